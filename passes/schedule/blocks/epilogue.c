@@ -34,13 +34,29 @@ static bool epilogue_rest(const Buffer *sum, ExprKind op, Expr *value, Expr **re
     return is_element_of(value->u.arg[side], sum) && !expr_reads(*rest, sum);
 }
 
-static bool refuse_epilogue(Schedule *s, const PrimCall *call, Name name, ExprKind op,
-                            const Expr *value)
+/* A reduction, and the epilogue that goes into it. */
+typedef struct {
+    Schedule *s;
+    const PrimCall *call;
+    StmtPath path, epilogue_path;
+    const Buffer *sum;
+    IndexedBlock reduction, epilogue; /* by the axes of the sum */
+    const Stmt *update, *store;       /* of the two */
+    ExprKind op;
+    Expr *rest; /* what the epilogue combines the sum with; NULL: it copies */
+} Fusion;
+
+static bool refuse_epilogue(const Fusion *f)
 {
+    Schedule *s = f->s;
+    Span span = f->call->fuse_reduction_epilogue.epilogue.span;
+    Name name = f->epilogue.block->u.block.name;
+    const Expr *value = f->store->u.store.value;
+    ExprKind op = f->op;
     if (op == EX_ADD &&
         (value->kind == EX_MAX || value->kind == EX_MIN || value->kind == EX_SELECT))
         sched_refuse(
-            s, E0821, call->fuse_reduction_epilogue.epilogue.span,
+            s, E0821, span,
             "block '%s' applies %s to the complete sum; inside the reduction it would clip partial "
             "sums: for the terms 1, -2, 3 the sum is 2, but max(0, ...) after each step gives 1, "
             "0, 3; move it after the reduction with reverse_compute_at instead",
@@ -49,7 +65,7 @@ static bool refuse_epilogue(Schedule *s, const PrimCall *call, Name name, ExprKi
             : value->kind == EX_MAX  ? "max"
                                      : "min");
     else
-        sched_refuse(s, E0821, call->fuse_reduction_epilogue.epilogue.span,
+        sched_refuse(s, E0821, span,
                      "block '%s' does more than combine the result of the reduction with another "
                      "value by the reduction's own '%s', so it does not commute with the "
                      "reduction; move it after the reduction with reverse_compute_at instead",
@@ -59,26 +75,27 @@ static bool refuse_epilogue(Schedule *s, const PrimCall *call, Name name, ExprKi
 
 /* Sums and products of floats round at each step: begun with the bias they are other numbers, and
  * no error bound of the program covers that. */
-static bool require_exact(Schedule *s, const PrimCall *call, ExprKind op, const Expr *rest,
-                          DType type)
+static bool require_exact(const Fusion *f)
 {
-    bool rounds = type_is_float(type) && (op == EX_ADD || op == EX_MUL);
-    REQUIRE(s, E0820, call->fuse_reduction_epilogue.epilogue.span, !rest || !rounds,
+    bool rounds = type_is_float(f->sum->type) && (f->op == EX_ADD || f->op == EX_MUL);
+    REQUIRE(f->s, E0820, f->call->fuse_reduction_epilogue.epilogue.span, !f->rest || !rounds,
             "%s of %s round, so a reduction that starts from '%s' gives other results than one "
             "that ends with it: in f32, (1 + 1) + 16777216 is 16777218, but (16777216 + 1) + 1 is "
             "16777216; move the epilogue after the reduction with reverse_compute_at instead",
-            op == EX_ADD ? "sums" : "products", type_info(type)->name, sched_text(s, rest));
+            f->op == EX_ADD ? "sums" : "products", type_info(f->sum->type)->name,
+            sched_text(f->s, f->rest));
     return true;
 }
 
 /* The reduction writes one temp in one update with an init of the same element; the epilogue reads
  * it and nothing else does. */
-static bool epilogue_fits(Schedule *s, const PrimCall *call, Stmt *reduction, Stmt *epilogue,
-                          const Buffer *sum)
+static bool check_blocks(Fusion *f)
 {
-    Span span = call->span;
-    Name name = reduction->u.block.name;
-    const Stmt *update = flow_single_store(reduction);
+    Schedule *s = f->s;
+    Span span = f->call->span;
+    Stmt *reduction = f->reduction.block, *epilogue = f->epilogue.block;
+    const Buffer *sum = f->sum;
+    const Stmt *update = flow_single_store(reduction), *store = flow_single_store(epilogue);
     const Stmt *init = stmt_single_store(reduction->u.block.init);
     BlockList readers = {0}, writers = {0};
     REQUIRE(
@@ -87,7 +104,7 @@ static bool epilogue_fits(Schedule *s, const PrimCall *call, Stmt *reduction, St
             init->u.store.op == STORE_SET && init->u.store.buffer->id == sum->id &&
             !expr_reads(update->u.store.value, sum),
         "block '%s' is not a reduction with one update into a temp and an init of the same element",
-        name);
+        reduction->u.block.name);
     flow_blocks(s, s->kernel->body, sum, ACCESS_READ, &readers);
     flow_blocks(s, s->kernel->body, sum, ACCESS_WRITE, &writers);
     for (int i = 0; i < readers.n; i++)
@@ -97,12 +114,46 @@ static bool epilogue_fits(Schedule *s, const PrimCall *call, Stmt *reduction, St
     REQUIRE(s, E0822, span, writers.n == 1,
             "%d blocks write '%s'; the reduction must be its only writer", writers.n, sum->name);
     REQUIRE(s, E0822, span,
-            stmt_accesses(s->ctx, epilogue, sum, ACCESS_READ) && flow_single_store(epilogue) &&
-                flow_single_store(epilogue)->u.store.op == STORE_SET && !epilogue->u.block.init &&
+            stmt_accesses(s->ctx, epilogue, sum, ACCESS_READ) && store &&
+                store->u.store.op == STORE_SET && !epilogue->u.block.init &&
                 !epilogue->u.block.predicate && !reduction->u.block.predicate &&
-                flow_single_store(epilogue)->u.store.buffer->type == sum->type,
+                store->u.store.buffer->type == sum->type,
             "block '%s' is not a single plain store, of the type of '%s', that reads it",
             epilogue->u.block.name, sum->name);
+    f->update = update;
+    f->store = store;
+    f->op = store_op_kind(update->u.store.op, sum->type);
+    return true;
+}
+
+/* Both access the sum at their own iterators, and run over the same ranges of them. */
+static bool check_axes(Fusion *f)
+{
+    Context *c = f->s->ctx;
+    const BlockStmt *reduction = &f->reduction.block->u.block;
+    int n = f->sum->rank;
+    f->reduction = indexed_block(c, f->reduction.block, n);
+    f->epilogue = indexed_block(c, f->epilogue.block, n);
+    bool pure = flow_pure_index(reduction, f->sum, f->update->u.store.index, f->reduction.axes);
+    for (int axis = 0; axis < n && pure; axis++)
+        pure = reduction->iters[f->reduction.axes[axis]].kind == ITER_SPATIAL;
+    REQUIRE(f->s, E0822, f->call->span,
+            pure && inline_reads_at_iterators(f->s, f->sum, &f->epilogue) &&
+                inline_same_domains(f->s, f->reduction, f->epilogue),
+            "blocks '%s' and '%s' do not access '%s' at their own iterators over the same ranges",
+            reduction->name, f->epilogue.block->u.block.name, f->sum->name);
+    return true;
+}
+
+static bool check_order(const Fusion *f)
+{
+    Schedule *s = f->s;
+    const Stmt *reduction = f->reduction.block;
+    const Buffer *out = f->store->u.store.buffer;
+    REQUIRE(s, E0461, f->call->span, !stmt_accesses(s->ctx, reduction, out, ACCESS_ANY),
+            "block '%s' reads '%s', which block '%s' writes after the reduction, so it would read "
+            "partial results",
+            reduction->u.block.name, out->name, f->epilogue.block->u.block.name);
     return true;
 }
 
@@ -115,70 +166,54 @@ static Expr *started_from(Context *c, ExprKind op, Expr *start, Expr *rest)
     return expr_binary(c, op, start, rest, rest->span);
 }
 
+static Stmt *store_to(Context *c, const Stmt *like, const StoreStmt *to, Expr *value)
+{
+    StoreStmt store = *to;
+    store.op = like->u.store.op;
+    store.value = value;
+    store.atomic = like->u.store.atomic;
+    return stmt_store(c, &store, like->span);
+}
+
+/* The reduction, which makes what the epilogue has made. */
+static Stmt *build_fused(const Fusion *f)
+{
+    Context *c = f->s->ctx;
+    int n = f->sum->rank;
+    const StoreStmt *store = &f->store->u.store;
+    Subst *map = inline_axis_map(c, f->epilogue, f->reduction);
+    Expr **index = ARENA_ARRAY(c->arena, Expr *, store->buffer->rank + 1);
+    for (int axis = 0; axis < store->buffer->rank; axis++)
+        index[axis] = expr_subst(c, store->index[axis], map, n);
+    const Stmt *init = stmt_single_store(f->reduction.block->u.block.init);
+    Expr *start = init->u.store.value;
+    if (f->rest)
+        start = started_from(c, f->op, start, expr_subst(c, f->rest, map, n));
+    BlockStmt fused = f->reduction.block->u.block;
+    StoreStmt to = {.buffer = store->buffer, .index = index};
+    fused.init = store_to(c, init, &to, start);
+    fused.body = store_to(c, f->update, &to, f->update->u.store.value);
+    return stmt_block(c, &fused, f->reduction.block->span);
+}
+
 bool prim_fuse_reduction_epilogue(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0}, epilogue_path = {0};
-    Context *c = s->ctx;
-    Stmt *reduction = sched_block(s, &call->fuse_reduction_epilogue.reduction, &path),
-         *epilogue = sched_block(s, &call->fuse_reduction_epilogue.epilogue, &epilogue_path);
-    const Buffer *sum = flow_written(s, reduction);
-    Expr *rest;
-    if (!epilogue_fits(s, call, reduction, epilogue, sum))
+    Fusion f = {.s = s, .call = call};
+    const Value *first = &call->fuse_reduction_epilogue.reduction,
+                *second = &call->fuse_reduction_epilogue.epilogue;
+    Stmt *reduction = f.reduction.block = sched_block(s, first, &f.path);
+    Stmt *epilogue = f.epilogue.block = sched_block(s, second, &f.epilogue_path);
+    f.sum = flow_written(s, reduction);
+    if (!check_blocks(&f) || !check_axes(&f) || !check_order(&f))
         return false;
-    int n = sum->rank, *made = ARENA_ARRAY(c->arena, int, n + 1),
-        *used = ARENA_ARRAY(c->arena, int, n + 1);
-    const Stmt *update = flow_single_store(reduction), *store = flow_single_store(epilogue);
-    ExprKind op = store_op_kind(update->u.store.op, sum->type);
-    bool pure = flow_pure_index(&reduction->u.block, sum, update->u.store.index, made);
-    for (int axis = 0; axis < n && pure; axis++)
-        pure = reduction->u.block.iters[made[axis]].kind == ITER_SPATIAL;
-    REQUIRE(s, E0822, call->span,
-            pure && inline_reads_at_iterators(s, epilogue, sum, used) &&
-                inline_same_domains(s, (IndexedBlock){.block = reduction, .axes = made},
-                                    (IndexedBlock){.block = epilogue, .axes = used}, n),
-            "blocks '%s' and '%s' do not access '%s' at their own iterators over the same ranges",
-            reduction->u.block.name, epilogue->u.block.name, sum->name);
-    REQUIRE(s, E0461, call->span,
-            !stmt_accesses(s->ctx, reduction, store->u.store.buffer, ACCESS_ANY),
-            "block '%s' reads '%s', which block '%s' writes after the reduction, so it would read "
-            "partial results",
-            reduction->u.block.name, store->u.store.buffer->name, epilogue->u.block.name);
-    if (!epilogue_rest(sum, op, store->u.store.value, &rest))
-        return refuse_epilogue(s, call, epilogue->u.block.name, op, store->u.store.value);
-    if (!require_exact(s, call, op, rest, sum->type) ||
-        !inline_runs_whole(s, reduction->u.block.name, epilogue,
-                           call->fuse_reduction_epilogue.epilogue.span) ||
-        !inline_order_kept(s, call->fuse_reduction_epilogue.reduction.span, &epilogue_path, &path,
-                           epilogue))
+    if (!epilogue_rest(f.sum, f.op, f.store->u.store.value, &f.rest))
+        return refuse_epilogue(&f);
+    if (!require_exact(&f) ||
+        !inline_runs_whole(s, reduction->u.block.name, epilogue, second->span) ||
+        !inline_order_kept(s, first->span, &f.epilogue_path, &f.path, epilogue))
         return false;
-
-    Subst *map = ARENA_ARRAY(c->arena, Subst, n + 1);
-    for (int axis = 0; axis < n; axis++)
-        map[axis] = (Subst){epilogue->u.block.iters[used[axis]].var,
-                            expr_var(c, reduction->u.block.iters[made[axis]].var, span_none())};
-    Expr **index = ARENA_ARRAY(c->arena, Expr *, store->u.store.buffer->rank + 1);
-    for (int axis = 0; axis < store->u.store.buffer->rank; axis++)
-        index[axis] = expr_subst(c, store->u.store.index[axis], map, n);
-    const Stmt *init = stmt_single_store(reduction->u.block.init);
-    Expr *start = init->u.store.value;
-    if (rest)
-        start = started_from(c, op, start, expr_subst(c, rest, map, n));
-    BlockStmt fused = reduction->u.block;
-    fused.init = stmt_store(
-        c,
-        &(StoreStmt){
-            .buffer = store->u.store.buffer, .index = index, .op = STORE_SET, .value = start},
-        init->span);
-    fused.body = stmt_store(c,
-                            &(StoreStmt){.buffer = store->u.store.buffer,
-                                         .index = index,
-                                         .op = update->u.store.op,
-                                         .value = update->u.store.value},
-                            update->span);
-    fused.body->u.store.atomic = update->u.store.atomic;
-    Stmt *body =
-        stmt_replace(c, s->kernel->body, reduction, stmt_block(c, &fused, reduction->span));
-    sched_replace_body(s, flow_undeclare(s, flow_remove(s, body, epilogue), sum));
+    Stmt *body = stmt_replace(s->ctx, s->kernel->body, reduction, build_fused(&f));
+    sched_replace_body(s, flow_undeclare(s, flow_remove(s, body, epilogue), f.sum));
     *result = value_block(reduction);
     return true;
 }

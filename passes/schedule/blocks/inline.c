@@ -28,10 +28,10 @@ static Expr *inline_load(Rewriter *r, Expr *e)
 
 /* The block is `buffer[its iterators] = value`, the only writer of a temp, under nothing but plain
  * loops. */
-static bool is_plain_producer(Schedule *s, const PrimCall *call, Stmt *block, const StmtPath *path,
-                              const char *what, int *axes)
+static bool is_plain_producer(Schedule *s, Span span, const IndexedBlock *of, const StmtPath *path,
+                              const char *what)
 {
-    Span span = call->compute_inline.block.span;
+    Stmt *block = of->block;
     Name name = block->u.block.name;
     BlockList writers = {0};
     const Stmt *store = flow_single_store(block);
@@ -49,7 +49,7 @@ static bool is_plain_producer(Schedule *s, const PrimCall *call, Stmt *block, co
     REQUIRE(s, E0460, span, writers.n == 1, "'%s' is also written by block '%s'", buffer->name,
             writers.items[writers.items[0] == block]->u.block.name);
     REQUIRE(s, E0460, span,
-            flow_pure_index(&block->u.block, buffer, store->u.store.index, axes) &&
+            flow_pure_index(&block->u.block, buffer, store->u.store.index, of->axes) &&
                 block->u.block.n_iters == buffer->rank,
             "%s '%s' does not write '%s' with each of its iterators as one subscript, so the value "
             "of an element is unknown",
@@ -125,10 +125,9 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
     Span span = call->compute_inline.block.span;
     Stmt *block = sched_block(s, &call->compute_inline.block, &path);
     const Stmt *store = flow_single_store(block);
-    int *axes = ARENA_ARRAY(c->arena, int,
-                            block->u.block.n_iters + (store ? store->u.store.buffer->rank : 0) + 1);
+    IndexedBlock of = indexed_block(c, block, store ? store->u.store.buffer->rank : 0);
     BlockList readers = {0};
-    if (!is_plain_producer(s, call, block, &path, "block", axes))
+    if (!is_plain_producer(s, span, &of, &path, "block"))
         return false;
     const Buffer *buffer = store->u.store.buffer;
     REQUIRE(s, E0460, span, !block->u.block.predicate,
@@ -143,7 +142,7 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
 
     Var **iters = ARENA_ARRAY(c->arena, Var *, buffer->rank + 1);
     for (int axis = 0; axis < buffer->rank; axis++)
-        iters[axis] = block->u.block.iters[axes[axis]].var;
+        iters[axis] = block->u.block.iters[of.axes[axis]].var;
     Inline in = {buffer, iters, store->u.store.value};
     Stmt *body = flow_remove(s, s->kernel->body, block);
     Rewriter r = {.ctx = c, .user = &in, .expr = inline_load};
@@ -174,40 +173,53 @@ static Stmt *find_producer(Schedule *s, Stmt *block, const Buffer **between)
     return NULL;
 }
 
-/* Every load of `between` in the block is at its iterators alone, and each iterator is among
- * them. */
-bool inline_reads_at_iterators(Schedule *s, Stmt *block, const Buffer *between, int *axes)
+IndexedBlock indexed_block(Context *c, Stmt *block, int rank)
 {
-    AccessList reads = {0};
-    access_collect(s->ctx, block, between, ACCESS_READ, &reads);
-    int *these = ARENA_ARRAY(s->ctx->arena, int, between->rank + 1);
-    for (int r = 0; r < reads.n; r++) {
-        if (!flow_pure_index(&block->u.block, between, reads.items[r].index, these))
-            return false;
-        for (int axis = 0; axis < between->rank; axis++) {
-            if (r > 0 && these[axis] != axes[axis])
-                return false;
-            axes[axis] = these[axis];
-        }
-    }
-    return block->u.block.n_iters == between->rank;
+    return (IndexedBlock){block, rank, ARENA_ARRAY(c->arena, int, rank + 1)};
 }
 
-/* The iterators of both blocks run over the same ranges, axis by axis, also where ranges speak of
- * other iterators. */
-bool inline_same_domains(Schedule *s, IndexedBlock a, IndexedBlock b, int rank)
+bool inline_reads_at_iterators(Schedule *s, const Buffer *between, IndexedBlock *at)
+{
+    AccessList reads = {0};
+    access_collect(s->ctx, at->block, between, ACCESS_READ, &reads);
+    int *these = ARENA_ARRAY(s->ctx->arena, int, between->rank + 1);
+    for (int r = 0; r < reads.n; r++) {
+        if (!flow_pure_index(&at->block->u.block, between, reads.items[r].index, these))
+            return false;
+        for (int axis = 0; axis < between->rank; axis++) {
+            if (r > 0 && these[axis] != at->axes[axis])
+                return false;
+            at->axes[axis] = these[axis];
+        }
+    }
+    return at->block->u.block.n_iters == between->rank;
+}
+
+static const BlockIter *axis_iter(IndexedBlock of, int axis)
+{
+    return &of.block->u.block.iters[of.axes[axis]];
+}
+
+Subst *inline_axis_map(Context *c, IndexedBlock from, IndexedBlock to)
+{
+    Subst *map = ARENA_ARRAY(c->arena, Subst, to.rank + 1);
+    for (int axis = 0; axis < to.rank; axis++)
+        map[axis] =
+            (Subst){axis_iter(from, axis)->var, expr_var(c, axis_iter(to, axis)->var, span_none())};
+    return map;
+}
+
+/* Ranges may speak of other iterators. */
+bool inline_same_domains(Schedule *s, IndexedBlock a, IndexedBlock b)
 {
     Context *c = s->ctx;
     Facts *facts = facts_of_kernel(c, s->kernel);
-    Subst *map = ARENA_ARRAY(c->arena, Subst, rank + 1);
-    for (int axis = 0; axis < rank; axis++)
-        map[axis] = (Subst){b.block->u.block.iters[b.axes[axis]].var,
-                            expr_var(c, a.block->u.block.iters[a.axes[axis]].var, span_none())};
-    for (int axis = 0; axis < rank; axis++) {
-        const BlockIter *x = &a.block->u.block.iters[a.axes[axis]],
-                        *y = &b.block->u.block.iters[b.axes[axis]];
-        if (!expr_equal(simplify(facts, x->lo), simplify(facts, expr_subst(c, y->lo, map, rank))) ||
-            !expr_equal(simplify(facts, x->hi), simplify(facts, expr_subst(c, y->hi, map, rank))))
+    Subst *map = inline_axis_map(c, b, a);
+    for (int axis = 0; axis < a.rank; axis++) {
+        const BlockIter *x = axis_iter(a, axis), *y = axis_iter(b, axis);
+        Expr *lo = expr_subst(c, y->lo, map, a.rank), *hi = expr_subst(c, y->hi, map, a.rank);
+        if (!expr_equal(simplify(facts, x->lo), simplify(facts, lo)) ||
+            !expr_equal(simplify(facts, x->hi), simplify(facts, hi)))
             return false;
     }
     return true;
@@ -219,12 +231,11 @@ static bool proved_at_most(Schedule *s, Facts *facts, Expr *a, Expr *b)
 }
 
 /* The ranges of `part` are of sizes alone and lie within those of `whole`, axis by axis. */
-static bool within_domains(Schedule *s, IndexedBlock part, IndexedBlock whole, int rank)
+static bool within_domains(Schedule *s, IndexedBlock part, IndexedBlock whole)
 {
     Facts *facts = facts_of_kernel(s->ctx, s->kernel);
-    for (int axis = 0; axis < rank; axis++) {
-        const BlockIter *x = &part.block->u.block.iters[part.axes[axis]],
-                        *y = &whole.block->u.block.iters[whole.axes[axis]];
+    for (int axis = 0; axis < part.rank; axis++) {
+        const BlockIter *x = axis_iter(part, axis), *y = axis_iter(whole, axis);
         if (!expr_of_sizes(x->lo) || !expr_of_sizes(x->hi) || !expr_of_sizes(y->lo) ||
             !expr_of_sizes(y->hi) || !proved_at_most(s, facts, y->lo, x->lo) ||
             !proved_at_most(s, facts, x->hi, y->hi))
@@ -234,14 +245,14 @@ static bool within_domains(Schedule *s, IndexedBlock part, IndexedBlock whole, i
 }
 
 /* The iterators of the producer, which run over what the block does. */
-static const BlockIter *iters_over(Schedule *s, IndexedBlock maker, IndexedBlock user, int rank)
+static const BlockIter *iters_over(Context *c, IndexedBlock maker, IndexedBlock user)
 {
-    BlockIter *iters = ARENA_ARRAY(s->ctx->arena, BlockIter, rank + 1);
-    for (int axis = 0; axis < rank; axis++) {
-        const BlockIter *range = &user.block->u.block.iters[user.axes[axis]];
-        iters[maker.axes[axis]] = maker.block->u.block.iters[maker.axes[axis]];
-        iters[maker.axes[axis]].lo = range->lo;
-        iters[maker.axes[axis]].hi = range->hi;
+    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, maker.rank + 1);
+    for (int axis = 0; axis < maker.rank; axis++) {
+        BlockIter *iter = &iters[maker.axes[axis]];
+        *iter = *axis_iter(maker, axis);
+        iter->lo = axis_iter(user, axis)->lo;
+        iter->hi = axis_iter(user, axis)->hi;
     }
     return iters;
 }
@@ -311,66 +322,89 @@ static bool stays_in_place(Schedule *s, const BlockStmt *fused)
            written->rank == fused->n_iters;
 }
 
-bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *result)
+/* A block that goes into its producer. */
+typedef struct {
+    Schedule *s;
+    Span span;
+    StmtPath path, producer_path;
+    const Buffer *between;
+    IndexedBlock producer, block; /* by the axes of that buffer */
+    bool same;                    /* their domains are */
+} ReverseInline;
+
+static bool find_pair(ReverseInline *v, const PrimCall *call)
 {
-    StmtPath path = {0}, producer_path = {0};
-    Context *c = s->ctx;
-    Span span = call->reverse_compute_inline.block.span;
-    Stmt *block = sched_block(s, &call->reverse_compute_inline.block, &path);
-    const Buffer *between = NULL;
-    Stmt *producer = find_producer(s, block, &between);
-    Name name = block->u.block.name;
-    REQUIRE(s, E0460, span, producer != NULL,
-            "block '%s' reads no temp with a single writer and no other reader", name);
-    stmt_find(c, s->kernel->body, producer->u.block.id, &producer_path);
-    int n = between->rank, *made = ARENA_ARRAY(c->arena, int, n + 1),
-        *used = ARENA_ARRAY(c->arena, int, n + 1);
-    if (!is_plain_producer(s, call, producer, &producer_path, "its producer, block", made))
+    Schedule *s = v->s;
+    Stmt *block = sched_block(s, &call->reverse_compute_inline.block, &v->path);
+    Stmt *producer = find_producer(s, block, &v->between);
+    REQUIRE(s, E0460, v->span, producer != NULL,
+            "block '%s' reads no temp with a single writer and no other reader",
+            block->u.block.name);
+    stmt_find(s->ctx, s->kernel->body, producer->u.block.id, &v->producer_path);
+    v->producer = indexed_block(s->ctx, producer, v->between->rank);
+    v->block = indexed_block(s->ctx, block, v->between->rank);
+    return true;
+}
+
+static bool check_pair(ReverseInline *v)
+{
+    Schedule *s = v->s;
+    const BlockStmt *block = &v->block.block->u.block, *producer = &v->producer.block->u.block;
+    if (!is_plain_producer(s, v->span, &v->producer, &v->producer_path, "its producer, block"))
         return false;
-    REQUIRE(s, E0460, span,
-            flow_single_store(block) && !block->u.block.init && !block->u.block.predicate &&
-                !producer->u.block.predicate && inline_reads_at_iterators(s, block, between, used),
+    REQUIRE(s, E0460, v->span,
+            flow_single_store(v->block.block) && !block->init && !block->predicate &&
+                !producer->predicate && inline_reads_at_iterators(s, v->between, &v->block),
             "block '%s' does not read '%s' in one plain store, with each iterator as one subscript",
-            name, between->name);
-    REQUIRE(s, E0460, span, !stmt_accesses(s->ctx, block, flow_written(s, block), ACCESS_READ),
+            block->name, v->between->name);
+    REQUIRE(s, E0460, v->span,
+            !stmt_accesses(s->ctx, v->block.block, flow_written(s, v->block.block), ACCESS_READ),
             "block '%s' reads its own output, in the order of its own loops, which differs from "
             "its producer's",
-            name);
-    bool same = inline_same_domains(s, (IndexedBlock){.block = producer, .axes = made},
-                                    (IndexedBlock){.block = block, .axes = used}, n);
-    REQUIRE(s, E0462, span,
-            same || within_domains(s, (IndexedBlock){.block = block, .axes = used},
-                                   (IndexedBlock){.block = producer, .axes = made}, n),
+            block->name);
+    v->same = inline_same_domains(s, v->producer, v->block);
+    REQUIRE(s, E0462, v->span, v->same || within_domains(s, v->block, v->producer),
             "block '%s' and its producer '%s' have different domains, and the consumer's is not "
             "provably a box inside the producer's",
-            name, producer->u.block.name);
-    if (!inline_runs_whole(s, producer->u.block.name, block, span) ||
-        !producer_runs_once(s, name, producer, span))
-        return false;
+            block->name, producer->name);
+    return inline_runs_whole(s, producer->name, v->block.block, v->span) &&
+           producer_runs_once(s, block->name, v->producer.block, v->span);
+}
 
-    Subst *map = ARENA_ARRAY(c->arena, Subst, n + 1);
+/* The block's store, in the place of its producer's. */
+static BlockStmt build_in_producer(const ReverseInline *v)
+{
+    Context *c = v->s->ctx;
+    int n = v->between->rank;
     Var **iters = ARENA_ARRAY(c->arena, Var *, n + 1);
-    for (int axis = 0; axis < n; axis++) {
-        iters[axis] = producer->u.block.iters[made[axis]].var;
-        map[axis] = (Subst){block->u.block.iters[used[axis]].var, expr_var(c, iters[axis], span)};
-    }
-    Inline in = {between, iters, flow_single_store(producer)->u.store.value};
+    for (int axis = 0; axis < n; axis++)
+        iters[axis] = axis_iter(v->producer, axis)->var;
+    Inline in = {v->between, iters, flow_single_store(v->producer.block)->u.store.value};
     Rewriter r = {.ctx = c, .user = &in, .expr = inline_load};
-    BlockStmt fused = producer->u.block;
-    if (!same)
-        fused.iters = iters_over(s, (IndexedBlock){.block = producer, .axes = made},
-                                 (IndexedBlock){.block = block, .axes = used}, n);
-    fused.body = rewrite_stmt(&r, stmt_subst(c, block->u.block.body, map, n));
-    REQUIRE(s, E0461, span, stays_in_place(s, &fused),
+    BlockStmt fused = v->producer.block->u.block;
+    if (!v->same)
+        fused.iters = iters_over(c, v->producer, v->block);
+    Subst *map = inline_axis_map(c, v->block, v->producer);
+    fused.body = rewrite_stmt(&r, stmt_subst(c, v->block.block->u.block.body, map, n));
+    return fused;
+}
+
+bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *result)
+{
+    ReverseInline v = {.s = s, .span = call->reverse_compute_inline.block.span};
+    if (!find_pair(&v, call) || !check_pair(&v))
+        return false;
+    Stmt *block = v.block.block, *producer = v.producer.block;
+    BlockStmt fused = build_in_producer(&v);
+    REQUIRE(s, E0461, v.span, stays_in_place(s, &fused),
             "block '%s' reads elements of block '%s' before they are written, and would then read "
             "some after",
-            producer->u.block.name, name);
-    Stmt *fused_block = stmt_block(c, &fused, producer->span);
-    Stmt *body = stmt_replace(c, s->kernel->body, producer, fused_block);
-    body = flow_undeclare(s, flow_remove(s, body, block), between);
-    if (!inline_order_kept(s, span, &path, &producer_path, block))
+            producer->u.block.name, block->u.block.name);
+    if (!inline_order_kept(s, v.span, &v.path, &v.producer_path, block))
         return false;
-    sched_replace_body(s, body);
+    Stmt *body =
+        stmt_replace(s->ctx, s->kernel->body, producer, stmt_block(s->ctx, &fused, producer->span));
+    sched_replace_body(s, flow_undeclare(s, flow_remove(s, body, block), v.between));
     (void)result;
     return true;
 }

@@ -5,18 +5,22 @@
 
 #include "passes/schedule/flow.h"
 
-/* Every load of `between` in the block is at its iterators alone, each of them once: axes[axis] is
- * the one of each axis. */
-bool inline_reads_at_iterators(Schedule *s, Stmt *block, const Buffer *between, int *axes);
-
 /* A block, and the iterator that each axis of a buffer has for a subscript in it. */
 typedef struct {
-    const Stmt *block;
-    const int *axes;
+    Stmt *block;
+    int rank; /* of the buffer */
+    int *axes;
 } IndexedBlock;
+IndexedBlock indexed_block(Context *c, Stmt *block, int rank);
+
+/* Every load of `between` in the block is at its iterators alone, each of them once; fills in the
+ * axes. */
+bool inline_reads_at_iterators(Schedule *s, const Buffer *between, IndexedBlock *at);
 
 /* The iterators of both blocks run over the same ranges, axis by axis. */
-bool inline_same_domains(Schedule *s, IndexedBlock a, IndexedBlock b, int rank);
+bool inline_same_domains(Schedule *s, IndexedBlock a, IndexedBlock b);
+/* Each axis' iterator of `from` in terms of that of `to`. [rank] */
+Subst *inline_axis_map(Context *c, IndexedBlock from, IndexedBlock to);
 
 /* The block runs for each value of its iterators' domains, as it will in the place of block `what`,
  * which does: no step of a loop and no condition leaves some out. False after E0462. */

@@ -97,6 +97,40 @@ bool prim_can_decompose_padding(Schedule *s, const PrimCall *call, Value *result
     return true;
 }
 
+static Stmt *store_value(Context *c, const Stmt *like, Expr *value)
+{
+    StoreStmt store = {.buffer = like->u.store.buffer,
+                       .index = like->u.store.index,
+                       .op = STORE_SET,
+                       .value = value};
+    return stmt_store(c, &store, like->span);
+}
+
+/* The block as a fill, its init, and a copy. The path becomes the one that leads to it, as it would
+ * be: ifs know the branch by the statement. */
+static void put_apart(Context *c, const Padding *p, StmtPath *path)
+{
+    const Stmt *block = path->items[path->n - 1];
+    BlockStmt apart = block->u.block;
+    apart.init = store_value(c, p->store, p->fill);
+    apart.body = store_value(c, p->store, p->value);
+    Stmt *now = stmt_block(c, &apart, block->span);
+    for (int i = path->n - 1; i >= 0; i--) {
+        Stmt *old = path->items[i];
+        path->items[i] = now;
+        now = i > 0 ? stmt_replace(c, path->items[i - 1], old, now) : NULL;
+    }
+}
+
+/* The nest of the fill as a block of another name. */
+static Stmt *named_fill(Schedule *s, Stmt *nest, Name copy, Span span)
+{
+    Stmt *old = stmt_nest_block(nest);
+    BlockStmt fill = old->u.block;
+    fill.name = sched_fresh_name(s, arena_printf(s->ctx->arena, "%s_pad", copy));
+    return stmt_replace(s->ctx, nest, old, stmt_block(s->ctx, &fill, span));
+}
+
 bool prim_decompose_padding(Schedule *s, const PrimCall *call, Value *result)
 {
     Context *c = s->ctx;
@@ -107,33 +141,13 @@ bool prim_decompose_padding(Schedule *s, const PrimCall *call, Value *result)
     if (!find_padding(s, block, call->decompose_padding.block.span, &p) ||
         !check_padding(s, call, &path, anchor, &p))
         return false;
-    BlockStmt apart = block->u.block;
-    apart.init = stmt_store(c,
-                            &(StoreStmt){.buffer = p.store->u.store.buffer,
-                                         .index = p.store->u.store.index,
-                                         .op = STORE_SET,
-                                         .value = p.fill},
-                            p.store->span);
-    apart.body = stmt_store(c,
-                            &(StoreStmt){.buffer = p.store->u.store.buffer,
-                                         .index = p.store->u.store.index,
-                                         .op = STORE_SET,
-                                         .value = p.value},
-                            p.store->span);
-    Stmt *loop = path.items[anchor], *now = stmt_block(c, &apart, block->span);
-    /* the path as it would be, of which ifs know the branch by the statement */
-    for (int i = path.n - 1; i >= 0; i--) {
-        Stmt *old = path.items[i];
-        path.items[i] = now;
-        now = i > 0 ? stmt_replace(c, path.items[i - 1], old, now) : NULL;
-    }
-    if (!reduction_take_init(
-            c, &(ReductionPlace){.kernel = s->kernel, .path = &path, .anchor = anchor}, &nest,
-            &copy))
+    Stmt *loop = path.items[anchor];
+    put_apart(c, &p, &path);
+    ReductionPlace place = {.kernel = s->kernel, .path = &path, .anchor = anchor};
+    if (!reduction_take_init(c, &place, &nest, &copy))
         return false;
-    BlockStmt fill = stmt_nest_block(nest)->u.block, inside = copy->u.block;
-    fill.name = sched_fresh_name(s, arena_printf(c->arena, "%s_pad", inside.name));
-    nest = stmt_replace(c, nest, stmt_nest_block(nest), stmt_block(c, &fill, block->span));
+    BlockStmt inside = copy->u.block;
+    nest = named_fill(s, nest, inside.name, block->span);
     Expr *cond = simplify(sched_facts(s, &path), iters_to_loops(c, &inside, p.cond));
     inside.predicate = cond->kind == EX_INT && cond->u.i ? NULL : cond;
     Stmt *pair[2] = {nest, stmt_replace(c, loop, block, stmt_block(c, &inside, block->span))};

@@ -46,96 +46,110 @@ static Stmt *redirect_block(Rewriter *r, Stmt *stmt)
     return stmt;
 }
 
-static bool read_consumers(Schedule *s, const PrimCall *call, const Buffer *buffer, BlockList *out)
+/* A copy for the reads of some blocks. */
+typedef struct {
+    Schedule *s;
+    const PrimCall *call;
+    Stmt *block;
+    Buffer *buffer;
+    BlockList consumers;
+    Expr *const *only; /* the subscripts of the reads that use it; NULL: all do */
+    StagePlace place;
+} CacheRead;
+
+static bool find_consumers(CacheRead *r)
 {
+    Schedule *s = r->s;
     StmtPath path = {0};
-    if (call->cache_read.consumers.kind == VALUE_NONE) {
-        flow_blocks(s, s->kernel->body, buffer, ACCESS_READ, out);
+    const Value *given = &r->call->cache_read.consumers;
+    if (given->kind == VALUE_NONE) {
+        flow_blocks(s, s->kernel->body, r->buffer, ACCESS_READ, &r->consumers);
         return true;
     }
-    for (int i = 0; i < call->cache_read.consumers.u.list.n; i++) {
-        const Value *v = &call->cache_read.consumers.u.list.items[i];
+    for (int i = 0; i < given->u.list.n; i++) {
+        const Value *v = &given->u.list.items[i];
         Stmt *block = sched_block(s, v, &path);
-        REQUIRE(s, E0442, v->span, stmt_accesses(s->ctx, block, buffer, ACCESS_READ),
+        REQUIRE(s, E0442, v->span, stmt_accesses(s->ctx, block, r->buffer, ACCESS_READ),
                 "block '%s' does not read '%s', so it cannot read its copy", block->u.block.name,
-                buffer->name);
-        VEC_PUSH(s->ctx->arena, out, block);
+                r->buffer->name);
+        VEC_PUSH(s->ctx->arena, &r->consumers, block);
     }
     return true;
 }
 
 /* The n-th of the different subscripts that the block reads the buffer at, in the order of the
- * text; NULL after a refusal. */
-static Expr *const *read_subscripts(Schedule *s, const PrimCall *call, Stmt *block,
-                                    const Buffer *buffer)
+ * text. */
+static bool find_subscripts(CacheRead *r)
 {
+    Schedule *s = r->s;
     AccessList reads = {0};
     VEC(Expr *const *) different = {0};
-    access_collect(s->ctx, block, buffer, ACCESS_READ, &reads);
+    const Value *access = &r->call->cache_read.access;
+    if (access->kind == VALUE_NONE)
+        return true;
+    REQUIRE(s, E0442, access->span, r->consumers.n == 1 && r->consumers.items[0] == r->block,
+            "access selects subscripts of one block, but %d blocks would use the copy; give "
+            "consumers = [%s]",
+            r->consumers.n, r->block->u.block.name);
+    access_collect(s->ctx, r->block, r->buffer, ACCESS_READ, &reads);
     for (int i = 0; i < reads.n; i++) {
         bool known = false;
         for (int k = 0; k < different.n; k++)
-            known |= same_subscripts(reads.items[i].index, different.items[k], buffer->rank);
+            known |= same_subscripts(reads.items[i].index, different.items[k], r->buffer->rank);
         if (!known)
             VEC_PUSH(s->ctx->arena, &different, reads.items[i].index);
     }
-    int64_t n = call->cache_read.access.u.i;
-    if (n >= 0 && n < different.n)
-        return different.items[n];
-    sched_refuse(
-        s, E0442, call->cache_read.access.span,
-        "block '%s' reads '%s' at %d different subscripts, numbered from 0; %lld is out of range",
-        block->u.block.name, buffer->name, different.n, (long long)n);
-    return NULL;
+    int64_t n = access->u.i;
+    REQUIRE(s, E0442, access->span, n >= 0 && n < different.n,
+            "block '%s' reads '%s' at %d different subscripts, numbered from 0; %lld is out of "
+            "range",
+            r->block->u.block.name, r->buffer->name, different.n, (long long)n);
+    r->only = different.items[n];
+    return true;
+}
+
+/* One copy, made before the first consumer, has what all of them read. */
+static bool find_place(CacheRead *r)
+{
+    Schedule *s = r->s;
+    Span span = r->call->cache_read.buffer.span;
+    BufferSet staged = {0};
+    for (int i = 0; i < r->consumers.n; i++)
+        REQUIRE(s, E0443, span,
+                !stmt_accesses(s->ctx, r->consumers.items[i], r->buffer, ACCESS_WRITE),
+                "block '%s' also writes '%s', so a copy made before it would miss what it writes",
+                r->consumers.items[i]->u.block.name, r->buffer->name);
+    VEC_PUSH(s->ctx->arena, &staged, r->buffer);
+    REQUIRE(s, E0443, span, stage_place(s, &r->consumers, &staged, ACCESS_WRITE, &r->place),
+            "'%s' is written between the blocks that read it, so no single copy serves all of "
+            "them; select readers with consumers = [...]",
+            r->buffer->name);
+    return true;
 }
 
 bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *block = sched_block(s, &call->cache_read.block, &path);
-    Buffer *buffer = sched_buffer(s, call->cache_read.buffer.u.id);
+    CacheRead r = {.s = s, .call = call};
+    Stmt *block = r.block = sched_block(s, &call->cache_read.block, &path);
+    Buffer *buffer = r.buffer = sched_buffer(s, call->cache_read.buffer.u.id);
     Scope scope = scope_find(call->cache_read.scope.u.s);
-    Expr *const *only = NULL;
-    BlockList consumers = {0};
-    BufferSet staged = {0};
-    StagePlace place;
     REQUIRE(s, E0442, call->cache_read.buffer.span,
             stmt_accesses(s->ctx, block, buffer, ACCESS_READ),
             "block '%s' does not read '%s'; name a buffer that it reads", block->u.block.name,
             buffer->name);
     if (!flow_require_fixed_shape(s, buffer, E0443, call->cache_read.buffer.span) ||
-        !read_consumers(s, call, buffer, &consumers))
+        !find_consumers(&r) || !find_subscripts(&r) || !find_place(&r))
         return false;
-    if (call->cache_read.access.kind != VALUE_NONE) {
-        REQUIRE(s, E0442, call->cache_read.access.span,
-                consumers.n == 1 && consumers.items[0] == block,
-                "access selects subscripts of one block, but %d blocks would use the copy; give "
-                "consumers = [%s]",
-                consumers.n, block->u.block.name);
-        only = read_subscripts(s, call, block, buffer);
-        if (!only)
-            return false;
-    }
-    for (int i = 0; i < consumers.n; i++)
-        REQUIRE(s, E0443, call->cache_read.buffer.span,
-                !stmt_accesses(s->ctx, consumers.items[i], buffer, ACCESS_WRITE),
-                "block '%s' also writes '%s', so a copy made before it would miss what it writes",
-                consumers.items[i]->u.block.name, buffer->name);
-    VEC_PUSH(s->ctx->arena, &staged, buffer);
-    REQUIRE(s, E0443, call->cache_read.buffer.span,
-            stage_place(s, &consumers, &staged, ACCESS_WRITE, &place),
-            "'%s' is written between the blocks that read it, so no single copy serves all of "
-            "them; select readers with consumers = [...]",
-            buffer->name);
 
     Buffer *cache = stage_buffer(s, buffer, scope_name(scope), scope, call->span);
     Stmt *nest = stage_copy_box(
-        s, consumers.items[0],
+        s, r.consumers.items[0],
         &(BoxCopy){.block = cache->name, .to = cache, .from = buffer, .span = block->span});
-    Redirect d = {buffer, cache, &consumers, only};
-    Rewriter r = {.ctx = s->ctx, .user = &d, .stmt = redirect_block};
-    Stmt *copied = rewrite_stmt(&r, stage_insert(s, &place, nest, NULL));
-    Stmt *body = stmt_replace(s->ctx, s->kernel->body, place.parent, copied);
+    Redirect d = {buffer, cache, &r.consumers, r.only};
+    Rewriter rewriter = {.ctx = s->ctx, .user = &d, .stmt = redirect_block};
+    Stmt *copied = rewrite_stmt(&rewriter, stage_insert(s, &r.place, nest, NULL));
+    Stmt *body = stmt_replace(s->ctx, s->kernel->body, r.place.parent, copied);
     sched_replace_body(s, flow_declare_beside(s, body, buffer, cache));
 
     *result = value_block(stmt_nest_block(nest));
@@ -209,7 +223,7 @@ bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
     Buffer *buffer = sched_buffer(s, store->u.store.buffer->id);
     if (!flow_require_fixed_shape(s, buffer, E0444, call->cache_write.block.span) ||
         !require_own_domains(s, block, store, call->cache_write.block.span) ||
-        !stage_can_write(s, &path, store, buffer, call->cache_write.block.span, &place))
+        !stage_can_write(s, &path, store, call->cache_write.block.span, &place))
         return false;
 
     Buffer *cache = stage_buffer(s, buffer, scope_name(scope), scope, call->span);

@@ -471,7 +471,7 @@ static bool stage_write(Reindex *r, Value *result)
     StagePlace place;
     REQUIRE(s, E0444, r->span, store && store->u.store.buffer->id == r->from->id,
             "block '%s' has several stores; give it one store to redirect", r->stmt->u.block.name);
-    if (!stage_can_write(s, &r->path, store, r->from, r->span, &place) || !check_one_place(r))
+    if (!stage_can_write(s, &r->path, store, r->span, &place) || !check_one_place(r))
         return false;
     Buffer *to = make_buffer(r);
     Stmt *body = stage_copy(s, (BufferElement){.buffer = r->from, .index = r->element},

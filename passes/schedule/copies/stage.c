@@ -318,12 +318,12 @@ static bool some_skips(Schedule *s, const StmtPath *path, const int *used, int n
     return false;
 }
 
-bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, const Buffer *buffer,
-                     Span span, StagePlace *place)
+/* The block is the only writer, and starts each element itself. */
+static bool starts_alone(Schedule *s, const StmtPath *path, const Stmt *store, Span span)
 {
     Stmt *block = path->items[path->n - 1];
-    BlockList writers = {0}, users = {0};
-    BufferSet staged = {0};
+    const Buffer *buffer = store->u.store.buffer;
+    BlockList writers = {0};
     flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
     REQUIRE(s, E0444, span, writers.n == 1,
             "'%s' is also written by block '%s', whose result the copy would overwrite",
@@ -335,6 +335,19 @@ bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, const
             "block '%s' reads earlier contents of '%s', which the copy would lack; initialize the "
             "reduction (%s[...] = 0) in the same loops",
             block->u.block.name, buffer->name, buffer->name);
+    return true;
+}
+
+bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, Span span,
+                     StagePlace *place)
+{
+    Stmt *block = path->items[path->n - 1];
+    const Buffer *buffer = store->u.store.buffer;
+    BlockList users = {0};
+    BufferSet staged = {0};
+    Conflict why;
+    if (!starts_alone(s, path, store, span))
+        return false;
     int *used = ARENA_ARRAY(s->ctx->arena, int, block->u.block.n_iters + 1);
     int n_used = stage_written_iters(block, store, used);
     REQUIRE(s, E0444, span,
@@ -342,7 +355,6 @@ bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, const
             "block '%s' writes only elements selected by a condition, a step or a reduction, so "
             "the elements to copy out are unknown; use %s before splitting its loops",
             block->u.block.name, s->running->name);
-    Conflict why;
     REQUIRE_KEPT(s, E0444, span, flow_runs_whole(s, block, &why), &why,
                  "block '%s' does not run over the full domains of its iterators, so the copy "
                  "would write elements that it has not computed: %s",

@@ -86,10 +86,11 @@ Expr **stage_shape(Schedule *s, Expr *const *extent, int n);
  * out[n_iters]. */
 int stage_written_iters(const Stmt *block, const Stmt *store, int *out);
 
-/* The block at the end of the path is the only writer of the buffer, starts each of its elements
- * itself, and writes one for each value of its spatial iterators' domains, with no condition;
- * between the block and `*place` nothing else touches the buffer. Refuses (E0444) otherwise. */
-bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, const Buffer *buffer,
-                     Span span, StagePlace *place);
+/* The block at the end of the path is the only writer of the buffer of its store, starts each of
+ * its elements itself, and writes one for each value of its spatial iterators' domains, with no
+ * condition; between the block and `*place` nothing else accesses the buffer. Refuses (E0444)
+ * otherwise. */
+bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, Span span,
+                     StagePlace *place);
 
 #endif

@@ -415,9 +415,37 @@ static int cut_item(const StmtPath *path, const Stmt *loop)
     return item + 1 < body->u.seq.n ? item : -1;
 }
 
-bool prim_fission(Schedule *s, const PrimCall *call, Value *result)
+/* The loop around each half, one after the other. Both have the old variable, which says which of
+ * their iterations were one. */
+static Stmt *fission_model(Context *c, const Stmt *loop, Halves halves)
+{
+    ForStmt first = loop->u.loop, second = loop->u.loop;
+    first.body = halves.first;
+    second.body = halves.second;
+    second.id = 0;
+    Stmt *pair[2] = {stmt_for(c, &first, loop->span), stmt_for(c, &second, loop->span)};
+    return stmt_seq(c, pair, 2, loop->span);
+}
+
+/* The loop of the second half, with a variable of its own. */
+static Stmt *second_loop(Schedule *s, const StmtPath *path, Stmt *half)
 {
     Context *c = s->ctx;
+    const Stmt *loop = path->items[path->n - 1];
+    const ForStmt *first = &loop->u.loop;
+    ForStmt second = flow_loop(s, first->var->name, first->lo, first->hi);
+    second.step = first->step;
+    second.body = half;
+    Facts *facts = sched_facts(s, path);
+    facts_enter(facts, stmt_for(c, &second, loop->span));
+    Subst subst = {first->var, expr_var(c, second.var, span_none())};
+    Below below = {.s = s, .facts = facts, .map = &subst, .n_map = 1};
+    second.body = below_rewrite(&below, half);
+    return stmt_for(c, &second, loop->span);
+}
+
+bool prim_fission(Schedule *s, const PrimCall *call, Value *result)
+{
     StmtPath path = {0}, to = {0};
     Halves halves;
     Stmt *loop = sched_loop(s, &call->fission.loop, &path);
@@ -431,29 +459,16 @@ bool prim_fission(Schedule *s, const PrimCall *call, Value *result)
         stmt_label(node), stmt_label(loop));
     if (!cut_body(s, call, loop->u.loop.body, last, &halves))
         return false;
-    ForStmt first = loop->u.loop, second = loop->u.loop;
-    first.body = halves.first;
-    second.body = halves.second;
-    second.id = 0;
-    Stmt *pair[2] = {stmt_for(c, &first, loop->span), stmt_for(c, &second, loop->span)};
-    /* Both with the old variable, which says which of their iterations were one. */
-    if (!require_order(s, call, loop, stmt_seq(c, pair, 2, loop->span)))
+    Stmt *model = fission_model(s->ctx, loop, halves);
+    if (!require_order(s, call, loop, model))
         return false;
-    second = flow_loop(s, loop->u.loop.var->name, first.lo, first.hi);
-    second.step = first.step;
-    second.body = halves.second;
-    Facts *facts = sched_facts(s, &path);
-    facts_enter(facts, stmt_for(c, &second, loop->span));
-    Subst subst = {first.var, expr_var(c, second.var, span_none())};
-    Below below = {.s = s, .facts = facts, .map = &subst, .n_map = 1};
-    second.body = below_rewrite(&below, halves.second);
-    pair[1] = stmt_for(c, &second, loop->span);
-    Stmt *both = stmt_seq(c, pair, 2, loop->span);
-    if (!require_kinds(s, call, loop, both, first.id) ||
-        !require_kinds(s, call, loop, both, second.id))
+    Stmt *first = model->u.seq.items[0], *second = second_loop(s, &path, halves.second);
+    Stmt *both = stmt_seq(s->ctx, (Stmt *[]){first, second}, 2, loop->span);
+    if (!require_kinds(s, call, loop, both, first->u.loop.id) ||
+        !require_kinds(s, call, loop, both, second->u.loop.id))
         return false;
     sched_replace(s, loop, both);
-    *result = value_loop(pair[1]);
+    *result = value_loop(second);
     return true;
 }
 
