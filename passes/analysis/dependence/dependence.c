@@ -62,6 +62,7 @@ typedef struct {
     Poly *p;
     const Unit *a, *b;         /* before */
     const Unit *new_a, *new_b; /* after */
+    const Bounds *distance;    /* of b from a */
     Conflict *why;             /* NULL: yes or no is enough */
 } OrderPair;
 
@@ -86,7 +87,8 @@ static bool level_kept(OrderPair *o, const Instance *a, const Access *x, const I
                        const Access *y, int level)
 {
     Poly *p = o->p;
-    if (level_unchanged(o, level) || !instance_precedes(p, a, b, (Precedence){.level = level}) ||
+    Precedence before = {.level = level, .distance = o->distance};
+    if (level_unchanged(o, level) || !instance_precedes(p, a, b, before) ||
         poly_solve(p, NULL, 0, NULL) == POLY_NONE)
         return true;
     Instance new_a = instance_new(p, o->new_a), new_b = instance_new(p, o->new_b);
@@ -97,9 +99,10 @@ static bool level_kept(OrderPair *o, const Instance *a, const Access *x, const I
         arena_printf(p->ctx->arena, "the second would run before the first, which %s '%s' %s",
                      x->writes ? "writes the element of" : "still reads the element of",
                      x->buffer->name, y->writes ? "that the second overwrites" : "that it reads");
-    for (int i = 0; i <= units_common(o->new_a, o->new_b); i++) {
+    const Bounds *distance = instances_distance(p, &new_b, &new_a);
+    for (int i = 0; distance && i <= units_common(o->new_a, o->new_b); i++) {
         poly_reset(p, mark);
-        if (!instance_precedes(p, &new_b, &new_a, (Precedence){.level = i}))
+        if (!instance_precedes(p, &new_b, &new_a, (Precedence){.level = i, .distance = distance}))
             continue;
         if (o->why ? !conflict_none(p, a, x, b, y, reason, o->why)
                    : poly_solve(p, NULL, 0, NULL) != POLY_NONE)
@@ -117,7 +120,8 @@ static bool accesses_kept(OrderPair *o, const Access *x, const Access *y)
     skip_repeats(p, &a, x, &b, y);
     PolyMark mark = poly_mark(p);
     bool kept = true;
-    for (int level = 0; level <= units_common(o->a, o->b) && kept; level++) {
+    o->distance = instances_distance(p, &a, &b);
+    for (int level = 0; o->distance && level <= units_common(o->a, o->b) && kept; level++) {
         kept = level_kept(o, &a, x, &b, y, level);
         poly_reset(p, mark);
     }

@@ -179,20 +179,55 @@ int units_common(const Unit *a, const Unit *b)
     return n;
 }
 
-/* The two orders that do not depend on iterations. */
+const Bounds *instances_distance(Poly *p, const Instance *a, const Instance *b)
+{
+    int n = units_common(a->unit, b->unit);
+    Affine *apart = ARENA_ARRAY(p->ctx->arena, Affine, n);
+    Bounds *distance = ARENA_ARRAY(p->ctx->arena, Bounds, n + 1);
+    for (int i = 0; i < n; i++)
+        apart[i] = poly_add(p, b->turns[i], a->turns[i], -1);
+    return poly_ranges(p, apart, n, distance) ? distance : NULL;
+}
+
+const Bounds *distance_reversed(Context *c, const Bounds *distance, int n)
+{
+    Bounds *reversed = ARENA_ARRAY(c->arena, Bounds, n + 1);
+    for (int i = 0; i < n; i++)
+        reversed[i] = bounds_scale(distance[i], -1);
+    return reversed;
+}
+
+/* The loop has an order of iterations that counts. */
+static bool compares_loop(const Unit *u, int i, Precedence by)
+{
+    return !by.serial || loop_has_order(u->loops[i]);
+}
+
+/* The known distances leave this order. */
+static bool distance_allows(const Unit *a, const Unit *b, Precedence by)
+{
+    if (!by.distance)
+        return true;
+    for (int i = by.from; i < by.level; i++)
+        if (compares_loop(a, i, by) && (by.distance[i].min > 0 || by.distance[i].max < 0))
+            return false;
+    return by.level == units_common(a, b) || by.distance[by.level].max > 0;
+}
+
+/* The orders that do not depend on iterations. */
 static bool may_precede(const Unit *a, const Unit *b, Precedence by)
 {
     if (by.level < units_common(a, b))
-        return !by.serial || by.carried || loop_has_order(a->loops[by.level]);
+        return by.carried || compares_loop(a, by.level, by);
     return a->order < b->order || (by.ties && a->order == b->order);
 }
 
 bool instance_precedes(Poly *p, const Instance *a, const Instance *b, Precedence by)
 {
-    if (!may_precede(a->unit, b->unit, by))
+    if (!may_precede(a->unit, b->unit, by) || !distance_allows(a->unit, b->unit, by))
         return false;
     for (int i = by.from; i < by.level; i++)
-        if (!by.serial || loop_has_order(a->unit->loops[i]))
+        if (compares_loop(a->unit, i, by))
             poly_equal(p, &p->top, a->turns[i], b->turns[i]);
     if (by.level < units_common(a->unit, b->unit))
         poly_at_most(p, &p->top, a->turns[by.level], b->turns[by.level], -1);

@@ -136,12 +136,18 @@ static inline bool loop_has_order(const ForStmt *loop)
  * `from` on and before `level`. */
 typedef struct {
     int from, level;
-    bool serial;  /* loops without an order among threads are passed over, */
-    bool carried; /* but for `level`: each thread runs it in order, whatever its kind */
-    bool ties;    /* one place in the text counts, too */
+    bool serial;            /* loops without an order among threads are passed over, */
+    bool carried;           /* but for `level`: each thread runs it in order, whatever its kind */
+    bool ties;              /* one place in the text counts, too */
+    const Bounds *distance; /* of b from a, or NULL: not known (instances_distance) */
 } Precedence;
 /* Rows: `a` comes before `b`. False where it does not, whatever the iterations. */
 bool instance_precedes(Poly *p, const Instance *a, const Instance *b, Precedence by);
+/* The distance vector of two instances: for each loop that they share, what b's turn less a's can
+ * be under the rows so far. NULL where these rows leave no two instances. In the arena. */
+const Bounds *instances_distance(Poly *p, const Instance *a, const Instance *b);
+/* Of a from b. */
+const Bounds *distance_reversed(Context *c, const Bounds *distance, int n);
 /* The turn of the first iteration of the instance's loop `i`. */
 Affine instance_first_turn(Poly *p, const Instance *at, int i);
 

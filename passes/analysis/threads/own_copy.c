@@ -294,9 +294,10 @@ static bool writes_own(OwnCopy *o)
             continue;
         PolyMark mark = poly_mark(p);
         ThreadInstance a = thread_first_run(o->t, p, x.unit);
-        ThreadInstance b = thread_first_run(o->t, p, o->reader);
-        for (int l = 0; l < o->n_least && l < units_common(thread_unit(o->t, x.unit), r); l++)
-            poly_equal(p, &p->top, a.at.turns[l], b.at.turns[l]);
+        int common = units_common(thread_unit(o->t, x.unit), r);
+        ThreadInstance b = thread_instance_within(o->t, p, o->reader, &a,
+                                                  o->n_least < common ? o->n_least : common);
+        thread_be_first_run(o->t, p, o->reader, &b);
         instances_collide(p, &a.at, x.access, &b.at, o->read);
         for (int axis = 0; axis < o->n_axes; axis++)
             if (o->t->places[x.unit].every[axis])

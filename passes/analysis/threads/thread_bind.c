@@ -29,14 +29,16 @@ static bool level_ordered(Meeting *m, int level, bool apart, Conflict *why)
                      apart ? "different " : "", loop->var->name,
                      loop->axis == AXIS_NONE ? "in parallel" : "bound to ",
                      loop->axis == AXIS_NONE ? "" : axis_name(loop->axis));
-    instance_precedes(p, &m->at_a.at, &m->at_b.at, (Precedence){.level = level});
+    if (!instance_precedes(p, &m->at_a.at, &m->at_b.at,
+                           (Precedence){.level = level, .distance = m->distance}))
+        return true;
     PolyMark mark = poly_mark(p);
     bool ordered = true;
     int common = units_common(a, b);
+    const Bounds *back = distance_reversed(p->ctx, m->distance, common);
     for (int k = level + 1; k <= common && ordered; k++) {
-        if (k < common && m->distance[k].min >= 0)
-            continue; /* b's iteration is not the earlier one */
-        Precedence by = {.from = level + 1, .level = k, .serial = true, .ties = true};
+        Precedence by = {
+            .from = level + 1, .level = k, .serial = true, .ties = true, .distance = back};
         ordered = !instance_precedes(p, &m->at_b.at, &m->at_a.at, by) ||
                   conflict_none(p, &m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y, reason, why);
         poly_reset(p, mark);

@@ -59,8 +59,7 @@ static void run_unparted(Meeting *m, const Across *across)
 /* A hazard. */
 static bool is_unparted(Meeting *m, const Across *across)
 {
-    meeting_of_threads(m);
-    if (!meeting_is_later(m, across->carrier))
+    if (!meeting_of_threads(m) || !meeting_is_later(m, across->carrier))
         return false;
     run_unparted(m, across);
     return poly_solve(m->p, NULL, 0, NULL) != POLY_NONE;

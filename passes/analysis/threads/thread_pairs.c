@@ -41,6 +41,7 @@ bool meeting_next(Meeting *m)
 
 void meeting_enter(Meeting *m)
 {
+    m->distance = NULL;
     unit_assume_runs(m->p, thread_unit(m->t, m->pair.a));
     unit_assume_runs(m->p, thread_unit(m->t, m->pair.b));
     m->at_a = thread_first_run(m->t, m->p, m->pair.a);
@@ -51,24 +52,26 @@ void meeting_enter(Meeting *m)
 bool meeting_measure(Meeting *m)
 {
     meeting_enter(m);
-    int n = units_common(thread_unit(m->t, m->pair.a), thread_unit(m->t, m->pair.b));
-    Affine *forms = ARENA_ARRAY(m->p->ctx->arena, Affine, n + AXIS_COUNT);
-    Bounds *ranges = ARENA_ARRAY(m->p->ctx->arena, Bounds, n + AXIS_COUNT);
-    for (int i = 0; i < n; i++)
-        forms[i] = poly_add(m->p, m->at_b.at.turns[i], m->at_a.at.turns[i], -1);
-    for (int i = 0; i < AXIS_COUNT; i++)
-        forms[n + i] = poly_add(m->p, m->at_b.axis[i], m->at_a.axis[i], -1);
-    bool some = poly_ranges(m->p, forms, n + AXIS_COUNT, ranges);
-    m->distance = ranges;
-    for (int i = 0; i < AXIS_COUNT; i++)
-        m->apart[i] = ranges[n + i];
-    return some;
+    m->distance = instances_distance(m->p, &m->at_a.at, &m->at_b.at);
+    return m->distance != NULL;
+}
+
+/* Both coordinates are a number, or one loop in which the two have no distance. */
+static bool same_coordinate(const Meeting *m, Axis axis)
+{
+    const Unit *a = thread_unit(m->t, m->pair.a), *b = thread_unit(m->t, m->pair.b);
+    int loop = m->t->places[m->pair.a].loop[axis];
+    if (affine_equal(m->at_a.axis[axis], m->at_b.axis[axis]))
+        return true;
+    return loop >= 0 && loop == m->t->places[m->pair.b].loop[axis] && loop < units_common(a, b) &&
+           m->distance[loop].min == 0 && m->distance[loop].max == 0 &&
+           expr_is_const(a->loops[loop]->lo, &(int64_t){0});
 }
 
 bool meeting_stays(const Meeting *m, Axis first, int n)
 {
     for (int i = first; i < (int)first + n; i++)
-        if (m->apart[i].min != 0 || m->apart[i].max != 0)
+        if (!same_coordinate(m, (Axis)i))
             return false;
     return true;
 }
@@ -79,11 +82,13 @@ void meeting_in_block(Meeting *m)
         poly_equal(m->p, &m->p->top, m->at_a.axis[axis], m->at_b.axis[axis]);
 }
 
-void meeting_of_threads(Meeting *m)
+bool meeting_of_threads(Meeting *m)
 {
-    meeting_enter(m);
+    if (!meeting_measure(m) || meeting_stays(m, AXIS_THREAD_X, 3))
+        return false;
     meeting_in_block(m);
     poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_THREAD_X], &m->at_b.axis[AXIS_THREAD_X], 3);
+    return true;
 }
 
 int meeting_level(const Meeting *m, const ForStmt *carrier)
@@ -99,9 +104,11 @@ bool meeting_is_later(Meeting *m, const ForStmt *carrier)
 {
     int level = meeting_level(m, carrier);
     int common = units_common(thread_unit(m->t, m->pair.a), thread_unit(m->t, m->pair.b));
-    return (!carrier || level < common) &&
-           instance_precedes(m->p, &m->at_a.at, &m->at_b.at,
-                             (Precedence){.level = level, .serial = true, .carried = true});
+    return (!carrier || level < common) && instance_precedes(m->p, &m->at_a.at, &m->at_b.at,
+                                                             (Precedence){.level = level,
+                                                                          .serial = true,
+                                                                          .carried = true,
+                                                                          .distance = m->distance});
 }
 
 Hazard meeting_hazard(const Meeting *m)

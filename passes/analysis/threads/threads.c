@@ -199,12 +199,17 @@ ThreadInstance thread_instance(Threads *t, Poly *p, int unit)
     return place_instance(t, p, unit, instance_new(p, thread_unit(t, unit)));
 }
 
+void thread_be_first_run(Threads *t, Poly *p, int unit, const ThreadInstance *at)
+{
+    for (int i = 0; i < at->at.n_loops; i++)
+        if (t->places[unit].rerun[i])
+            poly_equal(p, &p->top, at->at.turns[i], instance_first_turn(p, &at->at, i));
+}
+
 ThreadInstance thread_first_run(Threads *t, Poly *p, int unit)
 {
     ThreadInstance at = thread_instance(t, p, unit);
-    for (int i = 0; i < at.at.n_loops; i++)
-        if (t->places[unit].rerun[i])
-            poly_equal(p, &p->top, at.at.turns[i], instance_first_turn(p, &at.at, i));
+    thread_be_first_run(t, p, unit, &at);
     return at;
 }
 

@@ -42,6 +42,8 @@ static inline const Unit *thread_unit(const Threads *t, int i)
 
 /* An instance and the thread it runs on. */
 ThreadInstance thread_instance(Threads *t, Poly *p, int unit);
+/* Rows: the instance is no rerun. */
+void thread_be_first_run(Threads *t, Poly *p, int unit, const ThreadInstance *at);
 /* One that is no rerun. */
 ThreadInstance thread_first_run(Threads *t, Poly *p, int unit);
 /* One in the same iteration of its first n loops as `other` (instance_within). */
@@ -65,8 +67,7 @@ typedef struct {
     Pairs pair;
     PolyPart part;
     ThreadInstance at_a, at_b;
-    const Bounds *distance;   /* [common loops] how much later b's turn is than a's */
-    Bounds apart[AXIS_COUNT]; /* how much greater b's coordinate is than a's */
+    const Bounds *distance; /* of b from a, where meeting_measure was asked */
 } Meeting;
 /* Of all units; of these two. The next one is the first. */
 Meeting meetings_all(Threads *t, Poly *p);
@@ -76,15 +77,14 @@ void meeting_end(Meeting *m);
 
 /* Rows: the two touch one element, each in a run that counts. Fills in at_a and at_b. */
 void meeting_enter(Meeting *m);
-/* The same, and what distances in loops and coordinates these rows leave. False where they leave
- * none: the two never touch one element. */
+/* The same, and the distance of the two. False where they never touch one element. */
 bool meeting_measure(Meeting *m);
 /* The two run on equal coordinates of n axes, wherever they touch one element. */
 bool meeting_stays(const Meeting *m, Axis first, int n);
 /* Rows, after those: they run in one block of the grid. */
 void meeting_in_block(Meeting *m);
-/* Rows: the two touch one element on different threads of one block. */
-void meeting_of_threads(Meeting *m);
+/* Rows: the two touch one element on different threads of one block. False where they never do. */
+bool meeting_of_threads(Meeting *m);
 /* The number of the carrier among the loops that both share; how many those are where there is
  * none. */
 int meeting_level(const Meeting *m, const ForStmt *carrier);
