@@ -682,6 +682,10 @@ Stmt *rewrite_stmt(Rewriter *r, Stmt *s);
  * children: a block is returned as it is. */
 Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user);
 
+/* The same for the expressions that are direct children of an expression, and of a statement. */
+Expr *expr_map_children(Context *c, Expr *e, Expr *(*fn)(void *user, Expr *e), void *user);
+Stmt *stmt_map_exprs(Context *c, Stmt *s, Expr *(*fn)(void *user, Expr *e), void *user);
+
 /* Replaces variables and buffers; the simplest rewrites. */
 Expr *expr_subst(Context *c, Expr *e, const Subst *map, int n);
 Stmt *stmt_subst(Context *c, Stmt *s, const Subst *map, int n);

@@ -287,6 +287,24 @@ Stmt *stmt_map_children(Context *c, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), v
     return s->kind == ST_BLOCK ? s : map_stmt_children(&m, s);
 }
 
+Expr *expr_map_children(Context *c, Expr *e, Expr *(*fn)(void *user, Expr *e), void *user)
+{
+    Map m = {.ctx = c, .user = user, .expr = fn};
+    return map_expr_children(&m, e);
+}
+
+static Stmt *keep_stmt(void *user, Stmt *s)
+{
+    (void)user;
+    return s;
+}
+
+Stmt *stmt_map_exprs(Context *c, Stmt *s, Expr *(*fn)(void *user, Expr *e), void *user)
+{
+    Map m = {.ctx = c, .user = user, .expr = fn, .stmt = keep_stmt};
+    return map_stmt_children(&m, s);
+}
+
 /* ---- the rewriter ---------------------------------------------------------------------------- */
 
 static Expr *rewriter_expr(void *user, Expr *e)

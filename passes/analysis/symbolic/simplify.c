@@ -19,29 +19,14 @@ bool simplify_affine(Facts *f, Expr *e, Affine *out)
 
 /* ---- atoms ----------------------------------------------------------------------------------- */
 
-static Expr *with_operands(Facts *f, Expr *e, Expr *(*simplify_operand)(Facts *f, Expr *e))
+static Expr *simplify_operand(void *user, Expr *e)
 {
-    Context *c = f->c;
-    int n = expr_operands(e);
-    if (n == 0)
-        return e;
-    Expr **args = ARENA_ARRAY(c->arena, Expr *, n);
-    bool changed = false;
-    for (int k = 0; k < n; k++) {
-        args[k] = simplify_operand(f, expr_operand(e, k));
-        changed = changed || args[k] != expr_operand(e, k);
-    }
-    if (!changed)
-        return e;
-    switch (e->kind) {
-    case EX_LOAD: return expr_load_like(c, e, e->u.load.buffer, args);
-    case EX_CALL: return expr_call(c, e->u.call.call, args, e->span);
-    case EX_SELECT: return expr_select(c, args[0], args[1], args[2], e->span);
-    case EX_CAST: return expr_cast(c, e->type, args[0], e->span);
-    default:
-        return n == 1 ? expr_unary(c, e->kind, args[0], e->span)
-                      : expr_binary(c, e->kind, args[0], args[1], e->span);
-    }
+    return simplify_once(user, e);
+}
+
+static Expr *with_operands(Facts *f, Expr *e)
+{
+    return expr_map_children(f->c, e, simplify_operand, f);
 }
 
 /* Each branch is simplified under its condition. */
@@ -203,7 +188,7 @@ static bool collect(Facts *f, Expr *e, int64_t scale, Affine *out)
         range = facts_find(f, e);
         return affine_collect(f->c, range && range->value ? range->value : e, scale, PRODUCTS_KEPT,
                               out);
-    default: return affine_push(f->c, out, scale, with_operands(f, e, simplify_once));
+    default: return affine_push(f->c, out, scale, with_operands(f, e));
     }
 }
 
@@ -232,7 +217,7 @@ Expr *simplify_once(Facts *f, Expr *e)
         return simplify_bool(f, e);
     if (e->type == DT_BOOL && e->kind == EX_VAR)
         return facts_know(f, e) ? expr_bool(f->c, true) : e;
-    return with_operands(f, e, simplify_once);
+    return with_operands(f, e);
 }
 
 /* In lowering, which is no step, what is made of an expression keeps its step. */

@@ -6,6 +6,16 @@
  * empty. */
 #include "passes/analysis/symbolic/affine.h"
 
+static Expr *simplify_expr(void *user, Expr *e)
+{
+    return simplify(user, e);
+}
+
+static Stmt *simplify_exprs(Facts *f, Stmt *s)
+{
+    return stmt_map_exprs(f->c, s, simplify_expr, f);
+}
+
 static Stmt *empty_stmt(Facts *f, const Stmt *s)
 {
     return stmt_seq(f->c, NULL, 0, s->span);
@@ -50,9 +60,8 @@ static bool is_plain(const ForStmt *loop)
 
 static Stmt *simplify_for(Facts *f, Stmt *s)
 {
-    ForStmt loop = s->u.loop;
-    loop.lo = simplify(f, loop.lo);
-    loop.hi = simplify(f, loop.hi);
+    Stmt *now = simplify_exprs(f, s);
+    ForStmt loop = now->u.loop;
     Expr *extent = simplify(f, loop_extent(f->c, &loop));
     int64_t min, max;
     bool known = bounds_const(f, extent, &min, &max);
@@ -62,16 +71,13 @@ static Stmt *simplify_for(Facts *f, Stmt *s)
         Subst one = {loop.var, loop.lo};
         return simplify_stmt(f, stmt_subst(f->c, loop.body, &one, 1));
     }
-    Stmt entered = *s;
-    entered.u.loop = loop;
     FactsMark mark = facts_mark(f);
-    facts_enter(f, &entered);
+    facts_enter(f, now);
     loop.body = simplify_stmt(f, loop.body);
     facts_reset(f, mark);
     if (is_empty(loop.body))
         return empty_stmt(f, s);
-    bool same = loop.lo == s->u.loop.lo && loop.hi == s->u.loop.hi && loop.body == s->u.loop.body;
-    return same ? s : stmt_stamp(stmt_for(f->c, &loop, s->span), s);
+    return loop.body == s->u.loop.body ? now : stmt_stamp(stmt_for(f->c, &loop, s->span), s);
 }
 
 static Stmt *simplify_branch(Facts *f, Expr *cond, Stmt *s)
@@ -104,24 +110,6 @@ static Stmt *simplify_if(Facts *f, Stmt *s)
     return stmt_stamp(stmt_if(f->c, cond, then, otherwise, s->span), s);
 }
 
-static bool simplify_iters(Facts *f, BlockStmt *block)
-{
-    BlockIter *iters = ARENA_ARRAY(f->c->arena, BlockIter, block->n_iters);
-    bool changed = false;
-    for (int k = 0; k < block->n_iters; k++) {
-        const BlockIter *old = &block->iters[k];
-        iters[k] = *old;
-        iters[k].lo = simplify(f, old->lo);
-        iters[k].hi = simplify(f, old->hi);
-        iters[k].binding = simplify(f, old->binding);
-        changed = changed || iters[k].lo != old->lo || iters[k].hi != old->hi ||
-                  iters[k].binding != old->binding;
-    }
-    if (changed)
-        block->iters = iters;
-    return changed;
-}
-
 bool block_has_one_element(const BlockStmt *block)
 {
     const Stmt *init = stmt_single_store(block->init), *update = stmt_single_store(block->body);
@@ -143,10 +131,8 @@ Stmt *block_body_at_init(Context *c, const BlockStmt *old, Stmt *init, Stmt *bod
 
 static Stmt *simplify_block(Facts *f, Stmt *s)
 {
-    BlockStmt block = s->u.block;
-    bool changed = simplify_iters(f, &block);
-    if (block.predicate)
-        block.predicate = simplify(f, block.predicate);
+    Stmt *now = simplify_exprs(f, s);
+    BlockStmt block = now->u.block;
     if (block.predicate && cond_is(block.predicate, true))
         block.predicate = NULL;
     if (block.predicate && cond_is(block.predicate, false) && !block.init)
@@ -161,63 +147,32 @@ static Stmt *simplify_block(Facts *f, Stmt *s)
     const BlockStmt *old = &s->u.block;
     block.body = block_body_at_init(f->c, old, block.init, simplify_stmt(f, block.body));
     facts_reset(f, mark);
-    if (!changed && block.predicate == old->predicate && block.init == old->init &&
+    if (block.predicate == now->u.block.predicate && block.init == old->init &&
         block.body == old->body)
-        return s;
+        return now;
     return stmt_stamp(stmt_block(f->c, &block, s->span), s);
-}
-
-static Stmt *simplify_store(Facts *f, Stmt *s)
-{
-    int rank = s->u.store.buffer->rank;
-    Expr **index = ARENA_ARRAY(f->c->arena, Expr *, rank > 0 ? rank : 1);
-    Expr *value = simplify(f, s->u.store.value);
-    bool changed = value != s->u.store.value;
-    for (int k = 0; k < rank; k++) {
-        index[k] = simplify(f, s->u.store.index[k]);
-        changed = changed || index[k] != s->u.store.index[k];
-    }
-    if (!changed)
-        return s;
-    return stmt_store_like(f->c, s, s->u.store.buffer, index, value);
 }
 
 static Stmt *simplify_launch(Facts *f, Stmt *s)
 {
-    LaunchStmt launch = s->u.launch;
-    bool changed = false;
-    for (int k = 0; k < 3; k++) {
-        launch.grid[k] = simplify(f, launch.grid[k]);
-        changed = changed || launch.grid[k] != s->u.launch.grid[k];
-    }
-    Stmt entered = *s;
-    entered.u.launch = launch;
+    Stmt *now = simplify_exprs(f, s);
+    LaunchStmt launch = now->u.launch;
     FactsMark mark = facts_mark(f);
-    facts_enter(f, &entered);
+    facts_enter(f, now);
     launch.body = simplify_stmt(f, launch.body);
     facts_reset(f, mark);
-    if (!changed && launch.body == s->u.launch.body)
-        return s;
-    return stmt_stamp(stmt_launch(f->c, &launch, s->span), s);
+    return launch.body == s->u.launch.body ? now
+                                           : stmt_stamp(stmt_launch(f->c, &launch, s->span), s);
 }
 
 Stmt *simplify_stmt(Facts *f, Stmt *s)
 {
-    Expr *value;
     switch (s->kind) {
     case ST_SEQ: return simplify_seq(f, s);
     case ST_FOR: return simplify_for(f, s);
     case ST_IF: return simplify_if(f, s);
     case ST_BLOCK: return simplify_block(f, s);
-    case ST_STORE: return simplify_store(f, s);
-    case ST_LET:
-        value = simplify(f, s->u.let.value);
-        return value == s->u.let.value
-                   ? s
-                   : stmt_stamp(stmt_let(f->c, s->u.let.var, value, s->span), s);
     case ST_LAUNCH: return simplify_launch(f, s);
-    case ST_TEMP:
-    case ST_BARRIER: return s;
+    default: return simplify_exprs(f, s);
     }
-    return s;
 }
