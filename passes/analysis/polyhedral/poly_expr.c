@@ -4,6 +4,7 @@
  * branch of a choice: they are total functions, so that costs no solution, and equal quotients
  * share a column. Only INDEX arithmetic is taken apart: arithmetic of machine types may wrap. */
 #include "passes/analysis/polyhedral/poly_reduce.h"
+#include "passes/analysis/symbolic/affine.h"
 
 const Affine *env_find(const Env *env, const Var *var)
 {
@@ -415,18 +416,6 @@ void poly_assume_positive(Poly *p, const Expr *e)
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
-static ExprKind negated(ExprKind kind)
-{
-    switch (kind) {
-    case EX_LT: return EX_GE;
-    case EX_LE: return EX_GT;
-    case EX_GT: return EX_LE;
-    case EX_GE: return EX_LT;
-    case EX_EQ: return EX_NE;
-    default: return EX_EQ;
-    }
-}
-
 static void assume_comparison(Poly *p, Conj *into, ExprKind kind, Affine a, Affine b)
 {
     switch (kind) {
@@ -454,7 +443,7 @@ void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond, bool hol
         poly_assume(p, both ? into : branch[1], env, arg[1], holds);
     } else if (op_info(cond->kind) && op_info(cond->kind)->class == OP_COMPARE &&
                type_is_int(arg[0]->type) && type_is_int(arg[1]->type)) {
-        assume_comparison(p, into, holds ? cond->kind : negated(cond->kind),
+        assume_comparison(p, into, holds ? cond->kind : compare_opposite(cond->kind),
                           poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
     } else {
         p->inexact = p->lost = true;

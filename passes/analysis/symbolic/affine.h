@@ -154,6 +154,8 @@ Expr *simplify_once(Facts *f, Expr *e);
 /* out = the canonical form of an INDEX expression. */
 bool simplify_affine(Facts *f, Expr *e, Affine *out);
 Expr *simplify_bool(Facts *f, Expr *e);
+/* The comparison that holds where the other does not. */
+ExprKind compare_opposite(ExprKind kind);
 /* The opposite of a canonical condition, as a comparison where it is one of INDEX. */
 Expr *cond_negate(Context *c, Expr *e);
 /* `e` is true, or false, as a literal. */

@@ -148,7 +148,7 @@ bool cond_is(const Expr *e, bool value)
     return e->kind == EX_INT && e->type == DT_BOOL && (e->u.i != 0) == value;
 }
 
-static ExprKind opposite_kind(ExprKind kind)
+ExprKind compare_opposite(ExprKind kind)
 {
     switch (kind) {
     case EX_LT: return EX_GE;
@@ -168,7 +168,7 @@ Expr *cond_negate(Context *c, Expr *e)
         return e->u.arg[0];
     bool exact = op_info(e->kind)->class == OP_COMPARE && !type_is_float(e->u.arg[0]->type);
     if (exact)
-        return expr_binary(c, opposite_kind(e->kind), e->u.arg[0], e->u.arg[1], e->span);
+        return expr_binary(c, compare_opposite(e->kind), e->u.arg[0], e->u.arg[1], e->span);
     return expr_unary(c, EX_NOT, e, e->span);
 }
 
