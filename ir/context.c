@@ -1,9 +1,9 @@
 /* context.c - Creates and frees the context of one use of the library: memory, names, sources, and
  * the guard that fatal errors unwind to.
  *
- * Two things cannot be reported as diagnostics: memory that is spent, and a rule of tirc's own that
- * is broken.  Both unwind to the guard that the entry of the public library set.  Their message is
- * kept in the context itself, since there may be no memory to format it in. */
+ * Two errors cannot be reported as diagnostics: exhausted memory, and a violated invariant of tirc.
+ * Both unwind to the guard that the public call has set. The context itself holds their message,
+ * since there may be no memory to format it. */
 #include "ir/diag.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* layout.c - Computes the addresses of a buffer's elements from its layout.
  *
  * Row major; the layout of an axis may lengthen its rows (`pad`), choose its stride (`align`) and
- * exchange chunks of a row (`swizzle`). The one place that knows, so that the text of a kernel and
- * the simulator cannot disagree.
+ * exchange chunks of a row (`swizzle`). No other file computes addresses, so the text of a kernel
+ * and the simulator cannot disagree.
  *
  * A swizzle maps chunk k of row x to k ^ (x / every % count). Within a row the right side is one
  * number below `count`, a power of two; to xor with it is its own inverse and changes the lowest

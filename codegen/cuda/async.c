@@ -5,7 +5,7 @@
  *   s[k][i] async= i < M ? A[i * 64 + k] : 0.0;
  *       copy_async_or_zero<4>(&s[k][i], &A[i * 64 + k], i < M);
  *
- * What has no such instruction is stored at once, which is early enough for every wait. */
+ * Stores without such an instruction happen at once, which is early enough for every wait. */
 #include "codegen/cuda/text.h"
 
 #include "codegen/vector.h"

@@ -1,10 +1,10 @@
 /* cu.c - Emits a complete program: the kernels, and a host main that launches them and verifies the
  * result.
  *
- * A run fills the inputs, launches, and compares with a reference, which stands in the program as
- * plain C++ in a namespace of its own. main makes the two runs of --verify: on small integers, for
- * which every order of evaluation is exact, against reference_kernel_exact, and on random reals
- * against reference_kernel. Sizes that are symbolic come from the command line. */
+ * A run fills the inputs, launches, and compares with a reference in plain C++, in a namespace of
+ * its own. main makes the two runs of --verify: on small integers, for which every order of
+ * evaluation is exact, against reference_kernel_exact, and on random reals against
+ * reference_kernel. Symbolic sizes come from the command line. */
 #include "codegen/cuda/cu.h"
 #include "codegen/size_limit.h"
 

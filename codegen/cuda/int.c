@@ -6,8 +6,8 @@
  *
  * Data wraps: a sum, difference, product, negation or left shift that may leave the type C computes
  * it in is computed in the unsigned type of that width. One cast does for a chain of them, at its
- * first operand, since C converts the others. What cannot overflow stays as it is, and so does
- * index arithmetic, which is exact. */
+ * first operand, since C converts the others. Values that cannot overflow stay unchanged, and so
+ * does index arithmetic, which is exact. */
 #include "codegen/cuda/text.h"
 
 /* The values that an integer can have. */

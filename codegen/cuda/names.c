@@ -3,9 +3,8 @@
  *   kernel clamp(x: f32[N], max: f32) with a loop `max_`   `max` becomes max_1, the loop stays
  *   kernel exp(...), which CUDA has                        exp_
  *
- * Functions and arrays in constant memory come first, since others look them up by name. What the
- * compilers and the libraries say about names stands in two lists, which tests/names/reserved.py
- * writes. */
+ * Functions and arrays in constant memory come first, since others look them up by name. Two lists,
+ * written by tests/names/reserved.py, hold the names that compilers and libraries reserve. */
 #include "codegen/cuda/text.h"
 
 #include <ctype.h>

@@ -1,8 +1,8 @@
 /* names.h - Chooses all names of a CUDA text (internal to codegen).
  *
- * In a lowered kernel a name means one thing on a path. So that this holds in the text, too, all
- * names of a text are given out together, and no two get one: a name stays as it is unless it means
- * something else in CUDA C, and what takes its place is the name of nothing else. */
+ * In a lowered kernel a name means one thing on a path. To preserve this in the text, all names of
+ * a text are chosen together and are distinct. A name stays unchanged unless it has another meaning
+ * in CUDA C; its replacement is an unused name. */
 #ifndef TIRC_CODEGEN_CUDA_NAMES_H
 #define TIRC_CODEGEN_CUDA_NAMES_H
 

@@ -1,8 +1,7 @@
 /* expr.c - Translates expressions for the virtual machine.
  *
- * An operand that C would not evaluate is not evaluated where that could be seen: an arm of a
- * selection or the right side of && and || that reads memory or divides integers runs under a
- * mask. */
+ * Operands that C would not evaluate are masked if their evaluation is observable: an arm of a
+ * selection, or the right side of && and ||, that reads memory or divides integers. */
 #include "codegen/module/code.h"
 
 static bool is_narrow(DType type)

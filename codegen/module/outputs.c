@@ -1,9 +1,8 @@
 /* outputs.c - Decides which outputs a run must write in full.
  *
- * A program may leave elements of an output alone (the border of a stencil), so that one which
- * nothing has written is a fault only where the program is sure to write it: by a store that runs
- * for every iteration of loops that are never empty, with an iterator of its own over the whole of
- * each axis. */
+ * A program may skip elements of an output (the border of a stencil), so an unwritten element is a
+ * fault only if the program certainly writes it: by a store that runs in every iteration of
+ * nonempty loops, with a separate iterator over the whole of each axis. */
 #include "codegen/codegen.h"
 
 typedef struct {

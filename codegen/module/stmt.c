@@ -1,7 +1,7 @@
 /* stmt.c - Translates statements for the virtual machine.
  *
- * Loops of every kind run one iteration after the other; inside a launch the threads are lanes, so
- * bound loops are gone, and outside one a bound loop is a loop: the meaning of a program at any
+ * Loops of every kind run sequentially. Inside a launch the threads are lanes, so there are no
+ * bound loops; outside, a bound loop is a plain loop. This gives programs a meaning at every
  * level. */
 #include "codegen/module/code.h"
 

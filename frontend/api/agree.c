@@ -3,10 +3,9 @@
  *
  * A result lies within its bound of the true value, so two results lie within two bounds of each
  * other. The bounds of elements outside the sample are not known; the largest of the sample stands
- * for them. That finds tiles that were missed, swapped or written twice, which a sample may miss;
- * how well single elements are rounded is the sample's business. On small integers
- * (structure.c) the tolerance is 0: an element that differs is a question for the exact
- * reference. */
+ * for them. This finds tiles that were missed, swapped or written twice, which a sample may miss;
+ * the sample checks the rounding of single elements. On small integers (structure.c) the tolerance
+ * is 0, and the exact reference decides about elements that differ. */
 #include "frontend/api/internal.h"
 
 #include <math.h>

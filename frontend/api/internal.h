@@ -2,8 +2,8 @@
  * ends.
  *
  * A public function that can fail consists of one API_GUARDED around a function that returns bool:
- * whatever unwinds from below (memory that is spent, a broken rule) lands there, and the status
- * follows from the diagnostics. */
+ * fatal errors (exhausted memory, a bug) unwind to it, and the status follows from the
+ * diagnostics. */
 #ifndef TIRC_FRONTEND_API_INTERNAL_H
 #define TIRC_FRONTEND_API_INTERNAL_H
 

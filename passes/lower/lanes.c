@@ -3,8 +3,8 @@
  *   for v in 4   x * 4 + v < 1000       all lanes agree: x * 4 < 1000
  *   for v in 4   x * 4 + v < 1001       all lanes pass where the last one does: x * 4 + 3 < 1001
  *
- * In the first case nothing is lost when the access is wide; in the second there is an edge, where
- * lanes run one by one. */
+ * In the first case the access can always be wide; in the second there is an edge, where lanes run
+ * one by one. */
 #include "passes/lower/lanes.h"
 
 Expr *lanes_expand(Context *c, const SubstList *lets, Expr *e)

@@ -1,8 +1,7 @@
 /* names.c - Renames values of a lowered kernel so that a name means one thing on every path.
  *
- * Passes name what they make after the program: two blocks may both have an iterator `k`, and a
- * value of that name may stand inside a loop of that name. The outer one keeps it; the inner
- * becomes k_1. */
+ * Passes name new values after the program: two blocks may both have an iterator `k`, and a value
+ * may be named like a loop around it. The outer one keeps the name; the inner one becomes k_1. */
 #include "passes/lower/pass.h"
 
 typedef struct {

@@ -1,8 +1,8 @@
 /* census.h - Runs a module on the simulator once, and counts its accesses.
  *
- * Every block is counted where that takes at most a given number of requests, or as much arithmetic
- * as they take time; else blocks at even distances are, and what was counted stands for the rest.
- * Blocks that are not counted still run where a later launch may read what they write. */
+ * It counts every block if that takes at most a given number of requests, or arithmetic of the same
+ * duration; otherwise it counts evenly spaced blocks and extrapolates. Blocks that are not counted
+ * still run if a later launch can read their results. */
 #ifndef TIRC_RUNTIME_MEASURE_CENSUS_H
 #define TIRC_RUNTIME_MEASURE_CENSUS_H
 

@@ -4,9 +4,9 @@
  *
  * Copying an undefined element is not a fault by itself: a copy of a whole buffer includes elements
  * that nothing uses. So the mark "undefined" propagates with the value, as in valgrind's memcheck,
- * and a later use of the copy is the fault. Registers serve again and again, but what makes a value
- * comes before its uses, and nothing stands between that makes another one in its register: a use
- * is one of the value that was made last. */
+ * and a later use of the copy is the fault. Registers are reused, but no other definition of a
+ * register lies between a value's definition and its uses, so a use always refers to the latest
+ * definition. */
 #include "runtime/sim/shadow.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* origin.c - Finds where the value of a store comes from: the stores that wrote what it has loaded.
  *
- * The operands of an instruction are followed backwards through the text to the loads behind them.
- * That is the way of every value in straight code, and of each that is made in front of a loop and
- * used in it. */
+ * It follows the operands of an instruction backwards through the code to the loads that produced
+ * them. This covers all values of straight-line code, and values computed before a loop and used in
+ * it. */
 #include "runtime/sim/internal.h"
 
 #include <stdlib.h>

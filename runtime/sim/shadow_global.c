@@ -1,10 +1,10 @@
 /* shadow_global.c - Detects races between the threads of a launch, undefined reads and forbidden
  * writes in global memory.
  *
- * Blocks run on several threads of the machine, so an element's marks are read and changed under a
- * lock. A race between two blocks is found by the one that comes second, which depends on chance;
- * it counts as the fault of the block with the higher number, so that the fault that is reported
- * does not. */
+ * Blocks run on several threads of the machine, so an element's marks are read and changed under
+ * a lock. The second of two racing blocks finds the race, and which one is second depends on
+ * timing. The fault is attributed to the block with the higher number, so that reports are
+ * deterministic. */
 #include "runtime/sim/shadow.h"
 
 enum { ELEMENTS_PER_LOCK = 64 };

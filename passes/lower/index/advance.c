@@ -7,14 +7,13 @@
  *   for ko in 128
  *       s[x] async= A[i64((by * 64 + y) * 4096 + x) + i64(ko) * 32 + 96]
  *
- * The instruction takes an address. Where the subscript is an int, the compiler computes one for
- * each copy, and extends it to 64 bits; a multiplication for each, in the pipe that the arithmetic
- * needs. A sum in 64 bits, of what stays the same in the loops, of multiples of the variables of
- * serial loops, and of what is a number once loops are unrolled, becomes one address that advances,
- * with offsets in the instructions.
+ * The instruction takes an address. For an int subscript, the compiler computes and extends an
+ * address for each copy, with a multiplication in the pipe that the arithmetic needs. A 64-bit sum
+ * of loop-invariant parts, of multiples of serial loop variables, and of parts that are constant
+ * after unrolling becomes one address that advances, with offsets in the instructions.
  *
- * Where a store is written out, the compiler finds in each copy by itself that addresses differ by
- * a number. For the 32 of a tile of sgemm that took it an eighth of its time. */
+ * For an unrolled store, the compiler must discover for each copy that the addresses differ by a
+ * constant. For the 32 copies of a tile of sgemm this took an eighth of its time. */
 #include "passes/lower/pass.h"
 
 enum { OFTEN = 16 }; /* copies of a store, from which on their addresses cost the compiler time */

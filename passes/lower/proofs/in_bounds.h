@@ -1,14 +1,13 @@
 /* in_bounds.h - Proves that the accesses of a lowered kernel stay inside their buffers.
  *
- * The kernel is read as it is emitted: launches, loops, names, guards, conditions inside of
- * expressions, and the subscripts as they stand. What earlier passes proved plays no part. Each
- * access of global, constant, shared and local memory is asked about on its own, for all values
- * from 1 on of symbolic sizes; buffers without axes are left out. An access inside a vectorized
- * loop stands for all elements of the wide access; its first element must also be a multiple of
- * their number.
+ * The proof reads the kernel as emitted: launches, loops, names, guards, conditions inside
+ * expressions, and final subscripts. It uses no results of earlier passes. It examines each access
+ * of global, constant, shared and local memory separately, for all symbolic sizes of at least 1,
+ * and omits buffers without axes. An access in a vectorized loop stands for all elements of the
+ * wide access, whose first index must also be a multiple of its width.
  *
- * One subscript in the place of several (flatten.c) is taken apart again. The subscripts that the
- * access had before are only a guess: the proof shows first that they give the same element. */
+ * Linearized subscripts (flatten.c) are delinearized. The original subscripts serve as a guess: the
+ * proof first shows that they give the same element. */
 #ifndef TIRC_PASSES_LOWER_PROOFS_IN_BOUNDS_H
 #define TIRC_PASSES_LOWER_PROOFS_IN_BOUNDS_H
 

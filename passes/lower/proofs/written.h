@@ -1,17 +1,16 @@
 /* written.h - Proves which elements of its outputs a lowered kernel writes, and that it writes each
  * exactly once.
  *
- * Guards are derived in lowering, and an output is right at its edges only where they are. Of the
- * text that comes out is asked, for all values of the sizes at once: do the launches write the
- * elements that the program writes, and no others; and does each of them have one writer? Two
- * threads that write an element in one iteration of the loops and launches around both are two
- * writers; what later iterations write again is the program's own (barriers order it, which
- * threads_proved asks about).
+ * Lowering derives guards, and an output is correct at its edges only if they are. For all values
+ * of the sizes at once, two questions are asked about the lowered text: do the launches write
+ * exactly the elements that the program writes, and does each element have one writer? Two threads
+ * that write an element in the same iteration of the loops and launches around both are two
+ * writers. Later iterations may write it again if the program does; barriers order these writes,
+ * which threads_proved checks.
  *
- * The kernel is read as isl sets through Poly, from launches, loops, lets and ifs; blocks, and what
- * earlier proofs said of them, play no part, so that this is a second opinion. It is asked for
- * before subscripts are flattened (the pass `flatten`): products with a symbolic size have no exact
- * sets. */
+ * The proof reads launches, loops, lets and ifs as isl sets through Poly. It uses neither blocks
+ * nor earlier proofs, so it is independent of them. It runs before subscripts are linearized (the
+ * pass `flatten`), because products with a symbolic size have no exact sets. */
 #ifndef TIRC_PASSES_LOWER_PROOFS_WRITTEN_H
 #define TIRC_PASSES_LOWER_PROOFS_WRITTEN_H
 

@@ -5,10 +5,9 @@
  *                                             C[i, j] += r_2;        C_err[i, j] += r_3;
  *                                             C_abs[i, j] += abs(r_2) + r_3;  C_n[i, j] += 1;
  *
- * Blocks dissolve into their loops: each statement at the top becomes one block without iterators,
- * in which loops, conditions and lets may stand as they like.  What can only be exact has no
- * companions; a first, dry walk over the statements finds out which buffers need which, until
- * nothing changes. */
+ * Blocks dissolve into their loops: each top-level statement becomes one block without iterators,
+ * which may contain any loops, conditions and lets. Exact values have no companions; a first dry
+ * run over the statements finds the companions that each buffer needs, until a fixed point. */
 #include <math.h>
 
 #include "passes/lower/reference/reference.h"

@@ -6,12 +6,12 @@
  *           C[i, j] += ...;                      for k in K C[i, j] += ...;
  *   }                                        }
  *
- * What is wanted is a set of indices for each axis, and with them the elements of their product. A
- * nest can skip the others when every store in it goes to one buffer with a loop of its own as
- * each subscript, and it reads that buffer nowhere else. Wants go from a nest to what it reads:
- * along an axis that it subscripts with a guarded loop the same indices, along any other all. That
- * is done in front, last nest first, and wants only grow, so every element that a wanted one
- * depends on is computed. */
+ * The wanted elements are the product of one set of indices per axis. A nest can skip other
+ * elements if all its stores go to one buffer, with a separate loop as each subscript, and it reads
+ * that buffer nowhere else. Wanted sets propagate from a nest to the buffers that it reads: the
+ * same indices along an axis that it subscripts with a guarded loop, all indices along other axes.
+ * The propagation runs first, from the last nest backwards, and the sets only grow, so every
+ * element that a wanted one depends on is computed. */
 #include "passes/lower/reference/reference.h"
 
 /* ---- which loops are axes ------------------------------------------------------------------ */

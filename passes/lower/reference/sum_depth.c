@@ -6,12 +6,12 @@
  *   y_part[0] += shuffle_xor(y_part[0], 16);            129
  *   y[r] = y_part[0];                           y: 129
  *
- * The statements are gone through in order with one number for each buffer, the most of all its
- * elements and of all threads: threads do not see what others write in the same step, but through
- * atomic updates. A loop is not gone through for each iteration. What its body does to the numbers
- * is a linear map of the algebra of (max, +); if the second iteration adds d to none more than
- * that, no later one does. Where iterations add to different elements of a buffer, as with unrolled
- * accumulators, they count once. */
+ * The analysis visits the statements in order, with one number for each buffer: the maximum over
+ * all its elements and all threads. Threads see writes of others in the same step only through
+ * atomic updates. It does not visit every iteration of a loop: the effect of the body on the
+ * numbers is a linear map in the (max, +) algebra, so if the second iteration adds at most d to
+ * each number, no later iteration adds more. Iterations that add to different elements of a buffer,
+ * such as unrolled accumulators, count once. */
 #include "passes/lower/reference/sum_depth.h"
 
 #include <math.h>

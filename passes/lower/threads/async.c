@@ -7,10 +7,10 @@
  *                                                               wait 2; barrier
  *                                                           }
  *
- * Copies that follow one another are one group, closed behind the outermost statement that holds
- * nothing else, so that every iteration closes one, also where a condition leaves it empty. A
- * barrier at the end of an iteration that closes a group lets as many of the latest groups go on as
- * there are iterations between a copy and the first access that may meet it. */
+ * Consecutive copies form one group, committed after the outermost statement that contains nothing
+ * else, so that every iteration commits one group, even if a condition leaves it empty. A barrier
+ * at the end of such an iteration leaves as many of the latest groups in flight as there are
+ * iterations between a copy and the first access that can conflict with it. */
 #include "passes/lower/threads/async.h"
 
 #include "passes/analysis/regions/async_copy.h"

@@ -5,9 +5,9 @@
  *       y[i] = x[i];                                       =>
  *   }
  *
- * A hint stands for the accesses that its block has when the kernel is lowered: what cache_read has
- * moved elsewhere since is the copy's. Where the block updates an element (+=), the hint is for the
- * store, and for the load where there is such a hint for loads; atomic updates have none. */
+ * A hint applies to the accesses that its block has when the kernel is lowered: accesses that
+ * cache_read has moved since belong to the copy. If the block updates an element (+=), the hint
+ * applies to the store, and to the load if it is valid for loads; atomic updates have no hints. */
 #include <string.h>
 
 #include "passes/lower/pass.h"

@@ -1,9 +1,9 @@
 /* check_threads.c - Re-checks the bindings of every launch.
  *
- * A binding is proved when it is made, and again when a block moves under it. What a cache put
- * between its loops since, and a program whose bindings came as text, are proved here, of the
- * kernel that went into the passes, once they had no more special reason to refuse it. One question
- * covers a launch: it asks about all its threads. */
+ * A step proves a binding when it makes it, or moves a block below it. This check covers copies
+ * that later steps added, and bindings that came as text. It examines the kernel before lowering,
+ * but runs after the passes, so that more specific refusals come first. One question covers all
+ * threads of a launch. */
 #include "passes/lower/pass.h"
 
 static Stmt *check_root(LaunchWalk *w, Stmt *s)
