@@ -83,7 +83,7 @@ tirc_status command_explain(tirc *t, const char *code)
     size_t n = strspn(digits, "0123456789");
     bool short_form = n > 0 && n <= 4 && !digits[n];
     if (short_form)
-        snprintf(full, sizeof full, "E%04d", atoi(digits));
+        snprintf(full, sizeof full, "E%.*s%s", (int)(4 - n), "0000", digits);
     const char *text = tirc_explain(t, short_form ? full : code);
     if (text)
         fputs(text, stdout);

@@ -80,7 +80,7 @@ static bool check_arch(Context *ctx, const NvrtcApi *api, const NvrtcSettings *s
                        const char *arch)
 {
     int known[256], n = 0;
-    int number = atoi(arch_suffix(arch));
+    long number = strtol(arch_suffix(arch), NULL, 10);
     if (!NVRTC_TRY(nvrtcGetNumSupportedArchs, &n))
         return false;
     if (n < 0 || n > (int)(sizeof known / sizeof *known))
