@@ -124,10 +124,17 @@ static size_t cut_start(const char *text, size_t caret)
     return start;
 }
 
-/* The line text[0, length) in `shown` and the underline of [begin, end) in `mark`. */
-static void show_line(const char *text, size_t length, size_t begin, size_t end, StrBuf *shown,
-                      StrBuf *mark)
+/* A line, and what is underlined of it. */
+typedef struct {
+    const char *text;
+    size_t length, begin, end;
+} Line;
+
+/* The line in `shown` and its underline in `mark`. */
+static void show_line(const Line *line, StrBuf *shown, StrBuf *mark)
 {
+    const char *text = line->text;
+    size_t length = line->length, begin = line->begin, end = line->end;
     size_t at = measure(text, length) > WIDTH_MAX ? cut_start(text, begin) : 0;
     if (at > 0) {
         strbuf_add(shown, "...");
@@ -159,7 +166,7 @@ static void show_place(const Source *source, Span span, bool color, StrBuf *out)
     size_t begin = span.begin - line_begin;
     size_t end = span.end > span.begin ? span.end - line_begin : begin + 1;
     StrBuf shown = strbuf_new(out->arena), mark = strbuf_new(out->arena);
-    show_line(text, length, begin, end < length ? end : length, &shown, &mark);
+    show_line(&(Line){text, length, begin, end < length ? end : length}, &shown, &mark);
     int gutter = snprintf(NULL, 0, "%*d", NUMBER_WIDTH, line);
     strbuf_addf(out, "%*d | %s\n", gutter, line, shown.text);
     strbuf_addf(out, "%*s | %s%s%s\n", gutter, "", color ? RED : "", mark.text, color ? RESET : "");

@@ -184,8 +184,12 @@ static void shuffle(Random *r, int64_t *x, int64_t n)
 
 /* n integers in `x`: sorted, and apart from each other where the order wants that; then in any
  * order for the last two. */
-static bool order_integers(Random *r, int64_t *x, int64_t n, IntRange range, bool open, Order order)
+static bool order_integers(Random *r, const RandomData *d, IntRange asked, int64_t *x)
 {
+    Order order = d->values->order;
+    IntRange range = draw_range(d->type, asked, usual_range(d->type));
+    int64_t n = d->n;
+    bool open = asked.hi == type_range(d->type).hi;
     bool apart = order != ORDER_NONDECREASING;
     int64_t room = range.hi - range.lo;
     if (order == ORDER_PERMUTATION)
@@ -210,8 +214,7 @@ static bool fill_ordered(Random *r, const RandomData *d)
     IntRange asked = asked_range(d->type, d->values, d->sizes);
     int bytes = type_bytes(d->type);
     int64_t *x = d->n > 0 ? malloc((size_t)d->n * sizeof *x) : NULL;
-    bool fits = x && order_integers(r, x, d->n, draw_range(d->type, asked, usual_range(d->type)),
-                                    asked.hi == type_range(d->type).hi, d->values->order);
+    bool fits = x && order_integers(r, d, asked, x);
     for (int64_t i = 0; fits && i < d->n; i++) {
         fits = x[i] >= asked.lo && x[i] <= asked.hi;
         store_integer(d->type, x[i], d->to + i * bytes);

@@ -24,10 +24,9 @@ static VmOp combine_op(StoreOp op)
 }
 
 /* old op value, in a temporary; gives both operands back. */
-static Value combined(VmCoder *k, StoreOp op, const Buffer *buffer, int number, Value at,
-                      Value value)
+static Value combined(VmCoder *k, const StoreStmt *s, int number, Value at, Value value)
 {
-    VmType type = vm_type_of(buffer->type);
+    VmType type = vm_type_of(s->buffer->type);
     bool local = k->buffers.items[number].space == VM_LOCAL;
     Value old = coder_temporary(k, type, coder_uniform(k, at.reg) && !local);
     coder_emit(k, (VmInst){.op = VM_LOAD, .type = type, .d = old.reg, .a = at.reg, .c = number});
@@ -35,7 +34,7 @@ static Value combined(VmCoder *k, StoreOp op, const Buffer *buffer, int number, 
     coder_release(k, old);
     coder_release(k, value);
     Value new = coder_temporary(k, type, uniform);
-    coder_combine(k, combine_op(op), buffer->type,
+    coder_combine(k, combine_op(s->op), s->buffer->type,
                   (CombineRegisters){.d = new.reg, .a = old.reg, .b = value.reg});
     return new;
 }
@@ -60,7 +59,7 @@ static void store(VmCoder *k, const Stmt *s)
             k->f->ordered = true;
     } else {
         if (store_updates(s->u.store.op))
-            value = combined(k, s->u.store.op, buffer, number, at, value);
+            value = combined(k, &s->u.store, number, at, value);
         coder_emit(k, (VmInst){.op = VM_STORE,
                                .type = type,
                                .sub = s->u.store.op == STORE_ASYNC,

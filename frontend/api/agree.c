@@ -86,21 +86,29 @@ static const char *describe(Context *c, const ModuleBuffer *b, const VerifyEleme
                         tirc_element(type, x, 0), tirc_element(type, y, 0));
 }
 
-static void note_difference(Context *c, const ModuleBuffer *b, const VerifyElement *e,
-                            const char *x, const char *y, Agreement *out)
+/* An output of two runs. */
+typedef struct {
+    Context *c;
+    const ModuleBuffer *buffer;
+    int number; /* of the buffer */
+    const Workload *workload;
+    double tolerance;
+} TwoOutputs;
+
+static void note_difference(const TwoOutputs *of, const VerifyElement *e, const char *x,
+                            const char *y, Agreement *out)
 {
     if (out->different++ == 0)
-        out->first = describe(c, b, e, x, y);
+        out->first = describe(of->c, of->buffer, e, x, y);
     if ((out->different & (out->different - 1)) == 0 && out->n_shown < AGREEMENT_SHOWN)
         out->shown[out->n_shown++] = *e;
 }
 
-static void compare(Context *c, const Module *m, int buffer, const Workload *w, const char *x,
-                    const char *y, double tolerance, Agreement *out)
+static void compare(const TwoOutputs *of, const char *x, const char *y, Agreement *out)
 {
     enum { BLOCK = 1024 };
-    const ModuleBuffer *b = &m->buffers[buffer];
-    int64_t elements = workload_elements(w, buffer);
+    const ModuleBuffer *b = of->buffer;
+    int64_t elements = workload_elements(of->workload, of->number);
     int step = type_bytes(b->type);
     out->elements += elements;
     for (int64_t i = 0; i < elements; i++, x += step, y += step) {
@@ -109,10 +117,11 @@ static void compare(Context *c, const Module *m, int buffer, const Workload *w, 
             x += BLOCK * step;
             y += BLOCK * step;
         }
-        if (!is_different(b->type, x, y, tolerance))
+        if (!is_different(b->type, x, y, of->tolerance))
             continue;
-        VerifyElement e = element_at(buffer, b->rank, workload_dims(w, buffer), i);
-        note_difference(c, b, &e, x, y, out);
+        const int64_t *dims = workload_dims(of->workload, of->number);
+        VerifyElement e = element_at(of->number, b->rank, dims, i);
+        note_difference(of, &e, x, y, out);
     }
 }
 
@@ -129,7 +138,7 @@ static bool compare_buffer(tirc *t, const tirc_program *program, const TwoRuns *
     ok = ok && d->ops->read(d, x, workload_arguments(runs->one)->buffers[i], bytes) &&
          d->ops->read(d, y, workload_arguments(runs->other)->buffers[i], bytes);
     if (ok)
-        compare(t->ctx, program->module, i, runs->one, x, y, runs->tolerance, out);
+        compare(&(TwoOutputs){t->ctx, b, i, runs->one, runs->tolerance}, x, y, out);
     free(x);
     free(y);
     return ok;

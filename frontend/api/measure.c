@@ -217,15 +217,23 @@ static bool all_wanted(const VerifyResult *r)
     return r->unchecked == r->overflown;
 }
 
+/* What has been found out about a program. */
+typedef struct {
+    VerifyResult run;
+    Agreement whole;
+    Structure structure;
+} Findings;
+
 /* Beside a run on random reals that was right. Where that allows no element to differ, it has shown
  * the structure. */
 static bool check_structure(tirc *t, const tirc_program *program, const int64_t *sizes,
-                            const VerifyOptions *options, const VerifyResult *r, Structure *out)
+                            const VerifyOptions *options, Findings *found)
 {
+    Structure *out = &found->structure;
     *out = (Structure){0};
-    if (r->largest_bound > 0 || !all_wanted(r))
+    if (found->run.largest_bound > 0 || !all_wanted(&found->run))
         return api_check_structure(t, program, sizes, options, out);
-    out->result = *r;
+    out->result = found->run;
     out->by_bounds = true;
     return true;
 }
@@ -260,9 +268,12 @@ static tirc_verification summarize_runs(tirc *t, const VerifyResult *r, const Ag
     };
 }
 
-static bool conclude(tirc *t, const tirc_program *program, const VerifyResult *r,
-                     const Agreement *whole, const Structure *s, tirc_verification *result)
+static bool conclude(tirc *t, const tirc_program *program, const Findings *found,
+                     tirc_verification *result)
 {
+    const VerifyResult *r = &found->run;
+    const Agreement *whole = &found->whole;
+    const Structure *s = &found->structure;
     *result = summarize_runs(t, r, whole, s);
     bool right = result->ok;
     if (r->wrong || whole->different) {
@@ -284,26 +295,25 @@ static bool verify(tirc *t, tirc_program *program, const int64_t *values, uint64
                    tirc_verification *result)
 {
     Reference reference;
-    VerifyResult r;
-    Agreement whole;
+    Findings found = {0};
     bool is_cuda = !strcmp(program->device->device->info.kind,
                            "cuda"); /* the simulator's own words of a fault say more */
-    Structure structure = {0};
     t->subject = program->kernel->command;
     *result = (tirc_verification){.method = ""};
     const int64_t *sizes = api_sizes(t, program, values);
     program = sizes ? api_for_sizes(t, program, sizes) : NULL;
     bool ok = program && (!is_cuda || api_stays_inside(t, program->kernel, sizes)) &&
               make_reference(t, program, sizes, seed, &reference) &&
-              run_once(t, program, sizes, seed) && check_run(t, program, &reference, &r, &whole) &&
+              run_once(t, program, sizes, seed) &&
+              check_run(t, program, &reference, &found.run, &found.whole) &&
               (is_cuda || api_stays_inside(t, program->kernel, sizes)) &&
-              (whole.different || check_gently(t, program, sizes, &reference, &r)) &&
-              (r.wrong || whole.different ||
-               check_structure(t, program, sizes, &reference.options, &r, &structure)) &&
-              conclude(t, program, &r, &whole, &structure, result);
+              (found.whole.different || check_gently(t, program, sizes, &reference, &found.run)) &&
+              (found.run.wrong || found.whole.different ||
+               check_structure(t, program, sizes, &reference.options, &found)) &&
+              conclude(t, program, &found, result);
     if (ok) {
         t->verified = program;
-        t->apart = 2 * r.largest_bound;
+        t->apart = 2 * found.run.largest_bound;
     }
     workload_free(t->workload);
     t->workload = NULL;

@@ -136,7 +136,7 @@ static Stmt *reduction_nest(Reduction *red, const AstStmt *s, int i)
         separate(red);
     loop_enter(r, &open);
     Stmt *body = reduction_nest(red, s, i + 1);
-    return loop_close(r, &open, s, i, body, &red->second);
+    return loop_close(r, &open, body, &red->second);
 }
 
 Stmt *resolve_reduction(Resolver *r, const AstStmt *first, const AstStmt *next)

@@ -267,14 +267,14 @@ static Value resolve_binary(Resolver *r, const AstExpr *e)
         return resolve_logic(r, e, a, b);
     if (class == OP_SHIFT)
         return resolve_shift(r, e, a, b);
-    Expr *left, *right;
+    Expr *both[2];
     bool truths = is_truth(a) && is_truth(b);
     bool same_small = class == OP_COMPARE || (class == OP_BITS && truths);
-    if (!values_unify(r, a, b, !same_small ? SMALL_PROMOTE : SMALL_STAY, &left, &right))
+    if (!values_unify(r, a, b, !same_small ? SMALL_PROMOTE : SMALL_STAY, both))
         return no_value;
-    if (!expr_binary_accepts(op, left->type, right->type))
+    if (!expr_binary_accepts(op, both[0]->type, both[1]->type))
         return refuse_binary(r, e, op == EX_MOD || class == OP_BITS ? "integers" : "numbers", a, b);
-    Expr *out = expr_binary(r->ctx, op, left, right, e->span);
+    Expr *out = expr_binary(r->ctx, op, both[0], both[1], e->span);
     if ((op != EX_DIV && op != EX_MOD) || expr_division_levels(out) <= EXPR_MAX_DIVISIONS)
         return value_of(out);
     diag_error(r->ctx, E0239, e->span,
@@ -301,10 +301,10 @@ static Value choose(Resolver *r, const AstExpr *cond, const AstExpr *a, const As
 {
     Expr *test = resolve_condition(r, cond, "the condition of a selection");
     Value va = resolve_value(r, a), vb = resolve_value(r, b);
-    Expr *left, *right;
-    if (!values_unify(r, va, vb, SMALL_STAY, &left, &right) || !test)
+    Expr *both[2];
+    if (!values_unify(r, va, vb, SMALL_STAY, both) || !test)
         return no_value;
-    return value_of(expr_select(r->ctx, test, left, right, span));
+    return value_of(expr_select(r->ctx, test, both[0], both[1], span));
 }
 
 /* ---- calls ---- */
@@ -338,16 +338,16 @@ static Value resolve_min_max(Resolver *r, const AstExpr *e, ExprKind op)
         return no_value;
     Value a = resolve_value(r, e->u.call.args[0].value);
     Value b = resolve_value(r, e->u.call.args[1].value);
-    Expr *left, *right;
-    if (!values_unify(r, a, b, SMALL_STAY, &left, &right))
+    Expr *both[2];
+    if (!values_unify(r, a, b, SMALL_STAY, both))
         return no_value;
-    if (left->type == DT_BOOL) {
+    if (both[0]->type == DT_BOOL) {
         diag_error(r->ctx, E0208, e->span,
                    "'%s' needs numbers; combine conditions with '&&' and '||'",
                    e->u.call.callee.text);
         return no_value;
     }
-    return value_of(expr_binary(r->ctx, op, left, right, e->span));
+    return value_of(expr_binary(r->ctx, op, both[0], both[1], e->span));
 }
 
 /* Values of other lanes are there in launches only. */

@@ -113,7 +113,7 @@ Expr *value_widen(Resolver *r, Value v, DType type, const char *to);
 typedef enum { SMALL_STAY, SMALL_PROMOTE } SmallTypes;
 
 /* Converts both to their common type; false after an error. */
-bool values_unify(Resolver *r, Value a, Value b, SmallTypes small, Expr **out_a, Expr **out_b);
+bool values_unify(Resolver *r, Value a, Value b, SmallTypes small, Expr *out[2]);
 
 /* ---- expressions ---- */
 
@@ -172,13 +172,14 @@ typedef struct {
     bool data;          /* its bounds read buffers: it becomes one block with all that is in it */
     int symbols, loops; /* how many there were outside */
     Mode mode;          /* outside */
+    Span span;
 } OpenLoop;
 /* Loop number `i` of `s`, an AS_FOR; then what its body sees, with `open` where it is until
  * loop_close; then the loop with its body (NULL: an error), in a block with this label where it has
  * to be one. */
 OpenLoop loop_open(Resolver *r, const AstStmt *s, int i);
 void loop_enter(Resolver *r, OpenLoop *open);
-Stmt *loop_close(Resolver *r, OpenLoop *open, const AstStmt *s, int i, Stmt *body, Label *label);
+Stmt *loop_close(Resolver *r, OpenLoop *open, Stmt *body, Label *label);
 /* A `for` with its body, and an `if` with its branches; NULL after an error. */
 Stmt *resolve_for(Resolver *r, const AstStmt *s);
 Stmt *resolve_if(Resolver *r, const AstStmt *s);

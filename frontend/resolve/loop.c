@@ -161,6 +161,8 @@ OpenLoop loop_open(Resolver *r, const AstStmt *s, int i)
     OpenLoop open = {.symbols = r->symbols.n, .loops = r->loops.n, .mode = r->mode};
     open.good = resolve_loop(r, &s->u.loop.loops[i], &open.loop);
     open.data = open.good && loop_reads_data(r, &open.loop);
+    open.span = i == 0 ? s->span : s->u.loop.loops[i].span;
+    open.span.end = s->span.end;
     return open;
 }
 
@@ -172,7 +174,7 @@ void loop_enter(Resolver *r, OpenLoop *open)
         VEC_PUSH(r->ctx->arena, &r->loops, &open->loop);
 }
 
-Stmt *loop_close(Resolver *r, OpenLoop *open, const AstStmt *s, int i, Stmt *body, Label *label)
+Stmt *loop_close(Resolver *r, OpenLoop *open, Stmt *body, Label *label)
 {
     r->loops.n = open->loops;
     r->mode = open->mode;
@@ -180,9 +182,7 @@ Stmt *loop_close(Resolver *r, OpenLoop *open, const AstStmt *s, int i, Stmt *bod
     if (!open->good || !body)
         return NULL;
     open->loop.body = body;
-    Span span = i == 0 ? s->span : s->u.loop.loops[i].span;
-    span.end = s->span.end;
-    Stmt *out = stmt_for(r->ctx, &open->loop, span);
+    Stmt *out = stmt_for(r->ctx, &open->loop, open->span);
     return open->data ? block_wrap(r, NULL, out, r->loops.n, label) : out;
 }
 
@@ -194,7 +194,7 @@ static Stmt *resolve_nest(Resolver *r, const AstStmt *s, int i)
     OpenLoop open = loop_open(r, s, i);
     loop_enter(r, &open);
     Stmt *body = resolve_nest(r, s, i + 1);
-    return loop_close(r, &open, s, i, body, &r->label);
+    return loop_close(r, &open, body, &r->label);
 }
 
 Stmt *resolve_for(Resolver *r, const AstStmt *s)

@@ -191,12 +191,12 @@ static DType common_type(Value a, Value b, SmallTypes small)
     return type_common(ta, tb);
 }
 
-bool values_unify(Resolver *r, Value a, Value b, SmallTypes small, Expr **out_a, Expr **out_b)
+bool values_unify(Resolver *r, Value a, Value b, SmallTypes small, Expr *out[2])
 {
     if (!a.e || !b.e)
         return false;
     DType type = common_type(a, b, small);
-    *out_a = value_convert(r, a, type);
-    *out_b = value_convert(r, b, type);
-    return *out_a && *out_b;
+    out[0] = value_convert(r, a, type);
+    out[1] = value_convert(r, b, type);
+    return out[0] && out[1];
 }

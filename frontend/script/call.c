@@ -13,11 +13,10 @@ static bool takes(Script *s, const AstExpr *call, int n, int wanted)
                         call->u.call.callee.text, wanted, wanted == 1 ? "" : "s", n);
 }
 
-static bool two_ints(Script *s, const AstExpr *call, const Value *args, int n, int64_t *a,
-                     int64_t *b)
+static bool two_ints(Script *s, const AstExpr *call, const Value *args, int n, int64_t out[2])
 {
-    return takes(s, call, n, 2) && script_int(s, &args[0], "the first argument", a) &&
-           script_int(s, &args[1], "the second argument", b);
+    return takes(s, call, n, 2) && script_int(s, &args[0], "the first argument", &out[0]) &&
+           script_int(s, &args[1], "the second argument", &out[1]);
 }
 
 static bool call_len(Script *s, const AstExpr *call, const Value *args, int n, Value *out)
@@ -33,33 +32,33 @@ static bool call_len(Script *s, const AstExpr *call, const Value *args, int n, V
 
 static bool call_ceildiv(Script *s, const AstExpr *call, const Value *args, int n, Value *out)
 {
-    int64_t a, b;
-    if (!two_ints(s, call, args, n, &a, &b))
+    int64_t x[2];
+    if (!two_ints(s, call, args, n, x))
         return false;
-    if (a < 0 || b <= 0)
+    if (x[0] < 0 || x[1] <= 0)
         return script_error(
             s, E0305, call->span,
             "ceildiv(%lld, %lld): expected a dividend of at least 0 and a divisor of at least 1",
-            (long long)a, (long long)b);
-    *out = (Value){.kind = VALUE_INT, .span = call->span, .u.i = a / b + (a % b != 0)};
+            (long long)x[0], (long long)x[1]);
+    *out = (Value){.kind = VALUE_INT, .span = call->span, .u.i = x[0] / x[1] + (x[0] % x[1] != 0)};
     return true;
 }
 
 static bool call_min(Script *s, const AstExpr *call, const Value *args, int n, Value *out)
 {
-    int64_t a, b;
-    if (!two_ints(s, call, args, n, &a, &b))
+    int64_t x[2];
+    if (!two_ints(s, call, args, n, x))
         return false;
-    *out = (Value){.kind = VALUE_INT, .span = call->span, .u.i = a < b ? a : b};
+    *out = (Value){.kind = VALUE_INT, .span = call->span, .u.i = x[0] < x[1] ? x[0] : x[1]};
     return true;
 }
 
 static bool call_max(Script *s, const AstExpr *call, const Value *args, int n, Value *out)
 {
-    int64_t a, b;
-    if (!two_ints(s, call, args, n, &a, &b))
+    int64_t x[2];
+    if (!two_ints(s, call, args, n, x))
         return false;
-    *out = (Value){.kind = VALUE_INT, .span = call->span, .u.i = a > b ? a : b};
+    *out = (Value){.kind = VALUE_INT, .span = call->span, .u.i = x[0] > x[1] ? x[0] : x[1]};
     return true;
 }
 
@@ -115,9 +114,16 @@ static bool match_arguments(Script *s, const AstExpr *call, const AstProc *proc,
     return true;
 }
 
-static bool call_proc(Script *s, const AstExpr *call, const AstProc *proc, const AstFile *file,
-                      const Value *args, Value *out)
+/* A proc, and the file that it stands in. */
+typedef struct {
+    const AstProc *proc;
+    const AstFile *file;
+} FoundProc;
+
+static bool call_proc(Script *s, const AstExpr *call, FoundProc found, const Value *args,
+                      Value *out)
 {
+    const AstProc *proc = found.proc;
     for (const Frame *f = s->frame; f; f = f->caller)
         if (f->proc == proc)
             return script_error(s, E0309, call->span,
@@ -129,7 +135,7 @@ static bool call_proc(Script *s, const AstExpr *call, const AstProc *proc, const
     if (s->calls == SCRIPT_CALLS)
         return script_error(s, E0318, call->span,
                             "calls of procs are nested more than %d levels deep", SCRIPT_CALLS);
-    Frame frame = {.proc = proc, .file = file, .call = call->span, .caller = s->frame};
+    Frame frame = {.proc = proc, .file = found.file, .call = call->span, .caller = s->frame};
     Frame *outer = s->frame;
     bool ok = true;
     s->frame = &frame;
@@ -248,7 +254,7 @@ bool script_call(Script *s, const AstExpr *call, Value *out)
     if (primitive)
         return call_primitive(s, call, primitive, args, out);
     if (proc)
-        return call_proc(s, call, proc, file, args, out);
+        return call_proc(s, call, (FoundProc){proc, file}, args, out);
     for (int i = 0; i < n; i++)
         if (call->u.call.args[i].name.text)
             return script_error(s, E0308, call->u.call.args[i].name.span,

@@ -360,12 +360,12 @@ static int find_param(const PrimParam *params, int n, Name name)
     return at;
 }
 
-static bool refuse_unknown(Schedule *s, const Primitive *primitive, const PrimParam *params, int n,
-                           Name name, Span span)
+static bool refuse_unknown(Schedule *s, const Primitive *primitive, Name name, Span span)
 {
     const char *words[PRIM_MAX_PARAMS];
+    int n = primitive->n_params;
     for (int i = 0; i < n; i++)
-        words[i] = params[i].name;
+        words[i] = primitive->params[i].name;
     return sched_refuse(s, E0400, span, "there is no argument '%s'%s; the call is %s", name,
                         suggestion(s, name, words, n), usage(s, primitive));
 }
@@ -387,7 +387,7 @@ static bool assign(Schedule *s, const Primitive *primitive, const GivenArgs *giv
         if (given->names && given->names[i]) {
             at = find_param(params, n_params, given->names[i]);
             if (at == n_params)
-                return refuse_unknown(s, primitive, params, n_params, given->names[i], given->span);
+                return refuse_unknown(s, primitive, given->names[i], given->span);
         } else if (next > 0 && params[next - 1].variadic) {
             a->rest++;
             continue;

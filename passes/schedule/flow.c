@@ -297,19 +297,15 @@ const Kernel *flow_threads_apart(Schedule *s, const Kernel *kernel, Span span)
     return apart;
 }
 
-Threads *flow_threads(Schedule *s, Stmt *body, const StmtPath *path, int n, Span span, int *n_fixed)
+Threads *flow_threads(Schedule *s, Stmt *body, const StmtPath *path, Span span)
 {
     StmtPath now = {0};
     const Stmt *root = NULL;
     const Kernel *kernel = flow_threads_apart(s, kernel_with_body(s->ctx, s->kernel, body), span);
     if (!kernel)
         return NULL;
-    *n_fixed = 0;
-    for (int i = 0; i < path->n; i++) {
-        bool loop = path->items[i]->kind == ST_FOR;
-        root = root || !loop ? root : path->items[i];
-        *n_fixed += i < n && loop;
-    }
+    for (int i = 0; !root; i++)
+        root = path->items[i]->kind == ST_FOR ? path->items[i] : NULL;
     stmt_find(s->ctx, kernel->body, root->u.loop.id, &now);
     return threads_model(s->ctx, kernel, now.items[now.n - 1]);
 }

@@ -85,11 +85,9 @@ bool flow_recheck_all(Schedule *s, Stmt *body, Span span);
  * about threads are asked of. NULL after an error in the name of the primitive at work. */
 const Kernel *flow_threads_apart(Schedule *s, const Kernel *kernel, Span span);
 
-/* The threads of the launch around `path` in the kernel with this body, for what an iteration of
- * the loops among the first `n` of the path finds in a buffer (threads_reads_covered); *n_fixed
- * counts those loops. NULL after an error in the name of the primitive at work. */
-Threads *flow_threads(Schedule *s, Stmt *body, const StmtPath *path, int n, Span span,
-                      int *n_fixed);
+/* The threads of the launch around `path` in the kernel with this body, for threads_reads_covered
+ * and its like. NULL after an error in the name of the primitive at work. */
+Threads *flow_threads(Schedule *s, Stmt *body, const StmtPath *path, Span span);
 
 /* Every element of `buffer` that is read below the outermost loop of the path has been written
  * there before, in the order of one thread. */

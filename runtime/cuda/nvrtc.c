@@ -62,16 +62,14 @@ bool nvrtc_settings(Context *ctx, const NvrtcApi *api, const char *arch, NvrtcKi
     return true;
 }
 
+/* `known`: "70, 80". */
 static bool refuse_arch(Context *ctx, const NvrtcApi *api, const NvrtcSettings *settings,
-                        const char *arch, const int *known, int n)
+                        const char *arch, const char *known)
 {
-    StrBuf list = strbuf_new(ctx->arena);
-    for (int i = 0; i < n; i++)
-        strbuf_addf(&list, "%s%d", i ? ", " : "", known[i]);
     diag_error(ctx, E0603, span_none(),
                "NVRTC %s ('%s') does not support '%s'; it supports sm_ %s; install another "
                "version, or choose one of these with --arch",
-               settings->version, api->path, arch, list.text);
+               settings->version, api->path, arch, known);
     return false;
 }
 
@@ -87,10 +85,13 @@ static bool check_arch(Context *ctx, const NvrtcApi *api, const NvrtcSettings *s
         return true; /* NVRTC itself will say */
     if (!NVRTC_TRY(nvrtcGetSupportedArchs, known))
         return false;
-    for (int i = 0; i < n; i++)
+    StrBuf list = strbuf_new(ctx->arena);
+    for (int i = 0; i < n; i++) {
         if (known[i] == number)
             return true;
-    return refuse_arch(ctx, api, settings, arch, known, n);
+        strbuf_addf(&list, "%s%d", i ? ", " : "", known[i]);
+    }
+    return refuse_arch(ctx, api, settings, arch, list.text);
 }
 
 /* The log of a compilation, in the context's arena; empty when NVRTC does not give it. */

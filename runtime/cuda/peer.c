@@ -115,9 +115,12 @@ static bool open_lt(LibraryPeer *p)
     const PeerProduct *x = &p->task.product;
     if (!CUDA_TRY(p->d, cudaSetDevice, p->d->ordinal))
         return false;
-    p->lt = lt_open(p->d, lt_matrix(p, x->b, x->depth, x->columns),
-                    lt_matrix(p, x->a, x->rows, x->depth), lt_matrix(p, x->c, x->rows, x->columns),
-                    buffer_of(p, x->bias), x->relu);
+    LtTask task = {.b = lt_matrix(p, x->b, x->depth, x->columns),
+                   .a = lt_matrix(p, x->a, x->rows, x->depth),
+                   .c = lt_matrix(p, x->c, x->rows, x->columns),
+                   .bias = buffer_of(p, x->bias),
+                   .relu = x->relu};
+    p->lt = lt_open(p->d, &task);
     return p->lt != NULL;
 }
 

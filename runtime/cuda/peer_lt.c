@@ -63,13 +63,13 @@ static bool choose(LtProduct *p)
     return n >= 1;
 }
 
-LtProduct *lt_open(CudaDevice *d, LtMatrix b, LtMatrix a, LtMatrix c, const void *bias, bool relu)
+LtProduct *lt_open(CudaDevice *d, const LtTask *task)
 {
     LtProduct *p = ARENA_NEW(d->base.ctx->arena, LtProduct);
-    *p = (LtProduct){.d = d, .matrix = {b, a, c}};
+    *p = (LtProduct){.d = d, .matrix = {task->b, task->a, task->c}};
     p->workspace = d->base.ops->alloc(&d->base, WORKSPACE_BYTES);
     if (p->workspace && cublaslt_load(d->base.ctx, &p->api) &&
-        LT_TRY(p, cublasLtCreate, &p->handle) && describe(p, bias, relu) && choose(p))
+        LT_TRY(p, cublasLtCreate, &p->handle) && describe(p, task->bias, task->relu) && choose(p))
         return p;
     lt_close(p);
     return NULL;

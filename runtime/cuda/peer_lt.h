@@ -12,10 +12,16 @@ typedef struct {
     int64_t rows, columns;
 } LtMatrix;
 
+/* c = b * a in cuBLAS' order, plus `bias` along its rows, max 0 with `relu`, all f32. */
+typedef struct {
+    LtMatrix b, a, c;
+    const void *bias;
+    bool relu;
+} LtTask;
+
 typedef struct LtProduct LtProduct;
-/* c = b * a in cuBLAS' order, plus `bias` along its rows, max 0 with `relu`, all f32. NULL after
- * E0640 or E0641. */
-LtProduct *lt_open(CudaDevice *d, LtMatrix b, LtMatrix a, LtMatrix c, const void *bias, bool relu);
+/* NULL after E0640 or E0641. */
+LtProduct *lt_open(CudaDevice *d, const LtTask *task);
 bool lt_run(LtProduct *p);
 void lt_close(LtProduct *p);
 

@@ -51,27 +51,31 @@ static bool same_memory(const VmBuffer *a, const VmBuffer *b, bool same_function
     return same_function && a->space == b->space && a->offset == b->offset;
 }
 
-/* Notes the stores of the module that write what the load reads. */
-static int note_stores(const Module *m, const VmFunction *f, int load, const VmPlace *but,
-                       VmPlace *places, int n, int room)
+typedef struct {
+    VmPlace *items;
+    int n, room;
+} PlaceList;
+
+/* Notes the stores of the module, all but one, that write what the load reads. */
+static void note_stores(const Module *m, VmPlace load, const VmPlace *but, PlaceList *out)
 {
-    const VmBuffer *buffer = &f->buffers[f->code[load].c];
+    const VmFunction *f = m->kernels[load.kernel].code;
+    const VmBuffer *buffer = &f->buffers[f->code[load.inst].c];
     for (int k = 0; k < m->n_kernels; k++) {
         const VmFunction *other = m->kernels[k].code;
-        for (int i = 0; i < other->n_code && n < room; i++) {
+        for (int i = 0; i < other->n_code && out->n < out->room; i++) {
             VmOp op = (VmOp)other->code[i].op;
             if ((op != VM_STORE && op != VM_ATOMIC) || (k == but->kernel && i == but->inst) ||
                 !same_memory(buffer, &other->buffers[other->code[i].c], other == f))
                 continue;
             bool seen = false;
-            for (int j = 0; j < n; j++)
-                seen |= m->kernels[places[j].kernel].code->spans[places[j].inst].begin ==
+            for (int j = 0; j < out->n; j++)
+                seen |= m->kernels[out->items[j].kernel].code->spans[out->items[j].inst].begin ==
                         other->spans[i].begin;
             if (!seen)
-                places[n++] = (VmPlace){k, i};
+                out->items[out->n++] = (VmPlace){k, i};
         }
     }
-    return n;
 }
 
 int vm_origins(const Module *m, VmPlace store, VmPlace *places, int room)
@@ -79,7 +83,7 @@ int vm_origins(const Module *m, VmPlace store, VmPlace *places, int room)
     const VmFunction *f = m->kernels[store.kernel].code;
     const VmInst *inst = &f->code[store.inst];
     Slice s = {f, calloc((size_t)f->n_registers + 1, sizeof *s.wanted)};
-    int n = 0;
+    PlaceList out = {.items = places, .room = room};
     if (!s.wanted)
         return 0;
     if (inst->width > 1)
@@ -91,7 +95,7 @@ int vm_origins(const Module *m, VmPlace store, VmPlace *places, int room)
         if (!has_result((VmOp)at->op) || !makes(&s, at))
             continue;
         if (at->op == VM_LOAD) {
-            n = note_stores(m, f, i, &store, places, n, room);
+            note_stores(m, (VmPlace){store.kernel, i}, &store, &out);
             continue;
         }
         want(&s, at->a);
@@ -100,5 +104,5 @@ int vm_origins(const Module *m, VmPlace store, VmPlace *places, int room)
             want(&s, at->c);
     }
     free(s.wanted);
-    return n;
+    return out.n;
 }

@@ -164,27 +164,6 @@ static bool refuse_fold(Compact *k, const Buffer *b, int axis, const Conflict *w
     return false;
 }
 
-/* Folded axes that are longer than their circle get it as their box: extents the fold, subscripts
- * from 0. */
-static bool fold_box(Compact *k, Facts *f, const Buffer *b, const Place *place, Interval *box,
-                     int64_t *fold)
-{
-    for (int d = 0; d < b->rank; d++) {
-        Conflict why;
-        int n_loops;
-        Expr *wide =
-            expr_binary(k->c, EX_LE, box[d].extent, expr_index(k->c, fold_of(b, d)), b->span);
-        if (fold_of(b, d) == 0 || prove(f, wide))
-            continue;
-        fold[d] = fold_of(b, d);
-        Threads *t = launch_of(k, place, &n_loops);
-        if (!threads_fold_kept(t, b, d, fold[d], n_loops, &why))
-            return refuse_fold(k, b, d, &why);
-        box[d] = (Interval){expr_index(k->c, 0), expr_index(k->c, fold[d])};
-    }
-    return true;
-}
-
 /* The layout without the folds, which the subscripts have taken over. */
 static const AxisLayout *unfolded_layout(Context *c, const Buffer *b)
 {
@@ -220,9 +199,9 @@ typedef struct {
     Facts *facts;
     const Buffer *from;
     Buffer *to;
-    const Interval *box;
-    const int64_t *fold; /* [rank], 0 where an axis is no circle */
-    Spread *spread;      /* [rank] which elements of the box are used */
+    Interval *box;
+    int64_t *fold;  /* [rank], 0 where an axis is no circle */
+    Spread *spread; /* [rank] which elements of the box are used */
     RebaseStep step;
     SpreadSearch *searches; /* [rank] in the first two steps; of axes that are wanted */
     /* [rank] there: the last element of the box, 0 where an axis is not searched */
@@ -408,6 +387,28 @@ static bool choose_place(Compact *k, Buffer *b, Stmt *ancestor, Place *place)
     }
 }
 
+/* Folded axes that are longer than their circle get it as their box: extents the fold, subscripts
+ * from 0. */
+static bool fold_box(Compact *k, Facts *f, const Place *place, const Rebase *r)
+{
+    const Buffer *b = r->from;
+    Interval *box = r->box;
+    for (int d = 0; d < b->rank; d++) {
+        Conflict why;
+        int n_loops;
+        Expr *wide =
+            expr_binary(k->c, EX_LE, box[d].extent, expr_index(k->c, fold_of(b, d)), b->span);
+        if (fold_of(b, d) == 0 || prove(f, wide))
+            continue;
+        r->fold[d] = fold_of(b, d);
+        Threads *t = launch_of(k, place, &n_loops);
+        if (!threads_fold_kept(t, b, d, r->fold[d], n_loops, &why))
+            return refuse_fold(k, b, d, &why);
+        box[d] = (Interval){expr_index(k->c, 0), expr_index(k->c, r->fold[d])};
+    }
+    return true;
+}
+
 static void compact_buffer(Compact *k, Stmt *temp)
 {
     Context *c = k->c;
@@ -431,11 +432,12 @@ static void compact_buffer(Compact *k, Stmt *temp)
         axis_facts(f, c, at);
         what = bound_to_axes(c, at);
     }
-    Interval *box = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
+    Rebase r = {.c = c, .from = b};
+    r.box = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
+    r.fold = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank + 1);
-    int64_t *fold = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
-    if (!region_touched(f, what, b, ACCESS_ANY, 0, box) || !fold_box(k, f, b, &place, box, fold) ||
-        !literal_extents(k, f, b, box, shape))
+    if (!region_touched(f, what, b, ACCESS_ANY, 0, r.box) || !fold_box(k, f, &place, &r) ||
+        !literal_extents(k, f, b, r.box, shape))
         return;
     Buffer *small = buffer_copy(c, b);
     small->shape = shape;
@@ -445,7 +447,8 @@ static void compact_buffer(Compact *k, Stmt *temp)
     enter_path(inside, &place, LOOPS_OF_ALL_THREADS);
     if (!shared)
         axis_facts(inside, c, at);
-    Rebase r = {.c = c, .facts = inside, .from = b, .to = small, .box = box, .fold = fold};
+    r.facts = inside;
+    r.to = small;
     r.spread = ARENA_ARRAY(c->arena, Spread, b->rank + 1);
     r.step = REBASE;
     find_spreads(&r, at, shape);

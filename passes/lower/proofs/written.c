@@ -108,13 +108,19 @@ static isl_set *join(isl_set *a, isl_set *b)
     return a && b ? isl_set_union(a, b) : (isl_set_free(a), isl_set_free(b), NULL);
 }
 
-/* Adds the image of (parameters, subscripts) to *set; false where it is not exact. */
-static bool add_image(Poly *p, Affine *dims, int n, const Affine *index, int rank, isl_set **set)
+/* The subscripts behind the n parameters; how many there are together. */
+static int add_subscripts(Affine *dims, int n, const Affine *index, int rank)
 {
     for (int i = 0; i < rank; i++)
         dims[n + i] = index[i];
+    return n + rank;
+}
+
+/* Adds the image of (parameters, subscripts) to *set; false where it is not exact. */
+static bool add_image(Poly *p, const Affine *dims, int n, isl_set **set)
+{
     bool exact;
-    isl_set *image = poly_image(p, dims, n + rank, &exact);
+    isl_set *image = poly_image(p, dims, n, &exact);
     *set = join(*set, exact ? image : isl_set_free(image));
     return *set != NULL;
 }
@@ -139,7 +145,8 @@ static isl_set *program_image(Question *q, const Model *m, const Buffer *buffer)
         int n = enter_parameters(q->program, p, dims);
         Instance writer = instance_new(p, m->units.items[at.unit]);
         const Affine *index = instance_index(p, &writer, at.access);
-        if (!add_image(p, dims, n, index, buffer->rank, &set))
+        n = add_subscripts(dims, n, index, buffer->rank);
+        if (!add_image(p, dims, n, &set))
             return isl_set_free(set);
     }
     return set;
@@ -180,7 +187,8 @@ static isl_set *lowered_image(Question *q, const Buffer *buffer)
         Env env = {0};
         assume_launched(p, w);
         enter_scopes(p, &env, w, 0, w->scopes.n);
-        if (!add_image(p, dims, n, subscripts(q, p, &env, w), buffer->rank, &set))
+        n = add_subscripts(dims, n, subscripts(q, p, &env, w), buffer->rank);
+        if (!add_image(p, dims, n, &set))
             return isl_set_free(set);
     }
     return set;
@@ -270,23 +278,22 @@ static void ask_elements(Question *q, const Model *m, const Buffer *buffer)
 
 /* Threads go through the loop together: barriers in it hold them, or it has the same ends for both.
  * Loops such as `for c in thread..64 step 4` they run each on its own. */
-static bool in_step(Question *q, Poly *p, const ForStmt *loop, const Env *mine, const Env *theirs)
+static bool in_step(Poly *p, const ForStmt *loop, const Env *mine, const Env *theirs)
 {
-    return stmts_of_kind(q->c, loop->body, ST_BARRIER).n > 0 ||
+    return stmts_of_kind(p->ctx, loop->body, ST_BARRIER).n > 0 ||
            (affine_equal(poly_value(p, mine, loop->lo), poly_value(p, theirs, loop->lo)) &&
             affine_equal(poly_value(p, mine, loop->hi), poly_value(p, theirs, loop->hi)));
 }
 
 /* `w` on a thread of its own, in the iteration of the loops around both that `like` is in, where
  * threads are in step there. */
-static void enter_like(Question *q, Poly *p, Env *env, const Writer *w, const Writer *like,
-                       const Env *theirs)
+static void enter_like(Poly *p, Env *env, const Writer *w, const Writer *like, const Env *theirs)
 {
     enter_scopes(p, env, w, w->launch, w->launch + AXIS_COUNT);
     for (int i = w->launch + AXIS_COUNT; i < w->scopes.n; i++) {
         const Stmt *s = w->scopes.items[i].stmt;
         bool shared = s->kind == ST_FOR && i < like->scopes.n && like->scopes.items[i].stmt == s &&
-                      in_step(q, p, &s->u.loop, env, theirs);
+                      in_step(p, &s->u.loop, env, theirs);
         if (shared)
             VEC_PUSH(p->ctx->arena, env,
                      ((Meaning){s->u.loop.var, *env_find(theirs, s->u.loop.var)}));
@@ -328,7 +335,7 @@ static void ask_pair(Question *q, const Writer *a, const Writer *b)
         model_enter_scope(p, &p->fixed, a->scopes.items[i]);
     Env env_a = {0}, env_b = {0};
     enter_scopes(p, &env_a, a, a->launch, a->scopes.n);
-    enter_like(q, p, &env_b, b, a, &env_a);
+    enter_like(p, &env_b, b, a, &env_a);
     const Affine *index_a = subscripts(q, p, &env_a, a), *index_b = subscripts(q, p, &env_b, b);
     for (int i = 0; i < a->store->u.store.buffer->rank; i++)
         poly_equal(p, &p->top, index_a[i], index_b[i]);

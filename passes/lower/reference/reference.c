@@ -90,14 +90,17 @@ static void note_if(RefBuilder *b, bool *flag, bool now)
         note(b, flag);
 }
 
-static void put(RefBuilder *b, Buffer *buffer, Expr *const *index, StoreOp op, Expr *value,
-                Span span)
+/* An element of all that is kept of a buffer, and what a store of it comes from. */
+typedef struct {
+    Expr *const *index;
+    Span span;
+} Element;
+
+static void put(RefBuilder *b, const Element *at, Buffer *buffer, StoreOp op, Expr *value)
 {
+    StoreStmt store = {.buffer = buffer, .index = at->index, .op = op, .value = value};
     if (buffer && !b->dry)
-        VEC_PUSH(b->c->arena, b->out,
-                 stmt_store(
-                     b->c, &(StoreStmt){.buffer = buffer, .index = index, .op = op, .value = value},
-                     span));
+        VEC_PUSH(b->c->arena, b->out, stmt_store(b->c, &store, at->span));
 }
 
 /* |v| + err */
@@ -108,34 +111,34 @@ static Expr *size_of(RefBuilder *b, Ref r)
     return ref_add(b, expr_call(b->c, CALL_ABS, &r.v, span_none()), r.err);
 }
 
-static void store_set(RefBuilder *b, Twin *t, Expr *const *index, Ref r, Span span)
+static void store_set(RefBuilder *b, Twin *t, const Element *at, Ref r)
 {
     Expr *err = r.err;
     if (r.unsure)
-        err = expr_select(b->c, r.unsure, ref_float(b, INFINITY), ref_float(b, 0), span);
+        err = expr_select(b->c, r.unsure, ref_float(b, INFINITY), ref_float(b, 0), at->span);
     note_if(b, &t->has_err, err != NULL);
-    put(b, t->value, index, STORE_SET, r.v, span);
-    put(b, t->err, index, STORE_SET, err ? err : ref_float(b, 0), span);
+    put(b, at, t->value, STORE_SET, r.v);
+    put(b, at, t->err, STORE_SET, err ? err : ref_float(b, 0));
     Expr *magnitude = t->abs ? size_of(b, r) : NULL, *coarse = NULL;
     if (t->bits) { /* nothing can be added exactly to a value without a fixed-point form */
-        put(b, t->bits, index, STORE_SET, ref_exact_bits(b, r.v, &coarse), span);
+        put(b, at, t->bits, STORE_SET, ref_exact_bits(b, r.v, &coarse));
         magnitude = ref_add(b, magnitude, coarse);
     }
-    put(b, t->abs, index, STORE_SET, magnitude, span);
-    put(b, t->n, index, STORE_SET, ref_float(b, 0), span);
+    put(b, at, t->abs, STORE_SET, magnitude);
+    put(b, at, t->n, STORE_SET, ref_float(b, 0));
 }
 
-static void store_add(RefBuilder *b, Twin *t, Expr *const *index, Ref r, Span span)
+static void store_add(RefBuilder *b, Twin *t, const Element *at, Ref r)
 {
     note_if(b, &t->has_err, r.err != NULL);
     note_if(b, &t->has_sum, type_is_float(t->from->type));
     if (t->bits)
-        put(b, t->bits, index, STORE_OR, ref_exact_bits(b, r.v, &r.err), span);
-    put(b, t->value, index, STORE_ADD, r.v, span);
+        put(b, at, t->bits, STORE_OR, ref_exact_bits(b, r.v, &r.err));
+    put(b, at, t->value, STORE_ADD, r.v);
     if (r.err)
-        put(b, t->err, index, STORE_ADD, r.err, span);
-    put(b, t->abs, index, STORE_ADD, t->abs ? size_of(b, r) : NULL, span);
-    put(b, t->n, index, STORE_ADD, ref_float(b, 1), span);
+        put(b, at, t->err, STORE_ADD, r.err);
+    put(b, at, t->abs, STORE_ADD, t->abs ? size_of(b, r) : NULL);
+    put(b, at, t->n, STORE_ADD, ref_float(b, 1));
 }
 
 static void spoil(RefBuilder *b, Twin *t, Expr *when)
@@ -160,7 +163,7 @@ static void ref_store(RefBuilder *b, const Stmt *s)
         spoil(b, t, unsure);
     StoreOp op = s->u.store.op;
     if (op == STORE_ADD) {
-        store_add(b, t, index, r, s->span);
+        store_add(b, t, &(Element){index, s->span}, r);
         return;
     }
     if (op != STORE_SET) {
@@ -171,7 +174,7 @@ static void ref_store(RefBuilder *b, const Stmt *s)
                 .kind = store_op_kind(op, t->from->type), .type = t->from->type, .x = old, .y = r},
             s->span);
     }
-    store_set(b, t, index, r, s->span);
+    store_set(b, t, &(Element){index, s->span}, r);
 }
 
 /* ---- control ------------------------------------------------------------------------------- */
@@ -383,11 +386,11 @@ static Stmt *start_sum(RefBuilder *b, const Twin *t)
     }
     Expr *value = expr_load(c, t->value, index, t->from->span);
     StmtList inner = {0}, *outer = b->out;
+    Element at = {index, t->from->span};
     b->out = &inner;
     if (t->bits)
-        put(b, t->bits, index, STORE_SET, ref_exact_bits(b, value, &coarse), t->from->span);
-    put(b, t->abs, index, STORE_SET,
-        ref_add(b, expr_call(c, CALL_ABS, &value, span_none()), coarse), t->from->span);
+        put(b, &at, t->bits, STORE_SET, ref_exact_bits(b, value, &coarse));
+    put(b, &at, t->abs, STORE_SET, ref_add(b, expr_call(c, CALL_ABS, &value, span_none()), coarse));
     b->out = outer;
     Stmt *nest = stmt_seq(c, inner.items, inner.n, t->from->span);
     for (int i = rank - 1; i >= 0; i--) {

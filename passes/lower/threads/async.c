@@ -46,14 +46,13 @@ static bool always_commits(const Stmt *body)
     return commits;
 }
 
-int async_pending(Threads *t, const StmtList *in_flight, const StmtList *blocks,
-                  const Stmt *carrier, const Stmt *counted, const Stmt *body)
+int async_pending(Threads *t, const InFlight *at)
 {
     Hazard hazard;
     int pending = 0;
-    while (always_commits(body) && pending < MAX_PENDING &&
-           !threads_meet(t, in_flight->items, in_flight->n, blocks->items, blocks->n, carrier,
-                         counted, pending + 1, &hazard))
+    while (always_commits(at->body) && pending < MAX_PENDING &&
+           !threads_meet(t, at->copies->items, at->copies->n, at->blocks->items, at->blocks->n,
+                         at->carrier, at->counted, pending + 1, &hazard))
         pending++;
     return pending;
 }

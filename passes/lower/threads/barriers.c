@@ -102,8 +102,8 @@ static void find_copy_hazards(Barriers *b, const SyncSummary *summary, Stmt *s, 
         return;
     if (!reasons->any)
         add_reason(reasons, &hazard);
-    reasons->pending =
-        carrier && !steady ? async_pending(b->threads, in_flight, &blocks, carrier, carrier, s) : 0;
+    InFlight at = {in_flight, &blocks, carrier, carrier, s};
+    reasons->pending = carrier && !steady ? async_pending(b->threads, &at) : 0;
 }
 
 /* The barrier at the end of `body`, the innermost of the nest, also waits for copies that outer
@@ -118,7 +118,8 @@ static void find_nest_hazards(Barriers *b, const SyncSummary *inner, Stmt *body,
         if (!threads_meet(b->threads, in_flight->items, in_flight->n, blocks.items, blocks.n,
                           outer->loop, nest->loop, INT32_MAX, &hazard))
             continue;
-        int pending = async_pending(b->threads, in_flight, &blocks, outer->loop, nest->loop, body);
+        InFlight at = {in_flight, &blocks, outer->loop, nest->loop, body};
+        int pending = async_pending(b->threads, &at);
         if (pending > 0 && (reasons->pending < 0 || pending < reasons->pending))
             reasons->pending = pending;
     }

@@ -12,7 +12,7 @@
 
 /* The hint that the call names, if the accesses can have it. */
 static bool read_hint(Schedule *s, const PrimCall *call, const char *block, const Buffer *buffer,
-                      bool reads, bool writes)
+                      AccessMode mode)
 {
     const char *word = call->cache_hint.hint.u.s, *words[HINT_COUNT];
     CacheHint hint = cache_hint_find(word);
@@ -26,9 +26,11 @@ static bool read_hint(Schedule *s, const PrimCall *call, const char *block, cons
             "there is no cache hint '%s'%s%s%s (hints: %s)", word, near ? "; did you mean '" : "",
             near ? near : "", near ? "'?" : "", all.text);
     const CacheHintInfo *info = cache_hint_info(hint);
-    REQUIRE(s, E0449, call->span, (reads && info->load) || (writes && info->store),
-            "block '%s' only %s '%s', and '%s' is a hint for %s", block, reads ? "reads" : "writes",
-            buffer->name, word, info->load ? "loads" : "stores");
+    REQUIRE(s, E0449, call->span,
+            (mode & ACCESS_READ && info->load) || (mode & ACCESS_WRITE && info->store),
+            "block '%s' only %s '%s', and '%s' is a hint for %s", block,
+            mode & ACCESS_READ ? "reads" : "writes", buffer->name, word,
+            info->load ? "loads" : "stores");
     return true;
 }
 
@@ -38,18 +40,19 @@ bool prim_cache_hint(Schedule *s, const PrimCall *call, Value *result)
     Stmt *node = sched_block(s, &call->cache_hint.block, &path);
     BlockStmt block = node->u.block;
     const Buffer *buffer = sched_buffer(s, call->cache_hint.buffer.u.id);
-    bool reads = stmt_accesses(s->ctx, node, buffer, ACCESS_READ),
-         writes = stmt_accesses(s->ctx, node, buffer, ACCESS_WRITE);
+    AccessMode mode = 0;
+    for (AccessMode one = ACCESS_READ; one <= ACCESS_WRITE; one++)
+        mode |= stmt_accesses(s->ctx, node, buffer, one) ? one : 0;
     REQUIRE(s, E0449, call->span, buffer->scope == SCOPE_GLOBAL && buffer->rank > 0,
             "'%s' is %s; hints apply to arrays in global memory", buffer->name,
             buffer->scope == SCOPE_GLOBAL
                 ? "a single value"
                 : ctx_namef(s->ctx, "in %s memory", scope_name(buffer->scope)));
-    REQUIRE(s, E0449, call->span, reads || writes,
+    REQUIRE(s, E0449, call->span, mode != 0,
             "block '%s' does not access '%s'; name the block that does, for example the copy made "
             "by cache_read or cache_write",
             block.name, buffer->name);
-    if (!read_hint(s, call, block.name, buffer, reads, writes))
+    if (!read_hint(s, call, block.name, buffer, mode))
         return false;
     Annotation hint = {.key = ctx_namef(s->ctx, "%s%s",
                                         annotation_info(ANNOTATION_CACHE_HINT)->name, buffer->name),

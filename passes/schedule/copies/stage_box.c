@@ -18,9 +18,12 @@ static int sharing_vars(const StmtPath *path, Scope scope, const Var **out)
 }
 
 /* Widens the box over the threads that share the buffer, within the buffer. */
-static bool widen(Facts *facts, Context *c, const Var *const *vars, int n, Interval *box,
-                  const Buffer *buffer)
+static bool widen(Schedule *s, Facts *facts, const BoxOf *of, Interval *box)
 {
+    Context *c = s->ctx;
+    const Buffer *buffer = of->buffer;
+    const Var **vars = ARENA_ARRAY(c->arena, const Var *, of->loop->n + 1);
+    int n = sharing_vars(of->loop, of->scope, vars);
     bool exact;
     Expr *one = expr_index(c, 1);
     for (int i = 0; i < buffer->rank && n > 0; i++) {
@@ -38,9 +41,6 @@ static bool widen(Facts *facts, Context *c, const Var *const *vars, int n, Inter
 
 bool stage_box(Schedule *s, Facts *facts, const BoxOf *of, Interval *box)
 {
-    const Var **sharing = ARENA_ARRAY(s->ctx->arena, const Var *, of->loop->n + 1);
-    int n = sharing_vars(of->loop, of->scope, sharing);
     Stmt *body = of->loop->items[of->loop->n - 1]->u.loop.body;
-    return region_touched(facts, body, of->buffer, of->mode, 0, box) &&
-           widen(facts, s->ctx, sharing, n, box, of->buffer);
+    return region_touched(facts, body, of->buffer, of->mode, 0, box) && widen(s, facts, of, box);
 }

@@ -242,8 +242,10 @@ static bool check_reads(const Rolling *r, Stmt *body)
 {
     Schedule *s = r->s;
     Conflict why;
-    int n_fixed;
-    Threads *t = flow_threads(s, body, &r->path, r->loop_at, r->call->span, &n_fixed);
+    StmtPath outside = r->path;
+    outside.n = r->loop_at;
+    int n_fixed = sched_loops_on(s, &outside, NULL);
+    Threads *t = flow_threads(s, body, &r->path, r->call->span);
     if (!t)
         return false;
     REQUIRE(s, E0923, r->call->span, threads_reads_covered(t, r->buffer, n_fixed),

@@ -169,9 +169,14 @@ static Stmt *build_fuse(Schedule *s, const PrimCall *call, const StmtPath *path,
     return stmt_for(c, &fused, nest[0]->span);
 }
 
-/* The loops are one: `*fused`, or NULL where there is only one anyway. False after a refusal. */
-static bool fuse_loops(Schedule *s, const PrimCall *call, const Value *loops, int n, Stmt **first,
-                       Stmt **fused)
+/* Loops, of which `first` is the outermost, as one: `fused`, or NULL where there is only one
+ * anyway. */
+typedef struct {
+    Stmt *first, *fused;
+} Fused;
+
+/* False after a refusal. */
+static bool fuse_loops(Schedule *s, const PrimCall *call, const Value *loops, int n, Fused *out)
 {
     Stmt **nest = ARENA_ARRAY(s->ctx->arena, Stmt *, n);
     StmtPath path = {0};
@@ -180,22 +185,22 @@ static bool fuse_loops(Schedule *s, const PrimCall *call, const Value *loops, in
     if (!loop_require_distinct(s, call, loops, n) || !check_nest(s, call, nest, n) ||
         !check_affine_product(s, call, nest, n) || !check_product(s, call, nest, n))
         return false;
-    *first = nest[0];
-    *fused = n > 1 ? build_fuse(s, call, &path, nest, n) : NULL;
-    return n == 1 || (*fused && flow_require_inits(s, *first, *fused, call->span));
+    out->first = nest[0];
+    out->fused = n > 1 ? build_fuse(s, call, &path, nest, n) : NULL;
+    return n == 1 || (out->fused && flow_require_inits(s, nest[0], out->fused, call->span));
 }
 
 bool prim_fuse(Schedule *s, const PrimCall *call, Value *result)
 {
     const Value *loops = call->fuse.loops.u.list.items;
-    Stmt *first, *fused;
-    if (!fuse_loops(s, call, loops, call->fuse.loops.u.list.n, &first, &fused))
+    Fused nest;
+    if (!fuse_loops(s, call, loops, call->fuse.loops.u.list.n, &nest))
         return false;
     *result = loops[0];
-    if (!fused)
+    if (!nest.fused)
         return true;
-    sched_replace(s, first, fused);
-    *result = value_loop(fused);
+    sched_replace(s, nest.first, nest.fused);
+    *result = value_loop(nest.fused);
     return true;
 }
 
@@ -203,9 +208,9 @@ bool prim_fuse(Schedule *s, const PrimCall *call, Value *result)
 static int count_fusable(Schedule *s, const PrimCall *call, const Value *loops, int n)
 {
     DiagMark mark = diag_mark(s->ctx);
-    Stmt *first, *fused;
+    Fused nest;
     int taken = 1;
-    while (taken < n && fuse_loops(s, call, loops, taken + 1, &first, &fused))
+    while (taken < n && fuse_loops(s, call, loops, taken + 1, &nest))
         taken++;
     diag_forget(s->ctx, mark);
     return taken;

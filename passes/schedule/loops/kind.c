@@ -185,8 +185,9 @@ static bool speaks_of(Context *c, const StmtPath *path, const Stmt *outer)
     return stmt_uses_var(c, path->items[path->n - 1]->u.loop.body, var);
 }
 
+/* The loop at the end of the path does not speak of `outer`; `other`, one of the two, is bound. */
 static bool require_apart(Schedule *s, const StmtPath *path, const Stmt *outer, const Stmt *other,
-                          Axis axis, Span span)
+                          Span span)
 {
     Stmt *inner = path->items[path->n - 1];
     if (!speaks_of(s->ctx, path, outer))
@@ -195,8 +196,9 @@ static bool require_apart(Schedule *s, const StmtPath *path, const Stmt *outer, 
     sched_refuse(s, E0420, span,
                  "loop '%s' is already bound to %s, and the body of loop '%s'%s%s%s still uses "
                  "loop '%s'; bind one of them to another axis, or fuse them",
-                 stmt_label(other), axis_name(axis), stmt_label(inner), block ? " (block '" : "",
-                 block ? block : "", block ? "')" : "", stmt_label(outer));
+                 stmt_label(other), axis_name(other->u.loop.axis), stmt_label(inner),
+                 block ? " (block '" : "", block ? block : "", block ? "')" : "",
+                 stmt_label(outer));
     sched_note_now(s, other);
     return false;
 }
@@ -207,7 +209,7 @@ static bool require_free_axis(Schedule *s, const StmtPath *path, Axis axis, Span
     for (int i = 0; i + 1 < path->n; i++) {
         const Stmt *outer = path->items[i];
         if (outer->kind == ST_FOR && outer->u.loop.kind == LOOP_BIND &&
-            outer->u.loop.axis == axis && !require_apart(s, path, outer, outer, axis, span))
+            outer->u.loop.axis == axis && !require_apart(s, path, outer, outer, span))
             return false;
     }
     StmtList below = stmts_of_kind(s->ctx, loop->u.loop.body, ST_FOR);
@@ -217,7 +219,7 @@ static bool require_free_axis(Schedule *s, const StmtPath *path, Axis axis, Span
             continue;
         StmtPath inner = {0};
         state_path(s, other->id, &inner);
-        if (!require_apart(s, &inner, loop, below.items[i], axis, span))
+        if (!require_apart(s, &inner, loop, below.items[i], span))
             return false;
     }
     return true;

@@ -393,12 +393,10 @@ static Buffer *folded(Context *c, const Ahead *a, int64_t stages)
 static bool find_used_up(Pipeline *p)
 {
     Threads *t = NULL;
-    int n_fixed = 0;
+    int n_fixed = sched_loops_on(p->s, p->path, NULL);
     for (int i = 0; i < p->ahead.n; i++) {
         Ahead *a = &p->ahead.items[i];
-        if (a->stays && !t &&
-            !(t = flow_threads(p->s, p->s->kernel->body, p->path, p->path->n, p->call->span,
-                               &n_fixed)))
+        if (a->stays && !t && !(t = flow_threads(p->s, p->s->kernel->body, p->path, p->call->span)))
             return false;
         a->used_up = a->stays && threads_reads_covered(t, a->buffer, n_fixed);
     }
