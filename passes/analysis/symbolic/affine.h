@@ -118,23 +118,24 @@ Bounds bounds_of_atom(Facts *f, Expr *atom);
 Bounds bounds_of_affine(Facts *f, const Affine *a);
 /* Also by replacing variables by their symbolic ends. */
 Bounds bounds_tight(Facts *f, const Affine *a);
+Bounds bounds_tight_expr(Facts *f, Expr *e);
 /* e >= 0, by its bounds alone. */
 bool bounds_nonneg(Facts *f, Expr *e);
 
 /* What a term scale * factor * atom is at least.  `all`: it is one of `by`, so that all must be
  * looked at; else each of them is a bound. */
 typedef struct {
-    int n;
+    int term, n;
     bool all;
     int64_t scale;
     Affine by[2];
 } Elimination;
-/* The innermost term that can be eliminated, or -1.  With `branch`, rather one of which all ends
- * must be looked at: min(a, b) >= min(c, d) wants a choice of c or d for a and one for b. */
-int eliminate_pick(Facts *f, const Affine *a, bool branch, Elimination *out);
-/* out = scale * (a without its term t) + by[k]. */
-bool eliminate_apply(Context *c, const Affine *a, int t, const Elimination *how, int k,
-                     Affine *out);
+/* The innermost term that can be eliminated; false: there is none.  With `branch`, rather one of
+ * which all ends must be looked at: min(a, b) >= min(c, d) wants a choice of c or d for a and one
+ * for b. */
+bool eliminate_pick(Facts *f, const Affine *a, bool branch, Elimination *out);
+/* out = scale * (a without its term) + by[k]. */
+bool eliminate_apply(Context *c, const Affine *a, const Elimination *how, int k, Affine *out);
 
 /* a >= 0 for all values that the facts allow. */
 bool prove_nonneg(Facts *f, const Affine *a);

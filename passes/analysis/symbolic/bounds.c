@@ -99,9 +99,8 @@ static int64_t least_of(Facts *f, Affine a)
     for (int step = 0; step < STEPS; step++) {
         Elimination how;
         Affine next;
-        int t = eliminate_pick(f, &a, false, &how);
-        if (t < 0 || !checked_mul(scale, how.scale, &scale) ||
-            !eliminate_apply(f->c, &a, t, &how, 0, &next))
+        if (!eliminate_pick(f, &a, false, &how) || !checked_mul(scale, how.scale, &scale) ||
+            !eliminate_apply(f->c, &a, &how, 0, &next))
             break;
         a = next;
         int64_t now = bounds_of_affine(f, &a).min;
@@ -122,14 +121,19 @@ Bounds bounds_tight(Facts *f, const Affine *a)
     return out;
 }
 
+Bounds bounds_tight_expr(Facts *f, Expr *e)
+{
+    Affine form;
+    return affine_of(f->c, e, PRODUCTS_EXPANDED, &form) ? bounds_tight(f, &form) : bounds_none();
+}
+
 bool bounds_const(Facts *f, Expr *e, int64_t *min, int64_t *max)
 {
     Question q = facts_ask(f);
     Affine form;
     Bounds b = bounds_none();
-    if (simplify_affine(f, e, &form) &&
-        affine_of(f->c, affine_expr(f->c, &form, e->span), PRODUCTS_EXPANDED, &form))
-        b = bounds_tight(f, &form);
+    if (simplify_affine(f, e, &form))
+        b = bounds_tight_expr(f, affine_expr(f->c, &form, e->span));
     facts_answered(f, &q);
     if (!bounds_are_finite(b))
         return false;

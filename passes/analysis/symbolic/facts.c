@@ -275,19 +275,13 @@ void facts_axis(Facts *f, Axis axis, Expr *extent)
     push_range(f, range_of(NULL, axis), expr_index(f->c, 0), extent);
 }
 
-static Bounds tight_bounds(Facts *f, Expr *e)
-{
-    Affine form;
-    return affine_of(f->c, e, PRODUCTS_EXPANDED, &form) ? bounds_tight(f, &form) : bounds_none();
-}
-
 /* Of a value that gets a name: a min or max is followed into its operands, once. */
 static Bounds defined_bounds(Facts *f, Expr *value)
 {
     if (value->kind != EX_MIN && value->kind != EX_MAX)
-        return tight_bounds(f, value);
-    return bounds_minmax(value->kind, tight_bounds(f, value->u.arg[0]),
-                         tight_bounds(f, value->u.arg[1]));
+        return bounds_tight_expr(f, value);
+    return bounds_minmax(value->kind, bounds_tight_expr(f, value->u.arg[0]),
+                         bounds_tight_expr(f, value->u.arg[1]));
 }
 
 /* var = value, for a let. */

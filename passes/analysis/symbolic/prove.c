@@ -107,9 +107,11 @@ static void offer_product(Facts *f, Elimination *out, const Term *t)
         out->by[out->n++] = product;
 }
 
-static bool eliminations_of(Facts *f, const Term *t, Elimination *out)
+/* What may take the place of term number `at`. */
+static bool eliminations_of(Facts *f, const Affine *a, int at, Elimination *out)
 {
-    *out = (Elimination){.scale = 1};
+    const Term *t = &a->terms[at];
+    *out = (Elimination){.term = at, .scale = 1};
     if (t->factor == INT64_MIN)
         return false;
     switch (t->atom->kind) {
@@ -135,32 +137,33 @@ static bool eliminations_of(Facts *f, const Term *t, Elimination *out)
     return out->n > 0;
 }
 
-int eliminate_pick(Facts *f, const Affine *a, bool branch, Elimination *out)
+bool eliminate_pick(Facts *f, const Affine *a, bool branch, Elimination *out)
 {
-    int best = -1, best_rank = -3;
+    int best_rank = -3;
+    bool found = false;
     for (int t = 0; t < a->n; t++) {
         Expr *atom = a->terms[t].atom;
         bool leaf = atom->kind == EX_VAR || atom->kind == EX_AXIS;
         int rank = 2 * facts_rank(f, atom) + !leaf;
         Elimination how;
-        if ((!branch && rank <= best_rank) || !eliminations_of(f, &a->terms[t], &how))
+        if ((!branch && rank <= best_rank) || !eliminations_of(f, a, t, &how))
             continue;
         if (how.all && branch) {
             *out = how;
-            return t;
+            return true;
         }
         if (!how.all && rank > best_rank) {
-            best = t;
+            found = true;
             best_rank = rank;
             *out = how;
         }
     }
-    return best;
+    return found;
 }
 
-bool eliminate_apply(Context *c, const Affine *a, int t, const Elimination *how, int k, Affine *out)
+bool eliminate_apply(Context *c, const Affine *a, const Elimination *how, int k, Affine *out)
 {
-    return affine_combine(c, affine_without(c, *a, t), how->scale, how->by[k], 1, out);
+    return affine_combine(c, affine_without(c, *a, how->term), how->scale, how->by[k], 1, out);
 }
 
 /* ---- the search ------------------------------------------------------------------------------ */
@@ -172,7 +175,22 @@ typedef struct {
 
 enum { SEARCH_STEPS = 60, SEARCH_DEPTH = 12, SEARCH_CONDITIONS = 2, SEARCH_OPEN_STEPS = 12 };
 
-static bool search_nonneg(Search *s, const Affine *a, int depth);
+typedef bool SearchFn(Search *s, const Affine *a, int depth);
+static SearchFn search_nonneg;
+
+/* Searches on with each end in the place of the term: one that is proved is enough, or all must
+ * be. */
+static bool search_ends(Search *s, const Affine *a, const Elimination *how, int depth,
+                        SearchFn *search_on)
+{
+    for (int k = 0; k < how->n; k++) {
+        Affine less;
+        bool proved = eliminate_apply(s->f->c, a, how, k, &less) && search_on(s, &less, depth + 1);
+        if (proved != how->all)
+            return proved;
+    }
+    return how->all;
+}
 
 /* less = a multiple of `a` minus one of the condition, so that the condition's term t goes away. */
 static bool subtract_condition(Context *c, const Affine *a, const Affine *known, int t,
@@ -207,36 +225,26 @@ static bool search_conditions(Search *s, const Affine *a, int depth, bool litera
 static bool search_elimination(Search *s, const Affine *a, int depth)
 {
     Elimination how;
-    int t = eliminate_pick(s->f, a, true, &how);
-    if (t < 0)
-        return false;
-    for (int k = 0; k < how.n; k++) {
-        Affine less;
-        bool proved =
-            eliminate_apply(s->f->c, a, t, &how, k, &less) && search_nonneg(s, &less, depth + 1);
-        if (proved != how.all)
-            return proved;
-    }
-    return how.all;
+    return eliminate_pick(s->f, a, true, &how) && search_ends(s, a, &how, depth, search_nonneg);
 }
 
-/* The innermost term without a literal bound on the side that counts, and what may take its place;
- * -1: none. */
-static int pick_open(Facts *f, const Affine *a, Elimination *out)
+/* The innermost term without a literal bound on the side that counts; false: there is none. */
+static bool pick_open(Facts *f, const Affine *a, Elimination *out)
 {
-    int best = -1, best_rank = -1;
+    int best_rank = -1;
+    bool found = false;
     for (int t = 0; t < a->n; t++) {
         Bounds b = bounds_of_atom(f, a->terms[t].atom);
         int rank = facts_rank(f, a->terms[t].atom);
         Elimination how;
         if ((a->terms[t].factor > 0 ? bounds_has_min(b) : bounds_has_max(b)) ||
-            (best >= 0 && rank <= best_rank) || !eliminations_of(f, &a->terms[t], &how))
+            (found && rank <= best_rank) || !eliminations_of(f, a, t, &how))
             continue;
-        best = t;
+        found = true;
         best_rank = rank;
         *out = how;
     }
-    return best;
+    return found;
 }
 
 /* Only terms that have no literal bound are replaced; those that have one keep it. The digits of a
@@ -249,17 +257,7 @@ static bool search_open(Search *s, const Affine *a, int depth)
     Bounds b = bounds_of_affine(s->f, a);
     if (bounds_has_min(b) || depth > SEARCH_DEPTH || --s->steps < 0)
         return b.min >= 0;
-    int t = pick_open(s->f, a, &how);
-    if (t < 0)
-        return false;
-    for (int k = 0; k < how.n; k++) {
-        Affine less;
-        bool proved =
-            eliminate_apply(s->f->c, a, t, &how, k, &less) && search_open(s, &less, depth + 1);
-        if (proved != how.all)
-            return proved;
-    }
-    return how.all;
+    return pick_open(s->f, a, &how) && search_ends(s, a, &how, depth, search_open);
 }
 
 static bool search_nonneg(Search *s, const Affine *a, int depth)

@@ -51,21 +51,13 @@ static Expr *simplify_select(Facts *f, Expr *e)
 
 static bool fits_type(int64_t value, DType type)
 {
-    const TypeInfo *info = type_info(type);
-    if (info->class == CLASS_INDEX || (info->class == CLASS_INT && info->bits == 64))
-        return true;
-    if (info->class == CLASS_UINT)
-        return value >= 0 && (info->bits == 64 || value < (int64_t)1 << info->bits);
-    int64_t half = info->class == CLASS_INT ? (int64_t)1 << (info->bits - 1) : 0;
-    return value >= -half && value < half;
+    Bounds all = bounds_of_type(type);
+    return value >= all.min && value <= all.max && (type != DT_U64 || value >= 0);
 }
 
 static bool value_fits(Facts *f, Expr *e, DType type)
 {
-    Affine form;
-    if (!affine_of(f->c, e, PRODUCTS_EXPANDED, &form))
-        return false;
-    Bounds b = bounds_tight(f, &form);
+    Bounds b = bounds_tight_expr(f, e);
     return bounds_are_finite(b) && fits_type(b.min, type) && fits_type(b.max, type);
 }
 
