@@ -87,7 +87,8 @@ static bool hazard_between(Threads *t, Stmt *before, Stmt *after, const Stmt *ca
                            Hazard *hazard)
 {
     *hazard = (Hazard){0};
-    threads_hazards(t, &before, 1, &after, 1, carrier, NULL, 0, keep_first, hazard);
+    StmtList first = {.items = &before, .n = 1}, second = {.items = &after, .n = 1}, none = {0};
+    threads_hazards(t, &(BlockPairs){&first, &second, carrier}, &none, keep_first, hazard);
     return hazard->buffer != NULL;
 }
 

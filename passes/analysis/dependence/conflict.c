@@ -29,26 +29,39 @@ static void add_value(StrBuf *out, Name name, int64_t value)
     strbuf_addf(out, "%s%s = %lld", out->length ? ", " : "", name, (long long)value);
 }
 
-/* Sizes, then the loops of a unit or the iterators of its block. */
-static const char *values_text(Poly *p, const Instance *at, bool loops, const int64_t *point)
+static StrBuf sizes_text(Poly *p, const int64_t *point)
 {
     StrBuf out = strbuf_new(p->ctx->arena);
-    const Unit *u = at->unit;
     for (int i = 0; i < p->fixed.n; i++)
         if (p->fixed.items[i].var->kind == VAR_SIZE)
             add_value(&out, p->fixed.items[i].var->name, affine_at(p->fixed.items[i].value, point));
-    for (int i = 0; i < u->block->n_iters && !loops; i++)
-        if (!u->init || u->block->iters[i].kind == ITER_SPATIAL)
-            add_value(&out, u->block->iters[i].var->name, affine_at(at->iters[i], point));
-    for (int i = 0; i < u->n_loops && loops; i++)
-        if (!u->absent[i])
-            add_value(&out, u->loops[i]->var->name, affine_at(at->loops[i], point));
+    return out;
+}
+
+/* Sizes, then the loops of the unit. */
+static const char *loops_text(Poly *p, const Instance *at, const int64_t *point)
+{
+    StrBuf out = sizes_text(p, point);
+    for (int i = 0; i < at->unit->n_loops; i++)
+        if (!at->unit->absent[i])
+            add_value(&out, at->unit->loops[i]->var->name, affine_at(at->loops[i], point));
     return out.text ? out.text : "";
 }
 
 const char *instance_text(Poly *p, const Instance *at, const int64_t *point)
 {
-    return values_text(p, at, false, point);
+    StrBuf out = sizes_text(p, point);
+    const Unit *u = at->unit;
+    for (int i = 0; i < u->block->n_iters; i++)
+        if (!u->init || u->block->iters[i].kind == ITER_SPATIAL)
+            add_value(&out, u->block->iters[i].var->name, affine_at(at->iters[i], point));
+    return out.text ? out.text : "";
+}
+
+/* The iterators of its block, which tell where it is; its loops where there are none. */
+static const char *place_text(Poly *p, const Instance *at, const int64_t *point)
+{
+    return at->unit->block->n_iters == 0 ? loops_text(p, at, point) : instance_text(p, at, point);
 }
 
 static const char *element_text(Poly *p, const Access *x, const Affine *index, const int64_t *point)
@@ -130,11 +143,11 @@ bool conflict_none(Poly *p, const Instance *a, const Access *x, const Instance *
             b = later;
             conflict_unproved(a, y, b, x, reason, why);
         }
-        why->first_at = values_text(p, a, a->unit->block->n_iters == 0, point);
-        why->second_at = values_text(p, b, b->unit->block->n_iters == 0, point);
+        why->first_at = place_text(p, a, point);
+        why->second_at = place_text(p, b, point);
         if (strcmp(why->first_at, why->second_at) == 0 && a->unit == b->unit) {
-            why->first_at = values_text(p, a, true, point);
-            why->second_at = values_text(p, b, true, point);
+            why->first_at = loops_text(p, a, point);
+            why->second_at = loops_text(p, b, point);
         }
         why->element = element_text(p, x, index, point);
     } else {

@@ -81,8 +81,8 @@ static void enter_iters(Poly *p, Instance *at)
 static void assume_known(Poly *p, const Instance *at, const Expr *cond, bool holds)
 {
     if (holds && cond->kind == EX_AND) {
-        assume_known(p, at, cond->u.arg[0], true);
-        assume_known(p, at, cond->u.arg[1], true);
+        assume_known(p, at, cond->u.arg[0], holds);
+        assume_known(p, at, cond->u.arg[1], holds);
     } else if (!absent_in(at->unit, cond)) {
         poly_assume(p, &p->top, &at->env, cond, holds);
     }

@@ -69,7 +69,7 @@ static void place_init(const Units *units, Unit *u, Stmt *block)
         i++;
     }
     for (int i = u->n_time; i < u->n_loops; i++)
-        u->absent[i] = !iters_use(u->block, u->loops[i]->var, true);
+        u->absent[i] = !iters_use(u->block, u->loops[i]->var, u->init);
 }
 
 static void collect_accesses(Context *c, Unit *u)
@@ -85,7 +85,10 @@ static void collect_accesses(Context *c, Unit *u)
     u->idempotent = !reads_own_writes(u);
 }
 
-static void add_unit(Units *units, Stmt *s, bool init)
+/* The part of a block that a unit is. */
+typedef enum { UNIT_INIT, UNIT_BODY } UnitPart;
+
+static void add_unit(Units *units, Stmt *s, UnitPart part)
 {
     Context *c = units->model->ctx;
     Arena *arena = c->arena;
@@ -93,7 +96,7 @@ static void add_unit(Units *units, Stmt *s, bool init)
     Unit *u = ARENA_NEW(arena, Unit);
     u->stmt = s;
     u->block = &s->u.block;
-    u->init = init;
+    u->init = part == UNIT_INIT;
     u->scopes = enclosing_copy(c, path);
     u->loops = ARENA_ARRAY(arena, const ForStmt *, path->n);
     for (int i = 0; i < path->n; i++)
@@ -102,10 +105,10 @@ static void add_unit(Units *units, Stmt *s, bool init)
     u->absent = ARENA_ARRAY(arena, bool, u->n_loops);
     u->n_time = u->n_loops;
     u->order = (int64_t)units->order++ << 32;
-    if (init)
+    if (u->init)
         place_init(units, u, s);
     for (int i = 0; i < u->n_loops; i++)
-        u->repeats |= !u->absent[i] && !iters_use(u->block, u->loops[i]->var, init);
+        u->repeats |= !u->absent[i] && !iters_use(u->block, u->loops[i]->var, u->init);
     collect_accesses(c, u);
     VEC_PUSH(arena, &units->model->units, u);
 }
@@ -120,9 +123,9 @@ static void collect_units(Units *units, Stmt *s)
         VEC_PUSH(arena, &units->starts, units->order++);
     }
     if (s->kind == ST_BLOCK && s->u.block.init && init_is_inside(units, s))
-        add_unit(units, s, true);
+        add_unit(units, s, UNIT_INIT);
     if (s->kind == ST_BLOCK)
-        add_unit(units, s, false);
+        add_unit(units, s, UNIT_BODY);
     if (s->kind == ST_TEMP)
         VEC_PUSH(arena, &units->model->inside, s->u.temp);
 }

@@ -74,14 +74,12 @@ static int refs_from(const AccessRefs *refs, const AccessRef *ref)
     return low;
 }
 
-/* Adds the units of the entries from `from` on that have its buffer and, with `same`, its
- * literal. */
-static void add_met(Model *m, const AccessRefs *refs, AccessRef from, bool same, UnitList *out)
+/* Adds the units of the entries from `from` to `to`. */
+static void add_met(Model *m, const AccessRefs *refs, AccessRef from, AccessRef to, UnitList *out)
 {
     for (int at = refs_from(refs, &from); at < refs->n; at++) {
         const AccessRef *ref = &refs->items[at];
-        if (ref->buffer != from.buffer ||
-            (same && (ref->literal != from.literal || (ref->literal && ref->first != from.first))))
+        if (compare_refs(ref, &to) > 0)
             break;
         if (m->met[ref->unit] == m->stamp)
             continue;
@@ -103,14 +101,13 @@ UnitList model_neighbours(Model *m, int unit)
     for (int k = 0; k < u->accesses.n; k++) {
         const AccessRefs *refs = u->accesses.items[k].writes ? &m->all : &m->writes;
         AccessRef from = access_ref(&u->accesses.items[k], 0);
-        if (from.literal) {
-            add_met(m, refs, from, true, &out);
-            from.literal = false;
-        } else {
-            from.literal = true;
-            from.first = INT64_MIN;
-        }
-        add_met(m, refs, from, false, &out);
+        AccessRef to = from, any = {.buffer = from.buffer}, last = any;
+        to.unit = last.unit = m->units.n;
+        if (from.literal)
+            add_met(m, refs, from, to, &out);
+        else
+            any = (AccessRef){.buffer = from.buffer, .literal = true, .first = INT64_MIN};
+        add_met(m, refs, any, last, &out);
     }
     if (out.n > 0)
         qsort(out.items, (size_t)out.n, sizeof *out.items, compare_ints);

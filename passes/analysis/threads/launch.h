@@ -40,27 +40,31 @@ typedef struct {
     Span first_span, second_span;
 } Hazard;
 
-/* Two different threads of one block touch one element, at least one writing: a block of `before`
- * in an iteration of the loops around both, a block of `after` later - in the same iteration of all
- * of them (carrier == NULL), or in a later iteration of the serial loop `carrier` with equal loops
- * outside it. Each iteration of the serial loops `passed` passes a barrier: from the first of the
- * two to its end, or from its beginning to the second, there is none only in the last or first
- * iteration, and of two iterations of the carrier only in neighbours. Only buffers in `shared` and
- * `global`. `found` hears of one such access for each two blocks that have some; it is called in no
- * particular order. Both lists hold ST_BLOCKs of the launch in the order of the text. */
-typedef void HazardFound(void *user, const Hazard *hazard);
-void threads_hazards(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
-                     const Stmt *carrier, Stmt *const *passed, int n_passed, HazardFound *found,
-                     void *user);
+/* Pairs of a block of `before` in an iteration of the loops around both, and a block of `after`
+ * later: in the same iteration of all of them (carrier == NULL), or in a later iteration of the
+ * serial loop `carrier` with equal loops outside it. Both lists hold ST_BLOCKs of the launch in the
+ * order of the text. */
+typedef struct {
+    const StmtList *before, *after;
+    const Stmt *carrier;
+} BlockPairs;
 
-/* A block of `before` and one of `after` touch one element, one of them writing, by threads of one
- * block that may be one and the same: in the same iteration of the loops around both, or, with a
- * carrier, in a later iteration of it that is at most `distance` iterations of `counted` away. That
- * is the carrier, or a loop further in with nothing between and around it but loops: iterations of
- * the whole nest are counted, where those numbers are literal. What an asynchronous store is waited
- * for. */
-bool threads_meet(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
-                  const Stmt *carrier, const Stmt *counted, int64_t distance, Hazard *hazard);
+/* Finds pairs in which two different threads of one block access one element, at least one writing,
+ * without a barrier between them. Each iteration of the serial loops `passed` passes a barrier. So
+ * a path without one can only start in the last iteration of such a loop, end in the first, or join
+ * adjacent iterations of the carrier. Only buffers in `shared` and `global` count. `found` is
+ * called for one such access of each two blocks that have some, in no particular order. */
+typedef void HazardFound(void *user, const Hazard *hazard);
+void threads_hazards(Threads *t, const BlockPairs *pairs, const StmtList *passed,
+                     HazardFound *found, void *user);
+
+/* In a pair, two threads of one block, or one thread, access one element, at least one writing.
+ * With a carrier, the second access is at most `distance` iterations of `counted` later. `counted`
+ * is the carrier, or the innermost loop of a perfect nest below it: then iterations of the whole
+ * nest are counted, where the extents are literal. These accesses force a wait on an asynchronous
+ * store. */
+bool threads_meet(Threads *t, const BlockPairs *pairs, const Stmt *counted, int64_t distance,
+                  Hazard *hazard);
 
 /* Two different blocks of the grid touch one element of global memory, one writing, not both
  * atomic. */

@@ -32,17 +32,40 @@ typedef struct {
     Conflict *why;
 } OwnCopy;
 
-/* The access has instances before the read at this level: in the same iteration of the shared
- * loops before it, and an earlier one of that loop; with no loop left, above in the text. */
-static bool is_definition(const OwnCopy *o, const BufferAccesses *x, int level)
+/* Goes through the definitions: instances of a write in the same iteration of the loops that it
+ * shares with the read before number `level`, and in an earlier one of that; with no shared loop
+ * left, above in the text. */
+typedef struct {
+    BufferAccesses by;
+    int level, common; /* of `common` shared loops; the next level is one less */
+} Definition;
+
+static Definition definitions_of(const OwnCopy *o)
 {
-    const Unit *r = thread_unit(o->t, o->reader), *w = thread_unit(o->t, x->unit);
-    int common = units_common(w, r);
-    if (!x->access->writes || level > common || level < o->from)
+    return (Definition){.by = accesses_of(o->t->model, o->read->buffer)};
+}
+
+static bool is_definition(const OwnCopy *o, const Definition *d)
+{
+    const Unit *r = thread_unit(o->t, o->reader), *w = thread_unit(o->t, d->by.unit);
+    if (!d->by.access->writes || d->level < o->from)
         return false;
-    if (level == common)
+    if (d->level == d->common)
         return w->order < r->order;
-    return o->carried && loop_has_order(r->loops[level]);
+    return o->carried && loop_has_order(r->loops[d->level]);
+}
+
+static bool definition_next(const OwnCopy *o, Definition *d)
+{
+    for (;;) {
+        while (d->level-- > 0)
+            if (is_definition(o, d))
+                return true;
+        if (!accesses_next(&d->by))
+            return false;
+        d->common = units_common(thread_unit(o->t, d->by.unit), thread_unit(o->t, o->reader));
+        d->level = d->common + 1;
+    }
 }
 
 /* The reader runs once for all values of its loop `i`, and which of them does not matter. */
@@ -51,31 +74,25 @@ static bool free_loop(const OwnCopy *o, int i)
     return o->any_run && o->t->places[o->reader].rerun[i];
 }
 
-static void add_definition(OwnCopy *o, int level, bool carried)
-{
-    int compared = level + carried;
-    o->n_least = o->defined && o->n_least < level ? o->n_least : level;
-    o->n_most = compared > o->n_most ? compared : o->n_most;
-    o->defined = true;
-}
-
 static void find_definitions(OwnCopy *o)
 {
-    const Unit *r = thread_unit(o->t, o->reader);
     o->n_least = o->n_most = 0;
     o->defined = o->written = false;
-    for (BufferAccesses x = accesses_of(o->t->model, o->read->buffer); accesses_next(&x);) {
-        if (!x.access->writes)
-            continue;
-        int common = units_common(thread_unit(o->t, x.unit), r);
-        if (!o->written || is_definition(o, &x, common)) {
+    for (BufferAccesses x = accesses_of(o->t->model, o->read->buffer); accesses_next(&x);)
+        if (x.access->writes && !o->written) {
             o->writer = x.unit;
             o->write = x.access;
+            o->written = true;
         }
-        o->written = true;
-        for (int level = 0; level <= common; level++)
-            if (is_definition(o, &x, level))
-                add_definition(o, level, level < common);
+    for (Definition d = definitions_of(o); definition_next(o, &d);) {
+        int compared = d.level + (d.level < d.common);
+        o->n_least = o->defined && o->n_least < d.level ? o->n_least : d.level;
+        o->n_most = compared > o->n_most ? compared : o->n_most;
+        o->defined = true;
+        if (d.level < d.common)
+            continue;
+        o->writer = d.by.unit;
+        o->write = d.by.access;
     }
 }
 
@@ -84,28 +101,26 @@ static void find_definitions(OwnCopy *o)
 /* Rows that a definition may leave open, for the next ones to cover. */
 enum { MAX_LEFT = 4 };
 
-/* An instance of the writer that comes before the reader's `r` at this level, on the same
- * coordinates; true where all that it needs is in rows. */
-static bool add_earlier(OwnCopy *o, int writer, const Access *x, int level, const ThreadInstance *r,
+/* An instance of the definition before the reader's `r`, on the same coordinates; true where all
+ * that it needs is in rows. */
+static bool add_earlier(OwnCopy *o, const Definition *d, const ThreadInstance *r,
                         const Affine *read)
 {
     Poly *p = o->p;
-    int n_choices = p->top.choices.n, n_fixed = p->fixed.n, same = 0;
-    const Unit *unit = thread_unit(o->t, writer);
-    int common = units_common(unit, r->at.unit);
+    int n_choices = p->top.choices.n, n_fixed = p->fixed.n, same = 0, level = d->level;
     while (same < level && !free_loop(o, same))
         same++;
     p->inexact = false;
-    ThreadInstance w = thread_instance_within(o->t, p, writer, r, same);
-    const Affine *written = instance_index(p, &w.at, x);
+    ThreadInstance w = thread_instance_within(o->t, p, d->by.unit, r, same);
+    const Affine *written = instance_index(p, &w.at, d->by.access);
     for (int i = same; i < level; i++)
         if (!free_loop(o, i))
             poly_equal(p, &p->top, w.at.turns[i], r->at.turns[i]);
-    if (level < common && !free_loop(o, level))
+    if (level < d->common && !free_loop(o, level))
         poly_at_most(p, &p->top, w.at.turns[level], r->at.turns[level], -1);
     for (int i = 0; i < o->n_axes; i++)
         poly_equal(p, &p->top, w.axis[i], r->axis[i]);
-    for (int i = 0; i < x->buffer->rank; i++)
+    for (int i = 0; i < o->read->buffer->rank; i++)
         poly_equal(p, &p->top, written[i], read[i]);
     return !p->inexact && p->top.choices.n == n_choices && p->fixed.n == n_fixed;
 }
@@ -123,14 +138,14 @@ static void assume_broken(Poly *p, const Row *rows, int n)
     }
 }
 
-/* The unit writes, before `r`, whatever that reads: its iteration can be computed. Where that is so
- * for some of what is read, `p` goes on with the rest. */
-static bool plainly_covers(OwnCopy *o, int writer, const Access *x, int level,
-                           const ThreadInstance *r, const Affine *read)
+/* The definition writes, before `r`, whatever that reads: its iteration can be computed. Where that
+ * is so for some of what is read, `p` goes on with the rest. */
+static bool plainly_covers(OwnCopy *o, const Definition *d, const ThreadInstance *r,
+                           const Affine *read)
 {
     Poly *p = o->p;
     PolyMark mark = poly_mark(p);
-    bool exact = add_earlier(o, writer, x, level, r, read);
+    bool exact = add_earlier(o, d, r, read);
     int n = p->top.rows.n - mark.rows, columns = mark.columns, n_left = -1;
     Row *rows = ARENA_ARRAY(p->ctx->arena, Row, n), left[MAX_LEFT];
     for (int i = 0; i < n; i++)
@@ -149,16 +164,11 @@ static bool plainly_covers(OwnCopy *o, int writer, const Access *x, int level,
 static bool all_plainly_cover(OwnCopy *o)
 {
     PolyMark start = poly_mark(o->p);
-    const Unit *u = thread_unit(o->t, o->reader);
     ThreadInstance r = thread_instance(o->t, o->p, o->reader);
     const Affine *read = instance_index(o->p, &r.at, o->read);
     bool covered = false;
-    for (BufferAccesses x = accesses_of(o->t->model, o->read->buffer);
-         !covered && accesses_next(&x);)
-        for (int level = units_common(thread_unit(o->t, x.unit), u); level >= 0 && !covered;
-             level--)
-            covered =
-                is_definition(o, &x, level) && plainly_covers(o, x.unit, x.access, level, &r, read);
+    for (Definition d = definitions_of(o); !covered && definition_next(o, &d);)
+        covered = plainly_covers(o, &d, &r, read);
     poly_reset(o->p, start);
     return covered;
 }
@@ -170,38 +180,37 @@ static const char *owner_text(const OwnCopy *o)
     return o->n_axes == 3 ? "block of the grid" : "thread";
 }
 
-/* The turn of loop `i` of a reader that reads what `at` has written before: equal for the first
- * `level` loops, later for the next where that one is `carried`, any for the rest. */
-static Affine reader_loop(const OwnCopy *o, const ThreadInstance *at, int i, int level,
-                          bool carried)
+/* The turn of loop `i` of a reader that reads what `at` has written before: equal for the loops
+ * before the definition's level, later for the one of that level, any for the rest. */
+static Affine reader_loop(const OwnCopy *o, const Definition *d, const ThreadInstance *at, int i)
 {
     Poly *p = o->p;
     if (free_loop(o, i))
         return affine_const(0);
-    if (i < level)
+    if (i < d->level)
         return at->at.turns[i];
     Affine turn = poly_column(p, INT64_MIN, INT64_MAX, false);
-    if (i == level && carried)
+    if (i == d->level && d->level < d->common)
         poly_at_most(p, &p->top, at->at.turns[i], turn, -1);
     return turn;
 }
 
 /* The values of (sizes, the loops of the reader that it may share with definitions, coordinates,
  * subscripts) of an access. */
-static isl_set *access_image(const OwnCopy *o, int unit, const Access *x, int level, bool carried,
-                             bool *exact)
+static isl_set *access_image(const OwnCopy *o, const Definition *d, bool *exact)
 {
+    const Access *x = d->by.access;
     Poly *p = o->p;
     PolyMark mark = poly_mark(p);
     p->inexact = p->lost = false;
-    ThreadInstance at = thread_instance(o->t, p, unit);
+    ThreadInstance at = thread_instance(o->t, p, d->by.unit);
     const Affine *index = instance_index(p, &at.at, x);
     VEC(Affine) forms = {0};
     Arena *arena = p->ctx->arena;
     for (int i = 0; i < p->fixed.n; i++)
         VEC_PUSH(arena, &forms, p->fixed.items[i].value);
     for (int i = 0; i < o->n_most; i++)
-        VEC_PUSH(arena, &forms, reader_loop(o, &at, i, level, carried));
+        VEC_PUSH(arena, &forms, reader_loop(o, d, &at, i));
     for (int i = 0; i < o->n_axes; i++)
         VEC_PUSH(arena, &forms, at.axis[i]);
     for (int i = 0; i < x->buffer->rank; i++)
@@ -211,26 +220,16 @@ static isl_set *access_image(const OwnCopy *o, int unit, const Access *x, int le
     return set;
 }
 
-static isl_set *subtract_definition(OwnCopy *o, isl_set *set, int writer, const Access *x,
-                                    int level, bool carried)
-{
-    bool exact;
-    isl_set *part = access_image(o, writer, x, level, carried, &exact);
-    if (exact || !part)
-        return isl_set_subtract(set, part);
-    isl_set_free(part);
-    return set;
-}
-
 /* Takes `set` (of what is read); the part of it that no definition covers. */
 static isl_set *subtract_definitions(OwnCopy *o, isl_set *set)
 {
-    const Unit *r = thread_unit(o->t, o->reader);
-    for (BufferAccesses x = accesses_of(o->t->model, o->read->buffer); set && accesses_next(&x);) {
-        int common = units_common(thread_unit(o->t, x.unit), r);
-        for (int level = common; level >= 0 && set; level--)
-            if (is_definition(o, &x, level))
-                set = subtract_definition(o, set, x.unit, x.access, level, level < common);
+    for (Definition d = definitions_of(o); set && definition_next(o, &d);) {
+        bool exact;
+        isl_set *part = access_image(o, &d, &exact);
+        if (exact || !part)
+            set = isl_set_subtract(set, part);
+        else
+            isl_set_free(part);
     }
     return set;
 }
@@ -244,7 +243,9 @@ static bool reads_covered(OwnCopy *o)
     bool exact, spent;
     int n = p->fixed.n + o->n_most + o->n_axes + o->read->buffer->rank;
     int64_t *values = ARENA_ARRAY(p->ctx->arena, int64_t, n);
-    isl_set *set = access_image(o, o->reader, o->read, o->n_most, false, &exact);
+    const Definition itself = {
+        .by = {.unit = o->reader, .access = o->read}, .level = o->n_most, .common = o->n_most};
+    isl_set *set = access_image(o, &itself, &exact);
     set = subtract_definitions(o, set);
     bool some = poly_set_point(set, values, n, &spent);
     isl_set_free(set);
@@ -363,11 +364,9 @@ static OwnCopy own_copy_of(Threads *t, Poly *p, int reader, const Access *read, 
                      .n_axes = read->buffer->scope == SCOPE_SHARED ? 3 : AXIS_COUNT};
 }
 
-/* What one iteration writes is what it reads; or (`carried`) what it or an earlier one has written,
- * which asks more of the other owners. */
-static bool plainly_owned(OwnCopy *o, bool carried)
+/* Each read finds a definition whose iteration can be computed. */
+static bool plainly_owned(OwnCopy *o)
 {
-    o->carried = carried;
     find_definitions(o);
     return o->defined && all_plainly_cover(o) && writes_own(o);
 }
@@ -392,10 +391,15 @@ static bool exactly_owned(OwnCopy *o)
     return owned;
 }
 
-/* Most reads are plain, and exact answers take long. */
+/* Most reads are plain, and exact answers take long: what one iteration writes is what it reads, or
+ * what it or an earlier one has written (`carried`), which asks more of the other owners. */
 static bool read_owned(OwnCopy *o)
 {
-    return plainly_owned(o, false) || plainly_owned(o, true) || exactly_owned(o);
+    o->carried = false;
+    if (plainly_owned(o))
+        return true;
+    o->carried = true;
+    return plainly_owned(o) || exactly_owned(o);
 }
 
 bool threads_reads_covered(Threads *t, const Buffer *buffer, int n_fixed)

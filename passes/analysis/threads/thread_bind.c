@@ -77,8 +77,7 @@ static bool order_left(Meeting *m, Conflict *why)
 /* Different blocks of the grid never meet. */
 static bool grid_apart(Meeting *m, Conflict *why)
 {
-    if (!scope_outlives_launch(m->pair.x->buffer->scope) || m->pair.a > m->pair.b ||
-        meeting_stays(m, AXIS_BLOCK_X, 3))
+    if (!scope_outlives_launch(m->pair.x->buffer->scope) || meeting_stays(m, AXIS_BLOCK_X, 3))
         return true;
     PolyMark mark = poly_mark(m->p);
     poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_BLOCK_X], &m->at_b.axis[AXIS_BLOCK_X], 3);
@@ -132,21 +131,37 @@ static bool inits_set_once(Threads *t, Conflict *why)
 static bool pairs_legal(Threads *t, Poly *p, Conflict *why)
 {
     bool grid = t->axis[AXIS_BLOCK_X] || t->axis[AXIS_BLOCK_Y] || t->axis[AXIS_BLOCK_Z];
-    for (Meeting m = meetings_all(t, p); meeting_next(&m);)
-        if (meeting_measure(&m) && !(order_left(&m, why) && (!grid || grid_apart(&m, why))))
+    for (Meeting m = meetings_all(t, p); meeting_next(&m);) {
+        if (!meeting_is_first(&m) || !meeting_measure(&m))
+            continue;
+        if (!order_left(&m, why) || (grid && !grid_apart(&m, why)))
             return false;
+        Meeting back = meeting_reversed(&m);
+        if (!order_left(&back, why))
+            return false;
+    }
     return true;
 }
 
-/* The outermost loop around loop `id`, or the outermost bound one. */
-static Stmt *outermost_loop(Context *c, const Kernel *kernel, uint32_t id, bool bound)
+static bool is_loop(const Stmt *s)
+{
+    return s->kind == ST_FOR;
+}
+
+static bool is_bound(const Stmt *s)
+{
+    return is_loop(s) && s->u.loop.kind == LOOP_BIND;
+}
+
+/* The outermost statement of a kind around loop `id`. */
+static Stmt *outermost(Context *c, const Kernel *kernel, uint32_t id, bool (*is)(const Stmt *))
 {
     StmtPath path = {0};
+    int i = 0;
     stmt_find(c, kernel->body, id, &path);
-    for (int i = 0; i < path.n; i++)
-        if (path.items[i]->kind == ST_FOR && (!bound || path.items[i]->u.loop.kind == LOOP_BIND))
-            return path.items[i];
-    return NULL;
+    while (!is(path.items[i]))
+        i++;
+    return path.items[i];
 }
 
 static bool bind_legal(Context *c, const Kernel *kernel, uint32_t loop_id, Axis axis, Conflict *why)
@@ -159,8 +174,8 @@ static bool bind_legal(Context *c, const Kernel *kernel, uint32_t loop_id, Axis 
     bound.axis = axis;
     Kernel changed = *kernel;
     changed.body = stmt_replace(c, kernel->body, loop, stmt_for(c, &bound, loop->span));
-    Stmt *root = outermost_loop(c, &changed, bound.id, true);
-    Stmt *nest = outermost_loop(c, &changed, bound.id, false);
+    Stmt *root = outermost(c, &changed, bound.id, is_bound);
+    Stmt *nest = outermost(c, &changed, bound.id, is_loop);
     Threads *t = threads_model(c, &changed, root);
     Poly *p = threads_question(t);
     return threads_run_alike(t, p, why) && pairs_legal(t, p, why) &&
@@ -173,7 +188,7 @@ bool threads_grid_conflict(Threads *t, Conflict *why)
     ArenaMark mark = arena_mark(t->ctx->arena);
     bool apart = true;
     for (Meeting m = meetings_all(t, threads_question(t)); apart && meeting_next(&m);)
-        apart = !meeting_measure(&m) || grid_apart(&m, why);
+        apart = !meeting_is_first(&m) || !meeting_measure(&m) || grid_apart(&m, why);
     if (apart)
         arena_reset(t->ctx->arena, mark);
     return !apart;

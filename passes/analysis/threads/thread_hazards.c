@@ -11,30 +11,38 @@
 /* What is asked of a pair: across which loop, and which loops pass a barrier in each iteration. */
 typedef struct {
     const ForStmt *carrier;
-    Stmt *const *passed;
-    int n_passed;
+    const StmtList *passed;
 } Across;
 
 static bool passes_barrier(const Across *across, const ForStmt *loop)
 {
-    for (int i = 0; i < across->n_passed; i++)
-        if (&across->passed[i]->u.loop == loop)
+    for (int i = 0; i < across->passed->n; i++)
+        if (&across->passed->items[i]->u.loop == loop)
             return true;
     return false;
 }
 
-/* Rows: the instance is in the last (or first) iteration of the loops from `level` on that pass a
- * barrier in each. */
-static void at_end(Poly *p, const Across *across, const Instance *at, int level, bool last)
+/* The instance runs through loop `i`, and passes a barrier in each iteration of it. */
+static bool passes_in(const Across *across, const Instance *at, int i)
 {
-    const Unit *u = at->unit;
-    for (int i = level; i < u->n_loops; i++) {
-        const ForStmt *loop = u->loops[i];
-        if (u->absent[i] || !passes_barrier(across, loop))
-            continue;
-        if (!last)
+    return !at->unit->absent[i] && passes_barrier(across, at->unit->loops[i]);
+}
+
+/* Rows: the instance is in the first iteration of the loops from `level` on that pass a barrier in
+ * each. */
+static void at_start(Poly *p, const Across *across, const Instance *at, int level)
+{
+    for (int i = level; i < at->unit->n_loops; i++)
+        if (passes_in(across, at, i))
             poly_equal(p, &p->top, at->turns[i], instance_first_turn(p, at, i));
-        else if (loop->step == 1 || loop->step == -1)
+}
+
+/* Rows: it is in the last iteration of them, where that is known: with steps of 1 and -1. */
+static void at_end(Poly *p, const Across *across, const Instance *at, int level)
+{
+    for (int i = level; i < at->unit->n_loops; i++) {
+        const ForStmt *loop = at->unit->loops[i];
+        if (passes_in(across, at, i) && (loop->step == 1 || loop->step == -1))
             poly_equal(p, &p->top, poly_add(p, at->loops[i], affine_const(loop->step == 1), 1),
                        poly_value(p, &at->env, loop->hi));
     }
@@ -52,8 +60,8 @@ static void run_unparted(Meeting *m, const Across *across)
                 poly_add(m->p, m->at_a.at.turns[level], affine_const(1), step < 0 ? -step : step));
         level++;
     }
-    at_end(m->p, across, &m->at_a.at, level, true);
-    at_end(m->p, across, &m->at_b.at, level, false);
+    at_end(m->p, across, &m->at_a.at, level);
+    at_start(m->p, across, &m->at_b.at, level);
 }
 
 /* A hazard. */
@@ -76,17 +84,17 @@ typedef struct {
 /* ---- lists of blocks ------------------------------------------------------------------------- */
 
 /* Is the unit's block in the list, which is in the order of the text? */
-static bool list_has(const Threads *t, Stmt *const *blocks, int n, int unit)
+static bool list_has(const Threads *t, const StmtList *blocks, int unit)
 {
-    int low = 0, high = n;
+    int low = 0, high = blocks->n;
     while (low < high) {
         int middle = low + (high - low) / 2;
-        if (thread_unit_of(t, blocks[middle]) <= unit)
+        if (thread_unit_of(t, blocks->items[middle]) <= unit)
             low = middle + 1;
         else
             high = middle;
     }
-    return low > 0 && blocks[low - 1]->u.block.id == thread_unit(t, unit)->block->id;
+    return low > 0 && blocks->items[low - 1]->u.block.id == thread_unit(t, unit)->block->id;
 }
 
 static void search_pair(HazardSearch *h, int a, int b)
@@ -102,33 +110,47 @@ static void search_pair(HazardSearch *h, int a, int b)
     }
 }
 
-/* Hazards between the units of one block and a list; `after` says on which side the list stands. */
-static void search_list(HazardSearch *h, const Stmt *block, Stmt *const *list, int n, bool after)
+/* Hazards between the units of one block, which come first, and those of a list. */
+static void search_after(HazardSearch *h, int unit, const StmtList *list)
 {
-    Threads *t = h->t;
-    for (int u = thread_unit_of(t, block); u < t->model->units.n; u++) {
-        if (thread_unit(t, u)->block->id != block->u.block.id)
-            break;
-        UnitList met = model_neighbours(t->model, u);
-        for (int i = 0; i < met.n; i++)
-            if (list_has(t, list, n, met.items[i]))
-                search_pair(h, after ? u : met.items[i], after ? met.items[i] : u);
-    }
+    UnitList met = model_neighbours(h->t->model, unit);
+    for (int i = 0; i < met.n; i++)
+        if (list_has(h->t, list, met.items[i]))
+            search_pair(h, unit, met.items[i]);
 }
 
-void threads_hazards(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
-                     const Stmt *carrier, Stmt *const *passed, int n_passed, HazardFound *found,
-                     void *user)
+/* The same, where the list comes first. */
+static void search_before(HazardSearch *h, int unit, const StmtList *list)
+{
+    UnitList met = model_neighbours(h->t->model, unit);
+    for (int i = 0; i < met.n; i++)
+        if (list_has(h->t, list, met.items[i]))
+            search_pair(h, met.items[i], unit);
+}
+
+/* Asks `search` about each unit of the blocks of one list, and the other list. */
+static void search_lists(HazardSearch *h, const StmtList *blocks, const StmtList *others,
+                         void (*search)(HazardSearch *, int, const StmtList *))
+{
+    const Threads *t = h->t;
+    for (int i = 0; i < blocks->n; i++)
+        for (int u = thread_unit_of(t, blocks->items[i]); u < t->model->units.n; u++) {
+            if (thread_unit(t, u)->block->id != blocks->items[i]->u.block.id)
+                break;
+            search(h, u, others);
+        }
+}
+
+void threads_hazards(Threads *t, const BlockPairs *pairs, const StmtList *passed,
+                     HazardFound *found, void *user)
 {
     HazardSearch h = {.t = t,
                       .p = threads_question(t),
-                      .across = {carrier ? &carrier->u.loop : NULL, passed, n_passed},
+                      .across = {pairs->carrier ? &pairs->carrier->u.loop : NULL, passed},
                       .found = found,
                       .user = user};
-    if (n_before <= n_after)
-        for (int i = 0; i < n_before; i++)
-            search_list(&h, before[i], after, n_after, true);
+    if (pairs->before->n <= pairs->after->n)
+        search_lists(&h, pairs->before, pairs->after, search_after);
     else
-        for (int i = 0; i < n_after; i++)
-            search_list(&h, after[i], before, n_before, false);
+        search_lists(&h, pairs->after, pairs->before, search_before);
 }

@@ -50,9 +50,9 @@ static bool meets_soon(Meeting *m, const Soon *soon)
     return poly_solve(m->p, NULL, 0, NULL) != POLY_NONE;
 }
 
-static bool units_meet(Threads *t, Poly *p, int a, int b, const Soon *soon, Hazard *hazard)
+static bool units_meet(Meeting m, const Soon *soon, Hazard *hazard)
 {
-    for (Meeting m = meetings_of(t, p, a, b); meeting_next(&m);)
+    while (meeting_next(&m))
         if (meets_soon(&m, soon)) {
             *hazard = meeting_hazard(&m);
             return true;
@@ -60,21 +60,23 @@ static bool units_meet(Threads *t, Poly *p, int a, int b, const Soon *soon, Haza
     return false;
 }
 
-bool threads_meet(Threads *t, Stmt *const *before, int n_before, Stmt *const *after, int n_after,
-                  const Stmt *carrier, const Stmt *counted, int64_t distance, Hazard *hazard)
+bool threads_meet(Threads *t, const BlockPairs *pairs, const Stmt *counted, int64_t distance,
+                  Hazard *hazard)
 {
     Soon soon = {.distance = distance};
-    if (carrier) {
-        soon.carrier = &carrier->u.loop;
+    if (pairs->carrier) {
+        soon.carrier = &pairs->carrier->u.loop;
         soon.counted = &counted->u.loop;
     }
     ArenaMark mark = arena_mark(t->ctx->arena);
     Poly *p = threads_question(t);
     bool meet = false;
-    for (int i = 0; i < n_before && !meet; i++)
-        for (int k = 0; k < n_after && !meet; k++)
-            meet = units_meet(t, p, thread_unit_of(t, before[i]), thread_unit_of(t, after[k]),
-                              &soon, hazard);
+    for (int i = 0; i < pairs->before->n && !meet; i++)
+        for (int k = 0; k < pairs->after->n && !meet; k++) {
+            int before = thread_unit_of(t, pairs->before->items[i]);
+            int after = thread_unit_of(t, pairs->after->items[k]);
+            meet = units_meet(meetings_of(t, p, before, after), &soon, hazard);
+        }
     arena_reset(t->ctx->arena, mark);
     return meet;
 }

@@ -39,6 +39,23 @@ bool meeting_next(Meeting *m)
     return some;
 }
 
+bool meeting_is_first(const Meeting *m)
+{
+    return m->pair.a < m->pair.b || (m->pair.a == m->pair.b && m->pair.x <= m->pair.y);
+}
+
+Meeting meeting_reversed(const Meeting *m)
+{
+    int n = units_common(thread_unit(m->t, m->pair.a), thread_unit(m->t, m->pair.b));
+    Pairs pair = {.a = m->pair.b, .b = m->pair.a, .x = m->pair.y, .y = m->pair.x};
+    return (Meeting){.t = m->t,
+                     .p = m->p,
+                     .pair = pair,
+                     .at_a = m->at_b,
+                     .at_b = m->at_a,
+                     .distance = distance_reversed(m->p->ctx, m->distance, n)};
+}
+
 void meeting_enter(Meeting *m)
 {
     m->distance = NULL;

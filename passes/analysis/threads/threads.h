@@ -75,6 +75,12 @@ Meeting meetings_of(Threads *t, Poly *p, int a, int b);
 bool meeting_next(Meeting *m);
 void meeting_end(Meeting *m);
 
+/* One of the two meetings of a pair, in which either access comes first; where the accesses are one
+ * and the same, there is but one. */
+bool meeting_is_first(const Meeting *m);
+/* The other one, under the rows and with the distance of this one; it has no next one. */
+Meeting meeting_reversed(const Meeting *m);
+
 /* Rows: the two touch one element, each in a run that counts. Fills in at_a and at_b. */
 void meeting_enter(Meeting *m);
 /* The same, and the distance of the two. False where they never touch one element. */

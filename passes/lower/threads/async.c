@@ -46,13 +46,12 @@ static bool always_commits(const Stmt *body)
     return commits;
 }
 
-int async_pending(Threads *t, const InFlight *at)
+int async_pending(Threads *t, const BlockPairs *pairs, const Stmt *counted, const Stmt *body)
 {
     Hazard hazard;
     int pending = 0;
-    while (always_commits(at->body) && pending < MAX_PENDING &&
-           !threads_meet(t, at->copies->items, at->copies->n, at->blocks->items, at->blocks->n,
-                         at->carrier, at->counted, pending + 1, &hazard))
+    while (always_commits(body) && pending < MAX_PENDING &&
+           !threads_meet(t, pairs, counted, pending + 1, &hazard))
         pending++;
     return pending;
 }

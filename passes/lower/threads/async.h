@@ -11,14 +11,9 @@ bool async_only(Context *c, const Stmt *s);
 bool async_copies_can(Context *c, Stmt *root);
 /* Builds the commit that closes the group of `copies`. */
 Stmt *async_commit(Context *c, const Stmt *copies);
-/* Copies in flight at the end of `body`, that of the loop `counted`, and the blocks that access
- * their elements in a later iteration of `carrier`. */
-typedef struct {
-    const StmtList *copies, *blocks;
-    const Stmt *carrier, *counted, *body;
-} InFlight;
-/* How many of the latest groups may stay in flight at the end of the body, which commits them: the
- * distance, in iterations of `counted`, between a copy and an access (threads_meet), minus one. */
-int async_pending(Threads *t, const InFlight *at);
+/* How many of the latest groups may stay in flight at the end of an iteration of `counted`, whose
+ * body commits them: the distance, in iterations of `counted`, between a copy and an access that it
+ * is paired with (threads_meet), minus one. */
+int async_pending(Threads *t, const BlockPairs *pairs, const Stmt *counted, const Stmt *body);
 
 #endif

@@ -81,8 +81,8 @@ static Reasons find_hazards(Barriers *b, const StmtList *before, const StmtList 
                             const Stmt *carrier)
 {
     Reasons reasons = {.c = b->c, .pending = -1};
-    threads_hazards(b->threads, before->items, before->n, after->items, after->n, carrier,
-                    b->passed.items, b->passed.n, add_reason, &reasons);
+    threads_hazards(b->threads, &(BlockPairs){before, after, carrier}, &b->passed, add_reason,
+                    &reasons);
     return reasons;
 }
 
@@ -97,13 +97,12 @@ static void find_copy_hazards(Barriers *b, const SyncSummary *summary, Stmt *s, 
     bool steady = carrier && summary->steady && summary->steady == carrier->u.loop.body;
     const Stmt *counted = steady ? summary->counted : carrier;
     int64_t distance = steady ? summary->pending : INT32_MAX;
-    if (!threads_meet(b->threads, in_flight->items, in_flight->n, blocks.items, blocks.n, carrier,
-                      counted, distance, &hazard))
+    BlockPairs pairs = {in_flight, &blocks, carrier};
+    if (!threads_meet(b->threads, &pairs, counted, distance, &hazard))
         return;
     if (!reasons->any)
         add_reason(reasons, &hazard);
-    InFlight at = {in_flight, &blocks, carrier, carrier, s};
-    reasons->pending = carrier && !steady ? async_pending(b->threads, &at) : 0;
+    reasons->pending = carrier && !steady ? async_pending(b->threads, &pairs, carrier, s) : 0;
 }
 
 /* The barrier at the end of `body`, the innermost of the nest, also waits for copies that outer
@@ -115,11 +114,10 @@ static void find_nest_hazards(Barriers *b, const SyncSummary *inner, Stmt *body,
     const StmtList *in_flight = &inner->in_flight;
     StmtList blocks = in_flight->n ? stmts_of_kind(b->c, body, ST_BLOCK) : (StmtList){0};
     for (const Nest *outer = nest->outer; outer && reasons->any; outer = outer->outer) {
-        if (!threads_meet(b->threads, in_flight->items, in_flight->n, blocks.items, blocks.n,
-                          outer->loop, nest->loop, INT32_MAX, &hazard))
+        BlockPairs pairs = {in_flight, &blocks, outer->loop};
+        if (!threads_meet(b->threads, &pairs, nest->loop, INT32_MAX, &hazard))
             continue;
-        InFlight at = {in_flight, &blocks, outer->loop, nest->loop, body};
-        int pending = async_pending(b->threads, &at);
+        int pending = async_pending(b->threads, &pairs, nest->loop, body);
         if (pending > 0 && (reasons->pending < 0 || pending < reasons->pending))
             reasons->pending = pending;
     }
