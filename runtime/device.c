@@ -5,6 +5,12 @@
  * run. */
 #include "runtime/device.h"
 
+const char *device_kind_name(DeviceKind kind)
+{
+    static const char *const names[] = {"auto", "cuda", "sim"};
+    return names[kind];
+}
+
 /* Is `code` the plain absence of a GPU? */
 static bool is_absence(ErrorCode code)
 {

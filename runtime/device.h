@@ -10,11 +10,14 @@
 typedef struct Device Device;
 typedef struct LoadedModule LoadedModule; /* a module ready to run on one device */
 
+typedef enum { DEVICE_AUTO, DEVICE_CUDA, DEVICE_SIM } DeviceKind;
+const char *device_kind_name(DeviceKind kind); /* "cuda" */
+
 typedef struct {
-    char name[128];   /* "NVIDIA H200", "simulator" */
-    const char *kind; /* "cuda" or "sim" */
-    char arch[16];    /* "sm_90a"; what the module is compiled for */
-    int capability;   /* 90 for compute capability 9.0; 0: not a GPU */
+    char name[128];  /* "NVIDIA H200", "simulator" */
+    DeviceKind kind; /* of a device that is open: not AUTO */
+    char arch[16];   /* "sm_90a"; what the module is compiled for */
+    int capability;  /* 90 for compute capability 9.0; 0: not a GPU */
     int multiprocessors, clock_khz, warp_size;
     int memory_clock_khz, memory_bus_bits; /* 0 where the GPU does not say */
     int threads_per_multiprocessor, blocks_per_multiprocessor, registers_per_multiprocessor,
@@ -22,8 +25,6 @@ typedef struct {
     int64_t shared_per_multiprocessor;
     int64_t memory_bytes, l2_bytes, max_shared_per_block;
 } DeviceInfo;
-
-typedef enum { DEVICE_AUTO, DEVICE_CUDA, DEVICE_SIM } DeviceKind;
 
 typedef uint64_t DevicePtr; /* an address in the device's memory; 0 is none */
 

@@ -24,8 +24,12 @@ typedef struct {
     bool relu; /* after that, max with 0 */
 } PeerProduct;
 
+typedef enum { PEER_CUBLAS, PEER_MEMCPY, PEER_KINDS } PeerKind;
+const char *peer_name(PeerKind kind);
+PeerKind peer_find(const char *name); /* PEER_KINDS if there is none */
+
 typedef struct {
-    const char *name;    /* "cublas" or "memcpy" */
+    PeerKind kind;
     PeerProduct product; /* of cublas */
     int from, to;        /* buffers of memcpy ... */
     int64_t bytes;       /* ... and how many bytes */

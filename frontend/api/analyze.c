@@ -54,7 +54,7 @@ static bool complete_profile(Context *c, Profile *p)
 static bool choose_profile(Analyst *a, const tirc_analyze_options *o)
 {
     const Device *d = o->device ? o->device->device : NULL;
-    bool is_gpu = d && !strcmp(d->info.kind, "cuda");
+    bool is_gpu = d && d->info.kind == DEVICE_CUDA;
     a->arch = o->arch ? o->arch : is_gpu ? d->info.arch : DEFAULT_ARCH;
     if (o->profile || !is_gpu)
         return named_profile(a->c, o->profile ? o->profile : DEFAULT_PROFILE, &a->profile);
@@ -196,7 +196,7 @@ static bool analyze(tirc *t, const tirc_kernel *lowered, const int64_t *values,
         return false;
     a.module = module_build(c, api_checked_kernel(t, lowered->kernel), NULL);
     Device *given = options->device ? options->device->device : NULL;
-    bool has_sim = given && !strcmp(given->info.kind, "sim");
+    bool has_sim = given && given->info.kind == DEVICE_SIM;
     Device *sim = !a.module ? NULL : has_sim ? given : device_open_sim(c, NULL);
     if (!sim)
         return false;

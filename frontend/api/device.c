@@ -72,8 +72,8 @@ void tirc_device_close(tirc *t, tirc_device *device)
 tirc_device_info tirc_device_describe(const tirc_device *device)
 {
     const DeviceInfo *info = &device->device->info;
-    return (tirc_device_info){info->kind,         info->name,    info->arch, info->multiprocessors,
-                              info->memory_bytes, info->l2_bytes};
+    return (tirc_device_info){device_kind_name(info->kind), info->name,         info->arch,
+                              info->multiprocessors,        info->memory_bytes, info->l2_bytes};
 }
 
 /* "matmul.tir:6:13", or NULL. */
@@ -136,7 +136,7 @@ static bool compile(tirc *t, tirc_device *device, const tirc_kernel *lowered,
     if (!api_require_lowered(t, lowered, "tirc_compile"))
         return false;
     Device *d = device->device;
-    bool is_cuda = !strcmp(d->info.kind, "cuda");
+    bool is_cuda = d->info.kind == DEVICE_CUDA;
     Module *module = is_cuda ? module_build(c, lowered->kernel, api_cuda_text(t, lowered))
                              : module_build(c, api_checked_kernel(t, lowered->kernel), NULL);
     if (!module)

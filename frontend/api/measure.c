@@ -296,8 +296,8 @@ static bool verify(tirc *t, tirc_program *program, const int64_t *values, uint64
 {
     Reference reference;
     Findings found = {0};
-    bool is_cuda = !strcmp(program->device->device->info.kind,
-                           "cuda"); /* the simulator's own words of a fault say more */
+    /* the simulator's own words of a fault say more */
+    bool is_cuda = program->device->device->info.kind == DEVICE_CUDA;
     t->subject = program->kernel->command;
     *result = (tirc_verification){.method = ""};
     const int64_t *sizes = api_sizes(t, program, values);

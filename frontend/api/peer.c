@@ -1,7 +1,5 @@
 /* peer.c - Decides which library routine computes the same as a program, for benchmarks against
  * it. */
-#include <string.h>
-
 #include "frontend/api/internal.h"
 
 #include "passes/analysis/regions/contraction.h"
@@ -30,15 +28,15 @@ static bool product_task(tirc *t, const Kernel *program, const Workload *w, Peer
     Contraction form;
     const char *why;
     if (!contraction_of(t->ctx, program, &form, &why))
-        return refuse(t, task->name, program->name, why);
+        return refuse(t, peer_name(task->kind), program->name, why);
     if (form.type != DT_F32 && form.type != DT_F64)
         return refuse(
-            t, task->name, program->name,
+            t, peer_name(task->kind), program->name,
             arena_printf(t->ctx->arena,
                          "its matrices are in %s, and only matmuls in f32 and f64 can be compared",
                          type_info(form.type)->name));
     if (form.bias && form.type != DT_F32)
-        return refuse(t, task->name, program->name, "cublasLt fuses a bias only in f32");
+        return refuse(t, peer_name(task->kind), program->name, "cublasLt fuses a bias only in f32");
     PeerProduct *x = &task->product;
     *x = (PeerProduct){.a = {buffer_number(program, form.a), form.a_transposed},
                        .b = {buffer_number(program, form.b), form.b_transposed},
@@ -48,7 +46,7 @@ static bool product_task(tirc *t, const Kernel *program, const Workload *w, Peer
                        .bias = form.bias ? buffer_number(program, form.bias) : -1,
                        .relu = form.relu};
     if (x->a.buffer < 0 || x->b.buffer < 0 || x->c.buffer < 0)
-        return refuse(t, task->name, program->name, "a matrix is not a parameter");
+        return refuse(t, peer_name(task->kind), program->name, "a matrix is not a parameter");
     const int64_t *a = workload_dims(w, x->a.buffer), *c = workload_dims(w, x->c.buffer);
     for (int d = 0; d < form.n_batch; d++)
         x->batch *= c[d];
@@ -71,25 +69,27 @@ static bool copy_task(tirc *t, const Kernel *program, const Workload *w, PeerTas
         *(b->role == ROLE_OUT ? &to : &from) = at;
         int64_t bytes = workload_elements(w, at) * type_bytes(b->type);
         if (task->bytes > 0 && bytes != task->bytes)
-            return refuse(t, task->name, program->name,
+            return refuse(t, peer_name(task->kind), program->name,
                           "it reads and writes different numbers of bytes");
         task->bytes = bytes;
     }
     task->from = from;
     task->to = to;
     return (reads == 1 && writes == 1 && from >= 0 && to >= 0) ||
-           refuse(t, task->name, program->name, "it does not read one buffer and write another");
+           refuse(t, peer_name(task->kind), program->name,
+                  "it does not read one buffer and write another");
 }
 
 bool api_peer_task(tirc *t, const tirc_program *program, const char *peer, const Workload *w,
                    PeerTask *task)
 {
-    *task = (PeerTask){.name = peer};
+    *task = (PeerTask){.kind = peer_find(peer)};
     const Kernel *kernel = program->kernel->program;
-    if (!strcmp(peer, "cublas"))
-        return product_task(t, kernel, w, task);
-    if (!strcmp(peer, "memcpy"))
-        return copy_task(t, kernel, w, task);
+    switch (task->kind) {
+    case PEER_CUBLAS: return product_task(t, kernel, w, task);
+    case PEER_MEMCPY: return copy_task(t, kernel, w, task);
+    case PEER_KINDS: break;
+    }
     return refuse(t, peer, kernel->name,
                   "the peers are 'cublas', for matmuls, 'memcpy', for programs that read as many "
                   "bytes as they write, and schedules");

@@ -9,8 +9,6 @@
  * followed by updates of the same element in loops of its own is the init of one reduction,
  * provided that it is run once for each element: the loops around both must all appear in the
  * subscripts. */
-#include <string.h>
-
 #include "frontend/resolve/internal.h"
 
 Stmt *block_wrap(Resolver *r, Stmt *init, Stmt *body, int n_loops, Label *label)
@@ -57,12 +55,12 @@ bool reduction_is_possible(const AstStmt *first, const AstStmt *next)
     AstName label_first = {0}, label_next = {0};
     first = skip_wrapping(first, &label_first);
     next = skip_wrapping(next, &label_next);
-    if (first->kind != AS_STORE || strcmp(first->u.store.op, "=") != 0 || next->kind != AS_FOR)
+    if (first->kind != AS_STORE || first->u.store.op != UPDATE_SET || next->kind != AS_FOR)
         return false;
     while (next->kind == AS_FOR)
         next = skip_wrapping(next->u.loop.body, &label_next);
-    return next->kind == AS_STORE && strcmp(next->u.store.op, "=") != 0 &&
-           strcmp(next->u.store.op, "/=") != 0 &&
+    return next->kind == AS_STORE && next->u.store.op != UPDATE_SET &&
+           next->u.store.op != UPDATE_DIV &&
            next->u.store.buffer.text == first->u.store.buffer.text &&
            next->u.store.n == first->u.store.n && !(label_first.text && label_next.text);
 }

@@ -5,24 +5,6 @@
 
 /* ---- stores ---- */
 
-static const struct {
-    const char *token;
-    StoreOp op;
-} store_ops[] = {
-    {"=", STORE_SET},        {"+=", STORE_ADD},   {"-=", STORE_ADD},   {"*=", STORE_MUL},
-    {"/=", STORE_SET},       {"min=", STORE_MIN}, {"max=", STORE_MAX}, {"&=", STORE_AND},
-    {"&&=", STORE_AND},      {"|=", STORE_OR},    {"||=", STORE_OR},   {"^=", STORE_XOR},
-    {"async=", STORE_ASYNC},
-};
-
-static StoreOp find_store_op(const char *token)
-{
-    for (size_t i = 0; i < sizeof store_ops / sizeof *store_ops; i++)
-        if (strcmp(store_ops[i].token, token) == 0)
-            return store_ops[i].op;
-    return STORE_SET;
-}
-
 /* The buffer that a store names, if it may be written. */
 static Buffer *find_target(Resolver *r, const AstStmt *s)
 {
@@ -59,31 +41,29 @@ static Buffer *find_target(Resolver *r, const AstStmt *s)
 
 static bool op_fits(Resolver *r, const AstStmt *s, const Buffer *buffer)
 {
-    const char *op = s->u.store.op;
-    bool truth = buffer->type == DT_BOOL, logic = strcmp(op, "&&=") == 0 || strcmp(op, "||=") == 0;
-    bool bits = logic || op[0] == '&' || op[0] == '|' || op[0] == '^';
-    const char *needs = NULL;
-    if (strcmp(op, "=") == 0 || strcmp(op, "async=") == 0)
-        return true;
-    if (logic && !truth)
-        needs = "conditions";
-    else if (bits && !truth && !type_is_int(buffer->type))
-        needs = "integers or conditions";
-    else if (!bits && truth)
-        needs = "numbers";
-    if (needs)
-        diag_error(r->ctx, E0208, s->u.store.op_span, "'%s' updates %s, but '%.60s' holds %s", op,
-                   needs, buffer->name, type_info(buffer->type)->name);
-    return !needs;
+    static const char *const words[] = {[TAKES_NUMBERS] = "numbers",
+                                        [TAKES_BITS] = "integers or conditions",
+                                        [TAKES_CONDITIONS] = "conditions"};
+    const AstUpdateInfo *info = ast_update_info(s->u.store.op);
+    bool truth = buffer->type == DT_BOOL, fits = true;
+    switch (info->takes) {
+    case TAKES_ANY: break;
+    case TAKES_NUMBERS: fits = !truth; break;
+    case TAKES_BITS: fits = truth || type_is_int(buffer->type); break;
+    case TAKES_CONDITIONS: fits = truth; break;
+    }
+    if (!fits)
+        diag_error(r->ctx, E0208, s->u.store.op_span, "'%s' updates %s, but '%.60s' holds %s",
+                   info->token, words[info->takes], buffer->name, type_info(buffer->type)->name);
+    return fits;
 }
 
 /* x -= e is x += -(e); x /= e is x = x / e. */
 static Expr *desugar(Resolver *r, const AstStmt *s, Buffer *buffer, Expr **index, Expr *value)
 {
-    const char *op = s->u.store.op;
-    if (strcmp(op, "-=") == 0)
+    if (s->u.store.op == UPDATE_SUB)
         return expr_unary(r->ctx, EX_NEG, value, value->span);
-    if (strcmp(op, "/=") != 0)
+    if (s->u.store.op != UPDATE_DIV)
         return value;
     Expr *old = expr_load(r->ctx, buffer, index, s->u.store.buffer.span);
     return expr_binary(r->ctx, EX_DIV, old, value, s->span);
@@ -125,7 +105,7 @@ Stmt *resolve_store(Resolver *r, const AstStmt *s)
                    "the updates of a block atomic");
         return NULL;
     }
-    StoreOp store_op = find_store_op(s->u.store.op);
+    StoreOp store_op = ast_update_info(s->u.store.op)->op;
     CacheHint hint = HINT_NONE;
     if ((store_op == STORE_ASYNC && !async_fits(r, s, buffer)) ||
         (s->u.store.hint.text && !resolve_hint(r, s->u.store.hint, buffer, HINTED_STORE, &hint)))

@@ -3,7 +3,27 @@
  * Every builder computes the depth of its node from its children's.  Whoever walks the tree
  * recurses, so a deeper tree than AST_MAX_DEPTH is refused here, once, and the rest of the text is
  * not read; the node then stands without its children. */
+#include <string.h>
+
 #include "frontend/syntax/internal.h"
+
+const AstUpdateInfo *ast_update_info(AstUpdate update)
+{
+    static const AstUpdateInfo table[] = {
+#define UPDATE(e, token, op, takes) {token, STORE_##op, TAKES_##takes},
+#include "frontend/syntax/update.def"
+#undef UPDATE
+    };
+    return &table[update];
+}
+
+AstUpdate ast_update_find(const char *token)
+{
+    AstUpdate update = 0;
+    while (update < UPDATE_COUNT && strcmp(ast_update_info(update)->token, token) != 0)
+        update++;
+    return update;
+}
 
 void parse_too_deep(Parser *p, Span span)
 {

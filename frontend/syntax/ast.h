@@ -100,6 +100,22 @@ struct AstExpr {
 /* ---- statements ------------------------------------------------------------------------------ */
 
 typedef enum {
+#define UPDATE(e, token, op, takes) UPDATE_##e,
+#include "frontend/syntax/update.def"
+#undef UPDATE
+    UPDATE_COUNT
+} AstUpdate;
+/* The elements that an update is for. */
+typedef enum { TAKES_ANY, TAKES_NUMBERS, TAKES_BITS, TAKES_CONDITIONS } UpdateTakes;
+typedef struct {
+    const char *token;
+    StoreOp op;
+    UpdateTakes takes;
+} AstUpdateInfo;
+const AstUpdateInfo *ast_update_info(AstUpdate update);
+AstUpdate ast_update_find(const char *token); /* UPDATE_COUNT if there is none */
+
+typedef enum {
     AS_SEQ,     /* K S  { statements } */
     AS_FOR,     /* K    for i in M, j in a..b step s KIND @a body */
     AS_IF,      /* K S  if cond then [else otherwise]; in scripts both are AS_SEQ or AS_IF */
@@ -200,7 +216,7 @@ struct AstStmt {
             bool has_index; /* x[...] = e, not x = e */
             AstExpr *const *index;
             int n;
-            Name op; /* "=", "+=", "min=", ... */
+            AstUpdate op;
             Span op_span;
             bool atomic;
             AstExpr *value;

@@ -30,6 +30,7 @@ typedef union {
     uint64_t i;
     double f;
     bool b;
+    AstUpdate update;
     Name name;
     struct {
         const char *text;

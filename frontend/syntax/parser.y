@@ -97,7 +97,8 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %token <token.i> INT "a number"
 %token <token.f> FLOAT "a decimal number"
 %token <token.b> BOOL "'true' or 'false'"
-%token <token.name> NAME "a name" UPDATE "an update such as '+='"
+%token <token.name> NAME "a name"
+%token <token.update> UPDATE "an update such as '+='"
 %token <token> STRING "a string"
 
 %precedence THEN
@@ -142,7 +143,7 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %type <facts> facts opt_facts
 %type <sparam> schedule_param proc_param
 %type <sparams> schedule_params opt_schedule_params proc_params opt_proc_params
-%type <token.name> store_op
+%type <token.update> store_op
 %type <flag> opt_atomic opt_inout
 
 %%
@@ -420,7 +421,7 @@ if_stmt:
   | IF expr stmt ELSE stmt { $$ = ast_if_else(p, $2, $3, $5, @$); }
   ;
 
-store_op: '=' { $$ = ctx_name(p->ctx, "="); } | UPDATE;
+store_op: '=' { $$ = UPDATE_SET; } | UPDATE;
 
 opt_atomic: %empty { $$ = false; } | ATOMIC { $$ = true; };
 

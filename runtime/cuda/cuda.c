@@ -209,7 +209,7 @@ static bool read_info(CudaDevice *d, const char *arch)
     DeviceInfo *info = &d->base.info;
     int l2 = 0, shared = 0;
     size_t unused = 0, total = 0;
-    info->kind = "cuda";
+    info->kind = DEVICE_CUDA;
     if (!choose_arch(d, arch) ||
         !read_attribute(d, CUDA_ATTR_MULTIPROCESSORS, &info->multiprocessors) ||
         !read_attribute(d, CUDA_ATTR_CLOCK_KHZ, &info->clock_khz) ||

@@ -140,16 +140,32 @@ static bool open_cublas(LibraryPeer *p)
                                     "cublasSetStream");
 }
 
+static const char *const names[PEER_KINDS] = {[PEER_CUBLAS] = "cublas", [PEER_MEMCPY] = "memcpy"};
+
+const char *peer_name(PeerKind kind)
+{
+    return names[kind];
+}
+
+PeerKind peer_find(const char *name)
+{
+    PeerKind kind = 0;
+    while (kind < PEER_KINDS && strcmp(names[kind], name) != 0)
+        kind++;
+    return kind;
+}
+
 LibraryPeer *peer_open(Device *d, const PeerTask *task, const Workload *w)
 {
-    if (strcmp(d->info.kind, "cuda") != 0) {
+    if (d->info.kind != DEVICE_CUDA) {
         diag_error(d->ctx, E0640, span_none(),
-                   "'%s' needs a GPU, and this is the simulator; use --device cuda", task->name);
+                   "'%s' needs a GPU, and this is the simulator; use --device cuda",
+                   peer_name(task->kind));
         return NULL;
     }
     LibraryPeer *p = ARENA_NEW(d->ctx->arena, LibraryPeer);
     *p = (LibraryPeer){.d = (CudaDevice *)d, .task = *task, .w = w};
-    if (strcmp(task->name, "cublas") != 0 || open_cublas(p))
+    if (task->kind != PEER_CUBLAS || open_cublas(p))
         return p;
     peer_close(p);
     return NULL;

@@ -271,7 +271,7 @@ Device *device_open_sim(Context *ctx, const DeviceOptions *options)
     sim->base.ctx = ctx;
     DeviceInfo *info = &sim->base.info;
     strcpy(info->name, "simulator");
-    info->kind = "sim";
+    info->kind = DEVICE_SIM;
     const char *arch = options && options->arch ? options->arch : "sm_90a";
     strncpy(info->arch, arch, sizeof info->arch - 1);
     info->multiprocessors = (int)sysconf(_SC_NPROCESSORS_ONLN);

@@ -407,7 +407,7 @@ static void an_access_that_leaves_is_found_before_a_gpu_runs_it(void **state)
     tirc_program *program;
     tirc_verification v;
     assert_int_equal(compile(t, text, "default", &program), TIRC_OK);
-    program->device->device->info.kind = "cuda"; /* the simulator in a GPU's place */
+    program->device->device->info.kind = DEVICE_CUDA; /* the simulator in a GPU's place */
     assert_int_equal(tirc_verify(t, program, (int64_t[]){6, 5}, 0, &v), TIRC_OK);
     assert_true(v.ok);
     assert_int_equal(tirc_verify(t, program, (int64_t[]){5, 5}, 0, &v), TIRC_WRONG);

@@ -182,7 +182,7 @@ static void describes_the_gpu(void **state)
 {
     const DeviceInfo *info = &opened(*state)->info;
     assert_string_equal(info->name, "Fake GPU 1");
-    assert_string_equal(info->kind, "cuda");
+    assert_int_equal(info->kind, DEVICE_CUDA);
     assert_string_equal(info->arch, "sm_90a");
     assert_int_equal(info->multiprocessors, 132);
     assert_int_equal(info->memory_bytes, 128 << 20);
@@ -244,7 +244,7 @@ static void auto_always_finds_a_device(void **state)
     f->device = device_open(f->ctx, &(DeviceOptions){.kind = DEVICE_AUTO, .cache_dir = ""});
     assert_non_null(f->device);
     assert_int_equal(f->ctx->n_errors, 0);
-    if (strcmp(f->device->info.kind, "sim") == 0)
+    if (f->device->info.kind == DEVICE_SIM)
         assert_int_equal(f->ctx->n_warnings, 0);
 }
 
@@ -255,7 +255,7 @@ static void auto_warns_of_a_broken_library(void **state)
     f->device = device_open(f->ctx, &(DeviceOptions){.kind = DEVICE_AUTO});
     unsetenv("TIRC_CUDART");
     assert_non_null(f->device);
-    assert_string_equal(f->device->info.kind, "sim");
+    assert_int_equal(f->device->info.kind, DEVICE_SIM);
     assert_int_equal(f->ctx->n_errors, 0);
     assert_int_equal(f->ctx->n_warnings, 1);
     expect_error(f, E0611, "'libm.so.6' has no function");
