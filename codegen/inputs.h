@@ -13,9 +13,9 @@ typedef struct {
     Order order; /* ORDER_COUNT: none */
 } InputValues;
 
-/* What facts[0..n) together say of one parameter. */
+/* The combined range of one parameter from facts[0..n). */
 InputValues input_values(Context *c, const Fact *facts, int n, const Param *param);
-/* What random data for a parameter of the kernel are drawn from. */
+/* The range of random data for a parameter of the kernel. */
 InputValues input_draw(Context *c, const Kernel *kernel, const Param *param);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "ir/ir.h"
 
-/* What a launch declares and uses; for the module's tables and for the limits of a launch. */
+/* The declarations and uses of a launch, for the module's tables and for the limits of a launch. */
 typedef struct {
     const Stmt *launch;
     /* used in global memory, in the order of the kernel's parameters, then temps */

@@ -18,7 +18,7 @@ static void out_of_memory(void *user, size_t wanted)
               ctx->arena ? arena_used(ctx->arena) : 0, wanted);
 }
 
-/* What needs the arena: false when even the first allocations fail. */
+/* Initializes the parts that need the arena; false if the first allocations fail. */
 static bool set_up(Context *ctx)
 {
     jmp_buf guard;

@@ -30,7 +30,7 @@ typedef enum {
     ERROR_COUNT
 } ErrorCode;
 
-/* What an error says about the call: tirc_status in tirc.h has the same. */
+/* The status of a call after an error, as tirc_status in tirc.h. */
 typedef enum {
     STATUS_REFUSED,     /* the input is refused */
     STATUS_USAGE,       /* the call makes no sense */

@@ -4,8 +4,8 @@
  *         C[i, j] += A[i, k] * B[k, j];       C[i, j] += A[i, k] * B[k, j];
  *                                         }
  *
- * The parser makes the block on the right of the statement on the left, and the printer leaves out
- * what the parser would make again.  Both ask here, so that they cannot disagree. */
+ * The parser makes the block on the right of the statement on the left, and the printer omits what
+ * the parser would restore. Both use this file, so they cannot disagree. */
 #include "ir/ir.h"
 
 void loop_domain(Context *c, const ForStmt *loop, Expr **lo, Expr **hi)

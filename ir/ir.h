@@ -59,7 +59,7 @@ static inline bool axis_is_block(Axis a)
     return a <= AXIS_BLOCK_Z;
 }
 
-/* What an access of global memory asks of the caches (cache_hint.def). */
+/* The cache hint of an access to global memory (cache_hint.def). */
 typedef enum {
 #define HINT(e, name, load, store, meaning) HINT_##e,
 #include "ir/tables/cache_hint.def"
@@ -139,7 +139,7 @@ typedef struct Buffer {
     int part_axis;
 } Buffer;
 
-/* Where a node comes from. */
+/* The origin of a node. */
 typedef struct {
     Span span; /* of the program */
     int step;  /* of the schedule; 0: the program itself */
@@ -264,7 +264,7 @@ static inline bool store_updates(StoreOp op)
     return op != STORE_SET && op != STORE_ASYNC;
 }
 
-/* What a thread waits for, or lets others wait for. */
+/* The kinds of synchronization. */
 typedef enum {
     SYNC_THREADS, /* the other threads of its block: __syncthreads */
     SYNC_COMMIT,  /* its asynchronous stores since the last commit become one group */
@@ -434,9 +434,8 @@ typedef struct {
     Order order; /* ORDER */
 } Fact;
 
-/* What the sizes of a run must keep so that the 32-bit index arithmetic of a lowered kernel is
- * exact: sum / by <= INT32_MAX, where `sum` adds up products of sizes and numbers that are not
- * negative. */
+/* A limit on the sizes of a run that keeps the 32-bit index arithmetic of a lowered kernel exact:
+ * sum / by <= INT32_MAX, where `sum` adds products of sizes and nonnegative numbers. */
 typedef struct {
     Expr *sum;
     int64_t by;
@@ -462,7 +461,7 @@ typedef struct Kernel {
     int n_limits;
 } Kernel;
 
-/* What stands for a variable in a substitution. */
+/* A variable and its replacement. */
 typedef struct {
     Var *var;
     Expr *value;
@@ -521,7 +520,7 @@ Buffer *buffer_new(Context *c, const Buffer *like);
  * no definition of its own, and prints as `buffer[subscript]`. A buffer with one subscript is its
  * own view. */
 Buffer *buffer_flat_view(Context *c, Buffer *buffer);
-/* What is defined: the buffer behind a view, or the buffer itself. */
+/* The defined buffer: the one behind a view, or the buffer itself. */
 static inline const Buffer *buffer_defined(const Buffer *buffer)
 {
     return buffer->view_of ? buffer->view_of : buffer;
@@ -583,12 +582,11 @@ bool stmt_is_reduction(const BlockStmt *block); /* has a reduce iterator */
  * number of elements that it takes, gaps included (layout.c). False where an extent is no literal
  * or the product does not fit. */
 bool buffer_strides(const Buffer *buffer, int64_t *strides /* [rank] */, int64_t *elements);
-/* Where the element lies, in elements from the first, given those strides: swizzles move it, folds
- * do not count. */
+/* The offset of an element in elements, for these strides; it includes swizzles, but not folds. */
 int64_t buffer_offset(const Buffer *buffer, const int64_t *strides, const int64_t *index);
 /* The axis has chunks that change places. */
 bool buffer_is_swizzled(const Buffer *buffer, int axis);
-/* What is wrong with the swizzle of an axis of the buffer, in words; NULL for a good one. */
+/* Describes the error in the swizzle of an axis; NULL if it is valid. */
 const char *swizzle_error(Context *c, const Buffer *buffer, int axis, const Swizzle *swizzle);
 /* The literal number of iterations, if lo and hi are literals. */
 bool loop_const_extent(const ForStmt *loop, int64_t *extent);

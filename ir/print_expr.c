@@ -1,8 +1,8 @@
 /* print_expr.c - Prints expressions as text that parses back to the same expression.
  *
- * Parentheses stand only where precedence and associativity ask for them.  The delicate part is the
- * type of literals: in text a literal takes the type of what it meets, so it is printed bare only
- * where that gives back its own type, and as `f16(1.5)` everywhere else. */
+ * Parentheses appear only where precedence and associativity require them. The types of literals
+ * need care: in text, a literal takes the type of the other operand, so it is printed bare only if
+ * that restores its own type, and as `f16(1.5)` otherwise. */
 #include "ir/print_internal.h"
 
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* verify.c - Verifies the invariants that every pass relies on and must preserve.
  *
- * One walk with a stack of what is in scope.  The first broken rule stops it; the answer names the
- * things involved, because the reader is the author of the pass that broke it.  Scoping is checked
- * by identity, so that a buffer or variable that a rewrite left behind is found, and by name, so
- * that text at this level means one thing. */
+ * It walks the kernel once with a stack of scopes and stops at the first violation. The message
+ * names the nodes involved, for the author of the pass at fault. Scoping is checked by identity,
+ * which finds buffers and variables that a rewrite left behind, and by name, so that text at this
+ * level is unambiguous. */
 #include "ir/ir.h"
 
 typedef struct {
@@ -12,7 +12,7 @@ typedef struct {
     const Buffer *buffer; /* what the name stands for */
 } Entry;
 
-/* What may stand where an expression is. */
+/* The context of an expression, which restricts its contents. */
 typedef enum {
     USE_VALUE,   /* anything in scope */
     USE_CONTROL, /* no loads: outside of blocks data decide nothing */
@@ -244,7 +244,8 @@ static bool check_expr(Verifier *v, const Expr *e, Use use)
 
 static bool check_stmt(Verifier *v, const Stmt *s);
 
-/* Where only loops and sizes may decide: outside of blocks, unless the kernel is lowered. */
+/* Whether conditions may use only loops and sizes: outside of blocks, unless the kernel is
+ * lowered. */
 static Use control_use(const Verifier *v)
 {
     return v->block < 0 && v->level != LEVEL_LOWERED ? USE_CONTROL : USE_VALUE;

@@ -35,7 +35,7 @@ typedef struct RunArguments {
     const DevicePtr *buffers;   /* [n_buffers], temps included */
 } RunArguments;
 
-/* What a device does. All but close return false (or 0, NULL) after diag_error; nothing is
+/* The functions of a device. All but close return false (or 0, NULL) after diag_error; nothing is
  * printed. */
 typedef struct DeviceOps {
     void (*close)(Device *d);
@@ -54,8 +54,8 @@ typedef struct DeviceOps {
     bool (*mark)(Device *d, int which);
     bool (*elapsed)(Device *d, double *ms);
     bool (*flush_l2)(Device *d); /* makes the next run start with a cold cache */
-    /* Who wrote element `element` of the module's buffer last, in the latest run; NULL or false:
-     * that is not known. */
+    /* The last writer of element `element` of the module's buffer in the latest run; NULL or false:
+     * unknown. */
     bool (*writer)(Device *d, int buffer, int64_t element, VmFault *who, VmPlace *store);
 } DeviceOps;
 
@@ -96,7 +96,7 @@ bool sim_run_with(Device *sim, LoadedModule *m, const RunArguments *args, SimTak
 const VmLaunch *sim_launch_of(const SimLaunch *launch);
 bool sim_run_blocks(const SimLaunch *launch, const VmRunOptions *options);
 
-/* What NVRTC compiles. */
+/* The output format of NVRTC. */
 typedef enum { NVRTC_PTX, NVRTC_CUBIN } NvrtcKind;
 /* With NVRTC_LINE_INFO profilers and debuggers find the lines of the source, or those that its
  * #line directives name. */
@@ -113,9 +113,8 @@ typedef struct {
  * diag_error: E0601 to E0606, a compiler's log shown against the source. */
 bool nvrtc_compile(Context *ctx, const NvrtcRequest *request, const void **image, size_t *bytes);
 
-/* NVRTC is loaded, and compiles nothing on a thread of its own: a compilation that comes later, and
- * need not wait for that, is spared what the first one of a process costs. NULL where there is no
- * thread for it, which changes nothing but time. */
+/* Loads NVRTC on a separate thread and compiles an empty kernel, which spares a later compilation
+ * the start-up cost of the process. NULL if no thread can be started, which only costs time. */
 typedef struct NvrtcWarmup NvrtcWarmup;
 NvrtcWarmup *nvrtc_warmup_begin(const char *arch);
 /* Waits for the thread. NULL is allowed. */

@@ -55,14 +55,14 @@ typedef struct {
     int64_t value; /* of a constant */
 } ModuleSize;
 
-/* What the sizes must keep because the kernels index with 32 bits. */
+/* The limits on the sizes that 32-bit indices need. */
 typedef struct {
     const char *text; /* "M * N + 31" */
     /* registers: sizes in, one output, which is at most INT32_MAX; it saturates */
     const VmFunction *value;
 } ModuleLimit;
 
-/* What one argument of a kernel is. */
+/* The kind of one kernel argument. */
 typedef enum { ARG_BUFFER, ARG_SCALAR, ARG_SIZE, ARG_HOST } ArgumentKind;
 typedef struct {
     ArgumentKind kind;

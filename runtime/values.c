@@ -26,7 +26,7 @@ static IntRange type_range(DType type)
     return (IntRange){is_signed ? -most - 1 : 0, most};
 }
 
-/* What the clause says, within what the type holds. */
+/* The range of the clause, intersected with the range of the type. */
 static IntRange asked_range(DType type, const ModuleValues *v, const int64_t *sizes)
 {
     IntRange range = type_range(type);

@@ -5,7 +5,7 @@
 #include "runtime/module.h"
 #include "runtime/random.h"
 
-/* Where random data go, and what they must satisfy. */
+/* The destination of random data, and their constraints. */
 typedef struct {
     DType type;
     void *to;

@@ -164,13 +164,13 @@ typedef bool VmLaunchFn(void *user, const VmLaunch *launch);
 
 /* Runs the host part of a module: loops, conditions and launches, each of which calls `launch`
  * (never called with a grid of no blocks; may be NULL where there are none). Buffers that the host
- * part itself touches (those of references) are addresses of this process. False with `fault`
+ * part itself accesses (those of references) are addresses of this process. False with `fault`
  * filled in: FAULT_STOPPED when `launch` returned false. */
 bool vm_run_host(const struct Module *m, const struct RunArguments *args, VmLaunchFn *launch,
                  void *user, VmFault *fault);
 
-/* What the lanes of one warp ask of memory by executing one LOAD, STORE or ATOMIC. A vectorized
- * access is one request of its full width. Local memory, which stands for registers, makes none. */
+/* The request of one warp for one LOAD, STORE or ATOMIC. A vectorized access is one request of its
+ * full width. Local memory, which represents registers, makes no requests. */
 typedef struct {
     const VmFunction *function;
     int inst;               /* function->spans[inst], steps[inst] and code[inst] say which */
@@ -209,9 +209,8 @@ typedef struct {
  * maximum and functions, 2 for fma, 0 for what moves, compares or converts. */
 int vm_flops(const VmInst *inst);
 
-/* What is known of the memory of a run: who wrote and read each element, in launches that follow
- * each other. Finds races, reads of what nothing wrote, writes to inputs, outputs that are not
- * written. */
+/* The shadow memory of a run: who wrote and read each element, over all launches. Detects races,
+ * undefined reads, writes to inputs, and missing outputs. */
 typedef struct VmShadow VmShadow;
 /* For one run of a module with these arguments, whose outputs and temps hold nothing yet. NULL
  * without memory. */

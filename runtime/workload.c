@@ -145,7 +145,7 @@ static bool make_buffers(Workload *w)
     return true;
 }
 
-/* What `plan` says of the device, the module and the data, for these sizes. */
+/* Makes the workload for these sizes, with the device, module and options of `plan`. */
 static Workload *make_workload(const int64_t *sizes, Workload plan)
 {
     Arena *arena = plan.d->ctx->arena;

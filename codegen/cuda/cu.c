@@ -312,7 +312,7 @@ static void fill_constant(CudaWriter *w, const Buffer *b)
 
 static void host_program(CudaWriter *w, const Stmt *s, const LaunchUseList *uses, int *next);
 
-/* What a loop or condition that has been begun holds. */
+/* Emits the body of a loop or condition, after its header. */
 static void host_body(CudaWriter *w, const Stmt *body, const LaunchUseList *uses, int *next)
 {
     strbuf_add(w->out, " {\n");

@@ -100,8 +100,8 @@ static const Buffer *find_param(const Kernel *kernel, const char *name)
     return NULL;
 }
 
-/* What the reference says of an output of the program, and of one of its axes where it is about
- * one; NULL: nothing. */
+/* The part of the reference for an output of the program, and for one of its axes if the part has
+ * one; NULL: none. */
 static const Buffer *part_of(const Kernel *reference, const Buffer *b, BufferPart part, int axis)
 {
     for (int i = 0; i < reference->n_params; i++) {

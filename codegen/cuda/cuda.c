@@ -143,7 +143,7 @@ static void host_comment(CudaWriter *w, const Stmt *s, const LaunchUseList *uses
     }
 }
 
-/* What a caller must keep, because indices are ints: "M * N, N + 30 and K are at most
+/* The limits that a caller must respect, because indices are ints: "M * N, N + 30 and K are at most
  * 2147483647". */
 static void limits_comment(CudaWriter *w, const Kernel *kernel)
 {
@@ -243,7 +243,7 @@ static void kernel_text(CudaWriter *w, const LaunchUse *use)
     cuda_mark(w, outer.span, outer.step);
 }
 
-/* What the launches read in constant memory, each once. */
+/* Declares the constant buffers that the launches read, each once. */
 static void constant_declarations(CudaWriter *w, const LaunchUseList *uses)
 {
     VEC(const Buffer *) seen = {0};

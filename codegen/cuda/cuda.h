@@ -9,7 +9,7 @@
 
 #include "ir/ir.h"
 
-/* Where each line of a text comes from; no place for lines outside of launches: comments, helper
+/* The origin of each line of a text; none for lines outside of launches: comments, helper
  * functions. */
 typedef VEC(Origin) LineOrigins;
 
@@ -22,7 +22,7 @@ void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out, LineOrigins *line
  * comment, gets company. */
 const char *cuda_comment(Context *c, const char *text);
 
-/* What a complete program is made of. */
+/* The kernels and references of a complete program. */
 typedef struct {
     const Kernel *lowered;
     const Kernel *expected; /* reference_kernel of the unscheduled program */

@@ -73,8 +73,8 @@ static bool product_range(Range a, Range b, Range *out)
     return true;
 }
 
-/* What a sum, difference, product, negation or left shift is in exact arithmetic; false where 64
- * bits do not hold it. */
+/* The exact range of a sum, difference, product, negation or left shift; false if 64 bits do not
+ * hold it. */
 static bool exact_range(const Expr *e, Range *out)
 {
     Range a = range_of(e->u.arg[0]), b = e->kind == EX_NEG ? a : range_of(e->u.arg[1]);

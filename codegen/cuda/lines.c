@@ -1,7 +1,7 @@
 /* lines.c - Records which statement each line of the text comes from.
  *
- * Writers mark where the text of a statement begins; what follows a mark comes from there, up to
- * the next mark. Marks stand at the beginnings of lines. */
+ * Writers mark where the text of a statement begins; text after a mark comes from that statement,
+ * up to the next mark. Marks are at the start of lines. */
 #include "codegen/cuda/text.h"
 
 Origin cuda_mark(CudaWriter *w, Span span, int step)

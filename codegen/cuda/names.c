@@ -36,7 +36,7 @@ static const char *const symbols[] = {
 #include "codegen/cuda/reserved_symbols.def"
 };
 
-/* What the host's part of a program names, sorted. */
+/* The names of the host part of a program, sorted. */
 static const char *const host_words[] = {
     "CHECK",           "Check",        "Inputs",         "allocate",
     "allocated",       "atoi",         "atoll",          "check_call",
@@ -152,7 +152,7 @@ static void give(CudaNames *n, NamedKind kind, Name name)
 
 /* ---- the names of a kernel ------------------------------------------------------------------- */
 
-/* What the statement defines, and its kind; NULL for nothing. */
+/* The definition that the statement makes, and its kind; NULL: none. */
 static Name defined_by(const Stmt *s, NamedKind *kind)
 {
     bool symbol = s->kind == ST_TEMP && s->u.temp->scope == SCOPE_CONSTANT;

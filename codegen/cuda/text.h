@@ -63,7 +63,7 @@ const char *cuda_host_helper_name(HostHelper helper);
 void cuda_helpers(const CudaWriter *w, StrBuf *out);
 void cuda_host_helpers(const CudaWriter *w, StrBuf *out);
 
-/* What a size, parameter, loop or named value is called in the text (names.h). */
+/* The name of a size, parameter, loop or named value in the text (names.h). */
 const char *cuda_name(const CudaWriter *w, Name name);
 const char *cuda_buffer_name(const CudaWriter *w, const Buffer *b);
 /* The C type that a value of the type is stored as, or computed in. */
@@ -101,8 +101,8 @@ void cuda_note_let(CudaWriter *w, const Stmt *let);
 
 /* Finds out what expressions of `body` read; compilers warn of what is declared for nothing. */
 void cuda_note_reads(CudaWriter *w, const Stmt *body);
-/* What stands in front of the declaration of the variable or buffer with this id: `[[maybe_unused]]
- * ` where nothing reads it. */
+/* The prefix of the declaration of the variable or buffer with this id: `[[maybe_unused]] ` if
+ * nothing reads it. */
 const char *cuda_unused(const CudaWriter *w, uint32_t id);
 
 /* The function that loads or stores with a hint (hint.c); NULL for HINT_NONE. */
@@ -127,8 +127,8 @@ bool cuda_array_dims(Context *c, const Buffer *buffer, int64_t *dims);
 /* The call that launches the __global__ function of a launch. */
 void cuda_launch_call(CudaWriter *w, const LaunchUse *use);
 
-/* What is written from here on comes from there; gives the origin so far, to be set again behind it
- * (lines.c). */
+/* Sets the origin of the text that follows, and returns the previous origin, to restore it
+ * afterwards (lines.c). */
 Origin cuda_mark(CudaWriter *w, Span span, int step);
 /* The origin of each line of `text`, which w's marks are about, added to `lines`. */
 void cuda_lines(CudaWriter *w, const StrBuf *text, LineOrigins *lines);

@@ -52,7 +52,7 @@ typedef struct {
     int lane;
 } Lanes;
 
-/* What a wide load is read into. */
+/* The name of the variable that holds a wide load. */
 static Name vector_name(const Lanes *l, int load)
 {
     Context *c = l->w->c;

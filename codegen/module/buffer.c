@@ -51,7 +51,7 @@ static int code_elements(VmCoder *k, const CodedBuffer *coded, int64_t elements)
     return product;
 }
 
-/* What is in constant memory is read where it comes from. */
+/* Reads of constant memory go to the buffer that it is a copy of. */
 static int argument_of(VmCoder *k, const Buffer *buffer)
 {
     buffer = buffer->copy_of ? buffer->copy_of : buffer;

@@ -16,7 +16,7 @@ struct tirc_analysis {
     tirc_limit limits[ROOFS];
 };
 
-/* What the parts of an analysis share while it is made. */
+/* The shared state of the parts of an analysis in progress. */
 typedef struct {
     tirc *t;
     Context *c;

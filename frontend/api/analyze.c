@@ -35,7 +35,7 @@ static bool named_profile(Context *c, const char *name, Profile *out)
     return source && profile_parse(c, source, out);
 }
 
-/* What no attribute of a GPU says is taken from the shipped profile of the same name. */
+/* Values that are not attributes of the GPU come from the shipped profile of the same name. */
 static bool complete_profile(Context *c, Profile *p)
 {
     for (int i = 0; i < profile_file_count; i++) {

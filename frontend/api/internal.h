@@ -126,7 +126,7 @@ bool api_elements_fit(tirc *t, const Module *m, const int64_t *sizes, const Devi
 tirc_program *api_for_sizes(tirc *t, tirc_program *program, const int64_t *sizes);
 /* A lowered kernel with 64-bit indices. */
 const tirc_kernel *api_with_index64(tirc *t, const tirc_kernel *lowered);
-/* What two runs of the same program on the same inputs differ in. */
+/* The differences between two runs of the same program on the same inputs. */
 enum { AGREEMENT_SHOWN = 12 };
 typedef struct {
     bool compared;
@@ -140,7 +140,7 @@ typedef struct {
  * there is no program to schedule. */
 bool api_agree(tirc *t, const tirc_program *program, const Workload *w, double tolerance,
                Agreement *out);
-/* What two runs have left, which is to agree. */
+/* The outputs of two runs, which must agree. */
 typedef struct {
     const Workload *one, *other;
     double tolerance;
@@ -149,7 +149,7 @@ typedef struct {
 /* Compares the outputs of two runs of a program, which may be of different modules: parameters have
  * the same numbers in all. */
 bool api_compare_outputs(tirc *t, const tirc_program *program, const TwoRuns *runs, Agreement *out);
-/* What a run on small integers shows (structure.c). */
+/* The result of a run on small integers (structure.c). */
 typedef struct {
     int kind;       /* of inputs: what there is to choose from */
     int rounds;     /* runs on different inputs of that kind */
@@ -172,7 +172,7 @@ void api_describe_structure(const Structure *s, StrBuf *out);
 bool api_run(tirc *t, const tirc_program *program, const RunArguments *args);
 /* Adds the note that `what` comes from that step of the kernel's schedule, if it does. */
 void api_note_step(tirc *t, const tirc_kernel *kernel, int step, const char *what);
-/* Where a line comes from; the texts live as long as the context (lines.c). */
+/* The origin of a line; the texts live as long as the context (lines.c). */
 tirc_origin api_origin(tirc *t, const tirc_kernel *kernel, Origin origin);
 typedef struct {
     const char *text;
@@ -182,11 +182,10 @@ typedef struct {
 /* CUDA text with where its lines come from: in comments at their ends, or as #line directives. */
 void api_annotate(tirc *t, const tirc_kernel *kernel, const CudaText *cuda, bool directives,
                   StrBuf *out);
-/* What the peer of that name would do in the place of the program; false after E0642
- * (peer.c). */
+/* The task that the named peer performs instead of the program; false after E0642 (peer.c). */
 bool api_peer_task(tirc *t, const tirc_program *program, const char *peer, const Workload *w,
                    PeerTask *task);
-/* What is proved of the accesses of a lowered kernel. */
+/* The proofs about the accesses of a lowered kernel. */
 const MemoryBounds *api_memory_bounds(tirc *t, const Kernel *lowered);
 /* The kernel for the simulator: accesses that are not proved are checked axis by axis. */
 const Kernel *api_checked_kernel(tirc *t, const Kernel *lowered);

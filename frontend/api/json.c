@@ -108,7 +108,7 @@ static json_t *arguments_json(Context *c, const LaunchUse *use)
     return arguments;
 }
 
-/* What the sizes must keep for 32-bit indices: each of these is at most 2147483647. */
+/* The limits of the sizes for 32-bit indices: each of these is at most 2147483647. */
 static json_t *limits_json(Context *c, const Kernel *kernel)
 {
     json_t *limits = json_array();

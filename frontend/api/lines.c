@@ -3,9 +3,9 @@
  *
  *     const int i = by * 32 + ty;    // matmul.tir:4, tiled32.sched:5: split(i, [_, 32])
  *
- * Comments stand in one column and give names of files without folders; lines of nothing but a
- * brace get none. An origin is a span of the program's text and the number of a step; here they get
- * their names. */
+ * Comments are aligned in one column and name files without folders; lines with only a brace get
+ * none. An origin is a span of the program's text and the number of a step; this file adds their
+ * names. */
 #include "frontend/api/internal.h"
 
 #include <string.h>
@@ -55,7 +55,7 @@ static bool says_something(const char *line, size_t length)
     return false;
 }
 
-/* Where the comments begin: behind the longest line that is not too long. */
+/* The column of the comments: after the longest line that is not too long. */
 static size_t comment_column(const char *text, const LineOrigins *lines)
 {
     size_t column = 0;

@@ -8,7 +8,7 @@
  * diagnostics in `c`. The row must have a program. */
 void explain_run_example(Context *c, const ErrorInfo *info);
 
-/* What an error means, its example, and what tirc says to it. `c` is used up by the example. */
+/* The explanation of an error, its example, and the message for it. The example consumes `c`. */
 void explain_error(Context *c, const ErrorInfo *info, StrBuf *out);
 
 /* How a primitive is called, what it does, a program before and after, when it is legal, TVM's name

@@ -87,7 +87,7 @@ static int buffer_of(const Module *m, const char *name)
     return i;
 }
 
-/* Where what it stored was written. */
+/* Adds notes about the stores that wrote the values that this store read. */
 static void note_origins(tirc *t, const tirc_program *program, VmPlace store)
 {
     enum { SHOWN = 6 };
@@ -168,9 +168,9 @@ static bool check_run(tirc *t, const tirc_program *program, const Reference *ref
     return api_agree(t, program, t->workload, 2 * r->largest_bound, whole);
 }
 
-/* Where a run on random reals leaves elements without a bound, as a factorization of a random
- * matrix does: one on gentle inputs, which takes its place if it checks more, or finds what is
- * wrong. False after a diagnostic. */
+/* If a run on random reals leaves elements without a bound, as for the factorization of a random
+ * matrix, repeats it on well-conditioned inputs, and uses that run if it checks more elements or
+ * finds an error. False after a diagnostic. */
 static bool check_gently(tirc *t, const tirc_program *program, const int64_t *sizes,
                          const Reference *reference, VerifyResult *r)
 {

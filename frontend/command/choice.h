@@ -17,8 +17,8 @@ typedef struct {
 tirc_status choice_parse(const char *words, Choice *choice);
 void choice_free(Choice *choice);
 
-/* The next word of a list with commas, none of which stands between parentheses; NULL at its end.
- * Cuts `*rest`, which goes on behind the word. */
+/* The next word of a list with commas outside of parentheses; NULL at its end. Advances `*rest`
+ * past the word. */
 char *choice_next(char **rest);
 
 #endif

@@ -177,7 +177,7 @@ static bool set(Options *options, const Option *o, const char *text)
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
-/* What getopt_long needs, from the table. The value of an option is FIRST_LONG and its row. */
+/* Builds the tables of getopt_long. The value of an option is FIRST_LONG plus its row. */
 static void make_getopt(struct option *longs, char *shorts)
 {
     *shorts++ = ':'; /* distinguishes a missing argument from an unknown option */
@@ -209,7 +209,7 @@ static const Option *find_option(int value)
     return NULL;
 }
 
-/* What an option that is not there was meant to be, or that it could be several. */
+/* Reports an unknown option with a suggestion, or an ambiguous one. */
 static void refuse_unknown(const char *word)
 {
     const char *names[OPTIONS], *found[OPTIONS];

@@ -31,7 +31,7 @@ typedef struct {
 } Words;
 
 typedef struct {
-    const char *word; /* FILE, or what --help is asked about; NULL if there is none */
+    const char *word; /* FILE, or the subject of --help; NULL if there is none */
     const char *kernel, *schedule, *output, *arch, *print_after, *dump_dir, *explain, *profile,
         *versus, *against;
     Words defines, settings, sizes;

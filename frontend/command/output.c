@@ -63,7 +63,7 @@ static bool fill(int file, const char *data, size_t length)
     return true;
 }
 
-/* What a file that is not there yet gets. */
+/* The mode of a new file. */
 static mode_t new_mode(void)
 {
     mode_t mask = umask(0);

@@ -70,7 +70,7 @@ static void print_written(const tirc_verification *v)
            once ? "every output element is written exactly once" : v->written_why);
 }
 
-/* Those that leave come first: they are what one looks for. */
+/* Prints accesses that are out of bounds first: they matter most. */
 static void print_open_accesses(const Command *c, const Report *r, const char *answer)
 {
     tirc_open_access a;

@@ -35,7 +35,7 @@ typedef struct {
     const char **versus;      /* [n_versus] what it was measured beside ... */
     tirc_measurement *beside; /* ... and how long that took */
     size_t n_versus;
-    const tirc_device *faults; /* where to ask for them; NULL: there are none */
+    const tirc_device *faults; /* the device that has them; NULL: there are none */
 } Report;
 
 /* versus.c: measures the program in turn with what --versus names. */

@@ -6,7 +6,7 @@
 #include "choice.h"
 #include "report.h"
 
-/* What the list names: peers as they are, schedules as programs behind the first. */
+/* The entries of the list: peers by name, schedules as programs after the first. */
 typedef struct {
     char *text;
     const char **names; /* in the order of the list */

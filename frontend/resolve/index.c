@@ -118,7 +118,7 @@ bool resolve_literal(Resolver *r, const AstExpr *e, const char *what, int64_t *o
 
 /* ---- shapes ---- */
 
-/* What C and CUDA call a type. */
+/* The type that C or CUDA calls by this name. */
 static const char *type_in_c(const char *name)
 {
     static const char *const names[][2] = {

@@ -40,7 +40,7 @@ typedef struct {
     int capacity, n;
 } NameTable;
 
-/* Where a statement stands decides what it becomes. */
+/* The context of a statement determines its meaning. */
 typedef enum {
     MODE_PROGRAM, /* outside of any block: stores become blocks */
     MODE_BLOCK,   /* in the body of a block: statements stay as they are */
@@ -72,7 +72,7 @@ void names_add(Resolver *r, Symbol symbol);
 void names_cut(Resolver *r, int n);
 /* The same for the braces inside a sequence, which becomes one with it: the names stay taken. */
 void names_end(Resolver *r, int n);
-/* What a name means here; NULL: nothing. */
+/* The meaning of a name here; NULL: none. */
 const Symbol *names_find(const Resolver *r, Name name);
 /* Reports a name that means nothing here, with the nearest one that does. `what` says what was
  * looked for. */
@@ -137,10 +137,10 @@ bool resolve_literal(Resolver *r, const AstExpr *e, const char *what, int64_t *o
 Expr **resolve_subscripts(Resolver *r, Buffer **accessed, AstExpr *const *items, int n, Span span);
 typedef enum { HINTED_LOAD, HINTED_STORE } HintedAccess;
 
-/* What `name` in `buffer.name[...]` asks of the caches; false after an error. */
+/* The cache hint that `name` in `buffer.name[...]` stands for; false after an error. */
 bool resolve_hint(Resolver *r, AstName name, const Buffer *buffer, HintedAccess access,
                   CacheHint *hint);
-/* The type whose name is nearest to a word that names none; NULL if none is near. */
+/* The name of the type nearest to an unknown type name; NULL if none is near. */
 const char *resolve_nearest_type(const char *word);
 /* The element type that a name stands for; DT_COUNT after an error. */
 DType resolve_type(Resolver *r, AstName name);
@@ -152,7 +152,7 @@ bool resolve_where(Resolver *r, const AstKernel *k, Kernel *kernel);
 
 /* ---- statements ---- */
 
-/* What to do with the statements of a body. */
+/* Resolves one statement. */
 Stmt *resolve_stmt(Resolver *r, const AstStmt *s);
 /* A body with a scope of its own. */
 Stmt *resolve_body(Resolver *r, const AstStmt *s);

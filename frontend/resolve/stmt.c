@@ -413,7 +413,7 @@ static bool resolve_grid(Resolver *r, const AstStmt *s, LaunchStmt *out)
     return good;
 }
 
-/* What is said about a launch: how many of its blocks a multiprocessor should have room for. */
+/* The annotation of a launch: how many of its blocks should be resident on a multiprocessor. */
 static bool resolve_min_blocks(Resolver *r, const AstStmt *s, LaunchStmt *out)
 {
     AnnotationList said;
@@ -449,7 +449,7 @@ static Stmt *resolve_launch(Resolver *r, const AstStmt *s)
 
 /* ---- sequences ---- */
 
-/* What the items from `i` on give; adds it and returns how many items were used. */
+/* Adds the statement of the items from `i` on, and returns how many items it used. */
 static int resolve_item(Resolver *r, const AstStmt *seq, int i, Stmt **out)
 {
     const AstStmt *s = seq->u.seq.items[i];

@@ -1,10 +1,10 @@
 /* types.c - Unifies and converts the types of operands.
  *
- * Typed operands meet by C's usual conversions (C11 6.3.1.8) with two additions: 16-bit floats stay
- * what they are among themselves, and 8-bit floats compute as f32.  Integer literals, sizes and
- * loop variables are exact integers (type INDEX) that take the type of a typed operand; floating
- * literals take the floating type that they meet.  What is not a literal is converted by a cast
- * node, a literal by becoming another one. */
+ * Typed operands follow C's usual arithmetic conversions (C11 6.3.1.8) with two additions:
+ * operations on equal 16-bit floats keep their type, and 8-bit floats compute as f32. Integer
+ * literals, sizes and loop variables are exact integers (type INDEX) that take the type of a typed
+ * operand; floating literals take the floating type of the other operand. What is not a literal is
+ * converted by a cast node, a literal by becoming another one. */
 #include <math.h>
 
 #include "frontend/resolve/internal.h"

@@ -55,9 +55,9 @@ bool script_bind_pattern(Script *s, const AstPattern *pattern, const Value *valu
 void script_bind(Script *s, Name name, const Value *value);
 /* Forgets the names of the frame that were bound since `outer` was the innermost. */
 void script_unbind(Script *s, Binding *outer);
-/* Where a frame keeps a name. */
+/* The slot of a name in the current frame. */
 Binding **script_bucket(const Script *s, Name name);
-/* What it is bound to; NULL: nothing. */
+/* The binding of a name; NULL: none. */
 const Binding *script_lookup(const Script *s, Name name);
 
 /* An error in the script, with a note for every call on the way to it. Always false. */
@@ -86,7 +86,7 @@ enum {
 bool script_tune(Script *s, const AstStmt *stmt);
 /* Every setting is of a parameter or of a name that some `tune` declares; false after E0312. */
 bool script_check_settings(Script *s);
-/* What --set gives the name, or NULL. */
+/* The value of --set for the name, or NULL. */
 const Value *script_setting(const Script *s, Name name);
 
 /* The same kind and value; handles by what they name. */

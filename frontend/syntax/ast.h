@@ -134,7 +134,7 @@ typedef enum {
     AS_RETURN,  /* S    return [value]; */
 } AstStmtKind;
 
-/* What a value is taken apart into: a name, `_` (taken, not named), or a list of patterns. */
+/* A pattern that a value is matched with: a name, `_` (ignored), or a list of patterns. */
 typedef struct AstPattern {
     enum { AP_NAME, AP_IGNORE, AP_LIST } kind;
     Span span;

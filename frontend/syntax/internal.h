@@ -25,7 +25,7 @@ typedef VEC(AstParam) ParamList;
 typedef VEC(AstFact) FactList;
 typedef VEC(AstScriptParam) ScriptParamList;
 
-/* What a token carries. */
+/* The value of a token. */
 typedef union {
     uint64_t i;
     double f;

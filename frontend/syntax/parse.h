@@ -12,7 +12,7 @@
  * items. */
 AstFile *parse_text(Context *c, uint32_t source);
 
-/* What -D says about one size or type parameter. */
+/* The -D option for one size or type parameter. */
 typedef struct {
     Name name;
     enum { SIZE_CONSTANT, SIZE_SYMBOLIC, SIZE_TYPE } kind;

@@ -99,9 +99,9 @@ static int depth_of(const Blocks *b, const Expr *value)
     return 0;
 }
 
-/* Inside of the outermost `n` of the open loops alone, a divisor of the value may be 0: others keep
- * it from being evaluated then, or a condition of the block, so that nothing which holds further in
- * may be asked. */
+/* Whether a divisor of the value can be 0 inside the outermost `n` open loops. Inner loops or a
+ * condition of the block may prevent this evaluation, so facts from inner loops must not be used
+ * here. */
 static bool may_fail_outside(Blocks *b, Expr *value, int n)
 {
     ExprList extents = {0};
@@ -112,8 +112,8 @@ static bool may_fail_outside(Blocks *b, Expr *value, int n)
     return may_divide_by_zero(facts_new(b->c), value, extents.items, extents.n);
 }
 
-/* What stands for an iterator with this value: itself where it is short, or where it differs
- * between the lanes of a vectorized loop, which has no room for names; else a name. */
+/* Returns the replacement of an iterator with this value: the value if it is short, or if it
+ * differs between the lanes of a vectorized loop, which cannot define names; otherwise a name. */
 static Expr *name_value(Blocks *b, const Var *iter, Expr *value)
 {
     int depth = depth_of(b, value);
@@ -141,8 +141,8 @@ static bool needs_name(Context *c, const Stmt *s, const Var *var)
     return false;
 }
 
-/* The names that depend on nothing deeper than the loop that ends here go out of use: each becomes
- * a let in front of `body`, or is written out where it is used once, if anywhere. */
+/* Closes the names that depend on no deeper loop than the one that ends here: each becomes a let
+ * before `body`, or is substituted if it is used at most once. */
 static Stmt *close_names(Blocks *b, int depth, Stmt *body)
 {
     Context *c = b->c;

@@ -1,8 +1,7 @@
 /* cleanup.c - Simplifies the whole kernel, as a pass.
  *
- * Names that nothing uses any more go with it, and launches that have nothing to do. One walk from
- * the last statement to the first finds them: when it comes to a definition it has seen all uses
- * that stay. */
+ * It also removes unused names and empty launches. One walk from the last statement to the first
+ * finds them, because it visits all remaining uses of a name before its definition. */
 #include "passes/lower/pass.h"
 
 typedef struct {

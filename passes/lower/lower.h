@@ -8,7 +8,7 @@
 
 #include "ir/ir.h"
 
-/* What the target can hold; defaults are sm_90's (CUDA C++ Programming Guide, compute
+/* The limits of the target; the defaults are those of sm_90 (CUDA C++ Programming Guide, compute
  * capabilities). */
 typedef struct {
     int64_t max_threads_per_block; /* 1024 */

@@ -54,8 +54,7 @@ bool threads_proved(Context *c, const Kernel *kernel);
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* What becomes one launch: the subtree of an outermost bound loop, or a nest outside which there is
- * none. */
+/* A subtree that becomes one launch: an outermost bound loop, or a nest without bound loops. */
 bool stmt_is_launch_root(Context *c, const Stmt *s);
 
 /* Applies `root` to each launch root of the body, in order, with the facts of the host's loops and

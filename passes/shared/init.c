@@ -387,8 +387,8 @@ static bool uses_reduced(const BlockStmt *block, const Expr *e)
     return false;
 }
 
-/* What the dropped loops are, in the terms of the iterators that are bound to them. False where no
- * formula is found. */
+/* Expresses the dropped loops in terms of the iterators bound to them. False if no formula is
+ * found. */
 static bool solve_dropped(InitBuild *b, SubstList *map)
 {
     Context *c = b->w->c;

@@ -33,7 +33,7 @@ Stmt *stmt_empty(Context *c, Span span)
     return stmt_seq(c, NULL, 0, span);
 }
 
-/* What maps a branch where its condition holds, or not. */
+/* The state of mapping a branch with the facts of its condition, or of the negation. */
 typedef struct {
     Facts *facts;
     const Stmt *s;

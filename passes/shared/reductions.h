@@ -13,9 +13,9 @@ typedef struct {
     int anchor;
 } ReductionPlace;
 
-/* Takes the init out of the block: a nest that runs it for the values that its spatial iterators
- * take inside the anchor, to stand before that, and the block that is left. What the lower_init
- * pass does everywhere and decompose_reduction where it is asked to. False after a diagnostic. */
+/* Splits the init off the block: returns a nest that runs it for the values of its spatial
+ * iterators inside the anchor, to place before the anchor, and the remaining block. The lower_init
+ * pass does this for all reductions, decompose_reduction for one. False after a diagnostic. */
 bool reduction_take_init(Context *c, const ReductionPlace *at, Stmt **init_nest, Stmt **update);
 
 /* The kernel with the init of every reduction as a block of its own; NULL after a diagnostic. */

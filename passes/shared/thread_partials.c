@@ -245,7 +245,7 @@ static Stmt *share_result(Apart *a, const Place *place, int64_t n)
                                       STORE_SET, mine));
 }
 
-/* Threads below n take in what the threads n further on have, where there are such. */
+/* Threads below n combine the values of the threads n further on, if these exist. */
 static Stmt *halve(Apart *a, const Place *place, int64_t n)
 {
     Context *c = a->c;
@@ -296,8 +296,7 @@ Stmt *partials_start(Apart *a)
     return nest(a, start, 0);
 }
 
-/* What is in local memory is stored by every thread into its own copy, so all of them need the
- * result. */
+/* Every thread stores local memory into its own copy, so all threads need the result. */
 Stmt *partials_combine(Apart *a, bool *in_registers)
 {
     *in_registers = false;

@@ -47,7 +47,7 @@ bool reduction_check(Apart *a);
 
 /* ---- blocks of partial results (thread_partials.c) ------------------------------------------- */
 
-/* Where a block of partial results stands: what its iterators are bound to. */
+/* The bindings of the iterators of a block of partial results. */
 typedef struct {
     Expr **dims; /* [a->dims.n], from 0 */
     Expr *lane;
@@ -60,7 +60,7 @@ typedef struct {
     Expr *lane;
 } Frame;
 
-/* Where a block stands that is in the place of the reduction's own. */
+/* The bindings of a block that replaces the block of the reduction. */
 Place partials_place(Apart *a);
 /* Iterators for a block there. */
 Frame partials_open(Apart *a, const Place *place);
@@ -79,7 +79,7 @@ Stmt *partials_store(Apart *a, PartialElement element, StoreOp op, Expr *value);
 /* A buffer with `last` elements for each iteration of a->dims; one of a->temps from now on. */
 Buffer *partials_buffer(Apart *a, const char *suffix, int64_t last, Scope scope);
 
-/* What each thread begins with: the identity, in a->part. */
+/* Initializes the partial result of each thread, a->part, with the identity. */
 Stmt *partials_start(Apart *a);
 /* From a->part of each thread to one result: in a->part of lane 0 (`*in_registers`), or in element
  * 0 of a->red. */

@@ -98,7 +98,7 @@ static bool cuda_elapsed(Device *device, double *ms)
     return true;
 }
 
-/* Writes twice the second-level cache, so that nothing else is left in it. */
+/* Writes twice the size of the L2 cache, to flush it. */
 static bool cuda_flush_l2(Device *device)
 {
     CudaDevice *d = of(device);
@@ -181,7 +181,7 @@ static bool choose_arch(CudaDevice *d, const char *given)
     return true;
 }
 
-/* What an analysis wants to know. */
+/* The attributes that an analysis needs. */
 static bool read_profile(CudaDevice *d)
 {
     DeviceInfo *info = &d->base.info;

@@ -14,7 +14,7 @@ typedef struct {
     bool line_info; /* the image says which lines of the source its instructions come from */
 } NvrtcJob;
 
-/* What a compilation depends on besides the source: NVRTC's version, and its options in order. */
+/* The inputs of a compilation besides the source: NVRTC's version, and its options in order. */
 enum { NVRTC_OPTIONS = 2 };
 typedef struct {
     int major; /* of the version */

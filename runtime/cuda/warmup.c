@@ -15,8 +15,7 @@ struct NvrtcWarmup {
     char arch[48];
 };
 
-/* Whatever goes wrong goes wrong again when something is compiled, where there is somebody to
- * tell. */
+/* Errors are ignored: they occur again in the actual compilation, which reports them. */
 static void compile_nothing(Context *ctx, const char *arch)
 {
     jmp_buf guard;

@@ -1,10 +1,10 @@
 /* bench.c - Measures how long runs take, alternating between programs.
  *
- * Clocks, temperature and neighbours change while one measures, so contenders take turns, A B A B
- * ..., and only figures of one call compare.  A cold sample is one run after the second-level cache
- * was overwritten: the overwriting also keeps the GPU busy while the run is queued, so that the
- * time to launch is not measured.  A warm sample is a burst of runs back to back, long enough for
- * the first launch to weigh little, divided by their number. */
+ * Clocks, temperature and other load change during a measurement, so programs alternate, A B A B
+ * ..., and only figures of one call are comparable. A cold sample is one run after the L2 cache was
+ * overwritten; overwriting it also keeps the GPU busy while the run is queued, which hides the
+ * launch latency. A warm sample is a burst of runs back to back, long enough for the first launch
+ * to weigh little, divided by their number. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -70,8 +70,7 @@ static void on_execution(void *user, const VmExecution *x)
 
 enum { OPERATIONS_PER_REQUEST = 256 };
 
-/* What has been done, in requests: so many floating-point operations of threads take the simulator
- * as long as one. */
+/* The work done so far, in requests; arithmetic is converted to requests of the same duration. */
 static int64_t work_so_far(const Taker *t, int kernel)
 {
     const VmFunction *code = t->m->kernels[kernel].code;

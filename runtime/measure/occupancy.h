@@ -16,7 +16,7 @@ typedef enum {
 /* "threads", "blocks", "shared memory", "registers". */
 const char *occupancy_limit_name(OccupancyLimit limit);
 
-/* What a launch asks for. */
+/* The resources that a launch needs. */
 typedef struct {
     int64_t threads;      /* of a block */
     int64_t shared_bytes; /* of a block */

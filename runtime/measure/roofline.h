@@ -11,7 +11,7 @@
 
 #include "runtime/measure/profile.h"
 
-/* What a run does, all launches together. */
+/* The work of a run, over all launches. */
 typedef struct {
     double f64_flops, f32_flops; /* executed; 16- and 8-bit floats are computed in f32 */
     /* parameters, each once: what must come from and go to device memory */

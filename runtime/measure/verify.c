@@ -230,15 +230,15 @@ static bool sum_is_exact(const Comparison *k, int64_t at)
     return k->abs[at] <= ldexp((double)lowest, k->digits - 20) && k->abs[at] <= k->largest;
 }
 
-/* What additions lose of the magnitudes that they add: n u in any order, gamma_h = h u / (1 - h u)
- * in a tree of height h. */
+/* The relative error of additions: n u in any order, gamma_h = h u / (1 - h u) in a tree of height
+ * h. */
 static double sum_factor(const Comparison *k, int64_t at)
 {
     double h = k->depth * k->u;
     return h < 1 ? fmin(k->n[at] * k->u, h / (1 - h)) : k->n[at] * k->u;
 }
 
-/* What the additions of an element may lose. */
+/* The error bound of the additions of an element. */
 static double sum_bound(const Comparison *k, int64_t at)
 {
     if (!is_sum(k, at))

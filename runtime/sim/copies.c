@@ -110,7 +110,7 @@ static void follow(Flow *w, int i)
         make_register(w, op == VM_LOAD ? part(w->f, inst->d, width, k) : inst->d, i);
 }
 
-/* Where the value of a register is that of a load. */
+/* Whether the value of a register is that of a load, and of which. */
 static Moved moved(const Flow *w, int reg)
 {
     int inst = w->line[reg] == w->now ? w->made[reg] : 0;

@@ -13,7 +13,7 @@ bool vm_fault(VmState *st, const VmStep *s, FaultKind kind, int lane, const char
     fault->function = st->f->name;
     fault->in_kernel = st->in_kernel;
     fault->other.known = false;
-    /* What is done once for all is done by the first that runs. */
+    /* A uniform operation is attributed to the first active lane. */
     while (kind != FAULT_DIVERGENT_BARRIER && kind != FAULT_DIVERGENT_SHUFFLE &&
            lane + 1 < st->lanes && !vm_runs(st, lane))
         lane++;

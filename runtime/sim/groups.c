@@ -1,10 +1,9 @@
 /* groups.c - Runs a launch with the threads of a block in groups, which take turns at barriers.
  *
- * The machine runs all threads of a block in step, so a barrier that is missing goes unseen where
- * the step happens to order what the barrier should.  Here a group runs from barrier to barrier
- * before the next one starts: a write that another thread must not see yet, or must have seen,
- * comes at the other end of the order.  Each group is a machine of its own (VmState); they share
- * the block's memory. */
+ * The machine runs all threads of a block in lockstep, which can hide a missing barrier. Here each
+ * group runs from barrier to barrier before the next one starts, which reverses the order of
+ * unsynchronized accesses. Each group is a machine of its own (VmState); they share the block's
+ * memory. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -94,7 +94,7 @@ static inline bool vm_runs(const VmState *st, int lane)
 bool vm_fault(VmState *st, const VmStep *s, FaultKind kind, int lane, const char *format, ...)
     TIRC_PRINTF(5, 6);
 
-/* What a step does; NULL for control. arithmetic.c, cast.c, memory.c, shuffle.c. */
+/* The function of a step; NULL for control. See arithmetic.c, cast.c, memory.c, shuffle.c. */
 VmApply *vm_arithmetic(VmOp op, VmType type);
 VmApply *vm_cast(VmType from, VmType to);
 VmApply *vm_call(VmOp op);       /* CALL and ROUND */

@@ -1,8 +1,8 @@
 /* memory.c - Implements loads, stores, atomics and subscript checks.
  *
- * Every access is checked against its buffer before any lane touches memory.  Elements of shared
- * and global memory are one array; those of local memory lie lane beside lane, so that threads
- * that read the same element of their own arrays read neighbours. */
+ * Every access is checked against its buffer before any lane touches memory. Elements of shared and
+ * global memory are one array; local memory is interleaved by lane, so that threads that read the
+ * same element of their own arrays read adjacent elements. */
 #include <string.h>
 
 #include "runtime/sim/internal.h"
@@ -66,7 +66,7 @@ static bool check_alignment(VmState *st, const VmStep *s, const char *how)
     return true;
 }
 
-/* What comes before every access. */
+/* The common start of every access. */
 static bool access_begins(VmState *st, const VmStep *s, const char *how)
 {
     if (!check_bounds(st, s, how) || (s->width > 1 && !check_alignment(st, s, how)))
@@ -143,7 +143,7 @@ VM_LANES static bool check_subscript(VmState *st, const VmStep *s)
 
 /* ---- loads and stores ---------------------------------------------------------------------- */
 
-/* Where lane i finds its element: stride * index + i * beside. */
+/* The element of lane i: stride * index + i * beside. */
 typedef struct {
     int64_t stride, beside;
 } Placement;

@@ -479,8 +479,8 @@ bool vm_shadow_forget(VmState *st, const VmStep *s)
 
 /* ---- a block ------------------------------------------------------------------------------- */
 
-/* Epochs have run out: nothing is known of what is over; what the block wrote before is of its
- * first epoch. */
+/* Restarts the epochs, which have run out: marks of earlier blocks are cleared, and earlier marks
+ * of this block move to its first epoch. */
 static void rebase(BlockShadow *b)
 {
     for (int64_t i = 0; i < b->n_cells; i++) {

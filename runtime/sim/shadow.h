@@ -103,7 +103,7 @@ struct VmShadow {
     uint8_t locks[LOCKS];
 };
 
-/* What is known of the memory of one block. */
+/* The shadow memory of one block. */
 typedef struct BlockShadow {
     VmShadow *global;
     SharedCell *cells; /* of all shared buffers */
@@ -153,8 +153,8 @@ bool vm_race(VmState *st, const VmStep *s, int64_t element, const Party *mine, c
 void vm_other(VmState *st, const Party *other);
 /* An element in words: its number, or its subscripts. */
 void vm_shadow_place(const GlobalShadow *g, int64_t element, char *to, size_t room);
-/* An element is read that nothing has written, or whose value is a copy of such a one. A load that
- * is the first half of a copy hands that on to its store; all else is a fault. */
+/* Handles the read of an element that is undefined or holds a copy of an undefined element. A load
+ * that is part of a copy passes the mark on to its store; every other read is a fault. */
 bool vm_undefined(VmState *st, const VmStep *s, int lane, int64_t element, bool copied);
 
 /* Does the store take what nothing has written, as part `k` of the lane's access? */

@@ -95,9 +95,9 @@ static bool conflict(Access *a, int64_t element, GlobalMark with)
     return true;
 }
 
-/* Keeps readers of two blocks where there are two, else the latest of one block, two threads of it
- * where there are two in this epoch. Any later writer clashes with one of them if it clashes with
- * any reader. */
+/* Keeps readers of two blocks if there are two, else the latest readers of one block, from two
+ * threads if there are two in this epoch. A later writer that races with any reader also races with
+ * one of these. */
 static void note_global(const Access *a, GlobalReaders *r)
 {
     GlobalMark *one = &r->by[0], *two = &r->by[1];

@@ -2,7 +2,7 @@
  * each lane. */
 #include "passes/lower/access/requests.h"
 
-/* What stands around an access: loops, outermost first, conditions, values of names. */
+/* The context of an access: loops, outermost first, conditions, values of names. */
 typedef struct {
     Context *c;
     const LaunchStmt *launch;

@@ -1,10 +1,10 @@
 /* requests.h - what the warps of a launch ask of a buffer: the subscripts of each lane, by going
  * through all of them.
  *
- * An access of the lowered text becomes one request for each warp of the block and each combination
- * of the loops and block coordinates that its subscripts use. Guards that these decide are obeyed;
- * other guards are taken to be true, so a request may have lanes that some edge of the data
- * switches off. */
+ * An access of the lowered text makes one request for each warp of the block and each combination
+ * of the loops and block coordinates that its subscripts use. Guards that depend only on these are
+ * evaluated; other guards are assumed to be true, so a request may contain lanes that are inactive
+ * at an edge of the data. */
 #ifndef TIRC_PASSES_LOWER_ACCESS_REQUESTS_H
 #define TIRC_PASSES_LOWER_ACCESS_REQUESTS_H
 

@@ -53,7 +53,7 @@ static Buffer *place(Swizzles *z, const Buffer *b)
     return placed.to;
 }
 
-/* Where element `x` of a row lies, given the subscript `y` that chooses. */
+/* The position of element `x` of a row, for the subscript `y` that selects the permutation. */
 static Expr *exchange(Swizzles *z, const Swizzle *s, Expr *x, Expr *y)
 {
     Context *c = z->c;

@@ -134,8 +134,9 @@ static Stmt *split_choice(WideCheck *v, Stmt *s, int depth)
     return stmt_stamp(stmt_if(v->c, all, wide, other ? other : unrolled(v, rest), s->span), s);
 }
 
-/* The loop as wide accesses, under conditions where it needs some; NULL, and why, where it is none.
- * Conditions inside conditions are followed a few levels down, as each doubles the text. */
+/* Returns the loop as wide accesses, under conditions if needed; NULL, with the reason, if that
+ * is impossible. Nested conditions are followed for a few levels only, because each doubles the
+ * text. */
 static Stmt *as_wide(WideCheck *v, Stmt *s, int depth)
 {
     s = settle_fill(v, s);

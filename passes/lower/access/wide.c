@@ -51,8 +51,7 @@ static void check_width(WideCheck *v, const Buffer *b)
             "split the loop by a factor that gives one of these widths");
 }
 
-/* What to vectorize instead of a loop along which `b` is strided: a loop around it along which it
- * is contiguous. */
+/* Suggests a loop to vectorize instead: an enclosing loop along which `b` is contiguous. */
 static const char *contiguous_remedy(WideCheck *v, const Buffer *b, Expr *const *index)
 {
     int64_t apart;
@@ -71,7 +70,7 @@ static const char *contiguous_remedy(WideCheck *v, const Buffer *b, Expr *const 
     return "vectorize the loop of its last axis";
 }
 
-/* Where chunks of an axis change places, all lanes must be of one chunk. */
+/* In a swizzled axis, all lanes must be in one chunk. */
 static void check_chunks(WideCheck *v, const Buffer *b)
 {
     int last = b->rank - 1;

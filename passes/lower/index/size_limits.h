@@ -10,7 +10,7 @@ typedef struct {
     VEC(const SizeSum *) items; /* positive; none within another */
 } SizeLimits;
 
-/* bound <= INT32_MAX; a NULL asks for nothing, nor does what other limits ask for. */
+/* bound <= INT32_MAX; a NULL, or a limit that others imply, adds nothing. */
 void size_limits_add(SizeLimits *l, const SizeSum *bound);
 /* Becomes the limits of the kernel. */
 void size_limits_give(const SizeLimits *l, Kernel *kernel);

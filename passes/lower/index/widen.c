@@ -28,8 +28,8 @@ typedef struct {
     SizeLimits *limits;
 } Widen;
 
-/* Where an expression is a subscript, or a part of the sum that one is: the values it can have
- * because the access is one of an element. */
+/* The range of an expression that is a subscript, or a term of one, from the fact that the access
+ * is in bounds. */
 typedef struct {
     IndexRange is;
     const Buffer *buffer;
@@ -42,8 +42,8 @@ static bool is_int(Bounds is)
     return is.min >= INT32_MIN && is.max <= INT32_MAX;
 }
 
-/* What the sizes must keep for one end: NULL with `known` where it is a literal that fits; false
- * where nothing makes it fit in programs of a usual size. */
+/* The limit on the sizes for one end of a range: NULL with `known` if the end is a literal that
+ * fits; false if it would not fit for common sizes. */
 static bool end_fits(Widen *w, bool literal, const SizeSum *end, const SizeSum **limit)
 {
     *limit = literal ? NULL : size_sum_positive(w->c, end);
@@ -129,7 +129,7 @@ static const Room *operand_room(Widen *w, Expr *e, int k, const Room *room, Room
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
-/* What came back from 64 bits goes there without the way round. */
+/* Removes a cast from 64 bits that is cast back. */
 static Expr *to_i64(Widen *w, Expr *e)
 {
     int64_t value;
@@ -198,8 +198,8 @@ static bool is_of_host(const Widen *w, const Var *var)
     return var->kind == VAR_SIZE;
 }
 
-/* What becomes an INDEX stays what it is where an int cannot hold it. A size that becomes an i64
- * may be passed as one. */
+/* A value that is converted to INDEX keeps its type if an int cannot hold it. A size that becomes
+ * an i64 may be passed as one. */
 static Expr *widen_cast(Widen *w, Expr *e, const Room *room)
 {
     const Expr *from = e->u.arg[0];

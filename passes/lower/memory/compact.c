@@ -31,7 +31,7 @@ typedef struct {
     bool failed;
 } Compact;
 
-/* Where the loops of a launch are in the way to an allocation. */
+/* The place of an allocation, and the loops of the launch around it. */
 typedef struct {
     StmtPath path; /* from the body to the place */
     int root;      /* index of the launch root; path.n if the place is outside launches */
@@ -284,7 +284,7 @@ static Stmt *rebase_store(Rewriter *rewriter, Stmt *s)
     return stmt_store_like(r->c, s, r->to, rebase_index(r, s->u.store.index), s->u.store.value);
 }
 
-/* What the domains of a block say about its loops. */
+/* Assumes the conditions that the domains of a block put on its loops. */
 static void assume_domains(Facts *f, Context *c, const BlockStmt *block)
 {
     for (int i = 0; i < block->n_iters; i++) {

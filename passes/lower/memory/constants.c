@@ -7,14 +7,13 @@
  *   for j in 1024 bind blockIdx.x
  *       y[j] = c[0] * x[j] + ...
  *
- * A launch cannot write constant memory. What the program writes to such a buffer goes to a buffer
- * in global memory, and the constant one is a copy of it, which the host makes before each launch
- * that reads it. Where the program does nothing but copy an input, the constant buffer is a copy of
- * that input, and the loop is gone.
+ * A launch cannot write constant memory. Writes of the program to such a buffer go to a buffer in
+ * global memory, which the host copies to constant memory before each launch that reads it. If the
+ * program only copies an input, the constant buffer becomes a copy of that input, and the loop
+ * disappears.
  *
- * Constant memory gives one element a cycle to all lanes of a warp: a read in which lanes ask for
- * different elements is served one after the other. check_constants warns of those, with the
- * lanes. */
+ * Constant memory serves one element per cycle to all lanes of a warp, so reads of different
+ * elements are serialized. check_constants warns of those, with the lanes. */
 #include "passes/lower/pass.h"
 
 enum { WARP = 32 };
@@ -111,8 +110,7 @@ static bool copies_whole(const BlockStmt *block, const Stmt *store)
     return true;
 }
 
-/* The block that copies the whole of an input to `b`, if nothing else writes `b`; NULL if there is
- * none. */
+/* The block that copies a whole input to `b`, if nothing else writes `b`; NULL if there is none. */
 static const BlockStmt *block_that_copies(Context *c, const Stmt *body, const Buffer *b)
 {
     if (uses_of(c, body, b).writes != 1)
@@ -249,7 +247,7 @@ static Expr *in_axes(const Lanes *l, Expr *e)
     return expr_subst(l->c, e, l->values.items, l->values.n);
 }
 
-/* What lane `lane` of the block sees: its threadIdx are literals. */
+/* The expression for lane `lane` of the block, with literal threadIdx. */
 static Expr *at_lane(const Lanes *l, Expr *e, int64_t lane)
 {
     for (int d = 0; d < 3; d++) {

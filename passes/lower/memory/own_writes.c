@@ -166,7 +166,7 @@ static void write_block_within(Paper *p, const Stmt *s, const EnclosingList *pat
     facts_reset(p->facts, mark);
 }
 
-/* What stands under a condition with two branches is not counted. */
+/* Statements under a condition with two branches are not counted. */
 static void write_item(Paper *p, const Stmt *item)
 {
     for (Cursor at = cursor_with_path(cursor_outer(p->c, item), NULL); cursor_next(&at);)

@@ -90,8 +90,8 @@ static bool promotable(Promote *p, Stmt *loop, Buffer *buffer, Scan *scan)
     return true;
 }
 
-/* Keeps the element of `scan` in a register during `loop`; what comes before it goes to `before`,
- * what comes after to `after`. */
+/* Keeps the element of `scan` in a register during `loop`; statements to run before it go to
+ * `before`, those to run after it to `after`. */
 static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
 {
     Promote *p = scan->p;
@@ -138,7 +138,7 @@ static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
 
 typedef VEC(Buffer *) BufferList;
 
-/* What the loop writes that is not each thread's own. */
+/* The buffers that the loop writes, except local memory. */
 static BufferList stored_in(Context *c, const Stmt *loop)
 {
     BufferList found = {0};

@@ -13,7 +13,7 @@ typedef struct {
     SubstList lets; /* values of the names around, in terms of axes and loops */
 } Promote;
 
-/* What all accesses of one buffer in a loop have in common. */
+/* The common properties of all accesses of one buffer in a loop. */
 typedef struct {
     Promote *p;
     Buffer *buffer;
@@ -29,8 +29,8 @@ typedef struct {
 
 /* ---- the accesses (promote_scan.c) ----------------------------------------------------------- */
 
-/* What the accesses of scan->buffer in the loop have in common. False where they have too little:
- * other elements, other conditions, atomic updates. */
+/* Finds the common properties of the accesses of scan->buffer in the loop. False if they have
+ * different elements, different conditions, or atomic updates. */
 bool promote_scan(Scan *scan, Stmt *loop);
 /* The expression has one value throughout the loop. */
 bool promote_is_invariant(const Scan *scan, const Expr *e);
@@ -39,13 +39,13 @@ bool promote_is_invariant(const Scan *scan, const Expr *e);
 
 /* The threads that share the element all run the updates or none does. */
 bool promote_is_uniform(Scan *scan);
-/* The load before the loop (if there is one) finds what the first read in it would, and the store
- * after it comes in time for those who read behind it, though barriers of the loop lie between. */
+/* Whether moving the load before the loop (if any) and the store after it across the loop's
+ * barriers preserves the values that are read. */
 bool promote_passes_barriers(Scan *scan, Stmt *loop);
 
 /* ---- what it holds when the loop begins (promote_start.c) ------------------------------------ */
 
-/* What the first statement of a loop that touches the element does. */
+/* How the first statement of a loop that accesses the element uses it. */
 typedef enum {
     FIRST_READS,   /* needs its value, or may do so */
     FIRST_MAY_SET, /* sets it, where conditions allow it and the loop runs */

@@ -5,10 +5,9 @@
  *       ...                                   ...
  *   }                                     }
  *
- * Such a buffer is allocated once, before the program runs, and what is known there are the sizes.
- * Its elements are those that an iteration may use; those that the larger shape adds are never
- * touched. Subscripts are linearized by the new shape, because all accesses refer to the same
- * buffer. */
+ * Such a buffer is allocated once, before the program runs, when only the sizes are known. An
+ * iteration accesses only its own part of the larger shape. Subscripts are linearized by the new
+ * shape, because all accesses refer to the same buffer. */
 #include "passes/lower/pass.h"
 
 typedef struct {

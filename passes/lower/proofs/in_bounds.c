@@ -191,7 +191,7 @@ static void leave_axis(Poly *p, Affine at, Affine extent)
     poly_at_most(p, side[1], extent, at, 0);
 }
 
-/* What an access must not do. */
+/* A condition that an access must never satisfy: a misalignment, or leaving an axis. */
 enum { FIRST_MISALIGNED = -1 }; /* instead of the number of an axis that it leaves */
 
 typedef struct {
@@ -257,7 +257,8 @@ static Violation ask_system(const Question *asked, int axis, const int64_t *valu
     return v;
 }
 
-/* Where products hide the answer, small sizes may show one: 1, 2 and 3 for all, or in turn. */
+/* If products prevent a proof, small sizes may give a counterexample: 1, 2 and 3 for all, or in
+ * turn. */
 static Violation ask_small_sizes(const Question *q, int axis)
 {
     enum { TRIED = 5 };
@@ -273,7 +274,7 @@ static Violation ask_small_sizes(const Question *q, int axis)
     return (Violation){.found = POLY_SPENT};
 }
 
-/* What a solution, or none within the budget, says of the access. */
+/* The answer about the access from a solution, or from the lack of one within the budget. */
 static void judge(Question *q, int axis, Violation found)
 {
     Context *c = q->proof->c;
@@ -458,7 +459,7 @@ static void add_access(Proof *p, const Stmt *store, const Expr *load)
 
 static void read_expr(Proof *p, Expr *e);
 
-/* What is read only where `cond` holds, or does not. */
+/* Checks an expression that is evaluated only if `cond` holds, or only if it does not. */
 static void read_where(Proof *p, Expr *cond, Branch branch, Expr *e)
 {
     Stmt *guard = stmt_if(p->c, cond, stmt_empty(p->c, cond->span), NULL, cond->span);

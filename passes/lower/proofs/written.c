@@ -132,8 +132,8 @@ static isl_set *no_elements(const Question *q, Affine *dims, const Buffer *buffe
     return isl_set_empty(isl_space_set_alloc(p->isl, 0, (unsigned)n));
 }
 
-/* What the program writes of the buffer, as (parameters, subscripts); NULL where that is no exact
- * set. */
+/* The elements of the buffer that the program writes, as (parameters, subscripts); NULL if the set
+ * is not exact. */
 static isl_set *program_image(Question *q, const Model *m, const Buffer *buffer)
 {
     Affine dims[2 * MAX_DIMENSIONS];

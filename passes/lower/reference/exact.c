@@ -81,7 +81,8 @@ Ref ref_exact_binary(RefBuilder *b, const RefOperation *o, Expr *v)
     return r;
 }
 
-/* Where CUDA documents the very value of a function that it computes to some ulp; NULL: nowhere. */
+/* The condition under which CUDA documents the exact value of a function with an ulp bound; NULL:
+ * never. */
 static Expr *special_argument(RefBuilder *b, CallKind call, const Ref *arg)
 {
     switch (call) {

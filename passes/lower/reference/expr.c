@@ -90,8 +90,8 @@ typedef struct {
     Expr *certain; /* when v is infinite or NaN: the device has the same; NULL: always */
 } Rounding;
 
-/* Where v and its error lie beyond the largest value of the type, the device has an infinity for
- * certain, and so has the reference. */
+/* If v and its error exceed the largest value of the type, the device certainly has an infinity,
+ * and so has the reference. */
 static Expr *beyond_error(RefBuilder *b, const Rounding *r)
 {
     double most = type_largest(r->type) * (1 + 2 * r->u);

@@ -21,7 +21,7 @@ static CacheHint hint_of(const Annotation *a)
     return hint == HINT_COUNT ? HINT_NONE : hint;
 }
 
-/* What the block asks of the caches for a buffer in global memory. */
+/* The cache hint of the block for a buffer in global memory. */
 static CacheHint hint_for(const BlockStmt *block, const Buffer *buffer)
 {
     for (int i = 0; i < block->annotations.n; i++) {

@@ -140,7 +140,7 @@ static void note_min_blocks(Mapper *m, const Stmt *s)
     m->failed = true;
 }
 
-/* What every loop of the launch asks for, outermost first. */
+/* The requirements of every loop of the launch, outermost first. */
 static void collect_axes(Mapper *m, const Stmt *root)
 {
     for (Cursor at = cursor_with_path(cursor_outer(m->c, root), NULL); cursor_next(&at);) {
