@@ -1,10 +1,12 @@
 """What has to be accepted, and what has to be refused, with what other systems do: accepted/ and refused.tir; a case for each
-condition of the primitives: conditions/; and both kinds of what random schedules came upon: found.tir.
+condition of the primitives: conditions/; both kinds of what random schedules came upon: found.tir; and for each family of
+primitives, what its steps make of small programs and what they refuse: steps/.
 
 A schedule in them is a case. The comment above it says why it is there, and in lines of their own
     with: ARGUMENTS      of the command
     error: E0424         where it has to be refused: the code
     says: TEXT           what the messages have to hold: the rule, the numbers, the two iterations that clash
+    makes:               and behind it, to the end of the comment, the body of the kernel after the steps
 """
 import functools
 import os
@@ -23,6 +25,8 @@ CASE = re.compile(r"((?:^//.*\n)*)^schedule (\w+) for (\w+)(\(.*(?:\n.+)*)", re.
 
 class Case:
     def __init__(self, path, comment, schedule, kernel, text):
+        comment, _, makes = comment.partition("// makes:\n")
+        self.makes = "".join(line[3:] for line in makes.splitlines(keepends=True))
         lines = [line[2:].strip() for line in comment.splitlines()]
         values = lambda key: [line[len(key) + 2:] for line in lines if line.startswith(key + ": ")]
         self.path, self.schedule, self.kernel, self.text = path, schedule, kernel, text
@@ -45,6 +49,8 @@ def cases(pattern):
 ACCEPTED, REFUSED, CONDITIONS = cases("accepted/*.tir"), cases("refused.tir"), cases("conditions/*.tir")
 ACCEPTED += [case for case in cases("found.tir") if not case.errors]
 REFUSED += [case for case in cases("found.tir") if case.errors]
+STEPS = cases("steps/*.tir")
+MADE, CONDITIONS = [case for case in STEPS if case.makes], CONDITIONS + [case for case in STEPS if not case.makes]
 
 
 @pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.schedule)
@@ -63,6 +69,20 @@ def test_refused(case):
     assert re.search(rf"\.(tir|sched):\d+:\d+: error\[{case.errors[0]}\]: .+", done.stderr), done.stderr
     for words in case.says:
         assert words in done.stderr, done.stderr
+
+
+def body(done):
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split("\n{\n", 1)[1].removesuffix("}\n")
+
+
+@pytest.mark.parametrize("case", MADE, ids=lambda case: case.schedule)
+def test_made(case, tmp_path):
+    """The steps make this text, and so does their trace; a schedule that does nothing has none."""
+    trace = tmp_path / "trace.sched"
+    trace.write_text(case.tirc("--trace").stdout)
+    for case.schedule in (case.schedule, trace) if trace.stat().st_size else (case.schedule,):
+        assert body(case.tirc("--emit", "tir")) == case.makes
 
 
 def test_every_clash_shows_two_iterations():

@@ -27,17 +27,5 @@
 #define SUM                                                                                        \
     "kernel sum<N = 64, K = 100>(A: f32[N, K]) -> y: f32[N]\n"                                     \
     "{ for i in N { y[i] = 0; for k in K y[i] += A[i, k]; } }\n"
-#define THREE                                                                                      \
-    "kernel three(x: f32[8, 9]) -> a: f32[8, 9], b: f32[8, 9], c: f32[9]\n"                        \
-    "{ for i in 8, j in 9 a[i, j] = x[i, j]; for p in 2..6, q in 9 b[p, q] = a[p, q];\n"           \
-    "for r in 9 c[r] = x[0, r]; }\n"
-#define DOWN                                                                                       \
-    "kernel down(x: f32[9]) -> a: f32[9], b: f32[9], c: f32[9]\n"                                  \
-    "{ for i in 8..0 step -1 a[i] = x[i]; for j in 8..0 step -1 b[j] = a[j]; for k in 8 c[k] = "   \
-    "x[k]; }\n"
-#define TEMPS                                                                                      \
-    "kernel temps<N = 64>(x: f32[N]) -> y: f32[N], z: f32[N]\n"                                    \
-    "{ for i in N { temp t: f32[i + 1]; t: for j in 0..i + 1 t[j] = x[j]; y[i] = t[i]; }\n"        \
-    "for j in N { temp s: f32[1]; s[0] = x[j]; z[j] = s[0]; } }\n"
 
 #endif

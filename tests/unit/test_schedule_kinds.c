@@ -1,6 +1,6 @@
-/* How loops run: what bind, parallel, vectorize, unroll and atomic make of a small kernel, and
- * every refusal with its text. Programs and steps are text; the wrong ones expect a code and a
- * piece of the message. */
+/* How loops run: what bind, parallel, vectorize, unroll and atomic make of a small kernel. Programs
+ * and steps are text; the wrong ones expect a code and a piece of the message. Refusals stand in
+ * tests/legality/steps/kinds.tir. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,6 @@
 #include "schedule_programs.h"
 #include "schedule_steps.h"
 
-#define COPY4096 "kernel copy<N = 4096>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i]; }\n"
 #define HISTOGRAM                                                                                  \
     "kernel histogram(color: u8[64]) -> hist: i32[256]\n"                                          \
     "{ for b in 256 hist[b] = 0; for i in 64 hist[color[i]] += 1; }\n"
@@ -69,84 +68,10 @@ static void kinds_are_set(void **state)
                 "            }\n");
 }
 
-static void bind_refuses(void **state)
-{
-    (void)state;
-    refuse(MATMUL, IJK "bind(i, blockIdx.x); bind(i, blockIdx.y);", E0410,
-           "already bound to blockIdx.x");
-    refuse(MATMUL, IJK "let [a, b] = split(j, [_, 8]); bind(a, threadIdx.x); bind(b, threadIdx.x);",
-           E0420,
-           "loop 'a' is already bound to threadIdx.x, and the body of loop 'b' (block 'C') still "
-           "uses");
-    refuse(MATMUL, IJK "let [a, b] = split(j, [_, 8]); bind(b, threadIdx.x); bind(a, threadIdx.x);",
-           E0420, "loop 'b' is already bound to threadIdx.x");
-    refuse(TWO,
-           "let [i, j] = loops(y); let [_, k] = loops(z);\n"
-           "bind(i, blockIdx.x); bind(j, threadIdx.x); bind(k, threadIdx.x);",
-           E0421, "threadIdx.x would have extent 64 at loop 'j' and 32 at loop 'k'");
-    refuse(TWO,
-           "let [i, j] = loops(y); let [_, k] = loops(z);\n"
-           "bind(j, threadIdx.x); bind(k, threadIdx.x); bind(i, blockIdx.x);",
-           E0421, "threadIdx.x would have extent 64 at loop 'j' and 32 at loop 'k'");
-    refuse(COPY, "let [i] = loops(y); bind(i, threadIdx.x);", E0414,
-           "loop 'i' has N iterations, but threadIdx.x needs a literal extent");
-    refuse(COPY4096, "let [i] = loops(y); bind(i, threadIdx.x);", E0422,
-           "loop 'i' has 4096 iterations, but threadIdx.x has at most 1024");
-    refuse(MATMUL, IJK "bind(i, threadIdx.z);", E0422, "threadIdx.z has at most 64");
-    refuse(MATMUL, IJK "bind(j, threadIdx.x); bind(i, threadIdx.y);", E0422,
-           "64 x 100 x 1 = 6400 threads, but the limit is 1024");
-    refuse(MATMUL, IJK "bind(fuse(i, j), threadIdx.x);", E0422, "has at most 1024");
-    refuse("kernel tall(x: f32[70000]) -> y: f32[70000] { for i in 70000 y[i] = x[i]; }\n",
-           "let [i] = loops(y); bind(i, blockIdx.y);", E0422, "blockIdx.y has at most 65535");
-    refuse("kernel none() -> y: f32[4] { for i in 4..4 y[i] = 1; }\n",
-           "let [i] = loops(y); bind(i, threadIdx.x);", E0422, "loop 'i' has no iterations");
-    refuse(TRIANGLE, "let [i, j] = loops(y); bind(i, blockIdx.y); bind(j, blockIdx.x);", E0428,
-           "loop 'j' has i + 1 iterations, which depends on loop 'i' inside the launch");
-    refuse(SCAN, "let [i] = loops(y); bind(i, threadIdx.x);", E0423, "block 'y' at i = 1");
-    refuse(SCAN, "let [i] = loops(y); bind(i, blockIdx.x);", E0423, "depend on each other");
-    refuse(MATMUL, IJK "bind(k, blockIdx.x);", E0424, "loop 'k' is a reduction loop of block 'C'");
-}
-
-static void other_kinds_are_checked(void **state)
-{
-    (void)state;
-    refuse(MATMUL, IJK "unroll(k); parallel(k);", E0410, "loop 'k' is already unrolled");
-    refuse(MATMUL, IJK "parallel(i); vectorize(i);", E0410, "loop 'i' is already parallel");
-    refuse(SCAN, "let [i] = loops(y); parallel(i);", E0423, "depend on each other");
-    refuse(MATMUL, IJK "parallel(k);", E0424, "is a reduction loop");
-    refuse(COPY, "let [i] = loops(y); vectorize(i);", E0414, "a vector needs a literal extent");
-    refuse(COPY100, "let [i] = loops(y); vectorize(i);", E0425, "a vector has 2 to 16");
-    refuse(COPY100, "let [i] = loops(y); let [_, v] = split(i, [_, 1]); vectorize(v);", E0425,
-           "loop 'v' has 1 iterations");
-    refuse(MATMUL, IJK "let [_, b] = split(j, [_, 4]); vectorize(b);", E0426, "reorder it inwards");
-    refuse(SCAN, "let [i] = loops(y); let [_, v] = split(i, [_, 4]); vectorize(v);", E0423,
-           "depend on each other");
-    refuse(MATMUL, IJK "let [_, v] = split(k, [_, 4]); vectorize(v);", E0424,
-           "is a reduction loop");
-    refuse(COPY, "let [i] = loops(y); unroll(i);", E0414,
-           "an unrolled loop needs a literal extent");
-    refuse(COPY4096, "let [i] = loops(y); unroll(i);", E0427, "the limit for unrolling is 1024");
-    refuse(MATMUL, IJK "bind(i, blockIdx.x); unroll(i);", E0410, "already bound to blockIdx.x");
-    refuse(MATMUL, "unannotate(C, note);", E0429, "block 'C' has no annotation 'note'");
-    refuse(MATMUL, "annotate(C, other); unannotate(C, note);", E0429, "it has 'other'");
-    refuse(MATMUL, "annotate(C, note, [\"a\"]);", E0430, "'note' is a list of other values");
-    refuse(MATMUL, IJK "annotate(C, note, i);", E0430, "'note' is a loop");
-    refuse(MATMUL, IJK "annotate(j, serpentine);", E0498, "call serpentine instead");
-    refuse(MATMUL, IJK "annotate(C, copy_async);", E0498, "call copy_async instead");
-    refuse(MATMUL, IJK "annotate(i, remap_grouped, 2);", E0498, "call remap instead");
-    refuse(MATMUL, IJK "reorder(k, i, j); serpentine(i, j); serpentine(i, j);", E0499,
-           "'j' is already a serpentine loop");
-}
-
 /* Updates that collide may run at the same time once they are atomic. */
 static void atomic_updates_may_collide(void **state)
 {
     (void)state;
-    refuse(HISTOGRAM, "let [i] = loops(hist_1); bind(i, blockIdx.x);", E0423,
-           "keep the loop serial, or make its updates atomic with atomic(hist_1)");
-    refuse(MATMUL, IJK "atomic(C); bind(k, blockIdx.x);", E0424, "is a reduction loop");
-    refuse(MATMUL, IJK "bind(k, blockIdx.x);", E0424,
-           "with decompose_reduction and then atomic(C)");
     expect_body(HISTOGRAM,
                 "let [i] = loops(hist_1); atomic(hist_1); bind(i, blockIdx.x); atomic(hist_1);",
                 "    for b in 256\n"
@@ -155,12 +80,6 @@ static void atomic_updates_may_collide(void **state)
                 "        block hist_1(i in 64 = i) atomic {\n"
                 "            hist[color[i]] += 1;\n"
                 "        }\n");
-    refuse(HISTOGRAM, "atomic(hist);", E0432,
-           "block 'hist' updates with 'hist =' elements of type i32");
-    refuse("kernel h(x: u8[8], inout y: u8[8]) { for i in 8 y[0] += x[i]; }\n", "atomic(y);", E0432,
-           "updates with 'y +=' elements of type u8");
-    refuse("kernel h(inout y: f32[8]) { for i in 8 y[0] += y[i]; }\n", "atomic(y);", E0432,
-           "block 'y' updates 'y' and also reads it elsewhere");
 }
 
 /* Loops of one axis inside one another: the copy's instances do not depend on the outer one. */
@@ -180,9 +99,6 @@ static void cooperative_copies_bind_an_axis_again(void **state)
                 "            }\n"
                 "        }\n"
                 "    }\n");
-    refuse(COOPERATIVE,
-           "let [b, t, c] = loops(load); let [d, e] = split(c, [_, 4]); bind(e, threadIdx.x);",
-           E0421, "threadIdx.x would have extent 8 at loop 't' and 4 at loop 'e'");
 }
 
 static void registers_of_fused_rows_are_each_threads_own(void **state)
@@ -202,8 +118,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_are_set),
-        cmocka_unit_test(bind_refuses),
-        cmocka_unit_test(other_kinds_are_checked),
         cmocka_unit_test(atomic_updates_may_collide),
         cmocka_unit_test(cooperative_copies_bind_an_axis_again),
         cmocka_unit_test(registers_of_fused_rows_are_each_threads_own),

@@ -1,5 +1,6 @@
-/* test_schedule_layout.c - index maps, and layouts that follow them: what the steps make, every
- * refusal with its text, and the same results at sizes that divide and at sizes that do not. */
+/* test_schedule_layout.c - index maps, and layouts that follow them: what the steps make, and the
+ * same results at sizes that divide and at sizes that do not. Refusals stand in
+ * tests/legality/steps/layout.tir. */
 #include "schedule_case.h"
 
 #define TURN                                                                                       \
@@ -45,25 +46,6 @@ static void maps_stand_in_the_trace(void **state)
                                     "    transform_layout(t, [i, j] -> [i / 4, i % 4, j], 1);\n"
                                     "}\n");
     text_close(&k.text);
-}
-
-static void refuses_what_is_no_map(void **state)
-{
-    (void)state;
-    refuse(TURN, "let m = 3 -> [1];", E0350,
-           "the left side of an index map must be a list of names");
-    refuse(TURN, "let m = [i, 2] -> [i];", E0350,
-           "on the left side of an index map must be a new name");
-    refuse(TURN, "let m = [i, i] -> [i];", E0350, "'i' appears twice on the left side");
-    refuse(TURN, "let m = [i] -> i;", E0350, "the right side of an index map must be a list");
-    refuse(TURN, "let m = [i] -> [i / 0];", E0350, "may divide only by constants of at least 1");
-    refuse(TURN, "let m = [i] -> [8 / i];", E0350, "may divide only by constants of at least 1");
-    refuse(TURN, "let m = [i] -> [i ^ 1];", E0350, "may use + - * / and %, not '^'");
-    refuse(TURN, "let m = [i] -> [k];", E0302,
-           "'k' is neither a variable of this script nor a size of kernel 'turn'");
-    refuse(TURN, "transform_layout(t, 3);", E0401,
-           "takes an index map such as [i, j] -> [j, i], found 3");
-    refuse(TURN, "let [i, j] = loops(t); split(i, [[i] -> [i], 4]);", E0401, "found an index map");
 }
 
 /* ---- transform_layout ------------------------------------------------------------------------ */
@@ -129,47 +111,6 @@ static void padding_is_filled_where_it_is(void **state)
            "    for j in 6, i in 10\n"
            "        y[j, i] = t[i / 5, i % 5, j] * 2.0;\n"
            "}\n");
-}
-
-static void refuses_layouts_of_parameters(void **state)
-{
-    (void)state;
-    refuse(TURN, "transform_layout(x, [i, j] -> [j, i]);", E0900,
-           "'x' is a parameter, whose row-major layout belongs to the caller. "
-           "reindex_cache_read(block, x, global, index_map)");
-    refuse(TURN, "transform_layout(y, [i, j] -> [j, i]);", E0900,
-           "reindex_cache_write(block, y, global, index_map)");
-    refuse(TURN, "set_scope(t, shared); pad(t, 1); transform_layout(t, [i, j] -> [j, i]);", E0900,
-           "'t' has padded, aligned or circular axes, which the map would replace; call "
-           "transform_layout first");
-}
-
-static void refuses_maps_that_lose_elements(void **state)
-{
-    (void)state;
-    refuse(TURN, "transform_layout(t, [i] -> [i]);", E0901,
-           "'t' has 2 subscripts, but the index map takes 1");
-    refuse(TURN, "transform_layout(t, [i, j] -> [i, j - 1]);", E0902,
-           "output 1 of the index map, 'j - 1', is negative");
-    refuse(TURN, "transform_layout(t, [i, j] -> [i]);", E0903,
-           "one place: i = 0, j = 0, and i = 0, j = 1");
-    refuse(TURN, "transform_layout(t, [i, j] -> [i * 5 + j]);", E0903,
-           "one place: i = 0, j = 5, and i = 1, j = 0");
-    refuse(TURN_ANY, "transform_layout(t, [i, j] -> [i * 5 + j]);", E0903,
-           "one place: with M = 2, N = 6: i = 0, j = 5, and i = 1, j = 0");
-    refuse(TURN_ANY, "transform_layout(t, [i, j] -> [i * N + j * 2]);", E0903,
-           "could not prove that");
-}
-
-static void refuses_pad_values_of_other_types(void **state)
-{
-    (void)state;
-    refuse(TURN, "transform_layout(t, [i, j] -> [i, j * 2], true);", E0904,
-           "a number of its type, f32, \"inf\" or \"-inf\"");
-    refuse("kernel k(x: u8[4]) -> y: u8[4] { temp t: u8[4]; for i in 4 t[i] = x[i]; for i in 4 "
-           "y[i] = t[i]; }\n",
-           "transform_layout(t, [i] -> [i * 2], 256);", E0904,
-           "a pad value of 't' is a number of its type, u8");
 }
 
 static void layouts_mean_the_same(void **state)
@@ -249,41 +190,6 @@ static void dependences_allow_skews(void **state)
            "i_1];\n"
            "        }\n"
            "}\n");
-    refuse(SCAN, "transform_block_layout(y, [i, j] -> [N - i, j]);", E0907,
-           "block 'y' would not run as it does now");
-    refuse(SCAN, "transform_block_layout(y, [i, j] -> [N + j - i, j]);", E0907,
-           "runs first and accesses");
-}
-
-static void refuses_blocks_with_other_bindings(void **state)
-{
-    (void)state;
-    refuse(COPY, "transform_block_layout(y, [i] -> [i]);", E0901,
-           "block 'y' has 2 iterators, but the index map takes 1");
-    refuse(COPY,
-           "let [i, j] = loops(y); split(j, [_, 2]); transform_block_layout(y, [i, j] -> [j, i]);",
-           E0905,
-           "iterator 'i' of block 'y' is 'i', which is not one of the 2 loops around this block "
-           "alone");
-    refuse(
-        COPY,
-        "let [i, j] = loops(y); bind(j, threadIdx.x); transform_block_layout(y, [i, j] -> [j, i]);",
-        E0905, "iterator 'j' of block 'y'");
-    refuse(COPY, "transform_block_layout(y, [i, j] -> [i / 4, i % 4]);", E0903,
-           "one place: i = 0, j = 0, and i = 0, j = 1");
-    refuse(COPY, "transform_block_layout(y, [i, j] -> [i - 3, j]);", E0902,
-           "output 0 of the index map, 'i - 3', is negative");
-    refuse(SUM, "transform_block_layout(y, [i, k] -> [i + k, k]);", E0906,
-           "'i + k', mixes the spatial iterator 'i' with the reduction iterator 'k'");
-}
-
-/* The first element has an init and no update, so that no iteration tells of it. */
-static void refuses_reductions_with_empty_parts(void **state)
-{
-    (void)state;
-    refuse("kernel solve(L: i32[2, 2], b: i32[2]) -> x: i32[2]\n"
-           "{ for i in 2 { x[i] = b[i]; for j in i x[i] -= L[i, j] * x[j]; } }\n",
-           "transform_block_layout(x, [i, j] -> [j]);", E0907, "may have an empty range of 'j'");
 }
 
 static void spaces_mean_the_same(void **state)
@@ -315,18 +221,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(maps_are_values),
         cmocka_unit_test(maps_stand_in_the_trace),
-        cmocka_unit_test(refuses_what_is_no_map),
         cmocka_unit_test(elements_go_where_the_map_says),
         cmocka_unit_test(inits_follow),
         cmocka_unit_test(padding_is_filled_where_it_is),
-        cmocka_unit_test(refuses_layouts_of_parameters),
-        cmocka_unit_test(refuses_maps_that_lose_elements),
-        cmocka_unit_test(refuses_pad_values_of_other_types),
         cmocka_unit_test(layouts_mean_the_same),
         cmocka_unit_test(blocks_run_in_other_spaces),
         cmocka_unit_test(dependences_allow_skews),
-        cmocka_unit_test(refuses_blocks_with_other_bindings),
-        cmocka_unit_test(refuses_reductions_with_empty_parts),
         cmocka_unit_test(spaces_mean_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

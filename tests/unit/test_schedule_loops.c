@@ -1,6 +1,6 @@
 /* Nests of loops: what split, fuse, reorder, add_unit_loop, bands and fusable make of a small
- * kernel, and every refusal with its text. Programs and steps are text; the wrong ones expect a
- * code and a piece of the message. */
+ * kernel. Programs and steps are text; the wrong ones expect a code and a piece of the message.
+ * Refusals stand in tests/legality/steps/loops.tir. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -252,47 +252,7 @@ static void parts_are_what_fuse_takes(void **state)
 static void split_refuses(void **state)
 {
     (void)state;
-    refuse(MATMUL, IJK "bind(i, blockIdx.x); split(i, [_, 4]);", E0410,
-           "call split before the loop is bound to blockIdx.x");
     refuse(MATMUL, IJK "unroll(k); split(k, [_, 4]);", E0410, "    for k in 32 unroll\n    ^^^^");
-    refuse(MATMUL, IJK "annotate(i, note); split(i, [_, 4]);", E0411, "has the annotation 'note'");
-    refuse(MATMUL, IJK "split(i, [_, _, 4]);", E0412, "[_, _, 4] have several _");
-    refuse(MATMUL, IJK "split(k, [3, 5]);", E0413,
-           "factors [3, 5] cover 15 iterations, but loop 'k' has 32; write _ for one factor");
-    refuse(COPY, "let [i] = loops(y); split(i, [8, 4]);", E0414, "loop 'i' has N iterations");
-    refuse(MATMUL, IJK "split(i, [_, 65536, 65536]);", E0415, "exceeds 2147483647");
-    refuse("kernel big(x: f32[4]) -> y: f32[4] { for a in 9223372036854775807 y[0] = x[0]; }\n",
-           "let [a] = loops(y); split(a, [_, 4]);", E0415, "too many to split");
-    refuse(MATMUL, "for n in 0..200 { split(loops(C)[0], [_, 1]); }", E0431,
-           "129 loops around it, but the limit is 128");
-    refuse(MATMUL, "for n in 0..200 { add_unit_loop(C); }", E0431, "129 loops around it");
-}
-
-static void nests_are_checked(void **state)
-{
-    (void)state;
-    refuse(MATMUL, IJK "fuse(i, k);", E0416,
-           "'k' is not the only statement directly inside loop 'i'");
-    refuse(MATMUL, IJK "fuse(j, i);", E0416,
-           "'i' is not the only statement directly inside loop 'j'");
-    refuse(TWO, "let [i, j] = loops(y); fuse(i, j);", E0416, "is not the only statement");
-    refuse(MATMUL, IJK "bind(i, blockIdx.x); fuse(i, j);", E0410, "already bound to blockIdx.x");
-    refuse(MATMUL, IJK "annotate(j, note); fuse(i, j);", E0411, "has the annotation 'note'");
-    refuse(TRIANGLE, "let [i, j] = loops(y); fuse(i, j);", E0417, "the nest is not rectangular");
-    refuse("kernel big(x: f32[4]) -> y: f32[4] { for a in 4294967296, b in 4294967296 y[0] = x[0]; "
-           "}\n",
-           "let [a, b] = loops(y); fuse(a, b);", E0415, "more than 2^63 iterations");
-    refuse(MATMUL, IJK "fuse(i, i);", E0418, "duplicate loop 'i'");
-    refuse(MATMUL, IJK "reorder(j, i, j);", E0418, "duplicate loop 'j'");
-    refuse(TWO, "let [_, j] = loops(y); let [_, k] = loops(z); reorder(j, k);", E0416,
-           "are not nested");
-    refuse(TWO, "let [i, j] = loops(y); reorder(j, i);", E0416,
-           "statements other than loops stand");
-    refuse(TRIANGLE, "let [i, j] = loops(y); reorder(j, i);", E0417,
-           "the range of loop 'j' depends on loop 'i', which must stay outside it");
-    refuse("kernel wave<N = 16>() -> y: f32[N, N]\n"
-           "{ for i in 1..N, j in 0..N - 1 y[i, j] = y[i - 1, j + 1] + 1; }\n",
-           "let [i, j] = loops(y); reorder(j, i);", E0419, "block 'y' at i = 2, j = 0");
 }
 
 int main(void)
@@ -307,7 +267,6 @@ int main(void)
         cmocka_unit_test(bands_are_what_may_run_in_parallel),
         cmocka_unit_test(parts_are_what_fuse_takes),
         cmocka_unit_test(split_refuses),
-        cmocka_unit_test(nests_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* test_schedule_pipeline.c - pipeline: what it makes, one barrier an iteration and why, every
- * refusal with its text, the check of folds in lowering, and the same results at sizes that divide
- * and at sizes that do not. */
+/* test_schedule_pipeline.c - pipeline: what it makes, one barrier an iteration and why, the check
+ * of folds in lowering, and the same results at sizes that divide and at sizes that do not.
+ * Refusals stand in tests/legality/steps/pipeline.tir. */
 #include "schedule_case.h"
 
 #define FETCH                                                                                      \
@@ -235,58 +235,6 @@ static void waits_without_a_pipeline(void **state)
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-static void refuses_loops_with_nothing_to_copy(void **state)
-{
-    (void)state;
-    refuse(SCALE, "let [i] = loops(y); pipeline(i, 2);", E0471,
-           "loop 'i' has no copy to run ahead");
-    refuse(SCALE,
-           "let [i] = loops(y); let s = cache_read(y, x, global); compute_at(s, i); "
-           "pipeline(i, 2);",
-           E0471, "a temp in shared or local memory");
-    refuse(MATMUL_OF("64"), "let [i, j, k] = loops(C); bind(i, threadIdx.x); pipeline(i, 2);",
-           E0410, "'i'");
-}
-
-static void refuses_what_cannot_be_asynchronous(void **state)
-{
-    (void)state;
-    refuse(SCALE, "copy_async(y);", E0440, "block 'y' does more than copy");
-    refuse(SCALE, "let s = cache_read(y, x, local); copy_async(s);", E0440,
-           "copies 'x' (f32, global) to 'x_local' (f32, local)");
-}
-
-static void refuses_stages_out_of_range(void **state)
-{
-    (void)state;
-    refuse(SCALE, STAGED "pipeline(io, 1);", E0474, "2 to 16 stages, found 1");
-    refuse(SCALE, STAGED "pipeline(io, 17);", E0474, "2 to 16 stages, found 17");
-}
-
-static void refuses_parts_that_do_not_follow_each_other(void **state)
-{
-    (void)state;
-    refuse(SCALE,
-           "let [i] = loops(y); let [io, ii] = split(i, [_, 8]);\n"
-           "let s = cache_read(y, f, shared); compute_at(s, io); pipeline(io, 2);",
-           E0472, "4 elements from 0. The region is the same in every iteration");
-    refuse("kernel halo(x: f32[66]) -> y: f32[64] { for i in 64 y[i] = x[i] + x[i + 2]; }\n",
-           STAGED "pipeline(io, 2);", E0472,
-           "10 elements from io * 8. Along axis 0 it moves by 8 per iteration, but is 10 long");
-    refuse("kernel trace(x: f32[64, 64]) -> y: f32[64] { for i in 64 y[i] = x[i, i]; }\n",
-           STAGED "pipeline(io, 2);", E0472, "The region moves along two axes");
-    refuse("kernel down(x: f32[64]) -> y: f32[64] { for i in 64 y[63 - i] = x[63 - i]; }\n",
-           STAGED "pipeline(io, 2);", E0472, "moves by -8 per iteration");
-    refuse("kernel more(x: f32[64]) -> y: f32[64], z: f32[64] { temp t: f32[64] in shared;\n"
-           "for i in 64 { t: t[i] = x[i]; y: y[i] = t[i]; } for i in 64 z[i] = t[i]; }\n",
-           "let [i] = loops(y); pipeline(i, 2);", E0472, "block 'z' reads 't' outside loop 'i'");
-    refuse("kernel both(x: f32[64]) -> y: f32[64] { temp t: f32[64] in shared;\n"
-           "for i in 64 a: t[i] = 0; for i in 64 { t: t[i] = x[i]; y: y[i] = t[i]; } }\n",
-           "let [i] = loops(y); pipeline(i, 2);", E0472, "'t' is written by blocks 'a' and 't'");
-    refuse(SCALE, STAGED "pipeline(io, 2); pipeline(io, 2);", E0472,
-           "'x_shared' is written by blocks 'x_shared_first' and 'x_shared'");
-}
-
 static void refuses_what_later_iterations_need(void **state)
 {
     (void)state;
@@ -384,10 +332,6 @@ int main(void)
         cmocka_unit_test(one_barrier_an_iteration),
         cmocka_unit_test(waits_let_later_groups_go_on),
         cmocka_unit_test(waits_without_a_pipeline),
-        cmocka_unit_test(refuses_what_cannot_be_asynchronous),
-        cmocka_unit_test(refuses_loops_with_nothing_to_copy),
-        cmocka_unit_test(refuses_stages_out_of_range),
-        cmocka_unit_test(refuses_parts_that_do_not_follow_each_other),
         cmocka_unit_test(refuses_what_later_iterations_need),
         cmocka_unit_test(lowering_checks_folds),
         cmocka_unit_test(symbolic_sizes_mean_the_same),

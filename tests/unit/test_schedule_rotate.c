@@ -1,6 +1,6 @@
 /* test_schedule_rotate.c - rotate: what it makes, the pipelines that it joins with their barriers
  * and waits, every refusal with its text, and the same results at sizes that divide and at sizes
- * that do not. */
+ * that do not. Refusals stand in tests/legality/steps/rotate.tir. */
 #include "schedule_case.h"
 
 #define TWICE                                                                                      \
@@ -190,42 +190,10 @@ static void one_barrier_for_two_stages(void **state)
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-static void refuses_statements_that_are_not_there(void **state)
-{
-    (void)state;
-    refuse("kernel two<N = 8>(x: f32[N]) -> y: f32[N], z: f32[N]\n"
-           "{ for i in N { a: y[i] = x[i]; for j in 1 b: z[i] = x[i]; } for i in N c: z[i] += "
-           "x[i]; }\n",
-           "rotate(loops(a)[0], c);", E0463, "'c' is not in the body of loop 'i'");
-    refuse(TWICE, "let [i] = loops(t); rotate(i, i);", E0463, "'i' is not in the body of loop 'i'");
-    refuse(TWICE, "let [i] = loops(t); rotate(i, t, y);", E0463,
-           "all statements of loop 'i' would move");
-    refuse("kernel scale<N = 64>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i] * 2; }\n",
-           "let [i] = loops(y); rotate(i, y);", E0463, "at least one must remain");
-}
-
-static void refuses_temps_of_one_iteration(void **state)
-{
-    (void)state;
-    refuse("kernel inner<N = 8>(x: f32[N]) -> y: f32[N]\n"
-           "{ for i in N { temp t: f32[1]; t[0] = x[i]; y[i] = t[0]; } }\n",
-           "rotate(loops(t)[0], t);", E0463, "temp 't' is made anew in each iteration of loop 'i'");
-}
-
 static void refuses_what_needs_its_own_iteration(void **state)
 {
     (void)state;
-    refuse(TWICE, "let [i] = loops(t); rotate(i, y);", E0464, "block 't' at i = 0");
     /* What the iteration before has written is there, what this one writes first is not. */
-    refuse(
-        "kernel chain<N = 8>(inout x: f32[N + 1]) -> y: f32[N]\n"
-        "{ temp t: f32[N]; for i in N { y[i] = x[i]; t: t[i] = x[i + 1]; z: x[i + 1] = t[i]; } }\n",
-        "rotate(loops(z)[0], z);", E0464, "accesses the same element");
-    refuse(MATMUL_OF("32"), TILES "rotate(ko, pipeline(ki, 2));", E0464, "A_shared");
-    refuse(MATMUL_OF("32"),
-           "let [i, j, k] = loops(C); compute_at(cache_read(C, A, shared), k); rotate(k, C);",
-           E0439, "block 'C' is a reduction");
-    refuse(TWICE, "let [i] = loops(t); unroll(i); rotate(i, t);", E0410, "'i'");
 }
 
 #define AHEAD                                                                                      \
@@ -300,8 +268,6 @@ int main(void)
         cmocka_unit_test(waits_an_iteration_earlier),
         cmocka_unit_test(nests_wait_in_the_inner_loop),
         cmocka_unit_test(one_barrier_for_two_stages),
-        cmocka_unit_test(refuses_statements_that_are_not_there),
-        cmocka_unit_test(refuses_temps_of_one_iteration),
         cmocka_unit_test(refuses_what_needs_its_own_iteration),
         cmocka_unit_test(lowering_checks_folds),
         cmocka_unit_test(symbolic_sizes_mean_the_same),

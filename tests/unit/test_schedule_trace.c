@@ -1,5 +1,6 @@
 /* Calls of primitives: their arguments, what a refusal leaves as it was, annotations, the steps
- * that are kept, and traces that run again to the same kernel. */
+ * that are kept, and traces that run again to the same kernel. Refusals stand in
+ * tests/legality/steps/trace.tir. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,41 +29,6 @@ static void annotations_come_and_go(void **state)
                 "unannotate(i, hint);",
                 "    for i in 100 @other(4)\n"
                 "        y[i] = x[i];\n");
-}
-
-static void calls_are_checked(void **state)
-{
-    (void)state;
-    refuse(MATMUL, "split();", E0400,
-           "argument 'loop' is missing; the call is split(loop, factors..., tail (optional))");
-    refuse(MATMUL, IJK "split(i, factor = [4, _]);", E0400, "did you mean 'factors'?");
-    refuse(MATMUL, IJK "split(i, [_, 4], factors = [2]);", E0400,
-           "argument 'factors' is given twice");
-    refuse(MATMUL, IJK "bind(i, blockIdx.x, 4);", E0400, "expected at most 2 arguments, found 3");
-    refuse("kernel t(x: f32[8]) -> y: f32[4, 8]\n"
-           "{\n"
-           "    for i in 4, j in 8\n"
-           "        y[i, j] = x[j];\n"
-           "}\n",
-           "let [i, j] = loops(y); serpentine(i, j); serpentine(i, j);", E0499,
-           "is already a serpentine loop");
-    refuse(MATMUL, "fuse([]);", E0400, "found an empty list");
-    refuse(MATMUL, "fuse(i);", E0401, "no variable is named 'i'; get the loops of a block first");
-    refuse(MATMUL, "loops(4);", E0401, "argument 'block' takes a block, found 4");
-    refuse(MATMUL, IJK "split(i, [i]);", E0401,
-           "takes an integer of at least 1, or _, found a loop");
-    refuse(MATMUL, "annotate(C, \"a b\");", E0401, "an identifier, found 'a b'");
-    refuse(MATMUL, IJK "bind(i, 4);", E0401, "an axis such as blockIdx.x");
-    refuse(MATMUL, IJK "split(i, [_, 4]);\nsplit(i, [_, 8]);", E0402,
-           "'i' was consumed by step 1, split(i, [_, 4]), at line 4; use its results");
-    refuse(MATMUL, "loops(D);", E0403, "no block called 'D' (it has: C)");
-    refuse(TWO, "loops(yy);", E0403, "(it has: y, z)");
-    refuse(MATMUL, IJK "bind(i, threadIdx.w);", E0406, "did you mean 'threadIdx.x'?");
-    refuse(MATMUL, IJK "split(i, [_, 0]);", E0407, "found 0; write _");
-    refuse("kernel copy<N = 64>(x: f32[N]) -> y: f32[N] { launch copy grid(1, 1, 1) block(64, 1, "
-           "1) {\n"
-           "y[threadIdx.x] = x[threadIdx.x]; } }\n",
-           "blocks();", E0408, "kernel 'copy' is lowered already");
 }
 
 static Value word(Context *c, const char *text)
@@ -218,10 +184,9 @@ static void many_steps_are_cheap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(annotations_come_and_go),   cmocka_unit_test(calls_are_checked),
-        cmocka_unit_test(a_refusal_changes_nothing), cmocka_unit_test(steps_are_kept),
-        cmocka_unit_test(traces_run_again),          cmocka_unit_test(traces_keep_hidden_loops),
-        cmocka_unit_test(many_steps_are_cheap),
+        cmocka_unit_test(annotations_come_and_go),  cmocka_unit_test(a_refusal_changes_nothing),
+        cmocka_unit_test(steps_are_kept),           cmocka_unit_test(traces_run_again),
+        cmocka_unit_test(traces_keep_hidden_loops), cmocka_unit_test(many_steps_are_cheap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

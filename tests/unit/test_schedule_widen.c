@@ -1,5 +1,5 @@
-/* test_schedule_widen.c - widen: what it makes of bounds of each form, and every refusal. What the
- * results mean is tested with tests/programs/widen.tir. */
+/* test_schedule_widen.c - widen: what it makes of bounds of each form. What the results mean is
+ * tested with tests/programs/widen.tir. Refusals stand in tests/legality/steps/widen.tir. */
 #include "schedule_case.h"
 
 #define LOWER                                                                                      \
@@ -15,9 +15,6 @@
 #define TIME                                                                                       \
     "kernel time<N = 8>(inout y: f32[N, N])\n"                                                     \
     "{ for t in N, i in t..N, j in i..N y[i, j] += 1; }\n"
-#define RAGGED                                                                                     \
-    "kernel ragged<N, K>(x: f32[K]) -> y: f32[N, K]\n"                                             \
-    "{ for i in N, j in i % K y[i, j] = x[j]; }\n"
 
 static void domains_say_what_runs(void **state)
 {
@@ -57,8 +54,6 @@ static void loops_outside_stay(void **state)
            "        block y(reduce t in 8 = t, i in t..8 = i, j in i..8 = j) {\n"
            "            y[i, j] += 1.0;\n"
            "        }\n}\n");
-    refuse(TIME, "let [t, i, j] = loops(y); widen(i, i);", E0416,
-           "loop 'i' is not inside loop 'i'");
 }
 
 static void what_depends_on_nothing_stays(void **state)
@@ -71,16 +66,6 @@ static void what_depends_on_nothing_stays(void **state)
            "        }\n}\n");
 }
 
-static void refusals(void **state)
-{
-    (void)state;
-    refuse(LOWER, "let [i, j] = loops(y); widen(i, j);", E0416, "loop 'i' is not inside loop 'j'");
-    refuse(LOWER, "let [i, j] = loops(y); annotate(j, note); widen(j, i);", E0411, "annotation");
-    refuse(LOWER, "let [i, j] = loops(y); parallel(j); widen(j, i);", E0410, "serial");
-    refuse(RAGGED, "let [i, j] = loops(y); widen(j, i);", E0497,
-           "no range independent of loop 'i' is known that covers loop 'j'");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -89,7 +74,6 @@ int main(void)
         cmocka_unit_test(steps_are_counted),
         cmocka_unit_test(loops_outside_stay),
         cmocka_unit_test(what_depends_on_nothing_stays),
-        cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
