@@ -20,11 +20,13 @@ static Expr *replaced(Below *b, Expr *e)
     return now == e ? e : simplify(b->facts, now);
 }
 
-/* What loops of a reduction say does not hold for the init, which a predicate is for as well. */
+/* A predicate restricts the init, too, except for its conditions on loops of the reduction. Where
+ * those loops may have no iteration, their ranges are not used to simplify it: a condition that is
+ * false for lack of iterations would become false for the init. */
 static Expr *replaced_predicate(Below *b, const BlockStmt *block)
 {
     Context *c = b->s->ctx;
-    if (!block->init || !reduction_empty_for_some(c, block))
+    if (!block->init || !reduction_may_be_empty(c, block))
         return replaced(b, block->predicate);
     Expr *now = expr_subst(c, block->predicate, b->map, b->n_map);
     return now == block->predicate ? now : simplify(facts_new(c), now);

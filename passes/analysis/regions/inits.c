@@ -12,16 +12,30 @@ static bool changes_with(const BlockIter *iter, const BlockIter *others, int n)
     return false;
 }
 
-const BlockIter *reduction_empty_for_some(Context *c, const BlockStmt *block)
+/* The first reduce iterator from number `from` on that is not known to take a value, or n_iters. */
+static int next_empty(Context *c, const BlockStmt *block, int from)
 {
     Facts *f = facts_new(c);
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
-        if (iter->kind == ITER_REDUCE && changes_with(iter, block->iters, i) &&
+        if (i >= from && iter->kind == ITER_REDUCE &&
             !prove(f, expr_binary(c, EX_LT, iter->lo, iter->hi, span_none())))
-            return iter;
+            return i;
         facts_range(f, iter->var, iter->lo, iter->hi);
     }
+    return block->n_iters;
+}
+
+bool reduction_may_be_empty(Context *c, const BlockStmt *block)
+{
+    return next_empty(c, block, 0) < block->n_iters;
+}
+
+const BlockIter *reduction_empty_for_some(Context *c, const BlockStmt *block)
+{
+    for (int i = next_empty(c, block, 0); i < block->n_iters; i = next_empty(c, block, i + 1))
+        if (changes_with(&block->iters[i], block->iters, i))
+            return &block->iters[i];
     return NULL;
 }
 

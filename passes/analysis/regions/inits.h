@@ -9,6 +9,9 @@
  * and values for others: some elements have only their init. NULL: there is none. */
 const BlockIter *reduction_empty_for_some(Context *c, const BlockStmt *block);
 
+/* Some reduce iterator is not known to take a value: of some elements, or of all. */
+bool reduction_may_be_empty(Context *c, const BlockStmt *block);
+
 /* The init of `block` stands before the loop path->items[depth], if no loop around that one is
  * such: it carries the reduction on, or it may run not at all where the reduction is empty. */
 bool reduction_starts_at(Context *c, const BlockStmt *block, const StmtPath *path, int depth);

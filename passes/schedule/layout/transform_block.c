@@ -289,11 +289,17 @@ static void merge_init(Context *c, BlockStmt *block)
     block->init = NULL;
 }
 
-/* A block that provably never runs stays: what it writes is not to look as if nothing wrote it. */
+/* A block stays as it is where it, or a loop inside it that writes a buffer, provably never runs:
+ * what it writes is not to look as if nothing wrote it. */
 static Stmt *simplified(Context *c, Stmt *block)
 {
     Stmt *simple = simplify_stmt(facts_new(c), block);
-    return simple->kind == ST_BLOCK ? simple : block;
+    AccessList writes = {0};
+    access_collect(c, block, NULL, ACCESS_WRITE, &writes);
+    for (int i = 0; i < writes.n; i++)
+        if (!stmt_accesses(c, simple, writes.items[i].buffer, ACCESS_WRITE))
+            return block;
+    return simple;
 }
 
 /* With iterators of its own for the outputs. */
