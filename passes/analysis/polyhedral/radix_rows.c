@@ -36,12 +36,9 @@ static Affine with_value(Radix *r, Affine form, int column, Affine value)
         if (radix_has_base(r, t.column, column)) {
             Affine rest = affine_const(1);
             Monomial m = radix_monomial_of(r, t.column);
-            bool taken = false;
-            for (int k = 0; k < m.degree; k++) {
-                bool here = m.base[k] == column && !taken;
-                taken |= here;
-                rest = radix_multiply(r, rest, here ? value : poly_term(r->p, 1, m.base[k]));
-            }
+            for (int k = 0; k < m.degree; k++)
+                rest = radix_multiply(r, rest,
+                                      m.base[k] == column ? value : poly_term(r->p, 1, m.base[k]));
             part = rest;
         }
         sum = poly_add(r->p, sum, part, t.factor);

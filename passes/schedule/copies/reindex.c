@@ -370,17 +370,23 @@ static Expr *existing_elements(const Reindex *r, Expr *where)
     return where ? simplify(r->at_place, where) : NULL;
 }
 
-/* Which elements of the buffer a block in the loop writes depends on the loop, and nothing else has
- * made the others. */
+/* Which elements of the buffer exist in an iteration depends on the loop: a block inside it that
+ * writes them does, or reads a buffer of that kind. Inputs exist as a whole. */
 static bool makes_parts(const Reindex *r, Stmt *loop, const Buffer *buffer)
 {
-    BlockList writers = {0};
-    if (buffer->role == ROLE_IN || buffer->role == ROLE_INOUT)
-        return false;
-    flow_blocks(r->s, loop, buffer, ACCESS_WRITE, &writers);
-    for (int i = 0; i < writers.n; i++)
-        if (block_uses_loop(&writers.items[i]->u.block, ITER_SPATIAL, loop->u.loop.var))
-            return true;
+    BufferSet sources = {0};
+    VEC_PUSH(r->s->ctx->arena, &sources, buffer);
+    for (int k = 0; k < sources.n; k++) {
+        BlockList writers = {0};
+        if (sources.items[k]->role == ROLE_IN || sources.items[k]->role == ROLE_INOUT)
+            continue;
+        flow_blocks(r->s, loop, sources.items[k], ACCESS_WRITE, &writers);
+        for (int i = 0; i < writers.n; i++) {
+            if (block_uses_loop(&writers.items[i]->u.block, ITER_SPATIAL, loop->u.loop.var))
+                return true;
+            flow_buffers(r->s, writers.items[i], ACCESS_READ, &sources);
+        }
+    }
     return false;
 }
 
