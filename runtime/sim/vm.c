@@ -1,10 +1,11 @@
 /* vm.c - Implements the entry points of the virtual machine: run a host part, a launch, a shape. */
+#define _GNU_SOURCE
 #include "runtime/vm.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/sim/internal.h"
 
@@ -159,7 +160,9 @@ static void *grid_work(void *user)
 
 static int worker_count(const VmFunction *f, int64_t blocks, int threads)
 {
-    long cores = threads > 0 ? threads : sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_set_t usable; /* by this process, which may be fewer than there are */
+    bool known = threads <= 0 && sched_getaffinity(0, sizeof usable, &usable) == 0;
+    long cores = threads > 0 ? threads : known ? CPU_COUNT(&usable) : 1;
     if (f->ordered || cores < 1)
         return 1;
     if (cores > VM_WORKERS)

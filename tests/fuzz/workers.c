@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "fuzz/workers.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -174,9 +175,25 @@ static bool try_seed(const WorkPlan *plan, Slot *slot)
     return right;
 }
 
+/* Keeps a worker to one core: the simulator starts as many threads as there are usable cores, and
+ * with dozens of them in each of dozens of workers most of the time went to starting threads. */
+static void keep_to_core(int worker)
+{
+    cpu_set_t all, one;
+    if (sched_getaffinity(0, sizeof all, &all) != 0)
+        return;
+    int core = 0, n = worker % CPU_COUNT(&all);
+    while (!CPU_ISSET(core, &all) || n-- > 0)
+        core++;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
 static void work(const WorkPlan *plan, Shared *shared, Slot *slot)
 {
     long i;
+    keep_to_core((int)(slot - shared->slots));
     while (goes_on(plan, shared) && (i = atomic_fetch_add(&shared->next, 1)) < plan->count) {
         slot->seed = plan->seed + (uint64_t)i;
         if (try_seed(plan, slot))
