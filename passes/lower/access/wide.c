@@ -1,8 +1,9 @@
 /* wide.c - Decides whether a vectorized loop is one wide access (internal to passes/lower).
  *
  * Every access has to be contiguous in the loop's variable or not use it, and the contiguous ones
- * in memory start at multiples of their width, 2 to 16 bytes. Registers have no addresses: local
- * buffers need no alignment, and a store to memory may take its lanes from any of them. */
+ * start at multiples of their width, 2 to 16 bytes: in local memory, too, which a subscript that is
+ * no constant keeps from being registers. A store to memory may take its lanes from any elements of
+ * a local buffer. */
 #include "passes/lower/access/wide.h"
 
 static void refuse(WideCheck *v, const char *why, const char *remedy)
@@ -115,7 +116,7 @@ static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, Acce
         } else {
             check_width(v, b);
             check_chunks(v, b);
-            if (b->scope != SCOPE_LOCAL && !v->why && !aligned(v, b, index))
+            if (!v->why && !aligned(v, b, index))
                 refuse(
                     v,
                     arena_printf(
