@@ -11,9 +11,9 @@
  *
  * Blocks do not nest: a block's body may hold loops, so the inner blocks dissolve into statements
  * under the conditions that their domains and predicates put on the loops, as far as these cannot
- * be proved. The new block has an iterator for each loop outside that what becomes its body depends
- * on, a reduce iterator where that loop carries on a reduction whose init is taken over, or may run
- * not at all where such a reduction is empty. Nothing runs in another order than before.
+ * be proved. The new block has an iterator for each loop outside that its body depends on or that
+ * counts its updates: a reduce iterator where that loop carries on a reduction whose init is taken
+ * over, or may have no iteration where such a reduction is empty. The order of everything stays.
  *
  * Legal: the blocks are all that the nest holds, and conditions between its loops can be said of
  * the new block.
@@ -269,8 +269,28 @@ static bool is_reduced(const Blockize *b, const Var *var)
     return false;
 }
 
-/* The loops outside on which the body depends, those that carry a reduction on, and those on which
- * their ranges do. */
+/* A block inside has an instance for each iteration of the loop, which updates what it reads: the
+ * iterations are different ones, also where no subscript speaks of the loop. */
+static bool counts_updates(Blockize *b, const Var *var)
+{
+    Context *c = b->s->ctx;
+    StmtList blocks = stmts_of_kind(c, b->whole, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++) {
+        const BlockStmt *block = &blocks.items[i]->u.block;
+        AccessList writes = {0};
+        if (block->init || !(block_uses_loop(block, ITER_SPATIAL, var) ||
+                             block_uses_loop(block, ITER_REDUCE, var)))
+            continue;
+        access_collect(c, blocks.items[i], NULL, ACCESS_WRITE, &writes);
+        for (int k = 0; k < writes.n; k++)
+            if (stmt_accesses(c, blocks.items[i], writes.items[k].buffer, ACCESS_READ))
+                return true;
+    }
+    return false;
+}
+
+/* The loops outside on which the body depends, those that carry a reduction on or count updates,
+ * and those on which their ranges do. */
 static Outer outer_loops(Blockize *b, Stmt *body, Stmt *init)
 {
     Arena *arena = b->s->ctx->arena;
@@ -281,7 +301,8 @@ static Outer outer_loops(Blockize *b, Stmt *body, Stmt *init)
             o.loops[o.n++] = &b->path.items[i]->u.loop;
     for (int i = o.n - 1; i >= 0; i--) {
         const Var *var = o.loops[i]->var;
-        o.used[i] = is_reduced(b, var) || stmt_uses_var(b->s->ctx, body, var) ||
+        o.used[i] = is_reduced(b, var) || counts_updates(b, var) ||
+                    stmt_uses_var(b->s->ctx, body, var) ||
                     (init && stmt_uses_var(b->s->ctx, init, var));
         for (int in = i + 1; in < o.n; in++)
             o.used[i] |= o.used[in] && (expr_uses_var(o.loops[in]->lo, var) ||
