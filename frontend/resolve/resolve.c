@@ -295,6 +295,15 @@ static bool has_launch(const AstStmt *s)
     }
 }
 
+/* Something but declarations. */
+static bool has_statement(const AstStmt *s)
+{
+    for (int i = 0; s->kind == AS_SEQ && i < s->u.seq.n; i++)
+        if (has_statement(s->u.seq.items[i]))
+            return true;
+    return s->kind != AS_SEQ && s->kind != AS_TEMP;
+}
+
 Kernel *resolve_kernel(Context *c, const AstKernel *k, const SizeOverride *overrides,
                        int n_overrides)
 {
@@ -309,8 +318,8 @@ Kernel *resolve_kernel(Context *c, const AstKernel *k, const SizeOverride *overr
     resolve_where(&r, k, kernel);
     block_names_claim(&r, k->body);
     kernel->body = resolve_body(&r, k->body);
-    /* Lowering leaves out stores in loops that have no iterations. */
-    if (kernel->body && c->n_errors == errors && r.mode == MODE_PROGRAM)
+    /* Lowering leaves out stores in loops that have no iterations, and launches without stores. */
+    if (kernel->body && c->n_errors == errors && r.mode == MODE_PROGRAM && has_statement(k->body))
         check_outputs(&r, kernel);
     if (kernel->body && c->n_errors == errors && r.mode == MODE_PROGRAM)
         no_access_leaves(c, kernel);
