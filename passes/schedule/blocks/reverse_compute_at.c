@@ -100,6 +100,51 @@ static bool runs_as_before(const Move *m, Conflict *why)
            dependence_order_kept(s->ctx, s->kernel, before, m->body, &s->reassociates, why);
 }
 
+static bool has_loop(const StmtPath *path, const Stmt *loop)
+{
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i]->kind == ST_FOR && path->items[i]->u.loop.id == loop->u.loop.id)
+            return true;
+    return false;
+}
+
+/* A loop around the block in its new place alone that no iterator counts and that may have no
+ * iteration; NULL: there is none. */
+static const Stmt *loop_that_may_skip(const Move *m)
+{
+    Context *c = m->s->ctx;
+    StmtPath path = {0};
+    Facts *f = facts_of_kernel(c, m->s->kernel);
+    stmt_find(c, m->body, m->block->u.block.id, &path);
+    for (int i = 0; i < path.n - 1; i++) {
+        const Stmt *s = path.items[i];
+        const BlockStmt *block = &path.items[path.n - 1]->u.block;
+        if (s->kind == ST_FOR && has_loop(&m->target, s) && !has_loop(&m->path, s) &&
+            !block_uses_loop(block, ITER_SPATIAL, s->u.loop.var) &&
+            !block_uses_loop(block, ITER_REDUCE, s->u.loop.var) &&
+            !prove(f, expr_binary(c, EX_GE, loop_extent(c, &s->u.loop), expr_index(c, 1),
+                                  span_none())))
+            return s;
+        facts_enter(f, s);
+    }
+    return NULL;
+}
+
+/* An init runs also where its reduction is empty: then no instance of the block requires the loops
+ * around it to run. */
+static bool init_still_runs(const Move *m)
+{
+    const BlockStmt *block = &m->block->u.block;
+    if (!block->init || !reduction_may_be_empty(m->s->ctx, block))
+        return true;
+    const Stmt *loop = loop_that_may_skip(m);
+    REQUIRE(m->s, E0456, m->at_loop, !loop,
+            "loop '%s' may have no iteration, and then the init of block '%s' would not run there; "
+            "use decompose_reduction first, and move the updates alone",
+            stmt_label(loop), block->name);
+    return true;
+}
+
 static bool keeps_meaning(Move *m)
 {
     Schedule *s = m->s;
@@ -113,7 +158,7 @@ static bool keeps_meaning(Move *m)
     REQUIRE_KEPT(s, E0456, m->at_loop, kept, &why,
                  "inside loop '%s', block '%s' would not run as it does now: %s",
                  m->loop->u.loop.var->name, m->block->u.block.name, why.reason);
-    return true;
+    return init_still_runs(m);
 }
 
 bool prim_reverse_compute_at(Schedule *s, const PrimCall *call, Value *result)
