@@ -26,6 +26,7 @@ struct Arena {
     size_t next_chunk; /* capacity of the next ordinary chunk */
     size_t total;      /* bytes handed out */
     size_t limit;
+    int lenient; /* how many sections are under way that the limit does not interrupt */
     ArenaOutOfMemory *out_of_memory;
     void *user;
 };
@@ -34,7 +35,8 @@ Arena *arena_new(size_t limit, ArenaOutOfMemory *out_of_memory, void *user)
 {
     Arena *arena = malloc(sizeof *arena);
     if (arena)
-        *arena = (Arena){NULL, CHUNK_MIN, 0, limit, out_of_memory, user};
+        *arena = (Arena){
+            .next_chunk = CHUNK_MIN, .limit = limit, .out_of_memory = out_of_memory, .user = user};
     return arena;
 }
 
@@ -92,7 +94,7 @@ static size_t place_in_newest(const Arena *arena, size_t size)
 
 void *arena_alloc(Arena *arena, size_t size)
 {
-    size_t most = arena->limit ? arena->limit : SIZE_MAX / 2;
+    size_t most = arena->limit && !arena->lenient ? arena->limit : SIZE_MAX / 2;
     if (size > most || arena->total > most - size)
         arena->out_of_memory(arena->user, size);
     size_t at = place_in_newest(arena, size);
@@ -104,6 +106,16 @@ void *arena_alloc(Arena *arena, size_t size)
     chunk->used = at + size;
     arena->total += size;
     return memset(chunk->data + at, 0, size);
+}
+
+void arena_begin_lenient(Arena *arena)
+{
+    arena->lenient++;
+}
+
+void arena_end_lenient(Arena *arena)
+{
+    arena->lenient--;
 }
 
 size_t arena_used(const Arena *arena)

@@ -41,6 +41,11 @@ typedef struct {
 } ArenaMark;
 ArenaMark arena_mark(const Arena *arena);
 void arena_reset(Arena *arena, ArenaMark mark);
+/* Between the two, allocations may go beyond the limit; the next one after them may not. For work
+ * with objects of another library, which nobody would free if running out of memory unwound it.
+ * They nest. */
+void arena_begin_lenient(Arena *arena);
+void arena_end_lenient(Arena *arena);
 
 #define ARENA_NEW(arena, T)      ((T *)arena_alloc((arena), sizeof(T)))
 #define ARENA_ARRAY(arena, T, n) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n)))

@@ -119,7 +119,7 @@ static void memory_runs_out(void **state)
 {
     (void)state;
     tirc_status last = TIRC_UNAVAILABLE;
-    for (size_t limit = 40000; limit < 4000000; limit += limit / 6) {
+    for (size_t limit = 40000; limit < 4000000; limit += limit / 12) {
         tirc *t = tirc_new(&(tirc_options){.memory_limit = limit});
         tirc_program *program;
         if (!t)

@@ -268,6 +268,7 @@ static bool unit_kept(Poly *p, const Unit *u, const Model *after, Kept how, Conf
         return false;
     }
     int n_fixed = p->fixed.n;
+    arena_begin_lenient(p->ctx->arena);
     isl_set *old_set = unit_instances(p, u, n_fixed, &at, &exact);
     isl_set *new_set = unit_instances(p, new, n_fixed, &at, &new_exact);
     bool kept = true;
@@ -283,6 +284,7 @@ static bool unit_kept(Poly *p, const Unit *u, const Model *after, Kept how, Conf
                          "this instance would run, but did not before", why);
     isl_set_free(old_set);
     isl_set_free(new_set);
+    arena_end_lenient(p->ctx->arena);
     return kept && (!how.once || runs_once(p, new, why));
 }
 

@@ -216,6 +216,7 @@ static isl_map *key_to_value(Formula *f, const Relation *r, Var *const *place)
 bool relation_solve(Context *c, const Relation *r, Var *const *place, Expr **out)
 {
     Formula f = {.p = poly_new(c), .c = c};
+    arena_begin_lenient(c->arena);
     isl_map *map = isl_map_coalesce(key_to_value(&f, r, place));
     f.keys = isl_map_domain(isl_map_copy(map));
     bool found = isl_map_is_single_valued(map) == isl_bool_true;
@@ -227,5 +228,6 @@ bool relation_solve(Context *c, const Relation *r, Var *const *place, Expr **out
     isl_multi_aff_free(formula);
     isl_set_free(f.keys);
     isl_map_free(map);
+    arena_end_lenient(c->arena);
     return found || (nothing && solve_nothing(c, r, out));
 }

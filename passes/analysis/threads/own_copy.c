@@ -245,10 +245,12 @@ static bool reads_covered(OwnCopy *o)
     int64_t *values = ARENA_ARRAY(p->ctx->arena, int64_t, n);
     const Definition itself = {
         .by = {.unit = o->reader, .access = o->read}, .level = o->n_most, .common = o->n_most};
+    arena_begin_lenient(p->ctx->arena);
     isl_set *set = access_image(o, &itself, &exact);
     set = subtract_definitions(o, set);
     bool some = poly_set_point(set, values, n, &spent);
     isl_set_free(set);
+    arena_end_lenient(p->ctx->arena);
     if (!some && !spent)
         return true;
     PolyMark mark = poly_mark(p);
