@@ -60,8 +60,8 @@ def test_calls_have_no_bare_truth_values():
              for m in re.finditer(r"(?<=[(,])\s*(?:true|false)\s*(?=[,)])", text)
              if called(text, m.start()) not in ("", *TRUTH_IS_MEANT)]
     outside, inside = split(found)
-    assert [f for f in outside if not f.endswith(": poly_assume")] == []
-    assert len(inside) <= 58, len(inside)
+    assert outside == []
+    assert len(inside) <= 34, len(inside)
 
 
 # Recursion over the language goes through several files: an expression holds subscripts, which are expressions; a statement

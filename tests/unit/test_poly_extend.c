@@ -34,7 +34,7 @@ static Case case_new(void)
  * question. */
 static Affine add_column(Case *k, int64_t min, int64_t max)
 {
-    Affine column = poly_column(k->p, min, max, false);
+    Affine column = poly_free_column(k->p, min, max);
     Conj rows = {0};
     poly_at_most(k->p, &rows, affine_const(min), column, 0);
     poly_at_most(k->p, &rows, column, affine_const(max), 0);

@@ -219,7 +219,7 @@ static void ask(const Nest *nest)
     Expr *end[2] = {nest->x_end(c, v[M], v[N]), nest->y_end(c, v[M], v[N])};
     Affine forms[DIMENSIONS] = {poly_size(p, vars[M]), poly_size(p, vars[N])};
     for (int i = 0; i < 2; i++) {
-        Affine value = poly_column(p, 0, INT64_MAX, false);
+        Affine value = poly_free_column(p, 0, INT64_MAX);
         poly_not_negative(p, &p->top, value);
         poly_at_most(p, &p->top, value, poly_value(p, &env, end[i]), -1);
         VEC_PUSH(c->arena, &env, ((Meaning){vars[X + i], value}));
@@ -227,7 +227,7 @@ static void ask(const Nest *nest)
     Expr *asked[3] = {nest->guard(c, v), nest->first(c, v), nest->second(c, v)};
     forms[2] = poly_value(p, &env, asked[1]);
     forms[3] = poly_value(p, &env, asked[2]);
-    poly_assume(p, &p->top, &env, asked[0], true);
+    poly_assume(p, &p->top, &env, asked[0]);
     assert_true(p->products.n > 0);
     bool exact = false;
     isl_set *set = poly_image(p, forms, DIMENSIONS, &exact);
@@ -256,7 +256,7 @@ static void rows_alone_are_not(void **state)
     Env env = {0};
     Var *n = var_new(c, ctx_name(c, "N"), DT_INDEX, VAR_SIZE, (Span){0});
     Var *x = var_new(c, ctx_name(c, "x"), DT_INDEX, VAR_LOOP, (Span){0});
-    Affine value = poly_column(p, 0, INT64_MAX, false);
+    Affine value = poly_free_column(p, 0, INT64_MAX);
     poly_not_negative(p, &p->top, value);
     VEC_PUSH(c->arena, &env, ((Meaning){x, value}));
     Affine forms[2] = {

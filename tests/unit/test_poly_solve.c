@@ -24,7 +24,7 @@ typedef struct {
 
 static Affine within(Poly *p, Affine width)
 {
-    Affine digit = poly_column(p, 0, INT64_MAX, false);
+    Affine digit = poly_free_column(p, 0, INT64_MAX);
     poly_not_negative(p, &p->top, digit);
     poly_at_most(p, &p->top, digit, width, -1);
     return digit;
@@ -121,9 +121,9 @@ static void ranges_follow_from_rows(void **state)
     (void)state;
     Context *c = ctx_new(0);
     Poly *p = poly_new(c);
-    Affine x = poly_column(p, 0, INT64_MAX, false), y = poly_column(p, 0, INT64_MAX, false);
+    Affine x = poly_free_column(p, 0, INT64_MAX), y = poly_free_column(p, 0, INT64_MAX);
     Affine t = within(p, affine_const(32)), u = within(p, affine_const(32)),
-           z = poly_column(p, 0, INT64_MAX, false);
+           z = poly_free_column(p, 0, INT64_MAX);
     poly_not_negative(p, &p->top, z);
     poly_equal(p, &p->top, poly_add(p, t, x, 32), poly_add(p, u, y, 32));
     poly_at_most(p, &p->top, affine_const(2), x, 0);

@@ -30,7 +30,7 @@ void model_enter_scope(Poly *p, Env *env, Enclosing scope)
     if (s->kind == ST_FOR)
         enter_loop(p, env, &s->u.loop);
     else if (s->kind == ST_IF)
-        poly_assume(p, &p->top, env, s->u.cond.cond, !scope.otherwise);
+        poly_assume_as(p, &p->top, env, s->u.cond.cond, !scope.otherwise);
     else if (type_is_int(s->u.let.var->type))
         VEC_PUSH(p->ctx->arena, env, ((Meaning){s->u.let.var, poly_value(p, env, s->u.let.value)}));
 }
@@ -84,7 +84,7 @@ static void assume_known(Poly *p, const Instance *at, const Expr *cond, bool hol
         assume_known(p, at, cond->u.arg[0], holds);
         assume_known(p, at, cond->u.arg[1], holds);
     } else if (!absent_in(at->unit, cond)) {
-        poly_assume(p, &p->top, &at->env, cond, holds);
+        poly_assume_as(p, &p->top, &at->env, cond, holds);
     }
 }
 

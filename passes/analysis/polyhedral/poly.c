@@ -130,6 +130,16 @@ Affine poly_column(Poly *p, int64_t min, int64_t max, bool fixed)
     return poly_term(p, 1, p->columns.n - 1);
 }
 
+Affine poly_fixed_column(Poly *p, int64_t min, int64_t max)
+{
+    return poly_column(p, min, max, true);
+}
+
+Affine poly_free_column(Poly *p, int64_t min, int64_t max)
+{
+    return poly_column(p, min, max, false);
+}
+
 Affine poly_between(Poly *p, Affine lo, Affine hi, bool fixed)
 {
     Bounds below = bounds_add(affine_range(p, hi), bounds_exactly(-1));
@@ -142,7 +152,7 @@ Affine poly_between(Poly *p, Affine lo, Affine hi, bool fixed)
 Affine poly_unknown(Poly *p)
 {
     p->inexact = p->lost = true;
-    return poly_column(p, INT64_MIN, INT64_MAX, false);
+    return poly_free_column(p, INT64_MIN, INT64_MAX);
 }
 
 Affine poly_add(Poly *p, Affine a, Affine b, int64_t factor)

@@ -111,7 +111,10 @@ void poly_raise(Poly *p, int column, int64_t min);
 
 /* ---- affine forms ---------------------------------------------------------------------------- */
 
+/* A new column between two ends, both inclusive. Fixed: the same in all instances; free: not. */
 Affine poly_column(Poly *p, int64_t min, int64_t max, bool fixed);
+Affine poly_fixed_column(Poly *p, int64_t min, int64_t max);
+Affine poly_free_column(Poly *p, int64_t min, int64_t max);
 /* factor * column. */
 Affine poly_term(Poly *p, int64_t factor, int column);
 /* A column x with lo <= x < hi. */
@@ -148,8 +151,10 @@ void poly_assume_where(Poly *p, const Kernel *kernel);
 Affine poly_element(Poly *p, const Expr *load);
 /* The value of an integer expression under `env`. */
 Affine poly_value(Poly *p, const Env *env, const Expr *e);
-/* `cond` is true (holds) or false; what is not affine is dropped. */
-void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond, bool holds);
+/* `cond` holds, does not hold, or is as `holds` says; what is not affine is dropped. */
+void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond);
+void poly_assume_not(Poly *p, Conj *into, const Env *env, const Expr *cond);
+void poly_assume_as(Poly *p, Conj *into, const Env *env, const Expr *cond, bool holds);
 const Affine *env_find(const Env *env, const Var *var);
 /* Sizes, numbers, and what is computed from them. */
 bool expr_of_sizes(const Expr *e);

@@ -17,7 +17,7 @@ const Affine *env_find(const Env *env, const Var *var)
 /* A size or scalar is the same for every instance: one column, made when it is first met. */
 Affine poly_size(Poly *p, const Var *var)
 {
-    Affine column = poly_column(p, var->kind == VAR_SIZE ? 0 : INT64_MIN, INT64_MAX, true);
+    Affine column = poly_fixed_column(p, var->kind == VAR_SIZE ? 0 : INT64_MIN, INT64_MAX);
     VEC_PUSH(p->ctx->arena, &p->fixed, ((Meaning){var, column}));
     if (var->kind == VAR_SIZE)
         poly_not_negative(p, &p->top, column);
@@ -237,8 +237,8 @@ static bool divide_cases(Poly *p, Affine e, Affine by, Affine *q, Affine *rest)
     }
     if (range.min < 0 && !never_negative(p, e))
         return false;
-    *q = poly_column(p, by_min < 1 ? INT64_MIN : 0, range.max, false);
-    *rest = poly_column(p, by_min < 1 ? INT64_MIN : 0, by_min < 1 ? INT64_MAX : by_max - 1, false);
+    *q = poly_free_column(p, by_min < 1 ? INT64_MIN : 0, range.max);
+    *rest = poly_free_column(p, by_min < 1 ? INT64_MIN : 0, by_min < 1 ? INT64_MAX : by_max - 1);
     VEC_PUSH(p->ctx->arena, &p->quotients,
              ((Quotient){e, by, q->terms[0].column, rest->terms[0].column}));
     Conj **cases = poly_choice(p, &p->top, (int)by_max + (by_min < 1));
@@ -250,7 +250,7 @@ static bool divide_cases(Poly *p, Affine e, Affine by, Affine *q, Affine *rest)
         poly_at_most(p, here, *rest, affine_const(d), -1);
     }
     if (by_min < 1) {
-        Affine lost = poly_column(p, 0, INT64_MAX, false);
+        Affine lost = poly_free_column(p, 0, INT64_MAX);
         p->columns.items[lost.terms[0].column].lost = true;
         poly_not_negative(p, cases[by_max], lost);
         poly_at_most(p, cases[by_max], by, affine_const(0), -1);
@@ -326,9 +326,9 @@ static Affine selected(Poly *p, const Env *env, const Expr *e)
     if (!affine_is_fixed(p, a) || !affine_is_fixed(p, b) || e->u.arg[0]->kind != EX_INT)
         p->columns.items[m.terms[0].column].fixed = false;
     Conj **which = poly_choice(p, &p->top, 2);
-    poly_assume(p, which[0], env, e->u.arg[0], true);
+    poly_assume(p, which[0], env, e->u.arg[0]);
     poly_equal(p, which[0], m, a);
-    poly_assume(p, which[1], env, e->u.arg[0], false);
+    poly_assume_not(p, which[1], env, e->u.arg[0]);
     poly_equal(p, which[1], m, b);
     return m;
 }
@@ -428,19 +428,19 @@ static void assume_comparison(Poly *p, Conj *into, ExprKind kind, Affine a, Affi
     }
 }
 
-void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond, bool holds)
+void poly_assume_as(Poly *p, Conj *into, const Env *env, const Expr *cond, bool holds)
 {
     Expr *const *arg = cond->u.arg;
     if (cond->kind == EX_INT) {
         if ((cond->u.i != 0) != holds)
             poly_not_negative(p, into, affine_const(-1));
     } else if (cond->kind == EX_NOT) {
-        poly_assume(p, into, env, arg[0], !holds);
+        poly_assume_as(p, into, env, arg[0], !holds);
     } else if (cond->kind == EX_AND || cond->kind == EX_OR) {
         bool both = (cond->kind == EX_AND) == holds;
         Conj **branch = both ? NULL : poly_choice(p, into, 2);
-        poly_assume(p, both ? into : branch[0], env, arg[0], holds);
-        poly_assume(p, both ? into : branch[1], env, arg[1], holds);
+        poly_assume_as(p, both ? into : branch[0], env, arg[0], holds);
+        poly_assume_as(p, both ? into : branch[1], env, arg[1], holds);
     } else if (op_info(cond->kind) && op_info(cond->kind)->class == OP_COMPARE &&
                type_is_int(arg[0]->type) && type_is_int(arg[1]->type)) {
         assume_comparison(p, into, holds ? cond->kind : compare_opposite(cond->kind),
@@ -448,4 +448,14 @@ void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond, bool hol
     } else {
         p->inexact = p->lost = true;
     }
+}
+
+void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond)
+{
+    poly_assume_as(p, into, env, cond, true);
+}
+
+void poly_assume_not(Poly *p, Conj *into, const Env *env, const Expr *cond)
+{
+    poly_assume_as(p, into, env, cond, false);
 }

@@ -31,7 +31,7 @@ static bool is_open(const Extension *e, int column)
 
 static Affine open_column(Extension *e, int64_t min, int64_t max)
 {
-    Affine column = poly_column(e->p, min, max, false);
+    Affine column = poly_free_column(e->p, min, max);
     while (e->open.n <= column.terms[0].column - e->from)
         VEC_PUSH(e->p->ctx->arena, &e->open, false);
     e->open.items[column.terms[0].column - e->from] = true;
@@ -152,7 +152,7 @@ static void name_remainder(Extension *e, int i)
         give_value(e, q->column, q->dividend);
     if (d == 1 || at < 0)
         return;
-    Affine digit = open ? open_column(e, 0, d - 1) : poly_column(p, 0, d - 1, false);
+    Affine digit = open ? open_column(e, 0, d - 1) : poly_free_column(p, 0, d - 1);
     Affine rest = poly_add(p, q->dividend, poly_term(e->p, 1, q->column), -d);
     rest = poly_add(p, rest, digit, -1);
     if (!open)

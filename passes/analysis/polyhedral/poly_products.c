@@ -57,7 +57,7 @@ static void shift_size(Radix *r, Affine a)
     for (int i = 0; i < r->expansions.n; i++)
         if (r->expansions.items[i].column == a.terms[0].column)
             return;
-    Affine size = poly_column(r->p, 0, INT64_MAX, true);
+    Affine size = poly_fixed_column(r->p, 0, INT64_MAX);
     VEC_PUSH(r->p->ctx->arena, &r->expansions,
              ((Expansion){a.terms[0].column, poly_add(r->p, size, affine_const(a.constant), -1)}));
 }

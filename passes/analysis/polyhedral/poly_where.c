@@ -23,7 +23,7 @@ void poly_assume_where(Poly *p, const Kernel *kernel)
         const Fact *fact = &kernel->facts[i];
         const Var *scalar = fact->subject.scalar;
         if (fact->kind == FACT_SIZES)
-            poly_assume(p, &p->top, &p->fixed, fact->cond, true);
+            poly_assume(p, &p->top, &p->fixed, fact->cond);
         else if (fact->kind == FACT_VALUES && scalar && type_is_int(scalar->type))
             assume_ends(p, fact,
                         env_find(&p->fixed, scalar) ? *env_find(&p->fixed, scalar)

@@ -62,6 +62,9 @@ bool radix_is_width(Affine width);
 
 /* Adds a row, with its factors made coprime, unless it is there or says nothing. */
 void radix_add_row(Radix *r, Affine form, bool equal);
+/* The same for form >= 0, and form == 0. */
+void radix_not_negative(Radix *r, Affine form);
+void radix_zero(Radix *r, Affine form);
 /* The last row takes the place of row `at`. */
 void radix_drop_row(Radix *r, int at);
 /* The column becomes the value everywhere; the value may speak of it, with another meaning. */

@@ -38,8 +38,8 @@ static bool split_row(Radix *r, int at, Affine width)
             !radix_implied(r, poly_add(r->p, both, low, -1), at))
             return false;
         radix_drop_row(r, at);
-        radix_add_row(r, high, true);
-        radix_add_row(r, low, true);
+        radix_zero(r, high);
+        radix_zero(r, low);
         return true;
     }
     if (is_plain(r, high, low, width, at)) {
@@ -50,7 +50,7 @@ static bool split_row(Radix *r, int at, Affine width)
     for (int64_t m = about - 1; m <= about + 1; m++)
         if (within(r, low, width, m, at)) {
             radix_drop_row(r, at);
-            radix_add_row(r, poly_add(r->p, high, affine_const(m), 1), false);
+            radix_not_negative(r, poly_add(r->p, high, affine_const(m), 1));
             return true;
         }
     return false;

@@ -66,7 +66,7 @@ static bool forget_quotient(Radix *r, int i, int j, Affine width)
             if (radix_mentions(r, r->rows->items[k].form, q))
                 radix_drop_row(r, k--);
         if (dropped)
-            radix_add_row(r, poly_add(r->p, width, affine_const(-1), 1), false);
+            radix_not_negative(r, poly_add(r->p, width, affine_const(-1), 1));
         return true;
     }
     return false;
@@ -105,7 +105,7 @@ static bool name_remainder(Radix *r, int i, Affine width)
     if (at < 0)
         return false;
     int64_t factor = affine_factor(form, at);
-    Affine digit = poly_column(r->p, 0, INT64_MAX, false);
+    Affine digit = poly_free_column(r->p, 0, INT64_MAX);
     Affine rest = poly_add(r->p, form, poly_term(r->p, 1, at), -factor);
     Affine value = poly_add(r->p, digit, rest, -1); /* factor x = digit - rest */
     radix_substitute(r, at, poly_add(r->p, affine_const(0), value, factor));

@@ -30,7 +30,7 @@ static int monomial_column(Radix *r, const int *base, int degree)
             return m->column;
     }
     Monomial m = {.degree = degree};
-    m.column = poly_column(r->p, INT64_MIN, INT64_MAX, false).terms[0].column;
+    m.column = poly_free_column(r->p, INT64_MIN, INT64_MAX).terms[0].column;
     for (int k = 0; k < degree; k++)
         m.base[k] = base[k];
     VEC_PUSH(r->p->ctx->arena, &r->monomials, m);

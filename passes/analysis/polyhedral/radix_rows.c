@@ -27,6 +27,16 @@ void radix_add_row(Radix *r, Affine form, bool equal)
     VEC_PUSH(r->p->ctx->arena, r->rows, ((Row){form, equal}));
 }
 
+void radix_not_negative(Radix *r, Affine form)
+{
+    radix_add_row(r, form, false);
+}
+
+void radix_zero(Radix *r, Affine form)
+{
+    radix_add_row(r, form, true);
+}
+
 static Affine with_value(Radix *r, Affine form, int column, Affine value)
 {
     Affine sum = affine_const(form.constant);

@@ -161,6 +161,8 @@ ExprKind compare_opposite(ExprKind kind);
 Expr *cond_negate(Context *c, Expr *e);
 /* `e` is true, or false, as a literal. */
 bool cond_is(const Expr *e, bool value);
+bool cond_is_true(const Expr *e);
+bool cond_is_false(const Expr *e);
 /* b if both have the same structure (so that unchanged is the same pointer), else a. */
 Expr *expr_settle(Expr *a, Expr *b);
 

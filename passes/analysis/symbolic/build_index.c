@@ -275,9 +275,9 @@ Expr *loop_extent(Context *c, const ForStmt *loop)
 
 Expr *cond_and(Context *c, Expr *a, Expr *b)
 {
-    if (!a || cond_is(a, true))
+    if (!a || cond_is_true(a))
         return b;
-    if (!b || cond_is(b, true))
+    if (!b || cond_is_true(b))
         return a;
     return expr_order(a, b) == 0 ? a : binary(c, EX_AND, a, b);
 }

@@ -148,6 +148,16 @@ bool cond_is(const Expr *e, bool value)
     return e->kind == EX_INT && e->type == DT_BOOL && (e->u.i != 0) == value;
 }
 
+bool cond_is_true(const Expr *e)
+{
+    return cond_is(e, true);
+}
+
+bool cond_is_false(const Expr *e)
+{
+    return cond_is(e, false);
+}
+
 ExprKind compare_opposite(ExprKind kind)
 {
     switch (kind) {

@@ -178,18 +178,24 @@ double index_ranges_usual(const IndexRanges *v, const SizeSum *p)
     return sum / (double)p->by;
 }
 
-/* The tighter of two ends that both hold. */
-static const SizeSum *tighter(const IndexRanges *v, const SizeSum *a, const SizeSum *b, bool high)
+/* The tighter of two upper ends that both hold; */
+static const SizeSum *tighter_high(const IndexRanges *v, const SizeSum *a, const SizeSum *b)
 {
     if (!a || !b)
         return a ? a : b;
-    return (index_ranges_usual(v, a) <= index_ranges_usual(v, b)) == high ? a : b;
+    return index_ranges_usual(v, a) <= index_ranges_usual(v, b) ? a : b;
+}
+
+/* of two lower ends. */
+static const SizeSum *tighter_low(const IndexRanges *v, const SizeSum *a, const SizeSum *b)
+{
+    return a && b && tighter_high(v, a, b) == a ? b : a ? a : b;
 }
 
 IndexRange index_range_meet(IndexRanges *v, IndexRange a, IndexRange b)
 {
-    return (IndexRange){bounds_meet(a.number, b.number), tighter(v, a.lo, b.lo, false),
-                        tighter(v, a.hi, b.hi, true)};
+    return (IndexRange){bounds_meet(a.number, b.number), tighter_low(v, a.lo, b.lo),
+                        tighter_high(v, a.hi, b.hi)};
 }
 
 static IndexRange extreme(IndexRanges *v, ExprKind kind, IndexRange a, IndexRange b)
@@ -197,9 +203,9 @@ static IndexRange extreme(IndexRanges *v, ExprKind kind, IndexRange a, IndexRang
     IndexRange out = either(v->c, a, b);
     out.number = bounds_minmax(kind, a.number, b.number);
     if (kind == EX_MIN)
-        out.hi = tighter(v, a.hi, b.hi, true);
+        out.hi = tighter_high(v, a.hi, b.hi);
     else
-        out.lo = tighter(v, a.lo, b.lo, false);
+        out.lo = tighter_low(v, a.lo, b.lo);
     return out;
 }
 

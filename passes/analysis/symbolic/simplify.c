@@ -237,7 +237,7 @@ Expr *simplify(Facts *f, Expr *e)
 bool prove(Facts *f, Expr *cond)
 {
     Question q = facts_ask(f);
-    bool proved = cond_is(simplify_once(f, cond), true);
+    bool proved = cond_is_true(simplify_once(f, cond));
     facts_answered(f, &q);
     return proved;
 }

@@ -95,9 +95,9 @@ static Stmt *simplify_if(Facts *f, Stmt *s)
 {
     Expr *cond = simplify(f, s->u.cond.cond);
     Stmt *then = s->u.cond.then, *otherwise = s->u.cond.otherwise;
-    if (cond_is(cond, true))
+    if (cond_is_true(cond))
         return simplify_stmt(f, then);
-    if (cond_is(cond, false))
+    if (cond_is_false(cond))
         return otherwise ? simplify_stmt(f, otherwise) : empty_stmt(f, s);
     then = simplify_branch(f, cond, then);
     otherwise = simplify_branch(f, cond_negate(f->c, cond), otherwise);
@@ -133,9 +133,9 @@ static Stmt *simplify_block(Facts *f, Stmt *s)
 {
     Stmt *now = simplify_exprs(f, s);
     BlockStmt block = now->u.block;
-    if (block.predicate && cond_is(block.predicate, true))
+    if (block.predicate && cond_is_true(block.predicate))
         block.predicate = NULL;
-    if (block.predicate && cond_is(block.predicate, false) && !block.init)
+    if (block.predicate && cond_is_false(block.predicate) && !block.init)
         return empty_stmt(f, s);
     FactsMark mark = facts_mark(f);
     if (block.init) {

@@ -189,7 +189,7 @@ static Affine reader_loop(const OwnCopy *o, const Definition *d, const ThreadIns
         return affine_const(0);
     if (i < d->level)
         return at->at.turns[i];
-    Affine turn = poly_column(p, INT64_MIN, INT64_MAX, false);
+    Affine turn = poly_free_column(p, INT64_MIN, INT64_MAX);
     if (i == d->level && d->level < d->common)
         poly_at_most(p, &p->top, at->at.turns[i], turn, -1);
     return turn;

@@ -155,7 +155,7 @@ Threads *threads_model(Context *c, const Kernel *kernel, Stmt *root)
 static Affine any_coordinate(Threads *t, Poly *p, Axis axis)
 {
     const ForStmt *loop = t->axis[axis];
-    Affine any = poly_column(p, 0, INT64_MAX, false);
+    Affine any = poly_free_column(p, 0, INT64_MAX);
     Affine lo = poly_value(p, &p->fixed, loop->lo),
            extent = poly_add(p, poly_value(p, &p->fixed, loop->hi), lo, -1);
     poly_not_negative(p, &p->top, any);
