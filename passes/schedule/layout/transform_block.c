@@ -289,16 +289,27 @@ static void merge_init(Context *c, BlockStmt *block)
     block->init = NULL;
 }
 
-/* A block stays as it is where it, or a loop inside it that writes a buffer, provably never runs:
- * what it writes is not to look as if nothing wrote it. */
+static Expr *simplify_expr(void *facts, Expr *e)
+{
+    return simplify(facts, e);
+}
+
+static Stmt *simplify_exprs(Rewriter *r, Stmt *stmt)
+{
+    return stmt_map_exprs(r->ctx, stmt, simplify_expr, r->user);
+}
+
+/* A block keeps its statements where it, or a loop inside it that writes a buffer, provably never
+ * runs: what it writes is not to look as if nothing wrote it. */
 static Stmt *simplified(Context *c, Stmt *block)
 {
-    Stmt *simple = simplify_stmt(facts_new(c), block);
+    Facts *facts = facts_new(c);
+    Stmt *simple = simplify_stmt(facts, block);
     AccessList writes = {0};
     access_collect(c, block, NULL, ACCESS_WRITE, &writes);
     for (int i = 0; i < writes.n; i++)
         if (!stmt_accesses(c, simple, writes.items[i].buffer, ACCESS_WRITE))
-            return block;
+            return rewrite_stmt(&(Rewriter){c, facts, NULL, simplify_exprs}, block);
     return simple;
 }
 
