@@ -26,7 +26,8 @@ static const Option table[] = {
     {.help = "kernel and schedule"},
     {"kernel", 0, TEXT, AT(kernel), "NAME", "selects a kernel if the file has several"},
     {"schedule", 0, TEXT, AT(schedule), "NAME",
-     "from the file, NAME.sched beside it, or shipped; or path.sched (default: default)"},
+     "from the file, NAME.sched beside it, or shipped; or path.sched, or path.sched:NAME "
+     "(default: default)"},
     {"define", 'D', LIST, AT(defines), "M=512",
      "sets a size; M=? makes it an argument; T=f16 sets a type"},
     {"set", 0, LIST, AT(settings), "T=16", "sets a parameter or tunable of the schedule"},

@@ -340,7 +340,9 @@ void script_list(Context *c, const AstFile *file, Name kernel, FoundScheduleList
         add_schedules(c, load_library(c, i), kernel, out);
 }
 
-static bool find_in_path(Context *c, const char *path, Name kernel, FoundSchedule *out)
+/* `wanted` is the schedule's name; NULL: the file's only one for the kernel. */
+static bool find_in_path(Context *c, const char *path, const char *wanted, Name kernel,
+                         FoundSchedule *out)
 {
     int errors = c->n_errors;
     const AstFile *file = load_file(c, path, span_none());
@@ -348,22 +350,22 @@ static bool find_in_path(Context *c, const char *path, Name kernel, FoundSchedul
     if (!file || c->n_errors > errors)
         return false;
     for (int i = 0; i < file->n_schedules; i++)
-        if (fits(file->schedules[i], kernel)) {
+        if (fits(file->schedules[i], kernel) &&
+            (!wanted || !strcmp(file->schedules[i]->name.text, wanted))) {
             FoundSchedule found = {file->schedules[i], file, path};
             VEC_PUSH(c->arena, &all, found);
         }
-    if (all.n == 1) {
+    if (all.n > 0 && (wanted || all.n == 1)) {
         *out = all.items[0];
         return true;
     }
     if (all.n == 0)
-        diag_error(c, E0300, span_none(), "'%s' contains no schedule for kernel '%s'", path,
-                   kernel);
+        diag_error(c, E0300, span_none(), "'%s' contains no schedule%s for kernel '%s'", path,
+                   wanted ? arena_printf(c->arena, " '%s'", wanted) : "", kernel);
     else
-        diag_error(
-            c, E0300, span_none(),
-            "'%s' contains %d schedules for kernel '%s'; include the file and choose one by name",
-            path, all.n, kernel);
+        diag_error(c, E0300, span_none(),
+                   "'%s' contains %d schedules for kernel '%s'; choose one by name, as in '%s:%s'",
+                   path, all.n, kernel, path, all.items[0].schedule->name.text);
     for (int i = 0; i < file->n_schedules; i++)
         diag_note(c, file->schedules[i]->name.span, "schedule '%s' for %s",
                   file->schedules[i]->name.text, kernels_of(c, file->schedules[i]));
@@ -402,8 +404,12 @@ static bool not_found(Context *c, const AstFile *file, const FoundScheduleList *
 
 bool script_find(Context *c, const AstFile *file, Name kernel, const char *name, FoundSchedule *out)
 {
+    const char *in_file = strstr(name, ".sched:");
+    if (in_file)
+        return find_in_path(c, arena_strndup(c->arena, name, (size_t)(in_file - name) + 6),
+                            in_file + 7, kernel, out);
     if (is_path(name))
-        return find_in_path(c, name, kernel, out);
+        return find_in_path(c, name, NULL, kernel, out);
     int errors = c->n_errors;
     FoundScheduleList all = {0};
     collect(c, file, NULL, name, &all);

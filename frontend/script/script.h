@@ -21,8 +21,8 @@ typedef struct {
 
 /* The schedule `name` for kernel `kernel`: in `file` (the kernel's; may be NULL), then in
  * NAME.sched beside it, then in the library that ships with tirc. A name that ends in ".sched" is a
- * file: its only schedule for this kernel. False after a diagnostic: no such schedule (with the
- * ones that there are), or it is for another kernel. */
+ * file: its only schedule for this kernel; "path.sched:NAME" is one of several. False after a
+ * diagnostic: no such schedule (with the ones that there are), or it is for another kernel. */
 bool script_find(Context *c, const AstFile *file, Name kernel, const char *name,
                  FoundSchedule *out);
 
