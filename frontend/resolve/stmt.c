@@ -537,6 +537,7 @@ Stmt *resolve_stmt(Resolver *r, const AstStmt *s)
     case AS_BARRIER: return resolve_barrier(r, s);
     case AS_LAUNCH: return resolve_launch(r, s);
     case AS_EACH:
+    case AS_TRY:
     case AS_ASSERT:
     case AS_TUNE:
     case AS_EXPR:

@@ -184,6 +184,31 @@ static bool run_if(Script *s, const AstStmt *stmt)
     return branch->kind == AS_SEQ ? script_block(s, branch) : run_statement(s, branch);
 }
 
+/* The first error since the mark, on one line. */
+static const char *first_error(const Script *s, DiagMark mark)
+{
+    const Diag *diag = mark.last ? mark.last->next : s->c->first;
+    while (diag && diag->severity != SEVERITY_ERROR)
+        diag = diag->next;
+    return diag ? arena_printf(s->c->arena, "%s: %.*s", error_info(diag->code)->id,
+                               (int)strcspn(diag->message, "\n"), diag->message)
+                : "";
+}
+
+/* An error of the script itself, such as an unknown name, is one inside `try`, too. */
+static bool run_try(Script *s, const AstStmt *stmt)
+{
+    DiagMark said = diag_mark(s->c);
+    ScheduleMark before = schedule_mark(s->schedule);
+    if (script_block(s, stmt->u.attempt.body))
+        return true;
+    if (!schedule_refused(s->schedule))
+        return false;
+    schedule_go_back(s->schedule, &before, first_error(s, said));
+    diag_forget(s->c, said);
+    return !stmt->u.attempt.otherwise || script_block(s, stmt->u.attempt.otherwise);
+}
+
 static bool run_assert(Script *s, const AstStmt *stmt)
 {
     Value v, message = {.kind = VALUE_NONE};
@@ -218,6 +243,7 @@ static bool run_one(Script *s, const AstStmt *stmt)
     case AS_LET: return run_let(s, stmt);
     case AS_EACH: return run_each(s, stmt);
     case AS_IF: return run_if(s, stmt);
+    case AS_TRY: return run_try(s, stmt);
     case AS_ASSERT: return run_assert(s, stmt);
     case AS_TUNE: return script_tune(s, stmt);
     case AS_EXPR: return script_eval(s, stmt->u.expr, &ignored);

@@ -92,6 +92,11 @@ static void find_tunes(Context *c, const AstStmt *stmt, TuneList *out)
         if (stmt->u.cond.otherwise)
             find_tunes(c, stmt->u.cond.otherwise, out);
         return;
+    case AS_TRY:
+        find_tunes(c, stmt->u.attempt.body, out);
+        if (stmt->u.attempt.otherwise)
+            find_tunes(c, stmt->u.attempt.otherwise, out);
+        return;
     case AS_TUNE:
         VEC_PUSH(c->arena, out, ((Tune){stmt->u.tune.name.text, stmt->u.tune.values}));
         return;

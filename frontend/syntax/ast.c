@@ -214,6 +214,14 @@ AstStmt *ast_if_else(Parser *p, AstExpr *cond, AstStmt *then, AstStmt *otherwise
     return s;
 }
 
+AstStmt *ast_try_else(Parser *p, AstStmt *body, AstStmt *otherwise, Span span)
+{
+    AstStmt *s = ast_stmt(p, AS_TRY, max2(body->depth, otherwise->depth), span);
+    s->u.attempt.body = body;
+    s->u.attempt.otherwise = otherwise;
+    return s;
+}
+
 AstStmt *ast_barrier(Parser *p, SyncKind kind, int64_t pending, AstExpr *why, Span span)
 {
     AstStmt *s = ast_stmt(p, AS_BARRIER, 0, span);

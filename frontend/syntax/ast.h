@@ -128,6 +128,7 @@ typedef enum {
     AS_BARRIER, /* K    barrier "why"; commit "why"; wait 2 "why"; */
     AS_LAUNCH,  /* K    launch name grid(..) block(..) { body } */
     AS_EACH,    /* S    for pattern in value { body } */
+    AS_TRY,     /* S    try { body } [else { otherwise }] */
     AS_ASSERT,  /* S    assert cond [, message]; */
     AS_TUNE,    /* S    tune name in value; */
     AS_EXPR,    /* S    value;  a call, as a rule */
@@ -263,6 +264,10 @@ struct AstStmt {
             AstExpr *value;
             AstStmt *body; /* AS_SEQ */
         } each;
+        struct {
+            AstStmt *body;      /* AS_SEQ */
+            AstStmt *otherwise; /* AS_SEQ, or NULL */
+        } attempt;
         struct {
             AstExpr *cond;
             AstExpr *message; /* or NULL */

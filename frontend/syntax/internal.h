@@ -97,6 +97,7 @@ AstExpr *ast_call(Parser *p, AstName callee, ArgList args, Span span);
 AstStmt *ast_stmt(Parser *p, AstStmtKind kind, int child_depth, Span span);
 AstStmt *ast_seq(Parser *p, AstStmtList items, Span span);
 AstStmt *ast_barrier(Parser *p, SyncKind kind, int64_t pending, AstExpr *why, Span span);
+AstStmt *ast_try_else(Parser *p, AstStmt *body, AstStmt *otherwise, Span span);
 AstStmt *ast_if_else(Parser *p, AstExpr *cond, AstStmt *then, AstStmt *otherwise, Span span);
 int ast_depth(const AstStmt *s); /* 0 for NULL */
 

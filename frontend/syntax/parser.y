@@ -88,7 +88,8 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %token END 0 "the end of the file"
 %token KERNEL "'kernel'" SCHEDULE "'schedule'" PROC "'proc'" INCLUDE "'include'"
 %token FOR "'for'" IF "'if'" ELSE "'else'" LET "'let'" ASSERT "'assert'" TUNE "'tune'"
-%token RETURN "'return'" FILL "'_'" IN "'in'" STEP "'step'" BIND "'bind'" PARALLEL "'parallel'"
+%token RETURN "'return'" TRY "'try'" FILL "'_'" IN "'in'" STEP "'step'" BIND "'bind'"
+%token PARALLEL "'parallel'"
 %token VECTORIZE "'vectorize'" UNROLL "'unroll'" REDUCE "'reduce'" INOUT "'inout'" IS "'is'"
 %token WHERE "'where'" ATOMIC "'atomic'" INIT "'init'" BLOCK "'block'" TEMP "'temp'"
 %token LAUNCH "'launch'" BARRIER "'barrier'" COMMIT "'commit'" WAIT "'wait'"
@@ -523,6 +524,11 @@ script_stmt:
         $$->u.each.value = $4;
         $$->u.each.body = $5;
     }
+  | TRY script {
+        $$ = ast_stmt(p, AS_TRY, ast_depth($2), @$);
+        $$->u.attempt.body = $2;
+    }
+  | TRY script ELSE script { $$ = ast_try_else(p, $2, $4, @$); }
   | LET pattern '=' value ';' {
         $$ = ast_stmt(p, AS_LET, 0, @$);
         $$->u.let.pattern = *$2;

@@ -128,6 +128,11 @@ static bool is_barrier(const Parser *p, int next)
     return before_statement(p->last) && next == TOKEN_STRING;
 }
 
+static bool is_try(const Parser *p, int next)
+{
+    return before_statement(p->last) && next == '{';
+}
+
 static bool is_wait(const Parser *p, int next)
 {
     return before_statement(p->last) && next == TOKEN_INT;
@@ -156,6 +161,7 @@ static const struct {
     {"barrier", TOKEN_BARRIER, is_barrier},
     {"commit", TOKEN_COMMIT, is_barrier},
     {"wait", TOKEN_WAIT, is_wait},
+    {"try", TOKEN_TRY, is_try},
 };
 
 /* `reduce in 0..K` names an iterator `reduce`; `reduce in in 0..K` reduces over `in`. */

@@ -109,6 +109,12 @@ typedef struct {
     const char *remark; /* what else is worth saying of it in the trace, or NULL */
 } StepRecord;
 
+/* An attempt that was given up. */
+typedef struct {
+    int call; /* the number of calls before it */
+    const char *why;
+} Refusal;
+
 /* What stood in a list before a step put another statement there (versions.c). */
 typedef struct {
     Stmt **at, *before;
@@ -120,6 +126,7 @@ struct Schedule {
     const Kernel *first, *kernel; /* as it came; as it is */
     bool lowered;                 /* nothing can be scheduled any more */
     const Primitive *running;     /* the primitive at work, or NULL */
+    bool refused;                 /* the last call was, for what it would do */
     bool reassociates;            /* the step at work does (StepRecord) */
     const char *remark;           /* likewise */
     int step;                     /* the step at work, or the next one */
@@ -132,6 +139,7 @@ struct Schedule {
     VEC(CallRecord) calls;
     VEC(StepRecord) steps;
     VEC(Knob) knobs;
+    VEC(Refusal) refusals; /* in the order of the calls */
     VEC(Stmt *) scratch;
     VEC(Stmt **) lists;      /* long ones that are changed in place ... */
     VEC(ListChange) changes; /* ... and how, in the order of the steps */
@@ -156,8 +164,8 @@ void state_rename_loop(Schedule *s, ForStmt *loop, Name name);
 /* A node like the list `seq`, with `item` at a place of it. Long lists are changed in place: `seq`
  * shows the same. */
 Stmt *versions_put(Schedule *s, const Stmt *seq, int at, Stmt *item);
-/* Undoes that for the step at work. */
-void versions_take_back(Schedule *s);
+/* Undoes that for all steps after `step`. */
+void versions_take_back(Schedule *s, int step);
 /* `kernel`, which was the present one after a step, as it was then. */
 const Kernel *versions_kernel(const Schedule *s, const Kernel *kernel, int step);
 

@@ -144,7 +144,7 @@ static bool run_step(Schedule *s, const PrimCall *call, Value *result)
     s->ctx->step = 0;
     if (!done && s->kernel != before) {
         s->kernel = before;
-        versions_take_back(s);
+        versions_take_back(s, s->steps.n);
         state_rebuild(s);
     }
     if (!done || s->kernel == before)
@@ -161,11 +161,14 @@ bool schedule_call(Schedule *s, const Primitive *primitive, const GivenArgs *giv
     PrimCall call;
     *result = (Value){.kind = VALUE_NONE};
     s->running = primitive;
+    s->refused = false;
     REQUIRE(s, E0408, given->span, !s->lowered,
             "kernel '%s' is lowered already; schedule its program instead", s->kernel->name);
     bool done = args_check(s, primitive, given, &call);
-    if (done)
+    if (done) {
         done = primitive->is_query ? run_query(s, &call, result) : run_step(s, &call, result);
+        s->refused = !done;
+    }
     s->running = NULL;
     result->span = given->span;
     return done;

@@ -130,6 +130,20 @@ bool schedule_step_reassociates(const Schedule *s, int step);
  * nothing. */
 const char *schedule_step_remark(const Schedule *s, int step);
 
+/* The last call was refused since a condition of its primitive does not hold; false where its
+ * arguments were wrong. */
+bool schedule_refused(const Schedule *s);
+
+/* A state of the schedule to go back to. */
+typedef struct {
+    const Kernel *kernel;
+    uint32_t first_new_id;
+    int steps, calls, knobs;
+} ScheduleMark;
+ScheduleMark schedule_mark(const Schedule *s);
+/* Takes back all steps since the mark. The trace shows `why`, the error of the refused step. */
+void schedule_go_back(Schedule *s, const ScheduleMark *mark, const char *why);
+
 /* What a script leaves open: the value that this run took, and all that it may take, the default
  * first. */
 typedef struct {

@@ -252,6 +252,14 @@ static void print_call(Trace *t, const CallRecord *call)
     strbuf_addc(t->out, '\n');
 }
 
+/* The attempts that were given up before the call at work. */
+static void print_refusals(Trace *t, int *refusal)
+{
+    for (; *refusal < t->s->refusals.n && t->s->refusals.items[*refusal].call <= t->call;
+         ++*refusal)
+        strbuf_addf(t->out, "    // refused: %s\n", t->s->refusals.items[*refusal].why);
+}
+
 void schedule_trace(const Schedule *s, Name schedule_name, StrBuf *out)
 {
     Trace t = {.s = s, .ctx = s->ctx, .out = out};
@@ -263,10 +271,13 @@ void schedule_trace(const Schedule *s, Name schedule_name, StrBuf *out)
         for (int a = 0; a < s->calls.items[i].n_args; a++)
             note_uses(&t, &s->calls.items[i].args[a], i);
     strbuf_addf(out, "schedule %s for %s\n{\n", schedule_name, s->kernel->name);
+    int refusal = 0;
     for (t.call = 0; t.call < s->calls.n; t.call++) {
+        print_refusals(&t, &refusal);
         const CallRecord *call = &s->calls.items[t.call];
         if (call->step > 0 || has_wanted(&t, &call->result))
             print_call(&t, call);
     }
+    print_refusals(&t, &refusal);
     strbuf_add(out, "}\n");
 }

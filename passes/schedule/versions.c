@@ -51,9 +51,9 @@ Stmt *versions_put(Schedule *s, const Stmt *seq, int at, Stmt *item)
     return node;
 }
 
-void versions_take_back(Schedule *s)
+void versions_take_back(Schedule *s, int step)
 {
-    for (; s->changes.n > 0 && s->changes.items[s->changes.n - 1].step == s->step; s->changes.n--)
+    for (; s->changes.n > 0 && s->changes.items[s->changes.n - 1].step > step; s->changes.n--)
         *s->changes.items[s->changes.n - 1].at = s->changes.items[s->changes.n - 1].before;
 }
 

@@ -26,6 +26,8 @@ typedef struct {
     int n_queue;
 } Execution;
 
+enum { AGAIN = 8 }; /* one step in so many is taken back and made again */
+
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 /* These may add floats in another order, and so may steps that say so. */
@@ -43,6 +45,28 @@ static bool reorders(const Trial *t, const Schedule *s)
     return false;
 }
 
+static const char *text_now(const Execution *x)
+{
+    StrBuf text = strbuf_new(x->use.c->arena);
+    print_kernel(x->use.c, schedule_kernel(x->schedule), &text);
+    return text.text;
+}
+
+/* Takes the last step back and makes it again: the kernel has to be the one before the step, and
+ * then the one after it. */
+static const char *again(Execution *x, const Step *step, Value *result, const ScheduleMark *mark,
+                         const char *before)
+{
+    bool refused;
+    const char *after = text_now(x);
+    schedule_go_back(x->schedule, mark, "");
+    if (strcmp(text_now(x), before) != 0)
+        return "the step could not be taken back";
+    if (!draw_call(x->schedule, step, result, &refused))
+        return "the step is refused after it was taken back";
+    return strcmp(text_now(x), after) == 0 ? NULL : "the step does another thing the second time";
+}
+
 /* False where nothing was changed. */
 static bool make_step(Execution *x, const Step *step, Value *result)
 {
@@ -50,8 +74,13 @@ static bool make_step(Execution *x, const Step *step, Value *result)
     CallTally *tally = tally_of(x->tally, step->primitive);
     bool refused;
     DiagMark mark = diag_mark(c);
+    ScheduleMark before = schedule_mark(x->schedule);
+    bool twice = (x->trial->seed + (uint64_t)schedule_steps(x->schedule)) % AGAIN == 0;
+    const char *text = twice ? text_now(x) : NULL;
     if (draw_call(x->schedule, step, result, &refused)) {
-        const char *broken = check_text(c, schedule_kernel(x->schedule));
+        const char *broken = twice ? again(x, step, result, &before, text) : NULL;
+        if (!broken)
+            broken = check_text(c, schedule_kernel(x->schedule));
         if (broken)
             x->why = arena_printf(c->arena, "after %s: %s", step->primitive->name, broken);
         tally->accepted++;

@@ -81,6 +81,26 @@ static void older_kernels_come_back(void **state)
     expect_older_kernels("if N > 3", '0');
 }
 
+/* What an attempt did to a long list is taken back with it, in older kernels, too. */
+static void attempts_leave_nothing(void **state)
+{
+    (void)state;
+    static const char given_up[] =
+        "split(loops(b3)[0], [_, 8]); try { split(loops(b3)[0], [_, 2]); unroll(loops(b10)[0]); "
+        "bind(loops(b11)[0], blockIdx.x); bind(loops(b11)[0], blockIdx.x); } "
+        "unroll(loops(b11)[0]);";
+    static const char without[] = "split(loops(b3)[0], [_, 8]); unroll(loops(b11)[0]);";
+    Case tried, plain;
+    run_nests(&tried, 80, "", given_up);
+    run_nests(&plain, 80, "", without);
+    assert_int_equal(schedule_steps(tried.schedule), 2);
+    for (int n = 2; n >= 0; n--)
+        assert_string_equal(text_print(&tried.text, schedule_kernel_after(tried.schedule, n)),
+                            text_print(&plain.text, schedule_kernel_after(plain.schedule, n)));
+    text_close(&tried.text);
+    text_close(&plain.text);
+}
+
 /* ---- steps by hand --------------------------------------------------------------------------- */
 
 static Value outer_loop(Case *k, int block)
@@ -156,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(older_kernels_come_back),
+        cmocka_unit_test(attempts_leave_nothing),
         cmocka_unit_test(a_refused_step_leaves_nothing),
         cmocka_unit_test(a_step_takes_what_it_changes),
     };
