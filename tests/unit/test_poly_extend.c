@@ -11,7 +11,7 @@
 
 #include "passes/analysis/polyhedral/poly.h"
 
-enum { MAX_COLUMNS = 8, MAX_ROWS = 24, MAX_LEFT = 4 };
+enum { MAX_COLUMNS = 9, MAX_ROWS = 24, MAX_LEFT = 4 };
 
 typedef struct {
     Context *c;
@@ -55,7 +55,7 @@ static Affine sum(Case *k, Affine a, int64_t factor, Affine b)
 
 static void ask_equal(Case *k, Affine a, Affine b)
 {
-    k->rows[k->n_rows++] = (Row){sum(k, a, -1, b), true};
+    k->rows[k->n_rows++] = (Row){.form = sum(k, a, -1, b), .equal = true};
 }
 
 /* The rows that defining a quotient of open columns adds to the system belong to the question. */
@@ -129,7 +129,7 @@ static void says_what_is_left(void **state)
     Affine i = add_column(&k, 0, 9);
     k.from = k.n;
     Affine before = add_column(&k, 0, 9);
-    k.rows[k.n_rows++] = (Row){sum(&k, sum(&k, i, -1, before), 1, affine_const(-1)), false};
+    k.rows[k.n_rows++] = (Row){.form = sum(&k, sum(&k, i, -1, before), 1, affine_const(-1))};
     assert_int_equal(extend(&k), 1);
     end(&k);
 }
@@ -147,19 +147,30 @@ static int64_t draw(uint64_t *seed, int64_t lo, int64_t hi)
     return lo + (int64_t)(next(seed) % (uint64_t)(hi - lo + 1));
 }
 
-/* A quotient of one of the columns, as a column. */
+/* A column that the system has got, in 0..=max. */
+static void know_column(Case *k, int64_t max)
+{
+    k->min[k->n] = 0;
+    k->max[k->n] = max;
+    k->column[k->n] = poly_term(k->p, 1, k->n);
+    k->n++;
+}
+
+/* A quotient of one of the columns, as a column, and one for the remainder. */
 static void add_quotient(Case *k, uint64_t *seed, int from)
 {
     int of = (int)draw(seed, from, k->n - 1), n = k->p->columns.n;
     int64_t d = draw(seed, 2, 4);
     if (k->min[of] < 0)
         return;
-    Affine q = k->from ? ask_quotient(k, k->column[of], d) : poly_quotient(k->p, k->column[of], d);
+    if (k->from)
+        ask_quotient(k, k->column[of], d);
+    else
+        poly_quotient(k->p, k->column[of], d);
     if (k->p->columns.n == n)
         return;
-    k->min[k->n] = 0;
-    k->max[k->n] = k->max[of] / d;
-    k->column[k->n++] = q;
+    know_column(k, k->max[of] / d);
+    know_column(k, d - 1);
 }
 
 static Affine draw_form(Case *k, uint64_t *seed, int from, int to)
@@ -171,12 +182,12 @@ static Affine draw_form(Case *k, uint64_t *seed, int from, int to)
     return form;
 }
 
-static bool rows_hold(const Case *k, const int64_t *point)
+static bool rows_hold(const Row *rows, int n, const int64_t *point)
 {
     bool hold = true;
-    for (int i = 0; i < k->n_rows && hold; i++) {
-        int64_t value = affine_at(k->rows[i].form, point);
-        hold = k->rows[i].equal ? value == 0 : value >= 0;
+    for (int i = 0; i < n && hold; i++) {
+        int64_t value = affine_at(rows[i].form, point);
+        hold = rows[i].equal ? value == 0 : value >= 0;
     }
     return hold;
 }
@@ -185,26 +196,18 @@ static bool rows_hold(const Case *k, const int64_t *point)
 static bool some_hold(const Case *k, int64_t *point, int at)
 {
     if (at == k->n)
-        return rows_hold(k, point);
+        return rows_hold(k->rows, k->n_rows, point);
     bool found = false;
     for (point[at] = k->min[at]; point[at] <= k->max[at] && !found; point[at]++)
         found = some_hold(k, point, at + 1);
     return found;
 }
 
-static bool is_solution(const Case *k, const int64_t *point)
-{
-    bool holds = true;
-    for (int i = 0; i < k->p->top.rows.n && holds; i++)
-        holds = affine_at(k->p->top.rows.items[i].form, point) >= 0;
-    return holds;
-}
-
 /* For all solutions of the system, whose rows are of the columns before `from`. */
 static bool always_extends(const Case *k, int64_t *point, int at)
 {
     if (at == k->from)
-        return !is_solution(k, point) || some_hold(k, point, at);
+        return !rows_hold(k->p->top.rows.items, k->p->top.rows.n, point) || some_hold(k, point, at);
     bool all = true;
     for (point[at] = k->min[at]; point[at] <= k->max[at] && all; point[at]++)
         all = always_extends(k, point, at + 1);
@@ -232,7 +235,7 @@ static void is_never_wrong(void **state)
         for (int i = (int)draw(&seed, 1, 2); i > 0; i--)
             ask_equal(&k, draw_form(&k, &seed, 0, k.from), draw_form(&k, &seed, k.from, k.n));
         if (next(&seed) % 2)
-            k.rows[k.n_rows++] = (Row){draw_form(&k, &seed, 0, k.n), false};
+            k.rows[k.n_rows++] = (Row){.form = draw_form(&k, &seed, 0, k.n)};
         bool extends = always_extends(&k, point, 0);
         bool proved = extend(&k) == 0;
         assert_true(extends || !proved);

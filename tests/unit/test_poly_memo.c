@@ -21,8 +21,8 @@ static void make_pair(Pair *p, int x, int y, int64_t a, int64_t b)
 {
     p->terms[0] = (Term){x, -1, NULL};
     p->terms[1] = (Term){y, 3, NULL};
-    p->rows[0] = (Row){{a, &p->terms[0], 1, 1}, false};
-    p->rows[1] = (Row){{-b, &p->terms[1], 1, 1}, true};
+    p->rows[0] = (Row){.form = {a, &p->terms[0], 1, 1}};
+    p->rows[1] = (Row){.form = {-b, &p->terms[1], 1, 1}, .equal = true};
 }
 
 static Answer find(PolyMemo *m, const Pair *p)

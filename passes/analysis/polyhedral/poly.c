@@ -187,13 +187,13 @@ Bounds affine_range(const Poly *p, Affine a)
 void poly_not_negative(Poly *p, Conj *into, Affine form)
 {
     if (form.n > 0 || form.constant < 0)
-        VEC_PUSH(p->ctx->arena, &into->rows, ((Row){form, false}));
+        VEC_PUSH(p->ctx->arena, &into->rows, ((Row){.form = form}));
 }
 
 void poly_zero(Poly *p, Conj *into, Affine form)
 {
     if (form.n > 0 || form.constant != 0)
-        VEC_PUSH(p->ctx->arena, &into->rows, ((Row){form, true}));
+        VEC_PUSH(p->ctx->arena, &into->rows, ((Row){.form = form, .equal = true}));
 }
 
 void poly_at_most(Poly *p, Conj *into, Affine a, Affine b, int64_t offset)

@@ -37,7 +37,8 @@ typedef struct {
 
 typedef struct {
     Affine form;
-    bool equal; /* form == 0, else form >= 0 */
+    bool equal;  /* form == 0, else form >= 0 */
+    bool digits; /* an equality that takes a number apart: 4 q + r - x, with one factor of -1 */
 } Row;
 
 typedef VEC(Row) RowList;
@@ -56,6 +57,8 @@ typedef struct {
     Affine dividend, divisor;
     int column;
     int remainder; /* its column, where the divisor is one of few numbers */
+    int number;    /* x of x == 4 q + r, a column that forms do without from then on; or -1 */
+    Affine digits; /* 4 q + r - x */
 } Quotient;
 
 typedef struct {
@@ -161,8 +164,12 @@ bool expr_of_sizes(const Expr *e);
 /* What follows for the sizes where `e`, an extent of sizes, is at least 1: (max(N - 2, 0) * M +
  * 255) / 256 says N >= 3. */
 void poly_assume_positive(Poly *p, const Expr *e);
-/* e / d for d > 0, truncating. */
+/* e / d for d > 0, truncating. A column that is divided gets digits: x == 4 q + r. */
 Affine poly_quotient(Poly *p, Affine e, int64_t d);
+/* The same, rounded down; false where the terms that d does not divide have no least value. */
+bool poly_floor(Poly *p, Affine e, int64_t d, Affine *q);
+/* The form with digits in the place of the columns that have them. */
+Affine poly_digits(Poly *p, Affine e);
 
 /* ---- solving (poly_solve.c) ------------------------------------------------------------------ */
 

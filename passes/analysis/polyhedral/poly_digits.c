@@ -5,7 +5,7 @@
  * variable is a digit: the part behind one is smaller than its factor. Two such numbers are equal
  * only where all digits are:
  *
- *   lane - 8 q in 0..8          lane = 8 q + r, r in 0..8    the remainder replaces the number
+ *   lane == 8 q + r, r in 0..8  (nothing)                    the digits replace the number
  *   16 a - 16 b + t - u == 0    a - b == 0,  t - u == 0      where t - u lies in -15..16
  *   8 a - 8 b + t in 0..8       a - b == 0                   where t lies in 0..8
  *
@@ -45,7 +45,7 @@ static bool rest_range(System *s, const Line *l, int64_t g, int64_t *min, int64_
     return true;
 }
 
-/* ---- remainders ------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* The line with the same terms, negated; with it the terms are bounded from both sides. */
 static Line *opposite(System *s, const Line *l)
@@ -60,60 +60,6 @@ static Line *opposite(System *s, const Line *l)
             return other;
     }
     return NULL;
-}
-
-/* The variable of factor 1 in a line whose other factors are multiples of `g`; -1 if there is
- * none. */
-static int digit_variable(const Line *l, int64_t g)
-{
-    int at = -1;
-    for (int t = 0; t < l->n_terms; t++) {
-        int64_t factor = l->factor[l->term[t]];
-        if (factor % g == 0)
-            continue;
-        if (factor != 1 || at >= 0)
-            return -1;
-        at = l->term[t];
-    }
-    return at;
-}
-
-/* The variable `at` becomes the value of the line, which has it with factor 1. */
-static void put_value_in_place(System *s, Line *l, int at)
-{
-    Line shift = *l; /* of its terms, one is 0 */
-    shift.factor = s->spare;
-    for (int i = 0; i <= s->n; i++)
-        shift.factor[i] = i == at ? 0 : l->factor[i];
-    for (int k = 0; k < s->n_lines; k++) {
-        Line *other = &s->lines[k];
-        if (other != l && !other->gone && other->factor[at] != 0)
-            system_add(s, other, &shift, -other->factor[at]);
-    }
-    for (int k = 0; k < s->n_watched; k++)
-        if (s->watched[k].factor[at] != 0)
-            system_add(s, &s->watched[k], &shift, -s->watched[k].factor[at]);
-    for (int i = 0; i <= s->n; i++)
-        l->factor[i] = i == at;
-    system_find_terms(s, l);
-}
-
-static void name_remainders(System *s)
-{
-    for (int k = 0; k < s->n_lines && !s->overflow; k++) {
-        Line *l = &s->lines[k], *other;
-        int64_t width;
-        if (l->gone || l->equal || l->n_terms < 2 || !(other = opposite(s, l)))
-            continue;
-        if (!checked_add(l->factor[s->n], other->factor[s->n], &width) || width < 1)
-            continue;
-        int at = digit_variable(l, width + 1);
-        if (at < 0)
-            continue;
-        put_value_in_place(s, l, at);
-        s->min[at] = 0; /* what was known of the number stands in the rows */
-        s->max[at] = width;
-    }
 }
 
 /* ---- digits ---------------------------------------------------------------------------------- */
@@ -204,10 +150,25 @@ static bool use_short_equality(System *s, Line *l)
     return true;
 }
 
+/* Numbers that quotients tell apart, x == 8 q + r, go. */
+static void use_digits(System *s)
+{
+    for (int k = 0; k < s->n_lines && !s->overflow; k++) {
+        Line *l = &s->lines[k];
+        int at = 0;
+        if (!l->digits || l->gone)
+            continue;
+        while (at < s->n && l->factor[at] != -1)
+            at++;
+        if (at < s->n)
+            system_eliminate(s, l, at);
+    }
+}
+
 void system_split_digits(System *s)
 {
+    use_digits(s);
     read_bounds(s, 1);
-    name_remainders(s);
     bool *tried = ARENA_ARRAY(s->arena, bool, s->capacity);
     for (bool again = true; again && !s->impossible && !s->overflow;) {
         again = false;

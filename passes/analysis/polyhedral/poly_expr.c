@@ -1,5 +1,9 @@
 /* poly_expr.c - Translates expressions and conditions of the program into rows of a system.
  *
+ * A variable that is divided by a number becomes a mixed-radix number: x / 4 makes the columns q
+ * and r with x == 4 q + r, and r in 0..4, and x / 32 then divides q by 8. So x / 4 / 8 and x / 32
+ * are one column, x % 4 is r, and a tile's subscripts, 16 (x / 4) + x % 4, are sums of digits.
+ *
  * Helper columns are defined at the top of the system even where the expression stands in one
  * branch of a choice: they are total functions, so that costs no solution, and equal quotients
  * share a column. Only INDEX arithmetic is taken apart: arithmetic of machine types may wrap. */
@@ -58,59 +62,105 @@ static bool find_quotient(Poly *p, Affine dividend, Affine divisor, Affine *foun
     return false;
 }
 
-/* e = d * known + rest with rest proved to be in 0..d: 32 by + ty over 32 is by.  For e >= 0. */
-static bool quotient_exact(Poly *p, Affine e, int64_t d, Affine *known)
+Affine poly_digits(Poly *p, Affine e)
 {
-    *known = affine_multiples(p->ctx, e, d);
-    known->constant = floor_div64(e.constant, d);
-    Bounds rest = affine_range(p, poly_add(p, e, *known, -d));
-    return rest.min >= 0 && rest.max < d;
+    for (int i = 0; i < p->quotients.n && e.n > 0; i++) {
+        const Quotient *q = &p->quotients.items[i];
+        int64_t factor = q->number < 0 ? 0 : affine_factor(e, q->number);
+        if (factor)
+            e = poly_add(p, e, q->digits, factor);
+    }
+    return e;
 }
 
-/* e = x / c for a column e: e / d is x / (c d), which one column stands for however it is written.
- * For x >= 0. */
-static bool quotient_of_quotient(Poly *p, Affine e, int64_t d, Affine *known)
+/* e = d * high + rest, where the rest is at least 0 and `d` divides none of its factors; false
+ * where it has no least value. */
+static bool split_multiples(Poly *p, Affine e, int64_t d, Affine *high, Affine *rest)
 {
-    if (e.n != 1 || e.constant != 0 || e.terms[0].factor != 1)
-        return false;
-    for (int i = 0; i < p->quotients.n; i++) {
-        const Quotient *inner = &p->quotients.items[i];
-        int64_t product;
-        if (inner->column == e.terms[0].column && inner->divisor.n == 0 &&
-            affine_range(p, inner->dividend).min >= 0 &&
-            checked_mul(inner->divisor.constant, d, &product)) {
-            *known = poly_quotient(p, inner->dividend, product);
-            return true;
-        }
+    *high = affine_multiples(p->ctx, e, d);
+    *rest = poly_add(p, e, *high, -d);
+    Bounds range = affine_range(p, *rest);
+    high->constant = floor_div64(range.min, d);
+    return bounds_has_min(range) && add_product(&rest->constant, high->constant, -d);
+}
+
+/* (g a + b) / d == a / (d / g) where b lies in 0..g and g divides d. */
+static void shorten(Poly *p, Affine *e, int64_t *d)
+{
+    Affine high, low;
+    for (int i = -1; i<e->n && * d> 1; i++) {
+        int64_t g = i < 0 ? *d : gcd64(e->terms[i].factor, *d);
+        if (g < 2 || !split_multiples(p, *e, g, &high, &low) || affine_range(p, low).max >= g)
+            continue;
+        *e = high;
+        *d /= g;
+        i = -2;
     }
-    return false;
+}
+
+/* The column that digits replace: with it all other terms are multiples of the divisor; or -1. */
+static int number_of(Affine e, int64_t d)
+{
+    int number = -1;
+    for (int i = 0; i < e.n; i++) {
+        if (e.terms[i].factor % d == 0)
+            continue;
+        if (e.terms[i].factor != 1 || number >= 0)
+            return -1;
+        number = e.terms[i].column;
+    }
+    return number;
+}
+
+/* e / d for e >= 0. Where e is a column and a multiple of d, e == d q + r. */
+static Affine define_quotient(Poly *p, Affine e, int64_t d)
+{
+    Affine q;
+    if (find_quotient(p, e, affine_const(d), &q))
+        return q;
+    int number = number_of(e, d);
+    Bounds range = bounds_divide(affine_range(p, e), bounds_exactly(d));
+    q = poly_column(p, range.min, range.max, affine_is_fixed(p, e));
+    Quotient known = {e, affine_const(d), q.terms[0].column, -1, number, {0}};
+    if (number < 0) {
+        row_quotient(p, &p->top, e, q, d, 1);
+    } else {
+        Affine r = poly_column(p, 0, d - 1, affine_is_fixed(p, e));
+        known.digits = poly_add(p, poly_add(p, r, q, d), e, -1);
+        VEC_PUSH(p->ctx->arena, &p->top.rows,
+                 ((Row){.form = known.digits, .equal = true, .digits = true}));
+        poly_not_negative(p, &p->top, r);
+        poly_at_most(p, &p->top, r, affine_const(d), -1);
+    }
+    VEC_PUSH(p->ctx->arena, &p->quotients, known);
+    return q;
+}
+
+bool poly_floor(Poly *p, Affine e, int64_t d, Affine *q)
+{
+    Affine rest;
+    shorten(p, &e, &d);
+    e = poly_digits(p, e);
+    shorten(p, &e, &d);
+    if (!split_multiples(p, e, d, q, &rest))
+        return false;
+    if (rest.n > 0)
+        *q = poly_add(p, *q, define_quotient(p, rest, d), 1);
+    return true;
 }
 
 /* One case where e has one sign, else two. */
 Affine poly_quotient(Poly *p, Affine e, int64_t d)
 {
-    if (d == 1)
-        return e;
+    Affine q;
+    Bounds range = affine_range(p, e), quotient = bounds_divide(range, bounds_exactly(d));
     if (e.n == 0)
         return affine_const(e.constant / d);
-    Affine known;
-    Bounds range = affine_range(p, e), quotient = bounds_divide(range, bounds_exactly(d));
-    if ((range.min >= 0 && quotient_exact(p, e, d, &known)) ||
-        find_quotient(p, e, affine_const(d), &known))
-        return known;
-    if (range.min >= 0 && quotient_of_quotient(p, e, d, &known)) {
-        if (known.n == 1 && known.terms[0].factor == 1 && known.constant == 0)
-            VEC_PUSH(p->ctx->arena, &p->quotients,
-                     ((Quotient){e, affine_const(d), known.terms[0].column, -1}));
-        row_quotient(p, &p->top, e, known, d, 1);
-        return known;
-    }
-    Affine q = poly_column(p, quotient.min, quotient.max, affine_is_fixed(p, e));
-    VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, affine_const(d), q.terms[0].column, -1}));
-    if (range.min >= 0) {
-        row_quotient(p, &p->top, e, q, d, 1);
+    if ((range.min >= 0 && poly_floor(p, e, d, &q)) || find_quotient(p, e, affine_const(d), &q))
         return q;
-    }
+    q = poly_column(p, quotient.min, quotient.max, affine_is_fixed(p, e));
+    VEC_PUSH(p->ctx->arena, &p->quotients,
+             ((Quotient){e, affine_const(d), q.terms[0].column, -1, -1, {0}}));
     Conj **sign = poly_choice(p, &p->top, 2);
     poly_not_negative(p, sign[0], e);
     row_quotient(p, sign[0], e, q, d, 1);
@@ -137,30 +187,6 @@ static bool is_size(const Poly *p, Affine a)
     return affine_is_fixed(p, a) && affine_range(p, a).min >= 0;
 }
 
-/* Also what is known of remainders, e - d (e / d). */
-static Bounds value_range(const Poly *p, Affine a)
-{
-    Bounds range = affine_range(p, a);
-    for (int i = 0; i < p->quotients.n && a.n > 0; i++) {
-        const Quotient *q = &p->quotients.items[i];
-        if (q->divisor.n > 0 || a.constant != q->dividend.constant ||
-            affine_range(p, q->dividend).min < 0)
-            continue;
-        int k = 0, met = 0;
-        for (int j = 0; j < a.n; j++) {
-            Term t = a.terms[j];
-            if (t.column == q->column && t.factor == -q->divisor.constant)
-                met++;
-            else if (k < q->dividend.n && q->dividend.terms[k].column == t.column &&
-                     q->dividend.terms[k].factor == t.factor)
-                k++;
-        }
-        if (met == 1 && k == q->dividend.n && a.n == k + 1)
-            range = bounds_meet(range, (Bounds){0, q->divisor.constant - 1});
-    }
-    return range;
-}
-
 /* factor * size for a form of fixed columns; unknown where neither is. */
 static Affine times_size(Poly *p, Affine a, Affine b)
 {
@@ -173,7 +199,7 @@ static Affine times_size(Poly *p, Affine a, Affine b)
         return poly_unknown(p);
     if (find_product(p, a, b, &product) || find_product(p, b, a, &product))
         return product;
-    bool positive = value_range(p, a).min >= 0 && value_range(p, b).min >= 0;
+    bool positive = affine_range(p, a).min >= 0 && affine_range(p, b).min >= 0;
     product = poly_column(p, positive ? 0 : INT64_MIN, INT64_MAX,
                           affine_is_fixed(p, a) && affine_is_fixed(p, b));
     int column = product.terms[0].column;
@@ -196,7 +222,7 @@ static Affine quotient_size(Poly *p, Affine e, Affine size)
     if (find_quotient(p, e, size, &known))
         return known;
     Affine q = poly_column(p, 0, INT64_MAX, affine_is_fixed(p, e));
-    VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, size, q.terms[0].column, -1}));
+    VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, size, q.terms[0].column, -1, -1, {0}}));
     poly_not_negative(p, &p->top, q);
     Affine rest = poly_add(p, e, times_size(p, q, size), -1);
     poly_not_negative(p, &p->top, rest);
@@ -211,7 +237,7 @@ static bool never_negative(Poly *p, Affine e)
     Row *rows = ARENA_ARRAY(p->ctx->arena, Row, n + 1);
     for (int i = 0; i < n; i++)
         rows[i] = p->top.rows.items[i];
-    rows[n] = (Row){poly_add(p, affine_const(-1), e, -1), false};
+    rows[n] = (Row){.form = poly_add(p, affine_const(-1), e, -1)};
     return poly_rows(p, rows, n + 1) == POLY_NONE;
 }
 
@@ -240,7 +266,7 @@ static bool divide_cases(Poly *p, Affine e, Affine by, Affine *q, Affine *rest)
     *q = poly_free_column(p, by_min < 1 ? INT64_MIN : 0, range.max);
     *rest = poly_free_column(p, by_min < 1 ? INT64_MIN : 0, by_min < 1 ? INT64_MAX : by_max - 1);
     VEC_PUSH(p->ctx->arena, &p->quotients,
-             ((Quotient){e, by, q->terms[0].column, rest->terms[0].column}));
+             ((Quotient){e, by, q->terms[0].column, rest->terms[0].column, -1, {0}}));
     Conj **cases = poly_choice(p, &p->top, (int)by_max + (by_min < 1));
     for (int64_t d = 1; d <= by_max; d++) {
         Conj *here = cases[d - 1];
@@ -276,7 +302,7 @@ static Affine remainder_of(Poly *p, Affine e, Affine by)
     Affine q, rest;
     if (by.n > 0 && divide_cases(p, e, by, &q, &rest))
         return rest;
-    return poly_add(p, e, times_size(p, quotient(p, e, by), by), -1);
+    return poly_digits(p, poly_add(p, e, times_size(p, quotient(p, e, by), by), -1));
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */

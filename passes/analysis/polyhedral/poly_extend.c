@@ -5,7 +5,7 @@
  * loops are computed from the equalities as a person would do it, because numbers of tiles are
  * numbers with digits:
  *
- *   x / 4 = q                          x = 4 q + r with r in 0..4: the digit in place of the number
+ *   x == 4 q + r                       digits in the place of the number (poly_expr.c)
  *   16 q + r == 16 m + t               q = m, r = t               where r and t lie in 0..16
  *   32 w + l == y                      w = y / 32, l = y - 32 (y / 32)
  *   w < v, w >= 0                      w = v - 1 or 0, whichever suits more rows
@@ -17,25 +17,15 @@
 typedef struct {
     Poly *p;
     VEC(Row) rows;
-    VEC(Quotient) quotients, whole; /* all there are, in terms of digits; and as they were */
-    VEC(bool) open;                 /* of the columns from `from` on: no value yet */
-    int from;
+    bool *open; /* [n_open] of the columns from `from` on: no value yet */
+    int from, n_open;
 } Extension;
 
 /* ---- columns and rows ------------------------------------------------------------------------ */
 
 static bool is_open(const Extension *e, int column)
 {
-    return column >= e->from && column - e->from < e->open.n && e->open.items[column - e->from];
-}
-
-static Affine open_column(Extension *e, int64_t min, int64_t max)
-{
-    Affine column = poly_free_column(e->p, min, max);
-    while (e->open.n <= column.terms[0].column - e->from)
-        VEC_PUSH(e->p->ctx->arena, &e->open, false);
-    e->open.items[column.terms[0].column - e->from] = true;
-    return column;
+    return column >= e->from && column - e->from < e->n_open && e->open[column - e->from];
 }
 
 static int64_t magnitude(int64_t a)
@@ -43,129 +33,51 @@ static int64_t magnitude(int64_t a)
     return a == INT64_MIN ? INT64_MAX : a < 0 ? -a : a;
 }
 
-/* column += change, in all rows and dividends. */
-static void shift_column(Extension *e, int column, Affine change)
+static void give_value(Extension *e, int column, Affine value)
 {
+    Affine change = poly_add(e->p, value, poly_term(e->p, 1, column), -1);
     for (int i = 0; i < e->rows.n; i++) {
         Affine *form = &e->rows.items[i].form;
         *form = poly_add(e->p, *form, change, affine_factor(*form, column));
     }
-    for (int i = 0; i < e->quotients.n; i++) {
-        Affine *form = &e->quotients.items[i].dividend;
-        *form = poly_add(e->p, *form, change, affine_factor(*form, column));
-    }
+    e->open[column - e->from] = false;
 }
 
-static void give_value(Extension *e, int column, Affine value)
+/* The column gets the value that the row gives it; its factor there is 1 or -1. */
+static void solve_for(Extension *e, Affine form, Term t)
 {
-    shift_column(e, column, poly_add(e->p, value, poly_term(e->p, 1, column), -1));
-    e->open.items[column - e->from] = false;
+    give_value(e, t.column, poly_add(e->p, poly_term(e->p, 1, t.column), form, -t.factor));
 }
 
-static Affine some_terms(const Extension *e, Affine a, bool open)
+/* The terms whose columns are open, or the others and the constant. */
+static Affine part_of(const Extension *e, Affine a, bool open)
 {
-    Affine part = {0};
+    Affine part = affine_const(open ? 0 : a.constant);
     for (int i = 0; i < a.n; i++)
         if (is_open(e, a.terms[i].column) == open)
             affine_append(e->p->ctx, &part, a.terms[i]);
     return part;
 }
 
-/* The terms of `a` whose columns are open. */
 static Affine open_part(const Extension *e, Affine a)
 {
-    return some_terms(e, a, true);
-}
-
-/* The others, and the constant. */
-static Affine known_part(const Extension *e, Affine a)
-{
-    Affine part = some_terms(e, a, false);
-    part.constant = a.constant;
-    return part;
-}
-
-/* The terms whose factors `g` does not divide; no constant. */
-static Affine remainders_of(const Extension *e, Affine a, int64_t g)
-{
-    Affine part = {0};
-    for (int i = 0; i < a.n; i++)
-        if (a.terms[i].factor % g != 0)
-            affine_append(e->p->ctx, &part, a.terms[i]);
-    return part;
-}
-
-/* ---- digits in place of numbers -------------------------------------------------------------- */
-
-/* (g a + b) / d == a / (d / g) where b lies in 0..g and g divides d. */
-static void shorten_quotient(Extension *e, Quotient *q)
-{
-    Affine *form = &q->dividend;
-    for (int i = 0; i < form->n; i++) {
-        int64_t g = magnitude(form->terms[i].factor);
-        if (g < 2 || q->divisor.constant % g != 0)
-            continue;
-        Affine low = remainders_of(e, *form, g);
-        low.constant = form->constant - g * floor_div64(form->constant, g);
-        Bounds range = affine_range(e->p, low);
-        if (range.min < 0 || range.max >= g)
-            continue;
-        Affine high = affine_multiples(e->p->ctx, *form, g);
-        high.constant = floor_div64(form->constant, g);
-        *form = high;
-        q->divisor.constant /= g;
-        i = -1;
-    }
-}
-
-/* The column that the remainder of a quotient replaces: a part of the dividend with factor 1 or -1,
- * the last one that is as open as the quotient. */
-static int replaced_column(const Extension *e, const Quotient *q)
-{
-    for (int i = q->dividend.n - 1; i >= 0; i--) {
-        Term t = q->dividend.terms[i];
-        if (magnitude(t.factor) == 1 && is_open(e, t.column) == is_open(e, q->column))
-            return t.column;
-    }
-    return -1;
-}
-
-static void name_remainder(Extension *e, int i)
-{
-    Poly *p = e->p;
-    Quotient *q = &e->quotients.items[i];
-    if (q->divisor.n > 0 || q->divisor.constant < 2 ||
-        affine_range(p, e->whole.items[i].dividend).min < 0)
-        return;
-    bool open = is_open(e, q->column);
-    if (open && open_part(e, q->dividend).n == 0) {
-        if (affine_range(p, q->dividend).min >= 0)
-            give_value(e, q->column, poly_quotient(p, q->dividend, q->divisor.constant));
-        return;
-    }
-    shorten_quotient(e, q);
-    int64_t d = q->divisor.constant;
-    int at = replaced_column(e, q);
-    if (affine_factor(q->dividend, q->column) != 0) /* known by another name already */
-        return;
-    if (d == 1 && open)
-        give_value(e, q->column, q->dividend);
-    if (d == 1 || at < 0)
-        return;
-    Affine digit = open ? open_column(e, 0, d - 1) : poly_free_column(p, 0, d - 1);
-    Affine rest = poly_add(p, q->dividend, poly_term(e->p, 1, q->column), -d);
-    rest = poly_add(p, rest, digit, -1);
-    if (!open)
-        poly_zero(p, &p->top, rest);
-    /* rest == 0 gives the column: column - factor * rest */
-    int64_t factor = affine_factor(q->dividend, at);
-    Affine change = poly_add(p, affine_const(0), rest, -factor);
-    if (open)
-        e->open.items[at - e->from] = false;
-    shift_column(e, at, change);
+    return part_of(e, a, true);
 }
 
 /* ---- values from equalities ------------------------------------------------------------------ */
+
+/* Digits take the place of open columns that are told apart, and of the others. */
+static void use_digits(Extension *e)
+{
+    for (int i = 0; i < e->rows.n; i++) {
+        Row row = e->rows.items[i];
+        for (int k = 0; k < row.form.n && row.digits; k++)
+            if (row.form.terms[k].factor == -1 && is_open(e, row.form.terms[k].column))
+                solve_for(e, row.form, row.form.terms[k]);
+    }
+    for (int i = 0; i < e->rows.n; i++)
+        e->rows.items[i].form = poly_digits(e->p, e->rows.items[i].form);
+}
 
 /* The open term with the least factor of several; its factor 0 where there is one term, which has
  * no lower digits. */
@@ -178,48 +90,19 @@ static Term low_term(Affine open)
     return low;
 }
 
-/* f x + low + c + g (open + high + m) == 0 with f x + low + c == 0 for the x that there are. */
-static bool split_by_terms(Extension *e, int row, Term x, int64_t g, int64_t a, int64_t b)
+/* f x + g open + known == 0: open = y / g for y = -a - known, where f x is at least a, and x from
+ * the remainder. */
+static bool split_row(Extension *e, int row, Term x, int64_t g, int64_t a)
 {
     Poly *p = e->p;
-    Affine form = e->rows.items[row].form;
-    Affine known = known_part(e, form);
-    Affine low = remainders_of(e, known, g), high = affine_multiples(e->p->ctx, form, g);
-    int64_t least, greatest;
-    Bounds range = affine_range(p, low);
-    if (!bounds_are_finite(range) || !checked_add(b, range.min, &least) ||
-        !checked_add(known.constant, least, &least))
+    Affine form = e->rows.items[row].form, known = part_of(e, form, false), q;
+    if (!poly_floor(p, poly_add(p, affine_const(-a), known, -1), g, &q))
         return false;
-    high.constant = floor_div64(least, g);
-    low.constant = known.constant - g * high.constant; /* c, the least that is >= -b - min */
-    if (!checked_add(low.constant, range.max, &greatest) || !checked_add(greatest, a, &greatest) ||
-        greatest > 0)
-        return false;
-    if (x.factor)
-        low = poly_add(p, low, poly_term(e->p, 1, x.column), x.factor);
-    e->rows.items[row].form = high;
-    VEC_PUSH(p->ctx->arena, &e->rows, ((Row){low, true}));
-    return true;
-}
-
-/* f x + g open == y: open = (y - a) / g, where f x is at least a, and x from the remainder. */
-static bool split_by_quotient(Extension *e, int row, Term x, int64_t g, int64_t a)
-{
-    Poly *p = e->p;
-    Affine form = e->rows.items[row].form, known = known_part(e, form);
-    Affine y = poly_add(p, affine_const(-a), known, -1);
-    int64_t min = affine_range(p, y).min;
-    if (min == INT64_MIN)
-        return false;
-    int64_t m = min < 0 ? -floor_div64(min, g) : 0; /* quotients are of what is at least 0 */
-    Affine q = poly_quotient(p, poly_add(p, y, affine_const(m), g), g);
-    q = poly_add(p, q, affine_const(m), -1);
     Affine low = poly_add(p, known, q, g);
     if (x.factor)
-        low = poly_add(p, low, poly_term(e->p, 1, x.column), x.factor);
-    Affine high = affine_multiples(e->p->ctx, open_part(e, form), g);
-    e->rows.items[row].form = poly_add(p, high, q, -1);
-    VEC_PUSH(p->ctx->arena, &e->rows, ((Row){low, true}));
+        low = poly_add(p, low, poly_term(p, 1, x.column), x.factor);
+    e->rows.items[row].form = poly_add(p, affine_multiples(p->ctx, open_part(e, form), g), q, -1);
+    VEC_PUSH(p->ctx->arena, &e->rows, ((Row){.form = low, .equal = true}));
     return true;
 }
 
@@ -230,9 +113,7 @@ static bool solve_row(Extension *e, int row)
     if (!e->rows.items[row].equal || open.n == 0)
         return false;
     if (open.n == 1 && magnitude(open.terms[0].factor) == 1) {
-        Term t = open.terms[0];
-        Affine known = known_part(e, form);
-        give_value(e, t.column, poly_add(e->p, affine_const(0), known, -t.factor));
+        solve_for(e, form, open.terms[0]);
         return true;
     }
     Term x = low_term(open);
@@ -243,7 +124,7 @@ static bool solve_row(Extension *e, int row)
     Bounds of = affine_range(e->p, (Affine){.terms = &x, .n = x.factor != 0});
     if (!bounds_are_finite(of) || !checked_sub(of.max, of.min, &span) || span >= g || g < 2)
         return false;
-    return split_by_terms(e, row, x, g, of.min, of.max) || split_by_quotient(e, row, x, g, of.min);
+    return split_row(e, row, x, g, of.min);
 }
 
 /* x from an equality in which it has factor 1 or -1, beside other open columns. */
@@ -255,8 +136,7 @@ static bool eliminate_one(Extension *e)
             Term t = row.form.terms[k];
             if (!is_open(e, t.column) || magnitude(t.factor) != 1)
                 continue;
-            Affine value = poly_add(e->p, poly_term(e->p, 1, t.column), row.form, -t.factor);
-            give_value(e, t.column, value);
+            solve_for(e, row.form, t);
             return true;
         }
     }
@@ -324,7 +204,7 @@ static Row normal_row(const Extension *e, Row row)
         return row;
     Affine form = affine_multiples(e->p->ctx, row.form, g);
     form.constant = floor_div64(row.form.constant, g);
-    return (Row){form, false};
+    return (Row){.form = form};
 }
 
 /* How many of the rows that leave only this column open hold with the value. */
@@ -380,20 +260,16 @@ static bool all_known(const Extension *e)
 
 int poly_extend(Poly *p, const Row *rows, int n, int from, Row *left, int most)
 {
-    Extension e = {.p = p, .from = from};
     Arena *arena = p->ctx->arena;
+    Extension e = {.p = p, .from = from, .n_open = p->columns.n - from};
+    e.open = ARENA_ARRAY(arena, bool, e.n_open);
+    for (int i = 0; i < e.n_open; i++)
+        e.open[i] = true;
     for (int i = 0; i < n; i++)
         VEC_PUSH(arena, &e.rows, rows[i]);
-    for (int i = from; i < p->columns.n; i++)
-        VEC_PUSH(arena, &e.open, true);
-    for (int i = 0; i < p->quotients.n; i++) {
-        VEC_PUSH(arena, &e.quotients, p->quotients.items[i]);
-        VEC_PUSH(arena, &e.whole, p->quotients.items[i]);
-    }
     while (p->quotients.n > 0 && is_open(&e, p->quotients.items[p->quotients.n - 1].column))
         p->quotients.n--; /* what is open is no known quotient of anything */
-    for (int i = 0; i < e.quotients.n; i++)
-        name_remainder(&e, i);
+    use_digits(&e);
     do
         solve_equalities(&e);
     while (choose_bound(&e));

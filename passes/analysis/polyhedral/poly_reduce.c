@@ -286,6 +286,7 @@ static void read_rows(System *s, Asked asked)
     for (int k = 0; k < s->n_lines; k++) {
         s->lines[k] = lines[k];
         s->lines[k].equal = asked.rows[k].equal;
+        s->lines[k].digits = asked.rows[k].digits;
         if (!is_normal(asked.rows[k].form))
             system_normalize(s, &s->lines[k]);
     }

@@ -19,7 +19,7 @@ typedef struct {
     int64_t *factor;    /* [n] then the constant */
     int *term, n_terms; /* the variables whose factor is not 0, ascending */
     uint64_t key;       /* of the terms; that of the opposite ones is its negative */
-    bool equal, gone;
+    bool equal, digits, gone;
 } Line;
 
 typedef struct {

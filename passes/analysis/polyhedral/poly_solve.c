@@ -258,8 +258,8 @@ static bool fix_sizes(Search *s, int64_t value)
         Affine size = product.size;
         if (!checked_sub(size.constant, value, &size.constant))
             return false;
-        VEC_PUSH(p->ctx->arena, &s->rows, ((Row){size, true}));
-        VEC_PUSH(p->ctx->arena, &s->rows, ((Row){exact, true}));
+        VEC_PUSH(p->ctx->arena, &s->rows, ((Row){.form = size, .equal = true}));
+        VEC_PUSH(p->ctx->arena, &s->rows, ((Row){.form = exact, .equal = true}));
     }
     return rows_feasible(s) == POLY_SOME;
 }
@@ -431,7 +431,7 @@ bool poly_ranges(Poly *p, const Affine *forms, int n, Bounds *ranges)
     push_conj(&s, &p->top);
     bool none = contradicts(&s);
     for (int i = 0; i < n; i++)
-        VEC_PUSH(p->ctx->arena, &s.rows, ((Row){forms[i], false}));
+        VEC_PUSH(p->ctx->arena, &s.rows, ((Row){.form = forms[i]}));
     Asked asked = rows_asked(&s);
     asked.n_forms = n;
     Answer answer = none ? POLY_NONE : memo_find(p->memo, asked, ranges);

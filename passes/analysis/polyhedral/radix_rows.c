@@ -24,7 +24,7 @@ void radix_add_row(Radix *r, Affine form, bool equal)
     for (int i = 0; i < r->rows->n; i++)
         if (r->rows->items[i].equal == equal && affine_equal(r->rows->items[i].form, form))
             return;
-    VEC_PUSH(r->p->ctx->arena, r->rows, ((Row){form, equal}));
+    VEC_PUSH(r->p->ctx->arena, r->rows, ((Row){.form = form, .equal = equal}));
 }
 
 void radix_not_negative(Radix *r, Affine form)
@@ -75,7 +75,7 @@ bool radix_implied(Radix *r, Affine form, int without)
     for (int i = 0; i < r->rows->n; i++)
         if (i != without)
             rows[n++] = r->rows->items[i];
-    rows[n++] = (Row){poly_add(r->p, affine_const(-1), form, -1), false};
+    rows[n++] = (Row){.form = poly_add(r->p, affine_const(-1), form, -1)};
     bool holds = poly_rows(r->p, rows, n) == POLY_NONE;
     arena_reset(c->arena, mark);
     return holds;
