@@ -74,18 +74,17 @@ static const char *element_text(Poly *p, const Access *x, const Affine *index, c
     return out.text;
 }
 
-void conflict_unproved(const Instance *a, const Access *x, const Instance *b, const Access *y,
-                       const char *reason, Conflict *why)
+void conflict_unproved(AccessPair pair, const char *reason, Conflict *why)
 {
-    *why = (Conflict){.first = a->unit->block,
-                      .second = b->unit->block,
-                      .buffer = x->buffer,
-                      .first_span = x->span,
-                      .second_span = y->span,
-                      .kind = accesses_hazard(x, y),
+    *why = (Conflict){.first = pair.a->unit->block,
+                      .second = pair.b->unit->block,
+                      .buffer = pair.x->buffer,
+                      .first_span = pair.x->span,
+                      .second_span = pair.y->span,
+                      .kind = accesses_hazard(pair.x, pair.y),
                       .first_at = "",
                       .second_at = "",
-                      .element = x->buffer->name,
+                      .element = pair.x->buffer->name,
                       .reason = reason};
 }
 
@@ -112,44 +111,54 @@ static bool runs_before(const Instance *a, const Instance *b, const int64_t *poi
     return a->unit->order < b->unit->order;
 }
 
-bool conflict_none(Poly *p, const Instance *a, const Access *x, const Instance *b, const Access *y,
-                   const char *reason, Conflict *why)
+/* Solves `p`, with the smallest sizes first, then loops of a, then loops of b. */
+static Answer smallest_point(Poly *p, const Instance *a, const Instance *b, int64_t **point)
+{
+    Arena *arena = p->ctx->arena;
+    VEC(Affine) first = {0};
+    for (int i = 0; i < p->fixed.n; i++)
+        VEC_PUSH(arena, &first, p->fixed.items[i].value);
+    for (int i = 0; i < a->unit->n_loops; i++)
+        VEC_PUSH(arena, &first, a->loops[i]);
+    for (int i = 0; i < b->unit->n_loops; i++)
+        VEC_PUSH(arena, &first, b->loops[i]);
+    return poly_solve(p, first.items, first.n, point);
+}
+
+/* The two instances at a point, at which the pair has the order of the program. */
+static void describe_point(Poly *p, AccessPair pair, const int64_t *point, Conflict *why)
+{
+    why->first_at = place_text(p, pair.a, point);
+    why->second_at = place_text(p, pair.b, point);
+    if (strcmp(why->first_at, why->second_at) == 0 && pair.a->unit == pair.b->unit) {
+        why->first_at = loops_text(p, pair.a, point);
+        why->second_at = loops_text(p, pair.b, point);
+    }
+}
+
+bool conflict_none(Poly *p, AccessPair pair, const char *reason, Conflict *why)
 {
     Context *c = p->ctx;
     Answer answer = poly_solve(p, NULL, 0, NULL);
     if (answer == POLY_NONE)
         return true;
     PolyMark mark = poly_mark(p);
-    if (unknown_index(p, a, x) || unknown_index(p, b, y))
+    if (unknown_index(p, pair.a, pair.x) || unknown_index(p, pair.b, pair.y))
         reason = arena_printf(
             c->arena,
             "%s; a subscript of '%s' is not affine in loops and sizes, so it can be any element",
-            reason, x->buffer->name);
+            reason, pair.x->buffer->name);
     poly_reset(p, mark);
-    conflict_unproved(a, x, b, y, reason, why);
-    VEC(Affine) first = {0};
-    for (int i = 0; i < p->fixed.n; i++)
-        VEC_PUSH(c->arena, &first, p->fixed.items[i].value);
-    for (int i = 0; i < a->unit->n_loops; i++)
-        VEC_PUSH(c->arena, &first, a->loops[i]);
-    for (int i = 0; i < b->unit->n_loops; i++)
-        VEC_PUSH(c->arena, &first, b->loops[i]);
+    conflict_unproved(pair, reason, why);
     int64_t *point;
-    const Affine *index = instance_index(p, a, x);
-    if (answer == POLY_SOME && poly_solve(p, first.items, first.n, &point) == POLY_SOME) {
-        if (runs_before(b, a, point)) { /* where the question was about both orders */
-            const Instance *later = a;
-            a = b;
-            b = later;
-            conflict_unproved(a, y, b, x, reason, why);
-        }
-        why->first_at = place_text(p, a, point);
-        why->second_at = place_text(p, b, point);
-        if (strcmp(why->first_at, why->second_at) == 0 && a->unit == b->unit) {
-            why->first_at = loops_text(p, a, point);
-            why->second_at = loops_text(p, b, point);
-        }
-        why->element = element_text(p, x, index, point);
+    const Affine *index = instance_index(p, pair.a, pair.x);
+    if (answer == POLY_SOME && smallest_point(p, pair.a, pair.b, &point) == POLY_SOME) {
+        const char *element = element_text(p, pair.x, index, point);
+        if (runs_before(pair.b, pair.a, point)) /* where the question was about both orders */
+            pair = (AccessPair){pair.b, pair.y, pair.a, pair.x};
+        conflict_unproved(pair, reason, why);
+        describe_point(p, pair, point, why);
+        why->element = element;
     } else {
         why->reason = arena_printf(c->arena,
                                    "%s (not proved: the analysis budget was spent before such "

@@ -14,8 +14,8 @@
 static const Unit *same_unit(const Model *m, const Unit *u)
 {
     for (int i = 0; i < m->units.n; i++)
-        if (m->units.items[i]->block->id == u->block->id && m->units.items[i]->init == u->init)
-            return m->units.items[i];
+        if (model_unit(m, i)->block->id == u->block->id && model_unit(m, i)->init == u->init)
+            return model_unit(m, i);
     return NULL;
 }
 
@@ -51,11 +51,11 @@ static void match_instances(Poly *p, const Instance *a, const Instance *b)
 }
 
 /* Writing the same values again is no conflict. */
-static void skip_repeats(Poly *p, const Instance *a, const Access *x, const Instance *b,
-                         const Access *y)
+static void skip_repeats(Poly *p, AccessPair pair)
 {
-    if (a->unit == b->unit && a->unit->repeats && a->unit->idempotent && x->writes && y->writes)
-        poly_differ(p, &p->top, a->iters, b->iters, a->unit->block->n_iters);
+    const Unit *u = pair.a->unit;
+    if (pair.b->unit == u && u->repeats && u->idempotent && pair.x->writes && pair.y->writes)
+        poly_differ(p, &p->top, pair.a->iters, pair.b->iters, u->block->n_iters);
 }
 
 typedef struct {
@@ -83,28 +83,27 @@ static bool level_unchanged(const OrderPair *o, int level)
 }
 
 /* No instance where x comes before y at `level`, and after it in the new order. */
-static bool level_kept(OrderPair *o, const Instance *a, const Access *x, const Instance *b,
-                       const Access *y, int level)
+static bool level_kept(OrderPair *o, AccessPair pair, int level)
 {
     Poly *p = o->p;
     Precedence before = {.level = level, .distance = o->distance};
-    if (level_unchanged(o, level) || !instance_precedes(p, a, b, before) ||
+    if (level_unchanged(o, level) || !instance_precedes(p, pair.a, pair.b, before) ||
         poly_solve(p, NULL, 0, NULL) == POLY_NONE)
         return true;
     Instance new_a = instance_new(p, o->new_a), new_b = instance_new(p, o->new_b);
-    match_instances(p, a, &new_a);
-    match_instances(p, b, &new_b);
+    match_instances(p, pair.a, &new_a);
+    match_instances(p, pair.b, &new_b);
     PolyMark mark = poly_mark(p);
-    const char *reason =
-        arena_printf(p->ctx->arena, "the second would run before the first, which %s '%s' %s",
-                     x->writes ? "writes the element of" : "still reads the element of",
-                     x->buffer->name, y->writes ? "that the second overwrites" : "that it reads");
+    const char *reason = arena_printf(
+        p->ctx->arena, "the second would run before the first, which %s '%s' %s",
+        pair.x->writes ? "writes the element of" : "still reads the element of",
+        pair.x->buffer->name, pair.y->writes ? "that the second overwrites" : "that it reads");
     const Bounds *distance = instances_distance(p, &new_b, &new_a);
     for (int i = 0; distance && i <= units_common(o->new_a, o->new_b); i++) {
         poly_reset(p, mark);
         if (!instance_precedes(p, &new_b, &new_a, (Precedence){.level = i, .distance = distance}))
             continue;
-        if (o->why ? !conflict_none(p, a, x, b, y, reason, o->why)
+        if (o->why ? !conflict_none(p, pair, reason, o->why)
                    : poly_solve(p, NULL, 0, NULL) != POLY_NONE)
             return false;
     }
@@ -116,13 +115,14 @@ static bool accesses_kept(OrderPair *o, const Access *x, const Access *y)
     Poly *p = o->p;
     PolyMark start = poly_mark(p);
     Instance a = instance_new(p, o->a), b = instance_new(p, o->b);
-    instances_collide(p, &a, x, &b, y);
-    skip_repeats(p, &a, x, &b, y);
+    AccessPair pair = {&a, x, &b, y};
+    pair_collide(p, pair);
+    skip_repeats(p, pair);
     PolyMark mark = poly_mark(p);
     bool kept = true;
     o->distance = instances_distance(p, &a, &b);
     for (int level = 0; o->distance && level <= units_common(o->a, o->b) && kept; level++) {
-        kept = level_kept(o, &a, x, &b, y, level);
+        kept = level_kept(o, pair, level);
         poly_reset(p, mark);
     }
     poly_reset(p, start);
@@ -146,7 +146,7 @@ static bool order_kept(Poly *p, Model *before, const Model *after, bool *reassoc
 {
     for (Pairs at = pairs_all(before); pairs_next(&at);) {
         OrderPair o = {
-            .p = p, .a = before->units.items[at.a], .b = before->units.items[at.b], .why = why};
+            .p = p, .a = model_unit(before, at.a), .b = model_unit(before, at.b), .why = why};
         bool reduction = reduction_pair(o.a, at.x, o.b, at.y);
         if (reduction && (*reassociates || !rounds(at.x)))
             continue;
@@ -332,16 +332,17 @@ static bool is_inside(const Model *m, const Buffer *buffer, bool threads)
 }
 
 /* No x in an iteration of the root loop and y in a later one touch the same element. */
-static bool accesses_carry_none(Poly *p, const Unit *a, const Access *x, const Unit *b,
-                                const Access *y, const char *reason, Conflict *why)
+static bool accesses_carry_none(Poly *p, const Pairs *at, const char *reason, Conflict *why)
 {
+    const Unit *a = model_unit(at->model, at->a), *b = model_unit(at->model, at->b);
     unit_assume_runs(p, a);
     unit_assume_runs(p, b);
     Instance at_a = instance_new(p, a), at_b = instance_new(p, b);
-    instances_collide(p, &at_a, x, &at_b, y);
-    skip_repeats(p, &at_a, x, &at_b, y);
+    AccessPair pair = {&at_a, at->x, &at_b, at->y};
+    pair_collide(p, pair);
+    skip_repeats(p, pair);
     instance_precedes(p, &at_a, &at_b, (Precedence){.level = 0});
-    return conflict_none(p, &at_a, x, &at_b, y, reason, why);
+    return conflict_none(p, pair, reason, why);
 }
 
 typedef struct {
@@ -367,11 +368,11 @@ static bool carries_none(Context *c, const Kernel *kernel, Stmt *loop, CarryQues
     Model *m = model_new(c, kernel, loop, loop);
     model_enter(m, p);
     for (Pairs at = pairs_all(m); pairs_next(&at);) {
-        const Unit *a = m->units.items[at.a], *b = m->units.items[at.b];
+        const Unit *a = model_unit(m, at.a), *b = model_unit(m, at.b);
         if (units_common(a, b) == 0 || !may_carry(q, &at))
             continue;
         PolyPart part = poly_begin(p);
-        bool none = accesses_carry_none(p, a, at.x, b, at.y, q->reason, why);
+        bool none = accesses_carry_none(p, &at, q->reason, why);
         if (!none && !(q->reduction_counts && reduction_pair(a, at.x, b, at.y)))
             return false;
         q->reduction_seen |= !none;
@@ -380,21 +381,22 @@ static bool carries_none(Context *c, const Kernel *kernel, Stmt *loop, CarryQues
     return true;
 }
 
-/* No x of `a` comes before a y of the init `b` and touches the same element. */
-static bool access_comes_after(Poly *p, const Unit *a, const Access *x, const Unit *b,
-                               const Access *y, Conflict *why)
+/* No x of unit a comes before a y of unit b, an init, and touches the same element. */
+static bool access_comes_after(Poly *p, const Pairs *at, Conflict *why)
 {
+    const Unit *a = model_unit(at->model, at->a), *b = model_unit(at->model, at->b);
     Instance at_a = instance_new(p, a), at_b = instance_new(p, b);
-    instances_collide(p, &at_a, x, &at_b, y);
-    skip_repeats(p, &at_a, x, &at_b, y);
+    AccessPair pair = {&at_a, at->x, &at_b, at->y};
+    pair_collide(p, pair);
+    skip_repeats(p, pair);
     PolyMark mark = poly_mark(p);
     const char *reason = arena_printf(
         p->ctx->arena, "the second, an init, would run before the first, which %s the element",
-        x->writes ? "writes" : "still reads");
+        at->x->writes ? "writes" : "still reads");
     bool none = true;
     for (int level = 0; level <= units_common(a, b) && none; level++) {
         none = !instance_precedes(p, &at_a, &at_b, (Precedence){.level = level}) ||
-               conflict_none(p, &at_a, x, &at_b, y, reason, why);
+               conflict_none(p, pair, reason, why);
         poly_reset(p, mark);
     }
     return none;
@@ -404,7 +406,7 @@ static bool access_comes_after(Poly *p, const Unit *a, const Access *x, const Un
 static int init_unit(const Model *m, const Stmt *block)
 {
     for (int i = 0; i < m->units.n; i++)
-        if (m->units.items[i]->init && m->units.items[i]->stmt == block)
+        if (m->units.items[i]->init && model_unit(m, i)->stmt == block)
             return i;
     return -1;
 }
@@ -414,7 +416,7 @@ static bool unit_comes_after(Poly *p, Model *m, int a, int init, Conflict *why)
 {
     for (Pairs at = pairs_of(m, a, init); pairs_next(&at);) {
         PolyPart part = poly_begin(p);
-        if (!access_comes_after(p, m->units.items[a], at.x, m->units.items[init], at.y, why))
+        if (!access_comes_after(p, &at, why))
             return false;
         poly_end(p, &part);
     }
@@ -465,13 +467,14 @@ bool dependence_inits_meet_within(Context *c, const Kernel *kernel, Stmt *root, 
            *y = ARENA_ARRAY(c->arena, Affine, n_loops + 1);
     for (Pairs at = pairs_of(m, first, second); pairs_next(&at);) {
         PolyPart part = poly_begin(p);
-        Instance at_a = instance_new(p, m->units.items[first]),
-                 at_b = instance_new(p, m->units.items[second]);
-        instances_collide(p, &at_a, at.x, &at_b, at.y);
+        Instance at_a = instance_new(p, model_unit(m, first)),
+                 at_b = instance_new(p, model_unit(m, second));
+        AccessPair pair = {&at_a, at.x, &at_b, at.y};
+        pair_collide(p, pair);
         if (values_of_loops(&at_a, loops, n_loops, x) && values_of_loops(&at_b, loops, n_loops, y))
             poly_differ(p, &p->top, x, y, n_loops);
-        if (!conflict_none(p, &at_a, at.x, &at_b, at.y,
-                           "the two would no longer run completely one after the other", why))
+        if (!conflict_none(p, pair, "the two would no longer run completely one after the other",
+                           why))
             return false;
         poly_end(p, &part);
     }

@@ -240,10 +240,10 @@ Affine instance_first_turn(Poly *p, const Instance *at, int i)
     return turn_of(p, loop, poly_value(p, &at->env, loop->lo));
 }
 
-void instances_collide(Poly *p, const Instance *a, const Access *x, const Instance *b,
-                       const Access *y)
+void pair_collide(Poly *p, AccessPair pair)
 {
-    const Affine *at_x = instance_index(p, a, x), *at_y = instance_index(p, b, y);
-    for (int i = 0; i < x->buffer->rank; i++)
+    const Affine *at_x = instance_index(p, pair.a, pair.x);
+    const Affine *at_y = instance_index(p, pair.b, pair.y);
+    for (int i = 0; i < pair.x->buffer->rank; i++)
         poly_equal(p, &p->top, at_x[i], at_y[i]);
 }

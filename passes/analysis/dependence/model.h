@@ -51,6 +51,11 @@ typedef struct {
     int *met, stamp;            /* [units] the last list of neighbours that has the unit */
 } Model;
 
+static inline const Unit *model_unit(const Model *m, int i)
+{
+    return m->units.items[i];
+}
+
 /* The units below `tree`, which stands in place of `root` in the kernel's body. */
 Model *model_new(Context *c, const Kernel *kernel, const Stmt *root, Stmt *tree);
 
@@ -151,21 +156,25 @@ const Bounds *distance_reversed(Context *c, const Bounds *distance, int n);
 /* The turn of the first iteration of the instance's loop `i`. */
 Affine instance_first_turn(Poly *p, const Instance *at, int i);
 
-/* Rows: both touch the same element. */
-void instances_collide(Poly *p, const Instance *a, const Access *x, const Instance *b,
-                       const Access *y);
+/* Two accesses of one buffer: x of instance a, and y of instance b. */
+typedef struct {
+    const Instance *a;
+    const Access *x;
+    const Instance *b;
+    const Access *y;
+} AccessPair;
+/* Rows: both access the same element. */
+void pair_collide(Poly *p, AccessPair pair);
 
 /* ---- answers in words (conflict.c) ----------------------------------------------------------- */
 
 /* The hazard of x, which writes or reads, and then y. */
 HazardKind accesses_hazard(const Access *x, const Access *y);
-/* Solves `p`; a solution is put in words as a conflict of `x` at `a` with `y` at `b`.
- * `reason` is a whole sentence, in the arena. True if there is none. */
-bool conflict_none(Poly *p, const Instance *a, const Access *x, const Instance *b, const Access *y,
-                   const char *reason, Conflict *why);
+/* Solves `p`; a solution is put in words as a conflict of the pair. `reason` is a whole sentence,
+ * in the arena. True if there is none. */
+bool conflict_none(Poly *p, AccessPair pair, const char *reason, Conflict *why);
 /* The answer "not proved" about a block or two, without numbers. */
-void conflict_unproved(const Instance *a, const Access *x, const Instance *b, const Access *y,
-                       const char *reason, Conflict *why);
+void conflict_unproved(AccessPair pair, const char *reason, Conflict *why);
 /* "N = 2, i = 3": sizes, then the iterators of a block at a point. */
 const char *instance_text(Poly *p, const Instance *at, const int64_t *point);
 

@@ -64,7 +64,7 @@ static bool pair_kept(Fold *q, const FoldPair *pair)
         if (instance_precedes(p, &a.at, &b.at,
                               (Precedence){.level = level, .serial = true, .ties = true})) {
             meet_place(q, pair, &a, &b);
-            kept = conflict_none(p, &a.at, pair->x, &b.at, pair->y, reason, q->why);
+            kept = conflict_none(p, (AccessPair){&a.at, pair->x, &b.at, pair->y}, reason, q->why);
         }
         poly_reset(p, mark);
     }

@@ -10,9 +10,10 @@ static bool read_alone(Threads *t, Poly *p, const Unit *reader, const Access *x,
             continue;
         PolyMark mark = poly_mark(p);
         Instance a = instance_new(p, reader), b = instance_new(p, thread_unit(t, y.unit));
-        instances_collide(p, &a, x, &b, y.access);
-        if (!conflict_none(p, &a, x, &b, y.access,
-                           "read-only data may come from a cache that does not see writes", why))
+        AccessPair pair = {&a, x, &b, y.access};
+        pair_collide(p, pair);
+        if (!conflict_none(p, pair, "read-only data may come from a cache that does not see writes",
+                           why))
             return false;
         poly_reset(p, mark);
     }

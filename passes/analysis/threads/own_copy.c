@@ -262,7 +262,7 @@ static bool reads_covered(OwnCopy *o)
                      "this element has not written it%s",
                      o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o),
                      owner_text(o), spent ? " (not proved: the analysis budget was spent)" : "");
-    conflict_unproved(&w, o->write, &r, o->read, reason, o->why);
+    conflict_unproved((AccessPair){&w, o->write, &r, o->read}, reason, o->why);
     if (some) {
         StrBuf element = strbuf_new(p->ctx->arena), thread = strbuf_new(p->ctx->arena);
         const int64_t *axes = values + p->fixed.n + o->n_most, *index = axes + o->n_axes;
@@ -301,12 +301,13 @@ static bool writes_own(OwnCopy *o)
         ThreadInstance b = thread_instance_within(o->t, p, o->reader, &a,
                                                   o->n_least < common ? o->n_least : common);
         thread_be_first_run(o->t, p, o->reader, &b);
-        instances_collide(p, &a.at, x.access, &b.at, o->read);
+        AccessPair pair = {&a.at, x.access, &b.at, o->read};
+        pair_collide(p, pair);
         for (int axis = 0; axis < o->n_axes; axis++)
             if (o->t->places[x.unit].every[axis])
                 poly_equal(p, &p->top, a.axis[axis], b.axis[axis]);
         poly_differ(p, &p->top, a.axis, b.axis, o->n_axes);
-        if (!conflict_none(p, &a.at, x.access, &b.at, o->read, reason, o->why)) {
+        if (!conflict_none(p, pair, reason, o->why)) {
             poly_reset(p, mark);
             return false;
         }

@@ -40,7 +40,7 @@ static bool level_ordered(Meeting *m, int level, bool apart, Conflict *why)
         Precedence by = {
             .from = level + 1, .level = k, .serial = true, .ties = true, .distance = back};
         ordered = !instance_precedes(p, &m->at_b.at, &m->at_a.at, by) ||
-                  conflict_none(p, &m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y, reason, why);
+                  conflict_none(p, meeting_pair(m), reason, why);
         poly_reset(p, mark);
     }
     return ordered;
@@ -82,7 +82,7 @@ static bool grid_apart(Meeting *m, Conflict *why)
     PolyMark mark = poly_mark(m->p);
     poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_BLOCK_X], &m->at_b.axis[AXIS_BLOCK_X], 3);
     bool apart = conflict_none(
-        m->p, &m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y,
+        m->p, meeting_pair(m),
         "the two run in different blocks of the grid, which have no order within one launch", why);
     poly_reset(m->p, mark);
     return apart;
@@ -109,7 +109,7 @@ static bool sets_once(Meeting *m, Conflict *why)
                                       "the init of block '%s' runs before the loops of its "
                                       "reduction, where two threads would set the same element",
                                       u->block->name);
-    return conflict_none(p, &m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y, reason, why);
+    return conflict_none(p, meeting_pair(m), reason, why);
 }
 
 /* An init is a launch of its own where the reduction begins outside of the bound loops: `nest` is

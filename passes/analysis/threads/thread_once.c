@@ -55,13 +55,15 @@ static Precedence inside(int at, int level)
 
 /* Both in one iteration of the loops around loop `at`, the one that runs again in a later one of
  * that than its first. */
-static void enter_both(const Between *b, Instance *again, Instance *other)
+static AccessPair enter_both(const Between *b, Instance *again, Instance *other)
 {
     Poly *p = b->p;
     *again = instance_new(p, thread_unit(b->t, b->again));
     *other = instance_within(p, thread_unit(b->t, b->other), again, b->at);
-    instances_collide(p, other, b->written, again, b->access);
+    AccessPair pair = {other, b->written, again, b->access};
+    pair_collide(p, pair);
     run_after_first(p, again, b->at);
+    return pair;
 }
 
 /* Nothing of the first iteration is written behind the place of what runs again. */
@@ -70,13 +72,13 @@ static bool none_behind(const Between *b)
     Poly *p = b->p;
     PolyMark start = poly_mark(p);
     Instance again, other;
-    enter_both(b, &again, &other);
+    AccessPair pair = enter_both(b, &again, &other);
     poly_equal(p, &p->top, other.turns[b->at], instance_first_turn(p, &again, b->at));
     PolyMark mark = poly_mark(p);
     bool none = true;
     for (int level = b->at + 1; level <= units_common(again.unit, other.unit) && none; level++) {
         none = !instance_precedes(p, &again, &other, inside(b->at, level)) ||
-               conflict_none(p, &other, b->written, &again, b->access, b->reason, b->why);
+               conflict_none(p, pair, b->reason, b->why);
         poly_reset(p, mark);
     }
     poly_reset(p, start);
@@ -89,16 +91,16 @@ static bool none_in_front(const Between *b)
     Poly *p = b->p;
     PolyMark start = poly_mark(p);
     Instance again, other;
-    enter_both(b, &again, &other);
+    AccessPair pair = enter_both(b, &again, &other);
     run_after_first(p, &other, b->at);
     PolyMark mark = poly_mark(p);
     instance_precedes(p, &other, &again, (Precedence){.from = b->at, .level = b->at});
-    bool none = conflict_none(p, &other, b->written, &again, b->access, b->reason, b->why);
+    bool none = conflict_none(p, pair, b->reason, b->why);
     for (int level = b->at + 1; level <= units_common(again.unit, other.unit) && none; level++) {
         poly_reset(p, mark);
         poly_equal(p, &p->top, other.turns[b->at], again.turns[b->at]);
         none = !instance_precedes(p, &other, &again, inside(b->at, level)) ||
-               conflict_none(p, &other, b->written, &again, b->access, b->reason, b->why);
+               conflict_none(p, pair, b->reason, b->why);
     }
     poly_reset(p, start);
     return none;

@@ -56,6 +56,11 @@ Meeting meeting_reversed(const Meeting *m)
                      .distance = distance_reversed(m->p->ctx, m->distance, n)};
 }
 
+AccessPair meeting_pair(const Meeting *m)
+{
+    return (AccessPair){&m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y};
+}
+
 void meeting_enter(Meeting *m)
 {
     m->distance = NULL;
@@ -63,7 +68,7 @@ void meeting_enter(Meeting *m)
     unit_assume_runs(m->p, thread_unit(m->t, m->pair.b));
     m->at_a = thread_first_run(m->t, m->p, m->pair.a);
     m->at_b = thread_first_run(m->t, m->p, m->pair.b);
-    instances_collide(m->p, &m->at_a.at, m->pair.x, &m->at_b.at, m->pair.y);
+    pair_collide(m->p, meeting_pair(m));
 }
 
 bool meeting_measure(Meeting *m)

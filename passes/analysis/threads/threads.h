@@ -81,6 +81,8 @@ bool meeting_is_first(const Meeting *m);
 /* The other one, under the rows and with the distance of this one; it has no next one. */
 Meeting meeting_reversed(const Meeting *m);
 
+/* The two accesses, once they are entered. */
+AccessPair meeting_pair(const Meeting *m);
 /* Rows: the two touch one element, each in a run that counts. Fills in at_a and at_b. */
 void meeting_enter(Meeting *m);
 /* The same, and the distance of the two. False where they never touch one element. */
