@@ -135,8 +135,9 @@ bool flow_require_inits(Schedule *s, Stmt *old, Stmt *now, Span span)
     const Kernel *kernel = moved ? sched_kernel_around(s, s->kernel, &outer) : NULL;
     REQUIRE_KEPT(
         s, E0419, span,
-        !moved || dependence_order_kept(s->ctx, kernel, old, now, &s->reassociates, &why), &why,
-        "the init of a reduction would move before or after a statement that it depends on");
+        !moved ||
+            dependence_order_kept(s->ctx, (Rewrite){kernel, old, now}, &s->reassociates, &why),
+        &why, "the init of a reduction would move before or after a statement that it depends on");
     return true;
 }
 

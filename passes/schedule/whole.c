@@ -26,12 +26,14 @@ Stmt *flow_whole_nest(Schedule *s, const Stmt *stmt)
 
 bool flow_runs_whole(Schedule *s, const Stmt *block, Conflict *why)
 {
-    return dependence_instances_kept(s->ctx, s->kernel, s->kernel->body, flow_whole_nest(s, block),
-                                     block->u.block.id, why);
+    return dependence_instances_kept(
+        s->ctx, (Rewrite){s->kernel, s->kernel->body, flow_whole_nest(s, block)}, block->u.block.id,
+        why);
 }
 
 bool flow_runs_once(Schedule *s, const Stmt *block, Conflict *why)
 {
-    return dependence_instances_kept(s->ctx, s->kernel, flow_whole_nest(s, block), s->kernel->body,
-                                     block->u.block.id, why);
+    return dependence_instances_kept(
+        s->ctx, (Rewrite){s->kernel, flow_whole_nest(s, block), s->kernel->body}, block->u.block.id,
+        why);
 }

@@ -177,12 +177,12 @@ static bool reorder_kept(Context *c, int64_t di, int64_t dj, Conflict *why)
     Stmt *before = leave_all(&n, inner), *after = leave_all(&swapped, inner);
     Kernel k = kernel_of(&n, before);
     bool reassociates;
-    bool kept = dependence_order_kept(c, &k, before, after, &reassociates, why);
+    bool kept = dependence_order_kept(c, (Rewrite){&k, before, after}, &reassociates, why);
     assert_false(reassociates);
-    bool back = dependence_order_kept(c, &k, before, before, &reassociates, why);
+    bool back = dependence_order_kept(c, (Rewrite){&k, before, before}, &reassociates, why);
     assert_true(back);
     if (!kept)
-        dependence_order_kept(c, &k, before, after, &reassociates, why);
+        dependence_order_kept(c, (Rewrite){&k, before, after}, &reassociates, why);
     return kept;
 }
 
@@ -219,14 +219,14 @@ static void test_reduction_reorder(void **state)
     down.lo = num(c, 15), down.hi = num(c, 0), down.step = -1;
     Stmt *after = stmt_replace(c, before, loop_k, stmt_for(c, &down, span_none()));
     Kernel k = kernel_of(&n, before);
-    assert_true(dependence_order_kept(c, &k, before, after, &reassociates, &why));
+    assert_true(dependence_order_kept(c, (Rewrite){&k, before, after}, &reassociates, &why));
     assert_true(reassociates);
-    assert_true(dependence_instances_kept(c, &k, before, after, 0, &why));
+    assert_true(dependence_instances_kept(c, (Rewrite){&k, before, after}, 0, &why));
     down.lo = num(c, 14);
     after = stmt_replace(c, before, loop_k, stmt_for(c, &down, span_none()));
-    assert_false(dependence_instances_kept(c, &k, before, after, 0, &why));
+    assert_false(dependence_instances_kept(c, (Rewrite){&k, before, after}, 0, &why));
     assert_string_equal(why.first_at, "i = 0, j = 0, k = 15");
-    assert_true(dependence_order_kept(c, &k, before, before, &reassociates, &why));
+    assert_true(dependence_order_kept(c, (Rewrite){&k, before, before}, &reassociates, &why));
     assert_false(reassociates);
 }
 

@@ -134,9 +134,9 @@ static void test_enumeration(void **state)
         bool reassociates;
         Kernel k = kernel_of(&n, body);
         Stmt *after = leave_all(&swapped, block);
-        assert_int_equal(dependence_order_kept(c, &k, body, after, &reassociates, &why),
+        assert_int_equal(dependence_order_kept(c, (Rewrite){&k, body, after}, &reassociates, &why),
                          !any_pair(s, swap_breaks));
-        assert_true(dependence_instances_kept(c, &k, body, after, 0, &why));
+        assert_true(dependence_instances_kept(c, (Rewrite){&k, body, after}, 0, &why));
     }
 }
 

@@ -53,12 +53,12 @@ static void test_symbolic_rewrites(void **state)
     Expr *f = enter_range(&n, "f", num(c, 0), op(c, EX_MUL, size_n, size_m), 1);
     Expr *fused[2] = {op(c, EX_DIV, f, size_m), op(c, EX_MOD, f, size_m)};
     Stmt *after = leave_all(&n, rebind(c, block, fused));
-    assert_true(dependence_order_kept(c, &k, before, after, &reassociates, &why));
+    assert_true(dependence_order_kept(c, (Rewrite){&k, before, after}, &reassociates, &why));
     f = enter_range(&n, "f", op(c, EX_SUB, op(c, EX_MUL, size_n, size_m), num(c, 1)), num(c, 0),
                     -1);
     Expr *reversed[2] = {op(c, EX_DIV, f, size_m), op(c, EX_MOD, f, size_m)};
     after = leave_all(&n, rebind(c, block, reversed));
-    assert_false(dependence_order_kept(c, &k, before, after, &reassociates, &why));
+    assert_false(dependence_order_kept(c, (Rewrite){&k, before, after}, &reassociates, &why));
     assert_int_equal(why.kind, HAZARD_RAW);
 
     /* split by 32 with a guard, by the domain */
@@ -67,8 +67,8 @@ static void test_symbolic_rewrites(void **state)
     Expr *inner = enter(&n, "r", 32);
     Expr *split[2] = {i, tile(c, outer, inner)};
     after = leave_all(&n, rebind(c, block, split));
-    assert_true(dependence_order_kept(c, &k, before, after, &reassociates, &why));
-    assert_true(dependence_instances_kept(c, &k, before, after, 0, &why));
+    assert_true(dependence_order_kept(c, (Rewrite){&k, before, after}, &reassociates, &why));
+    assert_true(dependence_instances_kept(c, (Rewrite){&k, before, after}, 0, &why));
     k.body = after;
     assert_false(parallel(&n, after, 0, &why));
     assert_true(parallel(&n, after, 1, &why));
@@ -80,7 +80,7 @@ static void test_symbolic_rewrites(void **state)
     i = enter_range(&n, "i", num(c, 0), size_n, 1);
     Expr *shorter[2] = {i, tile(c, outer, enter(&n, "r", 32))};
     after = leave_all(&n, rebind(c, block, shorter));
-    assert_false(dependence_instances_kept(c, &k, before, after, 0, &why));
+    assert_false(dependence_instances_kept(c, (Rewrite){&k, before, after}, 0, &why));
     assert_string_equal(why.reason, "this instance would no longer run");
     /* every element twice */
     i = enter_range(&n, "i", num(c, 0), size_n, 1);
@@ -88,7 +88,7 @@ static void test_symbolic_rewrites(void **state)
     enter(&n, "again", 2);
     Expr *same[2] = {i, j};
     after = leave_all(&n, rebind(c, block, same));
-    assert_false(dependence_instances_kept(c, &k, before, after, 0, &why));
+    assert_false(dependence_instances_kept(c, (Rewrite){&k, before, after}, 0, &why));
     assert_string_equal(why.reason, "this instance would run more than once");
 }
 
@@ -108,9 +108,9 @@ static void test_init_order(void **state)
     i.body = stmt_for(c, &j, span_none());
     reduce.body = stmt_for(c, &i, span_none());
     Stmt *after = stmt_for(c, &reduce, span_none());
-    assert_true(dependence_order_kept(c, &k, before, after, &reassociates, &why));
+    assert_true(dependence_order_kept(c, (Rewrite){&k, before, after}, &reassociates, &why));
     assert_false(reassociates);
-    assert_true(dependence_instances_kept(c, &k, before, after, 0, &why));
+    assert_true(dependence_instances_kept(c, (Rewrite){&k, before, after}, 0, &why));
 
     /* D[i, j] = C[i, j] after the k loop, and inside it */
     n = nest_new(c);
@@ -130,10 +130,10 @@ static void test_init_order(void **state)
     j.body = stmt_for(c, &reduce, span_none());
     Stmt *bad = stmt_replace(c, before, loop_j, stmt_for(c, &j, span_none()));
     k.body = good;
-    assert_false(dependence_order_kept(c, &k, good, bad, &reassociates, &why));
+    assert_false(dependence_order_kept(c, (Rewrite){&k, good, bad}, &reassociates, &why));
     assert_string_equal(why.first->name, "C");
     assert_string_equal(why.second->name, "D");
-    assert_false(dependence_instances_kept(c, &k, good, bad, 0, &why));
+    assert_false(dependence_instances_kept(c, (Rewrite){&k, good, bad}, 0, &why));
 }
 
 int main(void)

@@ -162,13 +162,12 @@ static bool order_kept(Poly *p, Model *before, const Model *after, bool *reassoc
     return true;
 }
 
-bool dependence_order_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
-                           bool *reassociates, Conflict *why)
+bool dependence_order_kept(Context *c, Rewrite rewrite, bool *reassociates, Conflict *why)
 {
     ArenaMark mark = arena_mark(c->arena);
     Poly *p = poly_new(c);
-    Model *old = model_new(c, kernel, before, (Stmt *)before);
-    Model *new = model_new(c, kernel, before, after);
+    Model *old = model_new(c, rewrite.kernel, rewrite.before, (Stmt *)rewrite.before);
+    Model *new = model_new(c, rewrite.kernel, rewrite.before, rewrite.after);
     model_enter(old, p);
     *reassociates = false;
     bool kept = order_kept(p, old, new, reassociates, why);
@@ -180,24 +179,24 @@ bool dependence_order_kept(Context *c, const Kernel *kernel, const Stmt *before,
 /* ---- instances kept -------------------------------------------------------------------------- */
 
 /* The values of (sizes and outer loops, iterators) that a unit's instances have. */
-static isl_set *unit_instances(Poly *p, const Unit *u, int n_fixed, Instance *at, bool *exact)
+static isl_set *unit_instances(Poly *p, const Unit *u, bool *exact)
 {
     PolyMark mark = poly_mark(p);
+    int n_fixed = p->fixed.n, n = n_fixed + u->block->n_iters;
     p->inexact = p->lost = false;
-    *at = instance_new(p, u);
-    int n = n_fixed + u->block->n_iters;
+    Instance at = instance_new(p, u);
     Affine *forms = ARENA_ARRAY(p->ctx->arena, Affine, n);
     for (int i = 0; i < n; i++)
-        forms[i] = i < n_fixed ? p->fixed.items[i].value : at->iters[i - n_fixed];
+        forms[i] = i < n_fixed ? p->fixed.items[i].value : at.iters[i - n_fixed];
     isl_set *set = poly_image(p, forms, n, exact);
     poly_reset(p, mark);
     return set;
 }
 
-static const char *values_text(Poly *p, const Unit *u, int n_fixed, const int64_t *values)
+static const char *values_text(Poly *p, const Unit *u, const int64_t *values)
 {
     StrBuf out = strbuf_new(p->ctx->arena);
-    for (int i = 0; i < n_fixed + u->block->n_iters; i++) {
+    for (int i = 0, n_fixed = p->fixed.n; i < n_fixed + u->block->n_iters; i++) {
         const Var *var = i < n_fixed ? p->fixed.items[i].var : u->block->iters[i - n_fixed].var;
         strbuf_addf(&out, "%s%s = %lld", i ? ", " : "", var->name, (long long)values[i]);
     }
@@ -216,20 +215,18 @@ static void describe_instance(const Unit *u, const char *at, const char *reason,
                       .reason = reason};
 }
 
-/* Every point of `part` is in `whole` (both taken); else says which is not. */
-static bool instances_within(Poly *p, const Unit *u, int n_fixed, isl_set *part, isl_set *whole,
-                             const char *reason, Conflict *why)
+/* The set `rest` (taken) of instances is empty; else says which is in it. */
+static bool none_left(Poly *p, const Unit *u, isl_set *rest, const char *reason, Conflict *why)
 {
-    int n = n_fixed + u->block->n_iters;
+    int n = p->fixed.n + u->block->n_iters;
     int64_t *values = ARENA_ARRAY(p->ctx->arena, int64_t, n);
     bool spent;
-    isl_set *rest = isl_set_subtract(part, whole);
     bool some = poly_set_point(rest, values, n, &spent);
     isl_set_free(rest);
     if (spent)
         describe_instance(u, "", "not proved: the analysis budget was spent", why);
     else if (some)
-        describe_instance(u, values_text(p, u, n_fixed, values), reason, why);
+        describe_instance(u, values_text(p, u, values), reason, why);
     return !spent && !some;
 }
 
@@ -258,43 +255,44 @@ typedef struct {
     bool once; /* none runs twice */
 } Kept;
 
+static isl_set *without(isl_set *set, isl_set *part)
+{
+    return isl_set_subtract(isl_set_copy(set), isl_set_copy(part));
+}
+
 static bool unit_kept(Poly *p, const Unit *u, const Model *after, Kept how, Conflict *why)
 {
     const Unit *new = same_unit(after, u);
-    Instance at;
     bool exact, new_exact;
     if (!new) {
         describe_instance(u, "", "the block would not run at all", why);
         return false;
     }
-    int n_fixed = p->fixed.n;
     arena_begin_lenient(p->ctx->arena);
-    isl_set *old_set = unit_instances(p, u, n_fixed, &at, &exact);
-    isl_set *new_set = unit_instances(p, new, n_fixed, &at, &new_exact);
+    isl_set *old_set = unit_instances(p, u, &exact);
+    isl_set *new_set = unit_instances(p, new, &new_exact);
     bool kept = true;
     if (!old_set || !new_set || !exact || !new_exact) {
         describe_instance(u, "", "not proved: bounds or bindings of the block are not affine", why);
         kept = false;
     }
-    kept =
-        kept &&
-        (!how.all || instances_within(p, u, n_fixed, isl_set_copy(old_set), isl_set_copy(new_set),
-                                      "this instance would no longer run", why)) &&
-        instances_within(p, u, n_fixed, isl_set_copy(new_set), isl_set_copy(old_set),
-                         "this instance would run, but did not before", why);
+    kept = kept &&
+           (!how.all ||
+            none_left(p, u, without(old_set, new_set), "this instance would no longer run", why)) &&
+           none_left(p, u, without(new_set, old_set), "this instance would run, but did not before",
+                     why);
     isl_set_free(old_set);
     isl_set_free(new_set);
     arena_end_lenient(p->ctx->arena);
     return kept && (!how.once || runs_once(p, new, why));
 }
 
-static bool instances_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
-                           uint32_t block, Kept how, Conflict *why)
+static bool instances_kept(Context *c, Rewrite rewrite, uint32_t block, Kept how, Conflict *why)
 {
     ArenaMark mark = arena_mark(c->arena);
     Poly *p = poly_new(c);
-    Model *old = model_new(c, kernel, before, (Stmt *)before);
-    Model *new = model_new(c, kernel, before, after);
+    Model *old = model_new(c, rewrite.kernel, rewrite.before, (Stmt *)rewrite.before);
+    Model *new = model_new(c, rewrite.kernel, rewrite.before, rewrite.after);
     model_enter(old, p);
     bool kept = true;
     for (int i = 0; i < old->units.n && kept; i++)
@@ -305,16 +303,14 @@ static bool instances_kept(Context *c, const Kernel *kernel, const Stmt *before,
     return kept;
 }
 
-bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
-                               uint32_t block, Conflict *why)
+bool dependence_instances_kept(Context *c, Rewrite rewrite, uint32_t block, Conflict *why)
 {
-    return instances_kept(c, kernel, before, after, block, (Kept){true, true}, why);
+    return instances_kept(c, rewrite, block, (Kept){.all = true, .once = true}, why);
 }
 
-bool dependence_instances_within(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
-                                 uint32_t block, Conflict *why)
+bool dependence_instances_within(Context *c, Rewrite rewrite, uint32_t block, Conflict *why)
 {
-    return instances_kept(c, kernel, before, after, block, (Kept){false, false}, why);
+    return instances_kept(c, rewrite, block, (Kept){0}, why);
 }
 
 /* ---- one loop -------------------------------------------------------------------------------- */
@@ -441,11 +437,10 @@ bool dependence_init_may_run_first(Context *c, const Kernel *kernel, Stmt *loop,
 
 /* The values of the loops; false where the instance has none of one of them, and so runs for each
  * of its values. */
-static bool values_of_loops(const Instance *at, const Var *const *loops, int n_loops,
-                            Affine *values)
+static bool values_of_loops(const Instance *at, const InitNest *nest, Affine *values)
 {
-    for (int i = 0; i < n_loops; i++) {
-        int loop = find_loop(at->unit, loops[i]);
+    for (int i = 0; i < nest->n_loops; i++) {
+        int loop = find_loop(at->unit, nest->loops[i]);
         if (loop < 0)
             return false;
         values[i] = at->loops[loop];
@@ -453,26 +448,25 @@ static bool values_of_loops(const Instance *at, const Var *const *loops, int n_l
     return true;
 }
 
-bool dependence_inits_meet_within(Context *c, const Kernel *kernel, Stmt *root, const Stmt *a,
-                                  const Stmt *b, const Var *const *loops, int n_loops,
+bool dependence_inits_meet_within(Context *c, const InitNest *nest, const Stmt *a, const Stmt *b,
                                   Conflict *why)
 {
     Poly *p = poly_new(c);
-    Model *m = model_new(c, kernel, root, root);
+    Model *m = model_new(c, nest->kernel, nest->root, nest->root);
     model_enter(m, p);
     int first = init_unit(m, a), second = init_unit(m, b);
     if (first < 0 || second < 0)
         return true;
-    Affine *x = ARENA_ARRAY(c->arena, Affine, n_loops + 1),
-           *y = ARENA_ARRAY(c->arena, Affine, n_loops + 1);
+    Affine *x = ARENA_ARRAY(c->arena, Affine, nest->n_loops + 1),
+           *y = ARENA_ARRAY(c->arena, Affine, nest->n_loops + 1);
     for (Pairs at = pairs_of(m, first, second); pairs_next(&at);) {
         PolyPart part = poly_begin(p);
         Instance at_a = instance_new(p, model_unit(m, first)),
                  at_b = instance_new(p, model_unit(m, second));
         AccessPair pair = {&at_a, at.x, &at_b, at.y};
         pair_collide(p, pair);
-        if (values_of_loops(&at_a, loops, n_loops, x) && values_of_loops(&at_b, loops, n_loops, y))
-            poly_differ(p, &p->top, x, y, n_loops);
+        if (values_of_loops(&at_a, nest, x) && values_of_loops(&at_b, nest, y))
+            poly_differ(p, &p->top, x, y, nest->n_loops);
         if (!conflict_none(p, pair, "the two would no longer run completely one after the other",
                            why))
             return false;

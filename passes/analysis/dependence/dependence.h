@@ -35,24 +35,28 @@ typedef struct {
     const char *reason;    /* one sentence: what would go wrong */
 } Conflict;
 
-/* Every dependence of `before` keeps its order in `after`. Both are statements in the place of
- * `kernel` that `before` has (in kernel->body, by pointer), with the same blocks (by id).
+/* A statement of the kernel (in kernel->body, by pointer), and what takes its place, with the same
+ * blocks (by id). */
+typedef struct {
+    const Kernel *kernel;
+    const Stmt *before;
+    Stmt *after;
+} Rewrite;
+
+/* Every dependence of `before` keeps its order in `after`.
  * Instances are matched by the values of iterators, and also by their loops where all loops around
  * the block in `after` are around it in `before`. Updates of one reduction block by one operator
  * may change places with each other (`*reassociates` says that they did). `before`'s blocks must
  * each run every instance once. */
-bool dependence_order_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
-                           bool *reassociates, Conflict *why);
+bool dependence_order_kept(Context *c, Rewrite rewrite, bool *reassociates, Conflict *why);
 
 /* Every instance of the block with id `block` (0: of each block of `before`) runs exactly once in
  * `after`, and no other does. "Not proved" where bounds or bindings are not affine, which products
  * of symbolic sizes are not. */
-bool dependence_instances_kept(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
-                               uint32_t block, Conflict *why);
+bool dependence_instances_kept(Context *c, Rewrite rewrite, uint32_t block, Conflict *why);
 
 /* Every instance of the block that runs in `after`, once or more often, runs in `before`. */
-bool dependence_instances_within(Context *c, const Kernel *kernel, const Stmt *before, Stmt *after,
-                                 uint32_t block, Conflict *why);
+bool dependence_instances_within(Context *c, Rewrite rewrite, uint32_t block, Conflict *why);
 
 /* The init of `block` may run as a whole before `loop`, a loop around the block, rather than where
  * the reduction begins: nothing that the loop runs before an init touches an element that the init
@@ -61,11 +65,18 @@ bool dependence_instances_within(Context *c, const Kernel *kernel, const Stmt *b
 bool dependence_init_may_run_first(Context *c, const Kernel *kernel, Stmt *loop, const Stmt *block,
                                    Conflict *why);
 
+/* Inits that run before `root`, a loop of the kernel, in each iteration of some loops below it. */
+typedef struct {
+    const Kernel *kernel;
+    Stmt *root;
+    const Var *const *loops;
+    int n_loops;
+} InitNest;
+
 /* The inits of blocks `a` and `b` touch a common element, one writing, only in iterations with
- * equal values of `loops`; both inits run before `root`, a loop around the blocks. So it makes no
- * difference whether all of one runs first or one iteration at a time. */
-bool dependence_inits_meet_within(Context *c, const Kernel *kernel, Stmt *root, const Stmt *a,
-                                  const Stmt *b, const Var *const *loops, int n_loops,
+ * equal values of the nest's loops. So it makes no difference whether all of one runs first or one
+ * iteration at a time. */
+bool dependence_inits_meet_within(Context *c, const InitNest *nest, const Stmt *a, const Stmt *b,
                                   Conflict *why);
 
 /* Iterations of the loop `id` may run at the same time (LOOP_PARALLEL) or together as one vector

@@ -166,7 +166,7 @@ static bool reversal_is_legal(Context *c, const Kernel *kernel, Stmt *s, Conflic
     Stmt *reversed = backwards(c, s);
     Kernel other = *kernel;
     StmtPath path = {0};
-    if (!dependence_order_kept(c, kernel, s, reversed, &rounds, why))
+    if (!dependence_order_kept(c, (Rewrite){kernel, s, reversed}, &rounds, why))
         return false;
     if (writes_own(c, s))
         return true;

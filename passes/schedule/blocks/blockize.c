@@ -354,14 +354,13 @@ static bool check_inits(Blockize *b, const Stmt *init, const Outer *outer)
     for (int i = outer->n - 1; i >= 0 && b->start && outer->loops[i] != &b->start->u.loop; i--)
         if (outer->used[i] && !is_reduced(b, outer->loops[i]->var))
             VEC_PUSH(c->arena, &loops, outer->loops[i]->var);
+    const InitNest nest = {b->s->kernel, b->start, loops.items, loops.n};
     for (int i = 0; i < b->taken.n; i++)
         for (int j = i + 1; j < b->taken.n; j++) {
             const Stmt *one = b->taken.items[i], *other = b->taken.items[j];
             REQUIRE_KEPT(
                 b->s, E0810, b->call->span,
-                dependence_inits_meet_within(c, b->s->kernel, b->start, one, other, loops.items,
-                                             loops.n, &why),
-                &why,
+                dependence_inits_meet_within(c, &nest, one, other, &why), &why,
                 "the inits of blocks '%s' and '%s' access the same elements, and one would no "
                 "longer run before the whole other block; use decompose_reduction for one of them",
                 one->u.block.name, other->u.block.name);

@@ -137,9 +137,10 @@ static bool runs_no_more(const Move *m)
     Conflict why;
     REQUIRE_KEPT(
         s, E0459, m->at_loop,
-        dependence_instances_within(s->ctx, s->kernel, before, flow_whole_nest(s, block),
+        dependence_instances_within(s->ctx, (Rewrite){s->kernel, before, flow_whole_nest(s, block)},
                                     block->u.block.id, &why) ||
-            dependence_instances_within(s->ctx, s->kernel, before, after, block->u.block.id, &why),
+            dependence_instances_within(s->ctx, (Rewrite){s->kernel, before, after},
+                                        block->u.block.id, &why),
         &why, "block '%s' would compute elements that it does not compute at its present place: %s",
         block->u.block.name, why.reason);
     return true;
@@ -216,8 +217,10 @@ static void note_order(Schedule *s, const StmtPath *path)
     Conflict why;
     if (!block->u.block.init || !type_is_float(flow_single_store(block)->u.store.buffer->type))
         return;
-    bool kept = dependence_order_kept(s->ctx, kernel_with_body(s->ctx, s->kernel, before), before,
-                                      flow_whole_nest(s, block), &reassociates, &why);
+    bool kept = dependence_order_kept(
+        s->ctx,
+        (Rewrite){kernel_with_body(s->ctx, s->kernel, before), before, flow_whole_nest(s, block)},
+        &reassociates, &why);
     s->reassociates |= !kept || reassociates;
 }
 

@@ -95,9 +95,10 @@ static bool runs_as_before(const Move *m, Conflict *why)
 {
     Schedule *s = m->s;
     Stmt *before = s->kernel->body;
-    return dependence_instances_kept(s->ctx, s->kernel, before, m->body, m->block->u.block.id,
-                                     why) &&
-           dependence_order_kept(s->ctx, s->kernel, before, m->body, &s->reassociates, why);
+    return dependence_instances_kept(s->ctx, (Rewrite){s->kernel, before, m->body},
+                                     m->block->u.block.id, why) &&
+           dependence_order_kept(s->ctx, (Rewrite){s->kernel, before, m->body}, &s->reassociates,
+                                 why);
 }
 
 static bool has_loop(const StmtPath *path, const Stmt *loop)

@@ -348,11 +348,12 @@ static bool check_order(const Transform *t, Stmt *nest)
     const BlockStmt *block = &t->stmt->u.block;
     Conflict why;
     const Kernel *kernel = sched_kernel_around(s, s->kernel, t->path);
-    REQUIRE_KEPT(s, E0907, t->call->span,
-                 dependence_instances_kept(s->ctx, kernel, t->top, nest, block->id, &why) &&
-                     dependence_order_kept(s->ctx, kernel, t->top, nest, &s->reassociates, &why),
-                 &why, "block '%s' would not run as it does now: %s", block->name,
-                 why.reason ? why.reason : "dependent iterations are swapped");
+    REQUIRE_KEPT(
+        s, E0907, t->call->span,
+        dependence_instances_kept(s->ctx, (Rewrite){kernel, t->top, nest}, block->id, &why) &&
+            dependence_order_kept(s->ctx, (Rewrite){kernel, t->top, nest}, &s->reassociates, &why),
+        &why, "block '%s' would not run as it does now: %s", block->name,
+        why.reason ? why.reason : "dependent iterations are swapped");
     return true;
 }
 

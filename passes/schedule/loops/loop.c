@@ -200,10 +200,10 @@ bool prim_reorder(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     state_path(s, chain.loops[0]->u.loop.id, &path);
     const Kernel *kernel = sched_kernel_around(s, s->kernel, &path);
-    REQUIRE_KEPT(
-        s, E0419, call->span,
-        dependence_order_kept(s->ctx, kernel, chain.loops[0], nest, &s->reassociates, &why), &why,
-        "the new order would swap two dependent iterations");
+    REQUIRE_KEPT(s, E0419, call->span,
+                 dependence_order_kept(s->ctx, (Rewrite){kernel, chain.loops[0], nest},
+                                       &s->reassociates, &why),
+                 &why, "the new order would swap two dependent iterations");
     sched_replace(s, chain.loops[0], nest);
     return true;
 }

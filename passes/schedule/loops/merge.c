@@ -27,8 +27,8 @@ static bool require_order(Schedule *s, const PrimCall *call, const Stmt *old, St
     bool reassociates; /* never: the instances of one block keep their order */
     Conflict why = {0};
     REQUIRE_KEPT(s, E0435, call->span,
-                 dependence_order_kept(s->ctx, s->kernel, old, now, &reassociates, &why), &why,
-                 "the step would swap two dependent iterations");
+                 dependence_order_kept(s->ctx, (Rewrite){s->kernel, old, now}, &reassociates, &why),
+                 &why, "the step would swap two dependent iterations");
     return true;
 }
 

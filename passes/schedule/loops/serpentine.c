@@ -82,10 +82,11 @@ bool prim_serpentine(Schedule *s, const PrimCall *call, Value *result)
             "loop '%s' walks along a circular axis of '%s', whose order must not change",
             stmt_label(inner), circle->name);
     const Kernel *kernel = sched_kernel_around(s, s->kernel, &path);
-    REQUIRE_KEPT(
-        s, E0499, call->span,
-        dependence_order_kept(s->ctx, kernel, inner, backwards(s, inner), &s->reassociates, &why),
-        &why, "serpentine would swap two dependent iterations of loop '%s'", stmt_label(inner));
+    REQUIRE_KEPT(s, E0499, call->span,
+                 dependence_order_kept(s->ctx, (Rewrite){kernel, inner, backwards(s, inner)},
+                                       &s->reassociates, &why),
+                 &why, "serpentine would swap two dependent iterations of loop '%s'",
+                 stmt_label(inner));
     ForStmt loop = inner->u.loop;
     loop.annotations = annotations_mark(s->ctx, loop.annotations, ANNOTATION_SERPENTINE);
     sched_replace(s, inner, stmt_for(s->ctx, &loop, inner->span));

@@ -330,11 +330,12 @@ static bool check_order(Pipeline *p)
     ForStmt model =
         flow_loop(s, old->var->name, old->lo, index_add(c, old->hi, expr_index(c, p->stages - 1)));
     model.body = in_order(p, model_ahead, model_use, expr_var(c, model.var, span_none()));
-    REQUIRE_KEPT(s, E0473, p->call->span,
-                 dependence_order_kept(c, kernel, p->loop, stmt_for(c, &model, p->loop->span),
-                                       &reassociates, &why),
-                 &why, "iterations of loop '%s' cannot overlap in %lld stages: %s", old->var->name,
-                 (long long)p->stages, why.reason);
+    REQUIRE_KEPT(
+        s, E0473, p->call->span,
+        dependence_order_kept(c, (Rewrite){kernel, p->loop, stmt_for(c, &model, p->loop->span)},
+                              &reassociates, &why),
+        &why, "iterations of loop '%s' cannot overlap in %lld stages: %s", old->var->name,
+        (long long)p->stages, why.reason);
     return true;
 }
 

@@ -132,8 +132,8 @@ static bool check_order(const Rotate *r)
     model.body = stmt_seq(c, items, 2, r->at.loop->span);
     Stmt *now = stmt_for(c, &model, r->at.loop->span);
     REQUIRE_KEPT(s, E0464, r->call->span,
-                 dependence_order_kept(c, kernel, r->at.loop, now, &reassociates, &why), &why,
-                 "an iteration of loop '%s' cannot start at the end of the previous one: %s",
+                 dependence_order_kept(c, (Rewrite){kernel, r->at.loop, now}, &reassociates, &why),
+                 &why, "an iteration of loop '%s' cannot start at the end of the previous one: %s",
                  old->var->name, why.reason);
     s->reassociates |= reassociates;
     return true;
