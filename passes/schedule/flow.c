@@ -267,10 +267,10 @@ bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span)
             continue;
         if (f->kind == LOOP_BIND)
             launch = kinds.items[i];
-        REQUIRE_KEPT(
-            s, E0441, span, threads_loop_kind_legal(s->ctx, kernel, f->id, f->kind, f->axis, &why),
-            &why, "loop '%s' is %s, which would no longer be legal: %s", f->var->name,
-            f->kind == LOOP_BIND ? axis_name(f->axis) : loop_kind_name(f->kind), why.reason);
+        REQUIRE_KEPT(s, E0441, span, threads_loop_kind_legal(s->ctx, kernel, f, &why), &why,
+                     "loop '%s' is %s, which would no longer be legal: %s", f->var->name,
+                     f->kind == LOOP_BIND ? axis_name(f->axis) : loop_kind_name(f->kind),
+                     why.reason);
     }
     return true;
 }

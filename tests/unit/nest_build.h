@@ -200,7 +200,8 @@ static inline Kernel kernel_of(Nest *n, Stmt *body)
 static inline bool legal(Nest *n, Stmt *body, int loop, LoopKind kind, Axis axis, Conflict *why)
 {
     Kernel k = kernel_of(n, body);
-    return threads_loop_kind_legal(n->c, &k, n->id[loop], kind, axis, why);
+    ForStmt as = {.id = n->id[loop], .kind = kind, .axis = axis};
+    return threads_loop_kind_legal(n->c, &k, &as, why);
 }
 
 static inline bool parallel(Nest *n, Stmt *body, int loop, Conflict *why)

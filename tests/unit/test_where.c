@@ -215,8 +215,9 @@ static bool may_run_at_once(Text *t, const Parallel *k)
                       "kernel k<N, M>(id: i32[N], n: i32, inout z: i32[100]) %s { for i in N %s }",
                       k->clause, k->statement));
     Kernel *kernel = text_kernel(t, 0);
-    return threads_loop_kind_legal(t->ctx, kernel, kernel->body->u.loop.id, LOOP_PARALLEL,
-                                   AXIS_NONE, &why);
+    ForStmt as = kernel->body->u.loop;
+    as.kind = LOOP_PARALLEL;
+    return threads_loop_kind_legal(t->ctx, kernel, &as, &why);
 }
 
 static void dependences_use_the_clause(void **state)

@@ -17,75 +17,77 @@
 typedef struct {
     Threads *t;
     Poly *p;
-    const Buffer *buffer;
-    int axis, n_fixed;
-    int64_t fold;
+    FoldedAxis of;
+    int n_fixed;
     int sign; /* 1: elements are taken upwards, -1: downwards */
     Conflict *why;
 } Fold;
 
-typedef struct {
-    int a, b; /* units */
-    const Access *x, *y;
-} FoldPair;
-
-/* Rows: the two are in one copy of the memory, in one place, `fold` or more apart. */
-static void meet_place(Fold *q, const FoldPair *pair, const ThreadInstance *a,
-                       const ThreadInstance *b)
+/* Rows: the two are in one copy of the memory. */
+static void share_copy(Fold *q, const ThreadInstance *a, const ThreadInstance *b)
 {
-    Poly *p = q->p;
-    int n_axes = q->buffer->scope == SCOPE_SHARED ? AXIS_THREAD_X : AXIS_COUNT;
+    int n_axes = q->of.buffer->scope == SCOPE_SHARED ? AXIS_THREAD_X : AXIS_COUNT;
     for (int i = 0; i < n_axes; i++)
-        poly_equal(p, &p->top, a->axis[i], b->axis[i]);
-    const Affine *at_x = instance_index(p, &a->at, pair->x);
-    const Affine *at_y = instance_index(p, &b->at, pair->y);
-    for (int i = 0; i < q->buffer->rank; i++)
-        if (i == q->axis)
-            poly_at_most(p, &p->top, q->sign > 0 ? at_y[i] : at_x[i],
-                         q->sign > 0 ? at_x[i] : at_y[i], -q->fold);
-        else if (!q->buffer->layout || !q->buffer->layout[i].fold)
-            poly_equal(p, &p->top, at_x[i], at_y[i]);
+        poly_equal(q->p, &q->p->top, a->axis[i], b->axis[i]);
 }
 
-static bool pair_kept(Fold *q, const FoldPair *pair)
+/* Rows: the two are in one place of it, `fold` or more apart. */
+static void share_place(Fold *q, AccessPair pair)
+{
+    Poly *p = q->p;
+    const Buffer *buffer = q->of.buffer;
+    const Affine *x = instance_index(p, pair.a, pair.x), *y = instance_index(p, pair.b, pair.y);
+    for (int i = 0; i < buffer->rank; i++)
+        if (i == q->of.axis)
+            poly_at_most(p, &p->top, q->sign > 0 ? y[i] : x[i], q->sign > 0 ? x[i] : y[i],
+                         -q->of.fold);
+        else if (!buffer->layout || !buffer->layout[i].fold)
+            poly_equal(p, &p->top, x[i], y[i]);
+}
+
+static bool pair_kept(Fold *q, const BufferAccesses *x, const BufferAccesses *y)
 {
     Poly *p = q->p;
     const char *reason = arena_printf(
         p->ctx->arena,
         "the first writes an element of '%s' at least %lld %s the one that the second %s",
-        q->buffer->name, (long long)q->fold, q->sign > 0 ? "after" : "before",
-        pair->y->writes ? "writes" : "reads");
-    int common = units_common(thread_unit(q->t, pair->a), thread_unit(q->t, pair->b));
+        q->of.buffer->name, (long long)q->of.fold, q->sign > 0 ? "after" : "before",
+        y->access->writes ? "writes" : "reads");
+    int common = units_common(thread_unit(q->t, x->unit), thread_unit(q->t, y->unit));
     bool kept = true;
     PolyMark mark = poly_mark(p);
     for (int level = q->n_fixed < common ? q->n_fixed : common; level <= common && kept; level++) {
-        ThreadInstance a = thread_instance(q->t, p, pair->a);
-        ThreadInstance b = thread_instance(q->t, p, pair->b);
+        ThreadInstance a = thread_instance(q->t, p, x->unit);
+        ThreadInstance b = thread_instance(q->t, p, y->unit);
+        AccessPair pair = {&a.at, x->access, &b.at, y->access};
         if (instance_precedes(p, &a.at, &b.at,
                               (Precedence){.level = level, .serial = true, .ties = true})) {
-            meet_place(q, pair, &a, &b);
-            kept = conflict_none(p, (AccessPair){&a.at, pair->x, &b.at, pair->y}, reason, q->why);
+            share_copy(q, &a, &b);
+            share_place(q, pair);
+            kept = conflict_none(p, pair, reason, q->why);
         }
         poly_reset(p, mark);
     }
     return kept;
 }
 
+/* Elements with different literal subscripts may share a place, so that these are not the pairs of
+ * accesses that meet. */
 static bool direction_kept(Fold *q)
 {
     const Model *m = q->t->model;
-    for (BufferAccesses x = accesses_of(m, q->buffer); accesses_next(&x);)
-        for (BufferAccesses y = accesses_of(m, q->buffer); x.access->writes && accesses_next(&y);)
-            if (!pair_kept(q, &(FoldPair){x.unit, y.unit, x.access, y.access}))
+    for (BufferAccesses x = accesses_of(m, q->of.buffer); accesses_next(&x);)
+        for (BufferAccesses y = accesses_of(m, q->of.buffer);
+             x.access->writes && accesses_next(&y);)
+            if (!pair_kept(q, &x, &y))
                 return false;
     return true;
 }
 
-bool threads_fold_kept(Threads *t, const Buffer *buffer, int axis, int64_t fold, int n_fixed,
-                       Conflict *why)
+bool threads_fold_kept(Threads *t, FoldedAxis folded, int n_fixed, Conflict *why)
 {
     Conflict down;
-    Fold q = {t, threads_question(t), buffer, axis, n_fixed, fold, 1, why};
+    Fold q = {t, threads_question(t), folded, n_fixed, 1, why};
     if (direction_kept(&q))
         return true;
     q.sign = -1;

@@ -12,17 +12,17 @@
 
 #include "passes/analysis/dependence/dependence.h"
 
-/* The loop `id` may run in the given manner: PARALLEL, VECTORIZE and BIND to a block axis: no
- * dependence between different iterations of it (under equal outer loops) but through barriers
- * where the kind has them: BIND to a thread axis: a dependence between different threads of a block
- * must be ordered by serial loops or by the order of statements alone, so that a barrier can keep
- * it, and local memory is not shared. The kernel is looked at as if the loop already had the kind
- * and axis. A binding under which a block would run a different number of times is refused too: two
- * loops on one axis that one block depends on; or a bound loop that it does not depend on, where
- * running it once is not what running it in each iteration does (thread_once.c). Shared and local
- * buffers that nothing in the launch writes are left to lowering. */
-bool threads_loop_kind_legal(Context *c, const Kernel *kernel, uint32_t loop_id, LoopKind kind,
-                             Axis axis, Conflict *why);
+/* The loop with the id of `as` may run with the kind and axis of `as`: PARALLEL, VECTORIZE and BIND
+ * to a block axis: no dependence between different iterations of it (under equal outer loops) but
+ * through barriers where the kind has them: BIND to a thread axis: a dependence between different
+ * threads of a block must be ordered by serial loops or by the order of statements alone, so that a
+ * barrier can keep it, and local memory is not shared. The kernel is looked at as if the loop
+ * already had the kind and axis. A binding under which a block would run a different number of
+ * times is refused too: two loops on one axis that one block depends on; or a bound loop that it
+ * does not depend on, where running it once is not what running it in each iteration does
+ * (thread_once.c). Shared and local buffers that nothing in the launch writes are left to lowering.
+ * */
+bool threads_loop_kind_legal(Context *c, const Kernel *kernel, const ForStmt *as, Conflict *why);
 
 /* ---- between the threads of a block, for barrier insertion ----------------------------------- */
 
@@ -83,13 +83,17 @@ bool threads_leave_alone(Threads *t, uint32_t block,
  * the model's launch. False may be wrong, true is not. */
 bool threads_reads_covered(Threads *t, const Buffer *buffer, int n_fixed);
 
-/* With element x of `axis` in place x % fold (see AxisLayout), every read within an iteration of
- * the first `n_fixed` loops finds the element that it means, if something wrote it in that
- * iteration before. Proved by order: seen from the elements being read or written, nothing that
- * lies `fold` or more ahead is written earlier, either upwards or downwards; so a place is only
- * ever taken over by an element that comes later, and for good. */
-bool threads_fold_kept(Threads *t, const Buffer *buffer, int axis, int64_t fold, int n_fixed,
-                       Conflict *why);
+/* An axis of a buffer whose element x is in place x % fold (see AxisLayout). */
+typedef struct {
+    const Buffer *buffer;
+    int axis;
+    int64_t fold;
+} FoldedAxis;
+/* Every read within an iteration of the first `n_fixed` loops finds the element that it means, if
+ * something wrote it in that iteration before. Proved by order: seen from the elements being read
+ * or written, nothing that lies `fold` or more ahead is written earlier, either upwards or
+ * downwards; so a place is only ever taken over by an element that comes later, and for good. */
+bool threads_fold_kept(Threads *t, FoldedAxis folded, int n_fixed, Conflict *why);
 
 /* ---- the thread that runs a block ------------------------------------------------------------ */
 

@@ -164,14 +164,14 @@ static Stmt *outermost(Context *c, const Kernel *kernel, uint32_t id, bool (*is)
     return path.items[i];
 }
 
-static bool bind_legal(Context *c, const Kernel *kernel, uint32_t loop_id, Axis axis, Conflict *why)
+static bool bind_legal(Context *c, const Kernel *kernel, const ForStmt *as, Conflict *why)
 {
     StmtPath path = {0};
-    stmt_find(c, kernel->body, loop_id, &path);
+    stmt_find(c, kernel->body, as->id, &path);
     const Stmt *loop = path.items[path.n - 1];
     ForStmt bound = loop->u.loop;
     bound.kind = LOOP_BIND;
-    bound.axis = axis;
+    bound.axis = as->axis;
     Kernel changed = *kernel;
     changed.body = stmt_replace(c, kernel->body, loop, stmt_for(c, &bound, loop->span));
     Stmt *root = outermost(c, &changed, bound.id, is_bound);
@@ -194,15 +194,14 @@ bool threads_grid_conflict(Threads *t, Conflict *why)
     return !apart;
 }
 
-bool threads_loop_kind_legal(Context *c, const Kernel *kernel, uint32_t loop_id, LoopKind kind,
-                             Axis axis, Conflict *why)
+bool threads_loop_kind_legal(Context *c, const Kernel *kernel, const ForStmt *as, Conflict *why)
 {
-    if (kind == LOOP_SERIAL || kind == LOOP_UNROLL)
+    if (as->kind == LOOP_SERIAL || as->kind == LOOP_UNROLL)
         return true;
-    if (kind != LOOP_BIND)
-        return dependence_loop_is_parallel(c, kernel, loop_id, kind, why);
+    if (as->kind != LOOP_BIND)
+        return dependence_loop_is_parallel(c, kernel, as->id, as->kind, why);
     ArenaMark mark = arena_mark(c->arena);
-    bool legal = bind_legal(c, kernel, loop_id, axis, why);
+    bool legal = bind_legal(c, kernel, as, why);
     if (legal)
         arena_reset(c->arena, mark);
     return legal;

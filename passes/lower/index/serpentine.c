@@ -175,7 +175,7 @@ static bool reversal_is_legal(Context *c, const Kernel *kernel, Stmt *s, Conflic
     for (int i = 0; i < path.n; i++) {
         const ForStmt *loop = &path.items[i]->u.loop;
         if (path.items[i]->kind == ST_FOR && loop->kind == LOOP_BIND &&
-            !threads_loop_kind_legal(c, &other, loop->id, loop->kind, loop->axis, why))
+            !threads_loop_kind_legal(c, &other, loop, why))
             return false;
     }
     return true;

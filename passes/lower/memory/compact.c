@@ -402,7 +402,7 @@ static bool fold_box(Compact *k, Facts *f, const Place *place, const Rebase *r)
             continue;
         r->fold[d] = fold_of(b, d);
         Threads *t = launch_of(k, place, &n_loops);
-        if (!threads_fold_kept(t, b, d, r->fold[d], n_loops, &why))
+        if (!threads_fold_kept(t, (FoldedAxis){b, d, r->fold[d]}, n_loops, &why))
             return refuse_fold(k, b, d, &why);
         box[d] = (Interval){expr_index(k->c, 0), expr_index(k->c, r->fold[d])};
     }

@@ -13,8 +13,7 @@ static Stmt *check_root(LaunchWalk *w, Stmt *s)
     /* what the launch costs to ask about does not grow with the program */
     Kernel around = *w->kernel;
     around.body = w->nest;
-    if (!loop ||
-        threads_loop_kind_legal(w->c, &around, loop->u.loop.id, LOOP_BIND, loop->u.loop.axis, &why))
+    if (!loop || threads_loop_kind_legal(w->c, &around, &loop->u.loop, &why))
         return s;
     diag_error(
         w->c, E0514, loop->span,

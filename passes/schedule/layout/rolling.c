@@ -253,8 +253,9 @@ static bool check_reads(const Rolling *r, Stmt *body)
             "computed by it or an earlier one",
             r->buffer->name, r->loop->u.loop.var->name);
     REQUIRE_KEPT(s, E0923, r->call->span,
-                 threads_fold_kept(t, r->buffer, r->axis, r->length, n_fixed, &why), &why,
-                 "in a circular buffer of %lld elements, %s", (long long)r->length, why.reason);
+                 threads_fold_kept(t, (FoldedAxis){r->buffer, r->axis, r->length}, n_fixed, &why),
+                 &why, "in a circular buffer of %lld elements, %s", (long long)r->length,
+                 why.reason);
     return true;
 }
 

@@ -77,19 +77,14 @@ static const char *atomic_remedy(Schedule *s, const BlockStmt *block, LoopKind k
 
 /* The kernel to ask about a loop: for a binding with the loop bound, and reductions across threads
  * in the form that they run in. NULL after an error. */
-static const Kernel *kernel_in_question(Schedule *s, const Stmt *loop, LoopKind kind, Axis axis,
-                                        Span span)
+static const Kernel *kernel_in_question(Schedule *s, const Stmt *loop, const ForStmt *as, Span span)
 {
     StmtPath path = {0};
     state_path(s, loop->u.loop.id, &path);
     Kernel *nest = sched_kernel_around(s, s->kernel, &path);
-    if (kind != LOOP_BIND)
+    if (as->kind != LOOP_BIND)
         return nest;
-    ForStmt bound = loop->u.loop;
-    bound.kind = kind;
-    bound.axis = axis;
-    Stmt *now = stmt_for(s->ctx, &bound, loop->span);
-    nest->body = stmt_replace(s->ctx, nest->body, loop, now);
+    nest->body = stmt_replace(s->ctx, nest->body, loop, stmt_for(s->ctx, as, loop->span));
     return flow_threads_apart(s, nest, span);
 }
 
@@ -103,10 +98,13 @@ static bool is_about(const Conflict *why, const BlockStmt *block)
 static bool require_legal(Schedule *s, const Stmt *loop, LoopKind kind, Axis axis, Span span)
 {
     Conflict why = {0};
-    const Kernel *kernel = kernel_in_question(s, loop, kind, axis, span);
+    ForStmt as = loop->u.loop;
+    as.kind = kind;
+    as.axis = axis;
+    const Kernel *kernel = kernel_in_question(s, loop, &as, span);
     if (!kernel)
         return false;
-    if (threads_loop_kind_legal(s->ctx, kernel, loop->u.loop.id, kind, axis, &why))
+    if (threads_loop_kind_legal(s->ctx, kernel, &as, &why))
         return true;
     const BlockStmt *reduction = sched_reduced_by(s->ctx, loop);
     if (reduction && !is_about(&why, reduction))
