@@ -200,7 +200,7 @@ const Bounds *distance_reversed(Context *c, const Bounds *distance, int n)
 /* The loop has an order of iterations that counts. */
 static bool compares_loop(const Unit *u, int i, Precedence by)
 {
-    return !by.serial || loop_has_order(u->loops[i]);
+    return !(by.any && by.any[i]) && (!by.serial || loop_has_order(u->loops[i]));
 }
 
 /* The known distances leave this order. */
@@ -214,8 +214,7 @@ static bool distance_allows(const Unit *a, const Unit *b, Precedence by)
     return by.level == units_common(a, b) || by.distance[by.level].max > 0;
 }
 
-/* The orders that do not depend on iterations. */
-static bool may_precede(const Unit *a, const Unit *b, Precedence by)
+bool units_may_precede(const Unit *a, const Unit *b, Precedence by)
 {
     if (by.level < units_common(a, b))
         return by.carried || compares_loop(a, by.level, by);
@@ -224,7 +223,7 @@ static bool may_precede(const Unit *a, const Unit *b, Precedence by)
 
 bool instance_precedes(Poly *p, const Instance *a, const Instance *b, Precedence by)
 {
-    if (!may_precede(a->unit, b->unit, by) || !distance_allows(a->unit, b->unit, by))
+    if (!units_may_precede(a->unit, b->unit, by) || !distance_allows(a->unit, b->unit, by))
         return false;
     for (int i = by.from; i < by.level; i++)
         if (compares_loop(a->unit, i, by))

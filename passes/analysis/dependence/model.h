@@ -81,8 +81,9 @@ typedef struct {
     UnitList met;         /* values of b */
     int at_b, at_x, at_y; /* the next ones */
 } Pairs;
-/* Of all units; of these two. The next pair is the first. */
+/* Of all units; of unit a with any; of these two. The next pair is the first. */
 Pairs pairs_all(Model *m);
+Pairs pairs_with(Model *m, int a);
 Pairs pairs_of(Model *m, int a, int b);
 /* False behind the last one. */
 bool pairs_next(Pairs *at);
@@ -144,8 +145,11 @@ typedef struct {
     bool serial;            /* loops without an order among threads are passed over, */
     bool carried;           /* but for `level`: each thread runs it in order, whatever its kind */
     bool ties;              /* one place in the text counts, too */
+    const bool *any;        /* [loops before `level`] which iteration does not matter, or NULL */
     const Bounds *distance; /* of b from a, or NULL: not known (instances_distance) */
 } Precedence;
+/* Their order in the text, or the kind of loop `level`, does not exclude it. */
+bool units_may_precede(const Unit *a, const Unit *b, Precedence by);
 /* Rows: `a` comes before `b`. False where it does not, whatever the iterations. */
 bool instance_precedes(Poly *p, const Instance *a, const Instance *b, Precedence by);
 /* The distance vector of two instances: for each loop that they share, what b's turn less a's can

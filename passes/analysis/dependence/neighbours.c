@@ -118,7 +118,12 @@ UnitList model_neighbours(Model *m, int unit)
 
 Pairs pairs_all(Model *m)
 {
-    return (Pairs){.model = m, .a = -1, .last = m->units.n - 1};
+    return (Pairs){.model = m, .a = -1, .b = -1, .last = m->units.n - 1};
+}
+
+Pairs pairs_with(Model *m, int a)
+{
+    return (Pairs){.model = m, .a = a - 1, .b = -1, .last = a};
 }
 
 Pairs pairs_of(Model *m, int a, int b)
@@ -154,7 +159,7 @@ static bool next_units(Pairs *at)
 
 bool pairs_next(Pairs *at)
 {
-    while (at->a < 0 || !next_accesses(at))
+    while (at->b < 0 || !next_accesses(at))
         if (!next_units(at))
             return false;
     return true;

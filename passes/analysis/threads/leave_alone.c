@@ -2,35 +2,31 @@
  * reads. */
 #include "passes/analysis/threads/threads.h"
 
-/* Nothing writes what the unit reads with `x`. */
-static bool read_alone(Threads *t, Poly *p, const Unit *reader, const Access *x, Conflict *why)
+/* The second access does not write what the first one reads. */
+static bool read_alone(Poly *p, const Pairs *at, Conflict *why)
 {
-    for (BufferAccesses y = accesses_of(t->model, x->buffer); accesses_next(&y);) {
-        if (!y.access->writes || !accesses_meet(x, y.access))
-            continue;
-        PolyMark mark = poly_mark(p);
-        Instance a = instance_new(p, reader), b = instance_new(p, thread_unit(t, y.unit));
-        AccessPair pair = {&a, x, &b, y.access};
-        pair_collide(p, pair);
-        if (!conflict_none(p, pair, "read-only data may come from a cache that does not see writes",
-                           why))
-            return false;
-        poly_reset(p, mark);
-    }
-    return true;
+    PolyPart part = poly_begin(p);
+    Instance a = instance_new(p, model_unit(at->model, at->a)),
+             b = instance_new(p, model_unit(at->model, at->b));
+    AccessPair pair = {&a, at->x, &b, at->y};
+    pair_collide(p, pair);
+    bool alone = conflict_none(
+        p, pair, "read-only data may come from a cache that does not see writes", why);
+    if (alone)
+        poly_end(p, &part);
+    return alone;
 }
 
 bool threads_leave_alone(Threads *t, uint32_t block,
                          bool (*asked)(void *user, const Buffer *buffer), void *user, Conflict *why)
 {
     Poly *p = threads_question(t);
-    for (int i = 0; i < t->model->units.n; i++) {
-        const Unit *u = thread_unit(t, i);
-        for (int k = 0; k < u->accesses.n && u->block->id == block; k++) {
-            const Access *x = &u->accesses.items[k]; /* an update's load goes with its store */
-            if (x->reads && !x->writes && asked(user, x->buffer) && !read_alone(t, p, u, x, why))
+    for (int i = 0; i < t->model->units.n; i++)
+        for (Pairs at = pairs_with(t->model, i);
+             thread_unit(t, i)->block->id == block && pairs_next(&at);) {
+            bool reads = at.x->reads && !at.x->writes; /* an update's load goes with its store */
+            if (reads && asked(user, at.x->buffer) && !read_alone(p, &at, why))
                 return false;
         }
-    }
     return true;
 }

@@ -23,9 +23,10 @@ typedef struct {
     int n_axes; /* coordinates that own a copy: 3 block axes, or all 6 */
     bool carried;
     int from;
-    bool any_run; /* a reader that runs once for all values of a loop may stand for any of them */
-    int n_least;  /* loops with equal values in the read and its definitions */
-    int n_most;   /* loops whose values tell a definition from a later write */
+    const bool *any; /* [loops] values of the reader for all of which it runs once, and which of
+                      * them does not matter, or NULL */
+    int n_least;     /* loops with equal values in the read and its definitions */
+    int n_most;      /* loops whose values tell a definition from a later write */
     bool defined, written; /* it has definitions; is written in the launch at all */
     int writer;            /* one of them */
     const Access *write;
@@ -48,11 +49,8 @@ static Definition definitions_of(const OwnCopy *o)
 static bool is_definition(const OwnCopy *o, const Definition *d)
 {
     const Unit *r = thread_unit(o->t, o->reader), *w = thread_unit(o->t, d->by.unit);
-    if (!d->by.access->writes || d->level < o->from)
-        return false;
-    if (d->level == d->common)
-        return w->order < r->order;
-    return o->carried && loop_has_order(r->loops[d->level]);
+    return d->by.access->writes && d->level >= o->from && (d->level == d->common || o->carried) &&
+           units_may_precede(w, r, (Precedence){.level = d->level, .serial = true});
 }
 
 static bool definition_next(const OwnCopy *o, Definition *d)
@@ -66,12 +64,6 @@ static bool definition_next(const OwnCopy *o, Definition *d)
         d->common = units_common(thread_unit(o->t, d->by.unit), thread_unit(o->t, o->reader));
         d->level = d->common + 1;
     }
-}
-
-/* The reader runs once for all values of its loop `i`, and which of them does not matter. */
-static bool free_loop(const OwnCopy *o, int i)
-{
-    return o->any_run && o->t->places[o->reader].rerun[i];
 }
 
 static void find_definitions(OwnCopy *o)
@@ -107,17 +99,14 @@ static bool add_earlier(OwnCopy *o, const Definition *d, const ThreadInstance *r
                         const Affine *read)
 {
     Poly *p = o->p;
-    int n_choices = p->top.choices.n, n_fixed = p->fixed.n, same = 0, level = d->level;
-    while (same < level && !free_loop(o, same))
+    int n_choices = p->top.choices.n, n_fixed = p->fixed.n, same = 0;
+    while (same < d->level && !(o->any && o->any[same]))
         same++;
     p->inexact = false;
     ThreadInstance w = thread_instance_within(o->t, p, d->by.unit, r, same);
     const Affine *written = instance_index(p, &w.at, d->by.access);
-    for (int i = same; i < level; i++)
-        if (!free_loop(o, i))
-            poly_equal(p, &p->top, w.at.turns[i], r->at.turns[i]);
-    if (level < d->common && !free_loop(o, level))
-        poly_at_most(p, &p->top, w.at.turns[level], r->at.turns[level], -1);
+    instance_precedes(p, &w.at, &r->at,
+                      (Precedence){.from = same, .level = d->level, .any = o->any});
     for (int i = 0; i < o->n_axes; i++)
         poly_equal(p, &p->top, w.axis[i], r->axis[i]);
     for (int i = 0; i < o->read->buffer->rank; i++)
@@ -185,7 +174,7 @@ static const char *owner_text(const OwnCopy *o)
 static Affine reader_loop(const OwnCopy *o, const Definition *d, const ThreadInstance *at, int i)
 {
     Poly *p = o->p;
-    if (free_loop(o, i))
+    if (o->any && o->any[i])
         return affine_const(0);
     if (i < d->level)
         return at->at.turns[i];
@@ -384,9 +373,9 @@ static bool exactly_owned(OwnCopy *o)
     if (!o->written || (reads_covered(o) && writes_own(o)))
         return true;
     o->why = &ignored;
-    o->any_run = values_constant(o->t, o->read->buffer);
-    bool owned = o->any_run && o->defined && reads_covered(o);
-    o->any_run = false;
+    o->any = values_constant(o->t, o->read->buffer) ? o->t->places[o->reader].rerun : NULL;
+    bool owned = o->any && o->defined && reads_covered(o);
+    o->any = NULL;
     o->carried = true;
     find_definitions(o);
     owned = owned || (o->defined && reads_covered(o) && writes_own(o));

@@ -141,16 +141,17 @@ static bool access_is_steady(Between *b)
 /* Nothing between the runs of the unit changes what they read, or what they leave. */
 static bool runs_are_one(Threads *t, Poly *p, int unit, int at, Conflict *why)
 {
-    const Unit *u = thread_unit(t, unit);
-    Between b = {.t = t, .p = p, .at = at, .again = unit, .why = why};
-    for (int k = 0; k < u->accesses.n; k++) {
-        b.access = &u->accesses.items[k];
-        for (BufferAccesses w = accesses_of(t->model, b.access->buffer); accesses_next(&w);) {
-            b.other = w.unit;
-            b.written = w.access;
-            if (units_common(thread_unit(t, w.unit), u) > at && !access_is_steady(&b))
-                return false;
-        }
+    for (Pairs of = pairs_with(t->model, unit); pairs_next(&of);) {
+        Between b = {.t = t,
+                     .p = p,
+                     .at = at,
+                     .again = unit,
+                     .other = of.b,
+                     .access = of.x,
+                     .written = of.y,
+                     .why = why};
+        if (units_common(thread_unit(t, of.b), thread_unit(t, unit)) > at && !access_is_steady(&b))
+            return false;
     }
     return true;
 }
