@@ -3,14 +3,28 @@ tirc. Memory holds zeros: what data decide is decided for zeros."""
 
 import re
 
-TOKEN = re.compile(r"""\s*(?://[^\n]*\s*)*(?:
+TOKEN = re.compile(
+    r"""\s*(?://[^\n]*\s*)*(?:
     (?P<number>0x[0-9a-f]+|(?:\d+\.(?!\.)\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?)
   | (?P<async>async=)
   | (?P<name>[A-Za-z_]\w*)
   | (?P<string>"(?:\\.|[^"\\])*")
-  | (?P<op>->|\.\.|&&=|\|\|=|<<|>>|&&|\|\||==|!=|<=|>=|[-+*/&|^%]=|[-+*/%<>=!~&|^?:;,.@(){}\[\]]))""", re.X)
+  | (?P<op>->|\.\.|&&=|\|\|=|<<|>>|&&|\|\||==|!=|<=|>=|[-+*/&|^%]=|[-+*/%<>=!~&|^?:;,.@(){}\[\]]))""",
+    re.X,
+)
 
-LEVELS = [["||"], ["&&"], ["|"], ["^"], ["&"], ["==", "!="], ["<", "<=", ">", ">="], ["<<", ">>"], ["+", "-"], ["*", "/", "%"]]
+LEVELS = [
+    ["||"],
+    ["&&"],
+    ["|"],
+    ["^"],
+    ["&"],
+    ["==", "!="],
+    ["<", "<=", ">", ">="],
+    ["<<", ">>"],
+    ["+", "-"],
+    ["*", "/", "%"],
+]
 STORES = ("=", "+=", "-=", "*=", "/=", "&=", "|=", "^=", "&&=", "||=", "async=")
 INTEGER_CASTS = {"index", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8"}
 
@@ -33,7 +47,7 @@ class Text:
         while match := TOKEN.match(text, at):
             self.tokens.append(match[match.lastgroup])
             at = match.end()
-        assert not text[at:].strip(), text[at:at + 60]
+        assert not text[at:].strip(), text[at : at + 60]
         self.at = 0
         self.lines, self.depth = [], 1
         self.shapes = {}
@@ -46,7 +60,9 @@ class Text:
 
     def take(self, *wanted):
         if wanted and self.peek() not in wanted:
-            raise SyntaxError(f"{wanted} expected: {' '.join(self.tokens[max(0, self.at - 8):self.at + 4])}")
+            raise SyntaxError(
+                f"{wanted} expected: {' '.join(self.tokens[max(0, self.at - 8) : self.at + 4])}"
+            )
         self.at += 1
         return self.tokens[self.at - 1]
 
@@ -80,8 +96,12 @@ class Text:
         while self.peek() in LEVELS[level]:
             op = self.take()
             right = self.binary(level + 1)
-            left = {"/": f"divide({left}, {right})", "%": f"remainder({left}, {right})", "&&": f"({left} and {right})",
-                    "||": f"({left} or {right})"}.get(op, f"({left} {op} {right})")
+            left = {
+                "/": f"divide({left}, {right})",
+                "%": f"remainder({left}, {right})",
+                "&&": f"({left} and {right})",
+                "||": f"({left} or {right})",
+            }.get(op, f"({left} {op} {right})")
         return left
 
     def unary(self):
@@ -293,8 +313,14 @@ def evaluate(text):
 
     translated = Text(text)
     source = "def run():\n    pass\n" + "\n".join(translated.lines)
-    scope = {"shapes": shapes, "access": access, "call": call, "steps": steps, "divide": divide,
-             "remainder": remainder}
+    scope = {
+        "shapes": shapes,
+        "access": access,
+        "call": call,
+        "steps": steps,
+        "divide": divide,
+        "remainder": remainder,
+    }
     exec(source, scope)
     try:
         scope["run"]()

@@ -16,8 +16,21 @@ from lowered import evaluate
 ROOT = Path(__file__).resolve().parents[2]
 TIRC = os.environ.get("TIRC", str(ROOT / "build" / "tirc"))
 # Programs of few iterations at small sizes.
-PROGRAMS = [ROOT / "tests" / "programs" / f"{name}.tir" for name in (
-    "conv2d", "copy", "downward", "inplace", "layouts", "matmul", "reindexed", "stencil", "transpose", "triangular")]
+PROGRAMS = [
+    ROOT / "tests" / "programs" / f"{name}.tir"
+    for name in (
+        "conv2d",
+        "copy",
+        "downward",
+        "inplace",
+        "layouts",
+        "matmul",
+        "reindexed",
+        "stencil",
+        "transpose",
+        "triangular",
+    )
+]
 GOLDEN = sorted((ROOT / "tests" / "golden").glob("*.lowered.tir"))
 WRONG = 3  # changes of each text
 
@@ -49,13 +62,18 @@ CHANGES = [
 def wrong_texts(text, seed):
     """Shapes of parameters stay as they are."""
     head, body = text.split("\n{\n", 1)
-    places = [(m, change) for pattern, change in CHANGES for m in pattern.finditer(body) if "temp" not in line_of(body, m)]
+    places = [
+        (m, change)
+        for pattern, change in CHANGES
+        for m in pattern.finditer(body)
+        if "temp" not in line_of(body, m)
+    ]
     for match, change in random.Random(seed).sample(places, min(WRONG, len(places))):
-        yield head + "\n{\n" + body[:match.start()] + change(match) + body[match.end():]
+        yield head + "\n{\n" + body[: match.start()] + change(match) + body[match.end() :]
 
 
 def line_of(text, match):
-    return text[text.rfind("\n", 0, match.start()) + 1:match.start()]
+    return text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
 
 
 def compare(folder, text, name):
@@ -64,10 +82,14 @@ def compare(folder, text, name):
     path.write_text(text)
     left, memory = evaluate(text), memory_of(path)
     if left:
-        assert memory["proved"] < memory["accesses"], f"{name}: {left} leaves, and all is proved\n{text}"
+        assert memory["proved"] < memory["accesses"], (
+            f"{name}: {left} leaves, and all is proved\n{text}"
+        )
     else:
         misaligned = any("wide access" in first["why"] for first in memory["first"])
-        assert memory["leaving"] == 0 or misaligned or "?" in text, f"{name}: nothing leaves, and {memory['first']}\n{text}"
+        assert memory["leaving"] == 0 or misaligned or "?" in text, (
+            f"{name}: nothing leaves, and {memory['first']}\n{text}"
+        )
     return bool(left)
 
 
@@ -90,7 +112,11 @@ def test_golden(path, tmp_path):
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
 def test_program(path, tmp_path):
     listing = tirc("--list", path)[1]
-    names = [size.split(" ")[0] for size in re.search(r"<(.*?)>", listing)[1].split(", ") if ":" not in size]
+    names = [
+        size.split(" ")[0]
+        for size in re.search(r"<(.*?)>", listing)[1].split(", ")
+        if ":" not in size
+    ]
     schedules = re.findall(r"^    (\w+) ", listing, re.M)
     changed = 0
     for schedule in schedules:

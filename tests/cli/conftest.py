@@ -35,8 +35,14 @@ class Tirc:
         return name
 
     def __call__(self, *args, stdin=b"", env=None):
-        done = subprocess.run([self.program, *map(str, args)], cwd=self.folder, input=stdin,
-                              capture_output=True, timeout=60, env={**self.env, **(env or {})})
+        done = subprocess.run(
+            [self.program, *map(str, args)],
+            cwd=self.folder,
+            input=stdin,
+            capture_output=True,
+            timeout=60,
+            env={**self.env, **(env or {})},
+        )
         return Result(done)
 
 

@@ -14,20 +14,27 @@ def test_a_table_for_people(tirc):
     r = tirc(*SHARED)
     assert r.status == 0
     assert "analyze for NVIDIA H200: all 128 blocks counted\n" in r.out
-    assert "    4:21     load in_shared (shared)              4         4096  32 wavefronts    1\n" \
-           "             32 lanes fall into 1 bank: pad the row by 1\n" in r.out
+    assert (
+        "    4:21     load in_shared (shared)              4         4096  32 wavefronts    1\n"
+        "             32 lanes fall into 1 bank: pad the row by 1\n" in r.out
+    )
     assert "    each output element takes 1 load, 1 store of global memory\n" in r.out
     assert r.out.count("<- bottleneck") == 1
 
 
 def test_constant_memory_is_a_kind_of_its_own(tirc):
-    tirc.write("pick.tir", """kernel pick<N = 1024>(x: f32[N], table: f32[64]) -> y: f32[N]
+    tirc.write(
+        "pick.tir",
+        """kernel pick<N = 1024>(x: f32[N], table: f32[64]) -> y: f32[N]
 {
     for i in N
         y[i] = x[i] * table[i % 64] + table[7];
 }
-""")
-    tirc.write("table.sched", """schedule table for pick()
+""",
+    )
+    tirc.write(
+        "table.sched",
+        """schedule table for pick()
 {
     cache_read(y, table, constant);
     let [i] = loops(y);
@@ -35,11 +42,17 @@ def test_constant_memory_is_a_kind_of_its_own(tirc):
     bind(block, blockIdx.x);
     bind(thread, threadIdx.x);
 }
-""")
+""",
+    )
     command = ("pick.tir", "--schedule", "table", "--device", "sim", "--analyze")
     accesses = json.loads(tirc(*command, "--json").out)["accesses"]
     spread, same = (a for a in accesses if a["scope"] == "constant")
-    assert (spread["passes_per_request"], spread["ideal"], same["passes_per_request"], same["verdict"]) == (32, 1, 1, None)
+    assert (
+        spread["passes_per_request"],
+        spread["ideal"],
+        same["passes_per_request"],
+        same["verdict"],
+    ) == (32, 1, 1, None)
     assert "constant memory serves one at a time" in spread["verdict"]
     assert re.search(r"load table_constant \(constant\) +4 +32  32 words +1\n", tirc(*command).out)
 
@@ -47,13 +60,21 @@ def test_constant_memory_is_a_kind_of_its_own(tirc):
 def test_json(tirc):
     result = json.loads(tirc(*SHARED, "--json").out)
     assert [(a["op"], a["buffer"], a["line"]) for a in result["accesses"]] == [
-        ("load", "in", 4), ("store", "in_shared", 4), ("load", "in_shared", 4), ("store", "out", 4)]
+        ("load", "in", 4),
+        ("store", "in_shared", 4),
+        ("load", "in_shared", 4),
+        ("store", "out", 4),
+    ]
     bad = result["accesses"][2]
     assert bad["scope"] == "shared" and bad["requests"] == 4096 and bad["ideal"] == 1
     assert bad["worst"]["addresses"] == [lane * 128 for lane in range(32)]
     assert result["accesses"][0]["call"].startswith("cache_read(")
     assert [limit["name"] for limit in result["analyze"]["limits"]] == [
-        "arithmetic", "device memory", "second-level cache", "load/store units"]
+        "arithmetic",
+        "device memory",
+        "second-level cache",
+        "load/store units",
+    ]
     assert sum(limit["binds"] for limit in result["analyze"]["limits"]) == 1
 
 
@@ -63,8 +84,9 @@ def test_a_sample_stands_for_all(tirc):
     assert whole["analyze"]["exact"] and not part["analyze"]["exact"]
     assert 0 < part["analyze"]["counted_blocks"] < part["analyze"]["blocks"] == 128
     drop = ("counted_blocks", "exact")
-    assert {k: v for k, v in part["analyze"].items() if k not in drop} == \
-           {k: v for k, v in whole["analyze"].items() if k not in drop}
+    assert {k: v for k, v in part["analyze"].items() if k not in drop} == {
+        k: v for k, v in whole["analyze"].items() if k not in drop
+    }
     for a, b in zip(part["accesses"], whole["accesses"]):
         del a["worst"], b["worst"]
         assert a == b
@@ -73,7 +95,9 @@ def test_a_sample_stands_for_all(tirc):
 
 def test_later_launches_see_what_earlier_ones_wrote(tirc):
     """Where blocks are sampled, those that are not counted still run: the second launch reads indices from the first."""
-    tirc.write("two.tir", """kernel two<N = 4096>(x: f32[N]) -> y: f32[N]
+    tirc.write(
+        "two.tir",
+        """kernel two<N = 4096>(x: f32[N]) -> y: f32[N]
 {
     temp at: i32[N];
     for i in N
@@ -81,7 +105,8 @@ def test_later_launches_see_what_earlier_ones_wrote(tirc):
     for i in N
         y[i] = x[at[i]];
 }
-""")
+""",
+    )
     r = tirc("two.tir", "--device", "sim", "--analyze", "--budget", "10", "--json")
     assert r.status == 0, r.err
     assert not json.loads(r.out)["analyze"]["exact"]
@@ -90,7 +115,9 @@ def test_later_launches_see_what_earlier_ones_wrote(tirc):
 def test_collisions(tirc):
     text = "kernel h<N = 4096>(x: f32[N]) -> y: i32[1] { y[0] = 0; for i in N y[0] += 1; }"
     tirc.write("h.tir", text)
-    tirc.write("h.sched", """schedule h for h()
+    tirc.write(
+        "h.sched",
+        """schedule h for h()
 {
     atomic(y_1);
     let [i] = loops(y_1);
@@ -98,7 +125,8 @@ def test_collisions(tirc):
     bind(b, blockIdx.x);
     bind(t, threadIdx.x);
 }
-""")
+""",
+    )
     r = tirc("h.tir", "--schedule", "h.sched", "--device", "sim", "--analyze")
     if r.status == 0:
         assert "32.0 passes a request" in r.out
@@ -106,29 +134,62 @@ def test_collisions(tirc):
 
 def test_edges_are_counted(tirc):
     """Sizes that do not divide: lanes that are guarded away cost nothing."""
-    r = tirc(TRANSPOSE, "--schedule", "shared", "-D", "R=33", "-D", "C=1", "--device", "sim", "--analyze", "--json")
+    r = tirc(
+        TRANSPOSE,
+        "--schedule",
+        "shared",
+        "-D",
+        "R=33",
+        "-D",
+        "C=1",
+        "--device",
+        "sim",
+        "--analyze",
+        "--json",
+    )
     result = json.loads(r.out)
     assert result["analyze"]["loads"] == result["analyze"]["stores"] == 33
 
 
 def test_a_fault_is_a_fault(tirc):
-    tirc.write("gather.tir", "kernel gather<N = 64>(at: i32[N], x: f32[4]) -> y: f32[N] { for i in N y[i] = x[at[i]] + x[at[i] + 4]; }")
+    tirc.write(
+        "gather.tir",
+        "kernel gather<N = 64>(at: i32[N], x: f32[4]) -> y: f32[N] { for i in N y[i] = x[at[i]] + x[at[i] + 4]; }",
+    )
     r = tirc("gather.tir", "--device", "sim", "--analyze", "--json")
     assert r.status == 4
     assert json.loads(r.out)["faults"][0]["kind"] == "out_of_bounds"
 
 
 def test_symbolic_sizes(tirc):
-    r = tirc(MATMUL, "--schedule", "tiled32", "-D", "M=?", "-D", "N=64", "-D", "K=64", "--size", "M=33", "--device", "sim",
-             "--analyze", "--json")
+    r = tirc(
+        MATMUL,
+        "--schedule",
+        "tiled32",
+        "-D",
+        "M=?",
+        "-D",
+        "N=64",
+        "-D",
+        "K=64",
+        "--size",
+        "M=33",
+        "--device",
+        "sim",
+        "--analyze",
+        "--json",
+    )
     assert r.status == 0, r.err
     assert json.loads(r.out)["analyze"]["flops"] == 2 * 33 * 64 * 64
 
 
-@pytest.mark.parametrize("text, message, status", [
-    ("dram_gpbs = 3", "did you mean 'dram_gbps'?", 1),
-    ("dram_gbps", "found a line without '='", 1),
-])
+@pytest.mark.parametrize(
+    "text, message, status",
+    [
+        ("dram_gpbs = 3", "did you mean 'dram_gbps'?", 1),
+        ("dram_gbps", "found a line without '='", 1),
+    ],
+)
 def test_bad_profiles(tirc, text, message, status):
     tirc.write("mine.profile", text)
     r = tirc(*SHARED, "--profile", "mine.profile")
@@ -152,22 +213,33 @@ def test_a_profile_that_knows_nothing(tirc):
 
 def test_usage(tirc):
     r = tirc(MATMUL, "--run", "--profile", "h200")
-    assert r.status == 2 and "--profile and --budget need --analyze" in r.err or "--versus needs --bench or --analyze" in r.err
+    assert (
+        r.status == 2
+        and "--profile and --budget need --analyze" in r.err
+        or "--versus needs --bench or --analyze" in r.err
+    )
 
 
 def test_versus(tirc):
     r = tirc(*SHARED, "--versus", "padded")
     assert r.status == 0
-    assert """  versus padded: differences
+    assert (
+        """  versus padded: differences
                      shared                           padded
     load in_shared (shared)
       each costs       32 wavefronts                  1 wavefront
-""" in r.out
+"""
+        in r.out
+    )
     assert "load in (global)" not in r.out.split("versus padded")[1]
     versus = json.loads(tirc(*SHARED, "--versus", "padded", "--json").out)["analyze"]["versus"]
     assert versus["schedule"] == "padded"
-    assert versus["changes"][0] == {"subject": "load in_shared (shared)", "counter": "each costs", "first": "32 wavefronts",
-                                    "second": "1 wavefront"}
+    assert versus["changes"][0] == {
+        "subject": "load in_shared (shared)",
+        "counter": "each costs",
+        "first": "32 wavefronts",
+        "second": "1 wavefront",
+    }
     assert versus["accesses"][2]["wavefronts_per_request"] == 1
 
 
@@ -179,10 +251,18 @@ def test_versus_with_settings(tirc):
 
 def test_versus_another_kind_of_schedule(tirc):
     changes = tirc(*SHARED, "--versus", "naive").out.split("versus naive")[1]
-    assert "    store in_shared (shared)\n      requests         4096 x 1 wavefront             none\n" in changes
-    assert "    store out (global)\n      each costs       4 sectors                      32 sectors\n" in changes
-    assert "    barrier: in_shared: written above by other threads, read below\n" \
-           "      times per block  1                              0\n" in changes
+    assert (
+        "    store in_shared (shared)\n      requests         4096 x 1 wavefront             none\n"
+        in changes
+    )
+    assert (
+        "    store out (global)\n      each costs       4 sectors                      32 sectors\n"
+        in changes
+    )
+    assert (
+        "    barrier: in_shared: written above by other threads, read below\n"
+        "      times per block  1                              0\n" in changes
+    )
 
 
 def test_versus_refuses(tirc):

@@ -34,7 +34,11 @@ LABELS = """kernel k<N = 8, M = 4>(label: u8[N], x: f32[N, M]) -> y: f32[N]
 def test_a_subscript_beyond_its_axis(tirc, action, schedule):
     tirc.write("k.tir", ROWS)
     r = tirc("k.tir", *SIM, "--schedule", schedule, action)
-    assert r.status == 4 and "out_of_bounds" in r.err and "subscript 2 of 'x' is 4, but the extent of this axis is 4" in r.err
+    assert (
+        r.status == 4
+        and "out_of_bounds" in r.err
+        and "subscript 2 of 'x' is 4, but the extent of this axis is 4" in r.err
+    )
 
 
 def test_symbolic_sizes(tirc):
@@ -42,15 +46,16 @@ def test_symbolic_sizes(tirc):
     r = tirc("k.tir", *SIM, "-D", "N=?", "--size", "N=7", "--verify")
     assert r.status == 4 and "subscript 2 of 'x' is 4, but the extent of this axis is 4" in r.err
     r = tirc("k.tir", *SIM, "-D", "N=?", "--size", "N=6", "--verify")
-    assert r.status == 0 and "bounds  VIOLATED for some sizes: 2 of 3 accesses are in bounds" in r.out
+    assert (
+        r.status == 0 and "bounds  VIOLATED for some sizes: 2 of 3 accesses are in bounds" in r.out
+    )
     assert "is out of bounds: at N = 7, " in r.out
 
 
 CERTAIN = {
     "y[i + 1] = x[i];": "at N = 1, M = 1, s = 0, i = 0 the subscript i + 1 of 'y' is 1, but the axis ends at 0",
     "y[i] = x[i - 1];": "at N = 1, M = 1, s = 0, i = 0 the subscript i - 1 of 'x' is -1, but axes start at 0",
-    "{ y[i] = 0; for k in p[i]..p[i + 1] y[i] += w[k]; }":
-        "at N = 1, M = 1, s = 0, i = 0 the subscript i + 1 of 'p' is 1, but the axis ends at 0",
+    "{ y[i] = 0; for k in p[i]..p[i + 1] y[i] += w[k]; }": "at N = 1, M = 1, s = 0, i = 0 the subscript i + 1 of 'p' is 1, but the axis ends at 0",
     "if i > 0 y[i] = x[i + 1];": None,
     "y[i] = i > 0 ? x[i - 1] : x[i + 1];": None,
     "y[i] = w[i];": None,  # where M >= N
@@ -60,10 +65,17 @@ CERTAIN = {
 
 @pytest.mark.parametrize("statement", CERTAIN)
 def test_what_is_certain_is_refused(tirc, statement):
-    tirc.write("k.tir", "kernel k<N, M>(x: f32[N], w: f32[M], p: i32[N], s: i32) -> y: f32[N] { for i in N " + statement + " }")
+    tirc.write(
+        "k.tir",
+        "kernel k<N, M>(x: f32[N], w: f32[M], p: i32[N], s: i32) -> y: f32[N] { for i in N "
+        + statement
+        + " }",
+    )
     r = tirc("k.tir", "--emit", "cuda")
     if CERTAIN[statement]:
-        assert (r.status, r.out) == (1, "") and "error[E0232]" in r.err and CERTAIN[statement] in r.err
+        assert (
+            (r.status, r.out) == (1, "") and "error[E0232]" in r.err and CERTAIN[statement] in r.err
+        )
     else:
         assert r.status == 0, r.err
 
@@ -82,8 +94,9 @@ def test_data(tirc):
     r = tirc("k.tir", *SIM, "--run", "--json")
     result = json.loads(r.out)
     assert r.status == 4 and "subscript 2 of 'x'" in r.err
-    assert {k: result["memory"][k] for k in ("accesses", "proved", "data", "unproved", "leaving")} == {
-        "accesses": 3, "proved": 2, "data": 1, "unproved": 0, "leaving": 0}
+    assert {
+        k: result["memory"][k] for k in ("accesses", "proved", "data", "unproved", "leaving")
+    } == {"accesses": 3, "proved": 2, "data": 1, "unproved": 0, "leaving": 0}
     [first] = result["memory"]["first"]
     assert first["answer"] == "data" and "label[" in first["why"] and first["line"] == 4
 

@@ -93,13 +93,20 @@ def test_line_map(tirc):
     cuda, program = kernel["cuda"].splitlines(), open(MATMUL).read().splitlines()
     lines = {cuda[line["cuda"] - 1].strip(): line for line in kernel["lines"]}
     update = lines["C_acc += A_shared[ty][ki] * B_shared[ki][tx];"]
-    assert program[update["line"] - 1][update["column"] - 1:].startswith("C[i, j] += ") and update["step"] == 0
+    assert (
+        program[update["line"] - 1][update["column"] - 1 :].startswith("C[i, j] += ")
+        and update["step"] == 0
+    )
     assert lines["const int by = blockIdx.y;"]["call"] == "bind(by, blockIdx.y)"
     assert lines["const int i = by * 32 + ty;"]["call"] == "split(i, [_, 32])"
     assert lines["__shared__ float A_shared[32][32];"]["call"] == "cache_read(C, A, shared)"
     bind = lines["const int tx = threadIdx.x;"]
-    schedule = open(f"{ROOT}/frontend/{bind['schedule_file']}").read().splitlines()[bind["schedule_line"] - 1]
-    assert schedule[bind["schedule_column"] - 1:].startswith("bind(tx, threadIdx.x)")
+    schedule = (
+        open(f"{ROOT}/frontend/{bind['schedule_file']}")
+        .read()
+        .splitlines()[bind["schedule_line"] - 1]
+    )
+    assert schedule[bind["schedule_column"] - 1 :].startswith("bind(tx, threadIdx.x)")
     start = next(i for i, line in enumerate(cuda, 1) if line.startswith('extern "C"'))
     assert [line["cuda"] for line in kernel["lines"]] == list(range(start, len(cuda) + 1))
 
@@ -113,7 +120,9 @@ def test_machine_code_knows_the_lines(tirc):
 
 
 def test_complete_program_counts_its_own_lines_again(tirc):
-    lines = tirc(MATMUL, "--schedule", "tiled32", "--emit", "cu", "--annotate=lines").out.splitlines()
+    lines = tirc(
+        MATMUL, "--schedule", "tiled32", "--emit", "cu", "--annotate=lines"
+    ).out.splitlines()
     at = max(i for i, line in enumerate(lines) if line.startswith("#line "))
     assert lines[at] == f'#line {at + 2} "matmul.cu"' and "__global__" not in "".join(lines[at:])
 
@@ -160,7 +169,9 @@ def test_output_that_cannot_be_written(tirc):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="SKIPPED: there is no /dev/full")
 def test_full_disk_is_noticed(tirc):
     with open("/dev/full", "wb") as full:
-        done = subprocess.run([tirc.program, MATMUL, "--emit", "cuda"], stdout=full, stderr=subprocess.PIPE)
+        done = subprocess.run(
+            [tirc.program, MATMUL, "--emit", "cuda"], stdout=full, stderr=subprocess.PIPE
+        )
     assert done.returncode == 3 and b"cannot write" in done.stderr
     assert tirc(MATMUL, "--emit", "cuda", "-o", "/dev/full").status == 3
 
@@ -169,10 +180,25 @@ def test_full_disk_is_noticed(tirc):
 
 
 def test_results_as_json(tirc):
-    r = tirc(MATMUL, *SMALL, "--schedule", "tiled32", "--device", "sim", "--run", "--verify", "--bench", "--json")
+    r = tirc(
+        MATMUL,
+        *SMALL,
+        "--schedule",
+        "tiled32",
+        "--device",
+        "sim",
+        "--run",
+        "--verify",
+        "--bench",
+        "--json",
+    )
     assert (r.status, r.err) == (0, "")
     result = json.loads(r.out)
-    assert result["kernel"] == "matmul" and result["schedule"] == "tiled32" and result["device"] == "sim"
+    assert (
+        result["kernel"] == "matmul"
+        and result["schedule"] == "tiled32"
+        and result["device"] == "sim"
+    )
     assert result["sizes"] == {"M": 20, "N": 33, "K": 17}
     assert result["grid"] == [2, 1, 1] and result["block"] == [32, 32, 1]
     assert 0 < result["shared_bytes"] <= 8192 and result["barriers"] == 1
@@ -184,22 +210,59 @@ def test_results_as_json(tirc):
     assert 0 < bench["min_ms"] <= bench["median_ms"] <= bench["p95_ms"] and bench["versus"] == []
     flops, seconds = 2 * 20 * 33 * 17, bench["median_ms"] * 1e-3
     assert bench["gflops"] == pytest.approx(flops / seconds / 1e9, rel=1e-3)
-    assert bench["gbps"] == pytest.approx(4 * (20 * 17 + 17 * 33 + 20 * 33) / seconds / 1e9, rel=1e-3)
+    assert bench["gbps"] == pytest.approx(
+        4 * (20 * 17 + 17 * 33 + 20 * 33) / seconds / 1e9, rel=1e-3
+    )
     assert result["faults"] == []
 
 
 def test_bench_versus(tirc):
-    r = tirc(MATMUL, *SMALL, "--schedule", "tiled32", "--device", "sim", "--bench", "--versus", "naive,tiled32(T=16), naive(TX=8, TY=4)", "--json")
+    r = tirc(
+        MATMUL,
+        *SMALL,
+        "--schedule",
+        "tiled32",
+        "--device",
+        "sim",
+        "--bench",
+        "--versus",
+        "naive,tiled32(T=16), naive(TX=8, TY=4)",
+        "--json",
+    )
     assert r.status == 0, r.err
     bench = json.loads(r.out)["bench"]
     assert [v["name"] for v in bench["versus"]] == ["naive", "tiled32(T=16)", "naive(TX=8, TY=4)"]
     for v in bench["versus"]:
-        assert v["ratio"] == pytest.approx(v["median_ms"] / bench["median_ms"], rel=1e-3) and v["agrees"] is False
-    r = tirc(MATMUL, *SMALL, "--schedule", "tiled32", "--device", "sim", "--verify", "--bench", "--versus", "naive", "--json")
+        assert (
+            v["ratio"] == pytest.approx(v["median_ms"] / bench["median_ms"], rel=1e-3)
+            and v["agrees"] is False
+        )
+    r = tirc(
+        MATMUL,
+        *SMALL,
+        "--schedule",
+        "tiled32",
+        "--device",
+        "sim",
+        "--verify",
+        "--bench",
+        "--versus",
+        "naive",
+        "--json",
+    )
     assert [v["agrees"] for v in json.loads(r.out)["bench"]["versus"]] == [True]
-    assert tirc(MATMUL, *SMALL, "--device", "sim", "--bench", "--versus", "tiled32(T=16,naive").status == 2
-    for list, status, words in [("cublas", 3, "E0640"), ("memcpy", 1, "E0642"), ("nothing", 1, "nothing")]:
-        r = tirc(MATMUL, *SMALL, "--schedule", "tiled32", "--device", "sim", "--bench", "--versus", list)
+    assert (
+        tirc(MATMUL, *SMALL, "--device", "sim", "--bench", "--versus", "tiled32(T=16,naive").status
+        == 2
+    )
+    for list, status, words in [
+        ("cublas", 3, "E0640"),
+        ("memcpy", 1, "E0642"),
+        ("nothing", 1, "nothing"),
+    ]:
+        r = tirc(
+            MATMUL, *SMALL, "--schedule", "tiled32", "--device", "sim", "--bench", "--versus", list
+        )
         assert r.status == status and words in r.err
 
 
@@ -220,13 +283,28 @@ def test_runs_are_reproducible(tirc):
 
 
 def test_symbolic_sizes_get_values(tirc):
-    symbolic = (MATMUL, "-D", "M=?", "-D", "N=?", "-D", "K=9", "--schedule", "tiled32", "--device", "sim", "--verify")
+    symbolic = (
+        MATMUL,
+        "-D",
+        "M=?",
+        "-D",
+        "N=?",
+        "-D",
+        "K=9",
+        "--schedule",
+        "tiled32",
+        "--device",
+        "sim",
+        "--verify",
+    )
     r = tirc(*symbolic, "--size", "N=33", "--size", "M=7", "--json")
     assert r.status == 0
     result = json.loads(r.out)
     assert result["sizes"] == {"M": 7, "N": 33, "K": 9} and result["verify"]["checked"] == 7 * 33
     r = tirc(*symbolic, "--size", "M=7")
-    assert r.status == 2 and "size 'N' of 'matmul' is symbolic" in r.err and "--size N=1000" in r.err
+    assert (
+        r.status == 2 and "size 'N' of 'matmul' is symbolic" in r.err and "--size N=1000" in r.err
+    )
     r = tirc(*symbolic, "--size", "K=7")
     assert r.status == 2 and "has no symbolic size of this name" in r.err
 
@@ -235,7 +313,10 @@ def test_lowered_text_runs(tirc):
     text = tirc(MATMUL, *SMALL, "--schedule", "tiled32", "--emit", "lowered").out
     run = ("--device", "sim", "--run", "--json")
     outputs = json.loads(tirc("-", *run, stdin=text.encode()).out)["run"]["outputs"]
-    assert outputs == json.loads(tirc(MATMUL, *SMALL, "--schedule", "tiled32", *run).out)["run"]["outputs"]
+    assert (
+        outputs
+        == json.loads(tirc(MATMUL, *SMALL, "--schedule", "tiled32", *run).out)["run"]["outputs"]
+    )
     r = tirc("-", "--device", "sim", "--verify", stdin=text.encode())
     assert r.status == 2 and "error[E0705]" in r.err
 
@@ -245,18 +326,31 @@ def test_lowered_text_is_verified_against_its_program(tirc):
     against = ("--verify", "--against", MATMUL, "--device", "sim")
     tirc.write("right.tir", text)
     assert tirc("right.tir", *against).status == 0
-    tirc.write("wrong.tir", text.replace("C[ty * 33 + j] = C_acc[0];", "C[ty * 33 + j] = C_acc[0] + 1.0;"))
+    tirc.write(
+        "wrong.tir", text.replace("C[ty * 33 + j] = C_acc[0];", "C[ty * 33 + j] = C_acc[0] + 1.0;")
+    )
     r = tirc("wrong.tir", *against)
     assert r.status == 4 and "error[E0635]" in r.err and "C[0, 0] = " in r.err
-    line = 1 + text.split("\n").index(next(s for s in text.split("\n") if "C[ty * 33 + j] = C_acc[0];" in s))
-    assert f"wrong.tir:{line}:" in r.err and "thread (0, 0, 0) of block (0, 0, 0) of kernel 'matmul' was the last to write" in r.err
+    line = 1 + text.split("\n").index(
+        next(s for s in text.split("\n") if "C[ty * 33 + j] = C_acc[0];" in s)
+    )
+    assert (
+        f"wrong.tir:{line}:" in r.err
+        and "thread (0, 0, 0) of block (0, 0, 0) of kernel 'matmul' was the last to write" in r.err
+    )
     assert "note: it read 'C_acc', which was written here" in r.err
     r = tirc("wrong.tir", "--verify", "--against", "right.tir", "--device", "sim")
-    assert r.status == 2 and "error[E0706]" in r.err and "it is already scheduled or lowered" in r.err
-    tirc.write("other.tir", MATMUL.read_text().replace("B: f32", "B: f64").replace("A[i, k] * B[k, j]", "A[i, k] * f32(B[k, j])"))
+    assert (
+        r.status == 2 and "error[E0706]" in r.err and "it is already scheduled or lowered" in r.err
+    )
+    tirc.write(
+        "other.tir",
+        MATMUL.read_text()
+        .replace("B: f32", "B: f64")
+        .replace("A[i, k] * B[k, j]", "A[i, k] * f32(B[k, j])"),
+    )
     r = tirc("wrong.tir", "--verify", "--against", "other.tir", "--device", "sim")
     assert r.status == 2 and "they differ in B" in r.err
-
 
 
 def test_scheduled_text_is_verified(tirc):
@@ -292,9 +386,16 @@ def test_devices(tirc):
 def test_list(tirc):
     r = tirc("--list", MATMUL)
     assert r.status == 0
-    assert "kernel matmul<M = 1024, N = 1024, K = 1024>(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N]" in r.out
+    assert (
+        "kernel matmul<M = 1024, N = 1024, K = 1024>(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N]"
+        in r.out
+    )
     assert re.search(r"^    tiled32 +T = 32", r.out, re.M)
-    assert re.search(r"^    default +threads = 256 in \[64, 128, 256, 512\] +\(library/default.sched\)", r.out, re.M)
+    assert re.search(
+        r"^    default +threads = 256 in \[64, 128, 256, 512\] +\(library/default.sched\)",
+        r.out,
+        re.M,
+    )
 
 
 def test_print_after(tirc):
@@ -314,9 +415,15 @@ def test_dump_dir(tirc):
     r = tirc(MATMUL, "--schedule", "tiled32", "--dump-dir", "steps")
     assert r.status == 0
     names = sorted(p.name for p in (tirc.folder / "steps").iterdir())
-    assert names[0] == "00-program.tir" and names[1] == "01-split.tir" and names[-1].endswith("-kernel.cu")
+    assert (
+        names[0] == "00-program.tir"
+        and names[1] == "01-split.tir"
+        and names[-1].endswith("-kernel.cu")
+    )
     assert [int(n[:2]) for n in names] == list(range(len(names)))
-    assert (tirc.folder / "steps" / names[-1]).read_text() == tirc(MATMUL, "--schedule", "tiled32", "--emit", "cuda").out
+    assert (tirc.folder / "steps" / names[-1]).read_text() == tirc(
+        MATMUL, "--schedule", "tiled32", "--emit", "cuda"
+    ).out
 
 
 def test_trace_runs_again_to_the_same_text(tirc):
@@ -348,23 +455,39 @@ def test_help(tirc):
     assert r.status == 0 and "--print-after STEP|all" in r.out and "exit status: 0 success" in r.out
     r = tirc("--help", "split")
     assert r.status == 0 and r.out.startswith("split(loop, factors..., tail (optional))")
-    assert all(part in r.out for part in ("before:", "after:", "legal when:", "in TVM: Schedule.split"))
+    assert all(
+        part in r.out for part in ("before:", "after:", "legal when:", "in TVM: Schedule.split")
+    )
     r = tirc("--help", "primitives")
     assert r.status == 0
     names = [line.split()[0] for line in r.out.splitlines()]
-    assert {"split", "fuse", "reorder", "bind", "cache_read", "compute_at", "pad", "annotate"} <= set(names)
+    assert {
+        "split",
+        "fuse",
+        "reorder",
+        "bind",
+        "cache_read",
+        "compute_at",
+        "pad",
+        "annotate",
+    } <= set(names)
     for name in names:
         assert tirc("--help", name).status == 0
     r = tirc("--help", "splt")
     assert r.status == 2 and "unknown primitive 'splt'; did you mean 'split'?" in r.err
     r = tirc("--help", "frobnicate")
-    assert r.status == 2 and "unknown primitive 'frobnicate'; `tirc --help primitives` lists them all" in r.err
+    assert (
+        r.status == 2
+        and "unknown primitive 'frobnicate'; `tirc --help primitives` lists them all" in r.err
+    )
 
 
 def test_explain(tirc):
     r = tirc("--explain", "E0413")
     assert r.status == 0 and r.out.startswith("E0413: ")
-    assert "schedule example for any()" in r.out and "tirc says:" in r.out and "error[E0413]" in r.out
+    assert (
+        "schedule example for any()" in r.out and "tirc says:" in r.out and "error[E0413]" in r.out
+    )
     r = tirc("--explain", "E0613")
     assert r.status == 0 and "tirc says:" not in r.out
     assert tirc("--explain", "E9999").status == 2
@@ -380,38 +503,62 @@ def test_version(tirc):
 # ---- wrong usage --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("args, text", [
-    ((), "no FILE.tir is given"),
-    ((MATMUL,), "no action is given for"),
-    ((MATMUL, "--emit"), "--emit needs an argument"),
-    ((MATMUL, "--emit", "cud"), "--emit takes one of tir|lowered|cuda"),
-    ((MATMUL, "--emti", "cuda"), "unknown option '--emti'; did you mean --emit?"),
-    ((MATMUL, "--shedule=naive"), "unknown option '--shedule=naive'; did you mean --schedule?"),
-    ((MATMUL, "--frobnicate"), "unknown option '--frobnicate'; `tirc --help` lists the options"),
-    ((MATMUL, "--vers"), "'--vers' is ambiguous: it abbreviates --versus and --version"),
-    ((MATMUL, "-x"), "unknown option '-x'; `tirc --help` lists the options"),
-    ((MATMUL, "--run=yes"), "--run takes no argument"),
-    ((MATMUL, TRANSPOSE, "--emit", "cuda"), "use --schedule to choose a schedule"),
-    ((MATMUL, "--run", "-o", "x"), "-o needs --emit, --json or --analyze"),
-    ((MATMUL, "--emit", "tir", "--annotate"), "--annotate needs --emit cuda or --emit cu"),
-    ((MATMUL, "--run", "--annotate"), "--annotate needs --emit cuda or --emit cu"),
-    ((MATMUL, "--emit", "ptx", "--annotate"), "machine code, which has no comments"),
-    ((MATMUL, "--emit", "cuda", "--annotate=words"), "--annotate takes one of comments|lines, found 'words'"),
-    ((MATMUL, "--emit", "cuda", "--json"), "--json needs --run, --verify, --bench or --analyze"),
-    ((MATMUL, "--emit", "cuda", "--run", "--json"), "both write to standard output"),
-    ((MATMUL, "--run", "--seed", "-1"), "--seed takes a number"),
-    ((MATMUL, "--emit", "cuda", "--size", "M=7"), "--size and --seed need --run, --verify, --bench or --analyze"),
-    ((MATMUL, "--emit", "cuda", "--seed", "7"), "--size and --seed need --run, --verify, --bench or --analyze"),
-    ((MATMUL, "--run", "--against", MATMUL), "--against needs --verify or --emit cu"),
-    ((MATMUL, "--emit", "cuda", "-D", "M"), "-D expects NAME=VALUE"),
-    ((MATMUL, "--emit", "cuda", "-D", "Q=4"), "has no size or type of this name"),
-    ((MATMUL, "--emit", "cuda", "-D", "MM=4"), "has no size or type of this name; it has M, N, K"),
-    ((MATMUL, "--emit", "cuda", "-D", "M=f23"), "expected an integer, a type or ?, found 'f23'; did you mean 'f32'?"),
-    ((MATMUL, "--emit", "cuda", "--set", "T"), "'--set T': expected NAME=VALUE"),
-    ((MATMUL, "--emit", "tir", "--set", "T=4"), "choose one with --schedule"),
-    ((MATMUL, "--kernel", "matmull", "--emit", "cuda"), "did you mean 'matmul'?"),
-    ((MATMUL, "--emit", "ptx", "--arch", "hopper"), "is not a GPU architecture"),
-])
+@pytest.mark.parametrize(
+    "args, text",
+    [
+        ((), "no FILE.tir is given"),
+        ((MATMUL,), "no action is given for"),
+        ((MATMUL, "--emit"), "--emit needs an argument"),
+        ((MATMUL, "--emit", "cud"), "--emit takes one of tir|lowered|cuda"),
+        ((MATMUL, "--emti", "cuda"), "unknown option '--emti'; did you mean --emit?"),
+        ((MATMUL, "--shedule=naive"), "unknown option '--shedule=naive'; did you mean --schedule?"),
+        (
+            (MATMUL, "--frobnicate"),
+            "unknown option '--frobnicate'; `tirc --help` lists the options",
+        ),
+        ((MATMUL, "--vers"), "'--vers' is ambiguous: it abbreviates --versus and --version"),
+        ((MATMUL, "-x"), "unknown option '-x'; `tirc --help` lists the options"),
+        ((MATMUL, "--run=yes"), "--run takes no argument"),
+        ((MATMUL, TRANSPOSE, "--emit", "cuda"), "use --schedule to choose a schedule"),
+        ((MATMUL, "--run", "-o", "x"), "-o needs --emit, --json or --analyze"),
+        ((MATMUL, "--emit", "tir", "--annotate"), "--annotate needs --emit cuda or --emit cu"),
+        ((MATMUL, "--run", "--annotate"), "--annotate needs --emit cuda or --emit cu"),
+        ((MATMUL, "--emit", "ptx", "--annotate"), "machine code, which has no comments"),
+        (
+            (MATMUL, "--emit", "cuda", "--annotate=words"),
+            "--annotate takes one of comments|lines, found 'words'",
+        ),
+        (
+            (MATMUL, "--emit", "cuda", "--json"),
+            "--json needs --run, --verify, --bench or --analyze",
+        ),
+        ((MATMUL, "--emit", "cuda", "--run", "--json"), "both write to standard output"),
+        ((MATMUL, "--run", "--seed", "-1"), "--seed takes a number"),
+        (
+            (MATMUL, "--emit", "cuda", "--size", "M=7"),
+            "--size and --seed need --run, --verify, --bench or --analyze",
+        ),
+        (
+            (MATMUL, "--emit", "cuda", "--seed", "7"),
+            "--size and --seed need --run, --verify, --bench or --analyze",
+        ),
+        ((MATMUL, "--run", "--against", MATMUL), "--against needs --verify or --emit cu"),
+        ((MATMUL, "--emit", "cuda", "-D", "M"), "-D expects NAME=VALUE"),
+        ((MATMUL, "--emit", "cuda", "-D", "Q=4"), "has no size or type of this name"),
+        (
+            (MATMUL, "--emit", "cuda", "-D", "MM=4"),
+            "has no size or type of this name; it has M, N, K",
+        ),
+        (
+            (MATMUL, "--emit", "cuda", "-D", "M=f23"),
+            "expected an integer, a type or ?, found 'f23'; did you mean 'f32'?",
+        ),
+        ((MATMUL, "--emit", "cuda", "--set", "T"), "'--set T': expected NAME=VALUE"),
+        ((MATMUL, "--emit", "tir", "--set", "T=4"), "choose one with --schedule"),
+        ((MATMUL, "--kernel", "matmull", "--emit", "cuda"), "did you mean 'matmul'?"),
+        ((MATMUL, "--emit", "ptx", "--arch", "hopper"), "is not a GPU architecture"),
+    ],
+)
 def test_wrong_usage(tirc, args, text):
     r = tirc(*args)
     if "nvrtc" in r.err.lower() and "--arch" in args:
@@ -435,8 +582,13 @@ def on_a_terminal(tirc, *args, env=None):
         ours, theirs = pty.openpty()
     except OSError as e:
         pytest.skip(f"no terminals here: {e}")
-    process = subprocess.Popen([tirc.program, *map(str, args)], cwd=tirc.folder, stdout=subprocess.DEVNULL,
-                               stderr=theirs, env={**tirc.env, "TERM": "xterm", **(env or {})})
+    process = subprocess.Popen(
+        [tirc.program, *map(str, args)],
+        cwd=tirc.folder,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env={**tirc.env, "TERM": "xterm", **(env or {})},
+    )
     os.close(theirs)
     received = b""
     while True:

@@ -35,10 +35,26 @@ def keys_of(value, path=""):
 
 def test_the_keys_of_json_are_documented(tirc):
     sizes = ("-D", "R=32", "-D", "C=32", "--device", "sim", "--json")
-    race, outside = (ROOT / "tests" / "sim" / "faults" / f"{fault}.tir" for fault in ("race_next_iteration", "bounds_global_read"))
+    race, outside = (
+        ROOT / "tests" / "sim" / "faults" / f"{fault}.tir"
+        for fault in ("race_next_iteration", "bounds_global_read")
+    )
     found = set()
-    for command in ((TRANSPOSE, "--schedule", "shared", *sizes, "--run", "--verify", "--bench", "--versus", "padded"),
-                    (TRANSPOSE, "--schedule", "shared", *sizes, "--analyze", "--versus", "padded"),
-                    (race, "--run", "--device", "sim", "--json"), (outside, "--run", "--device", "sim", "--json")):
+    for command in (
+        (
+            TRANSPOSE,
+            "--schedule",
+            "shared",
+            *sizes,
+            "--run",
+            "--verify",
+            "--bench",
+            "--versus",
+            "padded",
+        ),
+        (TRANSPOSE, "--schedule", "shared", *sizes, "--analyze", "--versus", "padded"),
+        (race, "--run", "--device", "sim", "--json"),
+        (outside, "--run", "--device", "sim", "--json"),
+    ):
         found |= set(keys_of(json.loads(tirc(*command).out)))
     assert found == documented()

@@ -31,31 +31,86 @@ PROGRAMS = {
     "logic in words": (program("if i > 0 and i < 5 y[i] = x[i];"), "4:22", "'&&'"),
     "a range as in Python": (program("for k in range(3) y[i] += x[i];"), "4:18", "'i in 0..N'"),
     "a type of C": (HEAD.replace("x: f32", "x: float") + BODY, "1:26", "did you mean 'f32'?"),
-    "a sum from nowhere": (program("y[i] += x[i];"), "1:37", "but never initialized; set it before the update, as in y[...] = 0"),
+    "a sum from nowhere": (
+        program("y[i] += x[i];"),
+        "1:37",
+        "but never initialized; set it before the update, as in y[...] = 0",
+    ),
     "size of 0": (HEAD.replace("4096", "0") + BODY, "1:17", "size 'N' is 0"),
     "size of -1": (HEAD.replace("4096", "-1") + BODY, "1:17", "size 'N' is -1"),
-    "size of 2^63": (HEAD.replace("4096", "9223372036854775808") + BODY, "1:", "9223372036854775807"),
+    "size of 2^63": (
+        HEAD.replace("4096", "9223372036854775808") + BODY,
+        "1:",
+        "9223372036854775807",
+    ),
 }
 
 SCHEDULES = {
     "misspelt primitive": (["spilt(i, [_, 32]);"], "9:5", "did you mean 'split'?"),
     "misspelt variable": (["split(ii, [_, 32]);"], "9:11", "'ii'"),
-    "a factor too many": (["let [a, b, c] = split(i, [_, 32]);"], "9:9", "3 names for a list of 2 values"),
-    "factors that do not cover": (["split(i, [64, 32]);"], "9:5", "cover 2048 iterations, but loop 'i' has 4096"),
-    "consumed loop": (["split(i, [_, 32]);", "unroll(i);"], "10:12", "consumed by step 1, split(i, [_, 32]), at line 9"),
-    "loop bound twice": (["bind(i, blockIdx.x);", "bind(i, threadIdx.x);"], "10:", "is already bound to blockIdx.x"),
-    "2048 threads": (["let [b, t] = split(i, [_, 2048]);", "bind(b, blockIdx.x);", "bind(t, threadIdx.x);"], "11:",
-                     "2048 iterations, but threadIdx.x has at most 1024"),
+    "a factor too many": (
+        ["let [a, b, c] = split(i, [_, 32]);"],
+        "9:9",
+        "3 names for a list of 2 values",
+    ),
+    "factors that do not cover": (
+        ["split(i, [64, 32]);"],
+        "9:5",
+        "cover 2048 iterations, but loop 'i' has 4096",
+    ),
+    "consumed loop": (
+        ["split(i, [_, 32]);", "unroll(i);"],
+        "10:12",
+        "consumed by step 1, split(i, [_, 32]), at line 9",
+    ),
+    "loop bound twice": (
+        ["bind(i, blockIdx.x);", "bind(i, threadIdx.x);"],
+        "10:",
+        "is already bound to blockIdx.x",
+    ),
+    "2048 threads": (
+        ["let [b, t] = split(i, [_, 2048]);", "bind(b, blockIdx.x);", "bind(t, threadIdx.x);"],
+        "11:",
+        "2048 iterations, but threadIdx.x has at most 1024",
+    ),
     "pad on a global buffer": (["pad(x, 1);"], "9:9", "cache_read(block, x, shared)"),
     "a list without brackets": (["let a, b = split(i, [_, 32]);"], "9:10", "'let [a, b] = ...'"),
     "a method": (["y.split(i, [_, 32]);"], "9:12", "by its name alone"),
-    "a body without braces": (["if N > 3 unroll(i);"], "9:14", "enclose the bodies of 'if' and 'for' in braces"),
-    "too few names": (["let [a] = split(i, [_, 32]);"], "9:9", "1 name for a list of 2 values; write _"),
-    "a number for a list": (["for n in 3 { split(i, [_, 2]); }"], "9:14", "found an integer; write the integers below n as 0..n"),
-    "a name of TVM": (["get_loops(y);"], "9:5", "TVM's primitive of this name is called 'loops' here"),
-    "a primitive that is none": (["frobnicate(i);"], "9:5", "`tirc --help primitives` lists the primitives"),
-    "a buffer for a block": (["cache_read(x, y, shared);"], "9:16", "no block called 'x', only a buffer"),
-    "misspelt scope": (["cache_read(y, x, sharde);"], "9:22", "did you mean 'shared'? (there are: global, shared, local, constant)"),
+    "a body without braces": (
+        ["if N > 3 unroll(i);"],
+        "9:14",
+        "enclose the bodies of 'if' and 'for' in braces",
+    ),
+    "too few names": (
+        ["let [a] = split(i, [_, 32]);"],
+        "9:9",
+        "1 name for a list of 2 values; write _",
+    ),
+    "a number for a list": (
+        ["for n in 3 { split(i, [_, 2]); }"],
+        "9:14",
+        "found an integer; write the integers below n as 0..n",
+    ),
+    "a name of TVM": (
+        ["get_loops(y);"],
+        "9:5",
+        "TVM's primitive of this name is called 'loops' here",
+    ),
+    "a primitive that is none": (
+        ["frobnicate(i);"],
+        "9:5",
+        "`tirc --help primitives` lists the primitives",
+    ),
+    "a buffer for a block": (
+        ["cache_read(x, y, shared);"],
+        "9:16",
+        "no block called 'x', only a buffer",
+    ),
+    "misspelt scope": (
+        ["cache_read(y, x, sharde);"],
+        "9:22",
+        "did you mean 'shared'? (there are: global, shared, local, constant)",
+    ),
     "misspelt axis": (["bind(i, threadidx.x);"], "9:13", "did you mean 'threadIdx.x'?"),
     "a word for a loop": (["split(y, [_, 32]);"], "9:11", "loop"),
 }
@@ -80,10 +135,16 @@ def test_schedules(tirc, steps, place, words):
 def test_a_subscript_one_too_far(tirc):
     tirc.write("copy.tir", program("y[i] = x[i + 1];"))
     r = tirc("copy.tir", "--emit", "cuda")
-    assert (r.status, r.out) == (1, "") and "copy.tir:4:16: error[E0232]: at i = 4095 the subscript i + 1 of 'x' is 4096" in r.err
+    assert (r.status, r.out) == (
+        1,
+        "",
+    ) and "copy.tir:4:16: error[E0232]: at i = 4095 the subscript i + 1 of 'x' is 4096" in r.err
     assert "the axis ends at 4095; shorten the loop" in r.err
     tirc.write("copy.tir", program("y[i - 1] = x[i];"))
-    assert "at i = 0 the subscript i - 1 of 'y' is -1, but axes start at 0" in tirc("copy.tir", "--emit", "cuda").err
+    assert (
+        "at i = 0 the subscript i - 1 of 'y' is -1, but axes start at 0"
+        in tirc("copy.tir", "--emit", "cuda").err
+    )
     tirc.write("copy.tir", program("y[i] = i + 1 < N ? x[i + 1] : 0;"))
     assert tirc("copy.tir", "--emit", "cuda").err == ""
 
@@ -121,7 +182,9 @@ def test_binary_garbage(tirc):
 def test_line_of_10_megabytes(tirc):
     tirc.write("long.tir", HEAD + " { for i in N y[i] = x[i]" + " + x[i]" * 1_500_000 + "; }")
     r = tirc("long.tir", "--emit", "cuda")
-    assert r.status == 1 and "nested too deeply" in r.err and max(map(len, r.err.splitlines())) < 400
+    assert (
+        r.status == 1 and "nested too deeply" in r.err and max(map(len, r.err.splitlines())) < 400
+    )
 
 
 def test_a_long_line_that_is_right(tirc):

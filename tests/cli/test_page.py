@@ -8,8 +8,23 @@ import subprocess
 import pytest
 from conftest import MATMUL, TRANSPOSE
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-NAIVE = (TRANSPOSE, "--schedule", "naive", "-D", "R=256", "-D", "C=512", "--device", "sim", "--analyze", "--versus", "shared")
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+NAIVE = (
+    TRANSPOSE,
+    "--schedule",
+    "naive",
+    "-D",
+    "R=256",
+    "-D",
+    "C=512",
+    "--device",
+    "sim",
+    "--analyze",
+    "--versus",
+    "shared",
+)
 
 
 @pytest.fixture
@@ -32,8 +47,11 @@ def test_it_is_one_file(page):
 
 def test_text_cannot_leave_the_data(tirc):
     """What a program says in a comment stays a comment."""
-    tirc.write("odd.tir", "// </script><script>alert(1)</script> <!-- @DATA@\n"
-               "kernel odd<N = 64>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i]; }\n")
+    tirc.write(
+        "odd.tir",
+        "// </script><script>alert(1)</script> <!-- @DATA@\n"
+        "kernel odd<N = 64>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i]; }\n",
+    )
     assert tirc("odd.tir", "--device", "sim", "--analyze", "-o", "odd.html").status == 0
     text = (tirc.folder / "odd.html").read_text()
     assert "alert(1)" in text and text.count("</script>") == 2 and "<!--" not in text
@@ -80,11 +98,27 @@ document.body.replaceChildren(document.createTextNode('SEEN' + JSON.stringify(se
 
 def look(folder, text, width=1280, *flags):
     if not BROWSER:
-        pytest.skip("SKIPPED: no Chromium on this machine; install chromium to look at the page of --analyze")
+        pytest.skip(
+            "SKIPPED: no Chromium on this machine; install chromium to look at the page of --analyze"
+        )
     (folder / "probe.html").write_text(text.replace("</body>", PROBE + "</body>"))
-    done = subprocess.run([BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/chromium",
-                           f"--window-size={width},900", *flags, "--virtual-time-budget=3000", "--dump-dom",
-                           f"file://{folder}/probe.html"], capture_output=True, text=True, timeout=90)
+    done = subprocess.run(
+        [
+            BROWSER,
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={folder}/chromium",
+            f"--window-size={width},900",
+            *flags,
+            "--virtual-time-budget=3000",
+            "--dump-dom",
+            f"file://{folder}/probe.html",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=90,
+    )
     found = re.search(r"SEEN(.*)DONE", done.stdout, re.S)
     assert found, done.stderr[-2000:] + done.stdout[-2000:]
     return json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
@@ -93,13 +127,21 @@ def look(folder, text, width=1280, *flags):
 def test_what_it_shows(tirc, page):
     seen = look(tirc.folder, page)
     assert seen["ready"] and seen["title"] == "transpose"
-    assert seen["sections"] == ["What binds", "Memory accesses", "Versus shared", "Program, schedule, CUDA",
-                                "The loops after each step", "Kernels and barriers"]
+    assert seen["sections"] == [
+        "What binds",
+        "Memory accesses",
+        "Versus shared",
+        "Program, schedule, CUDA",
+        "The loops after each step",
+        "Kernels and barriers",
+    ]
     assert len(seen["binds"]) == 1 and seen["point"] == 1
     assert len(seen["verdicts"]) == 1 and "32 sectors; 4 would suffice" in seen["verdicts"][0]
     assert seen["shown"] == ["32"] and seen["then"] == ["4"]  # the costliest first; then the load
     assert "32 sectors" in seen["versus"][0]
-    assert any("out[" in line and "in[" in line for line in seen["lit"]) and any("out[c, r] = in[r, c]" in line for line in seen["lit"])
+    assert any("out[" in line and "in[" in line for line in seen["lit"]) and any(
+        "out[c, r] = in[r, c]" in line for line in seen["lit"]
+    )
     assert seen["current"] and seen["current"][0].endswith("bind(tx, threadIdx.x)")
     assert seen["first"] == ["r in 256", "c in 512", "out[c, r] = in[r, c];"]
     assert seen["second"] == ["by in 8", "ty in 32", "c in 512"]
@@ -108,8 +150,25 @@ def test_what_it_shows(tirc, page):
 
 
 def test_banks(tirc):
-    assert tirc(TRANSPOSE, "--schedule", "shared", "-D", "R=256", "-D", "C=512", "-D", "T=f64", "--device", "sim", "--analyze",
-                "-o", "report.html").status == 0
+    assert (
+        tirc(
+            TRANSPOSE,
+            "--schedule",
+            "shared",
+            "-D",
+            "R=256",
+            "-D",
+            "C=512",
+            "-D",
+            "T=f64",
+            "--device",
+            "sim",
+            "--analyze",
+            "-o",
+            "report.html",
+        ).status
+        == 0
+    )
     seen = look(tirc.folder, (tirc.folder / "report.html").read_text())
     assert seen["ready"] and seen["verdicts"] == ["16 lanes fall into 2 banks: pad the row by 1"]
     assert seen["shownBanks"] == ["16", "16"]  # two halves of the warp, one after the other
@@ -121,8 +180,27 @@ def test_a_narrow_screen(tirc, page):
 
 
 def test_a_matmul(tirc):
-    assert tirc(MATMUL, "--schedule", "tiled32", "-D", "M=64", "-D", "N=64", "-D", "K=64", "--device", "sim", "--analyze", "-o",
-                "report.html").status == 0
+    assert (
+        tirc(
+            MATMUL,
+            "--schedule",
+            "tiled32",
+            "-D",
+            "M=64",
+            "-D",
+            "N=64",
+            "-D",
+            "K=64",
+            "--device",
+            "sim",
+            "--analyze",
+            "-o",
+            "report.html",
+        ).status
+        == 0
+    )
     seen = look(tirc.folder, (tirc.folder / "report.html").read_text())
     assert seen["point"] == 2 and "Versus" not in " ".join(seen["sections"])
-    assert any("C_acc += " in line for line in seen["lit"]) and any("C[i, j] += A[i, k] * B[k, j]" in line for line in seen["lit"])
+    assert any("C_acc += " in line for line in seen["lit"]) and any(
+        "C[i, j] += A[i, k] * B[k, j]" in line for line in seen["lit"]
+    )

@@ -31,24 +31,50 @@ TILES = {
 def arguments(kernel, tile):
     element, *numbers = TILES[tile]
     named = dict(zip(("BM", "BN", "WM", "WN", "BK", "parts", "stages", "copies"), numbers))
-    sizes = {"M": named["BM"], "N": named["BN"], "K": 8 * named["BK"] * named["parts"], "T": element}
+    sizes = {
+        "M": named["BM"],
+        "N": named["BN"],
+        "K": 8 * named["BK"] * named["parts"],
+        "T": element,
+    }
     if kernel == "matmul_batched":
         sizes["P"] = 2
-    return [word for flag, values in (("-D", sizes), ("--set", named)) for k, v in values.items() for word in (flag, f"{k}={v}")]
+    return [
+        word
+        for flag, values in (("-D", sizes), ("--set", named))
+        for k, v in values.items()
+        for word in (flag, f"{k}={v}")
+    ]
 
 
 def in_turn(cases, part):
     """Each part-th case; the others take `--long`."""
-    return [case if k % part == 0 else pytest.param(*case, marks=pytest.mark.long) for k, case in enumerate(cases)]
+    return [
+        case if k % part == 0 else pytest.param(*case, marks=pytest.mark.long)
+        for k, case in enumerate(cases)
+    ]
 
 
-CASES = [(kernel, "small") for kernel in KERNELS] + [("matmul_nt", tile) for tile in TILES if tile != "small"]
+CASES = [(kernel, "small") for kernel in KERNELS] + [
+    ("matmul_nt", tile) for tile in TILES if tile != "small"
+]
 
 
 @pytest.mark.parametrize("kernel, tile", in_turn(CASES, 5))
 def test_no_access_costs_more_than_it_must(tirc, kernel, tile):
-    done = tirc(PROGRAM, "--kernel", kernel, "--schedule", "sgemm", *arguments(kernel, tile), "--device", "sim", "--verify", "--analyze",
-                "--json")
+    done = tirc(
+        PROGRAM,
+        "--kernel",
+        kernel,
+        "--schedule",
+        "sgemm",
+        *arguments(kernel, tile),
+        "--device",
+        "sim",
+        "--verify",
+        "--analyze",
+        "--json",
+    )
     assert done.status == 0, done.err
     report = json.loads(done.out)
     assert report["verify"]["ok"] and not report["faults"]
@@ -59,8 +85,11 @@ def test_no_access_costs_more_than_it_must(tirc, kernel, tile):
         assert cost <= a["ideal"], f"{a['op']} {a['buffer']}: {cost} where {a['ideal']} would do"
 
 
-UNEVEN = [(kernel, tile, sizes) for kernel, tile in [*((kernel, "small") for kernel in KERNELS), ("matmul", "small double")]
-          for sizes in ("numbers", "symbols")]
+UNEVEN = [
+    (kernel, tile, sizes)
+    for kernel, tile in [*((kernel, "small") for kernel in KERNELS), ("matmul", "small double")]
+    for sizes in ("numbers", "symbols")
+]
 
 
 @pytest.mark.parametrize("kernel, tile, sizes", in_turn(UNEVEN, 4))
@@ -68,11 +97,28 @@ def test_sizes_that_divide_nothing(tirc, kernel, tile, sizes):
     """Results go out through shared memory there."""
     element, *numbers = TILES[tile]
     extents = {"M": 45, "N": 83, "K": 37} | ({"P": 2} if kernel == "matmul_batched" else {})
-    flags = [("-D", f"T={element}")] + [("--set", f"{k}={v}") for k, v in zip(("BM", "BN", "WM", "WN", "BK"), numbers)]
+    flags = [("-D", f"T={element}")] + [
+        ("--set", f"{k}={v}") for k, v in zip(("BM", "BN", "WM", "WN", "BK"), numbers)
+    ]
     for k, v in extents.items():
-        flags += [("-D", f"{k}={v}")] if sizes == "numbers" else [("-D", f"{k}=?"), ("--size", f"{k}={v}")]
-    done = tirc(PROGRAM, "--kernel", kernel, "--schedule", "sgemm", *(word for flag in flags for word in flag), "--device", "sim",
-                "--verify", "--analyze", "--json")
+        flags += (
+            [("-D", f"{k}={v}")]
+            if sizes == "numbers"
+            else [("-D", f"{k}=?"), ("--size", f"{k}={v}")]
+        )
+    done = tirc(
+        PROGRAM,
+        "--kernel",
+        kernel,
+        "--schedule",
+        "sgemm",
+        *(word for flag in flags for word in flag),
+        "--device",
+        "sim",
+        "--verify",
+        "--analyze",
+        "--json",
+    )
     assert done.status == 0, done.err
     report = json.loads(done.out)
     assert report["verify"]["ok"] and not report["faults"]
@@ -82,39 +128,78 @@ def test_sizes_that_divide_nothing(tirc, kernel, tile, sizes):
     assert len(report["launches"]) == 1
 
 
-@pytest.mark.parametrize("kernel, sizes, launches", [
-    ("matmul", (4096, 4096, 4096), 1),
-    ("matmul", (4097, 4095, 4093), 2),     # rows of B begin anywhere
-    ("matmul_nt", (4096, 4096, 4096), 2),  # rows of B go along k
-    ("matmul_nt", (1536, 1536, 1536), 2),
-    ("matmul_nt", (1024, 4096, 4096), 1),  # too few rows of the result to be worth it
-    ("matmul_tn", (4096, 4096, 4096), 1),
-])
+@pytest.mark.parametrize(
+    "kernel, sizes, launches",
+    [
+        ("matmul", (4096, 4096, 4096), 1),
+        ("matmul", (4097, 4095, 4093), 2),  # rows of B begin anywhere
+        ("matmul_nt", (4096, 4096, 4096), 2),  # rows of B go along k
+        ("matmul_nt", (1536, 1536, 1536), 2),
+        ("matmul_nt", (1024, 4096, 4096), 1),  # too few rows of the result to be worth it
+        ("matmul_tn", (4096, 4096, 4096), 1),
+    ],
+)
 def test_large_products_pack_what_would_be_copied_element_by_element(tirc, kernel, sizes, launches):
-    done = tirc(PROGRAM, "--kernel", kernel, "--schedule", "sgemm", "--emit", "cuda",
-                *(word for k, v in zip("MNK", sizes) for word in ("-D", f"{k}={v}")))
+    done = tirc(
+        PROGRAM,
+        "--kernel",
+        kernel,
+        "--schedule",
+        "sgemm",
+        "--emit",
+        "cuda",
+        *(word for k, v in zip("MNK", sizes) for word in ("-D", f"{k}={v}")),
+    )
     assert done.status == 0, done.err
     assert done.out.count("__global__") == launches
-    main_loop = done.out[done.out.index("for (int ko_0"):]
+    main_loop = done.out[done.out.index("for (int ko_0") :]
     assert ("copy_async<16>(&B_" in main_loop) == (sizes[0] != 1024)
 
 
-@pytest.mark.parametrize("kernel, sizes, grid", [
-    ("matmul", {"M": 9000000, "N": 300, "K": 16}, "dim3(93750, 5)"),
-    ("matmul_batched", {"M": 64, "N": 64, "K": 16, "P": 100000}, "<<<100000, "),
-])
+@pytest.mark.parametrize(
+    "kernel, sizes, grid",
+    [
+        ("matmul", {"M": 9000000, "N": 300, "K": 16}, "dim3(93750, 5)"),
+        ("matmul_batched", {"M": 64, "N": 64, "K": 16, "P": 100000}, "<<<100000, "),
+    ],
+)
 def test_more_blocks_than_fit_on_an_axis(tirc, kernel, sizes, grid):
-    done = tirc(PROGRAM, "--kernel", kernel, "--schedule", "sgemm", "--emit", "cuda",
-                *(word for k, v in sizes.items() for word in ("-D", f"{k}={v}")))
+    done = tirc(
+        PROGRAM,
+        "--kernel",
+        kernel,
+        "--schedule",
+        "sgemm",
+        "--emit",
+        "cuda",
+        *(word for k, v in sizes.items() for word in ("-D", f"{k}={v}")),
+    )
     assert done.status == 0, done.err
     assert grid in done.out
 
 
 def test_copies_at_the_edge_are_as_wide_as_others(tirc):
     """Zeros before k and beyond the columns: a condition on all lanes, and an address that advances with the loop."""
-    done = tirc(PROGRAM, "--kernel", "matmul", "--schedule", "sgemm", "--emit", "cuda", "-D", "M=1000", "-D", "N=1000", "-D", "K=1000")
+    done = tirc(
+        PROGRAM,
+        "--kernel",
+        "matmul",
+        "--schedule",
+        "sgemm",
+        "--emit",
+        "cuda",
+        "-D",
+        "M=1000",
+        "-D",
+        "N=1000",
+        "-D",
+        "K=1000",
+    )
     assert done.status == 0, done.err
-    main_loop = done.out[done.out.index("for (int ko_0"):]
+    main_loop = done.out[done.out.index("for (int ko_0") :]
     copies = [line for line in main_loop.splitlines() if "copy_async_or_zero<" in line]
-    assert ["copy_async_or_zero<4>" in copies[0], "copy_async_or_zero<16>" in copies[1]] == [True, True] and len(copies) == 2
+    assert ["copy_async_or_zero<4>" in copies[0], "copy_async_or_zero<16>" in copies[1]] == [
+        True,
+        True,
+    ] and len(copies) == 2
     assert all("(long long)ko_0 * " in line for line in copies)

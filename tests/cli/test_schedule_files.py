@@ -2,7 +2,9 @@
 
 import pytest
 
-PROGRAM = "kernel copy<N = 10>(x: f32[N]) -> y: f32[N]\n{\n    for i in N\n        y[i] = x[i];\n}\n"
+PROGRAM = (
+    "kernel copy<N = 10>(x: f32[N]) -> y: f32[N]\n{\n    for i in N\n        y[i] = x[i];\n}\n"
+)
 SCHEDULES = """schedule wide for copy()
 {
     vectorize(split(loops(y)[0], [_, 2])[1]);
@@ -41,7 +43,10 @@ def test_a_name_that_is_not_there(files, name):
     """Nor one for another kernel; the notes say what there is."""
     done = files("copy.tir", "--schedule", f"fast/all.sched:{name}", "--emit", "tir")
     assert done.status == 1
-    assert f"error[E0300]: 'fast/all.sched' contains no schedule '{name}' for kernel 'copy'" in done.err
+    assert (
+        f"error[E0300]: 'fast/all.sched' contains no schedule '{name}' for kernel 'copy'"
+        in done.err
+    )
     assert "schedule 'wide' for 'copy'" in done.err and "schedule 'other' for 'sums'" in done.err
 
 

@@ -20,10 +20,12 @@ MIB = 1 << 20
 
 def promise(*words):
     """Marks the test of the promises that begin with these words."""
+
     def mark(test):
         for w in words:
             PROMISES.setdefault(w, test)
         return test
+
     return mark
 
 
@@ -46,9 +48,17 @@ def test_every_promise_has_a_test():
 
 
 @promise("Only schedules are included.", "Messages quote no other file.")
-@pytest.mark.parametrize("name, words", [("{}/passwd", "must end in .sched"), ("link.sched", "it links to a file"),
-                                         ("pipe.sched", "not a regular file"), ("folder.sched", "not a regular file"),
-                                         ("/dev/zero", "must end in .sched"), ("../passwd", "must end in .sched")])
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("{}/passwd", "must end in .sched"),
+        ("link.sched", "it links to a file"),
+        ("pipe.sched", "not a regular file"),
+        ("folder.sched", "not a regular file"),
+        ("/dev/zero", "must end in .sched"),
+        ("../passwd", "must end in .sched"),
+    ],
+)
 def test_includes(tirc, name, words):
     tirc.write("passwd", SECRET + "\n")
     (tirc.folder / "link.sched").symlink_to("passwd")
@@ -90,10 +100,20 @@ def test_no_other_files(tirc):
         (folder / f"{name}.txt").write_text("mine")
     before = sorted(folder.rglob("*"))
     tirc.folder = folder
-    text = script('let [i] = loops(y); split(i, [_, 8]); annotate(loops(y)[0], "x_txt", "../../x.txt");')
-    text = text.replace("kernel k(", '/* > x.txt */ kernel k(').replace("schedule s", "// `touch x` $(touch y)\nschedule s")
+    text = script(
+        'let [i] = loops(y); split(i, [_, 8]); annotate(loops(y)[0], "x_txt", "../../x.txt");'
+    )
+    text = text.replace("kernel k(", "/* > x.txt */ kernel k(").replace(
+        "schedule s", "// `touch x` $(touch y)\nschedule s"
+    )
     (folder / "k.tir").write_text(text)
-    for options in (["--emit", "cuda"], ["--emit", "json"], ["--run", "--device", "sim"], ["--print-after", "all"], ["--trace"]):
+    for options in (
+        ["--emit", "cuda"],
+        ["--emit", "json"],
+        ["--run", "--device", "sim"],
+        ["--print-after", "all"],
+        ["--trace"],
+    ):
         assert tirc("k.tir", "--schedule", "s", *options).status == 0
     (folder / "k.tir").unlink()
     assert sorted(folder.rglob("*")) == before and all(p.read_text() == "mine" for p in before)
@@ -124,7 +144,9 @@ def test_bug_reports(tirc):
     tirc.program = os.environ["TIRC_FAULTY"]
     paths = []
     for _ in range(2):
-        result = tirc(MATMUL, "--schedule", "tiled32", "--emit", "cuda", env={"TIRC_BREAK": "insert_barriers"})
+        result = tirc(
+            MATMUL, "--schedule", "tiled32", "--emit", "cuda", env={"TIRC_BREAK": "insert_barriers"}
+        )
         assert result.status == 70
         paths.append(re.search(r"report this bug with (\S+),", result.err)[1])
         assert stat.S_IMODE(os.lstat(paths[-1]).st_mode) == 0o600
@@ -136,35 +158,80 @@ def test_bug_reports(tirc):
 
 @promise("No other program is started.")
 def test_no_programs(tirc):
-    names = subprocess.run(["nm", "--undefined-only", tirc.program], capture_output=True, text=True, check=True).stdout
+    names = subprocess.run(
+        ["nm", "--undefined-only", tirc.program], capture_output=True, text=True, check=True
+    ).stdout
     called = set(re.findall(r"\bU (\w+)", names))
     assert {"malloc", "memcpy"} & called
     if "__asan_init" in names:
         pytest.skip("SKIPPED: sanitizers bring calls of their own")
-    assert not called & {"system", "popen", "execl", "execlp", "execle", "execv", "execve", "execvp", "execvpe", "fexecve", "fork",
-                         "vfork", "clone", "posix_spawn", "posix_spawnp", "wordexp", "socket", "connect", "bind", "listen",
-                         "accept", "getaddrinfo"}
+    assert not called & {
+        "system",
+        "popen",
+        "execl",
+        "execlp",
+        "execle",
+        "execv",
+        "execve",
+        "execvp",
+        "execvpe",
+        "fexecve",
+        "fork",
+        "vfork",
+        "clone",
+        "posix_spawn",
+        "posix_spawnp",
+        "wordexp",
+        "socket",
+        "connect",
+        "bind",
+        "listen",
+        "accept",
+        "getaddrinfo",
+    }
 
 
 @promise("The simulator is a sandbox.", "Lowered text is checked like any program.")
-@pytest.mark.parametrize("access", ["y[i] = x[i + 1000000000000]", "y[i - 64] = x[i]", "y[i] = x[at[i]] + x[at[i] + 64]",
-                                    "y[i] = x[at[i]] + x[at[i] - 1000000000]"])
+@pytest.mark.parametrize(
+    "access",
+    [
+        "y[i] = x[i + 1000000000000]",
+        "y[i - 64] = x[i]",
+        "y[i] = x[at[i]] + x[at[i] + 64]",
+        "y[i] = x[at[i]] + x[at[i] - 1000000000]",
+    ],
+)
 @pytest.mark.parametrize("lowered", [False, True])
 def test_simulator(tirc, access, lowered):
     text = f"kernel k(x: f32[64], at: i32[64]) -> y: f32[64]\n{{\n    for i in 64\n        {access};\n}}\n"
     if lowered:
-        text = (f"kernel k(x: f32[64], at: i32[64]) -> y: f32[64]\n{{\n    launch k grid(1, 1, 1) block(64, 1, 1) {{\n"
-                f"        let i = threadIdx.x;\n        {access};\n    }}\n}}\n")
-        assert tirc("-", "--run", "--device", "sim", stdin=text.replace(access, "y[i] = x[i]").encode()).status == 0
+        text = (
+            f"kernel k(x: f32[64], at: i32[64]) -> y: f32[64]\n{{\n    launch k grid(1, 1, 1) block(64, 1, 1) {{\n"
+            f"        let i = threadIdx.x;\n        {access};\n    }}\n}}\n"
+        )
+        assert (
+            tirc(
+                "-", "--run", "--device", "sim", stdin=text.replace(access, "y[i] = x[i]").encode()
+            ).status
+            == 0
+        )
     tirc.write("k.tir", text)
     result = tirc("k.tir", "--run", "--device", "sim")
     certain = result.status == 1 and "error[E0232]" in result.err  # found without a run
-    assert certain or (result.status == 4 and re.search("out_of_bounds|index_too_large", result.err)), result.err
+    assert certain or (
+        result.status == 4 and re.search("out_of_bounds|index_too_large", result.err)
+    ), result.err
 
 
 def test_lowered_text_is_checked(tirc):
     text = tirc(MATMUL, "--schedule", "tiled32", "--emit", "lowered").out
-    changes = (("A_shared", "B_nowhere", 1), ("threadIdx.x", "threadIdx.w", 1), ("f32", "f33", 1), ("{", "", 1), (" = ", " : ", 1))
+    changes = (
+        ("A_shared", "B_nowhere", 1),
+        ("threadIdx.x", "threadIdx.w", 1),
+        ("f32", "f33", 1),
+        ("{", "", 1),
+        (" = ", " : ", 1),
+    )
     for old, new, n in changes:
         assert old in text
         result = tirc("-", "--emit", "cuda", stdin=text.replace(old, new, n).encode())
@@ -175,10 +242,18 @@ def test_lowered_text_is_checked(tirc):
 
 
 @promise("Nesting is bounded.")
-@pytest.mark.parametrize("text", [
-    COPY.replace("x[i]", "(" * 100_000 + "x[i]"), COPY.replace("x[i]", "-" * 5000 + "x[i]"), HEAD + "{" * 5000,
-    HEAD + "{\n" + "for i in 2 " * 5000 + "y[0] = 1;\n}\n", HEAD + "{\n" + "if x[0] > 0 " * 5000 + "y[0] = 1;\n}\n",
-    COPY.replace("x[i]", "x[" + "(" * 100 + "i" + " / 3 * 5)" * 100 + "]"), COPY.replace("x[i]", "x[" * 5000)])
+@pytest.mark.parametrize(
+    "text",
+    [
+        COPY.replace("x[i]", "(" * 100_000 + "x[i]"),
+        COPY.replace("x[i]", "-" * 5000 + "x[i]"),
+        HEAD + "{" * 5000,
+        HEAD + "{\n" + "for i in 2 " * 5000 + "y[0] = 1;\n}\n",
+        HEAD + "{\n" + "if x[0] > 0 " * 5000 + "y[0] = 1;\n}\n",
+        COPY.replace("x[i]", "x[" + "(" * 100 + "i" + " / 3 * 5)" * 100 + "]"),
+        COPY.replace("x[i]", "x[" * 5000),
+    ],
+)
 def test_nesting(tirc, text):
     tirc.write("k.tir", text)
     result = tirc("k.tir", "--emit", "cuda")
@@ -186,10 +261,19 @@ def test_nesting(tirc, text):
 
 
 @promise("Scripts end.")
-@pytest.mark.parametrize("text, code", [
-    ("for i in 0..1000000 { for j in 0..1000000 { let a = 1; } }", "E0310"),
-    ("let a = 0..1000000; let b = a + [1];", "E0310"),
-    ("f0();\n}\n" + "".join(f"proc f{j}() {{ f{j + 1}(); }}\n" for j in range(200)) + "proc f200()\n{", "E0318")])
+@pytest.mark.parametrize(
+    "text, code",
+    [
+        ("for i in 0..1000000 { for j in 0..1000000 { let a = 1; } }", "E0310"),
+        ("let a = 0..1000000; let b = a + [1];", "E0310"),
+        (
+            "f0();\n}\n"
+            + "".join(f"proc f{j}() {{ f{j + 1}(); }}\n" for j in range(200))
+            + "proc f200()\n{",
+            "E0318",
+        ),
+    ],
+)
 def test_scripts(tirc, text, code):
     result = emit(tirc, script(text))
     assert result.status == 1 and f"error[{code}]" in result.err
@@ -200,7 +284,9 @@ def test_memory(tirc):
     tirc.write("k.tir", HEAD + "{\n" + "for i in 64 y[i] = x[i];\n" * 1_500_000 + "}\n")
     out = tirc.folder / "out"
     with open(out, "wb") as f:
-        process = subprocess.Popen([tirc.program, "k.tir", "--emit", "cuda"], cwd=tirc.folder, stdout=f, stderr=f)
+        process = subprocess.Popen(
+            [tirc.program, "k.tir", "--emit", "cuda"], cwd=tirc.folder, stdout=f, stderr=f
+        )
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 3 and b"out of memory" in out.read_bytes()
@@ -212,11 +298,17 @@ def test_memory(tirc):
 
 @promise("Messages are short.", "Messages are safe to show.")
 def test_messages(tirc):
-    lines = "".join(f"        y[i] = q{j}\x1b]0;owned\x07\u202e" + "x" * 5000 + ";\n" for j in range(200))
+    lines = "".join(
+        f"        y[i] = q{j}\x1b]0;owned\x07\u202e" + "x" * 5000 + ";\n" for j in range(200)
+    )
     tirc.write("k\x1b[2J.tir", HEAD + "{\n    for i in 64 {\n" + lines + "    }\n}\n")
     result = tirc("k\x1b[2J.tir", "--emit", "cuda")
     assert result.status == 1 and not set(result.err) & {"\x1b", "\x07", "\u202e"}
-    assert "<1b>" in result.err and result.err.count("error[") <= 20 and max(map(len, result.err.split("\n"))) < 400
+    assert (
+        "<1b>" in result.err
+        and result.err.count("error[") <= 20
+        and max(map(len, result.err.split("\n"))) < 400
+    )
 
 
 @promise("Reports are well-formed.")
@@ -228,7 +320,11 @@ def test_reports(tirc):
     assert json.loads(tirc(name, "--emit", "json").out)
     assert tirc(name, "--analyze", "-o", "page.html").status == 0
     page = (tirc.folder / "page.html").read_text()
-    assert "alert(2)" in page and "<script>alert" not in page and page.count("</script>") == page.count("<script")
+    assert (
+        "alert(2)" in page
+        and "<script>alert" not in page
+        and page.count("</script>") == page.count("<script")
+    )
 
 
 # ---- the cache ------------------------------------------------------------------------------------------------
@@ -239,8 +335,14 @@ def test_cache():
     """test_cache holds all three; here: the tests are there, and pass."""
     program = os.path.join(os.path.dirname(os.environ["TIRC"]), "tests", "test_cache")
     done = subprocess.run([program], capture_output=True, text=True)
-    for name in ("folders_of_others_are_not_used", "truncated_files_are_made_again", "changed_bytes_are_noticed",
-                 "renamed_entries_are_refused", "other_files_stay", "pipes_and_links_are_no_entries"):
+    for name in (
+        "folders_of_others_are_not_used",
+        "truncated_files_are_made_again",
+        "changed_bytes_are_noticed",
+        "renamed_entries_are_refused",
+        "other_files_stay",
+        "pipes_and_links_are_no_entries",
+    ):
         assert f"[       OK ] {name}" in done.stdout + done.stderr
 
 
@@ -266,7 +368,9 @@ def test_files_that_may_not_be_written(tirc):
     path = tirc.folder / "kernel.cu"
     path.write_text("old")
     path.chmod(0o444)
-    assert tirc(MATMUL, "--emit", "cuda", "-o", "kernel.cu").status == 3 and path.read_text() == "old"
+    assert (
+        tirc(MATMUL, "--emit", "cuda", "-o", "kernel.cu").status == 3 and path.read_text() == "old"
+    )
     tirc.folder.chmod(0o500)
     assert tirc(MATMUL, "--emit", "cuda", "-o", "other.cu").status == 3
     tirc.folder.chmod(0o700)
@@ -278,7 +382,9 @@ def test_links(tirc):
     (tirc.folder / "link.cu").symlink_to("real.cu")
     (tirc.folder / "lost.cu").symlink_to("nowhere.cu")
     assert tirc(MATMUL, "--emit", "cuda", "-o", "link.cu").status == 0
-    assert (tirc.folder / "link.cu").is_symlink() and "__global__" in (tirc.folder / "real.cu").read_text()
+    assert (tirc.folder / "link.cu").is_symlink() and "__global__" in (
+        tirc.folder / "real.cu"
+    ).read_text()
     result = tirc(MATMUL, "--emit", "cuda", "-o", "lost.cu")
     assert result.status == 3 and "cannot write 'lost.cu'" in result.err
     assert (tirc.folder / "lost.cu").is_symlink() and not (tirc.folder / "nowhere.cu").exists()
@@ -288,9 +394,22 @@ def test_links(tirc):
 def test_devices_and_pipes(tirc):
     result = tirc(MATMUL, "--schedule", "tiled32", "--trace", "--emit", "cuda", "-o", "/dev/stdout")
     assert result.status == 0 and "split" in result.out and "__global__" in result.out
-    with open(tirc.folder / "all", "wb") as f: # a file: what was printed before must not be lost
-        subprocess.run([tirc.program, MATMUL, "--schedule", "tiled32", "--trace", "--emit", "cuda", "-o", "/dev/stdout"], stdout=f,
-                       check=True)
+    with open(tirc.folder / "all", "wb") as f:  # a file: what was printed before must not be lost
+        subprocess.run(
+            [
+                tirc.program,
+                MATMUL,
+                "--schedule",
+                "tiled32",
+                "--trace",
+                "--emit",
+                "cuda",
+                "-o",
+                "/dev/stdout",
+            ],
+            stdout=f,
+            check=True,
+        )
     assert (tirc.folder / "all").read_text() == result.out
     os.mkfifo(tirc.folder / "pipe")
     read = []

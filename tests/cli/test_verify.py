@@ -26,12 +26,15 @@ def against(tirc, program, change, *args):
     return verify(tirc, "changed.tir", "--against", "program.tir")
 
 
-@pytest.mark.parametrize("old, new", [
-    ("s[0] = s_acc[0];", "s[0] = s_acc[0] + 0.0625;"),
-    ("s[0] = s_acc[0];", "s[0] = s_acc[0] + x[17];"),
-    ("for i in 50000", "for i in 49999"),
-    ("+= x[i];", "+= x[i > 7 ? i : 0];"),
-])
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("s[0] = s_acc[0];", "s[0] = s_acc[0] + 0.0625;"),
+        ("s[0] = s_acc[0];", "s[0] = s_acc[0] + x[17];"),
+        ("for i in 50000", "for i in 49999"),
+        ("+= x[i];", "+= x[i > 7 ? i : 0];"),
+    ],
+)
 def test_a_long_sum_that_is_wrong(tirc, old, new):
     r, found = against(tirc, SUM, lambda text: text.replace(old, new))
     assert r.status == 4 and "E0635" in r.err and "on small integers" in r.err
@@ -49,14 +52,18 @@ def test_a_long_sum_that_is_right(tirc):
     assert "structure: exact, 1 of 1 elements" in tirc("sum.tir", "--device", "sim", "--verify").out
 
 
-@pytest.mark.parametrize("kind, terms", [("f16", 2100), ("bf16", 1000), ("f8e4m3", 300), ("f32", 70000)])
+@pytest.mark.parametrize(
+    "kind, terms", [("f16", 2100), ("bf16", 1000), ("f8e4m3", 300), ("f32", 70000)]
+)
 def test_more_additions_than_a_type_has_numbers(tirc, kind, terms):
     """n u >= 1 leaves no relative bound of the usual form; one term is seen to miss all the same."""
     program = f"kernel total<N = {terms}>(x: {kind}[4, N]) -> s: {kind}[4] {{ for r in 4 {{ s[r] = 0; for i in N s[r] += x[r, i]; }} }}\n"
     tirc.write("sum.tir", program)
     r, found = verify(tirc, "sum.tir")
     assert r.status == 0 and found["ok"] and found["structure"]["exact"] == 4, r.out
-    r, found = against(tirc, program, lambda text: text.replace(f"in {terms}", f"in {terms - terms // 16}"))
+    r, found = against(
+        tirc, program, lambda text: text.replace(f"in {terms}", f"in {terms - terms // 16}")
+    )
     assert r.status == 4 and not found["ok"]
 
 
@@ -71,14 +78,18 @@ def test_a_tree_has_narrower_bounds(tirc):
     assert r.status == 0 and tree["ok"] and tree["rounding"]["additions"] == 1024 / 32 + 5
     r, chain = verify(tirc, "rows.tir")
     assert r.status == 0 and chain["ok"] and chain["rounding"]["additions"] == 1024
-    r, rounded = against(tirc, program, lambda text: re.sub(r"\+= (x\[.*\]);", r"+= f32(f16(\1));", text), *warp)
+    r, rounded = against(
+        tirc, program, lambda text: re.sub(r"\+= (x\[.*\]);", r"+= f32(f16(\1));", text), *warp
+    )
     assert r.status == 4 and "E0635" in r.err and "within" in r.err and not rounded["ok"]
     assert 0 < rounded["max_error"] < 1024 / 37 * rounded["bound"]
 
 
 def test_softmax_from_infinity(tirc):
     """-inf - x, exp of it, and sums of what follows have bounds."""
-    tirc.write("online.tir", """
+    tirc.write(
+        "online.tir",
+        """
 kernel online<R = 5, N = 64>(x: f32[R, N]) -> y: f32[R, N] {
     temp m: f32[R, N + 1]; temp s: f32[R];
     for r in R { m[r, 0] = -inf; }
@@ -87,26 +98,33 @@ kernel online<R = 5, N = 64>(x: f32[R, N]) -> y: f32[R, N] {
     for r in R, i in N s[r] = s[r] * exp(m[r, i] - m[r, i + 1]) + exp(x[r, i] - m[r, i + 1]);
     for r in R, i in N y[r, i] = exp(x[r, i] - m[r, N]) / s[r];
 }
-""")
+""",
+    )
     r, found = verify(tirc, "online.tir", "--schedule", "none")
     assert r.status == 0 and found["rounding"]["checked"] == found["total"] == 5 * 64, found
 
 
 def test_infinities_and_no_numbers_are_exact(tirc):
-    tirc.write("special.tir", """
+    tirc.write(
+        "special.tir",
+        """
 kernel special<N = 16>(x: f32[N]) -> y: f32[N], z: f32[N], w: f32[N], v: f32[N] {
     for i in N y[i] = -inf - x[i] * 0.1;
     for i in N z[i] = inf - inf + x[i];
     for i in N w[i] = exp(-inf - x[i] * 0.3) + 1.0;
     for i in N v[i] = (inf - inf) * x[i] > x[i] ? 1.0 : 2.0;
 }
-""")
+""",
+    )
     r, found = verify(tirc, "special.tir", "--schedule", "none")
     assert r.status == 0 and found["rounding"]["checked"] == 64, found
 
 
 def test_what_overflows_on_its_way_is_no_fault(tirc):
-    tirc.write("grow.tir", "kernel grow<N = 8>(x: f32[N]) -> y: f32[N] { for i in N y[i] = (x[i] + 2.0) * 1e30 * 1e30 * 1e-30 * 1e-30; }\n")
+    tirc.write(
+        "grow.tir",
+        "kernel grow<N = 8>(x: f32[N]) -> y: f32[N] { for i in N y[i] = (x[i] + 2.0) * 1e30 * 1e30 * 1e-30 * 1e-30; }\n",
+    )
     r, found = verify(tirc, "grow.tir", "--schedule", "none")
     assert r.status == 4 and "E0636" in r.err and "E0635" not in r.err, r.err
 
@@ -114,42 +132,63 @@ def test_what_overflows_on_its_way_is_no_fault(tirc):
 @pytest.mark.parametrize("kind, small", [("bf16", "1e-38"), ("f16", "6e-6"), ("f32", "1e-38")])
 def test_underflow_is_no_fault(tirc, kind, small):
     """Results below the smallest normal number are rounded to multiples of the smallest one."""
-    tirc.write("small.tir", f"""
+    tirc.write(
+        "small.tir",
+        f"""
 kernel small<N = 500>(x: {kind}[N], s: {kind}[N]) -> y: {kind}[N] {{ for i in N y[i] = x[i] * {kind}({small}) * s[i] * s[i]; }}
-""")
+""",
+    )
     r, found = verify(tirc, "small.tir", "--schedule", "none")
     assert r.status == 0 and found["rounding"]["checked"] == 500, r.err
 
 
 def test_what_is_checked_in_part_is_not_ok(tirc):
-    tirc.write("part.tir", """
+    tirc.write(
+        "part.tir",
+        """
 kernel part<N = 100>(x: f32[N]) -> y: f32[N] {
     temp t: f32[N];
     for i in N t[i] = exp(x[i] + 0.5) - exp(x[i] + 0.5) + 1e-12;
     for i in N y[i] = i < 10 ? x[i] : 1.0 / t[i];
 }
-""")
+""",
+    )
     r, found = verify(tirc, "part.tir", "--schedule", "none")
-    assert r.status == 4 and "error[E0636]" in r.err and "10 of 100 elements" in r.err and "'y' has elements without an error bound, the first is element 10" in r.err, r.err
+    assert (
+        r.status == 4
+        and "error[E0636]" in r.err
+        and "10 of 100 elements" in r.err
+        and "'y' has elements without an error bound, the first is element 10" in r.err
+    ), r.err
     assert not found["ok"] and found["checked"] == 10 and found["rounding"]["unbounded"] == 90
-    assert "verify  PARTLY: 10 of 100" in tirc("part.tir", "--schedule", "none", "--device", "sim", "--verify").out
+    assert (
+        "verify  PARTLY: 10 of 100"
+        in tirc("part.tir", "--schedule", "none", "--device", "sim", "--verify").out
+    )
 
 
 def test_a_factorization_is_checked_on_well_conditioned_inputs(tirc):
     """Random matrices have no bounded LU factors; those of a matrix near the identity are all checked."""
     r, found = verify(tirc, EXAMPLES / "polybench" / "lu.tir", "-D", "N=40")
-    assert r.status == 0 and found["ok"] and found["rounding"]["checked"] == found["total"] == 1600, found
+    assert (
+        r.status == 0 and found["ok"] and found["rounding"]["checked"] == found["total"] == 1600
+    ), found
     assert "well-conditioned" in found["method"]
 
 
 def test_bounds_of_a_short_sum_tell_much(tirc):
     r, found = verify(tirc, MATMUL, *SMALL)
-    assert r.status == 0 and found["rounding"]["wide"] == 0 and found["structure"]["exact"] == 20 * 33
+    assert (
+        r.status == 0 and found["rounding"]["wide"] == 0 and found["structure"]["exact"] == 20 * 33
+    )
 
 
 def test_the_largest_error_is_the_largest(tirc):
     """Not the one that comes nearest to its bound: here that of an element with a small bound."""
-    tirc.write("two.tir", "kernel two<N = 64>(x: f32[N]) -> y: f32[N] { for i in N y[i] = i < 32 ? sqrt(abs(x[i]) + 1.0) : exp(x[i]) * 1000.0; }\n")
+    tirc.write(
+        "two.tir",
+        "kernel two<N = 64>(x: f32[N]) -> y: f32[N] { for i in N y[i] = i < 32 ? sqrt(abs(x[i]) + 1.0) : exp(x[i]) * 1000.0; }\n",
+    )
     r, found = verify(tirc, "two.tir", "--schedule", "none")
     assert r.status == 0 and found["max_error"] > 1e-6, found
     assert found["max_error"] / found["bound"] <= found["rounding"]["nearest"]
@@ -158,7 +197,10 @@ def test_the_largest_error_is_the_largest(tirc):
 @pytest.mark.parametrize("size", [0, 1, 2, 5])
 def test_a_loop_beyond_the_output(tirc, size):
     """A condition keeps the stores inside; the sampled reference asked which rows are wanted before it."""
-    tirc.write("k.tir", "kernel k<N>(x: f32[N]) -> y: f32[N] { for i in -1..3 if i >= 0 && i < N y[i] = x[i] + 1; for i in 3..N y[i] = x[i]; }")
+    tirc.write(
+        "k.tir",
+        "kernel k<N>(x: f32[N]) -> y: f32[N] { for i in -1..3 if i >= 0 && i < N y[i] = x[i] + 1; for i in 3..N y[i] = x[i]; }",
+    )
     r = tirc("k.tir", "--verify", "--device", "sim", "--size", f"N={size}")
     assert r.status == 0 and f"ok: {size} of {size} elements checked" in r.out, r.err
 

@@ -60,7 +60,12 @@ def read_blocks(path, name):
 
 def excerpt(text, names):
     """The definitions of the names in a schedule script, in the order of the names."""
-    found = {m[2]: m[0] for m in re.finditer(r"(?:^//[^\n]*\n)*^(schedule|proc) (\w+)[^{]*^\{\n.*?^\}", text, re.M | re.S)}
+    found = {
+        m[2]: m[0]
+        for m in re.finditer(
+            r"(?:^//[^\n]*\n)*^(schedule|proc) (\w+)[^{]*^\{\n.*?^\}", text, re.M | re.S
+        )
+    }
     return "\n\n".join(found[name] for name in names)
 
 
@@ -74,11 +79,15 @@ def wrap_body(body):
     color are inputs, z is inout, y and hist are outputs, all f32 but for the last of each."""
     extents = dict(re.findall(r"(\w+) in (\d+)", body))
     shapes = {}
-    for name, subscripts in re.findall(r"\b(x|y|z|A|color|hist)\[([^\[\]]*(?:\[[^\]]*\])?)\]", body):
+    for name, subscripts in re.findall(
+        r"\b(x|y|z|A|color|hist)\[([^\[\]]*(?:\[[^\]]*\])?)\]", body
+    ):
         shapes[name] = ", ".join(extents.get(s, "256") for s in subscripts.split(", "))
     for name, subscripts in re.findall(r"\b(color)\[(\w+)\]", body):
         shapes[name] = extents[subscripts]
-    says = {name: f"{name}: {TYPES.get(name, 'f32')}[{shape}]" for name, shape in sorted(shapes.items())}
+    says = {
+        name: f"{name}: {TYPES.get(name, 'f32')}[{shape}]" for name, shape in sorted(shapes.items())
+    }
     inputs = ", ".join(text for name, text in says.items() if name in ("x", "A", "color"))
     inputs += "".join(f", inout {text}" for name, text in says.items() if name == "z")
     outputs = ", ".join(text for name, text in says.items() if name in ("y", "hist"))
@@ -92,6 +101,6 @@ def indent(text):
 
 def body_of(kernel):
     """The inverse, of printed text."""
-    lines = kernel[kernel.index("\n{\n") + 3:].rstrip("\n").splitlines()
+    lines = kernel[kernel.index("\n{\n") + 3 :].rstrip("\n").splitlines()
     assert lines[-1] == "}"
     return "\n".join(line[4:] for line in lines[:-1])

@@ -9,13 +9,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = sorted(p.parent for p in ROOT.glob("examples/*/README.md") if p.parent.name != "polybench")
+FOLDERS = sorted(
+    p.parent for p in ROOT.glob("examples/*/README.md") if p.parent.name != "polybench"
+)
 
 
 class Tirc:
     def __init__(self, folder):
         self.folder = folder
-        self.env = dict(os.environ, TIRC_CACHE_DIR=str(folder / ".cache"), TMPDIR=str(folder), NO_COLOR="1")
+        self.env = dict(
+            os.environ, TIRC_CACHE_DIR=str(folder / ".cache"), TMPDIR=str(folder), NO_COLOR="1"
+        )
 
     def write(self, name, text):
         (self.folder / name).write_text(text)
@@ -23,8 +27,15 @@ class Tirc:
 
     def __call__(self, *args, stdin=""):
         """Exit status, and everything that it printed."""
-        done = subprocess.run([os.environ["TIRC"], *map(str, args)], cwd=self.folder, input=stdin.encode(), env=self.env,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+        done = subprocess.run(
+            [os.environ["TIRC"], *map(str, args)],
+            cwd=self.folder,
+            input=stdin.encode(),
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=120,
+        )
         return done.returncode, done.stdout.decode()
 
     def line(self, text, shown=True):
@@ -37,7 +48,10 @@ class Tirc:
         elif "--analyze" in words and not shown:
             words += self.small_sizes(words)
         if not shown:
-            words = [re.sub(r"^(\w+=)(\d{4,})$", lambda m: m[1] + str(64 + int(m[2]) % 64), w) for w in words]
+            words = [
+                re.sub(r"^(\w+=)(\d{4,})$", lambda m: m[1] + str(64 + int(m[2]) % 64), w)
+                for w in words
+            ]
         return self(*words)
 
     def small_sizes(self, words):
@@ -49,8 +63,14 @@ class Tirc:
 
 
 def pytest_addoption(parser):
-    parser.addoption("--update-docs", action="store_true", help="write what tirc prints now; look at the difference with git")
-    parser.addoption("--long", action="store_true", help="every size of every example, as numbers and as symbols")
+    parser.addoption(
+        "--update-docs",
+        action="store_true",
+        help="write what tirc prints now; look at the difference with git",
+    )
+    parser.addoption(
+        "--long", action="store_true", help="every size of every example, as numbers and as symbols"
+    )
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
 """How functions are called: few parameters, no bare `true`, and no circles among files."""
+
 import pathlib
 import re
 
@@ -16,8 +17,11 @@ def code(text):
     return re.sub(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', '""', text)
 
 
-TEXTS = {p.relative_to(ROOT).as_posix(): code(p.read_text())
-         for folder in ("ir", "frontend", "passes", "codegen", "runtime") for p in sorted((ROOT / folder).rglob("*.[chyl]"))}
+TEXTS = {
+    p.relative_to(ROOT).as_posix(): code(p.read_text())
+    for folder in ("ir", "frontend", "passes", "codegen", "runtime")
+    for p in sorted((ROOT / folder).rglob("*.[chyl]"))
+}
 
 
 def items(text):
@@ -38,7 +42,7 @@ def called(text, at):
     while at > 0 and depth >= 0:
         at -= 1
         depth += (text[at] in ")]}") - (text[at] in "([{")
-    name = re.search(r"\w+$", text[max(0, at - 80):at])
+    name = re.search(r"\w+$", text[max(0, at - 80) : at])
     return name[0] if name and text[at] == "(" else ""
 
 
@@ -49,16 +53,24 @@ def split(found):
 
 
 def test_functions_have_few_parameters():
-    many = [f"{name}: {m[1]}" for name, text in TEXTS.items() for m in FUNCTION.finditer(text) if len([i for i in items(m[2]) if i != "..."]) >= 6]
+    many = [
+        f"{name}: {m[1]}"
+        for name, text in TEXTS.items()
+        for m in FUNCTION.finditer(text)
+        if len([i for i in items(m[2]) if i != "..."]) >= 6
+    ]
     outside, inside = split(many)
     assert len(outside) <= 15, outside
     assert len(inside) <= 34, inside
 
 
 def test_calls_have_no_bare_truth_values():
-    found = [f"{name}:{text.count(chr(10), 0, m.start()) + 1}: {called(text, m.start())}" for name, text in TEXTS.items()
-             for m in re.finditer(r"(?<=[(,])\s*(?:true|false)\s*(?=[,)])", text)
-             if called(text, m.start()) not in ("", *TRUTH_IS_MEANT)]
+    found = [
+        f"{name}:{text.count(chr(10), 0, m.start()) + 1}: {called(text, m.start())}"
+        for name, text in TEXTS.items()
+        for m in re.finditer(r"(?<=[(,])\s*(?:true|false)\s*(?=[,)])", text)
+        if called(text, m.start()) not in ("", *TRUTH_IS_MEANT)
+    ]
     outside, inside = split(found)
     assert outside == []
     assert len(inside) <= 34, len(inside)
@@ -72,7 +84,19 @@ RECURSION = [
     {f"frontend/script/{name}.c" for name in ("call", "eval", "map", "run", "tune")},
     {"codegen/cuda/expr.c", "codegen/cuda/int.c"},
     {"codegen/module/buffer.c", "codegen/module/expr.c"},
-    {f"runtime/sim/{name}.c" for name in ("async", "memory", "run", "shadow", "shadow_global", "shadow_local", "shadow_shared", "vm")},
+    {
+        f"runtime/sim/{name}.c"
+        for name in (
+            "async",
+            "memory",
+            "run",
+            "shadow",
+            "shadow_global",
+            "shadow_local",
+            "shadow_shared",
+            "vm",
+        )
+    },
 ]
 
 
@@ -86,12 +110,15 @@ def call_graph():
     for name, text in TEXTS.items():
         own = set(re.findall(r"^static [^;{=]*?\b(\w+)\(", text, re.M))
         if name.endswith(".c"):
-            graph[name] = {home[word] for word in set(re.findall(r"\b\w+\b", text)) - own if word in home} - {name}
+            graph[name] = {
+                home[word] for word in set(re.findall(r"\b\w+\b", text)) - own if word in home
+            } - {name}
     return graph
 
 
 def circles(graph):
     """The sets of files that reach each other."""
+
     def reached(name):
         seen, todo = set(), [name]
         while todo:
@@ -100,14 +127,23 @@ def circles(graph):
                     seen.add(other)
                     todo.append(other)
         return seen
+
     reach = {name: reached(name) for name in graph}
-    return {frozenset(other for other in reach[name] if name in reach.get(other, ())) for name in graph if name in reach[name]}
+    return {
+        frozenset(other for other in reach[name] if name in reach.get(other, ()))
+        for name in graph
+        if name in reach[name]
+    }
 
 
 def test_no_circles_among_files():
-    found = [set(c) for c in circles(call_graph()) if not any(name.startswith(ANALYSIS) for name in c)]
+    found = [
+        set(c) for c in circles(call_graph()) if not any(name.startswith(ANALYSIS) for name in c)
+    ]
     assert [c for c in found if not any(c <= known for known in RECURSION)] == []
-    assert all(any(c <= known for c in found) for known in RECURSION), "a circle is gone: take it out of RECURSION"
+    assert all(any(c <= known for c in found) for known in RECURSION), (
+        "a circle is gone: take it out of RECURSION"
+    )
 
 
 def test_a_circle_is_found():

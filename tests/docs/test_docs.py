@@ -11,8 +11,11 @@ import pytest
 from blocks import body_of, excerpt, indent, read_blocks, wrap_body
 from conftest import ROOT
 
-DOCUMENTS = sorted(p.relative_to(ROOT) for pattern in ("*.md", "docs/*.md", "examples/**/README.md")
-                   for p in ROOT.glob(pattern))
+DOCUMENTS = sorted(
+    p.relative_to(ROOT)
+    for pattern in ("*.md", "docs/*.md", "examples/**/README.md")
+    for p in ROOT.glob(pattern)
+)
 NOTHING_TO_RUN = {"ebnf", "text", "cmake"}
 FILES = sorted([*ROOT.glob("examples/*/*.tir"), *ROOT.glob("examples/*/*.sched")])
 OUTSIDE = ("./demo", "./check", "cmake ", "cc ", "ctest ", "git ", "nvcc ", "export ", "python3 ")
@@ -36,14 +39,25 @@ def program_compiles(tirc, block, name):
     for kernel in names:
         schedules = re.findall(rf"^schedule (\w+) for (?:{kernel}|any)\b", block.text, re.M)
         for schedule in schedules or [None]:
-            status, out = tirc(name, "--kernel", kernel, "--emit", "cuda", *(["--schedule", schedule] if schedule else []))
+            status, out = tirc(
+                name,
+                "--kernel",
+                kernel,
+                "--emit",
+                "cuda",
+                *(["--schedule", schedule] if schedule else []),
+            )
             assert status == 0, f"{block.where}: kernel {kernel}, schedule {schedule}:\n{out}"
 
 
 def schedule_parses(tirc, block, name):
     tirc.write(name, block.text + "\n")
     kernel = re.search(r"for (\w+)\(", block.text)[1]
-    program = next(p.name for p in sorted(tirc.folder.glob("*.tir")) if re.search(rf"kernel {kernel}\b", p.read_text()))
+    program = next(
+        p.name
+        for p in sorted(tirc.folder.glob("*.tir"))
+        if re.search(rf"kernel {kernel}\b", p.read_text())
+    )
     status, out = tirc(program, "--kernel", kernel, "--schedule", name, "--emit", "cuda")
     assert status == 0, f"{block.where}:\n{out}"
 
@@ -67,7 +81,9 @@ def expected_text(tirc, block, earlier):
     if block.command:
         line, refused = block.command
         status, out = tirc.line(line)
-        assert status in ((1, 4) if refused else (0,)), f"{block.where}: exit status {status}\n{out}"
+        assert status in ((1, 4) if refused else (0,)), (
+            f"{block.where}: exit status {status}\n{out}"
+        )
         return out.strip("\n")
     if block.info == "tir after":
         return steps_make(tirc, *earlier[-2:])
@@ -89,13 +105,15 @@ def run_block(tirc, block):
     elif block.info == "sh":
         commands_succeed(tirc, block)
     else:
-        assert block.info in NOTHING_TO_RUN | {"tir before", "sched steps"}, f"{block.where}: what is '{block.info}'?"
+        assert block.info in NOTHING_TO_RUN | {"tir before", "sched steps"}, (
+            f"{block.where}: what is '{block.info}'?"
+        )
 
 
 def replace_block(path, block, text):
     lines = path.read_text().splitlines()
     end = lines.index("```", block.line)
-    path.write_text("\n".join(lines[:block.line] + text.splitlines() + lines[end:]) + "\n")
+    path.write_text("\n".join(lines[: block.line] + text.splitlines() + lines[end:]) + "\n")
 
 
 @pytest.mark.parametrize("name", DOCUMENTS, ids=str)
@@ -106,24 +124,32 @@ def test_blocks(tirc, update, name):
     while i < len(read_blocks(path, name)[0]):
         blocks = read_blocks(path, name)[0]  # anew: an update moves lines
         block, i = blocks[i], i + 1
-        text = expected_text(tirc, block, blocks[:i - 1])
+        text = expected_text(tirc, block, blocks[: i - 1])
         if text is None:
             run_block(tirc, block)
         elif update and text != block.text and block.info != "tir after":
             replace_block(path, block, text)
         else:
-            assert block.text == text, f"{block.where} shows another text; --update-docs writes it anew"
+            assert block.text == text, (
+                f"{block.where} shows another text; --update-docs writes it anew"
+            )
 
 
 @pytest.mark.parametrize("name", DOCUMENTS, ids=str)
 def test_links(name):
     for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / name).read_text()):
-        assert "://" in target or (ROOT / name.parent / target).exists(), f"{name}: {target} is not there"
+        assert "://" in target or (ROOT / name.parent / target).exists(), (
+            f"{name}: {target} is not there"
+        )
 
 
 @pytest.mark.parametrize("name", DOCUMENTS, ids=str)
 def test_paths(name):
     """Files that a document names are there. NAME stands for any name."""
     text = re.sub(r"^```.*?^```", "", (ROOT / name).read_text(), flags=re.M | re.S)
-    for path in re.findall(r"`((?:codegen|docs|examples|frontend|include|ir|passes|runtime|tests)/[\w./*-]+)`", text):
-        assert list(ROOT.glob(path.replace("NAME", "*").rstrip("/"))), f"{name}: {path} is not there"
+    for path in re.findall(
+        r"`((?:codegen|docs|examples|frontend|include|ir|passes|runtime|tests)/[\w./*-]+)`", text
+    ):
+        assert list(ROOT.glob(path.replace("NAME", "*").rstrip("/"))), (
+            f"{name}: {path} is not there"
+        )

@@ -34,7 +34,11 @@ def schedules_of(listing):
 def needs_constants(listing, path, schedule):
     """A schedule with the line `// literal` needs sizes that are constants."""
     file = re.search(rf"^    {schedule} .*\b(\w+\.sched)\)$", listing, re.M)
-    return file and (path.parent / file[1]).exists() and "// literal\n" in (path.parent / file[1]).read_text()
+    return (
+        file
+        and (path.parent / file[1]).exists()
+        and "// literal\n" in (path.parent / file[1]).read_text()
+    )
 
 
 def uses(names, values, literal, long, turn):
@@ -51,8 +55,20 @@ def check_kernel(tirc, path, kernel, all_values, long):
     names = sizes_of(listing)
     for number, schedule in enumerate(schedules_of(listing)):
         literal = needs_constants(listing, path, schedule)
-        for sizes in [words for values in all_values for words in uses(names, values, literal, long, number)]:
-            status, out = tirc(path, "--kernel", kernel, "--schedule", schedule, "--device", "sim", "--verify", *sizes)
+        for sizes in [
+            words for values in all_values for words in uses(names, values, literal, long, number)
+        ]:
+            status, out = tirc(
+                path,
+                "--kernel",
+                kernel,
+                "--schedule",
+                schedule,
+                "--device",
+                "sim",
+                "--verify",
+                *sizes,
+            )
             assert status == 0 and "verify  ok" in out, f"{schedule} {sizes}\n{out}"
             data = path.stem in BY_DATA
             assert data or "bounds  proved:" in out, f"{schedule} {sizes}\n{out}"

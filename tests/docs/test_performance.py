@@ -15,12 +15,17 @@ PAGE = (ROOT / "docs" / "performance.md").read_text()
 ROAD = ROOT / "examples" / "road"
 MATMUL = (ROAD / "road_matmul.tir", "-D", "M=512", "-D", "N=512", "-D", "K=64")
 TRANSPOSE = (ROAD / "road_transpose.tir", "-D", "R=512", "-D", "C=512")
-SCHEDULES = re.findall(r"^schedule (\w+)", "".join(p.read_text() for p in sorted(ROAD.glob("*.tir"))), re.M)
+SCHEDULES = re.findall(
+    r"^schedule (\w+)", "".join(p.read_text() for p in sorted(ROAD.glob("*.tir"))), re.M
+)
 
 
 def counters(schedule):
     """The cells of the schedule's row in the table of counters, which is the second that has one."""
-    return [cell.strip() for cell in re.findall(rf"^\| `{schedule}` \|(.*)\|$", PAGE, re.M)[1].split("|")]
+    return [
+        cell.strip()
+        for cell in re.findall(rf"^\| `{schedule}` \|(.*)\|$", PAGE, re.M)[1].split("|")
+    ]
 
 
 def costs(accesses, scope, op):
@@ -33,12 +38,21 @@ def test_counters(tirc, schedule):
     words = MATMUL if schedule[0] == "m" else TRANSPOSE
     status, out = tirc(*words, "--schedule", schedule, "--device", "sim", "--analyze", "--json")
     assert status == 0, out
-    answer = json.loads(out[out.index("{"):])
-    passes, memory = (next(l for l in answer["analyze"]["limits"] if l["name"] == name)
-                      for name in ("load/store units", "device memory"))
-    cells = [costs(answer["accesses"], scope, op) for scope in ("global", "shared") for op in ("load", "store")]
+    answer = json.loads(out[out.index("{") :])
+    passes, memory = (
+        next(l for l in answer["analyze"]["limits"] if l["name"] == name)
+        for name in ("load/store units", "device memory")
+    )
+    cells = [
+        costs(answer["accesses"], scope, op)
+        for scope in ("global", "shared")
+        for op in ("load", "store")
+    ]
     if schedule[0] == "m":
-        cells += [f"{answer['analyze']['flops'] / 2 / passes['amount']:.0f}", f"{answer['analyze']['bytes_per_flop']:.3f}"]
+        cells += [
+            f"{answer['analyze']['flops'] / 2 / passes['amount']:.0f}",
+            f"{answer['analyze']['bytes_per_flop']:.3f}",
+        ]
     else:
         cells += [f"{passes['ms'] / memory['ms']:.2f}"]
     assert counters(schedule) == cells

@@ -14,7 +14,11 @@ PAGE = ROOT / "docs" / "primitives.md"
 def test_page(update):
     legality = ROOT / "tests" / "legality"
     refused = [legality / "refused.tir", *sorted(legality.glob("conditions/*.tir"))]
-    text = subprocess.run([os.environ["PRINT_PRIMITIVES"], *refused], capture_output=True, check=True).stdout.decode()
+    text = subprocess.run(
+        [os.environ["PRINT_PRIMITIVES"], *refused], capture_output=True, check=True
+    ).stdout.decode()
     if update:
         PAGE.write_text(text)
-    assert PAGE.read_text() == text, "docs/primitives.md is out of date; --update-docs writes it anew"
+    assert PAGE.read_text() == text, (
+        "docs/primitives.md is out of date; --update-docs writes it anew"
+    )

@@ -52,9 +52,19 @@ def test_row(tirc, row):
     schedule, options, sectors, wavefronts = ROWS[row]
     sizes = [] if "R=256" in options else SIZES
     file = "copy.tir" if schedule == "t1_copy" else "transpose.tir"
-    status, out = tirc(FOLDER / file, "--schedule", schedule, *options, *sizes, "--analyze", "--json", "--device", "sim")
+    status, out = tirc(
+        FOLDER / file,
+        "--schedule",
+        schedule,
+        *options,
+        *sizes,
+        "--analyze",
+        "--json",
+        "--device",
+        "sim",
+    )
     assert status == 0, out
-    accesses = json.loads(out[out.index("{"):])["accesses"]
+    accesses = json.loads(out[out.index("{") :])["accesses"]
     assert (cost(accesses, "global", "load"), cost(accesses, "global", "store")) == sectors
     if wavefronts:
         assert (cost(accesses, "shared", "store"), cost(accesses, "shared", "load")) == wavefronts
@@ -66,18 +76,31 @@ def test_the_page_has_every_system():
 
 
 @pytest.mark.parametrize("kind", ["f64", "f32", "f16", "u8"])
-@pytest.mark.parametrize("rows, columns", [(256, 256), (257, 256), (256, 257), (257, 259), ("?", "?")])
+@pytest.mark.parametrize(
+    "rows, columns", [(256, 256), (257, 256), (256, 257), (257, 259), ("?", "?")]
+)
 def test_no_bank_conflicts(tirc, kind, rows, columns):
     """Whole tiles have none, whatever is aligned; the chunk of a row that its end cuts is stored element by element. Rows of f16 that
     begin anywhere are gathered from columns that are shifted against each other, for half as much again."""
     sizes = ["-D", f"T={kind}", "-D", f"R={rows}", "-D", f"C={columns}"]
     if rows == "?":
         sizes += ["--size", "R=256", "--size", "C=256"]
-    status, out = tirc(FOLDER / "transpose.tir", "--schedule", "transpose_fast", *sizes, "--analyze", "--json", "--device", "sim")
+    status, out = tirc(
+        FOLDER / "transpose.tir",
+        "--schedule",
+        "transpose_fast",
+        *sizes,
+        "--analyze",
+        "--json",
+        "--device",
+        "sim",
+    )
     assert status == 0, out
-    report = json.loads(out[out.index("{"):])
+    report = json.loads(out[out.index("{") :])
     assert report["faults"] == []
     shared = [a for a in report["accesses"] if a["scope"] == "shared"]
     extra = sum(a["requests"] * (a["wavefronts_per_request"] - a["ideal"]) for a in shared)
-    tail = sum(a["requests"] for a in shared) * (0.55 if kind == "f16" and rows == 257 else 0.06 if 257 in (rows, columns) else 0)
+    tail = sum(a["requests"] for a in shared) * (
+        0.55 if kind == "f16" and rows == 257 else 0.06 if 257 in (rows, columns) else 0
+    )
     assert extra <= tail, shared

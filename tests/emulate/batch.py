@@ -8,6 +8,7 @@ A record says what a trial is: {"name", "seed", "path" (of the program), "kernel
     undefined  the program itself has no meaning on the inputs that were drawn: nothing was compared
     wrong, fault, crashed, hung, uncompiled, untranslated      with what is wrong
 """
+
 import functools
 import json
 import os
@@ -20,9 +21,20 @@ import evaluate
 import tir
 
 HERE = Path(__file__).resolve().parent
-FLAGS = ["-std=c++17", "-O0", "-w", "-fno-exceptions", "-fno-rtti", "-fno-asynchronous-unwind-tables", "-fno-stack-protector",
-         "-ffp-contract=off", "-fno-pie", "-ftrivial-auto-var-init=pattern",
-         "-fsanitize=signed-integer-overflow,shift-exponent,bounds,alignment,integer-divide-by-zero", "-fsanitize-undefined-trap-on-error"]
+FLAGS = [
+    "-std=c++17",
+    "-O0",
+    "-w",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-stack-protector",
+    "-ffp-contract=off",
+    "-fno-pie",
+    "-ftrivial-auto-var-init=pattern",
+    "-fsanitize=signed-integer-overflow,shift-exponent,bounds,alignment,integer-divide-by-zero",
+    "-fsanitize-undefined-trap-on-error",
+]
 GOOD = ("exact", "near", "undefined")
 VERDICTS = (*GOOD, "wrong", "fault", "crashed", "hung", "uncompiled", "untranslated")
 SECONDS = 300  # to compile or run a batch
@@ -54,7 +66,9 @@ def trial_text(record, number):
     launches = json.loads(record["launches"])
     cuda = launches["cuda"]
     program = program_of(record)
-    most_dynamic = max([l["shared_bytes"] for l in launches["launches"] if l["shared_is_dynamic"]], default=0)
+    most_dynamic = max(
+        [l["shared_bytes"] for l in launches["launches"] if l["shared_is_dynamic"]], default=0
+    )
     text = cuda_text.host_text(cuda, most_dynamic)
     lowered = tir.kernels(record["lowered"])[0]
     host = cuda_text.Host(program, lowered, launches, text).text()
@@ -71,8 +85,10 @@ def table_row(record, number):
     launches = json.loads(record["launches"])
     n = len(launches["parameters"])
     wide = str(cuda_text.is_wide(launches["cuda"])).lower()
-    return (f'{{"{record["name"]}", {record["seed"]}ull, {str(record["reorders"]).lower()}, {wide}, {n}, '
-            f"trial_{number}::parameters, trial_{number}::evaluate, trial_{number}::launch}}")
+    return (
+        f'{{"{record["name"]}", {record["seed"]}ull, {str(record["reorders"]).lower()}, {wide}, {n}, '
+        f"trial_{number}::parameters, trial_{number}::evaluate, trial_{number}::launch}}"
+    )
 
 
 def unit_text(trials):
@@ -97,14 +113,24 @@ class Compiler:
         self.work.mkdir(parents=True, exist_ok=True)
 
     def run(self, *arguments):
-        return subprocess.run([*self.command, *arguments], cwd=self.work, capture_output=True, text=True, timeout=SECONDS,
-                              check=False)
+        return subprocess.run(
+            [*self.command, *arguments],
+            cwd=self.work,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
 
     def prepare(self):
         prelude = self.work / "prelude.h"
         prelude.write_text(f'#include "{HERE}/reference.h"\n#include "{HERE}/complete_host.h"\n')
-        for done in (self.run("-x", "c++-header", "prelude.h", "-o", "prelude.h.gch"),
-                     self.run("-O2", "-fno-sanitize=all", "-c", str(HERE / "emulator.cpp"), "-o", "emulator.o")):
+        for done in (
+            self.run("-x", "c++-header", "prelude.h", "-o", "prelude.h.gch"),
+            self.run(
+                "-O2", "-fno-sanitize=all", "-c", str(HERE / "emulator.cpp"), "-o", "emulator.o"
+            ),
+        ):
             if done.returncode:
                 raise RuntimeError(done.stderr)
 
@@ -127,14 +153,26 @@ def compile_trials(compiler, name, trials, unit):
         messages = compiler.program(name, unit(trials))
         if messages is None:
             break
-        named = {int(n) for n in re.findall(r"^\w+_(\d+):\d+:\d+: (?:fatal )?error", messages, re.M)}
-        bad += [(t[0], "uncompiled", first_errors(messages, t[1])) for t in trials if t[1] in named or not named]
+        named = {
+            int(n) for n in re.findall(r"^\w+_(\d+):\d+:\d+: (?:fatal )?error", messages, re.M)
+        }
+        bad += [
+            (t[0], "uncompiled", first_errors(messages, t[1]))
+            for t in trials
+            if t[1] in named or not named
+        ]
         trials = [t for t in trials if t[1] not in named] if named else []
     return trials, bad
 
 
 def run_unit(compiler, name):
-    done = subprocess.run([str(compiler.work / name)], capture_output=True, text=True, timeout=SECONDS * 4, check=False)
+    done = subprocess.run(
+        [str(compiler.work / name)],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS * 4,
+        check=False,
+    )
     found = {}
     for line in done.stdout.splitlines():
         trial, verdict, detail = line.split("\t", 2)
@@ -148,7 +186,14 @@ def run(compiler, name, records, keep=False, make=trial_text, unit=unit_text):
     for number, record in enumerate(records):
         try:
             trials.append((record, number, make(record, number)))
-        except (tir.TirError, cuda_text.TextError, KeyError, IndexError, StopIteration, AttributeError) as error:
+        except (
+            tir.TirError,
+            cuda_text.TextError,
+            KeyError,
+            IndexError,
+            StopIteration,
+            AttributeError,
+        ) as error:
             verdicts.append((record, "untranslated", repr(error)))
     good, bad = compile_trials(compiler, name, trials, unit) if trials else ([], [])
     found = run_unit(compiler, name) if good else {}

@@ -1,6 +1,7 @@
 """Runs complete programs (--emit cu): many of them in one translation unit, each in a namespace and a process of its own.
 
 A record has "complete", the text, beside what batch.py asks for. The verdict is that of the program's own check."""
+
 import json
 import re
 
@@ -13,11 +14,16 @@ def with_launches(text):
     out, at = [], 0
     for found in re.finditer(r"\b(\w+)<<<(.*?)>>>\(", text):
         end = cuda_text.closing(text, found.end() - 1)
-        if text.rfind("\n", 0, found.start()) != -1 and text[text.rfind("\n", 0, found.start()):found.start()].lstrip().startswith("//"):
+        if text.rfind("\n", 0, found.start()) != -1 and text[
+            text.rfind("\n", 0, found.start()) : found.start()
+        ].lstrip().startswith("//"):
             continue  # the comment that says how to launch
-        name, arguments = found.group(1), text[found.end():end]
+        name, arguments = found.group(1), text[found.end() : end]
         grid, block, *dynamic = cuda_text.split_top(found.group(2), ",")
-        out += [text[at:found.start()], f"emulator::launch({grid}, {block}, {(dynamic or ['0'])[0]}, SHARED, [&] {{ {name}({arguments}); }})"]
+        out += [
+            text[at : found.start()],
+            f"emulator::launch({grid}, {block}, {(dynamic or ['0'])[0]}, SHARED, [&] {{ {name}({arguments}); }})",
+        ]
         at = end + 1
     return "".join(out) + text[at:]
 
@@ -40,7 +46,9 @@ def unit_text(programs):
     for record, number, text in programs:
         order = [n for n, value in json.loads(record["launches"])["sizes"].items() if value is None]
         arguments = "".join(f', "{record["sizes"][n]}"' for n in order)
-        rows.append(f'{{"{record["name"]}", complete_{number}::main, {len(order) + 1}, {{"program"{arguments}}}}}')
+        rows.append(
+            f'{{"{record["name"]}", complete_{number}::main, {len(order) + 1}, {{"program"{arguments}}}}}'
+        )
     return f"""{"".join(text for _, _, text in programs)}
 #line 1 "table"
 static const emulator::Complete programs[] = {{

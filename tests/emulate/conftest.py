@@ -1,4 +1,5 @@
 """One compiler, with its headers compiled, for all tests of a process."""
+
 import sys
 from pathlib import Path
 

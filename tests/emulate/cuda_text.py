@@ -6,6 +6,7 @@ The text stays as it is but for what C++ has no words for:
     extern __shared__ x[];         an array in the namespace
     f<<<grid, block>>>(a)          a call of the emulator, in complete programs
 """
+
 import copy
 import re
 
@@ -56,9 +57,17 @@ def ptx_call(inner):
     """The call that stands for the inside of an asm's parentheses."""
     parts = split_top(inner, ":")
     template = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', parts[0])).strip().rstrip(";")
-    operands = [re.fullmatch(r'"[^"]*"\s*\((.*)\)', o, re.S).group(1) for part in parts[1:3] for o in split_top(part, ",") if o]
+    operands = [
+        re.fullmatch(r'"[^"]*"\s*\((.*)\)', o, re.S).group(1)
+        for part in parts[1:3]
+        for o in split_top(part, ",")
+        if o
+    ]
     opcode, _, rest = template.partition(" ")
-    arguments = [operands[int(found[1:])] if found[0] == "%" else found for found in re.findall(r"%\d+|(?<![\w%.])\d[\d.]*", rest)]
+    arguments = [
+        operands[int(found[1:])] if found[0] == "%" else found
+        for found in re.findall(r"%\d+|(?<![\w%.])\d[\d.]*", rest)
+    ]
     return f"ptx_{re.sub(r'[^0-9A-Za-z]+', '_', opcode)}({', '.join(arguments)})"
 
 
@@ -68,7 +77,7 @@ def without_asm(text):
         if found.start() < at:
             continue
         end = closing(text, found.end() - 1)
-        out += [text[at:found.start()], ptx_call(text[found.end():end])]
+        out += [text[at : found.start()], ptx_call(text[found.end() : end])]
         at = end + 1
     return "".join(out) + text[at:]
 
@@ -81,13 +90,19 @@ def without_dynamic(text, most_bytes):
         names.add(found.group(3))
         return f"extern {found.group(2)}{found.group(3)}[];"
 
-    text = re.sub(r"extern __shared__ ((?:__align__\(\d+\) )?)(unsigned char )(\w+)\[\];", declared, text)
-    arrays = [f"__shared__ __align__(16) unsigned char {name}[{most_bytes}];" for name in sorted(names)]
+    text = re.sub(
+        r"extern __shared__ ((?:__align__\(\d+\) )?)(unsigned char )(\w+)\[\];", declared, text
+    )
+    arrays = [
+        f"__shared__ __align__(16) unsigned char {name}[{most_bytes}];" for name in sorted(names)
+    ]
     return "\n".join(arrays) + "\n" + text if arrays else text
 
 
 def host_text(text, most_dynamic=0):
-    return without_dynamic(without_asm(text.replace('extern "C" __global__', "__global__")), most_dynamic)
+    return without_dynamic(
+        without_asm(text.replace('extern "C" __global__', "__global__")), most_dynamic
+    )
 
 
 def in_namespace(text, number, kind, more=""):
@@ -111,8 +126,14 @@ namespace {kind}_{number} {{
 
 def is_wide(text):
     """Whether buffers are accessed by more than an element at a time."""
-    return re.search(r"\b(?:char|uchar|short|ushort|int|uint|longlong|ulonglong|float|double)[24] \*|unsigned (?:int|short) \*\)"
-                     r"|atomic_update\(&|copy_async", text) is not None
+    return (
+        re.search(
+            r"\b(?:char|uchar|short|ushort|int|uint|longlong|ulonglong|float|double)[24] \*|unsigned (?:int|short) \*\)"
+            r"|atomic_update\(&|copy_async",
+            text,
+        )
+        is not None
+    )
 
 
 # ---- the host's part ------------------------------------------------------------------------------------
@@ -132,14 +153,20 @@ class Host:
     """The host's part of a lowered program: loops, conditions, temporaries and launches."""
 
     def __init__(self, program, lowered, launches, text):
-        self.program = program      # evaluate.Program of the same kernel
-        self.lowered = lowered      # tir.Kernel
+        self.program = program  # evaluate.Program of the same kernel
+        self.lowered = lowered  # tir.Kernel
         self.launches, self.temps = list(launches["launches"]), launches["temps"]
         self.names = functions(text)
         self.lines, self.indent = [], 1
         self.symbols = {}
         self.known = copy.copy(program)  # translates expressions
-        self.known.scope = [{p.name: evaluate.Value(f"load(*d_{p.name})", p.type) for p in program.parameters if p.is_scalar}]
+        self.known.scope = [
+            {
+                p.name: evaluate.Value(f"load(*d_{p.name})", p.type)
+                for p in program.parameters
+                if p.is_scalar
+            }
+        ]
         declared = constants(text)
         for launch in self.launches:
             for c in launch["constants"]:
@@ -170,14 +197,20 @@ class Host:
         for temp in self.temps:
             elements = " * ".join(self.code(tir.expression(str(e))) for e in temp["shape"]) or "1"
             stored = self.stored(temp["type"])
-            self.line(f"{stored} *const d_{temp['name']} = "
-                      f"({stored} *)emulator::device_memory(({elements}) * (long long)sizeof({stored}));")
+            self.line(
+                f"{stored} *const d_{temp['name']} = "
+                f"({stored} *)emulator::device_memory(({elements}) * (long long)sizeof({stored}));"
+            )
         self.statement(self.lowered.body)
         return "\n".join(["static void launch(void **arguments)", "{", *self.lines, "}", ""])
 
     @staticmethod
     def stored(t):
-        return {1: "unsigned char", 2: "unsigned short"}[evaluate.BITS[t] // 8] if t in evaluate.NARROW else evaluate.STORED[t]
+        return (
+            {1: "unsigned char", 2: "unsigned short"}[evaluate.BITS[t] // 8]
+            if t in evaluate.NARROW
+            else evaluate.STORED[t]
+        )
 
     def statement(self, s):
         getattr(self, "write_" + s[0])(s)
@@ -198,8 +231,11 @@ class Host:
         by = evaluate.number(step, self.program.sizes)
         begin, end = self.code(lo), self.code(hi)
         self.learn(var)
-        self.braces(f"for (long long h_{var} = {begin}, end_{var} = {end}; "
-                    f"h_{var} {'<' if by > 0 else '>='} end_{var}; h_{var} += {by})", body)
+        self.braces(
+            f"for (long long h_{var} = {begin}, end_{var} = {end}; "
+            f"h_{var} {'<' if by > 0 else '>='} end_{var}; h_{var} += {by})",
+            body,
+        )
 
     def write_if(self, s):
         self.braces(f"if ({self.known.condition(s[1])})", s[2])
@@ -218,14 +254,22 @@ class Host:
         dims = [[self.code(tir.expression(str(e))) for e in launch[k]] for k in ("grid", "block")]
         arguments = []
         for a in launch["arguments"]:
-            prefix = {"buffer": "d_", "scalar": "*d_", "size": "h_", "loop": "h_", "value": "h_"}[a["kind"]]
-            arguments.append(f"emulator::Size{{h_{a['name']}}}" if prefix == "h_" else prefix + a["name"])
+            prefix = {"buffer": "d_", "scalar": "*d_", "size": "h_", "loop": "h_", "value": "h_"}[
+                a["kind"]
+            ]
+            arguments.append(
+                f"emulator::Size{{h_{a['name']}}}" if prefix == "h_" else prefix + a["name"]
+            )
         nothing = " || ".join(f"{e} <= 0" for e in dims[0])
         self.line(f"if (!({nothing})) {{")
         for c in launch["constants"]:
             symbol = self.symbols[c["symbol"]]
-            self.line(f"    memcpy((void *)&device::{symbol}, d_{c['from']}, sizeof device::{symbol});")
+            self.line(
+                f"    memcpy((void *)&device::{symbol}, d_{c['from']}, sizeof device::{symbol});"
+            )
         dynamic = launch["shared_bytes"] if launch["shared_is_dynamic"] else 0
-        self.line(f"    emulator::launch(dim3({', '.join(dims[0])}), dim3({', '.join(dims[1])}), {dynamic}, SHARED,")
+        self.line(
+            f"    emulator::launch(dim3({', '.join(dims[0])}), dim3({', '.join(dims[1])}), {dynamic}, SHARED,"
+        )
         self.line(f"                     [&] {{ device::{name}({', '.join(arguments)}); }});")
         self.line("}")

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Executes emitted CUDA text on the host and compares with the program (README.md).
 
-    emulate.py random COUNT [SEED] [-j JOBS]      random schedules of tests/fuzz, trials SEED, SEED + 1, ...
-    emulate.py golden [NAME...]                   the golden cases
-    emulate.py file FILE [tirc's options] [--size N=5]     one program; its symbolic sizes are 5, 7, 9 ... or what --size says
+emulate.py random COUNT [SEED] [-j JOBS]      random schedules of tests/fuzz, trials SEED, SEED + 1, ...
+emulate.py golden [NAME...]                   the golden cases
+emulate.py file FILE [tirc's options] [--size N=5]     one program; its symbolic sizes are 5, 7, 9 ... or what --size says
 """
+
 import argparse
 import collections
 import concurrent.futures
@@ -51,10 +52,18 @@ def recorder():
 def random_records(count, seed, every=0):
     """Records of trials seed, seed + 1, ...; verdicts of those that crash the recorder or do not replay."""
     records, verdicts, at, end = [], [], seed, seed + count
-    folders = [str(ROOT / "tests/fuzz/programs"), str(ROOT / "tests/programs"), str(HERE / "programs")]
+    folders = [
+        str(ROOT / "tests/fuzz/programs"),
+        str(ROOT / "tests/programs"),
+        str(HERE / "programs"),
+    ]
     while at < end:
-        done = subprocess.run([recorder(), "-c", str(every), str(end - at), str(at), *folders], capture_output=True, text=True,
-                              check=False)
+        done = subprocess.run(
+            [recorder(), "-c", str(every), str(end - at), str(at), *folders],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         for line in done.stdout.splitlines():
             record = json.loads(line)
             record["name"] = str(record["seed"])
@@ -64,14 +73,34 @@ def random_records(count, seed, every=0):
             elif "launches" in record:
                 records.append(record)
         if done.returncode or not done.stdout:
-            verdicts.append(({"name": str(at), "seed": at, "path": "?", "overrides": [], "sizes": {}, "schedule": ""}, "broken",
-                             f"fuzz_record ends with {done.returncode}: {done.stderr[-300:]}"))
+            verdicts.append(
+                (
+                    {
+                        "name": str(at),
+                        "seed": at,
+                        "path": "?",
+                        "overrides": [],
+                        "sizes": {},
+                        "schedule": "",
+                    },
+                    "broken",
+                    f"fuzz_record ends with {done.returncode}: {done.stderr[-300:]}",
+                )
+            )
             at += 1
     return records, verdicts
 
 
 def run_tirc(arguments, text=None):
-    done = subprocess.run([tirc(), *arguments], cwd=ROOT, capture_output=True, text=True, input=text, timeout=60, check=False)
+    done = subprocess.run(
+        [tirc(), *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        input=text,
+        timeout=60,
+        check=False,
+    )
     if done.returncode:
         raise RuntimeError(f"tirc {' '.join(arguments)} gives {done.returncode}\n{done.stderr}")
     return done.stdout
@@ -83,9 +112,19 @@ def file_record(name, arguments, program=None, sizes=(), reorders=True):
     known = json.loads(launches)
     text = program or (ROOT / next(a for a in arguments if a.endswith(".tir"))).read_text()
     overrides = [b for a, b in zip(arguments, arguments[1:]) if a == "-D"]
-    record = {"name": name, "seed": 1, "program": text, "path": name, "kernel": known["kernel"], "overrides": overrides,
-              "sizes": {}, "reorders": reorders, "schedule": " ".join(arguments), "launches": launches,
-              "lowered": run_tirc([*arguments, "--emit", "lowered"], program)}
+    record = {
+        "name": name,
+        "seed": 1,
+        "program": text,
+        "path": name,
+        "kernel": known["kernel"],
+        "overrides": overrides,
+        "sizes": {},
+        "reorders": reorders,
+        "schedule": " ".join(arguments),
+        "launches": launches,
+        "lowered": run_tirc([*arguments, "--emit", "lowered"], program),
+    }
     return choose_sizes(record, known["sizes"], dict(sizes))
 
 
@@ -93,7 +132,9 @@ def choose_sizes(record, known, given):
     """Values for the sizes that are open, which the program is for."""
     is_open = [n for n, v in known.items() if v is None and n not in given]
     for shift, values in enumerate(itertools.product((0, 64, 96, 4, 1), repeat=len(is_open))):
-        chosen = {n: v or SYMBOLIC[i % len(SYMBOLIC)] for i, (n, v) in enumerate(zip(is_open, values))}
+        chosen = {
+            n: v or SYMBOLIC[i % len(SYMBOLIC)] for i, (n, v) in enumerate(zip(is_open, values))
+        }
         record["sizes"] = {n: v for n, v in known.items() if v is not None} | chosen | given
         if shift > 200 or batch.program_of(record).is_for_sizes:
             break
@@ -111,7 +152,7 @@ def smaller(arguments, program):
     while at < len(arguments):
         define = arguments[at] == "-D"
         if not (define and arguments[at + 1].split("=")[0] in large):
-            kept += arguments[at:at + 1 + define]
+            kept += arguments[at : at + 1 + define]
         at += 1 + define
     return kept + [a for n, v in large.items() for a in ("-D", f"{n}={96 + v % 32}")]
 
@@ -128,7 +169,9 @@ def golden_records(names=()):
         if inside and re.search(r"^ +launch ", program, re.M):
             continue  # lowered text: there is no program to compare with
         source = program if inside else None
-        yield file_record(path.stem, smaller([*(["-"] if inside else []), *arguments], source), source)
+        yield file_record(
+            path.stem, smaller([*(["-"] if inside else []), *arguments], source), source
+        )
 
 
 # ---- running -------------------------------------------------------------------------------------------------
@@ -136,8 +179,12 @@ def golden_records(names=()):
 
 def show(record, verdict, detail, out=sys.stdout):
     sizes = " ".join(f"{n}={v}" for n, v in record["sizes"].items())
-    print(f"---- {verdict}: {record['name']}, {record['path']} {' '.join('-D ' + o for o in record['overrides'])}, at {sizes}\n"
-          f"{record['schedule']}{detail}\n", file=out, flush=True)
+    print(
+        f"---- {verdict}: {record['name']}, {record['path']} {' '.join('-D ' + o for o in record['overrides'])}, at {sizes}\n"
+        f"{record['schedule']}{detail}\n",
+        file=out,
+        flush=True,
+    )
 
 
 @functools.cache
@@ -148,7 +195,10 @@ def cuda_compiler():
 def refused_by_nvrtc(records):
     """Verdicts of what NVRTC refuses."""
     said = cuda_compiler().refused([json.loads(record["launches"])["cuda"] for record in records])
-    return [(records[n], "refused by NVRTC", nvrtc.first_error(messages)) for n, messages in said.items()]
+    return [
+        (records[n], "refused by NVRTC", nvrtc.first_error(messages))
+        for n, messages in said.items()
+    ]
 
 
 def run_chunk(compiler, name, count, seed, every, with_nvrtc):
@@ -163,9 +213,15 @@ def run_chunk(compiler, name, count, seed, every, with_nvrtc):
 
 def run_random(compiler, o):
     begin, done, executed, verdicts, failures = time.time(), 0, 0, collections.Counter(), 0
-    chunks = [(seed, min(CHUNK, o.seed + o.count - seed)) for seed in range(o.seed, o.seed + o.count, CHUNK)]
+    chunks = [
+        (seed, min(CHUNK, o.seed + o.count - seed))
+        for seed in range(o.seed, o.seed + o.count, CHUNK)
+    ]
     with concurrent.futures.ProcessPoolExecutor(o.jobs) as pool:
-        running = [pool.submit(run_chunk, compiler, f"unit_{seed}", count, seed, o.complete, o.nvrtc) for seed, count in chunks]
+        running = [
+            pool.submit(run_chunk, compiler, f"unit_{seed}", count, seed, o.complete, o.nvrtc)
+            for seed, count in chunks
+        ]
         for future in concurrent.futures.as_completed(running):
             trials, records, counts, bad = future.result()
             done, executed = done + trials, executed + records
@@ -176,15 +232,25 @@ def run_random(compiler, o):
                     show(record, verdict, detail)
                 if o.failures:
                     with open(o.failures, "a", encoding="utf-8") as out:
-                        out.write(json.dumps({**record, "verdict": verdict, "detail": detail}) + "\n")
+                        out.write(
+                            json.dumps({**record, "verdict": verdict, "detail": detail}) + "\n"
+                        )
             if o.progress:
-                print(f"{done} trials, {summary(executed, verdicts)}, {time.time() - begin:.0f} s", file=sys.stderr, flush=True)
-    print(f"{done} trials from seed {o.seed}: {summary(executed, verdicts)}, {time.time() - begin:.0f} s")
+                print(
+                    f"{done} trials, {summary(executed, verdicts)}, {time.time() - begin:.0f} s",
+                    file=sys.stderr,
+                    flush=True,
+                )
+    print(
+        f"{done} trials from seed {o.seed}: {summary(executed, verdicts)}, {time.time() - begin:.0f} s"
+    )
     return failures
 
 
 def summary(executed, verdicts):
-    return f"{executed} schedules, " + ", ".join(f"{verdicts[v]} {v}" for v in (*batch.VERDICTS, "refused by NVRTC", "broken") if verdicts[v])
+    return f"{executed} schedules, " + ", ".join(
+        f"{verdicts[v]} {v}" for v in (*batch.VERDICTS, "refused by NVRTC", "broken") if verdicts[v]
+    )
 
 
 def run_records(compiler, records):
@@ -198,7 +264,9 @@ def run_records(compiler, records):
 
 
 def options():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     p.add_argument("--work", help="a folder for what is compiled; kept")
     p.add_argument("--cxx", default="g++", help="the C++ compiler, g++ or clang++")
     sub = p.add_subparsers(dest="mode", required=True)
@@ -206,7 +274,13 @@ def options():
     r.add_argument("count", type=int)
     r.add_argument("seed", type=int, nargs="?", default=1)
     r.add_argument("-j", "--jobs", type=int, default=1)
-    r.add_argument("--complete", type=int, default=16, metavar="EVERY", help="run every EVERY-th complete program, too; 0: none")
+    r.add_argument(
+        "--complete",
+        type=int,
+        default=16,
+        metavar="EVERY",
+        help="run every EVERY-th complete program, too; 0: none",
+    )
     r.add_argument("--nvrtc", action="store_true", help="compile every text with NVRTC, too")
     r.add_argument("--show", type=int, default=20, help="how many failures are printed")
     r.add_argument("--failures", help="a file to which failures are appended, a line of JSON each")

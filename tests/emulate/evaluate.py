@@ -6,21 +6,65 @@
     program.function()       static void evaluate(void **arguments) { ... }
 
 What an operation means is in reference.h. How types meet is docs/language.md, "Expressions". Shares no code with tirc."""
+
 from typing import NamedTuple
 
 import tir
 
-BITS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16, "f8e4m3": 8, "f8e5m2": 8, "i64": 64, "i32": 32, "i16": 16, "i8": 8,
-        "u64": 64, "u32": 32, "u16": 16, "u8": 8, "bool": 8, "index": 64}
-STORED = {"f64": "double", "f32": "float", "f16": "f16_bits", "bf16": "bf16_bits", "f8e4m3": "f8e4m3_bits",
-          "f8e5m2": "f8e5m2_bits", "i64": "long long", "i32": "int", "i16": "short", "i8": "signed char",
-          "u64": "unsigned long long", "u32": "unsigned", "u16": "unsigned short", "u8": "unsigned char", "bool": "bool",
-          "index": "long long"}
+BITS = {
+    "f64": 64,
+    "f32": 32,
+    "f16": 16,
+    "bf16": 16,
+    "f8e4m3": 8,
+    "f8e5m2": 8,
+    "i64": 64,
+    "i32": 32,
+    "i16": 16,
+    "i8": 8,
+    "u64": 64,
+    "u32": 32,
+    "u16": 16,
+    "u8": 8,
+    "bool": 8,
+    "index": 64,
+}
+STORED = {
+    "f64": "double",
+    "f32": "float",
+    "f16": "f16_bits",
+    "bf16": "bf16_bits",
+    "f8e4m3": "f8e4m3_bits",
+    "f8e5m2": "f8e5m2_bits",
+    "i64": "long long",
+    "i32": "int",
+    "i16": "short",
+    "i8": "signed char",
+    "u64": "unsigned long long",
+    "u32": "unsigned",
+    "u16": "unsigned short",
+    "u8": "unsigned char",
+    "bool": "bool",
+    "index": "long long",
+}
 NARROW = {"f16", "bf16", "f8e4m3", "f8e5m2"}
-FUNCTIONS = {name: 1 for name in "exp exp2 log log2 log10 sqrt rsqrt sin cos tan tanh erf abs floor ceil round trunc".split()}
+FUNCTIONS = {
+    name: 1
+    for name in "exp exp2 log log2 log10 sqrt rsqrt sin cos tan tanh erf abs floor ceil round trunc".split()
+}
 FUNCTIONS |= {"pow": 2, "fmod": 2, "fma": 3}
-OPERATIONS = {"+": "add", "-": "sub", "*": "mul", "/": "quotient", "%": "remainder_of", "&": "bit_and", "|": "bit_or", "^": "bit_xor",
-              "<<": "shift_left", ">>": "shift_right"}
+OPERATIONS = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "quotient",
+    "%": "remainder_of",
+    "&": "bit_and",
+    "|": "bit_or",
+    "^": "bit_xor",
+    "<<": "shift_left",
+    ">>": "shift_right",
+}
 OPEN, FREE = 1e30, (1, 0)  # the end of a range that has none; of an input that may be anything
 COMPARISONS = {"==", "!=", "<", "<=", ">", ">="}
 
@@ -31,9 +75,9 @@ class Data(NamedTuple):
     role: str
     is_scalar: bool
     elements: int
-    low: float   # inputs are drawn between these, where low < high + 1
+    low: float  # inputs are drawn between these, where low < high + 1
     high: float
-    order: str   # "", "nondecreasing", "distinct", "increasing", "permutation"
+    order: str  # "", "nondecreasing", "distinct", "increasing", "permutation"
 
 
 class Value(NamedTuple):
@@ -207,7 +251,16 @@ class Program:
         low, high = self.ranges.get(p.name, FREE)
         if (low, high) != FREE and high - low > OPEN / 2:  # one end is open
             low, high = (low, low + 8) if low > -OPEN / 2 else (high - 8, high)
-        return Data(p.name, self.element_type(p.type), p.role, p.shape is None, elements, low, high, self.orders.get(p.name, ""))
+        return Data(
+            p.name,
+            self.element_type(p.type),
+            p.role,
+            p.shape is None,
+            elements,
+            low,
+            high,
+            self.orders.get(p.name, ""),
+        )
 
     # ---- what the program assumes ----
 
@@ -260,7 +313,11 @@ class Program:
             if node[0] not in ("load", "store") or node[1] not in shapes:
                 return
             for extent, subscript in zip(shapes[node[1]], node[2]):
-                if subscript[0] in ("load", "name") and subscript[1] in parameters and names_in(extent) <= set(self.sizes):
+                if (
+                    subscript[0] in ("load", "name")
+                    and subscript[1] in parameters
+                    and names_in(extent) <= set(self.sizes)
+                ):
                     self.narrow(subscript[1], 0, number(extent, self.sizes) - 1)
 
         walk(self.kernel.body, visit)
@@ -287,7 +344,11 @@ class Program:
         for i, (p, data) in enumerate(zip(self.kernel.parameters, self.parameters)):
             code, stored = self.fresh(p.name), STORED[data.type]
             self.line(f"{stored} *const {code} = ({stored} *)arguments[{i}];")
-            known = Value(f"load({code}[0])", data.type) if data.is_scalar else Buffer(code, data.type, [f"{n}ll" for n in self.shape(p.shape)])
+            known = (
+                Value(f"load({code}[0])", data.type)
+                if data.is_scalar
+                else Buffer(code, data.type, [f"{n}ll" for n in self.shape(p.shape)])
+            )
             self.scope[0][p.name] = known
         self.statement(hoist_inits(self.kernel.body))
         return "\n".join(["static void evaluate(void **arguments)", "{", *self.lines, "}", ""])
@@ -319,7 +380,10 @@ class Program:
         self.indent += 1
         self.line(f"const long long {code}_end = {end};")
         self.scope.append({var: Value(code, "index")})
-        self.nested(f"for (long long {code} = {begin}; {code} {'<' if by > 0 else '>='} {code}_end; {code} += {by})", body)
+        self.nested(
+            f"for (long long {code} = {begin}; {code} {'<' if by > 0 else '>='} {code}_end; {code} += {by})",
+            body,
+        )
         self.scope.pop()
         self.indent -= 1
         self.line("}")
@@ -338,13 +402,17 @@ class Program:
         extents = [f"{code}_{axis}" for axis in range(len(shape))]
         for extent, e in zip(extents, shape):
             self.line(f"const long long {extent} = {self.index(e)};")
-        self.line(f"Temp {code}_memory({' * '.join(extents) or 1} * (long long)sizeof({STORED[data_type]}));")
+        self.line(
+            f"Temp {code}_memory({' * '.join(extents) or 1} * (long long)sizeof({STORED[data_type]}));"
+        )
         self.line(f"{STORED[data_type]} *const {code} = ({STORED[data_type]} *){code}_memory.data;")
         self.scope[-1][name] = Buffer(code, data_type, extents)
 
     def write_let(self, s):
         value = self.value(s[2])
-        kind = "index" if value.literal is not None and isinstance(value.literal, int) else value.type
+        kind = (
+            "index" if value.literal is not None and isinstance(value.literal, int) else value.type
+        )
         code = self.fresh(s[1])
         self.line(f"const {value_type(kind)} {code} = {self.convert(value, kind)};")
         self.scope[-1][s[1]] = Value(code, kind)
@@ -418,11 +486,19 @@ class Program:
 
     def convert_literal(self, literal, to):
         if is_float(to):
-            text = {"inf": "INFINITY", "-inf": "-INFINITY", "nan": "(double)NAN"}.get(str(float(literal))) or float(literal).hex()
+            text = {"inf": "INFINITY", "-inf": "-INFINITY", "nan": "(double)NAN"}.get(
+                str(float(literal))
+            ) or float(literal).hex()
             return f"to_{to}({text})"
         if isinstance(literal, float):
             return f"to_{to}(to_f32({self.convert_literal(literal, 'f64')}))"
-        text = "(-9223372036854775807ll - 1)" if literal == -2**63 else f"{literal}ull" if literal >= 2**63 else f"({literal}ll)"
+        text = (
+            "(-9223372036854775807ll - 1)"
+            if literal == -(2**63)
+            else f"{literal}ull"
+            if literal >= 2**63
+            else f"({literal}ll)"
+        )
         return text if to == "index" else f"({STORED[to]}){text}"
 
     def rounded(self, code, t):

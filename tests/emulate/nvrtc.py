@@ -3,6 +3,7 @@
 Many texts make one program, each in a namespace of its own; what they declare outside of functions is declared outside of the
 namespaces, too, where it could clash with what CUDA declares. A text that this program names in an error is compiled alone, as
 it is, and that is its verdict."""
+
 import ctypes
 import glob
 import os
@@ -12,15 +13,32 @@ import cuda_text
 
 OPTIONS = (b"--gpu-architecture=compute_90", b"--std=c++17")
 MACHINE_CODE = (b"--gpu-architecture=sm_90a", b"--std=c++17")
-SYNTAX = (*OPTIONS, b"--fdevice-syntax-only")  # all but the code: PTX is made of those texts that hold some
+SYNTAX = (
+    *OPTIONS,
+    b"--fdevice-syntax-only",
+)  # all but the code: PTX is made of those texts that hold some
 
 
 def library():
     """NVRTC of a toolkit, or of a Python environment, where it finds its builtins only if they are loaded."""
-    installed = sorted(glob.glob(os.environ.get("VIRTUAL_ENV", "/nowhere") + "/lib/*/site-packages/nvidia/*/lib/libnvrtc.so.*"))
-    for name in (os.environ.get("TIRC_NVRTC", ""), "/usr/local/cuda/lib64/libnvrtc.so", "libnvrtc.so", *installed):
+    installed = sorted(
+        glob.glob(
+            os.environ.get("VIRTUAL_ENV", "/nowhere")
+            + "/lib/*/site-packages/nvidia/*/lib/libnvrtc.so.*"
+        )
+    )
+    for name in (
+        os.environ.get("TIRC_NVRTC", ""),
+        "/usr/local/cuda/lib64/libnvrtc.so",
+        "libnvrtc.so",
+        *installed,
+    ):
         try:
-            for builtins in glob.glob(f"{os.path.dirname(name)}/libnvrtc-builtins.so.*") if name in installed else ():
+            for builtins in (
+                glob.glob(f"{os.path.dirname(name)}/libnvrtc-builtins.so.*")
+                if name in installed
+                else ()
+            ):
                 ctypes.CDLL(builtins)
             return ctypes.CDLL(name or "/nowhere")
         except OSError:
@@ -35,8 +53,12 @@ class Nvrtc:
     def messages(self, text, options=OPTIONS):
         """None, or what the compiler says."""
         program = ctypes.c_void_p()
-        self.library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"text.cu", 0, None, None)
-        status = self.library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+        self.library.nvrtcCreateProgram(
+            ctypes.byref(program), text.encode(), b"text.cu", 0, None, None
+        )
+        status = self.library.nvrtcCompileProgram(
+            program, len(options), (ctypes.c_char_p * len(options))(*options)
+        )
         said = None
         if status:
             size = ctypes.c_size_t()
@@ -54,7 +76,11 @@ class Nvrtc:
             suspects = self.suspects(texts, range(len(texts)), options)
         else:
             suspects = self.suspects(texts, range(len(texts)), SYNTAX)
-            suspects |= self.suspects(texts, [n for n, text in enumerate(texts) if "asm" in text and n not in suspects], OPTIONS)
+            suspects |= self.suspects(
+                texts,
+                [n for n, text in enumerate(texts) if "asm" in text and n not in suspects],
+                OPTIONS,
+            )
         said = {n: self.messages(texts[n], options or OPTIONS) for n in sorted(suspects)}
         return {n: messages for n, messages in said.items() if messages is not None}
 
@@ -62,7 +88,10 @@ class Nvrtc:
         """Numbers of texts without which the others compile together."""
         rest, bad = list(numbers), set()
         while rest and (messages := self.messages(together(texts, rest), options)) is not None:
-            named = {int(n) for n in re.findall(r"^text_(\d+)\(\d+\): (?:catastrophic )?error", messages, re.M)} or set(rest)
+            named = {
+                int(n)
+                for n in re.findall(r"^text_(\d+)\(\d+\): (?:catastrophic )?error", messages, re.M)
+            } or set(rest)
             bad |= named
             rest = [n for n in rest if n not in named]
         return bad
@@ -70,10 +99,18 @@ class Nvrtc:
 
 def declarations(text):
     """(name, declaration) of what a text declares outside of functions."""
-    for found in re.finditer(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(?!__launch_bounds__)(\w+)\(', text):
+    for found in re.finditer(
+        r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(?!__launch_bounds__)(\w+)\(',
+        text,
+    ):
         end = cuda_text.closing(text, found.end() - 1)
-        yield found.group(1), f'extern "C" __global__ void {found.group(1)}{text[found.end() - 1:end + 1]};'
-    for found in re.finditer(r"^__constant__ (?:__align__\(\d+\) )?[\w ]+? (\w+)[\[;].*", text, re.M):
+        yield (
+            found.group(1),
+            f'extern "C" __global__ void {found.group(1)}{text[found.end() - 1 : end + 1]};',
+        )
+    for found in re.finditer(
+        r"^__constant__ (?:__align__\(\d+\) )?[\w ]+? (\w+)[\[;].*", text, re.M
+    ):
         yield found.group(1), found.group()
 
 

@@ -1,4 +1,5 @@
 """Complete programs (--emit cu) compile, run and find themselves right; and they find what is wrong."""
+
 import complete
 import emulate
 import pytest
@@ -108,7 +109,10 @@ def found(compiler):
         changed("term left out", "long sum", "i < 3000", "i < 2999"),
         changed("too many rows", "grid along y", "", "", sizes={"N": 65536}),
     ]
-    return {r["name"]: (verdict, detail) for r, verdict, detail in complete.run(compiler, "complete", records)}
+    return {
+        r["name"]: (verdict, detail)
+        for r, verdict, detail in complete.run(compiler, "complete", records)
+    }
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -124,10 +128,16 @@ def test_wrong(found):
 def test_structure(found):
     """No bound of rounding errors shows one term of 3000 in bf16."""
     verdict, detail = found["term left out"]
-    assert verdict == "wrong" and "p: structure: 4 of 4 elements compared bit for bit on small integers, " in detail
+    assert (
+        verdict == "wrong"
+        and "p: structure: 4 of 4 elements compared bit for bit on small integers, " in detail
+    )
     assert "elements checked, 0 wrong" in detail
 
 
 def test_grid(found):
     verdict, detail = found["too many rows"]
-    assert verdict == "fault" and "p: a grid of 65536 blocks along y and 1 along z; CUDA has 65535" in detail
+    assert (
+        verdict == "fault"
+        and "p: a grid of 65536 blocks along y and 1 along z; CUDA has 65535" in detail
+    )

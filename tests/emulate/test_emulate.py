@@ -1,4 +1,5 @@
 """Emitted text is executed: golden cases, and random schedules."""
+
 import batch
 import complete
 import emulate
@@ -15,7 +16,9 @@ def test_golden(compiler):
     verdicts = batch.run(compiler, "golden", list(emulate.golden_records()))
     assert len(verdicts) > 60
     assert not failures(verdicts)
-    assert all(v == "exact" for _, v, _ in verdicts), "all golden programs have a meaning, and inputs for which they are exact"
+    assert all(v == "exact" for _, v, _ in verdicts), (
+        "all golden programs have a meaning, and inputs for which they are exact"
+    )
 
 
 def test_random(compiler, request):
@@ -23,7 +26,9 @@ def test_random(compiler, request):
     for i in range(rounds):
         records, broken = emulate.random_records(TRIALS, 1 + TRIALS * i, EVERY)
         verdicts = batch.run(compiler, f"random_{i}", records) + broken
-        verdicts += complete.run(compiler, f"random_{i}_complete", [r for r in records if "complete" in r])
+        verdicts += complete.run(
+            compiler, f"random_{i}_complete", [r for r in records if "complete" in r]
+        )
         assert len(verdicts) > 0.8 * TRIALS
         assert not failures(verdicts)
         compared = sum(v in ("exact", "near") for _, v, _ in verdicts)

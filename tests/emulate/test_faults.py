@@ -1,4 +1,5 @@
 """The emulator fails when it should: seeded faults in emitted text, and in what runs it."""
+
 import json
 import os
 import stat
@@ -92,48 +93,177 @@ MATMUL = ["examples/matmul/matmul.tir", "-D", "M=100", "-D", "N=68", "-D", "K=44
 # name: (program or None, arguments, [(text, its replacement)], verdict, part of the detail)
 FAULTS = {
     "none": (None, [*MATMUL, "--schedule", "tiled32"], [], "exact", ""),
-    "barrier removed": (None, [*MATMUL, "--schedule", "tiled32"], [("__syncthreads();", ";")], "wrong", "C["),
-    "last barrier removed": (None, [*MATMUL, "--schedule", "tiled32"], [("-__syncthreads();", ";")], "wrong", "C["),
-    "barrier for some": (None, [*MATMUL, "--schedule", "tiled32"], [("__syncthreads();", "if (tx) __syncthreads();")],
-                         "fault", "never reaches"),
-    "thread leaves before a barrier": (None, [*MATMUL, "--schedule", "tiled32"], [("float C_acc", "if (tx == 3) return; float C_acc")],
-                                       "fault", "never reaches"),
-    "subscript moved": (None, [*MATMUL, "--schedule", "tiled32"], [("C[i * 68 + j]", "C[i * 68 + j + 1]")], "fault", "buffer 2"),
-    "row moved": (None, [*MATMUL, "--schedule", "tiled32"], [("A[i * 44 + k]", "A[i * 44 + k - 1]")], "wrong", "C["),
-    "guard removed": (None, [*MATMUL, "--schedule", "tiled32"], [("if (i < 100 && j < 68)\n        C", "C")], "fault",
-                      "an access "),
-    "shared subscript moved": (None, [*MATMUL, "--schedule", "tiled32"], [("A_shared[ty][tx] =", "A_shared[ty][tx + 1] =")],
-                               "fault", "a subscript outside"),
-    "loop too short": (None, [*MATMUL, "--schedule", "tiled32"], [("ki < 32", "ki < 31")], "wrong", "C["),
-    "term doubled": (None, [*MATMUL, "--schedule", "tiled32"], [("C_acc = 0.0f;", "C_acc = A[0] * 0.0f + 1.0f;")], "wrong", "C["),
-    "copies": (None, [*MATMUL[:1], "-D", "M=128", "-D", "N=128", "-D", "K=64", "--schedule", "sgemm"], [], "exact", ""),
-    "wait removed": (None, [*MATMUL[:1], "-D", "M=128", "-D", "N=128", "-D", "K=64", "--schedule", "sgemm"],
-                     [("copy_async_wait<0>();", ";")], "wrong", "C["),
-    "commit removed": (None, [*MATMUL[:1], "-D", "M=128", "-D", "N=128", "-D", "K=64", "--schedule", "sgemm"],
-                       [("copy_async_commit();", ";"), ("copy_async_wait<0>", "copy_async_wait<1>")], "wrong", "C["),
-    "waited for too few": (None, [*MATMUL[:1], "-D", "M=128", "-D", "N=128", "-D", "K=64", "--schedule", "sgemm"],
-                           [("copy_async_wait<0>", "copy_async_wait<1>")], "wrong", "C["),
+    "barrier removed": (
+        None,
+        [*MATMUL, "--schedule", "tiled32"],
+        [("__syncthreads();", ";")],
+        "wrong",
+        "C[",
+    ),
+    "last barrier removed": (
+        None,
+        [*MATMUL, "--schedule", "tiled32"],
+        [("-__syncthreads();", ";")],
+        "wrong",
+        "C[",
+    ),
+    "barrier for some": (
+        None,
+        [*MATMUL, "--schedule", "tiled32"],
+        [("__syncthreads();", "if (tx) __syncthreads();")],
+        "fault",
+        "never reaches",
+    ),
+    "thread leaves before a barrier": (
+        None,
+        [*MATMUL, "--schedule", "tiled32"],
+        [("float C_acc", "if (tx == 3) return; float C_acc")],
+        "fault",
+        "never reaches",
+    ),
+    "subscript moved": (
+        None,
+        [*MATMUL, "--schedule", "tiled32"],
+        [("C[i * 68 + j]", "C[i * 68 + j + 1]")],
+        "fault",
+        "buffer 2",
+    ),
+    "row moved": (
+        None,
+        [*MATMUL, "--schedule", "tiled32"],
+        [("A[i * 44 + k]", "A[i * 44 + k - 1]")],
+        "wrong",
+        "C[",
+    ),
+    "guard removed": (
+        None,
+        [*MATMUL, "--schedule", "tiled32"],
+        [("if (i < 100 && j < 68)\n        C", "C")],
+        "fault",
+        "an access ",
+    ),
+    "shared subscript moved": (
+        None,
+        [*MATMUL, "--schedule", "tiled32"],
+        [("A_shared[ty][tx] =", "A_shared[ty][tx + 1] =")],
+        "fault",
+        "a subscript outside",
+    ),
+    "loop too short": (
+        None,
+        [*MATMUL, "--schedule", "tiled32"],
+        [("ki < 32", "ki < 31")],
+        "wrong",
+        "C[",
+    ),
+    "term doubled": (
+        None,
+        [*MATMUL, "--schedule", "tiled32"],
+        [("C_acc = 0.0f;", "C_acc = A[0] * 0.0f + 1.0f;")],
+        "wrong",
+        "C[",
+    ),
+    "copies": (
+        None,
+        [*MATMUL[:1], "-D", "M=128", "-D", "N=128", "-D", "K=64", "--schedule", "sgemm"],
+        [],
+        "exact",
+        "",
+    ),
+    "wait removed": (
+        None,
+        [*MATMUL[:1], "-D", "M=128", "-D", "N=128", "-D", "K=64", "--schedule", "sgemm"],
+        [("copy_async_wait<0>();", ";")],
+        "wrong",
+        "C[",
+    ),
+    "commit removed": (
+        None,
+        [*MATMUL[:1], "-D", "M=128", "-D", "N=128", "-D", "K=64", "--schedule", "sgemm"],
+        [("copy_async_commit();", ";"), ("copy_async_wait<0>", "copy_async_wait<1>")],
+        "wrong",
+        "C[",
+    ),
+    "waited for too few": (
+        None,
+        [*MATMUL[:1], "-D", "M=128", "-D", "N=128", "-D", "K=64", "--schedule", "sgemm"],
+        [("copy_async_wait<0>", "copy_async_wait<1>")],
+        "wrong",
+        "C[",
+    ),
     "vector": (COPY, ["--schedule", "wide"], [], "exact", ""),
-    "vector not aligned": (COPY, ["--schedule", "wide"], [("(const float4 *)&x[", "(const float4 *)&x[1 + ")], "fault",
-                           "not aligned"),
-    "captured name": (COPY, ["--schedule", "narrow"], [("y[i] =", "for (int max_ = 0; max_ < 1; max_++) y[i] =")], "wrong", "y["),
-    "overflow": (COPY, ["--schedule", "narrow"], [("const int t ", "const int big = b * 1500000000, more = big + big; const int t ")], "fault",
-                 "an operation"),
-    "unwritten local": (COPY, ["--schedule", "wide"], [("*(float4 *)&x_local[0] =", "(void)")], "wrong", "y["),
+    "vector not aligned": (
+        COPY,
+        ["--schedule", "wide"],
+        [("(const float4 *)&x[", "(const float4 *)&x[1 + ")],
+        "fault",
+        "not aligned",
+    ),
+    "captured name": (
+        COPY,
+        ["--schedule", "narrow"],
+        [("y[i] =", "for (int max_ = 0; max_ < 1; max_++) y[i] =")],
+        "wrong",
+        "y[",
+    ),
+    "overflow": (
+        COPY,
+        ["--schedule", "narrow"],
+        [("const int t ", "const int big = b * 1500000000, more = big + big; const int t ")],
+        "fault",
+        "an operation",
+    ),
+    "unwritten local": (
+        COPY,
+        ["--schedule", "wide"],
+        [("*(float4 *)&x_local[0] =", "(void)")],
+        "wrong",
+        "y[",
+    ),
     "sum": (SUM, ["--schedule", "lanes"], [], "near", ""),
     "sum of too few": (SUM, ["--schedule", "lanes"], [("200", "199")], "wrong", ""),
-    "lane never comes": (SUM, ["--schedule", "lanes"], [("__shfl_xor_sync", "threadIdx.x == 5 ? 0 : __shfl_xor_sync")], "fault",
-                         "never reaches"),
+    "lane never comes": (
+        SUM,
+        ["--schedule", "lanes"],
+        [("__shfl_xor_sync", "threadIdx.x == 5 ? 0 : __shfl_xor_sync")],
+        "fault",
+        "never reaches",
+    ),
     "truth of all lanes": (ANY, ["--schedule", "lanes"], [], "exact", ""),
-    "decided lane never exchanges": (ANY, ["--schedule", "lanes"],
-                                     [("s_part = __shfl_xor_sync(0xffffffff, (int)s_part, 16) != 0 || s_part;",
-                                       "s_part = s_part || __shfl_xor_sync(0xffffffff, (int)s_part, 16) != 0;")],
-                                     "fault", "never reaches"),
+    "decided lane never exchanges": (
+        ANY,
+        ["--schedule", "lanes"],
+        [
+            (
+                "s_part = __shfl_xor_sync(0xffffffff, (int)s_part, 16) != 0 || s_part;",
+                "s_part = s_part || __shfl_xor_sync(0xffffffff, (int)s_part, 16) != 0;",
+            )
+        ],
+        "fault",
+        "never reaches",
+    ),
     "scalar that the host asks": (ROWS, ["--schedule", "launches"], [], "exact", ""),
-    "does not compile": (COPY, ["--schedule", "narrow"], [("const int t ", "const int = ")], "uncompiled", "error"),
-    "does not end": (COPY, ["--schedule", "narrow"], [("const int t ", "while (blockIdx.x == 1) {} const int t ")], "hung", ""),
-    "program without a meaning": (COPY.replace("x[i] > max", "x[i32(x[i]) * 100 + 5000] > max"), ["--schedule", "naive"], [],
-                                  "undefined", "a subscript"),
+    "does not compile": (
+        COPY,
+        ["--schedule", "narrow"],
+        [("const int t ", "const int = ")],
+        "uncompiled",
+        "error",
+    ),
+    "does not end": (
+        COPY,
+        ["--schedule", "narrow"],
+        [("const int t ", "while (blockIdx.x == 1) {} const int t ")],
+        "hung",
+        "",
+    ),
+    "program without a meaning": (
+        COPY.replace("x[i] > max", "x[i32(x[i]) * 100 + 5000] > max"),
+        ["--schedule", "naive"],
+        [],
+        "undefined",
+        "a subscript",
+    ),
 }
 
 
@@ -156,7 +286,10 @@ def faulty(name, program, arguments, changes):
 def found(compiler):
     records = [faulty(name, *fault[:3]) for name, fault in FAULTS.items()]
     os.environ["EMULATOR_SECONDS"] = "1"
-    return {r["name"]: (verdict, detail) for r, verdict, detail in batch.run(compiler, "faults", records)}
+    return {
+        r["name"]: (verdict, detail)
+        for r, verdict, detail in batch.run(compiler, "faults", records)
+    }
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -169,10 +302,14 @@ def test_crash_of_the_recorder(tmp_path, monkeypatch):
     """A crash in one trial is reported, and the trials behind it still run."""
     fake = tmp_path / "record"
     real = emulate.recorder()
-    fake.write_text(f'#!/bin/sh\nif [ "$4" = 1 ]; then {real} -c 0 2 1 "$5"; kill -SEGV $$; fi\nexec {real} "$@"\n')
+    fake.write_text(
+        f'#!/bin/sh\nif [ "$4" = 1 ]; then {real} -c 0 2 1 "$5"; kill -SEGV $$; fi\nexec {real} "$@"\n'
+    )
     fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
     whole, _ = emulate.random_records(6, 1)
     monkeypatch.setenv("FUZZ_RECORD", str(fake))
     records, verdicts = emulate.random_records(6, 1)
     assert [r["seed"] for r, v, _ in verdicts if v == "broken"] == [3]
-    assert {4, 5, 6} & {r["seed"] for r in records} == {4, 5, 6} & {r["seed"] for r in whole} != set()
+    assert (
+        {4, 5, 6} & {r["seed"] for r in records} == {4, 5, 6} & {r["seed"] for r in whole} != set()
+    )

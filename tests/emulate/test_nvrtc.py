@@ -1,4 +1,5 @@
 """Many texts in one program of NVRTC: each that is refused is found, and no other."""
+
 import nvrtc
 import pytest
 
@@ -12,7 +13,9 @@ REFUSED = {
     "a constant of CUDA's name": "__constant__ float exp[4];\n" + GOOD.replace("1.0f", "exp[0]"),
     "a brace too many": GOOD + "}\n",
     "a brace too few": GOOD[:-2],
-    "an operand that no register takes": GOOD.replace("x[threadIdx.x] = 1.0f;", 'asm("mov.b32 %0, %1;" : "=r"(N) : "r"(x));'),
+    "an operand that no register takes": GOOD.replace(
+        "x[threadIdx.x] = 1.0f;", 'asm("mov.b32 %0, %1;" : "=r"(N) : "r"(x));'
+    ),
 }
 
 

@@ -9,21 +9,35 @@ Statements:   ("seq", [statements]) ("for", var, lo, hi, step, body) ("if", c, t
               ("launch", name, [grid], [block])        its body is skipped
 Facts:        ("condition", e) ("range", e, lo, hi) ("order", buffer, word)
 """
+
 import re
 from typing import NamedTuple
 
-TOKEN = re.compile(r"""
+TOKEN = re.compile(
+    r"""
       (?P<skip>\s+|//[^\n]*|/\*.*?\*/)
     | (?P<float>(?:\d+\.(?!\.)\d*|\.\d+)(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)
     | (?P<int>0[xX][0-9a-fA-F]+|\d+)
     | (?P<name>[A-Za-z_]\w*)
     | (?P<string>"(?:[^"\\\n]|\\.)*")
     | (?P<op>&&=|\|\|=|<<|>>|\.\.|->|<=|>=|==|!=|&&|\|\||\+=|-=|\*=|/=|&=|\|=|\^=|[-+*/%&|^~!<>=?:;,.()\[\]{}@])
-""", re.X | re.S)
+""",
+    re.X | re.S,
+)
 STORE_OPS = {"=", "+=", "-=", "*=", "/=", "&=", "|=", "^=", "&&=", "||="}
 WORD_OPS = {"min", "max", "async"}  # min= and max= are two tokens
-LEVELS = [["||"], ["&&"], ["|"], ["^"], ["&"], ["==", "!="], ["<", "<=", ">", ">="], ["<<", ">>"], ["+", "-"],
-          ["*", "/", "%"]]
+LEVELS = [
+    ["||"],
+    ["&&"],
+    ["|"],
+    ["^"],
+    ["&"],
+    ["==", "!="],
+    ["<", "<=", ">", ">="],
+    ["<<", ">>"],
+    ["+", "-"],
+    ["*", "/", "%"],
+]
 KINDS = {"parallel", "vectorize", "unroll", "bind"}
 
 
@@ -57,7 +71,7 @@ def tokens(text):
     while at < len(text):
         found = TOKEN.match(text, at)
         if not found:
-            raise TirError(f"unexpected {text[at:at + 20]!r}")
+            raise TirError(f"unexpected {text[at : at + 20]!r}")
         at = found.end()
         if found.lastgroup != "skip":
             out.append((found.lastgroup, found.group()))
@@ -89,7 +103,7 @@ class Parser:
 
     def expect(self, text):
         if not self.accept(text):
-            near = " ".join(t for _, t in self.tokens[max(0, self.at - 8):self.at + 4])
+            near = " ".join(t for _, t in self.tokens[max(0, self.at - 8) : self.at + 4])
             raise TirError(f"expected {text!r} before {self.peek()!r}, near: {near}")
 
     def name(self):

@@ -20,8 +20,12 @@ def sources(kinds):
 def test_format():
     """Tables that a script writes (codegen/cuda/reserved_*.def) have a format of their own."""
     files = [path for path in sources(FORMATTED) if not path.name.startswith("reserved_")]
-    run = subprocess.run([os.environ["CLANG_FORMAT"], "--dry-run", "--Werror", *files],
-                         cwd=ROOT, capture_output=True, text=True)
+    run = subprocess.run(
+        [os.environ["CLANG_FORMAT"], "--dry-run", "--Werror", *files],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     wrong = sorted(set(re.findall(r"^(\S+?):\d+:\d+: error", run.stderr, re.M)))
     assert not wrong, "not formatted; run: clang-format-14 -i " + " ".join(wrong)
     assert run.returncode == 0, run.stderr
@@ -31,8 +35,10 @@ def test_lines():
     """The formatter breaks neither comments nor strings, and knows nothing of flex and bison."""
     files = list(sources((*FORMATTED, ".l", ".y")))
     assert any(path.suffix == ".y" for path in files)
-    long = [f"{path}:{number}: {len(line)} columns"
-            for path in files
-            for number, line in enumerate((ROOT / path).read_text().splitlines(), 1)
-            if len(line) > 100]
+    long = [
+        f"{path}:{number}: {len(line)} columns"
+        for path in files
+        for number, line in enumerate((ROOT / path).read_text().splitlines(), 1)
+        if len(line) > 100
+    ]
     assert not long, "\n".join(long)

@@ -16,9 +16,19 @@ FAILING = [seed for seed in range(FIRST, FIRST + TRIALS) if seed % EVERY == 0]
 
 def fuzz(fault, *options):
     env = {**os.environ, "FUZZ_FAULT": fault, "FUZZ_EVERY": str(EVERY)}
-    done = subprocess.run([FAULTY, *options, "-l", "1", str(TRIALS), str(FIRST), str(ROOT / "tests/programs")],
-                          capture_output=True, text=True, timeout=120, env=env)
-    counts = {name: int(n) for n, name in re.findall(r"(\d+) (right|wrong|crashed|hung)\b", done.stdout.splitlines()[-1])}
+    done = subprocess.run(
+        [FAULTY, *options, "-l", "1", str(TRIALS), str(FIRST), str(ROOT / "tests/programs")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=env,
+    )
+    counts = {
+        name: int(n)
+        for n, name in re.findall(
+            r"(\d+) (right|wrong|crashed|hung)\b", done.stdout.splitlines()[-1]
+        )
+    }
     seeds = sorted(map(int, re.findall(r"^---- seed (\d+)", done.stderr, re.M)))
     return done.returncode, counts, seeds, done.stderr
 
@@ -32,10 +42,19 @@ def counts_of(kind):
 
 
 @pytest.mark.parametrize("jobs", ["1", "3"])
-@pytest.mark.parametrize("fault, kind, words", [
-    ("crash", "crashed", "Segmentation fault"), ("hang", "hung", "it does not end"), ("memory", "crashed", "Aborted"),
-    ("kill", "crashed", "Killed"), ("exit 0", "crashed", "it ends the process"), ("exit 1", "crashed", "it ends the process"),
-    ("wrong", "wrong", ""), ("draw", "crashed", "while it drew")])
+@pytest.mark.parametrize(
+    "fault, kind, words",
+    [
+        ("crash", "crashed", "Segmentation fault"),
+        ("hang", "hung", "it does not end"),
+        ("memory", "crashed", "Aborted"),
+        ("kill", "crashed", "Killed"),
+        ("exit 0", "crashed", "it ends the process"),
+        ("exit 1", "crashed", "it ends the process"),
+        ("wrong", "wrong", ""),
+        ("draw", "crashed", "while it drew"),
+    ],
+)
 def test_every_failure_is_counted(fault, kind, words, jobs):
     status, counts, seeds, said = fuzz(fault, "-j", jobs)
     assert (status, counts, seeds) == (1, counts_of(kind), FAILING), said
@@ -51,7 +70,19 @@ def test_what_takes_too_long_is_not_run(loops, tmp_path):
     """A schedule may ask for 10^10 iterations: its trial is shortened, and does not hang."""
     (tmp_path / "long.tir").write_text(
         f"// sizes: 3\nkernel long<N = 3>(x: f32[N]) -> y: f32[N]\n{{\n    for i in N, {loops}\n"
-        "        y[i] = x[i];\n}\n")
-    done = subprocess.run([os.path.join(os.path.dirname(FAULTY), "fuzz_schedule"), "-l", "5", "3", "7", str(tmp_path)],
-                          capture_output=True, text=True, timeout=120)
+        "        y[i] = x[i];\n}\n"
+    )
+    done = subprocess.run(
+        [
+            os.path.join(os.path.dirname(FAULTY), "fuzz_schedule"),
+            "-l",
+            "5",
+            "3",
+            "7",
+            str(tmp_path),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert "; 3 right, 0 wrong, 0 crashed, 0 hung" in done.stdout, done.stderr

@@ -10,6 +10,7 @@ of each kind, and tirc has to refuse the program or run it right on the simulato
 Prints how many were accepted, how many were refused with which code, and the programs that are wrong; --keep leaves those in a
 folder. The exit status is 1 if there is one, or if less than one in six is accepted, which would say little.
 """
+
 import argparse
 import collections
 import os
@@ -34,7 +35,13 @@ class Program:
     """A launch of one outermost bound loop, in which each element of each buffer has a value from the beginning."""
 
     def __init__(self, seed):
-        self.random, self.name, self.lines, self.numbers, self.extents = random.Random(seed), f"k{seed}", [], 0, {}
+        self.random, self.name, self.lines, self.numbers, self.extents = (
+            random.Random(seed),
+            f"k{seed}",
+            [],
+            0,
+            {},
+        )
         scope = self.random.choice(("shared", "local", "global"))
         self.put(1, f"for o in {self.random.choice((1, 2))} bind {self.random.choice(OUTER)} {{")
         self.put(2, "temp s: i32[4] in shared;")
@@ -50,7 +57,11 @@ class Program:
         self.put(1, "}")
 
     def text(self):
-        return f"kernel {self.name}(inout a: i32[4, 4], inout b: i32[4])\n{{\n" + "\n".join(self.lines) + "\n}\n"
+        return (
+            f"kernel {self.name}(inout a: i32[4, 4], inout b: i32[4])\n{{\n"
+            + "\n".join(self.lines)
+            + "\n}\n"
+        )
 
     def put(self, depth, line):
         self.lines.append("    " * depth + line)
@@ -73,7 +84,9 @@ class Program:
         name, extent, kind = f"t{self.number()}", self.random.choice((2, 3, FULL, FULL)), ""
         if self.chance(0.65):
             axis = self.random.choice(AXES)
-            extent = self.extents.setdefault(axis, extent)  # a launch has as many threads everywhere
+            extent = self.extents.setdefault(
+                axis, extent
+            )  # a launch has as many threads everywhere
             kind = f" bind {axis}"
         elif self.chance(0.25):
             kind = " " + self.random.choice(("vectorize", "unroll"))
@@ -92,8 +105,13 @@ class Program:
         where = ""
         if loops and self.chance(0.15):
             name, extent = self.random.choice(loops)
-            where = f" where {name} " + self.random.choice((">= 1", "< 1", "== 0", f"< {extent - 1}"))
-        self.put(depth, f"block q{self.number()}({', '.join(iters)}){where}{self.draw_body(names, reduces)}")
+            where = f" where {name} " + self.random.choice(
+                (">= 1", "< 1", "== 0", f"< {extent - 1}")
+            )
+        self.put(
+            depth,
+            f"block q{self.number()}({', '.join(iters)}){where}{self.draw_body(names, reduces)}",
+        )
 
     def draw_body(self, names, reduces):
         """A store, or an update, atomic or with its init; of a reduction, the last iterator is no subscript."""
@@ -108,11 +126,21 @@ class Program:
         kind = self.random.random()
         if kind < 0.85:
             return f"{name} in 4 = {loop}"
-        return f"{name} in 4 = {extent - 1} - {loop}" if kind < 0.92 else f"{name} in {max(extent - 1, 1)} = {loop}"
+        return (
+            f"{name} in 4 = {extent - 1} - {loop}"
+            if kind < 0.92
+            else f"{name} in {max(extent - 1, 1)} = {loop}"
+        )
 
     def draw_value(self, names):
-        return self.random.choice((self.draw_access(names), f"{self.draw_access(names)} + {self.random.randrange(9)}",
-                                   str(self.random.randrange(100)), f"{names[0] if names else 7} + {self.draw_access(names)}"))
+        return self.random.choice(
+            (
+                self.draw_access(names),
+                f"{self.draw_access(names)} + {self.random.randrange(9)}",
+                str(self.random.randrange(100)),
+                f"{names[0] if names else 7} + {self.draw_access(names)}",
+            )
+        )
 
     def draw_access(self, names):
         buffer = self.random.choice(BUFFERS)
@@ -124,7 +152,12 @@ class Program:
         if not names or kind < 0.15:
             return str(self.random.randrange(2))
         name = self.random.choice(names)
-        forms = ((0.75, name), (0.85, f"(3 - {name})"), (0.95, f"{name} % 2"), (1, f"({name} + 1) % 4"))
+        forms = (
+            (0.75, name),
+            (0.85, f"(3 - {name})"),
+            (0.95, f"{name} % 2"),
+            (1, f"({name} + 1) % 4"),
+        )
         return next(form for share, form in forms if kind < share)
 
 
@@ -134,7 +167,9 @@ def judge(tirc, folder, seed):
     text = Program(seed).text()
     path.write_text(text)
     try:
-        done = subprocess.run([tirc, path, "--verify", "--device", "sim"], capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [tirc, path, "--verify", "--device", "sim"], capture_output=True, text=True, timeout=120
+        )
     except subprocess.TimeoutExpired:
         return seed, text, "wrong", "it does not end"
     finally:
@@ -157,7 +192,9 @@ def main():
     answers = collections.Counter()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
         seeds = range(options.seed, options.seed + options.count)
-        for seed, text, answer, why in pool.map(lambda seed: judge(os.environ["TIRC"], folder, seed), seeds):
+        for seed, text, answer, why in pool.map(
+            lambda seed: judge(os.environ["TIRC"], folder, seed), seeds
+        ):
             answers[answer] += 1
             if answer != "wrong":
                 continue
@@ -165,8 +202,11 @@ def main():
             if options.keep:
                 options.keep.mkdir(exist_ok=True)
                 (options.keep / f"{seed}.tir").write_text(text)
-    print(f"{options.count} programs: " + ", ".join(f"{n} {answer}" for answer, n in answers.most_common()) +
-          ("" if answers["wrong"] else ", 0 wrong"))
+    print(
+        f"{options.count} programs: "
+        + ", ".join(f"{n} {answer}" for answer, n in answers.most_common())
+        + ("" if answers["wrong"] else ", 0 wrong")
+    )
     sys.exit(answers["wrong"] > 0 or answers["accepted"] * LEAST_ACCEPTED < options.count)
 
 

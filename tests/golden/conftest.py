@@ -2,4 +2,8 @@
 
 
 def pytest_addoption(parser):
-    parser.addoption("--update-golden", action="store_true", help="write what tirc makes now; look at the difference with git")
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write what tirc makes now; look at the difference with git",
+    )

@@ -10,6 +10,7 @@ A case is a file NAME.case. Lines of the form `key: value` come first:
 
 and after an empty line, where `run` names no file, a program with its schedule.
 """
+
 import functools
 import os
 import re
@@ -18,7 +19,13 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-EXTENSION = {"tir": ".tir", "lowered": ".lowered.tir", "cuda": ".cu", "annotated": ".annotated.cu", "lines": ".lines.cu"}
+EXTENSION = {
+    "tir": ".tir",
+    "lowered": ".lowered.tir",
+    "cuda": ".cu",
+    "annotated": ".annotated.cu",
+    "lines": ".lines.cu",
+}
 ARGUMENTS = {"annotated": ("cuda", "--annotate"), "lines": ("cuda", "--annotate=lines")}
 OUTPUTS = (".lowered.tir", ".before.tir", ".after.tir", ".tir", ".cu")
 
@@ -48,8 +55,14 @@ class Case:
     def tirc(self, *more):
         """Runs tirc on the case; (status, output, diagnostics)."""
         file = [] if any(arg.endswith(".tir") for arg in self.args) else ["-"]
-        done = subprocess.run([tirc(), *file, *self.args, *more], cwd=ROOT, capture_output=True, timeout=60,
-                              input=self.program.encode(), check=False)
+        done = subprocess.run(
+            [tirc(), *file, *self.args, *more],
+            cwd=ROOT,
+            capture_output=True,
+            timeout=60,
+            input=self.program.encode(),
+            check=False,
+        )
         return done.returncode, done.stdout, done.stderr.decode()
 
     def text(self, *more):
@@ -64,7 +77,11 @@ class Case:
 
     def files(self):
         """The names of the files that the case makes."""
-        endings = (".before.tir", ".after.tir") if self.lower_pass else [EXTENSION[kind] for kind in self.emit]
+        endings = (
+            (".before.tir", ".after.tir")
+            if self.lower_pass
+            else [EXTENSION[kind] for kind in self.emit]
+        )
         return {self.name + ending for ending in endings}
 
     def outputs(self):

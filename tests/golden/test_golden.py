@@ -1,4 +1,5 @@
 """Golden files at every level, the CUDA compiled by NVRTC, and what the text of some kernels promises."""
+
 import re
 import sys
 
@@ -48,7 +49,9 @@ def test_nvrtc_compiles():
     assert not {name: refused[n] for n, name in enumerate(texts) if n in refused}
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.has_cuda()], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.has_cuda()], ids=lambda case: case.name
+)
 def test_no_line_is_left_over(case):
     """What a person would not write: trailing blanks, divisions by one, additions of zero, empty bodies."""
     text = case.kept("cuda")
@@ -94,7 +97,9 @@ def test_every_primitive_and_pass_has_a_case():
     table = "".join(path.read_text() for path in sorted((ROOT / "passes/schedule").glob("*.def")))
     rows = re.findall(r'^PRIM\(\s*(\w+),[^"]*(?:"[^"]*"\s*)+,\s*([01]),', table, re.M)
     assert len(rows) > 20
-    missing = [name for name, is_query in rows if is_query == "0" and f"primitive_{name}" not in names]
+    missing = [
+        name for name, is_query in rows if is_query == "0" and f"primitive_{name}" not in names
+    ]
     passes = re.findall(r"^PASS\(\s*(\w+)", (ROOT / "passes/lower/pipeline.def").read_text(), re.M)
     assert len(passes) > 5
     missing += [name for name in passes if f"pass_{name}" not in names]

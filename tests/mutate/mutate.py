@@ -18,6 +18,7 @@ fails, crashes or does not end; what was killed or took too long is tried once m
 that no test can notice stand in equivalent.txt, with the reason. The exit status is 1 when a check outside of that list goes
 unnoticed, one in it is noticed or no longer there, or a test fails without any mutant.
 """
+
 import argparse
 import functools
 import hashlib
@@ -35,7 +36,17 @@ import sites
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
-WITHOUT = ("cuda", "nvrtc", "cubin", "cache", "bench", "vm_float", "simplify_fuzz", "sim_", "roundtrip")
+WITHOUT = (
+    "cuda",
+    "nvrtc",
+    "cubin",
+    "cache",
+    "bench",
+    "vm_float",
+    "simplify_fuzz",
+    "sim_",
+    "roundtrip",
+)
 HOOK = """
 int mutant(int n);       /* is it this one? Asked where the check would refuse */
 int mutant_skips(int n); /* the same, asked beforehand */
@@ -72,8 +83,12 @@ __attribute__((destructor)) static void mutants_write(void)
 
 
 def tracked_files():
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True,
-                            capture_output=True).stdout.decode()
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    ).stdout.decode()
     return [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
 
 
@@ -94,8 +109,11 @@ def copy_sources(folder, mutants):
         if name in by_file:
             data = sites.instrument(data.decode(), by_file[name]).encode()
         elif name == "ir/support.h":
-            data = data.replace(b"#endif", HOOK.encode() + b"#endif") if data.count(b"#endif") == 1 else \
-                data[:data.rindex(b"#endif")] + HOOK.encode() + b"#endif\n"
+            data = (
+                data.replace(b"#endif", HOOK.encode() + b"#endif")
+                if data.count(b"#endif") == 1
+                else data[: data.rindex(b"#endif")] + HOOK.encode() + b"#endif\n"
+            )
         elif name == "ir/arena.c":
             data += (HOOK_CODE % len(mutants)).encode()
         write(folder / name, data)
@@ -107,10 +125,23 @@ def copy_sources(folder, mutants):
 def build(work, mutants):
     copy_sources(work / "source", mutants)
     if not (work / "build" / "build.ninja").exists():
-        subprocess.run(["cmake", "-S", work / "source", "-B", work / "build", "-G", "Ninja", "-DTIRC_VERIFY=ON",
-                        "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O1 -w",
-                        "-DCMAKE_C_COMPILER_LAUNCHER=" + os.environ.get("TIRC_MUTATE_LAUNCHER", "")],
-                       check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [
+                "cmake",
+                "-S",
+                work / "source",
+                "-B",
+                work / "build",
+                "-G",
+                "Ninja",
+                "-DTIRC_VERIFY=ON",
+                "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+                "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O1 -w",
+                "-DCMAKE_C_COMPILER_LAUNCHER=" + os.environ.get("TIRC_MUTATE_LAUNCHER", ""),
+            ],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
     done = subprocess.run(["ninja", "-C", work / "build"], capture_output=True, text=True)
     if done.returncode:
         sys.exit("the instrumented sources do not build:\n" + done.stdout[-4000:] + done.stderr)
@@ -122,19 +153,48 @@ def build(work, mutants):
 def commands(work):
     """Name and command of each test, the quick ones first."""
     tests, source = work / "build" / "tests", work / "source" / "tests"
-    unit = sorted(path for path in tests.glob("test_*") if os.access(path, os.X_OK) and path.is_file())
-    out = {path.name: [path] for path in unit
-           if not any(word in path.name for word in WITHOUT) and path.name not in ("test_meaning", "test_once", "test_bounds", "test_polybench")}
+    unit = sorted(
+        path for path in tests.glob("test_*") if os.access(path, os.X_OK) and path.is_file()
+    )
+    out = {
+        path.name: [path]
+        for path in unit
+        if not any(word in path.name for word in WITHOUT)
+        and path.name not in ("test_meaning", "test_once", "test_bounds", "test_polybench")
+    }
     for name in ("legality", "golden"):
-        out[name] = [python_with_pytest(), "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", source / name,
-                     "-k", "not nvrtc"]
-    out["fuzz"] = [tests / "fuzz" / "fuzz_schedule", "600", "1", source / "fuzz" / "programs", source / "programs"]
-    for path in sorted((source / "programs").glob("*.tir")): # each program a test: what asks for a check is few of them
+        out[name] = [
+            python_with_pytest(),
+            "-m",
+            "pytest",
+            "-q",
+            "-x",
+            "-p",
+            "no:cacheprovider",
+            source / name,
+            "-k",
+            "not nvrtc",
+        ]
+    out["fuzz"] = [
+        tests / "fuzz" / "fuzz_schedule",
+        "600",
+        "1",
+        source / "fuzz" / "programs",
+        source / "programs",
+    ]
+    for path in sorted(
+        (source / "programs").glob("*.tir")
+    ):  # each program a test: what asks for a check is few of them
         kernels = re.findall(r"^kernel (\w+)", path.read_text(), re.M)
         for kernel in kernels:
             program = path.stem if len(kernels) == 1 else f"{path.stem}.{kernel}"
             for name in ("once", "meaning"):
-                out[f"{name}.{program}"] = [tests / f"test_{name}", source / "programs", "--short", program]
+                out[f"{name}.{program}"] = [
+                    tests / f"test_{name}",
+                    source / "programs",
+                    "--short",
+                    program,
+                ]
     return out
 
 
@@ -147,10 +207,21 @@ def python_with_pytest():
 
 
 def run(work, command, limit, **env):
-    env = {**os.environ, "TIRC": str(work / "build" / "tirc"), "PYTHONDONTWRITEBYTECODE": "1", **env}
+    env = {
+        **os.environ,
+        "TIRC": str(work / "build" / "tirc"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **env,
+    }
     try:
-        return subprocess.run(list(map(str, command)), env=env, timeout=limit, cwd=ROOT, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL).returncode
+        return subprocess.run(
+            list(map(str, command)),
+            env=env,
+            timeout=limit,
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ).returncode
     except subprocess.TimeoutExpired:
         return "too long"
 
@@ -204,7 +275,11 @@ def judge(work, n, tests):
 
 
 def read_table(path):
-    rows = (line.split("\t", 1) for line in path.read_text().splitlines() if line and line[0] != "#") if path.exists() else ()
+    rows = (
+        (line.split("\t", 1) for line in path.read_text().splitlines() if line and line[0] != "#")
+        if path.exists()
+        else ()
+    )
     return {key: value for key, value in rows}
 
 
@@ -226,20 +301,26 @@ def fingerprint():
 
 def report(mutants, results, equivalent, whole, broken):
     missed = [m for m in mutants if results.get(m.key) in ("", "-") and m.key not in equivalent]
-    noticed = [m.key for m in mutants if m.key in equivalent and results.get(m.key, "") not in ("", "-")]
+    noticed = [
+        m.key for m in mutants if m.key in equivalent and results.get(m.key, "") not in ("", "-")
+    ]
     gone = [key for key in equivalent if key not in {m.key for m in mutants}] if whole else []
     for name in broken:
         print(f"{name} fails without any mutant")
     for m in missed:
-        print(f"{m.file}:{m.line}: no test {'asks for' if results[m.key] == '-' else 'notices'} {m.key}")
+        print(
+            f"{m.file}:{m.line}: no test {'asks for' if results[m.key] == '-' else 'notices'} {m.key}"
+        )
     for key in noticed:
         print(f"equivalent.txt: {results[key]} notices {key}")
     for key in gone:
         print(f"equivalent.txt: there is no {key} any more")
     known = [m for m in mutants if m.key in results]
     caught = sum(results[m.key] not in ("", "-") for m in known)
-    print(f"{len(known)} of {len(mutants)} checks deleted: {caught} noticed, "
-          f"{len(known) - caught - len(missed)} equivalent, {len(missed)} missed")
+    print(
+        f"{len(known)} of {len(mutants)} checks deleted: {caught} noticed, "
+        f"{len(known) - caught - len(missed)} equivalent, {len(missed)} missed"
+    )
     return bool(missed or noticed or gone or broken)
 
 
@@ -268,7 +349,11 @@ def main():
     table = work / "results.tsv"
     state = fingerprint()
     results = read_table(table) if args.again or read_state(table) == state else {}
-    todo = [(n, m) for n, m in chosen if m.key not in results or (args.again and results[m.key] in ("", "-"))]
+    todo = [
+        (n, m)
+        for n, m in chosen
+        if m.key not in results or (args.again and results[m.key] in ("", "-"))
+    ]
     wanted = args.tests.split(",") if args.tests else list(commands(work))
     tests = baseline(work, state, wanted, args.jobs) if todo else {}
     broken = [name for name in wanted if todo and name not in tests]

@@ -13,14 +13,28 @@ A check is a place that decides to refuse. Mutant number N, when it is on, decid
 A function that does nothing but refuse hands the question to its callers. Sites are found in the text, whose style is
 uniform (.clang-format), with comments and literals blanked out.
 """
+
 import re
 from pathlib import Path
 
 REFUSE = r"\b(?:sched_refuse|diag_error|refuse)\s*\("
-CHECK = re.compile(r"(?<![\w.>])(?:\w*require_\w+|check_\w+|flow_recheck_kinds|threads_proved|"
-                   r"dependence_\w+_(?:kept|legal|none)|threads_\w+_(?:kept|covered|legal))\s*\(")
+CHECK = re.compile(
+    r"(?<![\w.>])(?:\w*require_\w+|check_\w+|flow_recheck_kinds|threads_proved|"
+    r"dependence_\w+_(?:kept|legal|none)|threads_\w+_(?:kept|covered|legal))\s*\("
+)
 # Where "false" is an answer about legality.
-ANALYSIS = ["conflict", "dependence", "fold", "own_copy", "reducer", "thread_bind", "thread_hazards", "thread_meet", "thread_pairs", "threads"]
+ANALYSIS = [
+    "conflict",
+    "dependence",
+    "fold",
+    "own_copy",
+    "reducer",
+    "thread_bind",
+    "thread_hazards",
+    "thread_meet",
+    "thread_pairs",
+    "threads",
+]
 
 
 class Mutant:
@@ -71,7 +85,7 @@ def statement_start(code, at):
     while i >= 0 and (depth > 0 or code[i] not in ";{}"):
         depth += (code[i] == ")") - (code[i] == "(")
         i -= 1
-    return i + 1 + len(code[i + 1:at]) - len(code[i + 1:at].lstrip())
+    return i + 1 + len(code[i + 1 : at]) - len(code[i + 1 : at].lstrip())
 
 
 def condition(code, at):
@@ -86,8 +100,10 @@ class Source:
         self.path = path
         self.text = (root / path).read_text()
         self.code = blank(self.text)
-        self.functions = [(m.start(), m.group(1), closing(self.code, m.end() - 1)) for m in
-                          re.finditer(r"^[A-Za-z][^;{}=]*?\b(\w+)\([^;{}]*\)\n\{", self.code, re.M)]
+        self.functions = [
+            (m.start(), m.group(1), closing(self.code, m.end() - 1))
+            for m in re.finditer(r"^[A-Za-z][^;{}=]*?\b(\w+)\([^;{}]*\)\n\{", self.code, re.M)
+        ]
         self.mutants, self.unknown = {}, []
 
     def function_at(self, at):
@@ -98,7 +114,7 @@ class Source:
         self.mutants.setdefault(span[0], Mutant(self.path, function, code, *span, before, after))
 
     def code_near(self, at):
-        found = re.search(r"\bE\d{4}\b", self.text[at:self.text.index(";", at)])
+        found = re.search(r"\bE\d{4}\b", self.text[at : self.text.index(";", at)])
         return found.group() if found else ""
 
     # ---- REQUIRE ----
@@ -111,7 +127,9 @@ class Source:
                 depth += (self.code[i] in "([{") - (self.code[i] in ")]}")
                 if self.code[i] == "," and depth == 0:
                     commas.append(i)
-            self.add((commas[2] + 1, commas[3]), "(", ") || mutant({n})", begin, self.code_near(begin))
+            self.add(
+                (commas[2] + 1, commas[3]), "(", ") || mutant({n})", begin, self.code_near(begin)
+            )
 
     # ---- statements that refuse ----
 
@@ -124,7 +142,7 @@ class Source:
             m = re.compile(r"if\s*\(").match(self.code, i)
             if m and not re.match(r"\w", self.code[i - 1]):
                 begin, end, rest = condition(self.code, i)
-                body = self.code[rest:self.code.find(";", rest) + 1]
+                body = self.code[rest : self.code.find(";", rest) + 1]
                 if re.match(r"\s*(?:return\b|continue;)", body) and not self.refuses(body):
                     found = (begin, end)
                 i = rest
@@ -132,16 +150,22 @@ class Source:
         return found
 
     def refuses(self, text):
-        return re.search(REFUSE, text) or re.search(r"\brefuse_\w+\s*\(", text) or "return false" in text
+        return (
+            re.search(REFUSE, text)
+            or re.search(r"\brefuse_\w+\s*\(", text)
+            or "return false" in text
+        )
 
     def refusal(self, at, code):
         start = statement_start(self.code, at)
         if re.match(r"(else )?if \(", self.code[start:at]) and not self.before_else(at):
             begin, end, _ = condition(self.code, start)
             return self.add((begin, end), "(", ") && !mutant({n})", at, code)
-        case = re.match(r"(?:case \w+:\s*)+return ", self.code[start:at + 1])
+        case = re.match(r"(?:case \w+:\s*)+return ", self.code[start : at + 1])
         if case:
-            return self.add((start + case.end(), self.code.index(";", at)), "mutant({n}) || ", "", at, code)
+            return self.add(
+                (start + case.end(), self.code.index(";", at)), "mutant({n}) || ", "", at, code
+            )
         block = block_around(self.code, at)
         guard = self.pass_guard(block + 1, start)
         if guard:
@@ -152,10 +176,15 @@ class Source:
             if re.search(r"\bif\s*$", self.code[:paren]):
                 return self.add((paren + 1, len(head) - 1), "(", ") && !mutant({n})", at, code)
         function = self.function_at(at)
-        calls = [m.start() for m in re.finditer(r"\b%s\s*\(" % function[1], self.code)
-                 if m.start() > function[2]]
+        calls = [
+            m.start()
+            for m in re.finditer(r"\b%s\s*\(" % function[1], self.code)
+            if m.start() > function[2]
+        ]
         if not calls or self.code[block - 1] != "\n":
-            if not re.match(r"(else )?if \(", self.code[start:at]): # with an `else` behind it, which then runs
+            if not re.match(
+                r"(else )?if \(", self.code[start:at]
+            ):  # with an `else` behind it, which then runs
                 return self.unknown.append(at)
             begin, end, _ = condition(self.code, start)
             return self.add((begin, end), "(", ") && !mutant({n})", at, code)
@@ -164,20 +193,26 @@ class Source:
 
     def before_else(self, at):
         end = closing(self.code, self.code.index("(", at))
-        return re.match(r"\s*;\s*else\b", self.code[end + 1:])
+        return re.match(r"\s*;\s*else\b", self.code[end + 1 :])
 
     def refusals(self):
         for m in re.finditer(REFUSE, self.code):
             function = self.function_at(m.start())
-            if function and function[1] not in ("sched_refuse", "refuse") and m.start() > function[0] + len(function[1]):
+            if (
+                function
+                and function[1] not in ("sched_refuse", "refuse")
+                and m.start() > function[0] + len(function[1])
+            ):
                 self.refusal(m.start(), self.code_near(m.start()))
 
     # ---- calls of checks, and answers of the analysis ----
 
     def calls(self):
         for m in CHECK.finditer(self.code):
-            before = self.code[:m.start()].rstrip()
-            if self.function_at(m.start()) and re.search(r"(!|&&|\|\||\(|\breturn|[^=!<>]=)$", before):
+            before = self.code[: m.start()].rstrip()
+            if self.function_at(m.start()) and re.search(
+                r"(!|&&|\|\||\(|\breturn|[^=!<>]=)$", before
+            ):
                 end = closing(self.code, m.end() - 1) + 1
                 self.add((m.start(), end), "(mutant_skips({n}) || ", " || mutant({n}))", m.start())
 
@@ -203,13 +238,15 @@ def find(root):
             keys = {}
             for begin in sorted(source.mutants):
                 m = source.mutants[begin]
-                text = " ".join(source.text[m.begin:m.end].split())
+                text = " ".join(source.text[m.begin : m.end].split())
                 key = f"{Path(m.file).stem}:{m.function}:{m.code}:{text[:70].strip()}"
                 keys[key] = keys.get(key, 0) + 1
                 m.key = key if keys[key] == 1 else f"{key}#{keys[key]}"
                 m.line = source.text.count("\n", 0, m.begin) + 1
                 mutants.append(m)
-            unknown += [f"{source.path}:{source.text.count(chr(10), 0, at) + 1}" for at in source.unknown]
+            unknown += [
+                f"{source.path}:{source.text.count(chr(10), 0, at) + 1}" for at in source.unknown
+            ]
     return mutants, unknown
 
 

@@ -1,4 +1,5 @@
 """--whole: every name in every role, a role at a time; without it, every third name in one role."""
+
 import sys
 from pathlib import Path
 
@@ -16,8 +17,11 @@ def pytest_addoption(parser):
 def pytest_generate_tests(metafunc):
     if "chosen" in metafunc.fixturenames:
         whole = metafunc.config.getoption("--whole")
-        metafunc.parametrize("chosen", [hostile.of_role(role) for role in hostile.ROLES] if whole else [hostile.part()],
-                             ids=list(hostile.ROLES) if whole else ["part"])
+        metafunc.parametrize(
+            "chosen",
+            [hostile.of_role(role) for role in hostile.ROLES] if whole else [hostile.part()],
+            ids=list(hostile.ROLES) if whole else ["part"],
+        )
 
 
 @pytest.fixture(name="whole", scope="session")

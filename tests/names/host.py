@@ -1,6 +1,7 @@
 """Runs emitted text on the host: C++ with host_cuda.h, compared with what Python computed.
 
 Each program stands in a namespace of its own."""
+
 import json
 import re
 import subprocess
@@ -17,18 +18,47 @@ def run(text, *flags, arguments=()):
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder) / "program.cpp", Path(folder) / "program"
         source.write_text(text)
-        built = subprocess.run(["g++", "-std=c++17", "-O0", "-w", "-fno-strict-aliasing", f"-I{HERE}", *flags, "-o", program, source], capture_output=True,
-                               text=True, check=False)
+        built = subprocess.run(
+            [
+                "g++",
+                "-std=c++17",
+                "-O0",
+                "-w",
+                "-fno-strict-aliasing",
+                f"-I{HERE}",
+                *flags,
+                "-o",
+                program,
+                source,
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if built.returncode:
             return None, built.stderr
-        done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            [program, *arguments], capture_output=True, text=True, timeout=60, check=False
+        )
         return done.returncode, done.stdout
 
 
 # ---- complete programs, many in one file --------------------------------------------------------------------------
 
-INCLUDES = "".join(f"#include <{name}>\n" for name in ("algorithm", "cmath", "cstdio", "cstdlib", "cstring", "vector", "cuda_fp16.h",
-                                                        "cuda_bf16.h", "cuda_fp8.h"))
+INCLUDES = "".join(
+    f"#include <{name}>\n"
+    for name in (
+        "algorithm",
+        "cmath",
+        "cstdio",
+        "cstdlib",
+        "cstring",
+        "vector",
+        "cuda_fp16.h",
+        "cuda_bf16.h",
+        "cuda_fp8.h",
+    )
+)
 
 
 def alone(text, number):
@@ -40,13 +70,17 @@ def alone(text, number):
 def one_of_many(text, number):
     """The same for the host: with `k<<<g, b>>>(x);` as host_launch(g, b, [&] { k(x); });"""
     text = text.replace('extern "C" ', "")
-    return alone(LAUNCH.sub(lambda m: f"host_launch({m[2]}, [&] {{ {m[1]}({m[3]}); }});", text), number)
+    return alone(
+        LAUNCH.sub(lambda m: f"host_launch({m[2]}, [&] {{ {m[1]}({m[3]}); }});", text), number
+    )
 
 
 def call_of_main(number, sizes):
     words = ", ".join(f'(char *)"{word}"' for word in ["program", *sizes])
-    return (f"    {{ char *words[] = {{{words}, nullptr}};\n"
-            f"      failed |= program_{number}::main_of_program({1 + len(sizes)}, words); }}\n")
+    return (
+        f"    {{ char *words[] = {{{words}, nullptr}};\n"
+        f"      failed |= program_{number}::main_of_program({1 + len(sizes)}, words); }}\n"
+    )
 
 
 def main_of(calls):
@@ -57,13 +91,35 @@ def nvcc(programs, *flags):
     """What nvcc says to complete programs, where warnings are errors; empty where it is content."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "programs.cu"
-        source.write_text(INCLUDES + "".join(alone(text, number) for number, text in enumerate(programs)))
-        done = subprocess.run(["nvcc", "-arch=sm_90", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wno-unused-function", *flags, "-o",
-                               Path(folder) / "out", source], capture_output=True, text=True, check=False)
-    return "" if done.returncode == 0 else (done.stdout + done.stderr)[:3000] or f"status {done.returncode}"
+        source.write_text(
+            INCLUDES + "".join(alone(text, number) for number, text in enumerate(programs))
+        )
+        done = subprocess.run(
+            [
+                "nvcc",
+                "-arch=sm_90",
+                "-Werror",
+                "all-warnings",
+                "-Xcompiler",
+                "-Wall,-Wno-unused-function",
+                *flags,
+                "-o",
+                Path(folder) / "out",
+                source,
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    return (
+        ""
+        if done.returncode == 0
+        else (done.stdout + done.stderr)[:3000] or f"status {done.returncode}"
+    )
 
 
 # ---- kernels, driven by what --emit json says ---------------------------------------------------------------------
+
 
 def array(name, values):
     return f"alignas(16) static float {name}[] = {{{', '.join(f'{v}.0f' for v in values)}}};"
@@ -92,10 +148,14 @@ def check_text(number, program, description):
     for launch in description["launches"]:
         arguments = ", ".join(value_of(a, names, program.inputs) for a in launch["arguments"])
         dims = [f"dim3({', '.join(map(str, launch[key]))})" for key in ("grid", "block")]
-        lines.append(f"    host_launch({', '.join(dims)}, [&] {{ text_{number}::{launch['name']}({arguments}); }});")
+        lines.append(
+            f"    host_launch({', '.join(dims)}, [&] {{ text_{number}::{launch['name']}({arguments}); }});"
+        )
     for name, want in program.outputs.items():
         lines.append("    " + array(f"want_{names[name]}", want))
-        lines.append(f"    for (int i = 0; i < {len(want)}; i++)\n        wrong += !({names[name]}[i] == want_{names[name]}[i]);")
+        lines.append(
+            f"    for (int i = 0; i < {len(want)}; i++)\n        wrong += !({names[name]}[i] == want_{names[name]}[i]);"
+        )
     return "\n".join(lines + ["    return wrong;\n}\n"])
 
 
@@ -104,8 +164,12 @@ def check(programs):
     text, calls = HEADER, []
     for number, (name, program, described) in enumerate(programs):
         description = json.loads(described)
-        cuda = description["cuda"].replace('extern "C" ', "")  # other programs have kernels of the same name
-        text += f"namespace text_{number} {{\n{cuda}\n}}\n" + check_text(number, program, description)
+        cuda = description["cuda"].replace(
+            'extern "C" ', ""
+        )  # other programs have kernels of the same name
+        text += f"namespace text_{number} {{\n{cuda}\n}}\n" + check_text(
+            number, program, description
+        )
         calls.append(f'    if (check_{number}())\n        puts("{name}");')
     text += "int main()\n{\n" + "\n".join(calls) + "\n}\n"
     status, output = run(text)

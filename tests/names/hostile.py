@@ -1,6 +1,7 @@
 """Names that mean something somewhere, and programs that use each of them in every role.
 
 Programs are given as (text, arguments of tirc, what the outputs must be), computed here, from inputs that are small integers."""
+
 C_WORDS = """
 alignas alignof and and_eq asm auto bitand bitor break case catch char char16_t char32_t char8_t class co_await co_return co_yield
 compl concept const const_cast consteval constexpr constinit continue decltype default delete do double dynamic_cast enum explicit
@@ -50,10 +51,16 @@ in step bind parallel vectorize unroll reduce inout where atomic init block temp
 auto of on split fuse loops shared local global constant serial spatial index kernel_ range_ select async evict_first streaming
 read_only u v w
 """.split()
-TIR_RESERVED = set("kernel schedule proc include for if else let assert tune return true false inf nan _ "
-                   "f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i16 i8 u64 u32 u16 u8 bool index".split())
+TIR_RESERVED = set(
+    "kernel schedule proc include for if else let assert tune return true false inf nan _ "
+    "f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i16 i8 u64 u32 u16 u8 bool index".split()
+)
 
-NAMES = [name for name in dict.fromkeys(C_WORDS + MACROS + CUDA + MATHS + LIBRARY + TIRC + SHAPES + TIR) if name not in TIR_RESERVED]
+NAMES = [
+    name
+    for name in dict.fromkeys(C_WORDS + MACROS + CUDA + MATHS + LIBRARY + TIRC + SHAPES + TIR)
+    if name not in TIR_RESERVED
+]
 LANES = 8
 CHUNK = 24  # names in one program: each adds an argument, a loop or a statement
 
@@ -76,69 +83,136 @@ def data(k):
 
 def as_kernel(names, _):
     assert len(names) == 1
-    return Program(f"kernel {names[0]}(zx: f32[{LANES}]) -> zy: f32[{LANES}] {{ for zi in {LANES} zy[zi] = zx[zi] + 1; }}\n", [],
-                   {"zx": column(1)}, {"zy": [v + 1 for v in column(1)]})
+    return Program(
+        f"kernel {names[0]}(zx: f32[{LANES}]) -> zy: f32[{LANES}] {{ for zi in {LANES} zy[zi] = zx[zi] + 1; }}\n",
+        [],
+        {"zx": column(1)},
+        {"zy": [v + 1 for v in column(1)]},
+    )
 
 
 def summed(parts, extra=""):
     """`zy[zi]` as a sum, with few terms to a statement."""
-    lines = [f"zy[zi] = {parts[0]};"] + [f"zy[zi] += {' + '.join(parts[i:i + 8])};" for i in range(1, len(parts), 8)]
+    lines = [f"zy[zi] = {parts[0]};"] + [
+        f"zy[zi] += {' + '.join(parts[i : i + 8])};" for i in range(1, len(parts), 8)
+    ]
     return extra + "\n".join(f"        {line}" for line in lines)
 
 
 def as_size(names, kernel):
     sizes = ", ".join(names)
-    text = (f"kernel {kernel}<{sizes}>(zx: f32[{LANES}]) -> zy: f32[{LANES}] {{\n    for zi in {LANES} {{\n"
-            + summed(["zx[zi]"] + [f"f32(i32({name}))" for name in names]) + "\n    }\n}\n")
+    text = (
+        f"kernel {kernel}<{sizes}>(zx: f32[{LANES}]) -> zy: f32[{LANES}] {{\n    for zi in {LANES} {{\n"
+        + summed(["zx[zi]"] + [f"f32(i32({name}))" for name in names])
+        + "\n    }\n}\n"
+    )
     values = {name: k % 5 + 1 for k, name in enumerate(names)}
     arguments = [word for name in names for word in ("-D", f"{name}=?")]
-    return Program(text, arguments, {"zx": column(1), **values}, {"zy": [v + sum(values.values()) for v in column(1)]})
+    return Program(
+        text,
+        arguments,
+        {"zx": column(1), **values},
+        {"zy": [v + sum(values.values()) for v in column(1)]},
+    )
 
 
 def as_scalar(names, kernel):
     scalars = ", ".join(f"{name}: f32" for name in names)
-    text = (f"kernel {kernel}(zx: f32[{LANES}], {scalars}) -> zy: f32[{LANES}] {{\n    for zi in {LANES} {{\n"
-            + summed(["zx[zi]", *names]) + "\n    }\n}\n")
+    text = (
+        f"kernel {kernel}(zx: f32[{LANES}], {scalars}) -> zy: f32[{LANES}] {{\n    for zi in {LANES} {{\n"
+        + summed(["zx[zi]", *names])
+        + "\n    }\n}\n"
+    )
     values = {name: k % 5 - 2 for k, name in enumerate(names)}
-    return Program(text, [], {"zx": column(1), **values}, {"zy": [v + sum(values.values()) for v in column(1)]})
+    return Program(
+        text, [], {"zx": column(1), **values}, {"zy": [v + sum(values.values()) for v in column(1)]}
+    )
 
 
 def as_input(names, kernel):
     buffers = ", ".join(f"{name}: f32[{LANES}]" for name in names)
-    text = f"kernel {kernel}({buffers}) -> zy: f32[{LANES}] {{\n    for zi in {LANES} {{\n" + summed([f"{n}[zi]" for n in names]) + "\n    }\n}\n"
+    text = (
+        f"kernel {kernel}({buffers}) -> zy: f32[{LANES}] {{\n    for zi in {LANES} {{\n"
+        + summed([f"{n}[zi]" for n in names])
+        + "\n    }\n}\n"
+    )
     inputs = {name: column(k) for k, name in enumerate(names)}
-    return Program(text, [], inputs, {"zy": [sum(column(k)[i] for k in range(len(names))) for i in range(LANES)]})
+    return Program(
+        text,
+        [],
+        inputs,
+        {"zy": [sum(column(k)[i] for k in range(len(names))) for i in range(LANES)]},
+    )
 
 
 def as_output(names, kernel):
     buffers = ", ".join(f"{name}: f32[{LANES}]" for name in names)
     body = "\n".join(f"        {name}[zi] = zx[zi] * {k % 5 + 1};" for k, name in enumerate(names))
     text = f"kernel {kernel}(zx: f32[{LANES}]) -> {buffers} {{\n    for zi in {LANES} {{\n{body}\n    }}\n}}\n"
-    return Program(text, [], {"zx": column(1)}, {name: [v * (k % 5 + 1) for v in column(1)] for k, name in enumerate(names)})
+    return Program(
+        text,
+        [],
+        {"zx": column(1)},
+        {name: [v * (k % 5 + 1) for v in column(1)] for k, name in enumerate(names)},
+    )
 
 
 def as_temp(names, kernel):
     """Each is a buffer in global memory: loops of their own write and read it."""
     lines = []
     for k, name in enumerate(names):
-        lines += [f"    temp {name}: f32[{LANES}];", f"    for zi in {LANES} {name}[zi] = zx[zi] + {k % 5};"]
+        lines += [
+            f"    temp {name}: f32[{LANES}];",
+            f"    for zi in {LANES} {name}[zi] = zx[zi] + {k % 5};",
+        ]
     terms = [f"{name}[zi]" for name in names]
-    text = (f"kernel {kernel}(zx: f32[{LANES}]) -> zy: f32[{LANES}] {{\n" + "\n".join(lines) + f"\n    for zi in {LANES} {{\n"
-            + summed(terms) + "\n    }\n}\n")
-    return Program(text, [], {"zx": column(1)}, {"zy": [sum(v + k % 5 for k in range(len(names))) for v in column(1)]})
+    text = (
+        f"kernel {kernel}(zx: f32[{LANES}]) -> zy: f32[{LANES}] {{\n"
+        + "\n".join(lines)
+        + f"\n    for zi in {LANES} {{\n"
+        + summed(terms)
+        + "\n    }\n}\n"
+    )
+    return Program(
+        text,
+        [],
+        {"zx": column(1)},
+        {"zy": [sum(v + k % 5 for k in range(len(names))) for v in column(1)]},
+    )
 
 
 def as_loop(names, kernel):
-    lines = [f"    for {name} in {LANES} zy[{k}, {name}] = zx[{name}] + {k};" for k, name in enumerate(names)]
-    text = f"kernel {kernel}(zx: f32[{LANES}]) -> zy: f32[{len(names)}, {LANES}] {{\n" + "\n".join(lines) + "\n}\n"
-    return Program(text, [], {"zx": column(1)}, {"zy": [v + k for k in range(len(names)) for v in column(1)]})
+    lines = [
+        f"    for {name} in {LANES} zy[{k}, {name}] = zx[{name}] + {k};"
+        for k, name in enumerate(names)
+    ]
+    text = (
+        f"kernel {kernel}(zx: f32[{LANES}]) -> zy: f32[{len(names)}, {LANES}] {{\n"
+        + "\n".join(lines)
+        + "\n}\n"
+    )
+    return Program(
+        text, [], {"zx": column(1)}, {"zy": [v + k for k in range(len(names)) for v in column(1)]}
+    )
 
 
 def as_block(names, kernel):
     """Labels of statements; one reduction each, so that lowering names inits and accumulators after the block and the buffer."""
-    lines = [f"    for zi in {LANES} {{ zy[{k}, zi] = 0; for zj in 3 {name}: zy[{k}, zi] += zx[zi] * {k % 5}; }}" for k, name in enumerate(names)]
-    text = f"kernel {kernel}(zx: f32[{LANES}]) -> zy: f32[{len(names)}, {LANES}] {{\n" + "\n".join(lines) + "\n}\n"
-    return Program(text, [], {"zx": column(1)}, {"zy": [3 * v * (k % 5) for k in range(len(names)) for v in column(1)]})
+    lines = [
+        f"    for zi in {LANES} {{ zy[{k}, zi] = 0; for zj in 3 {name}: zy[{k}, zi] += zx[zi] * {k % 5}; }}"
+        for k, name in enumerate(names)
+    ]
+    text = (
+        f"kernel {kernel}(zx: f32[{LANES}]) -> zy: f32[{len(names)}, {LANES}] {{\n"
+        + "\n".join(lines)
+        + "\n}\n"
+    )
+    return Program(
+        text,
+        [],
+        {"zx": column(1)},
+        {"zy": [3 * v * (k % 5) for k in range(len(names)) for v in column(1)]},
+    )
 
 
 def as_split(names, kernel):
@@ -147,34 +221,61 @@ def as_split(names, kernel):
     blocks = base.text.replace(" zy[", " zb: zy[")
     for k in range(len(names)):
         blocks = blocks.replace("zb: ", f"zb{k}: ", 1)
-    steps = "\n".join(f"    let [{name}, zi{k}] = split(loops(zb{k})[0], [_, 4]);" for k, name in enumerate(names))
-    return Program(blocks + f"schedule zs for {kernel} {{\n{steps}\n}}\n", ["--schedule", "zs"], base.inputs, base.outputs)
+    steps = "\n".join(
+        f"    let [{name}, zi{k}] = split(loops(zb{k})[0], [_, 4]);" for k, name in enumerate(names)
+    )
+    return Program(
+        blocks + f"schedule zs for {kernel} {{\n{steps}\n}}\n",
+        ["--schedule", "zs"],
+        base.inputs,
+        base.outputs,
+    )
 
 
 def as_staged(names, kernel):
     """Copies of inputs in local and in shared memory, and wide accesses, all named after the buffers."""
     buffers = ", ".join(f"{name}: f32[{LANES}]" for name in names)
     terms = " + ".join(f"{name}[zi]" for name in names)
-    steps = "\n".join(f'    let zc{k} = cache_read(zy, {name}, {"local" if k % 2 else "shared"});\n    compute_at(zc{k}, zo);\n'
-                      f"    vectorize(loops(zc{k})[-1]);" for k, name in enumerate(names))
-    text = (f"kernel {kernel}({buffers}) -> zy: f32[{LANES}] {{\n    for zi in {LANES}\n        zy[zi] = {terms};\n}}\n"
-            f"schedule zs for {kernel} {{\n    let [zo, zv] = split(loops(zy)[0], [_, 4]);\n    bind(zo, blockIdx.x);\n{steps}\n"
-            "    vectorize(zv);\n}\n")
+    steps = "\n".join(
+        f"    let zc{k} = cache_read(zy, {name}, {'local' if k % 2 else 'shared'});\n    compute_at(zc{k}, zo);\n"
+        f"    vectorize(loops(zc{k})[-1]);"
+        for k, name in enumerate(names)
+    )
+    text = (
+        f"kernel {kernel}({buffers}) -> zy: f32[{LANES}] {{\n    for zi in {LANES}\n        zy[zi] = {terms};\n}}\n"
+        f"schedule zs for {kernel} {{\n    let [zo, zv] = split(loops(zy)[0], [_, 4]);\n    bind(zo, blockIdx.x);\n{steps}\n"
+        "    vectorize(zv);\n}\n"
+    )
     program = as_input(names, kernel)
     return Program(text, ["--schedule", "zs"], program.inputs, program.outputs)
 
 
-ROLES = {"kernel": as_kernel, "size": as_size, "scalar": as_scalar, "input": as_input, "output": as_output, "temp": as_temp,
-         "loop": as_loop, "block": as_block, "split": as_split, "staged": as_staged}
+ROLES = {
+    "kernel": as_kernel,
+    "size": as_size,
+    "scalar": as_scalar,
+    "input": as_input,
+    "output": as_output,
+    "temp": as_temp,
+    "loop": as_loop,
+    "block": as_block,
+    "split": as_split,
+    "staged": as_staged,
+}
 
 
 def of_role(role, names=tuple(NAMES)):
     """[(name of the program, program)]: each of the names in the role."""
     size = 1 if role == "kernel" else CHUNK
-    return [(f"{role}_{at}", ROLES[role](names[at : at + size], f"z_{role}_{at}")) for at in range(0, len(names), size)]
+    return [
+        (f"{role}_{at}", ROLES[role](names[at : at + size], f"z_{role}_{at}"))
+        for at in range(0, len(names), size)
+    ]
 
 
 def part():
     """Each third name in one role; names that follow each other in the list, which are of a kind, have different roles."""
     names = NAMES[::3]
-    return [program for k, role in enumerate(ROLES) for program in of_role(role, names[k :: len(ROLES)])]
+    return [
+        program for k, role in enumerate(ROLES) for program in of_role(role, names[k :: len(ROLES)])
+    ]

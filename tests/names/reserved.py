@@ -7,6 +7,7 @@ Words (reserved_words.def) mean something else wherever they stand: keywords, ma
 name. Symbols (reserved_symbols.def) are declared at global scope, or exported by the libraries that a program is linked
 with, so no kernel or constant array may have them; as a parameter or a loop they are fine. The candidates are all
 identifiers of the headers. The answers come from NVRTC and from g++ with the includes of a complete program."""
+
 import argparse
 import ctypes
 import functools
@@ -47,9 +48,22 @@ atomicAdd atomicMin atomicMax atomicAnd atomicOr atomicXor
 
 # ---- the compilers ----------------------------------------------------------------------------------------------
 
-INCLUDES = "".join(f"#include <{name}>\n" for name in (
-    "algorithm", "climits", "cmath", "cstdint", "cstdio", "cstdlib", "cstring", "vector", "cuda_fp16.h", "cuda_bf16.h",
-    "cuda_fp8.h"))
+INCLUDES = "".join(
+    f"#include <{name}>\n"
+    for name in (
+        "algorithm",
+        "climits",
+        "cmath",
+        "cstdint",
+        "cstdio",
+        "cstdlib",
+        "cstring",
+        "vector",
+        "cuda_fp16.h",
+        "cuda_bf16.h",
+        "cuda_fp8.h",
+    )
+)
 
 
 @functools.cache
@@ -58,8 +72,13 @@ def cuda_home():
     nvcc = shutil.which("nvcc")
     if not nvcc:
         return None
-    top = re.search(r"^#\$ TOP=(.*)$", subprocess.run([nvcc, "--dryrun", "-c", "x.cu"], capture_output=True, text=True,
-                                                     check=False).stderr, re.M)
+    top = re.search(
+        r"^#\$ TOP=(.*)$",
+        subprocess.run(
+            [nvcc, "--dryrun", "-c", "x.cu"], capture_output=True, text=True, check=False
+        ).stderr,
+        re.M,
+    )
     return Path(top.group(1)).resolve() if top else None
 
 
@@ -70,10 +89,31 @@ def host(text, *flags):
         file.write(INCLUDES + text)
         file.flush()
         done = subprocess.run(
-            ["g++", "-x", "c++", "-std=gnu++17", "-D__CUDACC__", "-D__NVCC__", "-D__CUDACC_VER_MAJOR__=13",
-             "-D__CUDACC_VER_MINOR__=0", "-D__CUDACC_VER_BUILD__=0", f"-I{include}", "-isystem", f"{include}/cccl",
-             "-include", "cuda_runtime.h", "-w", "-fmax-errors=0", *flags, file.name],
-            capture_output=True, text=True, errors="replace", check=False)
+            [
+                "g++",
+                "-x",
+                "c++",
+                "-std=gnu++17",
+                "-D__CUDACC__",
+                "-D__NVCC__",
+                "-D__CUDACC_VER_MAJOR__=13",
+                "-D__CUDACC_VER_MINOR__=0",
+                "-D__CUDACC_VER_BUILD__=0",
+                f"-I{include}",
+                "-isystem",
+                f"{include}/cccl",
+                "-include",
+                "cuda_runtime.h",
+                "-w",
+                "-fmax-errors=0",
+                *flags,
+                file.name,
+            ],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
     return done.stdout, done.stderr
 
 
@@ -86,7 +126,9 @@ class Nvrtc:
     def messages(self, text, *options):
         """What it says about the text; empty where it compiles."""
         program, size = ctypes.c_void_p(), ctypes.c_size_t()
-        self.library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"text.cu", 0, None, None)
+        self.library.nvrtcCreateProgram(
+            ctypes.byref(program), text.encode(), b"text.cu", 0, None, None
+        )
         options = ("--std=c++17", "-arch=sm_90", *options)
         array = (ctypes.c_char_p * len(options))(*[o.encode() for o in options])
         status = self.library.nvrtcCompileProgram(program, len(options), array)
@@ -102,7 +144,12 @@ def nvrtc_refused(nvrtc, names, line):
     refused, rest = set(), list(names)
     while True:
         text = "\n".join(line(i, name) for i, name in enumerate(rest))
-        found = {rest[int(n) - 1] for n in re.findall(r"^text\.cu\((\d+)\): (?:catastrophic )?error", nvrtc.messages(text, "-w"), re.M)}
+        found = {
+            rest[int(n) - 1]
+            for n in re.findall(
+                r"^text\.cu\((\d+)\): (?:catastrophic )?error", nvrtc.messages(text, "-w"), re.M
+            )
+        }
         refused |= found
         rest = [name for name in rest if name not in found]
         if not found:
@@ -111,15 +158,21 @@ def nvrtc_refused(nvrtc, names, line):
 
 def host_refused(names, line):
     names = list(names)
-    text = "#line 1 \"names\"\n" + "\n".join(line(i, name) for i, name in enumerate(names))
-    return {names[int(n) - 1] for n in re.findall(r"^names:(\d+):(?:\d+:)? error", host(text, "-fsyntax-only")[1], re.M)}
+    text = '#line 1 "names"\n' + "\n".join(line(i, name) for i, name in enumerate(names))
+    return {
+        names[int(n) - 1]
+        for n in re.findall(r"^names:(\d+):(?:\d+:)? error", host(text, "-fsyntax-only")[1], re.M)
+    }
 
 
 # ---- what is asked ----------------------------------------------------------------------------------------------
 
+
 def local_line(i, name):
     """Where a keyword or a macro cannot stand."""
-    return f"__device__ inline int probe_{i}(int probed) {{ int {name} = probed; return {name} + 1; }}"
+    return (
+        f"__device__ inline int probe_{i}(int probed) {{ int {name} = probed; return {name} + 1; }}"
+    )
 
 
 def function_line(_, name):
@@ -152,9 +205,15 @@ def exported():
     """What the libraries export that every program is linked with: a kernel of that name would take its place."""
     names = set()
     for library in ("libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1"):
-        path = subprocess.run(["gcc", f"-print-file-name={library}"], capture_output=True, text=True, check=True).stdout.strip()
-        listed = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout
-        names |= {re.sub("@.*", "", line.split()[-1]) for line in listed.splitlines() if " A " not in line}
+        path = subprocess.run(
+            ["gcc", f"-print-file-name={library}"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        listed = subprocess.run(
+            ["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True
+        ).stdout
+        names |= {
+            re.sub("@.*", "", line.split()[-1]) for line in listed.splitlines() if " A " not in line
+        }
     return names | set("environ edata etext end main".split())
 
 
@@ -169,7 +228,9 @@ def ask(candidates):
     for line in (function_line, namespace_line):
         rest = sorted(candidates - words - symbols)
         symbols |= nvrtc_refused(nvrtc, rest, line) | host_refused(rest, line)
-    keep = lambda names: {n for n in names if not BY_FORM.match(n) and re.fullmatch(r"[A-Za-z_]\w*", n)}
+    keep = lambda names: {
+        n for n in names if not BY_FORM.match(n) and re.fullmatch(r"[A-Za-z_]\w*", n)
+    }
     words = keep(words)
     return words, {n for n in keep(symbols) if not n.startswith("_")} - words
 

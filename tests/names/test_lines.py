@@ -1,4 +1,5 @@
 """What programs, schedules and file names say reaches comments and #line directives: the text stays what it is."""
+
 import json
 import os
 import subprocess
@@ -25,9 +26,24 @@ LOWERED = """kernel k(x: f32[64]) -> y: f32[64]
     }
 }
 """
-TEXTS = [b"plain", b"ends in \\\\", b"ends in ??/", b"*/ y[0] = 1; /*", b"%s %n", b"\xff\xfe", "\u202e turned \u2069".encode(),
-         "\u2028 line".encode(), "f\u00fcr".encode(), b"\x01\x7f\x1b[31m", b"quote \\\" and '"]
-FILES = [name.replace(b"/", b"|").replace(b'\\"', b'"').replace(b"\\\\", b"\\") + end for name in [*TEXTS, b"two\nlines", b"tab\t"] for end in (b"", b".tir")]
+TEXTS = [
+    b"plain",
+    b"ends in \\\\",
+    b"ends in ??/",
+    b"*/ y[0] = 1; /*",
+    b"%s %n",
+    b"\xff\xfe",
+    "\u202e turned \u2069".encode(),
+    "\u2028 line".encode(),
+    "f\u00fcr".encode(),
+    b"\x01\x7f\x1b[31m",
+    b"quote \\\" and '",
+]
+FILES = [
+    name.replace(b"/", b"|").replace(b'\\"', b'"').replace(b"\\\\", b"\\") + end
+    for name in [*TEXTS, b"two\nlines", b"tab\t"]
+    for end in (b"", b".tir")
+]
 
 
 def tirc(*arguments):
@@ -38,7 +54,11 @@ def tirc(*arguments):
 
 def code(text):
     """The lines without comments and directives."""
-    return [line.partition("//")[0].rstrip() for line in text.decode().splitlines() if not line.startswith("#line")]
+    return [
+        line.partition("//")[0].rstrip()
+        for line in text.decode().splitlines()
+        if not line.startswith("#line")
+    ]
 
 
 def compile_together(texts):
@@ -81,4 +101,3 @@ def of_file(name, annotate, tmp_path):
 @pytest.mark.parametrize("annotate", ["--annotate", "--annotate=lines"])
 def test_names_of_files_stay_in_comments(annotate, tmp_path):
     compile_together([of_file(name, annotate, tmp_path) for name in FILES])
-

@@ -1,4 +1,5 @@
 """Names in emitted text: each name of hostile.py in each role compiles, computes what Python says, and reads back."""
+
 import os
 import re
 import subprocess
@@ -11,13 +12,22 @@ import hostile
 import nvrtc
 import reserved
 
-needs_cuda = pytest.mark.skipif(not reserved.cuda_home(), reason="no nvcc: neither NVRTC nor the headers of CUDA are at hand")
+needs_cuda = pytest.mark.skipif(
+    not reserved.cuda_home(), reason="no nvcc: neither NVRTC nor the headers of CUDA are at hand"
+)
 
 
 def tirc(program, *arguments, text=None):
-    done = subprocess.run([os.environ["TIRC"], "-", *program.arguments, *arguments], capture_output=True, timeout=120, check=False,
-                          input=(text or program.text).encode())
-    assert done.returncode == 0, f"status {done.returncode} from tirc {' '.join(arguments)}\n{done.stderr.decode()}\n{program.text[:2000]}"
+    done = subprocess.run(
+        [os.environ["TIRC"], "-", *program.arguments, *arguments],
+        capture_output=True,
+        timeout=120,
+        check=False,
+        input=(text or program.text).encode(),
+    )
+    assert done.returncode == 0, (
+        f"status {done.returncode} from tirc {' '.join(arguments)}\n{done.stderr.decode()}\n{program.text[:2000]}"
+    )
     return done.stdout.decode()
 
 
@@ -35,19 +45,26 @@ def test_lists_say_what_compilers_say(whole):
     """What NVRTC or g++ refuses stands in the lists."""
     words, symbols = reserved.ask(reserved.header_words() if whole else set(hostile.NAMES))
     assert not words - reserved.listed("words"), "run tests/names/reserved.py --update"
-    assert not symbols - reserved.listed("words") - reserved.listed("symbols"), "run tests/names/reserved.py --update"
+    assert not symbols - reserved.listed("words") - reserved.listed("symbols"), (
+        "run tests/names/reserved.py --update"
+    )
 
 
 @needs_cuda
 def test_nvrtc_compiles(chosen):
     """All in one program, each text in a namespace; what NVRTC says names the text by its number."""
     texts = emitted(chosen, "--emit", "cuda")
-    assert reserved.Nvrtc().messages(nvrtc.together(texts, range(len(texts)))) == "", list(enumerate(name for name, _ in chosen))
+    assert reserved.Nvrtc().messages(nvrtc.together(texts, range(len(texts)))) == "", list(
+        enumerate(name for name, _ in chosen)
+    )
 
 
 def test_results_are_right(chosen):
     described = emitted(chosen, "--emit", "json")
-    assert host.check([(name, program, text) for (name, program), text in zip(chosen, described)]) == []
+    assert (
+        host.check([(name, program, text) for (name, program), text in zip(chosen, described)])
+        == []
+    )
 
 
 def test_text_reads_back(chosen):
@@ -62,6 +79,7 @@ def test_text_reads_back(chosen):
 
 
 # ---- complete programs ---------------------------------------------------------------------------------------
+
 
 def test_complete_programs_check_themselves(chosen):
     """`--emit cu` as C++ on the host: it compiles beside the host's headers, and finds no wrong element."""

@@ -1,6 +1,7 @@
 """Programs whose names come from a small pool, x, x_, max, max_1 ..., so that nearly every name is taken, in every role at once.
 
 The emitted text runs on the host and is compared with Python; --emit cu checks itself there, too."""
+
 import random
 
 import host
@@ -18,7 +19,9 @@ def program(draw):
     names = draw.sample(POOL, 16)
     kernel, size, scalar, a, b, t, y, z, i, j, k, label, outer, inner, lane, i2 = names
     if draw.random() < 0.5:
-        kernel = draw.choice(names[1:])  # its function and what is called alike in it are two things
+        kernel = draw.choice(
+            names[1:]
+        )  # its function and what is called alike in it are two things
     scale, n = draw.randint(1, 3), draw.randint(2, 4)
     text = f"""kernel {kernel}<{size}>({a}: f32[{LANES}], {scalar}: f32, {b}: f32[{LANES}]) -> {y}: f32[{LANES}], {z}: f32[{LANES}]
 {{
@@ -43,11 +46,20 @@ schedule zs for {kernel}
     {draw.choice([f"vectorize({inner});", f"unroll({inner});", f"let [{lane}, zl] = split({inner}, [_, 2]);"])}
 }}
 """
-    av, bv, s = hostile.column(draw.randint(0, 6)), hostile.column(draw.randint(0, 6)), draw.randint(-2, 2)
+    av, bv, s = (
+        hostile.column(draw.randint(0, 6)),
+        hostile.column(draw.randint(0, 6)),
+        draw.randint(-2, 2),
+    )
     tv = [min(v, s) for v in av]
     yv = [n * v * scale + n * (n - 1) // 2 for v in tv]
     zv = [max(p, q) + s for p, q in zip(yv, bv)]
-    return hostile.Program(text, ["--schedule", "zs", "-D", f"{size}=?"], {a: av, b: bv, scalar: s, size: n}, {y: yv, z: zv})
+    return hostile.Program(
+        text,
+        ["--schedule", "zs", "-D", f"{size}=?"],
+        {a: av, b: bv, scalar: s, size: n},
+        {y: yv, z: zv},
+    )
 
 
 def chosen(whole):
@@ -66,10 +78,14 @@ def test_results_are_right(whole):
 
 def test_complete_programs_check_themselves(whole):
     for batch in batches(chosen(whole)):
-        text = "".join(host.one_of_many(tirc(p, "--emit", "cu"), number) for number, (_, p) in enumerate(batch))
+        text = "".join(
+            host.one_of_many(tirc(p, "--emit", "cu"), number) for number, (_, p) in enumerate(batch)
+        )
         calls = "".join(host.call_of_main(number, ["3"]) for number in range(len(batch)))
         status, output = host.run(host.HEADER + text + host.main_of(calls))
-        assert status == 0 and output.count(" elements checked, 0 wrong") == len(batch), output[:3000]
+        assert status == 0 and output.count(" elements checked, 0 wrong") == len(batch), output[
+            :3000
+        ]
 
 
 def test_text_reads_back(whole):

@@ -1,4 +1,5 @@
 """Complete programs: nvcc compiles that of every golden case without a warning, its host side too, and empty ranges launch nothing."""
+
 import json
 import os
 import re
@@ -30,13 +31,22 @@ def test_nvcc_compiles_golden_cases(whole):
     cases = cases if whole else cases[::8]
     for at in range(0, len(cases), BATCH):
         chosen = cases[at : at + BATCH]
-        assert host.nvcc([complete(case) for case in chosen], "-cubin" if whole else "-cuda") == "", [case.name for case in chosen]
+        assert (
+            host.nvcc([complete(case) for case in chosen], "-cubin" if whole else "-cuda") == ""
+        ), [case.name for case in chosen]
 
 
 # ---- the host's side, on the host --------------------------------------------------------------------------------
 
+
 def tirc(text, *arguments):
-    done = subprocess.run([os.environ["TIRC"], "-", *arguments], input=text, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [os.environ["TIRC"], "-", *arguments],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -44,7 +54,9 @@ def tirc(text, *arguments):
 def run_together(sources, sizes):
     """Complete programs find no wrong element, each with each of the sizes."""
     text = "".join(host.one_of_many(source, number) for number, source in enumerate(sources))
-    calls = "".join(host.call_of_main(number, given) for number in range(len(sources)) for given in sizes)
+    calls = "".join(
+        host.call_of_main(number, given) for number in range(len(sources)) for given in sizes
+    )
     status, output = host.run(host.HEADER + text + host.main_of(calls))
     assert status == 0, output
     found = re.findall(r"\d+ wrong", output)  # of small integers, and of random numbers
@@ -82,7 +94,9 @@ schedule blocks for k
 
 def test_empty_ranges_launch_nothing():
     """host_launch refuses what CUDA refuses: a grid without blocks."""
-    sources = [tirc(EMPTY, "--schedule", schedule, "--emit", "cu") for schedule in ("blocks", "default")]
+    sources = [
+        tirc(EMPTY, "--schedule", schedule, "--emit", "cu") for schedule in ("blocks", "default")
+    ]
     run_together(sources, [[str(n)] for n in (0, 1, 2, 3, 4, 5, 6, 40)])
 
 
@@ -102,11 +116,19 @@ schedule s for k
 
 def test_loops_of_the_host_may_turn():
     """The name of the turned variable stands in the host's text, and --emit json speaks of what there is."""
-    text = SERPENTINE.replace(", k in 3", "").replace("+ k", "+ 1").replace("let [i, j, k]", "let [i, j]").replace("bind(k,", "let [e] = [add_unit_loop(y)]; bind(e,")
+    text = (
+        SERPENTINE.replace(", k in 3", "")
+        .replace("+ k", "+ 1")
+        .replace("let [i, j, k]", "let [i, j]")
+        .replace("bind(k,", "let [e] = [add_unit_loop(y)]; bind(e,")
+    )
     source = runs(text, "--schedule", "s")
     launch = json.loads(tirc(text, "--schedule", "s", "--emit", "json"))["launches"][0]
-    assert launch["within"] == [{"loop": "i", "from": 0, "to": 4, "step": 1}, {"loop": "j_turn", "from": 0, "to": 6, "step": 1},
-                                {"value": "j", "is": "i % 2 == 0 ? j_turn : 5 - j_turn"}]
+    assert launch["within"] == [
+        {"loop": "i", "from": 0, "to": 4, "step": 1},
+        {"loop": "j_turn", "from": 0, "to": 6, "step": 1},
+        {"value": "j", "is": "i % 2 == 0 ? j_turn : 5 - j_turn"},
+    ]
     assert {"kind": "value", "name": "j", "type": "i32"} in launch["arguments"]
     assert re.search(r"const long long j = i % 2 == 0 \? j_turn : 5 - j_turn;", source)
 
@@ -184,12 +206,16 @@ UNREAD = """kernel k(x: f32[64]) -> y: f32[64]
 
 
 @needs_cuda
-@pytest.mark.parametrize("text", [UNREAD, UNREAD.replace("f32[32] in shared", "f32[16384] in shared")])
+@pytest.mark.parametrize(
+    "text", [UNREAD, UNREAD.replace("f32[32] in shared", "f32[16384] in shared")]
+)
 def test_what_nothing_reads_gives_no_warning(text):
     assert reserved.Nvrtc().messages(tirc(text, "--emit", "cuda")) == ""
 
 
 def test_made_names_are_of_one_thing():
     """The host's array of `want_y`, and what is wanted of `y_host`."""
-    runs("kernel k<N = 8>(x: f32[N]) -> y_host: f32[N], want_y: f32[N], y: f32[N] {\n"
-         "    for i in N {\n        y_host[i] = x[i] + 1;\n        want_y[i] = x[i] + 2;\n        y[i] = x[i] + 3;\n    }\n}\n")
+    runs(
+        "kernel k<N = 8>(x: f32[N]) -> y_host: f32[N], want_y: f32[N], y: f32[N] {\n"
+        "    for i in N {\n        y_host[i] = x[i] + 1;\n        want_y[i] = x[i] + 2;\n        y[i] = x[i] + 3;\n    }\n}\n"
+    )

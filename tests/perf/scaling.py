@@ -7,6 +7,7 @@ Each family is a program or a schedule of n statements or steps. It is compiled 
 times; the least processor time counts, less that of an empty compile. Where the time between the two largest sizes
 grows faster than n^1.4, the script fails. --small takes seconds and smaller sizes, and allows for noise.
 Sizes are meaningful for a build without TIRC_VERIFY, which looks at the whole program after every step."""
+
 import argparse
 import math
 import os
@@ -22,34 +23,48 @@ def nests(n):
 
 def one_nest(n):
     body = "".join(f"        y[{j}, i] = x[i] * {j + 1}.0;\n" for j in range(n))
-    return f"kernel k<N = 64>(x: f32[N]) -> y: f32[{n}, N]\n{{\n    for i in N {{\n{body}    }}\n}}\n"
+    return (
+        f"kernel k<N = 64>(x: f32[N]) -> y: f32[{n}, N]\n{{\n    for i in N {{\n{body}    }}\n}}\n"
+    )
 
 
 def temporaries(n):
     temps = "".join(f"    temp t{j}: f32[N];\n" for j in range(n))
     chain = "".join(f"    for i in N\n        t{j}[i] = t{j - 1}[i] + 1.0;\n" for j in range(1, n))
-    return (f"kernel k<N = 64>(x: f32[N]) -> y: f32[N]\n{{\n{temps}    for i in N\n        t0[i] = x[i];\n{chain}"
-            f"    for i in N\n        y[i] = t{n - 1}[i];\n}}\n")
+    return (
+        f"kernel k<N = 64>(x: f32[N]) -> y: f32[N]\n{{\n{temps}    for i in N\n        t0[i] = x[i];\n{chain}"
+        f"    for i in N\n        y[i] = t{n - 1}[i];\n}}\n"
+    )
 
 
 def steps(script):
-    return ("kernel k<N = 1024>(x: f32[N]) -> y: f32[N]\n{\n    for i in N\n        y[i] = x[i];\n}\n\n"
-            f"schedule s for k()\n{{\n{script}}}\n")
+    return (
+        "kernel k<N = 1024>(x: f32[N]) -> y: f32[N]\n{\n    for i in N\n        y[i] = x[i];\n}\n\n"
+        f"schedule s for k()\n{{\n{script}}}\n"
+    )
 
 
 def split_fuse(n):
-    return steps("".join(f"    let [a{j}, b{j}] = split(loops(y)[0], [_, 32]);\n    fuse(a{j}, b{j});\n"
-                         for j in range(n // 2)))
+    return steps(
+        "".join(
+            f"    let [a{j}, b{j}] = split(loops(y)[0], [_, 32]);\n    fuse(a{j}, b{j});\n"
+            for j in range(n // 2)
+        )
+    )
 
 
 def annotate(n):
-    return steps(f'    for _ in 0..{n // 2} {{\n        annotate(loops(y)[0], "u", 1);\n'
-                 '        unannotate(loops(y)[0], "u");\n    }\n')
+    return steps(
+        f'    for _ in 0..{n // 2} {{\n        annotate(loops(y)[0], "u", 1);\n'
+        '        unannotate(loops(y)[0], "u");\n    }\n'
+    )
 
 
 def reorder(n):
-    return steps("    let [a, b] = split(loops(y)[0], [_, 32]);\n"
-                 f"    for _ in 0..{n // 2} {{\n        reorder(b, a);\n        reorder(a, b);\n    }}\n")
+    return steps(
+        "    let [a, b] = split(loops(y)[0], [_, 32]);\n"
+        f"    for _ in 0..{n // 2} {{\n        reorder(b, a);\n        reorder(a, b);\n    }}\n"
+    )
 
 
 PROGRAMS = [125, 250, 500, 1000, 2000]
@@ -72,18 +87,24 @@ def measure(tirc, text, options, runs):
         f.flush()
         best, memory = math.inf, 0.0
         for _ in range(runs):
-            process = subprocess.Popen([tirc, f.name, *options, "--emit", "cuda"], stdout=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                [tirc, f.name, *options, "--emit", "cuda"], stdout=subprocess.DEVNULL
+            )
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
             if process.returncode != 0:
-                sys.exit(f"scaling.py: tirc failed with status {process.returncode} on:\n{text[:400]}...")
+                sys.exit(
+                    f"scaling.py: tirc failed with status {process.returncode} on:\n{text[:400]}..."
+                )
             best = min(best, usage.ru_utime + usage.ru_stime)
             memory = max(memory, usage.ru_maxrss / 1024)
     return best, memory
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("tirc")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--markdown", action="store_true")
@@ -100,7 +121,9 @@ def main():
             cells = " | ".join(f"{1000 * t:.0f} ms, {m:.0f} MB" for t, m in figures)
             print(f"| {name} | {cells} | {power:.2f} |")
         else:
-            cells = "  ".join(f"{n}: {1000 * t:.0f} ms {m:.0f} MB" for n, (t, m) in zip(sizes, figures))
+            cells = "  ".join(
+                f"{n}: {1000 * t:.0f} ms {m:.0f} MB" for n, (t, m) in zip(sizes, figures)
+            )
             print(f"{name:46}{cells}  n^{power:.2f}", flush=True)
         if power > limit:
             slow.append(name)

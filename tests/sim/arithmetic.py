@@ -16,14 +16,18 @@ STORE = re.compile(r"(\s*)(\w+\[[^=]*\]) (atomic )?([-+*/&|^]|min|max)?= (.*);$"
 
 
 def changed(lines, i, line, kind):
-    return Mutant(kind, range(i, i + 1), "\n".join(lines[:i] + [line] + lines[i + 1:]))
+    return Mutant(kind, range(i, i + 1), "\n".join(lines[:i] + [line] + lines[i + 1 :]))
 
 
 def with_other_bounds(lines):
     for i, line in enumerate(lines):
-        loop = re.match(r"(\s*(?:\w+ )?for \w+ in (?:[^{}]*?\.\.)?)([\w()*/% +-]+?)( step .*)?( \{)?$", line)
+        loop = re.match(
+            r"(\s*(?:\w+ )?for \w+ in (?:[^{}]*?\.\.)?)([\w()*/% +-]+?)( step .*)?( \{)?$", line
+        )
         for more in ("+ 1", "- 1") if loop else ():
-            yield changed(lines, i, f"{loop[1]}({loop[2]}) {more}{loop[3] or ''}{loop[4] or ''}", "bound")
+            yield changed(
+                lines, i, f"{loop[1]}({loop[2]}) {more}{loop[3] or ''}{loop[4] or ''}", "bound"
+            )
 
 
 def with_other_terms(lines):
@@ -49,8 +53,8 @@ def with_other_operators(lines):
         store = STORE.match(line)
         for word, other in OTHER.items() if store else ():
             for at in outside_brackets(store[5], word):
-                value = store[5][:at] + other + store[5][at + len(word):]
-                yield changed(lines, i, line[:store.start(5)] + value + ";", "operator")
+                value = store[5][:at] + other + store[5][at + len(word) :]
+                yield changed(lines, i, line[: store.start(5)] + value + ";", "operator")
 
 
 def with_other_subscripts(lines):

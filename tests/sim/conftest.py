@@ -33,7 +33,13 @@ def simulate(path, *options):
 
 
 def pytest_addoption(parser):
-    parser.addoption("--part", type=int, default=1, metavar="N", help="each N-th mutant of the texts that have many")
+    parser.addoption(
+        "--part",
+        type=int,
+        default=1,
+        metavar="N",
+        help="each N-th mutant of the texts that have many",
+    )
 
 
 TALLIES = []  # of changed kernels (test_mutants.py, test_arithmetic.py)

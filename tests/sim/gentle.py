@@ -14,7 +14,9 @@ PARAMETER = re.compile(r"(inout )?\b(\w+): (\w+)\[([^\]]*)\]")
 
 def arrays(head):
     """Inputs of numbers: (name, extents)."""
-    return [(m[2], m[4].split(", ")) for m in PARAMETER.finditer(head) if m[3] in ("f64", "f32", "T")]
+    return [
+        (m[2], m[4].split(", ")) for m in PARAMETER.finditer(head) if m[3] in ("f64", "f32", "T")
+    ]
 
 
 def changed(element, scale, diagonal, on_diagonal):
@@ -27,7 +29,9 @@ def in_lowered(name, extents, scale, diagonal):
     for extent in extents:
         elements *= int(extent)
     square = len(extents) == 2 and extents[0] == extents[1]
-    body = changed(f"{name}[{at}]", scale, diagonal, square and f"{at} % {int(extents[0]) + 1} == 0")
+    body = changed(
+        f"{name}[{at}]", scale, diagonal, square and f"{at} % {int(extents[0]) + 1} == 0"
+    )
     return f" launch gentle_{name} grid({elements}, 1, 1) block(1, 1, 1) {{ {body} }}"
 
 
@@ -47,5 +51,7 @@ def gentle(text, kernel, scale, diagonal):
     made = in_lowered if re.search(r"^ +launch ", text[brace:], re.M) else in_program
     first = "".join(made(*a, scale, diagonal) for a in arrays(inputs))
     names = {name for name, _ in arrays(inputs)}
-    inputs = PARAMETER.sub(lambda m: f"inout {m[2]}: {m[3]}[{m[4]}]" if m[2] in names else m[0], inputs)
-    return text[:begin] + inputs + arrow + outputs + "{" + first + text[brace + 1:]
+    inputs = PARAMETER.sub(
+        lambda m: f"inout {m[2]}: {m[3]}[{m[4]}]" if m[2] in names else m[0], inputs
+    )
+    return text[:begin] + inputs + arrow + outputs + "{" + first + text[brace + 1 :]

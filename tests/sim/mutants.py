@@ -10,7 +10,9 @@ The text is that of the printer: a statement is a line and the deeper lines behi
 import collections
 import re
 
-Mutant = collections.namedtuple("Mutant", "kind lines text")  # `lines`: what was changed, or is guarded, from 0
+Mutant = collections.namedtuple(
+    "Mutant", "kind lines text"
+)  # `lines`: what was changed, or is guarded, from 0
 
 WIDER = {"<": "{} + 1", "<=": "{} + 1", ">": "{} - 1", ">=": "{} - 1"}
 
@@ -26,8 +28,10 @@ def statements(lines, first, last):
     while i < last:
         end = i + 1
         depth = indent_of(lines[i])
-        while end < last and (indent_of(lines[end]) > depth or
-                              (indent_of(lines[end]) == depth and lines[end].lstrip().startswith(("}", "else")))):
+        while end < last and (
+            indent_of(lines[end]) > depth
+            or (indent_of(lines[end]) == depth and lines[end].lstrip().startswith(("}", "else")))
+        ):
             end += 1
         found.append((i, end))
         i = end
@@ -68,14 +72,14 @@ def widened(condition):
         if len(sides) != 3:
             continue
         wide = sides[0] + sides[1] + WIDER[sides[1].strip()].format(sides[2])
-        yield "".join(atoms[:i] + [wide] + atoms[i + 1:])
+        yield "".join(atoms[:i] + [wide] + atoms[i + 1 :])
 
 
 def conditions(lines, i):
     """The guards in a line: of an `if`, and in front of a `?`. An `if` with an `else` chooses, and so does what reads memory."""
     head = re.match(r"\s*if (.*?)( \{)?$", lines[i])
     if head:
-        same = next((s for s in lines[i + 1:] if indent_of(s) <= indent_of(lines[i])), "")
+        same = next((s for s in lines[i + 1 :] if indent_of(s) <= indent_of(lines[i])), "")
         found = [] if "else" in same else [head[1]]
     else:
         ternary = re.match(r"[^=]* [-+*a-z&|^]*= (.*?) \? ", lines[i])
@@ -113,16 +117,20 @@ def depend(a, b):
 def without_barriers(lines):
     for i, line in enumerate(lines):
         if re.match(r'\s*barrier "', line):
-            yield Mutant("barrier", range(i, i + 1), "\n".join(lines[:i] + lines[i + 1:]))
+            yield Mutant("barrier", range(i, i + 1), "\n".join(lines[:i] + lines[i + 1 :]))
 
 
 def with_weaker_waits(lines):
     for i, line in enumerate(lines):
         wait = re.match(r'(\s*wait )(\d+)( ".*)', line)
         if wait:
-            yield Mutant("wait", range(i, i + 1), "\n".join(lines[:i] + [f"{wait[1]}{int(wait[2]) + 1}{wait[3]}"] + lines[i + 1:]))
+            yield Mutant(
+                "wait",
+                range(i, i + 1),
+                "\n".join(lines[:i] + [f"{wait[1]}{int(wait[2]) + 1}{wait[3]}"] + lines[i + 1 :]),
+            )
         if wait or re.match(r'\s*commit "', line):
-            yield Mutant("wait", range(i, i + 1), "\n".join(lines[:i] + lines[i + 1:]))
+            yield Mutant("wait", range(i, i + 1), "\n".join(lines[:i] + lines[i + 1 :]))
 
 
 def with_wider_guards(lines):
@@ -131,7 +139,9 @@ def with_wider_guards(lines):
         for condition in conditions(lines, i):
             for wide in widened(condition):
                 changed = line.replace(condition, wide, 1)
-                yield Mutant("guard", range(i, end), "\n".join(lines[:i] + [changed] + lines[i + 1:]))
+                yield Mutant(
+                    "guard", range(i, end), "\n".join(lines[:i] + [changed] + lines[i + 1 :])
+                )
 
 
 def with_swaps(lines):

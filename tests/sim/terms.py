@@ -18,10 +18,34 @@ import re
 import zlib
 
 PRIME = 2147483647
-TYPES = {"f32": "i32", "f16": "i32", "bf16": "i32", "i32": "i32", "f64": "i64", "i64": "i64", "u8": "i32", "i8": "i32"}
-LEVELS = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<=", ">=", "<", ">"), ("<<", ">>"), ("+", "-"), ("*", "/", "%"))
-TOKEN = re.compile(r"\s*(\d+\.\d*(?:e[-+]?\d+)?|\d+(?:e[-+]?\d+)?|\w+(?:\.[xyz]\b)?|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>=!~?:(),\[\]&|^])")
-WHOLE = re.compile(r"\d+\.0*")  # of a floating-point type: a quotient by it is a product with its inverse
+TYPES = {
+    "f32": "i32",
+    "f16": "i32",
+    "bf16": "i32",
+    "i32": "i32",
+    "f64": "i64",
+    "i64": "i64",
+    "u8": "i32",
+    "i8": "i32",
+}
+LEVELS = (
+    ("||",),
+    ("&&",),
+    ("|",),
+    ("^",),
+    ("&",),
+    ("==", "!="),
+    ("<=", ">=", "<", ">"),
+    ("<<", ">>"),
+    ("+", "-"),
+    ("*", "/", "%"),
+)
+TOKEN = re.compile(
+    r"\s*(\d+\.\d*(?:e[-+]?\d+)?|\d+(?:e[-+]?\d+)?|\w+(?:\.[xyz]\b)?|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>=!~?:(),\[\]&|^])"
+)
+WHOLE = re.compile(
+    r"\d+\.0*"
+)  # of a floating-point type: a quotient by it is a product with its inverse
 
 
 class Unsupported(Exception):
@@ -79,7 +103,7 @@ class Parser:
 
     def raw(self, first):
         """The text from token `first` to here."""
-        return self.text[self.tokens[first][1]:self.tokens[self.at - 1][2]]
+        return self.text[self.tokens[first][1] : self.tokens[self.at - 1][2]]
 
     def is_index(self, first):
         """Is it made of coordinates, sizes and kept arrays alone?"""
@@ -104,7 +128,12 @@ class Parser:
         out = self.binary(level + 1)
         while self.peek() in LEVELS[level]:
             op = self.take()
-            if self.exact and op == "/" and WHOLE.fullmatch(self.peek()) and float(self.peek()) % PRIME:
+            if (
+                self.exact
+                and op == "/"
+                and WHOLE.fullmatch(self.peek())
+                and float(self.peek()) % PRIME
+            ):
                 op, divisor = "*", str(pow(int(float(self.take())), -1, PRIME))
             else:
                 divisor = self.binary(level + 1)
@@ -166,7 +195,10 @@ def fingerprint(text, kept, exact):
 
 def decisive(text, arrays):
     """Arrays whose values decide where something is read or written, or whether."""
-    deciding = " ".join(re.findall(r"(?:\bif |\bin |\blet \w+ = )(.*)", text) + re.findall(r"\[([^\[\]]*\[.*?)\]", text))
+    deciding = " ".join(
+        re.findall(r"(?:\bif |\bin |\blet \w+ = )(.*)", text)
+        + re.findall(r"\[([^\[\]]*\[.*?)\]", text)
+    )
     return {name for name in arrays if re.search(rf"\b{name}\[", deciding)}
 
 
@@ -181,7 +213,9 @@ def terms(text, exact=False):
     out = []
     for line in text.split("\n"):
         line = head.sub(lambda m: m[0] if m[1] in kept else f"{m[1]}: {TYPES[m[2]]}", line)
-        store = re.match(r"(\s*)(\w+)(\[.*?\]) (atomic )?(async|min|max|&&|\|\||[-+*/&|^])?=(?!=) (.*);$", line)
+        store = re.match(
+            r"(\s*)(\w+)(\[.*?\]) (atomic )?(async|min|max|&&|\|\||[-+*/&|^])?=(?!=) (.*);$", line
+        )
         if not store or store[2] in kept:
             out.append(line)
             continue
@@ -195,5 +229,7 @@ def terms(text, exact=False):
             new = f"(i64({name}{at}) * {grows} % {PRIME})"
         elif op and op != "async":
             new = combine(op, exact, f"{name}{at}", new)
-        out.append(f"{space}{name}{at} {'async' if op == 'async' else ''}= {new if op == 'async' and new.endswith(']') else f'{kind}({new})'};")
+        out.append(
+            f"{space}{name}{at} {'async' if op == 'async' else ''}= {new if op == 'async' and new.endswith(']') else f'{kind}({new})'};"
+        )
     return "\n".join(out)

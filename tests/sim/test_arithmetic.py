@@ -17,10 +17,14 @@ from test_mutants import FOLDERS, kernels, lowered
 
 MANY = 12  # mutants of one text; of more a part is enough, with --part
 TOTAL = "kernel total<R = 3, N = {n}>(x: {t}[R, N]) -> s: {t}[R] {{ for r in R {{ s[r] = 0; for i in N s[r] += x[r, i]; }} }}\n"
-PRODUCT = "kernel product<M = 9, N = 7, K = {k}>(A: {t}[M, K], B: {t}[K, N]) -> C: {t}[M, N] {{" \
-          " for i in M, j in N {{ C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; }} }}\n"
-WEIGHTED = "kernel weighted<N>(x: f32[N], w: f32[N]) -> y: f32[N], s: f32[1] {" \
-           " for i in N y[i] = max(x[i] * w[i], 0.5 * x[i]) - w[i]; s[0] = 0; for i in N s[0] += y[i] * w[i]; }\n"
+PRODUCT = (
+    "kernel product<M = 9, N = 7, K = {k}>(A: {t}[M, K], B: {t}[K, N]) -> C: {t}[M, N] {{"
+    " for i in M, j in N {{ C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; }} }}\n"
+)
+WEIGHTED = (
+    "kernel weighted<N>(x: f32[N], w: f32[N]) -> y: f32[N], s: f32[1] {"
+    " for i in N y[i] = max(x[i] * w[i], 0.5 * x[i]) - w[i]; s[0] = 0; for i in N s[0] += y[i] * w[i]; }\n"
+)
 # Sums that no bound of rounding errors says much of, narrow types, sizes that are no numbers: program, schedule, options.
 PROGRAMS = {
     "long_sum": (TOTAL.format(t="f32", n=20000), "default", ()),
@@ -53,8 +57,18 @@ class Case:
 
     def admits_little(self, name):
         """Does it say itself that its bounds tell little, and that not all elements are exact?"""
-        report = json.loads(run(self.folder / f"{name}.tir", "--verify", "--against", self.program, "--device", "sim", "--json",
-                                *self.options)[1])["verify"]
+        report = json.loads(
+            run(
+                self.folder / f"{name}.tir",
+                "--verify",
+                "--against",
+                self.program,
+                "--device",
+                "sim",
+                "--json",
+                *self.options,
+            )[1]
+        )["verify"]
         return report["rounding"]["wide"] > 0 and report["structure"]["exact"] < report["total"]
 
     def outputs_of(self, name, text):
@@ -85,7 +99,10 @@ class Case:
         where = f"{mutant.kind}, line {mutant.lines[0] + 1}\n{mutant.text}"
         if self.is_same(f"{number}.terms", mutant.text):
             wrong = noticed and not self.data_decides
-            return "wrong" if wrong else "noticed" if noticed else "same", f"the same, but called wrong: {where}" if wrong else None
+            return (
+                "wrong" if wrong else "noticed" if noticed else "same",
+                f"the same, but called wrong: {where}" if wrong else None,
+            )
         if noticed:
             return "noticed", None
         admitted = self.admits_little(number)
@@ -99,8 +116,10 @@ class Tally(collections.Counter):
         self.update(other)
 
     def __str__(self):
-        return (f"{self.total()} changes of arithmetic: {self['noticed']} noticed, {self['same']} compute the same, {self['admitted']} not noticed "
-                f"where --verify says that it can tell little, {self['untold']} not noticed that may compute the same, {self['wrong']} wrong verdicts")
+        return (
+            f"{self.total()} changes of arithmetic: {self['noticed']} noticed, {self['same']} compute the same, {self['admitted']} not noticed "
+            f"where --verify says that it can tell little, {self['untold']} not noticed that may compute the same, {self['wrong']} wrong verdicts"
+        )
 
 
 def check(case, part):
@@ -110,7 +129,9 @@ def check(case, part):
         found = found[::part]
     assert found
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        for (what, said), mutant in zip(pool.map(lambda m: case.examine(*m), enumerate(found)), found):
+        for (what, said), mutant in zip(
+            pool.map(lambda m: case.examine(*m), enumerate(found)), found
+        ):
             tally[what] += 1
             wrong += [said] if said else []
             if what in ("untold", "admitted"):

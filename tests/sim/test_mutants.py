@@ -17,9 +17,11 @@ from gentle import SETTINGS, gentle
 from mutants import mutants
 from terms import Unsupported, terms
 
-SIZES = {"row_sum": (3, 9001),  # what fills every part of a row
-         "sgemm": (37, 70, 150),  # what goes around all stages of the pipeline
-         "adi": (3, 16)}  # where bounds still tell something: errors of its recurrences grow with the size
+SIZES = {
+    "row_sum": (3, 9001),  # what fills every part of a row
+    "sgemm": (37, 70, 150),  # what goes around all stages of the pipeline
+    "adi": (3, 16),
+}  # where bounds still tell something: errors of its recurrences grow with the size
 ODD = (70, 33, 45)
 MANY = 12  # mutants of one text; of more a part is enough, with --part
 FEW = 3  # times that a stencil goes over its field
@@ -36,7 +38,9 @@ def kernels(folder):
         for part in re.split(r"^kernel ", listing, flags=re.M)[1:]:
             name = re.match(r"\w+", part)[0]
             listed = re.match(r"\w+<(.*?)>", part)
-            sizes = [s.split(" ")[0] for s in listed[1].split(", ") if ":" not in s] if listed else []
+            sizes = (
+                [s.split(" ")[0] for s in listed[1].split(", ") if ":" not in s] if listed else []
+            )
             for schedule in re.findall(r"^    (\w+) ", part, re.M):
                 yield path, name, sizes, schedule
 
@@ -44,8 +48,12 @@ def kernels(folder):
 def lowered(path, kernel, sizes, schedule):
     chosen = SIZES.get(schedule, SIZES.get(kernel, ODD * 3))
     fixed = [w for n, v in zip(sizes, chosen) for w in ("-D", f"{n}={FEW if n == 'STEPS' else v}")]
-    status, text, said = run(path, "--kernel", kernel, "--schedule", schedule, *fixed, "--emit", "lowered")
-    assert status in (0, 1), f"{path}, {kernel}, {schedule}: status {status}\n{said}"  # a schedule may refuse a size
+    status, text, said = run(
+        path, "--kernel", kernel, "--schedule", schedule, *fixed, "--emit", "lowered"
+    )
+    assert status in (0, 1), (
+        f"{path}, {kernel}, {schedule}: status {status}\n{said}"
+    )  # a schedule may refuse a size
     return text if status == 0 else None
 
 
@@ -68,7 +76,9 @@ def places_of(fault):
 def is_refuted(path, mutant, program):
     """Does --verify find it wrong? And whether the line that it names was changed."""
     status, _, said = run(path, "--verify", "--against", program, "--device", "sim")
-    return status == 4 and "E0635" in said, names_line(re.findall(r"^(\S+:\d+:\d+): note", said, re.M), mutant)
+    return status == 4 and "E0635" in said, names_line(
+        re.findall(r"^(\S+:\d+:\d+): note", said, re.M), mutant
+    )
 
 
 def terms_of(folder, number, text, exact=False):
@@ -77,7 +87,9 @@ def terms_of(folder, number, text, exact=False):
         runs = [judge(folder, f"{number}.terms", terms(text, exact), seed) for seed in (1, 2, 3)]
     except Unsupported:
         return None
-    return [outputs for _, _, outputs in runs] if all(status == 0 for status, _, _ in runs) else None
+    return (
+        [outputs for _, _, outputs in runs] if all(status == 0 for status, _, _ in runs) else None
+    )
 
 
 # What became of a mutant: "faults", "wrong", "equal", "close" (the same up to rounding) or "survivors"; and whether a changed line is named.
@@ -95,9 +107,15 @@ class Original:
 
     def differs_gently(self, number, mutant):
         """Is it wrong on gentle inputs, on which the original is right?"""
-        program, right, path = (self.folder / f"{number}.{what}.tir" for what in ("program", "original", "gentle"))
+        program, right, path = (
+            self.folder / f"{number}.{what}.tir" for what in ("program", "original", "gentle")
+        )
         for setting in SETTINGS:
-            for to, text in ((program, self.program.read_text()), (right, self.text), (path, mutant.text)):
+            for to, text in (
+                (program, self.program.read_text()),
+                (right, self.text),
+                (path, mutant.text),
+            ):
                 to.write_text(gentle(text, self.kernel, *setting))
             if run(right, "--verify", "--against", program, "--device", "sim")[0] == 0:
                 refuted, named = is_refuted(path, mutant, program)
@@ -112,7 +130,9 @@ class Original:
             return Verdict("survivors", False, status)
         if found == self.terms:
             return Verdict("equal", False, status)
-        if terms_of(self.folder, number, mutant.text, True) == terms_of(self.folder, f"{number}.right", self.text, True):
+        if terms_of(self.folder, number, mutant.text, True) == terms_of(
+            self.folder, f"{number}.right", self.text, True
+        ):
             return Verdict("close", False, status)
         refuted, named = self.differs_gently(number, mutant)
         return Verdict("wrong" if refuted else "survivors", named, status)
@@ -123,20 +143,28 @@ class Original:
             return Verdict("faults", names_line(places_of(fault), mutant), fault["kind"])
         if mutant.kind in ("barrier", "wait"):
             return Verdict("survivors", False, status)
-        refuted, named = is_refuted(self.folder / f"{number}.tir", mutant, self.program) if outputs != self.outputs else (False, False)
+        refuted, named = (
+            is_refuted(self.folder / f"{number}.tir", mutant, self.program)
+            if outputs != self.outputs
+            else (False, False)
+        )
         return Verdict("wrong", named, status) if refuted else self.settle(number, mutant, status)
 
 
 class Tally:
     def __init__(self):
-        self.made, self.faults, self.named, self.wrong, self.told, self.equal, self.close = (collections.Counter() for _ in range(7))
+        self.made, self.faults, self.named, self.wrong, self.told, self.equal, self.close = (
+            collections.Counter() for _ in range(7)
+        )
         self.bounds = collections.Counter()  # faults that are accesses out of bounds
         self.survivors = []
 
     def note(self, mutant, verdict, program):
         self.made[mutant.kind] += 1
         if verdict.what == "survivors":
-            self.survivors.append(f"{program.stem}: {mutant.kind}, line {mutant.lines[0] + 1}, status {verdict.status}\n{mutant.text}")
+            self.survivors.append(
+                f"{program.stem}: {mutant.kind}, line {mutant.lines[0] + 1}, status {verdict.status}\n{mutant.text}"
+            )
             return
         getattr(self, verdict.what)[mutant.kind] += 1
         self.bounds[mutant.kind] += verdict.status == "out_of_bounds"
@@ -156,18 +184,25 @@ class Tally:
 
     def __str__(self):
         kinds = [k for k in ("barrier", "wait", "guard", "swap") if self.made[k]]
-        lines = [f"{kind}: {self.made[kind]} made, {self.equal[kind]} proved the same, {self.close[kind]} the same up to rounding; "
-                 f"{self.differ(kind)} change the kernel, {self.caught(kind)} caught: {self.faults[kind]} faults ({self.bounds[kind]} out of "
-                 f"bounds, {self.named[kind]} at a changed line), {self.wrong[kind]} wrong results ({self.told[kind]} written by a changed line)"
-                 for kind in kinds]
+        lines = [
+            f"{kind}: {self.made[kind]} made, {self.equal[kind]} proved the same, {self.close[kind]} the same up to rounding; "
+            f"{self.differ(kind)} change the kernel, {self.caught(kind)} caught: {self.faults[kind]} faults ({self.bounds[kind]} out of "
+            f"bounds, {self.named[kind]} at a changed line), {self.wrong[kind]} wrong results ({self.told[kind]} written by a changed line)"
+            for kind in kinds
+        ]
         differ, caught = (sum(map(count, kinds)) for count in (self.differ, self.caught))
-        return "\n".join([*lines, f"{sum(self.made.values())} mutants, {differ} change the kernel, {caught} caught"])
+        return "\n".join(
+            [
+                *lines,
+                f"{sum(self.made.values())} mutants, {differ} change the kernel, {caught} caught",
+            ]
+        )
 
 
 def check(folder, tally, program, kernel, text, part, number):
     original, found = Original(folder, program, kernel, text), list(mutants(text))
     if len(found) > MANY:
-        found = found[number % part::part]
+        found = found[number % part :: part]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         verdicts = pool.map(lambda m: original.examine(*m), enumerate(found))
         for mutant, verdict in zip(found, verdicts):

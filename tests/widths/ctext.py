@@ -5,12 +5,47 @@ is taken to be 0). Loops run for their first, middle and last values, and the st
 
 import re
 
-LIMITS = {"int": (-2**31, 2**31 - 1), "ll": (-2**63, 2**63 - 1)}
-TOKEN = re.compile(r"\s+|(\d+\.\d*(?:e[-+]?\d+)?f?|\d+e[-+]?\d+f?|0x[0-9a-f]+(?:u?ll|u)?|\d+(?:u?ll|u)?|[A-Za-z_]\w*|<<=|>>=|<<|>>|<=|>=|==|!=|&&|"
-                   r"\|\||\+\+|--|[-+*/%&|^]=|.)", re.S)
-WORDS = {"const", "unsigned", "signed", "long", "int", "short", "char", "float", "double", "bool", "__shared__", "extern", "void",
-         "float2", "float4", "double2", "int2", "int4", "uint2", "uint4", "__restrict__"}
-BINARY = [["||"], ["&&"], ["|"], ["^"], ["&"], ["==", "!="], ["<", "<=", ">", ">="], ["<<", ">>"], ["+", "-"], ["*", "/", "%"]]
+LIMITS = {"int": (-(2**31), 2**31 - 1), "ll": (-(2**63), 2**63 - 1)}
+TOKEN = re.compile(
+    r"\s+|(\d+\.\d*(?:e[-+]?\d+)?f?|\d+e[-+]?\d+f?|0x[0-9a-f]+(?:u?ll|u)?|\d+(?:u?ll|u)?|[A-Za-z_]\w*|<<=|>>=|<<|>>|<=|>=|==|!=|&&|"
+    r"\|\||\+\+|--|[-+*/%&|^]=|.)",
+    re.S,
+)
+WORDS = {
+    "const",
+    "unsigned",
+    "signed",
+    "long",
+    "int",
+    "short",
+    "char",
+    "float",
+    "double",
+    "bool",
+    "__shared__",
+    "extern",
+    "void",
+    "float2",
+    "float4",
+    "double2",
+    "int2",
+    "int4",
+    "uint2",
+    "uint4",
+    "__restrict__",
+}
+BINARY = [
+    ["||"],
+    ["&&"],
+    ["|"],
+    ["^"],
+    ["&"],
+    ["==", "!="],
+    ["<", "<=", ">", ">="],
+    ["<<", ">>"],
+    ["+", "-"],
+    ["*", "/", "%"],
+]
 
 
 class Overflow(Exception):
@@ -41,7 +76,10 @@ class Parser:
 
     def take(self, what=None):
         token = self.peek()
-        assert token and (what is None or token == what), (what, self.t[max(0, self.at - 10):self.at + 10])
+        assert token and (what is None or token == what), (
+            what,
+            self.t[max(0, self.at - 10) : self.at + 10],
+        )
         self.at += 1
         return token
 
@@ -195,7 +233,9 @@ class Parser:
 
     def store(self):
         target, value = self.expr(), None
-        if self.peek() == "=" or (len(self.peek()) == 2 and self.peek()[1] == "=" and self.peek()[0] in "+-*/%&|^"):
+        if self.peek() == "=" or (
+            len(self.peek()) == 2 and self.peek()[1] == "=" and self.peek()[0] in "+-*/%&|^"
+        ):
             self.take()
             value = self.expr()
         self.take(";")
@@ -243,7 +283,9 @@ class Thread:
             self.checked += 1
             low, high = LIMITS[kind]
             if not low <= value <= high:
-                raise (Overflow if kind == "int" else Beyond)(f"{self.kernel.name}: {what} is {value}, no {kind}; {self.coordinates} {self.values}")
+                raise (Overflow if kind == "int" else Beyond)(
+                    f"{self.kernel.name}: {what} is {value}, no {kind}; {self.coordinates} {self.values}"
+                )
         return kind, value
 
     def bind(self, name, kind, value):
@@ -314,7 +356,13 @@ class Thread:
         if e[0] in ("&&", "||") and a is not None and bool(a) == (e[0] == "||"):
             return "int", int(bool(a))
         right_kind, b = self.value(e[2])
-        kind = "f" if "f" in (left_kind, right_kind) else "ll" if "ll" in (left_kind, right_kind) else "int"
+        kind = (
+            "f"
+            if "f" in (left_kind, right_kind)
+            else "ll"
+            if "ll" in (left_kind, right_kind)
+            else "int"
+        )
         compares = e[0] in ("&&", "||", "==", "!=", "<", "<=", ">", ">=")
         if a is None or b is None:
             return ("int" if compares else kind), None
@@ -326,11 +374,26 @@ class Thread:
             assert b != 0, "a division by zero"
             return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
-        return {"+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "/": divide, "%": lambda: a - divide() * b,
-                "<": lambda: int(a < b), "<=": lambda: int(a <= b), ">": lambda: int(a > b), ">=": lambda: int(a >= b),
-                "==": lambda: int(a == b), "!=": lambda: int(a != b), "&&": lambda: int(bool(a and b)),
-                "||": lambda: int(bool(a or b)), "&": lambda: a & b, "|": lambda: a | b, "^": lambda: a ^ b,
-                "<<": lambda: a << b, ">>": lambda: a >> b}[op]()
+        return {
+            "+": lambda: a + b,
+            "-": lambda: a - b,
+            "*": lambda: a * b,
+            "/": divide,
+            "%": lambda: a - divide() * b,
+            "<": lambda: int(a < b),
+            "<=": lambda: int(a <= b),
+            ">": lambda: int(a > b),
+            ">=": lambda: int(a >= b),
+            "==": lambda: int(a == b),
+            "!=": lambda: int(a != b),
+            "&&": lambda: int(bool(a and b)),
+            "||": lambda: int(bool(a or b)),
+            "&": lambda: a & b,
+            "|": lambda: a | b,
+            "^": lambda: a ^ b,
+            "<<": lambda: a << b,
+            ">>": lambda: a >> b,
+        }[op]()
 
     def execute(self, s):
         if s[0] == "block":
@@ -347,7 +410,11 @@ class Thread:
         elif s[0] == "array":
             self.pointers[s[1]] = s[2]
         elif s[0] == "let":
-            self.bind(s[1], s[2], self.known(s[3]) if s[3] and s[2] != "f" else (s[3] and self.known(s[3]) and None))
+            self.bind(
+                s[1],
+                s[2],
+                self.known(s[3]) if s[3] and s[2] != "f" else (s[3] and self.known(s[3]) and None),
+            )
         else:
             self.store(s[1], s[2])
 

@@ -17,44 +17,115 @@ from ctext import LIMITS, Beyond, Overflow, Thread, kernels
 ROOT = Path(__file__).resolve().parents[2]
 MOST = 2**31 - 1
 ISSUE = {
-    "square": ("kernel k<M = 8, N = 8>() -> y: i64[N] { for i in N y[i] = i * M * M; }",
-               "let [i] = loops(y); let [b, t] = split(i, [_, 256]); bind(b, blockIdx.x); bind(t, threadIdx.x);",
-               lambda s, i: i * s["M"] * s["M"]),
-    "fused": ("kernel k<M = 8, N = 8>(x: f32[M, N]) -> y: f32[M, N] { for i in M, j in N y[i, j] = x[i, j]; }",
-              "let [i, j] = loops(y); let f = fuse(i, j);", None),
-    "fused_far": ("kernel k<M = 8, N = 8, B = 8>(x: f32[N]) -> y: f32[N] { for j in N y[j] = x[j] + f32(j * M * B); }",
-                  "let [j] = loops(y);", None),
-    "modulo": ("kernel k<M = 8>(x: f32[M]) -> y: f32[M] { for i in M y[i] = x[(i + 2147483000) % M]; }", "", None),
-    "shift": ("kernel k<M = 8>(x: f32[M]) -> y: f32[M] { for i in M y[i] = x[i]; }",
-              "let [i] = loops(y); shift(i, 2147483000);", None),
-    "split": ("kernel k<M = 8>(x: f32[M]) -> y: f32[M] { for i in M y[i] = x[i]; }",
-              "let [i] = loops(y); let [a, b] = split(i, [_, 2000000000]);", None),
-    "map": ("kernel k<M = 8>(x: f32[M]) -> y: f32[M] { for i in M y[i] = x[i]; }",
-            "transform_block_layout(y, [i] -> [i * 3000000]);", None),
-    "long_loop": ("kernel k() -> y: i64[1] { for k in 3000000000 y[0] = k; }", "", lambda s, i: None),
-    "step": ("kernel k<N = 8>() -> y: i64[N] { for i in 0..N step 1000000 y[i] = i; }", "", lambda s, i: i),
-    "down": ("kernel k<N = 8>() -> y: i64[N] { for i in N - 1..0 step -1000000 y[i] = N - i; }", "", lambda s, i: s["N"] - i),
-    "negative": ("kernel k<M = 8, N = 8>() -> y: i64[N] { for i in N y[i] = -i * M - M; }", "",
-                 lambda s, i: -i * s["M"] - s["M"]),
-    "minimum": ("kernel k<M = 8, N = 8>() -> y: i64[N] { for i in N y[i] = min(i * M, M * M) + max(i * M * M, M); }", "",
-                lambda s, i: min(i * s["M"], s["M"] ** 2) + max(i * s["M"] ** 2, s["M"])),
-    "select": ("kernel k<M = 8, N = 8>() -> y: i64[N] { for i in N y[i] = i * M > 7 ? i * M * M : M - i; }", "",
-               lambda s, i: i * s["M"] ** 2 if i * s["M"] > 7 else s["M"] - i),
-    "divide": ("kernel k<M = 8, N = 8>() -> y: i64[N] { for i in N y[i] = (i * M * M + 5) / (M + 1) % 1000; }", "",
-               lambda s, i: (i * s["M"] ** 2 + 5) // (s["M"] + 1) % 1000),
-    "condition": ("kernel k<M = 8, N = 8>(x: f32[N]) -> y: f32[N] { for i in N if i * M * M % 3 == 1 y[i] = x[i]; }", "", None),
-    "triangle": ("kernel k<M = 8, N = 8>(x: f32[N]) -> y: f32[N] { for i in N { y[i] = 0.0; for j in i * M..N * M step 7777777"
-                 " y[i] += x[j % N]; } }", "", None),
-    "data": ("kernel k<M = 8, V = 8, D = 8>(table: f32[V, D, M], at: i32[M]) -> y: f32[M, D] { for i in M, d in D"
-             " y[i, d] = table[at[i], d, i]; }", "", None),
+    "square": (
+        "kernel k<M = 8, N = 8>() -> y: i64[N] { for i in N y[i] = i * M * M; }",
+        "let [i] = loops(y); let [b, t] = split(i, [_, 256]); bind(b, blockIdx.x); bind(t, threadIdx.x);",
+        lambda s, i: i * s["M"] * s["M"],
+    ),
+    "fused": (
+        "kernel k<M = 8, N = 8>(x: f32[M, N]) -> y: f32[M, N] { for i in M, j in N y[i, j] = x[i, j]; }",
+        "let [i, j] = loops(y); let f = fuse(i, j);",
+        None,
+    ),
+    "fused_far": (
+        "kernel k<M = 8, N = 8, B = 8>(x: f32[N]) -> y: f32[N] { for j in N y[j] = x[j] + f32(j * M * B); }",
+        "let [j] = loops(y);",
+        None,
+    ),
+    "modulo": (
+        "kernel k<M = 8>(x: f32[M]) -> y: f32[M] { for i in M y[i] = x[(i + 2147483000) % M]; }",
+        "",
+        None,
+    ),
+    "shift": (
+        "kernel k<M = 8>(x: f32[M]) -> y: f32[M] { for i in M y[i] = x[i]; }",
+        "let [i] = loops(y); shift(i, 2147483000);",
+        None,
+    ),
+    "split": (
+        "kernel k<M = 8>(x: f32[M]) -> y: f32[M] { for i in M y[i] = x[i]; }",
+        "let [i] = loops(y); let [a, b] = split(i, [_, 2000000000]);",
+        None,
+    ),
+    "map": (
+        "kernel k<M = 8>(x: f32[M]) -> y: f32[M] { for i in M y[i] = x[i]; }",
+        "transform_block_layout(y, [i] -> [i * 3000000]);",
+        None,
+    ),
+    "long_loop": (
+        "kernel k() -> y: i64[1] { for k in 3000000000 y[0] = k; }",
+        "",
+        lambda s, i: None,
+    ),
+    "step": (
+        "kernel k<N = 8>() -> y: i64[N] { for i in 0..N step 1000000 y[i] = i; }",
+        "",
+        lambda s, i: i,
+    ),
+    "down": (
+        "kernel k<N = 8>() -> y: i64[N] { for i in N - 1..0 step -1000000 y[i] = N - i; }",
+        "",
+        lambda s, i: s["N"] - i,
+    ),
+    "negative": (
+        "kernel k<M = 8, N = 8>() -> y: i64[N] { for i in N y[i] = -i * M - M; }",
+        "",
+        lambda s, i: -i * s["M"] - s["M"],
+    ),
+    "minimum": (
+        "kernel k<M = 8, N = 8>() -> y: i64[N] { for i in N y[i] = min(i * M, M * M) + max(i * M * M, M); }",
+        "",
+        lambda s, i: min(i * s["M"], s["M"] ** 2) + max(i * s["M"] ** 2, s["M"]),
+    ),
+    "select": (
+        "kernel k<M = 8, N = 8>() -> y: i64[N] { for i in N y[i] = i * M > 7 ? i * M * M : M - i; }",
+        "",
+        lambda s, i: i * s["M"] ** 2 if i * s["M"] > 7 else s["M"] - i,
+    ),
+    "divide": (
+        "kernel k<M = 8, N = 8>() -> y: i64[N] { for i in N y[i] = (i * M * M + 5) / (M + 1) % 1000; }",
+        "",
+        lambda s, i: (i * s["M"] ** 2 + 5) // (s["M"] + 1) % 1000,
+    ),
+    "condition": (
+        "kernel k<M = 8, N = 8>(x: f32[N]) -> y: f32[N] { for i in N if i * M * M % 3 == 1 y[i] = x[i]; }",
+        "",
+        None,
+    ),
+    "triangle": (
+        "kernel k<M = 8, N = 8>(x: f32[N]) -> y: f32[N] { for i in N { y[i] = 0.0; for j in i * M..N * M step 7777777"
+        " y[i] += x[j % N]; } }",
+        "",
+        None,
+    ),
+    "data": (
+        "kernel k<M = 8, V = 8, D = 8>(table: f32[V, D, M], at: i32[M]) -> y: f32[M, D] { for i in M, d in D"
+        " y[i, d] = table[at[i], d, i]; }",
+        "",
+        None,
+    ),
 }
-MATMUL = ("examples/matmul/matmul.tir", ("M", "N", "K"), ("naive", "tiled32", "default", "sgemm", "none"))
-EXAMPLES = [MATMUL, ("examples/transpose/transpose.tir", ("R", "C"), ("padded", "shared", "default")),
-            ("examples/row_sum/row_sum.tir", (), ("default",))]
+MATMUL = (
+    "examples/matmul/matmul.tir",
+    ("M", "N", "K"),
+    ("naive", "tiled32", "default", "sgemm", "none"),
+)
+EXAMPLES = [
+    MATMUL,
+    ("examples/transpose/transpose.tir", ("R", "C"), ("padded", "shared", "default")),
+    ("examples/row_sum/row_sum.tir", (), ("default",)),
+]
 
 
 def tirc(*args, text=""):
-    done = subprocess.run([os.environ["TIRC"], *args], cwd=ROOT, input=text.encode(), capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        [os.environ["TIRC"], *args],
+        cwd=ROOT,
+        input=text.encode(),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -101,7 +172,13 @@ class Emitted:
             place = {}
             for axis, blocks, threads in zip("xyz", grid, launch["block"]):
                 for name, n in (("blockIdx.", blocks), ("threadIdx.", threads)):
-                    place[name + axis] = n - 1 if corner == 0 else 0 if corner == 1 else rng.choice([n - 1, rng.randrange(n)])
+                    place[name + axis] = (
+                        n - 1
+                        if corner == 0
+                        else 0
+                        if corner == 1
+                        else rng.choice([n - 1, rng.randrange(n)])
+                    )
             yield place
 
     def check(self, rng, most=2**40, stored=None):
@@ -148,7 +225,11 @@ def test_program(name, index64):
     def stored(sizes, buffer, at, value):
         if buffer == "y" and at is not None and value is not None:
             found.append(at)
-            assert value == (at if means is None else means(sizes, at)) or name == "long_loop", (sizes, at, value)
+            assert value == (at if means is None else means(sizes, at)) or name == "long_loop", (
+                sizes,
+                at,
+                value,
+            )
 
     assert emitted.check(random.Random(name), stored=stored) > 0
     assert found or means is None
@@ -161,7 +242,9 @@ def test_long_loop_reaches_its_end():
     assert max(v for v in values if v is not None) == 2999999999
 
 
-@pytest.mark.parametrize("file,sizes,schedule", [(f, s, name) for f, s, names in EXAMPLES for name in names])
+@pytest.mark.parametrize(
+    "file,sizes,schedule", [(f, s, name) for f, s, names in EXAMPLES for name in names]
+)
 def test_example(file, sizes, schedule):
     emitted = Emitted(file, *[f"-D{name}=?" for name in sizes], "--schedule", schedule)
     assert emitted.status in (0, 1), emitted.messages
@@ -169,7 +252,11 @@ def test_example(file, sizes, schedule):
         assert emitted.check(random.Random(schedule)) > 0
 
 
-GOLDEN = sorted(p for p in (ROOT / "tests/golden").glob("*.case") if re.search(r"^run:.*=\?", p.read_text(), re.M))
+GOLDEN = sorted(
+    p
+    for p in (ROOT / "tests/golden").glob("*.case")
+    if re.search(r"^run:.*=\?", p.read_text(), re.M)
+)
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda p: p.stem)
@@ -197,19 +284,23 @@ def random_schedule(rng):
         if kind == "split":
             factor = rng.choice([2, 7, 32, 256, 1024, 100000, 40000000, 2000000000])
             lines.append(f"let [o{n}, l{n}] = split({loops[at]}, [_, {factor}]);")
-            loops[at:at + 1] = [f"o{n}", f"l{n}"]
+            loops[at : at + 1] = [f"o{n}", f"l{n}"]
         elif kind == "fuse" and at + 1 < len(loops):
             lines.append(f"let f{n} = fuse({loops[at]}, {loops[at + 1]});")
-            loops[at:at + 2] = [f"f{n}"]
+            loops[at : at + 2] = [f"f{n}"]
         elif kind == "shift":
-            lines.append(f"shift({loops[at]}, {rng.choice([1, -1, 1000, 2147483000, -2147483000])});")
+            lines.append(
+                f"shift({loops[at]}, {rng.choice([1, -1, 1000, 2147483000, -2147483000])});"
+            )
         elif kind == "reorder":
             order = loops[:]
             rng.shuffle(order)
             lines.append(f"reorder({', '.join(order)});")
             loops = order
         elif kind == "bind":
-            lines.append(f"bind({loops.pop(at)}, {rng.choice(['blockIdx.x', 'blockIdx.y', 'threadIdx.x'])});")
+            lines.append(
+                f"bind({loops.pop(at)}, {rng.choice(['blockIdx.x', 'blockIdx.y', 'threadIdx.x'])});"
+            )
             if not loops:
                 break
         n += 1
@@ -221,7 +312,13 @@ def test_random_schedules(request):
     taken, tried = 0, 1500 if request.config.getoption("--long") else 60
     for _ in range(tried):
         text = RANDOM + random_schedule(rng)
-        emitted = Emitted("-", *[f"-D{n}=?" for n in rng.sample("MNK", rng.randrange(1, 4))], "--schedule", "s", text=text)
+        emitted = Emitted(
+            "-",
+            *[f"-D{n}=?" for n in rng.sample("MNK", rng.randrange(1, 4))],
+            "--schedule",
+            "s",
+            text=text,
+        )
         assert emitted.status in (0, 1), emitted.messages
         if emitted.status == 0:
             taken += 1
@@ -239,16 +336,36 @@ def test_a_run_beyond_a_limit_takes_64_bit_indices():
     """The simulator computes an int in 32 bits and finds one that leaves them: this run has none."""
     text = "kernel k<M = 8, N = 8>() -> y: i64[N] { for i in N y[i] = i + M; }\n"
     assert Emitted("-", "-DM=?", "-DN=?", text=text).limits
-    status, out, messages = tirc("-", "-DM=?", "-DN=?", "--run", "--verify", "--device", "sim", "--json", "--size", "M=3000000000",
-                                 "--size", "N=300", text=text)
+    status, out, messages = tirc(
+        "-",
+        "-DM=?",
+        "-DN=?",
+        "--run",
+        "--verify",
+        "--device",
+        "sim",
+        "--json",
+        "--size",
+        "M=3000000000",
+        "--size",
+        "N=300",
+        text=text,
+    )
     assert status == 0, messages
-    assert json.loads(out)["run"]["outputs"][0]["first"][0] == 3000000000  # all digits are --verify's
+    assert (
+        json.loads(out)["run"]["outputs"][0]["first"][0] == 3000000000
+    )  # all digits are --verify's
 
 
 def test_a_cu_program_checks_its_limits():
-    status, out, _ = tirc("-", "-DM=?", "-DN=?", "--emit", "cu", "--schedule", "s", text=program("fused"))
+    status, out, _ = tirc(
+        "-", "-DM=?", "-DN=?", "--emit", "cu", "--schedule", "s", text=program("fused")
+    )
     assert status == 0
-    assert re.search(r"if \(\(double\)M \* \(double\)N.* >= 2147483648.0\)\n\s+return fprintf\(stderr, \"M \* N", out)
+    assert re.search(
+        r"if \(\(double\)M \* \(double\)N.* >= 2147483648.0\)\n\s+return fprintf\(stderr, \"M \* N",
+        out,
+    )
 
 
 def test_lowered_text_gets_its_widths_again():
@@ -260,8 +377,10 @@ def test_lowered_text_gets_its_widths_again():
 
 
 def test_the_evaluation_finds_what_leaves_an_int():
-    text = ('extern "C" __global__ void __launch_bounds__(32)\nk(float *__restrict__ y, const int N)\n{\n'
-            "    for (int i = 0; i < N; i += 1000)\n        y[i * 2] = 0.0f;\n}\n")
+    text = (
+        'extern "C" __global__ void __launch_bounds__(32)\nk(float *__restrict__ y, const int N)\n{\n'
+        "    for (int i = 0; i < N; i += 1000)\n        y[i * 2] = 0.0f;\n}\n"
+    )
     kernel = kernels(text)[0]
     place = {f"{kind}.{axis}": 0 for kind in ("blockIdx", "threadIdx") for axis in "xyz"}
     assert Thread(kernel, {"N": 2**30}, place).run() > 0

@@ -43,7 +43,12 @@ OTHERS = (
     ("histogram, atomic", "histogram/histogram.tir", "atomic", ("N=1048576",)),
     ("histogram, private", "histogram/histogram_private.tir", "private", ("N=1048576",)),
     ("polynomial, constant", "constant/polynomial.tir", "constant", ("N=1048576",)),
-    ("adjacent_difference, halo", "adjacent_difference/adjacent_difference.tir", "halo", ("N=1048576",)),
+    (
+        "adjacent_difference, halo",
+        "adjacent_difference/adjacent_difference.tir",
+        "halo",
+        ("N=1048576",),
+    ),
     ("row_sum, block", "row_sum/row_sum.tir", "block", ("R=4096", "C=4096")),
     ("reverse, reverse_shared", "reverse/reverse.tir", "reverse_shared", ("N=1048576",)),
     ("matmul, tiled32", "matmul/matmul.tir", "tiled32", ("M=512", "N=512", "K=512")),
@@ -85,8 +90,23 @@ def profile(folder, name, words):
     """A row of metrics for each launch, and what the program printed."""
     metrics = ",".join([*REQUESTS.values(), *COSTS.values()])
     log = folder / f"{name}.csv"
-    done = run("ncu", "--clock-control", "none", "--target-processes", "all", "--csv", "--page", "raw", "--print-units", "base",
-               "--metrics", metrics, "--log-file", log, *words)
+    done = run(
+        "ncu",
+        "--clock-control",
+        "none",
+        "--target-processes",
+        "all",
+        "--csv",
+        "--page",
+        "raw",
+        "--print-units",
+        "base",
+        "--metrics",
+        metrics,
+        "--log-file",
+        log,
+        *words,
+    )
     text = log.read_text() if log.exists() else ""
     lines = [line for line in text.splitlines() if line.startswith('"')]
     if done.returncode != 0 or not lines:
@@ -106,14 +126,25 @@ def per_request(row, kind):
 
 def words_of(schedule, type_, settings):
     file = FOLDER / ("copy.tir" if schedule == "t1_copy" else "transpose.tir")
-    return [file, "--schedule", schedule, *SIZES, "-D", f"T={type_}", *(w for s in settings for w in ("--set", s))]
+    return [
+        file,
+        "--schedule",
+        schedule,
+        *SIZES,
+        "-D",
+        f"T={type_}",
+        *(w for s in settings for w in ("--set", s)),
+    ]
 
 
 def cases():
     for type_ in TYPES:
         for x, y in SHAPES:
             for name, schedule, settings in ROWS:
-                yield f"{name}, {type_}, {x}x{y}", words_of(schedule, type_, (f"BX={x}", f"BY={y}", *settings))
+                yield (
+                    f"{name}, {type_}, {x}x{y}",
+                    words_of(schedule, type_, (f"BX={x}", f"BY={y}", *settings)),
+                )
         for name, schedule, settings in SHAPED:
             yield f"{name}, {type_}", words_of(schedule, type_, settings)
 
@@ -153,12 +184,16 @@ def transposes(tirc, folder):
     models = concurrent.futures.ThreadPoolExecutor(2).map(lambda case: model(tirc, case[1]), every)
     for n, ((name, words), ours) in enumerate(zip(every, models)):
         cells = []
-        row, = on_gpu(tirc, folder, f"transpose-{n}", words)
+        (row,) = on_gpu(tirc, folder, f"transpose-{n}", words)
         for kind in KINDS:
             theirs = per_request(row, kind)
             good = agrees(kind, ours[kind], theirs)
             wrong += not good
-            cells.append(f"{cell(ours[kind])} / {cell(theirs)}{'' if good else ' !'}" if theirs is not None else "")
+            cells.append(
+                f"{cell(ours[kind])} / {cell(theirs)}{'' if good else ' !'}"
+                if theirs is not None
+                else ""
+            )
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
     print(f"\n{n + 1} kernels, {wrong} figures that disagree")
     return wrong
@@ -177,32 +212,45 @@ def launches(tirc, words):
     for a in report["accesses"]:
         kind = f"{a['scope']} {a['op']}"
         if kind in KINDS:
-            cost = a["sectors_per_request"] if a["scope"] == "global" else a["wavefronts_per_request"]
+            cost = (
+                a["sectors_per_request"] if a["scope"] == "global" else a["wavefronts_per_request"]
+            )
             sums[a["kernel"]][kind][0] += cost * a["requests"]
             sums[a["kernel"]][kind][1] += a["requests"]
     return sums
 
 
 def totals(kind, ours, row):
-    """"ours / theirs", in all: requests, and sectors or wavefronts."""
+    """ "ours / theirs", in all: requests, and sectors or wavefronts."""
     cost, requests = ours
     theirs = number(row[COSTS[kind]])
     if not requests and not theirs:
         return ""
     same = cost and abs(theirs / cost - 1) <= (1e-6 if kind.startswith("global") else TOLERANCE)
-    return f"{requests:,} / {number(row[REQUESTS[kind]]):,.0f}; {cost:,.0f} / {theirs:,.0f}" + ("" if same else " !")
+    return f"{requests:,} / {number(row[REQUESTS[kind]]):,.0f}; {cost:,.0f} / {theirs:,.0f}" + (
+        "" if same else " !"
+    )
 
 
 def others(tirc, folder):
     """Whole kernels, which ptxas may have given fewer loads than their text: printed, and not judged."""
     print("\n| kernel | " + " | ".join(KINDS) + " |\n|" + " --- |" * (len(KINDS) + 1))
     for n, (name, file, schedule, sizes) in enumerate(OTHERS):
-        words = [ROOT / "examples" / file, "--schedule", schedule, *(w for s in sizes for w in ("-D", s))]
+        words = [
+            ROOT / "examples" / file,
+            "--schedule",
+            schedule,
+            *(w for s in sizes for w in ("-D", s)),
+        ]
         rows = on_gpu(tirc, folder, f"other-{n}", words)
         for kernel, kinds in launches(tirc, words).items():
             row = next((r for r in rows if r["Kernel Name"].split("(")[0] == kernel), None)
             if row:
-                print(f"| {name}: `{kernel}` | " + " | ".join(totals(kind, kinds[kind], row) for kind in KINDS) + " |")
+                print(
+                    f"| {name}: `{kernel}` | "
+                    + " | ".join(totals(kind, kinds[kind], row) for kind in KINDS)
+                    + " |"
+                )
 
 
 # ---- single requests -----------------------------------------------------------------------------------------
@@ -211,8 +259,20 @@ def others(tirc, folder):
 def patterns(folder):
     program = folder / "patterns"
     model_object = folder / "memory_model.o"
-    for words in (("cc", "-O2", "-I", ROOT, "-c", ROOT / "ir/memory_model.c", "-o", model_object),
-                  ("nvcc", "-O2", "-arch=native", "-I", ROOT, HERE / "patterns.cu", model_object, "-o", program)):
+    for words in (
+        ("cc", "-O2", "-I", ROOT, "-c", ROOT / "ir/memory_model.c", "-o", model_object),
+        (
+            "nvcc",
+            "-O2",
+            "-arch=native",
+            "-I",
+            ROOT,
+            HERE / "patterns.cu",
+            model_object,
+            "-o",
+            program,
+        ),
+    ):
         done = run(*words)
         if done.returncode:
             print(done.stderr)
@@ -224,9 +284,16 @@ def patterns(folder):
     (folder / "patterns.txt").write_text(printed)
     wrong = 0
     for words, row in zip(said, rows):
-        ours = {kind: int(words[2 if kind.startswith("global") else 3 if kind.endswith("load") else 4]) for kind in KINDS}
+        ours = {
+            kind: int(words[2 if kind.startswith("global") else 3 if kind.endswith("load") else 4])
+            for kind in KINDS
+        }
         theirs = {kind: per_request(row, kind) for kind in KINDS}
-        bad = [f"{kind} {ours[kind]} / {cell(theirs[kind])}" for kind in KINDS if not agrees(kind, ours[kind], theirs[kind])]
+        bad = [
+            f"{kind} {ours[kind]} / {cell(theirs[kind])}"
+            for kind in KINDS
+            if not agrees(kind, ours[kind], theirs[kind])
+        ]
         wrong += bool(bad)
         if bad:
             print(f"{words[0]} bytes, {words[1]}: model / hardware: {', '.join(bad)}")
@@ -237,7 +304,10 @@ def patterns(folder):
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    tirc, folder = Path(sys.argv[1]).resolve(), Path(sys.argv[2] if len(sys.argv) > 2 else "counters.out")
+    tirc, folder = (
+        Path(sys.argv[1]).resolve(),
+        Path(sys.argv[2] if len(sys.argv) > 2 else "counters.out"),
+    )
     folder.mkdir(parents=True, exist_ok=True)
     if "cuda" not in run(tirc, "--devices").stdout.split():
         skip("no GPU")
