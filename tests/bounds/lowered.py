@@ -1,5 +1,6 @@
-"""Evaluates the subscripts of lowered .tir text by going through all blocks, threads and iterations, at fixed sizes. Shares no code with
-tirc. Memory holds zeros: what data decide is decided for zeros."""
+"""Evaluates the subscripts of lowered .tir text by going through all blocks, threads and
+iterations, at fixed sizes. Shares no code with tirc. Memory holds zeros: what data decide is
+decided for zeros."""
 
 import re
 
@@ -9,7 +10,8 @@ TOKEN = re.compile(
   | (?P<async>async=)
   | (?P<name>[A-Za-z_]\w*)
   | (?P<string>"(?:\\.|[^"\\])*")
-  | (?P<op>->|\.\.|&&=|\|\|=|<<|>>|&&|\|\||==|!=|<=|>=|[-+*/&|^%]=|[-+*/%<>=!~&|^?:;,.@(){}\[\]]))""",
+  | (?P<op>->|\.\.|&&=|\|\|=|<<|>>|&&|\|\||==|!=|<=|>=|[-+*/&|^%]=
+           | [-+*/%<>=!~&|^?:;,.@(){}\[\]]))""",
     re.X,
 )
 
@@ -40,7 +42,8 @@ def remainder(a, b):
 
 
 class Text:
-    """From lowered text to a Python function that calls access(name, index, place) for each subscripted access."""
+    """From lowered text to a Python function that calls access(name, index, place) for each
+    subscripted access."""
 
     def __init__(self, text):
         self.tokens, at = [], 0

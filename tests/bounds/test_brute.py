@@ -1,6 +1,6 @@
-"""What is proved in bounds never leaves: lowered texts, right and wrong ones, are evaluated access by access (lowered.py), and tirc is
-asked about the same texts. At fixed sizes both answers are exact, so that what leaves must not be proved, and what stays inside must
-not be said to leave."""
+"""What is proved in bounds never leaves: lowered texts, right and wrong ones, are evaluated access
+by access (lowered.py), and tirc is asked about the same texts. At fixed sizes both answers are
+exact, so that what leaves must not be proved, and what stays inside must not be said to leave."""
 
 import json
 import os

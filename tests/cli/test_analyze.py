@@ -94,7 +94,8 @@ def test_a_sample_stands_for_all(tirc):
 
 
 def test_later_launches_see_what_earlier_ones_wrote(tirc):
-    """Where blocks are sampled, those that are not counted still run: the second launch reads indices from the first."""
+    """Where blocks are sampled, those that are not counted still run: the second launch reads
+    indices from the first."""
     tirc.write(
         "two.tir",
         """kernel two<N = 4096>(x: f32[N]) -> y: f32[N]
@@ -154,7 +155,8 @@ def test_edges_are_counted(tirc):
 def test_a_fault_is_a_fault(tirc):
     tirc.write(
         "gather.tir",
-        "kernel gather<N = 64>(at: i32[N], x: f32[4]) -> y: f32[N] { for i in N y[i] = x[at[i]] + x[at[i] + 4]; }",
+        "kernel gather<N = 64>(at: i32[N], x: f32[4]) -> y: f32[N] { "
+        "for i in N y[i] = x[at[i]] + x[at[i] + 4]; }",
     )
     r = tirc("gather.tir", "--device", "sim", "--analyze", "--json")
     assert r.status == 4

@@ -1,4 +1,5 @@
-"""What --verify and --json say of accesses that may leave their buffers, and the check of each axis in the simulator."""
+"""What --verify and --json say of accesses that may leave their buffers, and the check of each axis
+in the simulator."""
 
 import json
 
@@ -53,9 +54,15 @@ def test_symbolic_sizes(tirc):
 
 
 CERTAIN = {
-    "y[i + 1] = x[i];": "at N = 1, M = 1, s = 0, i = 0 the subscript i + 1 of 'y' is 1, but the axis ends at 0",
-    "y[i] = x[i - 1];": "at N = 1, M = 1, s = 0, i = 0 the subscript i - 1 of 'x' is -1, but axes start at 0",
-    "{ y[i] = 0; for k in p[i]..p[i + 1] y[i] += w[k]; }": "at N = 1, M = 1, s = 0, i = 0 the subscript i + 1 of 'p' is 1, but the axis ends at 0",
+    "y[i + 1] = x[i];": (
+        "at N = 1, M = 1, s = 0, i = 0 the subscript i + 1 of 'y' is 1, but the axis ends at 0"
+    ),
+    "y[i] = x[i - 1];": (
+        "at N = 1, M = 1, s = 0, i = 0 the subscript i - 1 of 'x' is -1, but axes start at 0"
+    ),
+    "{ y[i] = 0; for k in p[i]..p[i + 1] y[i] += w[k]; }": (
+        "at N = 1, M = 1, s = 0, i = 0 the subscript i + 1 of 'p' is 1, but the axis ends at 0"
+    ),
     "if i > 0 y[i] = x[i + 1];": None,
     "y[i] = i > 0 ? x[i - 1] : x[i + 1];": None,
     "y[i] = w[i];": None,  # where M >= N

@@ -1,4 +1,5 @@
-"""What the command does when tirc breaks one of its own rules: it says so, leaves a file that reproduces it, and exits with 70."""
+"""What the command does when tirc breaks one of its own rules: it says so, leaves a file that
+reproduces it, and exits with 70."""
 
 import os
 import re

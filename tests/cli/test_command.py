@@ -18,7 +18,8 @@ kernel two<N = 8>(x: f32[N]) -> y: f32[N] { for i in N y[i] = 2 * x[i]; }
 COPY = "kernel copy<N = 100>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i]; }\n"
 # The schedule is right; only data can make the kernel read outside of x.
 OUTSIDE = """
-kernel gather<N = 8>(x: f32[N], at: i32[N]) -> y: f32[N] { for i in N y[i] = x[at[i]] + x[at[i] + 100]; }
+kernel gather<N = 8>(x: f32[N], at: i32[N]) -> y: f32[N]
+{ for i in N y[i] = x[at[i]] + x[at[i] + 100]; }
 """
 
 
@@ -57,7 +58,8 @@ def test_emit_tir_without_a_schedule_is_the_program(tirc):
 
 
 def test_machine_code_needs_no_driver(tirc):
-    """NVRTC starts it for its cache where there is one, which takes longer than a small kernel. The loader says what is looked for."""
+    """NVRTC starts it for its cache where there is one, which takes longer than a small kernel. The
+    loader says what is looked for."""
     r = tirc("-", "--emit", "cubin", "-o", "x.cubin", stdin=COPY.encode(), env={"LD_DEBUG": "libs"})
     if "E0602" in r.err or "find library=libnvrtc-builtins.so.12" in r.err:
         pytest.skip("no NVRTC, or one without the option")
@@ -132,7 +134,7 @@ def test_complete_program(tirc):
     assert r.status == 0 and "int main(" in r.out
 
 
-# ---- output files ------------------------------------------------------------------------------------
+# ---- output files --------------------------------------------------------------------------------
 
 
 def test_output_file_is_whole_or_absent(tirc):
@@ -176,7 +178,7 @@ def test_full_disk_is_noticed(tirc):
     assert tirc(MATMUL, "--emit", "cuda", "-o", "/dev/full").status == 3
 
 
-# ---- running -------------------------------------------------------------------------------------------
+# ---- running -------------------------------------------------------------------------------------
 
 
 def test_results_as_json(tirc):
@@ -380,7 +382,7 @@ def test_devices(tirc):
     assert r.status == 0 and re.search(r"^sim   simulator, sm_90a$", r.out, re.M)
 
 
-# ---- looking inside --------------------------------------------------------------------------------------
+# ---- looking inside ------------------------------------------------------------------------------
 
 
 def test_list(tirc):
@@ -447,7 +449,7 @@ def test_time_passes_goes_to_standard_error(tirc):
     assert re.search(r"ms  parse\n", r.err) and re.search(r"ms  flatten\n", r.err)
 
 
-# ---- help --------------------------------------------------------------------------------------------------
+# ---- help ----------------------------------------------------------------------------------------
 
 
 def test_help(tirc):
@@ -500,7 +502,7 @@ def test_version(tirc):
     assert r.status == 0 and re.fullmatch(r"tirc \d+\.\d+\.\d+\n", r.out)
 
 
-# ---- wrong usage --------------------------------------------------------------------------------------------
+# ---- wrong usage ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -573,7 +575,7 @@ def test_several_kernels_need_a_name(tirc):
     assert "two(const float" in tirc("two.tir", "--kernel", "two", "--emit", "cuda").out
 
 
-# ---- colour ---------------------------------------------------------------------------------------------------
+# ---- colour --------------------------------------------------------------------------------------
 
 
 def on_a_terminal(tirc, *args, env=None):

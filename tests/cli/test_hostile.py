@@ -1,4 +1,5 @@
-"""Inputs that nobody would write: each ends soon, with the right status and words, and without a crash."""
+"""Inputs that nobody would write: each ends soon, with the right status and words, and without a
+crash."""
 
 import os
 import resource
@@ -249,7 +250,8 @@ def test_files_that_include_each_other(tirc):
 
 @pytest.mark.parametrize("shape, size", [("N - 5", 2), ("N", 2**62)])
 def test_sizes_that_do_not_fit(tirc, shape, size):
-    """One error, and no run: what came behind such a parameter was taken for the end of the list, and read beyond it."""
+    """One error, and no run: what came behind such a parameter was taken for the end of the list,
+    and read beyond it."""
     tirc.write(
         "k.tir",
         f"kernel k<N>(x: f32[{shape}], z: f32[N]) -> y: f32[N] {{ for i in N y[i] = z[i]; }}",

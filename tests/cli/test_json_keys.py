@@ -1,4 +1,5 @@
-"""Every key that --json can have stands in docs/cli.md, and every one that stands there can be had."""
+"""Every key that --json can have stands in docs/cli.md, and every one that stands there can be
+had."""
 
 import json
 import re

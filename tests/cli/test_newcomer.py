@@ -1,4 +1,5 @@
-"""Mistakes that a newcomer makes: each gets the right exit status, at the right place, with words to act on."""
+"""Mistakes that a newcomer makes: each gets the right exit status, at the right place, with words
+to act on."""
 
 import random
 

@@ -1,4 +1,5 @@
-"""The page of `--analyze -o report.html`: what it holds, and, in headless Chromium, what it shows and how it answers to clicks."""
+"""The page of `--analyze -o report.html`: what it holds, and, in headless Chromium, what it shows
+and how it answers to clicks."""
 
 import json
 import re
@@ -63,11 +64,12 @@ def test_o_belongs_to_the_first_that_writes(tirc):
     assert tirc(*NAIVE, "-o", "nowhere/x.html").status == 3
 
 
-# ---- in a browser ----------------------------------------------------------------------------------------
+# ---- in a browser --------------------------------------------------------------------------------
 
 # Does what a reader would do, and writes down what is there then.
 PROBE = """<script>
-const seen = {}, all = (q) => [...document.querySelectorAll(q)], text = (q) => all(q).map((n) => n.textContent);
+const seen = {}, all = (q) => [...document.querySelectorAll(q)];
+const text = (q) => all(q).map((n) => n.textContent);
 seen.ready = document.documentElement.dataset.ready === 'yes';
 seen.title = document.title;
 seen.wide = document.documentElement.scrollWidth - innerWidth;
@@ -81,7 +83,8 @@ seen.shown = all('svg.sectors').map((n) => n.dataset.sectors);
 all('tr.pick[data-op=load]')[0].click();
 seen.then = all('svg.sectors').map((n) => n.dataset.sectors);
 seen.versus = text('#versus-table tbody tr');
-const line = all('[data-path=""] .line').find((l) => l.textContent.includes('out[') || l.textContent.includes('C_acc +='));
+const line = all('[data-path=""] .line').find(
+    (l) => l.textContent.includes('out[') || l.textContent.includes('C_acc +='));
 line.click();
 seen.lit = text('.line.lit').map((t) => t.replace(/\\s+/g, ' '));
 seen.current = text('#step-list [aria-current=true]');
@@ -99,7 +102,8 @@ document.body.replaceChildren(document.createTextNode('SEEN' + JSON.stringify(se
 def look(folder, text, width=1280, *flags):
     if not BROWSER:
         pytest.skip(
-            "SKIPPED: no Chromium on this machine; install chromium to look at the page of --analyze"
+            "SKIPPED: no Chromium on this machine; "
+            "install chromium to look at the page of --analyze"
         )
     (folder / "probe.html").write_text(text.replace("</body>", PROBE + "</body>"))
     done = subprocess.run(

@@ -1,5 +1,6 @@
-"""The shipped schedule of products, for every program of its family, and for every tile of its table: right, without faults, and no
-access meets more of shared memory's banks twice, or of memory's sectors, than its width asks for."""
+"""The shipped schedule of products, for every program of its family, and for every tile of its
+table: right, without faults, and no access meets more of shared memory's banks twice, or of
+memory's sectors, than its width asks for."""
 
 import json
 
@@ -12,7 +13,8 @@ pytestmark = pytest.mark.usefixtures("without_nvrtc")
 PROGRAM = EXAMPLES / "products" / "products.tir"
 KERNELS = ("matmul", "matmul_nt", "matmul_tn", "matmul_tt", "matmul_batched", "matmul_bias_relu")
 
-# A tile of the table, as sgemm.sched has it: the rows and columns of one block, and eight tiles of k. The last two: stages, copies of the loop.
+# A tile of the table, as sgemm.sched has it: the rows and columns of one block, and eight tiles of
+# k. The last two: stages, copies of the loop.
 TILES = {
     "large": ("f32", 128, 256, 64, 64, 8, 1, 2, 2),
     "between": ("f32", 128, 128, 32, 64, 8, 1, 2, 2),
@@ -179,7 +181,8 @@ def test_more_blocks_than_fit_on_an_axis(tirc, kernel, sizes, grid):
 
 
 def test_copies_at_the_edge_are_as_wide_as_others(tirc):
-    """Zeros before k and beyond the columns: a condition on all lanes, and an address that advances with the loop."""
+    """Zeros before k and beyond the columns: a condition on all lanes, and an address that advances
+    with the loop."""
     done = tirc(
         PROGRAM,
         "--kernel",

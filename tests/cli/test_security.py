@@ -44,7 +44,7 @@ def test_every_promise_has_a_test():
     assert len(made) > 15 and sorted(made) == sorted(PROMISES)
 
 
-# ---- files that are read --------------------------------------------------------------------------------
+# ---- files that are read -------------------------------------------------------------------------
 
 
 @promise("Only schedules are included.", "Messages quote no other file.")
@@ -89,7 +89,7 @@ def test_schedules_beside_a_program_are_no_pipes(tirc):
     tirc("k.tir", "--list")  # ends
 
 
-# ---- files that are written -----------------------------------------------------------------------------
+# ---- files that are written ----------------------------------------------------------------------
 
 
 @promise("Input chooses no output file.")
@@ -153,7 +153,7 @@ def test_bug_reports(tirc):
     assert paths[0] != paths[1]  # the same bug
 
 
-# ---- code that runs -------------------------------------------------------------------------------------
+# ---- code that runs ------------------------------------------------------------------------------
 
 
 @promise("No other program is started.")
@@ -203,10 +203,14 @@ def test_no_programs(tirc):
 )
 @pytest.mark.parametrize("lowered", [False, True])
 def test_simulator(tirc, access, lowered):
-    text = f"kernel k(x: f32[64], at: i32[64]) -> y: f32[64]\n{{\n    for i in 64\n        {access};\n}}\n"
+    text = (
+        f"kernel k(x: f32[64], at: i32[64]) -> y: f32[64]\n{{\n    for i in 64\n        {access};\n"
+        f"}}\n"
+    )
     if lowered:
         text = (
-            f"kernel k(x: f32[64], at: i32[64]) -> y: f32[64]\n{{\n    launch k grid(1, 1, 1) block(64, 1, 1) {{\n"
+            f"kernel k(x: f32[64], at: i32[64]) -> y: f32[64]\n{{\n"
+            f"    launch k grid(1, 1, 1) block(64, 1, 1) {{\n"
             f"        let i = threadIdx.x;\n        {access};\n    }}\n}}\n"
         )
         assert (
@@ -238,7 +242,7 @@ def test_lowered_text_is_checked(tirc):
         assert result.status == 1 and "error[E" in result.err, new
 
 
-# ---- time and memory --------------------------------------------------------------------------------------
+# ---- time and memory -----------------------------------------------------------------------------
 
 
 @promise("Nesting is bounded.")
@@ -293,7 +297,7 @@ def test_memory(tirc):
     assert usage.ru_maxrss < 1300 * 1024 or b"__asan_init" in open(tirc.program, "rb").read()
 
 
-# ---- what is shown ------------------------------------------------------------------------------------------
+# ---- what is shown -------------------------------------------------------------------------------
 
 
 @promise("Messages are short.", "Messages are safe to show.")
@@ -327,7 +331,7 @@ def test_reports(tirc):
     )
 
 
-# ---- the cache ------------------------------------------------------------------------------------------------
+# ---- the cache -----------------------------------------------------------------------------------
 
 
 @promise("The cache is yours alone.", "Damaged entries are ignored.", "Other files stay.")
@@ -346,7 +350,7 @@ def test_cache():
         assert f"[       OK ] {name}" in done.stdout + done.stderr
 
 
-# ---- -o ---------------------------------------------------------------------------------------------------------
+# ---- -o ------------------------------------------------------------------------------------------
 
 
 @promise("Files appear whole.", "Files keep their mode.")

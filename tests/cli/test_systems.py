@@ -1,9 +1,10 @@
-"""The figures that --analyze reports for the systems of the documents, exactly: a row is a line. (The transposes are in
-tests/docs/test_transposes.py, beside their table.)
+"""The figures that --analyze reports for the systems of the documents, exactly: a row is a line.
+(The transposes are in tests/docs/test_transposes.py, beside their table.)
 
-A row names a program and a schedule with its settings, and what its accesses cost: "OP BUFFER" is the sectors (global memory) or
-wavefronts (shared memory) of each request. Other keys name figures of the JSON, dotted where they are nested. Behind the rows stand those
-whose figure is a refusal, a warning or a text."""
+A row names a program and a schedule with its settings, and what its accesses cost: "OP BUFFER" is
+the sectors (global memory) or wavefronts (shared memory) of each request. Other keys name figures
+of the JSON, dotted where they are nested. Behind the rows stand those whose figure is a refusal, a
+warning or a text."""
 
 import json
 
@@ -130,7 +131,8 @@ def test_figures(tirc, file, schedule, words, accesses, others):
 
 
 def test_what_bandwidth_allows_a_naive_matmul(tirc):
-    """M1 as the document works it out: 4 bytes a flop, 805 GFLOP/s would need 3.2 TB/s, 112 GB/s allow 28 GFLOP/s."""
+    """M1 as the document works it out: 4 bytes a flop, 805 GFLOP/s would need 3.2 TB/s, 112 GB/s
+    allow 28 GFLOP/s."""
     profile = tirc.write("gtx.profile", "name = GTX 1050 Ti\ndram_gbps = 112\nf32_gflops = 805\n")
     result = analyze(
         tirc,
@@ -151,7 +153,8 @@ def test_what_bandwidth_allows_a_naive_matmul(tirc):
 
 
 def test_a_misaligned_neighbour(tirc):
-    """K3: two loads an element, of 4 and of 5 sectors; the first warp of all has no neighbour at its first lane."""
+    """K3: two loads an element, of 4 and of 5 sectors; the first warp of all has no neighbour at
+    its first lane."""
     result = analyze(tirc, DIFFERENCE, "default", ("N=65536",))
     loads = [a for a in result["accesses"] if a["op"] == "load"]
     assert result["analyze"]["loads"] == 2 * 65536 - 1
@@ -190,7 +193,7 @@ def test_occupancy_of_an_old_gpu(tirc):
         assert kernel["occupancy"] == 1
 
 
-# ---- what is refused, and what is said -----------------------------------------------------------------------
+# ---- what is refused, and what is said -----------------------------------------------------------
 
 
 def said(tirc, file, schedule, *words):
@@ -214,7 +217,8 @@ def test_rows_fit_no_block(tirc):
 
 
 def test_two_extents_of_an_axis(tirc):
-    """M5 as printed: 4 and 128 threads on threadIdx.x, refused at the second `bind`, with the place of the first."""
+    """M5 as printed: 4 and 128 threads on threadIdx.x, refused at the second `bind`, with the place
+    of the first."""
     steps = (EXAMPLES / "matmul/tvm_steps.sched").read_text()
     tirc.write(
         "printed.sched",
@@ -233,7 +237,8 @@ schedule printed for matmul()
     status, text = said(tirc, MATMUL, "./printed.sched")
     assert (
         status == 1
-        and "error[E0421]: bind: threadIdx.x would have extent 4 at loop 'tx' and 128 at loop 'f_tx'"
+        and "error[E0421]: bind: threadIdx.x would have extent 4 at loop 'tx' and 128 at loop "
+        "'f_tx'"
         in text
     )
     assert "    bind(f_tx, threadIdx.x);\n" in text and "note: loop 'tx' was bound here" in text
@@ -269,7 +274,8 @@ def test_collisions_have_to_be_said(tirc):
     """K1: a parallel update that is not marked is refused."""
     tirc.write(
         "careless.sched",
-        "schedule careless for histogram()\n{\n    let [i] = loops(hist_1);\n    bind(i, threadIdx.x);\n}\n",
+        "schedule careless for histogram()\n{\n    let [i] = loops(hist_1);\n"
+        "    bind(i, threadIdx.x);\n}\n",
     )
     status, text = said(tirc, HISTOGRAM, "./careless.sched", "-D", "N=1024")
     assert status == 1 and "error[E0423]" in text and "atomic(hist_1)" in text
@@ -282,8 +288,10 @@ def test_constant_memory_is_read_by_all_lanes_at_once(tirc):
     tirc.write(
         "pick.tir",
         "kernel pick<N = 1024>(x: f32[N], table: f32[64]) -> y: f32[N]\n{\n    for i in N\n"
-        "        y[i] = x[i] * table[i % 64];\n}\nschedule s for pick()\n{\n    cache_read(y, table, constant);\n"
-        "    let [i] = loops(y);\n    let [block, thread] = split(i, [_, 64]);\n    bind(block, blockIdx.x);\n"
+        "        y[i] = x[i] * table[i % 64];\n}\nschedule s for pick()\n{\n"
+        "    cache_read(y, table, constant);\n"
+        "    let [i] = loops(y);\n    let [block, thread] = split(i, [_, 64]);\n"
+        "    bind(block, blockIdx.x);\n"
         "    bind(thread, threadIdx.x);\n}\n",
     )
     r = tirc("pick.tir", "--schedule", "s", "--emit", "cuda")

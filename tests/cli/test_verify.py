@@ -1,4 +1,5 @@
-"""What --verify sees, and what it does not take for wrong: sums that are longer than rounding bounds, numbers that are none, narrow types."""
+"""What --verify sees, and what it does not take for wrong: sums that are longer than rounding
+bounds, numbers that are none, narrow types."""
 
 import json
 import re
@@ -56,8 +57,12 @@ def test_a_long_sum_that_is_right(tirc):
     "kind, terms", [("f16", 2100), ("bf16", 1000), ("f8e4m3", 300), ("f32", 70000)]
 )
 def test_more_additions_than_a_type_has_numbers(tirc, kind, terms):
-    """n u >= 1 leaves no relative bound of the usual form; one term is seen to miss all the same."""
-    program = f"kernel total<N = {terms}>(x: {kind}[4, N]) -> s: {kind}[4] {{ for r in 4 {{ s[r] = 0; for i in N s[r] += x[r, i]; }} }}\n"
+    """n u >= 1 leaves no relative bound of the usual form; one term is seen to miss all the
+    same."""
+    program = (
+        f"kernel total<N = {terms}>(x: {kind}[4, N]) -> s: {kind}[4] {{ for r in 4 {{ s[r] = 0; "
+        f"for i in N s[r] += x[r, i]; }} }}\n"
+    )
     tirc.write("sum.tir", program)
     r, found = verify(tirc, "sum.tir")
     assert r.status == 0 and found["ok"] and found["structure"]["exact"] == 4, r.out
@@ -68,7 +73,8 @@ def test_more_additions_than_a_type_has_numbers(tirc, kind, terms):
 
 
 def test_a_tree_has_narrower_bounds(tirc):
-    """Terms rounded to f16 do not show on integers; on reals they lie between the bounds of a tree of 37 additions and of a chain of 1024."""
+    """Terms rounded to f16 do not show on integers; on reals they lie between the bounds of a tree
+    of 37 additions and of a chain of 1024."""
     rows = (EXAMPLES / "row_sum/row_sum.tir").read_text()
     program = rows.replace("C = 4096", "C = 1024").replace("R = 4096", "R = 32")
     assert program.count("1024") == 1
@@ -123,7 +129,8 @@ kernel special<N = 16>(x: f32[N]) -> y: f32[N], z: f32[N], w: f32[N], v: f32[N] 
 def test_what_overflows_on_its_way_is_no_fault(tirc):
     tirc.write(
         "grow.tir",
-        "kernel grow<N = 8>(x: f32[N]) -> y: f32[N] { for i in N y[i] = (x[i] + 2.0) * 1e30 * 1e30 * 1e-30 * 1e-30; }\n",
+        "kernel grow<N = 8>(x: f32[N]) -> y: f32[N] { "
+        "for i in N y[i] = (x[i] + 2.0) * 1e30 * 1e30 * 1e-30 * 1e-30; }\n",
     )
     r, found = verify(tirc, "grow.tir", "--schedule", "none")
     assert r.status == 4 and "E0636" in r.err and "E0635" not in r.err, r.err
@@ -135,7 +142,8 @@ def test_underflow_is_no_fault(tirc, kind, small):
     tirc.write(
         "small.tir",
         f"""
-kernel small<N = 500>(x: {kind}[N], s: {kind}[N]) -> y: {kind}[N] {{ for i in N y[i] = x[i] * {kind}({small}) * s[i] * s[i]; }}
+kernel small<N = 500>(x: {kind}[N], s: {kind}[N]) -> y: {kind}[N]
+{{ for i in N y[i] = x[i] * {kind}({small}) * s[i] * s[i]; }}
 """,
     )
     r, found = verify(tirc, "small.tir", "--schedule", "none")
@@ -168,7 +176,8 @@ kernel part<N = 100>(x: f32[N]) -> y: f32[N] {
 
 
 def test_a_factorization_is_checked_on_well_conditioned_inputs(tirc):
-    """Random matrices have no bounded LU factors; those of a matrix near the identity are all checked."""
+    """Random matrices have no bounded LU factors; those of a matrix near the identity are all
+    checked."""
     r, found = verify(tirc, EXAMPLES / "polybench" / "lu.tir", "-D", "N=40")
     assert (
         r.status == 0 and found["ok"] and found["rounding"]["checked"] == found["total"] == 1600
@@ -187,7 +196,8 @@ def test_the_largest_error_is_the_largest(tirc):
     """Not the one that comes nearest to its bound: here that of an element with a small bound."""
     tirc.write(
         "two.tir",
-        "kernel two<N = 64>(x: f32[N]) -> y: f32[N] { for i in N y[i] = i < 32 ? sqrt(abs(x[i]) + 1.0) : exp(x[i]) * 1000.0; }\n",
+        "kernel two<N = 64>(x: f32[N]) -> y: f32[N] { "
+        "for i in N y[i] = i < 32 ? sqrt(abs(x[i]) + 1.0) : exp(x[i]) * 1000.0; }\n",
     )
     r, found = verify(tirc, "two.tir", "--schedule", "none")
     assert r.status == 0 and found["max_error"] > 1e-6, found
@@ -196,17 +206,20 @@ def test_the_largest_error_is_the_largest(tirc):
 
 @pytest.mark.parametrize("size", [0, 1, 2, 5])
 def test_a_loop_beyond_the_output(tirc, size):
-    """A condition keeps the stores inside; the sampled reference asked which rows are wanted before it."""
+    """A condition keeps the stores inside; the sampled reference asked which rows are wanted before
+    it."""
     tirc.write(
         "k.tir",
-        "kernel k<N>(x: f32[N]) -> y: f32[N] { for i in -1..3 if i >= 0 && i < N y[i] = x[i] + 1; for i in 3..N y[i] = x[i]; }",
+        "kernel k<N>(x: f32[N]) -> y: f32[N] { for i in -1..3 if i >= 0 && i < N y[i] = x[i] + 1; "
+        "for i in 3..N y[i] = x[i]; }",
     )
     r = tirc("k.tir", "--verify", "--device", "sim", "--size", f"N={size}")
     assert r.status == 0 and f"ok: {size} of {size} elements checked" in r.out, r.err
 
 
 def test_a_time_step_too_many(tirc):
-    """Where errors of recurrences may grow, bounds tell something at small sizes, if not at large ones; --verify says which."""
+    """Where errors of recurrences may grow, bounds tell something at small sizes, if not at large
+    ones; --verify says which."""
     program, small = EXAMPLES / "polybench/adi.tir", ("-D", "STEPS=3", "-D", "N=16")
     lowered = tirc(program, *small, "--emit", "lowered").out
     tirc.write("changed.tir", lowered.replace("for t in 3 {", "for t in 4 {", 1))

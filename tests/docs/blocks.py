@@ -2,7 +2,8 @@
 
 The words after ``` say what a block is; readers see the first only, as its language.
 
-    tir FILE, sched FILE       written into the folder of the document under that name; a program has to compile,
+    tir FILE, sched FILE       written into the folder of the document under that name; a program
+                               has to compile,
     tir                        a schedule has to parse. Without a name, a program of its own
     sched FILE refused         a mistake: written, and shown at work by a command that follows
     tir before                 the body of a kernel whose parameters follow from it,
@@ -11,7 +12,8 @@ The words after ``` say what a block is; readers see the first only, as its lang
     LANGUAGE $ COMMAND         what the command prints, which has to succeed
     LANGUAGE ! COMMAND         what it prints when it refuses its input, or finds a fault in the run
     LANGUAGE = FILE            a copy of a file of the repository
-    LANGUAGE = FILE NAME...    of its schedules and procedures of these names, with the comments above them
+    LANGUAGE = FILE NAME...    of its schedules and procedures of these names, with the comments
+                               above them
     sh                         commands, which have to succeed
     ebnf, text, cmake          nothing to run
 """
@@ -69,14 +71,15 @@ def excerpt(text, names):
     return "\n\n".join(found[name] for name in names)
 
 
-# ---- bodies of kernels ---------------------------------------------------------------------------------
+# ---- bodies of kernels ---------------------------------------------------------------------------
 
 TYPES = {"color": "u8", "hist": "i32"}
 
 
 def wrap_body(body):
-    """The body as a kernel: a buffer is as large as the loops in its subscripts, 256 where another one is; x, A and
-    color are inputs, z is inout, y and hist are outputs, all f32 but for the last of each."""
+    """The body as a kernel: a buffer is as large as the loops in its subscripts, 256 where another
+    one is; x, A and color are inputs, z is inout, y and hist are outputs, all f32 but for the last
+    of each."""
     extents = dict(re.findall(r"(\w+) in (\d+)", body))
     shapes = {}
     for name, subscripts in re.findall(

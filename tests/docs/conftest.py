@@ -39,7 +39,8 @@ class Tirc:
         return done.returncode, done.stdout.decode()
 
     def line(self, text, shown=True):
-        """Runs a line of a document. Devices work at small sizes, and simulated; and so does an analysis whose output is not shown."""
+        """Runs a line of a document. Devices work at small sizes, and simulated; and so does an
+        analysis whose output is not shown."""
         words = shlex.split(text, comments=True)
         assert words[0] == "tirc", text
         words = [str(self.folder / w) if w.startswith("examples/") else w for w in words[1:]]

@@ -1,4 +1,5 @@
-"""What ARCHITECTURE.md and docs/code.md say of the sources is so: the passes, what a folder includes, what each file is."""
+"""What ARCHITECTURE.md and docs/code.md say of the sources is so: the passes, what a folder
+includes, what each file is."""
 
 import collections
 import pathlib
@@ -157,7 +158,8 @@ def test_files_of_primitives_say_what_is_legal_and_what_stays():
 
 
 def test_files_and_functions_are_short():
-    """At most 800 lines a file and 80 a function (tests may list many cases): beyond that it holds more than one idea."""
+    """At most 800 lines a file and 80 a function (tests may list many cases): beyond that it holds
+    more than one idea."""
     for path in [*sources(".c", ".h"), *sorted((ROOT / "tests").rglob("*.c"))]:
         lines, begin = path.read_text().splitlines(), 0
         assert len(lines) <= 800, f"{path.relative_to(ROOT)} has {len(lines)} lines"

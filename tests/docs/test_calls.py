@@ -76,8 +76,9 @@ def test_calls_have_no_bare_truth_values():
     assert len(inside) <= 34, len(inside)
 
 
-# Recursion over the language goes through several files: an expression holds subscripts, which are expressions; a statement
-# holds statements, a call of a script a body. The machine asks itself for shapes.
+# Recursion over the language goes through several files: an expression holds subscripts, which are
+# expressions; a statement holds statements, a call of a script a body. The machine asks itself for
+# shapes.
 RECURSION = [
     {"frontend/resolve/expr.c", "frontend/resolve/index.c"},
     {"frontend/resolve/block.c", "frontend/resolve/loop.c", "frontend/resolve/stmt.c"},

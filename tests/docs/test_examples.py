@@ -1,6 +1,6 @@
-"""Every example, with each of its schedules, is right on the simulator: at sizes that tiles divide and that they do not, at
-sizes of 1, and with symbolic sizes (--long: each of these sizes as numbers and as symbols). Each has a README, whose blocks
-test_docs.py runs."""
+"""Every example, with each of its schedules, is right on the simulator: at sizes that tiles divide
+and that they do not, at sizes of 1, and with symbolic sizes (--long: each of these sizes as numbers
+and as symbols). Each has a README, whose blocks test_docs.py runs."""
 
 import re
 
@@ -12,7 +12,8 @@ from conftest import FOLDERS, ROOT
 DIVIDING, ODD, ONES = (64, 64, 64, 2), (70, 33, 45, 3), (1, 1, 1, 1)
 FIXED, SYMBOLIC = (DIVIDING, ODD), (ODD, ONES)  # what is run as numbers, and as symbols
 
-# What they write, and where, depends on data; of the others it is proved that each element is written once.
+# What they write, and where, depends on data; of the others it is proved that each element is
+# written once.
 DATA = ("histogram",)
 # Programs with subscripts that depend on data.
 BY_DATA = ()
@@ -42,7 +43,8 @@ def needs_constants(listing, path, schedule):
 
 
 def uses(names, values, literal, long, turn):
-    """The arguments of each use of the sizes; without `long` each schedule has one use of each kind, in turn."""
+    """The arguments of each use of the sizes; without `long` each schedule has one use of each
+    kind, in turn."""
     if long or literal or values == FIXED[turn % 2]:
         yield [w for n, v in zip(names, values) for w in ("-D", f"{n}={v}")]
     if not literal and (long or values == SYMBOLIC[turn % 2]):
@@ -97,7 +99,8 @@ def test_readme(folder):
 
 
 def test_schedules_are_short():
-    """No schedule needs more than 40 lines, and no file of schedules: what repeats is a proc of the library."""
+    """No schedule needs more than 40 lines, and no file of schedules: what repeats is a proc of the
+    library."""
     for path in [*ROOT.glob("examples/*/*.sched"), *ROOT.glob("frontend/library/*.sched")]:
         text = path.read_text()
         if re.search(r"^schedule ", text, re.M):

@@ -1,4 +1,5 @@
-"""The counters of docs/performance.md are what --analyze counts, and every schedule of the roads is in it.
+"""The counters of docs/performance.md are what --analyze counts, and every schedule of the roads is
+in it.
 
 The test example.road verifies the results of these schedules."""
 
@@ -21,7 +22,8 @@ SCHEDULES = re.findall(
 
 
 def counters(schedule):
-    """The cells of the schedule's row in the table of counters, which is the second that has one."""
+    """The cells of the schedule's row in the table of counters, which is the second that has
+    one."""
     return [
         cell.strip()
         for cell in re.findall(rf"^\| `{schedule}` \|(.*)\|$", PAGE, re.M)[1].split("|")

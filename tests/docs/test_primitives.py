@@ -1,4 +1,5 @@
-"""docs/primitives.md is what print_primitives writes; --update-docs writes it. Its examples run in test_docs.py.
+"""docs/primitives.md is what print_primitives writes; --update-docs writes it. Its examples run in
+test_docs.py.
 
 The examples come from the table, so an `after` that is not true is mended there.
 """

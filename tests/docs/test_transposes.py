@@ -1,4 +1,5 @@
-"""The table of examples/transpose/README.md is what --analyze counts: sectors and wavefronts of one request."""
+"""The table of examples/transpose/README.md is what --analyze counts: sectors and wavefronts of one
+request."""
 
 import json
 import re
@@ -14,7 +15,8 @@ SIZES = ["-D", "R=128", "-D", "C=192"]
 BLOCK = {n: ["--set", f"BX={n}", "--set", f"BY={n}"] for n in (16, 32)}
 F64 = ["-D", "T=f64"]
 
-# What the table says, row by row: schedule, options, sectors (load, store), wavefronts (store, load).
+# What the table says, row by row: schedule, options, sectors (load, store), wavefronts (store,
+# load).
 ROWS = {
     "T1": ("t1_copy", [], (4, 4), None),
     "T2": ("t2_rows", [], (4, 32), None),
@@ -80,8 +82,9 @@ def test_the_page_has_every_system():
     "rows, columns", [(256, 256), (257, 256), (256, 257), (257, 259), ("?", "?")]
 )
 def test_no_bank_conflicts(tirc, kind, rows, columns):
-    """Whole tiles have none, whatever is aligned; the chunk of a row that its end cuts is stored element by element. Rows of f16 that
-    begin anywhere are gathered from columns that are shifted against each other, for half as much again."""
+    """Whole tiles have none, whatever is aligned; the chunk of a row that its end cuts is stored
+    element by element. Rows of f16 that begin anywhere are gathered from columns that are shifted
+    against each other, for half as much again."""
     sizes = ["-D", f"T={kind}", "-D", f"R={rows}", "-D", f"C={columns}"]
     if rows == "?":
         sizes += ["--size", "R=256", "--size", "C=256"]

@@ -1,7 +1,8 @@
 """Runs many trials at once: one translation unit, one compilation, one process for each trial.
 
-A record says what a trial is: {"name", "seed", "path" (of the program), "kernel", "overrides", "sizes", "reorders", "schedule",
-"lowered", "launches" (the text of --emit json)}. A verdict is one of
+A record says what a trial is: {"name", "seed", "path" (of the program), "kernel", "overrides",
+"sizes", "reorders", "schedule", "lowered", "launches" (the text of --emit json)}. A verdict is one
+of
 
     exact      as the program, bit for bit (exact inputs, or no additions in another order)
     near       as the program, but for rounding
@@ -58,7 +59,10 @@ def program_of(record):
 
 def parameter_text(p):
     role = {"in": "IN", "out": "OUT", "inout": "INOUT"}[p.role]
-    return f'{{"{p.name}", "{p.type}", emulator::{role}, {str(p.is_scalar).lower()}, {p.elements}ll, {p.low!r}, {p.high!r}, "{p.order}"}}'
+    return (
+        f'{{"{p.name}", "{p.type}", emulator::{role}, {str(p.is_scalar).lower()}, {p.elements}ll, '
+        f'{p.low!r}, {p.high!r}, "{p.order}"}}'
+    )
 
 
 def trial_text(record, number):
@@ -86,7 +90,8 @@ def table_row(record, number):
     n = len(launches["parameters"])
     wide = str(cuda_text.is_wide(launches["cuda"])).lower()
     return (
-        f'{{"{record["name"]}", {record["seed"]}ull, {str(record["reorders"]).lower()}, {wide}, {n}, '
+        f'{{"{record["name"]}", {record["seed"]}ull, {str(record["reorders"]).lower()}, {wide}, '
+        f"{n}, "
         f"trial_{number}::parameters, trial_{number}::evaluate, trial_{number}::launch}}"
     )
 

@@ -1,6 +1,8 @@
-"""Runs complete programs (--emit cu): many of them in one translation unit, each in a namespace and a process of its own.
+"""Runs complete programs (--emit cu): many of them in one translation unit, each in a namespace and
+a process of its own.
 
-A record has "complete", the text, beside what batch.py asks for. The verdict is that of the program's own check."""
+A record has "complete", the text, beside what batch.py asks for. The verdict is that of the
+program's own check."""
 
 import json
 import re
@@ -22,7 +24,8 @@ def with_launches(text):
         grid, block, *dynamic = cuda_text.split_top(found.group(2), ",")
         out += [
             text[at : found.start()],
-            f"emulator::launch({grid}, {block}, {(dynamic or ['0'])[0]}, SHARED, [&] {{ {name}({arguments}); }})",
+            f"emulator::launch({grid}, {block}, {(dynamic or ['0'])[0]}, SHARED, [&] {{ "
+            f"{name}({arguments}); }})",
         ]
         at = end + 1
     return "".join(out) + text[at:]
@@ -47,7 +50,8 @@ def unit_text(programs):
         order = [n for n, value in json.loads(record["launches"])["sizes"].items() if value is None]
         arguments = "".join(f', "{record["sizes"][n]}"' for n in order)
         rows.append(
-            f'{{"{record["name"]}", complete_{number}::main, {len(order) + 1}, {{"program"{arguments}}}}}'
+            f'{{"{record["name"]}", complete_{number}::main, {len(order) + 1}, '
+            f'{{"program"{arguments}}}}}'
         )
     return f"""{"".join(text for _, _, text in programs)}
 #line 1 "table"

@@ -1,4 +1,5 @@
-"""Prepares emitted CUDA text for a C++ compiler, and writes the host's part of a lowered program in C++.
+"""Prepares emitted CUDA text for a C++ compiler, and writes the host's part of a lowered program in
+C++.
 
 The text stays as it is but for what C++ has no words for:
     extern "C" __global__          __global__: each text stands in a namespace of its own
@@ -106,7 +107,8 @@ def host_text(text, most_dynamic=0):
 
 
 def in_namespace(text, number, kind, more=""):
-    """A text in a namespace of its own, with what its __shared__ memory and launches (SHARED) speak of; `more` follows the text."""
+    """A text in a namespace of its own, with what its __shared__ memory and launches (SHARED) speak
+    of; `more` follows the text."""
     section, shared, declared = f"shared_{kind}_{number}", "emulator::Shared{nullptr, nullptr}", ""
     if "__shared__" in text:
         declared = f'extern "C" char __start_{section}[], __stop_{section}[];\n'
@@ -128,7 +130,8 @@ def is_wide(text):
     """Whether buffers are accessed by more than an element at a time."""
     return (
         re.search(
-            r"\b(?:char|uchar|short|ushort|int|uint|longlong|ulonglong|float|double)[24] \*|unsigned (?:int|short) \*\)"
+            r"\b(?:char|uchar|short|ushort|int|uint|longlong|ulonglong|float|double)[24] \*"
+            r"|unsigned (?:int|short) \*\)"
             r"|atomic_update\(&|copy_async",
             text,
         )
@@ -136,7 +139,7 @@ def is_wide(text):
     )
 
 
-# ---- the host's part ------------------------------------------------------------------------------------
+# ---- the host's part -----------------------------------------------------------------------------
 
 
 def functions(text):
@@ -269,7 +272,8 @@ class Host:
             )
         dynamic = launch["shared_bytes"] if launch["shared_is_dynamic"] else 0
         self.line(
-            f"    emulator::launch(dim3({', '.join(dims[0])}), dim3({', '.join(dims[1])}), {dynamic}, SHARED,"
+            f"    emulator::launch(dim3({', '.join(dims[0])}), dim3({', '.join(dims[1])}), "
+            f"{dynamic}, SHARED,"
         )
         self.line(f"                     [&] {{ device::{name}({', '.join(arguments)}); }});")
         self.line("}")

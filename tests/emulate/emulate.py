@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Executes emitted CUDA text on the host and compares with the program (README.md).
 
-emulate.py random COUNT [SEED] [-j JOBS]      random schedules of tests/fuzz, trials SEED, SEED + 1, ...
-emulate.py golden [NAME...]                   the golden cases
-emulate.py file FILE [tirc's options] [--size N=5]     one program; its symbolic sizes are 5, 7, 9 ... or what --size says
+emulate.py random COUNT [SEED] [-j JOBS]      random schedules of tests/fuzz, trials SEED, SEED + 1,
+... emulate.py golden [NAME...]                   the golden cases emulate.py file FILE [tirc's
+options] [--size N=5]     one program; its symbolic sizes are 5, 7, 9 ... or what --size says
 """
 
 import argparse
@@ -46,11 +46,12 @@ def recorder():
     return os.environ.get("FUZZ_RECORD") or newest("build*/tests/fuzz/fuzz_record")
 
 
-# ---- records ---------------------------------------------------------------------------------------------
+# ---- records -------------------------------------------------------------------------------------
 
 
 def random_records(count, seed, every=0):
-    """Records of trials seed, seed + 1, ...; verdicts of those that crash the recorder or do not replay."""
+    """Records of trials seed, seed + 1, ...; verdicts of those that crash the recorder or do not
+    replay."""
     records, verdicts, at, end = [], [], seed, seed + count
     folders = [
         str(ROOT / "tests/fuzz/programs"),
@@ -145,7 +146,8 @@ MOST_SIZE = 160
 
 
 def smaller(arguments, program):
-    """More arguments of tirc, with which the sizes that are literal stay below MOST_SIZE, with the same remainder by 32."""
+    """More arguments of tirc, with which the sizes that are literal stay below MOST_SIZE, with the
+    same remainder by 32."""
     known = json.loads(run_tirc([*arguments, "--emit", "json"], program))["sizes"]
     large = {n: v for n, v in known.items() if v is not None and v > MOST_SIZE}
     kept, at = [], 0
@@ -158,7 +160,8 @@ def smaller(arguments, program):
 
 
 def golden_records(names=()):
-    """The cases of tests/golden that keep CUDA text and begin with a program, at sizes that are soon evaluated."""
+    """The cases of tests/golden that keep CUDA text and begin with a program, at sizes that are
+    soon evaluated."""
     for path in sorted((ROOT / "tests/golden").glob("*.case")):
         head, _, program = path.read_text().partition("\n\n")
         keys = dict(line.split(":", 1) for line in head.splitlines())
@@ -174,13 +177,14 @@ def golden_records(names=()):
         )
 
 
-# ---- running -------------------------------------------------------------------------------------------------
+# ---- running -------------------------------------------------------------------------------------
 
 
 def show(record, verdict, detail, out=sys.stdout):
     sizes = " ".join(f"{n}={v}" for n, v in record["sizes"].items())
     print(
-        f"---- {verdict}: {record['name']}, {record['path']} {' '.join('-D ' + o for o in record['overrides'])}, at {sizes}\n"
+        f"---- {verdict}: {record['name']}, {record['path']} "
+        f"{' '.join('-D ' + o for o in record['overrides'])}, at {sizes}\n"
         f"{record['schedule']}{detail}\n",
         file=out,
         flush=True,
@@ -242,7 +246,8 @@ def run_random(compiler, o):
                     flush=True,
                 )
     print(
-        f"{done} trials from seed {o.seed}: {summary(executed, verdicts)}, {time.time() - begin:.0f} s"
+        f"{done} trials from seed {o.seed}: {summary(executed, verdicts)}, "
+        f"{time.time() - begin:.0f} s"
     )
     return failures
 

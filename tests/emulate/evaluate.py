@@ -1,11 +1,13 @@
-"""Translates a program as it stands in its .tir source, at given sizes, to a C++ function that runs it in program order.
+"""Translates a program as it stands in its .tir source, at given sizes, to a C++ function that runs
+it in program order.
 
     program = Program(kernel, {"N": 7}, {"T": "f16"})
     program.parameters       [Data(name, type, role, is_scalar, elements, low, high, order)]
     program.is_for_sizes     the sizes satisfy the program's `where`
     program.function()       static void evaluate(void **arguments) { ... }
 
-What an operation means is in reference.h. How types meet is docs/language.md, "Expressions". Shares no code with tirc."""
+What an operation means is in reference.h. How types meet is docs/language.md, "Expressions". Shares
+no code with tirc."""
 
 from typing import NamedTuple
 
@@ -48,10 +50,8 @@ STORED = {
     "index": "long long",
 }
 NARROW = {"f16", "bf16", "f8e4m3", "f8e5m2"}
-FUNCTIONS = {
-    name: 1
-    for name in "exp exp2 log log2 log10 sqrt rsqrt sin cos tan tanh erf abs floor ceil round trunc".split()
-}
+UNARY = "exp exp2 log log2 log10 sqrt rsqrt sin cos tan tanh erf abs floor ceil round trunc"
+FUNCTIONS = {name: 1 for name in UNARY.split()}
 FUNCTIONS |= {"pow": 2, "fmod": 2, "fma": 3}
 OPERATIONS = {
     "+": "add",
@@ -381,7 +381,8 @@ class Program:
         self.line(f"const long long {code}_end = {end};")
         self.scope.append({var: Value(code, "index")})
         self.nested(
-            f"for (long long {code} = {begin}; {code} {'<' if by > 0 else '>='} {code}_end; {code} += {by})",
+            f"for (long long {code} = {begin}; {code} {'<' if by > 0 else '>='} {code}_end; "
+            f"{code} += {by})",
             body,
         )
         self.scope.pop()
@@ -403,7 +404,8 @@ class Program:
         for extent, e in zip(extents, shape):
             self.line(f"const long long {extent} = {self.index(e)};")
         self.line(
-            f"Temp {code}_memory({' * '.join(extents) or 1} * (long long)sizeof({STORED[data_type]}));"
+            f"Temp {code}_memory({' * '.join(extents) or 1} "
+            f"* (long long)sizeof({STORED[data_type]}));"
         )
         self.line(f"{STORED[data_type]} *const {code} = ({STORED[data_type]} *){code}_memory.data;")
         self.scope[-1][name] = Buffer(code, data_type, extents)
@@ -477,7 +479,8 @@ class Program:
         return value.code
 
     def convert(self, v, to):
-        """The code of a value as a type; narrow floats are f32 codes that hold a value of the type."""
+        """The code of a value as a type; narrow floats are f32 codes that hold a value of the
+        type."""
         if v.literal is not None:
             return self.convert_literal(v.literal, to)
         if v.type == to:

@@ -1,8 +1,8 @@
 """Compiles texts with NVRTC: names and types are judged by CUDA's own compiler.
 
-Many texts make one program, each in a namespace of its own; what they declare outside of functions is declared outside of the
-namespaces, too, where it could clash with what CUDA declares. A text that this program names in an error is compiled alone, as
-it is, and that is its verdict."""
+Many texts make one program, each in a namespace of its own; what they declare outside of functions
+is declared outside of the namespaces, too, where it could clash with what CUDA declares. A text
+that this program names in an error is compiled alone, as it is, and that is its verdict."""
 
 import ctypes
 import glob
@@ -20,7 +20,8 @@ SYNTAX = (
 
 
 def library():
-    """NVRTC of a toolkit, or of a Python environment, where it finds its builtins only if they are loaded."""
+    """NVRTC of a toolkit, or of a Python environment, where it finds its builtins only if they are
+    loaded."""
     installed = sorted(
         glob.glob(
             os.environ.get("VIRTUAL_ENV", "/nowhere")
@@ -70,8 +71,9 @@ class Nvrtc:
         return said
 
     def refused(self, texts, options=None):
-        """{number: what the compiler says} of the texts that it refuses with the options. By default only
-        texts with assembler code become PTX; of the others only the syntax and the types are checked."""
+        """{number: what the compiler says} of the texts that it refuses with the options. By
+        default only texts with assembler code become PTX; of the others only the syntax and the
+        types are checked."""
         if options:
             suspects = self.suspects(texts, range(len(texts)), options)
         else:
@@ -100,7 +102,8 @@ class Nvrtc:
 def declarations(text):
     """(name, declaration) of what a text declares outside of functions."""
     for found in re.finditer(
-        r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(?!__launch_bounds__)(\w+)\(',
+        r'extern "C" __global__ '
+        r"void\s+(?:__launch_bounds__\([^)]*\)\s*)?(?!__launch_bounds__)(\w+)\(",
         text,
     ):
         end = cuda_text.closing(text, found.end() - 1)

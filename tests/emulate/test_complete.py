@@ -1,4 +1,5 @@
-"""Complete programs (--emit cu) compile, run and find themselves right; and they find what is wrong."""
+"""Complete programs (--emit cu) compile, run and find themselves right; and they find what is
+wrong."""
 
 import complete
 import emulate
@@ -49,7 +50,8 @@ PROGRAMS = {
         x[i, j] = x[i - 1, j];
 }
 """,
-    "long sum": """kernel p<N = 3000>(x: bf16[2, N], eps: f32) -> y: bf16[2], z: f32[2] where 0 < eps < 1
+    "long sum": """kernel p<N = 3000>(x: bf16[2, N], eps: f32) -> y: bf16[2], z: f32[2]
+    where 0 < eps < 1
 {
     for r in 2 {
         y[r] = 0;
@@ -71,7 +73,8 @@ schedule rows for p
     bind(loops(y)[0], blockIdx.y);
 }
 """,
-    "narrow floats": """kernel p<N = 40>(a: f16[N], b: bf16[N], c: f8e4m3[N], d: f8e5m2[N]) -> e: f16[N], f: bf16[N], g: f8e4m3[N], h: f8e5m2[N]
+    "narrow floats": """kernel p<N = 40>(a: f16[N], b: bf16[N], c: f8e4m3[N], d: f8e5m2[N])
+    -> e: f16[N], f: bf16[N], g: f8e4m3[N], h: f8e5m2[N]
 {
     for i in N {
         e[i] = a[i] * a[i] + 1;

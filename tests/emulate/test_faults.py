@@ -303,7 +303,8 @@ def test_crash_of_the_recorder(tmp_path, monkeypatch):
     fake = tmp_path / "record"
     real = emulate.recorder()
     fake.write_text(
-        f'#!/bin/sh\nif [ "$4" = 1 ]; then {real} -c 0 2 1 "$5"; kill -SEGV $$; fi\nexec {real} "$@"\n'
+        f'#!/bin/sh\nif [ "$4" = 1 ]; then {real} -c 0 2 1 "$5"; kill -SEGV $$; fi\n'
+        f'exec {real} "$@"\n'
     )
     fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
     whole, _ = emulate.random_records(6, 1)

@@ -5,7 +5,10 @@ import pytest
 
 pytestmark = pytest.mark.skipif(nvrtc.library() is None, reason="no NVRTC")
 
-GOOD = 'extern "C" __global__ void f(float *x, const int N)\n{\n    if (threadIdx.x < N) x[threadIdx.x] = 1.0f;\n}\n'
+GOOD = (
+    'extern "C" __global__ void f(float *x, const int N)\n{\n'
+    "    if (threadIdx.x < N) x[threadIdx.x] = 1.0f;\n}\n"
+)
 SAME = GOOD.replace("float", "double")
 REFUSED = {
     "no such name": GOOD.replace("1.0f", "y"),

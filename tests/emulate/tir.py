@@ -1,12 +1,14 @@
 """Reads .tir text, as docs/language.md describes it, into plain tuples. Shares nothing with tirc.
 
-Expressions:  ("int", v) ("float", v) ("bool", v) ("name", n) ("load", buffer, [subscripts]) ("call", f, [arguments])
+Expressions:  ("int", v) ("float", v) ("bool", v) ("name", n) ("load", buffer, [subscripts])
+("call", f, [arguments])
               ("unary", op, a) ("binary", op, a, b) ("select", c, a, b)
-Statements:   ("seq", [statements]) ("for", var, lo, hi, step, body) ("if", c, then, otherwise or None)
-              ("store", buffer, [subscripts], op, value) ("temp", name, type, [shape], scope, copy_of or None)
-              ("let", name, value) ("init", statement) ("sync",)
-              ("block", name, [(reduce, iterator, lo, hi, binding)], where or None, body)
-              ("launch", name, [grid], [block])        its body is skipped
+Statements:   ("seq", [statements]) ("for", var, lo, hi, step, body) ("if", c, then, otherwise or
+None)
+              ("store", buffer, [subscripts], op, value) ("temp", name, type, [shape], scope,
+              copy_of or None) ("let", name, value) ("init", statement) ("sync",) ("block", name,
+              [(reduce, iterator, lo, hi, binding)], where or None, body) ("launch", name, [grid],
+              [block])        its body is skipped
 Facts:        ("condition", e) ("range", e, lo, hi) ("order", buffer, word)
 """
 
@@ -20,7 +22,8 @@ TOKEN = re.compile(
     | (?P<int>0[xX][0-9a-fA-F]+|\d+)
     | (?P<name>[A-Za-z_]\w*)
     | (?P<string>"(?:[^"\\\n]|\\.)*")
-    | (?P<op>&&=|\|\|=|<<|>>|\.\.|->|<=|>=|==|!=|&&|\|\||\+=|-=|\*=|/=|&=|\|=|\^=|[-+*/%&|^~!<>=?:;,.()\[\]{}@])
+    | (?P<op>&&=|\|\|=|<<|>>|\.\.|->|<=|>=|==|!=|&&|\|\||\+=|-=|\*=|/=|&=|\|=|\^=
+         | [-+*/%&|^~!<>=?:;,.()\[\]{}@])
 """,
     re.X | re.S,
 )

@@ -1,5 +1,6 @@
-"""The harness of the random schedules loses no failure: trials that crash, hang, exhaust the memory, end the process or are wrong
-on purpose (faulty.c) are each counted, named by their seed, and make the exit status 1."""
+"""The harness of the random schedules loses no failure: trials that crash, hang, exhaust the
+memory, end the process or are wrong on purpose (faulty.c) are each counted, named by their seed,
+and make the exit status 1."""
 
 import os
 import pathlib

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Random programs whose loops are bound to threads and blocks as it comes: what is accepted has to be right.
+"""Random programs whose loops are bound to threads and blocks as it comes: what is accepted has to
+be right.
 
     threads.py COUNT SEED [--jobs N] [--keep FOLDER]
 
-fuzz_schedule goes from a right program by steps, each of which has been checked, so that it seldom sees two blocks meet in a way that no
-step would have made. Here the blocks, their iterators, their accesses and the loops that are bound are all drawn (Program), in memory
-of each kind, and tirc has to refuse the program or run it right on the simulator, races and all.
+fuzz_schedule goes from a right program by steps, each of which has been checked, so that it seldom
+sees two blocks meet in a way that no step would have made. Here the blocks, their iterators, their
+accesses and the loops that are bound are all drawn (Program), in memory of each kind, and tirc has
+to refuse the program or run it right on the simulator, races and all.
 
-Prints how many were accepted, how many were refused with which code, and the programs that are wrong; --keep leaves those in a
-folder. The exit status is 1 if there is one, or if less than one in six is accepted, which would say little.
+Prints how many were accepted, how many were refused with which code, and the programs that are
+wrong; --keep leaves those in a folder. The exit status is 1 if there is one, or if less than one in
+six is accepted, which would say little.
 """
 
 import argparse
@@ -32,7 +35,8 @@ LEAST_ACCEPTED = 6
 
 
 class Program:
-    """A launch of one outermost bound loop, in which each element of each buffer has a value from the beginning."""
+    """A launch of one outermost bound loop, in which each element of each buffer has a value from
+    the beginning."""
 
     def __init__(self, seed):
         self.random, self.name, self.lines, self.numbers, self.extents = (
@@ -114,10 +118,14 @@ class Program:
         )
 
     def draw_body(self, names, reduces):
-        """A store, or an update, atomic or with its init; of a reduction, the last iterator is no subscript."""
+        """A store, or an update, atomic or with its init; of a reduction, the last iterator is no
+        subscript."""
         if reduces:
             target = self.draw_access(names[:-1])
-            return f" {{ init {target} = {self.random.randrange(9)}; {target} += {self.draw_value(names)}; }}"
+            return (
+                f" {{ init {target} = {self.random.randrange(9)}; {target} "
+                f"+= {self.draw_value(names)}; }}"
+            )
         target, op = self.draw_access(names), self.random.choice(("=", "=", "=", "+="))
         mark = " atomic" if op == "+=" and self.chance(0.2) else ""
         return f"{mark} {{ {target} {op} {self.draw_value(names)}; }}"

@@ -2,11 +2,16 @@
 
 A case is a file NAME.case. Lines of the form `key: value` come first:
 
-    run: examples/matmul/matmul.tir --schedule tiled32 -D M=1000     the command line, from the root of the repository;
-                                                                     without a file in it, the case itself is the program
-    emit: tir lowered cuda annotated lines                           what is kept, each in NAME.<extension>; the last two are
-                                                                     the CUDA with --annotate and --annotate=lines
-    pass: vectorize                                                  instead: the program before and after one pass
+    run: examples/matmul/matmul.tir --schedule tiled32 -D M=1000     the command line, from the root
+                                                                     of the repository; without a
+                                                                     file in it, the case itself is
+                                                                     the program
+    emit: tir lowered cuda annotated lines                           what is kept, each in
+                                                                     NAME.<extension>; the last two
+                                                                     are the CUDA with --annotate
+                                                                     and --annotate=lines
+    pass: vectorize                                                  instead: the program before and
+                                                                     after one pass
 
 and after an empty line, where `run` names no file, a program with its schedule.
 """

@@ -1,4 +1,5 @@
-"""Golden files at every level, the CUDA compiled by NVRTC, and what the text of some kernels promises."""
+"""Golden files at every level, the CUDA compiled by NVRTC, and what the text of some kernels
+promises."""
 
 import re
 import sys
@@ -53,14 +54,15 @@ def test_nvrtc_compiles():
     "case", [case for case in CASES if case.has_cuda()], ids=lambda case: case.name
 )
 def test_no_line_is_left_over(case):
-    """What a person would not write: trailing blanks, divisions by one, additions of zero, empty bodies."""
+    """What a person would not write: trailing blanks, divisions by one, additions of zero, empty
+    bodies."""
     text = case.kept("cuda")
     for pattern in (r"[ \t]$", r"[*/] 1\b(?!\.)", r"[+-] 0\b(?![.x])", r"\{\s*\}"):
         found = re.search(pattern, text, re.M)
         assert not found, f"{case.name}: '{found.group(0)}' in\n{text}"
 
 
-# ---- claims ------------------------------------------------------------------------------------------------------
+# ---- claims --------------------------------------------------------------------------------------
 
 
 def loop_body(cuda, header):

@@ -1,12 +1,15 @@
-"""What has to be accepted, and what has to be refused, with what other systems do: accepted/ and refused.tir; a case for each
-condition of the primitives: conditions/; both kinds of what random schedules came upon: found.tir; and for each family of
-primitives, what its steps make of small programs and what they refuse: steps/.
+"""What has to be accepted, and what has to be refused, with what other systems do: accepted/ and
+refused.tir; a case for each condition of the primitives: conditions/; both kinds of what random
+schedules came upon: found.tir; and for each family of primitives, what its steps make of small
+programs and what they refuse: steps/.
 
 A schedule in them is a case. The comment above it says why it is there, and in lines of their own
     with: ARGUMENTS      of the command
     error: E0424         where it has to be refused: the code
-    says: TEXT           what the messages have to hold: the rule, the numbers, the two iterations that clash
-    makes:               and behind it, to the end of the comment, the body of the kernel after the steps
+    says: TEXT           what the messages have to hold: the rule, the numbers, the two iterations
+                         that clash
+    makes:               and behind it, to the end of the comment, the body of the kernel after the
+                         steps
 """
 
 import functools
@@ -110,19 +113,24 @@ def test_made(case, tmp_path):
 
 
 def test_every_clash_shows_two_iterations():
-    """A refusal for dependences says which instance comes first, and which accesses the same element."""
+    """A refusal for dependences says which instance comes first, and which accesses the same
+    element."""
     for case in REFUSED + CONDITIONS:
         message = case.lowered().stderr
         if "runs first" in message:
             assert len(re.findall(r"note: block '\w+' at ", message)) >= 2, message
 
 
-# What is known of other systems, by the numbers of their issues: errors without words (tvm#16288, which every refusal here is held
-# against), schedules that are miscompiled or refused without need, barriers, pipelines, sizes.
+# What is known of other systems, by the numbers of their issues: errors without words (tvm#16288,
+# which every refusal here is held against), schedules that are miscompiled or refused without need,
+# barriers, pipelines, sizes.
 KNOWN = (
-    "tvm#15877 tvm#15911 tvm#16361 tvm#12298 exo#314 tvm#2937 tilelang#1026 tilelang#2556 tvm#19742 tilelang#2416 tilelang#1744 "
-    "tvm#17838 tvm#17799 tvm#9598 tvm#8540 tvm#14859 tvm#14791 tvm#1795 tvm#670 Halide#8600 Halide#7890 Halide#7872 Halide#4396 "
-    "Halide#7909 Halide#3061 Halide#7893 Halide#679 Halide#8607 tilelang#96 tilelang#2668 Halide#7770 Halide#7077 Halide#9325 Halide#5777 triton#630 tvm#14935 tvm#1979 tvm#7344"
+    "tvm#15877 tvm#15911 tvm#16361 tvm#12298 exo#314 tvm#2937 tilelang#1026 tilelang#2556 "
+    "tvm#19742 tilelang#2416 tilelang#1744 "
+    "tvm#17838 tvm#17799 tvm#9598 tvm#8540 tvm#14859 tvm#14791 tvm#1795 tvm#670 Halide#8600 "
+    "Halide#7890 Halide#7872 Halide#4396 "
+    "Halide#7909 Halide#3061 Halide#7893 Halide#679 Halide#8607 tilelang#96 tilelang#2668 "
+    "Halide#7770 Halide#7077 Halide#9325 Halide#5777 triton#630 tvm#14935 tvm#1979 tvm#7344"
 ).split()
 # What TVM's own text leaves unchecked.
 UNCHECKED = (

@@ -3,8 +3,8 @@
 
     mutate.py BUILD [--slice K/N] [--only TEXT] [--tests A,B] [--jobs N] [--again] [--list]
 
-    BUILD         the folder to work in: a copy of the sources with a switch at each check (sites.py), its build, and
-                  results.tsv, which a later run goes on from
+    BUILD         the folder to work in: a copy of the sources with a switch at each check
+                  (sites.py), its build, and results.tsv, which a later run goes on from
     --slice K/N   the K-th of N parts; a check stays in its part when others come and go
     --only TEXT   checks whose key holds TEXT
     --tests A,B   with these tests alone
@@ -12,11 +12,13 @@
     --again       the checks that no test noticed once more, after tests were added
     --list        the checks, without running anything
 
-All mutants are in one build: $TIRC_MUTANT switches one on. Each test runs once with none, and records which checks it makes
-refuse; a mutant is then given to those tests alone, since to no other it makes a difference. It is caught where one of them
-fails, crashes or does not end; what was killed or took too long is tried once more, since a busy machine does that, too. Checks
-that no test can notice stand in equivalent.txt, with the reason. The exit status is 1 when a check outside of that list goes
-unnoticed, one in it is noticed or no longer there, or a test fails without any mutant.
+All mutants are in one build: $TIRC_MUTANT switches one on. Each test runs once with none, and
+records which checks it makes refuse; a mutant is then given to those tests alone, since to no other
+it makes a difference. It is caught where one of them fails, crashes or does not end; what was
+killed or took too long is tried once more, since a busy machine does that, too. Checks that no test
+can notice stand in equivalent.txt, with the reason. The exit status is 1 when a check outside of
+that list goes unnoticed, one in it is noticed or no longer there, or a test fails without any
+mutant.
 """
 
 import argparse
@@ -79,7 +81,7 @@ __attribute__((destructor)) static void mutants_write(void)
 """
 
 
-# ---- the build --------------------------------------------------------------------------------------------------
+# ---- the build -----------------------------------------------------------------------------------
 
 
 def tracked_files():
@@ -147,7 +149,7 @@ def build(work, mutants):
         sys.exit("the instrumented sources do not build:\n" + done.stdout[-4000:] + done.stderr)
 
 
-# ---- the tests ---------------------------------------------------------------------------------------------------
+# ---- the tests -----------------------------------------------------------------------------------
 
 
 def commands(work):
@@ -227,7 +229,8 @@ def run(work, command, limit, **env):
 
 
 def notices(work, command, limit, n):
-    """Does a test fail with mutant n? One that is killed or takes too long has to be so twice, with more time."""
+    """Does a test fail with mutant n? One that is killed or takes too long has to be so twice, with
+    more time."""
     status = run(work, command, limit, TIRC_MUTANT=str(n))
     if status == "too long" or status == -signal.SIGKILL:
         status = run(work, command, 3 * limit, TIRC_MUTANT=str(n))
@@ -235,7 +238,8 @@ def notices(work, command, limit, n):
 
 
 def asked_by(work, name, command):
-    """What a test takes without any mutant, and the mutants that it asks about; None where it fails."""
+    """What a test takes without any mutant, and the mutants that it asks about; None where it
+    fails."""
     log = work / f"asked-{name}"
     log.unlink(missing_ok=True)
     start = time.monotonic()
@@ -248,7 +252,8 @@ def asked_by(work, name, command):
 
 
 def baseline(work, state, wanted, jobs):
-    """asked_by of each test, the slow ones first; from an earlier run of the same sources where there is one."""
+    """asked_by of each test, the slow ones first; from an earlier run of the same sources where
+    there is one."""
     saved = work / "baseline.json"
     known = json.loads(saved.read_text()) if saved.exists() else {}
     out = known["tests"] if known.get("state") == state else {}
@@ -271,7 +276,7 @@ def judge(work, n, tests):
     return "" if asking else "-"
 
 
-# ---- results -----------------------------------------------------------------------------------------------------
+# ---- results -------------------------------------------------------------------------------------
 
 
 def read_table(path):
@@ -309,7 +314,8 @@ def report(mutants, results, equivalent, whole, broken):
         print(f"{name} fails without any mutant")
     for m in missed:
         print(
-            f"{m.file}:{m.line}: no test {'asks for' if results[m.key] == '-' else 'notices'} {m.key}"
+            f"{m.file}:{m.line}: no test {'asks for' if results[m.key] == '-' else 'notices'} "
+            f"{m.key}"
         )
     for key in noticed:
         print(f"equivalent.txt: {results[key]} notices {key}")

@@ -2,16 +2,20 @@
 
 A check is a place that decides to refuse. Mutant number N, when it is on, decides otherwise:
 
-    REQUIRE(s, E0412, span, ok, ...)              ->  REQUIRE(s, E0412, span, (ok) || mutant(N), ...)
+    REQUIRE(s, E0412, span, ok, ...)              ->  REQUIRE(s, E0412, span, (ok) || mutant(N),
+                                                  ...)
                                                       and REQUIRE_AT, REQUIRE_KEPT likewise
-    if (bad) return sched_refuse(...);            ->  if ((bad) && !mutant(N)) return sched_refuse(...);
-    if (ok) return true; sched_refuse(...);       ->  if ((ok) || mutant(N)) return true; sched_refuse(...);
+    if (bad) return sched_refuse(...);            ->  if ((bad) && !mutant(N)) return
+                                                  sched_refuse(...);
+    if (ok) return true; sched_refuse(...);       ->  if ((ok) || mutant(N)) return true;
+                                                  sched_refuse(...);
     case ST_TEMP: return refuse(...);             ->  case ST_TEMP: return mutant(N) || refuse(...);
-    if (!require_plain(s, loop)) return false;    ->  if (!(mutant_skips(N) || require_plain(s, loop) || mutant(N))) ...
+    if (!require_plain(s, loop)) return false;    ->  if (!(mutant_skips(N) || require_plain(s,
+                                                  loop) || mutant(N))) ...
     if (unknown) return false;  (passes/analysis) ->  if ((unknown) && !mutant(N)) return false;
 
-A function that does nothing but refuse hands the question to its callers. Sites are found in the text, whose style is
-uniform (.clang-format), with comments and literals blanked out.
+A function that does nothing but refuse hands the question to its callers. Sites are found in the
+text, whose style is uniform (.clang-format), with comments and literals blanked out.
 """
 
 import re
@@ -46,7 +50,10 @@ class Mutant:
 
 def blank(text):
     """The text with comments and literals as spaces, every character in its place."""
-    pattern = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*'
+    pattern = (
+        r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ '
+        r"\t]*#(?:[^\n]*\\\n)*[^\n]*"
+    )
     return re.sub(pattern, lambda m: re.sub(r"[^\n]", " ", m.group()), text, flags=re.S | re.M)
 
 

@@ -14,7 +14,8 @@ LAUNCH = re.compile(r"(\w+)<<<(.*?)>>>\((.*)\);")
 
 
 def run(text, *flags, arguments=()):
-    """Compiles a program and runs it: (status, output); messages of the compiler with status None."""
+    """Compiles a program and runs it: (status, output); messages of the compiler with status
+    None."""
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder) / "program.cpp", Path(folder) / "program"
         source.write_text(text)
@@ -43,7 +44,7 @@ def run(text, *flags, arguments=()):
         return done.returncode, done.stdout
 
 
-# ---- complete programs, many in one file --------------------------------------------------------------------------
+# ---- complete programs, many in one file ---------------------------------------------------------
 
 INCLUDES = "".join(
     f"#include <{name}>\n"
@@ -62,9 +63,13 @@ INCLUDES = "".join(
 
 
 def alone(text, number):
-    """A complete program as one of many: without its includes, in a namespace, with another `main`."""
+    """A complete program as one of many: without its includes, in a namespace, with another
+    `main`."""
     body = re.sub(r"^#include .*\n", "", text, flags=re.M)
-    return f"namespace program_{number} {{\n{re.sub(r'^int main[(]', 'int main_of_program(', body, flags=re.M)}}}\n#undef CHECK\n"
+    return (
+        f"namespace program_{number} {{\n"
+        f"{re.sub(r'^int main[(]', 'int main_of_program(', body, flags=re.M)}}}\n#undef CHECK\n"
+    )
 
 
 def one_of_many(text, number):
@@ -118,7 +123,7 @@ def nvcc(programs, *flags):
     )
 
 
-# ---- kernels, driven by what --emit json says ---------------------------------------------------------------------
+# ---- kernels, driven by what --emit json says ----------------------------------------------------
 
 
 def array(name, values):
@@ -149,18 +154,21 @@ def check_text(number, program, description):
         arguments = ", ".join(value_of(a, names, program.inputs) for a in launch["arguments"])
         dims = [f"dim3({', '.join(map(str, launch[key]))})" for key in ("grid", "block")]
         lines.append(
-            f"    host_launch({', '.join(dims)}, [&] {{ text_{number}::{launch['name']}({arguments}); }});"
+            f"    host_launch({', '.join(dims)}, [&] {{ "
+            f"text_{number}::{launch['name']}({arguments}); }});"
         )
     for name, want in program.outputs.items():
         lines.append("    " + array(f"want_{names[name]}", want))
         lines.append(
-            f"    for (int i = 0; i < {len(want)}; i++)\n        wrong += !({names[name]}[i] == want_{names[name]}[i]);"
+            f"    for (int i = 0; i < {len(want)}; i++)\n"
+            f"        wrong += !({names[name]}[i] == want_{names[name]}[i]);"
         )
     return "\n".join(lines + ["    return wrong;\n}\n"])
 
 
 def check(programs):
-    """programs: (name, Program, the text of --emit json). The names of those that are wrong, or what the compiler says."""
+    """programs: (name, Program, the text of --emit json). The names of those that are wrong, or
+    what the compiler says."""
     text, calls = HEADER, []
     for number, (name, program, described) in enumerate(programs):
         description = json.loads(described)

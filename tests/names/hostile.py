@@ -1,55 +1,66 @@
 """Names that mean something somewhere, and programs that use each of them in every role.
 
-Programs are given as (text, arguments of tirc, what the outputs must be), computed here, from inputs that are small integers."""
+Programs are given as (text, arguments of tirc, what the outputs must be), computed here, from
+inputs that are small integers."""
 
 C_WORDS = """
-alignas alignof and and_eq asm auto bitand bitor break case catch char char16_t char32_t char8_t class co_await co_return co_yield
-compl concept const const_cast consteval constexpr constinit continue decltype default delete do double dynamic_cast enum explicit
-export extern float friend goto inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private
-protected public register reinterpret_cast requires restrict short signed sizeof static static_assert static_cast struct switch
-template this thread_local throw try typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while xor
-xor_eq _Bool _Complex _Atomic _Noreturn final override import module
+alignas alignof and and_eq asm auto bitand bitor break case catch char char16_t char32_t char8_t
+class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit
+continue decltype default delete do double dynamic_cast enum explicit export extern float friend
+goto inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private
+protected public register reinterpret_cast requires restrict short signed sizeof static
+static_assert static_cast struct switch template this thread_local throw try typedef typeid typename
+typeof union unsigned using virtual void volatile wchar_t while xor xor_eq _Bool _Complex _Atomic
+_Noreturn final override import module
 """.split()
 MACROS = """
-NULL EOF INFINITY NAN INT_MAX INT_MIN UINT_MAX LONG_MAX LLONG_MAX CHAR_BIT SIZE_MAX INT32_MAX UINT64_MAX HUGE_VAL HUGE_VALF M_PI M_E
-M_LN2 RAND_MAX BUFSIZ SEEK_SET EXIT_SUCCESS EXIT_FAILURE stdin stdout stderr linux unix CLOCKS_PER_SEC FP_NAN FP_ZERO MATH_ERRNO
-math_errhandling PATH_MAX NAME_MAX __FILE__ __LINE__ __CUDA_ARCH__ __CUDACC__ __cplusplus CUDART_VERSION CUDA_VERSION
+NULL EOF INFINITY NAN INT_MAX INT_MIN UINT_MAX LONG_MAX LLONG_MAX CHAR_BIT SIZE_MAX INT32_MAX
+UINT64_MAX HUGE_VAL HUGE_VALF M_PI M_E M_LN2 RAND_MAX BUFSIZ SEEK_SET EXIT_SUCCESS EXIT_FAILURE
+stdin stdout stderr linux unix CLOCKS_PER_SEC FP_NAN FP_ZERO MATH_ERRNO math_errhandling PATH_MAX
+NAME_MAX __FILE__ __LINE__ __CUDA_ARCH__ __CUDACC__ __cplusplus CUDART_VERSION CUDA_VERSION
 cudaStreamDefault assert major minor isnan isinf errno offsetof CHECK
 """.split()
 CUDA = """
-threadIdx blockIdx blockDim gridDim warpSize dim3 uint3 float2 float3 float4 int2 int4 uint2 uint4 double2 uchar4 ushort4 half half2
-make_float4 make_uint4 __shared__ __constant__ __global__ __device__ __host__ __restrict__ __forceinline__ __launch_bounds__ __align__
-__syncthreads __ldg __ldcs __stcs __shfl_xor_sync __half __nv_bfloat16 __nv_fp8_e4m3 atomicAdd atomicCAS atomicMin atomicMax cudaMalloc
-cudaMemcpy cudaError_t cudaSuccess cudaFree cudaGetLastError cudaStream_t clock clock64 nanosleep all any ballot saturate
-__int_as_float __uint_as_float __cvta_generic_to_shared __trap __assertfail __builtin_expect __float128 __int128 add ret mov bra
-ld st cvt WARP_SZ tid reg entry func visible param cuda nvcuda cub thrust cooperative_groups nv
+threadIdx blockIdx blockDim gridDim warpSize dim3 uint3 float2 float3 float4 int2 int4 uint2 uint4
+double2 uchar4 ushort4 half half2 make_float4 make_uint4 __shared__ __constant__ __global__
+__device__ __host__ __restrict__ __forceinline__ __launch_bounds__ __align__ __syncthreads __ldg
+__ldcs __stcs __shfl_xor_sync __half __nv_bfloat16 __nv_fp8_e4m3 atomicAdd atomicCAS atomicMin
+atomicMax cudaMalloc cudaMemcpy cudaError_t cudaSuccess cudaFree cudaGetLastError cudaStream_t clock
+clock64 nanosleep all any ballot saturate __int_as_float __uint_as_float __cvta_generic_to_shared
+__trap __assertfail __builtin_expect __float128 __int128 add ret mov bra ld st cvt WARP_SZ tid reg
+entry func visible param cuda nvcuda cub thrust cooperative_groups nv
 """.split()
 MATHS = """
-exp exp2 expf exp2f log log2 log10 logf log2f sqrt sqrtf rsqrt rsqrtf sin cos tan sinf cosf tanf tanh tanhf erf erff fabs fabsf floor
-floorf ceil ceilf rint rintf round roundf trunc truncf pow powf fmod fmodf fma fmaf fmin fmax fminf fmaxf min max abs labs llabs y0 y1
-yn j0 j1 jn gamma lgamma hypot cbrt acos asin atan atan2 cosh sinh ldexp frexp modf remainder scalb signbit significand norm3d normcdf
-sincos sinpi cospi umin umax llmin mulhi select step mix
+exp exp2 expf exp2f log log2 log10 logf log2f sqrt sqrtf rsqrt rsqrtf sin cos tan sinf cosf tanf
+tanh tanhf erf erff fabs fabsf floor floorf ceil ceilf rint rintf round roundf trunc truncf pow powf
+fmod fmodf fma fmaf fmin fmax fminf fmaxf min max abs labs llabs y0 y1 yn j0 j1 jn gamma lgamma
+hypot cbrt acos asin atan atan2 cosh sinh ldexp frexp modf remainder scalb signbit significand
+norm3d normcdf sincos sinpi cospi umin umax llmin mulhi select step mix
 """.split()
 LIBRARY = """
-malloc free calloc realloc printf fprintf sprintf snprintf puts putchar getchar memcpy memset memcmp memmove strlen strcpy index rindex
-read write open close exit abort atoi atof atexit rand srand random time clock_gettime div ldiv qsort bsearch signal raise link unlink
-pipe select_ wait fork kill sleep sync environ end etext edata std vector string sort size_t ptrdiff_t uint8_t int32_t uint64_t
-nullptr_t va_list FILE tm timeval
+malloc free calloc realloc printf fprintf sprintf snprintf puts putchar getchar memcpy memset memcmp
+memmove strlen strcpy index rindex read write open close exit abort atoi atof atexit rand srand
+random time clock_gettime div ldiv qsort bsearch signal raise link unlink pipe select_ wait fork
+kill sleep sync environ end etext edata std vector string sort size_t ptrdiff_t uint8_t int32_t
+uint64_t nullptr_t va_list FILE tm timeval
 """.split()
 TIRC = """
-expected compute compute_exactly verify verify_exactly allocate allocated release inputs Inputs check_grid exact_sum random_real run exact
-choose compare check check_call Check range argc argv random_bits random_float random_state main error status call
-file line rest needed bound nu need i n z x old result shared_memory combine bits seen word mask shift value policy bytes pending from
-to at wanted Word T Value Combine f16_to_f32 f16_from_f32 bf16_to_f32 f8e4m3_to_f32 f32_round_to_odd atomic_update atomic_update_f32
-pack_halves pack_bytes copy_async copy_async_wait copy_async_commit load_no_allocate store_evict_first
-y_host want_y y_data y_err y_abs y_n y_need_0 y_unsure y_v y_v1 y_acc y_shared y_local y_init y_rf y_pad want_y_err setup step_ q r0 r1
-x0 ax0 ax1 v0 v1 run0 out
+expected compute compute_exactly verify verify_exactly allocate allocated release inputs Inputs
+check_grid exact_sum random_real run exact choose compare check check_call Check range argc argv
+random_bits random_float random_state main error status call file line rest needed bound nu need i n
+z x old result shared_memory combine bits seen word mask shift value policy bytes pending from to at
+wanted Word T Value Combine f16_to_f32 f16_from_f32 bf16_to_f32 f8e4m3_to_f32 f32_round_to_odd
+atomic_update atomic_update_f32 pack_halves pack_bytes copy_async copy_async_wait copy_async_commit
+load_no_allocate store_evict_first y_host want_y y_data y_err y_abs y_n y_need_0 y_unsure y_v y_v1
+y_acc y_shared y_local y_init y_rf y_pad want_y_err setup step_ q r0 r1 x0 ax0 ax1 v0 v1 run0 out
 """.split()
-SHAPES = "max_ max_1 min_ exp_ exp_1 int_ int_1 a__b a__ _a _A __a __A _1 __1 i_0 i_1 i_0_ N M K A B C".split()
+SHAPES = (
+    "max_ max_1 min_ exp_ exp_1 int_ int_1 a__b a__ _a _A __a __A _1 __1 i_0 i_1 i_0_ N M K A B C"
+).split()
 TIR = """
-in step bind parallel vectorize unroll reduce inout where atomic init block temp launch barrier commit wait grid pad swizzle align fold
-auto of on split fuse loops shared local global constant serial spatial index kernel_ range_ select async evict_first streaming
-read_only u v w
+in step bind parallel vectorize unroll reduce inout where atomic init block temp launch barrier
+commit wait grid pad swizzle align fold auto of on split fuse loops shared local global constant
+serial spatial index kernel_ range_ select async evict_first streaming read_only u v w
 """.split()
 TIR_RESERVED = set(
     "kernel schedule proc include for if else let assert tune return true false inf nan _ "
@@ -84,7 +95,8 @@ def data(k):
 def as_kernel(names, _):
     assert len(names) == 1
     return Program(
-        f"kernel {names[0]}(zx: f32[{LANES}]) -> zy: f32[{LANES}] {{ for zi in {LANES} zy[zi] = zx[zi] + 1; }}\n",
+        f"kernel {names[0]}(zx: f32[{LANES}]) -> zy: f32[{LANES}] {{ for zi in {LANES} "
+        f"zy[zi] = zx[zi] + 1; }}\n",
         [],
         {"zx": column(1)},
         {"zy": [v + 1 for v in column(1)]},
@@ -102,7 +114,8 @@ def summed(parts, extra=""):
 def as_size(names, kernel):
     sizes = ", ".join(names)
     text = (
-        f"kernel {kernel}<{sizes}>(zx: f32[{LANES}]) -> zy: f32[{LANES}] {{\n    for zi in {LANES} {{\n"
+        f"kernel {kernel}<{sizes}>(zx: f32[{LANES}]) -> zy: f32[{LANES}] {{\n"
+        f"    for zi in {LANES} {{\n"
         + summed(["zx[zi]"] + [f"f32(i32({name}))" for name in names])
         + "\n    }\n}\n"
     )
@@ -119,9 +132,8 @@ def as_size(names, kernel):
 def as_scalar(names, kernel):
     scalars = ", ".join(f"{name}: f32" for name in names)
     text = (
-        f"kernel {kernel}(zx: f32[{LANES}], {scalars}) -> zy: f32[{LANES}] {{\n    for zi in {LANES} {{\n"
-        + summed(["zx[zi]", *names])
-        + "\n    }\n}\n"
+        f"kernel {kernel}(zx: f32[{LANES}], {scalars}) -> zy: f32[{LANES}] {{\n"
+        f"    for zi in {LANES} {{\n" + summed(["zx[zi]", *names]) + "\n    }\n}\n"
     )
     values = {name: k % 5 - 2 for k, name in enumerate(names)}
     return Program(
@@ -148,7 +160,10 @@ def as_input(names, kernel):
 def as_output(names, kernel):
     buffers = ", ".join(f"{name}: f32[{LANES}]" for name in names)
     body = "\n".join(f"        {name}[zi] = zx[zi] * {k % 5 + 1};" for k, name in enumerate(names))
-    text = f"kernel {kernel}(zx: f32[{LANES}]) -> {buffers} {{\n    for zi in {LANES} {{\n{body}\n    }}\n}}\n"
+    text = (
+        f"kernel {kernel}(zx: f32[{LANES}]) -> {buffers} {{\n    for zi in {LANES} {{\n{body}\n"
+        f"    }}\n}}\n"
+    )
     return Program(
         text,
         [],
@@ -197,9 +212,11 @@ def as_loop(names, kernel):
 
 
 def as_block(names, kernel):
-    """Labels of statements; one reduction each, so that lowering names inits and accumulators after the block and the buffer."""
+    """Labels of statements; one reduction each, so that lowering names inits and accumulators after
+    the block and the buffer."""
     lines = [
-        f"    for zi in {LANES} {{ zy[{k}, zi] = 0; for zj in 3 {name}: zy[{k}, zi] += zx[zi] * {k % 5}; }}"
+        f"    for zi in {LANES} {{ zy[{k}, zi] = 0; for zj in 3 {name}: "
+        f"zy[{k}, zi] += zx[zi] * {k % 5}; }}"
         for k, name in enumerate(names)
     ]
     text = (
@@ -233,17 +250,21 @@ def as_split(names, kernel):
 
 
 def as_staged(names, kernel):
-    """Copies of inputs in local and in shared memory, and wide accesses, all named after the buffers."""
+    """Copies of inputs in local and in shared memory, and wide accesses, all named after the
+    buffers."""
     buffers = ", ".join(f"{name}: f32[{LANES}]" for name in names)
     terms = " + ".join(f"{name}[zi]" for name in names)
     steps = "\n".join(
-        f"    let zc{k} = cache_read(zy, {name}, {'local' if k % 2 else 'shared'});\n    compute_at(zc{k}, zo);\n"
+        f"    let zc{k} = cache_read(zy, {name}, {'local' if k % 2 else 'shared'});\n"
+        f"    compute_at(zc{k}, zo);\n"
         f"    vectorize(loops(zc{k})[-1]);"
         for k, name in enumerate(names)
     )
     text = (
-        f"kernel {kernel}({buffers}) -> zy: f32[{LANES}] {{\n    for zi in {LANES}\n        zy[zi] = {terms};\n}}\n"
-        f"schedule zs for {kernel} {{\n    let [zo, zv] = split(loops(zy)[0], [_, 4]);\n    bind(zo, blockIdx.x);\n{steps}\n"
+        f"kernel {kernel}({buffers}) -> zy: f32[{LANES}] {{\n    for zi in {LANES}\n"
+        f"        zy[zi] = {terms};\n}}\n"
+        f"schedule zs for {kernel} {{\n    let [zo, zv] = split(loops(zy)[0], [_, 4]);\n"
+        f"    bind(zo, blockIdx.x);\n{steps}\n"
         "    vectorize(zv);\n}\n"
     )
     program = as_input(names, kernel)
@@ -274,7 +295,8 @@ def of_role(role, names=tuple(NAMES)):
 
 
 def part():
-    """Each third name in one role; names that follow each other in the list, which are of a kind, have different roles."""
+    """Each third name in one role; names that follow each other in the list, which are of a kind,
+    have different roles."""
     names = NAMES[::3]
     return [
         program for k, role in enumerate(ROLES) for program in of_role(role, names[k :: len(ROLES)])

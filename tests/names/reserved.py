@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Asks the compilers which names the CUDA text may not use, and writes them to codegen/cuda/reserved_*.def.
+"""Asks the compilers which names the CUDA text may not use, and writes them to
+codegen/cuda/reserved_*.def.
 
     tests/names/reserved.py --update
 
-Words (reserved_words.def) mean something else wherever they stand: keywords, macros, and what the emitted kernels
-name. Symbols (reserved_symbols.def) are declared at global scope, or exported by the libraries that a program is linked
-with, so no kernel or constant array may have them; as a parameter or a loop they are fine. The candidates are all
-identifiers of the headers. The answers come from NVRTC and from g++ with the includes of a complete program."""
+Words (reserved_words.def) mean something else wherever they stand: keywords, macros, and what the
+emitted kernels name. Symbols (reserved_symbols.def) are declared at global scope, or exported by
+the libraries that a program is linked with, so no kernel or constant array may have them; as a
+parameter or a loop they are fine. The candidates are all identifiers of the headers. The answers
+come from NVRTC and from g++ with the includes of a complete program."""
 
 import argparse
 import ctypes
@@ -25,28 +27,29 @@ IDENTIFIER = re.compile(r"\b[A-Za-z_][A-Za-z0-9_]*\b")
 BY_FORM = re.compile(r"__|^_[A-Z]|.*__|^cuda[A-Z]|^CUDA|^NV_")
 
 KEYWORDS = """
-alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class co_await co_return
-co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do double dynamic_cast
-else enum explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq
-nullptr operator or or_eq private protected public register reinterpret_cast requires restrict return short signed sizeof
-static static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename typeof
-typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq
-main linux unix
-WARP_SZ
+alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t
+char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
+constinit continue decltype default delete do double dynamic_cast else enum explicit export extern
+false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr
+operator or or_eq private protected public register reinterpret_cast requires restrict return short
+signed sizeof static static_assert static_cast struct switch template this thread_local throw true
+try typedef typeid typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t
+while xor xor_eq main linux unix WARP_SZ
 """.split()  # the last is a constant of PTX, which has no words of its own otherwise
 
-# What the emitted kernels name: built-in variables, types and functions. What else the text calls, codegen/cuda/names.c knows.
+# What the emitted kernels name: built-in variables, types and functions. What else the text calls,
+# codegen/cuda/names.c knows.
 TEXT = """
 threadIdx blockIdx blockDim gridDim warpSize dim3
-char2 char4 uchar2 uchar4 short2 short4 ushort2 ushort4 int2 int4 uint2 uint4 longlong2 ulonglong2 float2 float4 double2
-make_char2 make_char4 make_uchar2 make_uchar4 make_short2 make_short4 make_ushort2 make_ushort4 make_int2 make_int4 make_uint2
-make_uint4 make_longlong2 make_ulonglong2 make_float2 make_float4 make_double2
-min max fmin fmax fminf fmaxf
-atomicAdd atomicMin atomicMax atomicAnd atomicOr atomicXor
+char2 char4 uchar2 uchar4 short2 short4 ushort2 ushort4 int2 int4 uint2 uint4 longlong2 ulonglong2
+float2 float4 double2 make_char2 make_char4 make_uchar2 make_uchar4 make_short2 make_short4
+make_ushort2 make_ushort4 make_int2 make_int4 make_uint2 make_uint4 make_longlong2 make_ulonglong2
+make_float2 make_float4 make_double2 min max fmin fmax fminf fmaxf atomicAdd atomicMin atomicMax
+atomicAnd atomicOr atomicXor
 """.split()
 
 
-# ---- the compilers ----------------------------------------------------------------------------------------------
+# ---- the compilers -------------------------------------------------------------------------------
 
 INCLUDES = "".join(
     f"#include <{name}>\n"
@@ -140,7 +143,8 @@ class Nvrtc:
 
 
 def nvrtc_refused(nvrtc, names, line):
-    """The names for which NVRTC finds an error in their line; it stops after a hundred errors, so again without those."""
+    """The names for which NVRTC finds an error in their line; it stops after a hundred errors, so
+    again without those."""
     refused, rest = set(), list(names)
     while True:
         text = "\n".join(line(i, name) for i, name in enumerate(rest))
@@ -165,7 +169,7 @@ def host_refused(names, line):
     }
 
 
-# ---- what is asked ----------------------------------------------------------------------------------------------
+# ---- what is asked -------------------------------------------------------------------------------
 
 
 def local_line(i, name):
@@ -202,7 +206,8 @@ def macros():
 
 
 def exported():
-    """What the libraries export that every program is linked with: a kernel of that name would take its place."""
+    """What the libraries export that every program is linked with: a kernel of that name would take
+    its place."""
     names = set()
     for library in ("libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1"):
         path = subprocess.run(
@@ -235,11 +240,17 @@ def ask(candidates):
     return words, {n for n in keep(symbols) if not n.startswith("_")} - words
 
 
-# ---- the lists --------------------------------------------------------------------------------------------------
+# ---- the lists -----------------------------------------------------------------------------------
 
 LISTS = {
-    "words": "Words that no name in emitted CUDA C may be: keywords, macros, and what the text itself names",
-    "symbols": "What is declared at global scope, or exported by the C library: no name of a kernel or constant array",
+    "words": (
+        "Words that no name in emitted CUDA C may be: "
+        "keywords, macros, and what the text itself names"
+    ),
+    "symbols": (
+        "What is declared at global scope, or exported by the C library: "
+        "no name of a kernel or constant array"
+    ),
 }
 
 
@@ -252,7 +263,10 @@ def listed(which):
 
 
 def write(which, names):
-    text = f"/* {LISTS[which]}. Sorted; written by\n * tests/names/reserved.py, which asks the compilers. */\n"
+    text = (
+        f"/* {LISTS[which]}. Sorted; written by\n"
+        " * tests/names/reserved.py, which asks the compilers. */\n"
+    )
     line = ""
     for name in sorted(names):
         item = f'"{name}", '

@@ -1,4 +1,5 @@
-"""What programs, schedules and file names say reaches comments and #line directives: the text stays what it is."""
+"""What programs, schedules and file names say reaches comments and #line directives: the text stays
+what it is."""
 
 import json
 import os
@@ -14,7 +15,8 @@ PROGRAM = """kernel k<N = 64>(x: f32[N]) -> y: f32[N]
     for i in N
         y[i] = x[i] * 2;
 }
-schedule s for k { let [b, t] = split(loops(y)[0], [_, 32]); bind(b, blockIdx.x); bind(t, threadIdx.x); }
+schedule s for k { let [b, t] = split(loops(y)[0], [_, 32]);
+                   bind(b, blockIdx.x); bind(t, threadIdx.x); }
 """
 LOWERED = """kernel k(x: f32[64]) -> y: f32[64]
 {

@@ -1,4 +1,5 @@
-"""Names in emitted text: each name of hostile.py in each role compiles, computes what Python says, and reads back."""
+"""Names in emitted text: each name of hostile.py in each role compiles, computes what Python says,
+and reads back."""
 
 import os
 import re
@@ -26,7 +27,8 @@ def tirc(program, *arguments, text=None):
         input=(text or program.text).encode(),
     )
     assert done.returncode == 0, (
-        f"status {done.returncode} from tirc {' '.join(arguments)}\n{done.stderr.decode()}\n{program.text[:2000]}"
+        f"status {done.returncode} from tirc {' '.join(arguments)}\n{done.stderr.decode()}\n"
+        f"{program.text[:2000]}"
     )
     return done.stdout.decode()
 
@@ -52,7 +54,8 @@ def test_lists_say_what_compilers_say(whole):
 
 @needs_cuda
 def test_nvrtc_compiles(chosen):
-    """All in one program, each text in a namespace; what NVRTC says names the text by its number."""
+    """All in one program, each text in a namespace; what NVRTC says names the text by its
+    number."""
     texts = emitted(chosen, "--emit", "cuda")
     assert reserved.Nvrtc().messages(nvrtc.together(texts, range(len(texts)))) == "", list(
         enumerate(name for name, _ in chosen)
@@ -68,7 +71,8 @@ def test_results_are_right(chosen):
 
 
 def test_text_reads_back(chosen):
-    """At every level: the text of what was read from a text is that text, and its CUDA is the same."""
+    """At every level: the text of what was read from a text is that text, and its CUDA is the
+    same."""
     for _, program in chosen:
         sizes = [word for word in program.arguments if word == "-D" or "=?" in word]
         plain = hostile.Program("", sizes, {}, {})
@@ -78,11 +82,12 @@ def test_text_reads_back(chosen):
         assert tirc(plain, "--emit", "cuda", text=lowered) == tirc(program, "--emit", "cuda")
 
 
-# ---- complete programs ---------------------------------------------------------------------------------------
+# ---- complete programs ---------------------------------------------------------------------------
 
 
 def test_complete_programs_check_themselves(chosen):
-    """`--emit cu` as C++ on the host: it compiles beside the host's headers, and finds no wrong element."""
+    """`--emit cu` as C++ on the host: it compiles beside the host's headers, and finds no wrong
+    element."""
     text, calls = host.HEADER, ""
     for number, source in enumerate(emitted(chosen, "--emit", "cu")):
         text += host.one_of_many(source, number)

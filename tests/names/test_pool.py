@@ -1,6 +1,8 @@
-"""Programs whose names come from a small pool, x, x_, max, max_1 ..., so that nearly every name is taken, in every role at once.
+"""Programs whose names come from a small pool, x, x_, max, max_1 ..., so that nearly every name is
+taken, in every role at once.
 
-The emitted text runs on the host and is compared with Python; --emit cu checks itself there, too."""
+The emitted text runs on the host and is compared with Python; --emit cu checks itself there,
+too."""
 
 import random
 
@@ -8,14 +10,18 @@ import host
 import hostile
 from test_names import tirc
 
-POOL = """x x_ x_1 x_2 max max_ max_1 max__1 min min_ and and_ and_1 int int_ y y_ y_1 old old_ result result_ x_v max_v x_v1 i i_ i_0 i_0_
-x_host y_host want_y want_x y_err y_err_1 y_abs y_n y_need_0 range range_ check check_1 argc argv rest bound exp exp_ exp_1 x_local
-max_local y_acc y_init shared_memory data x_data""".split()
+POOL = """
+x x_ x_1 x_2 max max_ max_1 max__1 min min_ and and_ and_1 int int_ y y_ y_1 old old_ result result_
+x_v max_v x_v1 i i_ i_0 i_0_ x_host y_host want_y want_x y_err y_err_1 y_abs y_n y_need_0 range
+range_ check check_1 argc argv rest bound exp exp_ exp_1 x_local max_local y_acc y_init
+shared_memory data x_data
+""".split()
 LANES = hostile.LANES
 
 
 def program(draw):
-    """One with two inputs, a scalar, a size, a temp, nested loops, a reduction and a schedule that splits, stages and vectorizes."""
+    """One with two inputs, a scalar, a size, a temp, nested loops, a reduction and a schedule that
+    splits, stages and vectorizes."""
     names = draw.sample(POOL, 16)
     kernel, size, scalar, a, b, t, y, z, i, j, k, label, outer, inner, lane, i2 = names
     if draw.random() < 0.5:
@@ -23,7 +29,11 @@ def program(draw):
             names[1:]
         )  # its function and what is called alike in it are two things
     scale, n = draw.randint(1, 3), draw.randint(2, 4)
-    text = f"""kernel {kernel}<{size}>({a}: f32[{LANES}], {scalar}: f32, {b}: f32[{LANES}]) -> {y}: f32[{LANES}], {z}: f32[{LANES}]
+    last = draw.choice(
+        [f"vectorize({inner});", f"unroll({inner});", f"let [{lane}, zl] = split({inner}, [_, 2]);"]
+    )
+    text = f"""kernel {kernel}<{size}>({a}: f32[{LANES}], {scalar}: f32, {b}: f32[{LANES}])
+    -> {y}: f32[{LANES}], {z}: f32[{LANES}]
 {{
     temp {t}: f32[{LANES}];
     for {i} in {LANES}
@@ -43,7 +53,7 @@ schedule zs for {kernel}
     let zc = cache_read({z}, {b}, local);
     compute_at(zc, {outer});
     vectorize(loops(zc)[-1]);
-    {draw.choice([f"vectorize({inner});", f"unroll({inner});", f"let [{lane}, zl] = split({inner}, [_, 2]);"])}
+    {last}
 }}
 """
     av, bv, s = (

@@ -1,4 +1,5 @@
-"""Complete programs: nvcc compiles that of every golden case without a warning, its host side too, and empty ranges launch nothing."""
+"""Complete programs: nvcc compiles that of every golden case without a warning, its host side too,
+and empty ranges launch nothing."""
 
 import json
 import os
@@ -36,7 +37,7 @@ def test_nvcc_compiles_golden_cases(whole):
         ), [case.name for case in chosen]
 
 
-# ---- the host's side, on the host --------------------------------------------------------------------------------
+# ---- the host's side, on the host ----------------------------------------------------------------
 
 
 def tirc(text, *arguments):
@@ -115,7 +116,8 @@ schedule s for k
 
 
 def test_loops_of_the_host_may_turn():
-    """The name of the turned variable stands in the host's text, and --emit json speaks of what there is."""
+    """The name of the turned variable stands in the host's text, and --emit json speaks of what
+    there is."""
     text = (
         SERPENTINE.replace(", k in 3", "")
         .replace("+ k", "+ 1")
@@ -184,7 +186,10 @@ def test_atomic_updates_of_scalars_read_back(emit):
 
 
 def test_a_temporary_may_be_called_atomic():
-    text = "kernel k<N = 4>(x: f32[N]) -> y: f32[1] {\n temp atomic: f32;\n atomic = 0.0;\n for i in N atomic += x[i];\n y[0] = atomic;\n}\n"
+    text = (
+        "kernel k<N = 4>(x: f32[N]) -> y: f32[1] {\n temp atomic: f32;\n atomic = 0.0;\n"
+        " for i in N atomic += x[i];\n y[0] = atomic;\n}\n"
+    )
     assert tirc(tirc(text, "--emit", "tir"), "--emit", "tir") == tirc(text, "--emit", "tir")
 
 
@@ -217,5 +222,6 @@ def test_made_names_are_of_one_thing():
     """The host's array of `want_y`, and what is wanted of `y_host`."""
     runs(
         "kernel k<N = 8>(x: f32[N]) -> y_host: f32[N], want_y: f32[N], y: f32[N] {\n"
-        "    for i in N {\n        y_host[i] = x[i] + 1;\n        want_y[i] = x[i] + 2;\n        y[i] = x[i] + 3;\n    }\n}\n"
+        "    for i in N {\n        y_host[i] = x[i] + 1;\n        want_y[i] = x[i] + 2;\n"
+        "        y[i] = x[i] + 3;\n    }\n}\n"
     )

@@ -1,5 +1,6 @@
-"""Arithmetic at the edges of its types means what docs/language.md says: on the simulator, and in the emitted text, which a C++ compiler
-translates with all its optimizations and stops where C has no meaning (-fsanitize=undefined).
+"""Arithmetic at the edges of its types means what docs/language.md says: on the simulator, and in
+the emitted text, which a C++ compiler translates with all its optimizations and stops where C has
+no meaning (-fsanitize=undefined).
 
 What is expected is computed here, with Python's integers (Number), from the same expressions.
 """
@@ -159,11 +160,12 @@ NAMES = {type_name: cast(type_name) for type_name in C} | {
     "max": pick(max),
 }
 INTEGERS = """
-    a + b; a - b; a * b; a * b + a - b; a - (b - a) * 3; 3 - a * b; -a; -(a + b) * b; a * -b; a + -b; -(-a); ~a + 1;
-    abs(a); abs(a - b); a / (b | 1); a % (b | 1); (a - b) / (a | 1); a / 7; a % 7; a << b; a >> b; a << (b & 7);
-    a >> (b & 7); (a << 3) + b; (a << 1) * 3 - (b << 2); select(a + 1 > a, a - 1, b); min(a + b, a * b);
-    max(a - b, b - a); i8(a * b); i16(a + b) * 77; u8(a - b) * a; i64(a) * b; i64(a + b); u32(a) * u32(b) - 1;
-    i32(a) * i32(b) + 1; (a ^ b) * (a & b) - (a | b); u16(a) * u16(b); u16(a) * u16(b) + a; i8(a) * i8(b) * i8(a);
+    a + b; a - b; a * b; a * b + a - b; a - (b - a) * 3; 3 - a * b; -a; -(a + b) * b; a * -b;
+    a + -b; -(-a); ~a + 1; abs(a); abs(a - b); a / (b | 1); a % (b | 1); (a - b) / (a | 1); a / 7;
+    a % 7; a << b; a >> b; a << (b & 7); a >> (b & 7); (a << 3) + b; (a << 1) * 3 - (b << 2);
+    select(a + 1 > a, a - 1, b); min(a + b, a * b); max(a - b, b - a); i8(a * b); i16(a + b) * 77;
+    u8(a - b) * a; i64(a) * b; i64(a + b); u32(a) * u32(b) - 1; i32(a) * i32(b) + 1;
+    (a ^ b) * (a & b) - (a | b); u16(a) * u16(b); u16(a) * u16(b) + a; i8(a) * i8(b) * i8(a);
     (i32(i16(a)) * i16(b)) * 2; a * 3 + b * 5 - (a - b) * (a + b)"""
 EDGES = {
     "i32": [0, 1, -1, 2, 7, 31, 32, 46341, -65536, 12345678, 2**31 - 1, -(2**31), -(2**31) + 1],
@@ -289,9 +291,11 @@ class Table:
         """A checksum of what the simulator computes."""
         z, y = self.declared()
         text = (
-            f"kernel t() -> part: i32[4] {{ temp a: {self.type}[{self.n}]; temp {z}; temp {y}; {set_all('a', self.values)} "
+            f"kernel t() -> part: i32[4] {{ temp a: {self.type}[{self.n}]; temp {z}; temp {y}; "
+            f"{set_all('a', self.values)} "
             f"{self.statements()} temp sum: i64[1]; sum[0] = 0; "
-            f"for k in {self.rows}, i in {self.n}, j in {self.n} sum[0] = sum[0] * {FACTOR} + y[k, i, j]; "
+            f"for k in {self.rows}, i in {self.n}, j in {self.n} sum[0] = sum[0] * {FACTOR} "
+            "+ y[k, i, j]; "
             "for k in 4 part[k] = i32(sum[0] >> 16 * k & 65535); }"
         )
         found = re.search(
@@ -328,8 +332,9 @@ class Table:
                 "    memcpy(a, bits, sizeof a);",
             ]
         else:
+            values = ", ".join(self.c_literal(value) for value in self.values)
             source += [
-                f"    {C[self.type]} a[] = {{{', '.join(self.c_literal(v) for v in self.values)}}};",
+                f"    {C[self.type]} a[] = {{{values}}};",
                 f"    static {C[self.type]} z[{self.n * self.n}];",
             ]
         size = self.rows * self.n * self.n
@@ -403,11 +408,14 @@ def test_conversions(type_name, tmp_path):
     check(table, expected, tmp_path)
 
 
-# ---- minima and maxima ----------------------------------------------------------------------------------------------------------------
+# ---- minima and maxima ---------------------------------------------------------------------------
 
 EXTREMES = [-0.0, 0.0, math.nan, 1.5, -1.5, math.inf, -math.inf]
 # Each of them as a digit.
-CODE = "select({v} != {v}, 1, select({v} == 0, select(1 / {v} > 0, 2, 3), select({v} > 0, select({v} > 2, 4, 6), select({v} < -2, 5, 7))))"
+CODE = (
+    "select({v} != {v}, 1, select({v} == 0, select(1 / {v} > 0, 2, 3), select({v} > 0, select({v} "
+    "> 2, 4, 6), select({v} < -2, 5, 7))))"
+)
 
 
 def code(value):
@@ -443,7 +451,8 @@ def test_extremes(type_name, name, tmp_path):
     of = {"min": min, "max": max}[name]
     for k, a in enumerate(EXTREMES):
         text = (
-            f"kernel t() -> y: i32[2] {{ temp a: {type_name}[7]; temp v: {type_name}[7]; {set_all('a', EXTREMES)} "
+            f"kernel t() -> y: i32[2] {{ temp a: {type_name}[7]; temp v: {type_name}[7]; "
+            f"{set_all('a', EXTREMES)} "
             f"for i in 7 v[i] = {name}(a[{k}], a[i]); {codes(7)} }}"
         )
         for schedule in "none", "default":
@@ -452,11 +461,15 @@ def test_extremes(type_name, name, tmp_path):
             )
 
 
-# The order of the values, and which of them a partial result has, make no difference; neither does a start that is NaN or -0.
+# The order of the values, and which of them a partial result has, make no difference; neither does
+# a start that is NaN or -0.
 SCHEDULES = """
 schedule partial for t() { rfactor(split(loops(sum)[1], [_, 2])[1], 0); }
 schedule threads for t() { let [i, k] = loops(sum); bind(i, blockIdx.x); bind(k, threadIdx.x); }
-schedule atomics for t() { decompose_reduction(sum, loops(sum)[1]); let [i, k] = loops(sum); atomic(sum); bind(i, blockIdx.x); bind(k, threadIdx.x); }
+schedule atomics for t() {
+    decompose_reduction(sum, loops(sum)[1]); let [i, k] = loops(sum); atomic(sum);
+    bind(i, blockIdx.x); bind(k, threadIdx.x);
+}
 schedule backwards for t() { let [i, k] = loops(sum); reorder(k, i); }
 """
 ROWS = [
@@ -484,8 +497,10 @@ def test_reductions_of_extremes(type_name, name, start):
     begin = "s[0]" if start is None else literal(start)
     fill = " ".join(set_all(f"x[{i}, #]", row).replace(", #][", ", ") for i, row in enumerate(ROWS))
     text = (
-        f"kernel t() -> y: i32[2] {{ temp x: {type_name}[8, 4]; temp v: {type_name}[8]; temp s: {type_name}[1]; s[0] = nan; {fill} "
-        f"for i in 8, k in 4 block sum(vi in 8 = i, reduce vk in 4 = k) {{ init v[vi] = {begin}; v[vi] {name}= x[vi, vk]; }} "
+        f"kernel t() -> y: i32[2] {{ temp x: {type_name}[8, 4]; temp v: {type_name}[8]; temp s: "
+        f"{type_name}[1]; s[0] = nan; {fill} "
+        f"for i in 8, k in 4 block sum(vi in 8 = i, reduce vk in 4 = k) {{ init v[vi] = {begin}; "
+        f"v[vi] {name}= x[vi, vk]; }} "
         f"{codes(8)} }}" + SCHEDULES
     )
     first = math.nan if start is None else start

@@ -3,10 +3,11 @@
 
     scaling.py TIRC [--small] [--markdown]
 
-Each family is a program or a schedule of n statements or steps. It is compiled to CUDA as a whole process, several
-times; the least processor time counts, less that of an empty compile. Where the time between the two largest sizes
-grows faster than n^1.4, the script fails. --small takes seconds and smaller sizes, and allows for noise.
-Sizes are meaningful for a build without TIRC_VERIFY, which looks at the whole program after every step."""
+Each family is a program or a schedule of n statements or steps. It is compiled to CUDA as a whole
+process, several times; the least processor time counts, less that of an empty compile. Where the
+time between the two largest sizes grows faster than n^1.4, the script fails. --small takes seconds
+and smaller sizes, and allows for noise. Sizes are meaningful for a build without TIRC_VERIFY, which
+looks at the whole program after every step."""
 
 import argparse
 import math
@@ -32,7 +33,8 @@ def temporaries(n):
     temps = "".join(f"    temp t{j}: f32[N];\n" for j in range(n))
     chain = "".join(f"    for i in N\n        t{j}[i] = t{j - 1}[i] + 1.0;\n" for j in range(1, n))
     return (
-        f"kernel k<N = 64>(x: f32[N]) -> y: f32[N]\n{{\n{temps}    for i in N\n        t0[i] = x[i];\n{chain}"
+        f"kernel k<N = 64>(x: f32[N]) -> y: f32[N]\n{{\n{temps}    for i in N\n"
+        f"        t0[i] = x[i];\n{chain}"
         f"    for i in N\n        y[i] = t{n - 1}[i];\n}}\n"
     )
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""tests/perf/simulator.py TIRC [--numba PYTHON] [--triton PYTHON]: the time of the simulator on the tiled matmul, and beside it what else
-runs GPU kernels without a GPU: Numba's CUDA simulator on the same kernel (a block of 32 x 32 threads, tiles in shared memory), and
-Triton's interpreter on a matmul of 32 x 32 tiles (triton_matmul.py). PYTHON is an interpreter that has the package."""
+"""tests/perf/simulator.py TIRC [--numba PYTHON] [--triton PYTHON]: the time of the simulator on the
+tiled matmul, and beside it what else runs GPU kernels without a GPU: Numba's CUDA simulator on the
+same kernel (a block of 32 x 32 threads, tiles in shared memory), and Triton's interpreter on a
+matmul of 32 x 32 tiles (triton_matmul.py). PYTHON is an interpreter that has the package."""
 
 import argparse
 import json
@@ -68,7 +69,8 @@ def tirc_seconds(tirc, n):
 
 
 def other_seconds(python, words, n, environment):
-    """Of the kernel alone; and of all cores together, of the process less what it takes for the smallest product."""
+    """Of the kernel alone; and of all cores together, of the process less what it takes for the
+    smallest product."""
 
     def cores(n):
         before = os.times()
@@ -97,7 +99,8 @@ def main():
     for n in (size for size in (64, 128, 256, 512, 1024) if size <= args.largest):
         ours[n], cores[n] = tirc_seconds(args.tirc, n)
         print(
-            f"tirc, all checks   {n:5}^3  {ours[n] * 1e3:10.1f} ms  {cores[n]:8.2f} s of all cores  {ours[n] / n**3 * 1e9:7.3f} ns a multiplication",
+            f"tirc, all checks   {n:5}^3  {ours[n] * 1e3:10.1f} ms  {cores[n]:8.2f} "
+            f"s of all cores  {ours[n] / n**3 * 1e9:7.3f} ns a multiplication",
             flush=True,
         )
     triton = os.path.join(os.path.dirname(__file__), "triton_matmul.py")
@@ -108,7 +111,8 @@ def main():
         seconds, cpu = other_seconds(python, words, n, environment) if python else (None, 0)
         if seconds:
             print(
-                f"{name:18} {n:5}^3  {seconds * 1e3:10.1f} ms  {cpu:8.2f} s of all cores  {cpu / cores[n]:.0f} times as much of them as tirc"
+                f"{name:18} {n:5}^3  {seconds * 1e3:10.1f} ms  {cpu:8.2f} "
+                f"s of all cores  {cpu / cores[n]:.0f} times as much of them as tirc"
             )
         else:
             print(f"{name:18} SKIPPED: not installed")

@@ -1,7 +1,8 @@
-"""A tiled product of matrices on Triton's interpreter: python triton_matmul.py N [TILE]; prints seconds and the largest error.
+"""A tiled product of matrices on Triton's interpreter: python triton_matmul.py N [TILE]; prints
+seconds and the largest error.
 
-Needs triton and numpy. The interpreter asks its arguments for a few methods of torch's tensors, which `Array` has, so that torch is
-not needed; the time is that of the kernel alone."""
+Needs triton and numpy. The interpreter asks its arguments for a few methods of torch's tensors,
+which `Array` has, so that torch is not needed; the time is that of the kernel alone."""
 
 import os
 import sys

@@ -1,4 +1,5 @@
-"""Kernels that compute something else, made from right ones: one change of a lowered text, of four kinds.
+"""Kernels that compute something else, made from right ones: one change of a lowered text, of four
+kinds.
 
     bound      a loop runs once more, or once less
     term       what is added is left out, or is added twice

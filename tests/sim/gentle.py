@@ -1,9 +1,10 @@
 """A kernel on gentle inputs: scaled, and with a heavy diagonal where they are square matrices.
 
-Random inputs in [-1, 1] tell nothing about some kernels: the factors of a random matrix are not numbers, sums that are
-divided again and again grow until no digit is left, and no column is nearly constant. Gentle inputs are well conditioned. They are made in the
-text: the kernel, and the program that it is compared with, begin with statements that change their inputs in the same way. These stand in
-the line of the opening brace, so that all lines keep their numbers."""
+Random inputs in [-1, 1] tell nothing about some kernels: the factors of a random matrix are not
+numbers, sums that are divided again and again grow until no digit is left, and no column is nearly
+constant. Gentle inputs are well conditioned. They are made in the text: the kernel, and the program
+that it is compared with, begin with statements that change their inputs in the same way. These
+stand in the line of the opening brace, so that all lines keep their numbers."""
 
 import re
 
@@ -39,7 +40,10 @@ def in_program(name, extents, scale, diagonal):
     loops = ", ".join(f"gentle{n} in {e}" for n, e in enumerate(extents))
     square = len(extents) == 2 and extents[0] == extents[1]
     element = f"{name}[{', '.join(f'gentle{n}' for n in range(len(extents)))}]"
-    return f" gentle_{name}: for {loops} {changed(element, scale, diagonal, square and 'gentle0 == gentle1')}"
+    return (
+        f" gentle_{name}: for {loops} "
+        f"{changed(element, scale, diagonal, square and 'gentle0 == gentle1')}"
+    )
 
 
 def gentle(text, kernel, scale, diagonal):

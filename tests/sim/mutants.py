@@ -1,7 +1,8 @@
 """Faulty kernels made from right ones: one change of a lowered text, of three kinds.
 
     barrier  a barrier is left out
-    wait     a wait for asynchronous copies is left out, or lets one more group be under way; a commit is left out
+    wait     a wait for asynchronous copies is left out, or lets one more group be under way; a
+             commit is left out
     guard    a condition lets one more value through: `i < 70` becomes `i < 70 + 1`
     swap     two neighbouring statements that depend on each other change places
 
@@ -76,7 +77,8 @@ def widened(condition):
 
 
 def conditions(lines, i):
-    """The guards in a line: of an `if`, and in front of a `?`. An `if` with an `else` chooses, and so does what reads memory."""
+    """The guards in a line: of an `if`, and in front of a `?`. An `if` with an `else` chooses, and
+    so does what reads memory."""
     head = re.match(r"\s*if (.*?)( \{)?$", lines[i])
     if head:
         same = next((s for s in lines[i + 1 :] if indent_of(s) <= indent_of(lines[i])), "")
@@ -94,14 +96,16 @@ def touched(text):
 
 
 def commute(a, b):
-    """Steps of one butterfly: `x += shuffle_xor(x, 16)` and `x += shuffle_xor(x, 8)` sum up the same lanes in any order."""
+    """Steps of one butterfly: `x += shuffle_xor(x, 16)` and `x += shuffle_xor(x, 8)` sum up the
+    same lanes in any order."""
     step = r"\s*(\w+\[.*\]) (\S+) shuffle_xor\((.*), \d+\);\s*$"
     first, second = re.match(step, a), re.match(step, b)
     return first and second and first.groups() == second.groups()
 
 
 def depend(a, b):
-    """Neither declares, and one of them writes what the other touches; a barrier depends on the accesses that it orders."""
+    """Neither declares, and one of them writes what the other touches; a barrier depends on the
+    accesses that it orders."""
     if any(re.match(r"\s*(temp|let)\b", s) for s in (a, b)):
         return False
     barriers = [s for s in (a, b) if re.match(r"\s*barrier", s)]

@@ -1,18 +1,22 @@
-"""Which function of its inputs a lowered kernel computes, whatever they are: the same kernel on fingerprints of terms.
+"""Which function of its inputs a lowered kernel computes, whatever they are: the same kernel on
+fingerprints of terms.
 
-Every number becomes a fingerprint of the expression that makes it, and every operation a function that mixes those of its operands: `a * b + c`
-becomes plus(times(a, b), c), with nothing known about plus and times but that they are functions (max and min are known to
-commute and associate, and so are atomic updates). Where things are read and written, and under which conditions, stays as it is. Two kernels
-whose outputs have equal fingerprints compute the same expressions of the same inputs, operation for operation: they are equal, bit for bit, for every input
-of these sizes, up to a collision of fingerprints. This needs control flow and subscripts that depend on no number of this kind; arrays that others are subscripted
-with, or that conditions ask, keep their values.
+Every number becomes a fingerprint of the expression that makes it, and every operation a function
+that mixes those of its operands: `a * b + c` becomes plus(times(a, b), c), with nothing known about
+plus and times but that they are functions (max and min are known to commute and associate, and so
+are atomic updates). Where things are read and written, and under which conditions, stays as it is.
+Two kernels whose outputs have equal fingerprints compute the same expressions of the same inputs,
+operation for operation: they are equal, bit for bit, for every input of these sizes, up to a
+collision of fingerprints. This needs control flow and subscripts that depend on no number of this
+kind; arrays that others are subscripted with, or that conditions ask, keep their values.
 
-With `exact`, + - and *, and / by a literal, are those of numbers modulo the prime, and literals that are whole numbers stand for themselves: kernels with equal
-outputs then compute the same rational functions, up to the order of additions, that is up to rounding (Schwartz and Zippel: polynomials that
-differ seldom agree in a random point).
+With `exact`, + - and *, and / by a literal, are those of numbers modulo the prime, and literals
+that are whole numbers stand for themselves: kernels with equal outputs then compute the same
+rational functions, up to the order of additions, that is up to rounding (Schwartz and Zippel:
+polynomials that differ seldom agree in a random point).
 
-Two functions of terms mix by a * b modulo a prime, each side first moved by constants of its own, so that neither order nor
-grouping is lost."""
+Two functions of terms mix by a * b modulo a prime, each side first moved by constants of its own,
+so that neither order nor grouping is lost."""
 
 import re
 import zlib
@@ -41,7 +45,8 @@ LEVELS = (
     ("*", "/", "%"),
 )
 TOKEN = re.compile(
-    r"\s*(\d+\.\d*(?:e[-+]?\d+)?|\d+(?:e[-+]?\d+)?|\w+(?:\.[xyz]\b)?|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>=!~?:(),\[\]&|^])"
+    r"\s*(\d+\.\d*(?:e[-+]?\d+)?|\d+(?:e[-+]?\d+)?|\w+(?:\.[xyz]\b)?|<<|>>|<=|>=|==|!=|&&"
+    r"|\|\||[-+*/%<>=!~?:(),\[\]&|^])"
 )
 WHOLE = re.compile(
     r"\d+\.0*"
@@ -203,7 +208,8 @@ def decisive(text, arrays):
 
 
 def terms(text, exact=False):
-    """The kernel on fingerprints. Unsupported where numbers are too small to be some, or decide what happens."""
+    """The kernel on fingerprints. Unsupported where numbers are too small to be some, or decide
+    what happens."""
     head = re.compile(r"\b(\w+): (\w+)\b(?=[\[,;)]| in )")
     declared = dict(head.findall(text))
     kept = decisive(text, declared)
@@ -230,6 +236,7 @@ def terms(text, exact=False):
         elif op and op != "async":
             new = combine(op, exact, f"{name}{at}", new)
         out.append(
-            f"{space}{name}{at} {'async' if op == 'async' else ''}= {new if op == 'async' and new.endswith(']') else f'{kind}({new})'};"
+            f"{space}{name}{at} {'async' if op == 'async' else ''}= "
+            f"{new if op == 'async' and new.endswith(']') else f'{kind}({new})'};"
         )
     return "\n".join(out)

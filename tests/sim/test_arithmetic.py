@@ -1,7 +1,10 @@
-"""Every change of a lowered text that changes a result is noticed by --verify --against, and nothing else is called wrong.
+"""Every change of a lowered text that changes a result is noticed by --verify --against, and
+nothing else is called wrong.
 
-Where all that --verify has are bounds that tell little, it says so, and may miss a change. What changes a result is not left to --verify: two texts are the same where their outputs are the same functions of the inputs, in
-exact arithmetic modulo a prime (terms.py). By default some examples and each N-th change (--part); the long test has all."""
+Where all that --verify has are bounds that tell little, it says so, and may miss a change. What
+changes a result is not left to --verify: two texts are the same where their outputs are the same
+functions of the inputs, in exact arithmetic modulo a prime (terms.py). By default some examples and
+each N-th change (--part); the long test has all."""
 
 import collections
 import concurrent.futures
@@ -16,16 +19,21 @@ from terms import Unsupported, decisive, terms
 from test_mutants import FOLDERS, kernels, lowered
 
 MANY = 12  # mutants of one text; of more a part is enough, with --part
-TOTAL = "kernel total<R = 3, N = {n}>(x: {t}[R, N]) -> s: {t}[R] {{ for r in R {{ s[r] = 0; for i in N s[r] += x[r, i]; }} }}\n"
+TOTAL = (
+    "kernel total<R = 3, N = {n}>(x: {t}[R, N]) -> s: {t}[R] {{ for r in R {{ s[r] = 0; "
+    "for i in N s[r] += x[r, i]; }} }}\n"
+)
 PRODUCT = (
     "kernel product<M = 9, N = 7, K = {k}>(A: {t}[M, K], B: {t}[K, N]) -> C: {t}[M, N] {{"
     " for i in M, j in N {{ C[i, j] = 0; for k in K C[i, j] += A[i, k] * B[k, j]; }} }}\n"
 )
 WEIGHTED = (
     "kernel weighted<N>(x: f32[N], w: f32[N]) -> y: f32[N], s: f32[1] {"
-    " for i in N y[i] = max(x[i] * w[i], 0.5 * x[i]) - w[i]; s[0] = 0; for i in N s[0] += y[i] * w[i]; }\n"
+    " for i in N y[i] = max(x[i] * w[i], 0.5 * x[i]) - w[i]; s[0] = 0; "
+    "for i in N s[0] += y[i] * w[i]; }\n"
 )
-# Sums that no bound of rounding errors says much of, narrow types, sizes that are no numbers: program, schedule, options.
+# Sums that no bound of rounding errors says much of, narrow types, sizes that are no numbers:
+# program, schedule, options.
 PROGRAMS = {
     "long_sum": (TOTAL.format(t="f32", n=20000), "default", ()),
     "half_sum": (TOTAL.format(t="f16", n=2500), "default", ()),
@@ -72,7 +80,8 @@ class Case:
         return report["rounding"]["wide"] > 0 and report["structure"]["exact"] < report["total"]
 
     def outputs_of(self, name, text):
-        """The outputs as functions of the inputs, in exact arithmetic: one set of inputs after another. None where that cannot be said."""
+        """The outputs as functions of the inputs, in exact arithmetic: one set of inputs after
+        another. None where that cannot be said."""
         path = self.folder / f"{name}.tir"
         try:
             path.write_text(terms(text, exact=True))
@@ -92,7 +101,8 @@ class Case:
         return found == len(self.terms)
 
     def examine(self, number, mutant):
-        """What became of it, and what is wrong with that: "noticed", "same", "untold", "admitted", "wrong"."""
+        """What became of it, and what is wrong with that: "noticed", "same", "untold", "admitted",
+        "wrong"."""
         noticed = self.verified(number, mutant.text) != 0
         if not self.terms:
             return "noticed" if noticed else "untold", None
@@ -117,8 +127,10 @@ class Tally(collections.Counter):
 
     def __str__(self):
         return (
-            f"{self.total()} changes of arithmetic: {self['noticed']} noticed, {self['same']} compute the same, {self['admitted']} not noticed "
-            f"where --verify says that it can tell little, {self['untold']} not noticed that may compute the same, {self['wrong']} wrong verdicts"
+            f"{self.total()} changes of arithmetic: {self['noticed']} noticed, {self['same']} "
+            f"compute the same, {self['admitted']} not noticed "
+            f"where --verify says that it can tell little, {self['untold']} "
+            f"not noticed that may compute the same, {self['wrong']} wrong verdicts"
         )
 
 

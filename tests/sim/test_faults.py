@@ -1,5 +1,5 @@
-"""Seeded faults: each kernel of tests/sim/faults says in front which kind of fault it has, at which text, and which tool of
-compute-sanitizer sees it on a GPU (tests/gpu/sanitize compares)."""
+"""Seeded faults: each kernel of tests/sim/faults says in front which kind of fault it has, at which
+text, and which tool of compute-sanitizer sees it on a GPU (tests/gpu/sanitize compares)."""
 
 import re
 

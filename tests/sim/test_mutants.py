@@ -1,10 +1,12 @@
-"""Every change that makes a kernel faulty is found: each example, with each of its schedules, lowered at sizes that no tile divides;
-each barrier left out, each guard one too wide, each two dependent statements in the other order (mutants.py).
+"""Every change that makes a kernel faulty is found: each example, with each of its schedules,
+lowered at sizes that no tile divides; each barrier left out, each guard one too wide, each two
+dependent statements in the other order (mutants.py).
 
-A mutant is caught by a fault. One whose accesses are all in order may still compute something else: then `--verify --against` the
-program says so, and names the line that wrote the first wrong element, on random inputs or on gentle ones (gentle.py). Barriers and waits must
-give faults. What is left has to be proved to be the same kernel: its outputs are the same expressions of the inputs, or the same up to the order
-of additions (terms.py). So as many are caught as are not the same."""
+A mutant is caught by a fault. One whose accesses are all in order may still compute something else:
+then `--verify --against` the program says so, and names the line that wrote the first wrong
+element, on random inputs or on gentle ones (gentle.py). Barriers and waits must give faults. What
+is left has to be proved to be the same kernel: its outputs are the same expressions of the inputs,
+or the same up to the order of additions (terms.py). So as many are caught as are not the same."""
 
 import collections
 import concurrent.futures
@@ -82,7 +84,8 @@ def is_refuted(path, mutant, program):
 
 
 def terms_of(folder, number, text, exact=False):
-    """What the outputs are as expressions of the inputs, as fingerprints for three sets of inputs; None where that cannot be said."""
+    """What the outputs are as expressions of the inputs, as fingerprints for three sets of inputs;
+    None where that cannot be said."""
     try:
         runs = [judge(folder, f"{number}.terms", terms(text, exact), seed) for seed in (1, 2, 3)]
     except Unsupported:
@@ -92,7 +95,8 @@ def terms_of(folder, number, text, exact=False):
     )
 
 
-# What became of a mutant: "faults", "wrong", "equal", "close" (the same up to rounding) or "survivors"; and whether a changed line is named.
+# What became of a mutant: "faults", "wrong", "equal", "close" (the same up to rounding) or
+# "survivors"; and whether a changed line is named.
 Verdict = collections.namedtuple("Verdict", "what named status")
 
 
@@ -163,7 +167,8 @@ class Tally:
         self.made[mutant.kind] += 1
         if verdict.what == "survivors":
             self.survivors.append(
-                f"{program.stem}: {mutant.kind}, line {mutant.lines[0] + 1}, status {verdict.status}\n{mutant.text}"
+                f"{program.stem}: {mutant.kind}, line {mutant.lines[0] + 1}, "
+                f"status {verdict.status}\n{mutant.text}"
             )
             return
         getattr(self, verdict.what)[mutant.kind] += 1
@@ -185,9 +190,12 @@ class Tally:
     def __str__(self):
         kinds = [k for k in ("barrier", "wait", "guard", "swap") if self.made[k]]
         lines = [
-            f"{kind}: {self.made[kind]} made, {self.equal[kind]} proved the same, {self.close[kind]} the same up to rounding; "
-            f"{self.differ(kind)} change the kernel, {self.caught(kind)} caught: {self.faults[kind]} faults ({self.bounds[kind]} out of "
-            f"bounds, {self.named[kind]} at a changed line), {self.wrong[kind]} wrong results ({self.told[kind]} written by a changed line)"
+            f"{kind}: {self.made[kind]} made, {self.equal[kind]} "
+            f"proved the same, {self.close[kind]} the same up to rounding; "
+            f"{self.differ(kind)} change the kernel, {self.caught(kind)} caught: "
+            f"{self.faults[kind]} faults ({self.bounds[kind]} out of "
+            f"bounds, {self.named[kind]} at a changed line), {self.wrong[kind]} "
+            f"wrong results ({self.told[kind]} written by a changed line)"
             for kind in kinds
         ]
         differ, caught = (sum(map(count, kinds)) for count in (self.differ, self.caught))

@@ -1,13 +1,16 @@
-"""Emitted kernels, read as C and evaluated with Python's integers: every int that a thread computes has to be one.
+"""Emitted kernels, read as C and evaluated with Python's integers: every int that a thread computes
+has to be one.
 
-Only what decides about indices is followed: integers are exact, floats and the contents of memory are not known (an integer in memory
-is taken to be 0). Loops run for their first, middle and last values, and the step that ends them is taken."""
+Only what decides about indices is followed: integers are exact, floats and the contents of memory
+are not known (an integer in memory is taken to be 0). Loops run for their first, middle and last
+values, and the step that ends them is taken."""
 
 import re
 
 LIMITS = {"int": (-(2**31), 2**31 - 1), "ll": (-(2**63), 2**63 - 1)}
 TOKEN = re.compile(
-    r"\s+|(\d+\.\d*(?:e[-+]?\d+)?f?|\d+e[-+]?\d+f?|0x[0-9a-f]+(?:u?ll|u)?|\d+(?:u?ll|u)?|[A-Za-z_]\w*|<<=|>>=|<<|>>|<=|>=|==|!=|&&|"
+    r"\s+|(\d+\.\d*(?:e[-+]?\d+)?f?|\d+e[-+]?\d+f?|0x[0-9a-f]+(?:u?ll|u)?|\d+(?:u?ll|u)?"
+    r"|[A-Za-z_]\w*|<<=|>>=|<<|>>|<=|>=|==|!=|&&|"
     r"\|\||\+\+|--|[-+*/%&|^]=|.)",
     re.S,
 )
@@ -53,7 +56,8 @@ class Overflow(Exception):
 
 
 class Beyond(Exception):
-    """An index beyond 64 bits, which the language leaves undefined: the sizes are too large for the program."""
+    """An index beyond 64 bits, which the language leaves undefined: the sizes are too large for the
+    program."""
 
 
 def tokens(text):
@@ -262,7 +266,8 @@ def kernels(text):
 
 
 class Thread:
-    """Runs a kernel for one thread. `stored` is called with each store of a known subscript and value."""
+    """Runs a kernel for one thread. `stored` is called with each store of a known subscript and
+    value."""
 
     def __init__(self, kernel, arguments, coordinates, stored=None):
         self.kinds, self.values, self.pointers = {}, {}, {}
@@ -284,7 +289,8 @@ class Thread:
             low, high = LIMITS[kind]
             if not low <= value <= high:
                 raise (Overflow if kind == "int" else Beyond)(
-                    f"{self.kernel.name}: {what} is {value}, no {kind}; {self.coordinates} {self.values}"
+                    f"{self.kernel.name}: {what} is {value}, no {kind}; {self.coordinates} "
+                    f"{self.values}"
                 )
         return kind, value
 

@@ -1,7 +1,8 @@
 """Widths of indices: with symbolic sizes at their limits, no `int` of emitted text leaves 32 bits.
 
-The text is evaluated with Python's integers (ctext.py), which share nothing with tirc: at the largest sizes that the limits of the text
-allow, for blocks and threads at the corners of the grid, and, where it says so, against the value that the program means."""
+The text is evaluated with Python's integers (ctext.py), which share nothing with tirc: at the
+largest sizes that the limits of the text allow, for blocks and threads at the corners of the grid,
+and, where it says so, against the value that the program means."""
 
 import functools
 import json
@@ -19,16 +20,19 @@ MOST = 2**31 - 1
 ISSUE = {
     "square": (
         "kernel k<M = 8, N = 8>() -> y: i64[N] { for i in N y[i] = i * M * M; }",
-        "let [i] = loops(y); let [b, t] = split(i, [_, 256]); bind(b, blockIdx.x); bind(t, threadIdx.x);",
+        "let [i] = loops(y); let [b, t] = split(i, [_, 256]); bind(b, blockIdx.x); "
+        "bind(t, threadIdx.x);",
         lambda s, i: i * s["M"] * s["M"],
     ),
     "fused": (
-        "kernel k<M = 8, N = 8>(x: f32[M, N]) -> y: f32[M, N] { for i in M, j in N y[i, j] = x[i, j]; }",
+        "kernel k<M = 8, N = 8>(x: f32[M, N]) -> y: f32[M, N] { "
+        "for i in M, j in N y[i, j] = x[i, j]; }",
         "let [i, j] = loops(y); let f = fuse(i, j);",
         None,
     ),
     "fused_far": (
-        "kernel k<M = 8, N = 8, B = 8>(x: f32[N]) -> y: f32[N] { for j in N y[j] = x[j] + f32(j * M * B); }",
+        "kernel k<M = 8, N = 8, B = 8>(x: f32[N]) -> y: f32[N] { "
+        "for j in N y[j] = x[j] + f32(j * M * B); }",
         "let [j] = loops(y);",
         None,
     ),
@@ -73,33 +77,39 @@ ISSUE = {
         lambda s, i: -i * s["M"] - s["M"],
     ),
     "minimum": (
-        "kernel k<M = 8, N = 8>() -> y: i64[N] { for i in N y[i] = min(i * M, M * M) + max(i * M * M, M); }",
+        "kernel k<M = 8, N = 8>() -> y: i64[N] { "
+        "for i in N y[i] = min(i * M, M * M) + max(i * M * M, M); }",
         "",
         lambda s, i: min(i * s["M"], s["M"] ** 2) + max(i * s["M"] ** 2, s["M"]),
     ),
     "select": (
-        "kernel k<M = 8, N = 8>() -> y: i64[N] { for i in N y[i] = i * M > 7 ? i * M * M : M - i; }",
+        "kernel k<M = 8, N = 8>() -> y: i64[N] { "
+        "for i in N y[i] = i * M > 7 ? i * M * M : M - i; }",
         "",
         lambda s, i: i * s["M"] ** 2 if i * s["M"] > 7 else s["M"] - i,
     ),
     "divide": (
-        "kernel k<M = 8, N = 8>() -> y: i64[N] { for i in N y[i] = (i * M * M + 5) / (M + 1) % 1000; }",
+        "kernel k<M = 8, N = 8>() -> y: i64[N] { "
+        "for i in N y[i] = (i * M * M + 5) / (M + 1) % 1000; }",
         "",
         lambda s, i: (i * s["M"] ** 2 + 5) // (s["M"] + 1) % 1000,
     ),
     "condition": (
-        "kernel k<M = 8, N = 8>(x: f32[N]) -> y: f32[N] { for i in N if i * M * M % 3 == 1 y[i] = x[i]; }",
+        "kernel k<M = 8, N = 8>(x: f32[N]) -> y: f32[N] { "
+        "for i in N if i * M * M % 3 == 1 y[i] = x[i]; }",
         "",
         None,
     ),
     "triangle": (
-        "kernel k<M = 8, N = 8>(x: f32[N]) -> y: f32[N] { for i in N { y[i] = 0.0; for j in i * M..N * M step 7777777"
+        "kernel k<M = 8, N = 8>(x: f32[N]) -> y: f32[N] { for i in N { y[i] = 0.0; "
+        "for j in i * M..N * M step 7777777"
         " y[i] += x[j % N]; } }",
         "",
         None,
     ),
     "data": (
-        "kernel k<M = 8, V = 8, D = 8>(table: f32[V, D, M], at: i32[M]) -> y: f32[M, D] { for i in M, d in D"
+        "kernel k<M = 8, V = 8, D = 8>(table: f32[V, D, M], at: i32[M]) -> y: f32[M, D] { "
+        "for i in M, d in D"
         " y[i, d] = table[at[i], d, i]; }",
         "",
         None,
@@ -145,7 +155,8 @@ class Emitted:
         return all(eval(limit, {}, dict(sizes)) <= MOST for limit in self.limits)
 
     def largest(self, rng, most):
-        """Sizes of which one after the other is as large as the limits allow; some are small before."""
+        """Sizes of which one after the other is as large as the limits allow; some are small
+        before."""
         sizes = {name: rng.choice([1, 1, 2, 3, 33, 1000, 46341, 65536]) for name in self.symbolic}
         if not self.allowed(sizes):
             sizes = dict.fromkeys(self.symbolic, 1)
@@ -329,11 +340,12 @@ def test_random_schedules(request):
     assert taken * 5 > tried
 
 
-# ---- runs ------------------------------------------------------------------------------------------------
+# ---- runs ----------------------------------------------------------------------------------------
 
 
 def test_a_run_beyond_a_limit_takes_64_bit_indices():
-    """The simulator computes an int in 32 bits and finds one that leaves them: this run has none."""
+    """The simulator computes an int in 32 bits and finds one that leaves them: this run has
+    none."""
     text = "kernel k<M = 8, N = 8>() -> y: i64[N] { for i in N y[i] = i + M; }\n"
     assert Emitted("-", "-DM=?", "-DN=?", text=text).limits
     status, out, messages = tirc(
@@ -378,7 +390,8 @@ def test_lowered_text_gets_its_widths_again():
 
 def test_the_evaluation_finds_what_leaves_an_int():
     text = (
-        'extern "C" __global__ void __launch_bounds__(32)\nk(float *__restrict__ y, const int N)\n{\n'
+        'extern "C" __global__ void __launch_bounds__(32)\nk(float *__restrict__ y, const int N)\n'
+        "{\n"
         "    for (int i = 0; i < N; i += 1000)\n        y[i * 2] = 0.0f;\n}\n"
     )
     kernel = kernels(text)[0]

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""The memory model beside the hardware: tests/gpu/counters/ncu.py TIRC [FOLDER] [transposes] [others] [patterns]
+"""The memory model beside the hardware: tests/gpu/counters/ncu.py TIRC [FOLDER] [transposes]
+[others] [patterns]
 
-Runs Nsight Compute over every transpose of ROWS, in two types and three shapes of blocks, and over the kernels of OTHERS, and prints what
-`tirc --analyze` counts beside what the hardware counted, as a table for docs/analysis.md; then over patterns.cu, single requests with every width. Sectors must be equal,
-wavefronts of shared memory within 6 %. What ncu printed is kept in FOLDER. Needs a GPU, ncu and nvcc; says so where they are missing."""
+Runs Nsight Compute over every transpose of ROWS, in two types and three shapes of blocks, and over
+the kernels of OTHERS, and prints what `tirc --analyze` counts beside what the hardware counted, as
+a table for docs/analysis.md; then over patterns.cu, single requests with every width. Sectors must
+be equal, wavefronts of shared memory within 6 %. What ncu printed is kept in FOLDER. Needs a GPU,
+ncu and nvcc; says so where they are missing."""
 
 import concurrent.futures
 import csv
@@ -21,7 +24,8 @@ SHAPES = ((32, 16), (32, 32), (16, 16))
 TYPES = ("f32", "f64")
 TOLERANCE = 0.06
 
-# The systems of the documents: name, schedule, settings; with each shape of blocks, or with the shape that they have.
+# The systems of the documents: name, schedule, settings; with each shape of blocks, or with the
+# shape that they have.
 ROWS = (
     ("T1 copy", "t1_copy", ()),
     ("T2 naive, reads rows", "t2_rows", ()),
@@ -79,7 +83,7 @@ def skip(why):
     sys.exit(0)
 
 
-# ---- ncu -------------------------------------------------------------------------------------------------
+# ---- ncu -----------------------------------------------------------------------------------------
 
 
 def number(text):
@@ -121,7 +125,7 @@ def per_request(row, kind):
     return number(row[COSTS[kind]]) / requests if requests else None
 
 
-# ---- transposes --------------------------------------------------------------------------------------------
+# ---- transposes ----------------------------------------------------------------------------------
 
 
 def words_of(schedule, type_, settings):
@@ -174,7 +178,8 @@ def cell(value):
 
 
 def on_gpu(tirc, folder, name, words):
-    """The launches of one run, in order. Each case is profiled by itself: ncu sorts processes by their numbers."""
+    """The launches of one run, in order. Each case is profiled by itself: ncu sorts processes by
+    their numbers."""
     return profile(folder, name, [tirc, *words, "--device", "cuda", "--run"])[0]
 
 
@@ -199,7 +204,7 @@ def transposes(tirc, folder):
     return wrong
 
 
-# ---- other kernels --------------------------------------------------------------------------------------------
+# ---- other kernels -------------------------------------------------------------------------------
 
 
 def launches(tirc, words):
@@ -233,7 +238,8 @@ def totals(kind, ours, row):
 
 
 def others(tirc, folder):
-    """Whole kernels, which ptxas may have given fewer loads than their text: printed, and not judged."""
+    """Whole kernels, which ptxas may have given fewer loads than their text: printed, and not
+    judged."""
     print("\n| kernel | " + " | ".join(KINDS) + " |\n|" + " --- |" * (len(KINDS) + 1))
     for n, (name, file, schedule, sizes) in enumerate(OTHERS):
         words = [
@@ -253,7 +259,7 @@ def others(tirc, folder):
                 )
 
 
-# ---- single requests -----------------------------------------------------------------------------------------
+# ---- single requests -----------------------------------------------------------------------------
 
 
 def patterns(folder):
