@@ -1,13 +1,16 @@
-# setup.sh - installs what is missing and builds: the part that ./check and ./demo share. Sourced with bash.
+# setup.sh - installs what is missing and builds: the part that ./check and ./demo share. Sourced
+# with bash.
 #
-# Debian and Ubuntu packages come from apt where that is allowed (as root, or through sudo without a password);
-# everywhere else the exact command is printed. The CUDA compiler library comes from an installed toolkit, or
-# else from PyPI into .venv, which also works without a GPU.
+# Debian and Ubuntu packages come from apt where that is allowed (as root, or through sudo without a
+# password); everywhere else the exact command is printed. The CUDA compiler library comes from an
+# installed toolkit, or else from PyPI into .venv, which also works without a GPU.
 
-packages="gcc libc6-dev cmake ninja-build flex bison pkg-config libisl-dev libgmp-dev libjansson-dev libxxhash-dev"
+packages="gcc libc6-dev cmake ninja-build flex bison pkg-config"
+packages="$packages libisl-dev libgmp-dev libjansson-dev libxxhash-dev"
 test_packages="libcmocka-dev python3 python3-pytest g++ clang-format-14"
 fuzz_packages="clang libclang-rt-dev"
-cuda_packages="python3 python3-venv"
+venv_packages="python3 python3-venv"
+ruff_version=0.14.5
 
 say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
 fail() { printf '%s\n' "$*" >&2; exit 3; }
@@ -17,38 +20,55 @@ have_package() { [ "$(dpkg-query -W -f='${Status}' "$1" 2>/dev/null)" = "install
 # install PACKAGE...: those that are missing.
 install() {
     local missing=() as_root=""
-    command -v dpkg-query >/dev/null || fail "This script installs with apt. On another system install the counterparts of: $*"
+    command -v dpkg-query >/dev/null ||
+        fail "This script installs with apt. On another system install the counterparts of: $*"
     for package in "$@"; do have_package "$package" || missing+=("$package"); done
     [ ${#missing[@]} -eq 0 ] && return
     local line="apt-get install -y --no-install-recommends ${missing[*]}"
     if [ "$(id -u)" != 0 ]; then
-        sudo -n true 2>/dev/null && as_root="sudo -n" || fail "Missing packages. Run this, then try again:  sudo $line"
+        sudo -n true 2>/dev/null && as_root="sudo -n" ||
+            fail "Missing packages. Run this, then try again:  sudo $line"
     fi
     say "Installing ${missing[*]}"
     export DEBIAN_FRONTEND=noninteractive
-    $as_root apt-get update -q >/dev/null || fail "'apt-get update' failed. When it works again, run:  $line"
+    $as_root apt-get update -q >/dev/null ||
+        fail "'apt-get update' failed. When it works again, run:  $line"
     $as_root $line >/dev/null || fail "Installing failed. To see why, run:  $line"
 }
 
-# The CUDA compiler library (and runtime, for a GPU): from the toolkit, or into .venv from PyPI. Never fatal: tirc
-# emits and simulates without it, and what needs it is skipped with a word.
+# The CUDA compiler library (and runtime, for a GPU): from the toolkit, or into .venv from PyPI.
+# Never fatal: tirc emits and simulates without it, and what needs it is skipped with a word.
 find_cuda() {
     local lib
-    for lib in ${TIRC_NVRTC:-} /usr/local/cuda/lib64/libnvrtc.so ${CUDA_HOME:-/nowhere}/lib64/libnvrtc.so; do
+    for lib in ${TIRC_NVRTC:-} {/usr/local/cuda,${CUDA_HOME:-/nowhere}}/lib64/libnvrtc.so; do
         [ -e "$lib" ] && return
     done
     ldconfig -p 2>/dev/null | grep -q libnvrtc.so && return
     python3 -c 'import nvidia.cu13' 2>/dev/null && return
     if [ ! -d .venv/lib ]; then
-        install $cuda_packages
+        install $venv_packages
         say "Fetching NVRTC from PyPI into .venv"
         python3 -m venv .venv && .venv/bin/pip install -q nvidia-cuda-nvrtc nvidia-cuda-runtime ||
-            { say "NVRTC could not be fetched: CUDA text is emitted, but not compiled"; rm -rf .venv; return; }
+            {
+                say "NVRTC could not be fetched: CUDA text is emitted, but not compiled"
+                rm -rf .venv
+                return
+            }
     fi
     export VIRTUAL_ENV="$PWD/.venv"
 }
 
-# A browser for the test of the page that --analyze writes. Never fatal: that test is skipped with a word.
+# The formatter of Python, in a folder of its own: .venv is what the tests see.
+find_ruff() {
+    [ "$(.tools/bin/ruff --version 2>/dev/null)" = "ruff $ruff_version" ] && return
+    install $venv_packages
+    say "Fetching ruff from PyPI into .tools"
+    python3 -m venv .tools && .tools/bin/pip install -q "ruff==$ruff_version" ||
+        fail "ruff $ruff_version could not be fetched"
+}
+
+# A browser for the test of the page that --analyze writes. Never fatal: that test is skipped with a
+# word.
 find_browser() {
     command -v chromium >/dev/null || command -v google-chrome >/dev/null && return
     (install chromium) || say "There is no Chromium: the page of --analyze is not looked at"
@@ -57,7 +77,9 @@ find_browser() {
 # build FOLDER OPTION...
 build() {
     local folder=$1; shift
-    cmake -S . -B "$folder" -G Ninja "$@" >"$folder.log" 2>&1 || { cat "$folder.log"; fail "cmake failed"; }
-    cmake --build "$folder" >>"$folder.log" 2>&1 || { tail -n 40 "$folder.log"; fail "the build failed; see $folder.log"; }
+    cmake -S . -B "$folder" -G Ninja "$@" >"$folder.log" 2>&1 ||
+        { cat "$folder.log"; fail "cmake failed"; }
+    cmake --build "$folder" >>"$folder.log" 2>&1 ||
+        { tail -n 40 "$folder.log"; fail "the build failed; see $folder.log"; }
     rm -f "$folder.log"
 }

@@ -1,5 +1,6 @@
-# embed.cmake - writes ${OUTPUT}, a C file with the text of every file that ${PATTERN} names: `${ARRAY}`, an array of
-# ${TYPE} { "${PREFIX}NAME", text }, and `${COUNT}`, both declared in ${HEADER}.
+# embed.cmake - writes ${OUTPUT}, a C file with the text of every file that ${PATTERN} names:
+# `${ARRAY}`, an array of ${TYPE} { "${PREFIX}NAME", text }, and `${COUNT}`, both declared in
+# ${HEADER}.
 file(GLOB paths ${PATTERN})
 list(SORT paths)
 set(text "#include \"${HEADER}\"\n\nconst ${TYPE} ${ARRAY}[] = {\n")

@@ -366,7 +366,7 @@ def test_fault_of_the_simulator(tirc):
     r = tirc("gather.tir", "--device", "sim", "--run", "--json")
     assert r.status == 4
     (fault,) = json.loads(r.out)["faults"]
-    assert fault["kind"] == "out_of_bounds" and fault["where"].startswith("gather.tir:2:")
+    assert fault["kind"] == "out_of_bounds" and fault["where"].startswith("gather.tir:3:")
     assert "error[E0630]" in r.err
 
 

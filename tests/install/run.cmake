@@ -1,5 +1,5 @@
-# Installs tirc into a folder of its own, builds the consumer against it with its CMake package and with its pkg-config
-# file, and runs both.  cmake -DBUILD=... -DSOURCE=... -DWORK=... -DFLAGS=...
+# Installs tirc into a folder of its own, builds the consumer against it with its CMake package and
+# with its pkg-config file, and runs both.  cmake -DBUILD=... -DSOURCE=... -DWORK=... -DFLAGS=...
 # -DGENERATOR=... -P run.cmake
 function(run)
     execute_process(COMMAND ${ARGV} RESULT_VARIABLE status)
@@ -18,7 +18,8 @@ foreach(file bin/tirc include/tirc.h)
 endforeach()
 run(${WORK}/prefix/bin/tirc --version)
 
-run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${WORK}/prefix
+run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G ${GENERATOR}
+    -DCMAKE_PREFIX_PATH=${WORK}/prefix
     -DCMAKE_C_FLAGS=${FLAGS})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/consumer)
