@@ -203,6 +203,7 @@ struct Expr {
     ExprKind kind : 16;
     DType type : 16;
     CacheHint hint; /* of a LOAD; lowered */
+    bool is_hex;    /* an INT that was written as 0x1f */
     Span span;
     int step; /* the schedule step that made it; 0: the program */
     union {

@@ -23,22 +23,11 @@ static void print_float(DType type, double value, StrBuf *out)
         return;
     }
     char text[40];
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (type_round(type, strtod(text, NULL)) == value)
-            break;
-    }
-    if (strchr(text, 'e') && fabs(value) >= 1 && fabs(value) < 1e15) /* 100, not 1e+02 */
-        snprintf(text, sizeof text, "%.0f", strtod(text, NULL));
-    bool is_float = false;
-    for (char *at = text; *at; at++) {
-        if (!strchr("+-0123456789e", *at))
-            *at = '.'; /* what a locale of the embedding program may have put there */
-        is_float = is_float || *at == '.' || *at == 'e';
-    }
-    strbuf_add(out, text);
-    if (!is_float)
-        strbuf_add(out, ".0");
+    int digits = 0;
+    do
+        snprintf(text, sizeof text, "%.*g", ++digits, value);
+    while (digits < 17 && type_round(type, strtod(text, NULL)) != value);
+    strbuf_add_decimal(out, value, digits);
 }
 
 static bool is_literal(const Expr *e)
@@ -61,6 +50,8 @@ static void print_literal(const Expr *e, DType want, StrBuf *out)
         print_float(e->type, e->u.f, out);
     else if (e->type == DT_BOOL)
         strbuf_add(out, e->u.i ? "true" : "false");
+    else if (e->is_hex)
+        strbuf_addf(out, "0x%" PRIx64, (uint64_t)e->u.i);
     else if (e->type == DT_U64)
         strbuf_addf(out, "%" PRIu64, (uint64_t)e->u.i);
     else

@@ -69,6 +69,9 @@ void strbuf_addn(StrBuf *s, const char *text, size_t n);
 void strbuf_addc(StrBuf *s, char c);
 void strbuf_addf(StrBuf *s, const char *format, ...) TIRC_PRINTF(2, 3);
 void strbuf_vaddf(StrBuf *s, const char *format, va_list args);
+/* A finite number with so many significant digits: 20.0, 0.001, 1e-5, 1.5e20. It has a point or an
+ * exponent, and a point in any locale. */
+void strbuf_add_decimal(StrBuf *s, double value, int digits);
 
 /* A growable array in an arena:  VEC(Expr *) v = {0};  VEC_PUSH(arena, &v, e);  v.items[i]  v.n */
 #define VEC(T)                                                                                     \

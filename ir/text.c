@@ -5,6 +5,7 @@
 #include "ir/support.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 char *arena_strndup(Arena *arena, const char *text, size_t length)
@@ -102,6 +103,23 @@ void strbuf_addf(StrBuf *s, const char *format, ...)
     va_start(args, format);
     strbuf_vaddf(s, format, args);
     va_end(args);
+}
+
+/* Numbers from 0.0001 to 10^15 have no exponent. */
+void strbuf_add_decimal(StrBuf *s, double value, int digits)
+{
+    char text[48];
+    snprintf(text, sizeof text, "%.*e", digits - 1, value);
+    char *e = strchr(text, 'e');
+    int exponent = atoi(e + 1), decimals = digits - 1 - exponent;
+    if (exponent < -4 || exponent >= 15)
+        snprintf(e, sizeof text - (size_t)(e - text), "e%d", exponent);
+    else
+        snprintf(text, sizeof text, "%.*f", decimals > 1 ? decimals : 1, value);
+    for (char *at = text; *at; at++)
+        if (!strchr("-0123456789e", *at))
+            *at = '.'; /* what a locale of the embedding program may have put there */
+    strbuf_add(s, text);
 }
 
 /* ---- interning ------------------------------------------------------------------------------- */

@@ -72,6 +72,13 @@ static void int_literal(CudaWriter *w, const Expr *e, int precedence)
         add(w, v ? "true" : "false");
         return;
     }
+    if (e->is_hex) {
+        bool is_unsigned = e->type == DT_U32 || e->type == DT_U64;
+        bool is_wide = e->type == DT_I64 || e->type == DT_U64 || (!is_unsigned && v > INT32_MAX);
+        strbuf_addf(w->out, "0x%llx%s%s", (unsigned long long)v, is_unsigned ? "u" : "",
+                    is_wide ? "ll" : "");
+        return;
+    }
     if (e->type == DT_U64) {
         strbuf_addf(w->out, "%lluull", (unsigned long long)v);
         return;
@@ -95,19 +102,19 @@ static void int_literal(CudaWriter *w, const Expr *e, int precedence)
     close_if(w, parenthesis);
 }
 
-/* The shortest decimal that reads back as the same f32 or f64. */
-static void shortest(char *text, size_t size, double value, bool is_f64)
-{
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, size, "%.*g", digits, value);
-        if (is_f64 ? strtod(text, NULL) == value : strtof(text, NULL) == (float)value)
-            break;
-    }
-    if (!strpbrk(text, ".e"))
-        strncat(text, ".0", size - strlen(text) - 1);
-}
-
 typedef enum { LITERAL_F32, LITERAL_F64 } FloatType;
+
+/* The shortest decimal that reads back as the same value. */
+static void shortest(CudaWriter *w, double value, FloatType type)
+{
+    char text[40];
+    int digits = 0;
+    do
+        snprintf(text, sizeof text, "%.*g", ++digits, value);
+    while (digits < 17 && (type == LITERAL_F64 ? strtod(text, NULL) != value
+                                               : strtof(text, NULL) != (float)value));
+    strbuf_add_decimal(w->out, value, digits);
+}
 
 static void float_literal(CudaWriter *w, double value, FloatType type, int precedence)
 {
@@ -127,9 +134,7 @@ static void float_literal(CudaWriter *w, double value, FloatType type, int prece
         add(w, type == LITERAL_F64 ? "__longlong_as_double(0x7ff0000000000000ll)"
                                    : "__int_as_float(0x7f800000)");
     } else {
-        char text[48];
-        shortest(text, sizeof text, value, type == LITERAL_F64);
-        add(w, text);
+        shortest(w, value, type);
         add(w, type == LITERAL_F64 ? "" : "f");
     }
     close_if(w, parenthesis);
@@ -168,7 +173,7 @@ void cuda_right_operand(CudaWriter *w, const Expr *e, int precedence)
 {
     bool small = e->kind == EX_INT && e->u.i >= 0 && e->u.i <= INT32_MAX;
     if (e->type == DT_I64 && small)
-        strbuf_addf(w->out, "%lld", (long long)e->u.i);
+        strbuf_addf(w->out, e->is_hex ? "0x%llx" : "%lld", (long long)e->u.i);
     else if (e->type == DT_I64 && e->kind == EX_CAST && e->u.arg[0]->type == DT_INDEX)
         cuda_expr(w, e->u.arg[0], precedence);
     else

@@ -482,12 +482,24 @@ static Value refuse_script_value(Resolver *r, const AstExpr *e, const char *what
     return no_value;
 }
 
+static bool is_written_in_hex(Context *c, const AstExpr *e)
+{
+    const char *text = source_get(c, e->span.source)->text + e->span.begin;
+    return text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+}
+
+static Value integer_literal(Resolver *r, const AstExpr *e)
+{
+    Expr *literal = expr_int(r->ctx, DT_INDEX, (int64_t)e->u.i, e->span);
+    literal->is_hex = is_written_in_hex(r->ctx, e);
+    return (Value){literal, true, e->u.i > INT64_MAX};
+}
+
 Value resolve_value(Resolver *r, const AstExpr *e)
 {
     Context *c = r->ctx;
     switch (e->kind) {
-    case AE_INT:
-        return (Value){expr_int(c, DT_INDEX, (int64_t)e->u.i, e->span), true, e->u.i > INT64_MAX};
+    case AE_INT: return integer_literal(r, e);
     case AE_FLOAT: return (Value){.e = expr_float(c, DT_F64, e->u.f, e->span), .literal = true};
     case AE_BOOL: return value_of(expr_int(c, DT_BOOL, e->u.b, e->span));
     case AE_NAME: return resolve_name(r, e->u.name, e->span);

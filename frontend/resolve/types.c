@@ -116,7 +116,11 @@ static Expr *convert_integer_literal(Resolver *r, Value v, DType type)
     }
     if (!integer_fits(type, e->u.i, v.huge))
         return literal_too_large(r, e, v.huge ? LITERAL_UNSIGNED : LITERAL_SIGNED, type);
-    return type == e->type ? v.e : expr_int(c, type, e->u.i, e->span);
+    if (type == e->type)
+        return v.e;
+    Expr *typed = expr_int(c, type, e->u.i, e->span);
+    typed->is_hex = e->is_hex;
+    return typed;
 }
 
 /* ---- values ---- */

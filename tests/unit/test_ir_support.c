@@ -77,6 +77,36 @@ static void test_strbuf_grows(void **state)
     ctx_free(c);
 }
 
+static void test_decimals_are_short(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        int digits;
+        const char *text;
+    } cases[] = {
+        {20, 1, "20.0"},
+        {0.1, 1, "0.1"},
+        {-2.5, 2, "-2.5"},
+        {1e-4, 1, "0.0001"},
+        {1e-5, 1, "1e-5"},
+        {1.25e-7, 3, "1.25e-7"},
+        {1e14, 1, "100000000000000.0"},
+        {1e15, 1, "1e15"},
+        {-3.4e38, 2, "-3.4e38"},
+        {0, 1, "0.0"},
+        {5e-324, 1, "5e-324"},
+        {123456, 6, "123456.0"},
+    };
+    Context *c = ctx_new(0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        StrBuf s = strbuf_new(c->arena);
+        strbuf_add_decimal(&s, cases[i].value, cases[i].digits);
+        assert_string_equal(s.text, cases[i].text);
+    }
+    ctx_free(c);
+}
+
 static void test_vec_grows(void **state)
 {
     (void)state;
@@ -164,6 +194,7 @@ int main(void)
         cmocka_unit_test(test_memory_limit_unwinds),
         cmocka_unit_test(test_interner_gives_one_pointer_for_one_text),
         cmocka_unit_test(test_strbuf_grows),
+        cmocka_unit_test(test_decimals_are_short),
         cmocka_unit_test(test_vec_grows),
         cmocka_unit_test(test_checked_arithmetic),
         cmocka_unit_test(test_divisors),
