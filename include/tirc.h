@@ -107,6 +107,51 @@ const char *tirc_file_kernel(const tirc_file *file, size_t i);
  * f32[M]"; NULL: unknown kernel. */
 const char *tirc_file_signature(tirc *t, const tirc_file *file, const char *kernel);
 
+/* A parameter of a kernel as its program declares it. */
+typedef struct {
+    const char *name;
+    const char *type; /* "f32", or the name of a type parameter: "T" */
+    bool is_buffer, is_input, is_output;
+    int rank;
+    const char *const *dims; /* as written: "M", "2 * N + 1" */
+} tirc_declaration;
+/* Returns the i-th parameter of a kernel, inputs first; false past the last, and, with a
+ * diagnostic, for an unknown kernel. kernel: NULL selects the only kernel. */
+bool tirc_declaration_at(tirc *t, const tirc_file *file, const char *kernel, size_t i,
+                         tirc_declaration *declaration);
+
+/* Returns the same file with more conditions in the `where` clause of a kernel: "label in 0..C". */
+tirc_status tirc_require(tirc *t, const tirc_file *file, const char *kernel, const char *condition,
+                         tirc_file **result);
+
+/* An array that a caller has for a buffer. */
+typedef struct {
+    const char *name; /* of the parameter */
+    const char *type; /* "f32"; "V2" fits bf16 and "V1" the 8-bit floats, as in tirc_npy */
+    int rank;
+    const int64_t *dims;
+} tirc_argument;
+/* Definitions as for tirc_resolve, and arrays for some of the buffers. */
+typedef struct {
+    const char *const *defines;
+    size_t n_defines;
+    const tirc_argument *arguments;
+    size_t n_arguments;
+} tirc_arguments;
+typedef struct {
+    /* for tirc_resolve: the given ones, then "M=512" and "T=f16", which follow from the arrays */
+    const char *const *defines;
+    size_t n_defines;
+    /* the value of each symbolic size in order; -1: no array says it */
+    const int64_t *sizes;
+    size_t n_sizes;
+} tirc_binding;
+/* Derives the sizes and types of a kernel from arrays for its buffers. A symbolic size stays
+ * symbolic. Refused if an array does not fit: an unknown name (E0707), another type (E0708), or
+ * another shape (E0709). */
+tirc_status tirc_bind(tirc *t, const tirc_file *file, const char *kernel,
+                      const tirc_arguments *arguments, tirc_binding *binding);
+
 /* Resolves a kernel of the file with its sizes set. name: NULL selects the only kernel. defines:
  * "M=512", "M=?" (symbolic), "T=f16". */
 tirc_status tirc_resolve(tirc *t, const tirc_file *file, const char *name,
@@ -292,6 +337,33 @@ tirc_status tirc_fill_random(tirc *t, const tirc_program *program, const int64_t
                              uint64_t seed, size_t i, void *data);
 /* Returns element `index` of data of a type as a number; NaN for an unknown type. */
 double tirc_element(const char *type, const void *data, size_t index);
+/* The least and the largest of n elements and their mean, NaNs apart. */
+typedef struct {
+    double least, largest, mean; /* NaN if there is no number */
+    int64_t nans;
+} tirc_summary;
+tirc_summary tirc_summarize(const char *type, const void *data, size_t n);
+/* Reads a value of the parameter's type from text ("0.5", "-3", "0x1f", "true") into data. Floats
+ * are rounded to the nearest value. Refused (E0711) if it is no such value or does not fit. */
+tirc_status tirc_parse_element(tirc *t, const tirc_parameter *parameter, const char *text,
+                               void *data);
+
+/* An array in the bytes of a .npy file, NumPy's format. */
+typedef struct {
+    /* "f32"; "V2" and "V1": raw elements of 2 bytes and 1, as NumPy stores bf16 and f8 */
+    const char *type;
+    int rank;
+    const int64_t *dims;
+    const void *data; /* within the bytes */
+    size_t bytes;     /* of the elements */
+} tirc_npy;
+/* Finds the array in the bytes of a file; messages refer to it as `path`. Reads versions 1.0 to
+ * 3.0, little-endian elements, rows first; refuses others (E0710). */
+tirc_status tirc_npy_parse(tirc *t, const char *path, const void *bytes, size_t length,
+                           tirc_npy *array);
+/* The beginning of a .npy file for an array, whose elements follow it. */
+tirc_status tirc_npy_header(tirc *t, const tirc_argument *array, const void **header,
+                            size_t *length);
 
 /* Runs the program on host memory: arguments[i] points to the buffer (row major) or scalar of
  * parameter i. Copies inputs to the device and outputs back, and returns when the copies are

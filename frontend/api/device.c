@@ -302,15 +302,6 @@ tirc_status tirc_fill_random(tirc *t, const tirc_program *program, const int64_t
     API_GUARDED(t, fill_random(t, program, sizes, seed, i, data));
 }
 
-double tirc_element(const char *type, const void *data, size_t index)
-{
-    DType found = type_find(type);
-    if (found >= DT_INDEX)
-        return NAN;
-    return vm_value_double(
-        found, vm_value_load(found, (const char *)data + index * (size_t)type_bytes(found)));
-}
-
 /* ---- launches -------------------------------------------------------------------------------- */
 
 typedef struct {

@@ -107,6 +107,10 @@ tirc_status api_unwind(tirc *t, const ApiFrame *frame);
 /* A handle of `kernel`, which lives as long as the context; all else that is known of it is as in
  * `from` (NULL: nothing yet). */
 tirc_kernel *api_kernel_new(tirc *t, const Kernel *kernel, const tirc_kernel *from);
+/* The kernel of that name, NULL: the only one; NULL after E0701. */
+const AstKernel *api_choose_kernel(tirc *t, const tirc_file *file, const char *name);
+/* The text of a span on one line, runs of blanks as one. */
+const char *api_span_text(Context *c, Span span);
 /* False, with E0702, when the kernel is not lowered. */
 bool api_require_lowered(tirc *t, const tirc_kernel *kernel, const char *what);
 /* The CUDA text of a lowered kernel, made anew at each call. */

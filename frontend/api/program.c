@@ -78,7 +78,7 @@ static void add_on_one_line(Context *c, Span span, StrBuf *out)
             strbuf_addc(out, ' ');
 }
 
-static const char *span_text(Context *c, Span span)
+const char *api_span_text(Context *c, Span span)
 {
     StrBuf out = strbuf_new(c->arena);
     add_on_one_line(c, span, &out);
@@ -149,8 +149,9 @@ static const AstKernel *refuse_name(Context *c, const AstFile *ast, const char *
     return NULL;
 }
 
-static const AstKernel *choose_kernel(Context *c, const tirc_file *file, const char *name)
+const AstKernel *api_choose_kernel(tirc *t, const tirc_file *file, const char *name)
 {
+    Context *c = t->ctx;
     const AstFile *ast = file->ast;
     const char *path = source_get(c, ast->source)->path;
     if (ast->n_kernels == 0) {
@@ -175,7 +176,7 @@ static bool resolve(tirc *t, const tirc_file *file, const char *name, const char
                     size_t n_defines, tirc_kernel **kernel)
 {
     Context *c = t->ctx;
-    const AstKernel *ast = choose_kernel(c, file, name);
+    const AstKernel *ast = api_choose_kernel(t, file, name);
     if (!ast)
         return false;
     StrBuf command = strbuf_new(c->arena);
@@ -230,6 +231,63 @@ bool tirc_size_at(const tirc_kernel *kernel, size_t i, tirc_size *size)
     return true;
 }
 
+/* ---- further conditions ---------------------------------------------------------------------- */
+
+/* The items of a `where` clause, parsed as that of an empty kernel; NULL after a diagnostic. */
+static const AstKernel *parse_condition(tirc *t, const char *condition)
+{
+    const char *text = arena_printf(t->ctx->arena, "kernel condition() where\n%s\n{}\n", condition);
+    uint32_t source = source_add(t->ctx, "<condition>", text, strlen(text));
+    const AstFile *ast = source ? parse_text(t->ctx, source) : NULL;
+    if (!ast)
+        return NULL;
+    if (ast->n_kernels == 1 && ast->n_schedules + ast->n_procs + ast->n_includes == 0 &&
+        ast->kernels[0]->body->u.seq.n == 0)
+        return ast->kernels[0];
+    diag_error(t->ctx, E0704, span_none(), "'%.60s' is no condition of a `where` clause",
+               condition);
+    return NULL;
+}
+
+static AstKernel *add_facts(Context *c, const AstKernel *kernel, const AstKernel *from)
+{
+    AstKernel *copy = ARENA_NEW(c->arena, AstKernel);
+    AstFact *facts = ARENA_ARRAY(c->arena, AstFact, kernel->n_facts + from->n_facts + 1);
+    *copy = *kernel;
+    for (int i = 0; i < kernel->n_facts; i++)
+        facts[i] = kernel->facts[i];
+    for (int i = 0; i < from->n_facts; i++)
+        facts[kernel->n_facts + i] = from->facts[i];
+    copy->facts = facts;
+    copy->n_facts += from->n_facts;
+    return copy;
+}
+
+static bool require(tirc *t, const tirc_file *file, const char *name, const char *condition,
+                    tirc_file **result)
+{
+    Context *c = t->ctx;
+    const AstKernel *kernel = api_choose_kernel(t, file, name);
+    const AstKernel *from = kernel ? parse_condition(t, condition) : NULL;
+    if (!from)
+        return false;
+    AstFile *copy = ARENA_NEW(c->arena, AstFile);
+    AstKernel **kernels = ARENA_ARRAY(c->arena, AstKernel *, file->ast->n_kernels + 1);
+    *copy = *file->ast;
+    for (int i = 0; i < copy->n_kernels; i++)
+        kernels[i] = copy->kernels[i] == kernel ? add_facts(c, kernel, from) : copy->kernels[i];
+    copy->kernels = kernels;
+    *result = ARENA_NEW(c->arena, tirc_file);
+    (*result)->ast = copy;
+    return true;
+}
+
+tirc_status tirc_require(tirc *t, const tirc_file *file, const char *kernel, const char *condition,
+                         tirc_file **result)
+{
+    API_GUARDED(t, require(t, file, kernel, condition, result));
+}
+
 /* ---- schedules ------------------------------------------------------------------------------- */
 
 /* "[8, 16, 32]", or how the script computes it. */
@@ -237,7 +295,7 @@ static const char *tune_text(Context *c, const FoundSchedule *found, const Tune 
 {
     Value list;
     if (!script_tune_values(c, found, tune, &list))
-        return span_text(c, tune->values->span);
+        return api_span_text(c, tune->values->span);
     StrBuf out = strbuf_new(c->arena);
     script_value_text(&list, &out);
     return out.text;
@@ -279,8 +337,8 @@ static void describe_schedule(Context *c, const FoundSchedule *found, tirc_sched
                     ARENA_ARRAY(c->arena, const char *, room),
                     ARENA_ARRAY(c->arena, const char *, room), 0};
     for (int i = 0; i < s->n_params; i++) {
-        size_t at = parameter_slot(&p, span_text(c, s->params[i].pattern.span));
-        p.defaults[at] = s->params[i].value ? span_text(c, s->params[i].value->span) : "";
+        size_t at = parameter_slot(&p, api_span_text(c, s->params[i].pattern.span));
+        p.defaults[at] = s->params[i].value ? api_span_text(c, s->params[i].value->span) : "";
     }
     for (int i = 0; i < tunes.n; i++) {
         size_t before = p.n, at = parameter_slot(&p, tunes.items[i].name);
