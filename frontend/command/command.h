@@ -6,6 +6,13 @@
 #include "options.h"
 #include "tirc.h"
 
+/* A file of --input. */
+typedef struct {
+    char *name;  /* of the parameter */
+    void *bytes; /* of the file */
+    tirc_npy array;
+} InputFile;
+
 typedef struct {
     tirc *t;
     const Options *options;
@@ -15,6 +22,9 @@ typedef struct {
     bool print_found;     /* --print-after named something that was there */
     int dumped;           /* files in --dump-dir so far */
     tirc_status dump_status;
+    InputFile *inputs;
+    size_t n_inputs;
+    tirc_binding binding; /* sizes and types, which follow from the inputs */
 } Command;
 
 /* ---- compile.c: from the file to a lowered kernel, showing the steps that are asked for ------ */

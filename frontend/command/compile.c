@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "command.h"
+#include "data.h"
 #include "output.h"
 
 static void show_time(const Command *c, const char *what, double seconds)
@@ -98,8 +99,12 @@ static tirc_status read_program(Command *c)
     if (status)
         return status;
     show_time(c, "parse", seconds_now() - start);
+    status = data_read(c);
+    if (status)
+        return status;
     start = seconds_now();
-    status = tirc_resolve(c->t, c->file, o->kernel, o->defines.items, o->defines.n, &c->program);
+    status = tirc_resolve(c->t, c->file, o->kernel, c->binding.defines, c->binding.n_defines,
+                          &c->program);
     show_time(c, "resolve", seconds_now() - start);
     return status;
 }

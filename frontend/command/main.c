@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "data.h"
 #include "output.h"
 
 /* ---- diagnostics ----------------------------------------------------------------------------- */
@@ -70,6 +71,9 @@ static tirc_status check_usage(const Options *o)
     if ((o->sizes.n || o->seed) && !options_measure(o))
         return usage_error("--size and --seed need --run, --verify, --bench or --analyze: they "
                            "choose the inputs of a run; use -D to fix a size in the emitted text");
+    if ((o->outputs.n || o->arguments.n) && !o->run)
+        return usage_error("--output NAME=FILE and --arg need --run: they are for the data of one "
+                           "run");
     if (o->against && !o->verify && o->emit != EMIT_CU)
         return usage_error(
             "--against needs --verify or --emit cu: it names the program to compare results with");
@@ -111,7 +115,9 @@ static tirc_status perform(tirc *t, const Options *o)
     tirc_status status = check_usage(o);
     if (status)
         return status;
-    return o->list ? command_list(&command) : compile_and_run(&command);
+    status = o->list ? command_list(&command) : compile_and_run(&command);
+    data_free(&command);
+    return status;
 }
 
 static tirc_status start(const Options *o)

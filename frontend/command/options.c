@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { FLAG, TEXT, LIST, CHOICE, OPTIONAL, NUMBER } OptionKind;
+/* OUTPUT is a LIST of NAME=FILE, or the TEXT `output`. */
+typedef enum { FLAG, TEXT, LIST, CHOICE, OPTIONAL, NUMBER, OUTPUT } OptionKind;
 
 typedef struct {
     const char *name; /* NULL: `help` is a heading */
@@ -38,11 +39,16 @@ static const Option table[] = {
      "prints the scheduled program, its lowered form, or code generated from it"},
     {"annotate", 0, OPTIONAL, AT(annotate), "comments|lines",
      "shows the origin of each line of cuda and cu, in comments or as #line"},
-    {"output", 'o', TEXT, AT(output), "FILE",
-     "writes to FILE, not to standard output; with --analyze: an HTML report"},
+    {"output", 'o', OUTPUT, AT(outputs), "FILE",
+     "writes to FILE; with --analyze: an HTML report; C=c.npy: output C of --run"},
     {.help = "running"},
     {"run", 0, FLAG, AT(run), NULL,
      "runs once on random inputs that satisfy the program's where clause"},
+    {"input", 0, LIST, AT(inputs), "A=a.npy",
+     "takes an array from a file instead; its shape sets the sizes"},
+    {"arg", 0, LIST, AT(arguments), "alpha=0.5", "sets a scalar parameter"},
+    {"range", 0, LIST, AT(ranges), "label=0..C",
+     "draws the random elements of an input from LO..HI, HI excluded"},
     {"verify", 0, FLAG, AT(verify), NULL,
      "compares the result with the unscheduled program in higher precision"},
     {"against", 0, TEXT, AT(against), "FILE",
@@ -152,6 +158,13 @@ static bool set_number(const Option *o, const char *text, int64_t *out)
     return false;
 }
 
+/* NAME=..., not a path. */
+static bool names_parameter(const char *text)
+{
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    return n > 0 && text[n] == '=';
+}
+
 static bool set(Options *options, const Option *o, const char *text)
 {
     char *at = (char *)options + o->offset;
@@ -161,6 +174,14 @@ static bool set(Options *options, const Option *o, const char *text)
     case LIST: {
         Words *words = (Words *)at;
         words->items[words->n++] = text;
+        return true;
+    }
+    case OUTPUT: {
+        Words *words = &options->outputs;
+        if (names_parameter(text))
+            words->items[words->n++] = text;
+        else
+            options->output = text;
         return true;
     }
     case OPTIONAL:
@@ -249,9 +270,11 @@ static bool refuse_option(char **argv, int value)
 
 static bool make_room(Options *options, int argc)
 {
-    Words *const lists[] = {&options->defines, &options->settings, &options->sizes};
+    Words *const lists[] = {&options->defines, &options->settings, &options->sizes,
+                            &options->inputs,  &options->outputs,  &options->arguments,
+                            &options->ranges};
     bool ok = true;
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         lists[i]->items = calloc((size_t)argc, sizeof *lists[i]->items);
         ok = ok && lists[i]->items;
     }
@@ -290,4 +313,8 @@ void options_free(Options *options)
     free(options->defines.items);
     free(options->settings.items);
     free(options->sizes.items);
+    free(options->inputs.items);
+    free(options->outputs.items);
+    free(options->arguments.items);
+    free(options->ranges.items);
 }

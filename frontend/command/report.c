@@ -33,12 +33,16 @@ static void print_launches(const Command *c, const Report *r)
 
 static void print_output(const OutputReport *o)
 {
+    const tirc_summary *s = &o->summary;
     printf("          %s: %s[", o->name, o->type);
     for (int i = 0; i < o->rank; i++)
         printf("%s%" PRId64, i ? ", " : "", o->dims[i]);
     printf("]  checksum %016" PRIx64 "  starts", o->checksum);
     for (int i = 0; i < o->n_first; i++)
         printf(" %.7g", o->first[i]);
+    printf("\n            least %.7g, largest %.7g, mean %.7g", s->least, s->largest, s->mean);
+    if (s->nans)
+        printf(", %" PRId64 " NaN%s", s->nans, s->nans == 1 ? "" : "s");
     printf("\n");
 }
 

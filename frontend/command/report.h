@@ -12,6 +12,7 @@ typedef struct {
     int rank;
     const int64_t *dims;
     uint64_t checksum; /* FNV-1a of its bytes */
+    tirc_summary summary;
     double first[SHOWN];
     int n_first;
 } OutputReport;

@@ -61,15 +61,18 @@ static json_t *run_json(const Report *r)
     json_t *outputs = json_array();
     for (size_t i = 0; i < r->n_outputs; i++) {
         const OutputReport *o = &r->outputs[i];
+        const tirc_summary *s = &o->summary;
         char checksum[24];
         snprintf(checksum, sizeof checksum, "%016" PRIx64, o->checksum);
         json_t *first = json_array();
         for (int k = 0; k < o->n_first; k++)
             json_array_append_new(first, real(o->first[k]));
         json_array_append_new(outputs,
-                              json_pack("{s:s, s:s, s:o, s:s, s:o}", "name", o->name, "type",
-                                        o->type, "shape", integers(o->dims, o->rank), "checksum",
-                                        checksum, "first", first));
+                              json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:I}", "name",
+                                        o->name, "type", o->type, "shape",
+                                        integers(o->dims, o->rank), "checksum", checksum, "first",
+                                        first, "least", real(s->least), "largest", real(s->largest),
+                                        "mean", real(s->mean), "nans", (json_int_t)s->nans));
     }
     return json_pack("{s:o, s:o}", "ms", real(r->run_ms), "outputs", outputs);
 }

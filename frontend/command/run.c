@@ -1,11 +1,19 @@
 /* run.c - Implements --run, --verify, --bench and --analyze on one device, with one compiled
  * program. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "data.h"
 #include "output.h"
 #include "page.h"
+
+static tirc_status no_memory(void)
+{
+    fputs("tirc: out of memory for the buffers; choose smaller sizes with -D\n", stderr);
+    return TIRC_UNAVAILABLE;
+}
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
@@ -43,8 +51,10 @@ static tirc_status collect_sizes(const Command *c, int64_t **values)
     for (size_t i = 0; tirc_size_at(c->lowered, i, &s); i++)
         n += s.symbolic;
     *values = n ? malloc(n * sizeof **values) : NULL;
-    for (size_t i = 0; i < n && *values; i++)
-        (*values)[i] = -1;
+    if (n && !*values)
+        return no_memory();
+    for (size_t i = 0; i < n; i++)
+        (*values)[i] = i < c->binding.n_sizes ? c->binding.sizes[i] : -1;
     for (size_t i = 0; i < given->n; i++) {
         size_t length = strcspn(given->items[i], "=");
         int at = given->items[i][length] ? find_symbolic(c->lowered, given->items[i], length) : -1;
@@ -52,9 +62,14 @@ static tirc_status collect_sizes(const Command *c, int64_t **values)
             return usage_error("--size %.60s: kernel '%s' has no symbolic size of this name; use "
                                "-D to set other sizes",
                                given->items[i], tirc_kernel_name(c->lowered));
+        int64_t from_arrays = (*values)[at];
         tirc_status status = read_size(given->items[i], length, &(*values)[at]);
         if (status)
             return status;
+        if (from_arrays >= 0 && from_arrays != (*values)[at])
+            return usage_error(
+                "--size %.60s: the arrays of --input, or another --size, say %" PRId64,
+                given->items[i], from_arrays);
     }
     n = 0;
     for (size_t i = 0; tirc_size_at(c->lowered, i, &s); i++)
@@ -82,13 +97,8 @@ static void arguments_free(Arguments *a)
     free(a->data);
 }
 
-static tirc_status no_memory(void)
-{
-    fputs("tirc: out of memory for the buffers; choose smaller sizes with -D\n", stderr);
-    return TIRC_UNAVAILABLE;
-}
-
-/* Inputs are random, outputs poisoned with a pattern that no result is likely to have. */
+/* Inputs are the user's or random, outputs poisoned with a pattern that no result is likely to
+ * have. */
 static tirc_status arguments_fill(const Command *c, const Report *r, Arguments *a)
 {
     uint64_t seed = (uint64_t)c->options->seed;
@@ -100,9 +110,10 @@ static tirc_status arguments_fill(const Command *c, const Report *r, Arguments *
         if (!a->data[i])
             return no_memory();
         memset(a->data[i], 0xff, p->bytes);
-        tirc_status status = p->is_input
-                                 ? tirc_fill_random(c->t, r->program, r->sizes, seed, i, a->data[i])
-                                 : TIRC_OK;
+        bool filled;
+        tirc_status status = data_fill(c, p, a->data[i], &filled);
+        if (!status && !filled && p->is_input)
+            status = tirc_fill_random(c->t, r->program, r->sizes, seed, i, a->data[i]);
         if (status)
             return status;
     }
@@ -117,7 +128,8 @@ static tirc_status arguments_make(const Command *c, const Report *r, Arguments *
     if (!a->parameters || !a->data)
         return no_memory();
     a->n = n;
-    return arguments_fill(c, r, a);
+    tirc_status status = arguments_fill(c, r, a);
+    return status ? status : data_check(c, a->parameters, n);
 }
 
 static uint64_t checksum(const unsigned char *data, size_t bytes)
@@ -135,6 +147,7 @@ static void describe_output(const tirc_parameter *p, const void *data, OutputRep
     out->checksum = checksum(data, p->bytes);
     for (int i = 0; i < p->rank; i++)
         elements *= p->dims[i];
+    out->summary = tirc_summarize(p->type, data, (size_t)elements);
     for (; out->n_first < SHOWN && out->n_first < elements; out->n_first++)
         out->first[out->n_first] = tirc_element(p->type, data, (size_t)out->n_first);
 }
@@ -151,6 +164,15 @@ static tirc_status describe_outputs(const Arguments *a, Report *r)
     return TIRC_OK;
 }
 
+static tirc_status write_outputs(const Command *c, const Arguments *a)
+{
+    tirc_status status = TIRC_OK;
+    for (size_t i = 0; i < a->n && !status; i++)
+        if (a->parameters[i].is_output)
+            status = data_write(c, &a->parameters[i], a->data[i]);
+    return status;
+}
+
 static tirc_status run(const Command *c, Report *r, tirc_program *program)
 {
     Arguments a;
@@ -159,6 +181,8 @@ static tirc_status run(const Command *c, Report *r, tirc_program *program)
     if (!status)
         status = tirc_run(c->t, program, r->sizes, a.data);
     r->run_ms = (seconds_now() - start) * 1e3;
+    if (!status)
+        status = write_outputs(c, &a);
     if (!status)
         status = describe_outputs(&a, r);
     arguments_free(&a);

@@ -1,0 +1,248 @@
+/* data.c - Implements --input, --output, --arg and --range: a run on the user's own data. */
+#include "data.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+
+static tirc_status no_memory(const char *what)
+{
+    fprintf(stderr, "tirc: out of memory for %s\n", what);
+    return TIRC_UNAVAILABLE;
+}
+
+/* ---- NAME=VALUE ------------------------------------------------------------------------------ */
+
+/* Whether `word` is NAME=VALUE, and *value then. */
+static bool names(const char *word, const char *name, const char **value)
+{
+    size_t length = strlen(name);
+    *value = word + length + 1;
+    return !strncmp(word, name, length) && word[length] == '=';
+}
+
+/* The value that `words` give to the name, the last one counts; NULL: none. */
+static const char *find(const Words *words, const char *name)
+{
+    const char *value;
+    for (size_t i = words->n; i-- > 0;)
+        if (names(words->items[i], name, &value))
+            return value;
+    return NULL;
+}
+
+/* Calls take(user, NAME, VALUE) for each word; all are NAME=VALUE. */
+static tirc_status check_words(const Words *words, const char *option, const char *example)
+{
+    for (size_t i = 0; i < words->n; i++) {
+        const char *equals = strchr(words->items[i], '=');
+        if (!equals || equals == words->items[i] || !equals[1])
+            return usage_error("--%s %.60s: expected %s", option, words->items[i], example);
+    }
+    return TIRC_OK;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* The bytes of a file of any kind, owned by the caller; NULL with errno. */
+static void *read_stream(FILE *f, size_t *length)
+{
+    size_t room = 1 << 16;
+    char *bytes = malloc(room);
+    *length = 0;
+    while (bytes && !feof(f) && !ferror(f)) {
+        if (*length == room) {
+            char *larger = realloc(bytes, room *= 2);
+            if (!larger)
+                free(bytes);
+            bytes = larger;
+        }
+        if (bytes)
+            *length += fread(bytes + *length, 1, room - *length, f);
+    }
+    if (bytes && ferror(f)) {
+        free(bytes);
+        return NULL;
+    }
+    return bytes;
+}
+
+static tirc_status read_input(tirc *t, const char *path, InputFile *input)
+{
+    size_t length = 0;
+    FILE *f = fopen(path, "rb");
+    if (f)
+        input->bytes = read_stream(f, &length);
+    int error = errno;
+    if (f)
+        fclose(f);
+    if (input->bytes)
+        return tirc_npy_parse(t, path, input->bytes, length, &input->array);
+    fprintf(stderr, "tirc: cannot read '%s': %s\n", path, strerror(error));
+    return TIRC_UNAVAILABLE;
+}
+
+static tirc_status read_inputs(Command *c)
+{
+    const Words *words = &c->options->inputs;
+    c->inputs = calloc(words->n + 1, sizeof *c->inputs);
+    if (!c->inputs)
+        return no_memory("the arrays");
+    for (size_t i = 0; i < words->n; i++) {
+        InputFile *input = &c->inputs[c->n_inputs++];
+        size_t length = strcspn(words->items[i], "=");
+        input->name = strndup(words->items[i], length);
+        if (!input->name)
+            return no_memory("the arrays");
+        tirc_status status = read_input(c->t, words->items[i] + length + 1, input);
+        if (status)
+            return status;
+    }
+    return TIRC_OK;
+}
+
+/* ---- what the arrays say about the sizes ----------------------------------------------------- */
+
+static tirc_status bind_sizes(Command *c)
+{
+    tirc_declaration d;
+    for (size_t i = 0; tirc_declaration_at(c->t, c->file, c->options->kernel, i, &d); i++)
+        if (!d.is_input && find(&c->options->inputs, d.name))
+            return usage_error("--input %s=...: it is an output; --output %s=FILE.npy writes it",
+                               d.name, d.name);
+    tirc_argument *arguments = calloc(c->n_inputs + 1, sizeof *arguments);
+    if (!arguments)
+        return no_memory("the arrays");
+    for (size_t i = 0; i < c->n_inputs; i++) {
+        const tirc_npy *a = &c->inputs[i].array;
+        arguments[i] = (tirc_argument){c->inputs[i].name, a->type, a->rank, a->dims};
+    }
+    const Words *defines = &c->options->defines;
+    const tirc_arguments all = {defines->items, defines->n, arguments, c->n_inputs};
+    tirc_status status = tirc_bind(c->t, c->file, c->options->kernel, &all, &c->binding);
+    free(arguments);
+    return status;
+}
+
+/* --range label=0..C is the condition `label in 0..C`. */
+static tirc_status add_range(Command *c, const char *word)
+{
+    size_t length = strcspn(word, "="), room = strlen(word) + 8;
+    char *condition = malloc(room);
+    if (!condition)
+        return no_memory("the ranges");
+    snprintf(condition, room, "%.*s in %s", (int)length, word, word + length + 1);
+    tirc_status status = tirc_require(c->t, c->file, c->options->kernel, condition, &c->file);
+    free(condition);
+    return status;
+}
+
+tirc_status data_read(Command *c)
+{
+    const Options *o = c->options;
+    tirc_status status = check_words(&o->inputs, "input", "NAME=FILE.npy");
+    status = status ? status : check_words(&o->arguments, "arg", "NAME=VALUE, as in alpha=0.5");
+    status = status ? status : check_words(&o->ranges, "range", "NAME=LO..HI, as in label=0..10");
+    for (size_t i = 0; i < o->ranges.n && !status; i++)
+        status = add_range(c, o->ranges.items[i]);
+    status = status ? status : read_inputs(c);
+    return status ? status : bind_sizes(c);
+}
+
+void data_free(Command *c)
+{
+    for (size_t i = 0; i < c->n_inputs; i++) {
+        free(c->inputs[i].name);
+        free(c->inputs[i].bytes);
+    }
+    free(c->inputs);
+}
+
+/* ---- the arguments of a run ------------------------------------------------------------------ */
+
+static const tirc_parameter *find_parameter(const tirc_parameter *all, size_t n, const char *word)
+{
+    const char *value;
+    for (size_t i = 0; i < n; i++)
+        if (names(word, all[i].name, &value))
+            return &all[i];
+    return NULL;
+}
+
+tirc_status data_check(const Command *c, const tirc_parameter *parameters, size_t n)
+{
+    const Options *o = c->options;
+    for (size_t i = 0; i < o->outputs.n; i++) {
+        const tirc_parameter *p = find_parameter(parameters, n, o->outputs.items[i]);
+        if (!p || !p->is_output)
+            return usage_error("--output %.60s: the kernel writes no parameter of this name",
+                               o->outputs.items[i]);
+    }
+    for (size_t i = 0; i < o->arguments.n; i++) {
+        const tirc_parameter *p = find_parameter(parameters, n, o->arguments.items[i]);
+        if (!p || p->is_buffer)
+            return usage_error("--arg %.60s: the kernel has no scalar parameter of this name",
+                               o->arguments.items[i]);
+    }
+    return TIRC_OK;
+}
+
+static const InputFile *find_input(const Command *c, const char *name)
+{
+    for (size_t i = c->n_inputs; i-- > 0;)
+        if (!strcmp(c->inputs[i].name, name))
+            return &c->inputs[i];
+    return NULL;
+}
+
+/* Dimensions that tirc_bind could not compare, because their sizes came from elsewhere. */
+static tirc_status copy_input(const tirc_parameter *p, const InputFile *input, void *data)
+{
+    const tirc_npy *a = &input->array;
+    for (int i = 0; i < p->rank; i++)
+        if (a->dims[i] != p->dims[i])
+            return usage_error("--input %s: axis %d of '%s' has extent %lld for these sizes, but "
+                               "the array has %lld",
+                               p->name, i, p->name, (long long)p->dims[i], (long long)a->dims[i]);
+    memcpy(data, a->data, p->bytes);
+    return TIRC_OK;
+}
+
+tirc_status data_fill(const Command *c, const tirc_parameter *p, void *data, bool *filled)
+{
+    const InputFile *input = find_input(c, p->name);
+    const char *text = p->is_buffer ? NULL : find(&c->options->arguments, p->name);
+    *filled = input || text;
+    if (text)
+        return tirc_parse_element(c->t, p, text, data);
+    return input ? copy_input(p, input, data) : TIRC_OK;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static tirc_status write_array(const Command *c, const tirc_parameter *p, const void *data,
+                               const char *path)
+{
+    const tirc_argument array = {p->name, p->type, p->rank, p->dims};
+    const void *header;
+    size_t length;
+    tirc_status status = tirc_npy_header(c->t, &array, &header, &length);
+    if (status)
+        return status;
+    char *file = malloc(length + p->bytes);
+    if (!file)
+        return no_memory("an output");
+    memcpy(file, header, length);
+    memcpy(file + length, data, p->bytes);
+    status = output_write(path, file, length + p->bytes);
+    free(file);
+    return status;
+}
+
+tirc_status data_write(const Command *c, const tirc_parameter *p, const void *data)
+{
+    const char *path = find(&c->options->outputs, p->name);
+    return path ? write_array(c, p, data, path) : TIRC_OK;
+}
