@@ -194,12 +194,12 @@ static void signature(CudaWriter *w, const LaunchUse *use)
 
 static void dynamic_declaration(CudaWriter *w, const Buffer *b, int64_t offset)
 {
-    int64_t *dims = ARENA_ARRAY(w->c->arena, int64_t, b->rank + 1);
+    ArrayDims dims;
     const char *type = cuda_storage_type(b->type), *name = cuda_buffer_name(w, b);
     StrBuf rows = strbuf_new(w->c->arena);
-    if (cuda_array_dims(w->c, b, dims))
-        for (int i = 1; i < b->rank; i++)
-            strbuf_addf(&rows, "[%lld]", (long long)dims[i]);
+    if (cuda_array_dims(w->c, b, &dims))
+        for (int i = 1; i < dims.n; i++)
+            strbuf_addf(&rows, "[%lld]", (long long)dims.extent[i]);
     const char *memory = cuda_names_made(w->names, "text", "shared_memory");
     const char *at =
         offset ? arena_printf(w->c->arena, "(%s + %lld)", memory, (long long)offset) : memory;

@@ -269,20 +269,25 @@ static void select_expr(CudaWriter *w, const Expr *e, int precedence)
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-bool cuda_array_dims(Context *c, const Buffer *buffer, int64_t *dims)
+bool cuda_array_dims(Context *c, const Buffer *buffer, ArrayDims *dims)
 {
-    int64_t elements, *strides = ARENA_ARRAY(c->arena, int64_t, buffer->rank + 1);
+    int rank = buffer->rank;
+    int64_t elements, *strides = ARENA_ARRAY(c->arena, int64_t, rank + 1);
     if (!buffer_strides(buffer, strides, &elements))
         TIRC_BUG(c, "the shape of '%s' is not literal where it is declared", buffer->name);
-    for (int i = buffer->rank - 1; i > 0; i--) {
-        if (strides[i] == 0 || strides[i - 1] % strides[i] != 0)
+    *dims = (ArrayDims){0, ARENA_ARRAY(c->arena, int, rank + 1),
+                        ARENA_ARRAY(c->arena, int64_t, rank + 1)};
+    if (rank > 0 && strides[rank - 1] != 1)
+        return false;
+    for (int i = 0; i < rank; i++) {
+        int64_t outer = i ? strides[i - 1] : elements;
+        if (strides[i] == 0 || outer % strides[i] != 0)
             return false;
-        dims[i] = strides[i - 1] / strides[i];
-    }
-    if (buffer->rank > 0) {
-        if (strides[buffer->rank - 1] != 1)
-            return false;
-        dims[0] = elements / strides[0];
+        bool is_last = i + 1 == rank && dims->n == 0;
+        if (outer == strides[i] && !is_last)
+            continue;
+        dims->axis[dims->n] = i;
+        dims->extent[dims->n++] = outer / strides[i];
     }
     return true;
 }
@@ -332,23 +337,29 @@ static void flat_subscript(CudaWriter *w, const Buffer *buffer, Expr *const *ind
     add(w, "]");
 }
 
+static void subscript(CudaWriter *w, const Expr *index)
+{
+    add(w, "[");
+    cuda_expr(w, index, 0);
+    add(w, "]");
+}
+
 void cuda_element(CudaWriter *w, const Buffer *buffer, Expr *const *index)
 {
     add(w, cuda_buffer_name(w, buffer));
     if (cuda_is_variable(buffer))
         return;
-    int64_t *dims = ARENA_ARRAY(w->c->arena, int64_t, buffer->rank + 1);
-    if (buffer->scope == SCOPE_GLOBAL ? buffer->rank > 1 : !cuda_array_dims(w->c, buffer, dims)) {
-        flat_subscript(w, buffer, index);
-        return;
-    }
-    if (buffer->rank == 0 && buffer->scope == SCOPE_GLOBAL)
+    ArrayDims dims;
+    bool is_global = buffer->scope == SCOPE_GLOBAL;
+    if (is_global && buffer->rank == 0)
         add(w, "[0]"); /* behind a pointer */
-    for (int i = 0; i < buffer->rank; i++) {
-        add(w, "[");
-        cuda_expr(w, index[i], 0);
-        add(w, "]");
-    }
+    else if (is_global && buffer->rank == 1)
+        subscript(w, index[0]);
+    else if (is_global || !cuda_array_dims(w->c, buffer, &dims))
+        flat_subscript(w, buffer, index);
+    else
+        for (int i = 0; i < dims.n; i++)
+            subscript(w, index[dims.axis[i]]);
 }
 
 /* The element that `load` reads, as its storage type. */

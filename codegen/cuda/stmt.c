@@ -124,14 +124,15 @@ static void declaration(CudaWriter *w, const Buffer *b)
     strbuf_addf(w->out, "%s %s", cuda_storage_type(b->type), cuda_buffer_name(w, b));
     if (cuda_is_variable(b))
         return;
-    int64_t elements, *dims = ARENA_ARRAY(w->c->arena, int64_t, b->rank + 1);
-    buffer_strides(b, dims, &elements);
-    if (!cuda_array_dims(w->c, b, dims)) {
+    ArrayDims dims;
+    if (!cuda_array_dims(w->c, b, &dims)) {
+        int64_t elements, *strides = ARENA_ARRAY(w->c->arena, int64_t, b->rank + 1);
+        buffer_strides(b, strides, &elements);
         strbuf_addf(w->out, "[%lld]", (long long)elements);
         return;
     }
-    for (int i = 0; i < b->rank; i++)
-        strbuf_addf(w->out, "[%lld]", (long long)dims[i]);
+    for (int i = 0; i < dims.n; i++)
+        strbuf_addf(w->out, "[%lld]", (long long)dims.extent[i]);
 }
 
 /* An array of the host's reference, zeroed. */

@@ -120,9 +120,14 @@ void cuda_wide_buffers(Context *c, const Stmt *s, BufferList *list);
 
 /* A local buffer of one element is a variable; what its layout adds holds nothing. */
 bool cuda_is_variable(const Buffer *buffer);
-/* "float A_shared[32][33]"-like dimensions; false where strides do not nest, so that it must be
- * flat. */
-bool cuda_array_dims(Context *c, const Buffer *buffer, int64_t *dims);
+/* The dimensions of an array, as in "float A_shared[32][33]": the axes of more than one element,
+ * and at least one axis. */
+typedef struct {
+    int n, *axis;    /* [n] which axis of the buffer */
+    int64_t *extent; /* [n] padding included */
+} ArrayDims;
+/* False where strides do not nest, so that the array must be flat. */
+bool cuda_array_dims(Context *c, const Buffer *buffer, ArrayDims *dims);
 
 /* The call that launches the __global__ function of a launch. */
 void cuda_launch_call(CudaWriter *w, const LaunchUse *use);

@@ -12,17 +12,17 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     const int ty = threadIdx.y;
     const int tx = threadIdx.x;
     float C_local[4][4];
-    float A_local_first[4][1];
+    float A_local_first[4];
     float B_local_first[14][60];
     for (int each = 0; each < 4; ++each)
-        A_local_first[each][0] = A[(each * 16 + ty) * 33 + tx];
+        A_local_first[each] = A[(each * 16 + ty) * 33 + tx];
     for (int each = 0; each < 4; ++each) {
         const int j = (each * 256 + ty * 16 + tx) % 60;
         if (each * 256 + ty * 16 + tx < 960)
             B_local_first[(each * 256 + ty * 16 + tx) / 60 - (ty * 16 + tx) / 60][j] = B[(each * 256 + ty * 16 + tx) / 60 * 60 + j];
     }
     for (int each = 0; each < 4; ++each)
-        A_shared[each * 16 + ty][tx] = A_local_first[each][0];
+        A_shared[each * 16 + ty][tx] = A_local_first[each];
     for (int each = 0; each < 4; ++each) {
         const int j = (each * 256 + ty * 16 + tx) % 60;
         if (each * 256 + ty * 16 + tx < 960)
@@ -37,12 +37,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     for (int ko = 0; ko < 3; ++ko) {
         const int k = ko * 16 + tx + 16;
-        float A_local[4][1];
+        float A_local[4];
         float B_local[14][60];
         if (ko < 2) {
             if (k < 33) {
                 for (int each = 0; each < 4; ++each)
-                    A_local[each][0] = A[(each * 16 + ty) * 33 + k];
+                    A_local[each] = A[(each * 16 + ty) * 33 + k];
             }
             for (int each = 0; each < 4; ++each) {
                 const int k_1 = ko * 16 + (each * 256 + ty * 16 + tx) / 60 + 16;
@@ -65,7 +65,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         if (ko < 2) {
             if (k < 33) {
                 for (int each = 0; each < 4; ++each)
-                    A_shared[each * 16 + ty][(ko + 1) % 2 * 16 + tx] = A_local[each][0];
+                    A_shared[each * 16 + ty][(ko + 1) % 2 * 16 + tx] = A_local[each];
             }
             for (int each = 0; each < 4; ++each) {
                 const int k_3 = ko * 16 + (each * 256 + ty * 16 + tx) / 60 + 16;

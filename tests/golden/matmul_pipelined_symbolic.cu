@@ -15,35 +15,35 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     const int ty = threadIdx.y;
     const int tx = threadIdx.x;
     float C_local[4][4];
-    float A_local_first[4][1];
-    float B_local_first[4][1];
+    float A_local_first[4];
+    float B_local_first[4];
     const int j = bx * 64 + ty % 4 * 16 + tx;
     if (tx < K) {
         for (int each = 0; each < 4; ++each) {
             const int i = by * 64 + each * 16 + ty;
             if (i < M)
-                A_local_first[each][0] = A[i * K + tx];
+                A_local_first[each] = A[i * K + tx];
         }
     }
     if (j < N) {
         for (int each = 0; each < 4; ++each) {
             const int k = each * 4 + ty / 4;
             if (k < K)
-                B_local_first[each][0] = B[k * N + j];
+                B_local_first[each] = B[k * N + j];
         }
     }
     if (tx < K) {
         for (int each = 0; each < 4; ++each) {
             const int i = by * 64 + each * 16 + ty;
             if (i < M)
-                A_shared[each * 16 + ty][tx] = A_local_first[each][0];
+                A_shared[each * 16 + ty][tx] = A_local_first[each];
         }
     }
     if (j < N) {
         for (int each = 0; each < 4; ++each) {
             const int k = each * 4 + ty / 4;
             if (k < K)
-                B_shared[each * 4 + ty / 4][ty % 4 * 16 + tx] = B_local_first[each][0];
+                B_shared[each * 4 + ty / 4][ty % 4 * 16 + tx] = B_local_first[each];
         }
     }
     for (int ti = 0; ti < 4; ++ti) {
@@ -59,21 +59,21 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     for (int ko = 0; ko < (K + 15) / 16; ++ko) {
         const int k = ko * 16 + tx + 16;
-        float A_local[4][1];
-        float B_local[4][1];
+        float A_local[4];
+        float B_local[4];
         if (ko + 1 < (K + 15) / 16) {
             if (k < K) {
                 for (int each = 0; each < 4; ++each) {
                     const int i = by * 64 + each * 16 + ty;
                     if (i < M)
-                        A_local[each][0] = A[i * K + k];
+                        A_local[each] = A[i * K + k];
                 }
             }
             if (j < N) {
                 for (int each = 0; each < 4; ++each) {
                     const int k_1 = ko * 16 + each * 4 + ty / 4 + 16;
                     if (k_1 < K)
-                        B_local[each][0] = B[k_1 * N + j];
+                        B_local[each] = B[k_1 * N + j];
                 }
             }
         }
@@ -97,14 +97,14 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                 for (int each = 0; each < 4; ++each) {
                     const int i = by * 64 + each * 16 + ty;
                     if (i < M)
-                        A_shared[each * 16 + ty][(ko + 1) % 2 * 16 + tx] = A_local[each][0];
+                        A_shared[each * 16 + ty][(ko + 1) % 2 * 16 + tx] = A_local[each];
                 }
             }
             if (j < N) {
                 for (int each = 0; each < 4; ++each) {
                     const int k_3 = ko * 16 + each * 4 + ty / 4 + 16;
                     if (k_3 < K)
-                        B_shared[(ko + 1) % 2 * 16 + each * 4 + ty / 4][ty % 4 * 16 + tx] = B_local[each][0];
+                        B_shared[(ko + 1) % 2 * 16 + each * 4 + ty / 4][ty % 4 * 16 + tx] = B_local[each];
                 }
             }
         }

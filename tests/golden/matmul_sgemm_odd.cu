@@ -71,18 +71,18 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
             copy_async_commit();  // the copies above are one group
             #pragma unroll
             for (int ki = 0; ki < 4; ++ki) {
-                __align__(16) float A_shared_local[1][4];
-                __align__(16) float B_shared_local[1][4];
-                *(float4 *)&A_shared_local[0][0] = *(const float4 *)&A_shared[again * 4 + ki][lane / 2 % 4 * 4];
-                *(float4 *)&B_shared_local[0][0] = *(const float4 *)&B_shared[again * 4 + ki][lane / 8 * 8 + lane % 2 * 4];
+                __align__(16) float A_shared_local[4];
+                __align__(16) float B_shared_local[4];
+                *(float4 *)&A_shared_local[0] = *(const float4 *)&A_shared[again * 4 + ki][lane / 2 % 4 * 4];
+                *(float4 *)&B_shared_local[0] = *(const float4 *)&B_shared[again * 4 + ki][lane / 8 * 8 + lane % 2 * 4];
                 #pragma unroll
                 for (int row_pair = 0; row_pair < 2; ++row_pair) {
                     #pragma unroll
                     for (int column = 0; column < 4; ++column)
-                        C_shared_shared[row_pair * 2][column] += A_shared_local[0][row_pair * 2] * B_shared_local[0][column];
+                        C_shared_shared[row_pair * 2][column] += A_shared_local[row_pair * 2] * B_shared_local[column];
                     #pragma unroll
                     for (int column_turn = 0; column_turn < 4; ++column_turn)
-                        C_shared_shared[row_pair * 2 + 1][3 - column_turn] += A_shared_local[0][row_pair * 2 + 1] * B_shared_local[0][3 - column_turn];
+                        C_shared_shared[row_pair * 2 + 1][3 - column_turn] += A_shared_local[row_pair * 2 + 1] * B_shared_local[3 - column_turn];
                 }
             }
             copy_async_wait<0>();  // all copies

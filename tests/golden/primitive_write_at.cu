@@ -8,12 +8,12 @@ staged(const float *__restrict__ x, float *__restrict__ y)
 {
     const int i = threadIdx.x;
     for (int jo = 0; jo < 3; ++jo) {
-        float y_local[1][8];
+        float y_local[8];
         for (int ji = 0; ji < 8; ++ji) {
             const int j = jo * 8 + ji;
-            y_local[0][ji] = x[i * 24 + j / 3 * 3] + x[i * 24 + j % 5];
+            y_local[ji] = x[i * 24 + j / 3 * 3] + x[i * 24 + j % 5];
         }
         for (int ax1 = 0; ax1 < 8; ++ax1)
-            y[i * 24 + jo * 8 + ax1] = y_local[0][ax1];
+            y[i * 24 + jo * 8 + ax1] = y_local[ax1];
     }
 }

@@ -48,7 +48,7 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
     const int bx = place / 3;
     const int part = blockIdx.z;
     const int lane = threadIdx.x;
-    __align__(16) float acc_rf[1][4][4];
+    __align__(16) float acc_rf[4][4];
     #pragma unroll
     for (int each = 0; each < 2; ++each) {
         const int i = by * 16 + each * 8 + lane / 4;
@@ -60,7 +60,7 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
     for (int row = 0; row < 4; ++row) {
         #pragma unroll
         for (int column = 0; column < 4; ++column)
-            acc_rf[0][row][column] = 0.0f;
+            acc_rf[row][column] = 0.0f;
     }
     copy_async_wait<0>();  // all copies
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
@@ -78,18 +78,18 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
             copy_async_commit();  // the copies above are one group
             #pragma unroll
             for (int ki = 0; ki < 4; ++ki) {
-                __align__(16) float A_shared_local[1][4];
-                __align__(16) float B_shared_local[1][4];
-                *(float4 *)&A_shared_local[0][0] = *(const float4 *)&A_shared[again * 4 + ki][lane / 2 % 4 * 4];
-                *(float4 *)&B_shared_local[0][0] = *(const float4 *)&B_shared[again * 4 + ki][lane / 8 * 8 + lane % 2 * 4];
+                __align__(16) float A_shared_local[4];
+                __align__(16) float B_shared_local[4];
+                *(float4 *)&A_shared_local[0] = *(const float4 *)&A_shared[again * 4 + ki][lane / 2 % 4 * 4];
+                *(float4 *)&B_shared_local[0] = *(const float4 *)&B_shared[again * 4 + ki][lane / 8 * 8 + lane % 2 * 4];
                 #pragma unroll
                 for (int row_pair = 0; row_pair < 2; ++row_pair) {
                     #pragma unroll
                     for (int column = 0; column < 4; ++column)
-                        acc_rf[0][row_pair * 2][column] += A_shared_local[0][row_pair * 2] * B_shared_local[0][column];
+                        acc_rf[row_pair * 2][column] += A_shared_local[row_pair * 2] * B_shared_local[column];
                     #pragma unroll
                     for (int column_turn = 0; column_turn < 4; ++column_turn)
-                        acc_rf[0][row_pair * 2 + 1][3 - column_turn] += A_shared_local[0][row_pair * 2 + 1] * B_shared_local[0][3 - column_turn];
+                        acc_rf[row_pair * 2 + 1][3 - column_turn] += A_shared_local[row_pair * 2 + 1] * B_shared_local[3 - column_turn];
                 }
             }
             copy_async_wait<0>();  // all copies
@@ -98,7 +98,7 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
     }
     #pragma unroll
     for (int loop = 0; loop < 4; ++loop) {
-        *(float4 *)&acc_rf_global[(part * 48 + by * 16 + lane / 2 % 4 * 4 + loop) * 64 + bx * 32 + lane / 8 * 8 + lane % 2 * 4] = make_float4(acc_rf[0][loop][0], acc_rf[0][loop][1], acc_rf[0][loop][2], acc_rf[0][loop][3]);
+        *(float4 *)&acc_rf_global[(part * 48 + by * 16 + lane / 2 % 4 * 4 + loop) * 64 + bx * 32 + lane / 8 * 8 + lane % 2 * 4] = make_float4(acc_rf[loop][0], acc_rf[loop][1], acc_rf[loop][2], acc_rf[loop][3]);
     }
 }
 
@@ -107,30 +107,30 @@ matmul_bias_relu_1(const float *__restrict__ bias, float *__restrict__ C, const 
 {
     const int b = blockIdx.x;
     const int t = threadIdx.x;
-    __align__(16) float acc[1][4];
+    __align__(16) float acc[4];
     const int i = b * 8 + t / 16;
-    *(float4 *)&acc[0][0] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    *(float4 *)&acc[0] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     #pragma unroll
     for (int part = 0; part < 2; ++part) {
         {
-            const float4 acc_v = *(const float4 *)&acc[0][0];
+            const float4 acc_v = *(const float4 *)&acc[0];
             const float4 acc_rf_global_v1 = *(const float4 *)&acc_rf_global[(part * 48 + i) * 64 + t % 16 * 4];
             float4 result;
             result.x = acc_v.x + acc_rf_global_v1.x;
             result.y = acc_v.y + acc_rf_global_v1.y;
             result.z = acc_v.z + acc_rf_global_v1.z;
             result.w = acc_v.w + acc_rf_global_v1.w;
-            *(float4 *)&acc[0][0] = result;
+            *(float4 *)&acc[0] = result;
         }
     }
     if (i < 33) {
         {
             const float4 bias_v = *(const float4 *)&bias[t % 16 * 4];
             float4 result;
-            result.x = fmaxf(acc[0][0] + bias_v.x, 0.0f);
-            result.y = fmaxf(acc[0][1] + bias_v.y, 0.0f);
-            result.z = fmaxf(acc[0][2] + bias_v.z, 0.0f);
-            result.w = fmaxf(acc[0][3] + bias_v.w, 0.0f);
+            result.x = fmaxf(acc[0] + bias_v.x, 0.0f);
+            result.y = fmaxf(acc[1] + bias_v.y, 0.0f);
+            result.z = fmaxf(acc[2] + bias_v.z, 0.0f);
+            result.w = fmaxf(acc[3] + bias_v.w, 0.0f);
             *(float4 *)&C[i * 64 + t % 16 * 4] = result;
         }
     }

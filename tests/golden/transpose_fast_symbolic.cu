@@ -11,7 +11,7 @@ transpose(const float *__restrict__ in, float *__restrict__ out, const int R, co
     const int bc = blockIdx.y;
     const int br = blockIdx.x;
     const int t = threadIdx.x;
-    __align__(16) float in_local[32][1];
+    __align__(16) float in_local[32];
     const int c = bc * 128 + t % 128;
     const int r = br * 64 + t % 64;
     if (c < C) {
@@ -19,18 +19,18 @@ transpose(const float *__restrict__ in, float *__restrict__ out, const int R, co
         for (int ax0 = 0; ax0 < 32; ++ax0) {
             const int r_1 = br * 64 + t / 128 * 32 + ax0;
             if (r_1 < R)
-                in_local[ax0][0] = in[r_1 * C + c];
+                in_local[ax0] = in[r_1 * C + c];
         }
         #pragma unroll
         for (int turn = 0; turn < 8; ++turn) {
             if (br * 64 + t / 128 * 32 + turn * 4 + 3 < R) {
-                *(float4 *)&out_shared[t % 128][(t / 128 * 8 + turn ^ t % 8) * 4] = make_float4(in_local[turn * 4][0], in_local[turn * 4 + 1][0], in_local[turn * 4 + 2][0], in_local[turn * 4 + 3][0]);
+                *(float4 *)&out_shared[t % 128][(t / 128 * 8 + turn ^ t % 8) * 4] = make_float4(in_local[turn * 4], in_local[turn * 4 + 1], in_local[turn * 4 + 2], in_local[turn * 4 + 3]);
             }
             else {
                 #pragma unroll
                 for (int vr = 0; vr < 4; ++vr) {
                     if (br * 64 + t / 128 * 32 + turn * 4 + vr < R)
-                        out_shared[t % 128][(t / 128 * 8 + turn ^ t % 8) * 4 + vr] = in_local[turn * 4 + vr][0];
+                        out_shared[t % 128][(t / 128 * 8 + turn ^ t % 8) * 4 + vr] = in_local[turn * 4 + vr];
                 }
             }
         }

@@ -10,15 +10,15 @@ transpose(const float *__restrict__ in, float *__restrict__ out)
     const int bc = blockIdx.y;
     const int br = blockIdx.x;
     const int t = threadIdx.x;
-    __align__(16) float in_local[32][1];
+    __align__(16) float in_local[32];
     const int c = bc * 128 + t % 128;
     if (br * 2 + t / 128 < 125 && c < 6001) {
         #pragma unroll
         for (int ax0 = 0; ax0 < 32; ++ax0)
-            in_local[ax0][0] = in[(br * 64 + t / 128 * 32 + ax0) * 6001 + c];
+            in_local[ax0] = in[(br * 64 + t / 128 * 32 + ax0) * 6001 + c];
         #pragma unroll
         for (int turn = 0; turn < 8; ++turn) {
-            *(float4 *)&out_shared[t % 128][(t / 128 * 8 + turn ^ t % 8) * 4] = make_float4(in_local[turn * 4][0], in_local[turn * 4 + 1][0], in_local[turn * 4 + 2][0], in_local[turn * 4 + 3][0]);
+            *(float4 *)&out_shared[t % 128][(t / 128 * 8 + turn ^ t % 8) * 4] = make_float4(in_local[turn * 4], in_local[turn * 4 + 1], in_local[turn * 4 + 2], in_local[turn * 4 + 3]);
         }
     }
     __syncthreads();  // out_shared: written above by other threads, read below

@@ -6,18 +6,18 @@
 extern "C" __global__ void __launch_bounds__(256)
 transpose(const float *__restrict__ in, float *__restrict__ out)
 {
-    __shared__ float in_shared[1][8];
+    __shared__ float in_shared[8];
     const int ty = threadIdx.y;
     const int tx = threadIdx.x;
     const int c = ty * 32 + tx;
     if (c < 7)
-        in_shared[0][c] = in[c];
+        in_shared[c] = in[c];
     __syncthreads();  // in_shared: written above by other threads, read below
     if (tx < 1) {
         for (int each = 0; each < 4; ++each) {
             const int c_1 = each * 8 + ty;
             if (c_1 < 7)
-                out[c_1 + tx] = in_shared[tx][c_1];
+                out[c_1 + tx] = in_shared[c_1];
         }
     }
 }
