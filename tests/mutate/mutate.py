@@ -162,21 +162,14 @@ def commands(work):
         path.name: [path]
         for path in unit
         if not any(word in path.name for word in WITHOUT)
-        and path.name not in ("test_meaning", "test_once", "test_bounds", "test_polybench")
+        and path.name
+        not in ("test_cases", "test_meaning", "test_once", "test_bounds", "test_polybench")
     }
-    for name in ("legality", "golden"):
-        out[name] = [
-            python_with_pytest(),
-            "-m",
-            "pytest",
-            "-q",
-            "-x",
-            "-p",
-            "no:cacheprovider",
-            source / name,
-            "-k",
-            "not nvrtc",
-        ]
+    legality = source / "legality"
+    folders = legality / "steps", legality / "conditions", legality / "accepted", legality
+    out["legality"] = [tests / "test_cases", *folders]
+    pytest = python_with_pytest(), "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"
+    out["golden"] = [*pytest, source / "golden", "-k", "not nvrtc"]
     out["fuzz"] = [
         tests / "fuzz" / "fuzz_schedule",
         "600",

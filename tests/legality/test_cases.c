@@ -1,0 +1,462 @@
+/* Runs the cases of the folders given: a schedule in a .tir file, with what it must make of its
+ * program, or how it must be refused, in the comment above it. A program without steps has an empty
+ * schedule.
+ *
+ *     // with: -D N=?         sizes and types, as in the command
+ *     // error: E0424         where it must be refused: the code
+ *     // says: TEXT           a part of the messages; continued on lines with a deeper indentation
+ *     // trace: TEXT          a line of the trace, without what stands around it
+ *     // holds: TEXT          a part of the lowered text, in which a run of blanks counts as one
+ *     // lacks: TEXT          what the lowered text does not contain
+ *     // at: 1 7 33           values that all symbolic sizes take in turn, or those of one run, as
+ *     // at: M=3 N=4          here: the simulator finds the results right, and no fault
+ *     // makes:               and behind it the body of the kernel after the steps,
+ *     // lowers:              of the lowered kernel,
+ *     // cuda:                or of its CUDA text, up to the next of these three
+ *
+ * The text that the steps make reads back to a kernel that prints the same, and their trace makes
+ * the same text.
+ *
+ *     test_cases FOLDER... [--only NAME] */
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tirc.h"
+
+enum { MANY = 16, FILES = 256 };
+
+typedef struct {
+    const char *path, *text;
+    const char *comment, *end; /* the comment is what stands between them */
+    char name[128], kernel[128];
+    char *values;    /* of the keys, each with its terminator */
+    size_t n_values; /* bytes of them */
+    int failures;
+} Case;
+
+/* A case as far as tirc takes it: what comes behind a refusal is NULL. */
+typedef struct {
+    tirc *t;
+    tirc_file *file;
+    tirc_kernel *program, *scheduled, *lowered;
+} Taken;
+
+static void complain(Case *k, const char *what, const char *wanted, const char *got)
+{
+    fprintf(stderr, "%s: %s: %s\n%s\n---- got\n%s\n", k->path, k->name, what, wanted, got);
+    k->failures++;
+}
+
+static void *allocate(size_t size)
+{
+    void *memory = calloc(1, size);
+    if (!memory)
+        abort();
+    return memory;
+}
+
+/* ---- comments -------------------------------------------------------------------------------- */
+
+static const char *next_line(const char *line, const char *end)
+{
+    const char *stop = memchr(line, '\n', (size_t)(end - line));
+    return stop ? stop + 1 : end;
+}
+
+/* The text of a line behind "// KEY: ", or NULL. */
+static const char *after_key(const char *line, const char *key)
+{
+    size_t n = strlen(key);
+    return strncmp(line, "// ", 3) == 0 && strncmp(line + 3, key, n) == 0 && line[3 + n] == ':'
+               ? line + 4 + n + (line[4 + n] == ' ')
+               : NULL;
+}
+
+static bool starts_a_text(const char *line)
+{
+    return after_key(line, "makes") || after_key(line, "lowers") || after_key(line, "cuda");
+}
+
+/* Stores the values of `key` in `out`, with those lines joined that continue one; their number. */
+static size_t values(Case *k, const char *key, const char **out)
+{
+    size_t n = 0;
+    const char *line = k->comment, *value;
+    while (line < k->end && !starts_a_text(line)) {
+        const char *next = next_line(line, k->end);
+        if ((value = after_key(line, key)) && n < MANY) {
+            char *to = k->values + k->n_values;
+            out[n++] = to;
+            to += sprintf(to, "%.*s", (int)(next - 1 - value), value);
+            for (; next < k->end && strncmp(next, "//  ", 4) == 0; next = next_line(line, k->end)) {
+                line = next;
+                for (value = line + 2; *value == ' '; value++)
+                    ;
+                to += sprintf(to, " %.*s", (int)(next_line(line, k->end) - 1 - value), value);
+            }
+            k->n_values = (size_t)(to - k->values) + 1;
+        }
+        line = next;
+    }
+    return n;
+}
+
+/* The text behind a line "// KEY:", without what makes it a comment; NULL where there is none. */
+static const char *text_of(Case *k, const char *key)
+{
+    const char *line = k->comment;
+    while (line < k->end && !after_key(line, key))
+        line = next_line(line, k->end);
+    if (line >= k->end || !starts_a_text(line))
+        return NULL;
+    char *start = k->values + k->n_values, *to = start;
+    for (line = next_line(line, k->end); line < k->end && !starts_a_text(line);
+         line = next_line(line, k->end)) {
+        const char *from = line + 2 + (line[2] == ' ');
+        to += sprintf(to, "%.*s", (int)(next_line(line, k->end) - from), from);
+    }
+    k->n_values = (size_t)(to - k->values) + 1;
+    return start;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static bool lower_it(Taken *s)
+{
+    tirc_lower_options options = {0};
+    return tirc_lower(s->t, s->scheduled, &options, &s->lowered) == TIRC_OK;
+}
+
+static Taken take(const Case *k, const char *const *defines, size_t n)
+{
+    Taken s = {.t = tirc_new(NULL)};
+    if (tirc_parse_text(s.t, k->path, k->text, strlen(k->text), &s.file) ||
+        tirc_resolve(s.t, s.file, k->kernel, defines, n, &s.program) ||
+        tirc_apply(s.t, s.file, s.program, k->name, NULL, 0, &s.scheduled) || !lower_it(&s))
+        s.lowered = NULL;
+    return s;
+}
+
+static const char *emitted(Taken *s, const tirc_kernel *kernel, tirc_format format)
+{
+    const void *data;
+    size_t length;
+    return kernel && tirc_emit(s->t, kernel, format, NULL, &data, &length) == TIRC_OK
+               ? data
+               : tirc_diagnostics(s->t, false);
+}
+
+/* What stands between the braces of the kernel: compared, and not copied. */
+static bool has_body(const char *text, const char *body)
+{
+    const char *open = strstr(text, "\n{\n");
+    size_t length = strlen(body);
+    return open && strncmp(open + 3, body, length) == 0 && strcmp(open + 3 + length, "}\n") == 0;
+}
+
+/* The kernel that a text describes, after one of its schedules where `schedule` is its name. */
+static const char *again(Taken *s, const char *text, const char *schedule)
+{
+    tirc_file *file;
+    tirc_kernel *kernel = s->program;
+    if (tirc_parse_text(s->t, "again.tir", text, strlen(text), &file) ||
+        (schedule ? tirc_apply(s->t, file, s->program, schedule, NULL, 0, &kernel)
+                  : tirc_resolve(s->t, file, NULL, NULL, 0, &kernel)))
+        return tirc_diagnostics(s->t, false);
+    return emitted(s, kernel, TIRC_TIR);
+}
+
+/* ---- what a case asks ------------------------------------------------------------------------ */
+
+/* A dependence that is broken shows both iterations, with the element that they share. */
+static void expect_two_iterations(Case *k, const char *messages)
+{
+    int notes = 0;
+    for (const char *at = messages; (at = strstr(at, "note: block '")); at++)
+        notes++;
+    if (strstr(messages, "runs first") && notes < 2)
+        complain(k, "only one iteration is shown", "", messages);
+}
+
+static void expect_refusal(Case *k, Taken *s, const char *code)
+{
+    const char *messages = tirc_diagnostics(s->t, false);
+    if (s->lowered || tirc_diagnostic_count(s->t) == 0) {
+        complain(k, "is accepted, instead of", code, emitted(s, s->scheduled, TIRC_TIR));
+        return;
+    }
+    tirc_diagnostic first = tirc_diagnostic_at(s->t, 0);
+    if (strcmp(first.code, code) != 0 || first.line < 1)
+        complain(k, "another code, or no position", code, messages);
+    expect_two_iterations(k, messages);
+}
+
+static void expect_text(Case *k, Taken *s, const char *key, const tirc_kernel *kernel)
+{
+    const char *wanted = text_of(k, key);
+    if (!wanted)
+        return;
+    const char *got = emitted(s, kernel, strcmp(key, "cuda") == 0 ? TIRC_CUDA : TIRC_TIR);
+    if (!has_body(got, wanted))
+        complain(k, key, wanted, got);
+}
+
+/* Text reads back, and the trace makes the same of the program. */
+static void expect_round_trips(Case *k, Taken *s)
+{
+    const char *text = emitted(s, s->scheduled, TIRC_TIR);
+    const char *back = again(s, text, NULL);
+    if (strcmp(back, text) != 0)
+        complain(k, "the text reads back as another", text, back);
+    if (tirc_step_count(s->scheduled) == 0)
+        return;
+    back = again(s, tirc_trace(s->t, s->scheduled), k->name);
+    if (strcmp(back, text) != 0)
+        complain(k, "the trace makes another text", text, back);
+}
+
+static bool blank(char c)
+{
+    return c == ' ' || c == '\n';
+}
+
+/* Is `piece` in `text`, where a run of blanks counts as one? */
+static bool has_piece(const char *text, const char *piece)
+{
+    for (; *text; text++) {
+        const char *t = text, *p = piece;
+        while (*p && *t && (*t == *p || (blank(*t) && blank(*p)))) {
+            bool blanks = blank(*p);
+            t++, p++;
+            while (blanks && blank(*t))
+                t++;
+            while (blanks && blank(*p))
+                p++;
+        }
+        if (!*p)
+            return true;
+    }
+    return false;
+}
+
+static void expect_pieces(Case *k, const char *key, const char *text)
+{
+    const char *pieces[MANY];
+    size_t n = values(k, key, pieces);
+    for (size_t i = 0; i < n; i++)
+        if (has_piece(text, pieces[i]) == (strcmp(key, "lacks") == 0))
+            complain(k, key, pieces[i], text);
+}
+
+static void expect_results(Case *k, Taken *s, const char *at, const int64_t *sizes)
+{
+    tirc_device *device;
+    tirc_program *program;
+    tirc_verification result = {0};
+    if (tirc_device_open(s->t, TIRC_DEVICE_SIM, 0, NULL, &device) ||
+        tirc_compile(s->t, device, s->lowered, &program) ||
+        tirc_verify(s->t, program, sizes, 1, &result) || !result.ok) {
+        tirc_fault fault = {0};
+        const char *what = tirc_fault_at(s->t, device, 0, &fault) ? fault.message : "wrong results";
+        complain(k, what, at, tirc_diagnostics(s->t, false));
+    }
+}
+
+/* What stands behind "N=" in a list of such settings; NULL where it is not among them. */
+static const char *setting(const char *list, const char *key)
+{
+    const char *at = list;
+    while ((at = strstr(at, key)) && at != list && at[-1] != ' ')
+        at++;
+    return at;
+}
+
+/* The results with the symbolic sizes of one list, all of them: N=3 M=4. */
+static void expect_results_of(Case *k, Taken *s, const char *at)
+{
+    int64_t sizes[MANY];
+    size_t n = 0, named = 0;
+    tirc_size size;
+    for (size_t i = 0; tirc_size_at(s->program, i, &size); i++)
+        if (size.symbolic && n < MANY) {
+            char key[64];
+            snprintf(key, sizeof key, "%s=", size.name);
+            const char *value = setting(at, key);
+            named += value != NULL;
+            sizes[n++] = value ? strtoll(value + strlen(key), NULL, 10) : 0;
+        }
+    if (named < n)
+        complain(k, "not all sizes have a value", at, "");
+    expect_results(k, s, at, sizes);
+}
+
+static void expect_results_at(Case *k, Taken *s)
+{
+    const char *lists[MANY];
+    size_t n = values(k, "at", lists);
+    for (size_t i = 0; i < n; i++) {
+        if (strchr(lists[i], '=')) {
+            expect_results_of(k, s, lists[i]);
+            continue;
+        }
+        char *end;
+        for (const char *at = lists[i];; at = end) {
+            int64_t sizes[MANY];
+            sizes[0] = strtoll(at, &end, 10);
+            if (end == at)
+                break;
+            for (int d = 1; d < MANY; d++)
+                sizes[d] = sizes[0];
+            expect_results(k, s, at, sizes);
+        }
+    }
+}
+
+/* The sizes and types that a case sets: the words of `with` but for the -D. */
+static size_t defines_of(Case *k, const char **defines)
+{
+    const char *lists[MANY];
+    size_t n = 0, lines = values(k, "with", lists);
+    for (size_t i = 0; i < lines; i++)
+        for (char *word = strtok(k->values + (lists[i] - k->values), " "); word && n < MANY;
+             word = strtok(NULL, " "))
+            if (strcmp(word, "-D") != 0)
+                defines[n++] = word;
+    return n;
+}
+
+/* A case that is not refused, and of which nothing else is asked, is run as it stands. */
+static bool asks_for_texts(Case *k)
+{
+    static const char *const keys[] = {"makes", "lowers", "cuda", "trace", "holds", "lacks", "at"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        for (const char *line = k->comment; line < k->end; line = next_line(line, k->end))
+            if (after_key(line, keys[i]))
+                return true;
+    return false;
+}
+
+static void expect_accepted(Case *k, Taken *s)
+{
+    if (!s->lowered) {
+        complain(k, "is refused", "", tirc_diagnostics(s->t, false));
+        return;
+    }
+    expect_text(k, s, "lowers", s->lowered);
+    expect_text(k, s, "cuda", s->lowered);
+    expect_pieces(k, "holds", emitted(s, s->lowered, TIRC_TIR));
+    expect_pieces(k, "lacks", emitted(s, s->lowered, TIRC_TIR));
+    expect_results_at(k, s);
+    if (!asks_for_texts(k))
+        expect_results(k, s, "", NULL);
+}
+
+static void check(Case *k)
+{
+    const char *defines[MANY], *errors[MANY];
+    size_t n = defines_of(k, defines);
+    Taken s = take(k, defines, n);
+    if (values(k, "error", errors))
+        expect_refusal(k, &s, errors[0]);
+    else
+        expect_accepted(k, &s);
+    if (k->failures == 0 && s.scheduled) {
+        expect_text(k, &s, "makes", s.scheduled);
+        expect_round_trips(k, &s);
+        expect_pieces(k, "trace", tirc_trace(s.t, s.scheduled));
+    }
+    expect_pieces(k, "says", tirc_diagnostics(s.t, false));
+    tirc_free(s.t);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file || fseek(file, 0, SEEK_END)) {
+        perror(path);
+        exit(2);
+    }
+    size_t size = (size_t)ftell(file);
+    char *text = allocate(size + 1);
+    rewind(file);
+    if (fread(text, 1, size, file) != size)
+        exit(2);
+    fclose(file);
+    return text;
+}
+
+typedef struct {
+    int cases, failures;
+    const char *only;
+} Tally;
+
+static void check_file(const char *path, Tally *tally)
+{
+    char *text = read_file(path);
+    const char *end = text + strlen(text), *comment = NULL;
+    for (const char *line = text; line < end; line = next_line(line, end)) {
+        Case k = {.path = path, .text = text, .comment = comment ? comment : line, .end = line};
+        if (sscanf(line, "schedule %127s for %127[a-zA-Z0-9_]", k.name, k.kernel) == 2 &&
+            (!tally->only || strstr(k.name, tally->only))) {
+            k.values = allocate((size_t)(k.end - k.comment) * 4 + 64);
+            check(&k);
+            free(k.values);
+            tally->cases++;
+            tally->failures += k.failures > 0;
+        }
+        comment = strncmp(line, "//", 2) == 0 ? (comment ? comment : line) : NULL;
+    }
+    free(text);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void check_folder(const char *folder, Tally *tally)
+{
+    char *paths[FILES];
+    size_t n = 0;
+    DIR *open = opendir(folder);
+    for (struct dirent *entry; open && n < FILES && (entry = readdir(open));) {
+        const char *dot = strrchr(entry->d_name, '.');
+        if (dot && strcmp(dot, ".tir") == 0) {
+            size_t size = strlen(folder) + strlen(entry->d_name) + 2;
+            paths[n] = allocate(size);
+            snprintf(paths[n++], size, "%s/%s", folder, entry->d_name);
+        }
+    }
+    if (open)
+        closedir(open);
+    qsort(paths, n, sizeof *paths, by_name);
+    for (size_t i = 0; i < n; i++) {
+        check_file(paths[i], tally);
+        free(paths[i]);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    Tally tally = {0};
+    int folders = argc;
+    if (argc > 2 && strcmp(argv[argc - 2], "--only") == 0) {
+        tally.only = argv[argc - 1];
+        folders = argc - 2;
+    }
+    for (int i = 1; i < folders; i++) {
+        int before = tally.cases;
+        check_folder(argv[i], &tally);
+        if (tally.cases == before && !tally.only) {
+            fprintf(stderr, "%s: no cases\n", argv[i]);
+            return 2;
+        }
+    }
+    printf("%d cases, %d failed\n", tally.cases, tally.failures);
+    return tally.cases == 0 || tally.failures > 0;
+}
