@@ -128,6 +128,57 @@ const Stmt *stmt_single_store(const Stmt *s)
     return s && s->kind == ST_STORE ? s : NULL;
 }
 
+const Stmt *stmt_valued_store(const Stmt *s)
+{
+    if (!s || s->kind != ST_SEQ)
+        return stmt_single_store(s);
+    for (int i = 0; i < s->u.seq.n - 1; i++)
+        if (s->u.seq.items[i]->kind != ST_LET)
+            return NULL;
+    return s->u.seq.n > 0 ? stmt_single_store(s->u.seq.items[s->u.seq.n - 1]) : NULL;
+}
+
+int expr_nodes(const Expr *e, int most)
+{
+    int nodes = 1, n = expr_operands(e);
+    for (int k = 0; k < n && nodes <= most; k++)
+        nodes += expr_nodes(expr_operand(e, k), most - nodes);
+    return nodes;
+}
+
+static bool store_is_short(const Stmt *store)
+{
+    enum { MOST_NODES = 2000 };
+    for (int k = 0; k < stmt_operands(store); k++)
+        if (expr_nodes(stmt_operand(store, k), MOST_NODES) > MOST_NODES)
+            return false;
+    return true;
+}
+
+const Stmt *stmt_written_out(Context *c, const Stmt *s)
+{
+    const Stmt *store = stmt_valued_store(s);
+    if (!store || s->kind != ST_SEQ)
+        return store;
+    for (int k = s->u.seq.n - 2; store && k >= 0; k--) {
+        const Stmt *let = s->u.seq.items[k];
+        Subst value = {let->u.let.var, let->u.let.value};
+        store = stmt_subst(c, (Stmt *)store, &value, 1);
+        store = store_is_short(store) ? store : NULL;
+    }
+    return store;
+}
+
+Stmt *stmt_behind_lets(Context *c, const Stmt *body, Stmt *store)
+{
+    int n = body->kind == ST_SEQ ? body->u.seq.n : 1;
+    Stmt **items = ARENA_ARRAY(c->arena, Stmt *, n);
+    for (int k = 0; k < n - 1; k++)
+        items[k] = body->u.seq.items[k];
+    items[n - 1] = store;
+    return stmt_seq(c, items, n, body->span);
+}
+
 Stmt *stmt_nest_block(Stmt *nest)
 {
     while (nest->kind != ST_BLOCK)

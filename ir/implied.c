@@ -26,6 +26,26 @@ void loop_domain(Context *c, const ForStmt *loop, Expr **lo, Expr **hi)
         *hi = expr_binary(c, EX_ADD, loop->lo, expr_index(c, 1), last->span);
 }
 
+static bool is_of_loops(const Expr *e)
+{
+    bool index = e->kind == EX_VAR && (e->u.var->kind == VAR_SIZE || e->u.var->kind == VAR_LOOP ||
+                                       e->u.var->kind == VAR_ITER);
+    if (!index && (e->kind == EX_VAR || e->kind == EX_LOAD || e->kind == EX_CALL ||
+                   (e->type != DT_INDEX && e->type != DT_BOOL)))
+        return false;
+    int n = expr_operands(e);
+    for (int k = 0; k < n; k++)
+        if (!is_of_loops(expr_operand(e, k)))
+            return false;
+    return true;
+}
+
+bool value_is_inline(const Expr *value)
+{
+    enum { MOST_NODES = 200 };
+    return expr_nodes(value, MOST_NODES) <= MOST_NODES && is_of_loops(value);
+}
+
 static bool subscripts_use(const Stmt *store, const Var *var)
 {
     for (int i = 0; i < store->u.store.buffer->rank; i++)
@@ -34,10 +54,28 @@ static bool subscripts_use(const Stmt *store, const Var *var)
     return false;
 }
 
-IterKind block_implied_kind(const Stmt *body, const Var *var)
+/* The subscripts use the variable, or a value that depends on it. */
+static bool element_uses(Context *c, const Stmt *store, const Stmt *body, const Var *var)
 {
-    bool update = body->kind == ST_STORE && body->u.store.op != STORE_SET;
-    return update && !subscripts_use(body, var) ? ITER_REDUCE : ITER_SPATIAL;
+    int n = body->kind == ST_SEQ ? body->u.seq.n - 1 : 0;
+    bool *depends = ARENA_ARRAY(c->arena, bool, n + 1);
+    for (int k = 0; k < n; k++) {
+        const Stmt *let = body->u.seq.items[k];
+        depends[k] = expr_uses_var(let->u.let.value, var);
+        for (int i = 0; !depends[k] && i < k; i++)
+            depends[k] =
+                depends[i] && expr_uses_var(let->u.let.value, body->u.seq.items[i]->u.let.var);
+        if (depends[k] && subscripts_use(store, let->u.let.var))
+            return true;
+    }
+    return subscripts_use(store, var);
+}
+
+IterKind block_implied_kind(Context *c, const Stmt *body, const Var *var)
+{
+    const Stmt *store = stmt_valued_store(body);
+    bool update = store && store->u.store.op != STORE_SET;
+    return update && !element_uses(c, store, body, var) ? ITER_REDUCE : ITER_SPATIAL;
 }
 
 Name block_implied_name(const Stmt *body)
@@ -79,7 +117,7 @@ static BlockIter *implied_iters(Context *c, const ForStmt *const *loops, int n_l
         iters[i].lo = expr_subst(c, lo, map, i);
         iters[i].hi = expr_subst(c, hi, map, i);
         iters[i].binding = expr_var(c, loop, loop->span);
-        iters[i].kind = block_implied_kind(body, loop);
+        iters[i].kind = block_implied_kind(c, body, loop);
         map[i] = (Subst){loop, expr_var(c, iters[i].var, loop->span)};
     }
     return iters;

@@ -83,7 +83,7 @@ typedef enum {
     VAR_SCALAR, /* a parameter without a shape */
     VAR_LOOP,   /* a loop's variable */
     VAR_ITER,   /* a block's iterator */
-    VAR_LET,    /* a named value of the lowered level */
+    VAR_LET,    /* a named value, of a block or of the lowered level */
 } VarKind;
 
 typedef struct Var {
@@ -235,7 +235,7 @@ typedef enum {
     ST_BLOCK,   /* the unit of scheduling */
     ST_STORE,   /* buffer[index] op value */
     ST_TEMP,    /* a buffer for the rest of the enclosing seq */
-    ST_LET,     /* a named value for the rest of the enclosing seq (lowered) */
+    ST_LET,     /* a named value for the rest of the enclosing seq (in blocks and launches) */
     ST_BARRIER, /* what a thread waits for (lowered) */
     ST_LAUNCH,  /* a kernel launch (lowered) */
 } StmtKind;
@@ -537,15 +537,20 @@ bool expr_binary_accepts(ExprKind kind, DType a, DType b);
 /* ---- plain statements (implied.c) ------------------------------------------------------------ */
 /* A statement outside of any block stands for a block whose iterators are the enclosing loops,
  * outermost first, each with its loop's name, its loop's range as domain and its loop's variable as
- * binding; one is a reduce iterator if the body is a single update (not `=`) whose subscripts do
- * not use it.  The resolver makes that block with these functions and the printer leaves out what
- * they would make. */
+ * binding; one is a reduce iterator if the body is a single update (not `=`), perhaps behind lets,
+ * whose subscripts do not use it.  The resolver makes that block with these functions and the
+ * printer leaves out what they would make. */
 
 /* The half-open range that holds a loop's values: lo..hi; of a downward loop hi..lo + 1, where `n -
  * 1` and literals lose or take the 1 instead of gaining an addition. */
 void loop_domain(Context *c, const ForStmt *loop, Expr **lo, Expr **hi);
-/* The kind of the iterator of loop (or iterator) `var` around `body`. */
-IterKind block_implied_kind(const Stmt *body, const Var *var);
+/* The kind of the iterator of loop (or iterator) `var` around `body`: it reduces if the body is one
+ * update, alone or behind lets, whose element does not depend on it. */
+IterKind block_implied_kind(Context *c, const Stmt *body, const Var *var);
+/* Whether a value of this kind is written out where a program uses it, so that proofs see it: an
+ * index or a condition made of loops and sizes alone. A `let` of any other value belongs to the
+ * blocks that use it. */
+bool value_is_inline(const Expr *value);
 /* The buffer of the first store in `body`, which names its block; NULL if it has none. */
 Name block_implied_name(const Stmt *body);
 /* A plain statement in loops. */
@@ -660,6 +665,15 @@ Stmt *stmt_bound_loop(Context *c, const Stmt *s);
 /* The store that a statement is, alone or in a sequence of one; NULL where it is something else, or
  * NULL. */
 const Stmt *stmt_single_store(const Stmt *s);
+/* The same behind lets: the only store of `let a = x[i]; y[i] = a * a;`. */
+const Stmt *stmt_valued_store(const Stmt *s);
+/* That store with the values of the lets written out: `y[i] = x[i] * x[i];`. NULL where there is
+ * none, or where its text would grow beyond bounds. */
+const Stmt *stmt_written_out(Context *c, const Stmt *s);
+/* `store` behind the lets of `body`, which has a valued store. */
+Stmt *stmt_behind_lets(Context *c, const Stmt *body, Stmt *store);
+/* The number of nodes of an expression, or a number above `most`. */
+int expr_nodes(const Expr *e, int most);
 /* The block inside of a nest of loops and conditions that holds nothing else. */
 Stmt *stmt_nest_block(Stmt *nest);
 

@@ -23,6 +23,7 @@ typedef struct {
 
 static void print_statement(Printer *p, const Stmt *s, int indent);
 static void print_rest(Printer *p, const Stmt *s, int indent);
+static void print_braced(Printer *p, const Stmt *s, int indent);
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
@@ -121,7 +122,7 @@ static bool same_iter(const Printer *p, const BlockStmt *block, int i, const Sub
     const ForStmt *loop = p->loops.items[i];
     if (strcmp(iter->var->name, loop->var->name) != 0 || iter->binding->kind != EX_VAR ||
         iter->binding->u.var != loop->var ||
-        iter->kind != block_implied_kind(block->body, iter->var))
+        iter->kind != block_implied_kind(p->ctx, block->body, iter->var))
         return false;
     Expr *lo, *hi;
     loop_domain(p->ctx, loop, &lo, &hi);
@@ -129,16 +130,33 @@ static bool same_iter(const Printer *p, const BlockStmt *block, int i, const Sub
            expr_equal(expr_subst(p->ctx, hi, map, i), iter->hi);
 }
 
+/* Whether a plain statement behind the lets in front of `store` would get these lets: it gets the
+ * values that it uses, and none that would be written out. */
+static bool has_plain_values(Context *c, const Stmt *body)
+{
+    int n = body->kind == ST_SEQ ? body->u.seq.n : 1;
+    for (int k = 0; k < n - 1; k++) {
+        const Stmt *let = body->u.seq.items[k];
+        bool used = false;
+        for (int i = k + 1; i < n && !used; i++)
+            used = stmt_uses_var(c, body->u.seq.items[i], let->u.let.var);
+        if (!used || value_is_inline(let->u.let.value))
+            return false;
+    }
+    return true;
+}
+
 /* Whether the block is what the plain statement of its body would stand for here. */
 static bool is_plain(const Printer *p, const Stmt *s)
 {
     const BlockStmt *block = &s->u.block;
-    const Stmt *body = block->body, *init = block->init;
+    const Stmt *store = stmt_valued_store(block->body), *init = block->init;
     if (s == p->spelt_out || block->predicate || block->atomic || block->annotations.n > 0 ||
-        block->n_iters != p->loops.n || body->kind != ST_STORE || body->u.store.atomic)
+        block->n_iters != p->loops.n || !store || store->u.store.atomic ||
+        !has_plain_values(p->ctx, block->body))
         return false;
     if (init && (init->kind != ST_STORE || init->u.store.op != STORE_SET || init->u.store.atomic ||
-                 init->u.store.buffer != body->u.store.buffer || !stmt_is_reduction(block)))
+                 init->u.store.buffer != store->u.store.buffer || !stmt_is_reduction(block)))
         return false;
     Subst *map = ARENA_ARRAY(p->ctx->arena, Subst, block->n_iters);
     for (int i = 0; i < block->n_iters; i++) {
@@ -170,17 +188,31 @@ static bool updates(Context *c, const Stmt *s, const Buffer *buffer)
 static bool would_fuse(Context *c, const Stmt *seq, int i)
 {
     const Stmt *s = seq->u.seq.items[i];
-    if (s->kind != ST_BLOCK || s->u.block.init || s->u.block.body->kind != ST_STORE ||
-        s->u.block.body->u.store.op != STORE_SET)
+    const Stmt *store =
+        s->kind == ST_BLOCK && !s->u.block.init ? stmt_single_store(s->u.block.body) : NULL;
+    if (!store || store->u.store.op != STORE_SET)
         return false;
     for (int j = i + 1; j < seq->u.seq.n; j++)
         if (seq->u.seq.items[j]->kind == ST_FOR &&
-            updates(c, seq->u.seq.items[j], s->u.block.body->u.store.buffer))
+            updates(c, seq->u.seq.items[j], store->u.store.buffer))
             return true;
     return false;
 }
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
+
+/* A statement of several: one with lets of its own has braces of its own. */
+static void print_item(Printer *p, const Stmt *s, int indent)
+{
+    bool valued = s->kind == ST_BLOCK && s->u.block.body->kind == ST_SEQ && is_plain(p, s) &&
+                  has_default_name(&s->u.block);
+    if (!valued) {
+        print_statement(p, s, indent);
+        return;
+    }
+    start_line(p, indent);
+    print_braced(p, s, indent);
+}
 
 static void print_items(Printer *p, const Stmt *s, int indent)
 {
@@ -191,7 +223,7 @@ static void print_items(Printer *p, const Stmt *s, int indent)
     for (int i = 0; i < s->u.seq.n; i++) {
         if (!p->direct && would_fuse(p->ctx, s, i))
             p->spelt_out = s->u.seq.items[i];
-        print_statement(p, s->u.seq.items[i], indent);
+        print_item(p, s->u.seq.items[i], indent);
     }
 }
 
@@ -211,7 +243,9 @@ static bool needs_braces(const Printer *p, const Stmt *s)
     case ST_SEQ:
     case ST_TEMP:
     case ST_LET: return true;
-    case ST_BLOCK: return s->u.block.init && is_plain(p, s) && has_default_name(&s->u.block);
+    case ST_BLOCK:
+        return (s->u.block.init || s->u.block.body->kind == ST_SEQ) && is_plain(p, s) &&
+               has_default_name(&s->u.block);
     case ST_FOR:
     case ST_IF:
     case ST_STORE:
@@ -324,15 +358,27 @@ static void print_store(Printer *p, const Stmt *s)
     strbuf_add(p->out, ";\n");
 }
 
-/* The two or one lines of a plain block; the first is already indented. */
+static void print_let(Printer *p, const Stmt *s)
+{
+    strbuf_addf(p->out, "let %s = ", s->u.let.var->name);
+    print_value(s->u.let.value, DT_COUNT, p->out);
+    strbuf_add(p->out, ";\n");
+}
+
+/* The lines of a plain block: its lets, its init, its store; the first is already indented. */
 static void print_plain(Printer *p, const BlockStmt *block, int indent)
 {
+    const Stmt *body = block->body;
+    for (int i = 0; body->kind == ST_SEQ && i < body->u.seq.n - 1; i++) {
+        print_let(p, body->u.seq.items[i]);
+        start_line(p, indent);
+    }
     if (block->init) {
         strbuf_add(p->out, "init ");
         print_store(p, block->init);
         start_line(p, indent);
     }
-    print_store(p, block->body);
+    print_store(p, stmt_valued_store(body));
 }
 
 static void print_plain_block(Printer *p, const BlockStmt *block, int indent)
@@ -340,7 +386,7 @@ static void print_plain_block(Printer *p, const BlockStmt *block, int indent)
     bool labelled = !has_default_name(block);
     if (labelled)
         strbuf_addf(p->out, "%s: ", block->name);
-    if (!labelled || !block->init) {
+    if (!labelled || (!block->init && block->body->kind != ST_SEQ)) {
         print_plain(p, block, indent);
         return;
     }
@@ -461,11 +507,7 @@ static void print_rest(Printer *p, const Stmt *s, int indent)
     case ST_BLOCK: print_block(p, s, indent); return;
     case ST_STORE: print_store(p, s); return;
     case ST_TEMP: print_temp(p, s->u.temp); return;
-    case ST_LET:
-        strbuf_addf(p->out, "let %s = ", s->u.let.var->name);
-        print_value(s->u.let.value, DT_COUNT, p->out);
-        strbuf_add(p->out, ";\n");
-        return;
+    case ST_LET: print_let(p, s); return;
     case ST_BARRIER:
         if (s->u.barrier.kind == SYNC_WAIT)
             strbuf_addf(p->out, "wait %d ", s->u.barrier.pending);

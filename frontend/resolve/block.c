@@ -15,6 +15,8 @@ Stmt *block_wrap(Resolver *r, Stmt *init, Stmt *body, int n_loops, Label *label)
 {
     if (r->mode != MODE_PROGRAM)
         return body;
+    values_check(r, body);
+    body = values_bind(r, body);
     Name implied = block_implied_name(body), name = NULL;
     if (!implied)
         return stmt_seq(r->ctx, NULL, 0, body->span); /* it writes nothing */
@@ -27,42 +29,60 @@ Stmt *block_wrap(Resolver *r, Stmt *init, Stmt *body, int n_loops, Label *label)
     return block_implied(r->ctx, &(ImpliedBlock){.loops = r->loops.items,
                                                  .n_loops = n_loops,
                                                  .name = name,
-                                                 .init = init,
+                                                 .init = init ? values_write_out(r, init) : NULL,
                                                  .body = body,
                                                  .span = body->span});
 }
 
 /* ---- an assignment and a nest of updates ---- */
 
-/* The statement below labels and braces around one statement; `label` is set to the innermost
- * label. */
-static const AstStmt *skip_wrapping(const AstStmt *s, AstName *label)
+/* The number of values at the start of a sequence. */
+static int leading_values(const AstStmt *seq)
+{
+    int n = 0;
+    while (n < seq->u.seq.n && seq->u.seq.items[n]->kind == AS_LET)
+        n++;
+    return n;
+}
+
+/* What there is below labels, braces and values around one statement. */
+typedef struct {
+    const AstStmt *stmt;
+    AstName label; /* the innermost, or the one before */
+    VEC(const AstStmt *) values;
+} Unwrapped;
+
+static void unwrap(Context *c, const AstStmt *s, Unwrapped *out)
 {
     for (;;) {
         if (s->kind == AS_LABEL) {
-            *label = s->u.label.name;
+            out->label = s->u.label.name;
             s = s->u.label.body;
-        } else if (s->kind == AS_SEQ && s->u.seq.n == 1) {
-            s = s->u.seq.items[0];
+        } else if (s->kind == AS_SEQ && s->u.seq.n == leading_values(s) + 1) {
+            for (int i = 0; i < s->u.seq.n - 1; i++)
+                VEC_PUSH(c->arena, &out->values, s->u.seq.items[i]);
+            s = s->u.seq.items[s->u.seq.n - 1];
         } else {
-            return s;
+            out->stmt = s;
+            return;
         }
     }
 }
 
-bool reduction_is_possible(const AstStmt *first, const AstStmt *next)
+bool reduction_is_possible(Context *c, const AstStmt *first, const AstStmt *next)
 {
-    AstName label_first = {0}, label_next = {0};
-    first = skip_wrapping(first, &label_first);
-    next = skip_wrapping(next, &label_next);
-    if (first->kind != AS_STORE || first->u.store.op != UPDATE_SET || next->kind != AS_FOR)
+    Unwrapped store = {0}, update = {0};
+    unwrap(c, first, &store);
+    unwrap(c, next, &update);
+    if (store.values.n > 0 || store.stmt->kind != AS_STORE ||
+        store.stmt->u.store.op != UPDATE_SET || update.stmt->kind != AS_FOR)
         return false;
-    while (next->kind == AS_FOR)
-        next = skip_wrapping(next->u.loop.body, &label_next);
-    return next->kind == AS_STORE && next->u.store.op != UPDATE_SET &&
-           next->u.store.op != UPDATE_DIV &&
-           next->u.store.buffer.text == first->u.store.buffer.text &&
-           next->u.store.n == first->u.store.n && !(label_first.text && label_next.text);
+    while (update.stmt->kind == AS_FOR)
+        unwrap(c, update.stmt->u.loop.body, &update);
+    const AstStmt *s = update.stmt;
+    return s->kind == AS_STORE && s->u.store.op != UPDATE_SET && s->u.store.op != UPDATE_DIV &&
+           s->u.store.buffer.text == store.stmt->u.store.buffer.text &&
+           s->u.store.n == store.stmt->u.store.n && !(store.label.text && update.label.text);
 }
 
 typedef struct {
@@ -90,10 +110,11 @@ static bool is_init_of(const Reduction *red, const Stmt *update)
 {
     const Resolver *r = red->r;
     if (r->mode != MODE_PROGRAM || !same_element(red->init, update) ||
-        expr_reads(red->init->u.store.value, update->u.store.buffer))
+        value_uses_buffer(red->r, red->init->u.store.value, update->u.store.buffer))
         return false;
+    Stmt *body = values_bind(red->r, (Stmt *)update);
     for (int i = 0; i < r->loops.n; i++) {
-        IterKind kind = block_implied_kind(update, r->loops.items[i]->var);
+        IterKind kind = block_implied_kind(r->ctx, body, r->loops.items[i]->var);
         if (kind != (i < red->n_loops ? ITER_SPATIAL : ITER_REDUCE))
             return false;
     }
@@ -120,13 +141,28 @@ static Stmt *reduction_leaf(Reduction *red, const AstStmt *s)
     return block_wrap(r, red->merged ? red->init : NULL, update, r->loops.n, label);
 }
 
+static Stmt *reduction_nest(Reduction *red, const AstStmt *s, int i);
+
+/* The loops or the update below labels, braces and values, which are declared on the way. */
+static Stmt *reduction_body(Reduction *red, const AstStmt *s)
+{
+    Unwrapped inner = {0};
+    int outside = red->r->symbols.n;
+    unwrap(red->r->ctx, s, &inner);
+    bool good = true;
+    for (int i = 0; i < inner.values.n; i++)
+        good = resolve_let(red->r, inner.values.items[i]) && good;
+    Stmt *out = reduction_nest(red, inner.stmt, 0);
+    names_end(red->r, outside);
+    return good ? out : NULL;
+}
+
 /* Loop number `i` of `s`, an AS_FOR, with what is in it. */
 static Stmt *reduction_nest(Reduction *red, const AstStmt *s, int i)
 {
     Resolver *r = red->r;
-    AstName label = {0};
     if (s->kind == AS_FOR && i == s->u.loop.n)
-        return reduction_nest(red, skip_wrapping(s->u.loop.body, &label), 0);
+        return reduction_body(red, s->u.loop.body);
     if (s->kind != AS_FOR)
         return reduction_leaf(red, s);
     OpenLoop open = loop_open(r, s, i);
@@ -137,25 +173,30 @@ static Stmt *reduction_nest(Reduction *red, const AstStmt *s, int i)
     return loop_close(r, &open, body, &red->second);
 }
 
-Stmt *resolve_reduction(Resolver *r, const AstStmt *first, const AstStmt *next)
+Stmt *resolve_reduction(Resolver *r, AstStmt *const *items, int n)
 {
-    AstName label_first = {0}, label_next = {0};
-    const AstStmt *store = skip_wrapping(first, &label_first),
-                  *nest = skip_wrapping(next, &label_next);
-    for (const AstStmt *s = nest; s->kind == AS_FOR;)
-        s = skip_wrapping(s->u.loop.body, &label_next);
-    Reduction red = {.r = r, .n_loops = r->loops.n, .second = {label_next, false}};
-    red.first = label_first.text ? (Label){label_first, false} : r->label;
-    red.init = resolve_store(r, store);
+    const AstStmt *first = items[0], *next = items[n - 1];
+    Unwrapped store = {0}, update = {0};
+    unwrap(r->ctx, first, &store);
+    unwrap(r->ctx, next, &update);
+    while (update.stmt->kind == AS_FOR)
+        unwrap(r->ctx, update.stmt->u.loop.body, &update);
+    Reduction red = {.r = r, .n_loops = r->loops.n, .second = {update.label, false}};
+    red.first = store.label.text ? (Label){store.label, false} : r->label;
+    red.init = resolve_store(r, store.stmt);
     if (!red.init) {
         resolve_stmt(r, next); /* for its errors */
         return NULL;
     }
-    Stmt *out = reduction_nest(&red, nest, 0);
-    if (!label_first.text)
+    values_check(r, red.init);
+    bool good = true;
+    for (int i = 1; i < n - 1; i++)
+        good = resolve_let(r, items[i]) && good;
+    Stmt *out = reduction_body(&red, next);
+    if (!store.label.text)
         r->label.used = red.first.used;
-    if (!out || !red.before)
-        return out;
+    if (!out || !good || !red.before)
+        return good ? out : NULL;
     Stmt *both[] = {red.before, out};
     return stmt_seq(r->ctx, both, 2, span_join(first->span, next->span));
 }
@@ -189,7 +230,7 @@ static const ForStmt *init_uses_reduce(Resolver *r, const Stmt *init, const Stmt
     *any = false;
     for (int i = 0; i < r->loops.n; i++) {
         const Var *var = r->loops.items[i]->var;
-        if (block_implied_kind(update, var) != ITER_REDUCE)
+        if (block_implied_kind(r->ctx, update, var) != ITER_REDUCE)
             continue;
         *any = true;
         if (stmt_uses_var(r->ctx, init, var))
@@ -204,8 +245,8 @@ static bool check_ranges(Resolver *r, Span span, const Stmt *update)
     for (int i = 0; i < r->loops.n; i++)
         for (int k = 0; k < i; k++) {
             const ForStmt *loop = r->loops.items[i], *outer = r->loops.items[k];
-            if (block_implied_kind(update, loop->var) == ITER_SPATIAL &&
-                block_implied_kind(update, outer->var) == ITER_REDUCE &&
+            if (block_implied_kind(r->ctx, update, loop->var) == ITER_SPATIAL &&
+                block_implied_kind(r->ctx, update, outer->var) == ITER_REDUCE &&
                 (expr_uses_var(loop->lo, outer->var) || expr_uses_var(loop->hi, outer->var)))
                 return refuse_init_domain(r, span, loop->var->name, outer->var->name);
         }
@@ -224,6 +265,8 @@ Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next)
     r->mode = MODE_PROGRAM;
     if (!init || !update)
         return NULL;
+    values_check(r, init);
+    update = values_bind(r, update);
     bool any;
     const ForStmt *loop = init_uses_reduce(r, init, update, &any);
     if (!any)
@@ -247,7 +290,7 @@ Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next)
 /* A binding or condition of a block: of loops and sizes only. */
 static bool check_control(Resolver *r, const Expr *e, const AstExpr *ast, const char *what)
 {
-    if (!e || !expr_has_load(e))
+    if (!e || !value_reads_data(r, e))
         return e != NULL;
     diag_error(r->ctx, E0213, ast->span,
                "%s may depend only on sizes and loops; it cannot read a buffer", what);
@@ -285,7 +328,7 @@ static bool resolve_iters(Resolver *r, const AstStmt *s, BlockIter *iters)
     bool good = true;
     for (int i = 0; i < s->u.block.n; i++) {
         const AstExpr *ast = s->u.block.iters[i].binding;
-        iters[i].binding = resolve_index(r, ast, "the value of an iterator");
+        iters[i].binding = value_in_control(r, resolve_index(r, ast, "the value of an iterator"));
         good = check_control(r, iters[i].binding, ast, "the value of an iterator") && good;
     }
     r->loops_from = r->symbols.n;
@@ -353,7 +396,8 @@ Stmt *resolve_written_block(Resolver *r, const AstStmt *s)
                        .atomic = s->u.block.atomic};
     bool good = true;
     if (s->u.block.where) {
-        block.predicate = resolve_condition(r, s->u.block.where, "the 'where' of a block");
+        block.predicate =
+            value_in_control(r, resolve_condition(r, s->u.block.where, "the 'where' of a block"));
         good = check_control(r, block.predicate, s->u.block.where, "the 'where' of a block");
     }
     good = resolve_annotations(r, s->u.block.annotations, s->u.block.n_annotations,

@@ -39,7 +39,10 @@ static Value resolve_name(Resolver *r, Name name, Span span)
         if (s->var)
             return value_of(expr_var(r->ctx, s->var, span));
         return (Value){.e = expr_int(r->ctx, DT_INDEX, s->value, span), .literal = true};
-    case SYMBOL_VAR: return value_of(expr_var(r->ctx, s->var, span));
+    case SYMBOL_VAR: {
+        Value value;
+        return value_named(r, s->var, &value) ? value : value_of(expr_var(r->ctx, s->var, span));
+    }
     case SYMBOL_TYPE: return refuse_type_name(r, name, span);
     case SYMBOL_BUFFER: break;
     }

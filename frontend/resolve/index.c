@@ -173,7 +173,7 @@ static bool uses_scalar(Context *c, const Expr *e)
 static Expr *resolve_extent(Resolver *r, const AstExpr *e)
 {
     int64_t value;
-    Expr *extent = resolve_bound(r, e, "an extent");
+    Expr *extent = value_in_control(r, resolve_bound(r, e, "an extent"));
     if (!extent)
         return NULL;
     if (uses_scalar(r->ctx, extent)) {
@@ -182,7 +182,7 @@ static Expr *resolve_extent(Resolver *r, const AstExpr *e)
                    "size, in <...> after the kernel's name");
         return NULL;
     }
-    if (expr_has_load(extent)) {
+    if (value_reads_data(r, extent)) {
         diag_error(r->ctx, E0226, e->span,
                    "an extent must be known before the kernel runs, so it cannot read a buffer");
         return NULL;

@@ -4,6 +4,7 @@
  *   names.c           names in scope, and what to say about one that is not; names of blocks
  *   types.c           how types meet, convert and adapt
  *   expr.c            expressions
+ *   value.c           the `let` of programs
  *   index.c           subscripts, bounds, extents: integers that shape the program
  *   where.c           what a program assumes about its arguments
  *   stmt.c            stores, loops, conditions, temporaries, the lowered statements
@@ -30,6 +31,7 @@ typedef struct {
     Buffer *view;   /* with one subscript, once a launch has used it so */
     DType type;     /* of SYMBOL_TYPE */
     bool over;      /* out of sight, but its name is not free */
+    bool is_free;   /* its name is: a value of the program */
     bool broken;    /* its declaration was refused: uses of it are passed over in silence */
 } Symbol;
 
@@ -54,6 +56,24 @@ typedef struct {
     bool used;
 } Label;
 
+/* A `let` of the program, outside of blocks. */
+typedef struct {
+    Var *var;
+    Expr *value;
+    Span span;
+    int nodes;    /* of the value with the values that it uses written out */
+    int loops;    /* around the `let` */
+    int written;  /* how many stores there were before it */
+    bool reads;   /* a buffer, perhaps through other values */
+    bool inlined; /* it is written out where it is used */
+    bool refused; /* once, for a use */
+} ProgramValue;
+
+typedef struct {
+    int value; /* its number */
+    Span span; /* the statement that uses it */
+} ValueUse;
+
 typedef struct Resolver {
     Context *ctx;
     Mode mode;
@@ -63,14 +83,17 @@ typedef struct Resolver {
     VEC(const ForStmt *) loops; /* around the current statement, outside of blocks */
     NameTable blocks;
     Label label;
-    VEC(Buffer *) written;
+    VEC(Buffer *) written;    /* by each store, in the order of the text */
+    VEC(ProgramValue) values; /* all, also those that are out of sight */
+    VEC(ValueUse) uses;       /* of values by blocks */
 } Resolver;
 
 /* Declares a name; an error when it is taken. */
 void names_add(Resolver *r, Symbol symbol);
 /* Ends the scopes of all names declared since there were `n`, which are free again. */
 void names_cut(Resolver *r, int n);
-/* The same for the braces inside a sequence, which becomes one with it: the names stay taken. */
+/* The same for the braces inside a sequence, which becomes one with it: the names stay taken, but
+ * for those of the program's values, which go with the blocks that use them. */
 void names_end(Resolver *r, int n);
 /* The meaning of a name here; NULL: none. */
 const Symbol *names_find(const Resolver *r, Name name);
@@ -150,12 +173,37 @@ Expr **resolve_shape(Resolver *r, const AstType *type, DType element);
 /* The `where` clause of a kernel whose sizes and parameters are declared; false after an error. */
 bool resolve_where(Resolver *r, const AstKernel *k, Kernel *kernel);
 
+/* ---- values (value.c) ---- */
+
+/* Declares a value of the program: `let var = value;`, outside of blocks. */
+void value_declare(Resolver *r, Var *var, Expr *value);
+/* The value that `var` names, if it is written out where it is used. */
+bool value_named(Resolver *r, const Var *var, Value *out);
+/* Whether the expression reads a buffer, by itself or through the values that it uses. */
+bool value_reads_data(Resolver *r, const Expr *e);
+/* The same for one buffer. */
+bool value_uses_buffer(Resolver *r, const Expr *e, const Buffer *buffer);
+/* A condition, bound or extent outside of blocks, with values that read no buffer written out; NULL
+ * stays NULL. */
+Expr *value_in_control(Resolver *r, Expr *e);
+/* The body of a block, behind the values that it uses as values of its own. */
+Stmt *values_bind(Resolver *r, Stmt *body);
+/* The init of a block, with the values that it uses written out. */
+Stmt *values_write_out(Resolver *r, Stmt *init);
+/* Refuses values that `s`, just resolved, uses and that are not what their `let` says any more. */
+void values_check(Resolver *r, const Stmt *s);
+/* The same at the end of a loop in `loops` others, for the uses in it, of which the first has this
+ * number: its later iterations see what earlier ones wrote. */
+void values_check_loop(Resolver *r, int loops, int first_use);
+
 /* ---- statements ---- */
 
 /* Resolves one statement. */
 Stmt *resolve_stmt(Resolver *r, const AstStmt *s);
 /* A body with a scope of its own. */
 Stmt *resolve_body(Resolver *r, const AstStmt *s);
+/* A `let`: a statement in blocks and launches, an empty one elsewhere; NULL after an error. */
+Stmt *resolve_let(Resolver *r, const AstStmt *s);
 /* A store as it stands, outside of any block. */
 Stmt *resolve_store(Resolver *r, const AstStmt *s);
 bool resolve_annotations(Resolver *r, const AstAnnotation *items, int n, AnnotationList *out);
@@ -171,6 +219,7 @@ typedef struct {
     bool good;          /* no error so far */
     bool data;          /* its bounds read buffers: it becomes one block with all that is in it */
     int symbols, loops; /* how many there were outside */
+    int uses;           /* of values, before it */
     Mode mode;          /* outside */
     Span span;
 } OpenLoop;
@@ -184,7 +233,7 @@ Stmt *loop_close(Resolver *r, OpenLoop *open, Stmt *body, Label *label);
 Stmt *resolve_for(Resolver *r, const AstStmt *s);
 Stmt *resolve_if(Resolver *r, const AstStmt *s);
 /* Whether the loop, outside of any block, is one that data decide. */
-bool loop_reads_data(const Resolver *r, const ForStmt *loop);
+bool loop_reads_data(Resolver *r, const ForStmt *loop);
 /* Whether the expression is piecewise affine in loops and iterators, with coefficients and divisors
  * of sizes. */
 bool expr_is_affine(const Expr *e);
@@ -198,8 +247,9 @@ Stmt *resolve_written_block(Resolver *r, const AstStmt *s);
 /* `init S` followed by `next`: a reduction block. */
 Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next);
 /* Whether `first`, an assignment, and `next`, an update of the same buffer in loops of its own, may
- * be one reduction; and what they are: one statement or two. */
-bool reduction_is_possible(const AstStmt *first, const AstStmt *next);
-Stmt *resolve_reduction(Resolver *r, const AstStmt *first, const AstStmt *next);
+ * be one reduction; and what they are, the first and the last of `items` with values in between:
+ * one statement or two. */
+bool reduction_is_possible(Context *c, const AstStmt *first, const AstStmt *next);
+Stmt *resolve_reduction(Resolver *r, AstStmt *const *items, int n);
 
 #endif

@@ -45,12 +45,18 @@ bool expr_is_affine(const Expr *e)
 
 /* ---- the range of a loop ---- */
 
+bool loop_reads_data(Resolver *r, const ForStmt *loop)
+{
+    return r->mode == MODE_PROGRAM &&
+           (value_reads_data(r, loop->lo) || value_reads_data(r, loop->hi));
+}
+
 static bool check_affine(Resolver *r, const ForStmt *loop)
 {
     const Expr *bad = !expr_is_affine(loop->lo)   ? loop->lo
                       : !expr_is_affine(loop->hi) ? loop->hi
                                                   : NULL;
-    if (!bad || r->mode != MODE_PROGRAM || expr_has_load(loop->lo) || expr_has_load(loop->hi))
+    if (!bad || r->mode != MODE_PROGRAM || loop_reads_data(r, loop))
         return true;
     diag_error(
         r->ctx, E0213, bad->span,
@@ -112,7 +118,7 @@ static bool resolve_axis(Resolver *r, const AstLoop *loop, Axis *axis)
 static Expr *resolve_end(Resolver *r, const AstExpr *e)
 {
     return r->mode == MODE_LAUNCH ? resolve_wide_bound(r, e, "a bound")
-                                  : resolve_bound(r, e, "a bound");
+                                  : value_in_control(r, resolve_bound(r, e, "a bound"));
 }
 
 /* The type of a loop: i64 where a bound is, and then both are. */
@@ -151,14 +157,10 @@ bool resolve_loop(Resolver *r, const AstLoop *loop, ForStmt *out)
 
 /* ---- loops ---- */
 
-bool loop_reads_data(const Resolver *r, const ForStmt *loop)
-{
-    return r->mode == MODE_PROGRAM && (expr_has_load(loop->lo) || expr_has_load(loop->hi));
-}
-
 OpenLoop loop_open(Resolver *r, const AstStmt *s, int i)
 {
-    OpenLoop open = {.symbols = r->symbols.n, .loops = r->loops.n, .mode = r->mode};
+    OpenLoop open = {
+        .symbols = r->symbols.n, .loops = r->loops.n, .uses = r->uses.n, .mode = r->mode};
     open.good = resolve_loop(r, &s->u.loop.loops[i], &open.loop);
     open.data = open.good && loop_reads_data(r, &open.loop);
     open.span = i == 0 ? s->span : s->u.loop.loops[i].span;
@@ -178,6 +180,7 @@ Stmt *loop_close(Resolver *r, OpenLoop *open, Stmt *body, Label *label)
 {
     r->loops.n = open->loops;
     r->mode = open->mode;
+    values_check_loop(r, open->loops, open->uses);
     names_cut(r, open->symbols);
     if (!open->good || !body)
         return NULL;
@@ -207,8 +210,8 @@ Stmt *resolve_for(Resolver *r, const AstStmt *s)
 Stmt *resolve_if(Resolver *r, const AstStmt *s)
 {
     Mode mode = r->mode;
-    Expr *cond = resolve_condition(r, s->u.cond.cond, "the condition");
-    bool data = cond && mode == MODE_PROGRAM && expr_has_load(cond);
+    Expr *cond = value_in_control(r, resolve_condition(r, s->u.cond.cond, "the condition"));
+    bool data = cond && mode == MODE_PROGRAM && value_reads_data(r, cond);
     if (data)
         r->mode = MODE_BLOCK;
     Stmt *then = resolve_body(r, s->u.cond.then);

@@ -1,8 +1,8 @@
 /* names.c - Keeps the names in scope and the names of blocks.
  *
  * A name means one thing at a time: declaring one that is in sight is an error, so text can move
- * through rewrites without renaming.  Loops are out of sight in the body of a written block, which
- * speaks of its iterators; those may share the loops' names. */
+ * through rewrites without renaming.  Loops and values are out of sight in the body of a written
+ * block, which speaks of its iterators; those may share the loops' names. */
 #include <string.h>
 
 #include "frontend/resolve/internal.h"
@@ -10,7 +10,8 @@
 static bool is_hidden_loop(const Resolver *r, int i)
 {
     const Symbol *s = &r->symbols.items[i];
-    return i < r->loops_from && s->kind == SYMBOL_VAR && s->var->kind == VAR_LOOP;
+    return i < r->loops_from && s->kind == SYMBOL_VAR &&
+           (s->var->kind == VAR_LOOP || s->var->kind == VAR_LET);
 }
 
 static bool in_sight(const Resolver *r, int i)
@@ -49,7 +50,8 @@ static const Symbol *find_clash(const Resolver *r, const Symbol *own)
 {
     bool iter = own->kind == SYMBOL_VAR && own->var->kind == VAR_ITER;
     for (int i = r->symbols.n - 1; i >= 0; i--)
-        if (r->symbols.items[i].name == own->name && !(iter && is_hidden_loop(r, i)))
+        if (r->symbols.items[i].name == own->name && !r->symbols.items[i].is_free &&
+            !(iter && is_hidden_loop(r, i)))
             return &r->symbols.items[i];
     return NULL;
 }
@@ -95,8 +97,11 @@ void names_cut(Resolver *r, int n)
 
 void names_end(Resolver *r, int n)
 {
-    for (int i = n; i < r->symbols.n; i++)
-        r->symbols.items[i].over = true;
+    for (int i = n; i < r->symbols.n; i++) {
+        Symbol *s = &r->symbols.items[i];
+        s->over = true;
+        s->is_free = r->mode == MODE_PROGRAM && s->kind == SYMBOL_VAR;
+    }
 }
 
 /* ---- a name that means nothing ---- */
@@ -127,8 +132,8 @@ void names_unknown(Resolver *r, AstName name, const char *what)
     const Symbol *ended = find_ended(r, name.text);
     if (ended) {
         diag_error(r->ctx, E0201, name.span,
-                   "'%.60s' is no longer in scope; the scope of a temp ends with the braces around "
-                   "its declaration, so declare it further out",
+                   "'%.60s' is no longer in scope; the scope of a temp or value ends with the "
+                   "braces around its declaration, so declare it further out",
                    name.text);
         diag_note(r->ctx, ended->span, "'%.60s' is declared here", name.text);
         return;

@@ -349,26 +349,32 @@ static Stmt *temp_statement(Resolver *r, const AstStmt *s)
     return good ? stmt_temp(r->ctx, buffer, s->span) : NULL;
 }
 
-/* ---- statements of lowered kernels ---- */
+/* ---- values ---- */
 
-static Stmt *resolve_let(Resolver *r, const AstStmt *s)
+static Expr *typed_value(Resolver *r, const AstStmt *s)
 {
+    Value v = resolve_value(r, s->u.let.value);
+    if (!s->u.let.type.text)
+        return value_settle(r, v);
+    DType type = resolve_type(r, s->u.let.type);
     Name name = s->u.let.pattern.name;
-    Expr *value = value_settle(r, resolve_value(r, s->u.let.value));
-    if (r->mode == MODE_PROGRAM) {
-        diag_error(r->ctx, E0222, s->span,
-                   "'let' is allowed only in launches and in the bodies of blocks; store the value "
-                   "in a buffer, as in temp %.60s: f32[1]",
-                   name);
-        return NULL;
-    }
-    Var *var =
-        var_new(r->ctx, name, value ? value->type : DT_INDEX, VAR_LET, s->u.let.pattern.span);
-    names_add(
-        r, (Symbol){
-               .name = name, .kind = SYMBOL_VAR, .span = var->span, .var = var, .broken = !value});
-    return value ? stmt_let(r->ctx, var, value, s->span) : NULL;
+    return type == DT_COUNT ? NULL : value_widen(r, v, type, ctx_namef(r->ctx, "'%.60s'", name));
 }
+
+Stmt *resolve_let(Resolver *r, const AstStmt *s)
+{
+    const AstPattern *name = &s->u.let.pattern;
+    Expr *value = typed_value(r, s);
+    Symbol symbol = {.name = name->name, .kind = SYMBOL_VAR, .span = name->span, .broken = !value};
+    symbol.var = var_new(r->ctx, name->name, value ? value->type : DT_INDEX, VAR_LET, name->span);
+    names_add(r, symbol);
+    if (!value || r->mode != MODE_PROGRAM)
+        return value ? stmt_let(r->ctx, symbol.var, value, s->span) : NULL;
+    value_declare(r, symbol.var, value);
+    return stmt_seq(r->ctx, NULL, 0, s->span);
+}
+
+/* ---- statements of lowered kernels ---- */
 
 static Stmt *resolve_barrier(Resolver *r, const AstStmt *s)
 {
@@ -458,9 +464,13 @@ static int resolve_item(Resolver *r, const AstStmt *seq, int i, Stmt **out)
         *out = resolve_init(r, s, next);
         return next ? 2 : 1;
     }
-    if (r->mode == MODE_PROGRAM && next && reduction_is_possible(s, next)) {
-        *out = resolve_reduction(r, s, next);
-        return 2;
+    int n = 2;
+    while (s->kind != AS_LET && i + n < seq->u.seq.n && seq->u.seq.items[i + n - 1]->kind == AS_LET)
+        n++;
+    if (r->mode == MODE_PROGRAM && next &&
+        reduction_is_possible(r->ctx, s, seq->u.seq.items[i + n - 1])) {
+        *out = resolve_reduction(r, &seq->u.seq.items[i], n);
+        return n;
     }
     *out = resolve_stmt(r, s);
     return 1;

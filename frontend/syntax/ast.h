@@ -209,6 +209,7 @@ struct AstStmt {
         } cond;
         struct {
             AstPattern pattern;
+            AstName type; /* of a kernel; text is NULL where none is written */
             AstExpr *value;
         } let;
         struct {

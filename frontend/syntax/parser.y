@@ -117,7 +117,7 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %left '*' '/' '%'
 %precedence UNARY
 
-%type <name> name opt_scope
+%type <name> name opt_scope opt_let_type
 %type <names> names
 %type <expr> expr primary value size_value sub opt_expr opt_where opt_step opt_value string
 %type <exprs> exprs opt_exprs values opt_values subs
@@ -334,10 +334,11 @@ stmt:
         $$->u.loop.n = $2.n;
         $$->u.loop.body = $3;
     }
-  | LET name '=' expr ';' {
+  | LET name opt_let_type '=' expr ';' {
         $$ = ast_stmt(p, AS_LET, 0, @$);
         $$->u.let.pattern = (AstPattern){.kind = AP_NAME, .span = $2.span, .name = $2.text};
-        $$->u.let.value = $4;
+        $$->u.let.type = $3;
+        $$->u.let.value = $5;
     }
   | name '[' opt_exprs ']' opt_atomic store_op expr ';' {
         $$ = ast_stmt(p, AS_STORE, 0, @$);
@@ -489,6 +490,8 @@ iter_range: name IN range '=' expr {
     };
 
 opt_where: %empty { $$ = NULL; } | WHERE expr { $$ = $2; };
+
+opt_let_type: %empty { $$ = (AstName){NULL, @$}; } | ':' name { $$ = $2; };
 
 opt_scope: %empty { $$ = (AstName){NULL, @$}; } | IN name { $$ = $2; };
 

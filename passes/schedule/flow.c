@@ -33,9 +33,36 @@ Buffer *flow_written(Schedule *s, Stmt *block)
     return written.n == 1 ? sched_buffer(s, written.items[0]->id) : NULL;
 }
 
-const Stmt *flow_single_store(const Stmt *block)
+const Stmt *flow_single_store(Context *c, const Stmt *block)
 {
-    return stmt_single_store(block->u.block.body);
+    return stmt_written_out(c, block->u.block.body);
+}
+
+static bool uses_let(Context *c, const Expr *e)
+{
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_VAR && at.expr->u.var->kind == VAR_LET)
+            return true;
+    return false;
+}
+
+Stmt *flow_write_out_subscripts(Schedule *s, Stmt *block, StmtPath *path, const Buffer *buffer)
+{
+    Context *c = s->ctx;
+    AccessList all = {0};
+    bool found = false;
+    access_collect(c, block, buffer, ACCESS_ANY, &all);
+    for (int i = 0; i < all.n; i++)
+        for (int d = 0; d < buffer->rank; d++)
+            found |= uses_let(c, all.items[i].index[d]);
+    const Stmt *store = found ? flow_single_store(c, block) : NULL;
+    if (!store)
+        return block;
+    BlockStmt now = block->u.block;
+    now.body = (Stmt *)store;
+    sched_replace(s, block, stmt_stamp(stmt_block(c, &now, block->span), block));
+    stmt_find(c, s->kernel->body, now.id, path);
+    return path->items[path->n - 1];
 }
 
 Stmt *flow_block_with_init(Context *c, Stmt *body)
@@ -61,7 +88,7 @@ bool flow_starts_anew(Context *c, Stmt *block, const Stmt *store, const Buffer *
 {
     if (store->u.store.op == STORE_SET)
         return !stmt_accesses(c, block, buffer, ACCESS_READ);
-    return block_has_one_element(&block->u.block) &&
+    return block_has_one_element(c, &block->u.block) &&
            !stmt_accesses(c, block->u.block.init, buffer, ACCESS_READ) &&
            !flow_reads_other_element(c, store);
 }

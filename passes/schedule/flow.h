@@ -17,8 +17,9 @@ void flow_buffers(Schedule *s, Stmt *block, AccessMode mode, BufferSet *out);
 /* The one buffer that a block writes; NULL if it writes several or none. */
 Buffer *flow_written(Schedule *s, Stmt *block);
 
-/* The block is one store of `op =`, beside its init: no control flow of its own. NULL otherwise. */
-const Stmt *flow_single_store(const Stmt *block);
+/* The block is one store of `op =`, beside its init: no control flow of its own. The store has the
+ * values of the block's lets written out. NULL otherwise. */
+const Stmt *flow_single_store(Context *c, const Stmt *block);
 
 /* The first block below that has an init; NULL if there is none. */
 Stmt *flow_block_with_init(Context *c, Stmt *body);
@@ -28,6 +29,11 @@ bool flow_starts_anew(Context *c, Stmt *block, const Stmt *store, const Buffer *
 
 /* The value of the store reads another element of its buffer than the one that it writes. */
 bool flow_reads_other_element(Context *c, const Stmt *store);
+
+/* Writes out the values of the block's lets if a subscript of `buffer` uses one, so that its
+ * subscripts are made of iterators; the path becomes the one to the block as it is now, its
+ * result. */
+Stmt *flow_write_out_subscripts(Schedule *s, Stmt *block, StmtPath *path, const Buffer *buffer);
 
 /* Each subscript is another iterator of the block, alone: iters[axis] is the index of that
  * iterator. False otherwise. */

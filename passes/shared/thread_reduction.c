@@ -66,8 +66,9 @@ static Stmt *update(Apart *a)
     Frame f = partials_open(a, &place);
     BlockStmt block = with_frame(a, &f, a->dims.n + 1);
     block.init = NULL;
-    block.body = partials_store(a, (PartialElement){.buffer = a->part, .frame = &f, .last = f.lane},
-                                a->r.op, a->r.update->u.store.value);
+    Stmt *add = partials_store(a, (PartialElement){.buffer = a->part, .frame = &f, .last = f.lane},
+                               a->r.op, a->r.value);
+    block.body = stmt_behind_lets(a->c, block.body, add);
     return stmt_stamp(stmt_block(a->c, &block, old->span), old);
 }
 

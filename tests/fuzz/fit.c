@@ -147,7 +147,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
 {
     StmtPath path = {0};
     Stmt *block = sched_block(s, &handle, &path);
-    const Stmt *store = flow_single_store(block);
+    const Stmt *store = flow_single_store(schedule_context(s), block);
     switch (fit) {
     case BLOCK_REDUCTION: return block->u.block.init != NULL;
     case BLOCK_PARTIAL: return block->u.block.init && touches_temp(s, block, ACCESS_WRITE, false);

@@ -222,7 +222,7 @@ static void ask(const Nest *nest)
         Affine value = poly_free_column(p, 0, INT64_MAX);
         poly_not_negative(p, &p->top, value);
         poly_at_most(p, &p->top, value, poly_value(p, &env, end[i]), -1);
-        VEC_PUSH(c->arena, &env, ((Meaning){vars[X + i], value}));
+        VEC_PUSH(c->arena, &env, ((Meaning){vars[X + i], value, false}));
     }
     Expr *asked[3] = {nest->guard(c, v), nest->first(c, v), nest->second(c, v)};
     forms[2] = poly_value(p, &env, asked[1]);
@@ -258,7 +258,7 @@ static void rows_alone_are_not(void **state)
     Var *x = var_new(c, ctx_name(c, "x"), DT_INDEX, VAR_LOOP, (Span){0});
     Affine value = poly_free_column(p, 0, INT64_MAX);
     poly_not_negative(p, &p->top, value);
-    VEC_PUSH(c->arena, &env, ((Meaning){x, value}));
+    VEC_PUSH(c->arena, &env, ((Meaning){x, value, false}));
     Affine forms[2] = {
         poly_size(p, n),
         poly_value(p, &env, op(c, EX_MUL, expr_var(c, x, (Span){0}), expr_var(c, n, (Span){0})))};

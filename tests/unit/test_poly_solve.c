@@ -33,7 +33,7 @@ static Affine within(Poly *p, Affine width)
 static Expr *variable(Question *q, Env *env, const char *name, Affine value)
 {
     Var *var = var_new(q->c, ctx_name(q->c, name), DT_INDEX, VAR_LOOP, (Span){0});
-    VEC_PUSH(q->c->arena, env, ((Meaning){var, value}));
+    VEC_PUSH(q->c->arena, env, ((Meaning){var, value, false}));
     return expr_var(q->c, var, (Span){0});
 }
 

@@ -20,8 +20,20 @@ static Affine enter_loop(Poly *p, Env *env, const ForStmt *loop)
         else
             poly_at_most(p, &p->top, hi, value, 0);
     }
-    VEC_PUSH(p->ctx->arena, env, ((Meaning){loop->var, value}));
+    VEC_PUSH(p->ctx->arena, env, ((Meaning){loop->var, value, false}));
     return value;
+}
+
+/* A value that depends on data makes the system inexact where it is used. */
+static void enter_let(Poly *p, Env *env, const Stmt *s)
+{
+    bool inexact = p->inexact, lost = p->lost;
+    p->lost = false;
+    Meaning own = {.var = s->u.let.var, .value = poly_value(p, env, s->u.let.value)};
+    own.unknown = p->lost;
+    p->inexact = own.unknown ? inexact : p->inexact;
+    p->lost = lost;
+    VEC_PUSH(p->ctx->arena, env, own);
 }
 
 void model_enter_scope(Poly *p, Env *env, Enclosing scope)
@@ -32,7 +44,7 @@ void model_enter_scope(Poly *p, Env *env, Enclosing scope)
     else if (s->kind == ST_IF)
         poly_assume_as(p, &p->top, env, s->u.cond.cond, !scope.otherwise);
     else if (type_is_int(s->u.let.var->type))
-        VEC_PUSH(p->ctx->arena, env, ((Meaning){s->u.let.var, poly_value(p, env, s->u.let.value)}));
+        enter_let(p, env, s);
 }
 
 void model_enter(const Model *m, Poly *p)
@@ -72,7 +84,7 @@ static void enter_iters(Poly *p, Instance *at)
             continue;
         poly_at_most(p, &p->top, poly_value(p, &at->env, iter->lo), iters[i], 0);
         poly_at_most(p, &p->top, iters[i], poly_value(p, &at->env, iter->hi), -1);
-        VEC_PUSH(p->ctx->arena, &at->env, ((Meaning){iter->var, iters[i]}));
+        VEC_PUSH(p->ctx->arena, &at->env, ((Meaning){iter->var, iters[i], false}));
     }
     at->iters = iters;
 }
@@ -122,7 +134,7 @@ static void add_loop(Poly *p, Instance *at, const ForStmt *loop, const Instance 
     if (at->unit->absent[i])
         return;
     if (like)
-        VEC_PUSH(p->ctx->arena, &at->env, ((Meaning){loop->var, like->loops[i]}));
+        VEC_PUSH(p->ctx->arena, &at->env, ((Meaning){loop->var, like->loops[i], false}));
     at->loops[i] = like ? like->loops[i] : enter_loop(p, &at->env, loop);
     at->turns[i] = turn_of(p, loop, at->loops[i]);
 }

@@ -57,7 +57,7 @@ static Poly *iterations(const Outside *o, Env *env, Affine *given, int *n)
         Affine value = poly_value(p, env, iter->binding);
         poly_at_most(p, &p->top, poly_value(p, env, iter->lo), value, 0);
         poly_at_most(p, &p->top, value, poly_value(p, env, iter->hi), -1);
-        VEC_PUSH(o->c->arena, env, ((Meaning){iter->var, value}));
+        VEC_PUSH(o->c->arena, env, ((Meaning){iter->var, value, false}));
     }
     for (int i = 0; i < o->access->path.n; i++)
         model_enter_scope(p, env, o->access->path.items[i]);

@@ -69,6 +69,7 @@ typedef struct {
 typedef struct {
     const Var *var;
     Affine value;
+    bool unknown; /* it depends on data: using it makes the system inexact */
 } Meaning;
 /* Values of variables; later entries hide earlier ones. */
 typedef VEC(Meaning) Env;

@@ -10,19 +10,25 @@
 #include "passes/analysis/polyhedral/poly_reduce.h"
 #include "passes/analysis/symbolic/affine.h"
 
-const Affine *env_find(const Env *env, const Var *var)
+static const Meaning *find_meaning(const Env *env, const Var *var)
 {
     for (int i = env->n - 1; i >= 0; i--)
         if (env->items[i].var == var)
-            return &env->items[i].value;
+            return &env->items[i];
     return NULL;
+}
+
+const Affine *env_find(const Env *env, const Var *var)
+{
+    const Meaning *known = find_meaning(env, var);
+    return known ? &known->value : NULL;
 }
 
 /* A size or scalar is the same for every instance: one column, made when it is first met. */
 Affine poly_size(Poly *p, const Var *var)
 {
     Affine column = poly_fixed_column(p, var->kind == VAR_SIZE ? 0 : INT64_MIN, INT64_MAX);
-    VEC_PUSH(p->ctx->arena, &p->fixed, ((Meaning){var, column}));
+    VEC_PUSH(p->ctx->arena, &p->fixed, ((Meaning){var, column, false}));
     if (var->kind == VAR_SIZE)
         poly_not_negative(p, &p->top, column);
     return column;
@@ -30,11 +36,13 @@ Affine poly_size(Poly *p, const Var *var)
 
 static Affine variable_value(Poly *p, const Env *env, const Var *var)
 {
-    const Affine *known = env_find(env, var);
+    const Meaning *known = find_meaning(env, var);
     if (!known)
-        known = env_find(&p->fixed, var);
+        known = find_meaning(&p->fixed, var);
+    if (known && known->unknown)
+        p->inexact = p->lost = true;
     if (known)
-        return *known;
+        return known->value;
     if (var->kind != VAR_SIZE && (var->kind != VAR_SCALAR || !type_is_int(var->type)))
         return poly_unknown(p);
     return poly_size(p, var);

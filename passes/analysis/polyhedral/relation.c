@@ -23,7 +23,7 @@ static Affine *enter_point(Poly *p, const PointBox *box, Env *env)
     for (int i = 0; i < box->n; i++) {
         at[i] =
             poly_between(p, poly_value(p, env, box->lo[i]), poly_value(p, env, box->hi[i]), false);
-        VEC_PUSH(p->ctx->arena, env, ((Meaning){box->var[i], at[i]}));
+        VEC_PUSH(p->ctx->arena, env, ((Meaning){box->var[i], at[i], false}));
     }
     return at;
 }

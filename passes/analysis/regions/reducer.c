@@ -126,7 +126,7 @@ static const char *element_apart(Context *c, const BlockStmt *block, const Stmt 
 
 static const char *refusal(Context *c, const BlockStmt *block, Reducer *r)
 {
-    const Stmt *update = stmt_single_store(block->body), *init = stmt_single_store(block->init);
+    const Stmt *update = stmt_written_out(c, block->body), *init = stmt_single_store(block->init);
     if (block->atomic)
         return "its updates are atomic";
     if (!stmt_is_reduction(block) || !block->init)
@@ -144,6 +144,7 @@ static const char *refusal(Context *c, const BlockStmt *block, Reducer *r)
     if (expr_reads(update->u.store.value, buffer) || expr_reads(init->u.store.value, buffer))
         return arena_printf(c->arena, "the value it adds depends on '%s' itself", buffer->name);
     r->update = update;
+    r->value = stmt_valued_store(block->body)->u.store.value;
     r->op = update->u.store.op;
     r->start = init->u.store.value;
     r->from_identity = expr_equal(r->start, r->identity);

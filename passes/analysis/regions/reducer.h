@@ -10,7 +10,9 @@
 #include "ir/ir.h"
 
 typedef struct {
-    const Stmt *update; /* buffer[index] op= value */
+    /* buffer[index] op= value, with the values of the block's lets written out */
+    const Stmt *update;
+    Expr *value; /* of the update behind the lets */
     StoreOp op;
     Expr *start;        /* what the init stores, in terms of the block's spatial iterators */
     Expr *identity;     /* a literal e with e op x == x */

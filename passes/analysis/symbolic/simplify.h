@@ -50,7 +50,7 @@ Expr *simplify(Facts *f, Expr *e);
 Stmt *simplify_stmt(Facts *f, Stmt *s);
 
 /* The init of the block and its body are one store each, of one element in the same words. */
-bool block_has_one_element(const BlockStmt *block);
+bool block_has_one_element(Context *c, const BlockStmt *block);
 /* `body`, which a rewriting made of old's beside `init`, with the subscripts of that where old has
  * one element: the ranges of the reduction's iterators would make words of them that only hold
  * where it is not empty. */

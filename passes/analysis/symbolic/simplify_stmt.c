@@ -110,9 +110,9 @@ static Stmt *simplify_if(Facts *f, Stmt *s)
     return stmt_stamp(stmt_if(f->c, cond, then, otherwise, s->span), s);
 }
 
-bool block_has_one_element(const BlockStmt *block)
+bool block_has_one_element(Context *c, const BlockStmt *block)
 {
-    const Stmt *init = stmt_single_store(block->init), *update = stmt_single_store(block->body);
+    const Stmt *init = stmt_single_store(block->init), *update = stmt_written_out(c, block->body);
     bool one = init && update && init->u.store.buffer == update->u.store.buffer;
     for (int d = 0; one && d < init->u.store.buffer->rank; d++)
         one = expr_equal(init->u.store.index[d], update->u.store.index[d]);
@@ -122,11 +122,12 @@ bool block_has_one_element(const BlockStmt *block)
 Stmt *block_body_at_init(Context *c, const BlockStmt *old, Stmt *init, Stmt *body)
 {
     BlockStmt now = {.init = init, .body = body};
-    const Stmt *start = stmt_single_store(init), *update = stmt_single_store(body);
-    if (!start || !update || !block_has_one_element(old) || block_has_one_element(&now))
+    const Stmt *start = stmt_single_store(init), *update = stmt_valued_store(body);
+    if (!start || !update || !block_has_one_element(c, old) || block_has_one_element(c, &now))
         return body;
-    return stmt_store_like(c, update, update->u.store.buffer, start->u.store.index,
-                           update->u.store.value);
+    return stmt_behind_lets(c, body,
+                            stmt_store_like(c, update, update->u.store.buffer, start->u.store.index,
+                                            update->u.store.value));
 }
 
 static Stmt *simplify_block(Facts *f, Stmt *s)

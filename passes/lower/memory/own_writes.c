@@ -124,7 +124,7 @@ static void write_block(Paper *p, const Stmt *s)
 {
     Context *c = p->c;
     const BlockStmt *block = &s->u.block;
-    const Stmt *store = stmt_single_store(block->body);
+    const Stmt *store = stmt_written_out(c, block->body);
     if (!store || store->u.store.buffer != p->b ||
         store->u.store.op != STORE_SET) /* conditional or several stores: not counted */
         return;

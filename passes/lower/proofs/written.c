@@ -296,7 +296,7 @@ static void enter_like(Poly *p, Env *env, const Writer *w, const Writer *like, c
                       in_step(p, &s->u.loop, env, theirs);
         if (shared)
             VEC_PUSH(p->ctx->arena, env,
-                     ((Meaning){s->u.loop.var, *env_find(theirs, s->u.loop.var)}));
+                     ((Meaning){s->u.loop.var, *env_find(theirs, s->u.loop.var), false}));
         else
             model_enter_scope(p, env, w->scopes.items[i]);
     }

@@ -70,8 +70,8 @@ static bool consumers_are_under(const Move *m)
             "no block in loop '%s' reads '%s'; name a loop around a block that does",
             loop->u.loop.var->name, buffer->name);
     for (int i = 0; i < readers.n; i++) {
-        bool found = flow_single_store(readers.items[i]) &&
-                     flow_single_store(readers.items[i])->u.store.buffer->id == buffer->id;
+        bool found = flow_single_store(s->ctx, readers.items[i]) &&
+                     flow_single_store(s->ctx, readers.items[i])->u.store.buffer->id == buffer->id;
         for (int u = 0; u < under.n; u++)
             found |= under.items[u] == readers.items[i];
         if (found)
@@ -182,7 +182,7 @@ static bool reads_stay(const Move *m)
 static bool can_move(const Move *m)
 {
     Schedule *s = m->s;
-    const Stmt *store = flow_single_store(m->block);
+    const Stmt *store = flow_single_store(s->ctx, m->block);
     REQUIRE(s, E0452, m->at_block, store != NULL,
             "block '%s' has several stores; compute_at needs a single one", m->block->u.block.name);
     return is_recomputable(m, store);
@@ -190,7 +190,7 @@ static bool can_move(const Move *m)
 
 static bool find_tie(Move *m)
 {
-    const Stmt *store = flow_single_store(m->block);
+    const Stmt *store = flow_single_store(m->s->ctx, m->block);
     m->buffer = sched_buffer(m->s, store->u.store.buffer->id);
     return consumers_are_under(m) && inits_come_after(m) && reads_stay(m) && find_axes(m, store);
 }
@@ -215,7 +215,8 @@ static void note_order(Schedule *s, const StmtPath *path)
     Stmt *block = path->items[path->n - 1], *before = alone(s, path);
     bool reassociates = false;
     Conflict why;
-    if (!block->u.block.init || !type_is_float(flow_single_store(block)->u.store.buffer->type))
+    if (!block->u.block.init ||
+        !type_is_float(flow_single_store(s->ctx, block)->u.store.buffer->type))
         return;
     bool kept = dependence_order_kept(
         s->ctx,

@@ -95,7 +95,8 @@ static bool check_blocks(Fusion *f)
     Span span = f->call->span;
     Stmt *reduction = f->reduction.block, *epilogue = f->epilogue.block;
     const Buffer *sum = f->sum;
-    const Stmt *update = flow_single_store(reduction), *store = flow_single_store(epilogue);
+    const Stmt *update = flow_single_store(s->ctx, reduction),
+               *store = flow_single_store(s->ctx, epilogue);
     const Stmt *init = stmt_single_store(reduction->u.block.init);
     BlockList readers = {0}, writers = {0};
     REQUIRE(

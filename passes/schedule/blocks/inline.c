@@ -34,7 +34,7 @@ static bool is_plain_producer(Schedule *s, Span span, const IndexedBlock *of, co
     Stmt *block = of->block;
     Name name = block->u.block.name;
     BlockList writers = {0};
-    const Stmt *store = flow_single_store(block);
+    const Stmt *store = flow_single_store(s->ctx, block);
     REQUIRE(s, E0460, span, store && store->u.store.op == STORE_SET && !block->u.block.init,
             "%s '%s' is a reduction or has several stores, so no single expression can replace its "
             "buffer",
@@ -106,8 +106,8 @@ static bool inputs_last(Schedule *s, Span span, Stmt *block, const StmtPath *pat
             to = seq->u.seq.items[i] == reader.items[n] ? i : to;
         }
         REQUIRE(s, E0461, span, from < to, "block '%s' reads '%s' before block '%s' writes it",
-                readers->items[r]->u.block.name, flow_single_store(block)->u.store.buffer->name,
-                block->u.block.name);
+                readers->items[r]->u.block.name,
+                flow_single_store(s->ctx, block)->u.store.buffer->name, block->u.block.name);
         const Stmt *writer = flow_overwritten(s, (SeqRange){.seq = seq, .from = from, .to = to},
                                               block, &overwritten);
         REQUIRE(s, E0461, span, !writer,
@@ -124,7 +124,7 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
     Context *c = s->ctx;
     Span span = call->compute_inline.block.span;
     Stmt *block = sched_block(s, &call->compute_inline.block, &path);
-    const Stmt *store = flow_single_store(block);
+    const Stmt *store = flow_single_store(c, block);
     IndexedBlock of = indexed_block(c, block, store ? store->u.store.buffer->rank : 0);
     BlockList readers = {0};
     if (!is_plain_producer(s, span, &of, &path, "block"))
@@ -312,7 +312,9 @@ bool inline_order_kept(Schedule *s, Span span, const StmtPath *block_path,
  * each point reads the element that it writes itself, and no other point writes that. */
 static bool stays_in_place(Schedule *s, const BlockStmt *fused)
 {
-    const Stmt *store = stmt_single_store(fused->body);
+    const Stmt *store = stmt_written_out(s->ctx, fused->body);
+    if (!store)
+        return false;
     const Buffer *written = store->u.store.buffer;
     int *iters = ARENA_ARRAY(s->ctx->arena, int, written->rank + 1);
     if (!expr_reads(store->u.store.value, written))
@@ -353,7 +355,7 @@ static bool check_pair(ReverseInline *v)
     if (!is_plain_producer(s, v->span, &v->producer, &v->producer_path, "its producer, block"))
         return false;
     REQUIRE(s, E0460, v->span,
-            flow_single_store(v->block.block) && !block->init && !block->predicate &&
+            flow_single_store(s->ctx, v->block.block) && !block->init && !block->predicate &&
                 !producer->predicate && inline_reads_at_iterators(s, v->between, &v->block),
             "block '%s' does not read '%s' in one plain store, with each iterator as one subscript",
             block->name, v->between->name);
@@ -379,7 +381,7 @@ static BlockStmt build_in_producer(const ReverseInline *v)
     Var **iters = ARENA_ARRAY(c->arena, Var *, n + 1);
     for (int axis = 0; axis < n; axis++)
         iters[axis] = axis_iter(v->producer, axis)->var;
-    Inline in = {v->between, iters, flow_single_store(v->producer.block)->u.store.value};
+    Inline in = {v->between, iters, flow_single_store(c, v->producer.block)->u.store.value};
     Rewriter r = {.ctx = c, .user = &in, .expr = inline_load};
     BlockStmt fused = v->producer.block->u.block;
     if (!v->same)

@@ -375,7 +375,7 @@ static bool find_producer(Einsum *e, const Buffer *operand, bool moves, StmtPath
     if (writers.n != 1 || writers.items[0] == e->path.items[e->path.n - 1] ||
         (moves && has_other_readers(e, operand)))
         return false;
-    const Stmt *block = writers.items[0], *store = flow_single_store(block);
+    const Stmt *block = writers.items[0], *store = flow_single_store(s->ctx, block);
     if (!store || store->u.store.op != STORE_SET || block->u.block.init ||
         block->u.block.n_iters != operand->rank ||
         !flow_pure_index(&block->u.block, operand, store->u.store.index, axes) ||
@@ -398,7 +398,7 @@ static Stmt *zero_filled(Einsum *e, const StmtPath *path, int top, const Growth 
 {
     Context *c = e->s->ctx;
     Stmt *block = path->items[path->n - 1];
-    const Stmt *store = flow_single_store(block);
+    const Stmt *store = flow_single_store(c, block);
     Expr **extent = ARENA_ARRAY(c->arena, Expr *, block->u.block.n_iters + 1), *inside = NULL,
          *value = store->u.store.value;
     for (int axis = 0; axis < g->from->rank; axis++) {
@@ -553,7 +553,7 @@ bool prim_pad_einsum(Schedule *s, const PrimCall *call, Value *result)
     Einsum e = {.s = s, .call = call};
     Padded p = {.block = sched_block(s, &call->pad_einsum.block, &e.path)};
     e.block = &p.block->u.block;
-    e.update = flow_single_store(p.block);
+    e.update = flow_single_store(c, p.block);
     REQUIRE(s, E0831, call->span, e.update && e.update->u.store.op != STORE_SET,
             "block '%s' is not one update, as C[i, j] += ...", e.block->name);
     REQUIRE(s, E0831, call->span, !expr_reads(e.update->u.store.value, e.update->u.store.buffer),

@@ -30,7 +30,7 @@ static bool is_literal(const Expr *e)
 static bool find_padding(Schedule *s, const Stmt *block, Span span, Padding *p)
 {
     Context *c = s->ctx;
-    p->store = flow_single_store(block);
+    p->store = flow_single_store(c, block);
     const Expr *e = p->store ? p->store->u.store.value : NULL;
     bool chosen = e && p->store->u.store.op == STORE_SET && !block->u.block.init &&
                   e->kind == EX_SELECT && !expr_has_load(e->u.arg[0]) &&

@@ -317,8 +317,8 @@ static Stmt *partial_block(Factor *f)
     Expr **index = partial_index(f, f->part);
     for (int i = 0; i <= f->rf->rank - 1; i++)
         index[i] = mapped(f, index[i]);
-    Expr *value = mapped(f, f->r.update->u.store.value);
-    if (f->exists)
+    Expr *value = mapped(f, f->exists ? f->r.update->u.store.value : f->r.value);
+    if (f->exists) /* lets would be evaluated for values that do not exist */
         value = expr_select(c, f->exists, value, f->r.identity, span);
     BlockStmt block = {.name = f->rf->name,
                        .iters = f->iters.items,
@@ -330,12 +330,15 @@ static Stmt *partial_block(Factor *f)
             c,
             &(StoreStmt){.buffer = f->rf, .index = index, .op = STORE_SET, .value = f->r.identity},
             span);
-    block.body = stmt_store(c,
-                            &(StoreStmt){.buffer = f->rf,
-                                         .index = index,
-                                         .op = f->reduces ? f->r.op : STORE_SET,
-                                         .value = value},
-                            span);
+    Stmt *store = stmt_store(c,
+                             &(StoreStmt){.buffer = f->rf,
+                                          .index = index,
+                                          .op = f->reduces ? f->r.op : STORE_SET,
+                                          .value = value},
+                             span);
+    block.body = f->exists ? store
+                           : stmt_subst(c, stmt_behind_lets(c, f->block->body, store), f->map.items,
+                                        f->map.n);
     return stmt_block(c, &block, f->node->span);
 }
 

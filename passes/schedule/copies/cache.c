@@ -216,7 +216,7 @@ bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     Stmt *block = sched_block(s, &call->cache_write.block, &path);
     Scope scope = scope_find(call->cache_write.scope.u.s);
-    const Stmt *store = flow_single_store(block);
+    const Stmt *store = flow_single_store(s->ctx, block);
     StagePlace place;
     REQUIRE(s, E0444, call->cache_write.block.span, store && flow_written(s, block),
             "block '%s' has several stores; give it one store to redirect", block->u.block.name);

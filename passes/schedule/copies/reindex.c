@@ -296,7 +296,7 @@ static void put(const Reindex *r, const StagePlace *place, Buffer *to, Stmt *bef
 /* Every instance of the block reads the buffer, whatever the data are. */
 static bool always_reads(const Reindex *r)
 {
-    const Stmt *store = flow_single_store(r->stmt);
+    const Stmt *store = flow_single_store(r->s->ctx, r->stmt);
     if (!store || r->stmt->u.block.predicate)
         return false;
     for (Cursor at = cursor_stmt(r->s->ctx, store); cursor_next(&at);) {
@@ -473,7 +473,7 @@ static bool check_one_place(const Reindex *r)
 static bool stage_write(Reindex *r, Value *result)
 {
     Schedule *s = r->s;
-    const Stmt *store = flow_single_store(r->stmt);
+    const Stmt *store = flow_single_store(s->ctx, r->stmt);
     StagePlace place;
     REQUIRE(s, E0444, r->span, store && store->u.store.buffer->id == r->from->id,
             "block '%s' has several stores; give it one store to redirect", r->stmt->u.block.name);
@@ -503,6 +503,7 @@ static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMod
             : mode == ACCESS_WRITE ? "write"
                                    : "access",
             r->from->name);
+    r->stmt = flow_write_out_subscripts(s, r->stmt, &r->path, r->from);
     return find_element(r);
 }
 

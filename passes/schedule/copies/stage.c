@@ -328,7 +328,8 @@ static bool starts_alone(Schedule *s, const StmtPath *path, const Stmt *store, S
     REQUIRE(s, E0444, span, writers.n == 1,
             "'%s' is also written by block '%s', whose result the copy would overwrite",
             buffer->name, writers.items[writers.items[0] == block]->u.block.name);
-    bool carries_on = store_updates(store->u.store.op) && block_has_one_element(&block->u.block);
+    bool carries_on =
+        store_updates(store->u.store.op) && block_has_one_element(s->ctx, &block->u.block);
     REQUIRE(s, E0444, span,
             flow_starts_anew(s->ctx, block, store, buffer) ||
                 (carries_on && flow_written_before_read(s, path, buffer)),

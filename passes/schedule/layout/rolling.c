@@ -42,7 +42,7 @@ typedef struct {
 static const char *not_a_function(Schedule *s, Stmt *stmt, const Buffer *buffer, int *axes)
 {
     const BlockStmt *block = &stmt->u.block;
-    const Stmt *store = flow_single_store(stmt);
+    const Stmt *store = flow_single_store(s->ctx, stmt);
     BlockList writers = {0};
     int64_t lo, hi;
     flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
@@ -70,7 +70,7 @@ static bool check_inputs(const Rolling *r, Stmt *stmt, int depth)
 {
     Schedule *s = r->s;
     BufferSet reads = {0};
-    const Stmt *store = flow_single_store(stmt);
+    const Stmt *store = flow_single_store(s->ctx, stmt);
     flow_buffers(s, stmt, ACCESS_READ, &reads);
     for (int i = 0; i < reads.n; i++) {
         const Buffer *b = reads.items[i];
@@ -265,7 +265,7 @@ bool prim_rolling_buffer(Schedule *s, const PrimCall *call, Value *result)
 {
     Rolling r = {.s = s, .call = call};
     r.stmt = sched_block(s, &call->rolling_buffer.block, &r.path);
-    const Stmt *store = flow_single_store(r.stmt);
+    const Stmt *store = flow_single_store(s->ctx, r.stmt);
     REQUIRE(s, E0920, call->rolling_buffer.block.span, store, "block '%s' has more than one store",
             r.stmt->u.block.name);
     r.buffer = sched_buffer(s, store->u.store.buffer->id);

@@ -102,7 +102,7 @@ static bool touches_own_temp(const Pipeline *p, Stmt *block)
 static bool try_ahead(Pipeline *p, Stmt *item)
 {
     Stmt *block = only_block(p, item);
-    const Stmt *store = block ? flow_single_store(block) : NULL;
+    const Stmt *store = block ? flow_single_store(p->s->ctx, block) : NULL;
     Ahead ahead = {.item = item};
     if (!store || store->u.store.op != STORE_SET || block->u.block.init ||
         store->u.store.buffer->role != ROLE_TEMP ||
