@@ -238,17 +238,6 @@ static Affine quotient_size(Poly *p, Affine e, Affine size)
     return q;
 }
 
-/* The rows say that e >= 0. */
-static bool never_negative(Poly *p, Affine e)
-{
-    int n = p->top.rows.n;
-    Row *rows = ARENA_ARRAY(p->ctx->arena, Row, n + 1);
-    for (int i = 0; i < n; i++)
-        rows[i] = p->top.rows.items[i];
-    rows[n] = (Row){.form = poly_add(p, affine_const(-1), e, -1)};
-    return poly_rows(p, rows, n + 1) == POLY_NONE;
-}
-
 /* Divisors that are not the same in all instances are looked at number by number: the height of the
  * last of the groups that blocks of a grid go in. */
 enum { MOST_DIVISORS = 8 };
@@ -269,7 +258,7 @@ static bool divide_cases(Poly *p, Affine e, Affine by, Affine *q, Affine *rest)
             return true;
         }
     }
-    if (range.min < 0 && !never_negative(p, e))
+    if (range.min < 0 && !poly_implied(p, &p->top.rows, -1, e))
         return false;
     *q = poly_free_column(p, by_min < 1 ? INT64_MIN : 0, range.max);
     *rest = poly_free_column(p, by_min < 1 ? INT64_MIN : 0, by_min < 1 ? INT64_MAX : by_max - 1);

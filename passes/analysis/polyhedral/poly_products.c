@@ -187,7 +187,7 @@ static bool split(Radix *r, PolySplit visit, void *user)
         return false;
     if (!any_product(r))
         return visit(user, r->rows, r->forms);
-    if (poly_rows(r->p, r->rows->items, r->rows->n) == POLY_NONE)
+    if (radix_implied(r, affine_const(-1), -1)) /* there is no solution */
         return true;
     Digit d;
     return find_cases(r, &d) && split_cases(r, d, visit, user);

@@ -29,20 +29,13 @@ void system_work(System *s)
     s->overflow |= *s->left < 0;
 }
 
-static void find_key(Line *l)
+void system_drop_zeros(Line *l)
 {
-    l->key = 0;
+    int n = 0;
     for (int t = 0; t < l->n_terms; t++)
-        l->key += (uint64_t)l->factor[l->term[t]] * (uint64_t)(l->term[t] * 2 + 1);
-}
-
-void system_find_terms(System *s, Line *l)
-{
-    l->n_terms = 0;
-    for (int i = 0; i < s->n; i++)
-        if (l->factor[i])
-            l->term[l->n_terms++] = i;
-    find_key(l);
+        if (l->factor[l->term[t]])
+            l->term[n++] = l->term[t];
+    l->n_terms = n;
 }
 
 /* Divides a row by the divisor of its factors; settles rows without variables. */
@@ -67,21 +60,20 @@ void system_normalize(System *s, Line *l)
     for (int t = 0; t < l->n_terms; t++)
         l->factor[l->term[t]] /= g;
     l->factor[s->n] = floor_div64(constant, g);
-    find_key(l);
 }
 
 /* to += factor * from */
 void system_add(System *s, Line *to, const Line *from, int64_t factor)
 {
     system_work(s);
-    for (int t = 0; t <= from->n_terms; t++) {
-        int i = t < from->n_terms ? from->term[t] : s->n;
-        int64_t product;
-        if (!checked_mul(from->factor[i], factor, &product) ||
-            !checked_add(to->factor[i], product, &to->factor[i]))
-            s->overflow = true;
+    s->overflow |= !add_product(&to->factor[s->n], from->factor[s->n], factor);
+    for (int t = 0; t < from->n_terms; t++) {
+        int i = from->term[t];
+        if (to->factor[i] == 0)
+            to->term[to->n_terms++] = i;
+        s->overflow |= !add_product(&to->factor[i], from->factor[i], factor);
     }
-    system_find_terms(s, to);
+    system_drop_zeros(to);
 }
 
 void system_eliminate(System *s, Line *l, int at)
@@ -147,9 +139,9 @@ static void measure_distances(System *s)
         for (int m = 0; m < s->n_watched; m++)
             if (s->watched[m].factor[y] != 0)
                 system_add(s, &s->watched[m], &shift, -s->watched[m].factor[y]);
-        for (int i = 0; i <= s->n; i++)
-            l->factor[i] = i == y;
-        system_find_terms(s, l);
+        l->factor[x] = l->factor[s->n] = 0;
+        l->factor[y] = 1;
+        system_drop_zeros(l);
     }
 }
 
@@ -203,6 +195,18 @@ void system_bound(System *s, const Line *l)
     bound_by_line(s, l, 1);
     if (l->equal)
         bound_by_line(s, l, -1);
+}
+
+Bounds system_range(System *s, const Line *l, int64_t g)
+{
+    system_work(s);
+    Bounds range = bounds_exactly(l->factor[s->n]);
+    for (int t = 0; t < l->n_terms; t++) {
+        int i = l->term[t];
+        if (g == 0 || l->factor[i] % g != 0)
+            range = bounds_add(range, bounds_scale((Bounds){s->min[i], s->max[i]}, l->factor[i]));
+    }
+    return range;
 }
 
 static void bound_variables(System *s)
@@ -272,10 +276,12 @@ static Line *new_lines(System *s, int n)
 
 static void read_form(System *s, Line *l, Affine form, const int *dimension)
 {
-    for (int i = 0; i < form.n; i++)
-        l->factor[dimension[form.terms[i].column]] = form.terms[i].factor;
+    for (int i = 0; i < form.n; i++) {
+        l->term[i] = dimension[form.terms[i].column];
+        l->factor[l->term[i]] = form.terms[i].factor;
+    }
+    l->n_terms = form.n;
     l->factor[s->n] = form.constant;
-    system_find_terms(s, l);
 }
 
 static void read_rows(System *s, Asked asked)
@@ -310,7 +316,6 @@ static System system_of(Context *c, Asked asked)
                 .arena = c->arena,
                 .capacity = 2 * asked.n + 16};
     s.lines = ARENA_ARRAY(c->arena, Line, s.capacity);
-    s.spare = ARENA_ARRAY(c->arena, int64_t, s.n + 1);
     s.min = ARENA_ARRAY(c->arena, int64_t, s.n);
     s.max = ARENA_ARRAY(c->arena, int64_t, s.n);
     read_rows(&s, asked);
@@ -348,24 +353,13 @@ bool poly_refuted(Context *c, Asked asked)
     return !poly_reduce_ranges(c, asked, NULL);
 }
 
-/* What a form can be, from the bounds of its variables. */
-static Bounds range_of(const System *s, const Line *l)
-{
-    Bounds range = bounds_exactly(l->factor[s->n]);
-    for (int t = 0; t < l->n_terms; t++) {
-        Bounds variable = {s->min[l->term[t]], s->max[l->term[t]]};
-        range = bounds_add(range, bounds_scale(variable, l->factor[l->term[t]]));
-    }
-    return range;
-}
-
 bool poly_reduce_ranges(Context *c, Asked asked, Bounds *ranges)
 {
     ArenaMark mark = arena_mark(c->arena);
     System s = system_of(c, asked);
     bool fits = reduce(&s);
     for (int k = 0; k < asked.n_forms; k++)
-        ranges[k] = fits ? range_of(&s, &s.watched[k]) : bounds_none();
+        ranges[k] = fits ? system_range(&s, &s.watched[k], 0) : bounds_none();
     arena_reset(c->arena, mark);
     return !fits || !s.impossible;
 }

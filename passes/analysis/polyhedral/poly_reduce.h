@@ -17,8 +17,7 @@ bool poly_reduce_ranges(Context *c, Asked asked, Bounds *ranges);
  * are. */
 typedef struct {
     int64_t *factor;    /* [n] then the constant */
-    int *term, n_terms; /* the variables whose factor is not 0, ascending */
-    uint64_t key;       /* of the terms; that of the opposite ones is its negative */
+    int *term, n_terms; /* the variables whose factor is not 0 */
     bool equal, digits, gone;
 } Line;
 
@@ -29,7 +28,6 @@ typedef struct {
     Line *watched; /* [n_watched] forms that follow each change of variables, and say nothing */
     int n_watched;
     int64_t *min, *max; /* INT64_MIN, INT64_MAX: none */
-    int64_t *spare;     /* [n + 1] for the work of a moment */
     bool overflow, impossible;
     bool tighter;  /* a bound has moved */
     int64_t *left; /* of the question's budget; a spent one counts as an overflow */
@@ -44,8 +42,8 @@ static inline bool is_far(int64_t number)
 
 /* Counts another look at a row. */
 void system_work(System *s);
-/* Finds the terms of a row whose factors were written. */
-void system_find_terms(System *s, Line *l);
+/* Forgets the terms of a row whose factors have become 0. */
+void system_drop_zeros(Line *l);
 /* Divides a row by the divisor of its factors; settles rows without variables. */
 void system_normalize(System *s, Line *l);
 /* to += factor * from */
@@ -55,12 +53,16 @@ void system_add(System *s, Line *to, const Line *from, int64_t factor);
 void system_eliminate(System *s, Line *l, int at);
 /* Bounds variables by what the others of a row can be at most. */
 void system_bound(System *s, const Line *l);
+/* What the constant and the terms that `g` does not divide (0: all) can be, from the bounds of
+ * variables. */
+Bounds system_range(System *s, const Line *l, int64_t g);
 /* Splits numbers of tiles into their digits (poly_digits.c); rows and variables change, integer
  * solutions stay. */
 void system_split_digits(System *s);
 
-/* Whether the rows have a solution where products of sizes are any numbers (poly_solve.c). */
-Answer poly_rows(Poly *p, const Row *rows, int n);
+/* The rows but number `without` imply form >= 0, where products of sizes are any numbers
+ * (poly_solve.c). */
+bool poly_implied(Poly *p, const RowList *rows, int without, Affine form);
 /* Cases without products in which the forms together take the values that they take over all
  * solutions: each is visited, until `visit` returns false. False also where they are not found.
  * Rows and forms are written over; columns that come are new. */

@@ -192,15 +192,18 @@ static Answer rows_feasible(Search *s)
     return answer;
 }
 
-Answer poly_rows(Poly *p, const Row *rows, int n)
+bool poly_implied(Poly *p, const RowList *rows, int without, Affine form)
 {
     ArenaMark mark = arena_mark(p->ctx->arena);
     Search s = {.p = p};
-    for (int i = 0; i < n; i++)
-        VEC_PUSH(p->ctx->arena, &s.rows, rows[i]);
-    Answer answer = rows_feasible(&s);
+    for (int i = 0; i < rows->n; i++)
+        if (i != without)
+            VEC_PUSH(p->ctx->arena, &s.rows, rows->items[i]);
+    Row contrary = {.form = poly_add(p, affine_const(-1), form, -1)};
+    VEC_PUSH(p->ctx->arena, &s.rows, contrary);
+    bool implied = rows_feasible(&s) == POLY_NONE;
     arena_reset(p->ctx->arena, mark);
-    return answer;
+    return implied;
 }
 
 /* ---- a solution to show ---------------------------------------------------------------------- */

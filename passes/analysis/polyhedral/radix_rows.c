@@ -68,15 +68,5 @@ void radix_substitute(Radix *r, int column, Affine value)
 
 bool radix_implied(Radix *r, Affine form, int without)
 {
-    Context *c = r->p->ctx;
-    ArenaMark mark = arena_mark(c->arena);
-    int n = 0;
-    Row *rows = ARENA_ARRAY(c->arena, Row, r->rows->n + 1);
-    for (int i = 0; i < r->rows->n; i++)
-        if (i != without)
-            rows[n++] = r->rows->items[i];
-    rows[n++] = (Row){.form = poly_add(r->p, affine_const(-1), form, -1)};
-    bool holds = poly_rows(r->p, rows, n) == POLY_NONE;
-    arena_reset(c->arena, mark);
-    return holds;
+    return poly_implied(r->p, r->rows, without, form);
 }
