@@ -111,30 +111,7 @@ static bool use_equality(Radix *r)
     return false;
 }
 
-/* ---- all steps, and cases -------------------------------------------------------------------- */
-
-static bool in_use(const Radix *r, int column)
-{
-    for (int i = 0; i < r->rows->n; i++)
-        if (affine_factor(r->rows->items[i].form, column))
-            return true;
-    for (int i = 0; i < r->n_forms; i++)
-        if (affine_factor(r->forms[i], column))
-            return true;
-    return false;
-}
-
-/* A column of products that has few values: the numbers of blocks in a group. */
-static bool find_cases(Radix *r, Digit *d)
-{
-    for (int k = 0; radix_next_digit(r, &k, d);)
-        for (int i = 0; i < r->monomials.n && d->width.n == 0 && d->width.constant <= MOST_CASES;
-             i++)
-            if (radix_has_base(r, r->monomials.items[i].column, d->column) &&
-                in_use(r, r->monomials.items[i].column))
-                return true;
-    return false;
-}
+/* ---- all steps ------------------------------------------------------------------------------- */
 
 static bool any_product(const Radix *r)
 {
@@ -147,36 +124,7 @@ static bool any_product(const Radix *r)
     return false;
 }
 
-static bool split(Radix *r, PolySplit visit, void *user);
-
-/* The case in which the column has the value. */
-static bool split_case(const Radix *all, int column, int64_t value, PolySplit visit, void *user)
-{
-    PolyPart scratch = poly_begin(all->p);
-    Arena *arena = all->p->ctx->arena;
-    Radix r = *all;
-    RowList rows = {0};
-    for (int i = 0; i < all->rows->n; i++)
-        VEC_PUSH(arena, &rows, all->rows->items[i]);
-    r.rows = &rows;
-    r.forms = ARENA_ARRAY(arena, Affine, r.n_forms + 1);
-    for (int i = 0; i < r.n_forms; i++)
-        r.forms[i] = all->forms[i];
-    radix_substitute(&r, column, affine_const(value));
-    bool done = split(&r, visit, user);
-    poly_end_work(all->p, &scratch);
-    return done;
-}
-
-static bool split_cases(const Radix *r, Digit d, PolySplit visit, void *user)
-{
-    bool done = true;
-    for (int64_t value = 0; value < d.width.constant && done; value++)
-        done = split_case(r, d.column, value, visit, user);
-    return done;
-}
-
-static bool split(Radix *r, PolySplit visit, void *user)
+static bool split(Radix *r)
 {
     bool again = true;
     for (int round = 0; again && round < MAX_ROUNDS && !r->failed && r->p->ctx->work_left > 0;
@@ -186,21 +134,20 @@ static bool split(Radix *r, PolySplit visit, void *user)
     if (r->failed || r->p->ctx->work_left < 0)
         return false;
     if (!any_product(r))
-        return visit(user, r->rows, r->forms);
-    if (radix_implied(r, affine_const(-1), -1)) /* there is no solution */
         return true;
-    Digit d;
-    return find_cases(r, &d) && split_cases(r, d, visit, user);
+    bool none = radix_implied(r, affine_const(-1), -1); /* whatever the products are */
+    if (none)
+        radix_not_negative(r, affine_const(-1));
+    return none;
 }
 
-bool poly_split_products(Poly *p, RowList *rows, Affine *forms, int n_forms, PolySplit visit,
-                         void *user)
+bool poly_split_products(Poly *p, RowList *rows, Affine *forms, int n_forms)
 {
     Radix r = {.p = p, .rows = rows, .forms = forms, .n_forms = n_forms, .n_given = p->columns.n};
     bool lost = p->lost;
     p->lost = false; /* of numbers that do not fit */
     expand_products(&r);
-    bool done = split(&r, visit, user) && !p->lost;
+    bool done = split(&r) && !p->lost;
     p->lost = lost;
     return done;
 }

@@ -63,11 +63,9 @@ void system_split_digits(System *s);
 /* The rows but number `without` imply form >= 0, where products of sizes are any numbers
  * (poly_solve.c). */
 bool poly_implied(Poly *p, const RowList *rows, int without, Affine form);
-/* Cases without products in which the forms together take the values that they take over all
- * solutions: each is visited, until `visit` returns false. False also where they are not found.
- * Rows and forms are written over; columns that come are new. */
-typedef bool (*PolySplit)(void *user, const RowList *rows, const Affine *forms);
-bool poly_split_products(Poly *p, RowList *rows, Affine *forms, int n_forms, PolySplit visit,
-                         void *user);
+/* Splits numbers with digits of symbolic width, so that the forms take the same values over all
+ * solutions of rows without products; or of none at all, where there is no solution. False where
+ * that is not found. Rows and forms are written over; columns that come are new. */
+bool poly_split_products(Poly *p, RowList *rows, Affine *forms, int n_forms);
 
 #endif

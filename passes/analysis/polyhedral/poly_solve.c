@@ -295,28 +295,17 @@ static bool begin_case(Search *s)
     return more;
 }
 
-/* Rows without products of sizes, in the place of those of the search. */
-static Search with_rows(const Search *s, const RowList *rows, const Affine *image)
-{
-    Search without = *s;
-    without.rows = *rows;
-    without.image = image;
-    without.dimension = NULL;
-    without.room = 0;
-    return without;
-}
-
-/* Visits the rows in cases without products; false where they are not found. */
-static bool split_products(Search *s, PolySplit visit)
+/* The search with rows and an image without products of sizes; false where they are not found. */
+static bool split_products(const Search *s, Search *without)
 {
     Arena *arena = s->p->ctx->arena;
     Affine *image = ARENA_ARRAY(arena, Affine, s->n_image + 1);
     for (int i = 0; i < s->n_image; i++)
         image[i] = s->image[i];
-    RowList rows = {0};
+    *without = (Search){.p = s->p, .image = image, .n_image = s->n_image};
     for (int i = 0; i < s->rows.n; i++)
-        VEC_PUSH(arena, &rows, s->rows.items[i]);
-    return poly_split_products(s->p, &rows, image, s->n_image, visit, s);
+        VEC_PUSH(arena, &without->rows, s->rows.items[i]);
+    return poly_split_products(s->p, &without->rows, image, s->n_image);
 }
 
 static bool has_lost_row(const Search *s)
@@ -328,57 +317,40 @@ static bool has_lost_row(const Search *s)
     return false;
 }
 
-/* The image under the rows of `at`, as one more part of the set of `s`. */
-static void join_image(Search *s, Search *at)
+/* The image under the rows taken, as one more part of the set. */
+static bool add_to_image(Search *s)
 {
+    Search without, *at = s;
+    bool split = s->p->products.n > 0 && !contradicts(s) && split_products(s, &without);
+    if (split)
+        at = &without;
+    if (rows_feasible(at) == POLY_NONE)
+        return false;
+    s->exact &= (split || s->p->products.n == 0) && !has_lost_row(at);
     isl_basic_set *set = rows_to_isl(at);
     set = isl_basic_set_project_out(set, isl_dim_set, (unsigned)at->n_image,
                                     (unsigned)(at->n_dimensions - at->n_image));
     s->set = isl_set_union(s->set, isl_set_from_basic_set(set));
     s->answer = s->set ? POLY_SOME : POLY_SPENT;
-}
-
-static bool join_case(void *user, const RowList *rows, const Affine *image)
-{
-    Search *s = user, at = with_rows(s, rows, image);
-    if (rows_feasible(&at) != POLY_NONE) {
-        s->exact &= !has_lost_row(&at);
-        join_image(s, &at);
-    }
-    return s->set != NULL;
-}
-
-static bool add_to_image(Search *s)
-{
-    if (contradicts(s))
-        return false;
-    isl_set *before = isl_set_copy(s->set);
-    if (s->p->products.n > 0 && split_products(s, join_case)) {
-        isl_set_free(before);
-        return !s->set;
-    }
-    isl_set_free(s->set);
-    s->set = before;
-    s->exact &= s->p->products.n == 0 && (!has_lost_row(s) || rows_feasible(s) == POLY_NONE);
-    join_image(s, s);
     return !s->set;
-}
-
-static bool none_in_case(void *user, const RowList *rows, const Affine *image)
-{
-    Search at = with_rows(user, rows, image);
-    return rows_feasible(&at) == POLY_NONE;
 }
 
 /* With more choices than these there are too many cases to take all numbers in each apart. */
 enum { FEW_CHOICES = 4 };
 
+/* No solution where products are numbers with digits. */
+static bool none_in_digits(const Search *s)
+{
+    Search without;
+    return s->p->products.n > 0 && s->todo.n <= FEW_CHOICES && split_products(s, &without) &&
+           rows_feasible(&without) == POLY_NONE;
+}
+
 /* All choices are taken. True if the search is over. */
 static bool search_leaf(Search *s)
 {
     Answer answer = rows_feasible(s);
-    if (answer == POLY_NONE ||
-        (s->p->products.n > 0 && s->todo.n <= FEW_CHOICES && split_products(s, none_in_case)))
+    if (answer == POLY_NONE || none_in_digits(s))
         return false;
     s->answer = answer == POLY_SOME ? show_solution(s) : POLY_SPENT;
     return true;

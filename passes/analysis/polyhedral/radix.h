@@ -5,7 +5,7 @@
 
 #include "passes/analysis/polyhedral/poly_reduce.h"
 
-enum { MAX_DEGREE = 5, MOST_CASES = 16 };
+enum { MAX_DEGREE = 5 };
 
 /* The product of degree >= 2 of base columns, ascending. */
 typedef struct {

@@ -95,20 +95,6 @@ static void merge(Radix *r, const Digit *d, int b, Affine high)
         r->forms[i] = poly_add(p, r->forms[i], high, -affine_factor(r->forms[i], d->column));
 }
 
-/* Drops a bound of b that follows from other rows, and would become one by products. */
-static bool drop_bound(Radix *r, const Digit *d, int b)
-{
-    for (int i = 0; i < r->rows->n; i++) {
-        Row row = r->rows->items[i];
-        if (row.form.n > 1 && d->width.n > 0 && bounds_high(r, row, d, b) &&
-            radix_implied(r, row.form, i)) {
-            radix_drop_row(r, i);
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool merge_in(Radix *r, const Digit *d, Affine form)
 {
     int64_t factor = affine_factor(form, d->column);
@@ -123,8 +109,7 @@ static bool merge_in(Radix *r, const Digit *d, Affine form)
         Affine high = radix_multiply(r, d->width, poly_term(r->p, 1, b));
         if (b == d->column || r->p->columns.items[b].fixed || !may_merge(r, d, b, high))
             continue;
-        if (!drop_bound(r, d, b))
-            merge(r, d, b, high);
+        merge(r, d, b, high);
         return true;
     }
     return false;

@@ -13,17 +13,6 @@ static bool within(Radix *r, Affine low, Affine width, int64_t m, int row)
                          row);
 }
 
-/* high >= m and m width + low >= 0: the row says nothing. */
-static bool is_plain(Radix *r, Affine high, Affine low, Affine width, int row)
-{
-    if (width.n == 0 || !radix_implied(r, poly_add(r->p, low, width, MOST_CASES), row))
-        return false;
-    for (int64_t m = 0; m <= MOST_CASES; m = m ? 2 * m : 1)
-        if (radix_implied(r, poly_add(r->p, low, width, m), row))
-            return radix_implied(r, poly_add(r->p, high, affine_const(-m), 1), row);
-    return false;
-}
-
 /* width high + low >= 0, or == 0, with low between two multiples of the width. */
 static bool split_row(Radix *r, int at, Affine width)
 {
@@ -40,10 +29,6 @@ static bool split_row(Radix *r, int at, Affine width)
         radix_drop_row(r, at);
         radix_zero(r, high);
         radix_zero(r, low);
-        return true;
-    }
-    if (is_plain(r, high, low, width, at)) {
-        radix_drop_row(r, at);
         return true;
     }
     int64_t about = width.n ? 0 : low.constant / width.constant;
