@@ -86,16 +86,13 @@ Name ctx_namef(Context *ctx, const char *format, ...)
 
 static void find_lines(Context *ctx, Source *source)
 {
-    int n_lines = 1;
-    for (size_t i = 0; i < source->length; i++)
-        n_lines += source->text[i] == '\n';
-    uint32_t *begin = ARENA_ARRAY(ctx->arena, uint32_t, n_lines);
-    int line = 1;
-    for (size_t i = 0; i < source->length; i++)
-        if (source->text[i] == '\n')
-            begin[line++] = (uint32_t)(i + 1);
-    source->line_begin = begin;
-    source->n_lines = n_lines;
+    VEC(uint32_t) begin = {0};
+    const char *text = source->text, *end = text + source->length;
+    VEC_PUSH(ctx->arena, &begin, 0);
+    for (const char *at = text; (at = memchr(at, '\n', (size_t)(end - at))) != NULL; at++)
+        VEC_PUSH(ctx->arena, &begin, (uint32_t)(at + 1 - text));
+    source->line_begin = begin.items;
+    source->n_lines = begin.n;
 }
 
 uint32_t source_add(Context *ctx, const char *path, const char *text, size_t length)

@@ -4,6 +4,7 @@
  * build), so that the command needs no installed files. */
 #include "frontend/script/internal.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,14 +22,24 @@ typedef struct {
     const AstFile *file; /* NULL: it did not parse */
 } LoadedFile;
 
+/* A declaration of a shipped file, which is parsed without the rest of the file. */
+typedef struct {
+    const char *text; /* in the file */
+    const AstFile *file;
+} LoadedItem;
+
 struct ScriptFiles {
     VEC(LoadedFile) loaded;
+    VEC(LoadedItem) items;
+    uint32_t *library; /* [library_count] the sources of the shipped files, 0: not yet */
 };
 
 static struct ScriptFiles *files_of(Context *c)
 {
-    if (!c->script_files)
+    if (!c->script_files) {
         c->script_files = ARENA_NEW(c->arena, struct ScriptFiles);
+        c->script_files->library = ARENA_ARRAY(c->arena, uint32_t, library_count);
+    }
     return c->script_files;
 }
 
@@ -154,23 +165,62 @@ static const AstFile *load_file(Context *c, const char *path, Span from)
     return source ? parse_source(c, path, source) : NULL;
 }
 
-static const AstFile *load_library(Context *c, int i)
+static uint32_t library_source(Context *c, int i)
 {
-    const LoadedFile *loaded = find_loaded(c, library_files[i].path);
-    if (loaded)
-        return loaded->file;
-    uint32_t source =
-        source_add(c, library_files[i].path, library_files[i].text, strlen(library_files[i].text));
-    const AstFile *file = parse_source(c, library_files[i].path, source);
+    const LibraryFile *file = &library_files[i];
+    uint32_t *source = &files_of(c)->library[i];
+    if (!*source)
+        *source = source_add(c, file->path, file->text, strlen(file->text));
+    return *source;
+}
+
+static const AstFile *require_parsed(Context *c, int i, const AstFile *file)
+{
     if (!file)
         TIRC_BUG(c, "%s, which ships with tirc, does not parse", library_files[i].path);
     return file;
 }
 
-/* File `i` of the library may declare the name: the others need not be parsed. */
-static bool library_mentions(int i, const char *name)
+static const AstFile *load_library(Context *c, int i)
 {
-    return strstr(library_files[i].text, name) != NULL;
+    const char *path = library_files[i].path;
+    const LoadedFile *loaded = find_loaded(c, path);
+    return require_parsed(c, i,
+                          loaded ? loaded->file : parse_source(c, path, library_source(c, i)));
+}
+
+/* Where the shipped text declares `name`: a line `KEYWORD NAME`; NULL if it does not. */
+static const char *find_declaration(const char *text, const char *keyword, const char *name)
+{
+    size_t before = strlen(keyword) + 1, length = strlen(name);
+    for (const char *at = strstr(text, name); at; at = strstr(at + 1, name)) {
+        const char *line = at - text >= (ptrdiff_t)before ? at - before : NULL;
+        bool whole = !isalnum((unsigned char)at[length]) && at[length] != '_';
+        if (whole && line && (line == text || line[-1] == '\n') && at[-1] == ' ' &&
+            !strncmp(line, keyword, before - 1))
+            return line;
+    }
+    return NULL;
+}
+
+/* The declaration of `name` in file `i` of the library, which ends with a brace on its own line;
+ * NULL if there is none. The rest of the file need not be parsed. */
+static const AstFile *load_library_item(Context *c, int i, const char *keyword, const char *name)
+{
+    const char *text = library_files[i].text, *begin = find_declaration(text, keyword, name);
+    struct ScriptFiles *files = files_of(c);
+    if (!begin)
+        return NULL;
+    for (int k = 0; k < files->items.n; k++)
+        if (files->items.items[k].text == begin)
+            return files->items.items[k].file;
+    const char *close = strstr(begin, "\n}\n");
+    const char *end = close ? close + strlen("\n}\n") : begin + strlen(begin);
+    const AstFile *file =
+        parse_part(c, library_source(c, i), (uint32_t)(begin - text), (uint32_t)(end - text));
+    LoadedItem item = {begin, require_parsed(c, i, file)};
+    VEC_PUSH(c->arena, &files->items, item);
+    return file;
 }
 
 static int library_index(const char *name)
@@ -227,10 +277,9 @@ const AstProc *script_find_proc(Context *c, const AstFile *file, Name name, cons
     FileList seen = {0};
     reachable(c, file, &seen);
     for (int pass = 0; pass < seen.n + library_count; pass++) {
-        if (pass >= seen.n && !library_mentions(pass - seen.n, name))
-            continue;
-        *where = pass < seen.n ? seen.items[pass] : load_library(c, pass - seen.n);
-        for (int i = 0; i < (*where)->n_procs; i++)
+        *where =
+            pass < seen.n ? seen.items[pass] : load_library_item(c, pass - seen.n, "proc", name);
+        for (int i = 0; *where && i < (*where)->n_procs; i++)
             if ((*where)->procs[i]->name.text == name)
                 return (*where)->procs[i];
     }
@@ -275,8 +324,8 @@ static void add_schedules(Context *c, const AstFile *file, Name kernel, FoundSch
             }
 }
 
-/* The schedules of the kernel's file, of NAME.sched beside it if it is there, and of those files of
- * the library that may hold one of that name. */
+/* The schedules of the kernel's file, of NAME.sched beside it if it is there, and those of the
+ * library that have the name. */
 static void collect(Context *c, const AstFile *file, Name kernel, const char *name,
                     FoundScheduleList *out)
 {
@@ -285,8 +334,7 @@ static void collect(Context *c, const AstFile *file, Name kernel, const char *na
     if (file && file_exists(path))
         add_schedules(c, load_file(c, path, span_none()), kernel, out);
     for (int i = 0; i < library_count; i++)
-        if (library_mentions(i, name))
-            add_schedules(c, load_library(c, i), kernel, out);
+        add_schedules(c, load_library_item(c, i, "schedule", name), kernel, out);
 }
 
 typedef VEC(const char *) NameList;

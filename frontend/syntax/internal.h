@@ -68,8 +68,8 @@ typedef struct Parser {
 
 /* ---- tokens (lexer.l, words.c) ---- */
 
-/* Opens and closes the scanner of the parser's source; memory comes from the context's arena. */
-void lexer_open(Parser *p, const Source *source);
+/* Opens and closes the scanner, of a text; memory comes from the context's arena. */
+void lexer_open(Parser *p, const char *text, size_t length);
 void lexer_close(Parser *p);
 /* The next raw token; its `kind` is the end token at the end. */
 Token lexer_next(Parser *p);

@@ -13,9 +13,14 @@
 
 AstFile *parse_text(Context *c, uint32_t source)
 {
+    return parse_part(c, source, 0, (uint32_t)source_get(c, source)->length);
+}
+
+AstFile *parse_part(Context *c, uint32_t source, uint32_t begin, uint32_t end)
+{
     int errors = c->n_errors;
-    Parser p = {.ctx = c, .source = source};
-    lexer_open(&p, source_get(c, source));
+    Parser p = {.ctx = c, .source = source, .offset = begin};
+    lexer_open(&p, source_get(c, source)->text + begin, end - begin);
     int status = tirc_parse_parse(&p);
     lexer_close(&p);
     if (status != 0 || c->n_errors > errors)

@@ -11,6 +11,8 @@
  * are safe to parse.  NULL, with at least one error in `c`, when the text is not a sequence of
  * items. */
 AstFile *parse_text(Context *c, uint32_t source);
+/* Those between two places of the source. */
+AstFile *parse_part(Context *c, uint32_t source, uint32_t begin, uint32_t end);
 
 /* The -D option for one size or type parameter. */
 typedef struct {
