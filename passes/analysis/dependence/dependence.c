@@ -82,6 +82,47 @@ static bool level_unchanged(const OrderPair *o, int level)
     return true;
 }
 
+/* The distance of b from a in loop `i` of the new order, where `a` comes before `b` at `level` of
+ * the old one; none where that says nothing of the loop. */
+static Bounds new_distance(const OrderPair *o, int level, int i)
+{
+    const ForStmt *loop = o->new_a->loops[i];
+    int old = find_loop(o->a, loop->var);
+    if (old < 0 || old != find_loop(o->b, loop->var) || old >= units_common(o->a, o->b))
+        return bounds_none();
+    Bounds distance = o->distance[old];
+    if (old < level)
+        distance = (Bounds){0, 0};
+    else if (old == level && distance.min < 1)
+        distance.min = 1;
+    return bounds_scale(distance, (loop->step > 0) == (o->a->loops[old]->step > 0) ? 1 : -1);
+}
+
+/* Where `a` comes before `b` at `level`, it may come after it in the new order, by the distance
+ * alone. */
+static bool may_turn(const OrderPair *o, int level)
+{
+    int n = units_common(o->new_a, o->new_b);
+    if (!loops_all_from(o->new_a, o->a) || !loops_all_from(o->new_b, o->b))
+        return true;
+    for (int i = 0; i < n; i++) {
+        Bounds distance = new_distance(o, level, i);
+        if (distance.min != 0)
+            return distance.min < 0;
+    }
+    return o->new_b->order < o->new_a->order;
+}
+
+/* The order is kept at all levels, by the distance alone. */
+static bool distance_keeps(const OrderPair *o)
+{
+    for (int level = 0; level <= units_common(o->a, o->b); level++)
+        if (units_may_precede(o->a, o->b, (Precedence){.level = level, .distance = o->distance}) &&
+            !level_unchanged(o, level) && may_turn(o, level))
+            return false;
+    return true;
+}
+
 /* No instance where x comes before y at `level`, and after it in the new order. */
 static bool level_kept(OrderPair *o, AccessPair pair, int level)
 {
@@ -113,6 +154,10 @@ static bool level_kept(OrderPair *o, AccessPair pair, int level)
 static bool accesses_kept(OrderPair *o, const Access *x, const Access *y)
 {
     Poly *p = o->p;
+    o->distance = accesses_distance(p->ctx, &(AccessOf){.unit = o->a, .access = x},
+                                    &(AccessOf){.unit = o->b, .access = y});
+    if (!o->distance || distance_keeps(o))
+        return true;
     PolyMark start = poly_mark(p);
     Instance a = instance_new(p, o->a), b = instance_new(p, o->b);
     AccessPair pair = {&a, x, &b, y};
@@ -331,6 +376,10 @@ static bool is_inside(const Model *m, const Buffer *buffer, bool threads)
 static bool accesses_carry_none(Poly *p, const Pairs *at, const char *reason, Conflict *why)
 {
     const Unit *a = model_unit(at->model, at->a), *b = model_unit(at->model, at->b);
+    const Bounds *distance = accesses_distance(p->ctx, &(AccessOf){.unit = a, .access = at->x},
+                                               &(AccessOf){.unit = b, .access = at->y});
+    if (!distance || distance[0].max <= 0)
+        return true;
     unit_assume_runs(p, a);
     unit_assume_runs(p, b);
     Instance at_a = instance_new(p, a), at_b = instance_new(p, b);

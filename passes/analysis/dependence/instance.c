@@ -226,16 +226,22 @@ static bool distance_allows(const Unit *a, const Unit *b, Precedence by)
     return by.level == units_common(a, b) || by.distance[by.level].max > 0;
 }
 
-bool units_may_precede(const Unit *a, const Unit *b, Precedence by)
+/* The orders that do not depend on iterations. */
+static bool text_allows(const Unit *a, const Unit *b, Precedence by)
 {
     if (by.level < units_common(a, b))
         return by.carried || compares_loop(a, by.level, by);
     return a->order < b->order || (by.ties && a->order == b->order);
 }
 
+bool units_may_precede(const Unit *a, const Unit *b, Precedence by)
+{
+    return text_allows(a, b, by) && distance_allows(a, b, by);
+}
+
 bool instance_precedes(Poly *p, const Instance *a, const Instance *b, Precedence by)
 {
-    if (!units_may_precede(a->unit, b->unit, by) || !distance_allows(a->unit, b->unit, by))
+    if (!units_may_precede(a->unit, b->unit, by))
         return false;
     for (int i = by.from; i < by.level; i++)
         if (compares_loop(a->unit, i, by))

@@ -148,7 +148,7 @@ typedef struct {
     const bool *any;        /* [loops before `level`] which iteration does not matter, or NULL */
     const Bounds *distance; /* of b from a, or NULL: not known (instances_distance) */
 } Precedence;
-/* Their order in the text, or the kind of loop `level`, does not exclude it. */
+/* False where no instance of `a` comes before one of `b`, by the text and `by.distance` alone. */
 bool units_may_precede(const Unit *a, const Unit *b, Precedence by);
 /* Rows: `a` comes before `b`. False where it does not, whatever the iterations. */
 bool instance_precedes(Poly *p, const Instance *a, const Instance *b, Precedence by);
@@ -157,6 +157,15 @@ bool instance_precedes(Poly *p, const Instance *a, const Instance *b, Precedence
 const Bounds *instances_distance(Poly *p, const Instance *a, const Instance *b);
 /* Of a from b. */
 const Bounds *distance_reversed(Context *c, const Bounds *distance, int n);
+/* What of an access counts for distances without a system (distance.c). */
+typedef struct {
+    const Unit *unit;
+    const Access *access;
+    const bool *first; /* [n_loops] it is in the first iteration of the loop; NULL: of none */
+} AccessOf;
+/* The distance of b from a where both touch one element, as far as bounds of their subscripts say:
+ * it may be too wide, never too narrow. NULL where they touch none. In the arena. */
+const Bounds *accesses_distance(Context *c, const AccessOf *a, const AccessOf *b);
 /* The turn of the first iteration of the instance's loop `i`. */
 Affine instance_first_turn(Poly *p, const Instance *at, int i);
 

@@ -269,6 +269,19 @@ static bool reads_covered(OwnCopy *o)
     return false;
 }
 
+/* The two have the same coordinates of the owner in equal iterations of the first n loops. */
+static bool same_owner(const OwnCopy *o, int writer, int n)
+{
+    const Place *w = &o->t->places[writer], *r = &o->t->places[o->reader];
+    for (int axis = 0; axis < o->n_axes; axis++) {
+        bool shared = w->loop[axis] >= 0 && w->loop[axis] == r->loop[axis] && w->loop[axis] < n;
+        if (!shared && !w->every[axis] &&
+            !(thread_on_zero(o->t, writer, axis) && thread_on_zero(o->t, o->reader, axis)))
+            return false;
+    }
+    return true;
+}
+
 /* No other thread, or block, writes the element while it is in use: in one iteration of the loops
  * that the read shares with its definitions. What runs on every coordinate of an axis runs on the
  * reader's, too, and is no other's. */
@@ -276,19 +289,19 @@ static bool writes_own(OwnCopy *o)
 {
     Poly *p = o->p;
     const Unit *r = thread_unit(o->t, o->reader);
-    const char *reason =
-        arena_printf(p->ctx->arena,
-                     "'%s' is in %s memory, which is private to each %s: one would read a value "
-                     "that another wrote",
-                     o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o));
     for (BufferAccesses x = accesses_of(o->t->model, o->read->buffer); accesses_next(&x);) {
-        if (!x.access->writes)
+        int common = units_common(thread_unit(o->t, x.unit), r);
+        int n_equal = o->n_least < common ? o->n_least : common;
+        if (!x.access->writes || same_owner(o, x.unit, n_equal))
             continue;
+        const char *reason = arena_printf(
+            p->ctx->arena,
+            "'%s' is in %s memory, which is private to each %s: one would read a value "
+            "that another wrote",
+            o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o));
         PolyMark mark = poly_mark(p);
         ThreadInstance a = thread_first_run(o->t, p, x.unit);
-        int common = units_common(thread_unit(o->t, x.unit), r);
-        ThreadInstance b = thread_instance_within(o->t, p, o->reader, &a,
-                                                  o->n_least < common ? o->n_least : common);
+        ThreadInstance b = thread_instance_within(o->t, p, o->reader, &a, n_equal);
         thread_be_first_run(o->t, p, o->reader, &b);
         AccessPair pair = {&a.at, x.access, &b.at, o->read};
         pair_collide(p, pair);

@@ -14,6 +14,28 @@
 
 /* ---- the order that is left ------------------------------------------------------------------ */
 
+/* The second in an iteration of loop `level` no later, though the first comes before it there. */
+static Precedence turned(int level, int k, const Bounds *back)
+{
+    return (Precedence){
+        .from = level + 1, .level = k, .serial = true, .ties = true, .distance = back};
+}
+
+/* The second may come before the first among the serial loops further in than `level` and in the
+ * text, by the distance alone. */
+static bool may_turn(const Meeting *m, int level)
+{
+    const Unit *a = thread_unit(m->t, m->pair.a), *b = thread_unit(m->t, m->pair.b);
+    int common = units_common(a, b);
+    if (!units_may_precede(a, b, (Precedence){.level = level, .distance = m->distance}))
+        return false;
+    const Bounds *back = distance_reversed(m->t->ctx, m->distance, common);
+    for (int k = level + 1; k <= common; k++)
+        if (units_may_precede(b, a, turned(level, k, back)))
+            return true;
+    return false;
+}
+
 /* Conflicts that loop `level` of both, which has no order among threads, ordered in the program:
  * the serial loops further in and the text must order them the same way. `apart`: they run on
  * different threads. */
@@ -29,17 +51,14 @@ static bool level_ordered(Meeting *m, int level, bool apart, Conflict *why)
                      apart ? "different " : "", loop->var->name,
                      loop->axis == AXIS_NONE ? "in parallel" : "bound to ",
                      loop->axis == AXIS_NONE ? "" : axis_name(loop->axis));
-    if (!instance_precedes(p, &m->at_a.at, &m->at_b.at,
-                           (Precedence){.level = level, .distance = m->distance}))
-        return true;
+    instance_precedes(p, &m->at_a.at, &m->at_b.at,
+                      (Precedence){.level = level, .distance = m->distance});
     PolyMark mark = poly_mark(p);
     bool ordered = true;
     int common = units_common(a, b);
     const Bounds *back = distance_reversed(p->ctx, m->distance, common);
     for (int k = level + 1; k <= common && ordered; k++) {
-        Precedence by = {
-            .from = level + 1, .level = k, .serial = true, .ties = true, .distance = back};
-        ordered = !instance_precedes(p, &m->at_b.at, &m->at_a.at, by) ||
+        ordered = !instance_precedes(p, &m->at_b.at, &m->at_a.at, turned(level, k, back)) ||
                   conflict_none(p, meeting_pair(m), reason, why);
         poly_reset(p, mark);
     }
@@ -53,16 +72,36 @@ static bool tells_threads(const Meeting *m, int level, const ForStmt *loop)
            m->t->places[m->pair.b].loop[loop->axis] == level;
 }
 
+/* With loop `level`, the two may run on different threads. */
+static bool is_apart(const Meeting *m, int level, const ForStmt *loop)
+{
+    return loop->kind != LOOP_BIND || tells_threads(m, level, loop);
+}
+
+/* The distance leaves conflicts that loop `level` ordered in the program, and nothing does now. */
+static bool may_clash(const Meeting *m, int level)
+{
+    const ForStmt *loop = thread_unit(m->t, m->pair.a)->loops[level];
+    if (loop_has_order(loop) || m->distance[level].max <= 0)
+        return false;
+    if (tells_threads(m, level, loop) && axis_is_block(loop->axis)) /* different blocks */
+        return false;
+    return !(is_apart(m, level, loop) && meeting_stays(m, AXIS_THREAD_X, 3)) && may_turn(m, level);
+}
+
+/* Asked by the distance that bounds give, and where that leaves a doubt, by rows. */
 static bool order_left(Meeting *m, Conflict *why)
 {
     const Unit *a = thread_unit(m->t, m->pair.a), *b = thread_unit(m->t, m->pair.b);
-    bool one_thread = meeting_stays(m, AXIS_THREAD_X, 3), ordered = true;
+    bool ordered = true;
     for (int level = 0; level < units_common(a, b) && ordered; level++) {
-        const ForStmt *loop = a->loops[level];
-        bool tells = tells_threads(m, level, loop), apart = loop->kind != LOOP_BIND || tells;
-        if (loop_has_order(loop) || m->distance[level].max <= 0 || (apart && one_thread) ||
-            (tells && axis_is_block(loop->axis))) /* different blocks of the grid */
+        if (!may_clash(m, level))
             continue;
+        if (!meeting_solve(m))
+            return true;
+        if (!may_clash(m, level))
+            continue;
+        bool apart = is_apart(m, level, a->loops[level]);
         PolyMark mark = poly_mark(m->p);
         meeting_in_block(m);
         if (apart)
@@ -77,7 +116,8 @@ static bool order_left(Meeting *m, Conflict *why)
 /* Different blocks of the grid never meet. */
 static bool grid_apart(Meeting *m, Conflict *why)
 {
-    if (!scope_outlives_launch(m->pair.x->buffer->scope) || meeting_stays(m, AXIS_BLOCK_X, 3))
+    if (!scope_outlives_launch(m->pair.x->buffer->scope) || meeting_stays(m, AXIS_BLOCK_X, 3) ||
+        !meeting_solve(m) || meeting_stays(m, AXIS_BLOCK_X, 3))
         return true;
     PolyMark mark = poly_mark(m->p);
     poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_BLOCK_X], &m->at_b.axis[AXIS_BLOCK_X], 3);
@@ -96,15 +136,16 @@ static bool sets_once(Meeting *m, Conflict *why)
     Poly *p = m->p;
     const Unit *u = thread_unit(m->t, m->pair.a);
     bool everywhere = scope_outlives_launch(m->pair.x->buffer->scope);
-    if (!meeting_measure(m) ||
-        meeting_stays(m, everywhere ? 0 : AXIS_THREAD_X, everywhere ? AXIS_COUNT : 3))
+    Axis first = everywhere ? AXIS_BLOCK_X : AXIS_THREAD_X;
+    int n_axes = everywhere ? AXIS_COUNT : 3;
+    if (!meeting_measure(m) || meeting_stays(m, first, n_axes) || !meeting_solve(m) ||
+        meeting_stays(m, first, n_axes))
         return true;
     for (int i = 0; i < u->n_time; i++)
         poly_equal(p, &p->top, m->at_a.at.turns[i], m->at_b.at.turns[i]);
     if (!everywhere)
         meeting_in_block(m);
-    poly_differ(p, &p->top, &m->at_a.axis[everywhere ? 0 : AXIS_THREAD_X],
-                &m->at_b.axis[everywhere ? 0 : AXIS_THREAD_X], everywhere ? AXIS_COUNT : 3);
+    poly_differ(p, &p->top, &m->at_a.axis[first], &m->at_b.axis[first], n_axes);
     const char *reason = arena_printf(p->ctx->arena,
                                       "the init of block '%s' runs before the loops of its "
                                       "reduction, where two threads would set the same element",
@@ -134,8 +175,10 @@ static bool pairs_legal(Threads *t, Poly *p, Conflict *why)
     for (Meeting m = meetings_all(t, p); meeting_next(&m);) {
         if (!meeting_is_first(&m) || !meeting_measure(&m))
             continue;
-        if (!order_left(&m, why) || (grid && !grid_apart(&m, why)))
+        if (!order_left(&m, why) || (grid && m.distance && !grid_apart(&m, why)))
             return false;
+        if (!m.distance) /* the rows leave no such pair */
+            continue;
         Meeting back = meeting_reversed(&m);
         if (!order_left(&back, why))
             return false;

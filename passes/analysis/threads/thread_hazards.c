@@ -67,7 +67,8 @@ static void run_unparted(Meeting *m, const Across *across)
 /* A hazard. */
 static bool is_unparted(Meeting *m, const Across *across)
 {
-    if (!meeting_of_threads(m) || !meeting_is_later(m, across->carrier))
+    if (!meeting_measure(m) || !meeting_may_be_later(m, across->carrier) ||
+        !meeting_of_threads(m) || !meeting_is_later(m, across->carrier))
         return false;
     run_unparted(m, across);
     return poly_solve(m->p, NULL, 0, NULL) != POLY_NONE;

@@ -127,20 +127,31 @@ static const char *between_reason(const Between *b)
                         b->access->reads ? "reads is written" : "writes is overwritten");
 }
 
+/* Whether it depends on the loop, so that it writes other elements in each iteration. */
+static bool other_is_used(const Between *b)
+{
+    return b->t->places[b->other].used[b->at];
+}
+
+static bool may_disturb(const Between *b)
+{
+    return b->written->writes && (other_is_used(b) || b->access->reads);
+}
+
 static bool access_is_steady(Between *b)
 {
-    bool used = b->t->places[b->other].used[b->at];
-    if (!b->written->writes || !(used || b->access->reads))
-        return true;
+    bool used = other_is_used(b);
     b->reason = between_reason(b);
     if (!used)
         return none_behind(b) || threads_read_renewed(b->t, b->p, b->again, b->access, b->at + 1);
     return none_behind(b) && none_in_front(b);
 }
 
-/* Nothing between the runs of the unit changes what they read, or what they leave. */
+/* Nothing between the runs of the unit changes what they read, or what they leave; or there is but
+ * one. */
 static bool runs_are_one(Threads *t, Poly *p, int unit, int at, Conflict *why)
 {
+    bool several = false;
     for (Pairs of = pairs_with(t->model, unit); pairs_next(&of);) {
         Between b = {.t = t,
                      .p = p,
@@ -150,7 +161,12 @@ static bool runs_are_one(Threads *t, Poly *p, int unit, int at, Conflict *why)
                      .access = of.x,
                      .written = of.y,
                      .why = why};
-        if (units_common(thread_unit(t, of.b), thread_unit(t, unit)) > at && !access_is_steady(&b))
+        if (units_common(thread_unit(t, of.b), thread_unit(t, unit)) <= at || !may_disturb(&b))
+            continue;
+        several = several || runs_after_first(p, thread_unit(t, unit), at);
+        if (!several)
+            return true;
+        if (!access_is_steady(&b))
             return false;
     }
     return true;
@@ -191,8 +207,7 @@ static bool one_loop_counts(Threads *t, int unit, int at, Conflict *why)
 static bool loop_places(Threads *t, Poly *p, int unit, int at, Conflict *why)
 {
     return one_loop_counts(t, unit, at, why) &&
-           (!t->places[unit].rerun[at] || !runs_after_first(p, thread_unit(t, unit), at) ||
-            runs_are_one(t, p, unit, at, why));
+           (!t->places[unit].rerun[at] || runs_are_one(t, p, unit, at, why));
 }
 
 bool threads_run_alike(Threads *t, Poly *p, Conflict *why)

@@ -32,6 +32,7 @@ void meeting_end(Meeting *m)
 bool meeting_next(Meeting *m)
 {
     meeting_end(m);
+    m->entered = false;
     bool some = pairs_next(&m->pair);
     while (some && !may_clash(m->pair.x, m->pair.y))
         some = pairs_next(&m->pair);
@@ -51,6 +52,7 @@ Meeting meeting_reversed(const Meeting *m)
     return (Meeting){.t = m->t,
                      .p = m->p,
                      .pair = pair,
+                     .entered = m->entered,
                      .at_a = m->at_b,
                      .at_b = m->at_a,
                      .distance = distance_reversed(m->p->ctx, m->distance, n)};
@@ -69,21 +71,37 @@ void meeting_enter(Meeting *m)
     m->at_a = thread_first_run(m->t, m->p, m->pair.a);
     m->at_b = thread_first_run(m->t, m->p, m->pair.b);
     pair_collide(m->p, meeting_pair(m));
+    m->entered = true;
+}
+
+static AccessOf first_run_of(const Threads *t, int unit, const Access *access)
+{
+    return (AccessOf){thread_unit(t, unit), access, t->places[unit].rerun};
 }
 
 bool meeting_measure(Meeting *m)
 {
-    meeting_enter(m);
-    m->distance = instances_distance(m->p, &m->at_a.at, &m->at_b.at);
+    AccessOf a = first_run_of(m->t, m->pair.a, m->pair.x),
+             b = first_run_of(m->t, m->pair.b, m->pair.y);
+    m->distance = accesses_distance(m->t->ctx, &a, &b);
     return m->distance != NULL;
 }
 
-/* Both coordinates are a number, or one loop in which the two have no distance. */
+bool meeting_solve(Meeting *m)
+{
+    if (!m->entered) {
+        meeting_enter(m);
+        m->distance = instances_distance(m->p, &m->at_a.at, &m->at_b.at);
+    }
+    return m->distance != NULL;
+}
+
+/* Both coordinates are 0, or one loop in which the two have no distance. */
 static bool same_coordinate(const Meeting *m, Axis axis)
 {
     const Unit *a = thread_unit(m->t, m->pair.a), *b = thread_unit(m->t, m->pair.b);
     int loop = m->t->places[m->pair.a].loop[axis];
-    if (affine_equal(m->at_a.axis[axis], m->at_b.axis[axis]))
+    if (thread_on_zero(m->t, m->pair.a, axis) && thread_on_zero(m->t, m->pair.b, axis))
         return true;
     return loop >= 0 && loop == m->t->places[m->pair.b].loop[axis] && loop < units_common(a, b) &&
            m->distance[loop].min == 0 && m->distance[loop].max == 0 &&
@@ -106,7 +124,8 @@ void meeting_in_block(Meeting *m)
 
 bool meeting_of_threads(Meeting *m)
 {
-    if (!meeting_measure(m) || meeting_stays(m, AXIS_THREAD_X, 3))
+    if (meeting_stays(m, AXIS_THREAD_X, 3) || !meeting_solve(m) ||
+        meeting_stays(m, AXIS_THREAD_X, 3))
         return false;
     meeting_in_block(m);
     poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_THREAD_X], &m->at_b.axis[AXIS_THREAD_X], 3);
@@ -122,15 +141,25 @@ int meeting_level(const Meeting *m, const ForStmt *carrier)
     return level;
 }
 
+static Precedence later(const Meeting *m, const ForStmt *carrier)
+{
+    return (Precedence){.level = meeting_level(m, carrier),
+                        .serial = true,
+                        .carried = true,
+                        .distance = m->distance};
+}
+
+bool meeting_may_be_later(const Meeting *m, const ForStmt *carrier)
+{
+    const Unit *a = thread_unit(m->t, m->pair.a), *b = thread_unit(m->t, m->pair.b);
+    Precedence by = later(m, carrier);
+    return (!carrier || by.level < units_common(a, b)) && units_may_precede(a, b, by);
+}
+
 bool meeting_is_later(Meeting *m, const ForStmt *carrier)
 {
-    int level = meeting_level(m, carrier);
-    int common = units_common(thread_unit(m->t, m->pair.a), thread_unit(m->t, m->pair.b));
-    return (!carrier || level < common) && instance_precedes(m->p, &m->at_a.at, &m->at_b.at,
-                                                             (Precedence){.level = level,
-                                                                          .serial = true,
-                                                                          .carried = true,
-                                                                          .distance = m->distance});
+    return meeting_may_be_later(m, carrier) &&
+           instance_precedes(m->p, &m->at_a.at, &m->at_b.at, later(m, carrier));
 }
 
 Hazard meeting_hazard(const Meeting *m)

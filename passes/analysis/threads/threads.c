@@ -56,10 +56,10 @@ static bool is_bound_to(const Stmt *s, Axis axis)
     return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && s->u.loop.axis == axis;
 }
 
-static const Stmt *coordinate_loop(Context *c, const Stmt *const *path, int n, Axis axis,
+/* The loop that gives the block at the end of the path, which writes `scopes`, its coordinate. */
+static const Stmt *coordinate_loop(unsigned scopes, const Stmt *const *path, int n, Axis axis,
                                    bool *every)
 {
-    unsigned scopes = written_scopes(c, path[n - 1]);
     bool all = runs_on_all(scopes, axis);
     *every = false;
     for (int i = n - 2; i >= 0; i--)
@@ -71,7 +71,8 @@ static const Stmt *coordinate_loop(Context *c, const Stmt *const *path, int n, A
 
 const Stmt *thread_loop(Context *c, const StmtPath *path, Axis axis, bool *every)
 {
-    return coordinate_loop(c, (const Stmt *const *)path->items, path->n, axis, every);
+    unsigned scopes = written_scopes(c, path->items[path->n - 1]);
+    return coordinate_loop(scopes, (const Stmt *const *)path->items, path->n, axis, every);
 }
 
 /* ---- the model of a launch ------------------------------------------------------------------- */
@@ -83,9 +84,10 @@ static void place_unit(Threads *t, const Unit *u, Place *place)
     for (int i = 0; i < u->scopes.n; i++)
         path[i] = u->scopes.items[i].stmt;
     path[u->scopes.n] = u->stmt;
+    unsigned scopes = written_scopes(t->ctx, u->stmt);
     for (Axis axis = 0; axis < AXIS_COUNT; axis++) {
         const Stmt *loop =
-            coordinate_loop(t->ctx, path, u->scopes.n + 1, axis, &place->every[axis]);
+            coordinate_loop(scopes, path, u->scopes.n + 1, axis, &place->every[axis]);
         place->loop[axis] = -1;
         for (int i = 0; i < u->n_loops; i++)
             if (loop && u->loops[i] == &loop->u.loop && !u->absent[i])
@@ -124,10 +126,15 @@ static void find_empty_axes(Threads *t)
 {
     Context *c = t->ctx;
     Facts *f = facts_of_kernel(c, t->model->kernel);
-    for (Axis axis = 0; axis < AXIS_COUNT; axis++)
-        t->may_be_empty[axis] =
-            t->axis[axis] && !prove(f, expr_binary(c, EX_GE, loop_extent(c, t->axis[axis]),
-                                                   expr_index(c, 1), span_none()));
+    for (Axis axis = 0; axis < AXIS_COUNT; axis++) {
+        int64_t extent;
+        if (!t->axis[axis])
+            continue;
+        t->may_be_empty[axis] = loop_const_extent(t->axis[axis], &extent)
+                                    ? extent < 1
+                                    : !prove(f, expr_binary(c, EX_GE, loop_extent(c, t->axis[axis]),
+                                                            expr_index(c, 1), span_none()));
+    }
 }
 
 Threads *threads_model(Context *c, const Kernel *kernel, Stmt *root)
@@ -148,6 +155,12 @@ Threads *threads_model(Context *c, const Kernel *kernel, Stmt *root)
     find_empty_axes(t);
     index_units(t);
     return t;
+}
+
+bool thread_on_zero(const Threads *t, int unit, Axis axis)
+{
+    const Place *place = &t->places[unit];
+    return place->loop[axis] < 0 && !(place->every[axis] && t->axis[axis]);
 }
 
 /* Any coordinate that the launch has on an axis: what stands outside of the axis' loops runs on

@@ -40,6 +40,8 @@ static inline const Unit *thread_unit(const Threads *t, int i)
     return t->model->units.items[i];
 }
 
+/* The unit runs on coordinate 0 of the axis. */
+bool thread_on_zero(const Threads *t, int unit, Axis axis);
 /* An instance and the thread it runs on. */
 ThreadInstance thread_instance(Threads *t, Poly *p, int unit);
 /* Rows: the instance is no rerun. */
@@ -66,6 +68,7 @@ typedef struct {
     Poly *p;
     Pairs pair;
     PolyPart part;
+    bool entered; /* with rows, so that at_a and at_b are there */
     ThreadInstance at_a, at_b;
     const Bounds *distance; /* of b from a, where meeting_measure was asked */
 } Meeting;
@@ -85,13 +88,18 @@ Meeting meeting_reversed(const Meeting *m);
 AccessPair meeting_pair(const Meeting *m);
 /* Rows: the two touch one element, each in a run that counts. Fills in at_a and at_b. */
 void meeting_enter(Meeting *m);
-/* The same, and the distance of the two. False where they never touch one element. */
+/* The distance of the two where they touch one element, without rows (accesses_distance). False
+ * where they never do. */
 bool meeting_measure(Meeting *m);
+/* Enters the rows, where they are not there yet, and measures the distance by them, which may be
+ * narrower. False where the two never touch one element. */
+bool meeting_solve(Meeting *m);
 /* The two run on equal coordinates of n axes, wherever they touch one element. */
 bool meeting_stays(const Meeting *m, Axis first, int n);
 /* Rows, after those: they run in one block of the grid. */
 void meeting_in_block(Meeting *m);
-/* Rows: the two touch one element on different threads of one block. False where they never do. */
+/* Rows: the two, measured, touch one element on different threads of one block. False where they
+ * never do. */
 bool meeting_of_threads(Meeting *m);
 /* The number of the carrier among the loops that both share; how many those are where there is
  * none. */
@@ -99,6 +107,8 @@ int meeting_level(const Meeting *m, const ForStmt *carrier);
 /* Rows: the second runs later, in one iteration of the shared loops that have an order or, with a
  * carrier, in a later one of it. False if the text has them the other way round. */
 bool meeting_is_later(Meeting *m, const ForStmt *carrier);
+/* False where it does not, by the distance alone. */
+bool meeting_may_be_later(const Meeting *m, const ForStmt *carrier);
 /* What there is to say about it. */
 Hazard meeting_hazard(const Meeting *m);
 
