@@ -2,7 +2,9 @@
  *
  * An arena is a list of chunks, newest first, from which allocations are cut in order.  Chunks grow
  * from 64 KiB to 1 MiB, so that a small compile stays small and a large one makes few calls; an
- * allocation that fits no chunk gets one of its own size.
+ * allocation that fits no chunk gets one of its own size.  A reset keeps one of the chunks that it
+ * releases for the next that is needed: a question that goes back and forth over the end of a chunk
+ * would get new pages from the system each time.
  *
  * With TIRC_ARENA_MALLOC every allocation is a chunk of exactly its own size, so that a memory
  * checker sees each overflow; marks and resets work the same way, as a mark names the newest
@@ -18,11 +20,13 @@ enum { ALIGNMENT = 16, CHUNK_MIN = 64 << 10, CHUNK_MAX = 1 << 20 };
 typedef struct Chunk {
     struct Chunk *older;
     size_t used, capacity;
+    size_t clean; /* from here on, no byte has been handed out, so that all are zero */
     _Alignas(ALIGNMENT) unsigned char data[];
 } Chunk;
 
 struct Arena {
     Chunk *newest;
+    Chunk *spare;      /* released, or NULL */
     size_t next_chunk; /* capacity of the next ordinary chunk */
     size_t total;      /* bytes handed out */
     size_t limit;
@@ -40,11 +44,24 @@ Arena *arena_new(size_t limit, ArenaOutOfMemory *out_of_memory, void *user)
     return arena;
 }
 
-static void free_chunks_after(Arena *arena, const Chunk *last)
+/* Frees the chunk, or keeps it and frees a smaller spare one. */
+static void release_chunk(Arena *arena, Chunk *chunk)
+{
+#ifndef TIRC_ARENA_MALLOC
+    if (!arena->spare || arena->spare->capacity < chunk->capacity) {
+        Chunk *smaller = arena->spare;
+        arena->spare = chunk;
+        chunk = smaller;
+    }
+#endif
+    free(chunk);
+}
+
+static void release_chunks_after(Arena *arena, const Chunk *last)
 {
     while (arena->newest != last) {
         Chunk *older = arena->newest->older;
-        free(arena->newest);
+        release_chunk(arena, arena->newest);
         arena->newest = older;
     }
 }
@@ -53,7 +70,8 @@ void arena_free(Arena *arena)
 {
     if (!arena)
         return;
-    free_chunks_after(arena, NULL);
+    release_chunks_after(arena, NULL);
+    free(arena->spare);
     free(arena);
 }
 
@@ -70,15 +88,26 @@ static size_t chunk_capacity(Arena *arena, size_t size)
 #endif
 }
 
-static void add_chunk(Arena *arena, size_t size)
+/* NULL where there is no memory. */
+static Chunk *new_chunk(Arena *arena, size_t size)
 {
     size_t capacity = chunk_capacity(arena, size);
-    Chunk *chunk = malloc(sizeof(Chunk) + capacity);
+    Chunk *chunk = calloc(1, sizeof(Chunk) + capacity);
+    if (chunk)
+        chunk->capacity = capacity;
+    return chunk;
+}
+
+static void add_chunk(Arena *arena, size_t size)
+{
+    bool fits = arena->spare && arena->spare->capacity >= size;
+    Chunk *chunk = fits ? arena->spare : new_chunk(arena, size);
     if (!chunk)
         arena->out_of_memory(arena->user, size);
+    if (fits)
+        arena->spare = NULL;
     chunk->older = arena->newest;
     chunk->used = 0;
-    chunk->capacity = capacity;
     arena->newest = chunk;
 }
 
@@ -105,7 +134,10 @@ void *arena_alloc(Arena *arena, size_t size)
     Chunk *chunk = arena->newest;
     chunk->used = at + size;
     arena->total += size;
-    return memset(chunk->data + at, 0, size);
+    size_t dirty = chunk->clean > at ? chunk->clean - at : 0;
+    if (chunk->used > chunk->clean)
+        chunk->clean = chunk->used;
+    return dirty ? memset(chunk->data + at, 0, dirty < size ? dirty : size) : chunk->data + at;
 }
 
 void arena_begin_lenient(Arena *arena)
@@ -130,7 +162,7 @@ ArenaMark arena_mark(const Arena *arena)
 
 void arena_reset(Arena *arena, ArenaMark mark)
 {
-    free_chunks_after(arena, mark.chunk);
+    release_chunks_after(arena, mark.chunk);
     if (arena->newest)
         arena->newest->used = mark.used;
     arena->total = mark.total;

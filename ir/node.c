@@ -1,15 +1,6 @@
 /* node.c - Reads properties of single nodes: operands, constants, extents. */
 #include "ir/ir.h"
 
-int expr_arity(ExprKind kind)
-{
-    if (kind == EX_SELECT)
-        return 3;
-    if (kind == EX_CAST || expr_is_unary(kind))
-        return 1;
-    return expr_is_binary(kind) ? 2 : 0;
-}
-
 int expr_operands(const Expr *e)
 {
     if (e->kind == EX_CALL)

@@ -127,6 +127,15 @@ bool expr_is_binary(ExprKind kind)
     return ops[kind].class != OP_UNARY && ops[kind].class != OP_LEAF;
 }
 
+int expr_arity(ExprKind kind)
+{
+    if (kind == EX_SELECT)
+        return 3;
+    if (kind == EX_CAST || expr_is_unary(kind))
+        return 1;
+    return expr_is_binary(kind) ? 2 : 0;
+}
+
 static const CallInfo calls[] = {
 #define CALL(e, name, arity, f32, f64, ulp, meaning) {name, f32, f64, meaning, arity, ulp},
 #include "ir/tables/call.def"
