@@ -71,11 +71,10 @@ static Stmt *block_stmt(World *w, const char *bind_i, const char *bind_j, Stmt *
     return stmt_block(w->c, &block, span_none());
 }
 
-static void expect_box(World *w, Stmt *s, const Buffer *buffer, AccessMode mode, unsigned keep,
-                       const char *want)
+static void expect_box(World *w, Stmt *s, const Buffer *buffer, AccessMode mode, const char *want)
 {
     Interval box[2];
-    if (!region_touched(w->f, s, buffer, mode, keep, box)) {
+    if (!region_touched(w->f, s, buffer, mode, box)) {
         assert_string_equal("none", want);
         return;
     }
@@ -96,11 +95,10 @@ static void test_tile(void **state)
         block_stmt(&w, "by * 32 + ty", "k * 32 + x", copy_stmt(&w, c, "vi", "vj", a, "vi", "vj"));
     Stmt *nest =
         loop_stmt(&w, "ty", "0", "32", LOOP_BIND, AXIS_THREAD_Y, serial(&w, "x", "32", block));
-    expect_box(&w, nest, a, ACCESS_READ, 0, "by * 32 : 32, k * 32 : 32");
-    expect_box(&w, nest, c, ACCESS_WRITE, 0, "by * 32 : 32, k * 32 : 32");
-    expect_box(&w, nest, c, ACCESS_READ, 0, "none");
-    expect_box(&w, nest, a, ACCESS_READ, 1u << AXIS_THREAD_Y, "by * 32 + ty : 1, k * 32 : 32");
-    expect_box(&w, block, a, ACCESS_READ, 0, "by * 32 + ty : 1, k * 32 + x : 1");
+    expect_box(&w, nest, a, ACCESS_READ, "by * 32 : 32, k * 32 : 32");
+    expect_box(&w, nest, c, ACCESS_WRITE, "by * 32 : 32, k * 32 : 32");
+    expect_box(&w, nest, c, ACCESS_READ, "none");
+    expect_box(&w, block, a, ACCESS_READ, "by * 32 + ty : 1, k * 32 + x : 1");
     ctx_free(w.c);
 }
 
@@ -114,11 +112,10 @@ static void test_stencil_and_hull(void **state)
     Stmt *nest =
         serial(&w, "ii", "32",
                loop_stmt(&w, "d", "-1", "2", LOOP_SERIAL, AXIS_NONE, serial(&w, "j", "N", one)));
-    expect_box(&w, nest, a, ACCESS_READ, 0, "io * 32 - 1 : 34, 0 : N");
+    expect_box(&w, nest, a, ACCESS_READ, "io * 32 - 1 : 34, 0 : N");
     Stmt *pair[] = {copy_stmt(&w, c, "io", "io", a, "io * 4 - 1", "io"),
                     copy_stmt(&w, c, "io", "io", a, "io * 4 + 2", "io + 1")};
-    expect_box(&w, stmt_seq(w.c, pair, 2, span_none()), a, ACCESS_READ, 0,
-               "io * 4 - 1 : 4, io : 2");
+    expect_box(&w, stmt_seq(w.c, pair, 2, span_none()), a, ACCESS_READ, "io * 4 - 1 : 4, io : 2");
     ctx_free(w.c);
 }
 
@@ -130,12 +127,12 @@ static void test_fused(void **state)
     world_range(&w, "b", "0", "N");
     Stmt *copy = copy_stmt(&w, c, "f / 32", "f % 32", a, "b * 32 + f / 32", "f % 32 + 5");
     Stmt *nest = serial(&w, "f", "1024", copy);
-    expect_box(&w, nest, a, ACCESS_READ, 0, "b * 32 : 32, 5 : 32");
-    expect_box(&w, nest, c, ACCESS_WRITE, 0, "0 : 32, 0 : 32");
-    expect_box(&w, serial(&w, "f", "4096", copy), c, ACCESS_WRITE, 0, "0 : 32, 0 : 32");
+    expect_box(&w, nest, a, ACCESS_READ, "b * 32 : 32, 5 : 32");
+    expect_box(&w, nest, c, ACCESS_WRITE, "0 : 32, 0 : 32");
+    expect_box(&w, serial(&w, "f", "4096", copy), c, ACCESS_WRITE, "0 : 32, 0 : 32");
     Stmt *uneven =
         serial(&w, "t", "30", copy_stmt(&w, c, "0", "0", a, "(b * 30 + t) / 4", "min(t, 9)"));
-    expect_box(&w, uneven, a, ACCESS_READ, 0, "b * 15 / 2 : 8, 0 : 10");
+    expect_box(&w, uneven, a, ACCESS_READ, "b * 15 / 2 : 8, 0 : 10");
     ctx_free(w.c);
 }
 
@@ -147,7 +144,7 @@ static void test_loops_that_may_not_run(void **state)
     Buffer *a = buffer_2d(&w, "A", "M", "M"), *c = buffer_2d(&w, "C", "M", "M");
     Stmt *pair[] = {serial(&w, "i", "5", copy_stmt(&w, c, "0", "0", a, "i", "0")),
                     serial(&w, "j", "N - 5", copy_stmt(&w, c, "0", "0", a, "j + 5", "0"))};
-    expect_box(&w, stmt_seq(w.c, pair, 2, span_none()), a, ACCESS_READ, 0, "0 : max(N, 5), 0 : 1");
+    expect_box(&w, stmt_seq(w.c, pair, 2, span_none()), a, ACCESS_READ, "0 : max(N, 5), 0 : 1");
     ctx_free(w.c);
 }
 
@@ -165,7 +162,7 @@ static void test_memory_subscripts_touch_all(void **state)
                                       .op = STORE_ADD,
                                       .value = expr_load(w.c, a, from, span_none())},
                          span_none());
-    expect_box(&w, serial(&w, "i", "4", s), a, ACCESS_READ, 0, "0 : N, 0 : 4");
+    expect_box(&w, serial(&w, "i", "4", s), a, ACCESS_READ, "0 : N, 0 : 4");
     AccessList list = {0};
     access_collect(w.c, s, NULL, ACCESS_ANY, &list);
     assert_int_equal(list.n, 3);
@@ -235,14 +232,13 @@ static void test_statements(void **state)
 static void expect_runs(World *w, Stmt *nest, const Buffer *a, const char *want)
 {
     Interval box[2];
-    Run runs[REGION_RUNS];
     StrBuf got = strbuf_new(w->c->arena);
-    assert_true(region_touched(w->f, nest, a, ACCESS_READ, 0, box));
-    int n = region_runs(w->f, nest, a, ACCESS_READ, 1, &box[1], runs);
-    for (int i = 0; i < n; i++)
-        strbuf_addf(&got, "%s%lldx%lld", i ? " " : "", (long long)runs[i].stride,
-                    (long long)runs[i].extent);
-    assert_string_equal(n ? got.text : "", want);
+    assert_true(region_touched(w->f, nest, a, ACCESS_READ, box));
+    Runs runs = region_runs(w->f, nest, a, 1, &box[1]);
+    for (int i = 0; i < runs.n; i++)
+        strbuf_addf(&got, "%s%lldx%lld", i ? " " : "", (long long)runs.items[i].stride,
+                    (long long)runs.items[i].extent);
+    assert_string_equal(runs.n ? got.text : "", want);
 }
 
 /* A nest of x in 8, y in 4 that reads A[0, at], by way of a block. */

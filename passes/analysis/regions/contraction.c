@@ -46,9 +46,14 @@ static int iterator_of(const BlockStmt *block, const Buffer *buffer, const Expr 
     return -1;
 }
 
-/* The iterators of the last two axes; those before must be the batch's. */
-static bool read_axes(const BlockStmt *block, const Buffer *buffer, Expr *const *index, int *row,
-                      int *column, int *batch)
+/* The iterators of a matrix: its last two axes. */
+typedef struct {
+    int row, column;
+} Axes;
+
+/* The axes before them must be the batch's. */
+static bool read_axes(const BlockStmt *block, const Buffer *buffer, Expr *const *index, Axes *out,
+                      int *batch)
 {
     int n = buffer->rank - 2;
     if (n < 0)
@@ -59,9 +64,9 @@ static bool read_axes(const BlockStmt *block, const Buffer *buffer, Expr *const 
             return false;
         batch[d] = at;
     }
-    *row = iterator_of(block, buffer, index[n], n);
-    *column = iterator_of(block, buffer, index[n + 1], n + 1);
-    return *row >= 0 && *column >= 0 && *row != *column;
+    out->row = iterator_of(block, buffer, index[n], n);
+    out->column = iterator_of(block, buffer, index[n + 1], n + 1);
+    return out->row >= 0 && out->column >= 0 && out->row != out->column;
 }
 
 static const char *read_subscripts(Context *ctx, const BlockStmt *block, const Expr *a,
@@ -69,24 +74,28 @@ static const char *read_subscripts(Context *ctx, const BlockStmt *block, const E
 {
     static const char wrong[] = "it is not C[.., i, j] += A[.., i, k] * B[.., k, j] over whole "
                                 "matrices, with the last two subscripts of each in either order";
-    int rank = out->c->rank, ar, ac, br, bc, cr, cc;
+    int rank = out->c->rank;
+    Axes at_a, at_b, at_c;
     if (out->a->rank != rank || out->b->rank != rank || rank < 2 || block->n_iters != rank + 1)
         return wrong;
     int *batch = ARENA_ARRAY(ctx->arena, int, rank);
     for (int d = 0; d < rank; d++)
         batch[d] = -1;
-    if (!read_axes(block, out->a, a->u.load.index, &ar, &ac, batch) ||
-        !read_axes(block, out->b, b->u.load.index, &br, &bc, batch) ||
-        !read_axes(block, out->c, block->body->u.store.index, &cr, &cc, batch))
+    if (!read_axes(block, out->a, a->u.load.index, &at_a, batch) ||
+        !read_axes(block, out->b, b->u.load.index, &at_b, batch) ||
+        !read_axes(block, out->c, block->body->u.store.index, &at_c, batch))
         return wrong;
-    int k = ar == br || ar == bc ? ar : ac; /* what A and B share */
-    out->a_transposed = k == ar;
-    out->b_transposed = k == bc;
-    int i = k == ar ? ac : ar, j = k == br ? bc : br;
-    out->c_transposed = cr == j;
+    /* what A and B share */
+    int k = at_a.row == at_b.row || at_a.row == at_b.column ? at_a.row : at_a.column;
+    out->a_transposed = k == at_a.row;
+    out->b_transposed = k == at_b.column;
+    int i = k == at_a.row ? at_a.column : at_a.row, j = k == at_b.row ? at_b.column : at_b.row;
+    out->c_transposed = at_c.row == j;
     out->n_batch = rank - 2;
-    bool sums = (k == br || k == bc) && block->iters[k].kind == ITER_REDUCE && i != j;
-    return sums && (out->c_transposed ? cc == i : cr == i && cc == j) ? NULL : wrong;
+    bool sums =
+        (k == at_b.row || k == at_b.column) && block->iters[k].kind == ITER_REDUCE && i != j;
+    bool fits = out->c_transposed ? at_c.column == i : at_c.row == i && at_c.column == j;
+    return sums && fits ? NULL : wrong;
 }
 
 /* C[i, j] = sum[i, j] + bias[j], or the larger of that and 0. */

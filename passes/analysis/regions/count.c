@@ -152,48 +152,51 @@ static bool depends(const Counter *k, const Stmt *s, const Var *var)
     }
 }
 
-static bool count_range(Counter *k, const Var *var, const int64_t range[3], bool walk,
-                        bool (*body)(Counter *k, const void *of, int64_t *n), const void *of,
-                        int64_t *n)
+/* The values of a variable, and what runs for each: a statement, or a block's iterators from `next`
+ * on. */
+typedef struct {
+    const Var *var;
+    int64_t lo, hi, step;
+    bool walk; /* the count depends on the value */
+    const Stmt *body;
+    const BlockStmt *block;
+    int next;
+} Range;
+
+static bool count_domain(Counter *k, const BlockStmt *b, int next, int64_t *n);
+
+static bool count_inside(Counter *k, const Range *r, int64_t *n)
 {
-    int64_t times = trips(range[0], range[1], range[2]), each = 0;
-    Bound bound = {var, range[0]};
+    return r->body ? count_stmt(k, r->body, n) : count_domain(k, r->block, r->next, n);
+}
+
+static bool count_range(Counter *k, const Range *r, int64_t *n)
+{
+    int64_t times = trips(r->lo, r->hi, r->step), each = 0;
+    Bound bound = {r->var, r->lo};
     int at = k->env.n;
     if (times == 0)
         return true;
     VEC_PUSH(k->c->arena, &k->env, bound);
     bool ok = true;
-    if (!walk)
-        ok = body(k, of, &each) && add_times(n, times, each);
-    for (int64_t i = 0; walk && ok && i < times; i++) {
-        k->env.items[at].value = range[0] + i * range[2];
-        ok = ++k->steps < WALK_LIMIT && body(k, of, n);
+    if (!r->walk)
+        ok = count_inside(k, r, &each) && add_times(n, times, each);
+    for (int64_t i = 0; r->walk && ok && i < times; i++) {
+        k->env.items[at].value = r->lo + i * r->step;
+        ok = ++k->steps < WALK_LIMIT && count_inside(k, r, n);
     }
     k->env.n = at;
     return ok;
 }
 
-static bool count_body(Counter *k, const void *of, int64_t *n)
-{
-    return count_stmt(k, of, n);
-}
-
 static bool count_loop(Counter *k, const ForStmt *loop, int64_t *n)
 {
-    int64_t range[3] = {0, 0, loop->step};
     if (k->by_domain)
         return count_stmt(k, loop->body, n);
-    if (!eval(k, loop->lo, &range[0]) || !eval(k, loop->hi, &range[1]))
-        return false;
-    return count_range(k, loop->var, range, depends(k, loop->body, loop->var), count_body,
-                       loop->body, n);
+    Range r = {.var = loop->var, .step = loop->step, .body = loop->body};
+    r.walk = depends(k, loop->body, loop->var);
+    return eval(k, loop->lo, &r.lo) && eval(k, loop->hi, &r.hi) && count_range(k, &r, n);
 }
-
-/* The block's iterators from `next` on. */
-typedef struct {
-    const BlockStmt *block;
-    int next;
-} Domain;
 
 /* Does anything after iterator `i` depend on it? */
 static bool domain_depends(const Counter *k, const BlockStmt *b, int i)
@@ -215,18 +218,15 @@ static bool count_instance(Counter *k, const BlockStmt *b, int64_t *n)
     return ok;
 }
 
-static bool count_domain(Counter *k, const void *of, int64_t *n)
+/* The points of the block's iterators from `next` on. */
+static bool count_domain(Counter *k, const BlockStmt *b, int next, int64_t *n)
 {
-    const Domain *d = of;
-    if (d->next == d->block->n_iters)
-        return count_instance(k, d->block, n);
-    const BlockIter *iter = &d->block->iters[d->next];
-    Domain rest = {d->block, d->next + 1};
-    int64_t range[3] = {0, 0, 1};
-    if (!eval(k, iter->lo, &range[0]) || !eval(k, iter->hi, &range[1]))
-        return false;
-    return count_range(k, iter->var, range, domain_depends(k, d->block, d->next), count_domain,
-                       &rest, n);
+    if (next == b->n_iters)
+        return count_instance(k, b, n);
+    const BlockIter *iter = &b->iters[next];
+    Range r = {.var = iter->var, .step = 1, .block = b, .next = next + 1};
+    r.walk = domain_depends(k, b, next);
+    return eval(k, iter->lo, &r.lo) && eval(k, iter->hi, &r.hi) && count_range(k, &r, n);
 }
 
 /* A program's block at the values that the loops have now. */
@@ -245,8 +245,7 @@ static bool count_bound_block(Counter *k, const BlockStmt *b, int64_t *n)
 
 static bool count_block(Counter *k, const BlockStmt *b, int64_t *n)
 {
-    Domain all = {b, 0};
-    return k->by_domain ? count_domain(k, &all, n) : count_bound_block(k, b, n);
+    return k->by_domain ? count_domain(k, b, 0, n) : count_bound_block(k, b, n);
 }
 
 static bool count_if(Counter *k, const Stmt *s, int64_t *n)

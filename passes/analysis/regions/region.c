@@ -16,7 +16,6 @@ typedef struct {
     FactsMark outside; /* what holds around the statement */
     const Buffer *buffer;
     AccessMode mode;
-    unsigned keep_axes;
     VEC(const Var *) over;
     VEC(Subst) map;   /* iterators and lets, in terms of loops */
     int n_conditions; /* of blocks around, among the facts */
@@ -162,10 +161,8 @@ static void walk_for(Walk *w, Stmt *s)
     bool unbounded = expr_has_load(entered.u.loop.lo) || expr_has_load(entered.u.loop.hi);
     if (!unbounded)
         facts_enter(w->f, &entered);
-    bool kept = loop->kind == LOOP_BIND && (w->keep_axes >> loop->axis & 1);
     int n_over = w->over.n;
-    if (!kept)
-        VEC_PUSH(w->f->c->arena, &w->over, loop->var);
+    VEC_PUSH(w->f->c->arena, &w->over, loop->var);
     walk(w, loop->body);
     w->over.n = n_over;
     facts_reset(w->f, mark);
@@ -249,10 +246,9 @@ Interval interval_clip(Facts *f, Interval box, Expr *shape)
     return (Interval){expr_index(c, low), expr_index(c, high - low)};
 }
 
-bool region_reached(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode,
-                    unsigned keep_axes, Interval *box)
+bool region_reached(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode, Interval *box)
 {
-    Walk w = {.f = facts, .buffer = buffer, .mode = mode, .keep_axes = keep_axes, .box = box};
+    Walk w = {.f = facts, .buffer = buffer, .mode = mode, .box = box};
     w.outside = facts_mark(facts);
     w.whole = ARENA_ARRAY(facts->c->arena, bool, buffer->rank > 0 ? buffer->rank : 1);
     walk(&w, s);
@@ -262,10 +258,9 @@ bool region_reached(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode
     return w.any;
 }
 
-bool region_touched(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode,
-                    unsigned keep_axes, Interval *box)
+bool region_touched(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode, Interval *box)
 {
-    if (!region_reached(facts, s, buffer, mode, keep_axes, box))
+    if (!region_reached(facts, s, buffer, mode, box))
         return false;
     for (int d = 0; d < buffer->rank; d++)
         box[d] = interval_clip(facts, box[d], buffer->shape[d]);

@@ -54,29 +54,32 @@ bool block_uses_loop(const BlockStmt *block, IterKind kind, const Var *loop);
 bool block_reduces_over(Context *c, const BlockStmt *block, const Var *loop);
 
 /* The box of `buffer` that the accesses of `mode` below `s` touch, in terms of variables defined
- * outside `s`, plus the variables of loops inside `s` whose axis is in `keep_axes` (a bit per
- * Axis; 0: none). Clipped to the buffer's shape where both are literals; elsewhere it may reach
+ * outside `s`. Clipped to the buffer's shape where both are literals; elsewhere it may reach
  * outside, where domains of blocks cut instances off: its extents are literals wherever the
  * inner loops' are. `facts` hold at `s`. False when nothing is accessed. A subscript that reads
  * memory gives the whole dimension. */
 bool region_touched(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode,
-                    unsigned keep_axes, Interval *box /* [rank] */);
+                    Interval *box /* [rank] */);
 /* The same, not clipped: iterations that touch different elements have different boxes, also where
  * the buffer is smaller than one of them. */
 bool region_reached(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode,
-                    unsigned keep_axes, Interval *box /* [rank] */);
+                    Interval *box /* [rank] */);
 
-/* Places box.min + stride * 0..extent; of several, a place of each is added. */
+/* Places box.min + stride * 0..extent. */
 typedef struct {
     int64_t stride, extent;
 } Run;
 enum { REGION_RUNS = 2 };
+/* Runs in a box, the one with the smallest stride first; a place of each is added. None where the
+ * box has no gaps, or none that are known. */
+typedef struct {
+    Run items[REGION_RUNS];
+    int n;
+} Runs;
 
-/* What the accesses of `mode` below `s` touch of an axis of `buffer`, where that is less than
- * `box`, its box: up to REGION_RUNS runs, the one with the smallest stride first. They may hold
- * more than is touched, never less. 0 where the box has no gaps, or none that are known. */
-int region_runs(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode, int axis,
-                const Interval *box, Run *runs /* [REGION_RUNS] */);
+/* What the reads below `s` touch of an axis of `buffer`, where that is less than `box`, its box.
+ * Runs may hold more than is touched, never less. */
+Runs region_runs(Facts *facts, Stmt *s, const Buffer *buffer, int axis, const Interval *box);
 
 /* The innermost statement of `root` that contains every access of `buffer`: a seq where several
  * of its items do, at most a block, not a statement inside it.  NULL when there is none. */

@@ -37,14 +37,14 @@ static bool uses_ranges_before(const Facts *f, const Expr *e, int first)
 }
 
 /* Adds a term of `n` values, no smaller than those before. False where there are too many runs. */
-static bool add_term(Run *runs, int *n_runs, int64_t factor, int64_t n)
+static bool add_term(Runs *runs, int64_t factor, int64_t n)
 {
-    Run *run = &runs[*n_runs - 1];
+    Run *run = &runs->items[runs->n - 1];
     int64_t more;
-    if (*n_runs == 0 || factor % run->stride != 0 || factor / run->stride > run->extent) {
-        if (*n_runs == REGION_RUNS)
+    if (runs->n == 0 || factor % run->stride != 0 || factor / run->stride > run->extent) {
+        if (runs->n == REGION_RUNS)
             return false;
-        runs[(*n_runs)++] = (Run){factor, n};
+        runs->items[runs->n++] = (Run){factor, n};
         return true;
     }
     return checked_mul(factor / run->stride, n - 1, &more) &&
@@ -58,12 +58,12 @@ static int compare_terms(const void *a, const void *b)
 }
 
 /* The terms of `form` with variables of the ranges from `first` on, as runs; `*least` is the value
- * of the rest and of their least values. 0: not known. */
-static int runs_of(Facts *f, const Affine *form, int first, Run *runs, Expr **least)
+ * of the rest and of their least values. */
+static Runs runs_of(Facts *f, const Affine *form, int first, Expr **least)
 {
     VEC(Term) moving = {0};
     Context *c = f->c;
-    int n_runs = 0;
+    Runs runs = {0};
     *least = expr_index(c, form->constant);
     for (int i = 0; i < form->n; i++) {
         Term t = form->terms[i];
@@ -72,7 +72,7 @@ static int runs_of(Facts *f, const Affine *form, int first, Run *runs, Expr **le
         if (uses_ranges_from(f, t.atom, first)) {
             if (t.factor <= 0 || uses_ranges_before(f, t.atom, first) ||
                 !bounds_const(f, t.atom, &min, &max))
-                return 0;
+                return runs;
             low = expr_index(c, min);
             VEC_PUSH(c->arena, &moving, t);
         }
@@ -83,43 +83,43 @@ static int runs_of(Facts *f, const Affine *form, int first, Run *runs, Expr **le
     for (int i = 0; i < moving.n; i++) {
         int64_t min, max, n;
         if (!bounds_const(f, moving.items[i].atom, &min, &max) || !checked_sub(max, min, &n) ||
-            !checked_add(n, 1, &n) || !add_term(runs, &n_runs, moving.items[i].factor, n))
-            return 0;
+            !checked_add(n, 1, &n) || !add_term(&runs, moving.items[i].factor, n))
+            return (Runs){0};
     }
-    return n_runs;
+    return runs;
 }
 
 /* There are fewer elements in the runs than in the box. */
-static bool fewer(const Run *runs, int n, const Interval *box)
+static bool fewer(const Runs *runs, const Interval *box)
 {
     int64_t elements = 1, extent;
-    for (int i = 0; i < n; i++)
-        if (!checked_mul(elements, runs[i].extent, &elements))
+    for (int i = 0; i < runs->n; i++)
+        if (!checked_mul(elements, runs->items[i].extent, &elements))
             return false;
     return expr_is_const(box->extent, &extent) && elements < extent;
 }
 
-int region_runs(Facts *facts, Stmt *s, const Buffer *buffer, AccessMode mode, int axis,
-                const Interval *box, Run *runs)
+Runs region_runs(Facts *facts, Stmt *s, const Buffer *buffer, int axis, const Interval *box)
 {
     Context *c = facts->c;
     AccessList all = {0};
-    access_collect(c, s, buffer, mode, &all);
+    Runs runs = {0};
+    access_collect(c, s, buffer, ACCESS_READ, &all);
     if (all.n != 1 || !all.items[0].block)
-        return 0;
+        return runs;
     const BlockStmt *block = all.items[0].block;
     const Stmt *stmt = stmt_of_block(c, s, block);
     FactsMark mark = facts_mark(facts);
-    int first = facts->ranges.n, n = 0;
+    int first = facts->ranges.n;
     if (stmt && facts_enter_path(facts, s, stmt)) {
         Expr *e = simplify(facts, iters_to_loops(c, block, all.items[0].index[axis])), *least;
         Affine form = {0};
         if (!expr_has_load(e) && affine_of(c, e, PRODUCTS_EXPANDED, &form))
-            n = runs_of(facts, &form, first, runs, &least);
-        if (n > 0 && (!fewer(runs, n, box) ||
-                      !prove(facts, expr_binary(c, EX_EQ, least, box->min, span_none()))))
-            n = 0;
+            runs = runs_of(facts, &form, first, &least);
+        if (runs.n > 0 && (!fewer(&runs, box) ||
+                           !prove(facts, expr_binary(c, EX_EQ, least, box->min, span_none()))))
+            runs.n = 0;
     }
     facts_reset(facts, mark);
-    return n;
+    return runs;
 }

@@ -436,7 +436,7 @@ static void compact_buffer(Compact *k, Stmt *temp)
     r.box = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
     r.fold = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank + 1);
-    if (!region_touched(f, what, b, ACCESS_ANY, 0, r.box) || !fold_box(k, f, &place, &r) ||
+    if (!region_touched(f, what, b, ACCESS_ANY, r.box) || !fold_box(k, f, &place, &r) ||
         !literal_extents(k, f, b, r.box, shape))
         return;
     Buffer *small = buffer_copy(c, b);

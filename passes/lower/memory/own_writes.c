@@ -223,7 +223,7 @@ bool reads_own_writes(Context *c, Stmt *const *path, int n, int root, const Buff
         s = s->u.loop.body;
     }
     Interval *box = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
-    if (s->kind != ST_SEQ || !region_touched(p.facts, whole, b, ACCESS_ANY, 0, box) ||
+    if (s->kind != ST_SEQ || !region_touched(p.facts, whole, b, ACCESS_ANY, box) ||
         !prepare(&p, box))
         return false;
     for (int i = 0; i < s->u.seq.n && p.missing > 0 && !p.give_up; i++) {

@@ -27,11 +27,10 @@ static bool find_part(Move *m)
                 .loop = &m->target, .buffer = buffer, .mode = ACCESS_READ, .scope = buffer->scope},
             part->box))
         return false;
-    part->runs = ARENA_ARRAY(arena, Run, buffer->rank * REGION_RUNS + 1);
-    part->n_runs = ARENA_ARRAY(arena, int, buffer->rank + 1);
+    part->runs = ARENA_ARRAY(arena, Runs, buffer->rank + 1);
     for (int axis = 0; axis < buffer->rank && buffer->scope == SCOPE_LOCAL; axis++)
-        part->n_runs[axis] = region_runs(m->facts, m->loop->u.loop.body, buffer, ACCESS_READ, axis,
-                                         &part->box[axis], &part->runs[axis * REGION_RUNS]);
+        part->runs[axis] =
+            region_runs(m->facts, m->loop->u.loop.body, buffer, axis, &part->box[axis]);
     return true;
 }
 

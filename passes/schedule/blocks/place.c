@@ -42,13 +42,13 @@ static Expr *loops_over(const Move *m, int axis, LoopList *loops)
 {
     Context *c = m->s->ctx;
     const Part *part = &m->part;
-    int n = part->n_runs ? part->n_runs[axis] : 0;
+    Runs runs = part->runs ? part->runs[axis] : (Runs){0};
     Expr *value = part->box[axis].min;
-    for (int i = n > 0 ? n - 1 : 0; i >= 0; i--) {
-        Run run = n > 0 ? part->runs[axis * REGION_RUNS + i] : (Run){1, 0};
+    for (int i = runs.n > 0 ? runs.n - 1 : 0; i >= 0; i--) {
+        Run run = runs.n > 0 ? runs.items[i] : (Run){1, 0};
         Name name =
             fresh_name(m, arena_printf(c->arena, i > 0 ? "run%d" : "ax%d", axis), -1, loops);
-        Expr *hi = n > 0 ? expr_index(c, run.extent) : part->box[axis].extent;
+        Expr *hi = runs.n > 0 ? expr_index(c, run.extent) : part->box[axis].extent;
         ForStmt loop = flow_loop(m->s, name, expr_index(c, 0), hi);
         VEC_PUSH(c->arena, loops, loop);
         value = index_add(

@@ -11,8 +11,7 @@
 /* A part of a buffer: a box, and runs inside of it for the axes that have gaps. */
 typedef struct {
     Interval *box;
-    Run *runs;   /* [rank * REGION_RUNS] */
-    int *n_runs; /* [rank]; 0, or without the array: all of the box */
+    Runs *runs; /* [rank]; none, or without the array: all of the box */
 } Part;
 
 struct MoveSide;

@@ -88,7 +88,7 @@ static bool find_tie(Move *m)
 
 static bool find_part(Move *m)
 {
-    return region_reached(m->facts, m->loop->u.loop.body, m->buffer, ACCESS_WRITE, 0, m->part.box);
+    return region_reached(m->facts, m->loop->u.loop.body, m->buffer, ACCESS_WRITE, m->part.box);
 }
 
 static bool runs_as_before(const Move *m, Conflict *why)

@@ -46,7 +46,7 @@ static void place_outside(InPlace *p)
     for (int i = 0; i < p->path.n && p->path.items[i] != p->place.parent; i++)
         VEC_PUSH(s->ctx->arena, &at, p->path.items[i]);
     p->back = ARENA_ARRAY(s->ctx->arena, Interval, p->from->rank + 1);
-    if (!region_touched(sched_facts(s, &at), p->place.parent, p->from, ACCESS_WRITE, 0, p->back))
+    if (!region_touched(sched_facts(s, &at), p->place.parent, p->from, ACCESS_WRITE, p->back))
         p->back = NULL;
 }
 

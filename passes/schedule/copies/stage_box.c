@@ -42,5 +42,5 @@ static bool widen(Schedule *s, Facts *facts, const BoxOf *of, Interval *box)
 bool stage_box(Schedule *s, Facts *facts, const BoxOf *of, Interval *box)
 {
     Stmt *body = of->loop->items[of->loop->n - 1]->u.loop.body;
-    return region_touched(facts, body, of->buffer, of->mode, 0, box) && widen(s, facts, of, box);
+    return region_touched(facts, body, of->buffer, of->mode, box) && widen(s, facts, of, box);
 }

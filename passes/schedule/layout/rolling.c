@@ -155,7 +155,7 @@ static bool find_axis(Rolling *r)
     Facts *facts = sched_facts(r->s, &to_loop);
     Interval *box = ARENA_ARRAY(c->arena, Interval, r->buffer->rank + 1);
     facts_enter(facts, r->loop);
-    region_reached(facts, producer_item(r), r->buffer, ACCESS_WRITE, 0, box);
+    region_reached(facts, producer_item(r), r->buffer, ACCESS_WRITE, box);
     r->axis = -1;
     for (int d = 0; d < r->buffer->rank; d++) {
         int64_t step;

@@ -249,8 +249,8 @@ static bool measure(Pipeline *p, Ahead *a)
     Interval *made = ARENA_ARRAY(c->arena, Interval, a->buffer->rank + 1);
     Interval *got = ARENA_ARRAY(c->arena, Interval, a->buffer->rank + 1);
     facts_enter(facts, p->loop);
-    region_reached(facts, a->item, a->buffer, ACCESS_WRITE, 0, made);
-    region_reached(facts, p->loop->u.loop.body, a->buffer, ACCESS_READ, 0, got);
+    region_reached(facts, a->item, a->buffer, ACCESS_WRITE, made);
+    region_reached(facts, p->loop->u.loop.body, a->buffer, ACCESS_READ, got);
     REQUIRE(p->s, E0472, p->call->span, a->buffer->rank > 0,
             "'%s' has a single element, so the iterations of '%s' cannot fill separate regions",
             a->buffer->name, p->loop->u.loop.var->name);
