@@ -7,12 +7,11 @@
 /* A loop's variable: lo + step * t for a column t >= 0, which is the variable itself for step 1. */
 static Affine enter_loop(Poly *p, Env *env, const ForStmt *loop)
 {
-    bool fixed = env == &p->fixed;
     Affine lo = poly_value(p, env, loop->lo), hi = poly_value(p, env, loop->hi), value;
     if (loop->step == 1) {
-        value = poly_between(p, lo, hi, fixed);
+        value = poly_between(p, env, lo, hi);
     } else {
-        Affine t = poly_column(p, 0, INT64_MAX, fixed);
+        Affine t = poly_column(p, 0, INT64_MAX, env == &p->fixed);
         poly_not_negative(p, &p->top, t);
         value = poly_add(p, lo, t, loop->step);
         if (loop->step > 0)
@@ -90,14 +89,23 @@ static void enter_iters(Poly *p, Instance *at)
 }
 
 /* The conjuncts of a condition that an init has values for. */
-static void assume_known(Poly *p, const Instance *at, const Expr *cond, bool holds)
+static void assume_known(Poly *p, const Instance *at, const Expr *cond)
 {
-    if (holds && cond->kind == EX_AND) {
-        assume_known(p, at, cond->u.arg[0], holds);
-        assume_known(p, at, cond->u.arg[1], holds);
+    if (cond->kind == EX_AND) {
+        assume_known(p, at, cond->u.arg[0]);
+        assume_known(p, at, cond->u.arg[1]);
     } else if (!absent_in(at->unit, cond)) {
-        poly_assume_as(p, &p->top, &at->env, cond, holds);
+        poly_assume(p, &p->top, &at->env, cond);
     }
+}
+
+static void assume_branch(Poly *p, const Instance *at, Enclosing branch)
+{
+    const Expr *cond = branch.stmt->u.cond.cond;
+    if (!branch.otherwise)
+        assume_known(p, at, cond);
+    else if (!absent_in(at->unit, cond))
+        poly_assume_not(p, &p->top, &at->env, cond);
 }
 
 void unit_assume_runs(Poly *p, const Unit *unit)
@@ -148,12 +156,12 @@ Instance instance_within(Poly *p, const Unit *unit, const Instance *like, int n_
     for (int i = 0; i < unit->scopes.n; i++) {
         Enclosing scope = unit->scopes.items[i];
         if (scope.stmt->kind == ST_IF)
-            assume_known(p, &at, scope.stmt->u.cond.cond, !scope.otherwise);
+            assume_branch(p, &at, scope);
         if (scope.stmt->kind == ST_FOR)
             add_loop(p, &at, &scope.stmt->u.loop, at.n_loops < n_shared ? like : NULL);
     }
     if (unit->block->predicate)
-        assume_known(p, &at, unit->block->predicate, true);
+        assume_known(p, &at, unit->block->predicate);
     enter_iters(p, &at);
     return at;
 }

@@ -140,10 +140,10 @@ Affine poly_free_column(Poly *p, int64_t min, int64_t max)
     return poly_column(p, min, max, false);
 }
 
-Affine poly_between(Poly *p, Affine lo, Affine hi, bool fixed)
+Affine poly_between(Poly *p, const Env *env, Affine lo, Affine hi)
 {
     Bounds below = bounds_add(affine_range(p, hi), bounds_exactly(-1));
-    Affine column = poly_column(p, affine_range(p, lo).min, below.max, fixed);
+    Affine column = poly_column(p, affine_range(p, lo).min, below.max, env == &p->fixed);
     poly_at_most(p, &p->top, lo, column, 0);
     poly_at_most(p, &p->top, column, hi, -1);
     return column;

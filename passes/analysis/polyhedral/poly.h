@@ -121,8 +121,8 @@ Affine poly_fixed_column(Poly *p, int64_t min, int64_t max);
 Affine poly_free_column(Poly *p, int64_t min, int64_t max);
 /* factor * column. */
 Affine poly_term(Poly *p, int64_t factor, int column);
-/* A column x with lo <= x < hi. */
-Affine poly_between(Poly *p, Affine lo, Affine hi, bool fixed);
+/* A column x with lo <= x < hi, fixed where `env` is the system's. */
+Affine poly_between(Poly *p, const Env *env, Affine lo, Affine hi);
 /* A value of which nothing is known; makes the system inexact. */
 Affine poly_unknown(Poly *p);
 /* a + factor * b; unknown where a number does not fit. */

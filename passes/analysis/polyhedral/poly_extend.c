@@ -49,19 +49,14 @@ static void solve_for(Extension *e, Affine form, Term t)
     give_value(e, t.column, poly_add(e->p, poly_term(e->p, 1, t.column), form, -t.factor));
 }
 
-/* The terms whose columns are open, or the others and the constant. */
-static Affine part_of(const Extension *e, Affine a, bool open)
-{
-    Affine part = affine_const(open ? 0 : a.constant);
-    for (int i = 0; i < a.n; i++)
-        if (is_open(e, a.terms[i].column) == open)
-            affine_append(e->p->ctx, &part, a.terms[i]);
-    return part;
-}
-
+/* The terms whose columns are open. */
 static Affine open_part(const Extension *e, Affine a)
 {
-    return part_of(e, a, true);
+    Affine part = affine_const(0);
+    for (int i = 0; i < a.n; i++)
+        if (is_open(e, a.terms[i].column))
+            affine_append(e->p->ctx, &part, a.terms[i]);
+    return part;
 }
 
 /* ---- values from equalities ------------------------------------------------------------------ */
@@ -95,13 +90,14 @@ static Term low_term(Affine open)
 static bool split_row(Extension *e, int row, Term x, int64_t g, int64_t a)
 {
     Poly *p = e->p;
-    Affine form = e->rows.items[row].form, known = part_of(e, form, false), q;
+    Affine form = e->rows.items[row].form, open = open_part(e, form), q;
+    Affine known = poly_add(p, form, open, -1);
     if (!poly_floor(p, poly_add(p, affine_const(-a), known, -1), g, &q))
         return false;
     Affine low = poly_add(p, known, q, g);
     if (x.factor)
         low = poly_add(p, low, poly_term(p, 1, x.column), x.factor);
-    e->rows.items[row].form = poly_add(p, affine_multiples(p->ctx, open_part(e, form), g), q, -1);
+    e->rows.items[row].form = poly_add(p, affine_multiples(p->ctx, open, g), q, -1);
     VEC_PUSH(p->ctx->arena, &e->rows, ((Row){.form = low, .equal = true}));
     return true;
 }

@@ -22,7 +22,7 @@ static Affine *enter_point(Poly *p, const PointBox *box, Env *env)
     Affine *at = ARENA_ARRAY(p->ctx->arena, Affine, box->n + 1);
     for (int i = 0; i < box->n; i++) {
         at[i] =
-            poly_between(p, poly_value(p, env, box->lo[i]), poly_value(p, env, box->hi[i]), false);
+            poly_between(p, env, poly_value(p, env, box->lo[i]), poly_value(p, env, box->hi[i]));
         VEC_PUSH(p->ctx->arena, env, ((Meaning){box->var[i], at[i], false}));
     }
     return at;

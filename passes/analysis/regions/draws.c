@@ -28,7 +28,7 @@ typedef struct {
     VEC(const Stmt *) lets;
     VEC(Fact) found;
     const Param *wanted; /* the input at hand */
-    bool upper;          /* the end of the axis at hand */
+    End end;             /* of the axis at hand */
     bool elsewhere;      /* the expression at hand is that of another block */
 } Draws;
 
@@ -130,7 +130,7 @@ static void take_elsewhere(Draws *d, const Expr *e, int64_t scale, Form *out)
  * last. */
 static void take_loop(Draws *d, const ForStmt *loop, int64_t scale, Form *out)
 {
-    bool last = (scale > 0) == d->upper;
+    bool last = (scale > 0) == (d->end == END_LARGEST);
     bool from_end = last == (loop->step > 0);
     take_apart(d, from_end ? loop->hi : loop->lo, scale, out);
     if (from_end && loop->step > 0)
@@ -208,47 +208,53 @@ static void take_apart(Draws *d, const Expr *e, int64_t scale, Form *out)
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
-/* The clause gives the input this end. */
-static bool is_given(const Draws *d, bool upper)
+static Expr *end_of(const Fact *f, End end)
 {
-    for (int i = 0; i < d->program->n_facts; i++) {
-        const Fact *f = &d->program->facts[i];
-        if (f->kind == FACT_VALUES && f->subject.buffer == d->wanted->buffer &&
-            f->subject.scalar == d->wanted->scalar && (upper ? f->hi : f->lo))
+    return end == END_LARGEST ? f->hi : f->lo;
+}
+
+/* The fact gives the input this end. */
+static bool gives(const Draws *d, const Fact *f, End end)
+{
+    return f->kind == FACT_VALUES && f->subject.buffer == d->wanted->buffer &&
+           f->subject.scalar == d->wanted->scalar && end_of(f, end);
+}
+
+/* The clause does. */
+static bool is_given(const Draws *d, End end)
+{
+    for (int i = 0; i < d->program->n_facts; i++)
+        if (gives(d, &d->program->facts[i], end))
             return true;
-    }
     return false;
 }
 
-/* input >= end, or input < end. */
-static void found_end(Draws *d, bool upper, Expr *end)
+/* input >= value, or input < value. */
+static void found_end(Draws *d, End end, Expr *value)
 {
+    bool upper = end == END_LARGEST;
     Fact fact = {
-        .kind = FACT_VALUES, .span = end->span, .subject = *d->wanted, .excludes_hi = upper};
-    *(upper ? &fact.hi : &fact.lo) = simplify(facts_of_kernel(d->c, d->program), end);
-    if (is_given(d, upper))
+        .kind = FACT_VALUES, .span = value->span, .subject = *d->wanted, .excludes_hi = upper};
+    *(upper ? &fact.hi : &fact.lo) = simplify(facts_of_kernel(d->c, d->program), value);
+    if (is_given(d, end))
         return;
-    for (int i = 0; i < d->found.n; i++) {
-        const Fact *known = &d->found.items[i];
-        const Expr *other = upper ? known->hi : known->lo;
-        if (known->kind == FACT_VALUES && known->subject.buffer == d->wanted->buffer &&
-            known->subject.scalar == d->wanted->scalar && other &&
-            expr_equal(other, upper ? fact.hi : fact.lo))
+    for (int i = 0; i < d->found.n; i++)
+        if (gives(d, &d->found.items[i], end) &&
+            expr_equal(end_of(&d->found.items[i], end), end_of(&fact, end)))
             return;
-    }
     VEC_PUSH(d->c->arena, &d->found, fact);
 }
 
 /* The smallest or largest rest as an expression of sizes; NULL where there is none. */
 static Expr *end_of_rest(Draws *d, const Form *form)
 {
-    bool exact;
-    Expr *rest = d->upper ? largest_over(d->facts, form->rest, d->vars.items, d->vars.n, &exact)
-                          : least_over(d->facts, form->rest, d->vars.items, d->vars.n, &exact);
+    bool exact, upper = d->end == END_LARGEST;
+    Expr *rest = upper ? largest_over(d->facts, form->rest, d->vars.items, d->vars.n, &exact)
+                       : least_over(d->facts, form->rest, d->vars.items, d->vars.n, &exact);
     int64_t min, max;
     if (rest && expr_of_sizes(rest))
         return rest;
-    return bounds_const(d->facts, form->rest, &min, &max) ? expr_index(d->c, d->upper ? max : min)
+    return bounds_const(d->facts, form->rest, &min, &max) ? expr_index(d->c, upper ? max : min)
                                                           : NULL;
 }
 
@@ -268,17 +274,19 @@ static void bound_input(Draws *d, const Form *form, Expr *rest, Expr *extent)
 {
     Context *c = d->c;
     Expr *one = expr_index(c, 1);
+    bool upper = d->end == END_LARGEST;
     int64_t k = form->coefficient;
-    Expr *room = d->upper ? index_sub(c, index_sub(c, extent, one), rest)
-                          : index_sub(c, expr_index(c, 0), rest);
+    Expr *room = upper ? index_sub(c, index_sub(c, extent, one), rest)
+                       : index_sub(c, expr_index(c, 0), rest);
     if (k == INT64_MIN)
         return;
-    if ((k > 0) == d->upper) { /* |k| * input <= a */
-        Expr *a = d->upper ? room : rest;
-        found_end(d, true, index_add(c, index_div(c, a, expr_index(c, k > 0 ? k : -k)), one));
+    if ((k > 0) == upper) { /* |k| * input <= a */
+        Expr *a = upper ? room : rest;
+        found_end(d, END_LARGEST,
+                  index_add(c, index_div(c, a, expr_index(c, k > 0 ? k : -k)), one));
     } else { /* |k| * input >= a */
-        Expr *a = d->upper ? index_sub(c, index_add(c, rest, one), extent) : room;
-        found_end(d, false, quotient_up(d, a, k > 0 ? k : -k));
+        Expr *a = upper ? index_sub(c, index_add(c, rest, one), extent) : room;
+        found_end(d, END_LEAST, quotient_up(d, a, k > 0 ? k : -k));
     }
 }
 
@@ -286,8 +294,8 @@ static void visit_subscript(Draws *d, Expr *subscript, Expr *extent)
 {
     if (!expr_of_sizes(extent))
         return;
-    for (int upper = 0; upper < 2; upper++) {
-        d->upper = upper;
+    for (End end = 0; end < ENDS; end++) {
+        d->end = end;
         Form form = {.rest = expr_index(d->c, 0)};
         take_apart(d, subscript, 1, &form);
         if (!form.uses)
@@ -296,7 +304,7 @@ static void visit_subscript(Draws *d, Expr *subscript, Expr *extent)
         if (rest)
             bound_input(d, &form, rest, extent);
         else
-            found_end(d, upper, upper ? extent : expr_index(d->c, 0));
+            found_end(d, end, end == END_LARGEST ? extent : expr_index(d->c, 0));
     }
 }
 
@@ -345,8 +353,8 @@ static void found_positive(Draws *d, const Param *p)
     DType type = type_of(p);
     d->wanted = p;
     if (type_is_int(type)) {
-        found_end(d, false, expr_index(d->c, 1));
-    } else if (type_is_float(type) && !is_given(d, false) && !is_given(d, true) &&
+        found_end(d, END_LEAST, expr_index(d->c, 1));
+    } else if (type_is_float(type) && !is_given(d, END_LEAST) && !is_given(d, END_LARGEST) &&
                !is_found(d, p)) {
         Fact fact = {.kind = FACT_VALUES,
                      .subject = *p,

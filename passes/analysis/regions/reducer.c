@@ -4,12 +4,15 @@
 
 #include <math.h>
 
+#include "passes/analysis/symbolic/interval.h"
+
 /* ---- operators ------------------------------------------------------------------------------- */
 
-/* The largest or smallest value of a type. */
-static Expr *extreme(Context *c, DType type, bool largest, Span span)
+/* The value of a type at one end. */
+static Expr *extreme(Context *c, DType type, End end, Span span)
 {
     const TypeInfo *info = type_info(type);
+    bool largest = end == END_LARGEST;
     if (type_is_float(type))
         return expr_float(c, type, largest ? INFINITY : -INFINITY, span);
     if (info->class == CLASS_UINT) {
@@ -30,7 +33,7 @@ static Expr *ones(Context *c, DType type, Span span)
 {
     if (type == DT_BOOL)
         return expr_int(c, type, 1, span);
-    return type_info(type)->class == CLASS_UINT ? extreme(c, type, true, span)
+    return type_info(type)->class == CLASS_UINT ? extreme(c, type, END_LARGEST, span)
                                                 : expr_int(c, type, -1, span);
 }
 
@@ -54,8 +57,10 @@ static Expr *identity_of(Context *c, StoreOp op, DType type, const Expr *start, 
     case STORE_OR:
     case STORE_XOR: return number(c, type, 0, span);
     case STORE_MUL: return number(c, type, 1, span);
-    case STORE_MIN: return special ? expr_float(c, type, NAN, span) : extreme(c, type, true, span);
-    case STORE_MAX: return special ? expr_float(c, type, NAN, span) : extreme(c, type, false, span);
+    case STORE_MIN:
+        return special ? expr_float(c, type, NAN, span) : extreme(c, type, END_LARGEST, span);
+    case STORE_MAX:
+        return special ? expr_float(c, type, NAN, span) : extreme(c, type, END_LEAST, span);
     case STORE_AND: return ones(c, type, span);
     }
     return NULL;

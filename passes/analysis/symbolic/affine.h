@@ -130,10 +130,11 @@ typedef struct {
     int64_t scale;
     Affine by[2];
 } Elimination;
-/* The innermost term that can be eliminated; false: there is none.  With `branch`, rather one of
- * which all ends must be looked at: min(a, b) >= min(c, d) wants a choice of c or d for a and one
- * for b. */
-bool eliminate_pick(Facts *f, const Affine *a, bool branch, Elimination *out);
+/* The innermost term that can be eliminated by one bound; false: there is none. */
+bool eliminate_pick(Facts *f, const Affine *a, Elimination *out);
+/* A term of which all ends must be looked at: min(a, b) >= min(c, d) wants a choice of c or d for a
+ * and one for b. */
+bool eliminate_branch(Facts *f, const Affine *a, Elimination *out);
 /* out = scale * (a without its term) + by[k]. */
 bool eliminate_apply(Context *c, const Affine *a, const Elimination *how, int k, Affine *out);
 

@@ -28,14 +28,14 @@ static bool uses(const Over *o, const Expr *e)
     return false;
 }
 
-static bool bound_form(Over *o, const Affine *a, bool upper, Affine *out);
+static bool bound_form(Over *o, const Affine *a, End end, Affine *out);
 
-static Expr *bound_expr(Over *o, Expr *e, bool upper)
+static Expr *bound_expr(Over *o, Expr *e, End end)
 {
     Affine form, out;
     if (!uses(o, e))
         return e;
-    if (!simplify_affine(o->f, e, &form) || !bound_form(o, &form, upper, &out))
+    if (!simplify_affine(o->f, e, &form) || !bound_form(o, &form, end, &out))
         return NULL;
     return affine_expr(o->f->c, &out, e->span);
 }
@@ -50,38 +50,38 @@ static bool range_is_inhabited(Facts *f, const Range *r)
     return prove_nonneg(&before, &some);
 }
 
-static Expr *bound_variable(Over *o, Expr *atom, bool upper)
+static Expr *bound_variable(Over *o, Expr *atom, End end)
 {
     const Range *r = facts_find(o->f, atom);
     if (!r)
         return NULL;
-    bool met = upper ? r->high_met : r->low_met;
+    bool met = end == END_LARGEST ? r->high_met : r->low_met;
     bool depends = facts_rank(o->f, r->lo) >= 0 || facts_rank(o->f, r->hi) >= 0;
     if (!met || (depends && !range_is_inhabited(o->f, r)))
         o->exact = false;
-    return upper ? index_sub(o->f->c, r->hi, expr_index(o->f->c, 1)) : r->lo;
+    return end == END_LARGEST ? index_sub(o->f->c, r->hi, expr_index(o->f->c, 1)) : r->lo;
 }
 
-static Expr *bound_literal(Over *o, Expr *atom, bool upper)
+static Expr *bound_literal(Over *o, Expr *atom, End end)
 {
     Bounds b = bounds_of_atom(o->f, atom);
     o->exact = false;
-    if (upper ? !bounds_has_max(b) : !bounds_has_min(b))
+    if (end == END_LARGEST ? !bounds_has_max(b) : !bounds_has_min(b))
         return NULL;
-    return expr_index(o->f->c, upper ? b.max : b.min);
+    return expr_index(o->f->c, end == END_LARGEST ? b.max : b.min);
 }
 
-static Expr *bound_quotient(Over *o, Expr *atom, bool upper)
+static Expr *bound_quotient(Over *o, Expr *atom, End end)
 {
     int64_t d;
     if (!expr_is_const(atom->u.arg[1], &d) || d <= 0)
-        return bound_literal(o, atom, upper);
-    Expr *x = bound_expr(o, atom->u.arg[0], upper);
+        return bound_literal(o, atom, end);
+    Expr *x = bound_expr(o, atom->u.arg[0], end);
     return x ? index_div(o->f->c, x, atom->u.arg[1]) : NULL;
 }
 
 /* x % d takes 0 and d - 1 if x runs through d values or more. */
-static Expr *bound_remainder(Over *o, Expr *atom, bool upper)
+static Expr *bound_remainder(Over *o, Expr *atom, End end)
 {
     Expr *x = atom->u.arg[0];
     const Range *r = facts_find(o->f, x);
@@ -91,55 +91,55 @@ static Expr *bound_remainder(Over *o, Expr *atom, bool upper)
                 expr_is_const(r->lo, &(int64_t){0}) && expr_is_const(r->hi, &(int64_t){0}) &&
                 r->bounds.max - r->bounds.min >= d - 1;
     bool exact = o->exact && runs;
-    Expr *bound = bound_literal(o, atom, upper);
+    Expr *bound = bound_literal(o, atom, end);
     o->exact = exact;
     return bound;
 }
 
-static Expr *bound_minmax(Over *o, Expr *atom, bool upper)
+static Expr *bound_minmax(Over *o, Expr *atom, End end)
 {
     bool both = uses(o, atom->u.arg[0]) && uses(o, atom->u.arg[1]);
-    Expr *a = bound_expr(o, atom->u.arg[0], upper), *b = bound_expr(o, atom->u.arg[1], upper);
+    Expr *a = bound_expr(o, atom->u.arg[0], end), *b = bound_expr(o, atom->u.arg[1], end);
     if (both)
         o->exact = false;
     if (!a || !b)
-        return bound_literal(o, atom, upper);
+        return bound_literal(o, atom, end);
     return atom->kind == EX_MIN ? index_min(o->f->c, a, b) : index_max(o->f->c, a, b);
 }
 
-static Expr *bound_select(Over *o, Expr *atom, bool upper)
+static Expr *bound_select(Over *o, Expr *atom, End end)
 {
-    Expr *a = bound_expr(o, atom->u.arg[1], upper), *b = bound_expr(o, atom->u.arg[2], upper);
+    Expr *a = bound_expr(o, atom->u.arg[1], end), *b = bound_expr(o, atom->u.arg[2], end);
     o->exact = false;
     if (!a || !b)
         return NULL;
-    return upper ? index_max(o->f->c, a, b) : index_min(o->f->c, a, b);
+    return end == END_LARGEST ? index_max(o->f->c, a, b) : index_min(o->f->c, a, b);
 }
 
 /* One factor varies, and the others are not negative. */
-static Expr *bound_product(Over *o, Expr *atom, bool upper)
+static Expr *bound_product(Over *o, Expr *atom, End end)
 {
     Expr *a = atom->u.arg[0], *b = atom->u.arg[1];
     bool first = uses(o, a);
     if ((first && uses(o, b)) || !bounds_nonneg(o->f, first ? b : a))
-        return bound_literal(o, atom, upper);
-    Expr *varying = bound_expr(o, first ? a : b, upper);
+        return bound_literal(o, atom, end);
+    Expr *varying = bound_expr(o, first ? a : b, end);
     if (!varying)
         return NULL;
     return first ? index_mul(o->f->c, varying, b) : index_mul(o->f->c, a, varying);
 }
 
-static Expr *bound_atom(Over *o, Expr *atom, bool upper)
+static Expr *bound_atom(Over *o, Expr *atom, End end)
 {
     switch (atom->kind) {
-    case EX_VAR: return bound_variable(o, atom, upper);
-    case EX_DIV: return bound_quotient(o, atom, upper);
-    case EX_MOD: return bound_remainder(o, atom, upper);
+    case EX_VAR: return bound_variable(o, atom, end);
+    case EX_DIV: return bound_quotient(o, atom, end);
+    case EX_MOD: return bound_remainder(o, atom, end);
     case EX_MIN:
-    case EX_MAX: return bound_minmax(o, atom, upper);
-    case EX_SELECT: return bound_select(o, atom, upper);
-    case EX_MUL: return bound_product(o, atom, upper);
-    default: return bound_literal(o, atom, upper);
+    case EX_MAX: return bound_minmax(o, atom, end);
+    case EX_SELECT: return bound_select(o, atom, end);
+    case EX_MUL: return bound_product(o, atom, end);
+    default: return bound_literal(o, atom, end);
     }
 }
 
@@ -179,7 +179,7 @@ static const Var *innermost(const Over *o, const Expr *atom)
 
 /* The bound of term t over its innermost variable only, since the ends of that one may use the
  * others. */
-static Expr *bound_term(Over *o, const Affine *a, int t, bool upper)
+static Expr *bound_term(Over *o, const Affine *a, int t, End end)
 {
     const Var *var = innermost(o, a->terms[t].atom);
     Over one = *o;
@@ -188,13 +188,14 @@ static Expr *bound_term(Over *o, const Affine *a, int t, bool upper)
     for (int s = 0; s < a->n; s++)
         if (s != t && expr_uses_var(a->terms[s].atom, var))
             one.exact = false;
-    Expr *end = bound_atom(&one, a->terms[t].atom, a->terms[t].factor > 0 ? upper : !upper);
+    Expr *bound =
+        bound_atom(&one, a->terms[t].atom, a->terms[t].factor > 0 ? end : end_opposite(end));
     o->exact = one.exact;
     o->steps = one.steps;
-    return end;
+    return bound;
 }
 
-static bool bound_form(Over *o, const Affine *a, bool upper, Affine *out)
+static bool bound_form(Over *o, const Affine *a, End end, Affine *out)
 {
     Context *c = o->f->c;
     Affine now = *a;
@@ -202,9 +203,9 @@ static bool bound_form(Over *o, const Affine *a, bool upper, Affine *out)
         Term term = now.terms[t];
         if (--o->steps < 0)
             return false;
-        Expr *end = bound_term(o, &now, t, upper);
+        Expr *bound = bound_term(o, &now, t, end);
         Affine by;
-        if (!end || !simplify_affine(o->f, end, &by) ||
+        if (!bound || !simplify_affine(o->f, bound, &by) ||
             !affine_combine(c, affine_without(c, now, t), 1, by, term.factor, &now))
             return false;
         affine_recombine(c, &now, term.atom->span);
@@ -234,23 +235,23 @@ static bool restricted(const Over *o)
     return false;
 }
 
-static Expr *bound_over(Facts *f, Expr *e, const Var *const *over, int n, bool upper, bool *exact)
+static Expr *bound_over(Over *o, Expr *e, End end, bool *exact)
 {
-    Over o = {f, over, n, true, OVER_STEPS};
-    o.exact = !restricted(&o);
-    e = simplify(f, e);
-    Expr *bound = expr_has_load(e) && uses(&o, e) ? NULL : bound_expr(&o, e, upper);
+    o->steps = OVER_STEPS;
+    o->exact = !restricted(o);
+    e = simplify(o->f, e);
+    Expr *bound = expr_has_load(e) && uses(o, e) ? NULL : bound_expr(o, e, end);
     if (exact)
-        *exact = bound && o.exact;
-    return bound ? simplify(f, bound) : NULL;
+        *exact = bound && o->exact;
+    return bound ? simplify(o->f, bound) : NULL;
 }
 
 Expr *least_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact)
 {
-    return bound_over(f, e, over, n, false, exact);
+    return bound_over(&(Over){.f = f, .over = over, .n = n}, e, END_LEAST, exact);
 }
 
 Expr *largest_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact)
 {
-    return bound_over(f, e, over, n, true, exact);
+    return bound_over(&(Over){.f = f, .over = over, .n = n}, e, END_LARGEST, exact);
 }

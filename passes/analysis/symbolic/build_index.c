@@ -38,12 +38,12 @@ static Expr *literal(Context *c, int64_t value, Span span)
     return expr_int(c, DT_INDEX, value, span);
 }
 
-/* Adds or subtracts `item`; an empty sum is NULL. */
-static Expr *append(Context *c, Expr *sum, bool negative, Expr *item, Span span)
+/* Adds (EX_ADD) or subtracts (EX_SUB) `item`; an empty sum is NULL. */
+static Expr *append(Context *c, Expr *sum, ExprKind how, Expr *item, Span span)
 {
     if (!sum)
-        return negative ? expr_unary(c, EX_NEG, item, span) : item;
-    return expr_binary(c, negative ? EX_SUB : EX_ADD, sum, item, span);
+        return how == EX_SUB ? expr_unary(c, EX_NEG, item, span) : item;
+    return expr_binary(c, how, sum, item, span);
 }
 
 /* The sum of the atoms of terms with equal magnitude, those of sign `first` before the others. */
@@ -53,7 +53,7 @@ static Expr *group_sum(Context *c, const Term *terms, int n, bool first_negative
     for (int pass = 0; pass < 2; pass++)
         for (int t = 0; t < n; t++)
             if ((terms[t].factor < 0) == (first_negative ^ (pass == 1)))
-                sum = append(c, sum, pass == 1, terms[t].atom, span);
+                sum = append(c, sum, pass == 1 ? EX_SUB : EX_ADD, terms[t].atom, span);
     return sum;
 }
 
@@ -100,8 +100,8 @@ static Expr *append_constant(Context *c, Expr *sum, int64_t value, Span span)
     if (value == 0)
         return sum;
     if (value > 0 || value == INT64_MIN)
-        return append(c, sum, false, literal(c, value, span), span);
-    return append(c, sum, true, literal(c, -value, span), span);
+        return append(c, sum, EX_ADD, literal(c, value, span), span);
+    return append(c, sum, EX_SUB, literal(c, -value, span), span);
 }
 
 Expr *affine_expr(Context *c, const Affine *a, Span span)
@@ -125,7 +125,7 @@ Expr *affine_expr(Context *c, const Affine *a, Span span)
             if (g.negative != (negative == 1))
                 continue;
             Expr *item = group_expr(c, &g, !sum, span);
-            sum = sum ? append(c, sum, negative, item, span) : item;
+            sum = sum ? append(c, sum, negative ? EX_SUB : EX_ADD, item, span) : item;
         }
     }
     return append_constant(c, sum, constant, span);

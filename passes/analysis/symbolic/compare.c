@@ -10,15 +10,15 @@
  *   i * 32 < 1000               ->  i < 32 */
 #include "passes/analysis/symbolic/affine.h"
 
-/* The positive terms of a form, or the negative ones with their signs turned. */
-static bool side(Context *c, const Affine *a, bool negative, Affine *out)
+/* The terms of a form with one sign, 1 or -1, times the sign. */
+static bool side(Context *c, const Affine *a, int sign, Affine *out)
 {
     *out = (Affine){0};
     for (int t = 0; t < a->n; t++) {
         int64_t factor = a->terms[t].factor;
-        if ((factor < 0) != negative)
+        if ((factor < 0) != (sign < 0))
             continue;
-        if (negative && !checked_mul(factor, -1, &factor))
+        if (!checked_mul(factor, sign, &factor))
             return false;
         if (!affine_push(c, out, factor, a->terms[t].atom))
             return false;
@@ -81,7 +81,7 @@ static Expr *order_canonical(Facts *f, const Affine *form, Span span)
     if (form->n == 0)
         return NULL;
     reduced = affine_divide(c, *form, affine_gcd(*form));
-    if (!side(c, &reduced, true, &low) || !side(c, &reduced, false, &high))
+    if (!side(c, &reduced, -1, &low) || !side(c, &reduced, 1, &high))
         return NULL;
     return order_expr(c, &low, &high, reduced.constant, span);
 }
@@ -107,13 +107,13 @@ static Expr *equality_canonical(Facts *f, const Affine *form, bool equal, Span s
         return expr_bool(c, equal);
     reduced = affine_divide(c, *form, g);
     int64_t k = reduced.constant;
-    bool turn = reduced.terms[0].factor < 0;
-    if (!side(c, &reduced, turn, &left) || !side(c, &reduced, !turn, &right))
+    int sign = reduced.terms[0].factor < 0 ? -1 : 1;
+    if (!side(c, &reduced, sign, &left) || !side(c, &reduced, -sign, &right))
         return NULL;
     int64_t up;
     if (k == INT64_MIN)
         return NULL;
-    up = turn ? k : -k; /* left = right + up */
+    up = sign < 0 ? k : -k; /* left = right + up */
     if (right.n == 0 || up > 0)
         right.constant = up;
     else

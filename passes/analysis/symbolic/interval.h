@@ -11,6 +11,13 @@ typedef struct {
     int64_t min, max;
 } Bounds;
 
+/* The two ends of what a value can be. */
+typedef enum { END_LEAST, END_LARGEST, ENDS } End;
+static inline End end_opposite(End end)
+{
+    return end == END_LEAST ? END_LARGEST : END_LEAST;
+}
+
 static inline bool bounds_has_min(Bounds b)
 {
     return b.min != INT64_MIN;

@@ -137,7 +137,18 @@ static bool eliminations_of(Facts *f, const Affine *a, int at, Elimination *out)
     return out->n > 0;
 }
 
-bool eliminate_pick(Facts *f, const Affine *a, bool branch, Elimination *out)
+bool eliminate_branch(Facts *f, const Affine *a, Elimination *out)
+{
+    for (int t = 0; t < a->n; t++) {
+        ExprKind kind = a->terms[t].atom->kind;
+        bool may_branch = kind == EX_MIN || kind == EX_MAX || kind == EX_SELECT;
+        if (may_branch && eliminations_of(f, a, t, out) && out->all)
+            return true;
+    }
+    return false;
+}
+
+bool eliminate_pick(Facts *f, const Affine *a, Elimination *out)
 {
     int best_rank = -3;
     bool found = false;
@@ -146,17 +157,11 @@ bool eliminate_pick(Facts *f, const Affine *a, bool branch, Elimination *out)
         bool leaf = atom->kind == EX_VAR || atom->kind == EX_AXIS;
         int rank = 2 * facts_rank(f, atom) + !leaf;
         Elimination how;
-        if ((!branch && rank <= best_rank) || !eliminations_of(f, a, t, &how))
+        if (rank <= best_rank || !eliminations_of(f, a, t, &how) || how.all)
             continue;
-        if (how.all && branch) {
-            *out = how;
-            return true;
-        }
-        if (!how.all && rank > best_rank) {
-            found = true;
-            best_rank = rank;
-            *out = how;
-        }
+        found = true;
+        best_rank = rank;
+        *out = how;
     }
     return found;
 }
@@ -205,17 +210,22 @@ static bool subtract_condition(Context *c, const Affine *a, const Affine *known,
                           (have < 0 ? have : -have) / g, less);
 }
 
-/* The conditions are tried: with literal bounds only, or by searching on. */
-static bool search_conditions(Search *s, const Affine *a, int depth, bool literal)
+static bool bounds_nonnegative(Search *s, const Affine *a, int depth)
+{
+    (void)depth;
+    return bounds_of_affine(s->f, a).min >= 0;
+}
+
+/* The conditions are tried: what one of them leaves is proved by its literal bounds, or by
+ * searching on. */
+static bool search_conditions(Search *s, const Affine *a, int depth, SearchFn *prove_less)
 {
     for (int k = s->f->conditions.n - 1; k >= facts_first_condition(s->f); k--) {
         const Condition *known = &s->f->conditions.items[k];
         for (int t = 0; known->affine && t < known->form.n; t++) {
             Affine less;
-            if (!subtract_condition(s->f->c, a, &known->form, t, &less))
-                continue;
-            if (literal ? bounds_of_affine(s->f, &less).min >= 0
-                        : search_nonneg(s, &less, depth + 1))
+            if (subtract_condition(s->f->c, a, &known->form, t, &less) &&
+                prove_less(s, &less, depth + 1))
                 return true;
         }
     }
@@ -225,7 +235,8 @@ static bool search_conditions(Search *s, const Affine *a, int depth, bool litera
 static bool search_elimination(Search *s, const Affine *a, int depth)
 {
     Elimination how;
-    return eliminate_pick(s->f, a, true, &how) && search_ends(s, a, &how, depth, search_nonneg);
+    return (eliminate_branch(s->f, a, &how) || eliminate_pick(s->f, a, &how)) &&
+           search_ends(s, a, &how, depth, search_nonneg);
 }
 
 /* The innermost term without a literal bound on the side that counts; false: there is none. */
@@ -269,8 +280,8 @@ static bool search_nonneg(Search *s, const Affine *a, int depth)
         return b.min >= 0;
     if (depth > SEARCH_DEPTH || --s->steps < 0)
         return false;
-    return search_conditions(s, a, depth, true) || search_elimination(s, a, depth) ||
-           (depth <= SEARCH_CONDITIONS && search_conditions(s, a, depth, false));
+    return search_conditions(s, a, depth, bounds_nonnegative) || search_elimination(s, a, depth) ||
+           (depth <= SEARCH_CONDITIONS && search_conditions(s, a, depth, search_nonneg));
 }
 
 bool prove_nonneg(Facts *f, const Affine *a)

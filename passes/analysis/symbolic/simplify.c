@@ -91,16 +91,25 @@ static bool dominated(Facts *f, Expr *a, Expr *b, ExprKind kind)
            affine_combine(f->c, x, sign, y, -sign, &d) && prove_nonneg(f, &d);
 }
 
-/* The operands of nested minima, simplified; `fresh`: they have been. */
-static void flatten(Facts *f, Expr *e, ExprKind kind, bool fresh, ExprList *out)
+/* The operands of nested minima. */
+static void flatten(Facts *f, Expr *e, ExprKind kind, ExprList *out)
 {
     if (e->kind == kind) {
-        flatten(f, e->u.arg[0], kind, fresh, out);
-        flatten(f, e->u.arg[1], kind, fresh, out);
-    } else if (fresh) {
-        VEC_PUSH(f->c->arena, out, e);
+        flatten(f, e->u.arg[0], kind, out);
+        flatten(f, e->u.arg[1], kind, out);
     } else {
-        flatten(f, simplify_once(f, e), kind, true, out);
+        VEC_PUSH(f->c->arena, out, e);
+    }
+}
+
+/* The same, simplified. */
+static void flatten_simplified(Facts *f, Expr *e, ExprKind kind, ExprList *out)
+{
+    if (e->kind == kind) {
+        flatten_simplified(f, e->u.arg[0], kind, out);
+        flatten_simplified(f, e->u.arg[1], kind, out);
+    } else {
+        flatten(f, simplify_once(f, e), kind, out);
     }
 }
 
@@ -126,7 +135,7 @@ static void insert_candidate(Facts *f, ExprList *list, Expr *e, ExprKind kind)
 static Expr *simplify_minmax(Facts *f, Expr *e)
 {
     ExprList operands = {0}, left = {0};
-    flatten(f, e, e->kind, false, &operands);
+    flatten_simplified(f, e, e->kind, &operands);
     for (int k = 0; k < operands.n; k++)
         insert_candidate(f, &left, operands.items[k], e->kind);
     Expr *out = left.items[0];
