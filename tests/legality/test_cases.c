@@ -5,14 +5,16 @@
  *     // with: -D N=?         sizes and types, as in the command
  *     // error: E0424         where it must be refused: the code
  *     // says: TEXT           a part of the messages; continued on lines with a deeper indentation
- *     // trace: TEXT          a line of the trace, without what stands around it
- *     // holds: TEXT          a part of the lowered text, in which a run of blanks counts as one
+ *     // prints: TEXT         a part of the kernel after the steps; a run of blanks counts as one
+ *     // holds: TEXT          the same of the lowered text
  *     // lacks: TEXT          what the lowered text does not contain
  *     // at: 1 7 33           values that all symbolic sizes take in turn, or those of one run, as
  *     // at: M=3 N=4          here: the simulator finds the results right, and no fault
+ *     // fixed: 32 33         the same with sizes that are literals
  *     // makes:               and behind it the body of the kernel after the steps,
  *     // lowers:              of the lowered kernel,
- *     // cuda:                or of its CUDA text, up to the next of these three
+ *     // cuda:                of its CUDA text,
+ *     // traces:              or of the trace, up to the next of these
  *
  * The text that the steps make reads back to a kernel that prints the same, and their trace makes
  * the same text.
@@ -77,7 +79,8 @@ static const char *after_key(const char *line, const char *key)
 
 static bool starts_a_text(const char *line)
 {
-    return after_key(line, "makes") || after_key(line, "lowers") || after_key(line, "cuda");
+    return after_key(line, "makes") || after_key(line, "lowers") || after_key(line, "cuda") ||
+           after_key(line, "traces");
 }
 
 /* Stores the values of `key` in `out`, with those lines joined that continue one; their number. */
@@ -124,18 +127,15 @@ static const char *text_of(Case *k, const char *key)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static bool lower_it(Taken *s)
-{
-    tirc_lower_options options = {0};
-    return tirc_lower(s->t, s->scheduled, &options, &s->lowered) == TIRC_OK;
-}
-
-static Taken take(const Case *k, const char *const *defines, size_t n)
+/* The kernel of the case at each level, as far as it is asked for and not refused. */
+static Taken take(const Case *k, const char *const *defines, size_t n, bool lower)
 {
     Taken s = {.t = tirc_new(NULL)};
+    tirc_lower_options options = {0};
     if (tirc_parse_text(s.t, k->path, k->text, strlen(k->text), &s.file) ||
         tirc_resolve(s.t, s.file, k->kernel, defines, n, &s.program) ||
-        tirc_apply(s.t, s.file, s.program, k->name, NULL, 0, &s.scheduled) || !lower_it(&s))
+        tirc_apply(s.t, s.file, s.program, k->name, NULL, 0, &s.scheduled) || !lower ||
+        tirc_lower(s.t, s.scheduled, &options, &s.lowered))
         s.lowered = NULL;
     return s;
 }
@@ -194,13 +194,10 @@ static void expect_refusal(Case *k, Taken *s, const char *code)
     expect_two_iterations(k, messages);
 }
 
-static void expect_text(Case *k, Taken *s, const char *key, const tirc_kernel *kernel)
+static void expect_text(Case *k, const char *key, const char *got)
 {
     const char *wanted = text_of(k, key);
-    if (!wanted)
-        return;
-    const char *got = emitted(s, kernel, strcmp(key, "cuda") == 0 ? TIRC_CUDA : TIRC_TIR);
-    if (!has_body(got, wanted))
+    if (wanted && !has_body(got, wanted))
         complain(k, key, wanted, got);
 }
 
@@ -274,44 +271,67 @@ static const char *setting(const char *list, const char *key)
     return at;
 }
 
-/* The results with the symbolic sizes of one list, all of them: N=3 M=4. */
-static void expect_results_of(Case *k, Taken *s, const char *at)
+/* The value of a size in a list of settings, or in a list that is one number, for all sizes. */
+static bool value_of(const char *list, const char *name, int64_t *value)
 {
-    int64_t sizes[MANY];
-    size_t n = 0, named = 0;
-    tirc_size size;
-    for (size_t i = 0; tirc_size_at(s->program, i, &size); i++)
-        if (size.symbolic && n < MANY) {
-            char key[64];
-            snprintf(key, sizeof key, "%s=", size.name);
-            const char *value = setting(at, key);
-            named += value != NULL;
-            sizes[n++] = value ? strtoll(value + strlen(key), NULL, 10) : 0;
-        }
-    if (named < n)
-        complain(k, "not all sizes have a value", at, "");
-    expect_results(k, s, at, sizes);
+    char key[64];
+    snprintf(key, sizeof key, "%s=", name);
+    const char *found = strchr(list, '=') ? setting(list, key) : list;
+    if (found)
+        *value = strtoll(strchr(list, '=') ? found + strlen(key) : list, NULL, 10);
+    return found != NULL;
 }
 
-static void expect_results_at(Case *k, Taken *s)
+/* The results with symbolic sizes of these values. */
+static void expect_results_of(Case *k, Taken *s, const char *list)
+{
+    int64_t sizes[MANY];
+    size_t n = 0;
+    tirc_size size;
+    for (size_t i = 0; tirc_size_at(s->program, i, &size) && n < MANY; i++)
+        if (size.symbolic && !value_of(list, size.name, &sizes[n++]))
+            complain(k, "no value for a size", size.name, list);
+    expect_results(k, s, list, sizes);
+}
+
+/* The results of the kernel that is compiled for these values. */
+static void expect_results_with(Case *k, Taken *s, const char *list)
+{
+    char texts[MANY][96];
+    const char *defines[MANY];
+    size_t n = 0;
+    tirc_size size;
+    for (size_t i = 0; tirc_size_at(s->program, i, &size) && n < MANY; i++) {
+        int64_t value = size.value;
+        if (size.symbolic && !value_of(list, size.name, &value))
+            complain(k, "no value for a size", size.name, list);
+        snprintf(texts[n], sizeof texts[n], "%s=%lld", size.name, (long long)value);
+        defines[n] = texts[n];
+        n++;
+    }
+    Taken with = take(k, defines, n, true);
+    if (with.lowered)
+        expect_results(k, &with, list, NULL);
+    else
+        complain(k, "is refused", list, tirc_diagnostics(with.t, false));
+    tirc_free(with.t);
+}
+
+/* For each list of settings behind `key`, or for each number: a list that holds it alone. */
+static void expect_results_at(Case *k, Taken *s, const char *key,
+                              void (*expect)(Case *, Taken *, const char *))
 {
     const char *lists[MANY];
-    size_t n = values(k, "at", lists);
+    size_t n = values(k, key, lists);
     for (size_t i = 0; i < n; i++) {
         if (strchr(lists[i], '=')) {
-            expect_results_of(k, s, lists[i]);
+            expect(k, s, lists[i]);
             continue;
         }
-        char *end;
-        for (const char *at = lists[i];; at = end) {
-            int64_t sizes[MANY];
-            sizes[0] = strtoll(at, &end, 10);
-            if (end == at)
-                break;
-            for (int d = 1; d < MANY; d++)
-                sizes[d] = sizes[0];
-            expect_results(k, s, at, sizes);
-        }
+        char number[24];
+        for (const char *at = lists[i]; sscanf(at, " %23[-0-9]", number) == 1;
+             at += strspn(at, " ") + strlen(number))
+            expect(k, s, number);
     }
 }
 
@@ -328,46 +348,56 @@ static size_t defines_of(Case *k, const char **defines)
     return n;
 }
 
-/* A case that is not refused, and of which nothing else is asked, is run as it stands. */
-static bool asks_for_texts(Case *k)
+/* Does the case ask for one of these? */
+static bool asks(const Case *k, const char *const *keys)
 {
-    static const char *const keys[] = {"makes", "lowers", "cuda", "trace", "holds", "lacks", "at"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    for (; *keys; keys++)
         for (const char *line = k->comment; line < k->end; line = next_line(line, k->end))
-            if (after_key(line, keys[i]))
+            if (after_key(line, *keys))
                 return true;
     return false;
 }
 
-static void expect_accepted(Case *k, Taken *s)
+/* Of the kernel before it is lowered, and after. */
+static const char *const BEFORE[] = {"makes", "traces", "prints", NULL};
+static const char *const AFTER[] = {"error", "lowers", "cuda",  "holds",
+                                    "lacks", "at",     "fixed", NULL};
+
+static void expect_scheduled(Case *k, Taken *s)
 {
-    if (!s->lowered) {
-        complain(k, "is refused", "", tirc_diagnostics(s->t, false));
-        return;
-    }
-    expect_text(k, s, "lowers", s->lowered);
-    expect_text(k, s, "cuda", s->lowered);
-    expect_pieces(k, "holds", emitted(s, s->lowered, TIRC_TIR));
-    expect_pieces(k, "lacks", emitted(s, s->lowered, TIRC_TIR));
-    expect_results_at(k, s);
-    if (!asks_for_texts(k))
+    expect_text(k, "makes", emitted(s, s->scheduled, TIRC_TIR));
+    expect_text(k, "traces", tirc_trace(s->t, s->scheduled));
+    expect_pieces(k, "prints", emitted(s, s->scheduled, TIRC_TIR));
+    expect_round_trips(k, s);
+}
+
+static void expect_lowered(Case *k, Taken *s)
+{
+    const char *lowered = emitted(s, s->lowered, TIRC_TIR);
+    expect_text(k, "lowers", lowered);
+    expect_text(k, "cuda", emitted(s, s->lowered, TIRC_CUDA));
+    expect_pieces(k, "holds", lowered);
+    expect_pieces(k, "lacks", lowered);
+    expect_results_at(k, s, "at", expect_results_of);
+    expect_results_at(k, s, "fixed", expect_results_with);
+    if (!asks(k, BEFORE) && !asks(k, AFTER))
         expect_results(k, s, "", NULL);
 }
 
 static void check(Case *k)
 {
     const char *defines[MANY], *errors[MANY];
-    size_t n = defines_of(k, defines);
-    Taken s = take(k, defines, n);
-    if (values(k, "error", errors))
+    size_t n = defines_of(k, defines), refused = values(k, "error", errors);
+    bool lower = asks(k, AFTER) || !asks(k, BEFORE);
+    Taken s = take(k, defines, n, lower);
+    if (refused)
         expect_refusal(k, &s, errors[0]);
-    else
-        expect_accepted(k, &s);
-    if (k->failures == 0 && s.scheduled) {
-        expect_text(k, &s, "makes", s.scheduled);
-        expect_round_trips(k, &s);
-        expect_pieces(k, "trace", tirc_trace(s.t, s.scheduled));
-    }
+    else if (!s.scheduled || (lower && !s.lowered))
+        complain(k, "is refused", "", tirc_diagnostics(s.t, false));
+    else if (s.lowered)
+        expect_lowered(k, &s);
+    if (k->failures == 0 && s.scheduled)
+        expect_scheduled(k, &s);
     expect_pieces(k, "says", tirc_diagnostics(s.t, false));
     tirc_free(s.t);
 }

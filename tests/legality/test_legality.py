@@ -4,38 +4,73 @@ case for each condition of the primitives (conditions/), both kinds of what rand
 upon (found.tir), and for each family of primitives, what its steps make of small programs and what
 they refuse (steps/)."""
 
+import os
 import re
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
+
+import pytest
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "mutate"))
+sys.path[:0] = [str(HERE.parent / "mutate"), str(HERE.parent / "emulate")]
+import nvrtc  # noqa: E402
 import sites  # noqa: E402
 
-CASE = re.compile(r"((?:^//.*\n)*)^schedule (\w+) for \w+(\(.*(?:\n.+)*)", re.M)
+CASE = re.compile(r"((?:^//.*\n)*)^schedule (\w+) for (\w+)(\(.*(?:\n.+)*)", re.M)
+
+
+class Case(NamedTuple):
+    path: Path
+    comment: str
+    name: str
+    kernel: str
+    steps: str
+
+    def refused(self):
+        return "// error: " in self.comment
 
 
 def cases(pattern):
-    """(name, whether it is to be refused, its steps) of each."""
     return [
-        (name, "// error: " in comment, steps)
+        Case(path, *found)
         for path in sorted(HERE.glob(pattern))
-        for comment, name, steps in CASE.findall(path.read_text())
+        for found in CASE.findall(path.read_text())
     ]
 
 
 FOUND = cases("found.tir")
-ACCEPTED = cases("accepted/*.tir") + [case for case in FOUND if not case[1]]
-REFUSED = cases("refused.tir") + [case for case in FOUND if case[1]]
+ACCEPTED = cases("accepted/*.tir") + [case for case in FOUND if not case.refused()]
+REFUSED = cases("refused.tir") + [case for case in FOUND if case.refused()]
 
 
 def test_names():
     """A name says what the case holds, and belongs to one of them."""
-    names = [name for name, _, _ in cases("**/*.tir")]
+    names = [case.name for case in cases("**/*.tir")]
     assert len(names) > 800
     assert not [name for name, n in Counter(names).items() if n > 1]
     assert not [name for name in names if re.search(r"_\d+$", name)]
+
+
+def cuda(case):
+    """The text of a kernel whose sizes are literals, which no tile divides."""
+    head = re.search(rf"^kernel {case.kernel}<(.*?)>", case.path.read_text(), re.M | re.S)[1]
+    sizes = [word for name in re.findall(r"\w+", head) for word in ("-D", f"{name}=33")]
+    command = [os.environ["TIRC"], case.path, "--kernel", case.kernel, "--schedule", case.name]
+    done = subprocess.run([*command, *sizes, "--emit", "cuda"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(nvrtc.library() is None, reason="no NVRTC")
+def test_nvrtc_compiles():
+    """What runs on the simulator with literal sizes, in one program: NVRTC starts once."""
+    run = [case for case in cases("steps/*.tir") if "// fixed: " in case.comment]
+    assert len(run) > 50
+    refused = nvrtc.Nvrtc().refused([cuda(case) for case in run], nvrtc.MACHINE_CODE)
+    assert not {case.name: refused[n] for n, case in enumerate(run) if n in refused}
 
 
 # What is known of other systems, by the numbers of their issues: errors without words (tvm#16288,
@@ -83,7 +118,7 @@ def test_every_primitive_is_accepted():
     few = {
         name: n
         for name, is_query in rows
-        if (n := sum(bool(re.search(rf"\b{name}\(", steps)) for _, _, steps in ACCEPTED))
+        if (n := sum(bool(re.search(rf"\b{name}\(", case.steps)) for case in ACCEPTED))
         < (1 if is_query == "1" else 3)
     }
     assert not few, few

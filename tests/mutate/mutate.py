@@ -166,8 +166,8 @@ def commands(work):
         not in ("test_cases", "test_meaning", "test_once", "test_bounds", "test_polybench")
     }
     legality = source / "legality"
-    folders = legality / "steps", legality / "conditions", legality / "accepted", legality
-    out["legality"] = [tests / "test_cases", *folders]
+    folders = [legality / name for name in ("steps", "conditions", "accepted", "lowered")]
+    out["legality"] = [tests / "test_cases", *folders, legality]
     pytest = python_with_pytest(), "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"
     out["golden"] = [*pytest, source / "golden", "-k", "not nvrtc"]
     out["fuzz"] = [
