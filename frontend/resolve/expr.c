@@ -430,6 +430,79 @@ static Value resolve_function(Resolver *r, const AstExpr *e, CallKind call)
     return good && type != DT_COUNT ? value_of(expr_call(r->ctx, call, args, e->span)) : no_value;
 }
 
+/* ---- functions of the file ---- */
+
+Expr *resolve_as(Resolver *r, const AstExpr *e, AstName type, const char *what)
+{
+    Value v = resolve_value(r, e);
+    if (!type.text)
+        return value_settle(r, v);
+    DType to = resolve_type(r, type);
+    return to == DT_COUNT ? NULL : value_widen(r, v, to, what);
+}
+
+static bool is_short(Resolver *r, const AstFunction *f, const Expr *value)
+{
+    bool is = !value || expr_nodes(value, FUNCTION_NODES) <= FUNCTION_NODES;
+    if (!is)
+        function_too_large(r, f, value->span);
+    return is;
+}
+
+/* The body of a function, with its values written out; NULL after an error. */
+static Expr *resolve_function_body(Resolver *r, const AstFunction *f)
+{
+    Context *c = r->ctx;
+    Subst *map = ARENA_ARRAY(c->arena, Subst, f->n_lets + 1);
+    bool good = true;
+    for (int i = 0; i < f->n_lets; i++) {
+        const AstPattern *name = &f->lets[i]->u.let.pattern;
+        Expr *value = resolve_as(r, f->lets[i]->u.let.value, f->lets[i]->u.let.type,
+                                 ctx_namef(c, "'%.60s'", name->name));
+        Symbol symbol = {
+            .name = name->name, .kind = SYMBOL_VAR, .span = name->span, .broken = !value};
+        symbol.var = var_new(c, name->name, value ? value->type : DT_F32, VAR_SCALAR, name->span);
+        names_add(r, symbol);
+        map[i] = (Subst){symbol.var, value && good ? expr_subst(c, value, map, i) : NULL};
+        good = value && good && is_short(r, f, map[i].value);
+    }
+    Expr *value =
+        resolve_as(r, f->value, f->result, ctx_namef(c, "the result of '%.60s'", f->name.text));
+    Expr *out = value && good ? expr_subst(c, value, map, f->n_lets) : NULL;
+    return is_short(r, f, out) ? out : NULL;
+}
+
+void resolve_functions(Resolver *r)
+{
+    const AstFunctionList *list = r->functions->list;
+    Resolver body;
+    for (int i = 0; list && i < list->n; i++) {
+        FunctionCase *of =
+            list->items[i]->n_types == 0 ? function_open(r, list->items[i], NULL, &body) : NULL;
+        if (!of || !of->open)
+            continue;
+        of->value = resolve_function_body(&body, list->items[i]);
+        of->open = false;
+    }
+}
+
+static Value resolve_apply(Resolver *r, const AstExpr *e, const AstFunction *f)
+{
+    Value *args = ARENA_ARRAY(r->ctx->arena, Value, f->n_params + 1);
+    Resolver body;
+    bool good = check_arguments(r, e, f->n_params);
+    for (int i = 0; good && i < f->n_params; i++) {
+        args[i] = resolve_value(r, e->u.call.args[i].value);
+        good = args[i].e != NULL;
+    }
+    FunctionCase *of = good ? function_case(r, e, f, args, &body) : NULL;
+    if (of && of->open) {
+        of->value = resolve_function_body(&body, f);
+        of->open = false;
+    }
+    return of && of->value ? value_of(function_write_out(r, e, of, args)) : no_value;
+}
+
 static Value refuse_function(Resolver *r, AstName callee)
 {
     const char *words[CALL_COUNT + 3] = {"min", "max", "select"};
@@ -471,6 +544,9 @@ static Value resolve_call(Resolver *r, const AstExpr *e)
         return check_arguments(r, e, 3) ? choose(r, a[0].value, a[1].value, a[2].value, e->span)
                                         : no_value;
     }
+    const AstFunction *own = function_find(r, callee.text);
+    if (own)
+        return resolve_apply(r, e, own);
     CallKind call = call_find(callee.text);
     return call != CALL_COUNT ? resolve_function(r, e, call) : refuse_function(r, callee);
 }

@@ -5,6 +5,7 @@
  *   types.c           how types meet, convert and adapt
  *   expr.c            expressions
  *   value.c           the `let` of programs
+ *   function.c        the functions of a file: their cases, and calls written out
  *   index.c           subscripts, bounds, extents: integers that shape the program
  *   where.c           what a program assumes about its arguments
  *   stmt.c            stores, loops, conditions, temporaries, the lowered statements
@@ -69,6 +70,22 @@ typedef struct {
     bool refused; /* once, for a use */
 } ProgramValue;
 
+/* A function for certain types of its type parameters. */
+typedef struct FunctionCase {
+    const AstFunction *function;
+    const DType *types; /* [function->n_types] */
+    Var **params;
+    Expr *value; /* in terms of the parameters; NULL after an error */
+    bool open;   /* its body is being resolved */
+    struct FunctionCase *next;
+} FunctionCase;
+
+/* The functions of a file, and the cases that were resolved so far. */
+typedef struct {
+    const AstFunctionList *list; /* NULL: none */
+    FunctionCase *cases;
+} Functions;
+
 typedef struct {
     int value; /* its number */
     Span span; /* the statement that uses it */
@@ -86,6 +103,7 @@ typedef struct Resolver {
     VEC(Buffer *) written;    /* by each store, in the order of the text */
     VEC(ProgramValue) values; /* all, also those that are out of sight */
     VEC(ValueUse) uses;       /* of values by blocks */
+    Functions *functions;     /* NULL: none */
 } Resolver;
 
 /* Declares a name; an error when it is taken. */
@@ -142,6 +160,11 @@ bool values_unify(Resolver *r, Value a, Value b, SmallTypes small, Expr *out[2])
 
 /* With the type that it has by itself; .e is NULL after an error. */
 Value resolve_value(Resolver *r, const AstExpr *e);
+/* As the type of this name, converted as a store would; with its own where none is written. `what`
+ * names it in messages. */
+Expr *resolve_as(Resolver *r, const AstExpr *e, AstName type, const char *what);
+/* Resolves the functions without type parameters, for the errors of those that nothing calls. */
+void resolve_functions(Resolver *r);
 /* As INDEX: an extent or bound. `what` names it in messages. */
 Expr *resolve_index(Resolver *r, const AstExpr *e, const char *what);
 /* As INDEX; inside a launch i64 stays what it is: lowering computes the subscripts of buffers with
@@ -172,6 +195,28 @@ Expr **resolve_shape(Resolver *r, const AstType *type, DType element);
 
 /* The `where` clause of a kernel whose sizes and parameters are declared; false after an error. */
 bool resolve_where(Resolver *r, const AstKernel *k, Kernel *kernel);
+
+/* ---- functions (function.c) ---- */
+
+/* The operations that a call may have when it is written out: calls of calls grow exponentially. */
+enum { FUNCTION_NODES = 2000 };
+
+/* Refuses functions that share a name, or have that of a built-in function or a type. */
+void functions_check_names(Resolver *r);
+/* The function of this name; NULL: there is none. */
+const AstFunction *function_find(const Resolver *r, Name name);
+/* The case of a function for these types. If it is new, it is open: its parameters are in scope in
+ * *body, where its value is still to be found. */
+FunctionCase *function_open(Resolver *r, const AstFunction *f, const DType *types, Resolver *body);
+/* The same for these arguments; NULL after an error. */
+FunctionCase *function_case(Resolver *r, const AstExpr *call, const AstFunction *f,
+                            const Value *args, Resolver *body);
+/* The call of a case whose value is known, written out: the value with the arguments in the place
+ * of the parameters. NULL after an error. */
+/* Refuses a function, or a call at `span`, that is too large to be written out. */
+void function_too_large(Resolver *r, const AstFunction *f, Span span);
+Expr *function_write_out(Resolver *r, const AstExpr *call, const FunctionCase *of,
+                         const Value *args);
 
 /* ---- values (value.c) ---- */
 

@@ -308,10 +308,14 @@ Kernel *resolve_kernel(Context *c, const AstKernel *k, const SizeOverride *overr
                        int n_overrides)
 {
     int errors = c->n_errors;
-    Resolver r = {.ctx = c, .mode = has_launch(k->body) ? MODE_HOST : MODE_PROGRAM};
+    Functions functions = {.list = k->functions};
+    Resolver r = {
+        .ctx = c, .mode = has_launch(k->body) ? MODE_HOST : MODE_PROGRAM, .functions = &functions};
     Kernel *kernel = ARENA_NEW(c->arena, Kernel);
     kernel->name = k->name.text;
     kernel->span = k->name.span;
+    functions_check_names(&r);
+    resolve_functions(&r);
     check_overrides(&r, k, overrides, n_overrides);
     resolve_sizes(&r, k, overrides, n_overrides, kernel);
     resolve_params(&r, k, kernel);

@@ -351,20 +351,11 @@ static Stmt *temp_statement(Resolver *r, const AstStmt *s)
 
 /* ---- values ---- */
 
-static Expr *typed_value(Resolver *r, const AstStmt *s)
-{
-    Value v = resolve_value(r, s->u.let.value);
-    if (!s->u.let.type.text)
-        return value_settle(r, v);
-    DType type = resolve_type(r, s->u.let.type);
-    Name name = s->u.let.pattern.name;
-    return type == DT_COUNT ? NULL : value_widen(r, v, type, ctx_namef(r->ctx, "'%.60s'", name));
-}
-
 Stmt *resolve_let(Resolver *r, const AstStmt *s)
 {
     const AstPattern *name = &s->u.let.pattern;
-    Expr *value = typed_value(r, s);
+    Expr *value =
+        resolve_as(r, s->u.let.value, s->u.let.type, ctx_namef(r->ctx, "'%.60s'", name->name));
     Symbol symbol = {.name = name->name, .kind = SYMBOL_VAR, .span = name->span, .broken = !value};
     symbol.var = var_new(r->ctx, name->name, value ? value->type : DT_INDEX, VAR_LET, name->span);
     names_add(r, symbol);

@@ -1,4 +1,4 @@
-/* types.c - Unifies and converts the types of operands.
+/* types.c - Unifies and converts the types of operands, and finds types by name.
  *
  * Typed operands follow C's usual arithmetic conversions (C11 6.3.1.8) with two additions:
  * operations on equal 16-bit floats keep their type, and 8-bit floats compute as f32. Integer
@@ -6,6 +6,7 @@
  * operand; floating literals take the floating type of the other operand. What is not a literal is
  * converted by a cast node, a literal by becoming another one. */
 #include <math.h>
+#include <string.h>
 
 #include "frontend/resolve/internal.h"
 
@@ -203,4 +204,49 @@ bool values_unify(Resolver *r, Value a, Value b, SmallTypes small, Expr *out[2])
     out[0] = value_convert(r, a, type);
     out[1] = value_convert(r, b, type);
     return out[0] && out[1];
+}
+
+/* ---- names of types ---- */
+
+/* The type that C or CUDA calls by this name. */
+static const char *type_in_c(const char *name)
+{
+    static const char *const names[][2] = {
+        {"float", "f32"},    {"double", "f64"},  {"half", "f16"},    {"__half", "f16"},
+        {"int", "i32"},      {"char", "i8"},     {"short", "i16"},   {"long", "i64"},
+        {"unsigned", "u32"}, {"uint8_t", "u8"},  {"int32_t", "i32"}, {"int64_t", "i64"},
+        {"size_t", "u64"},   {"float32", "f32"}, {"float16", "f16"}, {"int32", "i32"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i][0]))
+            return names[i][1];
+    return NULL;
+}
+
+const char *resolve_nearest_type(const char *word)
+{
+    const char *words[DT_COUNT], *named_in_c = type_in_c(word);
+    for (int i = 0; i < DT_INDEX; i++)
+        words[i] = type_info((DType)i)->name;
+    return named_in_c ? named_in_c : diag_suggest(word, words, DT_INDEX);
+}
+
+DType resolve_type(Resolver *r, AstName name)
+{
+    const Symbol *s = names_find(r, name.text);
+    if (s && s->kind == SYMBOL_TYPE)
+        return s->type;
+    DType type = type_find(name.text);
+    if (type < DT_INDEX)
+        return type;
+    const char *near = resolve_nearest_type(name.text);
+    if (near)
+        diag_error(r->ctx, E0207, name.span, "unknown type '%.60s'; did you mean '%s'?", name.text,
+                   near);
+    else
+        diag_error(r->ctx, E0207, name.span,
+                   "unknown type '%.60s'; the types are f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i16 "
+                   "i8 u64 u32 u16 u8 bool%s",
+                   name.text, type == DT_INDEX ? "; index values cannot be stored" : "");
+    return DT_COUNT;
 }

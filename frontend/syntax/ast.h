@@ -308,6 +308,26 @@ typedef struct {
     Span span;
 } AstFact;
 
+/* fn NAME<TYPES>(PARAMS) -> RESULT { let ...; return VALUE; } */
+typedef struct {
+    AstName name;
+    Span span;
+    const AstSize *types; /* is_type, without a value */
+    int n_types;
+    const AstParam *params; /* scalars */
+    int n_params;
+    AstName result;
+    AstStmt *const *lets; /* AS_LET */
+    int n_lets;
+    AstExpr *value;
+} AstFunction;
+
+/* The functions of a file. */
+typedef struct {
+    AstFunction *const *items;
+    int n;
+} AstFunctionList;
+
 typedef struct {
     AstName name;
     Span span;
@@ -319,7 +339,8 @@ typedef struct {
     int n_outputs;
     const AstFact *facts;
     int n_facts;
-    AstStmt *body; /* AS_SEQ */
+    AstStmt *body;                    /* AS_SEQ */
+    const AstFunctionList *functions; /* of its file */
 } AstKernel;
 
 /* A parameter of a schedule (a name, always with a value) or of a proc (a pattern, with or

@@ -61,6 +61,7 @@ typedef struct Parser {
     int resync_open, resync_parens; /* braces and parentheses opened while skipping */
     bool gave_up; /* no token follows: the rest of the text is not worth reading */
     VEC(AstKernel *) kernels;
+    VEC(AstFunction *) functions;
     VEC(AstSchedule *) schedules;
     VEC(AstProc *) procs;
     VEC(AstInclude *) includes;

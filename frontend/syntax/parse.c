@@ -25,6 +25,10 @@ AstFile *parse_part(Context *c, uint32_t source, uint32_t begin, uint32_t end)
     lexer_close(&p);
     if (status != 0 || c->n_errors > errors)
         return NULL;
+    AstFunctionList *functions = ARENA_NEW(c->arena, AstFunctionList);
+    *functions = (AstFunctionList){p.functions.items, p.functions.n};
+    for (int i = 0; i < p.kernels.n; i++)
+        p.kernels.items[i]->functions = functions;
     AstFile *file = ARENA_NEW(c->arena, AstFile);
     *file = (AstFile){
         .source = source,

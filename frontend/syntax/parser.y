@@ -86,7 +86,7 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 
 /* The names are those that syntax errors use. */
 %token END 0 "the end of the file"
-%token KERNEL "'kernel'" SCHEDULE "'schedule'" PROC "'proc'" INCLUDE "'include'"
+%token FN "'fn'" KERNEL "'kernel'" SCHEDULE "'schedule'" PROC "'proc'" INCLUDE "'include'"
 %token FOR "'for'" IF "'if'" ELSE "'else'" LET "'let'" ASSERT "'assert'" TUNE "'tune'"
 %token RETURN "'return'" TRY "'try'" FILL "'_'" IN "'in'" STEP "'step'" BIND "'bind'"
 %token PARALLEL "'parallel'"
@@ -123,8 +123,8 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %type <exprs> exprs opt_exprs values opt_values subs
 %type <arg> arg
 %type <args> args opt_args
-%type <stmt> block stmt if_stmt script script_stmt script_if
-%type <stmts> stmts script_stmts
+%type <stmt> let block stmt if_stmt script script_stmt script_if
+%type <stmts> stmts script_stmts fn_lets
 %type <pattern> pattern
 %type <patterns> patterns opt_patterns
 %type <annotation> annotation
@@ -153,6 +153,7 @@ file: items;
 
 items:
     %empty
+  | items function
   | items kernel
   | items schedule
   | items proc
@@ -170,6 +171,19 @@ kernel: KERNEL name opt_sizes '(' opt_params ')' outputs opt_facts block {
                          .n_outputs = $7.n, .facts = $8.items, .n_facts = $8.n, .body = $9};
         PUSH(p->kernels, k);
     };
+
+function: FN name opt_sizes '(' opt_params ')' ARROW name '{' fn_lets RETURN expr ';' '}' {
+        AstFunction *f = NEW(AstFunction);
+        *f = (AstFunction){.name = $2, .span = @$, .types = $3.items, .n_types = $3.n,
+                           .params = $5.items, .n_params = $5.n, .result = $8,
+                           .lets = $10.items, .n_lets = $10.n, .value = $12};
+        PUSH(p->functions, f);
+    };
+
+fn_lets:
+    %empty { $$ = (AstStmtList){0}; }
+  | fn_lets let { $$ = $1; PUSH($$, $2); }
+  ;
 
 name: NAME { $$ = (AstName){$1, @1}; };
 
@@ -334,12 +348,7 @@ stmt:
         $$->u.loop.n = $2.n;
         $$->u.loop.body = $3;
     }
-  | LET name opt_let_type '=' expr ';' {
-        $$ = ast_stmt(p, AS_LET, 0, @$);
-        $$->u.let.pattern = (AstPattern){.kind = AP_NAME, .span = $2.span, .name = $2.text};
-        $$->u.let.type = $3;
-        $$->u.let.value = $5;
-    }
+  | let
   | name '[' opt_exprs ']' opt_atomic store_op expr ';' {
         $$ = ast_stmt(p, AS_STORE, 0, @$);
         $$->u.store.buffer = $1;
@@ -413,6 +422,13 @@ stmt:
         $$->u.launch.body = $12;
     }
   ;
+
+let: LET name opt_let_type '=' expr ';' {
+        $$ = ast_stmt(p, AS_LET, 0, @$);
+        $$->u.let.pattern = (AstPattern){.kind = AP_NAME, .span = $2.span, .name = $2.text};
+        $$->u.let.type = $3;
+        $$->u.let.value = $5;
+    };
 
 if_stmt:
     IF expr stmt %prec THEN {

@@ -123,6 +123,13 @@ static bool is_named(const Parser *p, int next)
     return before_statement(p->last) && next == TOKEN_NAME;
 }
 
+/* Where an item of a file begins. */
+static bool is_fn(const Parser *p, int next)
+{
+    return p->braces == 0 && next == TOKEN_NAME &&
+           (p->last == 0 || p->last == '}' || p->last == ';');
+}
+
 static bool is_barrier(const Parser *p, int next)
 {
     return before_statement(p->last) && next == TOKEN_STRING;
@@ -158,6 +165,7 @@ static const struct {
     {"block", TOKEN_BLOCK, is_named},
     {"temp", TOKEN_TEMP, is_named},
     {"launch", TOKEN_LAUNCH, is_named},
+    {"fn", TOKEN_FN, is_fn},
     {"barrier", TOKEN_BARRIER, is_barrier},
     {"commit", TOKEN_COMMIT, is_barrier},
     {"wait", TOKEN_WAIT, is_wait},

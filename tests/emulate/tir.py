@@ -65,6 +65,14 @@ class Kernel(NamedTuple):
     body: tuple
 
 
+class Function(NamedTuple):
+    types: list  # names of its type parameters
+    parameters: list  # (name, type)
+    result: str
+    lets: list  # (name, type or None, value)
+    value: tuple
+
+
 class TirError(Exception):
     pass
 
@@ -81,10 +89,20 @@ def tokens(text):
     return out + [("end", "")] * 4
 
 
+def replaced(e, values):
+    """The expression with values in the place of names."""
+    if not isinstance(e, tuple):
+        return [replaced(x, values) for x in e] if isinstance(e, list) else e
+    if e[0] == "name":
+        return values.get(e[1], e)
+    return tuple(replaced(x, values) if isinstance(x, (tuple, list)) else x for x in e)
+
+
 class Parser:
     def __init__(self, text):
         self.tokens = tokens(text)
         self.at = 0
+        self.functions = {}
 
     # ---- tokens ----
 
@@ -143,6 +161,8 @@ class Parser:
             word = self.name()
             if word == "kernel":
                 found.append(self.kernel())
+            elif word == "fn":
+                self.function()
             elif word == "include":
                 self.next()
                 self.expect(";")
@@ -151,6 +171,39 @@ class Parser:
                     self.next()
                 self.skip_braces()
         return found
+
+    def function(self):
+        name = self.name()
+        types = [size.name for size in self.list(">", self.size)] if self.accept("<") else []
+        self.expect("(")
+        parameters = [(p.name, p.type) for p in self.list(")", lambda: self.parameter("in"))]
+        self.expect("->")
+        result = self.name()
+        self.expect("{")
+        lets = []
+        while self.accept("let"):
+            lets.append(self.typed_let())
+        self.expect("return")
+        value = self.expression()
+        self.expect(";")
+        self.expect("}")
+        self.functions[name] = Function(types, parameters, result, lets, value)
+
+    def call(self, name, arguments):
+        """A call; of a function of the file, its value. Functions stand before their calls."""
+        f = self.functions.get(name)
+        if not f:
+            return ("call", name, arguments)
+
+        def typed(e, to):
+            return e if to is None or to in f.types else ("call", to, [e])
+
+        values = {}
+        for (parameter, to), argument in zip(f.parameters, arguments):
+            values[parameter] = typed(argument, to)
+        for let, to, value in f.lets:
+            values[let] = typed(replaced(value, values), to)
+        return typed(replaced(f.value, values), f.result)
 
     def kernel(self):
         name = self.name()
@@ -305,12 +358,17 @@ class Parser:
                     copy_of = arguments[0][1]
         return ("temp", name, type_name, shape, scope, copy_of)
 
-    def read_let(self):
+    def typed_let(self):
         name = self.name()
+        type_name = self.name() if self.accept(":") else None
         self.expect("=")
         value = self.expression()
         self.expect(";")
-        return ("let", name, value)
+        return name, type_name, value
+
+    def read_let(self):
+        name, type_name, value = self.typed_let()
+        return ("let", name, ("call", type_name, [value]) if type_name else value)
 
     def read_init(self):
         return ("init", self.statement())
@@ -403,7 +461,7 @@ class Parser:
 
     def suffix(self, name):
         if self.accept("("):
-            return ("call", name, self.list(")", self.expression))
+            return self.call(name, self.list(")", self.expression))
         if self.peek() == "." and self.kind(1) == "name" and self.peek(2) == "[":
             self.at += 2  # a cache hint
         if self.accept("["):

@@ -17,7 +17,7 @@ values(const float *__restrict__ table, const int *__restrict__ id, const float 
         const int d = o * 32 + t;
         const int row = id[b];
         const float v = table[row * 64 + 63 - d];
-        y[b * 64 + d] = v / (1.0f + fabsf(v));
+        y[b * 64 + d] = v * v - v;
     }
     s_part = -0.0f;
     for (int o = 0; o < 2; ++o) {
@@ -36,7 +36,7 @@ values(const float *__restrict__ table, const int *__restrict__ id, const float 
         s[b] = (float)id[b] * 0.5f + s_part;
         const int row = id[b];
         if (row > 0) {
-            const int before = id[b - 1];
+            const int before = id[99 - b];
             n[b] = (int)((unsigned int)row - before);
         }
         else
