@@ -11,6 +11,9 @@ bool poly_refuted(Context *c, Asked asked);
 /* The ranges of the forms over all solutions. False where it is plain that there is none. */
 bool poly_reduce_ranges(Context *c, Asked asked, Bounds *ranges);
 
+/* A solution of the rows is found at once (poly_guess.c). */
+bool poly_guess(const Poly *p, const Row *rows, int n);
+
 /* ---- what poly_reduce.c and poly_digits.c share ---------------------------------------------- */
 
 /* Most factors of a row are 0, and nearly all work is looking at rows: they say where the others

@@ -379,6 +379,37 @@ static bool search(Search *s)
     return over;
 }
 
+/* So many cases are guessed at. */
+enum { MAX_GUESSES = 12 };
+
+/* A solution of one of the first cases is found at once. */
+static bool guess_case(Search *s)
+{
+    if (s->next == s->todo.n)
+        return ++s->cases <= MAX_GUESSES && poly_guess(s->p, s->rows.items, s->rows.n);
+    const Choice *choice = s->todo.items[s->next++];
+    bool found = false;
+    for (int i = 0; i < choice->n && !found && s->cases < MAX_GUESSES; i++) {
+        Scratch scratch = scratch_begin(s);
+        push_conj(s, choice->alternatives[i]);
+        found = !contradicts(s) && guess_case(s);
+        scratch_end(s, &scratch);
+    }
+    s->next--;
+    return found;
+}
+
+/* Of rows without products of sizes, which a guess knows nothing of. */
+static bool guess(Poly *p)
+{
+    Search s = {.p = p};
+    Scratch scratch = scratch_begin(&s);
+    push_conj(&s, &p->top);
+    bool found = p->products.n == 0 && guess_case(&s);
+    scratch_end(&s, &scratch);
+    return found;
+}
+
 /* All of the question. */
 static void search_top(Search *s)
 {
@@ -394,6 +425,8 @@ Answer poly_solve(Poly *p, const Affine *first, int n_first, int64_t **point)
     if (point) {
         s.n_point = p->columns.n;
         s.point = *point = ARENA_ARRAY(p->ctx->arena, int64_t, s.n_point + 1);
+    } else if (guess(p)) {
+        return POLY_SOME;
     }
     search_top(&s);
     return s.answer;

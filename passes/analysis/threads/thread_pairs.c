@@ -33,6 +33,7 @@ bool meeting_next(Meeting *m)
 {
     meeting_end(m);
     m->entered = false;
+    m->distance = NULL;
     bool some = pairs_next(&m->pair);
     while (some && !may_clash(m->pair.x, m->pair.y))
         some = pairs_next(&m->pair);
@@ -65,7 +66,6 @@ AccessPair meeting_pair(const Meeting *m)
 
 void meeting_enter(Meeting *m)
 {
-    m->distance = NULL;
     unit_assume_runs(m->p, thread_unit(m->t, m->pair.a));
     unit_assume_runs(m->p, thread_unit(m->t, m->pair.b));
     m->at_a = thread_first_run(m->t, m->p, m->pair.a);
@@ -124,9 +124,9 @@ void meeting_in_block(Meeting *m)
 
 bool meeting_of_threads(Meeting *m)
 {
-    if (meeting_stays(m, AXIS_THREAD_X, 3) || !meeting_solve(m) ||
-        meeting_stays(m, AXIS_THREAD_X, 3))
+    if (meeting_stays(m, AXIS_THREAD_X, 3))
         return false;
+    meeting_enter(m);
     meeting_in_block(m);
     poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_THREAD_X], &m->at_b.axis[AXIS_THREAD_X], 3);
     return true;
