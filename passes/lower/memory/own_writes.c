@@ -87,6 +87,37 @@ static bool matters(const Paper *p, const Writing *w, int loop)
     return false;
 }
 
+/* The loop of a subscript that goes through all of the box there, -1 if it does not. */
+static int loop_through(const Paper *p, const Writing *w, int d)
+{
+    int64_t lo, hi;
+    for (int i = 0; i < w->loops.n; i++) {
+        const ForStmt *loop = &w->loops.items[i];
+        if (w->index[d]->kind == EX_VAR && w->index[d]->u.var == loop->var && loop->step == 1 &&
+            expr_is_const(loop->lo, &lo) && expr_is_const(loop->hi, &hi) && lo == 0 &&
+            hi == p->extent[d])
+            return i;
+    }
+    return -1;
+}
+
+/* Each subscript is a loop of its own through all of the box, and there are no other loops and
+ * conditions: it fills the box. */
+static bool fills_box(const Paper *p, const Writing *w)
+{
+    if (w->conds->n > 0 || w->loops.n != p->b->rank)
+        return false;
+    for (int d = 0; d < p->b->rank; d++) {
+        int loop = loop_through(p, w, d);
+        for (int before = 0; before < d; before++)
+            if (loop_through(p, w, before) == loop)
+                return false;
+        if (loop < 0)
+            return false;
+    }
+    return true;
+}
+
 static bool run_on_paper(Paper *p, Expr *const *index, const ExprList *conds)
 {
     Writing w = {.index = index, .conds = conds};
@@ -95,6 +126,10 @@ static bool run_on_paper(Paper *p, Expr *const *index, const ExprList *conds)
         bool runs = loop_const_extent(&p->loops.items[i], &extent) && extent > 0;
         if (!runs || matters(p, &w, i))
             VEC_PUSH(p->c->arena, &w.loops, p->loops.items[i]);
+    }
+    if (fills_box(p, &w)) {
+        p->missing = 0;
+        return true;
     }
     w.env = ARENA_ARRAY(p->c->arena, VarValue, w.loops.n + 1);
     return run_loops(p, &w, 0);
