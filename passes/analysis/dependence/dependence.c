@@ -305,6 +305,35 @@ static isl_set *without(isl_set *set, isl_set *part)
     return isl_set_subtract(isl_set_copy(set), isl_set_copy(part));
 }
 
+/* Each iterator is a loop of its own, through all of the iterator's domain, and there is nothing
+ * else around the block. */
+static bool runs_domain(const Unit *u)
+{
+    const BlockStmt *b = u->block;
+    bool plain = !b->predicate && u->scopes.n == b->n_iters && u->n_loops == b->n_iters;
+    for (int i = 0; i < b->n_iters && plain; i++) {
+        const BlockIter *iter = &b->iters[i];
+        int loop = iter->binding->kind == EX_VAR ? find_loop(u, iter->binding->u.var) : -1;
+        plain = loop >= 0 && u->loops[loop]->step == 1 && expr_of_sizes(iter->lo) &&
+                expr_of_sizes(iter->hi) && expr_equal(u->loops[loop]->lo, iter->lo) &&
+                expr_equal(u->loops[loop]->hi, iter->hi);
+        for (int k = 0; k < i; k++)
+            plain = plain && b->iters[k].binding->u.var != iter->binding->u.var;
+    }
+    return plain;
+}
+
+/* Whatever runs after lies in the domain, and all of that ran before. */
+static bool domain_ran(const Unit *before, const Unit *after)
+{
+    bool same = runs_domain(before) && before->block->n_iters == after->block->n_iters;
+    for (int i = 0; i < before->block->n_iters && same; i++) {
+        const BlockIter *old = &before->block->iters[i], *new = &after->block->iters[i];
+        same = expr_equal(old->lo, new->lo) && expr_equal(old->hi, new->hi);
+    }
+    return same;
+}
+
 static bool unit_kept(Poly *p, const Unit *u, const Model *after, Kept how, Conflict *why)
 {
     const Unit *new = same_unit(after, u);
@@ -313,6 +342,8 @@ static bool unit_kept(Poly *p, const Unit *u, const Model *after, Kept how, Conf
         describe_instance(u, "", "the block would not run at all", why);
         return false;
     }
+    if (!how.all && !how.once && domain_ran(u, new))
+        return true;
     arena_begin_lenient(p->ctx->arena);
     isl_set *old_set = unit_instances(p, u, &exact);
     isl_set *new_set = unit_instances(p, new, &new_exact);
