@@ -1,10 +1,11 @@
 /* arena.c - Allocates memory by lifetime, grows arrays, and checks arithmetic for overflow.
  *
  * An arena is a list of chunks, newest first, from which allocations are cut in order.  Chunks grow
- * from 64 KiB to 1 MiB, so that a small compile stays small and a large one makes few calls; an
- * allocation that fits no chunk gets one of its own size.  A reset keeps one of the chunks that it
- * releases for the next that is needed: a question that goes back and forth over the end of a chunk
- * would get new pages from the system each time.
+ * from 256 KiB, which malloc takes from the system one by one, so that pages that are never used
+ * cost nothing, to 1 MiB, so that a large compile makes few calls; an allocation that fits no chunk
+ * gets one of its own size.  A reset keeps one of the chunks that it releases for the next that is
+ * needed: a question that goes back and forth over the end of a chunk would get new pages from the
+ * system each time.
  *
  * With TIRC_ARENA_MALLOC every allocation is a chunk of exactly its own size, so that a memory
  * checker sees each overflow; marks and resets work the same way, as a mark names the newest
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 16, CHUNK_MIN = 64 << 10, CHUNK_MAX = 1 << 20 };
+enum { ALIGNMENT = 16, CHUNK_MIN = 256 << 10, CHUNK_MAX = 1 << 20 };
 
 typedef struct Chunk {
     struct Chunk *older;
@@ -170,7 +171,7 @@ void arena_reset(Arena *arena, ArenaMark mark)
 
 void *vec_grow(Arena *arena, void *items, int n, int *capacity, size_t item_size)
 {
-    int grown = *capacity ? *capacity : 4;
+    int grown = *capacity ? *capacity : 2;
     size_t wanted = (size_t)grown * 2 * item_size;
     void *moved = arena_alloc(arena, grown > INT_MAX / 2 ? SIZE_MAX : wanted);
     if (n > 0)

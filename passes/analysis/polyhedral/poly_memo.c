@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 4096 };
+enum { BUCKETS = 1024 };
 #define MOST_BYTES ((size_t)32 << 20) /* then all is forgotten, and the table begins again */
 
 typedef struct Kept {

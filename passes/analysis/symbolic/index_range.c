@@ -21,7 +21,7 @@ typedef struct {
     IndexRange is;
 } Remembered;
 
-enum { MEMORY = 1024 }; /* a power of two */
+enum { MEMORY = 256 }; /* a power of two */
 
 struct IndexRanges {
     Context *c;
