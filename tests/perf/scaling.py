@@ -2,16 +2,22 @@
 """How the time of a compile grows with the program and with the schedule.
 
     scaling.py TIRC [--small] [--markdown]
+    scaling.py TIRC --instructions MILLIONS
 
 Each family is a program or a schedule of n statements or steps. It is compiled to CUDA as a whole
 process, several times; the least processor time counts, less that of an empty compile. Where the
 time between the two largest sizes grows faster than n^1.4, the script fails. --small takes seconds
 and smaller sizes, and allows for noise. Sizes are meaningful for a build without TIRC_VERIFY, which
-looks at the whole program after every step."""
+looks at the whole program after every step.
+
+--instructions counts those of one small compile under callgrind, which do not depend on what else
+runs, and fails where there are more. Without valgrind the status is 77."""
 
 import argparse
 import math
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -103,6 +109,21 @@ def measure(tirc, text, options, runs):
     return best, memory
 
 
+def count_instructions(tirc, most):
+    """Of a matmul with a schedule of some 20 steps, as a whole process; in millions."""
+    if not shutil.which("valgrind"):
+        print("scaling.py: valgrind is not installed, so instructions are not counted")
+        sys.exit(77)
+    folder = os.path.join(os.path.dirname(__file__), "../../examples/matmul")
+    command = [tirc, os.path.join(folder, "matmul.tir"), "--schedule", "tiled32", "--emit", "cuda"]
+    callgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    run = subprocess.run(callgrind + command, capture_output=True, text=True, check=True)
+    count = int(re.search(r"Collected : (\d+)", run.stderr)[1]) / 1e6
+    print(f"{count:.2f} million instructions, at most {most} are allowed")
+    if count > most:
+        sys.exit("scaling.py: a small compile has become slower")
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -110,7 +131,10 @@ def main():
     parser.add_argument("tirc")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--instructions", type=float, metavar="MILLIONS")
     args = parser.parse_args()
+    if args.instructions:
+        return count_instructions(args.tirc, args.instructions)
     runs, limit = (3, 1.6) if args.small else (7, 1.4)
     nothing, _ = measure(args.tirc, nests(1), [], runs)
     slow = []
