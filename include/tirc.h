@@ -375,6 +375,13 @@ tirc_status tirc_run(tirc *t, tirc_program *program, const int64_t *sizes, void 
  * host pointer. Sizes and scalars are checked as in tirc_run; elements are not. */
 tirc_status tirc_launch(tirc *t, tirc_program *program, const int64_t *sizes,
                         void *const *arguments);
+/* The same on a CUDA stream of the caller, who waits for it: tirc_synchronize does not. It can be
+ * captured in a CUDA graph after a first launch at these sizes. The simulator has no streams. */
+tirc_status tirc_launch_on(tirc *t, tirc_program *program, const int64_t *sizes,
+                           void *const *arguments, void *stream);
+/* Whether a program has buffers of its own between its launches. Launches of one program share
+ * them, so such a program may be in use on one stream at a time. */
+bool tirc_has_temporaries(const tirc_program *program);
 /* Waits for the launches of the program to complete, and reports their errors. */
 tirc_status tirc_synchronize(tirc *t, tirc_program *program);
 

@@ -50,6 +50,8 @@ typedef struct DeviceOps {
     /* asynchronous where it can be */
     bool (*run)(Device *d, LoadedModule *m, const RunArguments *args);
     bool (*sync)(Device *d);
+    /* Exchanges the stream of the device with *stream; NULL: it has none. */
+    void (*use_stream)(Device *d, void **stream);
     /* Time between two marks on the device in milliseconds: mark(0), work, mark(1), elapsed. */
     bool (*mark)(Device *d, int which);
     bool (*elapsed)(Device *d, double *ms);

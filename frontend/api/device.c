@@ -541,6 +541,33 @@ tirc_status tirc_launch(tirc *t, tirc_program *program, const int64_t *sizes,
     API_GUARDED(t, launch(t, program, sizes, arguments));
 }
 
+static bool launch_on(tirc *t, tirc_program *program, const int64_t *values, void *const *arguments,
+                      void *stream)
+{
+    Device *d = program->device->device;
+    if (d->ops->use_stream)
+        d->ops->use_stream(d, &stream);
+    bool ok = launch(t, program, values, arguments);
+    if (d->ops->use_stream)
+        d->ops->use_stream(d, &stream);
+    return ok;
+}
+
+tirc_status tirc_launch_on(tirc *t, tirc_program *program, const int64_t *sizes,
+                           void *const *arguments, void *stream)
+{
+    API_GUARDED(t, launch_on(t, program, sizes, arguments, stream));
+}
+
+bool tirc_has_temporaries(const tirc_program *program)
+{
+    const Module *m = program->module;
+    for (int i = 0; i < m->n_buffers; i++)
+        if (m->buffers[i].role == BUFFER_TEMP)
+            return true;
+    return false;
+}
+
 static bool synchronize(const tirc_program *program)
 {
     Device *d = program->device->device;

@@ -54,6 +54,14 @@ static bool cuda_sync(Device *device)
     return select_device(d) && CUDA_TRY(d, cudaStreamSynchronize, d->stream);
 }
 
+static void cuda_use_stream(Device *device, void **stream)
+{
+    CudaDevice *d = of(device);
+    void *before = d->stream;
+    d->stream = *stream;
+    *stream = before;
+}
+
 /* Waits, so that the caller's memory is free again. */
 static bool copy(CudaDevice *d, void *to, const void *from, size_t bytes, int kind)
 {
@@ -138,6 +146,7 @@ static const DeviceOps CUDA_OPS = {
     .unload = cuda_unload,
     .run = cuda_run,
     .sync = cuda_sync,
+    .use_stream = cuda_use_stream,
     .mark = cuda_mark,
     .elapsed = cuda_elapsed,
     .flush_l2 = cuda_flush_l2,

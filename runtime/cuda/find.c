@@ -152,9 +152,39 @@ static void *open_beside_python(LibrarySearch *s)
     return library;
 }
 
+/* "/venv/lib/python3.12/site-packages" */
+static bool is_packages(const char *folder)
+{
+    const char *name = strrchr(folder, '/');
+    return name && (!strcmp(name, "/site-packages") || !strcmp(name, "/dist-packages"));
+}
+
+/* In the environment that tirc itself is installed in: site-packages/tirc/_native.abi3.so, or
+ * site-packages/tirc/bin/tirc. */
+static void *open_beside_tirc(LibrarySearch *s)
+{
+    char real[PATH_MAX];
+    Dl_info info;
+    if (dladdr(s->variable, &info) == 0 || !realpath(info.dli_fname, real))
+        return NULL;
+    void *library = NULL;
+    for (int up = 0; up < 3 && !library; up++) {
+        char *slash = strrchr(real, '/');
+        if (!slash)
+            return NULL;
+        *slash = '\0';
+        if (up > 0 && is_packages(real))
+            library = open_in(
+                s, arena_printf(s->ctx->arena, "%s/nvidia/*/lib", quote_pattern(s->ctx, real)));
+    }
+    return library;
+}
+
 static void *open_in_python(LibrarySearch *s)
 {
-    void *library = open_in_variable(s, "VIRTUAL_ENV", PACKAGES);
+    void *library = open_beside_tirc(s);
+    if (!library)
+        library = open_in_variable(s, "VIRTUAL_ENV", PACKAGES);
     if (!library)
         library = open_in_variable(s, "CONDA_PREFIX", PACKAGES);
     if (!library)

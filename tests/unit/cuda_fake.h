@@ -27,6 +27,7 @@ typedef struct {
     const char *failed; /* the function that failed first, or NULL */
     char option[64];
     CudaDim3 grid, block;
+    void *stream; /* of the last launch */
     size_t shared, flushed;
     int64_t n, t; /* of the last launch */
 } Fake;
@@ -260,6 +261,7 @@ static int fake_cudaLaunchKernel(const void *kernel, CudaDim3 grid, CudaDim3 blo
     for (int64_t i = 0; i < threads && i < fake.n && fake.n <= FAKE_ELEMENTS; i++)
         y[i] = alpha * x[i] + (float)fake.t;
     fake.grid = grid;
+    fake.stream = stream;
     fake.block = block;
     fake.shared = shared;
     fake.launches++;

@@ -378,6 +378,29 @@ static void constant_memory_is_filled_before_a_launch(void **state)
     d->ops->free(d, y);
 }
 
+static void launches_go_to_the_stream_in_use(void **state)
+{
+    Fixture *f = *state;
+    Device *d = opened(f);
+    int other;
+    void *stream = &other;
+    float result[N];
+    DevicePtr x = d->ops->alloc(d, N * sizeof(float)), y = d->ops->alloc(d, N * sizeof(float));
+    LoadedModule *m = d->ops->load(d, &MODULE_SCALE);
+    d->ops->use_stream(d, &stream);
+    assert_ptr_not_equal(stream, &other);
+    assert_true(use_buffers(d, m, x, y, result));
+    assert_ptr_equal(fake.stream, &other);
+    void *own = stream;
+    d->ops->use_stream(d, &stream);
+    assert_ptr_equal(stream, &other);
+    assert_true(use_buffers(d, m, x, y, result));
+    assert_ptr_equal(fake.stream, own);
+    d->ops->unload(d, m);
+    d->ops->free(d, x);
+    d->ops->free(d, y);
+}
+
 static LoadedModule *load_with_shared(Device *d, ModuleKernel *kernel, Module *module,
                                       int64_t fixed, int64_t dynamic)
 {
@@ -530,6 +553,7 @@ int main(void)
         TEST(refused_source_is_shown),
         TEST(a_compiler_that_breaks_is_quoted),
         TEST(unknown_architectures_are_told),
+        TEST(launches_go_to_the_stream_in_use),
         TEST(much_shared_memory_is_asked_for),
         TEST(indices_have_the_width_of_the_kernel),
         TEST(limits_of_sizes_are_kept),
