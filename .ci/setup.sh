@@ -67,6 +67,16 @@ find_ruff() {
         fail "ruff $ruff_version could not be fetched"
 }
 
+# An environment for the Python package and its tests: .tools/python. Never fatal: without it they
+# are left out.
+find_binding() {
+    [ -x .tools/python/bin/pytest ] && return
+    (install python3-dev python3-venv) || return 0
+    say "Fetching what the Python package and its tests need from PyPI into .tools/python"
+    python3 -m venv .tools/python && .tools/python/bin/pip install -q cffi numpy ml_dtypes pytest ||
+        { say "They could not be fetched: the Python package is not built"; rm -rf .tools/python; }
+}
+
 # A browser for the test of the page that --analyze writes. Never fatal: that test is skipped with a
 # word.
 find_browser() {

@@ -15,6 +15,7 @@ The words after ``` say what a block is; readers see the first only, as its lang
     LANGUAGE = FILE NAME...    of its schedules and procedures of these names, with the comments
                                above them
     sh                         commands, which have to succeed
+    python                     run by tests/python
     ebnf, text, cmake          nothing to run
 """
 
