@@ -6,6 +6,7 @@
  * (second before first in the new tree; different iterations of a parallel loop). No solution for
  * any pair means legal. */
 #include "passes/analysis/dependence/model.h"
+#include "passes/analysis/regions/private.h"
 
 #include <isl/set.h>
 
@@ -392,10 +393,10 @@ bool dependence_instances_within(Context *c, Rewrite rewrite, uint32_t block, Co
 /* ---- one loop -------------------------------------------------------------------------------- */
 
 /* Each iteration of the root loop has a buffer of its own: one declared inside. Where the
- * iterations are to become threads, that holds for local memory only. */
+ * iterations are to become threads, it has to be one that a thread can have. */
 static bool is_inside(const Model *m, const Buffer *buffer, bool threads)
 {
-    if (threads && buffer->scope != SCOPE_LOCAL)
+    if (threads && private_scope(buffer, AXIS_THREAD_X) != SCOPE_LOCAL)
         return false;
     for (int i = 0; i < m->inside.n; i++)
         if (m->inside.items[i]->id == buffer->id)

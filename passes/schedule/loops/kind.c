@@ -10,7 +10,7 @@
  * Invariant: every instance of a block runs exactly once, or once for all threads where that is the
  * same. */
 #include "passes/analysis/regions/reducer.h"
-#include "passes/schedule/flow.h"
+#include "passes/schedule/loops/loop.h"
 
 /* ---- shared conditions ----------------------------------------------------------------------- */
 
@@ -95,16 +95,14 @@ static bool is_about(const Conflict *why, const BlockStmt *block)
            (why->second && why->second->id == block->id);
 }
 
-static bool require_legal(Schedule *s, const Stmt *loop, LoopKind kind, Axis axis, Span span)
+/* Whether `loop` may become `as`. */
+static bool require_legal(Schedule *s, const Stmt *loop, const ForStmt *as, Span span)
 {
     Conflict why = {0};
-    ForStmt as = loop->u.loop;
-    as.kind = kind;
-    as.axis = axis;
-    const Kernel *kernel = kernel_in_question(s, loop, &as, span);
+    const Kernel *kernel = kernel_in_question(s, loop, as, span);
     if (!kernel)
         return false;
-    if (threads_loop_kind_legal(s->ctx, kernel, &as, &why))
+    if (threads_loop_kind_legal(s->ctx, kernel, as, &why))
         return true;
     const BlockStmt *reduction = sched_reduced_by(s->ctx, loop);
     if (reduction && !is_about(&why, reduction))
@@ -114,12 +112,12 @@ static bool require_legal(Schedule *s, const Stmt *loop, LoopKind kind, Axis axi
         sched_refuse(s, E0424, span,
                      "loop '%s' is a reduction loop of block '%s': all its iterations update the "
                      "same element; keep it serial and choose a spatial loop%s",
-                     stmt_label(loop), reduction->name, atomic_remedy(s, reduction, kind));
+                     stmt_label(loop), reduction->name, atomic_remedy(s, reduction, as->kind));
     else
         sched_refuse(s, E0423, span,
                      "iterations of loop '%s' depend on each other, so they cannot run "
                      "concurrently; keep the loop serial%s",
-                     stmt_label(loop), atomic_remedy(s, same ? why.first : NULL, kind));
+                     stmt_label(loop), atomic_remedy(s, same ? why.first : NULL, as->kind));
     sched_note_conflict(s, &why);
     return false;
 }
@@ -138,12 +136,17 @@ static bool rounds_apart(Schedule *s, const Stmt *loop)
     return false;
 }
 
-static void set_kind(Schedule *s, const Stmt *old, const Stmt *now, LoopKind kind, Axis axis)
+static ForStmt of_kind(const Stmt *loop, LoopKind kind, Axis axis)
 {
-    ForStmt loop = now->u.loop;
-    loop.kind = kind;
-    loop.axis = axis;
-    sched_replace(s, old, stmt_for(s->ctx, &loop, now->span));
+    ForStmt as = loop->u.loop;
+    as.kind = kind;
+    as.axis = axis;
+    return as;
+}
+
+static void set_kind(Schedule *s, const Stmt *old, const ForStmt *as)
+{
+    sched_replace(s, old, stmt_for(s->ctx, as, old->span));
 }
 
 /* ---- bind: one value of an axis for each block ----------------------------------------------- */
@@ -383,6 +386,36 @@ static bool require_thread_limit(const Launch *launch, Span span)
     return true;
 }
 
+static bool is_legal(Schedule *s, const Stmt *loop, const ForStmt *as)
+{
+    Conflict why = {0};
+    DiagMark mark = diag_mark(s->ctx);
+    const Kernel *kernel = kernel_in_question(s, loop, as, span_none());
+    bool legal = kernel && threads_loop_kind_legal(s->ctx, kernel, as, &why);
+    diag_forget(s->ctx, mark);
+    return legal;
+}
+
+/* The loop, bound, with its own temporaries. Threads share those in shared memory if they can. */
+static ForStmt bound_loop(Schedule *s, const Stmt *loop, Stmt *from_zero, Axis axis)
+{
+    Stmt *own = loop_with_private_temps(s, from_zero, SCOPE_GLOBAL, axis);
+    ForStmt shares = of_kind(own, LOOP_BIND, axis);
+    const char *remark = s->remark;
+    Stmt *all = loop_with_private_temps(s, own, SCOPE_SHARED, axis);
+    if (all != own && !is_legal(s, loop, &shares))
+        return of_kind(all, LOOP_BIND, axis);
+    s->remark = remark;
+    return shares;
+}
+
+/* The loops below that are bound are legal with the temporaries where they are now. */
+static bool require_kinds_below(Schedule *s, const Stmt *loop, const ForStmt *as, Span span)
+{
+    Stmt *body = stmt_replace(s->ctx, s->kernel->body, loop, stmt_for(s->ctx, as, loop->span));
+    return flow_recheck_kinds(s, body, as->id, span);
+}
+
 bool prim_bind(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
@@ -396,13 +429,18 @@ bool prim_bind(Schedule *s, const PrimCall *call, Value *result)
     for (int i = 0; i < AXIS_COUNT; i++)
         if (!require_equal_extents(&launch, (Axis)i, call->span))
             return false;
-    if (!require_thread_limit(&launch, call->span) || !require_fixed_grid(&launch, call->span) ||
-        !require_legal(s, loop, LOOP_BIND, axis, call->span))
+    if (!require_thread_limit(&launch, call->span) || !require_fixed_grid(&launch, call->span))
+        return false;
+    Stmt *from_zero = loop_from_zero(s, &path);
+    ForStmt bound = bound_loop(s, loop, from_zero, axis);
+    bool temps_moved = bound.body != from_zero->u.loop.body;
+    if (!require_legal(s, loop, &bound, call->span) ||
+        (temps_moved && !require_kinds_below(s, loop, &bound, call->span)))
         return false;
     int64_t extent;
     s->reassociates = axis_is_thread(axis) && rounds_apart(s, loop) &&
                       expr_is_const(sched_extent(s, &path), &extent) && extent > 1;
-    set_kind(s, loop, loop_from_zero(s, &path), LOOP_BIND, axis);
+    set_kind(s, loop, &bound);
     *result = (Value){.kind = VALUE_NONE};
     return true;
 }
@@ -413,10 +451,11 @@ bool prim_parallel(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     Stmt *loop = sched_loop(s, &call->parallel.loop, &path);
+    ForStmt parallel = of_kind(loop, LOOP_PARALLEL, AXIS_NONE);
     if (!sched_require_serial(s, loop, call->span) ||
-        !require_legal(s, loop, LOOP_PARALLEL, AXIS_NONE, call->span))
+        !require_legal(s, loop, &parallel, call->span))
         return false;
-    set_kind(s, loop, loop, LOOP_PARALLEL, AXIS_NONE);
+    set_kind(s, loop, &parallel);
     *result = (Value){.kind = VALUE_NONE};
     return true;
 }
@@ -438,9 +477,10 @@ bool prim_vectorize(Schedule *s, const PrimCall *call, Value *result)
     REQUIRE_AT(s, E0426, call->span, loop->u.loop.body->kind == ST_BLOCK, loop,
                "loop '%s' does not directly enclose a single block; reorder it inwards",
                stmt_label(loop));
-    if (!require_legal(s, loop, LOOP_VECTORIZE, AXIS_NONE, call->span))
+    ForStmt vector = of_kind(loop_from_zero(s, &path), LOOP_VECTORIZE, AXIS_NONE);
+    if (!require_legal(s, loop, &vector, call->span))
         return false;
-    set_kind(s, loop, loop_from_zero(s, &path), LOOP_VECTORIZE, AXIS_NONE);
+    set_kind(s, loop, &vector);
     *result = (Value){.kind = VALUE_NONE};
     return true;
 }
@@ -459,7 +499,8 @@ bool prim_unroll(Schedule *s, const PrimCall *call, Value *result)
             "loop '%s' has %lld iterations, but the limit for unrolling is %d; split it and unroll "
             "the inner loop",
             stmt_label(loop), (long long)extent, MAX_UNROLL);
-    set_kind(s, loop, loop, LOOP_UNROLL, AXIS_NONE);
+    ForStmt unrolled = of_kind(loop, LOOP_UNROLL, AXIS_NONE);
+    set_kind(s, loop, &unrolled);
     *result = (Value){.kind = VALUE_NONE};
     return true;
 }

@@ -14,6 +14,9 @@ bool loop_require_distinct(Schedule *s, const PrimCall *call, const Value *loops
 /* A serial loop over 0..extent with a fresh variable, whose place is `span`; it gets its id with
  * its node. */
 ForStmt loop_serial(Context *c, Name name, Expr *extent, Span span);
+/* The loop, whose iterations are to run on an axis of a launch, with its temporaries of a scope in
+ * memory that each iteration has for itself; what moved is the remark of the step (private.c). */
+Stmt *loop_with_private_temps(Schedule *s, Stmt *loop, Scope of, Axis axis);
 /* The extent, at least 0: two ranges that are empty must not make a product above 0, and one has no
  * tiles. */
 Expr *loop_extent_from_zero(Schedule *s, Facts *facts, Expr *extent);
