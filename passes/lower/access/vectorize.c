@@ -134,11 +134,49 @@ static Stmt *split_choice(WideCheck *v, Stmt *s, int depth)
     return stmt_stamp(stmt_if(v->c, all, wide, other ? other : unrolled(v, rest), s->span), s);
 }
 
+/* A let of the loop that is the same for all lanes, and that no store of the loop changes. */
+static bool lanes_share(const Stmt *let, const Stmt *loop, const Stmt *store)
+{
+    const Expr *value = let->u.let.value;
+    return !expr_uses_var(value, loop->u.loop.var) && !expr_reads(value, store->u.store.buffer);
+}
+
+/* Values in front of the store: those that the lanes share go before the loop, the others are
+ * written out.
+ *
+ *   for v in 4 vectorize {                        let row = id[b];
+ *       let row = id[b];                    =>    for v in 4 vectorize
+ *       let a = x[row, j * 4 + v];                    y[b, j * 4 + v] = x[row, j * 4 + v] * 2;
+ *       y[b, j * 4 + v] = a * 2;
+ *   } */
+static Stmt *as_wide_behind_lets(WideCheck *v, Stmt *s, int depth)
+{
+    Context *c = v->c;
+    Stmt *rest = s->u.loop.body;
+    const Stmt *store = stmt_valued_store(rest);
+    StmtList items = {0};
+    while (rest->kind == ST_SEQ) {
+        Stmt *let = rest->u.seq.items[0];
+        Subst value = {let->u.let.var, let->u.let.value};
+        rest = stmt_seq(c, rest->u.seq.items + 1, rest->u.seq.n - 1, rest->span);
+        if (lanes_share(let, s, store))
+            VEC_PUSH(c->arena, &items, let);
+        else
+            rest = stmt_subst(c, rest, &value, 1);
+    }
+    Stmt *wide = as_wide(v, loop_with_body(c, s, rest), depth);
+    if (wide)
+        VEC_PUSH(c->arena, &items, wide);
+    return wide ? stmt_seq(c, items.items, items.n, s->span) : NULL;
+}
+
 /* Returns the loop as wide accesses, under conditions if needed; NULL, with the reason, if that
  * is impossible. Nested conditions are followed for a few levels only, because each doubles the
  * text. */
 static Stmt *as_wide(WideCheck *v, Stmt *s, int depth)
 {
+    if (s->u.loop.body->kind == ST_SEQ && stmt_written_out(v->c, s->u.loop.body))
+        return as_wide_behind_lets(v, s, depth);
     s = settle_fill(v, s);
     wide_check(v, s);
     if (!v->why)
@@ -188,5 +226,5 @@ Kernel *pass_vectorize(Context *c, const Kernel *kernel, const LowerOptions *opt
 {
     (void)options;
     WideCheck v = {.c = c, .facts = facts_of_kernel(c, kernel)};
-    return kernel_with_body(c, kernel, walk(&v, kernel->body));
+    return names_settle(c, kernel_with_body(c, kernel, walk(&v, kernel->body)));
 }
