@@ -29,19 +29,14 @@ static Stmt *inner_stmt(const Stmt *s, int at)
     }
 }
 
-/* Child number `at` in the order of the text; neither where there are no more. */
-static Child stmt_child(const Stmt *s, int at)
+/* The next child in the order of the text; neither where there are no more. */
+static Child child_of(const CursorFrame *frame)
 {
-    int exprs = stmt_operands(s);
-    return at < exprs ? (Child){.expr = stmt_operand(s, at)}
-                      : (Child){.stmt = inner_stmt(s, at - exprs)};
-}
-
-static Child child_of(const CursorFrame *frame, int at)
-{
-    if (frame->stmt)
-        return stmt_child(frame->stmt, at);
-    return (Child){.expr = at < expr_operands(frame->expr) ? expr_operand(frame->expr, at) : NULL};
+    const Stmt *s = frame->stmt;
+    if (frame->next < frame->exprs)
+        return (Child){.expr = s ? stmt_operand(s, frame->next)
+                                 : expr_operand(frame->expr, frame->next)};
+    return (Child){.stmt = s ? inner_stmt(s, frame->next - frame->exprs) : NULL};
 }
 
 /* ---- moving ---------------------------------------------------------------------------------- */
@@ -108,8 +103,9 @@ static bool enter(Cursor *at, CursorFrame frame)
 {
     at->stmt = frame.stmt;
     at->expr = frame.expr;
+    frame.exprs = frame.stmt ? stmt_operands(frame.stmt) : expr_operands(frame.expr);
     if (at->stmts_only)
-        frame.next = stmt_operands(frame.stmt);
+        frame.next = frame.exprs;
     push(at, frame);
     return true;
 }
@@ -141,12 +137,13 @@ bool cursor_next(Cursor *at)
     while (at->depth > 0) {
         CursorFrame *frame = &frames_of(at)[at->depth - 1];
         bool closed = at->blocks_closed && frame->stmt->kind == ST_BLOCK;
-        Child child = closed ? (Child){0} : child_of(frame, frame->next);
+        Child child = closed ? (Child){0} : child_of(frame);
         if (child.stmt || child.expr) {
             if (at->keeps_path && child.stmt)
                 enter_path(at, frame);
             frame->next++;
-            return enter(at, (CursorFrame){child.stmt, child.expr, 0, at->path.n});
+            return enter(
+                at, (CursorFrame){.stmt = child.stmt, .expr = child.expr, .n_path = at->path.n});
         }
         at->depth--;
     }

@@ -129,11 +129,11 @@ bool expr_is_binary(ExprKind kind)
 
 int expr_arity(ExprKind kind)
 {
-    if (kind == EX_SELECT)
-        return 3;
-    if (kind == EX_CAST || expr_is_unary(kind))
-        return 1;
-    return expr_is_binary(kind) ? 2 : 0;
+    switch (ops[kind].class) {
+    case OP_LEAF: return kind == EX_SELECT ? 3 : kind == EX_CAST;
+    case OP_UNARY: return 1;
+    default: return 2;
+    }
 }
 
 static const CallInfo calls[] = {
