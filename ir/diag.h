@@ -82,12 +82,15 @@ typedef struct Context {
     int n_errors, n_warnings;
     int max_errors;   /* stop collecting after this many */
     uint32_t next_id; /* of loops, blocks, buffers and variables */
-    int step;         /* the schedule step at work, stamped on every node it makes; 0: none */
-    struct PolySolver *solver; /* made on first use by passes/analysis */
+    /* The schedule step at work, 0: none. Every constructor stamps it on the node that it makes, as
+     * LLVM's builders do with the line of the source: the context is the builder of all nodes, and
+     * as a parameter the step would go through each function that may build one. */
+    int step;
+    /* What lasts as long as the context and would be made again for each call otherwise. Only the
+     * folder that makes one, at its first use, looks inside: passes/analysis, frontend/. */
+    struct PolySolver *solver;
     void (*solver_free)(struct PolySolver *);
-    /* of the present question to the dependence analysis, beside isl's own budget */
-    int64_t work_left;
-    struct ScriptFiles *script_files; /* schedule files read so far; kept by frontend/ */
+    struct ScriptFiles *script_files; /* schedule files read so far */
     jmp_buf *guard;                   /* where ctx_fatal unwinds to */
     FatalKind fatal;
     const char *fatal_message;

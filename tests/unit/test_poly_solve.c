@@ -100,11 +100,11 @@ static void spent_budgets_end_the_search(void **state)
     (void)state;
     Question q;
     put(&q, 0);
-    q.c->work_left = 0;
+    q.c->solver->work_left = 0;
     isl_set *set = image(&q);
     assert_null(set);
     isl_set_free(set);
-    assert_in_range(-q.c->work_left, 0, 1000000);
+    assert_in_range(-q.c->solver->work_left, 0, 1000000);
     ctx_free(q.c);
 }
 

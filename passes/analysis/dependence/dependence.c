@@ -441,7 +441,8 @@ static bool carries_none(Context *c, const Kernel *kernel, Stmt *loop, CarryQues
                          Conflict *why)
 {
     Poly *p = poly_new(c);
-    c->work_left /= 8; /* what is parallel gets bound next, which asks more about the same pairs */
+    /* what is parallel gets bound next, which asks more about the same pairs */
+    c->solver->work_left /= 8;
     Model *m = model_new(c, kernel, loop, loop);
     model_enter(m, p);
     for (Pairs at = pairs_all(m); pairs_next(&at);) {

@@ -12,12 +12,6 @@
 /* The same for our own work, in numbers of rows looked at. */
 #define WORK_PER_QUESTION INT64_C(400000000)
 
-/* What the questions of a context share. */
-struct PolySolver {
-    isl_ctx *isl;
-    PolyMemo *memo;
-};
-
 static void free_solver(struct PolySolver *solver)
 {
     if (solver->isl)
@@ -51,7 +45,7 @@ Poly *poly_new(Context *c)
     isl_ctx_reset_error(p->isl);
     isl_ctx_reset_operations(p->isl);
     isl_ctx_set_max_operations(p->isl, OPERATIONS_PER_QUESTION);
-    c->work_left = WORK_PER_QUESTION;
+    c->solver->work_left = WORK_PER_QUESTION;
     return p;
 }
 
@@ -158,7 +152,8 @@ Affine poly_unknown(Poly *p)
 Affine poly_add(Poly *p, Affine a, Affine b, int64_t factor)
 {
     Affine sum;
-    p->ctx->work_left -= 40 + a.n + b.n; /* what surrounds a sum costs as much as some 40 numbers */
+    p->ctx->solver->work_left -=
+        40 + a.n + b.n; /* what surrounds a sum costs as much as some 40 numbers */
     if (factor != 0 && b.n > 0)
         return affine_combine(p->ctx, a, 1, b, factor, &sum) ? sum : poly_unknown(p);
     return add_product(&a.constant, b.constant, factor) ? a : poly_unknown(p);

@@ -74,6 +74,13 @@ typedef struct {
 /* Values of variables; later entries hide earlier ones. */
 typedef VEC(Meaning) Env;
 
+/* What the questions of a context share: made at the first one, kept in the context. */
+struct PolySolver {
+    struct isl_ctx *isl;
+    struct PolyMemo *memo;
+    int64_t work_left; /* of the budget of the present question, beside isl's own */
+};
+
 typedef struct {
     Context *ctx;
     struct isl_ctx *isl;

@@ -127,11 +127,11 @@ static bool any_product(const Radix *r)
 static bool split(Radix *r)
 {
     bool again = true;
-    for (int round = 0; again && round < MAX_ROUNDS && !r->failed && r->p->ctx->work_left > 0;
-         round++)
+    for (int round = 0;
+         again && round < MAX_ROUNDS && !r->failed && r->p->ctx->solver->work_left > 0; round++)
         again =
             use_equality(r) || radix_merge_digits(r) || radix_use_pairs(r) || radix_split_rows(r);
-    if (r->failed || r->p->ctx->work_left < 0)
+    if (r->failed || r->p->ctx->solver->work_left < 0)
         return false;
     if (!any_product(r))
         return true;

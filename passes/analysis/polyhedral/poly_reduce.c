@@ -312,7 +312,7 @@ static System system_of(Context *c, Asked asked)
 {
     System s = {.n_lines = asked.n - asked.n_forms,
                 .n = asked.n_dimensions,
-                .left = &c->work_left,
+                .left = &c->solver->work_left,
                 .arena = c->arena,
                 .capacity = 2 * asked.n + 16};
     s.lines = ARENA_ARRAY(c->arena, Line, s.capacity);

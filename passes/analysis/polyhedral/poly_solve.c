@@ -124,7 +124,7 @@ static isl_basic_set *rows_to_isl(Search *s)
         n_equal += s->rows.items[i].equal;
     unsigned width = 1 + (unsigned)s->n_dimensions;
     /* each equality removes a dimension from all rows */
-    s->p->ctx->work_left -= (int64_t)(1 + n_equal) * (s->n_image + s->rows.n) * width;
+    s->p->ctx->solver->work_left -= (int64_t)(1 + n_equal) * (s->n_image + s->rows.n) * width;
     isl_ctx *isl = s->p->isl;
     isl_mat *equal = isl_mat_alloc(isl, (unsigned)n_equal, width);
     isl_mat *least = isl_mat_alloc(isl, (unsigned)(s->n_image + s->rows.n - n_equal), width);
@@ -171,7 +171,7 @@ static bool rows_refuted(Search *s)
 static Answer decide_rows(Search *s, Asked asked)
 {
     Answer answer = poly_reduce(s->p->ctx, asked);
-    if (answer != POLY_SPENT || s->p->ctx->work_left < 0)
+    if (answer != POLY_SPENT || s->p->ctx->solver->work_left < 0)
         return answer;
     isl_basic_set *set = rows_to_isl(s);
     isl_bool empty = isl_basic_set_is_empty(set);
@@ -289,7 +289,7 @@ static Answer show_solution(Search *s)
 /* One more case; false where the question has had its share. */
 static bool begin_case(Search *s)
 {
-    bool more = ++s->cases <= MAX_CASES && s->p->ctx->work_left >= 0;
+    bool more = ++s->cases <= MAX_CASES && s->p->ctx->solver->work_left >= 0;
     if (!more)
         s->answer = POLY_SPENT;
     return more;
