@@ -63,7 +63,7 @@ def test_functions_have_few_parameters():
     ]
     outside, inside = split(many)
     assert len(outside) <= 15, outside
-    assert len(inside) <= 34, inside
+    assert len(inside) <= 10, inside
 
 
 def test_calls_have_no_bare_truth_values():

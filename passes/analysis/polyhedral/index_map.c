@@ -56,8 +56,9 @@ void facts_range_loosely(Facts *f, const Var *var, Expr *lo, Expr *hi)
 
 /* The number of elements from 0 to `last`; at least 0 also where the box has no points, unless it
  * is the end of a range that the program itself has. */
-static Expr *extent_to(Context *c, Facts *f, const PointBox *box, Expr *last)
+static Expr *extent_to(Facts *f, const PointBox *box, Expr *last)
 {
+    Context *c = f->c;
     Expr *zero = expr_index(c, 0);
     Expr *extent = simplify(f, index_add(c, last, expr_index(c, 1)));
     bool fine = prove(facts_new(c), expr_binary(c, EX_GE, extent, zero, span_none()));
@@ -66,14 +67,15 @@ static Expr *extent_to(Context *c, Facts *f, const PointBox *box, Expr *last)
     return fine ? extent : index_max(c, extent, zero);
 }
 
-int box_of(Context *c, Facts *f, const PointBox *box, Expr *const *e, int n, Expr **extent)
+int box_of(Facts *f, const PointBox *box, Expr *const *e, int n, Expr **extent)
 {
+    Context *c = f->c;
     bool exact;
     for (int k = 0; k < n; k++) {
         Expr *last = largest_over(f, e[k], (const Var *const *)box->var, box->n, &exact);
         if (!last || !prove(f, expr_binary(c, EX_GE, e[k], expr_index(c, 0), span_none())))
             return k;
-        extent[k] = extent_to(c, f, box, last);
+        extent[k] = extent_to(f, box, last);
     }
     return -1;
 }
@@ -90,9 +92,10 @@ bool index_map_back(Context *c, const PointBox *box, Expr *const *to, int n, Var
     return digits_solve(c, f, box, to, n, place, back) || relation_solve(c, &relation, place, back);
 }
 
-Expr *index_map_taken(Context *c, Facts *f, const IndexMap *map, const PointBox *box,
-                      Expr *const *back, Var *const *place)
+Expr *index_map_taken(Facts *f, const IndexMap *map, const PointBox *box, Expr *const *back,
+                      Var *const *place)
 {
+    Context *c = f->c;
     Expr *taken = NULL, **again = index_map_apply(c, map, back);
     Subst *point = ARENA_ARRAY(c->arena, Subst, box->n + 1);
     int64_t always;

@@ -31,7 +31,7 @@ void facts_range_loosely(Facts *f, const Var *var, Expr *lo, Expr *hi);
 
 /* The smallest extent[n] with 0 <= e[k] < extent[k] at all points of the box. -1, or the first k
  * for which there is none: it may be negative, or has no bound. `f` has facts_points of the box. */
-int box_of(Context *c, Facts *f, const PointBox *box, Expr *const *e, int n, Expr **extent);
+int box_of(Facts *f, const PointBox *box, Expr *const *e, int n, Expr **extent);
 
 /* back[box->n]: the point that comes to a place, as expressions of the variables `place` [n], by
  * the digits of the outputs (digits.c); for places that no point comes to it says nothing. `f` has
@@ -45,7 +45,7 @@ bool index_map_back(Context *c, const PointBox *box, Expr *const *to, int n, Var
 /* Some point of the box comes to the place: a condition on the variables `place` [n_to], which `f`
  * has the ranges of. `back` says which point, if any (relation_solve): it lies in the box, and the
  * map brings it there. NULL: that always holds. */
-Expr *index_map_taken(Context *c, Facts *f, const IndexMap *map, const PointBox *box,
-                      Expr *const *back, Var *const *place);
+Expr *index_map_taken(Facts *f, const IndexMap *map, const PointBox *box, Expr *const *back,
+                      Var *const *place);
 
 #endif

@@ -303,9 +303,10 @@ static Expr *rejoin(Context *c, Expr *upper, Expr *x, int64_t d, Span span)
     return NULL;
 }
 
-/* Replaces terms s and t by factor * e. */
-static bool replace_pair(Context *c, Affine *a, int s, int t, int64_t factor, Expr *e)
+/* Replaces terms s and t by e, with the factor of t. */
+static bool replace_pair(Context *c, Affine *a, int s, int t, Expr *e)
 {
+    int64_t factor = a->terms[t].factor;
     Affine out = affine_without(c, affine_without(c, *a, s > t ? s : t), s > t ? t : s);
     if (!affine_collect(c, e, factor, PRODUCTS_KEPT, &out) || !affine_normalize(&out))
         return false;
@@ -340,7 +341,7 @@ static bool recombine_once(Context *c, Affine *a, Span span)
             if (s == t || !checked_mul(a->terms[t].factor, d, &want) || a->terms[s].factor != want)
                 continue;
             Expr *joined = rejoin(c, a->terms[s].atom, x, d, span);
-            if (joined && replace_pair(c, a, s, t, a->terms[t].factor, joined))
+            if (joined && replace_pair(c, a, s, t, joined))
                 return true;
         }
     }

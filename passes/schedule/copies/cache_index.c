@@ -157,7 +157,7 @@ static Stmt *keep(Keeper *k, Kept *kept)
         hi[i] = expr_subst(c, points.hi[i], to, i);
         to[i] = (Subst){points.var[i], index[i]};
     }
-    if (box_of(c, f, &points, old, n, shape) >= 0)
+    if (box_of(f, &points, old, n, shape) >= 0)
         return NULL;
     Name name = sched_fresh_name(s, arena_printf(c->arena, "%s_index", k->stmt->u.block.name));
     Buffer *b = buffer_new(c, &(Buffer){.name = name,

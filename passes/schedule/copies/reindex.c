@@ -152,7 +152,7 @@ static bool find_places(Reindex *r)
     r->extent = ARENA_ARRAY(c->arena, Expr *, r->n_to + 1);
     for (int k = 0; k < r->n_to; k++)
         r->to[k] = simplify(loose, r->to[k]);
-    int wrong = box_of(c, f, &r->points, r->to, r->n_to, r->extent);
+    int wrong = box_of(f, &r->points, r->to, r->n_to, r->extent);
     REQUIRE(
         r->s, E0902, r->map_span, wrong < 0,
         "the place '%s' along axis %d is negative or unbounded for some iteration of block '%s'",
@@ -219,7 +219,7 @@ static bool find_elements(Reindex *r)
 static Expr *taken_places(const Reindex *r)
 {
     IndexMap map = {r->points.var, r->points.n, r->to, r->n_to};
-    return index_map_taken(r->s->ctx, r->at_place, &map, &r->points, r->back, r->place);
+    return index_map_taken(r->at_place, &map, &r->points, r->back, r->place);
 }
 
 /* ---- the copy -------------------------------------------------------------------------------- */

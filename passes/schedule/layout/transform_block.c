@@ -155,7 +155,7 @@ static bool find_extents(Transform *t)
     Facts *f = facts_of_kernel(c, t->s->kernel);
     t->extent = ARENA_ARRAY(c->arena, Expr *, t->map->n_to + 1);
     facts_points(f, &t->points);
-    int wrong = box_of(c, f, &t->points, t->to, t->map->n_to, t->extent);
+    int wrong = box_of(f, &t->points, t->to, t->map->n_to, t->extent);
     REQUIRE(t->s, E0902, t->call->transform_block_layout.index_map.span, wrong < 0,
             "output %d of the index map, '%s', is negative or unbounded for some iteration of "
             "block '%s'",
@@ -240,7 +240,7 @@ static bool find_back(Transform *t)
         return refuse_back(t, &(Relation){&t->points, t->to, iterators, t->map->n_to, n});
     for (int i = 0; i < n; i++)
         t->back[i] = simplify(f, t->back[i]);
-    t->where = index_map_taken(c, f, t->map, &t->points, t->back, place);
+    t->where = index_map_taken(f, t->map, &t->points, t->back, place);
     return true;
 }
 

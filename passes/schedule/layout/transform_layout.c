@@ -63,7 +63,7 @@ static bool find_shape(Relayout *r)
     Facts *f = facts_of_kernel(c, r->s->kernel);
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, r->map->n_to + 1);
     facts_points(f, &r->elements);
-    int wrong = box_of(c, f, &r->elements, r->map->to, r->map->n_to, shape);
+    int wrong = box_of(f, &r->elements, r->map->to, r->map->n_to, shape);
     REQUIRE(r->s, E0902, r->call->transform_layout.index_map.span, wrong < 0,
             "output %d of the index map, '%s', is negative or unbounded for some element of '%s'",
             wrong, sched_text(r->s, r->map->to[wrong]), r->from->name);
@@ -207,7 +207,7 @@ static bool find_padding(const Relayout *r, Var *const *at, Expr **padding)
         return false;
     for (int i = 0; i < r->to->rank; i++)
         facts_range(f, at[i], expr_index(c, 0), r->to->shape[i]);
-    Expr *taken = index_map_taken(c, f, r->map, &r->elements, element, at);
+    Expr *taken = index_map_taken(f, r->map, &r->elements, element, at);
     *padding = taken ? simplify(f, expr_unary(c, EX_NOT, taken, span_none())) : NULL;
     return true;
 }
