@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "passes/schedule/sched.h"
+#include "passes/shared/rebuild.h"
 
 enum { LONG_LIST = 64 };
 
@@ -64,8 +65,6 @@ typedef struct {
     int from; /* the first change that is taken back */
 } Restore;
 
-static Stmt *restore(const Restore *r, Stmt *stmt);
-
 /* Which statement of the list the change is about; n for none of them. */
 static size_t place_in(Stmt *const *items, int n, const ListChange *change)
 {
@@ -74,72 +73,34 @@ static size_t place_in(Stmt *const *items, int n, const ListChange *change)
                                                                : (size_t)n;
 }
 
-/* The list as it was, each statement as it was; the list itself where nothing was another. */
-static Stmt *const *restore_items(const Restore *r, Stmt *const *items, int n)
+/* The sequence with the list that it had, of the statements as they are now. */
+static Stmt *seq_before(const Restore *r, Stmt *seq)
 {
     const Schedule *s = r->s;
-    Stmt **copy = NULL;
+    int n = seq->u.seq.n;
+    Stmt **items = NULL;
     for (int i = s->changes.n - 1; i >= r->from && n >= LONG_LIST; i--) {
-        size_t at = place_in(items, n, &s->changes.items[i]);
+        size_t at = place_in(seq->u.seq.items, n, &s->changes.items[i]);
         if (at == (size_t)n)
             continue;
-        copy = copy ? copy : copy_list(s->ctx, items, n);
-        copy[at] = s->changes.items[i].before;
+        items = items ? items : copy_list(s->ctx, seq->u.seq.items, n);
+        items[at] = s->changes.items[i].before;
     }
-    for (int i = 0; i < n; i++) {
-        Stmt *now = copy ? copy[i] : items[i], *was = restore(r, now);
-        if (was == now)
-            continue;
-        copy = copy ? copy : copy_list(s->ctx, items, n);
-        copy[i] = was;
-    }
-    return copy ? copy : items;
-}
-
-static Stmt *restore_seq(const Restore *r, Stmt *stmt)
-{
-    Stmt *const *items = restore_items(r, stmt->u.seq.items, stmt->u.seq.n);
-    if (items == stmt->u.seq.items)
-        return stmt;
-    Stmt *copy = ARENA_NEW(r->s->ctx->arena, Stmt);
-    *copy = *stmt;
+    if (!items)
+        return seq;
+    Stmt *copy = ARENA_NEW(s->ctx->arena, Stmt);
+    *copy = *seq;
     copy->u.seq.items = items;
     return copy;
 }
 
-static Stmt *restore_loop(const Restore *r, Stmt *stmt)
-{
-    Stmt *body = restore(r, stmt->u.loop.body);
-    if (body == stmt->u.loop.body)
-        return stmt;
-    Stmt *copy = ARENA_NEW(r->s->ctx->arena, Stmt);
-    *copy = *stmt;
-    copy->u.loop.body = body;
-    return copy;
-}
-
-static Stmt *restore_if(const Restore *r, Stmt *stmt)
-{
-    Stmt *then = restore(r, stmt->u.cond.then), *otherwise = stmt->u.cond.otherwise;
-    otherwise = otherwise ? restore(r, otherwise) : NULL;
-    if (then == stmt->u.cond.then && otherwise == stmt->u.cond.otherwise)
-        return stmt;
-    Stmt *copy = ARENA_NEW(r->s->ctx->arena, Stmt);
-    *copy = *stmt;
-    copy->u.cond.then = then;
-    copy->u.cond.otherwise = otherwise;
-    return copy;
-}
-
 /* Steps change lists outside of blocks only. */
-static Stmt *restore(const Restore *r, Stmt *stmt)
+static Stmt *restore(void *user, Stmt *stmt)
 {
-    switch (stmt->kind) {
-    case ST_SEQ: return restore_seq(r, stmt);
-    case ST_FOR: return restore_loop(r, stmt);
-    case ST_IF: return restore_if(r, stmt);
-    default: return stmt;
-    }
+    const Restore *r = user;
+    if (stmt->kind == ST_SEQ)
+        stmt = seq_before(r, stmt);
+    return stmt_map_children(r->s->ctx, stmt, restore, user);
 }
 
 const Kernel *versions_kernel(const Schedule *s, const Kernel *kernel, int step)
@@ -150,10 +111,5 @@ const Kernel *versions_kernel(const Schedule *s, const Kernel *kernel, int step)
     if (r.from == s->changes.n)
         return kernel;
     Stmt *body = restore(&r, kernel->body);
-    if (body == kernel->body)
-        return kernel;
-    Kernel *copy = ARENA_NEW(s->ctx->arena, Kernel);
-    *copy = *kernel;
-    copy->body = body;
-    return copy;
+    return body == kernel->body ? kernel : kernel_with_body(s->ctx, kernel, body);
 }
