@@ -21,6 +21,15 @@ const char *sched_text(Schedule *s, const Expr *e)
     return text.text;
 }
 
+const char *sched_box_text(Schedule *s, const Interval *box, int rank)
+{
+    StrBuf text = strbuf_new(s->ctx->arena);
+    for (int d = 0; d < rank; d++)
+        strbuf_addf(&text, "%s%s elements from %s", d ? ", " : "", sched_text(s, box[d].extent),
+                    sched_text(s, box[d].min));
+    return text.text;
+}
+
 Name stmt_label(const Stmt *node)
 {
     return node->kind == ST_FOR ? node->u.loop.var->name : node->u.block.name;

@@ -242,6 +242,8 @@ const BlockStmt *sched_reduced_by(Context *c, const Stmt *loop);
 Name stmt_label(const Stmt *node);
 /* The expression as text. */
 const char *sched_text(Schedule *s, const Expr *e);
+/* "4 elements from i * 4, ...": the box, axis by axis. */
+const char *sched_box_text(Schedule *s, const Interval *box, int rank);
 
 /* Refuses (E0410) a loop that has a kind. */
 bool sched_require_serial(Schedule *s, const Stmt *loop, Span span);

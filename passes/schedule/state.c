@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "passes/schedule/sched.h"
+#include "passes/shared/rebuild.h"
 
 /* ---- names -> numbers ------------------------------------------------------------------------ */
 
@@ -376,13 +377,8 @@ static Stmt *with_child(Schedule *s, const Stmt *parent, const Stmt *child, Stmt
 {
     if (parent->kind == ST_SEQ)
         return seq_with_child(s, parent, child, new_child);
-    if (parent->kind == ST_FOR) {
-        if (!new_child)
-            return NULL;
-        ForStmt loop = parent->u.loop;
-        loop.body = new_child;
-        return stmt_stamp(stmt_for(s->ctx, &loop, parent->span), parent);
-    }
+    if (parent->kind == ST_FOR)
+        return new_child ? loop_with_body(s->ctx, parent, new_child) : NULL;
     Stmt *then = parent->u.cond.then, *otherwise = parent->u.cond.otherwise;
     if (then == child)
         then = new_child;

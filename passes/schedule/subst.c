@@ -13,6 +13,7 @@
 #include "passes/analysis/regions/inits.h"
 #include "passes/analysis/symbolic/zero_divisor.h"
 #include "passes/schedule/sched.h"
+#include "passes/shared/rebuild.h"
 
 static Expr *replaced(Below *b, Expr *e)
 {
@@ -129,14 +130,12 @@ static Stmt *rewrite_block(Below *b, Stmt *stmt)
 {
     Context *c = b->s->ctx;
     BlockStmt block = stmt->u.block;
-    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, block.n_iters);
+    BlockIter *iters = block_own_iters(c, &block, 0);
     bool changed = false;
     for (int i = 0; i < block.n_iters; i++) {
-        iters[i] = block.iters[i];
-        iters[i].binding = replaced_binding(b, &block, &block.iters[i]);
-        changed |= iters[i].binding != block.iters[i].binding;
+        iters[i].binding = replaced_binding(b, &stmt->u.block, &stmt->u.block.iters[i]);
+        changed |= iters[i].binding != stmt->u.block.iters[i].binding;
     }
-    block.iters = iters;
     if (block.predicate) {
         block.predicate = replaced_predicate(b, &block);
         changed |= block.predicate != stmt->u.block.predicate;

@@ -9,17 +9,15 @@ Stmt *flow_whole_nest(Schedule *s, const Stmt *stmt)
 {
     Context *c = s->ctx;
     BlockStmt block = stmt->u.block;
-    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, block.n_iters + 1);
+    BlockIter *iters = block_own_iters(c, &block, 0);
     ForStmt *loops = ARENA_ARRAY(c->arena, ForStmt, block.n_iters + 1);
     Subst *map = ARENA_ARRAY(c->arena, Subst, block.n_iters + 1);
     for (int i = 0; i < block.n_iters; i++) {
-        iters[i] = block.iters[i];
         loops[i] = flow_loop(s, iters[i].var->name, expr_subst(c, iters[i].lo, map, i),
                              expr_subst(c, iters[i].hi, map, i));
         iters[i].binding = expr_var(c, loops[i].var, span_none());
         map[i] = (Subst){iters[i].var, iters[i].binding};
     }
-    block.iters = iters;
     block.predicate = NULL;
     return stmt_in_loops(c, loops, block.n_iters, stmt_block(c, &block, stmt->span), stmt->span);
 }

@@ -9,6 +9,24 @@ Stmt *loop_with_body(Context *c, const Stmt *loop, Stmt *body)
     return stmt_stamp(stmt_for(c, &copy, loop->span), loop);
 }
 
+Stmt *loop_backwards(Context *c, const Stmt *loop)
+{
+    ForStmt down = loop->u.loop;
+    down.lo = index_sub(c, loop->u.loop.hi, expr_index(c, 1));
+    down.hi = loop->u.loop.lo;
+    down.step = -1;
+    return stmt_for(c, &down, loop->span);
+}
+
+BlockIter *block_own_iters(Context *c, BlockStmt *block, int more)
+{
+    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, block->n_iters + more + 1);
+    for (int i = 0; i < block->n_iters; i++)
+        iters[i] = block->iters[i];
+    block->iters = iters;
+    return iters;
+}
+
 Stmt *stmt_in_loops(Context *c, ForStmt *loops, int n, Stmt *body, Span span)
 {
     for (int i = n - 1; i >= 0; i--) {

@@ -14,6 +14,10 @@ typedef VEC(Var *) VarList;
 Stmt *stmt_map_inside(Context *c, Facts *f, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user);
 /* `loop` with another body. */
 Stmt *loop_with_body(Context *c, const Stmt *loop, Stmt *body);
+/* `loop`, which has step 1, from its last iteration down to its first. */
+Stmt *loop_backwards(Context *c, const Stmt *loop);
+/* The block's own copy of its iterators, to be changed, with room for `more`. */
+BlockIter *block_own_iters(Context *c, BlockStmt *block, int more);
 /* `body` in the loops, the first one outermost; each gets its body. */
 Stmt *stmt_in_loops(Context *c, ForStmt *loops, int n, Stmt *body, Span span);
 /* s1 then s2; either may be NULL. */

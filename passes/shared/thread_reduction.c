@@ -49,13 +49,9 @@ static StmtPath next_across_threads(Context *c, const Stmt *body)
 static BlockStmt with_frame(Apart *a, const Frame *f, int n)
 {
     BlockStmt block = *a->block;
-    BlockIter *iters = ARENA_ARRAY(a->c->arena, BlockIter, block.n_iters + n + 1);
-    for (int i = 0; i < block.n_iters; i++)
-        iters[i] = block.iters[i];
+    BlockIter *iters = block_own_iters(a->c, &block, n);
     for (int i = 0; i < n; i++)
-        iters[block.n_iters + i] = f->iters[i];
-    block.iters = iters;
-    block.n_iters += n;
+        iters[block.n_iters++] = f->iters[i];
     return block;
 }
 
@@ -79,12 +75,9 @@ static Stmt *on_lane(Apart *a, Stmt *stores, BlockIter lane)
     Stmt *old = stmt_nest_block(stores);
     ForStmt lanes = partials_loop(a, &a->lanes->u.loop);
     BlockStmt block = old->u.block;
-    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, block.n_iters + 1);
-    for (int i = 0; i < block.n_iters; i++)
-        iters[i] = block.iters[i];
     lane.binding = partials_iteration(c, &lanes, lanes.var);
+    BlockIter *iters = block_own_iters(c, &block, 1);
     iters[block.n_iters++] = lane;
-    block.iters = iters;
     Expr *first = expr_binary(c, EX_EQ, lane.binding, expr_index(c, 0), old->span);
     block.predicate = cond_and(c, block.predicate, first);
     lanes.body = stmt_replace(c, stores, old, stmt_stamp(stmt_block(c, &block, old->span), old));

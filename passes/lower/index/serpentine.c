@@ -138,15 +138,6 @@ Kernel *pass_serpentine(Context *c, const Kernel *kernel, const LowerOptions *op
 
 /* ---- re-check -------------------------------------------------------------------------------- */
 
-static Stmt *backwards(Context *c, Stmt *s)
-{
-    ForStmt loop = s->u.loop;
-    loop.lo = index_sub(c, s->u.loop.hi, expr_index(c, 1));
-    loop.hi = s->u.loop.lo;
-    loop.step = -1;
-    return stmt_for(c, &loop, s->span);
-}
-
 /* The loop writes only local memory, so iterations on different threads cannot conflict. */
 static bool writes_own(Context *c, Stmt *s)
 {
@@ -163,7 +154,7 @@ static bool writes_own(Context *c, Stmt *s)
 static bool reversal_is_legal(Context *c, const Kernel *kernel, Stmt *s, Conflict *why)
 {
     bool rounds;
-    Stmt *reversed = backwards(c, s);
+    Stmt *reversed = loop_backwards(c, s);
     Kernel other = *kernel;
     StmtPath path = {0};
     if (!dependence_order_kept(c, (Rewrite){kernel, s, reversed}, &rounds, why))

@@ -199,11 +199,8 @@ static Stmt *alone(Schedule *s, const StmtPath *path)
 {
     Stmt *body = path->items[path->n - 1];
     for (int i = path->n - 2; i >= 0; i--)
-        if (path->items[i]->kind == ST_FOR) {
-            ForStmt loop = path->items[i]->u.loop;
-            loop.body = body;
-            body = stmt_for(s->ctx, &loop, path->items[i]->span);
-        }
+        if (path->items[i]->kind == ST_FOR)
+            body = loop_with_body(s->ctx, path->items[i], body);
     return body;
 }
 

@@ -316,12 +316,9 @@ static Stmt *padded_nest(Context *c, const StmtPath *path, int top, Stmt *block,
                          Expr *const *extent)
 {
     BlockStmt padded = block->u.block;
-    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, padded.n_iters + 1);
-    for (int i = 0; i < padded.n_iters; i++) {
-        iters[i] = padded.iters[i];
+    BlockIter *iters = block_own_iters(c, &padded, 0);
+    for (int i = 0; i < padded.n_iters; i++)
         iters[i].hi = extent[i] ? extent[i] : iters[i].hi;
-    }
-    padded.iters = iters;
     Stmt *nest = stmt_block(c, &padded, block->span);
     for (int k = path->n - 2; k >= top; k--) {
         ForStmt loop = path->items[k]->u.loop;

@@ -135,15 +135,11 @@ static Stmt *producer_item(const Rolling *r)
 static bool refuse_box(const Rolling *r, const Interval *box, const char *what)
 {
     Schedule *s = r->s;
-    StrBuf text = strbuf_new(s->ctx->arena);
-    for (int d = 0; d < r->buffer->rank; d++)
-        strbuf_addf(&text, "%s%s elements from %s", d ? ", " : "", sched_text(s, box[d].extent),
-                    sched_text(s, box[d].min));
     return sched_refuse(
         s, E0921, r->call->span,
         "an iteration of '%s' computes this region of '%s', by axis: %s. %s; consecutive regions "
         "must overlap and move by a fixed number of elements along one axis",
-        r->loop->u.loop.var->name, r->buffer->name, text.text, what);
+        r->loop->u.loop.var->name, r->buffer->name, sched_box_text(s, box, r->buffer->rank), what);
 }
 
 static bool find_axis(Rolling *r)

@@ -255,12 +255,9 @@ static Stmt *under_loops(const Transform *t, Stmt *block)
 static Stmt *rebound(const Transform *t)
 {
     BlockStmt block = t->stmt->u.block;
-    BlockIter *iters = ARENA_ARRAY(t->s->ctx->arena, BlockIter, block.n_iters + 1);
-    for (int i = 0; i < block.n_iters; i++) {
-        iters[i] = block.iters[i];
+    BlockIter *iters = block_own_iters(t->s->ctx, &block, 0);
+    for (int i = 0; i < block.n_iters; i++)
         iters[i].binding = t->back[i];
-    }
-    block.iters = iters;
     block.predicate = t->where;
     return under_loops(t, stmt_block(t->s->ctx, &block, t->stmt->span));
 }

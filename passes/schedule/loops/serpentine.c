@@ -12,16 +12,6 @@
 
 #include "passes/schedule/flow.h"
 
-/* The inner loop, backwards. */
-static Stmt *backwards(Schedule *s, const Stmt *inner)
-{
-    ForStmt loop = inner->u.loop;
-    loop.lo = index_sub(s->ctx, inner->u.loop.hi, expr_index(s->ctx, 1));
-    loop.hi = inner->u.loop.lo;
-    loop.step = -1;
-    return stmt_for(s->ctx, &loop, inner->span);
-}
-
 /* The subscript changes with the loop, by way of the block's iterators. */
 static bool moves(const Access *a, const Expr *subscript, const Var *loop)
 {
@@ -82,11 +72,11 @@ bool prim_serpentine(Schedule *s, const PrimCall *call, Value *result)
             "loop '%s' walks along a circular axis of '%s', whose order must not change",
             stmt_label(inner), circle->name);
     const Kernel *kernel = sched_kernel_around(s, s->kernel, &path);
-    REQUIRE_KEPT(s, E0499, call->span,
-                 dependence_order_kept(s->ctx, (Rewrite){kernel, inner, backwards(s, inner)},
-                                       &s->reassociates, &why),
-                 &why, "serpentine would swap two dependent iterations of loop '%s'",
-                 stmt_label(inner));
+    REQUIRE_KEPT(
+        s, E0499, call->span,
+        dependence_order_kept(s->ctx, (Rewrite){kernel, inner, loop_backwards(s->ctx, inner)},
+                              &s->reassociates, &why),
+        &why, "serpentine would swap two dependent iterations of loop '%s'", stmt_label(inner));
     ForStmt loop = inner->u.loop;
     loop.annotations = annotations_mark(s->ctx, loop.annotations, ANNOTATION_SERPENTINE);
     sched_replace(s, inner, stmt_for(s->ctx, &loop, inner->span));

@@ -150,11 +150,7 @@ static Stmt *padded_block(Rewriter *r, Stmt *stmt)
     for (int i = 0; i < all.n && !t->failed; i++)
         if (all.items[i].reads)
             check_read(t, stmt, &all.items[i], block.iters[at].var);
-    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, block.n_iters);
-    for (int i = 0; i < block.n_iters; i++)
-        iters[i] = block.iters[i];
-    iters[at].hi = t->end;
-    block.iters = iters;
+    block_own_iters(c, &block, 0)[at].hi = t->end;
     return stmt_block(c, &block, stmt->span);
 }
 

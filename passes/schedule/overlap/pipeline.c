@@ -184,15 +184,11 @@ static const Var *uses_thread(const Pipeline *p, const Expr *e)
 static bool refuse_box(Pipeline *p, const Ahead *a, const Interval *box, const char *what)
 {
     Schedule *s = p->s;
-    StrBuf text = strbuf_new(s->ctx->arena);
-    for (int d = 0; d < a->buffer->rank; d++)
-        strbuf_addf(&text, "%s%s elements from %s", d ? ", " : "", sched_text(s, box[d].extent),
-                    sched_text(s, box[d].min));
     Name loop = p->loop->u.loop.var->name;
     sched_refuse(s, E0472, p->call->span,
                  "an iteration of '%s' fills this region of '%s', by axis: %s. %s; each iteration "
                  "must start where the previous one ended, along one axis",
-                 loop, a->buffer->name, text.text, what);
+                 loop, a->buffer->name, sched_box_text(s, box, a->buffer->rank), what);
     sched_note_at(s, a->item, "the buffer is filled here");
     return false;
 }
