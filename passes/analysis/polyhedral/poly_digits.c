@@ -65,19 +65,6 @@ static bool try_digits(System *s, Line *l)
     return false;
 }
 
-/* x == y + constant: uses it up, which mixes no digits. */
-static bool use_short_equality(System *s, Line *l)
-{
-    int at = -1;
-    for (int t = 0; t < l->n_terms; t++)
-        if (l->factor[l->term[t]] == 1 || l->factor[l->term[t]] == -1)
-            at = l->term[t];
-    if (l->n_terms > 2 || at < 0)
-        return false;
-    system_eliminate(s, l, at);
-    return true;
-}
-
 /* Numbers that quotients tell apart, x == 8 q + r, go. */
 static void use_digits(System *s)
 {
@@ -103,7 +90,7 @@ void system_split_digits(System *s)
         for (int k = 0; k < s->n_lines && !s->impossible && !s->overflow; k++) {
             Line *l = &s->lines[k];
             if (l->equal && !l->gone)
-                again |= use_short_equality(s, l) || try_digits(s, l);
+                again |= try_digits(s, l);
         }
     }
 }
