@@ -205,11 +205,17 @@ static Stmt *new_stmt(Context *c, StmtKind kind, Span span)
     return s;
 }
 
+/* An update of a tuple stays one statement. */
+static bool is_flattened(const Stmt *s)
+{
+    return s->kind == ST_SEQ && !s->u.seq.combiner;
+}
+
 static int count_flat(Stmt *const *items, int n)
 {
     int flat = 0;
     for (int i = 0; i < n; i++)
-        flat += items[i]->kind == ST_SEQ ? items[i]->u.seq.n : 1;
+        flat += is_flattened(items[i]) ? items[i]->u.seq.n : 1;
     return flat;
 }
 
@@ -227,7 +233,7 @@ Stmt *stmt_seq(Context *c, Stmt *const *items, int n, Span span)
     Stmt **flat = ARENA_ARRAY(c->arena, Stmt *, count_flat(items, n));
     int n_flat = 0;
     for (int i = 0; i < n; i++) {
-        if (items[i]->kind != ST_SEQ)
+        if (!is_flattened(items[i]))
             flat[n_flat++] = items[i];
         else
             for (int j = 0; j < items[i]->u.seq.n; j++)
@@ -238,6 +244,14 @@ Stmt *stmt_seq(Context *c, Stmt *const *items, int n, Span span)
     Stmt *s = new_stmt(c, ST_SEQ, span);
     s->u.seq.items = flat;
     s->u.seq.n = n_flat;
+    return s;
+}
+
+Stmt *stmt_seq_like(Context *c, const Stmt *like, Stmt *const *items, int n)
+{
+    Stmt *s = stmt_seq(c, items, n, like->span);
+    if (like->u.seq.combiner && s->kind == ST_SEQ && n == like->u.seq.n)
+        s->u.seq.combiner = like->u.seq.combiner;
     return s;
 }
 

@@ -128,6 +128,42 @@ static bool same_annotations(AnnotationList a, AnnotationList b)
     return true;
 }
 
+/* ---- combiners ------------------------------------------------------------------------------- */
+
+static bool same_values(const Match *m, const Combiner *a, const Combiner *b)
+{
+    for (int k = 0; k < a->n; k++)
+        if (!same_expr(m, a->parts[k].value, b->parts[k].value))
+            return false;
+    return same_exprs(m, a->conditions, b->conditions, a->n_conditions);
+}
+
+/* Named values from `at` on, then what is combined. */
+static bool same_lets(const Match *m, const Combiner *a, const Combiner *b, int at)
+{
+    if (at == a->n_lets)
+        return same_values(m, a, b);
+    Match own = {a->lets[at].var, b->lets[at].var, m};
+    return same_expr(m, a->lets[at].value, b->lets[at].value) && same_lets(&own, a, b, at + 1);
+}
+
+/* Components from `at` on, then what uses them. */
+static bool same_parts(const Match *m, const Combiner *a, const Combiner *b, int at)
+{
+    if (at == a->n)
+        return same_lets(m, a, b, 0);
+    const CombinerPart *x = &a->parts[at], *y = &b->parts[at];
+    Match self = {x->self, y->self, m}, left = {x->a, y->a, &self}, right = {x->b, y->b, &left};
+    return same_text(x->name, y->name) && x->type == y->type &&
+           same_expr(m, x->identity, y->identity) && same_parts(&right, a, b, at + 1);
+}
+
+bool combiner_equal(const Combiner *a, const Combiner *b)
+{
+    return a == b || (same_text(a->name, b->name) && a->n == b->n && a->n_lets == b->n_lets &&
+                      a->n_conditions == b->n_conditions && same_parts(NULL, a, b, 0));
+}
+
 /* ---- statements ------------------------------------------------------------------------------ */
 
 static bool same_stmt(const Match *m, const Stmt *a, const Stmt *b);
@@ -147,6 +183,36 @@ static bool same_items(const Match *m, const Stmt *a, const Stmt *b, int at)
         }
     }
     return true;
+}
+
+static bool same_element(const Match *m, const Stmt *a, const Stmt *b)
+{
+    const Buffer *x = a->u.store.buffer, *y = b->u.store.buffer;
+    return matches(m, buffer_defined(x), buffer_defined(y)) && x->rank == y->rank &&
+           same_exprs(m, a->u.store.index, b->u.store.index, x->rank);
+}
+
+/* Updates of tuples are alike in their combiner, targets and values, whatever else their text does
+ * not show. */
+static bool same_update(const Match *m, const Stmt *a, const Stmt *b)
+{
+    const Combiner *combiner = a->u.seq.combiner;
+    if (!combiner_equal(combiner, b->u.seq.combiner))
+        return false;
+    Stmt *const *x = a->u.seq.items, *const *y = b->u.seq.items;
+    int last_x = a->u.seq.n - combiner->n, last_y = b->u.seq.n - combiner->n;
+    for (int k = 0; k < combiner->n; k++)
+        if (!same_expr(m, x[k]->u.let.value, y[k]->u.let.value) ||
+            !same_element(m, x[last_x + k], y[last_y + k]))
+            return false;
+    return true;
+}
+
+static bool same_seq(const Match *m, const Stmt *a, const Stmt *b)
+{
+    if (a->u.seq.combiner || b->u.seq.combiner)
+        return a->u.seq.combiner && b->u.seq.combiner && same_update(m, a, b);
+    return a->u.seq.n == b->u.seq.n && same_items(m, a, b, 0);
 }
 
 static bool same_for(const Match *m, const ForStmt *a, const ForStmt *b)
@@ -204,7 +270,7 @@ static bool same_stmt(const Match *m, const Stmt *a, const Stmt *b)
     if (a->kind != b->kind)
         return false;
     switch (a->kind) {
-    case ST_SEQ: return a->u.seq.n == b->u.seq.n && same_items(m, a, b, 0);
+    case ST_SEQ: return same_seq(m, a, b);
     case ST_FOR: return same_for(m, &a->u.loop, &b->u.loop);
     case ST_IF:
         return same_expr(m, a->u.cond.cond, b->u.cond.cond) &&

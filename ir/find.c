@@ -128,14 +128,33 @@ const Stmt *stmt_single_store(const Stmt *s)
     return s && s->kind == ST_STORE ? s : NULL;
 }
 
-const Stmt *stmt_valued_store(const Stmt *s)
+int stmt_lets(const Stmt *body)
 {
-    if (!s || s->kind != ST_SEQ)
-        return stmt_single_store(s);
+    return body->kind == ST_SEQ && !body->u.seq.combiner && body->u.seq.n > 0 ? body->u.seq.n - 1
+                                                                              : 0;
+}
+
+const Stmt *stmt_behind_values(const Stmt *s)
+{
+    if (!s || s->kind != ST_SEQ || s->u.seq.combiner)
+        return s;
     for (int i = 0; i < s->u.seq.n - 1; i++)
         if (s->u.seq.items[i]->kind != ST_LET)
             return NULL;
-    return s->u.seq.n > 0 ? stmt_single_store(s->u.seq.items[s->u.seq.n - 1]) : NULL;
+    return s->u.seq.n > 0 ? s->u.seq.items[s->u.seq.n - 1] : NULL;
+}
+
+const Stmt *stmt_valued_store(const Stmt *s)
+{
+    return stmt_single_store(stmt_behind_values(s));
+}
+
+const Stmt *stmt_valued_update(const Stmt *s)
+{
+    s = stmt_behind_values(s);
+    bool update = s && (s->kind == ST_SEQ ? s->u.seq.combiner != NULL
+                                          : s->kind == ST_STORE && s->u.store.op != STORE_SET);
+    return update ? s : NULL;
 }
 
 int expr_nodes(const Expr *e, int most)
@@ -171,7 +190,7 @@ const Stmt *stmt_written_out(Context *c, const Stmt *s)
 
 Stmt *stmt_behind_lets(Context *c, const Stmt *body, Stmt *store)
 {
-    int n = body->kind == ST_SEQ ? body->u.seq.n : 1;
+    int n = stmt_lets(body) + 1;
     Stmt **items = ARENA_ARRAY(c->arena, Stmt *, n);
     for (int k = 0; k < n - 1; k++)
         items[k] = body->u.seq.items[k];

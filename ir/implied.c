@@ -1,4 +1,5 @@
-/* implied.c - Derives the block that a plain statement stands for.
+/* implied.c - Derives what statements stand for: a plain one for a block, an update of a tuple for
+ * a sequence of stores.
  *
  *     for i in M, j in N, k in K          block C(i in M = i, j in N = j, reduce k in K = k) {
  *         C[i, j] += A[i, k] * B[k, j];       C[i, j] += A[i, k] * B[k, j];
@@ -7,6 +8,8 @@
  * The parser makes the block on the right of the statement on the left, and the printer omits what
  * the parser would restore. Both use this file, so they cannot disagree. */
 #include "ir/ir.h"
+
+#include <string.h>
 
 void loop_domain(Context *c, const ForStmt *loop, Expr **lo, Expr **hi)
 {
@@ -46,10 +49,13 @@ bool value_is_inline(const Expr *value)
     return expr_nodes(value, MOST_NODES) <= MOST_NODES && is_of_loops(value);
 }
 
-static bool subscripts_use(const Stmt *store, const Var *var)
+static bool subscripts_use(const Stmt *s, const Var *var)
 {
-    for (int i = 0; i < store->u.store.buffer->rank; i++)
-        if (expr_uses_var(store->u.store.index[i], var))
+    for (int i = 0; s->kind == ST_STORE && i < s->u.store.buffer->rank; i++)
+        if (expr_uses_var(s->u.store.index[i], var))
+            return true;
+    for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
+        if (subscripts_use(s->u.seq.items[i], var))
             return true;
     return false;
 }
@@ -57,7 +63,7 @@ static bool subscripts_use(const Stmt *store, const Var *var)
 /* The subscripts use the variable, or a value that depends on it. */
 static bool element_uses(Context *c, const Stmt *store, const Stmt *body, const Var *var)
 {
-    int n = body->kind == ST_SEQ ? body->u.seq.n - 1 : 0;
+    int n = stmt_lets(body);
     bool *depends = ARENA_ARRAY(c->arena, bool, n + 1);
     for (int k = 0; k < n; k++) {
         const Stmt *let = body->u.seq.items[k];
@@ -73,27 +79,52 @@ static bool element_uses(Context *c, const Stmt *store, const Stmt *body, const 
 
 IterKind block_implied_kind(Context *c, const Stmt *body, const Var *var)
 {
-    const Stmt *store = stmt_valued_store(body);
-    bool update = store && store->u.store.op != STORE_SET;
-    return update && !element_uses(c, store, body, var) ? ITER_REDUCE : ITER_SPATIAL;
+    const Stmt *store = stmt_valued_update(body);
+    return store && !element_uses(c, store, body, var) ? ITER_REDUCE : ITER_SPATIAL;
 }
 
-Name block_implied_name(const Stmt *body)
+/* What stands before `_PART` in the names of all targets; NULL where that is not one name. */
+static Name tuple_name(Context *c, const Stmt *s)
 {
+    TupleUpdate update;
+    Name name = NULL;
+    if (!tuple_update_of(c, s, &update))
+        return NULL;
+    for (int k = 0; k < update.combiner->n; k++) {
+        Name target = update.targets[k].buffer->name, part = update.combiner->parts[k].name;
+        size_t whole = strlen(target), tail = strlen(part) + 1;
+        if (whole <= tail || target[whole - tail] != '_' ||
+            strcmp(target + whole - tail + 1, part) != 0)
+            return NULL;
+        Name base = ctx_namef(c, "%.*s", (int)(whole - tail), target);
+        if (name && base != name)
+            return NULL;
+        name = base;
+    }
+    return name;
+}
+
+static Name first_name(Context *c, const Stmt *seq)
+{
+    for (int i = 0; i < seq->u.seq.n; i++) {
+        Name name = block_implied_name(c, seq->u.seq.items[i]);
+        if (name)
+            return name;
+    }
+    return NULL;
+}
+
+Name block_implied_name(Context *c, const Stmt *body)
+{
+    Name name = NULL;
     switch (body->kind) {
     case ST_STORE: return body->u.store.buffer->name;
-    case ST_FOR: return block_implied_name(body->u.loop.body);
-    case ST_IF: {
-        Name name = block_implied_name(body->u.cond.then);
-        return name || !body->u.cond.otherwise ? name : block_implied_name(body->u.cond.otherwise);
-    }
-    case ST_SEQ:
-        for (int i = 0; i < body->u.seq.n; i++) {
-            Name name = block_implied_name(body->u.seq.items[i]);
-            if (name)
-                return name;
-        }
-        return NULL;
+    case ST_FOR: return block_implied_name(c, body->u.loop.body);
+    case ST_IF:
+        name = block_implied_name(c, body->u.cond.then);
+        return name || !body->u.cond.otherwise ? name
+                                               : block_implied_name(c, body->u.cond.otherwise);
+    case ST_SEQ: name = tuple_name(c, body); return name ? name : first_name(c, body);
     case ST_BLOCK:
     case ST_TEMP:
     case ST_LET:
@@ -128,11 +159,123 @@ Stmt *block_implied(Context *c, const ImpliedBlock *of)
     Subst *map = ARENA_ARRAY(c->arena, Subst, of->n_loops);
     BlockIter *iters = implied_iters(c, of->loops, of->n_loops, of->body, map);
     BlockStmt block = {
-        .name = of->name ? of->name : block_implied_name(of->body),
+        .name = of->name ? of->name : block_implied_name(c, of->body),
         .iters = iters,
         .n_iters = of->n_loops,
         .init = of->init ? stmt_subst(c, of->init, map, of->n_loops) : NULL,
         .body = stmt_subst(c, of->body, map, of->n_loops),
     };
     return stmt_block(c, &block, of->span);
+}
+
+/* ---- updates of tuples -----------------------------------------------------------------------
+ *
+ *   best_value[i], best_index[i] argmax= (x[i, j], j);
+ *
+ * is the sequence, marked with its combiner,
+ *
+ *   let b_value = x[i, j];
+ *   let b_index = i32(j);
+ *   let b_wins = b_value > best_value[i] || b_value == best_value[i] && b_index < best_index[i];
+ *   best_value[i] = b_wins ? b_value : best_value[i];
+ *   best_index[i] = b_wins ? b_index : best_index[i];
+ *
+ * so all that looks at loads, stores and lets understands it, and only what asks for reductions
+ * needs to know the mark. The first lets are the values, the last stores the targets; a component
+ * that later ones still read as it was is computed into a let before the first store. Lowering
+ * drops the mark. */
+
+typedef struct {
+    Context *c;
+    const TupleUpdate *update;
+    Span span;
+    SubstList map; /* operands and named values of the combiner: what they are here */
+    StmtList items;
+} UpdateBuilder;
+
+static Expr *named(UpdateBuilder *b, Name name, Expr *value)
+{
+    Var *var = var_new(b->c, name, value->type, VAR_LET, b->span);
+    VEC_PUSH(b->c->arena, &b->items, stmt_let(b->c, var, value, b->span));
+    return expr_var(b->c, var, b->span);
+}
+
+static void map(UpdateBuilder *b, Var *var, Expr *value)
+{
+    VEC_PUSH(b->c->arena, &b->map, ((Subst){var, value}));
+}
+
+static Expr *mapped(UpdateBuilder *b, Expr *e)
+{
+    return expr_subst(b->c, e, b->map.items, b->map.n);
+}
+
+/* A component after part `k` reads it as it was before the update. */
+static bool is_read_later(const Combiner *combiner, int k)
+{
+    for (int i = k + 1; i < combiner->n; i++)
+        if (expr_uses_var(combiner->parts[i].value, combiner->parts[k].a))
+            return true;
+    return false;
+}
+
+static void name_operands(UpdateBuilder *b)
+{
+    const Combiner *combiner = b->update->combiner;
+    for (int k = 0; k < combiner->n; k++) {
+        const CombinerPart *part = &combiner->parts[k];
+        const TupleElement *target = &b->update->targets[k];
+        Name name = ctx_namef(b->c, "%s_%s", combiner->b, part->name);
+        map(b, part->b, named(b, name, b->update->values[k]));
+        map(b, part->a, expr_load(b->c, target->buffer, target->index, b->span));
+    }
+    for (int i = 0; i < combiner->n_lets; i++) {
+        Var *var = combiner->lets[i].var;
+        map(b, var, named(b, var->name, mapped(b, combiner->lets[i].value)));
+    }
+}
+
+static void store_parts(UpdateBuilder *b)
+{
+    const Combiner *combiner = b->update->combiner;
+    Expr **values = ARENA_ARRAY(b->c->arena, Expr *, combiner->n);
+    for (int k = 0; k < combiner->n; k++)
+        values[k] = mapped(b, combiner->parts[k].value);
+    bool late = false; /* what follows the first value with a name is computed there, too */
+    for (int k = 0; k < combiner->n; k++) {
+        late |= is_read_later(combiner, k);
+        if (late)
+            values[k] = named(b, ctx_namef(b->c, "next_%s", combiner->parts[k].name), values[k]);
+    }
+    for (int k = 0; k < combiner->n; k++)
+        VEC_PUSH(b->c->arena, &b->items,
+                 stmt_store(b->c,
+                            &(StoreStmt){.buffer = b->update->targets[k].buffer,
+                                         .index = b->update->targets[k].index,
+                                         .op = STORE_SET,
+                                         .value = values[k]},
+                            b->span));
+}
+
+Stmt *tuple_update(Context *c, const TupleUpdate *update, Span span)
+{
+    UpdateBuilder b = {.c = c, .update = update, .span = span};
+    name_operands(&b);
+    store_parts(&b);
+    Stmt *s = stmt_seq(c, b.items.items, b.items.n, span);
+    s->u.seq.combiner = update->combiner;
+    return s;
+}
+
+Stmt *tuple_identities(Context *c, const Combiner *combiner, const TupleElement *targets, Span span)
+{
+    Stmt **items = ARENA_ARRAY(c->arena, Stmt *, combiner->n);
+    for (int k = 0; k < combiner->n; k++)
+        items[k] = stmt_store(c,
+                              &(StoreStmt){.buffer = targets[k].buffer,
+                                           .index = targets[k].index,
+                                           .op = STORE_SET,
+                                           .value = combiner->parts[k].identity},
+                              span);
+    return stmt_seq(c, items, combiner->n, span);
 }

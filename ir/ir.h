@@ -59,20 +59,6 @@ static inline bool axis_is_block(Axis a)
     return a <= AXIS_BLOCK_Z;
 }
 
-/* The cache hint of an access to global memory (cache_hint.def). */
-typedef enum {
-#define HINT(e, name, load, store, meaning) HINT_##e,
-#include "ir/tables/cache_hint.def"
-#undef HINT
-    HINT_COUNT
-} CacheHint;
-typedef struct {
-    const char *name, *meaning;
-    bool load, store; /* accesses that may have it */
-} CacheHintInfo;
-const CacheHintInfo *cache_hint_info(CacheHint hint);
-CacheHint cache_hint_find(const char *name); /* HINT_COUNT if there is none */
-
 /* ---- variables and buffers: identity is the pointer ------------------------------------------ */
 
 typedef struct Expr Expr;
@@ -318,6 +304,37 @@ AnnotationList annotations_without(Context *c, AnnotationList list, Name key);
 AnnotationList annotations_with(Context *c, AnnotationList list, Annotation added);
 AnnotationList annotations_mark(Context *c, AnnotationList list, AnnotationKey key);
 
+/* A variable and its replacement. */
+typedef struct {
+    Var *var;
+    Expr *value;
+} Subst;
+
+/* One component of a combiner: its type, its identity (a literal), and its combined value, an
+ * expression of both operands and of the combiner's named values. */
+typedef struct {
+    Name name;
+    DType type;
+    Expr *identity;
+    Var *a, *b, *self; /* the component of either operand; of a tuple, in the conditions */
+    Expr *value;
+} CombinerPart;
+
+/* A monoid over tuples, as declared by `reducer NAME(...) { init ...; combine(a, b): ...; }`. */
+typedef struct {
+    Name name, a, b; /* its own, and those of the operands */
+    const CombinerPart *parts;
+    int n;
+    Expr *const *conditions; /* that all tuples satisfy, of the components' `self` */
+    int n_conditions;
+    const Subst *lets; /* named values, in order */
+    int n_lets;
+    /* `choice ? x : y` of whole operands, which the last of the lets names; NULL: another form */
+    const Expr *choice;
+    bool chooses_b; /* where the choice holds */
+    Span span;
+} Combiner;
+
 typedef enum { ITER_SPATIAL, ITER_REDUCE } IterKind;
 
 /* An iterator takes the value of `binding` (an expression of the loops) and exists for values in
@@ -378,6 +395,7 @@ struct Stmt {
         struct {
             Stmt *const *items;
             int n;
+            const Combiner *combiner; /* of an update of a tuple, else NULL */
         } seq;
         ForStmt loop;
         struct {
@@ -462,12 +480,6 @@ typedef struct Kernel {
     int n_limits;
 } Kernel;
 
-/* A variable and its replacement. */
-typedef struct {
-    Var *var;
-    Expr *value;
-} Subst;
-
 /* ---- building (build.c) ---------------------------------------------------------------------- */
 /* Builders check the types they are given with TIRC_BUG: names and types of user input are resolved
  * by frontend/.  Arrays are copied.  No builder simplifies; passes/analysis does.  The one
@@ -492,6 +504,8 @@ Expr *expr_cast(Context *c, DType type, Expr *a, Span span);
 Expr *expr_call(Context *c, CallKind call, Expr *const *args, Span span);
 
 Stmt *stmt_seq(Context *c, Stmt *const *items, int n, Span span); /* flattens; one item is itself */
+/* A sequence of these items that is an update of a tuple where `like` is one. */
+Stmt *stmt_seq_like(Context *c, const Stmt *like, Stmt *const *items, int n);
 Stmt *stmt_for(Context *c, const ForStmt *loop, Span span);
 Stmt *stmt_if(Context *c, Expr *cond, Stmt *then, Stmt *otherwise, Span span);
 Stmt *stmt_block(Context *c, const BlockStmt *block, Span span);
@@ -534,6 +548,31 @@ uint32_t ctx_new_id(Context *c);
 /* The types that a binary operator takes: what expr_binary checks and ir_verify demands. */
 bool expr_binary_accepts(ExprKind kind, DType a, DType b);
 
+/* ---- updates of tuples (implied.c, node.c) --------------------------------------------------- */
+
+/* The element of a buffer. */
+typedef struct {
+    Buffer *buffer;
+    Expr *const *index;
+} TupleElement;
+
+/* targets = combine(targets, values), all components at once. */
+typedef struct {
+    const Combiner *combiner;
+    const TupleElement *targets; /* [combiner->n] */
+    Expr *const *values;         /* [combiner->n] */
+} TupleUpdate;
+
+/* The update as a sequence of lets and stores. */
+Stmt *tuple_update(Context *c, const TupleUpdate *update, Span span);
+/* Reads it back; false where `s` is no such update. */
+bool tuple_update_of(Context *c, const Stmt *s, TupleUpdate *out);
+/* Stores the identities to the targets. */
+Stmt *tuple_identities(Context *c, const Combiner *combiner, const TupleElement *targets,
+                       Span span);
+/* The same components, identities and combined values. */
+bool combiner_equal(const Combiner *a, const Combiner *b);
+
 /* ---- plain statements (implied.c) ------------------------------------------------------------ */
 /* A statement outside of any block stands for a block whose iterators are the enclosing loops,
  * outermost first, each with its loop's name, its loop's range as domain and its loop's variable as
@@ -551,8 +590,9 @@ IterKind block_implied_kind(Context *c, const Stmt *body, const Var *var);
  * index or a condition made of loops and sizes alone. A `let` of any other value belongs to the
  * blocks that use it. */
 bool value_is_inline(const Expr *value);
-/* The buffer of the first store in `body`, which names its block; NULL if it has none. */
-Name block_implied_name(const Stmt *body);
+/* The buffer of the first store in `body`, which names its block; NULL if it has none. An update of
+ * `best_value` and `best_index`, the components of a reducer, is named `best`. */
+Name block_implied_name(Context *c, const Stmt *body);
 /* A plain statement in loops. */
 typedef struct {
     const ForStmt *const *loops;
@@ -599,6 +639,7 @@ bool loop_const_extent(const ForStmt *loop, int64_t *extent);
 
 typedef VEC(Expr *) ExprList;
 typedef VEC(Stmt *) StmtList;
+typedef VEC(Subst) SubstList;
 
 /* Of an if; all else has one part. */
 typedef enum { BRANCH_THEN, BRANCH_ELSE } Branch;
@@ -666,6 +707,12 @@ Stmt *stmt_bound_loop(Context *c, const Stmt *s);
 /* The store that a statement is, alone or in a sequence of one; NULL where it is something else, or
  * NULL. */
 const Stmt *stmt_single_store(const Stmt *s);
+/* How many lets stand in front of the only other statement of a body. */
+int stmt_lets(const Stmt *body);
+/* That statement; NULL where there are several. */
+const Stmt *stmt_behind_values(const Stmt *s);
+/* It, if it is an update: a store, or an update of a tuple; else NULL. */
+const Stmt *stmt_valued_update(const Stmt *s);
 /* The same behind lets: the only store of `let a = x[i]; y[i] = a * a;`. */
 const Stmt *stmt_valued_store(const Stmt *s);
 /* That store with the values of the lets written out: `y[i] = x[i] * x[i];`. NULL where there is

@@ -134,7 +134,7 @@ static bool same_iter(const Printer *p, const BlockStmt *block, int i, const Sub
  * values that it uses, and none that would be written out. */
 static bool has_plain_values(Context *c, const Stmt *body)
 {
-    int n = body->kind == ST_SEQ ? body->u.seq.n : 1;
+    int n = stmt_lets(body) + 1;
     for (int k = 0; k < n - 1; k++) {
         const Stmt *let = body->u.seq.items[k];
         bool used = false;
@@ -146,17 +146,33 @@ static bool has_plain_values(Context *c, const Stmt *body)
     return true;
 }
 
+static bool is_plain_body(const Stmt *body)
+{
+    return body->kind == ST_STORE ? !body->u.store.atomic
+                                  : body->kind == ST_SEQ && body->u.seq.combiner;
+}
+
+static bool is_plain_init(const BlockStmt *block)
+{
+    const Stmt *init = block->init, *body = stmt_behind_values(block->body);
+    if (!stmt_is_reduction(block))
+        return false;
+    if (body->kind == ST_SEQ)
+        return true;
+    return init->kind == ST_STORE && init->u.store.op == STORE_SET && !init->u.store.atomic &&
+           init->u.store.buffer == body->u.store.buffer;
+}
+
 /* Whether the block is what the plain statement of its body would stand for here. */
 static bool is_plain(const Printer *p, const Stmt *s)
 {
     const BlockStmt *block = &s->u.block;
-    const Stmt *store = stmt_valued_store(block->body), *init = block->init;
+    const Stmt *body = stmt_behind_values(block->body), *init = block->init;
     if (s == p->spelt_out || block->predicate || block->atomic || block->annotations.n > 0 ||
-        block->n_iters != p->loops.n || !store || store->u.store.atomic ||
+        block->n_iters != p->loops.n || !body || !is_plain_body(body) ||
         !has_plain_values(p->ctx, block->body))
         return false;
-    if (init && (init->kind != ST_STORE || init->u.store.op != STORE_SET || init->u.store.atomic ||
-                 init->u.store.buffer != store->u.store.buffer || !stmt_is_reduction(block)))
+    if (init && !is_plain_init(block))
         return false;
     Subst *map = ARENA_ARRAY(p->ctx->arena, Subst, block->n_iters);
     for (int i = 0; i < block->n_iters; i++) {
@@ -168,9 +184,9 @@ static bool is_plain(const Printer *p, const Stmt *s)
     return true;
 }
 
-static bool has_default_name(const BlockStmt *block)
+static bool has_default_name(const Printer *p, const BlockStmt *block)
 {
-    Name name = block_implied_name(block->body);
+    Name name = block_implied_name(p->ctx, block->body);
     return name && strcmp(name, block->name) == 0;
 }
 
@@ -204,8 +220,8 @@ static bool would_fuse(Context *c, const Stmt *seq, int i)
 /* A statement of several: one with lets of its own has braces of its own. */
 static void print_item(Printer *p, const Stmt *s, int indent)
 {
-    bool valued = s->kind == ST_BLOCK && s->u.block.body->kind == ST_SEQ && is_plain(p, s) &&
-                  has_default_name(&s->u.block);
+    bool valued = s->kind == ST_BLOCK && stmt_lets(s->u.block.body) > 0 && is_plain(p, s) &&
+                  has_default_name(p, &s->u.block);
     if (!valued) {
         print_statement(p, s, indent);
         return;
@@ -216,7 +232,7 @@ static void print_item(Printer *p, const Stmt *s, int indent)
 
 static void print_items(Printer *p, const Stmt *s, int indent)
 {
-    if (s->kind != ST_SEQ) {
+    if (s->kind != ST_SEQ || s->u.seq.combiner) {
         print_statement(p, s, indent);
         return;
     }
@@ -240,12 +256,12 @@ static void print_braced(Printer *p, const Stmt *s, int indent)
 static bool needs_braces(const Printer *p, const Stmt *s)
 {
     switch (s->kind) {
-    case ST_SEQ:
+    case ST_SEQ: return !s->u.seq.combiner;
     case ST_TEMP:
     case ST_LET: return true;
     case ST_BLOCK:
-        return (s->u.block.init || s->u.block.body->kind == ST_SEQ) && is_plain(p, s) &&
-               has_default_name(&s->u.block);
+        return (s->u.block.init || stmt_lets(s->u.block.body) > 0) && is_plain(p, s) &&
+               has_default_name(p, &s->u.block);
     case ST_FOR:
     case ST_IF:
     case ST_STORE:
@@ -365,28 +381,57 @@ static void print_let(Printer *p, const Stmt *s)
     strbuf_add(p->out, ";\n");
 }
 
+/* x[i], y[i] argmax= (e1, e2); */
+static void print_update(Printer *p, const Stmt *s)
+{
+    TupleUpdate update;
+    StrBuf text = strbuf_new(p->ctx->arena);
+    if (!tuple_update_of(p->ctx, s, &update))
+        TIRC_BUG(p->ctx, "an update with reducer '%s' is not of its form", s->u.seq.combiner->name);
+    int n = update.combiner->n;
+    for (int k = 0; k < n; k++) {
+        const TupleElement *target = &update.targets[k];
+        strbuf_addf(&text, "%s%s", k ? ", " : "", target->buffer->name);
+        print_indices(target->index, target->buffer->rank, &text);
+    }
+    strbuf_addf(&text, " %s= %s", update.combiner->name, n > 1 ? "(" : "");
+    for (int k = 0; k < n; k++) {
+        strbuf_add(&text, k ? ", " : "");
+        print_value(update.values[k], update.combiner->parts[k].type, &text);
+    }
+    strbuf_addf(p->out, "%s%s;\n", text.text, n > 1 ? ")" : "");
+}
+
+static void print_init(Printer *p, const Stmt *init, int indent)
+{
+    strbuf_add(p->out, "init ");
+    if (needs_braces(p, init))
+        print_braced(p, init, indent);
+    else
+        print_rest(p, init, indent);
+}
+
 /* The lines of a plain block: its lets, its init, its store; the first is already indented. */
 static void print_plain(Printer *p, const BlockStmt *block, int indent)
 {
     const Stmt *body = block->body;
-    for (int i = 0; body->kind == ST_SEQ && i < body->u.seq.n - 1; i++) {
+    for (int i = 0; i < stmt_lets(body); i++) {
         print_let(p, body->u.seq.items[i]);
         start_line(p, indent);
     }
     if (block->init) {
-        strbuf_add(p->out, "init ");
-        print_store(p, block->init);
+        print_init(p, block->init, indent);
         start_line(p, indent);
     }
-    print_store(p, stmt_valued_store(body));
+    print_rest(p, stmt_behind_values(body), indent);
 }
 
 static void print_plain_block(Printer *p, const BlockStmt *block, int indent)
 {
-    bool labelled = !has_default_name(block);
+    bool labelled = !has_default_name(p, block);
     if (labelled)
         strbuf_addf(p->out, "%s: ", block->name);
-    if (!labelled || (!block->init && block->body->kind != ST_SEQ)) {
+    if (!labelled || (!block->init && stmt_lets(block->body) == 0)) {
         print_plain(p, block, indent);
         return;
     }
@@ -433,11 +478,7 @@ static void print_block(Printer *p, const Stmt *s, int indent)
     strbuf_add(p->out, "{\n");
     if (block->init) {
         start_line(p, indent + INDENT);
-        strbuf_add(p->out, "init ");
-        if (needs_braces(p, block->init))
-            print_braced(p, block->init, indent + INDENT);
-        else
-            print_rest(p, block->init, indent + INDENT);
+        print_init(p, block->init, indent + INDENT);
     }
     print_items(p, block->body, indent + INDENT);
     start_line(p, indent);
@@ -501,7 +542,12 @@ static void print_launch(Printer *p, const LaunchStmt *launch, int indent)
 static void print_rest(Printer *p, const Stmt *s, int indent)
 {
     switch (s->kind) {
-    case ST_SEQ: print_braced(p, s, indent); return;
+    case ST_SEQ:
+        if (s->u.seq.combiner)
+            print_update(p, s);
+        else
+            print_braced(p, s, indent);
+        return;
     case ST_FOR: print_for(p, s, indent); return;
     case ST_IF: print_if(p, s, indent); return;
     case ST_BLOCK: print_block(p, s, indent); return;
@@ -530,6 +576,77 @@ void print_stmt(Context *c, const Stmt *s, int indent, StrBuf *out)
 {
     Printer p = {.ctx = c, .out = out};
     print_items(&p, s, indent);
+}
+
+/* ---- reducers -------------------------------------------------------------------------------- */
+
+typedef enum { IDENTITIES, VALUES } TupleSide;
+
+/* (e1, e2), or e where there is one. */
+static void add_tuple(const Combiner *combiner, TupleSide side, StrBuf *out)
+{
+    strbuf_add(out, combiner->n > 1 ? "(" : "");
+    for (int k = 0; k < combiner->n; k++) {
+        const CombinerPart *part = &combiner->parts[k];
+        strbuf_add(out, k ? ", " : "");
+        print_value(side == IDENTITIES ? part->identity : part->value, part->type, out);
+    }
+    strbuf_add(out, combiner->n > 1 ? ")" : "");
+}
+
+static void add_combine(const Combiner *combiner, StrBuf *out)
+{
+    int n_lets = combiner->n_lets - (combiner->choice != NULL);
+    strbuf_addf(out, "    combine(%s, %s)%s", combiner->a, combiner->b,
+                n_lets ? "\n    {\n" : ": ");
+    for (int i = 0; i < n_lets; i++) {
+        strbuf_addf(out, "        let %s = ", combiner->lets[i].var->name);
+        print_value(combiner->lets[i].value, DT_COUNT, out);
+        strbuf_add(out, ";\n");
+    }
+    strbuf_add(out, n_lets ? "        return " : "");
+    if (combiner->choice) {
+        print_value(combiner->choice, DT_COUNT, out);
+        strbuf_addf(out, " ? %s : %s", combiner->chooses_b ? combiner->b : combiner->a,
+                    combiner->chooses_b ? combiner->a : combiner->b);
+    } else {
+        add_tuple(combiner, VALUES, out);
+    }
+    strbuf_add(out, n_lets ? ";\n    }\n" : ";\n");
+}
+
+static void print_combiner(const Combiner *combiner, StrBuf *out)
+{
+    strbuf_addf(out, "reducer %s(", combiner->name);
+    for (int k = 0; k < combiner->n; k++)
+        strbuf_addf(out, "%s%s: %s", k ? ", " : "", combiner->parts[k].name,
+                    type_info(combiner->parts[k].type)->name);
+    strbuf_add(out, ")");
+    for (int i = 0; i < combiner->n_conditions; i++) {
+        strbuf_add(out, i ? ", " : "\n    where ");
+        print_value(combiner->conditions[i], DT_COUNT, out);
+    }
+    strbuf_add(out, "\n{\n    init ");
+    add_tuple(combiner, IDENTITIES, out);
+    strbuf_add(out, ";\n");
+    add_combine(combiner, out);
+    strbuf_add(out, "}\n\n");
+}
+
+/* The reducers that a kernel's updates name, each once. */
+static void print_combiners(Context *c, const Kernel *kernel, StrBuf *out)
+{
+    VEC(const Combiner *) seen = {0};
+    for (Cursor at = cursor_stmts(c, kernel->body); cursor_next(&at);) {
+        const Combiner *combiner = at.stmt->kind == ST_SEQ ? at.stmt->u.seq.combiner : NULL;
+        for (int i = 0; combiner && i < seen.n; i++)
+            if (seen.items[i]->name == combiner->name)
+                combiner = NULL;
+        if (!combiner)
+            continue;
+        VEC_PUSH(c->arena, &seen, combiner);
+        print_combiner(combiner, out);
+    }
 }
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -613,6 +730,7 @@ void print_kernel(Context *c, const Kernel *kernel, StrBuf *out)
     Printer p = {.ctx = c, .out = out, .direct = kernel_level(c, kernel) == LEVEL_LOWERED};
     StrBuf header = strbuf_new(c->arena);
     int n_inputs = kernel->n_params - kernel->n_outputs;
+    print_combiners(c, kernel, out);
     strbuf_addf(&header, "kernel %s", kernel->name);
     add_sizes(kernel, &header);
     strbuf_addc(&header, '(');

@@ -146,7 +146,7 @@ static Stmt *map_seq(const Map *m, Stmt *s)
     }
     if (mapped && n_mapped == 0 && m->drops_empty)
         return NULL;
-    return mapped ? stmt_seq(m->ctx, mapped, n_mapped, s->span) : s;
+    return mapped ? stmt_seq_like(m->ctx, s, mapped, n_mapped) : s;
 }
 
 static Stmt *map_for(const Map *m, Stmt *s)

@@ -55,4 +55,20 @@ typedef enum {
 const char *order_name(Order order);
 Order order_find(const char *name); /* ORDER_COUNT if there is none */
 
+/* ---- cache hints ----------------------------------------------------------------------------- */
+
+/* The cache hint of an access to global memory (cache_hint.def). */
+typedef enum {
+#define HINT(e, name, load, store, meaning) HINT_##e,
+#include "ir/tables/cache_hint.def"
+#undef HINT
+    HINT_COUNT
+} CacheHint;
+typedef struct {
+    const char *name, *meaning;
+    bool load, store; /* accesses that may have it */
+} CacheHintInfo;
+const CacheHintInfo *cache_hint_info(CacheHint hint);
+CacheHint cache_hint_find(const char *name); /* HINT_COUNT if there is none */
+
 #endif

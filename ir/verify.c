@@ -24,7 +24,8 @@ typedef struct {
     Context *ctx;
     Level level;
     VEC(Entry) scope;
-    int floor; /* loops and lets below this entry are out of sight: those around the block */
+    bool in_update; /* of a tuple */
+    int floor;      /* loops and lets below this entry are out of sight: those around the block */
     /* the entry where the names of the block at hand begin; -1 outside of blocks */
     int block;
     bool in_launch;
@@ -66,7 +67,7 @@ static bool define(Verifier *v, Name name, const Var *var, const Buffer *buffer)
         const Entry *e = &v->scope.items[i];
         if ((var && e->var == var) || (buffer && e->buffer == buffer))
             return fail(v, "'%s' is defined twice", name);
-        if (e->name == name && !may_share(v, var, i))
+        if (e->name == name && !may_share(v, var, i) && !v->in_update)
             return fail(v, "the name '%s' means two things on one path", name);
     }
     Entry own = {name, var, buffer};
@@ -428,17 +429,38 @@ static bool check_launch(Verifier *v, const LaunchStmt *launch)
     return ok;
 }
 
+static bool check_stmt(Verifier *v, const Stmt *s);
+
+static bool check_update(Verifier *v, const Stmt *s)
+{
+    TupleUpdate update;
+    if (!tuple_update_of(v->ctx, s, &update))
+        return fail(v, "an update with reducer '%s' is not of its form", s->u.seq.combiner->name);
+    for (int k = 0; k < update.combiner->n; k++)
+        if (update.targets[k].buffer->type != update.combiner->parts[k].type)
+            return fail(v, "'%s' has not the type of component '%s' of reducer '%s'",
+                        update.targets[k].buffer->name, update.combiner->parts[k].name,
+                        update.combiner->name);
+    return true;
+}
+
+/* The names in an update of a tuple are no part of the text, and may be those of other things. */
+static bool check_seq(Verifier *v, const Stmt *s)
+{
+    int outside = v->scope.n;
+    bool ok = !s->u.seq.combiner || check_update(v, s);
+    v->in_update = s->u.seq.combiner != NULL;
+    for (int i = 0; ok && i < s->u.seq.n; i++)
+        ok = check_stmt(v, s->u.seq.items[i]);
+    v->in_update = false;
+    v->scope.n = outside;
+    return ok;
+}
+
 static bool check_stmt(Verifier *v, const Stmt *s)
 {
     switch (s->kind) {
-    case ST_SEQ: {
-        int outside = v->scope.n;
-        bool ok = true;
-        for (int i = 0; ok && i < s->u.seq.n; i++)
-            ok = check_stmt(v, s->u.seq.items[i]);
-        v->scope.n = outside;
-        return ok;
-    }
+    case ST_SEQ: return check_seq(v, s);
     case ST_FOR: return check_for(v, &s->u.loop);
     case ST_IF:
         return check_typed(v, s->u.cond.cond, DT_BOOL, control_use(v), "a condition") &&

@@ -17,7 +17,7 @@ Stmt *block_wrap(Resolver *r, Stmt *init, Stmt *body, int n_loops, Label *label)
         return body;
     values_check(r, body);
     body = values_bind(r, body);
-    Name implied = block_implied_name(body), name = NULL;
+    Name implied = block_implied_name(r->ctx, body), name = NULL;
     if (!implied)
         return stmt_seq(r->ctx, NULL, 0, body->span); /* it writes nothing */
     if (label && label->name.text && !label->used) {

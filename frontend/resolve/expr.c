@@ -23,8 +23,10 @@ static Value refuse_type_name(Resolver *r, Name name, Span span)
     return no_value;
 }
 
-static Value resolve_name(Resolver *r, Name name, Span span)
+static Value resolve_name(Resolver *r, const AstExpr *e)
 {
+    Name name = e->u.name;
+    Span span = e->span;
     const Symbol *s = names_find(r, name);
     if (!s && type_find(name) != DT_COUNT)
         return refuse_type_name(r, name, span);
@@ -44,6 +46,7 @@ static Value resolve_name(Resolver *r, Name name, Span span)
         return value_named(r, s->var, &value) ? value : value_of(expr_var(r->ctx, s->var, span));
     }
     case SYMBOL_TYPE: return refuse_type_name(r, name, span);
+    case SYMBOL_TUPLE: return value_of(resolve_single_tuple(r, e));
     case SYMBOL_BUFFER: break;
     }
     if (s->buffer->rank == 0)
@@ -59,6 +62,8 @@ static Value resolve_name(Resolver *r, Name name, Span span)
 static Value resolve_field(Resolver *r, const AstExpr *e)
 {
     const AstExpr *base = e->u.field.base;
+    if (is_tuple_field(r, e))
+        return value_of(resolve_tuple_field(r, e));
     if (base->kind == AE_NAME) {
         const char *name = ctx_namef(r->ctx, "%s.%s", base->u.name, e->u.field.name.text);
         Axis axis = axis_find(name);
@@ -76,7 +81,8 @@ static Value resolve_field(Resolver *r, const AstExpr *e)
         }
     }
     diag_error(r->ctx, E0223, e->span,
-               "unexpected '.%.60s'; only blockIdx.x, .y, .z and threadIdx.x, .y, .z contain a '.'",
+               "unexpected '.%.60s'; only components of reducers and blockIdx.x, .y, .z and "
+               "threadIdx.x, .y, .z contain a '.'",
                e->u.field.name.text);
     return no_value;
 }
@@ -160,6 +166,8 @@ static Value resolve_load(Resolver *r, const AstExpr *e)
     }
     if (s->broken)
         return no_value;
+    if (s->kind == SYMBOL_TUPLE && !field)
+        return value_of(resolve_single_tuple(r, e));
     if (s->kind != SYMBOL_BUFFER) {
         diag_error(r->ctx, E0218, base->span,
                    "'%.60s' is %s and has no subscripts; only buffers do", s->name,
@@ -574,6 +582,13 @@ static Value integer_literal(Resolver *r, const AstExpr *e)
     return (Value){literal, true, e->u.i > INT64_MAX};
 }
 
+static Value refuse_tuple(Resolver *r, const AstExpr *e)
+{
+    diag_error(r->ctx, E0246, e->span,
+               "a tuple stands only in a reducer, and in an update with one, as in x NAME= (a, b)");
+    return no_value;
+}
+
 Value resolve_value(Resolver *r, const AstExpr *e)
 {
     Context *c = r->ctx;
@@ -581,7 +596,7 @@ Value resolve_value(Resolver *r, const AstExpr *e)
     case AE_INT: return integer_literal(r, e);
     case AE_FLOAT: return (Value){.e = expr_float(c, DT_F64, e->u.f, e->span), .literal = true};
     case AE_BOOL: return value_of(expr_int(c, DT_BOOL, e->u.b, e->span));
-    case AE_NAME: return resolve_name(r, e->u.name, e->span);
+    case AE_NAME: return resolve_name(r, e);
     case AE_FIELD: return resolve_field(r, e);
     case AE_INDEX: return resolve_load(r, e);
     case AE_CALL: return resolve_call(r, e);
@@ -590,6 +605,7 @@ Value resolve_value(Resolver *r, const AstExpr *e)
     case AE_SELECT: return choose(r, e->u.select.cond, e->u.select.a, e->u.select.b, e->span);
     case AE_STRING: return refuse_script_value(r, e, "a string");
     case AE_FILL: return refuse_script_value(r, e, "'_'");
+    case AE_TUPLE: return refuse_tuple(r, e);
     case AE_LIST: return refuse_script_value(r, e, "a list");
     case AE_RANGE: return refuse_script_value(r, e, "a range");
     case AE_MAP: return refuse_script_value(r, e, "an index map");

@@ -20,7 +20,17 @@
 
 /* ---- names ---- */
 
-typedef enum { SYMBOL_SIZE, SYMBOL_TYPE, SYMBOL_VAR, SYMBOL_BUFFER } SymbolKind;
+typedef enum { SYMBOL_SIZE, SYMBOL_TYPE, SYMBOL_VAR, SYMBOL_BUFFER, SYMBOL_TUPLE } SymbolKind;
+
+/* What the name of a tuple stands for: one buffer per component, or, in a reducer, one variable. */
+typedef struct {
+    const Combiner *combiner;
+    Buffer *const *buffers;
+    Var *const *vars;  /* of an operand of `combine`; NULL: the buffers count */
+    VEC(Var *) loops;  /* around a temp: its first axes */
+    bool started;      /* holds the identity, or what the caller put there */
+    bool starts_early; /* its init stands where it is declared */
+} Tuple;
 
 typedef struct {
     Name name;
@@ -29,6 +39,7 @@ typedef struct {
     int64_t value;  /* of SYMBOL_SIZE when `var` is NULL */
     Var *var;       /* of SYMBOL_VAR, and of a symbolic SYMBOL_SIZE */
     Buffer *buffer; /* of SYMBOL_BUFFER */
+    Tuple *tuple;   /* of SYMBOL_TUPLE */
     Buffer *view;   /* with one subscript, once a launch has used it so */
     DType type;     /* of SYMBOL_TYPE */
     bool over;      /* out of sight, but its name is not free */
@@ -91,6 +102,12 @@ typedef struct {
     Span span; /* the statement that uses it */
 } ValueUse;
 
+/* A reducer that the kernel has named; NULL after an error. */
+typedef struct {
+    Name name;
+    const Combiner *combiner;
+} NamedCombiner;
+
 typedef struct Resolver {
     Context *ctx;
     Mode mode;
@@ -100,10 +117,13 @@ typedef struct Resolver {
     VEC(const ForStmt *) loops; /* around the current statement, outside of blocks */
     NameTable blocks;
     Label label;
-    VEC(Buffer *) written;    /* by each store, in the order of the text */
-    VEC(ProgramValue) values; /* all, also those that are out of sight */
-    VEC(ValueUse) uses;       /* of values by blocks */
-    Functions *functions;     /* NULL: none */
+    VEC(Buffer *) written;       /* by each store, in the order of the text */
+    VEC(ProgramValue) values;    /* all, also those that are out of sight */
+    VEC(ValueUse) uses;          /* of values by blocks */
+    Functions *functions;        /* NULL: none */
+    AstReducer *const *reducers; /* of the file */
+    int n_reducers;
+    VEC(NamedCombiner) combiners; /* those that are resolved */
 } Resolver;
 
 /* Declares a name; an error when it is taken. */
@@ -252,6 +272,40 @@ Stmt *resolve_let(Resolver *r, const AstStmt *s);
 /* A store as it stands, outside of any block. */
 Stmt *resolve_store(Resolver *r, const AstStmt *s);
 bool resolve_annotations(Resolver *r, const AstAnnotation *items, int n, AnnotationList *out);
+
+/* The element that a store or update names, if it may be written; NULL after an error. */
+Buffer *resolve_target(Resolver *r, const AstExpr *place, Expr *const **index);
+
+/* ---- reducers (reducer.c, reducer_laws.c) ---- */
+
+/* The declaration of this name, or NULL. */
+const AstReducer *reducer_find(const Resolver *r, Name name);
+/* The reducer of this name; NULL after an error. */
+const Combiner *resolve_reducer(Resolver *r, AstName name);
+/* Component `k` of an expression for a tuple, as its type; NULL after an error. */
+Expr *resolve_component(Resolver *r, const AstExpr *e, const Combiner *combiner, int k);
+/* Tests that the reducer is associative and commutative, and that its init is the identity; false
+ * after an error that shows a counterexample. */
+bool reducer_obeys_laws(Context *c, const Combiner *combiner);
+
+/* ---- tuples (tuple.c, tuple_field.c) ---- */
+
+/* Declares the buffers of a tuple, which are like `like` but for name, type and shape; NULL after
+ * an error. */
+Tuple *resolve_tuple(Resolver *r, AstName name, const AstType *type, const Buffer *like);
+/* Stores the identity to the elements of a tuple, where it is declared. */
+Stmt *tuple_start(Resolver *r, const Tuple *tuple);
+/* The tuple that an expression such as `x` or `x[i]` names, or NULL; and its subscripts: those of
+ * the loops around its declaration, then those that are written (NULL after an error). */
+const Symbol *tuple_find(const Resolver *r, const AstExpr *place);
+Expr **tuple_index(Resolver *r, const AstExpr *place, const Symbol *s);
+/* `e`, an AE_FIELD, is a component of a tuple; and which value it has (NULL after an error). */
+bool is_tuple_field(const Resolver *r, const AstExpr *e);
+Expr *resolve_tuple_field(Resolver *r, const AstExpr *e);
+/* The value of a tuple of one component. */
+Expr *resolve_single_tuple(Resolver *r, const AstExpr *place);
+/* An AS_UPDATE as it stands, outside of any block, and the init that goes before it, if any. */
+Stmt *resolve_update(Resolver *r, const AstStmt *s, Stmt **init);
 
 /* ---- loops (loop.c) ---- */
 

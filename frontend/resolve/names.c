@@ -32,6 +32,7 @@ const char *symbol_describe(const Symbol *s)
     switch (s->kind) {
     case SYMBOL_SIZE: return "a size";
     case SYMBOL_TYPE: return "a type parameter";
+    case SYMBOL_TUPLE: return "a tuple";
     case SYMBOL_BUFFER: return s->buffer->role == ROLE_TEMP ? "a temp" : "a buffer";
     case SYMBOL_VAR: break;
     }

@@ -11,6 +11,7 @@
 #include "frontend/resolve/internal.h"
 #include "passes/analysis/dependence/outside.h"
 #include "passes/analysis/regions/draws.h"
+#include "passes/shared/rebuild.h"
 
 /* ---- -D ---- */
 
@@ -180,6 +181,17 @@ static bool resolve_sizes(Resolver *r, const AstKernel *k, const SizeOverride *o
 
 /* ---- parameters ---- */
 
+/* A parameter of a reducer's type: one for each component; their number, or 0 after an error. */
+static int resolve_tuple_param(Resolver *r, const AstParam *p, Role role, Param *out)
+{
+    Tuple *tuple = resolve_tuple(
+        r, p->name, &p->type,
+        &(Buffer){.name = p->name.text, .scope = SCOPE_GLOBAL, .role = role, .span = p->span});
+    for (int k = 0; tuple && k < tuple->combiner->n; k++)
+        out[k].buffer = tuple->buffers[k];
+    return tuple ? tuple->combiner->n : 0;
+}
+
 static bool resolve_param(Resolver *r, const AstParam *p, Role role, Param *out)
 {
     DType type = resolve_type(r, p->type.name);
@@ -206,17 +218,30 @@ static bool resolve_param(Resolver *r, const AstParam *p, Role role, Param *out)
     return !symbol.broken;
 }
 
+typedef VEC(Param) ParamList;
+
+/* Adds the parameter, or those of its components. */
+static bool add_param(Resolver *r, const AstParam *p, Role role, ParamList *out)
+{
+    const AstReducer *reducer = reducer_find(r, p->type.name.text);
+    int n = reducer ? reducer->n : 1;
+    Param *own = ARENA_ARRAY(r->ctx->arena, Param, n);
+    bool good =
+        reducer ? resolve_tuple_param(r, p, role, own) == n : resolve_param(r, p, role, own);
+    for (int k = 0; good && k < n; k++)
+        VEC_PUSH(r->ctx->arena, out, own[k]);
+    return good;
+}
+
 static bool resolve_params(Resolver *r, const AstKernel *k, Kernel *kernel)
 {
-    Param *params = ARENA_ARRAY(r->ctx->arena, Param, k->n_params + k->n_outputs + 1);
+    ParamList params = {0};
     bool good = true;
-    kernel->params = params;
-    kernel->n_params = k->n_params + k->n_outputs;
-    kernel->n_outputs = k->n_outputs;
     for (int i = 0; i < k->n_params; i++) {
         const AstParam *p = &k->params[i];
-        good = resolve_param(r, p, p->inout ? ROLE_INOUT : ROLE_IN, &params[i]) && good;
+        good = add_param(r, p, p->inout ? ROLE_INOUT : ROLE_IN, &params) && good;
     }
+    int n_inputs = params.n;
     for (int i = 0; i < k->n_outputs; i++) {
         const AstParam *p = &k->outputs[i];
         if (p->inout) {
@@ -226,9 +251,23 @@ static bool resolve_params(Resolver *r, const AstKernel *k, Kernel *kernel)
                        p->name.text);
             good = false;
         }
-        good = resolve_param(r, p, ROLE_OUT, &params[k->n_params + i]) && good;
+        good = add_param(r, p, ROLE_OUT, &params) && good;
     }
+    kernel->params = params.items;
+    kernel->n_params = params.n;
+    kernel->n_outputs = params.n - n_inputs;
     return good;
+}
+
+/* Puts the init of each output that is a tuple and needs one there in front of the body. */
+static Stmt *start_outputs(Resolver *r, Stmt *body)
+{
+    for (int i = 0; body && i < r->symbols.n; i++) {
+        const Symbol *s = &r->symbols.items[i];
+        if (s->kind == SYMBOL_TUPLE && !s->broken && s->tuple->starts_early)
+            body = stmt_then(r->ctx, tuple_start(r, s->tuple), body);
+    }
+    return body;
 }
 
 /* ---- the whole ---- */
@@ -309,8 +348,11 @@ Kernel *resolve_kernel(Context *c, const AstKernel *k, const SizeOverride *overr
 {
     int errors = c->n_errors;
     Functions functions = {.list = k->functions};
-    Resolver r = {
-        .ctx = c, .mode = has_launch(k->body) ? MODE_HOST : MODE_PROGRAM, .functions = &functions};
+    Resolver r = {.ctx = c,
+                  .mode = has_launch(k->body) ? MODE_HOST : MODE_PROGRAM,
+                  .functions = &functions,
+                  .reducers = k->reducers,
+                  .n_reducers = k->n_reducers};
     Kernel *kernel = ARENA_NEW(c->arena, Kernel);
     kernel->name = k->name.text;
     kernel->span = k->name.span;
@@ -321,7 +363,7 @@ Kernel *resolve_kernel(Context *c, const AstKernel *k, const SizeOverride *overr
     resolve_params(&r, k, kernel);
     resolve_where(&r, k, kernel);
     block_names_claim(&r, k->body);
-    kernel->body = resolve_body(&r, k->body);
+    kernel->body = start_outputs(&r, resolve_body(&r, k->body));
     /* Lowering leaves out stores in loops that have no iterations, and launches without stores. */
     if (kernel->body && c->n_errors == errors && r.mode == MODE_PROGRAM && has_statement(k->body))
         check_outputs(&r, kernel);

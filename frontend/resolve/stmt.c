@@ -2,13 +2,13 @@
 #include <string.h>
 
 #include "frontend/resolve/internal.h"
+#include "passes/shared/rebuild.h"
 
 /* ---- stores ---- */
 
 /* The buffer that a store names, if it may be written. */
-static Buffer *find_target(Resolver *r, const AstStmt *s)
+static Buffer *find_target(Resolver *r, AstName name)
 {
-    AstName name = s->u.store.buffer;
     const Symbol *symbol = names_find(r, name.text);
     if (!symbol) {
         names_unknown(r, name, "buffer");
@@ -32,11 +32,25 @@ static Buffer *find_target(Resolver *r, const AstStmt *s)
         return NULL;
     }
     if (r->mode == MODE_HOST) {
-        diag_error(r->ctx, E0222, s->span,
+        diag_error(r->ctx, E0222, name.span,
                    "in a kernel with launches, each store must be inside a launch");
         return NULL;
     }
     return symbol->buffer;
+}
+
+Buffer *resolve_target(Resolver *r, const AstExpr *place, Expr *const **index)
+{
+    const AstExpr *base = place->kind == AE_INDEX ? place->u.index.base : place;
+    bool named = base->kind == AE_NAME;
+    if (!named)
+        diag_error(r->ctx, E0246, place->span, "an update writes elements of buffers");
+    Buffer *buffer = named ? find_target(r, (AstName){base->u.name, base->span}) : NULL;
+    bool subscripts = place->kind == AE_INDEX;
+    if (buffer)
+        *index = resolve_subscripts(r, &buffer, subscripts ? place->u.index.items : NULL,
+                                    subscripts ? place->u.index.n : 0, place->span);
+    return buffer && *index ? buffer : NULL;
 }
 
 static bool op_fits(Resolver *r, const AstStmt *s, const Buffer *buffer)
@@ -88,7 +102,7 @@ static bool async_fits(Resolver *r, const AstStmt *s, const Buffer *buffer)
 
 Stmt *resolve_store(Resolver *r, const AstStmt *s)
 {
-    Buffer *buffer = find_target(r, s);
+    Buffer *buffer = find_target(r, s->u.store.buffer);
     Expr **index = NULL;
     if (buffer)
         index =
@@ -319,19 +333,42 @@ static Scope resolve_scope(Resolver *r, const AstStmt *s)
     return scope;
 }
 
+/* A temp of a reducer's type: one for each component. */
+static Stmt *tuple_statement(Resolver *r, const AstStmt *s, Scope scope)
+{
+    AstName name = s->u.temp.name;
+    if (s->u.temp.n_layout > 0) {
+        diag_error(r->ctx, E0223, s->u.temp.layout[0].span,
+                   "'%.60s' is a tuple, which has no layout; its components can have one",
+                   name.text);
+        return NULL;
+    }
+    Tuple *tuple = resolve_tuple(
+        r, name, &s->u.temp.type,
+        &(Buffer){.name = name.text, .scope = scope, .role = ROLE_TEMP, .span = name.span});
+    if (!tuple)
+        return NULL;
+    Stmt **temps = ARENA_ARRAY(r->ctx->arena, Stmt *, tuple->combiner->n);
+    for (int k = 0; k < tuple->combiner->n; k++)
+        temps[k] = stmt_temp(r->ctx, tuple->buffers[k], s->span);
+    return stmt_seq(r->ctx, temps, tuple->combiner->n, s->span);
+}
+
 static Stmt *temp_statement(Resolver *r, const AstStmt *s)
 {
     AstName name = s->u.temp.name;
     const AstType *type = &s->u.temp.type;
-    DType element = resolve_type(r, type->name);
-    Expr **shape = element != DT_COUNT ? resolve_shape(r, type, element) : NULL;
-    Scope scope = resolve_scope(r, s);
     if (r->mode == MODE_BLOCK) {
         diag_error(r->ctx, E0222, s->span,
                    "a temp cannot be declared inside a block; declare '%.60s' before the block",
                    name.text);
         return NULL;
     }
+    Scope scope = resolve_scope(r, s);
+    if (reducer_find(r, type->name.text))
+        return scope == SCOPE_COUNT ? NULL : tuple_statement(r, s, scope);
+    DType element = resolve_type(r, type->name);
+    Expr **shape = element != DT_COUNT ? resolve_shape(r, type, element) : NULL;
     Buffer *buffer =
         buffer_new(r->ctx, &(Buffer){.name = name.text,
                                      .type = element == DT_COUNT ? DT_F32 : element,
@@ -467,10 +504,27 @@ static int resolve_item(Resolver *r, const AstStmt *seq, int i, Stmt **out)
     return 1;
 }
 
+/* Puts the init of each tuple that needs one there behind its declaration. */
+static void start_tuples(Resolver *r, int symbols, Stmt **items, int n)
+{
+    for (int i = symbols; i < r->symbols.n; i++) {
+        const Symbol *s = &r->symbols.items[i];
+        if (s->kind != SYMBOL_TUPLE || s->broken || !s->tuple->starts_early)
+            continue;
+        for (int k = 0; k < n; k++) {
+            const Stmt *first = items[k]->kind == ST_SEQ && items[k]->u.seq.n > 0
+                                    ? items[k]->u.seq.items[0]
+                                    : items[k];
+            if (first->kind == ST_TEMP && first->u.temp == s->tuple->buffers[0])
+                items[k] = stmt_then(r->ctx, items[k], tuple_start(r, s->tuple));
+        }
+    }
+}
+
 static Stmt *resolve_seq(Resolver *r, const AstStmt *s)
 {
     Stmt **items = ARENA_ARRAY(r->ctx->arena, Stmt *, s->u.seq.n + 1);
-    int n = 0;
+    int n = 0, symbols = r->symbols.n;
     bool good = true;
     for (int i = 0; i < s->u.seq.n;) {
         Stmt *out = NULL;
@@ -480,7 +534,10 @@ static Stmt *resolve_seq(Resolver *r, const AstStmt *s)
         else
             good = false;
     }
-    return good ? stmt_seq(r->ctx, items, n, s->span) : NULL;
+    if (!good)
+        return NULL;
+    start_tuples(r, symbols, items, n);
+    return stmt_seq(r->ctx, items, n, s->span);
 }
 
 Stmt *resolve_body(Resolver *r, const AstStmt *s)
@@ -529,6 +586,10 @@ Stmt *resolve_stmt(Resolver *r, const AstStmt *s)
     case AS_STORE: {
         Stmt *store = resolve_store(r, s);
         return store ? block_wrap(r, NULL, store, r->loops.n, &r->label) : NULL;
+    }
+    case AS_UPDATE: {
+        Stmt *init = NULL, *update = resolve_update(r, s, &init);
+        return update ? block_wrap(r, init, update, r->loops.n, &r->label) : NULL;
     }
     case AS_TEMP: return temp_statement(r, s);
     case AS_LABEL: return resolve_label(r, s);

@@ -370,6 +370,8 @@ static bool eval(Script *s, const AstExpr *e, Value *out)
         return true;
     case AE_NAME: return eval_name(s, e, out);
     case AE_FILL: out->kind = VALUE_FILL; return true;
+    case AE_TUPLE:
+        return script_error(s, E0304, e->span, "scripts have lists, such as [a, b], not tuples");
     case AE_LIST:
         if (!eval_items(s, e->u.list.items, e->u.list.n, &items))
             return false;

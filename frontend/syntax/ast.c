@@ -117,14 +117,33 @@ AstExpr *ast_select(Parser *p, AstExpr *cond, AstExpr *a, AstExpr *b, Span span)
     return e;
 }
 
-AstExpr *ast_list(Parser *p, AstExprList items, Span span)
+static AstExpr *items_of(Parser *p, AstExprKind kind, AstExprList items, Span span)
 {
-    AstExpr *e = above(p, AE_LIST, depth_of_list(&items), span);
-    if (e->kind == AE_LIST) {
+    AstExpr *e = above(p, kind, depth_of_list(&items), span);
+    if (e->kind == kind) {
         e->u.list.items = items.items;
         e->u.list.n = items.n;
     }
     return e;
+}
+
+AstExpr *ast_list(Parser *p, AstExprList items, Span span)
+{
+    return items_of(p, AE_LIST, items, span);
+}
+
+AstExpr *ast_tuple(Parser *p, AstExprList items, Span span)
+{
+    return items_of(p, AE_TUPLE, items, span);
+}
+
+AstExprList ast_prepend(Parser *p, AstExpr *first, AstExprList items)
+{
+    AstExprList all = {0};
+    VEC_PUSH(p->ctx->arena, &all, first);
+    for (int i = 0; i < items.n; i++)
+        VEC_PUSH(p->ctx->arena, &all, items.items[i]);
+    return all;
 }
 
 /* AE_RANGE, AE_MAP or AE_SLICE. */
@@ -202,6 +221,15 @@ AstStmt *ast_seq(Parser *p, AstStmtList items, Span span)
     AstStmt *s = ast_stmt(p, AS_SEQ, depth, span);
     s->u.seq.items = items.items;
     s->u.seq.n = items.n;
+    return s;
+}
+
+AstStmt *ast_update(Parser *p, AstExpr *places, AstName reducer, AstExpr *value, Span span)
+{
+    AstStmt *s = ast_stmt(p, AS_UPDATE, 0, span);
+    s->u.update.places = places;
+    s->u.update.reducer = reducer;
+    s->u.update.value = value;
     return s;
 }
 

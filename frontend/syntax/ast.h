@@ -35,6 +35,7 @@ typedef enum {
     AE_NAME,   /* a size, variable, buffer, script value */
     AE_FILL,   /* _ */
     AE_LIST,   /* [a, b] */
+    AE_TUPLE,  /* (a, b): the values of a reducer */
     AE_RANGE,  /* a..b, half open */
     AE_MAP,    /* [i, j] -> [j, i]; scripts */
     AE_INDEX,  /* base[a, b]; items may be AE_SLICE */
@@ -121,6 +122,7 @@ typedef enum {
     AS_IF,      /* K S  if cond then [else otherwise]; in scripts both are AS_SEQ or AS_IF */
     AS_LET,     /* K S  let pattern = value;  in kernels the pattern is a name */
     AS_STORE,   /* K    x[i, j] [atomic] op= value; */
+    AS_UPDATE,  /* K    x[i], y[i] NAME= value;  with the name of a reducer */
     AS_TEMP,    /* K    temp x: f32[N] in shared pad(1, 4); */
     AS_LABEL,   /* K    name: body */
     AS_BLOCK,   /* K    block name(iterators) where cond atomic @a { body } */
@@ -223,6 +225,11 @@ struct AstStmt {
             bool atomic;
             AstExpr *value;
         } store;
+        struct {
+            AstExpr *places; /* AE_TUPLE of AE_NAME and AE_INDEX */
+            AstName reducer;
+            AstExpr *value;
+        } update;
         struct {
             AstName name;
             AstType type;
@@ -328,6 +335,22 @@ typedef struct {
     int n;
 } AstFunctionList;
 
+/* reducer NAME(parts) { init identities; combine(a, b) { lets; return value; } }, where
+ * `combine(a, b): value;` has no lets. */
+typedef struct {
+    AstName name;
+    Span span;
+    const AstParam *parts;
+    int n;
+    const AstFact *facts;
+    int n_facts;
+    AstExpr *identities;
+    AstName a, b;
+    AstStmt *const *lets; /* AS_LET */
+    int n_lets;
+    AstExpr *value;
+} AstReducer;
+
 typedef struct {
     AstName name;
     Span span;
@@ -341,6 +364,8 @@ typedef struct {
     int n_facts;
     AstStmt *body;                    /* AS_SEQ */
     const AstFunctionList *functions; /* of its file */
+    AstReducer *const *reducers;      /* of its file */
+    int n_reducers;
 } AstKernel;
 
 /* A parameter of a schedule (a name, always with a value) or of a proc (a pattern, with or
@@ -378,10 +403,11 @@ typedef struct {
 typedef struct {
     uint32_t source;
     AstKernel *const *kernels;
+    AstReducer *const *reducers;
     AstSchedule *const *schedules;
     AstProc *const *procs;
     AstInclude *const *includes;
-    int n_kernels, n_schedules, n_procs, n_includes;
+    int n_kernels, n_reducers, n_schedules, n_procs, n_includes;
 } AstFile;
 
 #endif

@@ -62,6 +62,7 @@ typedef struct Parser {
     bool gave_up; /* no token follows: the rest of the text is not worth reading */
     VEC(AstKernel *) kernels;
     VEC(AstFunction *) functions;
+    VEC(AstReducer *) reducers;
     VEC(AstSchedule *) schedules;
     VEC(AstProc *) procs;
     VEC(AstInclude *) includes;
@@ -89,6 +90,9 @@ AstExpr *ast_unary(Parser *p, ExprKind op, AstExpr *a, Span span);
 AstExpr *ast_binary(Parser *p, ExprKind op, AstExpr *a, AstExpr *b, Span span);
 AstExpr *ast_select(Parser *p, AstExpr *cond, AstExpr *a, AstExpr *b, Span span);
 AstExpr *ast_list(Parser *p, AstExprList items, Span span);
+AstExpr *ast_tuple(Parser *p, AstExprList items, Span span);
+/* The items with `first` in front. */
+AstExprList ast_prepend(Parser *p, AstExpr *first, AstExprList items);
 AstExpr *ast_pair(Parser *p, AstExprKind kind, AstExpr *lo, AstExpr *hi, Span span);
 AstExpr *ast_index(Parser *p, AstExpr *base, AstExprList items, Span span);
 AstExpr *ast_field(Parser *p, AstExpr *base, AstName name, Span span);
@@ -96,6 +100,7 @@ AstExpr *ast_call(Parser *p, AstName callee, ArgList args, Span span);
 
 /* A statement whose `u` the caller fills, above children of the given depth. */
 AstStmt *ast_stmt(Parser *p, AstStmtKind kind, int child_depth, Span span);
+AstStmt *ast_update(Parser *p, AstExpr *places, AstName reducer, AstExpr *value, Span span);
 AstStmt *ast_seq(Parser *p, AstStmtList items, Span span);
 AstStmt *ast_barrier(Parser *p, SyncKind kind, int64_t pending, AstExpr *why, Span span);
 AstStmt *ast_try_else(Parser *p, AstStmt *body, AstStmt *otherwise, Span span);
@@ -111,6 +116,8 @@ int ast_depth(const AstStmt *s); /* 0 for NULL */
 void parse_report(Parser *p, const char *const *expected, int n);
 /* Refuses a word that is not the one that must stand there. */
 void parse_expect_word(Parser *p, AstName found, const char *expected);
+/* Refuses `float t = 1`, which reads like an update of `float` with a reducer `t`. */
+void parse_no_declaration(Parser *p, Span place, AstName name);
 /* Refuses an assignment in a script. */
 void parse_no_assignment(Parser *p, Span op);
 

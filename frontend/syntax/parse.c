@@ -27,13 +27,18 @@ AstFile *parse_part(Context *c, uint32_t source, uint32_t begin, uint32_t end)
         return NULL;
     AstFunctionList *functions = ARENA_NEW(c->arena, AstFunctionList);
     *functions = (AstFunctionList){p.functions.items, p.functions.n};
-    for (int i = 0; i < p.kernels.n; i++)
+    for (int i = 0; i < p.kernels.n; i++) {
         p.kernels.items[i]->functions = functions;
+        p.kernels.items[i]->reducers = p.reducers.items;
+        p.kernels.items[i]->n_reducers = p.reducers.n;
+    }
     AstFile *file = ARENA_NEW(c->arena, AstFile);
     *file = (AstFile){
         .source = source,
         .kernels = p.kernels.items,
         .n_kernels = p.kernels.n,
+        .reducers = p.reducers.items,
+        .n_reducers = p.reducers.n,
         .schedules = p.schedules.items,
         .n_schedules = p.schedules.n,
         .procs = p.procs.items,
@@ -131,7 +136,7 @@ static const char *join_words(Parser *p, const Words *words)
 
 static const char *describe_expected(Parser *p, const Expected *e)
 {
-    enum { MOST = 6 };
+    enum { MOST = 7 };
     Words words = expected_words(p, e);
     if (has(e, "';'") && !has(e, "'for'"))
         return "';' after the statement";
@@ -178,6 +183,23 @@ static bool is_word(Parser *p, Span at, const char *words)
     return false;
 }
 
+/* The word in front of `at`, blanks between. */
+static Span word_before(Parser *p, Span at)
+{
+    const char *text = source_get(p->ctx, p->source)->text;
+    Span word = at;
+    word.end = at.begin;
+    while (word.end > 0 && text[word.end - 1] == ' ')
+        word.end--;
+    word.begin = word.end;
+    while (word.begin > 0 && text[word.begin - 1] >= 'a' && text[word.begin - 1] <= 'z')
+        word.begin--;
+    return word;
+}
+
+static const char c_types[] = "auto bool double float half int long var";
+static const char declare_temp[] = "declare a variable as a buffer of one element: 'temp t: f32;'";
+
 static const char *habit_of_programs(Parser *p, const Expected *e)
 {
     if (p->before_last == TOKEN_FOR && p->last == '(')
@@ -190,9 +212,8 @@ static const char *habit_of_programs(Parser *p, const Expected *e)
         return "write all subscripts in one pair of brackets: 'x[i, j]'";
     if ((p->last == '+' || p->last == '-') && has(e, "'='"))
         return "a statement stores ('x[i] = ...') or updates ('x[i] += 1')";
-    if (p->last == TOKEN_NAME &&
-        is_word(p, p->before_span, "auto bool double float half int long var"))
-        return "declare a variable as a buffer of one element: 'temp t: f32;'";
+    if (p->last == TOKEN_NAME && is_word(p, p->before_span, c_types))
+        return declare_temp;
     if (is_word(p, p->last_span, "def func fn void"))
         return "write a program as 'kernel NAME<SIZES>(INPUTS) -> OUTPUTS { ... }'";
     return NULL;
@@ -212,8 +233,9 @@ static const char *habit_of_schedules(Parser *p, const Expected *e)
 static void note_habit(Parser *p, const Expected *e)
 {
     const char *note = "the logical operators are '&&', '||' and '!'";
-    /* `i > 0 and i < 5` reads on to the token after the word. */
-    if (!is_word(p, p->last_span, "and or not") && !is_word(p, p->before_span, "and or not"))
+    /* `i > 0 and i < 5` reads on to the second token after the word. */
+    if (!is_word(p, p->last_span, "and or not") && !is_word(p, p->before_span, "and or not") &&
+        !is_word(p, word_before(p, p->before_span), "and or not"))
         note = habit_of_programs(p, e);
     if (!note)
         note = habit_of_schedules(p, e);
@@ -294,4 +316,13 @@ void parse_no_assignment(Parser *p, Span op)
 {
     diag_error(p->ctx, E0110, op,
                "a script has no assignments; name each value once, with 'let name = value;'");
+}
+
+void parse_no_declaration(Parser *p, Span place, AstName name)
+{
+    if (!is_word(p, place, c_types))
+        return;
+    diag_error(p->ctx, E0108, name.span, "expected a subscript or an update, found '%.60s'",
+               name.text);
+    diag_note(p->ctx, name.span, "%s", declare_temp);
 }

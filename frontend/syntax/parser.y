@@ -33,6 +33,7 @@
     AstType *type;
     AstSize *size;
     AstParam *param;
+    AstReducer *reducer;
     AstFact *fact;
     AstScriptParam *sparam;
     NameList names;
@@ -86,7 +87,8 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 
 /* The names are those that syntax errors use. */
 %token END 0 "the end of the file"
-%token FN "'fn'" KERNEL "'kernel'" SCHEDULE "'schedule'" PROC "'proc'" INCLUDE "'include'"
+%token FN "'fn'" REDUCER "'reducer'" KERNEL "'kernel'" SCHEDULE "'schedule'" PROC "'proc'"
+%token INCLUDE "'include'"
 %token FOR "'for'" IF "'if'" ELSE "'else'" LET "'let'" ASSERT "'assert'" TUNE "'tune'"
 %token RETURN "'return'" TRY "'try'" FILL "'_'" IN "'in'" STEP "'step'" BIND "'bind'"
 %token PARALLEL "'parallel'"
@@ -119,8 +121,8 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 
 %type <name> name opt_scope opt_let_type
 %type <names> names
-%type <expr> expr primary value size_value sub opt_expr opt_where opt_step opt_value string
-%type <exprs> exprs opt_exprs values opt_values subs
+%type <expr> expr place primary value size_value sub opt_expr opt_where opt_step opt_value string
+%type <exprs> places exprs opt_exprs values opt_values subs
 %type <arg> arg
 %type <args> args opt_args
 %type <stmt> let block stmt if_stmt script script_stmt script_if
@@ -138,6 +140,7 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %type <type> type
 %type <size> size
 %type <sizes> sizes opt_sizes
+%type <reducer> combined
 %type <param> param
 %type <params> params opt_params outputs
 %type <fact> fact
@@ -155,6 +158,7 @@ items:
     %empty
   | items function
   | items kernel
+  | items reducer
   | items schedule
   | items proc
   | items include
@@ -183,6 +187,34 @@ function: FN name opt_sizes '(' opt_params ')' ARROW name '{' fn_lets RETURN exp
 fn_lets:
     %empty { $$ = (AstStmtList){0}; }
   | fn_lets let { $$ = $1; PUSH($$, $2); }
+  ;
+
+reducer: REDUCER name '(' params ')' opt_facts '{' init expr ';' name '(' name ',' name ')'
+         combined '}' {
+        AstReducer *r = $17;
+        r->name = $2;
+        r->span = @$;
+        r->parts = $4.items;
+        r->n = $4.n;
+        r->facts = $6.items;
+        r->n_facts = $6.n;
+        r->identities = $9;
+        parse_expect_word(p, $11, "combine");
+        r->a = $13;
+        r->b = $15;
+        PUSH(p->reducers, r);
+    };
+
+init: INIT | name { parse_expect_word(p, $1, "init"); };
+
+combined:
+    ':' expr ';' { $$ = NEW(AstReducer); $$->value = $2; }
+  | '{' fn_lets RETURN expr ';' '}' {
+        $$ = NEW(AstReducer);
+        $$->lets = $2.items;
+        $$->n_lets = $2.n;
+        $$->value = $4;
+    }
   ;
 
 name: NAME { $$ = (AstName){$1, @1}; };
@@ -349,6 +381,10 @@ stmt:
         $$->u.loop.body = $3;
     }
   | let
+  | places name '=' expr ';' {
+        parse_no_declaration(p, @1, $2);
+        $$ = ast_update(p, ast_tuple(p, $1, @1), $2, $4, @$);
+    }
   | name '[' opt_exprs ']' opt_atomic store_op expr ';' {
         $$ = ast_stmt(p, AS_STORE, 0, @$);
         $$->u.store.buffer = $1;
@@ -421,6 +457,21 @@ stmt:
         $$->u.launch.n_annotations = $11.n;
         $$->u.launch.body = $12;
     }
+  ;
+
+/* What an update with a reducer of the program writes. */
+place:
+    name { $$ = ast_expr(p, AE_NAME, @1); $$->u.name = $1.text; }
+  | name '[' opt_exprs ']' {
+        AstExpr *base = ast_expr(p, AE_NAME, @1);
+        base->u.name = $1.text;
+        $$ = ast_index(p, base, $3, @$);
+    }
+  ;
+
+places:
+    place { $$ = (AstExprList){0}; PUSH($$, $1); }
+  | places ',' place { $$ = $1; PUSH($$, $3); }
   ;
 
 let: LET name opt_let_type '=' expr ';' {
@@ -642,6 +693,7 @@ primary:
   | NAME { $$ = ast_expr(p, AE_NAME, @$); $$->u.name = $1; }
   | FILL { $$ = ast_expr(p, AE_FILL, @$); }
   | '(' expr ')' { $$ = $2; $$->parenthesized = true; }
+  | '(' expr ',' exprs ')' { $$ = ast_tuple(p, ast_prepend(p, $2, $4), @$); }
   | '[' opt_values ']' { $$ = ast_list(p, $2, @$); }
   | NAME '(' opt_args ')' { $$ = ast_call(p, (AstName){$1, @1}, $3, @$); }
   | primary '[' subs ']' { $$ = ast_index(p, $1, $3, @$); }

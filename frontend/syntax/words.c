@@ -118,6 +118,13 @@ static bool is_init(const Parser *p, int next)
     return before_statement(p->last) && starts_body(next);
 }
 
+/* `reducer argmax(`, among the items of a file. */
+static bool is_reducer(const Parser *p, int next)
+{
+    bool first = p->last == 0 || p->last == '}' || p->last == ';';
+    return first && p->braces == 0 && p->brackets == 0 && next == TOKEN_NAME;
+}
+
 static bool is_named(const Parser *p, int next)
 {
     return before_statement(p->last) && next == TOKEN_NAME;
@@ -162,6 +169,7 @@ static const struct {
     {"where", TOKEN_WHERE, is_where},
     {"atomic", TOKEN_ATOMIC, is_atomic},
     {"init", TOKEN_INIT, is_init},
+    {"reducer", TOKEN_REDUCER, is_reducer},
     {"block", TOKEN_BLOCK, is_named},
     {"temp", TOKEN_TEMP, is_named},
     {"launch", TOKEN_LAUNCH, is_named},

@@ -184,6 +184,30 @@ static Stmt *make_atomic(Rewriter *r, Stmt *s)
     return s;
 }
 
+static bool is_short(const Expr *e)
+{
+    return e->kind == EX_VAR || e->kind == EX_INT || e->kind == EX_FLOAT ||
+           (e->kind == EX_CAST && is_short(e->u.arg[0]));
+}
+
+/* From here on, an update of a tuple is its lets and stores; what is short needs no name. */
+static Stmt *dissolve_update(Rewriter *r, Stmt *s)
+{
+    Context *c = r->ctx;
+    if (s->kind != ST_SEQ || !s->u.seq.combiner)
+        return s;
+    StmtList items = {0};
+    SubstList map = {0};
+    for (int i = 0; i < s->u.seq.n; i++) {
+        Stmt *item = stmt_subst(c, s->u.seq.items[i], map.items, map.n);
+        if (item->kind == ST_LET && is_short(item->u.let.value))
+            VEC_PUSH(c->arena, &map, ((Subst){item->u.let.var, item->u.let.value}));
+        else
+            VEC_PUSH(c->arena, &items, item);
+    }
+    return stmt_stamp(stmt_seq(c, items.items, items.n, s->span), s);
+}
+
 static Stmt *make_async(Rewriter *r, Stmt *s)
 {
     if (s->kind != ST_STORE || s->u.store.op != STORE_SET)
@@ -268,7 +292,8 @@ static Guarded lower_block(Blocks *b, Stmt *s)
     facts_reset(b->facts, mark);
     if (!exists)
         return (Guarded){.neutral = true};
-    g.s = stmt_subst(c, block->body, to_shown.items, to_shown.n);
+    Rewriter dissolve = {.ctx = c, .stmt = dissolve_update};
+    g.s = rewrite_stmt(&dissolve, stmt_subst(c, block->body, to_shown.items, to_shown.n));
     if (block->atomic || block_is_async(block)) {
         Rewriter r = {.ctx = c, .stmt = block->atomic ? make_atomic : make_async};
         g.s = rewrite_stmt(&r, g.s);

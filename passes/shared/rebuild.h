@@ -6,7 +6,6 @@
 #include "ir/names.h"
 #include "passes/analysis/symbolic/simplify.h"
 
-typedef VEC(Subst) SubstList;
 typedef VEC(Var *) VarList;
 
 /* stmt_map_children with the facts that hold below `s`: of a loop, a launch, a branch. A name that

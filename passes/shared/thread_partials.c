@@ -59,20 +59,34 @@ static Expr *const *at(Apart *a, const Frame *f, Expr *last)
     return index;
 }
 
-Expr *partials_load(Apart *a, PartialElement element)
+static const TupleElement *elements_of(Apart *a, PartialElement element)
 {
-    return expr_load(a->c, element.buffer, at(a, element.frame, element.last), a->r.update->span);
+    TupleElement *out = ARENA_ARRAY(a->c->arena, TupleElement, a->r.n);
+    Expr *const *index = at(a, element.frame, element.last);
+    for (int k = 0; k < a->r.n; k++)
+        out[k] = (TupleElement){element.buffers[k], index};
+    return out;
 }
 
-Stmt *partials_store(Apart *a, PartialElement element, StoreOp op, Expr *value)
+Expr *const *partials_load(Apart *a, PartialElement element)
 {
-    Stmt *s = stmt_store(a->c,
-                         &(StoreStmt){.buffer = element.buffer,
-                                      .index = at(a, element.frame, element.last),
-                                      .op = op,
-                                      .value = value},
-                         a->r.update->span);
-    return stmt_stamp(s, a->lanes);
+    const TupleElement *elements = elements_of(a, element);
+    Expr **out = ARENA_ARRAY(a->c->arena, Expr *, a->r.n);
+    for (int k = 0; k < a->r.n; k++)
+        out[k] = expr_load(a->c, elements[k].buffer, elements[k].index, a->r.update->span);
+    return out;
+}
+
+Stmt *partials_set(Apart *a, PartialElement element, Expr *const *values)
+{
+    ReducerStore to = {elements_of(a, element), values};
+    return stmt_stamp(reducer_set(a->c, &a->r, to), a->lanes);
+}
+
+Stmt *partials_update(Apart *a, PartialElement element, Expr *const *values)
+{
+    ReducerStore to = {elements_of(a, element), values};
+    return stmt_stamp(reducer_update(a->c, &a->r, to), a->lanes);
 }
 
 /* The block `what` of the reduction. */
@@ -122,26 +136,36 @@ static Stmt *nest(Apart *a, Stmt *(*stage)(Apart *a, const Place *place, int64_t
     return stmt_stamp(stmt_for(c, &lanes, s->span), a->lanes);
 }
 
-Buffer *partials_buffer(Apart *a, const char *suffix, int64_t last, Scope scope)
+static Buffer *partials_buffer(Apart *a, const Buffer *like, Name name)
 {
-    const Buffer *of = a->r.update->u.store.buffer;
+    Buffer own = *like;
+    own.name = names_fresh(&a->names, name);
+    Buffer *b = buffer_new(a->c, &own);
+    VEC_PUSH(a->c->arena, &a->temps, b);
+    return b;
+}
+
+Buffer *const *partials_buffers(Apart *a, const char *suffix, int64_t last, Scope scope)
+{
     Expr **shape = ARENA_ARRAY(a->c->arena, Expr *, a->dims.n + 1);
+    Buffer **out = ARENA_ARRAY(a->c->arena, Buffer *, a->r.n);
     for (int i = 0; i < a->dims.n; i++) {
         int64_t extent = 0;
         loop_const_extent(a->dims.items[i], &extent);
         shape[i] = expr_index(a->c, extent);
     }
     shape[a->dims.n] = expr_index(a->c, last);
-    Name name = names_fresh(&a->names, ctx_namef(a->c, "%s_%s", of->name, suffix));
-    Buffer *b = buffer_new(a->c, &(Buffer){.name = name,
-                                           .type = of->type,
-                                           .shape = shape,
-                                           .rank = a->dims.n + 1,
-                                           .scope = scope,
-                                           .role = ROLE_TEMP,
-                                           .span = of->span});
-    VEC_PUSH(a->c->arena, &a->temps, b);
-    return b;
+    for (int k = 0; k < a->r.n; k++) {
+        const Buffer *of = a->r.parts[k].target.buffer;
+        Buffer like = {.type = of->type,
+                       .shape = shape,
+                       .rank = a->dims.n + 1,
+                       .scope = scope,
+                       .role = ROLE_TEMP,
+                       .span = of->span};
+        out[k] = partials_buffer(a, &like, ctx_namef(a->c, "%s_%s", of->name, suffix));
+    }
+    return out;
 }
 
 Place partials_place(Apart *a)
@@ -161,23 +185,21 @@ static Stmt *start(Apart *a, const Place *place, int64_t n)
     Frame f = partials_open(a, place);
     return close_frame(
         a, &f, "start", NULL,
-        partials_store(a, (PartialElement){.buffer = a->part, .frame = &f, .last = f.lane},
-                       STORE_SET, a->r.identity));
+        partials_set(a, (PartialElement){a->part, &f, f.lane}, reducer_identities(a->c, &a->r)));
 }
 
 /* n lanes, a power of two, combine: afterwards each has the result of all. */
 static Stmt *butterfly(Apart *a, const Frame *f, int64_t n)
 {
     Stmt *all = NULL;
+    PartialElement mine = {a->part, f, f->lane};
     for (int64_t apart = n / 2; apart >= 1; apart /= 2) {
-        Expr *other = expr_binary(
-            a->c, EX_SHUFFLE_XOR,
-            partials_load(a, (PartialElement){.buffer = a->part, .frame = f, .last = f->lane}),
-            expr_index(a->c, apart), a->r.update->span);
-        all = stmt_then(
-            a->c, all,
-            partials_store(a, (PartialElement){.buffer = a->part, .frame = f, .last = f->lane},
-                           a->r.op, other));
+        Expr *const *own = partials_load(a, mine);
+        Expr **other = ARENA_ARRAY(a->c->arena, Expr *, a->r.n);
+        for (int k = 0; k < a->r.n; k++)
+            other[k] = expr_binary(a->c, EX_SHUFFLE_XOR, own[k], expr_index(a->c, apart),
+                                   a->r.update->span);
+        all = stmt_then(a->c, all, partials_update(a, mine, other));
     }
     return all;
 }
@@ -195,9 +217,8 @@ static Stmt *combine_and_share(Apart *a, const Place *place, int64_t n)
     Stmt *warp = combine_warp(a, place, n);
     Frame f = partials_open(a, place);
     Expr *number = index_div(c, f.lane, expr_index(c, WARP));
-    Stmt *share = partials_store(
-        a, (PartialElement){.buffer = a->red, .frame = &f, .last = number}, STORE_SET,
-        partials_load(a, (PartialElement){.buffer = a->part, .frame = &f, .last = f.lane}));
+    Stmt *share = partials_set(a, (PartialElement){a->red, &f, number},
+                               partials_load(a, (PartialElement){a->part, &f, f.lane}));
     Expr *first = expr_binary(c, EX_EQ, index_mod(c, place->lane, expr_index(c, WARP)),
                               expr_index(c, 0), a->block->body->span);
     return stmt_then(c, warp, close_frame(a, &f, "share", first, share));
@@ -208,16 +229,18 @@ static Stmt *combine_shared(Apart *a, const Place *place, int64_t n)
 {
     Context *c = a->c;
     Frame f = partials_open(a, place);
-    Expr *lane = index_mod(c, f.lane, expr_index(c, WARP)),
-         *theirs = partials_load(a, (PartialElement){.buffer = a->red, .frame = &f, .last = lane});
-    if (n < WARP)
-        theirs = expr_select(c, expr_binary(c, EX_LT, lane, expr_index(c, n), lane->span), theirs,
-                             a->r.identity, lane->span);
+    Expr *lane = index_mod(c, f.lane, expr_index(c, WARP));
+    Expr *const *shared = partials_load(a, (PartialElement){a->red, &f, lane});
+    Expr **theirs = ARENA_ARRAY(c->arena, Expr *, a->r.n);
+    for (int k = 0; k < a->r.n; k++)
+        theirs[k] = n < WARP
+                        ? expr_select(c, expr_binary(c, EX_LT, lane, expr_index(c, n), lane->span),
+                                      shared[k], a->r.parts[k].identity, lane->span)
+                        : shared[k];
     int64_t lanes = 1;
     while (lanes < n)
         lanes *= 2;
-    Stmt *take = partials_store(a, (PartialElement){.buffer = a->part, .frame = &f, .last = f.lane},
-                                STORE_SET, theirs);
+    Stmt *take = partials_set(a, (PartialElement){a->part, &f, f.lane}, theirs);
     return close_frame(a, &f, "combine", NULL, stmt_then(c, take, butterfly(a, &f, lanes)));
 }
 
@@ -225,11 +248,9 @@ static Stmt *spread(Apart *a, const Place *place, int64_t n)
 {
     (void)n;
     Frame f = partials_open(a, place);
-    Expr *mine = partials_load(a, (PartialElement){.buffer = a->part, .frame = &f, .last = f.lane});
-    return close_frame(
-        a, &f, "share", NULL,
-        partials_store(a, (PartialElement){.buffer = a->red, .frame = &f, .last = f.lane},
-                       STORE_SET, mine));
+    Expr *const *mine = partials_load(a, (PartialElement){a->part, &f, f.lane});
+    return close_frame(a, &f, "share", NULL,
+                       partials_set(a, (PartialElement){a->red, &f, f.lane}, mine));
 }
 
 /* The first lane hands over the result of all. */
@@ -238,11 +259,9 @@ static Stmt *share_result(Apart *a, const Place *place, int64_t n)
     Context *c = a->c;
     Frame f = partials_open(a, place);
     Expr *zero = expr_index(c, n), *first = expr_binary(c, EX_EQ, place->lane, zero, zero->span);
-    Expr *mine = partials_load(a, (PartialElement){.buffer = a->part, .frame = &f, .last = f.lane});
+    Expr *const *mine = partials_load(a, (PartialElement){a->part, &f, f.lane});
     return close_frame(a, &f, "share", first,
-                       partials_store(a,
-                                      (PartialElement){.buffer = a->red, .frame = &f, .last = zero},
-                                      STORE_SET, mine));
+                       partials_set(a, (PartialElement){a->red, &f, zero}, mine));
 }
 
 /* Threads below n combine the values of the threads n further on, if these exist. */
@@ -250,15 +269,12 @@ static Stmt *halve(Apart *a, const Place *place, int64_t n)
 {
     Context *c = a->c;
     Frame f = partials_open(a, place);
-    Expr *other = partials_load(
-        a, (PartialElement){
-               .buffer = a->red, .frame = &f, .last = index_add(c, f.lane, expr_index(c, n))});
+    Expr *const *other =
+        partials_load(a, (PartialElement){a->red, &f, index_add(c, f.lane, expr_index(c, n))});
     int64_t below = n < a->extent - n ? n : a->extent - n;
     Expr *low = expr_binary(c, EX_LT, place->lane, expr_index(c, below), a->r.update->span);
-    return close_frame(
-        a, &f, "combine", low,
-        partials_store(a, (PartialElement){.buffer = a->red, .frame = &f, .last = f.lane}, a->r.op,
-                       other));
+    return close_frame(a, &f, "combine", low,
+                       partials_update(a, (PartialElement){a->red, &f, f.lane}, other));
 }
 
 static bool whole_warps(const Apart *a)
@@ -273,7 +289,7 @@ static Stmt *combine_warps(Apart *a)
 {
     if (a->extent <= WARP)
         return nest(a, combine_warp, a->extent);
-    a->red = partials_buffer(a, "warps", a->extent / WARP, SCOPE_SHARED);
+    a->red = partials_buffers(a, "warps", a->extent / WARP, SCOPE_SHARED);
     Stmt *warps = nest(a, combine_and_share, WARP);
     return stmt_then(a->c, warps, nest(a, combine_shared, a->extent / WARP));
 }
@@ -284,7 +300,7 @@ static Stmt *combine_threads(Apart *a)
     int64_t half = 1;
     while (2 * half < a->extent)
         half *= 2;
-    a->red = partials_buffer(a, "threads", a->extent, SCOPE_SHARED);
+    a->red = partials_buffers(a, "threads", a->extent, SCOPE_SHARED);
     Stmt *all = nest(a, spread, 0);
     for (; half >= 1; half /= 2)
         all = stmt_then(a->c, all, nest(a, halve, half));
@@ -296,6 +312,14 @@ Stmt *partials_start(Apart *a)
     return nest(a, start, 0);
 }
 
+static bool reduces_into_local(const Apart *a)
+{
+    for (int k = 0; k < a->r.n; k++)
+        if (a->r.parts[k].target.buffer->scope == SCOPE_LOCAL)
+            return true;
+    return false;
+}
+
 /* Every thread stores local memory into its own copy, so all threads need the result. */
 Stmt *partials_combine(Apart *a, bool *in_registers)
 {
@@ -303,9 +327,9 @@ Stmt *partials_combine(Apart *a, bool *in_registers)
     if (!whole_warps(a))
         return combine_threads(a);
     Stmt *all = combine_warps(a);
-    *in_registers = a->r.update->u.store.buffer->scope != SCOPE_LOCAL;
+    *in_registers = !reduces_into_local(a);
     if (*in_registers)
         return all;
-    a->red = partials_buffer(a, "total", 1, SCOPE_SHARED);
+    a->red = partials_buffers(a, "total", 1, SCOPE_SHARED);
     return stmt_then(a->c, all, nest(a, share_result, 0));
 }

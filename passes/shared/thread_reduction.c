@@ -62,8 +62,10 @@ static Stmt *update(Apart *a)
     Frame f = partials_open(a, &place);
     BlockStmt block = with_frame(a, &f, a->dims.n + 1);
     block.init = NULL;
-    Stmt *add = partials_store(a, (PartialElement){.buffer = a->part, .frame = &f, .last = f.lane},
-                               a->r.op, a->r.value);
+    Expr **values = ARENA_ARRAY(a->c->arena, Expr *, a->r.n);
+    for (int k = 0; k < a->r.n; k++)
+        values[k] = a->r.parts[k].value;
+    Stmt *add = partials_update(a, (PartialElement){a->part, &f, f.lane}, values);
     block.body = stmt_behind_lets(a->c, block.body, add);
     return stmt_stamp(stmt_block(a->c, &block, old->span), old);
 }
@@ -84,6 +86,20 @@ static Stmt *on_lane(Apart *a, Stmt *stores, BlockIter lane)
     return stmt_stamp(stmt_for(c, &lanes, stores->span), a->lanes);
 }
 
+/* The results as the reduction's own elements. */
+static Stmt *store_results(Apart *a, Expr *const *results)
+{
+    Context *c = a->c;
+    TupleElement *targets = ARENA_ARRAY(c->arena, TupleElement, a->r.n);
+    Expr **values = ARENA_ARRAY(c->arena, Expr *, a->r.n);
+    for (int k = 0; k < a->r.n; k++) {
+        targets[k] = a->r.parts[k].target;
+        values[k] = a->r.from_identity ? results[k]
+                                       : reducer_combine(c, &a->r, a->r.parts[k].start, results[k]);
+    }
+    return reducer_set(c, &a->r, (ReducerStore){targets, values});
+}
+
 /* The result goes where the block would have made it: the place of its init, which has the same
  * instances. What is in shared memory is stored by the thread that a block without a loop of lanes
  * runs on, or by every thread into its own copy. */
@@ -91,24 +107,12 @@ static Stmt *finish(Apart *a, bool in_registers)
 {
     Context *c = a->c;
     Stmt *old = a->path.items[a->path.n - 1], *stores, *rest;
-    const Stmt *to = a->r.update;
     Place place = partials_place(a);
     Frame f = partials_open(a, &place);
-    Expr *value =
-        in_registers
-            ? partials_load(a, (PartialElement){.buffer = a->part, .frame = &f, .last = f.lane})
-            : partials_load(
-                  a, (PartialElement){.buffer = a->red, .frame = &f, .last = expr_index(c, 0)});
-    if (!a->r.from_identity)
-        value = reducer_combine(c, &a->r, a->r.start, value);
+    PartialElement result_at = {in_registers ? a->part : a->red, &f,
+                                in_registers ? f.lane : expr_index(c, 0)};
     BlockStmt block = with_frame(a, &f, a->dims.n);
-    block.init = stmt_stamp(stmt_store(c,
-                                       &(StoreStmt){.buffer = to->u.store.buffer,
-                                                    .index = to->u.store.index,
-                                                    .op = STORE_SET,
-                                                    .value = value},
-                                       to->span),
-                            old);
+    block.init = stmt_stamp(store_results(a, partials_load(a, result_at)), old);
     StmtPath path = {0};
     for (int i = 0; i + 1 < a->path.n; i++)
         VEC_PUSH(c->arena, &path, a->path.items[i]);
@@ -146,7 +150,7 @@ static Kernel *take_apart(Apart *a)
 {
     Context *c = a->c;
     Stmt *anchor = a->path.items[a->anchor], *block = a->path.items[a->path.n - 1];
-    a->part = partials_buffer(a, "part", a->extent, SCOPE_LOCAL);
+    a->part = partials_buffers(a, "part", a->extent, SCOPE_LOCAL);
     bool in_registers;
     Stmt *all = partials_start(a);
     all = stmt_then(c, all, stmt_replace(c, anchor, block, update(a)));

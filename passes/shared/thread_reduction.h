@@ -27,10 +27,11 @@ typedef struct {
         /* loops with separate partial results: thread loops outside the anchor, spatial loops
          * inside */
         dims;
-    int outside;         /* how many of them are outside */
-    Buffer *part;        /* of each thread, in registers */
-    Buffer *red;         /* what threads hand over at present, in shared memory; NULL: nothing */
-    VEC(Buffer *) temps; /* both, and those before */
+    int outside; /* how many of them are outside */
+    /* one for each component: */
+    Buffer *const *part; /* of each thread, in registers */
+    Buffer *const *red;  /* what threads hand over at present, in shared memory; NULL: nothing */
+    VEC(Buffer *) temps; /* all of both, and those before */
     const char *why;     /* the reason of a refusal */
 } Apart;
 
@@ -68,16 +69,18 @@ Frame partials_open(Apart *a, const Place *place);
 Expr *partials_iteration(Context *c, const ForStmt *loop, Var *var);
 /* A copy of a loop without its iterations' contents. */
 ForStmt partials_loop(Apart *a, const ForStmt *loop);
-/* Element `last` of those that a buffer of partial results has at the place of a block. */
+/* Element `last` of those that the buffers of partial results have at the place of a block. */
 typedef struct {
-    Buffer *buffer;
+    Buffer *const *buffers;
     const Frame *frame;
     Expr *last;
 } PartialElement;
-Expr *partials_load(Apart *a, PartialElement element);
-Stmt *partials_store(Apart *a, PartialElement element, StoreOp op, Expr *value);
-/* A buffer with `last` elements for each iteration of a->dims; one of a->temps from now on. */
-Buffer *partials_buffer(Apart *a, const char *suffix, int64_t last, Scope scope);
+Expr *const *partials_load(Apart *a, PartialElement element);
+/* The element becomes the values, or is combined with them. */
+Stmt *partials_set(Apart *a, PartialElement element, Expr *const *values);
+Stmt *partials_update(Apart *a, PartialElement element, Expr *const *values);
+/* Buffers with `last` elements for each iteration of a->dims, which are of a->temps from now on. */
+Buffer *const *partials_buffers(Apart *a, const char *suffix, int64_t last, Scope scope);
 
 /* Initializes the partial result of each thread, a->part, with the identity. */
 Stmt *partials_start(Apart *a);

@@ -80,7 +80,7 @@ static bool check_inner(Apart *a, const Stmt *s)
         return refuse(a,
                       "loop '%s' carries the reduction and also selects elements of '%s'; split it "
                       "into one loop for each",
-                      loop->var->name, a->r.update->u.store.buffer->name);
+                      loop->var->name, a->r.parts[0].target.buffer->name);
     if (!spatial)
         return true;
     if (!loop_const_extent(loop, &extent))
@@ -132,10 +132,10 @@ static bool check_convergent(Apart *a)
 
 /* Nobody else sees the result while it is partial, and what it starts from is still there at the
  * end. */
-static bool check_alone(Apart *a)
+static bool check_part_alone(Apart *a, const ReducerPart *part)
 {
     Stmt *anchor = a->path.items[a->anchor];
-    const Buffer *buffer = a->r.update->u.store.buffer;
+    const Buffer *buffer = part->target.buffer;
     AccessList touched = {0}, start = {0};
     access_collect(a->c, anchor, buffer, ACCESS_ANY, &touched);
     for (int i = 0; i < touched.n; i++) {
@@ -146,7 +146,7 @@ static bool check_alone(Apart *a)
                           "thread has the full result",
                           buffer->name, other ? other->name : "");
     }
-    access_collect_expr(a->c, a->r.start, NULL, &start);
+    access_collect_expr(a->c, part->start, NULL, &start);
     for (int i = 0; i < start.n; i++) {
         touched.n = 0;
         access_collect(a->c, anchor, start.items[i].buffer, ACCESS_WRITE, &touched);
@@ -156,6 +156,14 @@ static bool check_alone(Apart *a)
                           "reduction adds the init at its end",
                           start.items[i].buffer->name);
     }
+    return true;
+}
+
+static bool check_alone(Apart *a)
+{
+    for (int k = 0; k < a->r.n; k++)
+        if (!check_part_alone(a, &a->r.parts[k]))
+            return false;
     return true;
 }
 

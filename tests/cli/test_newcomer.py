@@ -29,7 +29,7 @@ PROGRAMS = {
     "subscripts as in C": (program("y[i][0] = x[i];"), "4:13", "one pair of brackets"),
     "an increment": (program("y[i]++;"), "4:13", "'x[i] += 1'"),
     "a variable as in C": (program("float t = x[i];"), "4:15", "'temp t: f32;'"),
-    "logic in words": (program("if i > 0 and i < 5 y[i] = x[i];"), "4:22", "'&&'"),
+    "logic in words": (program("if i > 0 and i < 5 y[i] = x[i];"), "4:24", "'&&'"),
     "a range as in Python": (program("for k in range(3) y[i] += x[i];"), "4:18", "'i in 0..N'"),
     "a type of C": (HEAD.replace("x: f32", "x: float") + BODY, "1:26", "did you mean 'f32'?"),
     "a sum from nowhere": (

@@ -83,8 +83,8 @@ def test_calls_have_no_bare_truth_values():
 # expressions; a statement holds statements, a call of a script a body. The machine asks itself for
 # shapes.
 RECURSION = [
-    {"frontend/resolve/expr.c", "frontend/resolve/index.c"},
-    {"frontend/resolve/block.c", "frontend/resolve/loop.c", "frontend/resolve/stmt.c"},
+    {f"frontend/resolve/{name}.c" for name in ("expr", "index", "tuple_field")},
+    {f"frontend/resolve/{name}.c" for name in ("block", "loop", "stmt", "tuple")},
     {f"frontend/script/{name}.c" for name in ("call", "eval", "map", "run", "tune")},
     {"codegen/cuda/expr.c", "codegen/cuda/int.c"},
     {"codegen/module/buffer.c", "codegen/module/expr.c"},

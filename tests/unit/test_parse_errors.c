@@ -76,7 +76,7 @@ static void test_syntax(void **state)
         {E0108, HEAD "for i |on N { y[i] = x[i]; } y[0] = 1; }", "expected 'in', found 'on'"},
         {E0108, HEAD "for |(int i = 0; i < N; i++) { y[i] = 0; } }", "expected a name, found '('"},
         {E0108, HEAD "y[0] = 4 +|; }", "expected an expression, found ';'"},
-        {E0108, HEAD "y[0] = (1 + 2|; }", "expected ')', found ';'"},
+        {E0108, HEAD "y[0] = (1 + 2|; }", "expected ')' or ',', found ';'"},
         {E0108, HEAD "if x[0] |= 3 { y[0] = 1; } else { y[1] = 2; } }", "found '='"},
         {E0108, HEAD "for |for in N y[0] = 1; }", "expected a name, found 'for'"},
         {E0108, HEAD "y[0] = 1;\n|", "expected a statement or '}', found the end of the file"},

@@ -184,7 +184,8 @@ static bool reduction_pair(const Unit *a, const Access *x, const Unit *b, const 
 
 static bool rounds(const Access *x)
 {
-    return type_is_float(x->buffer->type) && (x->op == STORE_ADD || x->op == STORE_MUL);
+    return type_is_float(x->buffer->type) &&
+           (x->op == STORE_ADD || x->op == STORE_MUL || x->combiner);
 }
 
 static bool order_kept(Poly *p, Model *before, const Model *after, bool *reassociates,

@@ -20,7 +20,8 @@ bool accesses_meet(const Access *a, const Access *b)
 
 bool accesses_commute(const Access *a, const Access *b)
 {
-    return a->writes && b->writes && a->reads && b->reads && a->op == b->op;
+    return a->writes && b->writes && a->reads && b->reads && a->op == b->op &&
+           a->combiner == b->combiner;
 }
 
 static AccessRef access_ref(const Access *access, int unit)

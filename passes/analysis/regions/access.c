@@ -73,6 +73,31 @@ static const BlockStmt *innermost_block(const EnclosingList *path)
     return NULL;
 }
 
+/* An update of a tuple reads its values, and updates each target. */
+static void collect_update(Collector *k, const Stmt *s, const EnclosingList *around)
+{
+    TupleUpdate update;
+    if (!tuple_update_of(k->c, s, &update))
+        TIRC_BUG(k->c, "an update with reducer '%s' is not of its form", s->u.seq.combiner->name);
+    EnclosingList path = enclosing_copy(k->c, around);
+    k->block = innermost_block(&path);
+    for (int i = 0; i < update.combiner->n; i++)
+        collect_expr(k, update.values[i], &path);
+    for (int i = 0; i < update.combiner->n; i++) {
+        const TupleElement *target = &update.targets[i];
+        for (int d = 0; d < target->buffer->rank; d++)
+            collect_expr(k, target->index[d], &path);
+        add_access(k, (Access){.buffer = target->buffer,
+                               .index = target->index,
+                               .reads = true,
+                               .writes = true,
+                               .op = STORE_SET,
+                               .combiner = update.combiner,
+                               .path = path,
+                               .span = s->span});
+    }
+}
+
 /* What the statement itself accesses, apart from those below it. */
 static void collect_own(Collector *k, const Stmt *s, const EnclosingList *around)
 {
@@ -93,8 +118,16 @@ void access_collect(Context *c, const Stmt *s, const Buffer *buffer, AccessMode 
                     AccessList *out)
 {
     Collector k = {c, buffer, mode, NULL, out};
-    for (Cursor at = cursor_with_path(cursor_stmts(c, s), NULL); cursor_next(&at);)
-        collect_own(&k, at.stmt, &at.path);
+    Cursor at = cursor_with_path(cursor_stmts(c, s), NULL);
+    while (cursor_next(&at)) {
+        bool update = at.stmt->kind == ST_SEQ && at.stmt->u.seq.combiner;
+        if (update) {
+            collect_update(&k, at.stmt, &at.path);
+            cursor_prune(&at);
+        } else {
+            collect_own(&k, at.stmt, &at.path);
+        }
+    }
 }
 
 void access_collect_expr(Context *c, Expr *e, const Buffer *buffer, AccessList *out)

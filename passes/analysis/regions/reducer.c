@@ -74,14 +74,49 @@ Expr *reducer_combine(Context *c, const Reducer *r, Expr *a, Expr *b)
     return expr_binary(c, kind, a, b, a->span);
 }
 
+/* ---- stores ---------------------------------------------------------------------------------- */
+
+static Stmt *store(Context *c, const Reducer *r, ReducerStore to, int k, StoreOp op)
+{
+    return stmt_store(c,
+                      &(StoreStmt){.buffer = to.elements[k].buffer,
+                                   .index = to.elements[k].index,
+                                   .op = op,
+                                   .value = to.values[k]},
+                      r->update->span);
+}
+
+Stmt *reducer_set(Context *c, const Reducer *r, ReducerStore to)
+{
+    Stmt **items = ARENA_ARRAY(c->arena, Stmt *, r->n);
+    for (int k = 0; k < r->n; k++)
+        items[k] = store(c, r, to, k, STORE_SET);
+    return stmt_seq(c, items, r->n, r->update->span);
+}
+
+Stmt *reducer_update(Context *c, const Reducer *r, ReducerStore to)
+{
+    if (!r->combiner)
+        return store(c, r, to, 0, r->op);
+    return tuple_update(c, &(TupleUpdate){r->combiner, to.elements, to.values}, r->update->span);
+}
+
+Expr *const *reducer_identities(Context *c, const Reducer *r)
+{
+    Expr **out = ARENA_ARRAY(c->arena, Expr *, r->n);
+    for (int k = 0; k < r->n; k++)
+        out[k] = r->parts[k].identity;
+    return out;
+}
+
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static bool same_element(const Stmt *a, const Stmt *b)
+static bool same_element(const TupleElement *a, const Stmt *b)
 {
-    if (a->u.store.buffer->id != b->u.store.buffer->id)
+    if (a->buffer->id != b->u.store.buffer->id)
         return false;
-    for (int d = 0; d < a->u.store.buffer->rank; d++)
-        if (!expr_equal(a->u.store.index[d], b->u.store.index[d]))
+    for (int d = 0; d < a->buffer->rank; d++)
+        if (!expr_equal(a->index[d], b->u.store.index[d]))
             return false;
     return true;
 }
@@ -93,11 +128,11 @@ static bool is_single(const BlockIter *iter)
 }
 
 /* How many subscripts are the iterator alone; -1 where one holds it inside an expression. */
-static int subscripts_of(const Stmt *store, const Var *var)
+static int subscripts_of(const TupleElement *target, const Var *var)
 {
     int n = 0;
-    for (int d = 0; d < store->u.store.buffer->rank; d++) {
-        const Expr *at = store->u.store.index[d];
+    for (int d = 0; d < target->buffer->rank; d++) {
+        const Expr *at = target->index[d];
         bool alone = at->kind == EX_VAR && at->u.var == var;
         if (!alone && expr_uses_var(at, var))
             return -1;
@@ -108,53 +143,153 @@ static int subscripts_of(const Stmt *store, const Var *var)
 
 /* Different values of the spatial iterators write different elements, and the others none:
  * otherwise the reason. */
-static const char *element_apart(Context *c, const BlockStmt *block, const Stmt *store)
+static const char *element_apart(Context *c, const BlockStmt *block, const TupleElement *target)
 {
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
-        int n = subscripts_of(store, iter->var);
+        int n = subscripts_of(target, iter->var);
         if (iter->kind == ITER_REDUCE && n != 0)
             return arena_printf(c->arena, "reduction iterator '%s' is part of a subscript of '%s'",
-                                iter->var->name, store->u.store.buffer->name);
+                                iter->var->name, target->buffer->name);
         if (iter->kind == ITER_SPATIAL && n < 1 && !is_single(iter))
             return arena_printf(c->arena,
                                 "iterator '%s' is not by itself a subscript of '%s', so several of "
                                 "its values may update one element",
-                                iter->var->name, store->u.store.buffer->name);
+                                iter->var->name, target->buffer->name);
     }
-    for (int d = 0; d < store->u.store.buffer->rank; d++)
-        if (expr_has_load(store->u.store.index[d]))
+    for (int d = 0; d < target->buffer->rank; d++)
+        if (expr_has_load(target->index[d]))
             return arena_printf(c->arena, "a subscript of '%s' depends on data",
-                                store->u.store.buffer->name);
+                                target->buffer->name);
+    return NULL;
+}
+
+/* The store of the element in an init, which is nothing but stores; NULL: there is none. */
+static const Stmt *start_of(const Stmt *init, const TupleElement *target)
+{
+    const Stmt *found = NULL;
+    int n = init->kind == ST_SEQ ? init->u.seq.n : 1;
+    for (int i = 0; i < n; i++) {
+        const Stmt *s = init->kind == ST_SEQ ? init->u.seq.items[i] : init;
+        if (s->kind != ST_STORE || s->u.store.op != STORE_SET)
+            return NULL;
+        if (same_element(target, s))
+            found = s;
+    }
+    return found;
+}
+
+/* An expression behind the lets of a body, with their values written out; NULL where its text would
+ * grow beyond bounds. */
+static Expr *written_out(Context *c, const Stmt *body, Expr *e)
+{
+    enum { MOST_NODES = 2000 };
+    for (int k = stmt_lets(body) - 1; e && k >= 0; k--) {
+        const Stmt *let = body->u.seq.items[k];
+        Subst value = {let->u.let.var, let->u.let.value};
+        e = expr_subst(c, e, &value, 1);
+        e = expr_nodes(e, MOST_NODES) <= MOST_NODES ? e : NULL;
+    }
+    return e;
+}
+
+/* The element as the block's iterators make it; false where its text would be too long. */
+static bool find_target(Context *c, const Stmt *body, TupleElement own, TupleElement *out)
+{
+    Expr **index = ARENA_ARRAY(c->arena, Expr *, own.buffer->rank + 1);
+    *out = (TupleElement){own.buffer, index};
+    for (int d = 0; d < own.buffer->rank; d++) {
+        index[d] = written_out(c, body, own.index[d]);
+        if (!index[d])
+            return false;
+    }
+    return true;
+}
+
+/* Fills in the parts of the update; false if the body is none, or the init does not go with it. */
+static bool find_parts(Context *c, const BlockStmt *block, Reducer *r)
+{
+    TupleUpdate update;
+    const Stmt *valued = stmt_valued_update(block->body);
+    bool tuple = valued && tuple_update_of(c, valued, &update);
+    r->update = valued;
+    r->n = tuple ? update.combiner->n : 1;
+    r->combiner = tuple ? update.combiner : NULL;
+    ReducerPart *parts = ARENA_ARRAY(c->arena, ReducerPart, r->n);
+    r->parts = parts;
+    for (int k = 0; valued && k < r->n; k++) {
+        ReducerPart *part = &parts[k];
+        TupleElement own = tuple ? update.targets[k]
+                                 : (TupleElement){valued->u.store.buffer, valued->u.store.index};
+        part->value = tuple ? update.values[k] : valued->u.store.value;
+        part->written = written_out(c, block->body, part->value);
+        if (!part->written || !find_target(c, block->body, own, &part->target))
+            return false;
+        const Stmt *start = start_of(block->init, &part->target);
+        part->start = start ? start->u.store.value : NULL;
+        if (!start)
+            return false;
+    }
+    return valued != NULL;
+}
+
+/* How a store reduces, or the reason why it does not. */
+static const char *find_operator(Context *c, Reducer *r, ReducerPart *part)
+{
+    const Buffer *buffer = part->target.buffer;
+    /* 8-bit floats have no infinity that is stored as one, and nobody adds in them */
+    bool tiny = type_is_float(buffer->type) && type_info(buffer->type)->bits == 8;
+    r->op = r->update->u.store.op;
+    part->identity = identity_of(c, r->op, buffer->type, part->start, r->update->span);
+    if (tiny || !part->identity)
+        return arena_printf(c->arena, "'%s' on %s cannot be computed from partial results",
+                            store_op_token(r->op), type_info(buffer->type)->name);
+    r->from_identity = expr_equal(part->start, part->identity);
+    r->rounds = type_is_float(buffer->type) && (r->op == STORE_ADD || r->op == STORE_MUL);
+    return NULL;
+}
+
+static const char *find_combiner(Context *c, Reducer *r, ReducerPart *parts)
+{
+    r->from_identity = true;
+    for (int k = 0; k < r->n; k++) {
+        parts[k].identity = r->combiner->parts[k].identity;
+        r->rounds |= type_is_float(r->combiner->parts[k].type);
+        if (!expr_equal(parts[k].start, parts[k].identity))
+            return arena_printf(c->arena, "its init is not that of reducer '%s'",
+                                r->combiner->name);
+    }
+    return NULL;
+}
+
+/* No value and no init depends on what is updated. */
+static const char *find_reads(Context *c, const Reducer *r)
+{
+    for (int k = 0; k < r->n; k++)
+        for (int i = 0; i < r->n; i++) {
+            const Buffer *buffer = r->parts[i].target.buffer;
+            if (expr_reads(r->parts[k].written, buffer) || expr_reads(r->parts[k].start, buffer))
+                return arena_printf(c->arena, "the value it adds depends on '%s' itself",
+                                    buffer->name);
+        }
     return NULL;
 }
 
 static const char *refusal(Context *c, const BlockStmt *block, Reducer *r)
 {
-    const Stmt *update = stmt_written_out(c, block->body), *init = stmt_single_store(block->init);
     if (block->atomic)
         return "its updates are atomic";
     if (!stmt_is_reduction(block) || !block->init)
         return "it has no init: a separate block initializes the sum, or none does";
-    if (!update || !init || init->u.store.op != STORE_SET || !same_element(update, init))
+    *r = (Reducer){0};
+    if (!find_parts(c, block, r))
         return "its body is not a single update of the element that its init sets";
-    const Buffer *buffer = update->u.store.buffer;
-    /* 8-bit floats have no infinity that is stored as one, and nobody adds in them */
-    bool tiny = type_is_float(buffer->type) && type_info(buffer->type)->bits == 8;
-    r->identity =
-        identity_of(c, update->u.store.op, buffer->type, init->u.store.value, update->span);
-    if (tiny || !r->identity)
-        return arena_printf(c->arena, "'%s' on %s cannot be computed from partial results",
-                            store_op_token(update->u.store.op), type_info(buffer->type)->name);
-    if (expr_reads(update->u.store.value, buffer) || expr_reads(init->u.store.value, buffer))
-        return arena_printf(c->arena, "the value it adds depends on '%s' itself", buffer->name);
-    r->update = update;
-    r->value = stmt_valued_store(block->body)->u.store.value;
-    r->op = update->u.store.op;
-    r->start = init->u.store.value;
-    r->from_identity = expr_equal(r->start, r->identity);
-    r->rounds = type_is_float(buffer->type) && (r->op == STORE_ADD || r->op == STORE_MUL);
-    return element_apart(c, block, update);
+    const char *why = r->combiner ? find_combiner(c, r, (ReducerPart *)r->parts)
+                                  : find_operator(c, r, (ReducerPart *)r->parts);
+    why = why ? why : find_reads(c, r);
+    for (int k = 0; k < r->n && !why; k++)
+        why = element_apart(c, block, &r->parts[k].target);
+    return why;
 }
 
 bool reducer_of(Context *c, const BlockStmt *block, Reducer *out, const char **why)

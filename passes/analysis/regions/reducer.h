@@ -9,23 +9,43 @@
 
 #include "ir/ir.h"
 
+/* What a reduction does with one buffer: a tuple has one for each component. */
 typedef struct {
-    /* buffer[index] op= value, with the values of the block's lets written out */
-    const Stmt *update;
-    Expr *value; /* of the update behind the lets */
+    TupleElement target;
+    Expr *value;    /* that is combined with it, behind the block's lets */
+    Expr *written;  /* the same with the values of the lets written out */
+    Expr *start;    /* what the init stores, in terms of the block's spatial iterators */
+    Expr *identity; /* a literal e with e op x == x */
+} ReducerPart;
+
+typedef struct {
+    const Stmt *update;       /* a store, or an update of a tuple */
+    const Combiner *combiner; /* of a tuple; NULL: `op` */
     StoreOp op;
-    Expr *start;        /* what the init stores, in terms of the block's spatial iterators */
-    Expr *identity;     /* a literal e with e op x == x */
-    bool from_identity; /* start is that literal */
+    const ReducerPart *parts;
+    int n;
+    bool from_identity; /* it starts from the identity */
     bool rounds;        /* another order gives another result */
 } Reducer;
 
-/* What `block` reduces with: one update of one element for each value of the spatial iterators, of
- * the form above, that nothing else in it reads, beside an init of the same element. False where it
- * is none, with the reason as a clause ("it has no init ..."). */
+/* What `block` reduces with: one update for each value of the spatial iterators, of the form above,
+ * of elements that nothing else in it reads, beside an init of the same elements. False where it is
+ * none, with the reason as a clause ("it has no init ..."). */
 bool reducer_of(Context *c, const BlockStmt *block, Reducer *out, const char **why);
 
-/* a op b. */
+/* Elements, one for each part, and a value for each. */
+typedef struct {
+    const TupleElement *elements;
+    Expr *const *values;
+} ReducerStore;
+
+/* elements = values. */
+Stmt *reducer_set(Context *c, const Reducer *r, ReducerStore to);
+/* elements = elements op values. */
+Stmt *reducer_update(Context *c, const Reducer *r, ReducerStore to);
+/* The literals that the parts have as identities. */
+Expr *const *reducer_identities(Context *c, const Reducer *r);
+/* a op b, of a reduction that is no tuple. */
 Expr *reducer_combine(Context *c, const Reducer *r, Expr *a, Expr *b);
 
 #endif

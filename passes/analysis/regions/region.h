@@ -19,7 +19,8 @@ typedef struct {
     const Buffer *buffer;
     Expr *const *index; /* in the terms of the place: iterators and lets are not replaced */
     bool reads, writes;
-    StoreOp op; /* of a write */
+    StoreOp op;               /* of a write */
+    const Combiner *combiner; /* of an update of a tuple */
     bool atomic;
     const BlockStmt *block; /* the block it is in, or NULL */
     EnclosingList path;     /* around it, below the root; of an operand of ?:, && or ||, also the

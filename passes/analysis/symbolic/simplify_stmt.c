@@ -49,7 +49,7 @@ static Stmt *simplify_seq(Facts *f, Stmt *s)
             facts_enter(f, item);
     }
     facts_reset(f, mark);
-    return changed ? stmt_seq(f->c, items.items, items.n, s->span) : s;
+    return changed ? stmt_seq_like(f->c, s, items.items, items.n) : s;
 }
 
 /* A loop of one iteration that nothing else speaks of. */

@@ -54,11 +54,40 @@ static bool is_output(const Buffer *buffer)
     return buffer->role == ROLE_OUT || buffer->role == ROLE_INOUT;
 }
 
+static bool any_uses(const ExprList *exprs, const Var *var)
+{
+    for (int i = 0; i < exprs->n; i++)
+        if (expr_uses_var(exprs->items[i], var))
+            return true;
+    return false;
+}
+
+/* What decides which elements the store writes: lets of data that only its value uses do not. */
+static EnclosingList scopes_of(Question *q, const Stmt *store, const EnclosingList *path)
+{
+    Context *c = q->c;
+    ExprList uses = {0};
+    EnclosingList all = {0}, scopes = {0};
+    for (int d = 0; d < store->u.store.buffer->rank; d++)
+        VEC_PUSH(c->arena, &uses, store->u.store.index[d]);
+    for (int i = path->n - 1; i >= 0; i--) {
+        const Stmt *s = path->items[i].stmt;
+        if (s->kind == ST_LET && !any_uses(&uses, s->u.let.var))
+            continue;
+        for (int k = 0; k < stmt_operands(s); k++)
+            VEC_PUSH(c->arena, &uses, stmt_operand(s, k));
+        VEC_PUSH(c->arena, &all, path->items[i]);
+    }
+    for (int i = all.n - 1; i >= 0; i--)
+        VEC_PUSH(c->arena, &scopes, all.items[i]);
+    return scopes;
+}
+
 static void add_writer(Question *q, const Stmt *s, const EnclosingList *path)
 {
     if (!is_output(buffer_defined(s->u.store.buffer)))
         return;
-    Writer writer = {s, enclosing_copy(q->c, path), q->launch, q->epoch};
+    Writer writer = {s, scopes_of(q, s, path), q->launch, q->epoch};
     VEC_PUSH(q->c->arena, &q->writers, writer);
 }
 

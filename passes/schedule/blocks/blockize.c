@@ -397,7 +397,7 @@ static Stmt *build_block(Blockize *b)
         map[n] = (Subst){loop->var, expr_var(c, iters[n].var, span_none())};
         n++;
     }
-    Name name = block_implied_name(body);
+    Name name = block_implied_name(c, body);
     BlockStmt block = {
         .name = sched_fresh_name(b->s, arena_printf(c->arena, "%s_o", name ? name : "block")),
         .iters = iters,

@@ -27,11 +27,12 @@ typedef struct {
     Stmt *node;
     const BlockStmt *block;
     Reducer r;
-    const Stmt *loop; /* whose iterations get results of their own */
-    int anchor;       /* on the path: the outermost reduction loop */
-    int top;          /* on the path: the outermost loop that holds nothing but the block */
-    int axis;         /* of the new buffer */
-    Buffer *rf;
+    const Stmt *loop;     /* whose iterations get results of their own */
+    int anchor;           /* on the path: the outermost reduction loop */
+    int top;              /* on the path: the outermost loop that holds nothing but the block */
+    int axis;             /* of the new buffer */
+    Buffer **rf;          /* of partial results, one for each component */
+    Name name;            /* of their block */
     VEC(BlockIter) iters; /* of the block of partial results */
     VEC(Subst) map;       /* loops and old iterators in terms of these */
     Var *part;            /* the one of `loop` */
@@ -110,7 +111,7 @@ static bool check_nest(Factor *f, Span span)
                 !uses(f->block, ITER_REDUCE, at) || !uses(f->block, ITER_SPATIAL, at),
                 "loop '%s' carries both the reduction and spatial iterators of '%s'; split it to "
                 "separate them",
-                stmt_label(at), f->r.update->u.store.buffer->name);
+                stmt_label(at), f->r.parts[0].target.buffer->name);
     }
     f->top = f->anchor;
     while (f->top > 0 && f->path.items[f->top - 1]->kind == ST_FOR &&
@@ -121,7 +122,7 @@ static bool check_nest(Factor *f, Span span)
 
 static bool check_axis(Factor *f, const PrimCall *call)
 {
-    const Buffer *of = f->r.update->u.store.buffer;
+    const Buffer *of = f->r.parts[0].target.buffer;
     int64_t axis = call->rfactor.axis.u.i, at = axis < 0 ? axis + of->rank + 1 : axis;
     REQUIRE(f->s, E0477, call->rfactor.axis.span, at >= 0 && at <= of->rank,
             "the partial results of '%s' have %d axes, so the new axis is from %d to %d, not %lld",
@@ -269,95 +270,117 @@ static bool map_reduction(Factor *f, Span span)
 
 /* ---- build ----------------------------------------------------------------------------------- */
 
-/* A list of the old axes with `item` as the new one. */
-static Expr **with_axis(Factor *f, Expr *const *old, Expr *item)
+/* A list of the old axes of a component with `item` as the new one. */
+static Expr **with_axis(Factor *f, const ReducerPart *part, Expr *const *old, Expr *item)
 {
-    int rank = f->r.update->u.store.buffer->rank;
+    int rank = part->target.buffer->rank;
     Expr **all = ARENA_ARRAY(f->s->ctx->arena, Expr *, rank + 1);
     for (int i = 0; i <= rank; i++)
         all[i] = i == f->axis ? item : old[i - (i > f->axis)];
     return all;
 }
 
-static void make_buffer(Factor *f, Span origin)
+static void make_buffers(Factor *f, Span origin)
 {
     Context *c = f->s->ctx;
-    const Buffer *of = f->r.update->u.store.buffer;
     Expr *lo, *hi;
     loop_domain(c, &f->loop->u.loop, &lo, &hi);
     Expr *extent = simplify(facts_new(c), index_sub(c, hi, lo));
-    Name name = sched_fresh_name(f->s, arena_printf(c->arena, "%s_rf", of->name));
-    f->rf =
-        buffer_new(c, &(Buffer){.name = name,
-                                .type = of->type,
-                                .shape = with_axis(f, of->shape, *stage_shape(f->s, &extent, 1)),
-                                .rank = of->rank + 1,
-                                .scope = SCOPE_GLOBAL,
-                                .role = ROLE_TEMP,
-                                .span = of->span});
-    f->rf->origin = origin;
+    Name of = f->r.combiner ? f->block->name : f->r.parts[0].target.buffer->name;
+    f->name = sched_fresh_name(f->s, arena_printf(c->arena, "%s_rf", of));
+    f->rf = ARENA_ARRAY(c->arena, Buffer *, f->r.n);
+    for (int k = 0; k < f->r.n; k++) {
+        const ReducerPart *part = &f->r.parts[k];
+        const Buffer *old = part->target.buffer;
+        const char *name =
+            f->r.combiner ? arena_printf(c->arena, "%s_%s", f->name, f->r.combiner->parts[k].name)
+                          : NULL;
+        f->rf[k] = buffer_new(
+            c, &(Buffer){.name = name ? sched_fresh_name(f->s, name) : f->name,
+                         .type = old->type,
+                         .shape = with_axis(f, part, old->shape, *stage_shape(f->s, &extent, 1)),
+                         .rank = old->rank + 1,
+                         .scope = SCOPE_GLOBAL,
+                         .role = ROLE_TEMP,
+                         .span = old->span});
+        f->rf[k]->origin = origin;
+    }
 }
 
-/* The element of the new buffer that belongs to an element of the old one and value `part` of the
- * loop. */
-static Expr **partial_index(Factor *f, Var *part)
+/* The element of the new buffer of component `k` that belongs to an element of the old one and
+ * value `part` of the loop. */
+static TupleElement partial_element(Factor *f, int k, Var *part)
 {
     Context *c = f->s->ctx;
     Expr *lo, *hi;
     loop_domain(c, &f->loop->u.loop, &lo, &hi);
     Expr *at = index_sub(c, expr_var(c, part, part->span), lo);
-    return with_axis(f, f->r.update->u.store.index, at);
+    const ReducerPart *own = &f->r.parts[k];
+    return (TupleElement){f->rf[k], with_axis(f, own, own->target.index, at)};
+}
+
+/* The partial results in terms of the new iterators. */
+static const TupleElement *mapped_elements(Factor *f)
+{
+    TupleElement *out = ARENA_ARRAY(f->s->ctx->arena, TupleElement, f->r.n);
+    for (int k = 0; k < f->r.n; k++) {
+        out[k] = partial_element(f, k, f->part);
+        for (int i = 0; i < f->rf[k]->rank; i++)
+            ((Expr **)out[k].index)[i] = mapped(f, out[k].index[i]);
+    }
+    return out;
 }
 
 /* The block that reduces for each iteration of the loop on its own. */
 static Stmt *partial_block(Factor *f)
 {
     Context *c = f->s->ctx;
-    Span span = f->r.update->span;
-    Expr **index = partial_index(f, f->part);
-    for (int i = 0; i <= f->rf->rank - 1; i++)
-        index[i] = mapped(f, index[i]);
-    Expr *value = mapped(f, f->exists ? f->r.update->u.store.value : f->r.value);
-    if (f->exists) /* lets would be evaluated for values that do not exist */
-        value = expr_select(c, f->exists, value, f->r.identity, span);
-    BlockStmt block = {.name = f->rf->name,
+    const TupleElement *elements = mapped_elements(f);
+    Expr **values = ARENA_ARRAY(c->arena, Expr *, f->r.n);
+    for (int k = 0; k < f->r.n; k++) {
+        const ReducerPart *part = &f->r.parts[k];
+        values[k] = mapped(f, f->exists ? part->written : part->value);
+        if (f->exists) /* lets would be evaluated for values that do not exist */
+            values[k] = expr_select(c, f->exists, values[k], part->identity, f->r.update->span);
+    }
+    BlockStmt block = {.name = f->name,
                        .iters = f->iters.items,
                        .n_iters = f->iters.n,
                        .predicate = f->predicate,
                        .annotations = f->block->annotations};
+    ReducerStore to = {elements, values}, init = {elements, reducer_identities(c, &f->r)};
     if (f->reduces)
-        block.init = stmt_store(
-            c,
-            &(StoreStmt){.buffer = f->rf, .index = index, .op = STORE_SET, .value = f->r.identity},
-            span);
-    Stmt *store = stmt_store(c,
-                             &(StoreStmt){.buffer = f->rf,
-                                          .index = index,
-                                          .op = f->reduces ? f->r.op : STORE_SET,
-                                          .value = value},
-                             span);
+        block.init = reducer_set(c, &f->r, init);
+    Stmt *store = f->reduces ? reducer_update(c, &f->r, to) : reducer_set(c, &f->r, to);
     block.body = f->exists ? store
                            : stmt_subst(c, stmt_behind_lets(c, f->block->body, store), f->map.items,
                                         f->map.n);
     return stmt_block(c, &block, f->node->span);
 }
 
+/* The update of the reduction's elements by the partial results. */
+static Stmt *final_update(Factor *f, Var *part)
+{
+    Context *c = f->s->ctx;
+    TupleElement *targets = ARENA_ARRAY(c->arena, TupleElement, f->r.n);
+    Expr **loads = ARENA_ARRAY(c->arena, Expr *, f->r.n);
+    for (int k = 0; k < f->r.n; k++) {
+        TupleElement from = partial_element(f, k, part);
+        targets[k] = f->r.parts[k].target;
+        loads[k] = expr_load(c, from.buffer, from.index, f->r.update->span);
+    }
+    return reducer_update(c, &f->r, (ReducerStore){targets, loads});
+}
+
 /* The nest that reduces the partial results: what the init's nest is, with a loop over them. The
- * init of the block that it is asked of holds both stores, so that their iterators are replaced
+ * init of the block that it is asked of holds the update, too, so that their iterators are replaced
  * alike. */
 static Stmt *final_nest(Factor *f)
 {
     Context *c = f->s->ctx;
     Span span = f->r.update->span;
-    const Stmt *to = f->r.update;
     Var *part = var_new(c, f->part->name, DT_INDEX, VAR_ITER, span);
-    Expr *load = expr_load(c, f->rf, partial_index(f, part), span);
-    Stmt *both[2] = {f->block->init, stmt_store(c,
-                                                &(StoreStmt){.buffer = to->u.store.buffer,
-                                                             .index = to->u.store.index,
-                                                             .op = f->r.op,
-                                                             .value = load},
-                                                span)};
+    Stmt *both[2] = {f->block->init, final_update(f, part)};
     BlockStmt block = *f->block;
     block.init = stmt_seq(c, both, 2, span);
     StmtPath path = {0};
@@ -384,8 +407,9 @@ static Stmt *final_nest(Factor *f)
     final.id = f->block->id;
     final.iters = iters.items;
     final.n_iters = iters.n;
-    final.init = bottom->u.block.body->u.seq.items[0];
-    final.body = bottom->u.block.body->u.seq.items[1];
+    Stmt *const *items = bottom->u.block.body->u.seq.items;
+    final.init = stmt_seq(c, items, f->r.n, f->block->init->span);
+    final.body = items[f->r.n];
     loop.body = stmt_block(c, &final, f->node->span);
     return stmt_replace(c, nest, bottom, stmt_for(c, &loop, f->node->span));
 }
@@ -406,13 +430,14 @@ bool prim_rfactor(Schedule *s, const PrimCall *call, Value *result)
     if (!add_reduction_loops(&f, span) || !map_reduction(&f, span))
         return false;
 
-    make_buffer(&f, call->span);
+    make_buffers(&f, call->span);
     Stmt *partial = partial_block(&f), *top = f.path.items[f.top], *nest = final_nest(&f);
     if (!nest)
         return false;
     Stmt *pair[2] = {stmt_replace(c, top, f.node, partial), nest};
     Stmt *body = stmt_replace(c, s->kernel->body, top, stmt_seq(c, pair, 2, top->span));
-    body = flow_declare(s, body, f.rf);
+    for (int k = f.r.n - 1; k >= 0; k--)
+        body = flow_declare(s, body, f.rf[k]);
     if (!flow_recheck_kinds(s, body, f.loop->u.loop.id, call->span))
         return false;
     s->reassociates = f.r.rounds;
