@@ -13,6 +13,7 @@
  *     // fixed: 32 33         the same with sizes that are literals
  *     // makes:               and behind it the body of the kernel after the steps,
  *     // lowers:              of the lowered kernel,
+ *     // outline:             of its barriers, commits and waits, with the loops around them,
  *     // cuda:                of its CUDA text,
  *     // traces:              or of the trace, up to the next of these
  *
@@ -36,6 +37,7 @@ typedef struct {
     char name[128], kernel[128];
     char *values;    /* of the keys, each with its terminator */
     size_t n_values; /* bytes of them */
+    char *outline;
     int failures;
 } Case;
 
@@ -44,6 +46,8 @@ typedef struct {
     tirc *t;
     tirc_file *file;
     tirc_kernel *program, *scheduled, *lowered;
+    tirc_device *device;
+    tirc_program *run;
 } Taken;
 
 static void complain(Case *k, const char *what, const char *wanted, const char *got)
@@ -80,7 +84,7 @@ static const char *after_key(const char *line, const char *key)
 static bool starts_a_text(const char *line)
 {
     return after_key(line, "makes") || after_key(line, "lowers") || after_key(line, "cuda") ||
-           after_key(line, "traces");
+           after_key(line, "traces") || after_key(line, "outline");
 }
 
 /* Stores the values of `key` in `out`, with those lines joined that continue one; their number. */
@@ -248,16 +252,20 @@ static void expect_pieces(Case *k, const char *key, const char *text)
             complain(k, key, pieces[i], text);
 }
 
+/* Compiles the lowered kernel for the simulator, once for all sizes. */
+static bool compiled(Taken *s)
+{
+    return s->run || (!tirc_device_open(s->t, TIRC_DEVICE_SIM, 0, NULL, &s->device) &&
+                      !tirc_compile(s->t, s->device, s->lowered, &s->run));
+}
+
 static void expect_results(Case *k, Taken *s, const char *at, const int64_t *sizes)
 {
-    tirc_device *device;
-    tirc_program *program;
     tirc_verification result = {0};
-    if (tirc_device_open(s->t, TIRC_DEVICE_SIM, 0, NULL, &device) ||
-        tirc_compile(s->t, device, s->lowered, &program) ||
-        tirc_verify(s->t, program, sizes, 1, &result) || !result.ok) {
+    if (!compiled(s) || tirc_verify(s->t, s->run, sizes, 1, &result) || !result.ok) {
         tirc_fault fault = {0};
-        const char *what = tirc_fault_at(s->t, device, 0, &fault) ? fault.message : "wrong results";
+        const char *what = s->device && tirc_fault_at(s->t, s->device, 0, &fault) ? fault.message
+                                                                                  : "wrong results";
         complain(k, what, at, tirc_diagnostics(s->t, false));
     }
 }
@@ -360,8 +368,8 @@ static bool asks(const Case *k, const char *const *keys)
 
 /* Of the kernel before it is lowered, and after. */
 static const char *const BEFORE[] = {"makes", "traces", "prints", NULL};
-static const char *const AFTER[] = {"error", "lowers", "cuda",  "holds",
-                                    "lacks", "at",     "fixed", NULL};
+static const char *const AFTER[] = {"error", "lowers", "outline", "cuda", "holds",
+                                    "lacks", "at",     "fixed",   NULL};
 
 static void expect_scheduled(Case *k, Taken *s)
 {
@@ -371,10 +379,57 @@ static void expect_scheduled(Case *k, Taken *s)
     expect_round_trips(k, s);
 }
 
+/* Does a line begin with one of these words? */
+static bool is_one_of(const char *line, const char *const *words)
+{
+    line += strspn(line, " ");
+    for (; *words; words++)
+        if (strncmp(line, *words, strlen(*words)) == 0 && strchr(" ;", line[strlen(*words)]))
+            return true;
+    return false;
+}
+
+static const char *const LOOPS[] = {"for", NULL};
+static const char *const BARRIERS[] = {"barrier", NULL};
+static const char *const SYNCS[] = {"barrier", "commit", "wait", NULL};
+
+/* Is there a barrier, commit or wait in the body of the loop at `line`? */
+static bool loop_has_sync(const char *line, const char *end)
+{
+    size_t depth = strspn(line, " ");
+    for (line = next_line(line, end); line < end && strspn(line, " ") > depth;
+         line = next_line(line, end))
+        if (is_one_of(line, SYNCS))
+            return true;
+    return false;
+}
+
+/* The barriers, commits and waits of a text, and the loops around them. */
+static const char *outline_of(Case *k, const char *text)
+{
+    const char *end = text + strlen(text);
+    char *to = k->outline = allocate(strlen(text) + 8);
+    to += sprintf(to, "\n{\n");
+    for (const char *line = text; line < end; line = next_line(line, end)) {
+        int length = (int)(next_line(line, end) - 1 - line);
+        if (is_one_of(line, BARRIERS))
+            length = (int)(strspn(line, " ") + strlen("barrier"));
+        if (line[length - 1] == ';')
+            length--;
+        if (length > 2 && line[length - 1] == '{')
+            length -= 2;
+        if (is_one_of(line, SYNCS) || (is_one_of(line, LOOPS) && loop_has_sync(line, end)))
+            to += sprintf(to, "%.*s\n", length, line);
+    }
+    sprintf(to, "}\n");
+    return k->outline;
+}
+
 static void expect_lowered(Case *k, Taken *s)
 {
     const char *lowered = emitted(s, s->lowered, TIRC_TIR);
     expect_text(k, "lowers", lowered);
+    expect_text(k, "outline", outline_of(k, lowered));
     expect_text(k, "cuda", emitted(s, s->lowered, TIRC_CUDA));
     expect_pieces(k, "holds", lowered);
     expect_pieces(k, "lacks", lowered);
@@ -436,6 +491,7 @@ static void check_file(const char *path, Tally *tally)
             k.values = allocate((size_t)(k.end - k.comment) * 4 + 64);
             check(&k);
             free(k.values);
+            free(k.outline);
             tally->cases++;
             tally->failures += k.failures > 0;
         }
