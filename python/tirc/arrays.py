@@ -234,9 +234,17 @@ def view(name: str, array: object) -> View:
 # ---- outputs ---------------------------------------------------------------------------------
 
 
+_LIBRARIES: dict[type, str] = {}
+
+
 def library_of(array: object) -> str:
     """The library whose arrays a call returns."""
-    return "torch" if _is_torch(type(array)) else type(array).__module__.split(".")[0]
+    kind = type(array)
+    found = _LIBRARIES.get(kind)
+    if found is None:
+        found = "torch" if _is_torch(kind) else kind.__module__.split(".")[0]
+        _LIBRARIES[kind] = found
+    return found
 
 
 def _numpy_type(name: str, type: str) -> Any:

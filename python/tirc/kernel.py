@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from typing import Any, Callable, Iterable
@@ -93,7 +94,8 @@ class _Call:
         "pointers",
         "parameters",
         "scalars",
-        "rest",
+        "bytes",
+        "n_written",
     )
 
     def __init__(self, unit: Unit, number: int, sizes: tuple[int, ...]) -> None:
@@ -107,6 +109,8 @@ class _Call:
         self.addresses = ffi.new("uint64_t[]", len(self.parameters) + 1)
         self.pointers = ffi.cast("void **", self.addresses)
         self.scalars: dict[int, tuple[object, Any]] = {}
+        self.bytes = [math.prod(p.shape, start=arrays.bytes_of(p.type)) for p in self.parameters]
+        self.n_written = sum(p.is_output for p in self.parameters)
 
     def program_for(self, stream: int) -> Any:
         """Temporaries belong to a program, so streams cannot share it."""
@@ -309,12 +313,16 @@ class Kernel:
 
     def _allocate(
         self, call: _Call, values: list[Any], views: list[arrays.View | None], like: Any
-    ) -> None:
+    ) -> int:
+        """The outputs that the caller has not given; returns their number."""
+        made = 0
         for i in range(self._n_inputs, len(values)):
             if values[i] is None:
                 p = call.parameters[i]
                 values[i] = arrays.empty(p.name, p.type, p.shape, like)
                 views[i] = arrays.view(p.name, values[i])
+                made += 1
+        return made
 
     def _run(
         self,
@@ -325,8 +333,8 @@ class Kernel:
     ) -> Any:
         like = None if first is None else first.owner
         like = like[0] if isinstance(like, tuple) else like
-        self._allocate(call, values, views, like)
-        _refuse_overlap(call.parameters, views)
+        if self._allocate(call, values, views, like) < call.n_written:
+            _refuse_overlap(call, views)  # new arrays overlap nothing
         session = call.unit.session
         with session.lock:
             for i, v in enumerate(views):
@@ -482,20 +490,18 @@ def _number(device: int) -> str:
     return "" if device == arrays.HOST else f" {device}"
 
 
-def _refuse_overlap(parameters: list[Parameter], views: list[arrays.View | None]) -> None:
+def _refuse_overlap(call: _Call, views: list[arrays.View | None]) -> None:
     """What is written must not overlap another argument: a kernel reads and writes in any order."""
-    spans = []
-    for p, v in zip(parameters, views):
-        if v is not None:
-            bytes = arrays.bytes_of(p.type)
-            for extent in p.shape:
-                bytes *= extent
-            spans.append((v.address, v.address + bytes, p))
+    spans = [
+        (v.address, v.address + bytes, p)
+        for v, bytes, p in zip(views, call.bytes, call.parameters)
+        if v is not None
+    ]
     for begin, end, p in spans:
         if not p.is_output:
             continue
         for other_begin, other_end, other in spans:
-            if other is not p and begin < other_end and other_begin < end:
+            if begin < other_end and other_begin < end and other is not p:
                 raise errors.ArgumentValueError(
                     f"'{p.name}' is written and shares memory with '{other.name}'",
                     parameter=p.name,
