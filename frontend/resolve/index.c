@@ -47,6 +47,8 @@ static bool fold_op(ExprKind kind, int64_t a, int64_t b, int64_t *out)
     case EX_ADD: return checked_add(a, b, out);
     case EX_SUB: return checked_sub(a, b, out);
     case EX_MUL: return checked_mul(a, b, out);
+    case EX_SHL: return b >= 0 && b < 63 && checked_mul(a, (int64_t)1 << b, out);
+    case EX_SHR: *out = b >= 0 && b < 63 ? a >> b : -(a < 0); return b >= 0;
     case EX_MIN: *out = a < b ? a : b; return true;
     case EX_MAX: *out = a > b ? a : b; return true;
     default: return fold_division(a, b, kind, out);
@@ -56,7 +58,7 @@ static bool fold_op(ExprKind kind, int64_t a, int64_t b, int64_t *out)
 static bool is_folded(ExprKind kind)
 {
     return kind == EX_ADD || kind == EX_SUB || kind == EX_MUL || kind == EX_DIV || kind == EX_MOD ||
-           kind == EX_MIN || kind == EX_MAX;
+           kind == EX_SHL || kind == EX_SHR || kind == EX_MIN || kind == EX_MAX;
 }
 
 static Expr *fold_node(Rewriter *w, Expr *e)

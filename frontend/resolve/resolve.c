@@ -100,19 +100,17 @@ static void check_overrides(Resolver *r, const AstKernel *k, const SizeOverride 
 
 /* ---- sizes ---- */
 
-/* The default of a size as written. */
+/* The default of a size: a number, or an expression of earlier sizes. */
 static bool read_default(Resolver *r, const AstSize *s, int64_t *value)
 {
     const AstExpr *e = s->value;
-    bool negative = e->kind == AE_UNARY;
-    uint64_t magnitude = negative ? e->u.op.a->u.i : e->u.i;
-    if (!negative && magnitude >= 1 && magnitude <= INT64_MAX) {
-        *value = (int64_t)magnitude;
-        return true;
-    }
-    return refuse_size(
-        r->ctx, e->span, s->name.text,
-        ctx_namef(r->ctx, "%s%llu", negative ? "-" : "", (unsigned long long)magnitude));
+    if (e->kind == AE_INT && e->u.i > INT64_MAX)
+        return refuse_size(r->ctx, e->span, s->name.text,
+                           ctx_namef(r->ctx, "%llu", (unsigned long long)e->u.i));
+    if (!resolve_literal(r, e, "the default of a size", value))
+        return false;
+    return *value >= 1 ||
+           refuse_size(r->ctx, e->span, s->name.text, ctx_namef(r->ctx, "%lld", (long long)*value));
 }
 
 static bool resolve_size(Resolver *r, const AstSize *s, const SizeOverride *o, Size *out)

@@ -244,13 +244,19 @@ size:
     }
   ;
 
+/* No comparisons: `>` ends the sizes. */
 size_value:
     INT { $$ = ast_expr(p, AE_INT, @$); $$->u.i = $1; }
-  | '-' INT {
-        AstExpr *e = ast_expr(p, AE_INT, @2);
-        e->u.i = $2;
-        $$ = ast_unary(p, EX_NEG, e, @$);
-    }
+  | NAME { $$ = ast_expr(p, AE_NAME, @$); $$->u.name = $1; }
+  | '(' size_value ')' { $$ = $2; }
+  | '-' size_value %prec UNARY { $$ = ast_unary(p, EX_NEG, $2, @$); }
+  | size_value '*' size_value { $$ = ast_binary(p, EX_MUL, $1, $3, @$); }
+  | size_value '/' size_value { $$ = ast_binary(p, EX_DIV, $1, $3, @$); }
+  | size_value '%' size_value { $$ = ast_binary(p, EX_MOD, $1, $3, @$); }
+  | size_value '+' size_value { $$ = ast_binary(p, EX_ADD, $1, $3, @$); }
+  | size_value '-' size_value { $$ = ast_binary(p, EX_SUB, $1, $3, @$); }
+  | size_value SHL size_value { $$ = ast_binary(p, EX_SHL, $1, $3, @$); }
+  | size_value SHR size_value { $$ = ast_binary(p, EX_SHR, $1, $3, @$); }
   ;
 
 opt_params: %empty { $$ = (ParamList){0}; } | params;

@@ -12,6 +12,7 @@ None)
 Facts:        ("condition", e) ("range", e, lo, hi) ("order", buffer, word)
 """
 
+import operator
 import re
 from typing import NamedTuple
 
@@ -98,11 +99,34 @@ def replaced(e, values):
     return tuple(replaced(x, values) if isinstance(x, (tuple, list)) else x for x in e)
 
 
+OPERATORS = {
+    "*": operator.mul,
+    "/": operator.floordiv,
+    "%": operator.mod,
+    "+": operator.add,
+    "-": operator.sub,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+}
+
+
+def constant(e, sizes):
+    """The value of the default of a size; defaults are positive, so the divisions agree with C."""
+    if e[0] == "int":
+        return e[1]
+    if e[0] == "name":
+        return sizes[e[1]]
+    if e[0] == "unary":
+        return -constant(e[2], sizes)
+    return OPERATORS[e[1]](constant(e[2], sizes), constant(e[3], sizes))
+
+
 class Parser:
     def __init__(self, text):
         self.tokens = tokens(text)
         self.at = 0
         self.functions = {}
+        self.defaults = {}  # of the sizes before
 
     # ---- tokens ----
 
@@ -234,8 +258,8 @@ class Parser:
             return Size(name, True, self.name() if self.accept("=") else None)
         default = None
         if self.accept("="):
-            sign = -1 if self.accept("-") else 1
-            default = sign * int(self.next(), 0)
+            default = constant(self.operators(LEVELS.index(["<<", ">>"])), self.defaults)
+            self.defaults[name] = default
         return Size(name, False, default)
 
     def parameter(self, role):
