@@ -246,6 +246,11 @@ def test_verify(mm):
     assert v and v.ok and (v.checked, v.total, v.wrong) == (660, 660, 0) and v.written == "once"
     mm(*matrices(3, 4, 5))
     assert mm.verify().total == 12
+    add = tirc.compile(ADD)
+    with pytest.raises(tirc.ArgumentValueError, match="size N has no value"):
+        add.verify()
+    add(np.zeros(3), np.ones(3))
+    assert add.verify().total == 3  # the symbolic size is that of the call
 
 
 def test_report(mm):
