@@ -62,7 +62,18 @@ static bool any_uses(const ExprList *exprs, const Var *var)
     return false;
 }
 
-/* What decides which elements the store writes: lets of data that only its value uses do not. */
+/* The value of a let comes from the computation: not from loops, sizes and inputs, of which the
+ * program knows more. */
+static bool is_computed(Context *c, const Expr *value)
+{
+    for (Cursor at = cursor_expr(c, value); cursor_next(&at);)
+        if (at.expr->kind == EX_SHUFFLE_XOR ||
+            (at.expr->kind == EX_LOAD && at.expr->u.load.buffer->role != ROLE_IN))
+            return true;
+    return false;
+}
+
+/* What decides which elements the store writes: computed values that only its value uses do not. */
 static EnclosingList scopes_of(Question *q, const Stmt *store, const EnclosingList *path)
 {
     Context *c = q->c;
@@ -72,7 +83,7 @@ static EnclosingList scopes_of(Question *q, const Stmt *store, const EnclosingLi
         VEC_PUSH(c->arena, &uses, store->u.store.index[d]);
     for (int i = path->n - 1; i >= 0; i--) {
         const Stmt *s = path->items[i].stmt;
-        if (s->kind == ST_LET && !any_uses(&uses, s->u.let.var))
+        if (s->kind == ST_LET && !any_uses(&uses, s->u.let.var) && is_computed(c, s->u.let.value))
             continue;
         for (int k = 0; k < stmt_operands(s); k++)
             VEC_PUSH(c->arena, &uses, stmt_operand(s, k));
