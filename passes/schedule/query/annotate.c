@@ -160,6 +160,12 @@ bool prim_atomic(Schedule *s, const PrimCall *call, Value *result)
     BlockStmt block = node->u.block;
     const Stmt *other = store_in_the_way(s->ctx, block.body),
                *read = store_that_is_read(s->ctx, block.body);
+    const Stmt *update = stmt_valued_update(block.body);
+    bool tuple = update && update->kind == ST_SEQ;
+    REQUIRE(s, E0432, call->span, !tuple,
+            "block '%s' updates all components of reducer '%s' at once, which no instruction does; "
+            "use rfactor, or bind a loop of the reduction to threads",
+            block.name, update->u.seq.combiner->name);
     REQUIRE(s, E0432, call->span, !other,
             "block '%s' updates with '%s %s' elements of type %s; only updates of 4 or 8 bytes can "
             "be atomic",
