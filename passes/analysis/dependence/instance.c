@@ -23,10 +23,14 @@ static Affine enter_loop(Poly *p, Env *env, const ForStmt *loop)
     return value;
 }
 
-/* A value that depends on data makes the system inexact where it is used. */
+/* A value that depends on data makes the system inexact where it is used. One that reads memory is
+ * unknown there: what a `where` clause says of its elements must not restrict the sizes of
+ * instances that do not use it. */
 static void enter_let(Poly *p, Env *env, const Stmt *s)
 {
     bool inexact = p->inexact, lost = p->lost;
+    if (expr_has_load(s->u.let.value))
+        return;
     p->lost = false;
     Meaning own = {.var = s->u.let.var, .value = poly_value(p, env, s->u.let.value)};
     own.unknown = p->lost;
