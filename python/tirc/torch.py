@@ -139,14 +139,14 @@ def _register_gradient(name: str, operator: Any, kernel: Kernel, backward: Kerne
             raise ValueError(f"the backward program needs '{p.name}', which is none of {known}")
     gradient = _register(f"{name}_backward", backward)
 
-    def setup(context: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    def setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         made = output if isinstance(output, tuple) else (output,)
         names = [p.name for p in (*_split(kernel)[0], *outputs)]
         values = dict(zip(names, (*inputs, *made)))
         wanted = [p.name for p in gradient_inputs if p.name in values]
-        context.numbers = {n: values[n] for n in wanted if not isinstance(values[n], Tensor)}
-        context.names = [n for n in wanted if isinstance(values[n], Tensor)]
-        context.save_for_backward(*(values[n] for n in context.names))
+        ctx.numbers = {n: values[n] for n in wanted if not isinstance(values[n], Tensor)}
+        ctx.names = [n for n in wanted if isinstance(values[n], Tensor)]
+        ctx.save_for_backward(*(values[n] for n in ctx.names))
 
     def run(context: Any, *grads: Tensor) -> Any:
         values = dict(zip(context.names, context.saved_tensors)) | context.numbers
