@@ -23,14 +23,10 @@ static Affine enter_loop(Poly *p, Env *env, const ForStmt *loop)
     return value;
 }
 
-/* A value that depends on data makes the system inexact where it is used. One that reads memory is
- * unknown there: what a `where` clause says of its elements must not restrict the sizes of
- * instances that do not use it. */
-static void enter_let(Poly *p, Env *env, const Stmt *s)
+/* A value that depends on data makes the system inexact where it is used. */
+void model_enter_let(Poly *p, Env *env, const Stmt *s)
 {
     bool inexact = p->inexact, lost = p->lost;
-    if (expr_has_load(s->u.let.value))
-        return;
     p->lost = false;
     Meaning own = {.var = s->u.let.var, .value = poly_value(p, env, s->u.let.value)};
     own.unknown = p->lost;
@@ -46,8 +42,8 @@ void model_enter_scope(Poly *p, Env *env, Enclosing scope)
         enter_loop(p, env, &s->u.loop);
     else if (s->kind == ST_IF)
         poly_assume_as(p, &p->top, env, s->u.cond.cond, !scope.otherwise);
-    else if (type_is_int(s->u.let.var->type))
-        enter_let(p, env, s);
+    else if (type_is_int(s->u.let.var->type) && !expr_has_load(s->u.let.value))
+        model_enter_let(p, env, s);
 }
 
 void model_enter(const Model *m, Poly *p)

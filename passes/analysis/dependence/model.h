@@ -104,8 +104,11 @@ bool accesses_next(BufferAccesses *at);
 /* Columns and ranges for the symbolic sizes and the loops outside the root. */
 void model_enter(const Model *m, Poly *p);
 /* Values under a loop, a branch or a let: its variable in `env`, with columns and rows for what is
- * known of it. */
+ * known of it. A value that reads memory is unknown: what a `where` clause says of its elements
+ * must not restrict the sizes of instances that do not use it. */
 void model_enter_scope(Poly *p, Env *env, Enclosing scope);
+/* The same for a let where the value is used. */
+void model_enter_let(Poly *p, Env *env, const Stmt *s);
 
 typedef struct {
     const Unit *unit;

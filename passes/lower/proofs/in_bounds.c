@@ -219,6 +219,15 @@ static const char *violation_text(const Question *q, int axis, const char *where
                         where, subscript, (long long)at, (long long)extent);
 }
 
+/* The access runs behind each let around it, so what is known of its value holds. */
+static void enter_scope(Poly *p, Env *env, Enclosing scope)
+{
+    if (scope.stmt->kind == ST_LET && type_is_int(scope.stmt->u.let.var->type))
+        model_enter_let(p, env, scope.stmt);
+    else
+        model_enter_scope(p, env, scope);
+}
+
 /* With all sizes, or at `values` [n_sizes]. */
 static Violation ask_system(const Question *asked, int axis, const int64_t *values)
 {
@@ -240,7 +249,7 @@ static Violation ask_system(const Question *asked, int axis, const int64_t *valu
     poly_assume_where(p, proof->kernel);
     assume_launched(q, p);
     for (int i = 0; i < q->scopes.n; i++)
-        model_enter_scope(p, &env, q->scopes.items[i]);
+        enter_scope(p, &env, q->scopes.items[i]);
     Affine at = poly_value(p, &env, subscript_of(q, axis));
     if (axis == FIRST_MISALIGNED) {
         Affine rest = poly_add(p, at, poly_quotient(p, at, q->lanes), -q->lanes),
