@@ -74,6 +74,38 @@ class Function(NamedTuple):
     value: tuple
 
 
+class Reducer(NamedTuple):
+    parts: list  # (name, type)
+    init: tuple
+    lets: list  # (name, type or None, value)
+    value: tuple  # of a and b
+
+    def part(self, e, k):
+        """The k-th part of a tuple."""
+        if e[0] == "tuple":
+            return e[1][k]
+        if e[0] == "select":
+            return ("select", e[1], self.part(e[2], k), self.part(e[3], k))
+        if e[0] == "name" and len(self.parts) > 1:
+            return ("name", e[1] + "." + self.parts[k][0])
+        return e
+
+    def combined(self, old, new):
+        """The parts of combine(a, b), of the parts of a and b."""
+        values = {}
+        for name, parts in (("a", old), ("b", new)):
+            values[name] = parts[0] if len(parts) == 1 else ("name", name)
+            for (part, _), value in zip(self.parts, parts):
+                values[name + "." + part] = value
+        for let, to, value in self.lets:
+            value = replaced(value, values)
+            values[let] = ("call", to, [value]) if to else value
+        return [
+            ("call", to, [replaced(self.part(self.value, k), values)])
+            for k, (_, to) in enumerate(self.parts)
+        ]
+
+
 class TirError(Exception):
     pass
 
@@ -126,6 +158,8 @@ class Parser:
         self.tokens = tokens(text)
         self.at = 0
         self.functions = {}
+        self.reducers = {}
+        self.reduced = {}  # temps of a reducer's type
         self.defaults = {}  # of the sizes before
 
     # ---- tokens ----
@@ -187,6 +221,8 @@ class Parser:
                 found.append(self.kernel())
             elif word == "fn":
                 self.function()
+            elif word == "reducer":
+                self.reducer()
             elif word == "include":
                 self.next()
                 self.expect(";")
@@ -212,6 +248,31 @@ class Parser:
         self.expect(";")
         self.expect("}")
         self.functions[name] = Function(types, parameters, result, lets, value)
+
+    def reducer(self):
+        name = self.name()
+        self.expect("(")
+        parts = [(p.name, p.type) for p in self.list(")", lambda: self.parameter("in"))]
+        if self.accept("where"):
+            self.expression()
+            while self.accept(","):
+                self.expression()
+        self.expect("{")
+        self.expect("init")
+        init = self.expression()
+        self.expect(";")
+        for text in ("combine", "(", "a", ",", "b", ")"):
+            self.expect(text)
+        lets, braces = [], self.accept("{")
+        while braces and self.accept("let"):
+            lets.append(self.typed_let())
+        self.expect("return" if braces else ":")
+        value = self.expression()
+        self.expect(";")
+        if braces:
+            self.expect("}")
+        self.expect("}")
+        self.reducers[name] = Reducer(parts, init, lets, value)
 
     def call(self, name, arguments):
         """A call; of a function of the file, its value. Functions stand before their calls."""
@@ -282,15 +343,18 @@ class Parser:
         """The word here is a name that is stored to, or a label."""
         follows, kind = self.peek(1), self.kind(1)
         if kind == "op":
-            return follows in STORE_OPS or follows in "[.:"
-        return follows == "atomic" or (follows in WORD_OPS and self.peek(2) == "=")
+            return follows in STORE_OPS or follows in "[.:,"
+        return follows == "atomic" or (
+            (follows in WORD_OPS or follows in self.reducers) and self.peek(2) == "="
+        )
 
     def statement(self):
         if self.peek() == "{":
             self.next()
             body = []
             while not self.accept("}"):
-                body.append(self.statement())
+                one = self.statement()
+                body += one[1] if one[0] == "scope of all" else [one]
             return ("seq", body)
         word = self.name()
         self.at -= 1
@@ -300,13 +364,44 @@ class Parser:
             return reader()
         return self.store()
 
-    def store(self):
+    def target(self):
         name = self.name()
-        if self.accept(":"):
-            return self.statement()
         if self.accept("."):
             self.name()  # a cache hint
-        index = self.list("]", self.expression) if self.accept("[") else []
+        return name, self.list("]", self.expression) if self.accept("[") else []
+
+    def reduction(self, targets):
+        """Parts of tuples are buffers of their own; all are read before one is written."""
+        reducer = self.reducers[self.next()]
+        self.expect("=")
+        value = self.expression()
+        self.expect(";")
+        parts = [name for name, _ in reducer.parts]
+        if targets[0][0] in self.reduced:
+            whole, index = targets[0]
+            targets = [(f"{whole}_{part}", index) for part in parts]
+        new = [("call", to, [reducer.part(value, k)]) for k, (_, to) in enumerate(reducer.parts)]
+        old = [("load", name, index) if index else ("name", name) for name, index in targets]
+        names = [(f"{part}__a", f"{part}__b") for part in parts]
+        body = []
+        for (a, b), before, after in zip(names, old, new):
+            body += [("let", a, before), ("let", b, after)]
+        sums = reducer.combined([("name", a) for a, _ in names], [("name", b) for _, b in names])
+        body += [("let", f"{part}__new", value) for part, value in zip(parts, sums)]
+        for part, (name, index) in zip(parts, targets):
+            body.append(("store", name, index, "=", ("name", f"{part}__new")))
+        return ("seq", body)
+
+    def store(self):
+        if self.peek(1) == ":":
+            self.at += 2
+            return self.statement()
+        targets = [self.target()]
+        while self.accept(","):
+            targets.append(self.target())
+        if self.peek() in self.reducers:
+            return self.reduction(targets)
+        name, index = targets[0]
         if self.peek() == "atomic":
             self.next()
         op = self.next()
@@ -380,7 +475,24 @@ class Parser:
                 arguments = self.list(")", self.expression)
                 if word == "of":
                     copy_of = arguments[0][1]
+        if type_name in self.reducers:
+            return self.reduced_temp(name, self.reducers[type_name], shape, scope)
         return ("temp", name, type_name, shape, scope, copy_of)
+
+    def reduced_temp(self, name, reducer, shape, scope):
+        """A buffer for each part, which starts as the identity."""
+        self.reduced[name] = reducer
+        axes = [f"{name}__axis{n}" for n in range(len(shape))]
+        body, begin = [], []
+        for k, (part, type_name) in enumerate(reducer.parts):
+            body.append(("temp", f"{name}_{part}", type_name, shape, scope, None))
+            index = [("name", axis) for axis in axes]
+            value = ("call", type_name, [reducer.part(reducer.init, k)])
+            begin.append(("store", f"{name}_{part}", index, "=", value))
+        loops = ("seq", begin)
+        for axis, extent in zip(reversed(axes), reversed(shape)):
+            loops = ("for", axis, ("int", 0), extent, ("int", 1), loops)
+        return ("scope of all", body + [loops])
 
     def typed_let(self):
         name = self.name()
@@ -472,9 +584,8 @@ class Parser:
         if kind == "float":
             return ("float", float(text))
         if kind == "op" and text == "(":
-            inner = self.expression()
-            self.expect(")")
-            return inner
+            inner = self.list(")", self.expression)
+            return inner[0] if len(inner) == 1 else ("tuple", inner)
         if kind != "name":
             raise TirError(f"expected an expression, found {text!r}")
         if text in ("true", "false"):
@@ -488,8 +599,11 @@ class Parser:
             return self.call(name, self.list(")", self.expression))
         if self.peek() == "." and self.kind(1) == "name" and self.peek(2) == "[":
             self.at += 2  # a cache hint
-        if self.accept("["):
-            return ("load", name, self.list("]", self.expression))
+        index = self.list("]", self.expression) if self.accept("[") else None
+        if name in self.reduced and self.accept("."):
+            name += "_" + self.name()
+        if index is not None:
+            return ("load", name, index)
         if self.peek() == "." and self.kind(1) == "name":
             self.next()
             return ("name", name + "." + self.next())
