@@ -13,9 +13,9 @@ literals(const float *__restrict__ x, const int *__restrict__ b, const double *_
 {
     const int thread = threadIdx.x;
     if (thread < 64) {
-        y[thread] = x[thread] < 1e-5f ? 20.0f : (x[thread] < 3.4e38f ? 1e15f : 0.1f);
+        y[thread] = x[thread] < 0.0f ? 20.0f : (x[thread] < 100.0f ? 1000000.0f : 0.5f);
         z[thread] = (unsigned int)b[thread] ^ 0xdeadbeefu;
-        w[thread] = (double)(d[thread] < 1e300 ? 0.1f : 0.0001f);
+        w[thread] = (double)(d[thread] < 0.1 ? 10000000000.0f : (d[thread] < 1e300 ? 0.25f : 2.0f));
         v[thread] = ((long long)b[thread] & 0xff) + 0x1ffffffffll;
     }
 }
