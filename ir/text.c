@@ -111,7 +111,7 @@ void strbuf_add_decimal(StrBuf *s, double value, int digits)
     char text[48];
     snprintf(text, sizeof text, "%.*e", digits - 1, value);
     char *e = strchr(text, 'e');
-    int exponent = atoi(e + 1), decimals = digits - 1 - exponent;
+    int exponent = (int)strtol(e + 1, NULL, 10), decimals = digits - 1 - exponent;
     if (exponent < -4 || exponent >= 15)
         snprintf(e, sizeof text - (size_t)(e - text), "e%d", exponent);
     else

@@ -429,8 +429,6 @@ static bool check_launch(Verifier *v, const LaunchStmt *launch)
     return ok;
 }
 
-static bool check_stmt(Verifier *v, const Stmt *s);
-
 static bool check_update(Verifier *v, const Stmt *s)
 {
     TupleUpdate update;

@@ -12,7 +12,6 @@ ScheduleMark schedule_mark(const Schedule *s)
 
 void schedule_go_back(Schedule *s, const ScheduleMark *mark, const char *why)
 {
-    Refusal refusal = {mark->calls, why};
     s->refused = false;
     s->steps.n = mark->steps;
     s->calls.n = mark->calls;
@@ -20,7 +19,8 @@ void schedule_go_back(Schedule *s, const ScheduleMark *mark, const char *why)
     s->first_new_id = mark->first_new_id;
     while (s->refusals.n > 0 && s->refusals.items[s->refusals.n - 1].call > mark->calls)
         s->refusals.n--; /* of attempts that are taken back, too */
-    VEC_PUSH(s->ctx->arena, &s->refusals, refusal);
+    if (why)
+        VEC_PUSH(s->ctx->arena, &s->refusals, ((Refusal){mark->calls, why}));
     if (s->kernel == mark->kernel)
         return;
     s->kernel = mark->kernel;

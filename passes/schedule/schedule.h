@@ -141,7 +141,8 @@ typedef struct {
     int steps, calls, knobs;
 } ScheduleMark;
 ScheduleMark schedule_mark(const Schedule *s);
-/* Takes back all steps since the mark. The trace shows `why`, the error of the refused step. */
+/* Takes back all steps since the mark. The trace shows `why`, the error of the refused step (or
+ * NULL). */
 void schedule_go_back(Schedule *s, const ScheduleMark *mark, const char *why);
 
 /* What a script leaves open: the value that this run took, and all that it may take, the default

@@ -299,10 +299,38 @@ class Parser:
             parameters.append(self.parameter("out"))
             while self.accept(","):
                 parameters.append(self.parameter("out"))
+        begin = [
+            self.identity(p) for p in parameters if p.type in self.reducers and p.role == "out"
+        ]
+        parameters = [part for p in parameters for part in self.parts(p)]
         facts = [self.fact()] if self.accept("where") else []
         while facts and self.accept(","):
             facts.append(self.fact())
-        return Kernel(name, sizes, parameters, facts, self.statement())
+        return Kernel(name, sizes, parameters, facts, ("seq", begin + [self.statement()]))
+
+    def parts(self, parameter):
+        """A parameter for each part of a reducer's type; itself if it has another type."""
+        if parameter.type not in self.reducers:
+            return [parameter]
+        self.reduced[parameter.name] = self.reducers[parameter.type]
+        return [
+            parameter._replace(name=f"{parameter.name}_{part}", type=to)
+            for part, to in self.reducers[parameter.type].parts
+        ]
+
+    def identity(self, of):
+        """Every element of a parameter or temp of a reducer's type becomes the identity."""
+        reducer = self.reducers[of.type]
+        axes = [f"{of.name}__axis{n}" for n in range(len(of.shape))]
+        index = [("name", axis) for axis in axes]
+        stores = []
+        for k, (part, to) in enumerate(reducer.parts):
+            value = ("call", to, [reducer.part(reducer.init, k)])
+            stores.append(("store", f"{of.name}_{part}", index, "=", value))
+        body = ("seq", stores)
+        for axis, extent in zip(reversed(axes), reversed(of.shape)):
+            body = ("for", axis, ("int", 0), extent, ("int", 1), body)
+        return body
 
     def fact(self):
         subject = self.expression()
@@ -476,23 +504,13 @@ class Parser:
                 if word == "of":
                     copy_of = arguments[0][1]
         if type_name in self.reducers:
-            return self.reduced_temp(name, self.reducers[type_name], shape, scope)
+            return self.reduced_temp(Parameter("temp", name, type_name, shape), scope)
         return ("temp", name, type_name, shape, scope, copy_of)
 
-    def reduced_temp(self, name, reducer, shape, scope):
+    def reduced_temp(self, temp, scope):
         """A buffer for each part, which starts as the identity."""
-        self.reduced[name] = reducer
-        axes = [f"{name}__axis{n}" for n in range(len(shape))]
-        body, begin = [], []
-        for k, (part, type_name) in enumerate(reducer.parts):
-            body.append(("temp", f"{name}_{part}", type_name, shape, scope, None))
-            index = [("name", axis) for axis in axes]
-            value = ("call", type_name, [reducer.part(reducer.init, k)])
-            begin.append(("store", f"{name}_{part}", index, "=", value))
-        loops = ("seq", begin)
-        for axis, extent in zip(reversed(axes), reversed(shape)):
-            loops = ("for", axis, ("int", 0), extent, ("int", 1), loops)
-        return ("scope of all", body + [loops])
+        parts = [("temp", p.name, p.type, p.shape, scope, None) for p in self.parts(temp)]
+        return ("scope of all", parts + [self.identity(temp)])
 
     def typed_let(self):
         name = self.name()

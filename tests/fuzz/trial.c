@@ -59,7 +59,7 @@ static const char *again(Execution *x, const Step *step, Value *result, const Sc
 {
     bool refused;
     const char *after = text_now(x);
-    schedule_go_back(x->schedule, mark, "");
+    schedule_go_back(x->schedule, mark, NULL);
     if (strcmp(text_now(x), before) != 0)
         return "the step could not be taken back";
     if (!draw_call(x->schedule, step, result, &refused))

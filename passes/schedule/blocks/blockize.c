@@ -36,6 +36,7 @@ typedef struct {
     Stmt *start;        /* the outermost of them */
     StmtList taken;     /* the blocks whose inits become the new block's, as they were */
     bool atomic, plain; /* some inner block is; some is not */
+    VEC(Name) values;   /* of the inner blocks so far */
 } Blockize;
 
 /* ---- what is taken --------------------------------------------------------------------------- */
@@ -206,6 +207,54 @@ static Stmt *simple_body(Blockize *b, Stmt *body)
     return simple->kind == ST_SEQ && simple->u.seq.n == 0 ? rewrite_stmt(&bounds, body) : simple;
 }
 
+static bool is_value(const Blockize *b, Name name)
+{
+    for (int i = 0; i < b->values.n; i++)
+        if (b->values.items[i] == name)
+            return true;
+    return false;
+}
+
+static Name free_value(Blockize *b, Name base)
+{
+    Name name = base;
+    for (int i = 1; is_value(b, name); i++)
+        name = sched_fresh_name(b->s, arena_printf(b->s->ctx->arena, "%s_%d", base, i));
+    VEC_PUSH(b->s->ctx->arena, &b->values, name);
+    return name;
+}
+
+typedef struct {
+    const Var *from;
+    Var *to;
+} Renamed;
+
+static Stmt *define_renamed(Rewriter *r, Stmt *stmt)
+{
+    const Renamed *let = r->user;
+    bool it = stmt->kind == ST_LET && stmt->u.let.var == let->from;
+    return it ? stmt_let(r->ctx, let->to, stmt->u.let.value, stmt->span) : stmt;
+}
+
+/* The body with other names for values that are called as one of another block: they come to stand
+ * in the same braces. */
+static Stmt *rename_values(Blockize *b, Stmt *body)
+{
+    Context *c = b->s->ctx;
+    StmtList lets = stmts_of_kind(c, body, ST_LET);
+    for (int i = 0; i < lets.n; i++) {
+        Var *var = lets.items[i]->u.let.var;
+        Name name = free_value(b, var->name);
+        if (name == var->name)
+            continue;
+        Renamed let = {var, var_new(c, name, var->type, var->kind, var->span)};
+        Subst use = {var, expr_var(c, let.to, var->span)};
+        body =
+            rewrite_stmt(&(Rewriter){c, &let, NULL, define_renamed}, stmt_subst(c, body, &use, 1));
+    }
+    return body;
+}
+
 /* The body in terms of the loops, under the conditions that make an instance exist. */
 static Stmt *dissolve_block(Blockize *b, Stmt *stmt)
 {
@@ -220,6 +269,7 @@ static Stmt *dissolve_block(Blockize *b, Stmt *stmt)
         map[i] = (Subst){iter->var, iter->binding};
     }
     Stmt *body = simple_body(b, stmt_subst(c, block->body, map, block->n_iters));
+    body = rename_values(b, body);
     return cond ? stmt_if(c, cond, body, NULL, stmt->span) : body;
 }
 
