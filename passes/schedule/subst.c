@@ -21,16 +21,21 @@ static Expr *replaced(Below *b, Expr *e)
     return now == e ? e : simplify(b->facts, now);
 }
 
-/* A predicate restricts the init, too, except for its conditions on loops of the reduction. Where
- * those loops may have no iteration, their ranges are not used to simplify it: a condition that is
- * false for lack of iterations would become false for the init. */
-static Expr *replaced_predicate(Below *b, const BlockStmt *block)
+/* Facts for what an init shares with the updates of its block, which are those of the place, but
+ * where the loops of the reduction may have no iteration: that one of them runs is not known of the
+ * init. */
+static Facts *facts_of_init(Below *b, const BlockStmt *block)
 {
     Context *c = b->s->ctx;
-    if (!block->init || !reduction_may_be_empty(c, block))
-        return replaced(b, block->predicate);
-    Expr *now = expr_subst(c, block->predicate, b->map, b->n_map);
-    return now == block->predicate ? now : simplify(facts_new(c), now);
+    bool apart = block->init && reduction_may_be_empty(c, block);
+    return apart ? facts_of_kernel(c, b->s->kernel) : b->facts;
+}
+
+/* A predicate restricts the init, too, except for its conditions on loops of the reduction. */
+static Expr *replaced_predicate(Below *b, const BlockStmt *block)
+{
+    Expr *now = expr_subst(b->s->ctx, block->predicate, b->map, b->n_map);
+    return now == block->predicate ? now : simplify(facts_of_init(b, block), now);
 }
 
 /* A variable of `e` that `without` does not use, and whose range is not literal. */
@@ -51,7 +56,8 @@ static Expr *replaced_binding(Below *b, const BlockStmt *block, const BlockIter 
     Expr *now = expr_subst(b->s->ctx, iter->binding, b->map, b->n_map);
     if (now == iter->binding)
         return now;
-    Expr *simple = simplify(b->facts, now);
+    Facts *facts = iter->kind == ITER_REDUCE ? b->facts : facts_of_init(b, block);
+    Expr *simple = simplify(facts, now);
     return iter->kind == ITER_REDUCE && block->init && loses_var(b, now, simple) ? now : simple;
 }
 

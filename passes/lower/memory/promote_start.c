@@ -137,13 +137,26 @@ static Stmt *only_loop(const Scan *scan, Stmt *s)
     return found ? only_loop(scan, found) : NULL;
 }
 
+static void guard_first(Scan *scan, Expr *cond)
+{
+    ExprList *guards = &scan->guards;
+    VEC_PUSH(scan->p->c->arena, guards, cond);
+    for (int i = guards->n - 1; i > 0; i--)
+        guards->items[i] = guards->items[i - 1];
+    guards->items[0] = cond;
+}
+
 void promote_guard_loops(Scan *scan, Stmt *loop)
 {
-    for (; loop; loop = only_loop(scan, loop->u.loop.body)) {
-        const ForStmt *l = &loop->u.loop;
-        if (promote_is_invariant(scan, l->lo) && promote_is_invariant(scan, l->hi) &&
-            !certainly_runs(scan, l))
-            VEC_PUSH(scan->p->c->arena, &scan->guards,
-                     simplify(scan->p->facts, runs_at_all(scan, l)));
+    for (Stmt *at = loop; at; at = only_loop(scan, at->u.loop.body)) {
+        const ForStmt *l = &at->u.loop;
+        if (!promote_is_invariant(scan, l->lo) || !promote_is_invariant(scan, l->hi) ||
+            certainly_runs(scan, l))
+            continue;
+        Expr *runs = simplify(scan->p->facts, runs_at_all(scan, l));
+        if (at == loop)
+            guard_first(scan, runs); /* what stands in the loop may have no value without it */
+        else
+            VEC_PUSH(scan->p->c->arena, &scan->guards, runs);
     }
 }

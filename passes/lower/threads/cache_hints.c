@@ -33,10 +33,25 @@ static CacheHint hint_for(const BlockStmt *block, const Buffer *buffer)
     return HINT_NONE;
 }
 
+/* The block reduces tuples, and the buffer holds a part of them. */
+static bool holds_tuples(Context *c, const BlockStmt *block, const Buffer *buffer)
+{
+    TupleUpdate update;
+    if (!tuple_update_of(c, block->body, &update))
+        return false;
+    for (int k = 0; k < update.combiner->n; k++)
+        if (update.targets[k].buffer == buffer)
+            return true;
+    return false;
+}
+
+/* The loads of an update of tuples belong to its stores. */
 static Expr *hint_load(Rewriter *r, Expr *e)
 {
     CacheHint hint = e->kind == EX_LOAD ? hint_for(r->user, e->u.load.buffer) : HINT_NONE;
-    if (hint == HINT_NONE || !cache_hint_info(hint)->load)
+    const CacheHintInfo *info = cache_hint_info(hint);
+    if (hint == HINT_NONE || !info->load ||
+        (!info->store && holds_tuples(r->ctx, r->user, e->u.load.buffer)))
         return e;
     Expr *load = expr_load_like(r->ctx, e, e->u.load.buffer, e->u.load.index);
     load->hint = hint;

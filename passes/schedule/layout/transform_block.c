@@ -277,10 +277,11 @@ static void merge_init(Context *c, BlockStmt *block)
         return;
     VEC(Stmt *) items = {0};
     const Stmt *body = block->body;
+    bool several = body->kind == ST_SEQ && !body->u.seq.combiner;
     VEC_PUSH(c->arena, &items, block->init);
-    for (int i = 0; body->kind == ST_SEQ && i < body->u.seq.n; i++)
+    for (int i = 0; several && i < body->u.seq.n; i++)
         VEC_PUSH(c->arena, &items, body->u.seq.items[i]);
-    if (body->kind != ST_SEQ)
+    if (!several)
         VEC_PUSH(c->arena, &items, block->body);
     block->body = stmt_seq(c, items.items, items.n, body->span);
     block->init = NULL;
