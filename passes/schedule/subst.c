@@ -31,11 +31,17 @@ static Facts *facts_of_init(Below *b, const BlockStmt *block)
     return apart ? facts_of_kernel(c, b->s->kernel) : b->facts;
 }
 
-/* A predicate restricts the init, too, except for its conditions on loops of the reduction. */
+/* A predicate restricts the init, too, except for its conditions on loops of the reduction: those
+ * keep speaking of them, even where no value of a loop meets them. */
 static Expr *replaced_predicate(Below *b, const BlockStmt *block)
 {
     Expr *now = expr_subst(b->s->ctx, block->predicate, b->map, b->n_map);
-    return now == block->predicate ? now : simplify(facts_of_init(b, block), now);
+    if (now == block->predicate)
+        return now;
+    Facts *facts = facts_of_init(b, block);
+    Expr *simple = simplify(facts, now);
+    int64_t truth;
+    return facts != b->facts && expr_is_const(simple, &truth) ? now : simple;
 }
 
 /* A variable of `e` that `without` does not use, and whose range is not literal. */

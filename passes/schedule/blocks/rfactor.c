@@ -127,6 +127,13 @@ static bool check_axis(Factor *f, const PrimCall *call)
     REQUIRE(f->s, E0477, call->rfactor.axis.span, at >= 0 && at <= of->rank,
             "the partial results of '%s' have %d axes, so the new axis is from %d to %d, not %lld",
             of->name, of->rank + 1, -of->rank - 1, of->rank, (long long)axis);
+    for (int k = 1; k < f->r.n; k++) {
+        const Buffer *other = f->r.parts[k].target.buffer;
+        REQUIRE(f->s, E0477, call->rfactor.axis.span, other->rank == of->rank,
+                "'%s' has %d axes and '%s' has %d, so the partial results have no axis in common; "
+                "use rfactor before transform_layout",
+                of->name, of->rank, other->name, other->rank);
+    }
     f->axis = (int)at;
     return true;
 }
