@@ -54,6 +54,8 @@ static void release_chunk(Arena *arena, Chunk *chunk)
         arena->spare = chunk;
         chunk = smaller;
     }
+#else
+    (void)arena;
 #endif
     free(chunk);
 }
