@@ -39,9 +39,9 @@ static bool uses_ranges_before(const Facts *f, const Expr *e, int first)
 /* Adds a term of `n` values, no smaller than those before. False where there are too many runs. */
 static bool add_term(Runs *runs, int64_t factor, int64_t n)
 {
-    Run *run = &runs->items[runs->n - 1];
+    Run *run = runs->n ? &runs->items[runs->n - 1] : NULL;
     int64_t more;
-    if (runs->n == 0 || factor % run->stride != 0 || factor / run->stride > run->extent) {
+    if (!run || factor % run->stride != 0 || factor / run->stride > run->extent) {
         if (runs->n == REGION_RUNS)
             return false;
         runs->items[runs->n++] = (Run){factor, n};
