@@ -189,14 +189,21 @@ static void take_apart(Constants *k, const Buffer *b)
     k->body = rewrite_stmt(&r, k->body);
 }
 
-/* The first buffer in constant memory that is not said to be a copy; NULL if there is none. */
+/* The next buffer in constant memory that is not said to be a copy, or NULL. Copies of
+ * inputs come first: the loops that fill them go away, which can make one launch of two. */
 static const Buffer *next_constant(Context *c, const Stmt *body)
 {
-    for (Cursor at = cursor_outer(c, body); cursor_next(&at);)
-        if (at.stmt->kind == ST_TEMP && at.stmt->u.temp->scope == SCOPE_CONSTANT &&
-            !at.stmt->u.temp->copy_of)
-            return at.stmt->u.temp;
-    return NULL;
+    const Buffer *written = NULL;
+    for (Cursor at = cursor_outer(c, body); cursor_next(&at);) {
+        const Buffer *b = at.stmt->kind == ST_TEMP ? at.stmt->u.temp : NULL;
+        if (!b || b->scope != SCOPE_CONSTANT || b->copy_of)
+            continue;
+        if (block_that_copies(c, body, b))
+            return b;
+        if (!written)
+            written = b;
+    }
+    return written;
 }
 
 static bool place(Constants *k, const Buffer *b)
