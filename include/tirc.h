@@ -101,6 +101,17 @@ tirc_status tirc_parse_file(tirc *t, const char *path, tirc_file **file);
 /* Parses a text; diagnostics refer to it as `name`. */
 tirc_status tirc_parse_text(tirc *t, const char *name, const char *text, size_t length,
                             tirc_file **file);
+/* A text; it may hold NUL bytes. */
+typedef struct {
+    const char *text;
+    size_t length;
+} tirc_text;
+/* Formats the text of a program or schedule file in the one style of the language. Comments, and
+ * numbers as they are written, stay; formatting the result changes nothing. Refused if the text
+ * does not parse; diagnostics refer to it as `name`. */
+tirc_status tirc_format_text(tirc *t, const char *name, tirc_text text, tirc_text *formatted);
+/* The same for a file ("-" is standard input), with its text as it is. */
+tirc_status tirc_format_file(tirc *t, const char *path, tirc_text *text, tirc_text *formatted);
 /* Returns the name of the i-th kernel of the file; NULL past the last. */
 const char *tirc_file_kernel(const tirc_file *file, size_t i);
 /* Returns the signature of a kernel as written, on one line: "matmul<M = 1024>(A: f32[M]) -> C:

@@ -44,4 +44,7 @@ tirc_status command_help(tirc *t, const char *topic);
 tirc_status command_explain(tirc *t, const char *code);
 tirc_status command_devices(tirc *t);
 
+/* ---- fmt.c: tirc fmt [--check] [FILE...] ----------------------------------------------------- */
+tirc_status command_format(int argc, char **argv);
+
 #endif

@@ -5,41 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "command.h"
 #include "data.h"
 #include "output.h"
-
-/* ---- diagnostics ----------------------------------------------------------------------------- */
-
-static bool use_color(const Options *o)
-{
-    if (o->color == COLOR_ALWAYS || o->color == COLOR_NEVER)
-        return o->color == COLOR_ALWAYS;
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-    return isatty(STDERR_FILENO) && !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
-}
-
-static void save_bug(tirc *t)
-{
-    const char *report = tirc_bug_report(t), *temporary = getenv("TMPDIR");
-    if (!report)
-        return;
-    char *path = output_write_new(temporary && *temporary ? temporary : "/tmp", "tirc-bug-", ".tir",
-                                  report, strlen(report));
-    if (path)
-        fprintf(stderr, "tirc: please report this bug with %s, which reproduces it\n", path);
-    free(path);
-}
-
-static void print_diagnostics(tirc *t, const Options *o, tirc_status status)
-{
-    fflush(stdout);
-    fputs(tirc_diagnostics(t, use_color(o)), stderr);
-    if (status == TIRC_BUG)
-        save_bug(t);
-}
 
 /* ---- what to do ------------------------------------------------------------------------------ */
 
@@ -132,16 +101,23 @@ static tirc_status start(const Options *o)
         return TIRC_UNAVAILABLE;
     }
     tirc_status status = perform(t, o);
-    print_diagnostics(t, o, status);
+    output_diagnostics(t, o->color, status);
     tirc_free(t);
+    return status;
+}
+
+static tirc_status compile(int argc, char **argv)
+{
+    Options options;
+    tirc_status status = options_parse(argc, argv, &options) ? start(&options) : TIRC_USAGE;
+    options_free(&options);
     return status;
 }
 
 int main(int argc, char **argv)
 {
-    Options options;
-    tirc_status status = options_parse(argc, argv, &options) ? start(&options) : TIRC_USAGE;
-    options_free(&options);
+    bool format = argc > 1 && !strcmp(argv[1], "fmt");
+    tirc_status status = format ? command_format(argc - 1, argv + 1) : compile(argc, argv);
     tirc_status written = output_finish();
     return (int)(status ? status : written);
 }

@@ -1,4 +1,4 @@
-/* output.c - Writes files whole or not at all, and shows progress. */
+/* output.c - Writes files whole or not at all, and shows diagnostics and progress. */
 #define _GNU_SOURCE
 #include "output.h"
 
@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "options.h"
 
 static tirc_status refuse(const char *path, int error)
 {
@@ -164,6 +166,36 @@ tirc_status output_finish(void)
     if (fflush(stdout) == 0 && !ferror(stdout))
         return TIRC_OK;
     return refuse("standard output", errno);
+}
+
+/* ---- diagnostics ----------------------------------------------------------------------------- */
+
+static bool use_color(int choice)
+{
+    if (choice == COLOR_ALWAYS || choice == COLOR_NEVER)
+        return choice == COLOR_ALWAYS;
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(STDERR_FILENO) && !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
+}
+
+static void save_bug(tirc *t)
+{
+    const char *report = tirc_bug_report(t), *temporary = getenv("TMPDIR");
+    if (!report)
+        return;
+    char *path = output_write_new(temporary && *temporary ? temporary : "/tmp", "tirc-bug-", ".tir",
+                                  report, strlen(report));
+    if (path)
+        fprintf(stderr, "tirc: please report this bug with %s, which reproduces it\n", path);
+    free(path);
+}
+
+void output_diagnostics(tirc *t, int color, tirc_status status)
+{
+    fflush(stdout);
+    fputs(tirc_diagnostics(t, use_color(color)), stderr);
+    if (status == TIRC_BUG)
+        save_bug(t);
 }
 
 /* ---- progress -------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* output.h - files that appear whole or not at all, and what is said while work goes on. */
+/* output.h - Declares files that appear whole or not at all, and messages while work goes on. */
 #ifndef TIRC_COMMAND_OUTPUT_H
 #define TIRC_COMMAND_OUTPUT_H
 
@@ -18,6 +18,10 @@ char *output_write_new(const char *folder, const char *prefix, const char *suffi
                        size_t length);
 /* Whether all that was printed has arrived; TIRC_UNAVAILABLE after a line on standard error. */
 tirc_status output_finish(void);
+
+/* Prints the diagnostics on standard error, in color as a ColorChoice says, and saves what
+ * reproduces a bug. */
+void output_diagnostics(tirc *t, int color, tirc_status status);
 
 /* Says on standard error, if it is a terminal, what takes so long, once it has taken a second.
  * `what` must outlive the work. One piece of work at a time. */
