@@ -4,6 +4,7 @@ import os
 import stat
 
 import pytest
+from conftest import EXAMPLES, ROOT
 
 MESSY = """// Adds.
 kernel add< N=10 >( x:f32[N],y:f32[N] )->z:f32[N] where N>1 {
@@ -97,3 +98,11 @@ def test_small_texts(tirc, text):
     done = tirc("fmt", stdin=text.encode())
     want = text.strip() + "\n" if text.strip() else ""
     assert (done.status, done.out) == (0, want)
+
+
+def test_this_tree(tirc):
+    files = [p for p in sorted(EXAMPLES.rglob("*")) if p.suffix in (".tir", ".sched")]
+    files += sorted((ROOT / "frontend" / "library").glob("*.sched"))
+    assert len(files) > 70
+    done = tirc("fmt", "--check", *files)
+    assert (done.status, done.out) == (0, ""), "run: tirc fmt " + done.out

@@ -99,9 +99,8 @@ def test_readme(folder):
 
 
 def test_schedules_are_short():
-    """No schedule needs more than 40 lines, and no file of schedules: what repeats is a proc of the
-    library."""
+    """No file of schedules needs more than 45 lines: what repeats is a proc of the library."""
     for path in [*ROOT.glob("examples/*/*.sched"), *ROOT.glob("frontend/library/*.sched")]:
         text = path.read_text()
         if re.search(r"^schedule ", text, re.M):
-            assert len(text.splitlines()) <= 40, path
+            assert len(text.splitlines()) <= 45, path
