@@ -491,6 +491,8 @@ static bool provide_temps(tirc *t, tirc_program *p, const int64_t *sizes, Device
     int64_t *bytes = ARENA_ARRAY(t->ctx->arena, int64_t, m->n_buffers + 1);
     bool same = p->temps != NULL;
     for (int i = 0; i < m->n_buffers; i++) {
+        if (m->buffers[i].role != BUFFER_TEMP)
+            continue;
         int64_t *dims = ARENA_ARRAY(t->ctx->arena, int64_t, m->buffers[i].rank + 1);
         if (!measure_buffer(t, &m->buffers[i], sizes, dims, &bytes[i]))
             return false;
