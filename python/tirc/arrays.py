@@ -91,6 +91,17 @@ class View:
         self.owner = owner
 
 
+_DLPACK_TYPES = {ours: theirs for theirs, ours in _DLPACK.items()}
+
+
+def dlpack_type(type: str) -> tuple[int, int]:
+    return _DLPACK_TYPES[type]
+
+
+def dlpack_device(number: int) -> tuple[int, int]:
+    return (_CPU, 0) if number == HOST else (_CUDA, number)
+
+
 def bytes_of(type: str) -> int:
     return _BYTES.get(type, 1)
 
@@ -169,21 +180,52 @@ def _view_dlpack(name: str, array: Any) -> View:
     return View(type, shape, int(ffi.cast("uintptr_t", t.data)), device, True, (array, capsule))
 
 
-class _Torch:
-    """The types of torch by identity, which is what a fast call compares."""
+class Torch:
+    """What a fast call needs of torch; set when the first tensor is seen."""
 
+    classes: frozenset[type] = frozenset()
+    """of tensors whose attributes are just read"""
+    tensor: type
     types: dict[object, str] = {}
+    current_device: Callable[[], int]
+    current_stream: Callable[[int], int]
+    exchange: Any
+    """its table of functions for DLPack, since torch 2.10; else NULL"""
 
-
-def _view_torch(name: str, array: Any) -> View:
-    if not _Torch.types:
+    @classmethod
+    def begin(cls) -> None:
         torch = sys.modules["torch"]
-        _Torch.types = {
+        cls.types = {
             getattr(torch, theirs): ours
             for theirs, ours in _NAMES.items()
             if hasattr(torch, theirs)
         }
-    type = _Torch.types.get(array.dtype)
+        # As Triton and Inductor do; the public calls take microseconds.
+        private = torch._C
+        cls.current_device = staticmethod(
+            getattr(private, "_cuda_getDevice", torch.cuda.current_device)
+        )
+        cls.current_stream = staticmethod(
+            getattr(private, "_cuda_getCurrentRawStream", _public_stream)
+        )
+        capsule = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
+        cls.exchange = lib.tirc_exchange_open(id(capsule))
+        cls.tensor = torch.Tensor
+        cls.classes = frozenset((torch.Tensor, torch.nn.Parameter))
+
+
+def _public_stream(device: int) -> int:
+    return int(sys.modules["torch"].cuda.current_stream(device).cuda_stream)
+
+
+def torch_type(type: str) -> Any:
+    return getattr(sys.modules["torch"], _LIBRARY_NAMES[type])
+
+
+def _view_torch(name: str, array: Any) -> View:
+    if not Torch.classes:
+        Torch.begin()
+    type = Torch.types.get(array.dtype)
     if type is None:
         raise _refuse_type(name, array.dtype)
     if not array.is_contiguous():
@@ -266,8 +308,8 @@ def empty(name: str, type: str, shape: tuple[int, ...], like: object | None) -> 
     """A new array of the library of `like`, on its device."""
     library = "numpy" if like is None else library_of(like)
     if library == "torch":
-        torch, given = sys.modules["torch"], getattr(like, "device")
-        return torch.empty(shape, dtype=getattr(torch, _LIBRARY_NAMES[type]), device=given)
+        given = getattr(like, "device")
+        return sys.modules["torch"].empty(shape, dtype=torch_type(type), device=given)
     if library == "cupy":
         return sys.modules["cupy"].empty(shape, dtype=_numpy_type(name, type))
     if library in ("jax", "jaxlib"):
@@ -280,7 +322,7 @@ def empty(name: str, type: str, shape: tuple[int, ...], like: object | None) -> 
 def stream_of(library: str, device: int) -> int:
     """The current stream of the library of the arguments; 0 is the default stream."""
     if library == "torch":
-        return int(sys.modules["torch"]._C._cuda_getCurrentRawStream(device))
+        return Torch.current_stream(device)
     if library == "cupy":
         return int(sys.modules["cupy"].cuda.get_current_stream().ptr)
     return 0
@@ -301,7 +343,7 @@ _SAME = _Same()
 
 def current_device(library: str, device: int) -> Any:
     """A launch makes its device current; afterwards it is the one that the caller has chosen."""
-    if library == "torch" and sys.modules["torch"]._C._cuda_getDevice() != device:
+    if library == "torch" and Torch.current_device() != device:
         return sys.modules["torch"].cuda.device(device)
     if library == "cupy" and sys.modules["cupy"].cuda.runtime.getDevice() != device:
         return sys.modules["cupy"].cuda.Device(device)

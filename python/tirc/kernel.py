@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 from typing import Any, Callable, Iterable
 
 from . import arrays, errors
+from ._call import Call, Repeat, check_overlap, is_repeatable, tensor_key
 from ._native import ffi, lib
 from ._session import Session
 from ._unit import (
     Binding,
     Declaration,
-    Parameter,
     Source,
     Unit,
     bind,
@@ -81,77 +80,6 @@ def compile(
     return Kernel(made, {key: str(value) for key, value in sizes.items()}, device)
 
 
-class _Call:
-    """A kernel ready to run on arrays of one set of shapes and types."""
-
-    __slots__ = (
-        "unit",
-        "number",
-        "sizes",
-        "program",
-        "programs",
-        "addresses",
-        "pointers",
-        "parameters",
-        "scalars",
-        "bytes",
-        "n_written",
-    )
-
-    def __init__(self, unit: Unit, number: int, sizes: tuple[int, ...]) -> None:
-        self.unit, self.number = unit, number
-        self.sizes = ffi.new("int64_t[]", list(sizes)) if sizes else ffi.NULL
-        self.program = unit.load(number)
-        self.programs: dict[int, Any] | None = (
-            {} if lib.tirc_has_temporaries(self.program) else None
-        )
-        self.parameters = unit.parameters(self.program, self.sizes)
-        self.addresses = ffi.new("uint64_t[]", len(self.parameters) + 1)
-        self.pointers = ffi.cast("void **", self.addresses)
-        self.scalars: dict[int, tuple[object, Any]] = {}
-        self.bytes = [math.prod(p.shape, start=arrays.bytes_of(p.type)) for p in self.parameters]
-        self.n_written = sum(p.is_output for p in self.parameters)
-
-    def program_for(self, stream: int) -> Any:
-        """Temporaries belong to a program, so streams cannot share it."""
-        if self.programs is None:
-            return self.program
-        if stream not in self.programs:
-            self.programs[stream] = self.unit.load(self.number, stream)
-        return self.programs[stream]
-
-    def put_scalar(self, i: int, value: Any) -> None:
-        kept = self.scalars.get(i)
-        if kept is None or kept[0] is not value:
-            kept = self.scalars[i] = (value, self._scalar(self.parameters[i], value))
-            self.addresses[i] = int(ffi.cast("uintptr_t", kept[1]))
-
-    def _scalar(self, p: Parameter, value: Any) -> Any:
-        value = value.item() if hasattr(value, "item") else value
-        if not isinstance(value, (int, float)):
-            raise errors.ArgumentTypeError(
-                f"'{p.name}' needs a number ({p.type}), found {type(value).__name__}",
-                parameter=p.name,
-            )
-        if isinstance(value, float) and not p.type.startswith(("f", "bf")):
-            raise errors.ArgumentTypeError(
-                f"'{p.name}' has type {p.type}, and {value!r} is a float", parameter=p.name
-            )
-        words = repr(value).lower() if isinstance(value, bool) and p.type == "bool" else None
-        words = words or (repr(float(value)) if p.type[0] in "fb" != p.type else repr(int(value)))
-        return self._parse(p, words)
-
-    def _parse(self, p: Parameter, words: str) -> Any:
-        data = ffi.new("uint64_t *")
-        name, kind = ffi.new("char[]", p.name.encode()), ffi.new("char[]", p.type.encode())
-        parameter = ffi.new("tirc_parameter *", {"name": name, "type": kind})
-        session = self.unit.session
-        status = lib.tirc_parse_element(session.handle, parameter, words.encode(), data)
-        if status:
-            raise rejected(session.error(status), {p.name})
-        return data
-
-
 class Kernel:
     """A program with its schedule. Call it with arrays; each set of sizes is compiled once."""
 
@@ -170,8 +98,10 @@ class Kernel:
         self._file = parse(self._front, self._source)
         self._declared = declarations(self._front, self._file, self._source.kernel)
         self._units: dict[tuple[str, ...], Unit] = {}
-        self._calls: dict[tuple[object, ...], _Call] = {}
-        self._last: _Call | None = None
+        self._calls: dict[tuple[object, ...], Call] = {}
+        self._repeats: dict[tuple[object, ...], Repeat] = {}
+        self._repeated: Repeat | None = None
+        self._last: Call | None = None
         self._library = "numpy"
 
     # ---- calls ---------------------------------------------------------------------------------
@@ -185,6 +115,35 @@ class Kernel:
         """
         if not self._front.is_ours():
             self._restart()
+        if named or len(args) != self._n_inputs or not arrays.Torch.classes:
+            return self._call(args, out, named)[1]
+        given = args if out is None else (*args, *(out if type(out) is tuple else (out,)))
+        repeat = self._repeated
+        result = NotImplemented if repeat is None else repeat.try_again(given)
+        if repeat is None or result is NotImplemented:
+            return self._call_key(tensor_key(given), given, out)
+        self._last, self._library = repeat.call, "torch"
+        return result
+
+    def _call_key(self, key: tuple[object, ...], given: tuple[Any, ...], out: Any) -> Any:
+        repeat = self._repeats.get(key)
+        if repeat is not None:
+            result = repeat.again(given)
+            self._last, self._library = repeat.call, "torch"
+        else:
+            call, result = self._call(given[: self._n_inputs], out, {})
+            if not is_repeatable(call, given):
+                return result
+            repeat = Repeat(call, given)
+            with self._lock:
+                if len(self._repeats) >= _MAX_CALLS:
+                    self._repeats.pop(next(iter(self._repeats)))
+                self._repeats[key] = repeat
+        self._repeated = repeat
+        return result
+
+    def _call(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> tuple[Call, Any]:
+        """Looks at each argument; returns what ran, and its result."""
         values = list(args)
         if named or len(args) != self._n_inputs:
             values = self._match(args, named)
@@ -217,7 +176,7 @@ class Kernel:
         call = self._calls.get(tuple(key))
         if call is None:
             call = self._prepare(tuple(key), number, views, named)
-        return self._run(call, values, views, first)
+        return call, self._run(call, values, views, first)
 
     def _match(self, args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
         """The inputs in order."""
@@ -270,6 +229,10 @@ class Kernel:
                 while len(self._units) >= _MAX_UNITS:
                     oldest = self._units.pop(next(iter(self._units)))
                     self._calls = {k: c for k, c in self._calls.items() if c.unit is not oldest}
+                    self._repeated = None
+                    self._repeats = {
+                        k: r for k, r in self._repeats.items() if r.call.unit is not oldest
+                    }
                 unit = self._units[defines] = Unit(self._source, defines)
         return unit
 
@@ -279,7 +242,7 @@ class Kernel:
         number: int,
         views: list[arrays.View | None],
         named: dict[str, Any],
-    ) -> _Call:
+    ) -> Call:
         found = [
             (d.name, v.type, tuple(v.shape)) for d, v in zip(self._declared, views) if v is not None
         ]
@@ -295,7 +258,7 @@ class Kernel:
             )
         with unit.session.lock:
             try:
-                call = _Call(unit, number, binding.sizes)
+                call = Call(unit, number, binding.sizes)
             except errors.Error as e:
                 raise rejected(e, self._names) from None
         for p, v in zip(call.parameters, views):
@@ -312,7 +275,7 @@ class Kernel:
         return call
 
     def _allocate(
-        self, call: _Call, values: list[Any], views: list[arrays.View | None], like: Any
+        self, call: Call, values: list[Any], views: list[arrays.View | None], like: Any
     ) -> int:
         """The outputs that the caller has not given; returns their number."""
         made = 0
@@ -326,7 +289,7 @@ class Kernel:
 
     def _run(
         self,
-        call: _Call,
+        call: Call,
         values: list[Any],
         views: list[arrays.View | None],
         first: arrays.View | None,
@@ -334,20 +297,22 @@ class Kernel:
         like = None if first is None else first.owner
         like = like[0] if isinstance(like, tuple) else like
         if self._allocate(call, values, views, like) < call.n_written:
-            _refuse_overlap(call, views)  # new arrays overlap nothing
+            check_overlap(
+                call, [None if v is None else v.address for v in views]
+            )  # new arrays overlap nothing
         session = call.unit.session
         with session.lock:
             for i, v in enumerate(views):
                 if v is None:
-                    call.put_scalar(i, values[i])
+                    call.scalars[i].put(values[i])
                 else:
                     call.addresses[i] = v.address
             if first is not None and first.device != arrays.HOST:
                 status = self._launch(call, like, first.device)
             else:
-                status = lib.tirc_run(session.handle, call.program, call.sizes, call.pointers)
+                status = call.run()
             if status:
-                raise rejected(session.error(status), self._names)
+                raise call.refuse(status)
         self._last = call
         if like is not None:
             self._library = arrays.library_of(like)
@@ -357,16 +322,12 @@ class Kernel:
             outputs = tuple(value for d, value in written if d.is_output)
         return outputs[0] if len(outputs) == 1 else outputs
 
-    def _launch(self, call: _Call, like: object, device: int) -> int:
+    def _launch(self, call: Call, like: object, device: int) -> int:
         library = arrays.library_of(like)
-        stream = arrays.stream_of(library, device)
-        program, handle = call.program_for(stream), call.unit.session.handle
         with arrays.current_device(library, device):
-            status: int = lib.tirc_launch_on(
-                handle, program, call.sizes, call.pointers, ffi.cast("void *", stream)
-            )
+            status = call.launch(arrays.stream_of(library, device))
         if not status and arrays.waits(library):
-            status = lib.tirc_synchronize(handle, program)
+            status = lib.tirc_synchronize(call.unit.session.handle, call.program)
         return status
 
     # ---- texts ---------------------------------------------------------------------------------
@@ -488,21 +449,3 @@ def _refuse_device(name: str, found: int, before: int) -> errors.Error:
 
 def _number(device: int) -> str:
     return "" if device == arrays.HOST else f" {device}"
-
-
-def _refuse_overlap(call: _Call, views: list[arrays.View | None]) -> None:
-    """What is written must not overlap another argument: a kernel reads and writes in any order."""
-    spans = [
-        (v.address, v.address + bytes, p)
-        for v, bytes, p in zip(views, call.bytes, call.parameters)
-        if v is not None
-    ]
-    for begin, end, p in spans:
-        if not p.is_output:
-            continue
-        for other_begin, other_end, other in spans:
-            if begin < other_end and other_begin < end and other is not p:
-                raise errors.ArgumentValueError(
-                    f"'{p.name}' is written and shares memory with '{other.name}'",
-                    parameter=p.name,
-                )

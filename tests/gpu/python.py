@@ -71,12 +71,17 @@ def launch_overhead(torch, tirc):
     scale = tirc.compile(SCALE)
     x = torch.rand(1024, device="cuda")
     y = torch.empty_like(x)
-    scale(x, 2.0, out=y)
-    mine = time_us(lambda: scale(x, 2.0, out=y))
-    print(f"a call: {mine:.2f} us")
+    for _ in range(2):
+        scale(x, 2.0, out=y)
+        scale(x, 2.0)
+    mine, allocating = time_us(lambda: scale(x, 2.0, out=y)), time_us(lambda: scale(x, 2.0))
+    print(f"a call: {mine:.2f} us; one that allocates its output: {allocating:.2f} us")
     if importlib.util.find_spec("cuda") and importlib.util.find_spec("cuda.bindings"):
         raw = time_us(raw_launch(scale.cuda, x, y))
-        print(f"a raw launch through cuda-python: {raw:.2f} us; tirc adds {mine - raw:.2f} us")
+        print(
+            f"a raw launch through cuda-python: {raw:.2f} us; tirc adds {mine - raw:.2f} us, or "
+            f"{allocating - raw:.2f} us with the output"
+        )
     else:
         print("SKIPPED: a raw launch, which needs cuda-python")
 
