@@ -114,10 +114,27 @@ static tirc_status compile(int argc, char **argv)
     return status;
 }
 
+/* TVMScript is Python, and read by Python: python/tirc/tvmscript. */
+static tirc_status name_importer(int argc, char **argv)
+{
+    return usage_error("import-tvmscript is part of the Python package: run `python3 -m tirc "
+                       "import-tvmscript %.200s` (docs/import_tvm.md)",
+                       argc > 2 ? argv[2] : "FILE.py");
+}
+
+static tirc_status run_command(int argc, char **argv)
+{
+    const char *command = argc > 1 ? argv[1] : "";
+    if (!strcmp(command, "fmt"))
+        return command_format(argc - 1, argv + 1);
+    if (!strcmp(command, "import-tvmscript"))
+        return name_importer(argc, argv);
+    return compile(argc, argv);
+}
+
 int main(int argc, char **argv)
 {
-    bool format = argc > 1 && !strcmp(argv[1], "fmt");
-    tirc_status status = format ? command_format(argc - 1, argv + 1) : compile(argc, argv);
+    tirc_status status = run_command(argc, argv);
     tirc_status written = output_finish();
     return (int)(status ? status : written);
 }

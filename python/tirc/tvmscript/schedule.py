@@ -1,0 +1,574 @@
+"""Translates schedules and printed traces to schedule scripts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from .constants import NotConstant, evaluate
+from .expression import called
+from .names import Names, legal
+from .program import Kernel
+from .refusal import Refusal, Report, follows, targets
+from .statement import annotation_text
+
+# The parameters of each method that becomes a step: `*` takes the rest.
+_METHODS = {
+    "get_sblock": "name func_name",
+    "get_block": "name func_name",
+    "get_loops": "block",
+    "get_producers": "block",
+    "get_consumers": "block",
+    "get_output_blocks": "scope_block",
+    "split": "loop factors preserve_unit_iters disable_predication",
+    "fuse": "*loops preserve_unit_iters",
+    "reorder": "*ordered_loops",
+    "merge": "*loops",
+    "loop_partition": "loop factors preserve_unit_iters",
+    "add_unit_loop": "block_or_loop",
+    "reorder_block_iter_var": "block new_order",
+    "bind": "loop thread_axis",
+    "parallel": "loop",
+    "vectorize": "loop",
+    "unroll": "loop",
+    "cache_read": "block read_buffer_index storage_scope consumer_blocks",
+    "cache_write": "block write_buffer_index storage_scope consumer_blocks",
+    "reindex_cache_read": "block read_buffer_index storage_scope index_map",
+    "reindex_cache_write": "block write_buffer_index storage_scope index_map",
+    "cache_inplace": "block read_buffer_index storage_scope",
+    "cache_index": "block storage_scope cse_thresh",
+    "reindex": "block buffer",
+    "read_at": "loop block read_buffer_index storage_scope",
+    "write_at": "loop block write_buffer_index storage_scope",
+    "compute_at": "block loop preserve_unit_loops index",
+    "reverse_compute_at": "block loop preserve_unit_loops index",
+    "compute_inline": "block",
+    "reverse_compute_inline": "block",
+    "fuse_reduction_epilogue": "reduction_block epilogue_block",
+    "decompose_reduction": "block loop",
+    "rfactor": "loop factor_axis merge_loops",
+    "storage_align": "block buffer_index axis factor offset",
+    "set_scope": "block buffer_index storage_scope",
+    "blockize": "target preserve_unit_iters",
+    "annotate": "block_or_loop ann_key ann_val",
+    "unannotate": "block_or_loop ann_key",
+    "transform_layout": "block buffer index_map pad_value assume_injective_transform",
+    "transform_block_layout": "block index_map",
+    "decompose_padding": "block loop",
+    "can_decompose_padding": "block loop",
+    "pad_einsum": "block padding",
+    "rolling_buffer": "block write_buffer_index",
+    "sample_perfect_tile": "loop n max_innermost_factor decision",
+    "sample_categorical": "candidates probs decision",
+}
+_RENAMED = {
+    "get_loops": "loops",
+    "get_producers": "producers",
+    "get_consumers": "consumers",
+    "reorder_block_iter_var": "reorder_block_iter_var",
+}
+# Steps whose arguments are handles and numbers, in the order of tirc.
+_DIRECT = {
+    "get_loops": ["block"],
+    "get_producers": ["block"],
+    "get_consumers": ["block"],
+    "add_unit_loop": ["block_or_loop"],
+    "reorder_block_iter_var": ["block", "new_order"],
+    "parallel": ["loop"],
+    "vectorize": ["loop"],
+    "unroll": ["loop"],
+    "compute_inline": ["block"],
+    "reverse_compute_inline": ["block"],
+    "fuse_reduction_epilogue": ["reduction_block", "epilogue_block"],
+    "decompose_reduction": ["block", "loop"],
+    "rfactor": ["loop", "factor_axis"],
+    "blockize": ["target"],
+    "decompose_padding": ["block", "loop"],
+    "can_decompose_padding": ["block", "loop"],
+    "pad_einsum": ["block", "padding"],
+    "rolling_buffer": ["block"],
+}
+_IGNORED = {"enter_postproc", "work_on", "show", "state", "copy", "seed"}
+_REASONS = {
+    "tensorize": "tirc has no tensor instructions yet",
+    "set_axis_separator": "buffers of tirc have one address",
+    "unsafe_set_dtype": "it changes rounding; declare the buffer with that type",
+    "annotate_buffer_access": "tirc derives the regions of a block",
+    "unsafe_hide_buffer_access": "tirc derives the regions of a block",
+    "sample_compute_location": "its decision is a number of TVM; use compute_at with a loop",
+}
+# Annotations that ask TVM for a transformation.
+_TRANSFORMATIONS = {
+    "software_pipeline_stage": "pipeline(loop, stages)",
+    "software_pipeline_order": "pipeline(loop, stages)",
+    "software_pipeline_async_stages": "copy_async(block)",
+    "double_buffer_scope": "pipeline(loop, 2)",
+}
+
+
+class Script:
+    """One schedule: the calls of methods of `handle`, as steps."""
+
+    def __init__(self, handle: str, kernel: Kernel | None, constants: dict, report: Report) -> None:
+        self.handle, self.kernel, self.report = handle, kernel, report
+        self.constants = dict(constants)
+        self.variables: dict[str, str] = {}
+        self.names = Names(set(kernel.words) if kernel else set())
+        # What the reads of a block are called now, by the text of its handle or by its name.
+        self.reads: dict[str, list[str]] = {}
+        self.block_of: dict[str, str] = {}
+        if kernel:
+            self.reads = {b.name: list(b.reads) for b in kernel.blocks.values()}
+        self.lines: list[str] = []
+        self.refused: set[str] = set()
+
+    def text(self, name: str) -> str:
+        target = self.kernel.name if self.kernel else "any"
+        body = "".join(f"    {line}\n" for line in self.lines)
+        return f"schedule {name} for {target}()\n{{\n{body}}}\n"
+
+    # ---- statements --------------------------------------------------------------------------
+
+    def run(self, body: list[ast.stmt]) -> None:
+        for statement in body:
+            try:
+                self._statement(statement)
+            except Refusal as refusal:
+                self.report.refuse(refusal)
+                self.refused |= set(targets(statement))
+
+    def _statement(self, node: ast.stmt) -> None:
+        value = getattr(node, "value", None)
+        if isinstance(node, ast.For) and self._mentions(node):
+            return self._for(node)
+        if isinstance(node, (ast.Expr, ast.Assign)) and self._is_step(value):
+            return self._step(node, value)
+        if isinstance(node, ast.Assign) and self._uses_handles(value):
+            return self._let(node)
+        if self._mentions(node) and any(self._is_step(n) for n in ast.walk(node)):
+            raise Refusal("P0203", node, f"tirc does not run this {type(node).__name__} of Python")
+
+    def _mentions(self, node: ast.AST) -> bool:
+        return any(isinstance(n, ast.Name) and n.id == self.handle for n in ast.walk(node))
+
+    def _is_step(self, node: object) -> bool:
+        """A call of a method of the schedule, or an element of what one gives."""
+        while isinstance(node, ast.Subscript):
+            node = node.value
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            return False
+        owner = node.func.value
+        return isinstance(owner, ast.Name) and owner.id == self.handle
+
+    def _uses_handles(self, node: object) -> bool:
+        return isinstance(node, ast.AST) and any(
+            isinstance(n, ast.Name) and n.id in self.variables or self._is_step(n)
+            for n in ast.walk(node)
+        )
+
+    def _step(self, node: ast.stmt, value: ast.expr) -> None:
+        call = value
+        while isinstance(call, ast.Subscript):
+            call = call.value
+        assert isinstance(call, ast.Call)
+        if called(call) in _IGNORED:
+            return
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if called(call).startswith("sample_") and call is value:
+            if self._sample(call, targets):
+                return
+        text = self.value(value)
+        block = self.block_of.pop(text, None)
+        if not targets:
+            self.lines.append(f"{text};")
+            return
+        pattern = self._pattern(targets[0])
+        self.lines.append(f"let {pattern} = {text};")
+        if block:
+            self.block_of[pattern] = block
+
+    def _let(self, node: ast.Assign) -> None:
+        text = self.value(node.value)
+        self.lines.append(f"let {self._pattern(node.targets[0])} = {text};")
+
+    def _for(self, node: ast.For) -> None:
+        text = self.value(node.iter)
+        outer, self.lines = self.lines, []
+        pattern = self._pattern(node.target)
+        self.run(node.body)
+        inner, self.lines = self.lines, outer
+        self.lines += [f"for {pattern} in {text} {{", *("    " + line for line in inner), "}"]
+
+    def _pattern(self, node: ast.expr) -> str:
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return "[" + ", ".join(self._pattern(n) for n in node.elts) + "]"
+        if not isinstance(node, ast.Name):
+            raise Refusal("P0203", node, "a step's result gets a name")
+        if node.id == "_":
+            return "_"
+        self.variables[node.id] = self.names.fresh(node.id)
+        self.constants.pop(node.id, None)
+        return self.variables[node.id]
+
+    # ---- values ------------------------------------------------------------------------------
+
+    def value(self, node: ast.expr) -> str:
+        try:
+            return self._python(node, evaluate(node, self.constants))
+        except NotConstant:
+            pass
+        if isinstance(node, ast.Name):
+            if node.id in self.variables:
+                return self.variables[node.id]
+            if node.id in self.refused:
+                raise follows(node)
+            raise Refusal("P0101", node, f"'{node.id}' is no result of a step above")
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return "[" + ", ".join(self.value(n) for n in node.elts) + "]"
+        if isinstance(node, ast.Subscript):
+            return f"{self.value(node.value)}[{self._index(node.slice)}]"
+        if isinstance(node, ast.Call) and self._is_step(node):
+            return self._call(node)
+        return self._arithmetic(node)
+
+    def _python(self, node: ast.expr, value: object) -> str:
+        if value is None:
+            return "_"
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, list):
+            return "[" + ", ".join(self._python(node, v) for v in value) + "]"
+        if isinstance(value, str):
+            return _word(value)
+        return str(value)
+
+    def _index(self, node: ast.expr) -> str:
+        if isinstance(node, ast.Slice) and node.step is None:
+            return ":".join("" if n is None else self.value(n) for n in (node.lower, node.upper))
+        return self.value(node)
+
+    def _arithmetic(self, node: ast.expr) -> str:
+        operators = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/", ast.Mod: "%"}
+        if isinstance(node, ast.BinOp) and type(node.op) in operators:
+            left, right = self.value(node.left), self.value(node.right)
+            return f"({left} {operators[type(node.op)]} {right})"
+        if isinstance(node, ast.Call) and called(node) in ("zip", "enumerate", "range"):
+            raise Refusal("P0203", node, f"a script has lists, but no {called(node)}")
+        raise Refusal("P0202", node, f"'{ast.unparse(node)[:80]}' is no value of a script")
+
+    # ---- steps -------------------------------------------------------------------------------
+
+    def _call(self, call: ast.Call) -> str:
+        name = called(call)
+        if name not in _METHODS:
+            reason = _REASONS.get(name, "it is no step of tirc")
+            raise Refusal("P0201", call, f"'{name}' has no counterpart: {reason}")
+        given = self._bind(call, name)
+        handler: Callable[[ast.Call, dict], str] | None = getattr(self, "_do_" + name, None)
+        if handler:
+            return handler(call, given)
+        arguments = [self.value(given[p]) for p in _DIRECT[name] if p in given]
+        if name == "compute_inline":
+            self._inlined(arguments[0])
+        return f"{_RENAMED.get(name, name)}({', '.join(arguments)})"
+
+    def _bind(self, call: ast.Call, name: str) -> dict[str, ast.expr]:
+        """The arguments by the names of the parameters."""
+        parameters = _METHODS[name].split()
+        given: dict[str, ast.expr] = {}
+        if parameters[0].startswith("*"):
+            items = ast.copy_location(ast.List(list(call.args)), call)
+            given[parameters[0][1:]] = items
+        else:
+            given.update(zip(parameters, call.args))
+        for k in call.keywords:
+            if k.arg is None or k.arg not in [p.lstrip("*") for p in parameters]:
+                raise Refusal("P0202", k.value, f"'{name}' has no argument '{k.arg}'")
+            given[k.arg] = k.value
+        return given
+
+    def _constant(self, node: ast.expr | None) -> object:
+        try:
+            return None if node is None else evaluate(node, self.constants)
+        except NotConstant:
+            return None
+
+    def _do_get_sblock(self, call: ast.Call, given: dict) -> str:
+        name = str(self._constant(given.get("name")))
+        known = self.kernel.blocks.get(name) if self.kernel else None
+        word = known.name if known else legal(name.removesuffix("_update"))
+        if not known and legal(name) != word and self.kernel and name in self.kernel.words:
+            word = legal(name)
+        text = f"block({word})"
+        self.block_of[text] = word
+        return text
+
+    _do_get_block = _do_get_sblock
+
+    def _do_get_output_blocks(self, call: ast.Call, given: dict) -> str:
+        raise Refusal("P0201", call, "'get_output_blocks' has no counterpart: name the blocks")
+
+    def _spread(self, name: str, node: ast.expr) -> str:
+        """`name(a, b)` of the loops a, b or of one list."""
+        items = node.elts if isinstance(node, ast.List) else [node]
+        values = [
+            self.value(n.value) if isinstance(n, ast.Starred) else self.value(n) for n in items
+        ]
+        starred = any(isinstance(n, ast.Starred) for n in items)
+        if starred and len(items) > 1:
+            parts = [v if isinstance(n, ast.Starred) else f"[{v}]" for n, v in zip(items, values)]
+            return f"{name}({' + '.join(parts)})"
+        return f"{name}({', '.join(values)})"
+
+    def _do_fuse(self, call: ast.Call, given: dict) -> str:
+        return self._spread("fuse", given["loops"])
+
+    def _do_merge(self, call: ast.Call, given: dict) -> str:
+        return self._spread("merge", given["loops"])
+
+    def _do_reorder(self, call: ast.Call, given: dict) -> str:
+        return self._spread("reorder", given["ordered_loops"])
+
+    def _do_split(self, call: ast.Call, given: dict) -> str:
+        return f"split({self.value(given['loop'])}, {self.value(given['factors'])})"
+
+    def _do_loop_partition(self, call: ast.Call, given: dict) -> str:
+        return f"loop_partition({self.value(given['loop'])}, {self.value(given['factors'])})"
+
+    def _do_bind(self, call: ast.Call, given: dict) -> str:
+        axis = self.value(given["thread_axis"])
+        if axis.startswith("vthread"):
+            raise Refusal("P0202", given["thread_axis"], "tirc has no virtual threads")
+        return f"bind({self.value(given['loop'])}, {axis})"
+
+    # ---- copies ------------------------------------------------------------------------------
+
+    def _do_cache_read(self, call: ast.Call, given: dict) -> str:
+        return self._copy("cache_read", given, self._read(given, "read_buffer_index"))
+
+    def _do_cache_write(self, call: ast.Call, given: dict) -> str:
+        self._only(given, "write_buffer_index")
+        block = self.value(given["block"])
+        consumers = self._consumers(given)
+        return f"cache_write({block}, {self._scope(given)}{consumers})"
+
+    def _do_cache_inplace(self, call: ast.Call, given: dict) -> str:
+        return self._copy("cache_inplace", given, self._read(given, "read_buffer_index", False))
+
+    def _copy(self, name: str, given: dict, buffer: str) -> str:
+        block = self.value(given["block"])
+        return f"{name}({block}, {buffer}, {self._scope(given)}{self._consumers(given)})"
+
+    def _do_read_at(self, call: ast.Call, given: dict) -> str:
+        loop, block = self.value(given["loop"]), self.value(given["block"])
+        buffer = self._read(given, "read_buffer_index")
+        return f"read_at({loop}, {block}, {buffer}, {self._scope(given)})"
+
+    def _do_write_at(self, call: ast.Call, given: dict) -> str:
+        self._only(given, "write_buffer_index")
+        loop, block = self.value(given["loop"]), self.value(given["block"])
+        return f"write_at({loop}, {block}, {block}, {self._scope(given)})"
+
+    def _do_reindex_cache_read(self, call: ast.Call, given: dict) -> str:
+        buffer = self._read(given, "read_buffer_index")
+        return self._copy("reindex_cache_read", given, buffer)[:-1] + f", {self._map(given)})"
+
+    def _do_reindex_cache_write(self, call: ast.Call, given: dict) -> str:
+        self._only(given, "write_buffer_index")
+        block = self.value(given["block"])
+        text = self._copy("reindex_cache_write", given, block)
+        return text[:-1] + f", {self._map(given)})"
+
+    def _do_reindex(self, call: ast.Call, given: dict) -> str:
+        block = self.value(given["block"])
+        return f"reindex({block}, {self._buffer(given['buffer'], block)})"
+
+    def _do_cache_index(self, call: ast.Call, given: dict) -> str:
+        return f"cache_index({self.value(given['block'])}, {self._scope(given)})"
+
+    def _scope(self, given: dict) -> str:
+        scope = str(self._constant(given.get("storage_scope")))
+        scope = "shared" if scope == "shared.dyn" else scope
+        if scope not in ("global", "shared", "local"):
+            raise Refusal("P0202", given["storage_scope"], f"tirc has no memory scope {scope!r}")
+        return scope
+
+    def _consumers(self, given: dict) -> str:
+        node = given.get("consumer_blocks")
+        if node is None or self._constant(node) in (None, []) and isinstance(node, ast.Constant):
+            return ""
+        items = node.elts if isinstance(node, (ast.List, ast.Tuple)) else [node]
+        texts = [_block_word(n) or self.value(n) for n in items]
+        return f", consumers = [{', '.join(texts)}]"
+
+    def _only(self, given: dict, parameter: str) -> None:
+        node = given.get(parameter)
+        if node is not None and self._constant(node) != 0 and not self._named(node):
+            raise Refusal("P0202", node, "blocks of tirc are known by the first buffer they write")
+
+    def _named(self, node: ast.expr) -> bool:
+        return isinstance(self._constant(node), str)
+
+    def _read(self, given: dict, parameter: str, known: bool = True) -> str:
+        """The buffer that a block reads at an index of TVM."""
+        block, node = self.value(given["block"]), given.get(parameter, ast.Constant(0))
+        if not known and not self._named(node):
+            return block
+        return self._read_at(block, node)
+
+    def _read_at(self, block: str, node: ast.expr) -> str:
+        index = self._constant(node)
+        if isinstance(index, str):
+            return legal(index)
+        if not isinstance(index, int):
+            raise Refusal("P0202", node, "a buffer is a number or a name")
+        reads = self.reads.get(self.block_of.get(block, block))
+        if reads is None:
+            return f"reads({block})[{index}]"
+        if index >= len(reads):
+            raise Refusal("P0202", node, f"the block reads {len(reads)} buffers")
+        return reads[index]
+
+    def _buffer(self, node: ast.expr, block: str) -> str:
+        """ "A", ("read", 0), ("write", 0) or 0."""
+        spec = self._constant(node)
+        if isinstance(spec, list) and len(spec) == 2 and spec[0] in ("read", "write"):
+            if spec[0] == "write" and spec[1] == 0:
+                return block
+            if spec[0] == "read":
+                return self._read_at(block, ast.copy_location(ast.Constant(spec[1]), node))
+        if isinstance(spec, str):
+            return legal(spec)
+        raise Refusal("P0202", node, f"'{ast.unparse(node)}' names no buffer of the block")
+
+    def _inlined(self, block: str) -> None:
+        """Readers of an inlined block read what it read; their order is no longer known."""
+        self.reads = {}
+
+    # ---- placement and layouts ---------------------------------------------------------------
+
+    def _do_compute_at(self, call: ast.Call, given: dict) -> str:
+        return self._at("compute_at", given)
+
+    def _do_reverse_compute_at(self, call: ast.Call, given: dict) -> str:
+        return self._at("reverse_compute_at", given)
+
+    def _at(self, name: str, given: dict) -> str:
+        index = given.get("index")
+        if index is not None and self._constant(index) not in (-1, -2):
+            number = f", index = {self.value(index)}"
+        else:
+            number = ""
+        return f"{name}({self.value(given['block'])}, {self.value(given['loop'])}{number})"
+
+    def _do_storage_align(self, call: ast.Call, given: dict) -> str:
+        self._only(given, "buffer_index")
+        numbers = ", ".join(self.value(given[p]) for p in ("axis", "factor", "offset"))
+        return f"storage_align({self.value(given['block'])}, {numbers})"
+
+    def _do_set_scope(self, call: ast.Call, given: dict) -> str:
+        spec = self._constant(given["buffer_index"])
+        buffer = legal(spec) if isinstance(spec, str) else self.value(given["block"])
+        if not isinstance(spec, str):
+            self._only(given, "buffer_index")
+        return f"set_scope({buffer}, {self._scope(given)})"
+
+    def _do_transform_layout(self, call: ast.Call, given: dict) -> str:
+        block = self.value(given["block"])
+        buffer = self._buffer(given["buffer"], block)
+        pad = given.get("pad_value")
+        padding = ""
+        if pad is not None and self._constant(pad) is not None:
+            padding = f", pad_value = {self.value(pad)}"
+        elif pad is not None and not isinstance(pad, ast.Constant):
+            raise Refusal("P0202", pad, "a pad value is a number")
+        return f"transform_layout({buffer}, {self._map(given)}{padding})"
+
+    def _do_transform_block_layout(self, call: ast.Call, given: dict) -> str:
+        return f"transform_block_layout({self.value(given['block'])}, {self._map(given)})"
+
+    def _map(self, given: dict) -> str:
+        """lambda i, j: (i // 4, j, i % 4) as [i, j] -> [i / 4, j, i % 4]."""
+        node = given["index_map"]
+        if not isinstance(node, ast.Lambda) or node.args.vararg:
+            raise Refusal("P0202", node, "an index map is a lambda with a fixed number of names")
+        names = [legal(a.arg) for a in node.args.args]
+        body = node.body.elts if isinstance(node.body, (ast.Tuple, ast.List)) else [node.body]
+        saved = dict(self.variables), dict(self.constants)
+        self.variables.update({a.arg: n for a, n in zip(node.args.args, names)})
+        for a in node.args.args:
+            self.constants.pop(a.arg, None)
+        try:
+            outputs = [_bare(self.value(n)) for n in body]
+        finally:
+            self.variables, self.constants = saved
+        return f"[{', '.join(names)}] -> [{', '.join(outputs)}]"
+
+    # ---- annotations and samples -------------------------------------------------------------
+
+    def _do_annotate(self, call: ast.Call, given: dict) -> str:
+        key = str(self._constant(given["ann_key"]))
+        if key in _TRANSFORMATIONS:
+            self.report.warn(call, f"'{key}' has no effect in tirc; use {_TRANSFORMATIONS[key]}")
+        value = annotation_text(self._constant(given["ann_val"]))
+        if value is None:
+            raise Refusal("P0202", given["ann_val"], "an annotation has no such value")
+        return f"annotate({self.value(given['block_or_loop'])}, {legal(key)}, {value})"
+
+    def _do_unannotate(self, call: ast.Call, given: dict) -> str:
+        key = legal(str(self._constant(given["ann_key"])))
+        return f"unannotate({self.value(given['block_or_loop'])}, {key})"
+
+    def _sample(self, call: ast.Call, targets: list[ast.expr]) -> bool:
+        """The decision of a trace, or an open choice: `tune`."""
+        name = called(call)
+        if name not in ("sample_perfect_tile", "sample_categorical"):
+            return False
+        given = self._bind(call, name)
+        decision = self._constant(given.get("decision"))
+        if decision is not None and name == "sample_categorical":
+            candidates = self._constant(given["candidates"])
+            assert isinstance(candidates, list) and isinstance(decision, int)
+            decision = candidates[decision]
+        if decision is not None:
+            shown = self._python(call, decision)
+            self.lines.append(f"let {self._pattern(targets[0])} = {shown};")
+            return True
+        tile = self.names.fresh("tile" if name == "sample_perfect_tile" else "choice")
+        self.lines.append(f"tune {tile} in {self._space(name, given)};")
+        self.lines.append(f"let {self._pattern(targets[0])} = {tile};")
+        return True
+
+    def _space(self, name: str, given: dict) -> str:
+        if name == "sample_categorical":
+            return f"sample_categorical({self.value(given['candidates'])})"
+        most = given.get("max_innermost_factor")
+        limit = f", max_innermost = {self.value(most)}" if most is not None else ""
+        return f"sample_perfect_tile({self.value(given['loop'])}, {self.value(given['n'])}{limit})"
+
+
+def _block_word(node: ast.expr) -> str:
+    return (
+        legal(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+    )
+
+
+def _bare(text: str) -> str:
+    """Without the parentheses around the whole."""
+    inner = text[1:-1]
+    whole = text.startswith("(") and text.endswith(")") and inner.find(")") >= inner.find("(")
+    return inner if whole and inner.count("(") == inner.count(")") and _balanced(inner) else text
+
+
+def _balanced(text: str) -> bool:
+    depth = 0
+    for c in text:
+        depth += (c == "(") - (c == ")")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _word(text: str) -> str:
+    """A string of Python: a scope, an axis, the name of a block or buffer."""
+    return text if "." in text else legal(text) if text not in ("shared", "local") else text

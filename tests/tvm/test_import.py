@@ -1,0 +1,494 @@
+"""The importer: what it makes of TVMScript and of traces, and what it refuses, where."""
+
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from tirc.tvmscript import convert
+from tirc.tvmscript.refusal import CODES
+
+TUTORIAL = Path(__file__).with_name("tutorial.py")
+MATMUL = """
+@T.prim_func(s_tir=True)
+def mm(a: T.handle, b: T.handle, c: T.handle):
+    A = T.match_buffer(a, (16, 16))
+    B = T.match_buffer(b, (16, 16))
+    C = T.match_buffer(c, (16, 16))
+    for i, j, k in T.grid(16, 16, 16):
+        with T.sblock("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+
+
+def function(body, parameters='A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")'):
+    lines = "".join(f"    {line}\n" for line in body.strip().splitlines())
+    return f"@T.prim_func\ndef f({parameters}):\n{lines}"
+
+
+def block(statement, parameters='A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")'):
+    """A function of one block over 64 elements."""
+    head = "for i in range(64):\n    with T.block('B'):\n        v = T.axis.S(64, i)\n        "
+    return function(head + statement, parameters)
+
+
+def program(text):
+    found = convert(text, "p.py")
+    assert not found.messages, found.messages
+    return found.program
+
+
+def stored(value, parameters='A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")'):
+    """The right-hand side that `B[v] = value` becomes."""
+    text = program(block(f"B[v] = {value}", parameters))
+    return text.split(" = ", 1)[1].split(";")[0]
+
+
+# ---- programs ----------------------------------------------------------------------------------
+
+
+def test_blocks_that_are_their_loops_become_plain_statements():
+    assert program(MATMUL) == (
+        "kernel mm(A: f32[16, 16], B: f32[16, 16]) -> C: f32[16, 16]\n"
+        "{\n"
+        "    for i in 16, j in 16, k in 16 {\n"
+        "        init C[i, j] = 0.0;\n"
+        "        C[i, j] += A[i, k] * B[k, j];\n"
+        "    }\n"
+        "}\n"
+    )
+
+
+def test_other_blocks_keep_their_iterators_conditions_and_annotations():
+    text = function(
+        """
+for io, ii in T.grid(5, 16):
+    with T.sblock("copy"):
+        v = T.axis.spatial(64, io * 16 + ii)
+        T.where(io * 16 + ii < 64)
+        T.sblock_attr({"hint.level": 2, "how": "near"})
+        B[v] = A[v]
+"""
+    )
+    assert (
+        'block copy(v in 64 = io * 16 + ii) where io * 16 + ii < 64 @hint_level(2) @how("near") {'
+        in program(text)
+    )
+
+
+def test_loop_kinds_become_kinds():
+    text = function(
+        """
+for i in T.thread_binding(4, thread="blockIdx.x"):
+    for j in T.parallel(2):
+        for k in T.unroll(2):
+            for l in T.vectorized(4):
+                with T.block("B"):
+                    v = T.axis.S(64, i * 16 + j * 8 + k * 4 + l)
+                    B[v] = A[v]
+"""
+    )
+    found = program(text)
+    for head in ("i in 4 bind blockIdx.x", "j in 2 parallel", "k in 2 unroll", "l in 4 vectorize"):
+        assert head in found
+
+
+@pytest.mark.parametrize(
+    "value, expected",
+    [
+        ("A[63 - v]", "A[63 - i]"),
+        ("A[v // 8 * 8 + v % 8]", "A[i / 8 * 8 + i % 8]"),
+        ("A[(v - 5) // 8 + 1]", "A[(i - 5 + 8) / 8 - 1 + 1]"),
+        ("A[(v - 5) % 8]", "A[(i - 5 + 8) % 8]"),
+        ("T.max(A[v], T.float32(0))", "max(A[i], 0.0)"),
+        ("T.if_then_else(v < 3, A[v], T.float32(1))", "i < 3 ? A[i] : 1.0"),
+        ("T.Select(v < 3, A[v], 0.5)", "select(i < 3, A[i], 0.5)"),
+        ("T.exp(A[v] - A[0]) / T.sqrt(A[v])", "exp(A[i] - A[0]) / sqrt(A[i])"),
+        ("A[v] - (A[v] - 1.0)", "A[i] - (A[i] - 1.0)"),
+        ("T.Cast('float32', v) * 0.5", "f32(i) * 0.5"),
+        ("T.sigmoid(A[v])", "1.0 / (1.0 + exp(-A[i]))"),
+        ("T.float32('-inf')", "-inf"),
+        ("T.min_value('float32')", "-3.4028234663852886e+38"),
+        ("T.if_then_else(1 <= v and v < 9 or not v == 3, A[v], 0.0)",
+         "1 <= i && i < 9 || !(i == 3) ? A[i] : 0.0"),
+    ],
+)  # fmt: skip
+def test_expressions(value, expected):
+    assert stored(value) == expected
+
+
+def test_conversions_are_written_where_types_differ():
+    half = 'A: T.Buffer((64,), "float16"), B: T.Buffer((64,), "float32")'
+    assert stored("T.Cast('float32', A[v])", half) == "f32(A[i])"
+    assert stored("A[v] * T.float16(0.5)", half) == "f32(A[i] * 0.5)"
+    bytes_ = 'A: T.Buffer((64,), "int8"), B: T.Buffer((64,), "int32")'
+    assert stored("T.Cast('int32', A[v]) * 3 // 2", bytes_).startswith("(i32(A[i]) * 3 - (")
+
+
+def test_negative_quotients_round_down(tirc, tmp_path):
+    """Python and TVM round down, tirc truncates."""
+    integers = 'A: T.Buffer((64,), "int32"), B: T.Buffer((64,), "int32")'
+    text = program(block("B[v] = A[v] // 3 * 100 + A[v] % 3", integers))
+    header = b"{'descr': '<i4', 'fortran_order': False, 'shape': (64,), }".ljust(117) + b"\n"
+    given = struct.pack("<64i", *range(-32, 32))
+    (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header + given)
+    done = tirc("-", "--run", "--input", "A=a.npy", "--output", "B=b.npy", stdin=text)
+    assert done.returncode == 0, done.stderr
+    result = struct.unpack("<64i", (tmp_path / "b.npy").read_bytes()[-256:])
+    assert list(result) == [a // 3 * 100 + a % 3 for a in range(-32, 32)]
+
+
+def test_parameters_that_are_read_first_are_inout():
+    text = block("B[v] = B[v] + A[v]")
+    assert program(text).startswith("kernel f(A: f32[64], inout B: f32[64])\n")
+
+
+def test_parameters_of_which_a_part_is_written_are_inout():
+    """TVM keeps the rest."""
+    text = function("for i in range(32):\n    B[i] = A[i]")
+    assert "inout B: f32[64]" in program(text)
+    text = function("for i in range(64):\n    if i < 3:\n        B[i] = A[i]")
+    assert "inout B: f32[64]" in program(text)
+
+
+def test_sizes_are_variables_and_integers_that_shape():
+    text = """
+@T.prim_func
+def f(a: T.handle, n: T.int32, alpha: T.float32, b: T.handle):
+    m = T.int64()
+    A = T.match_buffer(a, (n, m), "float16")
+    B = T.match_buffer(b, (m, n), "float16")
+    for i, j in T.grid(n, m):
+        with T.block("turn"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vj, vi] = A[vi, vj] * T.Cast("float16", alpha)
+"""
+    assert program(text) == (
+        "kernel f<n, m>(A: f16[n, m], alpha: f32) -> B: f16[m, n]\n"
+        "{\n    for i in n, j in m\n        turn: B[j, i] = A[i, j] * f16(alpha);\n}\n"
+    )
+
+
+def test_blocks_around_blocks_are_written_out():
+    text = function(
+        """
+C = T.alloc_buffer((64,), scope="shared")
+for i in range(4):
+    with T.block("outer"):
+        vo = T.axis.S(4, i)
+        for j in range(16):
+            with T.block("inner"):
+                v = T.axis.S(64, vo * 16 + j)
+                C[v] = A[v]
+        for j in range(16):
+            with T.block("B"):
+                v = T.axis.S(64, vo * 16 + j)
+                B[v] = C[v]
+"""
+    )
+    found = convert(text, "p.py")
+    assert "block inner(v in 64 = i * 16 + j) {" in found.program
+    assert "temp C: f32[64] in shared;" in found.program
+    assert "p.py:5:9: warning: block 'outer' holds blocks" in found.messages
+    assert not found.refused
+
+
+def test_names_that_tirc_reserves_get_others():
+    text = function("for exp in range(64):\n    B[exp] = A[exp]")
+    assert "for exp_ in 64" in program(text)
+
+
+# ---- schedules ---------------------------------------------------------------------------------
+
+TRACE = """
+def apply_trace(sch: s_tir.Schedule) -> None:
+  b0 = sch.get_sblock(name="C", func_name="main")
+  l1, l2, l3 = sch.get_loops(block=b0)
+  v4, v5 = sch.sample_perfect_tile(loop=l1, n=2, max_innermost_factor=16, decision=[2, 8])
+  l6, l7 = sch.split(loop=l1, factors=[v4, v5], preserve_unit_iters=True, disable_predication=False)
+  sch.reorder(l6, l2, l7)
+  b8 = sch.cache_read(block=b0, read_buffer_index=1, storage_scope="shared")
+  sch.compute_at(block=b8, loop=l2, preserve_unit_loops=False, index=-1)
+  b9 = sch.cache_write(block=b0, write_buffer_index=0, storage_scope="local")
+  sch.bind(loop=l6, thread_axis="blockIdx.x")
+  sch.annotate(block_or_loop=l3, ann_key="pragma.unroll", ann_val=1)
+  sch.enter_postproc()
+  sch.unroll(loop=l3)
+"""
+
+
+def test_a_trace_becomes_a_script(tirc):
+    found = convert(MATMUL + TRACE, "p.py")
+    assert not found.messages
+    assert found.schedules == (
+        "schedule apply_trace for mm()\n{\n"
+        "    let b0 = block(C);\n"
+        "    let [l1, l2, l3] = loops(b0);\n"
+        "    let [v4, v5] = [2, 8];\n"
+        "    let [l6, l7] = split(l1, [v4, v5]);\n"
+        "    reorder(l6, l2, l7);\n"
+        "    let b8 = cache_read(b0, B, shared);\n"
+        "    compute_at(b8, l2);\n"
+        "    let b9 = cache_write(b0, local);\n"
+        "    bind(l6, blockIdx.x);\n"
+        "    annotate(l3, pragma_unroll, 1);\n"
+        "    unroll(l3);\n"
+        "}\n"
+    )
+    done = tirc(
+        "-", "--schedule", "apply_trace", "--emit", "tir", stdin=found.program + found.schedules
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_schedule_of_python_becomes_a_script(tirc):
+    text = (
+        MATMUL
+        + """
+def tuned():
+    T = 4
+    sch = tvm.s_tir.Schedule(mm)
+    c = sch.get_sblock("C")
+    loops = sch.get_loops(c)
+    i, j = loops[0], loops[1]
+    tile = sch.sample_perfect_tile(j, n=2, max_innermost_factor=8)
+    jo, ji = sch.split(j, factors=tile)
+    io, ii = sch.split(i, [None, T * 2])
+    sch.reorder(io, jo, ii, ji)
+    for loop, axis in [(io, "blockIdx.x"), (ii, "threadIdx.x")]:
+        sch.bind(loop, axis)
+    sch.unroll(sch.get_loops(c)[-1])
+    f = sch.fuse(*[jo])
+    print(sch.mod)
+"""
+    )
+    found = convert(text, "p.py")
+    assert not found.messages
+    assert found.schedules == (
+        "schedule tuned for mm()\n{\n"
+        "    let c = block(C);\n"
+        "    let loops = loops(c);\n"
+        "    let [i, j] = [loops[0], loops[1]];\n"
+        "    tune tile in sample_perfect_tile(j, 2, max_innermost = 8);\n"
+        "    let tile_1 = tile;\n"
+        "    let [jo, ji] = split(j, tile_1);\n"
+        "    let [io, ii] = split(i, [_, 8]);\n"
+        "    reorder(io, jo, ii, ji);\n"
+        "    for [loop, axis] in [[io, blockIdx.x], [ii, threadIdx.x]] {\n"
+        "        bind(loop, axis);\n"
+        "    }\n"
+        "    unroll(loops(c)[-1]);\n"
+        "    let f = fuse([jo]);\n"
+        "}\n"
+    )
+
+
+# ---- refusals ----------------------------------------------------------------------------------
+
+
+def axis(call):
+    return function(
+        f"for i in range(8):\n    with T.block('b'):\n        v = {call}\n        B[v] = A[v]"
+    )
+
+
+STEP = "\ndef s():\n    sch = Schedule(mm)\n    c = sch.get_sblock('C')\n    "
+REFUSED = {
+    "not Python": ("P0001", "def f(:\n", 1, "invalid syntax"),
+    "nothing": ("P0002", "x = 1\n", 1, "the file holds no program and no schedule of TVM"),
+    "unknown name": (
+        "P0101",
+        block("B[v] = A[v] * scale"),
+        6,
+        "'scale' has no value here that the importer knows",
+    ),
+    "misspelt buffer": ("P0101", block("B[v] = AA[v]"), 6, "'AA' is not a buffer of this function"),
+    "while": (
+        "P0102",
+        function("while True:\n    B[0] = A[0]"),
+        3,
+        "tirc has no counterpart of this While",
+    ),
+    "opaque call": (
+        "P0102",
+        function("T.evaluate(T.call_extern('int32', 'f'))"),
+        3,
+        "stores nothing that tirc sees",
+    ),
+    "type": (
+        "P0103",
+        function("B[0] = 1.0", 'B: T.Buffer((4,), "float32x4")'),
+        2,
+        "tirc has no type for 'float32x4'",
+    ),
+    "function": ("P0104", block("B[v] = T.atan(A[v])"), 6, "'T.atan' has no counterpart in tirc"),
+    "arity": (
+        "P0104",
+        block("B[v] = T.max(A[v])"),
+        6,
+        "'max' does not take 1 arguments of this kind",
+    ),
+    "strides": (
+        "P0105",
+        function("B[0] = 1.0", 'B: T.Buffer((4,), "float32", strides=[2])'),
+        2,
+        "'B' has strides",
+    ),
+    "scope": (
+        "P0105",
+        function('W = T.alloc_buffer((4,), scope="wmma.accumulator")'),
+        3,
+        "tirc has no memory scope 'wmma.accumulator'",
+    ),
+    "handle": ("P0105", function("x = 1", "B: T.handle"), 2, "no T.match_buffer says what 'B' is"),
+    "vthread": (
+        "P0106",
+        function("for i in T.thread_binding(4, thread='vthread.x'):\n    B[i] = A[i]"),
+        3,
+        "tirc has no thread axis 'vthread.x'",
+    ),
+    "steps": (
+        "P0106",
+        function("for i in range(0, 8, 2):\n    B[i] = A[i]"),
+        3,
+        "one loop has one variable, and steps of 1",
+    ),
+    "grid": (
+        "P0106",
+        function("for i, j in T.grid(8):\n    B[i] = A[j]"),
+        3,
+        "2 loop variables, and 1 extents",
+    ),
+    "scan axis": ("P0107", axis("T.axis.scan(8, i)"), 5, "tirc has no 'T.axis.scan(8, i)'"),
+    "remap": ("P0107", axis("T.axis.remap('S', [i + 1])"), 5, "'S' of i + 1 is no axis of a loop"),
+    "slice": ("P0108", block("B[v] = A[v:v + 4]"), 6, "'A' is used as a slice, not an element"),
+    "axes": ("P0108", block("B[v] = A[v, 0]"), 6, "'A' has 1 axes, and 2 subscripts here"),
+    "view": (
+        "P0109",
+        function("W = T.match_buffer(A[0:4], (4,))"),
+        3,
+        "this names a part of a buffer",
+    ),
+    "tensorize": (
+        "P0201",
+        MATMUL + STEP + "sch.tensorize(c, 'wmma')\n",
+        17,
+        "tirc has no tensor instructions yet",
+    ),
+    "misspelt step": (
+        "P0201",
+        MATMUL + STEP + "sch.computeat(c, c)\n",
+        17,
+        "'computeat' has no counterpart: it is no step of tirc",
+    ),
+    "virtual thread": (
+        "P0202",
+        MATMUL + STEP + "sch.bind(sch.get_loops(c)[0], 'vthread.x')\n",
+        17,
+        "tirc has no virtual threads",
+    ),
+    "argument": (
+        "P0202",
+        MATMUL + STEP + "sch.parallel(loops=c)\n",
+        17,
+        "'parallel' has no argument 'loops'",
+    ),
+    "buffer index": (
+        "P0202",
+        MATMUL + STEP + "sch.cache_read(c, 2, 'shared')\n",
+        17,
+        "the block reads 2 buffers",
+    ),
+    "handle unknown": (
+        "P0101",
+        MATMUL + STEP + "sch.parallel(d)\n",
+        17,
+        "'d' is no result of a step above",
+    ),
+    "python loop": (
+        "P0203",
+        MATMUL + STEP + "while 1:\n        sch.parallel(c)\n",
+        17,
+        "tirc does not run this While of Python",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals_have_a_code_a_line_and_a_reason(name):
+    code, text, line, message = REFUSED[name]
+    found = convert(text, "p.py")
+    assert found.refused
+    first = found.messages.splitlines()[0]
+    assert first.startswith(f"p.py:{line}:") and f"error[{code}]: " in first and message in first
+    assert found.messages.count("error[") == 1, found.messages
+    assert CODES[code][1] in found.messages
+
+
+def test_every_code_has_an_example():
+    assert {case[0] for case in REFUSED.values()} == set(CODES)
+
+
+def test_all_statements_are_read_after_a_refusal():
+    found = convert(function("B[0] = T.atan(A[0])\nB[1] = A[1]\nB[2] = C[2]"), "p.py")
+    assert found.messages.count("error[") == 2
+
+
+def test_the_manual_shows_what_the_importer_writes():
+    text = (ROOT / "docs" / "import_tvm.md").read_text()
+    found = convert(text.split("```python\n")[1].split("```")[0])
+    assert not found.messages
+    assert (
+        text.split("```tir rows.tir\n")[1].split("```")[0] == found.program + "\n" + found.schedules
+    )
+    for code in CODES:
+        assert f"| {code} |" in text
+
+
+# ---- the command -------------------------------------------------------------------------------
+
+
+def command(*words, stdin=None):
+    return subprocess.run(
+        [sys.executable, "-m", "tirc", "import-tvmscript", *map(str, words)],
+        capture_output=True,
+        text=True,
+        input=stdin,
+        env={"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+
+
+def test_the_command_writes_programs_and_schedules(tmp_path, tirc):
+    done = command(TUTORIAL, "-o", tmp_path / "t.tir")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    listed = tirc(tmp_path / "t.tir", "--list")
+    assert [line for line in listed.stdout.splitlines() if "kernel" in line] == [
+        "kernel add(A: f32[128], B: f32[128]) -> C: f32[128]",
+        "kernel standard(A: f32[128, 128], B: f32[128, 128]) -> C: f32[128, 128]",
+        "kernel from_python(A: f32[128, 128], B: f32[128, 128]) -> C: f32[128, 128]",
+        "kernel dynamic<M, N, K>(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N]",
+    ]
+    done = tirc(
+        tmp_path / "t.tir", "--kernel", "from_python", "--schedule", "tiled", "--emit", "tir"
+    )
+    assert done.returncode == 0 and "Y_init" in done.stdout, done.stderr
+    assert command(TUTORIAL, "-o", tmp_path / "t.sched").returncode == 0
+    assert (tmp_path / "t.sched").read_text().startswith("schedule tiled for from_python()")
+
+
+def test_the_command_has_the_exit_status_of_tirc(tmp_path):
+    assert command(tmp_path / "none.py").returncode == 1
+    assert command("-", stdin="x = 1\n").returncode == 1
+    assert command("-", "-o", "x.py", stdin=MATMUL).returncode == 2
+    assert command("-", "-o", tmp_path / "no" / "x.tir", stdin=MATMUL).returncode == 3
+
+
+def test_the_program_says_where_the_importer_is(tirc):
+    done = tirc("import-tvmscript", "x.py")
+    assert done.returncode == 2
+    assert "python3 -m tirc import-tvmscript x.py" in done.stderr
