@@ -71,6 +71,11 @@ bool expr_equal(const Expr *a, const Expr *b)
     return same_expr(NULL, a, b);
 }
 
+bool exprs_equal(Expr *const *a, Expr *const *b, int n)
+{
+    return same_exprs(NULL, a, b, n);
+}
+
 /* ---- definitions ----------------------------------------------------------------------------- */
 
 static bool same_var(const Var *a, const Var *b)

@@ -48,12 +48,30 @@ bool expr_uses_var(const Expr *e, const Var *var)
     return false;
 }
 
+bool exprs_use_var(Expr *const *e, int n, const Var *var)
+{
+    for (int i = 0; i < n; i++)
+        if (expr_uses_var(e[i], var))
+            return true;
+    return false;
+}
+
 bool stmt_uses_var(Context *c, const Stmt *s, const Var *var)
 {
     for (Cursor at = cursor_stmt(c, s); cursor_next(&at);)
         if (at.expr && at.expr->kind == EX_VAR && at.expr->u.var == var)
             return true;
     return false;
+}
+
+void expr_chain(Context *c, Expr *e, ExprKind kind, ExprList *out)
+{
+    if (e->kind != kind) {
+        VEC_PUSH(c->arena, out, e);
+        return;
+    }
+    expr_chain(c, e->u.arg[0], kind, out);
+    expr_chain(c, e->u.arg[1], kind, out);
 }
 
 bool expr_has_load(const Expr *e)
@@ -225,6 +243,22 @@ bool stmt_path_to(Context *c, Stmt *root, const Stmt *node, StmtPath *path)
             cursor_way(&at, path);
             return true;
         }
+    return false;
+}
+
+int path_loop(const StmtPath *path, uint32_t id)
+{
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i]->kind == ST_FOR && path->items[i]->u.loop.id == id)
+            return i;
+    return -1;
+}
+
+bool path_binds(const StmtPath *path, const Expr *e)
+{
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i]->kind == ST_FOR && expr_uses_var(e, path->items[i]->u.loop.var))
+            return true;
     return false;
 }
 

@@ -55,6 +55,14 @@ bool expr_is_const(const Expr *e, int64_t *value)
     return e->kind == EX_INT;
 }
 
+const BlockIter *block_iter(const BlockStmt *block, const Var *var)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (block->iters[i].var == var)
+            return &block->iters[i];
+    return NULL;
+}
+
 bool stmt_is_reduction(const BlockStmt *block)
 {
     for (int i = 0; i < block->n_iters; i++)

@@ -77,10 +77,9 @@ bool flow_reads_other_element(Context *c, const Stmt *store)
 {
     const Buffer *buffer = store->u.store.buffer;
     for (Cursor at = cursor_stmt(c, store); cursor_next(&at);)
-        if (at.expr && at.expr->kind == EX_LOAD && at.expr->u.load.buffer->id == buffer->id)
-            for (int d = 0; d < buffer->rank; d++)
-                if (!expr_equal(at.expr->u.load.index[d], store->u.store.index[d]))
-                    return true;
+        if (at.expr && at.expr->kind == EX_LOAD && at.expr->u.load.buffer->id == buffer->id &&
+            !exprs_equal(at.expr->u.load.index, store->u.store.index, buffer->rank))
+            return true;
     return false;
 }
 

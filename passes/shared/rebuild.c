@@ -94,14 +94,8 @@ Kernel *kernel_with_body(Context *c, const Kernel *kernel, Stmt *body)
 
 void cond_split(Context *c, Expr *cond, ExprList *out)
 {
-    if (!cond)
-        return;
-    if (cond->kind == EX_AND) {
-        cond_split(c, cond->u.arg[0], out);
-        cond_split(c, cond->u.arg[1], out);
-        return;
-    }
-    VEC_PUSH(c->arena, out, cond);
+    if (cond)
+        expr_chain(c, cond, EX_AND, out);
 }
 
 Expr *cond_join(Context *c, const ExprList *conds)
@@ -126,51 +120,4 @@ bool expr_uses_any(const Expr *e, Var *const *vars, int n)
         if (expr_uses_var(e, vars[i]))
             return true;
     return false;
-}
-
-static bool eval_binary(ExprKind kind, int64_t a, int64_t b, int64_t *v)
-{
-    switch ((int)kind) {
-    case EX_ADD: return checked_add(a, b, v);
-    case EX_SUB: return checked_sub(a, b, v);
-    case EX_MUL: return checked_mul(a, b, v);
-    case EX_DIV: *v = b ? a / b : 0; return b > 0;
-    case EX_MOD: *v = b ? a % b : 0; return b > 0;
-    case EX_MIN: *v = a < b ? a : b; return true;
-    case EX_MAX: *v = a > b ? a : b; return true;
-    case EX_LT: *v = a < b; return true;
-    case EX_LE: *v = a <= b; return true;
-    case EX_GT: *v = a > b; return true;
-    case EX_GE: *v = a >= b; return true;
-    case EX_EQ: *v = a == b; return true;
-    case EX_NE: *v = a != b; return true;
-    case EX_AND: *v = a && b; return true;
-    case EX_OR: *v = a || b; return true;
-    default: return false;
-    }
-}
-
-bool expr_eval(const Expr *e, const VarValue *env, int n, int64_t *value)
-{
-    int64_t a, b;
-    if (e->kind == EX_INT) {
-        *value = e->u.i;
-        return true;
-    }
-    if (e->kind == EX_VAR) {
-        for (int i = 0; i < n; i++)
-            if (env[i].var == e->u.var) {
-                *value = env[i].value;
-                return true;
-            }
-        return false;
-    }
-    if (e->kind == EX_NOT && expr_eval(e->u.arg[0], env, n, &a)) {
-        *value = !a;
-        return true;
-    }
-    if (e->kind == EX_NEG)
-        return expr_eval(e->u.arg[0], env, n, &a) && checked_sub(0, a, value);
-    return expr_is_binary(e->kind) && expr_eval(e->u.arg[0], env, n, &a) &&
-           expr_eval(e->u.arg[1], env, n, &b) && eval_binary(e->kind, a, b, value);
 }

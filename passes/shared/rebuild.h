@@ -32,11 +32,4 @@ bool expr_list_has(const ExprList *list, const Expr *e); /* by structure */
 
 bool expr_uses_any(const Expr *e, Var *const *vars, int n);
 
-/* The value of an integer expression of variables with known values; false where one is unknown. */
-typedef struct {
-    const Var *var;
-    int64_t value;
-} VarValue;
-bool expr_eval(const Expr *e, const VarValue *env, int n, int64_t *value);
-
 #endif

@@ -87,9 +87,9 @@ static bool gap_add_var(const Pair *pair, Gap *gap, int side, const Var *var, in
     const Unit *u = pair->side[side]->unit;
     if (is_inside(pair->side[side]->access, var))
         return false;
-    for (int i = 0; i < u->block->n_iters && !gap->binding; i++)
-        if (u->block->iters[i].var == var)
-            return gap_add_iter(pair, gap, side, &u->block->iters[i], factor);
+    const BlockIter *iter = gap->binding ? NULL : block_iter(u->block, var);
+    if (iter)
+        return gap_add_iter(pair, gap, side, iter, factor);
     for (int i = 0; i < u->n_loops; i++)
         if (u->loops[i]->var == var)
             return !u->absent[i] && gap_add_loop(pair, gap, side, i, factor);

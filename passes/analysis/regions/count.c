@@ -1,81 +1,20 @@
 /* count.c - Counts the arithmetic operations of a program, the numerator of GFLOP/s. */
 #include "passes/analysis/regions/count.h"
 
+#include "passes/analysis/symbolic/simplify.h"
+
 enum { WALK_LIMIT = 20000000 };
 
 typedef struct {
-    const Var *var;
-    int64_t value;
-} Bound;
-
-typedef struct {
     Context *c;
-    VEC(Bound) env;
+    VEC(VarValue) env;
     bool by_domain; /* blocks count by their domains, and loops around them do not */
     int64_t steps;
 } Counter;
 
-/* ---- values ---------------------------------------------------------------------------------- */
-
-static bool lookup(const Counter *k, const Var *var, int64_t *value)
+static bool evaluate(const Counter *k, const Expr *e, int64_t *value)
 {
-    for (int i = k->env.n - 1; i >= 0; i--)
-        if (k->env.items[i].var == var) {
-            *value = k->env.items[i].value;
-            return true;
-        }
-    return false;
-}
-
-static bool divide(ExprKind kind, int64_t a, int64_t b, int64_t *out)
-{
-    if (b == 0 || (a == INT64_MIN && b == -1))
-        return false;
-    *out = kind == EX_DIV ? a / b : a % b;
-    return true;
-}
-
-static bool eval_binary(ExprKind kind, int64_t a, int64_t b, int64_t *out)
-{
-    switch (kind) {
-    case EX_ADD: return checked_add(a, b, out);
-    case EX_SUB: return checked_sub(a, b, out);
-    case EX_MUL: return checked_mul(a, b, out);
-    case EX_DIV:
-    case EX_MOD: return divide(kind, a, b, out);
-    case EX_MIN: *out = a < b ? a : b; return true;
-    case EX_MAX: *out = a > b ? a : b; return true;
-    case EX_EQ: *out = a == b; return true;
-    case EX_NE: *out = a != b; return true;
-    case EX_LT: *out = a < b; return true;
-    case EX_LE: *out = a <= b; return true;
-    case EX_GT: *out = a > b; return true;
-    case EX_GE: *out = a >= b; return true;
-    case EX_AND: *out = a && b; return true;
-    case EX_OR: *out = a || b; return true;
-    default: return false;
-    }
-}
-
-/* The value of an integer expression of sizes and loops; false where it needs anything else. */
-static bool eval(const Counter *k, const Expr *e, int64_t *out)
-{
-    int64_t a, b;
-    if (expr_is_const(e, out))
-        return true;
-    if (type_is_float(e->type))
-        return false;
-    if (expr_is_binary(e->kind))
-        return eval(k, e->u.arg[0], &a) && eval(k, e->u.arg[1], &b) &&
-               eval_binary(e->kind, a, b, out);
-    switch (e->kind) {
-    case EX_VAR: return lookup(k, e->u.var, out);
-    case EX_NEG: return eval(k, e->u.arg[0], &a) && checked_sub(0, a, out);
-    case EX_NOT: *out = 0; return eval(k, e->u.arg[0], &a) && (*out = !a, true);
-    case EX_SELECT: return eval(k, e->u.arg[0], &a) && eval(k, e->u.arg[a ? 1 : 2], out);
-    case EX_CAST: return eval(k, e->u.arg[0], out);
-    default: return false;
-    }
+    return expr_eval(e, k->env.items, k->env.n, value);
 }
 
 /* ---- one instance ---------------------------------------------------------------------------- */
@@ -173,7 +112,7 @@ static bool count_inside(Counter *k, const Range *r, int64_t *n)
 static bool count_range(Counter *k, const Range *r, int64_t *n)
 {
     int64_t times = trips(r->lo, r->hi, r->step), each = 0;
-    Bound bound = {r->var, r->lo};
+    VarValue bound = {r->var, r->lo};
     int at = k->env.n;
     if (times == 0)
         return true;
@@ -195,7 +134,7 @@ static bool count_loop(Counter *k, const ForStmt *loop, int64_t *n)
         return count_stmt(k, loop->body, n);
     Range r = {.var = loop->var, .step = loop->step, .body = loop->body};
     r.walk = depends(k, loop->body, loop->var);
-    return eval(k, loop->lo, &r.lo) && eval(k, loop->hi, &r.hi) && count_range(k, &r, n);
+    return evaluate(k, loop->lo, &r.lo) && evaluate(k, loop->hi, &r.hi) && count_range(k, &r, n);
 }
 
 /* Does anything after iterator `i` depend on it? */
@@ -226,7 +165,7 @@ static bool count_domain(Counter *k, const BlockStmt *b, int next, int64_t *n)
     const BlockIter *iter = &b->iters[next];
     Range r = {.var = iter->var, .step = 1, .block = b, .next = next + 1};
     r.walk = domain_depends(k, b, next);
-    return eval(k, iter->lo, &r.lo) && eval(k, iter->hi, &r.hi) && count_range(k, &r, n);
+    return evaluate(k, iter->lo, &r.lo) && evaluate(k, iter->hi, &r.hi) && count_range(k, &r, n);
 }
 
 /* A program's block at the values that the loops have now. */
@@ -234,8 +173,8 @@ static bool count_bound_block(Counter *k, const BlockStmt *b, int64_t *n)
 {
     int at = k->env.n;
     for (int i = 0; i < b->n_iters; i++) {
-        Bound bound = {b->iters[i].var, 0};
-        if (eval(k, b->iters[i].binding, &bound.value))
+        VarValue bound = {b->iters[i].var, 0};
+        if (evaluate(k, b->iters[i].binding, &bound.value))
             VEC_PUSH(k->c->arena, &k->env, bound);
     }
     bool ok = count_instance(k, b, n);
@@ -251,7 +190,7 @@ static bool count_block(Counter *k, const BlockStmt *b, int64_t *n)
 static bool count_if(Counter *k, const Stmt *s, int64_t *n)
 {
     int64_t taken = 1;
-    bool known = !k->by_domain && eval(k, s->u.cond.cond, &taken);
+    bool known = !k->by_domain && evaluate(k, s->u.cond.cond, &taken);
     if ((taken || !known) && !count_stmt(k, s->u.cond.then, n))
         return false;
     bool other = s->u.cond.otherwise && (!known || !taken);
@@ -282,7 +221,7 @@ bool count_flops(Context *c, const Kernel *program, const int64_t *sizes, int64_
 {
     Counter k = {.c = c, .by_domain = kernel_level(c, program) == LEVEL_SCHEDULED};
     for (int i = 0; i < program->n_sizes; i++) {
-        Bound size = {program->sizes[i].var, sizes[i]};
+        VarValue size = {program->sizes[i].var, sizes[i]};
         if (program->sizes[i].symbolic)
             VEC_PUSH(c->arena, &k.env, size);
     }

@@ -113,12 +113,8 @@ Expr *const *reducer_identities(Context *c, const Reducer *r)
 
 static bool same_element(const TupleElement *a, const Stmt *b)
 {
-    if (a->buffer->id != b->u.store.buffer->id)
-        return false;
-    for (int d = 0; d < a->buffer->rank; d++)
-        if (!expr_equal(a->index[d], b->u.store.index[d]))
-            return false;
-    return true;
+    return a->buffer->id == b->u.store.buffer->id &&
+           exprs_equal(a->index, b->u.store.index, a->buffer->rank);
 }
 
 static bool is_single(const BlockIter *iter)

@@ -17,16 +17,6 @@ bool affine_push(Context *c, Affine *a, int64_t factor, Expr *atom)
     return true;
 }
 
-void product_factors(Context *c, Expr *atom, ExprList *out)
-{
-    if (atom->kind == EX_MUL) {
-        product_factors(c, atom->u.arg[0], out);
-        product_factors(c, atom->u.arg[1], out);
-    } else {
-        VEC_PUSH(c->arena, out, atom);
-    }
-}
-
 static int factor_order_qsort(const void *a, const void *b)
 {
     return factor_order(*(Expr *const *)a, *(Expr *const *)b);
@@ -46,8 +36,8 @@ Expr *product_build(Context *c, ExprList *factors, Span span)
 Expr *product_divide(Context *c, Expr *atom, Expr *divisor)
 {
     ExprList factors = {0}, by = {0};
-    product_factors(c, atom, &factors);
-    product_factors(c, divisor, &by);
+    expr_chain(c, atom, EX_MUL, &factors);
+    expr_chain(c, divisor, EX_MUL, &by);
     for (int k = 0; k < by.n; k++) {
         int at = 0;
         while (at < factors.n && expr_order(factors.items[at], by.items[k]) != 0)
@@ -62,8 +52,8 @@ Expr *product_divide(Context *c, Expr *atom, Expr *divisor)
 static Expr *atom_product(Context *c, Expr *a, Expr *b, Span span)
 {
     ExprList factors = {0};
-    product_factors(c, a, &factors);
-    product_factors(c, b, &factors);
+    expr_chain(c, a, EX_MUL, &factors);
+    expr_chain(c, b, EX_MUL, &factors);
     return product_build(c, &factors, span);
 }
 

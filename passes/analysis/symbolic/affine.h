@@ -33,9 +33,7 @@ enum { PRODUCT_TERMS = 64 };
 /* Adds scale * a * b to `out`. */
 bool affine_push_product(Context *c, Affine *out, const Affine *a, const Affine *b, int64_t scale,
                          Products products, Span span);
-/* The factors of a product atom, in order; itself alone for another. */
-void product_factors(Context *c, Expr *atom, ExprList *out);
-/* Their product again, in canonical order (sorts `factors`); NULL for none. */
+/* The product of factors, in canonical order (sorts `factors`); NULL for none. */
 Expr *product_build(Context *c, ExprList *factors, Span span);
 /* What is left of a product without the factors of `divisor`, 1 where nothing is; NULL if one of
  * them is missing. */

@@ -182,16 +182,6 @@ Expr *cond_negate(Context *c, Expr *e)
     return expr_unary(c, EX_NOT, e, e->span);
 }
 
-static void flatten(Context *c, Expr *e, ExprKind kind, ExprList *out)
-{
-    if (e->kind == kind) {
-        flatten(c, e->u.arg[0], kind, out);
-        flatten(c, e->u.arg[1], kind, out);
-    } else {
-        VEC_PUSH(c->arena, out, e);
-    }
-}
-
 static bool contains(const Expr *chain, ExprKind kind, const Expr *part)
 {
     while (chain && chain->kind == kind) {
@@ -208,7 +198,7 @@ static Expr *simplify_chain(Facts *f, Expr *e)
     Context *c = f->c;
     bool is_and = e->kind == EX_AND;
     ExprList parts = {0};
-    flatten(c, e, e->kind, &parts);
+    expr_chain(c, e, e->kind, &parts);
     FactsMark mark = facts_mark(f);
     Expr *out = NULL;
     for (int k = 0; k < parts.n; k++) {

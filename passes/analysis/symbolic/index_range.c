@@ -153,7 +153,7 @@ static double usual_product(const IndexRanges *v, Expr *atom)
     const double size = 0x1p20, buffer = 0x1p30;
     ExprList sizes = {0};
     double usual = 1;
-    product_factors(v->c, atom, &sizes);
+    expr_chain(v->c, atom, EX_MUL, &sizes);
     for (int k = 0; k < sizes.n; k++)
         usual *= size;
     for (int k = 0; k < v->buffers.n; k++) {

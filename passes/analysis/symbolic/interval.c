@@ -39,6 +39,12 @@ Bounds bounds_of_type(DType type)
     return bounds_none();
 }
 
+bool type_holds(DType type, int64_t value)
+{
+    Bounds all = bounds_of_type(type);
+    return value >= all.min && value <= all.max && (type != DT_U64 || value >= 0);
+}
+
 Bounds bounds_join(Bounds a, Bounds b)
 {
     return (Bounds){lesser(a.min, b.min), greater(a.max, b.max)};

@@ -41,7 +41,8 @@ static inline Bounds bounds_none(void)
     return (Bounds){INT64_MIN, INT64_MAX};
 }
 Bounds bounds_exactly(int64_t value);
-Bounds bounds_of_type(DType type); /* an integer type; none for 64 bits */
+Bounds bounds_of_type(DType type);          /* an integer type; none for 64 bits */
+bool type_holds(DType type, int64_t value); /* it is a value of the integer type */
 
 /* Of one of two values; of a value within both. */
 Bounds bounds_join(Bounds a, Bounds b);

@@ -83,7 +83,7 @@ static void offer_product(Facts *f, Elimination *out, const Term *t)
 {
     Context *c = f->c;
     ExprList factors = {0};
-    product_factors(c, t->atom, &factors);
+    expr_chain(c, t->atom, EX_MUL, &factors);
     int best = -1, best_rank = -1;
     for (int k = 0; k < factors.n; k++) {
         const Range *r = facts_find(f, factors.items[k]);

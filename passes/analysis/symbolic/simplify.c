@@ -49,16 +49,10 @@ static Expr *simplify_select(Facts *f, Expr *e)
     return expr_select(f->c, cond, a, b, e->span);
 }
 
-static bool fits_type(int64_t value, DType type)
-{
-    Bounds all = bounds_of_type(type);
-    return value >= all.min && value <= all.max && (type != DT_U64 || value >= 0);
-}
-
 static bool value_fits(Facts *f, Expr *e, DType type)
 {
     Bounds b = bounds_tight_expr(f, e);
-    return bounds_are_finite(b) && fits_type(b.min, type) && fits_type(b.max, type);
+    return bounds_are_finite(b) && type_holds(type, b.min) && type_holds(type, b.max);
 }
 
 /* Casts that keep every value: of literals, to the same type, and to INDEX and back (which has 64
@@ -71,7 +65,7 @@ static Expr *simplify_cast(Facts *f, Expr *e)
         return inner;
     bool integers = type_is_int(inner->type) && type_is_int(e->type);
     if (integers && expr_is_const(inner, &value) && inner->type != DT_U64 &&
-        fits_type(value, e->type))
+        type_holds(e->type, value))
         return expr_int(f->c, e->type, value, e->span);
     bool back = integers && inner->kind == EX_CAST && inner->u.arg[0]->type == DT_INDEX &&
                 e->type == DT_INDEX;
@@ -91,25 +85,14 @@ static bool dominated(Facts *f, Expr *a, Expr *b, ExprKind kind)
            affine_combine(f->c, x, sign, y, -sign, &d) && prove_nonneg(f, &d);
 }
 
-/* The operands of nested minima. */
-static void flatten(Facts *f, Expr *e, ExprKind kind, ExprList *out)
-{
-    if (e->kind == kind) {
-        flatten(f, e->u.arg[0], kind, out);
-        flatten(f, e->u.arg[1], kind, out);
-    } else {
-        VEC_PUSH(f->c->arena, out, e);
-    }
-}
-
-/* The same, simplified. */
+/* The operands of nested minima, simplified. */
 static void flatten_simplified(Facts *f, Expr *e, ExprKind kind, ExprList *out)
 {
     if (e->kind == kind) {
         flatten_simplified(f, e->u.arg[0], kind, out);
         flatten_simplified(f, e->u.arg[1], kind, out);
     } else {
-        flatten(f, simplify_once(f, e), kind, out);
+        expr_chain(f->c, simplify_once(f, e), kind, out);
     }
 }
 

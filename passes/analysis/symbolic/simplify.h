@@ -77,6 +77,14 @@ bool split_number(Facts *f, Expr *e, int64_t *number, Expr **rest);
 bool split_terms(Facts *f, Expr *e, bool (*chooses)(const void *user, Expr *factor),
                  const void *user, Expr **chosen, Expr **rest);
 
+/* The value of an integer expression of variables with known values, of which later ones hide
+ * earlier ones (evaluate.c). False where one is unknown, or a number does not fit. */
+typedef struct {
+    const Var *var;
+    int64_t value;
+} VarValue;
+bool expr_eval(const Expr *e, const VarValue *env, int n, int64_t *value);
+
 /* Simplifying constructors for INDEX arithmetic, without facts: literals fold, zeros and ones
  * vanish. */
 Expr *index_add(Context *c, Expr *a, Expr *b);

@@ -113,10 +113,8 @@ static Stmt *simplify_if(Facts *f, Stmt *s)
 bool block_has_one_element(Context *c, const BlockStmt *block)
 {
     const Stmt *init = stmt_single_store(block->init), *update = stmt_written_out(c, block->body);
-    bool one = init && update && init->u.store.buffer == update->u.store.buffer;
-    for (int d = 0; one && d < init->u.store.buffer->rank; d++)
-        one = expr_equal(init->u.store.index[d], update->u.store.index[d]);
-    return one;
+    return init && update && init->u.store.buffer == update->u.store.buffer &&
+           exprs_equal(init->u.store.index, update->u.store.index, init->u.store.buffer->rank);
 }
 
 Stmt *block_body_at_init(Context *c, const BlockStmt *old, Stmt *init, Stmt *body)

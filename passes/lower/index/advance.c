@@ -106,19 +106,6 @@ static Expr *sum_of(Advance *a, const Address *at, Span span)
     return number == 0 ? sum : expr_binary(c, EX_ADD, sum, expr_int(c, DT_I64, number, span), span);
 }
 
-/* The axes without names that the text may not have any more. */
-static const AxisAccess *axes_without_names(Advance *a, const AxisAccess *axes)
-{
-    if (!axes || a->lets.n == 0)
-        return axes;
-    Expr **index = ARENA_ARRAY(a->c->arena, Expr *, axes->buffer->rank);
-    for (int d = 0; d < axes->buffer->rank; d++)
-        index[d] = expr_subst(a->c, axes->index[d], a->lets.items, a->lets.n);
-    AxisAccess *without = ARENA_NEW(a->c->arena, AxisAccess);
-    *without = (AxisAccess){axes->buffer, index};
-    return without;
-}
-
 static Expr *advance_load(Rewriter *r, Expr *e)
 {
     Advance *a = r->user;
@@ -130,7 +117,7 @@ static Expr *advance_load(Rewriter *r, Expr *e)
         return e;
     Expr *index = sum_of(a, &at, e->span);
     Expr *load = expr_load_like(a->c, e, e->u.load.buffer, &index);
-    load->u.load.axes = axes_without_names(a, e->u.load.axes);
+    load->u.load.axes = axes_subst(a->c, e->u.load.axes, a->lets.items, a->lets.n);
     return load;
 }
 
@@ -175,7 +162,7 @@ static Stmt *walk_store(Advance *a, Stmt *s)
         return s;
     Expr *index = sum_of(a, &at, s->span);
     Stmt *store = stmt_store_like(a->c, s, s->u.store.buffer, &index, s->u.store.value);
-    store->u.store.axes = axes_without_names(a, s->u.store.axes);
+    store->u.store.axes = axes_subst(a->c, s->u.store.axes, a->lets.items, a->lets.n);
     return store;
 }
 

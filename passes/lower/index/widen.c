@@ -246,23 +246,10 @@ static Expr **widen_subscripts(Widen *w, Buffer *b, Expr *const *index)
     return changed ? done : NULL;
 }
 
-/* Nothing is printed of them, but their variables are those of the text. */
-static const AxisAccess *axes_widened(Widen *w, const AxisAccess *axes)
-{
-    if (!axes || w->wide.n == 0)
-        return axes;
-    Expr **index = ARENA_ARRAY(w->c->arena, Expr *, axes->buffer->rank + 1);
-    for (int d = 0; d < axes->buffer->rank; d++)
-        index[d] = expr_subst(w->c, axes->index[d], w->narrow.items, w->narrow.n);
-    AxisAccess *wide = ARENA_NEW(w->c->arena, AxisAccess);
-    *wide = (AxisAccess){axes->buffer, index};
-    return wide;
-}
-
 static Expr *widen_load(Widen *w, Expr *e)
 {
     Expr **index = widen_subscripts(w, e->u.load.buffer, e->u.load.index);
-    const AxisAccess *axes = axes_widened(w, e->u.load.axes);
+    const AxisAccess *axes = axes_subst(w->c, e->u.load.axes, w->narrow.items, w->narrow.n);
     if (!index && axes == e->u.load.axes)
         return e;
     Expr *load = expr_load_like(w->c, e, e->u.load.buffer, index ? index : e->u.load.index);
@@ -358,7 +345,7 @@ static Stmt *widen_store(Widen *w, Stmt *s)
     w->speculates = s->u.store.op == STORE_ASYNC;
     Expr *value = widen(w, s->u.store.value, NULL);
     w->speculates = false;
-    const AxisAccess *axes = axes_widened(w, s->u.store.axes);
+    const AxisAccess *axes = axes_subst(w->c, s->u.store.axes, w->narrow.items, w->narrow.n);
     if (!index && value == s->u.store.value && axes == s->u.store.axes)
         return s;
     Stmt *store = stmt_store_like(w->c, s, b, index ? index : s->u.store.index, value);

@@ -94,11 +94,8 @@ static bool copies_whole(const BlockStmt *block, const Stmt *store)
         return false;
     for (int axis = 0; axis < b->rank; axis++) {
         const Expr *at = store->u.store.index[axis];
-        const BlockIter *iter = NULL;
+        const BlockIter *iter = at->kind == EX_VAR ? block_iter(block, at->u.var) : NULL;
         int64_t lo;
-        for (int i = 0; i < block->n_iters && at->kind == EX_VAR; i++)
-            if (block->iters[i].var == at->u.var)
-                iter = &block->iters[i];
         for (int before = 0; before < axis; before++)
             if (expr_equal(at, store->u.store.index[before]))
                 return false;
@@ -272,14 +269,6 @@ typedef struct {
     int lane;              /* which asks for the latter */
 } Asked;
 
-static bool same_element(Expr *const *a, Expr *const *b, int rank)
-{
-    for (int i = 0; i < rank; i++)
-        if (!expr_equal(a[i], b[i]))
-            return false;
-    return true;
-}
-
 static Asked asked_by_warp(const Lanes *l, const Buffer *b, Expr *const *index, int64_t warp,
                            int64_t threads)
 {
@@ -291,7 +280,7 @@ static Asked asked_by_warp(const Lanes *l, const Buffer *b, Expr *const *index, 
             now[i] = at_lane(l, index[i], warp * WARP + lane);
         bool known = false;
         for (int i = 0; i < asked.n && !known; i++)
-            known = same_element(seen[i], now, b->rank);
+            known = exprs_equal(seen[i], now, b->rank);
         if (known)
             continue;
         if (asked.n == 1) {

@@ -4,13 +4,9 @@
 
 static bool is_element_store(const Scan *scan, const Stmt *s)
 {
-    if (s->kind != ST_STORE || s->u.store.buffer != scan->buffer || s->u.store.op != STORE_SET ||
-        s->u.store.atomic || expr_has_load(s->u.store.value))
-        return false;
-    for (int d = 0; d < scan->buffer->rank; d++)
-        if (!expr_equal(s->u.store.index[d], scan->index[d]))
-            return false;
-    return true;
+    return s->kind == ST_STORE && s->u.store.buffer == scan->buffer && s->u.store.op == STORE_SET &&
+           !s->u.store.atomic && !expr_has_load(s->u.store.value) &&
+           exprs_equal(s->u.store.index, scan->index, scan->buffer->rank);
 }
 
 /* Takes a constant store of the element out of `s`, under exactly the guards of the updates; what

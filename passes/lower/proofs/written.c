@@ -54,14 +54,6 @@ static bool is_output(const Buffer *buffer)
     return buffer->role == ROLE_OUT || buffer->role == ROLE_INOUT;
 }
 
-static bool any_uses(const ExprList *exprs, const Var *var)
-{
-    for (int i = 0; i < exprs->n; i++)
-        if (expr_uses_var(exprs->items[i], var))
-            return true;
-    return false;
-}
-
 /* The value of a let comes from the computation: not from loops, sizes and inputs, of which the
  * program knows more. */
 static bool is_computed(Context *c, const Expr *value)
@@ -83,7 +75,8 @@ static EnclosingList scopes_of(Question *q, const Stmt *store, const EnclosingLi
         VEC_PUSH(c->arena, &uses, store->u.store.index[d]);
     for (int i = path->n - 1; i >= 0; i--) {
         const Stmt *s = path->items[i].stmt;
-        if (s->kind == ST_LET && !any_uses(&uses, s->u.let.var) && is_computed(c, s->u.let.value))
+        if (s->kind == ST_LET && !exprs_use_var(uses.items, uses.n, s->u.let.var) &&
+            is_computed(c, s->u.let.value))
             continue;
         for (int k = 0; k < stmt_operands(s); k++)
             VEC_PUSH(c->arena, &uses, stmt_operand(s, k));

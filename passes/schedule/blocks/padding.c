@@ -75,14 +75,6 @@ static bool check_padding(Schedule *s, const PrimCall *call, const StmtPath *pat
     return true;
 }
 
-static int anchor_of(const StmtPath *path, uint32_t loop)
-{
-    for (int i = 0; i < path->n; i++)
-        if (path->items[i]->kind == ST_FOR && path->items[i]->u.loop.id == loop)
-            return i;
-    return -1;
-}
-
 bool prim_can_decompose_padding(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
@@ -91,7 +83,7 @@ bool prim_can_decompose_padding(Schedule *s, const PrimCall *call, Value *result
     Stmt *block = sched_block(s, &call->can_decompose_padding.block, &path);
     bool can =
         find_padding(s, block, call->span, &p) &&
-        check_padding(s, call, &path, anchor_of(&path, call->can_decompose_padding.loop.u.id), &p);
+        check_padding(s, call, &path, path_loop(&path, call->can_decompose_padding.loop.u.id), &p);
     diag_forget(s->ctx, mark);
     *result = (Value){.kind = VALUE_BOOL, .span = call->span, .u.i = can};
     return true;
@@ -137,7 +129,7 @@ bool prim_decompose_padding(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     Padding p;
     Stmt *block = sched_block(s, &call->decompose_padding.block, &path), *nest, *copy;
-    int anchor = anchor_of(&path, call->decompose_padding.loop.u.id);
+    int anchor = path_loop(&path, call->decompose_padding.loop.u.id);
     if (!find_padding(s, block, call->decompose_padding.block.span, &p) ||
         !check_padding(s, call, &path, anchor, &p))
         return false;

@@ -73,15 +73,12 @@ bool prim_decompose_reduction(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     Context *c = s->ctx;
     Stmt *block = sched_block(s, &call->decompose_reduction.block, &path), *nest, *update;
-    int anchor = -1, first = reduction_start(c, &path);
+    int anchor = path_loop(&path, call->decompose_reduction.loop.u.id);
+    int first = reduction_start(c, &path);
     REQUIRE(
         s, E0470, call->decompose_reduction.block.span, block->u.block.init != NULL,
         "block '%s' has no init to separate: it is not a reduction, or its init is already a block",
         block->u.block.name);
-    for (int i = 0; i < path.n; i++)
-        if (path.items[i]->kind == ST_FOR &&
-            path.items[i]->u.loop.id == call->decompose_reduction.loop.u.id)
-            anchor = i;
     REQUIRE(s, E0470, call->decompose_reduction.loop.span, anchor >= 0,
             "the loop does not enclose the block '%s'", block->u.block.name);
     REQUIRE(s, E0470, call->decompose_reduction.loop.span, anchor <= first,

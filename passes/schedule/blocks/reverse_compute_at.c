@@ -101,14 +101,6 @@ static bool runs_as_before(const Move *m, Conflict *why)
                                  why);
 }
 
-static bool has_loop(const StmtPath *path, const Stmt *loop)
-{
-    for (int i = 0; i < path->n; i++)
-        if (path->items[i]->kind == ST_FOR && path->items[i]->u.loop.id == loop->u.loop.id)
-            return true;
-    return false;
-}
-
 /* A loop around the block in its new place alone that no iterator counts and that may have no
  * iteration; NULL: there is none. */
 static const Stmt *loop_that_may_skip(const Move *m)
@@ -120,7 +112,8 @@ static const Stmt *loop_that_may_skip(const Move *m)
     for (int i = 0; i < path.n - 1; i++) {
         const Stmt *s = path.items[i];
         const BlockStmt *block = &path.items[path.n - 1]->u.block;
-        if (s->kind == ST_FOR && has_loop(&m->target, s) && !has_loop(&m->path, s) &&
+        if (s->kind == ST_FOR && path_loop(&m->target, s->u.loop.id) >= 0 &&
+            path_loop(&m->path, s->u.loop.id) < 0 &&
             !block_uses_loop(block, ITER_SPATIAL, s->u.loop.var) &&
             !block_uses_loop(block, ITER_REDUCE, s->u.loop.var) &&
             !prove(f, expr_binary(c, EX_GE, loop_extent(c, &s->u.loop), expr_index(c, 1),

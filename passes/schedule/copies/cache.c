@@ -15,19 +15,11 @@ typedef struct {
     Expr *const *only; /* the subscripts of the loads that change; NULL: of all */
 } Redirect;
 
-static bool same_subscripts(Expr *const *a, Expr *const *b, int rank)
-{
-    for (int axis = 0; axis < rank; axis++)
-        if (!expr_equal(a[axis], b[axis]))
-            return false;
-    return true;
-}
-
 static Expr *redirect_load(Rewriter *r, Expr *e)
 {
     Redirect *d = r->user;
     if (e->kind != EX_LOAD || e->u.load.buffer->id != d->from->id ||
-        (d->only && !same_subscripts(e->u.load.index, d->only, d->from->rank)))
+        (d->only && !exprs_equal(e->u.load.index, d->only, d->from->rank)))
         return e;
     return expr_load(r->ctx, d->to, e->u.load.index, e->span);
 }
@@ -95,7 +87,7 @@ static bool find_subscripts(CacheRead *r)
     for (int i = 0; i < reads.n; i++) {
         bool known = false;
         for (int k = 0; k < different.n; k++)
-            known |= same_subscripts(reads.items[i].index, different.items[k], r->buffer->rank);
+            known |= exprs_equal(reads.items[i].index, different.items[k], r->buffer->rank);
         if (!known)
             VEC_PUSH(s->ctx->arena, &different, reads.items[i].index);
     }

@@ -33,15 +33,6 @@ typedef struct {
 
 /* ---- what is worth it ------------------------------------------------------------------------ */
 
-static bool is_iter(const Keeper *k, const Var *var)
-{
-    const BlockStmt *block = &k->stmt->u.block;
-    for (int i = 0; i < block->n_iters; i++)
-        if (block->iters[i].var == var)
-            return true;
-    return false;
-}
-
 /* It divides by what may be 0 for some iteration. */
 static bool may_divide_by_zero_here(const Keeper *k, Facts *facts, Expr *e)
 {
@@ -60,7 +51,7 @@ static bool is_worth(const Keeper *k, Expr *e)
     facts_points(facts, &points);
     for (Cursor at = cursor_expr(c, e); cursor_next(&at);) {
         ExprKind kind = at.expr->kind;
-        bool own = kind == EX_VAR && is_iter(k, at.expr->u.var);
+        bool own = kind == EX_VAR && block_iter(&k->stmt->u.block, at.expr->u.var);
         if (at.expr->type != DT_INDEX || kind == EX_LOAD ||
             (kind == EX_VAR && !own && at.expr->u.var->kind != VAR_SIZE) ||
             may_divide_by_zero_here(k, facts, at.expr))

@@ -40,22 +40,13 @@ typedef struct {
 
 /* ---- what the block touches ------------------------------------------------------------------ */
 
-static const BlockIter *find_iter(const Reindex *r, const Var *var)
-{
-    const BlockStmt *block = &r->stmt->u.block;
-    for (int i = 0; i < block->n_iters; i++)
-        if (block->iters[i].var == var)
-            return &block->iters[i];
-    return NULL;
-}
-
 /* A loop, a let or another block's iterator in `e`; NULL if there is none. */
 static const Var *inner_var(const Reindex *r, const Expr *e)
 {
     for (Cursor at = cursor_expr(r->s->ctx, e); cursor_next(&at);) {
         const Var *var = at.expr->kind == EX_VAR ? at.expr->u.var : NULL;
         if (var && (var->kind == VAR_LOOP || var->kind == VAR_LET ||
-                    (var->kind == VAR_ITER && !find_iter(r, var))))
+                    (var->kind == VAR_ITER && !block_iter(&r->stmt->u.block, var))))
             return var;
     }
     return NULL;
@@ -86,14 +77,6 @@ static bool find_element(Reindex *r)
 
 /* ---- the iterators that matter --------------------------------------------------------------- */
 
-static bool uses(Expr *const *e, int n, const Var *var)
-{
-    for (int i = 0; i < n; i++)
-        if (expr_uses_var(e[i], var))
-            return true;
-    return false;
-}
-
 /* Those that the element or the place uses. */
 static void find_points(Reindex *r)
 {
@@ -114,7 +97,7 @@ static void place_by_iterators(Reindex *r)
     r->to = ARENA_ARRAY(c->arena, Expr *, block->n_iters + 1);
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
-        if (!uses(r->at, r->from->rank, iter->var))
+        if (!exprs_use_var(r->at, r->from->rank, iter->var))
             continue;
         /* its range begins elsewhere for other values of the iterators before */
         bool moves = false;
@@ -322,7 +305,7 @@ static bool check_gather(const Reindex *r, Expr **where)
         return true;
     facts_enter(f, r->stmt);
     for (int i = 0; i < block->n_iters; i++)
-        sure &= uses(r->to, r->n_to, block->iters[i].var) ||
+        sure &= exprs_use_var(r->to, r->n_to, block->iters[i].var) ||
                 facts_range_is_literal(f, block->iters[i].var);
     REQUIRE(r->s, E0912, r->span, sure,
             "a subscript of '%s' reads memory, and block '%s' does not evaluate it for every place "
@@ -346,7 +329,8 @@ static bool check_init(const Reindex *r)
             block->name, r->from->name, empty->var->name);
     for (int i = 0; i < block->n_iters && reads; i++)
         REQUIRE(r->s, E0911, r->map_span,
-                block->iters[i].kind == ITER_SPATIAL || !uses(r->to, r->n_to, block->iters[i].var),
+                block->iters[i].kind == ITER_SPATIAL ||
+                    !exprs_use_var(r->to, r->n_to, block->iters[i].var),
                 "the init of block '%s' reads '%s', but its place depends on '%s', a reduction "
                 "iterator, which has no value in the init",
                 block->name, r->from->name, block->iters[i].var->name);
@@ -447,7 +431,8 @@ static bool check_not_reduced(const Reindex *r)
     const BlockStmt *block = &r->stmt->u.block;
     for (int i = 0; i < block->n_iters; i++)
         REQUIRE(r->s, E0913, r->map_span,
-                block->iters[i].kind == ITER_SPATIAL || !uses(r->to, r->n_to, block->iters[i].var),
+                block->iters[i].kind == ITER_SPATIAL ||
+                    !exprs_use_var(r->to, r->n_to, block->iters[i].var),
                 "'%s' is a reduction iterator, but the element of '%s' that it updates has a "
                 "single place",
                 block->iters[i].var->name, r->from->name);

@@ -209,14 +209,6 @@ Expr **stage_shape(Schedule *s, Expr *const *extent, int n)
     return shape;
 }
 
-static bool uses(Expr *const *e, int n, const Var *var)
-{
-    for (int i = 0; i < n; i++)
-        if (expr_uses_var(e[i], var))
-            return true;
-    return false;
-}
-
 PointBox stage_points(Schedule *s, const BlockStmt *block, Expr *const *e, int n)
 {
     Context *c = s->ctx;
@@ -224,7 +216,7 @@ PointBox stage_points(Schedule *s, const BlockStmt *block, Expr *const *e, int n
     bool *used = ARENA_ARRAY(c->arena, bool, n_iters + 1);
     for (int i = n_iters - 1; i >= 0; i--) {
         const Var *var = block->iters[i].var;
-        used[i] = uses(e, n, var);
+        used[i] = exprs_use_var(e, n, var);
         for (int later = i + 1; later < n_iters; later++)
             used[i] |= used[later] && (expr_uses_var(block->iters[later].lo, var) ||
                                        expr_uses_var(block->iters[later].hi, var));

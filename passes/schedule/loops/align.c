@@ -88,15 +88,6 @@ static Stmt *build_align(Schedule *s, const StmtPath *path, Expr *offset, int64_
     return stmt_for(c, &loop, old->span);
 }
 
-/* All that the offset speaks of has a value where the loop begins. */
-static bool known_outside(const StmtPath *path, const Expr *offset)
-{
-    for (int i = 0; i < path->n; i++)
-        if (path->items[i]->kind == ST_FOR && expr_uses_var(offset, path->items[i]->u.loop.var))
-            return false;
-    return true;
-}
-
 bool prim_align(Schedule *s, const PrimCall *call, Value *result)
 {
     (void)result;
@@ -127,7 +118,7 @@ bool prim_align(Schedule *s, const PrimCall *call, Value *result)
     if (!offset || (expr_is_const(offset, &zero) && zero == 0))
         return offset != NULL;
     StmtPath inner = {.items = to_block.items + path.n, .n = to_block.n - path.n};
-    REQUIRE(s, E0489, call->span, known_outside(&inner, offset),
+    REQUIRE(s, E0489, call->span, !path_binds(&inner, offset),
             "the start of a row of '%s' depends on loops inside '%s'; reorder it inwards",
             sched_buffer(s, call->align.buffer.u.id)->name, stmt_label(stmt));
     sched_replace(s, stmt, build_align(s, &path, offset, n));

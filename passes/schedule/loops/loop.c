@@ -95,14 +95,6 @@ typedef struct {
     StmtPath path; /* to the innermost */
 } Chain;
 
-static int depth_of(const StmtPath *path, uint32_t loop)
-{
-    for (int i = 0; i < path->n; i++)
-        if (path->items[i]->kind == ST_FOR && path->items[i]->u.loop.id == loop)
-            return i;
-    return -1;
-}
-
 /* The deepest of the loops, with its path. */
 static Stmt *deepest(Schedule *s, const Value *loops, int n, StmtPath *path)
 {
@@ -123,7 +115,7 @@ static bool find_chain(Schedule *s, const PrimCall *call, const Value *loops, in
     Stmt *inner = deepest(s, loops, n, &chain->path);
     int top = chain->path.n - 1;
     for (int i = 0; i < n; i++) {
-        int at = depth_of(&chain->path, loops[i].u.id);
+        int at = path_loop(&chain->path, loops[i].u.id);
         Name name = state_handle(s, loops[i].u.id)->name;
         REQUIRE_AT(s, E0416, call->span, at >= 0, inner, "loops '%s' and '%s' are not nested", name,
                    stmt_label(inner));
@@ -153,7 +145,7 @@ static Stmt **new_order(Schedule *s, const Chain *chain, const Value *loops, int
     for (int i = 0, next = 0; i < chain->n; i++) {
         order[i] = chain->loops[i];
         if (is_named(loops, n, chain->loops[i]))
-            order[i] = chain->path.items[depth_of(&chain->path, loops[next++].u.id)];
+            order[i] = chain->path.items[path_loop(&chain->path, loops[next++].u.id)];
     }
     return order;
 }

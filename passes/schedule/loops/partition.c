@@ -88,19 +88,10 @@ Partition partition_new(Schedule *s, const StmtPath *path)
     return p;
 }
 
-/* `e` uses the variable of a loop on the path, the last one included. */
-static bool uses_path(const StmtPath *path, const Expr *e)
-{
-    for (int i = 0; i < path->n; i++)
-        if (path->items[i]->kind == ST_FOR && expr_uses_var(e, path->items[i]->u.loop.var))
-            return true;
-    return false;
-}
-
 static bool is_carried_on(const BlockStmt *block, const StmtPath *path)
 {
     for (int i = 0; i < block->n_iters; i++)
-        if (block->iters[i].kind == ITER_REDUCE && uses_path(path, block->iters[i].binding))
+        if (block->iters[i].kind == ITER_REDUCE && path_binds(path, block->iters[i].binding))
             return true;
     return false;
 }
