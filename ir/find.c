@@ -48,14 +48,6 @@ bool expr_uses_var(const Expr *e, const Var *var)
     return false;
 }
 
-bool exprs_use_var(Expr *const *e, int n, const Var *var)
-{
-    for (int i = 0; i < n; i++)
-        if (expr_uses_var(e[i], var))
-            return true;
-    return false;
-}
-
 bool stmt_uses_var(Context *c, const Stmt *s, const Var *var)
 {
     for (Cursor at = cursor_stmt(c, s); cursor_next(&at);)
@@ -252,14 +244,6 @@ int path_loop(const StmtPath *path, uint32_t id)
         if (path->items[i]->kind == ST_FOR && path->items[i]->u.loop.id == id)
             return i;
     return -1;
-}
-
-bool path_binds(const StmtPath *path, const Expr *e)
-{
-    for (int i = 0; i < path->n; i++)
-        if (path->items[i]->kind == ST_FOR && expr_uses_var(e, path->items[i]->u.loop.var))
-            return true;
-    return false;
 }
 
 bool stmt_enclosing(Context *c, Stmt *root, const Stmt *node, EnclosingList *around)

@@ -9,6 +9,7 @@
  * share a column. Only INDEX arithmetic is taken apart: arithmetic of machine types may wrap. */
 #include "passes/analysis/polyhedral/poly_reduce.h"
 #include "passes/analysis/symbolic/affine.h"
+#include "passes/analysis/symbolic/mixed_radix.h"
 
 static const Meaning *find_meaning(const Env *env, const Var *var)
 {
@@ -81,28 +82,27 @@ Affine poly_digits(Poly *p, Affine e)
     return e;
 }
 
-/* e = d * high + rest, where the rest is at least 0 and `d` divides none of its factors; false
- * where it has no least value. */
-static bool split_multiples(Poly *p, Affine e, int64_t d, Affine *high, Affine *rest)
+static Bounds range_of(void *user, const Affine *a, int64_t width)
 {
-    *high = affine_multiples(p->ctx, e, d);
-    *rest = poly_add(p, e, *high, -d);
-    Bounds range = affine_range(p, *rest);
-    high->constant = floor_div64(range.min, d);
-    return bounds_has_min(range) && add_product(&rest->constant, high->constant, -d);
+    (void)width;
+    return affine_range(user, *a);
+}
+
+static Radix radix_of(Poly *p)
+{
+    return (Radix){.c = p->ctx, .user = p, .range = range_of};
 }
 
 /* (g a + b) / d == a / (d / g) where b lies in 0..g and g divides d. */
 static void shorten(Poly *p, Affine *e, int64_t *d)
 {
+    Radix r = radix_of(p);
     Affine high, low;
-    for (int i = -1; i<e->n && * d> 1; i++) {
-        int64_t g = i < 0 ? *d : gcd64(e->terms[i].factor, *d);
-        if (g < 2 || !split_multiples(p, *e, g, &high, &low) || affine_range(p, low).max >= g)
-            continue;
-        *e = high;
+    for (int64_t g = 0; g != 1 && *d > 1;) {
+        g = radix_take_low(&r, e, *d, &high, &low) ? *d : radix_coarsen(&r, e, *d, &high, &low);
+        if (g > 1)
+            *e = high;
         *d /= g;
-        i = -2;
     }
 }
 
@@ -150,7 +150,8 @@ bool poly_floor(Poly *p, Affine e, int64_t d, Affine *q)
     shorten(p, &e, &d);
     e = poly_digits(p, e);
     shorten(p, &e, &d);
-    if (!split_multiples(p, e, d, q, &rest))
+    Radix r = radix_of(p);
+    if (!radix_take_least(&r, &e, d, q, &rest))
         return false;
     if (rest.n > 0)
         *q = poly_add(p, *q, define_quotient(p, rest, d), 1);

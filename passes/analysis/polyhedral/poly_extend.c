@@ -192,17 +192,6 @@ static int only_open(const Extension *e, Affine form)
     return open.n == 1 ? open.terms[0].column : -1;
 }
 
-/* Divides a row by what its factors have in common. */
-static Row normal_row(const Extension *e, Row row)
-{
-    int64_t g = affine_gcd(row.form);
-    if (g < 2 || row.equal)
-        return row;
-    Affine form = affine_multiples(e->p->ctx, row.form, g);
-    form.constant = floor_div64(row.form.constant, g);
-    return (Row){.form = form};
-}
-
 /* How many of the rows that leave only this column open hold with the value. */
 static int count_holding(Extension *e, int column, Affine value)
 {
@@ -225,11 +214,11 @@ static bool choose_bound(Extension *e)
         int column = only_open(e, e->rows.items[i].form), most = -1;
         Affine best = {0};
         for (int k = i; k < e->rows.n && column >= 0; k++) {
-            Row row = normal_row(e, e->rows.items[k]);
-            int64_t factor = affine_factor(row.form, column);
-            if (only_open(e, row.form) != column || magnitude(factor) != 1)
+            Affine form = affine_reduced(e->p->ctx, e->rows.items[k].form, e->rows.items[k].equal);
+            int64_t factor = affine_factor(form, column);
+            if (only_open(e, form) != column || magnitude(factor) != 1)
                 continue;
-            Affine value = poly_add(e->p, poly_term(e->p, 1, column), row.form, -factor);
+            Affine value = poly_add(e->p, poly_term(e->p, 1, column), form, -factor);
             int n = count_holding(e, column, value);
             if (n > most) {
                 most = n;

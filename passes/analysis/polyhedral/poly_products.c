@@ -19,7 +19,7 @@ enum { MAX_ROUNDS = 200 };
 
 /* ---- polynomials in the place of products ---------------------------------------------------- */
 
-static Affine expanded(Radix *r, Affine form)
+static Affine expanded(Polynomials *r, Affine form)
 {
     for (int i = 0; i < r->expansions.n; i++) {
         Expansion e = r->expansions.items[i];
@@ -33,7 +33,7 @@ static Affine expanded(Radix *r, Affine form)
 }
 
 /* What follows from the meaning of the column is no row: x N >= 0, e / N >= 0. */
-static bool is_of_definition(const Radix *r, Row row)
+static bool is_of_definition(const Polynomials *r, Row row)
 {
     const Poly *p = r->p;
     if (row.equal || row.form.n != 1 || row.form.constant != 0 || row.form.terms[0].factor < 0 ||
@@ -50,7 +50,7 @@ static bool is_of_definition(const Radix *r, Row row)
 }
 
 /* N becomes n + 2 where a product has N - 2: polynomials then divide by it. */
-static void shift_size(Radix *r, Affine a)
+static void shift_size(Polynomials *r, Affine a)
 {
     if (a.n != 1 || a.terms[0].factor != 1 || a.constant == 0 || !affine_is_fixed(r->p, a))
         return;
@@ -62,7 +62,7 @@ static void shift_size(Radix *r, Affine a)
              ((Expansion){a.terms[0].column, poly_add(r->p, size, affine_const(a.constant), -1)}));
 }
 
-static void expand_products(Radix *r)
+static void expand_products(Polynomials *r)
 {
     for (int i = 0; i < r->p->products.n; i++)
         shift_size(r, r->p->products.items[i].size);
@@ -86,7 +86,7 @@ static void expand_products(Radix *r)
 }
 
 /* x == a form without x takes its place. */
-static bool use_equality(Radix *r)
+static bool use_equality(Polynomials *r)
 {
     for (int i = 0; i < r->rows->n; i++) {
         Affine form = r->rows->items[i].form;
@@ -113,7 +113,7 @@ static bool use_equality(Radix *r)
 
 /* ---- all steps ------------------------------------------------------------------------------- */
 
-static bool any_product(const Radix *r)
+static bool any_product(const Polynomials *r)
 {
     for (int i = 0; i < r->rows->n; i++)
         if (radix_has_product(r, r->rows->items[i].form))
@@ -124,7 +124,7 @@ static bool any_product(const Radix *r)
     return false;
 }
 
-static bool split(Radix *r)
+static bool split(Polynomials *r)
 {
     bool again = true;
     for (int round = 0;
@@ -143,7 +143,8 @@ static bool split(Radix *r)
 
 bool poly_split_products(Poly *p, RowList *rows, Affine *forms, int n_forms)
 {
-    Radix r = {.p = p, .rows = rows, .forms = forms, .n_forms = n_forms, .n_given = p->columns.n};
+    Polynomials r = {
+        .p = p, .rows = rows, .forms = forms, .n_forms = n_forms, .n_given = p->columns.n};
     bool lost = p->lost;
     p->lost = false; /* of numbers that do not fit */
     expand_products(&r);

@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {
     int column, lower, upper; /* the rows */
     Affine width;
-} Digit;
+} DigitColumn;
 
 /* The rows and forms at work, and what their columns stand for. */
 typedef struct {
@@ -34,57 +34,57 @@ typedef struct {
     VEC(Expansion) expansions;
     int n_given; /* columns that there were */
     bool failed; /* a number or a degree does not fit */
-} Radix;
+} Polynomials;
 
 /* ---- polynomials (radix_polynomial.c) -------------------------------------------------------- */
 
 /* What a column stands for; NULL: for itself. */
-const Monomial *radix_monomial(const Radix *r, int column);
+const Monomial *radix_monomial(const Polynomials *r, int column);
 /* The same, and of degree 1 for itself. */
-Monomial radix_monomial_of(const Radix *r, int column);
+Monomial radix_monomial_of(const Polynomials *r, int column);
 /* The product, with a column for each monomial. Sets r->failed where a number or a degree does not
  * fit. */
-Affine radix_multiply(Radix *r, Affine a, Affine b);
+Affine radix_multiply(Polynomials *r, Affine a, Affine b);
 /* The column, or one of what it is the product of, is `base`; */
-bool radix_has_base(const Radix *r, int column, int base);
+bool radix_has_base(const Polynomials *r, int column, int base);
 /* so is one of the form. */
-bool radix_mentions(const Radix *r, Affine form, int base);
+bool radix_mentions(const Polynomials *r, Affine form, int base);
 /* Some column of the form is a product. */
-bool radix_has_product(const Radix *r, Affine form);
+bool radix_has_product(const Polynomials *r, Affine form);
 /* The term divided by the width, a number or a number times a base column. */
-bool radix_divide_term(Radix *r, Term t, Affine width, Affine *out);
+bool radix_divide_term(Polynomials *r, Term t, Affine width, Affine *out);
 /* form = width * high + low. */
-void radix_divide(Radix *r, Affine form, Affine width, Affine *high, Affine *low);
+void radix_divide(Polynomials *r, Affine form, Affine width, Affine *high, Affine *low);
 /* A width that forms divide by: at least 1, or a positive number of a size. */
 bool radix_is_width(Affine width);
 
 /* ---- rows (radix_rows.c) --------------------------------------------------------------------- */
 
 /* Adds a row, with its factors made coprime, unless it is there or says nothing. */
-void radix_add_row(Radix *r, Affine form, bool equal);
+void radix_add_row(Polynomials *r, Affine form, bool equal);
 /* The same for form >= 0, and form == 0. */
-void radix_not_negative(Radix *r, Affine form);
-void radix_zero(Radix *r, Affine form);
+void radix_not_negative(Polynomials *r, Affine form);
+void radix_zero(Polynomials *r, Affine form);
 /* The last row takes the place of row `at`. */
-void radix_drop_row(Radix *r, int at);
+void radix_drop_row(Polynomials *r, int at);
 /* The column becomes the value everywhere; the value may speak of it, with another meaning. */
-void radix_substitute(Radix *r, int column, Affine value);
+void radix_substitute(Polynomials *r, int column, Affine value);
 /* All rows but `without` imply form >= 0, where products are any numbers. */
-bool radix_implied(Radix *r, Affine form, int without);
+bool radix_implied(Polynomials *r, Affine form, int without);
 
 /* Looks on from the k-th pair of rows for x >= 0 and x <= width - 1 of one column x; false behind
  * the last (radix_digits.c). */
-bool radix_next_digit(Radix *r, int *k, Digit *d);
+bool radix_next_digit(Polynomials *r, int *k, DigitColumn *d);
 
 /* ---- steps, each true where it has changed something ----------------------------------------- */
 
 /* A digit and the number that it is the low part of become one column (radix_digits.c). */
-bool radix_merge_digits(Radix *r);
+bool radix_merge_digits(Polynomials *r);
 /* 0 <= x <= width - 1 forgets a quotient that there is once for each x, or gives x a name
  * (radix_pairs.c). */
-bool radix_use_pairs(Radix *r);
+bool radix_use_pairs(Polynomials *r);
 /* A row of a number with digits becomes one of its high digits (radix_high.c). By sizes that are in
  * products, then by the widths of digits. */
-bool radix_split_rows(Radix *r);
+bool radix_split_rows(Polynomials *r);
 
 #endif

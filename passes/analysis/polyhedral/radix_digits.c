@@ -4,7 +4,7 @@
  *   e = 256 b + t, t in 0..256, b in 0..G       =>       e in 0..256 G */
 #include "passes/analysis/polyhedral/radix.h"
 
-bool radix_next_digit(Radix *r, int *k, Digit *d)
+bool radix_next_digit(Polynomials *r, int *k, DigitColumn *d)
 {
     for (; *k < r->rows->n * r->rows->n; ++*k) {
         int lower = *k / r->rows->n, upper = *k % r->rows->n;
@@ -20,7 +20,7 @@ bool radix_next_digit(Radix *r, int *k, Digit *d)
         width = poly_add(r->p, width, affine_const(1), 1);
         if (!radix_is_width(width) || radix_mentions(r, width, column))
             continue;
-        *d = (Digit){column, lower, upper, width};
+        *d = (DigitColumn){column, lower, upper, width};
         ++*k;
         return true;
     }
@@ -31,7 +31,7 @@ bool radix_next_digit(Radix *r, int *k, Digit *d)
  * otherwise. */
 typedef enum { APART, TOGETHER, MIXED } Mention;
 
-static Mention mention_of(Radix *r, Affine form, const Digit *d, int b, Affine high)
+static Mention mention_of(Polynomials *r, Affine form, const DigitColumn *d, int b, Affine high)
 {
     bool has_d = radix_mentions(r, form, d->column), has_b = radix_mentions(r, form, b);
     if (!has_d)
@@ -43,7 +43,7 @@ static Mention mention_of(Radix *r, Affine form, const Digit *d, int b, Affine h
 }
 
 /* A row that bounds b alone: b or -b and what does not speak of the digit. */
-static bool bounds_high(const Radix *r, Row row, const Digit *d, int b)
+static bool bounds_high(const Polynomials *r, Row row, const DigitColumn *d, int b)
 {
     int64_t factor = affine_factor(row.form, b);
     Affine rest = row.form;
@@ -55,7 +55,7 @@ static bool bounds_high(const Radix *r, Row row, const Digit *d, int b)
     return true;
 }
 
-static bool may_merge(Radix *r, const Digit *d, int b, Affine high)
+static bool may_merge(Polynomials *r, const DigitColumn *d, int b, Affine high)
 {
     for (int i = 0; i < r->n_forms; i++)
         if (mention_of(r, r->forms[i], d, b, high) == MIXED)
@@ -69,7 +69,7 @@ static bool may_merge(Radix *r, const Digit *d, int b, Affine high)
 
 /* The digit becomes width b + digit, and b goes: b >= x says number >= width x, b <= x says number
  * <= width x + width - 1. */
-static void merge(Radix *r, const Digit *d, int b, Affine high)
+static void merge(Polynomials *r, const DigitColumn *d, int b, Affine high)
 {
     Poly *p = r->p;
     RowList old = *r->rows;
@@ -95,7 +95,7 @@ static void merge(Radix *r, const Digit *d, int b, Affine high)
         r->forms[i] = poly_add(p, r->forms[i], high, -affine_factor(r->forms[i], d->column));
 }
 
-static bool merge_in(Radix *r, const Digit *d, Affine form)
+static bool merge_in(Polynomials *r, const DigitColumn *d, Affine form)
 {
     int64_t factor = affine_factor(form, d->column);
     for (int i = 0; i < form.n && factor; i++) {
@@ -115,9 +115,9 @@ static bool merge_in(Radix *r, const Digit *d, Affine form)
     return false;
 }
 
-bool radix_merge_digits(Radix *r)
+bool radix_merge_digits(Polynomials *r)
 {
-    Digit d;
+    DigitColumn d;
     for (int k = 0; radix_next_digit(r, &k, &d);) {
         for (int i = 0; i < r->n_forms; i++)
             if (radix_mentions(r, r->forms[i], d.column)) {

@@ -5,7 +5,7 @@
 #include "passes/analysis/polyhedral/radix.h"
 
 /* low - m width lies in 0..width, as all rows but `row` say. */
-static bool within(Radix *r, Affine low, Affine width, int64_t m, int row)
+static bool within(Polynomials *r, Affine low, Affine width, int64_t m, int row)
 {
     Affine shifted = poly_add(r->p, low, width, -m);
     return radix_implied(r, shifted, row) &&
@@ -14,7 +14,7 @@ static bool within(Radix *r, Affine low, Affine width, int64_t m, int row)
 }
 
 /* width high + low >= 0, or == 0, with low between two multiples of the width. */
-static bool split_row(Radix *r, int at, Affine width)
+static bool split_row(Polynomials *r, int at, Affine width)
 {
     Row row = r->rows->items[at];
     Affine high, low;
@@ -41,7 +41,7 @@ static bool split_row(Radix *r, int at, Affine width)
     return false;
 }
 
-bool radix_split_rows(Radix *r)
+bool radix_split_rows(Polynomials *r)
 {
     VEC(int) met = {0};
     for (int i = 0; i < r->monomials.n; i++)
@@ -59,7 +59,7 @@ bool radix_split_rows(Radix *r)
                 if (radix_has_product(r, r->rows->items[m].form) && split_row(r, m, width))
                     return true;
         }
-    Digit d;
+    DigitColumn d;
     for (int k = 0; radix_next_digit(r, &k, &d);)
         for (int m = 0; m < r->rows->n; m++)
             if (m != d.lower && m != d.upper &&

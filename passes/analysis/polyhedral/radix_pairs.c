@@ -7,7 +7,7 @@
 #include "passes/analysis/polyhedral/radix.h"
 
 /* Rows i and j say 0 <= x <= width - 1 for x = form of i, which is more than a column. */
-static bool is_pair(Radix *r, int i, int j, Affine *width)
+static bool is_pair(Polynomials *r, int i, int j, Affine *width)
 {
     const Row *a = &r->rows->items[i], *b = &r->rows->items[j];
     if (i == j || a->equal || b->equal || a->form.n < 2)
@@ -16,7 +16,7 @@ static bool is_pair(Radix *r, int i, int j, Affine *width)
     return radix_is_width(*width);
 }
 
-static bool in_forms(const Radix *r, int column)
+static bool in_forms(const Polynomials *r, int column)
 {
     for (int i = 0; i < r->n_forms; i++)
         if (radix_mentions(r, r->forms[i], column))
@@ -25,7 +25,7 @@ static bool in_forms(const Radix *r, int column)
 }
 
 /* All rows that speak of the column, but i and j, follow from the others. */
-static bool only_implied(Radix *r, int column, int i, int j)
+static bool only_implied(Polynomials *r, int column, int i, int j)
 {
     for (int k = 0; k < r->rows->n; k++)
         if (k != i && k != j && radix_mentions(r, r->rows->items[k].form, column) &&
@@ -35,7 +35,7 @@ static bool only_implied(Radix *r, int column, int i, int j)
 }
 
 /* 0 <= x - width q < width has one q for each x. */
-static bool forget_quotient(Radix *r, int i, int j, Affine width)
+static bool forget_quotient(Polynomials *r, int i, int j, Affine width)
 {
     Affine form = r->rows->items[i].form, part;
     for (int t = 0; t < form.n; t++) {
@@ -73,7 +73,7 @@ static bool forget_quotient(Radix *r, int i, int j, Affine width)
 }
 
 /* How many rows and forms speak of the column. */
-static int uses_of(const Radix *r, int column)
+static int uses_of(const Polynomials *r, int column)
 {
     int n = 0;
     for (int i = 0; i < r->rows->n; i++)
@@ -85,7 +85,7 @@ static int uses_of(const Radix *r, int column)
 
 /* 0 <= x < width: a name for x in the place of one of the columns that it adds, but of no other
  * such name: two could be named by each other for ever. */
-static bool name_remainder(Radix *r, int i, Affine width)
+static bool name_remainder(Polynomials *r, int i, Affine width)
 {
     Affine form = r->rows->items[i].form, high, low;
     int at = -1;
@@ -112,7 +112,7 @@ static bool name_remainder(Radix *r, int i, Affine width)
     return true;
 }
 
-bool radix_use_pairs(Radix *r)
+bool radix_use_pairs(Polynomials *r)
 {
     Affine width;
     for (int i = 0; i < r->rows->n; i++)

@@ -2,7 +2,7 @@
  * them by a width. See radix.h. */
 #include "passes/analysis/polyhedral/radix.h"
 
-const Monomial *radix_monomial(const Radix *r, int column)
+const Monomial *radix_monomial(const Polynomials *r, int column)
 {
     for (int i = 0; i < r->monomials.n; i++)
         if (r->monomials.items[i].column == column)
@@ -10,14 +10,14 @@ const Monomial *radix_monomial(const Radix *r, int column)
     return NULL;
 }
 
-Monomial radix_monomial_of(const Radix *r, int column)
+Monomial radix_monomial_of(const Polynomials *r, int column)
 {
     const Monomial *m = radix_monomial(r, column);
     return m ? *m : (Monomial){column, 1, {column}};
 }
 
 /* The column that stands for the product of these. */
-static int monomial_column(Radix *r, const int *base, int degree)
+static int monomial_column(Polynomials *r, const int *base, int degree)
 {
     if (degree == 1)
         return base[0];
@@ -37,7 +37,7 @@ static int monomial_column(Radix *r, const int *base, int degree)
     return m.column;
 }
 
-static int times_column(Radix *r, int a, int b)
+static int times_column(Polynomials *r, int a, int b)
 {
     Monomial x = radix_monomial_of(r, a), y = radix_monomial_of(r, b);
     int base[2 * MAX_DEGREE], n = 0, i = 0, j = 0;
@@ -51,7 +51,7 @@ static int times_column(Radix *r, int a, int b)
     return monomial_column(r, base, n);
 }
 
-Affine radix_multiply(Radix *r, Affine a, Affine b)
+Affine radix_multiply(Polynomials *r, Affine a, Affine b)
 {
     Affine sum = poly_add(r->p, affine_const(0), b, a.constant);
     for (int i = 0; i < a.n; i++) {
@@ -69,7 +69,7 @@ Affine radix_multiply(Radix *r, Affine a, Affine b)
     return sum;
 }
 
-bool radix_has_base(const Radix *r, int column, int base)
+bool radix_has_base(const Polynomials *r, int column, int base)
 {
     Monomial m = radix_monomial_of(r, column);
     for (int k = 0; k < m.degree; k++)
@@ -78,7 +78,7 @@ bool radix_has_base(const Radix *r, int column, int base)
     return false;
 }
 
-bool radix_mentions(const Radix *r, Affine form, int base)
+bool radix_mentions(const Polynomials *r, Affine form, int base)
 {
     for (int i = 0; i < form.n; i++)
         if (radix_has_base(r, form.terms[i].column, base))
@@ -86,7 +86,7 @@ bool radix_mentions(const Radix *r, Affine form, int base)
     return false;
 }
 
-bool radix_has_product(const Radix *r, Affine form)
+bool radix_has_product(const Polynomials *r, Affine form)
 {
     for (int i = 0; i < form.n; i++)
         if (radix_monomial(r, form.terms[i].column))
@@ -94,7 +94,7 @@ bool radix_has_product(const Radix *r, Affine form)
     return false;
 }
 
-bool radix_divide_term(Radix *r, Term t, Affine width, Affine *out)
+bool radix_divide_term(Polynomials *r, Term t, Affine width, Affine *out)
 {
     int64_t by = width.n ? width.terms[0].factor : width.constant;
     if (t.factor % by != 0)
@@ -116,7 +116,7 @@ bool radix_divide_term(Radix *r, Term t, Affine width, Affine *out)
     return true;
 }
 
-void radix_divide(Radix *r, Affine form, Affine width, Affine *high, Affine *low)
+void radix_divide(Polynomials *r, Affine form, Affine width, Affine *high, Affine *low)
 {
     *high = affine_const(0);
     *low = affine_const(form.constant);

@@ -2,23 +2,14 @@
  * from others. See radix.h. */
 #include "passes/analysis/polyhedral/radix.h"
 
-void radix_drop_row(Radix *r, int at)
+void radix_drop_row(Polynomials *r, int at)
 {
     r->rows->items[at] = r->rows->items[--r->rows->n];
 }
 
-/* The form divided by what its factors have in common, where that is the same row. */
-static Affine reduced(Radix *r, Affine form, bool equal)
+void radix_add_row(Polynomials *r, Affine form, bool equal)
 {
-    int64_t g = affine_gcd(form);
-    if (g < 2 || (equal && form.constant % g != 0))
-        return form;
-    return affine_divide(r->p->ctx, form, g);
-}
-
-void radix_add_row(Radix *r, Affine form, bool equal)
-{
-    form = reduced(r, form, equal);
+    form = affine_reduced(r->p->ctx, form, equal);
     if (form.n == 0 && (equal ? form.constant == 0 : form.constant >= 0))
         return;
     for (int i = 0; i < r->rows->n; i++)
@@ -27,17 +18,17 @@ void radix_add_row(Radix *r, Affine form, bool equal)
     VEC_PUSH(r->p->ctx->arena, r->rows, ((Row){.form = form, .equal = equal}));
 }
 
-void radix_not_negative(Radix *r, Affine form)
+void radix_not_negative(Polynomials *r, Affine form)
 {
     radix_add_row(r, form, false);
 }
 
-void radix_zero(Radix *r, Affine form)
+void radix_zero(Polynomials *r, Affine form)
 {
     radix_add_row(r, form, true);
 }
 
-static Affine with_value(Radix *r, Affine form, int column, Affine value)
+static Affine with_value(Polynomials *r, Affine form, int column, Affine value)
 {
     Affine sum = affine_const(form.constant);
     for (int i = 0; i < form.n; i++) {
@@ -56,7 +47,7 @@ static Affine with_value(Radix *r, Affine form, int column, Affine value)
     return sum;
 }
 
-void radix_substitute(Radix *r, int column, Affine value)
+void radix_substitute(Polynomials *r, int column, Affine value)
 {
     RowList old = *r->rows;
     *r->rows = (RowList){0};
@@ -66,7 +57,7 @@ void radix_substitute(Radix *r, int column, Affine value)
         r->forms[i] = with_value(r, r->forms[i], column, value);
 }
 
-bool radix_implied(Radix *r, Affine form, int without)
+bool radix_implied(Polynomials *r, Affine form, int without)
 {
     return poly_implied(r->p, r->rows, without, form);
 }

@@ -6,10 +6,9 @@
  * The subscript is a sum of terms, each of a range of its own. A term whose factor is no larger
  * than what the smaller ones reach makes a run longer; another one begins anew, a gap away. Terms
  * that depend on each other touch less than that, never more. */
-#include <stdlib.h>
-
 #include "passes/analysis/regions/region.h"
 #include "passes/analysis/symbolic/affine.h"
+#include "passes/analysis/symbolic/mixed_radix.h"
 
 static const Stmt *stmt_of_block(Context *c, const Stmt *root, const BlockStmt *block)
 {
@@ -51,17 +50,11 @@ static bool add_term(Runs *runs, int64_t factor, int64_t n)
            checked_add(run->extent, more, &run->extent);
 }
 
-static int compare_terms(const void *a, const void *b)
-{
-    int64_t x = ((const Term *)a)->factor, y = ((const Term *)b)->factor;
-    return (x > y) - (x < y);
-}
-
 /* The terms of `form` with variables of the ranges from `first` on, as runs; `*least` is the value
  * of the rest and of their least values. */
 static Runs runs_of(Facts *f, const Affine *form, int first, Expr **least)
 {
-    VEC(Term) moving = {0};
+    DigitList moving = {0};
     Context *c = f->c;
     Runs runs = {0};
     *least = expr_index(c, form->constant);
@@ -74,16 +67,16 @@ static Runs runs_of(Facts *f, const Affine *form, int first, Expr **least)
                 !bounds_const(f, t.atom, &min, &max))
                 return runs;
             low = expr_index(c, min);
-            VEC_PUSH(c->arena, &moving, t);
+            VEC_PUSH(c->arena, &moving, ((Digit){t.factor, t.atom, {min, max}}));
         }
         *least = index_add(c, *least, index_mul(c, expr_index(c, t.factor), low));
     }
-    if (moving.n > 1)
-        qsort(moving.items, (size_t)moving.n, sizeof *moving.items, compare_terms);
+    digits_sort(&moving);
     for (int i = 0; i < moving.n; i++) {
-        int64_t min, max, n;
-        if (!bounds_const(f, moving.items[i].atom, &min, &max) || !checked_sub(max, min, &n) ||
-            !checked_add(n, 1, &n) || !add_term(&runs, moving.items[i].factor, n))
+        Digit d = moving.items[i];
+        int64_t n;
+        if (!checked_sub(d.range.max, d.range.min, &n) || !checked_add(n, 1, &n) ||
+            !add_term(&runs, d.coefficient, n))
             return (Runs){0};
     }
     return runs;

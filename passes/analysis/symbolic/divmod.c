@@ -10,6 +10,7 @@
  * multiples of the divisor can be taken out; the rest must be at least 0 too, or have one known
  * quotient. */
 #include "passes/analysis/symbolic/affine.h"
+#include "passes/analysis/symbolic/mixed_radix.h"
 
 /* What a division is pushed to: out += scale * (a / d), or of a % d, with a, d and scale as each
  * function has them. */
@@ -49,42 +50,29 @@ static bool nested_dividend(Facts *f, const Affine *a, int64_t *d, bool mod, Aff
     return affine_of(f->c, atom->u.arg[0], PRODUCTS_KEPT, x);
 }
 
-/* A term that d divides goes to `multiple`, divided: because of its number, or because its atom is
- * known to be a multiple. */
-static bool split_term(Facts *f, const Term *t, int64_t d, Affine *multiple, Affine *rest)
+static Bounds range_of(void *user, const Affine *a, int64_t d)
 {
-    int64_t g = gcd64(t->factor, d);
-    if (g == d || g <= 0)
-        return affine_push(f->c, g == d ? multiple : rest, g == d ? t->factor / d : t->factor,
-                           t->atom);
-    if (!facts_divisible(f, t->atom, d / g))
-        return affine_push(f->c, rest, t->factor, t->atom);
-    Expr *part = expr_binary(f->c, EX_DIV, t->atom, expr_index(f->c, d / g), t->atom->span);
-    return affine_push(f->c, multiple, t->factor / g, part);
-}
-
-/* a = d * multiple + rest, by terms; the constant of the rest is in (-d, d). d > 0. */
-static bool split_multiples(Facts *f, const Affine *a, int64_t d, Affine *multiple, Affine *rest)
-{
-    *multiple = (Affine){.constant = a->constant / d};
-    *rest = (Affine){.constant = a->constant % d};
-    for (int t = 0; t < a->n; t++)
-        if (!split_term(f, &a->terms[t], d, multiple, rest))
-            return false;
-    return affine_normalize(multiple);
-}
-
-/* floor(a / d) is the same for all values. */
-static bool one_quotient(Facts *f, const Affine *a, int64_t d, int64_t *quotient)
-{
+    Facts *f = user;
     Bounds b = bounds_of_affine(f, a);
     if (!bounds_are_finite(b) || floor_div64(b.min, d) != floor_div64(b.max, d)) {
         Question q = facts_ask(f);
         b = bounds_tight(f, a);
         facts_answered(f, &q);
     }
-    *quotient = floor_div64(b.min, d);
-    return bounds_are_finite(b) && floor_div64(b.max, d) == *quotient;
+    return b;
+}
+
+static Expr *divided_atom(void *user, Expr *atom, int64_t by)
+{
+    Facts *f = user;
+    return facts_divisible(f, atom, by)
+               ? expr_binary(f->c, EX_DIV, atom, expr_index(f->c, by), atom->span)
+               : NULL;
+}
+
+static Radix radix_of(Facts *f)
+{
+    return (Radix){f->c, f, divided_atom, range_of};
 }
 
 /* All numbers of a / d have a common divisor: it cancels, whatever the signs. */
@@ -116,46 +104,25 @@ static bool strip_remainders(Facts *f, const Affine *a, int64_t d, Affine *out)
     return found && affine_normalize(out);
 }
 
-/* The rest = g * high + low where floor(low / g) is known, for g dividing d: divide by g first.
- *   (x * 8 + c) / 32 = x / 4 for 0 <= c < 8
- *   (x * 8 + c) % 32 = x % 4 * 8 + c */
-static bool push_coarser(const Division *p, const Affine *rest, int64_t d, int64_t scale,
-                         bool *done)
+/* a / d for a = width * high + low:  high / (d / width),  and  a % d = high % (d / width) * width +
+ * low. */
+static bool push_parts(const Division *p, const Affine *high, const Affine *low, int64_t width,
+                       int64_t d, int64_t scale)
 {
-    for (int t = 0; t < rest->n && !*done; t++) {
-        int64_t g = gcd64(rest->terms[t].factor, d), quotient;
-        Affine high, low;
-        if (g <= 1 || !split_multiples(p->f, rest, g, &high, &low) ||
-            !one_quotient(p->f, &low, g, &quotient))
-            continue;
-        if (!checked_add(high.constant, quotient, &high.constant))
-            return false;
-        *done = true;
-        if (!p->mod)
-            return push_const_quotient(p, &high, d / g, scale);
-        int64_t step;
-        return checked_sub(low.constant, g * quotient, &low.constant) &&
-               affine_push_scaled(p->f->c, p->out, &low, scale) && checked_mul(scale, g, &step) &&
-               push_const_quotient(p, &high, d / g, step);
-    }
-    return true;
+    int64_t step = scale;
+    return (!p->mod || (affine_push_scaled(p->f->c, p->out, low, scale) &&
+                        checked_mul(scale, width, &step))) &&
+           push_const_quotient(p, high, d / width, step);
 }
 
 /* a >= 0 and d > 1. */
 static bool push_floor(const Division *p, const Affine *a, int64_t d, int64_t scale)
 {
     Facts *f = p->f;
-    Affine multiple, rest;
-    int64_t quotient, k;
-    if (!split_multiples(f, a, d, &multiple, &rest))
-        return false;
-    if (one_quotient(f, &rest, d, &quotient)) {
-        if (p->mod)
-            return checked_mul(quotient, d, &k) && checked_sub(rest.constant, k, &rest.constant) &&
-                   affine_push_scaled(f->c, p->out, &rest, scale);
-        return checked_add(multiple.constant, quotient, &multiple.constant) &&
-               affine_push_scaled(f->c, p->out, &multiple, scale);
-    }
+    Radix r = radix_of(f);
+    Affine multiple, rest, high, low;
+    if (radix_take_low(&r, a, d, &multiple, &rest))
+        return push_parts(p, &multiple, &rest, d, d, scale);
     if (rest.constant < 0 && multiple.n > 0 && !prove_nonneg(f, &rest)) {
         rest.constant += d;
         multiple.constant -= 1;
@@ -166,10 +133,9 @@ static bool push_floor(const Division *p, const Affine *a, int64_t d, int64_t sc
     }
     if (!p->mod && !affine_push_scaled(f->c, p->out, &multiple, scale))
         return false;
-    bool done = false;
-    if (!push_coarser(p, &rest, d, scale, &done) || done)
-        return done;
-    return push_const_atom(p, &rest, d, scale);
+    int64_t width = radix_coarsen(&r, &rest, d, &high, &low);
+    return width > 1 ? push_parts(p, &high, &low, width, d, scale)
+                     : push_const_atom(p, &rest, d, scale);
 }
 
 static bool push_const_quotient(const Division *p, const Affine *a, int64_t d, int64_t scale)
@@ -191,7 +157,8 @@ static bool push_const_quotient(const Division *p, const Affine *a, int64_t d, i
         return p->mod || affine_push_scaled(f->c, p->out, a, scale);
     if (nested_dividend(f, a, &d, p->mod, &x))
         return push_const_quotient(p, &x, d, scale);
-    if (!split_multiples(f, a, d, &multiple, &rest))
+    Radix r = radix_of(f);
+    if (!radix_split(&r, a, d, &multiple, &rest))
         return false;
     if (rest.n == 0 && rest.constant == 0)
         return p->mod || affine_push_scaled(f->c, p->out, &multiple, scale);

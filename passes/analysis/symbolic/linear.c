@@ -103,6 +103,12 @@ Affine affine_divide(Context *c, Affine a, int64_t g)
     return out;
 }
 
+Affine affine_reduced(Context *c, Affine form, bool equal)
+{
+    int64_t g = affine_gcd(form);
+    return g < 2 || (equal && form.constant % g != 0) ? form : affine_divide(c, form, g);
+}
+
 int affine_find(Affine a, const Term *term)
 {
     for (int t = 0; t < a.n; t++)

@@ -52,6 +52,9 @@ bool affine_combine(Context *c, Affine a, int64_t ka, Affine b, int64_t kb, Affi
 Affine affine_without(Context *c, Affine a, int at);
 /* All numbers divided by `g`, which divides the factors; the constant is rounded down. */
 Affine affine_divide(Context *c, Affine a, int64_t g);
+/* The row form >= 0 (`equal`: == 0) divided by what its factors have in common, where integers keep
+ * it. */
+Affine affine_reduced(Context *c, Affine form, bool equal);
 /* The terms whose factors `g` divides, divided by it; no constant. */
 Affine affine_multiples(Context *c, Affine a, int64_t g);
 /* The position of the same atom or column in a form, or -1. */

@@ -1,5 +1,6 @@
 /* promote_owner.c - Finds which threads share the element that a loop keeps updating. Which threads
  * share it, and what other threads do with it, in the loop and beyond barriers. See promote.h. */
+#include "passes/analysis/symbolic/mixed_radix.h"
 #include "passes/lower/memory/promote.h"
 
 /* ---- who owns the element -------------------------------------------------------------------- */
@@ -45,50 +46,27 @@ static void add_parts(Parts *parts, const Expr *e)
     parts->axes |= axes_of(e);
 }
 
-/* A part of a number in mixed radix. */
-typedef struct {
-    int64_t stride;
-    Expr *extent;
-} Digit;
-typedef VEC(Digit) Digits;
-
 /* Splits the digit of `var` off *rest. */
-static bool take_digit(Promote *p, const Var *var, Expr *extent, Expr **rest, Digits *digits)
+static bool take_digit(Promote *p, Var *var, Bounds range, Expr **rest, DigitList *digits)
 {
-    Digit digit = {.extent = extent};
-    if (!split_linear(p->facts, *rest, var, &digit.stride, rest) || digit.stride <= 0)
+    Digit digit = {.value = expr_var(p->c, var, span_none()), .range = range};
+    if (!split_linear(p->facts, *rest, var, &digit.coefficient, rest) || digit.coefficient <= 0)
         return false;
     VEC_PUSH(p->c->arena, digits, digit);
     return true;
 }
 
-static Expr *loop_values(Promote *p, Var *loop)
+static Bounds axis_range(const Promote *p, int axis)
 {
-    int64_t min, max, n;
-    bool known = bounds_const(p->facts, expr_var(p->c, loop, span_none()), &min, &max) &&
-                 checked_sub(max, min, &n) && checked_add(n, 1, &n);
-    return known ? expr_index(p->c, n) : NULL;
+    int64_t extent;
+    return expr_is_const(axis_extent(p, axis), &extent) ? (Bounds){0, extent - 1} : bounds_none();
 }
 
-/* Each stride must exceed the largest sum of the digits with smaller strides. */
-static bool digits_are_unique(Digits *digits)
+static Bounds loop_range(Promote *p, Var *loop)
 {
-    int64_t reach = 0, extent, span; /* the largest sum of the digits taken so far */
-    while (digits->n > 0) {
-        int least = 0;
-        for (int i = 1; i < digits->n; i++)
-            if (digits->items[i].stride < digits->items[least].stride)
-                least = i;
-        Digit digit = digits->items[least];
-        digits->items[least] = digits->items[--digits->n];
-        if (digit.stride <= reach)
-            return false;
-        if (digits->n > 0 &&
-            (!digit.extent || !expr_is_const(digit.extent, &extent) ||
-             !checked_mul(digit.stride, extent - 1, &span) || !checked_add(reach, span, &reach)))
-            return false;
-    }
-    return true;
+    Bounds range;
+    bool known = bounds_const(p->facts, expr_var(p->c, loop, span_none()), &range.min, &range.max);
+    return known ? range : bounds_none();
 }
 
 /* `e` is injective in its coordinates and loops: a mixed-radix number of them, plus a value that is
@@ -96,22 +74,22 @@ static bool digits_are_unique(Digits *digits)
 static bool is_injective(Promote *p, Expr *e, const Parts *parts)
 {
     Context *c = p->c;
-    Digits digits = {0};
+    DigitList digits = {0};
     Expr *rest = simplify(p->facts, e);
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
         if (!(axes_of(rest) & (1u << axis)))
             continue;
         Var *stand_in = var_new(c, axis_name((Axis)axis), DT_INDEX, VAR_LOOP, span_none());
         rest = expr_replace_axis(c, rest, (Axis)axis, expr_var(c, stand_in, span_none()));
-        if (!take_digit(p, stand_in, axis_extent(p, axis), &rest, &digits))
+        if (!take_digit(p, stand_in, axis_range(p, axis), &rest, &digits))
             return false;
     }
-    for (int i = 0; i < parts->loops.n; i++)
-        if (expr_uses_var(rest, parts->loops.items[i]) &&
-            !take_digit(p, parts->loops.items[i], loop_values(p, parts->loops.items[i]), &rest,
-                        &digits))
+    for (int i = 0; i < parts->loops.n; i++) {
+        Var *loop = parts->loops.items[i];
+        if (expr_uses_var(rest, loop) && !take_digit(p, loop, loop_range(p, loop), &rest, &digits))
             return false;
-    return axes_of(rest) == 0 && digits_are_unique(&digits);
+    }
+    return axes_of(rest) == 0 && digits_are_apart(&digits);
 }
 
 /* Drops the parts that the element of `scan` determines: threads and iterations that differ in
