@@ -56,16 +56,6 @@ bool stmt_uses_var(Context *c, const Stmt *s, const Var *var)
     return false;
 }
 
-void expr_chain(Context *c, Expr *e, ExprKind kind, ExprList *out)
-{
-    if (e->kind != kind) {
-        VEC_PUSH(c->arena, out, e);
-        return;
-    }
-    expr_chain(c, e->u.arg[0], kind, out);
-    expr_chain(c, e->u.arg[1], kind, out);
-}
-
 bool expr_has_load(const Expr *e)
 {
     if (e->kind == EX_LOAD)
@@ -236,14 +226,6 @@ bool stmt_path_to(Context *c, Stmt *root, const Stmt *node, StmtPath *path)
             return true;
         }
     return false;
-}
-
-int path_loop(const StmtPath *path, uint32_t id)
-{
-    for (int i = 0; i < path->n; i++)
-        if (path->items[i]->kind == ST_FOR && path->items[i]->u.loop.id == id)
-            return i;
-    return -1;
 }
 
 bool stmt_enclosing(Context *c, Stmt *root, const Stmt *node, EnclosingList *around)

@@ -625,8 +625,6 @@ bool exprs_equal(Expr *const *a, Expr *const *b, int n); /* one by one */
 /* Structure with variables and buffers matched by position of definition and by name. */
 bool kernel_equal(const Kernel *a, const Kernel *b);
 bool stmt_is_reduction(const BlockStmt *block); /* has a reduce iterator */
-/* The iterator of that variable; NULL: it is none of the block's. */
-const BlockIter *block_iter(const BlockStmt *block, const Var *var);
 /* The distance in elements between neighbours along each axis, with the buffer's layout, and the
  * number of elements that it takes, gaps included (layout.c). False where an extent is no literal
  * or the product does not fit. */
@@ -643,8 +641,6 @@ bool loop_const_extent(const ForStmt *loop, int64_t *extent);
 typedef VEC(Expr *) ExprList;
 typedef VEC(Stmt *) StmtList;
 typedef VEC(Subst) SubstList;
-/* Adds the operands of a chain: of (a + b) + c as a chain of EX_ADD a, b and c. */
-void expr_chain(Context *c, Expr *e, ExprKind kind, ExprList *out);
 
 /* Of an if; all else has one part. */
 typedef enum { BRANCH_THEN, BRANCH_ELSE } Branch;
@@ -755,7 +751,6 @@ Stmt *stmt_map_exprs(Context *c, Stmt *s, Expr *(*fn)(void *user, Expr *e), void
 /* Replaces variables and buffers; the simplest rewrites. */
 Expr *expr_subst(Context *c, Expr *e, const Subst *map, int n);
 Stmt *stmt_subst(Context *c, Stmt *s, const Subst *map, int n);
-const AxisAccess *axes_subst(Context *c, const AxisAccess *axes, const Subst *map, int n);
 Stmt *stmt_replace_buffer(Context *c, Stmt *s, const Buffer *from, Buffer *to);
 /* A copy whose loops, blocks, iterators and lets are new variables with new ids, in the order of
  * the text. A temp whose shape uses them becomes another buffer with the same id. */
@@ -765,7 +760,6 @@ Stmt *stmt_replace(Context *c, Stmt *root, const Stmt *from, Stmt *to);
 
 /* Somewhere in it. Shapes of buffers do not count. */
 bool expr_uses_var(const Expr *e, const Var *var);
-bool exprs_use_var(Expr *const *e, int n, const Var *var); /* one of them does */
 bool stmt_uses_var(Context *c, const Stmt *s, const Var *var);
 bool expr_has_load(const Expr *e);
 bool expr_reads(const Expr *e, const Buffer *buffer);
@@ -781,10 +775,6 @@ typedef StmtList StmtPath;
 bool stmt_find(Context *c, Stmt *root, uint32_t id, StmtPath *path);
 /* The same to a statement, by pointer. */
 bool stmt_path_to(Context *c, Stmt *root, const Stmt *node, StmtPath *path);
-/* The position of the loop with this id on a path; -1 where it is not there. */
-int path_loop(const StmtPath *path, uint32_t id);
-/* `e` uses the variable of a loop on the path. */
-bool path_binds(const StmtPath *path, const Expr *e);
 /* Adds what the node is inside of, below `root`; false, and nothing, when it is not there. */
 bool stmt_enclosing(Context *c, Stmt *root, const Stmt *node, EnclosingList *around);
 
@@ -804,8 +794,7 @@ Level kernel_level(Context *c, const Kernel *kernel);
  * defined once and above its uses), types, ranks, iterator bindings, which kinds may stand where.
  * NULL when all hold, else what is broken, in words. */
 const char *ir_verify(Context *c, const Kernel *kernel);
-/* The same where text or code is made of a kernel, in every build: each name is defined where it is
- * used. What is broken is a bug in tirc. */
+/* Each name is defined where it is used, in every build; else it is a bug in tirc. */
 void ir_demand(Context *c, const Kernel *kernel);
 
 #endif

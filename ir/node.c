@@ -55,30 +55,6 @@ bool expr_is_const(const Expr *e, int64_t *value)
     return e->kind == EX_INT;
 }
 
-bool exprs_use_var(Expr *const *e, int n, const Var *var)
-{
-    for (int i = 0; i < n; i++)
-        if (expr_uses_var(e[i], var))
-            return true;
-    return false;
-}
-
-bool path_binds(const StmtPath *path, const Expr *e)
-{
-    for (int i = 0; i < path->n; i++)
-        if (path->items[i]->kind == ST_FOR && expr_uses_var(e, path->items[i]->u.loop.var))
-            return true;
-    return false;
-}
-
-const BlockIter *block_iter(const BlockStmt *block, const Var *var)
-{
-    for (int i = 0; i < block->n_iters; i++)
-        if (block->iters[i].var == var)
-            return &block->iters[i];
-    return NULL;
-}
-
 bool stmt_is_reduction(const BlockStmt *block)
 {
     for (int i = 0; i < block->n_iters; i++)

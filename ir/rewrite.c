@@ -366,14 +366,6 @@ Stmt *stmt_subst(Context *c, Stmt *s, const Subst *map, int n)
     return n > 0 ? rewrite_stmt(&r, s) : s;
 }
 
-const AxisAccess *axes_subst(Context *c, const AxisAccess *axes, const Subst *map, int n)
-{
-    SubstMap all = {map, n};
-    Rewriter r = {c, &all, subst_expr, NULL};
-    Map m = {.ctx = c, .user = &r, .expr = rewriter_expr};
-    return n > 0 ? map_axes(&m, axes) : axes;
-}
-
 typedef struct {
     const Buffer *from;
     Buffer *to;

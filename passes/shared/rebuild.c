@@ -121,3 +121,27 @@ bool expr_uses_any(const Expr *e, Var *const *vars, int n)
             return true;
     return false;
 }
+
+bool exprs_use_var(Expr *const *e, int n, const Var *var)
+{
+    for (int i = 0; i < n; i++)
+        if (expr_uses_var(e[i], var))
+            return true;
+    return false;
+}
+
+int path_loop(const StmtPath *path, uint32_t id)
+{
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i]->kind == ST_FOR && path->items[i]->u.loop.id == id)
+            return i;
+    return -1;
+}
+
+bool path_binds(const StmtPath *path, const Expr *e)
+{
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i]->kind == ST_FOR && expr_uses_var(e, path->items[i]->u.loop.var))
+            return true;
+    return false;
+}

@@ -31,5 +31,11 @@ Expr *cond_join(Context *c, const ExprList *conds);
 bool expr_list_has(const ExprList *list, const Expr *e); /* by structure */
 
 bool expr_uses_any(const Expr *e, Var *const *vars, int n);
+bool exprs_use_var(Expr *const *e, int n, const Var *var); /* one of them does */
+
+/* The position of the loop with this id on a path; -1 where it is not there. */
+int path_loop(const StmtPath *path, uint32_t id);
+/* `e` uses the variable of a loop on the path. */
+bool path_binds(const StmtPath *path, const Expr *e);
 
 #endif

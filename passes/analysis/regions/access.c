@@ -182,6 +182,14 @@ static Expr *reduce_position(Context *c, const BlockStmt *block, const BlockIter
     return uses_only(position, iter->binding) ? position : iter->binding;
 }
 
+const BlockIter *block_iter(const BlockStmt *block, const Var *var)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (block->iters[i].var == var)
+            return &block->iters[i];
+    return NULL;
+}
+
 bool block_uses_loop(const BlockStmt *block, IterKind kind, const Var *loop)
 {
     for (int i = 0; i < block->n_iters; i++)

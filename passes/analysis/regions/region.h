@@ -46,6 +46,9 @@ bool facts_enter_path(Facts *f, Stmt *root, const Stmt *target);
 /* Replaces the iterators of `block` by their bindings in `e`. */
 Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e);
 
+/* The iterator of that variable; NULL: it is none of the block's. */
+const BlockIter *block_iter(const BlockStmt *block, const Var *var);
+
 /* An iterator of the kind is bound to an expression of the loop's variable. */
 bool block_uses_loop(const BlockStmt *block, IterKind kind, const Var *loop);
 

@@ -17,6 +17,16 @@ bool affine_push(Context *c, Affine *a, int64_t factor, Expr *atom)
     return true;
 }
 
+void expr_chain(Context *c, Expr *e, ExprKind kind, ExprList *out)
+{
+    if (e->kind != kind) {
+        VEC_PUSH(c->arena, out, e);
+        return;
+    }
+    expr_chain(c, e->u.arg[0], kind, out);
+    expr_chain(c, e->u.arg[1], kind, out);
+}
+
 static int factor_order_qsort(const void *a, const void *b)
 {
     return factor_order(*(Expr *const *)a, *(Expr *const *)b);

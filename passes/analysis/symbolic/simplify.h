@@ -85,6 +85,9 @@ typedef struct {
 } VarValue;
 bool expr_eval(const Expr *e, const VarValue *env, int n, int64_t *value);
 
+/* Adds the operands of a chain: of (a + b) + c as a chain of EX_ADD a, b and c. */
+void expr_chain(Context *c, Expr *e, ExprKind kind, ExprList *out);
+
 /* Simplifying constructors for INDEX arithmetic, without facts: literals fold, zeros and ones
  * vanish. */
 Expr *index_add(Context *c, Expr *a, Expr *b);

@@ -5,6 +5,7 @@
  * Invariant: each init runs once, before the first update of its element. */
 #include "passes/analysis/regions/inits.h"
 #include "passes/schedule/sched.h"
+#include "passes/shared/rebuild.h"
 #include "passes/shared/reductions.h"
 
 static bool carries(Context *c, const BlockStmt *block, const Stmt *loop)
