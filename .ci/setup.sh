@@ -77,11 +77,22 @@ find_binding() {
         { say "They could not be fetched: the Python package is not built"; rm -rf .tools/python; }
 }
 
-# A browser for the test of the page that --analyze writes. Never fatal: that test is skipped with a
-# word.
+# A browser for the pictures of the site, and for the tests of the site and of the page that
+# --analyze writes. Never fatal: those tests are skipped with a word.
 find_browser() {
     command -v chromium >/dev/null || command -v google-chrome >/dev/null && return
-    (install chromium) || say "There is no Chromium: the page of --analyze is not looked at"
+    (install chromium) || say "There is no Chromium: pages are not looked at"
+}
+
+# Sphinx and what else builds the site, in an environment of their own.
+find_site_tools() {
+    cmp -s docs/site/requirements.txt .tools/docs/requirements.txt && return
+    install $venv_packages
+    find_browser
+    say "Fetching Sphinx from PyPI into .tools/docs"
+    python3 -m venv .tools/docs && .tools/docs/bin/pip install -q -r docs/site/requirements.txt ||
+        fail "What docs/site/requirements.txt lists could not be fetched"
+    cp docs/site/requirements.txt .tools/docs
 }
 
 # build FOLDER OPTION...

@@ -42,13 +42,18 @@ typedef enum {
     TIRC_BUG = 70,
 } tirc_status;
 
+/* A context, which owns everything that its calls return. */
 typedef struct tirc tirc;
-typedef struct tirc_file tirc_file;       /* parsed kernels and schedules */
-typedef struct tirc_kernel tirc_kernel;   /* one kernel at one level; immutable */
-typedef struct tirc_device tirc_device;   /* a GPU, or the simulator */
-typedef struct tirc_program tirc_program; /* a lowered kernel, compiled for a device */
+/* Parsed kernels and schedules. */
+typedef struct tirc_file tirc_file;
+/* One kernel at one level; immutable. */
+typedef struct tirc_kernel tirc_kernel;
+/* A GPU, or the simulator. */
+typedef struct tirc_device tirc_device;
+/* A lowered kernel, compiled for a device. */
+typedef struct tirc_program tirc_program;
 
-/* Zero-initialize it; zero is the default of each field. */
+/* Options of tirc_new. Zero-initialize it; zero is the default of each field. */
 typedef struct {
     size_t memory_limit; /* in bytes, for parsing, scheduling and code generation; 0: 1 GiB */
     /* for compiled kernels; NULL: $TIRC_CACHE_DIR, $XDG_CACHE_HOME/tirc or ~/.cache/tirc; "": none
@@ -62,7 +67,9 @@ void tirc_free(tirc *t);
 
 /* ---- diagnostics ----------------------------------------------------------------------------- */
 
+/* How severe a diagnostic is. */
 typedef enum { TIRC_ERROR, TIRC_WARNING, TIRC_NOTE } tirc_severity;
+/* A diagnostic in its parts. */
 typedef struct {
     tirc_severity severity;
     const char *code;    /* "E0401"; see tirc_explain */
@@ -70,8 +77,9 @@ typedef struct {
     int line, column;    /* from 1; 0 without a position */
     const char *message; /* notes follow the error that they belong to */
 } tirc_diagnostic;
-/* The number of diagnostics since tirc_new or tirc_clear_diagnostics, and the i-th of them. */
+/* Returns the number of diagnostics since tirc_new or tirc_clear_diagnostics. */
 size_t tirc_diagnostic_count(const tirc *t);
+/* Returns the i-th of these diagnostics. */
 tirc_diagnostic tirc_diagnostic_at(const tirc *t, size_t i);
 /* Returns all diagnostics as the command prints them, with source lines and carets. */
 const char *tirc_diagnostics(tirc *t, bool color);
@@ -149,6 +157,7 @@ typedef struct {
     const tirc_argument *arguments;
     size_t n_arguments;
 } tirc_arguments;
+/* What tirc_bind derives from arrays. */
 typedef struct {
     /* for tirc_resolve: the given ones, then "M=512" and "T=f16", which follow from the arrays */
     const char *const *defines;
@@ -173,14 +182,16 @@ const char *tirc_kernel_name(const tirc_kernel *kernel);
 /* The level of a kernel. A scheduled kernel without constructs that only schedules create is a
  * program. */
 typedef enum { TIRC_PROGRAM, TIRC_SCHEDULED, TIRC_LOWERED } tirc_level;
+/* Returns the level of a kernel. */
 tirc_level tirc_kernel_level(const tirc_kernel *kernel);
 
+/* A size of a kernel. */
 typedef struct {
     const char *name;
     bool symbolic; /* a kernel argument; else `value` is its value */
     int64_t value;
 } tirc_size;
-/* Returns false past the last. */
+/* Returns the i-th size of a kernel; false past the last. */
 bool tirc_size_at(const tirc_kernel *kernel, size_t i, tirc_size *size);
 
 /* A schedule that applies to a kernel, and its parameters. */
@@ -193,7 +204,7 @@ typedef struct {
     /* "[8, 16, 32]", or the script's text: "sample_perfect_tile(i, 2)"; NULL: not tuned */
     const char *const *tune;
 } tirc_schedule_info;
-/* Returns false past the last. */
+/* Returns the i-th schedule that applies to a kernel of the file; false past the last. */
 bool tirc_schedule_at(tirc *t, const tirc_file *file, const char *kernel, size_t i,
                       tirc_schedule_info *info);
 
@@ -204,10 +215,11 @@ tirc_status tirc_apply(tirc *t, const tirc_file *file, const tirc_kernel *kernel
                        const char *schedule, const char *const *settings, size_t n_settings,
                        tirc_kernel **scheduled);
 
-/* The steps of a scheduled kernel: their number, the call of each ("split(i, [_, 32])"), and the
- * kernel after it. */
+/* Returns the number of steps of a scheduled kernel. */
 size_t tirc_step_count(const tirc_kernel *scheduled);
+/* Returns the call of a step, from 1: "split(i, [_, 32])"; NULL: there is no such step. */
 const char *tirc_step_text(const tirc_kernel *scheduled, size_t step);
+/* Returns the kernel after a step; 0: before the first. NULL: there is no such step. */
 tirc_kernel *tirc_step_kernel(tirc *t, const tirc_kernel *scheduled, size_t step);
 /* Returns the steps as a schedule that reproduces the same kernel. */
 const char *tirc_trace(tirc *t, const tirc_kernel *scheduled);
@@ -225,7 +237,7 @@ bool tirc_knob_at(tirc *t, const tirc_kernel *scheduled, size_t i, tirc_knob *kn
 /* Returns a choice of the i-th tunable: "[128, 8]"; NULL past the last. */
 const char *tirc_knob_choice(tirc *t, const tirc_kernel *scheduled, size_t i, size_t choice);
 
-/* Zero-initialize it; zero is the default of each field. */
+/* Options of tirc_lower. Zero-initialize it; zero is the default of each field. */
 typedef struct {
     /* computes indices that depend on symbolic sizes in 64 bits, so the sizes have no limits.
      * Otherwise the emitted text lists the sums and products of sizes that must be at most
@@ -242,6 +254,7 @@ tirc_status tirc_lower(tirc *t, const tirc_kernel *kernel, const tirc_lower_opti
 
 /* ---- text and code --------------------------------------------------------------------------- */
 
+/* What tirc_emit writes. */
 typedef enum {
     TIRC_TIR,   /* .tir text of a kernel of any level */
     TIRC_CUDA,  /* the kernels in CUDA C, with a comment on how to launch them (lowered) */
@@ -261,7 +274,7 @@ typedef enum {
     TIRC_DIRECTIVES,
 } tirc_annotation;
 
-/* Zero-initialize it; zero is the default of each field. */
+/* Options of tirc_emit. Zero-initialize it; zero is the default of each field. */
 typedef struct {
     const char *arch; /* for machine code; NULL: "sm_90a" */
     /* for TIRC_CUDA and TIRC_CU; TIRC_DIRECTIVES also adds line information to machine code */
@@ -297,7 +310,9 @@ const char *tirc_source_text(const tirc *t, const char *path);
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* Which device tirc_device_open opens. */
 typedef enum { TIRC_DEVICE_AUTO, TIRC_DEVICE_CUDA, TIRC_DEVICE_SIM } tirc_device_kind;
+/* The properties of a device. */
 typedef struct {
     const char *kind, *name, *arch; /* "cuda" or "sim", "NVIDIA H200", "sm_90a" */
     int multiprocessors;
@@ -309,13 +324,14 @@ tirc_status tirc_device_open(tirc *t, tirc_device_kind kind, int ordinal, const 
                              tirc_device **device);
 /* Closes a device and frees its memory and its programs, which must not be used afterwards. */
 void tirc_device_close(tirc *t, tirc_device *device);
+/* Returns the properties of a device. */
 tirc_device_info tirc_device_describe(const tirc_device *device);
 
 /* Compiles a lowered kernel for a device (NVRTC, cached on disk). */
 tirc_status tirc_compile(tirc *t, tirc_device *device, const tirc_kernel *lowered,
                          tirc_program **program);
 
-/* The number of parameters of a program. */
+/* Returns the number of parameters of a program. */
 size_t tirc_parameter_count(const tirc_program *program);
 /* A parameter of a program: a buffer (with dims for the given sizes) or a scalar. */
 typedef struct {
@@ -331,7 +347,7 @@ typedef struct {
 bool tirc_parameter_at(tirc *t, const tirc_program *program, const int64_t *sizes, size_t i,
                        tirc_parameter *parameter);
 
-/* The first launch of each kernel of a program. Returns false past the last. */
+/* The first launch of a kernel of a program. */
 typedef struct {
     const char *name;
     int64_t grid[3], block[3]; /* x, y, z; the grid is 0 if these sizes never launch it */
@@ -340,6 +356,7 @@ typedef struct {
     /* threads that guards leave without work, over all blocks; -1: unknown */
     int64_t idle_threads;
 } tirc_launch_info;
+/* Returns the first launch of the i-th kernel of a program for these sizes; false past the last. */
 bool tirc_launch_at(tirc *t, const tirc_program *program, const int64_t *sizes, size_t i,
                     tirc_launch_info *launch);
 
@@ -353,6 +370,7 @@ typedef struct {
     double least, largest, mean; /* NaN if there is no number */
     int64_t nans;
 } tirc_summary;
+/* Summarizes n elements of a type. */
 tirc_summary tirc_summarize(const char *type, const void *data, size_t n);
 /* Reads a value of the parameter's type from text ("0.5", "-3", "0x1f", "true") into data. Floats
  * are rounded to the nearest value. Refused (E0711) if it is no such value or does not fit. */
@@ -396,7 +414,7 @@ bool tirc_has_temporaries(const tirc_program *program);
 /* Waits for the launches of the program to complete, and reports their errors. */
 tirc_status tirc_synchronize(tirc *t, tirc_program *program);
 
-/* A fault found by the simulator, after TIRC_WRONG. Returns false past the last. */
+/* A fault that the simulator found. */
 typedef struct {
     const char *kind;    /* "out_of_bounds" */
     const char *message; /* names the buffer, the element and the thread */
@@ -408,6 +426,7 @@ typedef struct {
     tirc_origin other;
     int64_t block[3], thread[3], other_block[3], other_thread[3]; /* x, y, z */
 } tirc_fault;
+/* After TIRC_WRONG: returns the i-th fault of the run; false past the last. */
 bool tirc_fault_at(tirc *t, const tirc_device *device, size_t i, tirc_fault *fault);
 
 /* The number of accesses of the emitted text that are proved in bounds, for all symbolic sizes of
@@ -434,6 +453,7 @@ typedef struct {
  * last. */
 bool tirc_open_access_at(tirc *t, const tirc_kernel *lowered, size_t i, tirc_open_access *access);
 
+/* The result of tirc_verify. */
 typedef struct {
     /* nothing is wrong, and each element to check was checked or overflows in the program itself */
     bool ok;
@@ -478,6 +498,7 @@ tirc_status tirc_against(tirc *t, const tirc_kernel *kernel, const tirc_kernel *
 tirc_status tirc_verify(tirc *t, tirc_program *program, const int64_t *sizes, uint64_t seed,
                         tirc_verification *result);
 
+/* Times of one program or peer. */
 typedef struct {
     double median_ms, min_ms, p95_ms;
     int runs;
@@ -516,6 +537,7 @@ typedef struct {
      */
     int64_t budget;
 } tirc_analyze_options;
+/* The result of tirc_analyze. */
 typedef struct tirc_analysis tirc_analysis;
 /* Runs a lowered kernel once on the simulator and analyzes it. sizes: a value for each symbolic
  * size. options may be NULL. Returns TIRC_WRONG if the simulator finds a fault. */
@@ -540,6 +562,7 @@ typedef struct {
     /* from the profile, for the types of this kernel; 0: unknown */
     double peak_gflops, dram_gbps;
 } tirc_analysis_summary;
+/* Returns the totals of an analysis. */
 tirc_analysis_summary tirc_analysis_describe(const tirc_analysis *analysis);
 
 /* An access of the program's text in one kernel, with all its requests. */
@@ -570,7 +593,7 @@ typedef struct {
 /* Returns the i-th access in the order of the kernels' text; false past the last. */
 bool tirc_access_at(const tirc_analysis *analysis, size_t i, tirc_access *access);
 
-/* A barrier of one kernel, and the number of its executions. Returns false past the last. */
+/* A barrier of one kernel, and the number of its executions. */
 typedef struct {
     const char *kernel;
     tirc_origin origin;
@@ -578,10 +601,10 @@ typedef struct {
     int64_t executed;   /* by all blocks */
     double per_block;
 } tirc_barrier;
+/* Returns the i-th barrier in the order of the kernels' text; false past the last. */
 bool tirc_barrier_at(const tirc_analysis *analysis, size_t i, tirc_barrier *barrier);
 
-/* A kernel and its residency on a multiprocessor. Omits kernels that these sizes never launch.
- * Returns false past the last. */
+/* A kernel and its residency on a multiprocessor. */
 typedef struct {
     const char *name;
     int64_t launches, grid[3], block[3]; /* the grid of the first launch */
@@ -595,16 +618,17 @@ typedef struct {
     /* blocks of the first launch / blocks that the whole GPU holds; 0: unknown */
     double waves;
 } tirc_kernel_use;
+/* Returns the i-th kernel; omits kernels that these sizes never launch. False past the last. */
 bool tirc_kernel_use_at(const tirc_analysis *analysis, size_t i, tirc_kernel_use *use);
 
-/* A part of the GPU, and its minimum time for its share of the work. Returns false past the
- * last. */
+/* A part of the GPU, and its minimum time for its share of the work. */
 typedef struct {
     const char *name, *unit; /* "device memory", "byte" */
     double amount, rate;     /* units, units per second; rate 0: unknown, and so is ms */
     double ms;
     bool binds; /* no part takes longer */
 } tirc_limit;
+/* Returns the i-th part of the GPU; false past the last. */
 bool tirc_limit_at(const tirc_analysis *analysis, size_t i, tirc_limit *limit);
 
 #ifdef __cplusplus

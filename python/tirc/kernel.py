@@ -62,14 +62,20 @@ def compile(
     index64: bool = False,
     **sizes: int | str,
 ) -> Kernel:
-    """Compiles a program, a path or its text, to a kernel that is called with arrays.
+    """Compiles a program to a kernel that is called with arrays.
 
-    schedule   a name (in the program, in NAME.sched beside it, or shipped), a path.sched, or text
-    set        parameters of the schedule: {"T": 16}
-    device     where host arrays run: "auto" and "sim" are the simulator, "cuda" a GPU, with copies
-    sizes      constants: M=512; M="?" keeps a size symbolic; T="f16" sets a type
-
-    Other sizes follow from the shapes of the arrays.
+    Args:
+        source: the path of a program, or its text
+        kernel: which kernel of the program; None: the only one
+        schedule: a name (in the program, in NAME.sched beside it, or shipped), the path of a
+            .sched file, or the text of a schedule; None: `default`
+        set: parameters of the schedule, such as `{"T": 16}`
+        device: where arrays in host memory run: "auto" and "sim" are the simulator, "cuda" is a
+            GPU, with copies
+        arch: what machine code is compiled for, such as "sm_90a"; None: the GPU's own
+        index64: computes indices in 64 bits from the start
+        sizes: constants, such as `M=512`; `M="?"` keeps a size symbolic, `T="f16"` sets a type.
+            Other sizes follow from the shapes of the arrays.
     """
     name, text = _read(source)
     text, schedule = _split_schedule(text, schedule)
@@ -109,9 +115,13 @@ class Kernel:
     def __call__(self, *args: Any, out: Any = None, **named: Any) -> Any:
         """Runs the kernel.
 
-        Inputs are given in the order of the program, or by name; `out` holds the outputs, which
-        are allocated otherwise; further names are sizes that no array determines. Returns the
-        output, or a tuple of several; without one, the arrays that are written in place.
+        Args:
+            args: the inputs, in the order of the program
+            out: the output, a tuple of several, or a dictionary by name; None: they are allocated
+            named: inputs by name, and sizes that no array determines
+
+        Returns:
+            The output, or a tuple of several; without one, the arrays written in place.
         """
         if not self._front.is_ours():
             self._restart()
@@ -362,7 +372,7 @@ class Kernel:
 
     @property
     def ptx(self) -> str:
-        """By NVRTC."""
+        """The PTX text, by NVRTC."""
         return self._text(lib.TIRC_PTX)
 
     @property
@@ -372,19 +382,20 @@ class Kernel:
 
     @property
     def name(self) -> str:
+        """The name of the kernel."""
         unit = self._select({})
         return str(ffi.string(lib.tirc_kernel_name(unit.program)).decode())
 
     @property
     def signature(self) -> str:
-        """As declared: "matmul<M = 1024>(A: f32[M]) -> C: f32[M]"."""
+        """The declaration of the kernel: "matmul<M = 1024>(A: f32[M]) -> C: f32[M]"."""
         with self._front.lock:
             handle, name = self._front.handle, self.name.encode()
             return str(ffi.string(lib.tirc_file_signature(handle, self._file, name)).decode())
 
     @property
     def parameters(self) -> tuple[Declaration, ...]:
-        """As the program declares them, inputs first."""
+        """The parameters as the program declares them, inputs first."""
         return self._declared
 
     @property
@@ -407,10 +418,13 @@ class Kernel:
         versus: str | Iterable[str] | Callable[..., Any] | None = None,
         **named: Any,
     ) -> Bench:
-        """Measures the kernel, alternately with what `versus` names.
+        """Measures the kernel, in turn with each peer.
 
-        versus   "cublas", "memcpy", or a list of them; or a function of the same arguments, such
-                 as torch.matmul, which is measured on `args` (default: random arrays)
+        Args:
+            args: the inputs for a function; none: random arrays
+            versus: "cublas", "memcpy", or a list of them; or a function of the same arguments, such
+                as `torch.matmul`
+            named: inputs and sizes by name
         """
         from . import results
 
@@ -423,7 +437,7 @@ class Kernel:
         return results.report(self, profile, sizes)
 
     def explain(self, **sizes: int | str) -> str:
-        """Tells what the schedule does, what binds the speed, and what would help."""
+        """Describes the steps of the schedule, the bottleneck, and remedies for costly accesses."""
         from . import results
 
         return results.explain(self, sizes)

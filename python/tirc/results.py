@@ -24,9 +24,9 @@ class Verification(NamedTuple):
     total: int
     wrong: int
     max_error: float
-    """the largest |result - reference|"""
+    """the largest `|result - reference|` on random reals"""
     bound: float
-    """what rounding allows there"""
+    """the error that rounding can explain there"""
     method: str
     structure: str | None
     """the run on small integers, where results are equal bit for bit"""
@@ -38,6 +38,8 @@ class Verification(NamedTuple):
 
 
 class Measurement(NamedTuple):
+    """Times of one kernel or function."""
+
     median_ms: float
     min_ms: float
     p95_ms: float
@@ -47,23 +49,24 @@ class Measurement(NamedTuple):
 
 
 class Bench(NamedTuple):
-    """Times of the kernel, and of what it was measured beside."""
+    """Times of the kernel and of its peers."""
 
     kernel: Measurement
     versus: dict[str, Measurement]
 
     @property
     def median_ms(self) -> float:
+        """Of the kernel."""
         return self.kernel.median_ms
 
     def speedup(self, name: str | None = None) -> float:
-        """How many times as fast as the other."""
+        """The time of a peer / the time of the kernel."""
         other = self.versus[name] if name else next(iter(self.versus.values()))
         return other.median_ms / self.kernel.median_ms
 
 
 class Limit(NamedTuple):
-    """A part of the GPU, and the least time that its share of the work takes."""
+    """A part of the GPU, and its minimum time for its share of the work."""
 
     name: str
     amount: float
@@ -73,6 +76,8 @@ class Limit(NamedTuple):
 
 
 class KernelUse(NamedTuple):
+    """A kernel of the CUDA text, its launches, and its use of a multiprocessor."""
+
     name: str
     launches: int
     grid: tuple[int, ...]
@@ -111,6 +116,7 @@ class Report(NamedTuple):
 
     @property
     def bottleneck(self) -> str | None:
+        """The part of the GPU with the longest minimum time."""
         return next((limit.name for limit in self.limits if limit.binds), None)
 
     def __str__(self) -> str:

@@ -132,7 +132,7 @@ def test_what_it_shows(tirc, page):
     seen = look(tirc.folder, page)
     assert seen["ready"] and seen["title"] == "transpose"
     assert seen["sections"] == [
-        "What binds",
+        "Bottleneck",
         "Memory accesses",
         "Versus shared",
         "Program, schedule, CUDA",

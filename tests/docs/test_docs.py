@@ -21,6 +21,7 @@ FILES = sorted([*ROOT.glob("examples/*/*.tir"), *ROOT.glob("examples/*/*.sched")
 OUTSIDE = (
     "./demo",
     "./check",
+    "./site",
     "cmake ",
     "cc ",
     "ctest ",

@@ -7,10 +7,19 @@ import re
 import subprocess
 
 ROOT = pathlib.Path(__file__).parents[2]
-FOLDERS = "include", "frontend", "ir", "passes", "codegen", "runtime", "tests"
+FOLDERS = "include", "frontend", "ir", "passes", "codegen", "runtime", "tests", "docs"
 FORMATTED = ".c", ".h", ".cpp", ".def"
 # No formatter breaks these, nor the comments and strings of the others.
-SCRIPTS = "CMakeLists.txt", "CMakePresets.json", "check", "demo", "ruff.toml", ".clang*", ".ci/*"
+SCRIPTS = (
+    "CMakeLists.txt",
+    "CMakePresets.json",
+    "check",
+    "demo",
+    "site",
+    "ruff.toml",
+    ".clang*",
+    ".ci/*",
+)
 KINDS = *FORMATTED, ".l", ".y", ".py", ".cmake"
 
 
