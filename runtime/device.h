@@ -128,6 +128,10 @@ void nvrtc_warmup_end(NvrtcWarmup *w);
 typedef struct Workload Workload;
 /* sizes: one value for each module size. NULL after a diagnostic. */
 Workload *workload_new(Device *d, const Module *m, const int64_t *sizes, uint64_t seed);
+/* The same, but inputs that are given are copied: buffers from addresses in this process's memory,
+ * 0 where they are random, and scalars, NULL where they are random. The sizes are those of
+ * `given`. */
+Workload *workload_new_given(Device *d, const Module *m, const RunArguments *given, uint64_t seed);
 /* The same with small integers, as `from` says, in the place of reals and of integers that are no
  * subscripts: inputs on which sums and products are exact (runtime/random.h). */
 Workload *workload_new_small(Device *d, const Module *m, const int64_t *sizes, uint64_t seed,

@@ -22,6 +22,7 @@ struct Workload {
     const SmallIntegers *small; /* while it is made: what the data are drawn from; or NULL */
     bool gentle;                /* while it is made: reals are scaled, matrices near the identity */
     const Workload *like;       /* while it is made: whose data are the same; or NULL */
+    const RunArguments *given;  /* while it is made: data that are not random; or NULL */
     int64_t *sizes;
     const void **scalars;
     DevicePtr *pointers;
@@ -84,6 +85,15 @@ static void make_gentle(const ModuleBuffer *b, Data *data)
     }
 }
 
+/* The data of an input that are copied; NULL: it is random. */
+static const void *known_input(const Workload *w, int index)
+{
+    const Workload *like = w->like;
+    if (like && index < like->m->n_buffers && like->data[index].bytes == w->data[index].bytes)
+        return like->data[index].host;
+    return w->given ? (const void *)(uintptr_t)w->given->buffers[index] : NULL;
+}
+
 static bool make_input(Workload *w, int index)
 {
     const ModuleBuffer *b = &w->m->buffers[index];
@@ -94,9 +104,9 @@ static bool make_input(Workload *w, int index)
                    (double)data->bytes / 1e6, b->name);
         return false;
     }
-    if (w->like && index < w->like->m->n_buffers && w->like->data[index].host &&
-        w->like->data[index].bytes == data->bytes) {
-        memcpy(data->host, w->like->data[index].host, data->bytes);
+    const void *known = known_input(w, index);
+    if (known) {
+        memcpy(data->host, known, data->bytes);
         return true;
     }
     Random r = random_new(w->seed, (uint64_t)index);
@@ -122,14 +132,19 @@ static void make_scalars(Workload *w)
     for (int i = 0; i < w->m->n_scalars; i++) {
         Random r = random_new(w->seed, UINT64_MAX - (uint64_t)i);
         void *value = arena_alloc(c->arena, sizeof(int64_t));
+        const void *known = w->like ? w->like->scalars[i] : w->given ? w->given->scalars[i] : NULL;
         DType type = w->m->scalars[i].type;
+        w->scalars[i] = value;
+        if (known) {
+            memcpy(value, known, (size_t)type_bytes(type));
+            continue;
+        }
         SmallIntegers dense = {w->small ? w->small->magnitude : 0, 1};
         values_scalar(&r, &(RandomData){.type = type,
                                         .to = value,
                                         .values = w->m->scalars[i].values,
                                         .sizes = w->sizes,
                                         .small = w->small ? &dense : NULL});
-        w->scalars[i] = value;
     }
 }
 
@@ -162,6 +177,7 @@ static Workload *make_workload(const int64_t *sizes, Workload plan)
     bool made = make_buffers(w) && workload_reset(w);
     w->like = NULL;
     w->small = NULL;
+    w->given = NULL;
     if (made)
         return w;
     workload_free(w);
@@ -171,6 +187,11 @@ static Workload *make_workload(const int64_t *sizes, Workload plan)
 Workload *workload_new(Device *d, const Module *m, const int64_t *sizes, uint64_t seed)
 {
     return make_workload(sizes, (Workload){.d = d, .m = m, .seed = seed});
+}
+
+Workload *workload_new_given(Device *d, const Module *m, const RunArguments *given, uint64_t seed)
+{
+    return make_workload(given->sizes, (Workload){.d = d, .m = m, .seed = seed, .given = given});
 }
 
 Workload *workload_new_small(Device *d, const Module *m, const int64_t *sizes, uint64_t seed,

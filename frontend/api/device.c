@@ -165,6 +165,7 @@ tirc_program *api_for_sizes(tirc *t, tirc_program *program, const int64_t *sizes
     if (!program->wide &&
         !compile(t, program->device, api_with_index64(t, program->kernel), &program->wide))
         return NULL;
+    program->wide->inputs = program->inputs;
     return program->wide;
 }
 
@@ -462,6 +463,52 @@ static bool run(tirc *t, tirc_program *program, const int64_t *values, void *con
 tirc_status tirc_run(tirc *t, tirc_program *program, const int64_t *sizes, void *const *arguments)
 {
     API_GUARDED(t, run(t, program, sizes, arguments));
+}
+
+/* ---- inputs of measurements ------------------------------------------------------------------- */
+
+static bool set_inputs(tirc *t, tirc_program *program, const void *const *data)
+{
+    const Kernel *kernel = program->kernel->kernel;
+    void **inputs = ARENA_ARRAY(t->ctx->arena, void *, kernel->n_params + 1);
+    int first_output = kernel->n_params - kernel->n_outputs;
+    for (int i = 0; data && i < first_output; i++)
+        inputs[i] = (void *)(uintptr_t)data[i]; /* only read */
+    program->inputs = data ? inputs : NULL;
+    return true;
+}
+
+tirc_status tirc_set_inputs(tirc *t, tirc_program *program, const void *const *data)
+{
+    API_GUARDED(t, set_inputs(t, program, data));
+}
+
+static bool given_fit(tirc *t, const Module *m, const Workload *w)
+{
+    const RunArguments *args = workload_arguments(w);
+    DevicePtr *host = ARENA_ARRAY(t->ctx->arena, DevicePtr, m->n_buffers + 1);
+    int64_t *bytes = ARENA_ARRAY(t->ctx->arena, int64_t, m->n_buffers + 1);
+    for (int i = 0; i < m->n_buffers; i++) {
+        host[i] = (DevicePtr)(uintptr_t)workload_input(w, i);
+        bytes[i] = host[i] ? workload_elements(w, i) * type_bytes(m->buffers[i].type) : 0;
+    }
+    return api_scalars_fit(t, m, args->sizes, args->scalars) &&
+           api_elements_fit(t, m, args->sizes, host, bytes);
+}
+
+Workload *api_workload(tirc *t, const tirc_program *program, const int64_t *sizes, uint64_t seed)
+{
+    Device *d = program->device->device;
+    const Module *m = program->module;
+    if (!program->inputs)
+        return workload_new(d, m, sizes, seed);
+    DevicePtr *buffers = ARENA_ARRAY(t->ctx->arena, DevicePtr, m->n_buffers + 1);
+    RunArguments given = split_arguments(t, program, sizes, program->inputs, buffers);
+    Workload *w = workload_new_given(d, m, &given, seed);
+    if (!w || given_fit(t, m, w))
+        return w;
+    workload_free(w);
+    return NULL;
 }
 
 /* ---- launching on memory of the device ------------------------------------------------------- */

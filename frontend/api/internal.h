@@ -69,6 +69,8 @@ struct tirc_program {
     tirc_program *wide;
     DevicePtr *temps; /* [n_buffers], of tirc_launch; 0 where there is none */
     int64_t *dims;    /* of the temps, all in a row, to see whether they still fit */
+    /* [parameters] of tirc_set_inputs, NULL where an input is random; or NULL */
+    void *const *inputs;
 };
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -128,6 +130,9 @@ bool api_elements_fit(tirc *t, const Module *m, const int64_t *sizes, const Devi
 /* The program itself or, for sizes that break a limit of its 32-bit indices, the same with 64-bit
  * indices; NULL after a diagnostic. */
 tirc_program *api_for_sizes(tirc *t, tirc_program *program, const int64_t *sizes);
+/* A workload of random inputs, but for those of tirc_set_inputs, which must satisfy the program's
+ * `where` clause. NULL after a diagnostic. */
+Workload *api_workload(tirc *t, const tirc_program *program, const int64_t *sizes, uint64_t seed);
 /* A lowered kernel with 64-bit indices. */
 const tirc_kernel *api_with_index64(tirc *t, const tirc_kernel *lowered);
 /* The differences between two runs of the same program on the same inputs. */

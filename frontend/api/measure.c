@@ -59,11 +59,11 @@ static bool make_reference(tirc *t, const tirc_program *program, const int64_t *
     return out->module != NULL;
 }
 
-/* A run on fresh data, whose workload is left in t->workload. */
+/* A run whose workload is left in t->workload. */
 static bool run_once(tirc *t, const tirc_program *program, const int64_t *sizes, uint64_t seed)
 {
     Device *d = program->device->device;
-    t->workload = workload_new(d, program->module, sizes, seed);
+    t->workload = api_workload(t, program, sizes, seed);
     return t->workload && api_run(t, program, workload_arguments(t->workload)) && d->ops->sync(d);
 }
 
@@ -163,12 +163,13 @@ static bool check_run(tirc *t, const tirc_program *program, const Reference *ref
                                  .reference = reference->module},
                     &reference->options, r))
         return false;
+    r->given = program->inputs != NULL;
     if (!r->ok || reference->options.wanted == 0)
         return true;
     return api_agree(t, program, t->workload, 2 * r->largest_bound, whole);
 }
 
-/* If a run on random reals leaves elements without a bound, as for the factorization of a random
+/* If a run on random reals, none of which were given, leaves elements without a bound, as for the factorization of a random
  * matrix, repeats it on well-conditioned inputs, and uses that run if it checks more elements or
  * finds an error. False after a diagnostic. */
 static bool check_gently(tirc *t, const tirc_program *program, const int64_t *sizes,
@@ -176,7 +177,7 @@ static bool check_gently(tirc *t, const tirc_program *program, const int64_t *si
 {
     VerifyResult gentle;
     Device *d = program->device->device;
-    if (r->wrong || r->unchecked == 0)
+    if (r->wrong || r->unchecked == 0 || r->given)
         return true;
     workload_free(t->workload);
     t->workload = workload_new_gentle(d, program->module, sizes, reference->options.seed);
@@ -411,7 +412,7 @@ static bool runner_open(tirc *t, const tirc_program *program, const char *peer,
 {
     Device *device = program->device->device;
     PeerTask task;
-    Workload *workload = r == first ? workload_new(device, program->module, sizes, 0)
+    Workload *workload = r == first ? api_workload(t, program, sizes, 0)
                                     : workload_like(first->workload, program->module);
     const char *name =
         program->kernel->schedule_name ? program->kernel->schedule_name : program->module->name;

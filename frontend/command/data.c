@@ -1,4 +1,4 @@
-/* data.c - Implements --input, --output, --arg and --range: a run on the user's own data. */
+/* data.c - Implements --input, --output, --arg and --range: runs on the user's own data. */
 #include "data.h"
 
 #include <errno.h>
@@ -198,26 +198,24 @@ static const InputFile *find_input(const Command *c, const char *name)
 }
 
 /* Dimensions that tirc_bind could not compare, because their sizes came from elsewhere. */
-static tirc_status copy_input(const tirc_parameter *p, const InputFile *input, void *data)
+static tirc_status check_shape(const tirc_parameter *p, const tirc_npy *a)
 {
-    const tirc_npy *a = &input->array;
     for (int i = 0; i < p->rank; i++)
         if (a->dims[i] != p->dims[i])
             return usage_error("--input %s: axis %d of '%s' has extent %lld for these sizes, but "
                                "the array has %lld",
                                p->name, i, p->name, (long long)p->dims[i], (long long)a->dims[i]);
-    memcpy(data, a->data, p->bytes);
     return TIRC_OK;
 }
 
-tirc_status data_fill(const Command *c, const tirc_parameter *p, void *data, bool *filled)
+tirc_status data_find(const Command *c, const tirc_parameter *p, void *scalar, const void **data)
 {
     const InputFile *input = find_input(c, p->name);
     const char *text = p->is_buffer ? NULL : find(&c->options->arguments, p->name);
-    *filled = input || text;
+    *data = text ? scalar : input ? input->array.data : NULL;
     if (text)
-        return tirc_parse_element(c->t, p, text, data);
-    return input ? copy_input(p, input, data) : TIRC_OK;
+        return tirc_parse_element(c->t, p, text, scalar);
+    return input ? check_shape(p, &input->array) : TIRC_OK;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

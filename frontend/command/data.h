@@ -10,8 +10,9 @@ void data_free(Command *c);
 
 /* Whether the options name parameters of the right kinds. */
 tirc_status data_check(const Command *c, const tirc_parameter *parameters, size_t n);
-/* Fills an input with the user's data; *filled: there are some. */
-tirc_status data_fill(const Command *c, const tirc_parameter *p, void *data, bool *filled);
+/* Finds the user's data for a parameter: in a file, or in `scalar`, which has room for a value.
+ * *data NULL: there are none. */
+tirc_status data_find(const Command *c, const tirc_parameter *p, void *scalar, const void **data);
 /* Writes an output to the file that the user named for it, if any. */
 tirc_status data_write(const Command *c, const tirc_parameter *p, const void *data);
 

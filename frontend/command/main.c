@@ -40,9 +40,10 @@ static tirc_status check_usage(const Options *o)
     if ((o->sizes.n || o->seed) && !options_measure(o))
         return usage_error("--size and --seed need --run, --verify, --bench or --analyze: they "
                            "choose the inputs of a run; use -D to fix a size in the emitted text");
-    if ((o->outputs.n || o->arguments.n) && !o->run)
-        return usage_error("--output NAME=FILE and --arg need --run: they are for the data of one "
-                           "run");
+    if (o->outputs.n && !o->run)
+        return usage_error("--output NAME=FILE needs --run: it is for the data of one run");
+    if (o->arguments.n && !o->run && !o->verify && !o->bench)
+        return usage_error("--arg needs --run, --verify or --bench: it is for the data of a run");
     if (o->against && !o->verify && o->emit != EMIT_CU)
         return usage_error(
             "--against needs --verify or --emit cu: it names the program to compare results with");

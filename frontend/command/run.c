@@ -80,12 +80,13 @@ static tirc_status collect_sizes(const Command *c, int64_t **values)
     return TIRC_OK;
 }
 
-/* ---- --run ----------------------------------------------------------------------------------- */
+/* ---- the user's data ------------------------------------------------------------------------- */
 
-/* Host memory of all parameters. */
 typedef struct {
     tirc_parameter *parameters;
-    void **data;
+    const void **given; /* data of the user's, NULL where there are none */
+    int64_t *scalars;   /* room for those that are scalars */
+    void **data;        /* host memory of a run; NULL before */
     size_t n;
 } Arguments;
 
@@ -94,42 +95,53 @@ static void arguments_free(Arguments *a)
     for (size_t i = 0; i < a->n; i++)
         free(a->data[i]);
     free(a->parameters);
+    free(a->given);
+    free(a->scalars);
     free(a->data);
 }
+
+static tirc_status arguments_find(const Command *c, const Report *r, Arguments *a)
+{
+    size_t n = tirc_parameter_count(r->program);
+    *a = (Arguments){.parameters = calloc(n + 1, sizeof *a->parameters),
+                     .given = calloc(n + 1, sizeof *a->given),
+                     .scalars = calloc(n + 1, sizeof *a->scalars),
+                     .data = calloc(n + 1, sizeof *a->data)};
+    if (!a->parameters || !a->given || !a->scalars || !a->data)
+        return no_memory();
+    a->n = n;
+    for (size_t i = 0; i < n; i++) {
+        tirc_parameter *p = &a->parameters[i];
+        if (!tirc_parameter_at(c->t, r->program, r->sizes, i, p))
+            return TIRC_REFUSED; /* it does not fit, and the diagnostic says so */
+        tirc_status status = data_find(c, p, &a->scalars[i], &a->given[i]);
+        if (status)
+            return status;
+    }
+    return data_check(c, a->parameters, n);
+}
+
+/* ---- --run ----------------------------------------------------------------------------------- */
 
 /* Inputs are the user's or random, outputs poisoned with a pattern that no result is likely to
  * have. */
 static tirc_status arguments_fill(const Command *c, const Report *r, Arguments *a)
 {
-    uint64_t seed = (uint64_t)c->options->seed;
-    for (size_t i = 0; i < a->n; i++) {
-        tirc_parameter *p = &a->parameters[i];
-        if (!tirc_parameter_at(c->t, r->program, r->sizes, i, p))
-            return TIRC_REFUSED; /* it does not fit, and the diagnostic says so */
+    tirc_status status = TIRC_OK;
+    for (size_t i = 0; i < a->n && !status; i++) {
+        const tirc_parameter *p = &a->parameters[i];
         a->data[i] = malloc(p->bytes + 1);
         if (!a->data[i])
             return no_memory();
-        memset(a->data[i], 0xff, p->bytes);
-        bool filled;
-        tirc_status status = data_fill(c, p, a->data[i], &filled);
-        if (!status && !filled && p->is_input)
-            status = tirc_fill_random(c->t, r->program, r->sizes, seed, i, a->data[i]);
-        if (status)
-            return status;
+        if (a->given[i])
+            memcpy(a->data[i], a->given[i], p->bytes);
+        else if (p->is_input)
+            status = tirc_fill_random(c->t, r->program, r->sizes, (uint64_t)c->options->seed, i,
+                                      a->data[i]);
+        else
+            memset(a->data[i], 0xff, p->bytes);
     }
-    return TIRC_OK;
-}
-
-static tirc_status arguments_make(const Command *c, const Report *r, Arguments *a)
-{
-    size_t n = tirc_parameter_count(r->program);
-    *a = (Arguments){.parameters = calloc(n + 1, sizeof *a->parameters),
-                     .data = calloc(n + 1, sizeof *a->data)};
-    if (!a->parameters || !a->data)
-        return no_memory();
-    a->n = n;
-    tirc_status status = arguments_fill(c, r, a);
-    return status ? status : data_check(c, a->parameters, n);
+    return status;
 }
 
 static uint64_t checksum(const unsigned char *data, size_t bytes)
@@ -173,20 +185,16 @@ static tirc_status write_outputs(const Command *c, const Arguments *a)
     return status;
 }
 
-static tirc_status run(const Command *c, Report *r, tirc_program *program)
+static tirc_status run(const Command *c, Report *r, tirc_program *program, Arguments *a)
 {
-    Arguments a;
-    tirc_status status = arguments_make(c, r, &a);
+    tirc_status status = arguments_fill(c, r, a);
     double start = seconds_now();
     if (!status)
-        status = tirc_run(c->t, program, r->sizes, a.data);
+        status = tirc_run(c->t, program, r->sizes, a->data);
     r->run_ms = (seconds_now() - start) * 1e3;
     if (!status)
-        status = write_outputs(c, &a);
-    if (!status)
-        status = describe_outputs(&a, r);
-    arguments_free(&a);
-    return status;
+        status = write_outputs(c, a);
+    return status ? status : describe_outputs(a, r);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -210,16 +218,27 @@ static tirc_status compile(const Command *c, tirc_device *device, tirc_program *
     return status;
 }
 
+/* --run, and the user's data for what follows. */
+static tirc_status run_on_data(const Command *c, Report *r, tirc_program *program, Arguments *a)
+{
+    const Options *o = c->options;
+    tirc_status status = arguments_find(c, r, a);
+    if (!status && o->run) {
+        Progress *progress = progress_begin("running");
+        status = run(c, r, program, a);
+        progress_end(progress);
+    }
+    if (!status && (o->inputs.n || o->arguments.n))
+        status = tirc_set_inputs(c->t, program, a->given);
+    return status;
+}
+
 static tirc_status run_all(const Command *c, Report *r, const tirc_device *device,
                            tirc_program *program)
 {
     const Options *o = c->options;
-    tirc_status status = TIRC_OK;
-    if (o->run) {
-        Progress *progress = progress_begin("running");
-        status = run(c, r, program);
-        progress_end(progress);
-    }
+    Arguments a = {0};
+    tirc_status status = run_on_data(c, r, program, &a);
     if (!status && o->verify) {
         Progress *progress = progress_begin("verifying");
         status = tirc_verify(c->t, program, r->sizes, (uint64_t)o->seed, &r->verification);
@@ -236,6 +255,7 @@ static tirc_status run_all(const Command *c, Report *r, const tirc_device *devic
     }
     if (!status && o->analyze)
         status = command_analyze(c, r->sizes, device, &r->analyzed);
+    arguments_free(&a);
     return status;
 }
 

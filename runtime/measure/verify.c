@@ -609,7 +609,9 @@ static void describe_rest(const VerifyResult *r, StrBuf *out)
 void verify_describe(const VerifyResult *r, StrBuf *out)
 {
     strbuf_addf(out, "%lld of %lld elements checked%s", (long long)r->checked, (long long)r->total,
-                r->gentle ? " on well-conditioned inputs" : "");
+                r->gentle  ? " on well-conditioned inputs"
+                : r->given ? " on the given inputs"
+                           : "");
     if (r->wide)
         strbuf_addf(out, ", %lld of them with weak bounds (above 1/%.0f of the largest element)",
                     (long long)r->wide, 1 / VERIFY_WIDE);

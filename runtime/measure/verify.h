@@ -46,6 +46,7 @@ typedef struct {
     /* nothing is wrong, and each wanted element was checked, or overflows as the program says */
     bool ok;
     bool gentle;   /* its inputs were (workload_new_gentle) */
+    bool given;    /* some of its inputs were (workload_new_given) */
     int64_t total; /* elements of all outputs */
     int64_t checked, wrong;
     /* checked elements with weak bounds: above VERIFY_WIDE of the largest element of their

@@ -191,7 +191,7 @@ def test_wrong_usage(tirc, matmul):
     r = matmul("--input", "B=nowhere.npy")
     assert r.status == 3 and "cannot read 'nowhere.npy'" in r.err
     r = tirc("m.tir", "--emit", "cuda", "--arg", "alpha=1")
-    assert r.status == 2 and "--arg need --run" in r.err
+    assert r.status == 2 and "--arg needs --run, --verify or --bench" in r.err
     for value, reason in {
         "x": "is not a number",
         "": "expected NAME=VALUE",
@@ -260,6 +260,55 @@ def test_ranges_of_random_inputs(tirc):
     assert r.status == 1 and "error[E0652]" in r.err and "element 1 of 'label' is 9" in r.err
     for text in ("label=0..4 {} kernel k() where 1 < 2", "nothing=0..4", "label=0"):
         assert tirc("count.tir", *SIM, "--range", text).status in (1, 2), text
+
+
+SPECIAL = """
+kernel special<N = 4>(x: i32[N], unless: i32) -> y: i32[N]
+{
+    for i in N
+        y[i] = x[i] == 77 && unless != 5 ? 0 : x[i];
+}
+"""
+
+
+@pytest.fixture
+def special(tirc):
+    """A kernel that is wrong where an element is 77, which random ones never are."""
+    tirc.write("copy.tir", SPECIAL.replace("x[i] == 77 && unless != 5 ? 0 : x[i]", "x[i]"))
+    tirc.write("special.tir", SPECIAL)
+    lowered = tirc("special.tir", "--emit", "lowered", "--schedule", "none", "-D", "N=?").out
+    tirc.write("special.tir", lowered)
+    tirc.write("x.npy", npy("<i4", (5,), struct.pack("<5i", 1, 2, 3, 77, 5)))
+    return lambda *args: tirc("special.tir", "--device", "sim", "--against", "copy.tir", *args)
+
+
+def test_verify_compares_on_the_users_data(tirc, special):
+    r = special("--verify", "--size", "N=5")
+    assert r.status == 0 and "5 of 5 elements checked, all exact" in r.out, r.err
+    r = special("--verify", "--input", "x=x.npy")
+    assert r.status == 4 and "y[3] = 0; expected 77 exactly" in r.err, r.err
+    r = special("--verify", "--input", "x=x.npy", "--arg", "unless=5")
+    assert r.status == 0 and "5 of 5 elements checked on the given inputs" in r.out, r.err
+    # a run before writes elsewhere
+    tirc.write("s.tir", "kernel s<N = 4>(inout x: i32[N]) { for i in N x[i] *= 2; }")
+    r = tirc("s.tir", *SIM, "--verify", "--input", "x=x.npy")
+    assert r.status == 0 and "starts 2 4 6 154" in r.out and "on the given inputs" in r.out
+
+
+@pytest.mark.parametrize("what", ["--verify", "--bench"])
+def test_measurements_run_on_the_users_data(tirc, what):
+    gather = "kernel g<N = 4, M = 4>(x: i32[M], at: i32[N], by: i32) -> y: i32[N] "
+    tirc.write("g.tir", gather + "where by < 9 { for i in N y[i] = by * x[at[i]]; }")
+    run = ("g.tir", what, "--device", "sim", "--schedule", "none", "--input", "at=at.npy")
+    tirc.write("at.npy", npy("<i4", (3,), struct.pack("<3i", 3, 0, 1)))
+    assert tirc(*run, "--arg", "by=8").status == 0
+    r = tirc(*run, "--arg", "by=9")
+    assert r.status == 1 and "error[E0652]" in r.err and "'by' is 9" in r.err
+    tirc.write("at.npy", npy("<i4", (3,), struct.pack("<3i", 3, 4, 1)))
+    r = tirc(*run)
+    assert r.status == 4 and "reads element 4 of 'x', which has 4" in r.err, r.err
+    r = tirc(*run, "--arg", "at=1")
+    assert r.status == 2 and "no scalar parameter of this name" in r.err
 
 
 def test_outputs_are_written_whole_or_not_at_all(tirc, matmul):
