@@ -7,7 +7,7 @@
  *
  * The parser makes the block on the right of the statement on the left, and the printer omits what
  * the parser would restore. Both use this file, so they cannot disagree. */
-#include "ir/ir.h"
+#include "ir/implied.h"
 
 #include <string.h>
 
@@ -77,6 +77,26 @@ static bool element_uses(Context *c, const Stmt *store, const Stmt *body, const 
     return subscripts_use(store, var);
 }
 
+/* How many loops are around the declaration of what an update writes: of one of its buffers. */
+static int loops_around_target(const Stmt *update, const PrivateTemps *temps)
+{
+    int most = 0;
+    for (int i = 0; update->kind == ST_SEQ && i < update->u.seq.n; i++) {
+        int n = loops_around_target(update->u.seq.items[i], temps);
+        most = n > most ? n : most;
+    }
+    for (int i = 0; update->kind == ST_STORE && i < temps->n; i++)
+        if (temps->items[i].buffer->id == update->u.store.buffer->id)
+            most = temps->items[i].n_loops;
+    return most;
+}
+
+int block_private_loops(const Stmt *body, const PrivateTemps *temps)
+{
+    const Stmt *update = stmt_valued_update(body);
+    return update ? loops_around_target(update, temps) : 0;
+}
+
 IterKind block_implied_kind(Context *c, const Stmt *body, const Var *var)
 {
     const Stmt *store = stmt_valued_update(body);
@@ -134,21 +154,20 @@ Name block_implied_name(Context *c, const Stmt *body)
     return NULL;
 }
 
-/* The iterators of the loops around `body` (both in terms of the loops), and in map[n_loops] what
- * replaces the loops' variables in the block. */
-static BlockIter *implied_iters(Context *c, const ForStmt *const *loops, int n_loops,
-                                const Stmt *body, Subst *map)
+/* The iterators of the block's loops, and in map[n_loops] what replaces the loops' variables in
+ * it. */
+static BlockIter *implied_iters(Context *c, const ImpliedBlock *of, Subst *map)
 {
-    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, n_loops);
-    for (int i = 0; i < n_loops; i++) {
-        Var *loop = loops[i]->var;
+    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, of->n_loops);
+    for (int i = 0; i < of->n_loops; i++) {
+        Var *loop = of->loops[i]->var;
         Expr *lo, *hi;
-        loop_domain(c, loops[i], &lo, &hi);
+        loop_domain(c, of->loops[i], &lo, &hi);
         iters[i].var = var_new(c, loop->name, DT_INDEX, VAR_ITER, loop->span);
         iters[i].lo = expr_subst(c, lo, map, i);
         iters[i].hi = expr_subst(c, hi, map, i);
         iters[i].binding = expr_var(c, loop, loop->span);
-        iters[i].kind = block_implied_kind(c, body, loop);
+        iters[i].kind = i < of->n_spatial ? ITER_SPATIAL : block_implied_kind(c, of->body, loop);
         map[i] = (Subst){loop, expr_var(c, iters[i].var, loop->span)};
     }
     return iters;
@@ -157,7 +176,7 @@ static BlockIter *implied_iters(Context *c, const ForStmt *const *loops, int n_l
 Stmt *block_implied(Context *c, const ImpliedBlock *of)
 {
     Subst *map = ARENA_ARRAY(c->arena, Subst, of->n_loops);
-    BlockIter *iters = implied_iters(c, of->loops, of->n_loops, of->body, map);
+    BlockIter *iters = implied_iters(c, of, map);
     BlockStmt block = {
         .name = of->name ? of->name : block_implied_name(c, of->body),
         .iters = iters,

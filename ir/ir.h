@@ -573,39 +573,6 @@ Stmt *tuple_identities(Context *c, const Combiner *combiner, const TupleElement 
 /* The same components, identities and combined values. */
 bool combiner_equal(const Combiner *a, const Combiner *b);
 
-/* ---- plain statements (implied.c) ------------------------------------------------------------ */
-/* A statement outside of any block stands for a block whose iterators are the enclosing loops,
- * outermost first, each with its loop's name, its loop's range as domain and its loop's variable as
- * binding; one is a reduce iterator if the body is a single update (not `=`), perhaps behind lets,
- * whose subscripts do not use it.  The resolver makes that block with these functions and the
- * printer leaves out what they would make. */
-
-/* The half-open range that holds a loop's values: lo..hi; of a downward loop hi..lo + 1, where `n -
- * 1` and literals lose or take the 1 instead of gaining an addition. */
-void loop_domain(Context *c, const ForStmt *loop, Expr **lo, Expr **hi);
-/* The kind of the iterator of loop (or iterator) `var` around `body`: it reduces if the body is one
- * update, alone or behind lets, whose element does not depend on it. */
-IterKind block_implied_kind(Context *c, const Stmt *body, const Var *var);
-/* Whether a value of this kind is written out where a program uses it, so that proofs see it: an
- * index or a condition made of loops and sizes alone. A `let` of any other value belongs to the
- * blocks that use it. */
-bool value_is_inline(const Expr *value);
-/* The buffer of the first store in `body`, which names its block; NULL if it has none. An update of
- * `best_value` and `best_index`, the components of a reducer, is named `best`. */
-Name block_implied_name(Context *c, const Stmt *body);
-/* A plain statement in loops. */
-typedef struct {
-    const ForStmt *const *loops;
-    int n_loops;
-    Name name;
-    Stmt *init, *body;
-    Span span;
-} ImpliedBlock;
-
-/* The block itself; `init` (may be NULL) and `body` use the loops' variables. A NULL `name` means
- * block_implied_name. */
-Stmt *block_implied(Context *c, const ImpliedBlock *of);
-
 /* ---- reading --------------------------------------------------------------------------------- */
 
 bool expr_is_const(const Expr *e, int64_t *value); /* an integer literal */
@@ -637,6 +604,9 @@ bool buffer_is_swizzled(const Buffer *buffer, int axis);
 const char *swizzle_error(Context *c, const Buffer *buffer, int axis, const Swizzle *swizzle);
 /* The literal number of iterations, if lo and hi are literals. */
 bool loop_const_extent(const ForStmt *loop, int64_t *extent);
+/* The half-open range that holds a loop's values: lo..hi; of a downward loop hi..lo + 1, where `n -
+ * 1` and literals lose or take the 1 instead of gaining an addition. */
+void loop_domain(Context *c, const ForStmt *loop, Expr **lo, Expr **hi);
 
 typedef VEC(Expr *) ExprList;
 typedef VEC(Stmt *) StmtList;

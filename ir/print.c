@@ -11,12 +11,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ir/implied.h"
+
 enum { LINE_MAX_COLUMNS = 100, INDENT = 4 };
 
 typedef struct {
     Context *ctx;
     StrBuf *out;
     VEC(const ForStmt *) loops; /* around the statement, outermost first */
+    PrivateTemps temps;         /* all that are declared above, in the order of the text */
     bool direct;                /* in a block or at the lowered level: stores are just stores */
     const Stmt *spelt_out;      /* a block that must not print as a plain statement, or NULL */
 } Printer;
@@ -116,13 +119,20 @@ static void add_annotations(StrBuf *out, AnnotationList list)
 
 /* ---- plain statements ------------------------------------------------------------------------ */
 
+/* Of iterator `var` of loop number `i` around the body of a block. */
+static IterKind implied_kind(const Printer *p, const Stmt *body, int i, const Var *var)
+{
+    return i < block_private_loops(body, &p->temps) ? ITER_SPATIAL
+                                                    : block_implied_kind(p->ctx, body, var);
+}
+
 static bool same_iter(const Printer *p, const BlockStmt *block, int i, const Subst *map)
 {
     const BlockIter *iter = &block->iters[i];
     const ForStmt *loop = p->loops.items[i];
     if (strcmp(iter->var->name, loop->var->name) != 0 || iter->binding->kind != EX_VAR ||
         iter->binding->u.var != loop->var ||
-        iter->kind != block_implied_kind(p->ctx, block->body, iter->var))
+        iter->kind != implied_kind(p, block->body, i, iter->var))
         return false;
     Expr *lo, *hi;
     loop_domain(p->ctx, loop, &lo, &hi);
@@ -552,7 +562,10 @@ static void print_rest(Printer *p, const Stmt *s, int indent)
     case ST_IF: print_if(p, s, indent); return;
     case ST_BLOCK: print_block(p, s, indent); return;
     case ST_STORE: print_store(p, s); return;
-    case ST_TEMP: print_temp(p, s->u.temp); return;
+    case ST_TEMP:
+        VEC_PUSH(p->ctx->arena, &p->temps, ((PrivateTemp){s->u.temp, p->loops.n}));
+        print_temp(p, s->u.temp);
+        return;
     case ST_LET: print_let(p, s); return;
     case ST_BARRIER:
         if (s->u.barrier.kind == SYNC_WAIT)

@@ -6,12 +6,18 @@
  *                                       }
  *
  * A plain statement stands for a block over the loops around it (ir/implied.c).  An assignment
- * followed by updates of the same element in loops of its own is the init of one reduction,
- * provided that it is run once for each element: the loops around both must all appear in the
- * subscripts. */
+ * followed by updates of the same element in loops of their own is the init of one reduction, which
+ * starts again in each iteration of the loops around both: those are spatial. */
 #include "frontend/resolve/internal.h"
 
-Stmt *block_wrap(Resolver *r, Stmt *init, Stmt *body, int n_loops, Label *label)
+IterKind loop_implied_kind(const Resolver *r, const Stmt *body, int i)
+{
+    return i < block_private_loops(body, &r->temps)
+               ? ITER_SPATIAL
+               : block_implied_kind(r->ctx, body, r->loops.items[i]->var);
+}
+
+Stmt *block_wrap(Resolver *r, const BlockInit *init, Stmt *body, int n_loops, Label *label)
 {
     if (r->mode != MODE_PROGRAM)
         return body;
@@ -26,12 +32,15 @@ Stmt *block_wrap(Resolver *r, Stmt *init, Stmt *body, int n_loops, Label *label)
     } else {
         name = block_names_fresh(r, implied);
     }
-    return block_implied(r->ctx, &(ImpliedBlock){.loops = r->loops.items,
-                                                 .n_loops = n_loops,
-                                                 .name = name,
-                                                 .init = init ? values_write_out(r, init) : NULL,
-                                                 .body = body,
-                                                 .span = body->span});
+    int n_private = block_private_loops(body, &r->temps), n_anew = init ? init->n_loops : 0;
+    return block_implied(r->ctx,
+                         &(ImpliedBlock){.loops = r->loops.items,
+                                         .n_loops = n_loops,
+                                         .n_spatial = n_private > n_anew ? n_private : n_anew,
+                                         .name = name,
+                                         .init = init ? values_write_out(r, init->stmt) : NULL,
+                                         .body = body,
+                                         .span = body->span});
 }
 
 /* ---- an assignment and a nest of updates ---- */
@@ -113,11 +122,9 @@ static bool is_init_of(const Reduction *red, const Stmt *update)
         value_uses_buffer(red->r, red->init->u.store.value, update->u.store.buffer))
         return false;
     Stmt *body = values_bind(red->r, (Stmt *)update);
-    for (int i = 0; i < r->loops.n; i++) {
-        IterKind kind = block_implied_kind(r->ctx, body, r->loops.items[i]->var);
-        if (kind != (i < red->n_loops ? ITER_SPATIAL : ITER_REDUCE))
+    for (int i = red->n_loops; i < r->loops.n; i++)
+        if (loop_implied_kind(r, body, i) != ITER_REDUCE)
             return false;
-    }
     return true;
 }
 
@@ -138,7 +145,8 @@ static Stmt *reduction_leaf(Reduction *red, const AstStmt *s)
     if (!red->merged && r->mode == MODE_PROGRAM)
         separate(red);
     Label *label = red->merged && !red->second.name.text ? &red->first : &red->second;
-    return block_wrap(r, red->merged ? red->init : NULL, update, r->loops.n, label);
+    BlockInit init = {red->init, red->n_loops};
+    return block_wrap(r, red->merged ? &init : NULL, update, r->loops.n, label);
 }
 
 static Stmt *reduction_nest(Reduction *red, const AstStmt *s, int i);
@@ -230,7 +238,7 @@ static const ForStmt *init_uses_reduce(Resolver *r, const Stmt *init, const Stmt
     *any = false;
     for (int i = 0; i < r->loops.n; i++) {
         const Var *var = r->loops.items[i]->var;
-        if (block_implied_kind(r->ctx, update, var) != ITER_REDUCE)
+        if (loop_implied_kind(r, update, i) != ITER_REDUCE)
             continue;
         *any = true;
         if (stmt_uses_var(r->ctx, init, var))
@@ -245,8 +253,8 @@ static bool check_ranges(Resolver *r, Span span, const Stmt *update)
     for (int i = 0; i < r->loops.n; i++)
         for (int k = 0; k < i; k++) {
             const ForStmt *loop = r->loops.items[i], *outer = r->loops.items[k];
-            if (block_implied_kind(r->ctx, update, loop->var) == ITER_SPATIAL &&
-                block_implied_kind(r->ctx, update, outer->var) == ITER_REDUCE &&
+            if (loop_implied_kind(r, update, i) == ITER_SPATIAL &&
+                loop_implied_kind(r, update, k) == ITER_REDUCE &&
                 (expr_uses_var(loop->lo, outer->var) || expr_uses_var(loop->hi, outer->var)))
                 return refuse_init_domain(r, span, loop->var->name, outer->var->name);
         }
@@ -282,7 +290,7 @@ Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next)
                 r->ctx,
                 "it uses the reduction loop '%s', but it runs once, before all iterations of '%s'",
                 loop->var->name, loop->var->name));
-    return block_wrap(r, init, update, r->loops.n, &r->label);
+    return block_wrap(r, &(BlockInit){.stmt = init}, update, r->loops.n, &r->label);
 }
 
 /* ---- blocks written out ---- */

@@ -17,6 +17,7 @@
 #define TIRC_FRONTEND_RESOLVE_INTERNAL_H
 
 #include "frontend/syntax/parse.h"
+#include "ir/implied.h"
 
 /* ---- names ---- */
 
@@ -27,7 +28,6 @@ typedef struct {
     const Combiner *combiner;
     Buffer *const *buffers;
     Var *const *vars;  /* of an operand of `combine`; NULL: the buffers count */
-    VEC(Var *) loops;  /* around a temp: its first axes */
     bool started;      /* holds the identity, or what the caller put there */
     bool starts_early; /* its init stands where it is declared */
 } Tuple;
@@ -115,6 +115,7 @@ typedef struct Resolver {
     int loops_from;             /* loop variables below this symbol are out of sight */
     VEC(Symbol) ended;          /* temporaries whose scope is over, for messages */
     VEC(const ForStmt *) loops; /* around the current statement, outside of blocks */
+    PrivateTemps temps;         /* all so far */
     NameTable blocks;
     Label label;
     VEC(Buffer *) written;       /* by each store, in the order of the text */
@@ -295,8 +296,8 @@ bool reducer_obeys_laws(Context *c, const Combiner *combiner);
 Tuple *resolve_tuple(Resolver *r, AstName name, const AstType *type, const Buffer *like);
 /* Stores the identity to the elements of a tuple, where it is declared. */
 Stmt *tuple_start(Resolver *r, const Tuple *tuple);
-/* The tuple that an expression such as `x` or `x[i]` names, or NULL; and its subscripts: those of
- * the loops around its declaration, then those that are written (NULL after an error). */
+/* The tuple that an expression such as `x` or `x[i]` names, or NULL; and its subscripts (NULL after
+ * an error). */
 const Symbol *tuple_find(const Resolver *r, const AstExpr *place);
 Expr **tuple_index(Resolver *r, const AstExpr *place, const Symbol *s);
 /* `e`, an AE_FIELD, is a component of a tuple; and which value it has (NULL after an error). */
@@ -339,9 +340,18 @@ bool expr_is_affine(const Expr *e);
 
 /* ---- blocks (block.c) ---- */
 
-/* The block of a statement under the enclosing loops (the first n_loops of them); the statement
- * itself where stores need no block.  `named` is the label to take, or NULL for none. */
-Stmt *block_wrap(Resolver *r, Stmt *init, Stmt *body, int n_loops, Label *label);
+/* The kind that loop number `i` of those around has for the block of `body`. */
+IterKind loop_implied_kind(const Resolver *r, const Stmt *body, int i);
+
+/* The init of a block, which runs again in each iteration of the first `n_loops` loops. */
+typedef struct {
+    Stmt *stmt;
+    int n_loops;
+} BlockInit;
+/* The block of a statement under the enclosing loops (the first n_loops of them), with an init or
+ * NULL; the statement itself where stores need no block.  `label` is the label to take, or NULL for
+ * none. */
+Stmt *block_wrap(Resolver *r, const BlockInit *init, Stmt *body, int n_loops, Label *label);
 Stmt *resolve_written_block(Resolver *r, const AstStmt *s);
 /* `init S` followed by `next`: a reduction block. */
 Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next);

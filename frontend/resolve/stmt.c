@@ -333,6 +333,13 @@ static Scope resolve_scope(Resolver *r, const AstStmt *s)
     return scope;
 }
 
+/* The statement that declares the temp, private to each iteration of the loops around it. */
+static Stmt *declare_temp(Resolver *r, Buffer *temp, Span span)
+{
+    VEC_PUSH(r->ctx->arena, &r->temps, ((PrivateTemp){temp, r->loops.n}));
+    return stmt_temp(r->ctx, temp, span);
+}
+
 /* A temp of a reducer's type: one for each component. */
 static Stmt *tuple_statement(Resolver *r, const AstStmt *s, Scope scope)
 {
@@ -350,7 +357,7 @@ static Stmt *tuple_statement(Resolver *r, const AstStmt *s, Scope scope)
         return NULL;
     Stmt **temps = ARENA_ARRAY(r->ctx->arena, Stmt *, tuple->combiner->n);
     for (int k = 0; k < tuple->combiner->n; k++)
-        temps[k] = stmt_temp(r->ctx, tuple->buffers[k], s->span);
+        temps[k] = declare_temp(r, tuple->buffers[k], s->span);
     return stmt_seq(r->ctx, temps, tuple->combiner->n, s->span);
 }
 
@@ -383,7 +390,7 @@ static Stmt *temp_statement(Resolver *r, const AstStmt *s)
                           .span = name.span,
                           .buffer = buffer,
                           .broken = !good});
-    return good ? stmt_temp(r->ctx, buffer, s->span) : NULL;
+    return good ? declare_temp(r, buffer, s->span) : NULL;
 }
 
 /* ---- values ---- */
@@ -588,8 +595,10 @@ Stmt *resolve_stmt(Resolver *r, const AstStmt *s)
         return store ? block_wrap(r, NULL, store, r->loops.n, &r->label) : NULL;
     }
     case AS_UPDATE: {
-        Stmt *init = NULL, *update = resolve_update(r, s, &init);
-        return update ? block_wrap(r, init, update, r->loops.n, &r->label) : NULL;
+        BlockInit init = {0};
+        Stmt *update = resolve_update(r, s, &init.stmt);
+        return update ? block_wrap(r, init.stmt ? &init : NULL, update, r->loops.n, &r->label)
+                      : NULL;
     }
     case AS_TEMP: return temp_statement(r, s);
     case AS_LABEL: return resolve_label(r, s);

@@ -1,40 +1,17 @@
 /* tuple.c - Resolves buffers of a reducer's type, and updates with reducers.
  *
  *   for i in M {                          for i in M {
- *       temp best: argmax;                    temp best_value: f32[M];
- *       for j in N                            temp best_index: i32[M];
- *           best argmax= (x[i, j], j);  =>    for j in N { init { best_value[i] = -inf; ... }
- *       at[i] = best.index;                       (best_value[i], best_index[i]) argmax= ...; }
- *   }                                         at[i] = best_index[i]; }
+ *       temp best: argmax;                    temp best_value: f32;
+ *       for j in N                            temp best_index: i32;
+ *           best argmax= (x[i, j], j);  =>    for j in N { init { best_value = -inf; ... }
+ *       at[i] = best.index;                       best_value, best_index argmax= ...; }
+ *   }                                         at[i] = best_index; }
  *
- * A tuple is one buffer per component. One that is declared inside loops belongs to their
- * iteration, so it has an axis for each of them. It starts as the identity: the first update is a
- * reduction with this init if it can be; otherwise, the init stands where the tuple is declared. */
+ * A tuple is one buffer per component. It starts as the identity: the first update is a reduction
+ * with this init if it can be; otherwise, the init stands where the tuple is declared. */
 #include "frontend/resolve/internal.h"
 
 /* ---- declarations ---- */
-
-/* The loops around a temp, whose iterations each have their own; false after an error. */
-static bool find_axes(Resolver *r, AstName name, Tuple *tuple, ExprList *shape)
-{
-    for (int i = 0; i < r->loops.n; i++) {
-        Expr *lo, *hi;
-        int64_t first;
-        const ForStmt *loop = r->loops.items[i];
-        loop_domain(r->ctx, loop, &lo, &hi);
-        if (!expr_is_const(lo, &first) || first < 0 || expr_loop_var(r->ctx, hi)) {
-            diag_error(r->ctx, E0246, name.span,
-                       "each iteration of loop '%.60s' has its own '%.60s', but the range of the "
-                       "loop is not of the form 0..n with n of sizes; declare '%.60s' outside of "
-                       "the loop, with an axis for it",
-                       loop->var->name, name.text, name.text);
-            return false;
-        }
-        VEC_PUSH(r->ctx->arena, shape, hi);
-        VEC_PUSH(r->ctx->arena, &tuple->loops, loop->var);
-    }
-    return true;
-}
 
 /* The buffers of the components, declared with their own names, too. */
 static bool declare_parts(Resolver *r, Tuple *tuple, const Buffer *like)
@@ -62,14 +39,9 @@ Tuple *resolve_tuple(Resolver *r, AstName name, const AstType *type, const Buffe
     tuple->combiner = resolve_reducer(r, type->name);
     tuple->started = like->role == ROLE_IN || like->role == ROLE_INOUT;
     Buffer all = *like;
-    ExprList shape = {0};
-    bool good = tuple->combiner && (like->role != ROLE_TEMP || find_axes(r, name, tuple, &shape));
-    Expr **own = good ? resolve_shape(r, type, tuple->combiner->parts[0].type) : NULL;
-    for (int i = 0; own && i < type->rank; i++)
-        VEC_PUSH(r->ctx->arena, &shape, own[i]);
-    all.shape = shape.items;
-    all.rank = shape.n;
-    good = own && declare_parts(r, tuple, &all);
+    all.shape = tuple->combiner ? resolve_shape(r, type, tuple->combiner->parts[0].type) : NULL;
+    all.rank = type->rank;
+    bool good = all.shape && declare_parts(r, tuple, &all);
     names_add(r, (Symbol){.name = name.text,
                           .kind = SYMBOL_TUPLE,
                           .span = name.span,
@@ -78,7 +50,7 @@ Tuple *resolve_tuple(Resolver *r, AstName name, const AstType *type, const Buffe
     return good ? tuple : NULL;
 }
 
-/* The identity in all elements that are declared here, in loops over the tuple's own axes. */
+/* The identity in all elements, in loops over them. */
 Stmt *tuple_start(Resolver *r, const Tuple *tuple)
 {
     Context *c = r->ctx;
@@ -87,16 +59,14 @@ Stmt *tuple_start(Resolver *r, const Tuple *tuple)
     TupleElement *targets = ARENA_ARRAY(c->arena, TupleElement, combiner->n);
     Expr **index = ARENA_ARRAY(c->arena, Expr *, like->rank + 1);
     ForStmt *loops = ARENA_ARRAY(c->arena, ForStmt, like->rank + 1);
-    int outer = tuple->loops.n, outside = r->loops.n;
+    int outside = r->loops.n;
     for (int d = 0; d < like->rank; d++) {
         Name name = ctx_namef(c, "%s_%d", like->name, d);
-        Var *var =
-            d < outer ? tuple->loops.items[d] : var_new(c, name, DT_INDEX, VAR_LOOP, like->span);
+        Var *var = var_new(c, name, DT_INDEX, VAR_LOOP, like->span);
         loops[d] = (ForStmt){
             .var = var, .lo = expr_index(c, 0), .hi = like->shape[d], .step = 1, .axis = AXIS_NONE};
         index[d] = expr_var(c, var, like->span);
-        if (d >= outer)
-            VEC_PUSH(c->arena, &r->loops, &loops[d]);
+        VEC_PUSH(c->arena, &r->loops, &loops[d]);
     }
     for (int k = 0; k < combiner->n; k++)
         targets[k] = (TupleElement){tuple->buffers[k], index};
@@ -104,7 +74,7 @@ Stmt *tuple_start(Resolver *r, const Tuple *tuple)
     Stmt *s =
         block_wrap(r, NULL, tuple_identities(c, combiner, targets, like->span), r->loops.n, &none);
     r->loops.n = outside;
-    for (int d = like->rank - 1; d >= outer; d--) {
+    for (int d = like->rank - 1; d >= 0; d--) {
         loops[d].body = s;
         s = stmt_for(c, &loops[d], like->span);
     }
@@ -173,11 +143,11 @@ static bool can_have_init(Resolver *r, Stmt *update)
     const Stmt *body = values_bind(r, update);
     for (int i = 0; i < r->loops.n; i++) {
         const ForStmt *loop = r->loops.items[i];
-        bool reduces = block_implied_kind(r->ctx, body, loop->var) == ITER_REDUCE;
+        bool reduces = loop_implied_kind(r, body, i) == ITER_REDUCE;
         any |= reduces;
         for (int k = 0; !reduces && k < i; k++) {
             const Var *outer = r->loops.items[k]->var;
-            if (block_implied_kind(r->ctx, body, outer) == ITER_REDUCE &&
+            if (loop_implied_kind(r, body, k) == ITER_REDUCE &&
                 (expr_uses_var(loop->lo, outer) || expr_uses_var(loop->hi, outer)))
                 return false;
         }

@@ -1,34 +1,18 @@
 /* tuple_field.c - Resolves elements of tuples and their components: `best.index`, `w[i].mean`. */
 #include "frontend/resolve/internal.h"
 
-static bool sees_loops(const Resolver *r, const Tuple *tuple)
-{
-    for (int i = 0; i < tuple->loops.n; i++) {
-        const Symbol *s = names_find(r, tuple->loops.items[i]->name);
-        if (!s || s->kind != SYMBOL_VAR || s->var != tuple->loops.items[i])
-            return false;
-    }
-    return true;
-}
-
-/* The subscripts of an element: those of the loops around the declaration, then those written. */
 Expr **tuple_index(Resolver *r, const AstExpr *place, const Symbol *s)
 {
-    const Tuple *tuple = s->tuple;
-    int outer = tuple->loops.n, rank = tuple->buffers[0]->rank,
-        n = place->kind == AE_INDEX ? place->u.index.n : 0;
+    int rank = s->tuple->buffers[0]->rank, n = place->kind == AE_INDEX ? place->u.index.n : 0;
     Expr **index = ARENA_ARRAY(r->ctx->arena, Expr *, rank + 1);
-    if (n != rank - outer || !sees_loops(r, tuple)) {
-        diag_error(r->ctx, E0203, place->span,
-                   "'%.60s' has %d subscript%s, but %d %s given; inside a written block, name its "
-                   "components instead, with a subscript for each loop around its declaration",
-                   s->name, rank - outer, rank - outer == 1 ? "" : "s", n, n == 1 ? "is" : "are");
+    if (n != rank) {
+        diag_error(r->ctx, E0203, place->span, "'%.60s' has %d subscript%s, but %d %s given",
+                   s->name, rank, rank == 1 ? "" : "s", n, n == 1 ? "is" : "are");
         return NULL;
     }
     bool good = true;
     for (int d = 0; d < rank; d++) {
-        index[d] = d < outer ? expr_var(r->ctx, tuple->loops.items[d], place->span)
-                             : resolve_subscript(r, place->u.index.items[d - outer]);
+        index[d] = resolve_subscript(r, place->u.index.items[d]);
         good = good && index[d];
     }
     return good ? index : NULL;

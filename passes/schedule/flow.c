@@ -195,14 +195,22 @@ static Stmt *add_beside(Rewriter *r, Stmt *stmt)
     return stmt_seq(r->ctx, both, 2, stmt->span);
 }
 
+/* The buffer is declared in a loop, so each of its iterations has its own. */
+static bool declared_in_loop(Context *c, Stmt *body, const Buffer *buffer)
+{
+    EnclosingList around = {0};
+    for (Cursor at = cursor_outer(c, body); cursor_next(&at);)
+        if (at.stmt->kind == ST_TEMP && at.stmt->u.temp->id == buffer->id)
+            return stmt_enclosing(c, body, at.stmt, &around) && enclosing_loops(c, &around).n > 0;
+    return false;
+}
+
 Stmt *flow_declare_beside(Schedule *s, Stmt *body, const Buffer *of, Buffer *buffer)
 {
-    bool loops = false;
     Beside beside = {of, buffer};
     Rewriter r = {.ctx = s->ctx, .user = &beside, .stmt = add_beside};
-    for (int axis = 0; axis < buffer->rank; axis++)
-        loops |= expr_loop_var(s->ctx, buffer->shape[axis]) != NULL;
-    return loops ? rewrite_stmt(&r, body) : flow_declare(s, body, buffer);
+    return declared_in_loop(s->ctx, body, of) ? rewrite_stmt(&r, body)
+                                              : flow_declare(s, body, buffer);
 }
 
 /* A loop whose variable the shape uses; NULL if there is none. */

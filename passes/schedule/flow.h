@@ -75,7 +75,7 @@ Stmt *flow_remove(Schedule *s, Stmt *body, const Stmt *block);
 bool flow_require_fixed_shape(Schedule *s, const Buffer *buffer, ErrorCode code, Span span);
 /* `body` with a declaration of `buffer` after the others at its top. */
 Stmt *flow_declare(Schedule *s, Stmt *body, Buffer *buffer);
-/* The same beside `of`, where the shape speaks of the loops around it. */
+/* The same beside `of`, where that is declared in loops: it is private to their iterations. */
 Stmt *flow_declare_beside(Schedule *s, Stmt *body, const Buffer *of, Buffer *buffer);
 /* `body` without the declaration of `buffer`. */
 Stmt *flow_undeclare(Schedule *s, Stmt *body, const Buffer *buffer);

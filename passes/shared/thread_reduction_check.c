@@ -185,7 +185,7 @@ static bool check_place(Apart *a)
 bool reduction_check(Apart *a)
 {
     const char *why;
-    if (!reducer_of(a->c, a->block, &a->r, &why))
+    if (!reducer_of(a->c, &a->path, a->anchor, &a->r, &why))
         return refuse(a, "block '%s' cannot be reduced across threads: %s", a->block->name, why);
     return check_lanes(a) && check_loops(a) && check_convergent(a) && check_alone(a) &&
            check_place(a);

@@ -2,11 +2,13 @@
 //   x: f32[M, 4096], read
 //   at: i32[M], written
 //   32-bit indices: M * 4096 is at most 2147483647
-// row_argmax<<<M, 32>>>(x, at, best_value, best_index);
+// row_argmax<<<M, 32>>>(x, at);
 
 extern "C" __global__ void __launch_bounds__(32)
-row_argmax(const float *__restrict__ x, int *__restrict__ at, float *__restrict__ best_value, int *__restrict__ best_index)
+row_argmax(const float *__restrict__ x, int *__restrict__ at)
 {
+    __shared__ int best_index;
+    [[maybe_unused]] __shared__ float best_value;
     const int i = blockIdx.x;
     const int t = threadIdx.x;
     int best_index_part;
@@ -45,8 +47,8 @@ row_argmax(const float *__restrict__ x, int *__restrict__ at, float *__restrict_
     best_value_part = b_wins_4 ? b_value_4 : best_value_part;
     best_index_part = b_wins_4 ? b_index_4 : best_index_part;
     if (t == 0) {
-        best_value[i] = best_value_part;
-        best_index[i] = best_index_part;
-        at[i] = best_index[i];
+        best_value = best_value_part;
+        best_index = best_index_part;
+        at[i] = best_index;
     }
 }

@@ -170,9 +170,10 @@ ATOMIC = """kernel k<N = 32>(x: f32[4, N]) -> y: f32[4]
 schedule s for k
 {
     set_scope(s, shared);
-    let [b, i] = loops(s_1);
+    let [b, i] = loops(s);
     bind(b, blockIdx.x);
-    atomic(s_1);
+    decompose_reduction(s, i);
+    atomic(s);
     bind(i, threadIdx.x);
 }
 """

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "ir/ir.h"
+#include "ir/implied.h"
 
 #define NOWHERE    span_none()
 #define EXPRS(...) ((Expr *const[]){__VA_ARGS__})

@@ -137,17 +137,29 @@ static int subscripts_of(const TupleElement *target, const Var *var)
     return n;
 }
 
+/* The iterator may have several values while `path->items[from]` runs once. */
+static bool changes_within(const BlockIter *iter, const StmtPath *path, int from)
+{
+    for (int i = from; i < path->n; i++)
+        if (path->items[i]->kind == ST_FOR &&
+            expr_uses_var(iter->binding, path->items[i]->u.loop.var))
+            return !is_single(iter);
+    return false;
+}
+
 /* Different values of the spatial iterators write different elements, and the others none:
  * otherwise the reason. */
-static const char *element_apart(Context *c, const BlockStmt *block, const TupleElement *target)
+static const char *element_apart(Context *c, const StmtPath *path, int from,
+                                 const TupleElement *target)
 {
+    const BlockStmt *block = &path->items[path->n - 1]->u.block;
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
         int n = subscripts_of(target, iter->var);
         if (iter->kind == ITER_REDUCE && n != 0)
             return arena_printf(c->arena, "reduction iterator '%s' is part of a subscript of '%s'",
                                 iter->var->name, target->buffer->name);
-        if (iter->kind == ITER_SPATIAL && n < 1 && !is_single(iter))
+        if (iter->kind == ITER_SPATIAL && n < 1 && changes_within(iter, path, from))
             return arena_printf(c->arena,
                                 "iterator '%s' is not by itself a subscript of '%s', so several of "
                                 "its values may update one element",
@@ -271,8 +283,9 @@ static const char *find_reads(Context *c, const Reducer *r)
     return NULL;
 }
 
-static const char *refusal(Context *c, const BlockStmt *block, Reducer *r)
+static const char *refusal(Context *c, const StmtPath *path, int from, Reducer *r)
 {
+    const BlockStmt *block = &path->items[path->n - 1]->u.block;
     if (block->atomic)
         return "its updates are atomic";
     if (!stmt_is_reduction(block) || !block->init)
@@ -284,12 +297,12 @@ static const char *refusal(Context *c, const BlockStmt *block, Reducer *r)
                                   : find_operator(c, r, (ReducerPart *)r->parts);
     why = why ? why : find_reads(c, r);
     for (int k = 0; k < r->n && !why; k++)
-        why = element_apart(c, block, &r->parts[k].target);
+        why = element_apart(c, path, from, &r->parts[k].target);
     return why;
 }
 
-bool reducer_of(Context *c, const BlockStmt *block, Reducer *out, const char **why)
+bool reducer_of(Context *c, const StmtPath *path, int from, Reducer *out, const char **why)
 {
-    *why = refusal(c, block, out);
+    *why = refusal(c, path, from, out);
     return !*why;
 }

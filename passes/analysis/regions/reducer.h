@@ -28,10 +28,11 @@ typedef struct {
     bool rounds;        /* another order gives another result */
 } Reducer;
 
-/* What `block` reduces with: one update for each value of the spatial iterators, of the form above,
- * of elements that nothing else in it reads, beside an init of the same elements. False where it is
- * none, with the reason as a clause ("it has no init ..."). */
-bool reducer_of(Context *c, const BlockStmt *block, Reducer *out, const char **why);
+/* What the block at the end of the path reduces with, in one run of `path->items[from]`: one update
+ * for each value of the spatial iterators, of the form above, of elements that nothing else in it
+ * reads, beside an init of the same elements. False where it is none, with the reason as a clause
+ * ("it has no init ..."). */
+bool reducer_of(Context *c, const StmtPath *path, int from, Reducer *out, const char **why);
 
 /* Elements, one for each part, and a value for each. */
 typedef struct {

@@ -18,6 +18,7 @@
  * Legal: the blocks are all that the nest holds, and conditions between its loops can be said of
  * the new block.
  * Invariant: every statement runs for the same iterations, in the same order. */
+#include "ir/implied.h"
 #include "passes/analysis/regions/inits.h"
 #include "passes/schedule/flow.h"
 #include "passes/schedule/loops/loop.h"

@@ -93,14 +93,34 @@ static bool check_loop(Factor *f, Span span)
     return true;
 }
 
+/* What the block reduces with, in its outermost reduction loop. */
+static bool check_reducer(Factor *f, Span span)
+{
+    const char *why;
+    while (f->path.items[f->anchor] != f->loop &&
+           !uses(f->block, ITER_REDUCE, f->path.items[f->anchor]))
+        f->anchor++;
+    REQUIRE(f->s, E0476, span, reducer_of(f->s->ctx, &f->path, f->anchor, &f->r, &why),
+            "block '%s' cannot be decomposed into partial results: %s", f->block->name, why);
+    return true;
+}
+
+/* The partial results of all iterations of the statement around `top` can be computed before they
+ * are combined: each element has its own. */
+static bool may_be_top(Factor *f, int top)
+{
+    Reducer r;
+    const char *why;
+    const Stmt *s = f->path.items[top];
+    return s->kind == ST_FOR && s->u.loop.kind == LOOP_SERIAL &&
+           reducer_of(f->s->ctx, &f->path, top, &r, &why);
+}
+
 /* The reduction's loops hold nothing but the block, and no loop is both spatial and of the
  * reduction. */
 static bool check_nest(Factor *f, Span span)
 {
     Schedule *s = f->s;
-    while (f->path.items[f->anchor] != f->loop &&
-           !uses(f->block, ITER_REDUCE, f->path.items[f->anchor]))
-        f->anchor++;
     for (int i = f->anchor; i + 1 < f->path.n; i++) {
         const Stmt *at = f->path.items[i];
         REQUIRE(
@@ -114,8 +134,7 @@ static bool check_nest(Factor *f, Span span)
                 stmt_label(at), f->r.parts[0].target.buffer->name);
     }
     f->top = f->anchor;
-    while (f->top > 0 && f->path.items[f->top - 1]->kind == ST_FOR &&
-           f->path.items[f->top - 1]->u.loop.kind == LOOP_SERIAL)
+    while (f->top > 0 && may_be_top(f, f->top - 1))
         f->top--;
     return true;
 }
@@ -307,7 +326,7 @@ static void make_buffers(Factor *f, Span origin)
                          .type = old->type,
                          .shape = with_axis(f, part, old->shape, *stage_shape(f->s, &extent, 1)),
                          .rank = old->rank + 1,
-                         .scope = SCOPE_GLOBAL,
+                         .scope = old->scope,
                          .role = ROLE_TEMP,
                          .span = old->span});
         f->rf[k]->origin = origin;
@@ -425,13 +444,9 @@ bool prim_rfactor(Schedule *s, const PrimCall *call, Value *result)
 {
     Context *c = s->ctx;
     Factor f = {.s = s};
-    const char *why;
     Span span = call->rfactor.loop.span;
-    if (!find_block(&f, call))
-        return false;
-    REQUIRE(s, E0476, span, reducer_of(c, f.block, &f.r, &why),
-            "block '%s' cannot be decomposed into partial results: %s", f.block->name, why);
-    if (!check_loop(&f, span) || !check_nest(&f, span) || !check_axis(&f, call))
+    if (!find_block(&f, call) || !check_reducer(&f, span) || !check_loop(&f, span) ||
+        !check_nest(&f, span) || !check_axis(&f, call))
         return false;
     keep_spatial(&f);
     if (!add_reduction_loops(&f, span) || !map_reduction(&f, span))
@@ -444,7 +459,7 @@ bool prim_rfactor(Schedule *s, const PrimCall *call, Value *result)
     Stmt *pair[2] = {stmt_replace(c, top, f.node, partial), nest};
     Stmt *body = stmt_replace(c, s->kernel->body, top, stmt_seq(c, pair, 2, top->span));
     for (int k = f.r.n - 1; k >= 0; k--)
-        body = flow_declare(s, body, f.rf[k]);
+        body = flow_declare_beside(s, body, f.r.parts[k].target.buffer, f.rf[k]);
     if (!flow_recheck_kinds(s, body, f.loop->u.loop.id, call->span))
         return false;
     s->reassociates = f.r.rounds;

@@ -128,9 +128,12 @@ static bool rounds_apart(Schedule *s, const Stmt *loop)
     for (Cursor at = cursor_outer(s->ctx, loop->u.loop.body); cursor_next(&at);) {
         Reducer reducer;
         const char *why;
-        if (at.stmt->kind == ST_BLOCK &&
-            block_uses_loop(&at.stmt->u.block, ITER_REDUCE, loop->u.loop.var) &&
-            reducer_of(s->ctx, &at.stmt->u.block, &reducer, &why) && reducer.rounds)
+        StmtPath path = {0};
+        if (at.stmt->kind != ST_BLOCK ||
+            !block_uses_loop(&at.stmt->u.block, ITER_REDUCE, loop->u.loop.var))
+            continue;
+        cursor_way(&at, &path);
+        if (reducer_of(s->ctx, &path, 0, &reducer, &why) && reducer.rounds)
             return true;
     }
     return false;
