@@ -491,10 +491,10 @@ typedef struct {
 tirc_status tirc_against(tirc *t, const tirc_kernel *kernel, const tirc_kernel *program,
                          tirc_kernel **result);
 
-/* From now on, tirc_verify, tirc_bench and tirc_bench_versus (for the first of several programs) run
- * `program` on these inputs: data[i] of parameter i, as for tirc_run; NULL where it is random. The
- * memory must stay as it is until the last of these calls. data NULL: all are random again. Inputs
- * that violate the program's `where` clause are refused there (E0652). */
+/* From now on, tirc_verify, tirc_bench and tirc_bench_versus (for the first of several programs)
+ * run `program` on these inputs: data[i] of parameter i, as for tirc_run; NULL where it is random.
+ * The memory must stay as it is until the last of these calls. data NULL: all are random again.
+ * Inputs that violate the program's `where` clause are refused there (E0652). */
 tirc_status tirc_set_inputs(tirc *t, tirc_program *program, const void *const *data);
 
 /* Runs on seeded random inputs and compares with the unscheduled program in higher precision

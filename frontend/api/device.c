@@ -465,7 +465,7 @@ tirc_status tirc_run(tirc *t, tirc_program *program, const int64_t *sizes, void 
     API_GUARDED(t, run(t, program, sizes, arguments));
 }
 
-/* ---- inputs of measurements ------------------------------------------------------------------- */
+/* ---- inputs of measurements ------------------------------------------------------------------ */
 
 static bool set_inputs(tirc *t, tirc_program *program, const void *const *data)
 {

@@ -169,9 +169,9 @@ static bool check_run(tirc *t, const tirc_program *program, const Reference *ref
     return api_agree(t, program, t->workload, 2 * r->largest_bound, whole);
 }
 
-/* If a run on random reals, none of which were given, leaves elements without a bound, as for the factorization of a random
- * matrix, repeats it on well-conditioned inputs, and uses that run if it checks more elements or
- * finds an error. False after a diagnostic. */
+/* If a run on random reals, none of which were given, leaves elements without a bound, as for the
+ * factorization of a random matrix, repeats it on well-conditioned inputs, and uses that run if it
+ * checks more elements or finds an error. False after a diagnostic. */
 static bool check_gently(tirc *t, const tirc_program *program, const int64_t *sizes,
                          const Reference *reference, VerifyResult *r)
 {
