@@ -8,9 +8,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # In the order in which a newcomer reads; the tests of the site find a page that is missing here.
 NAVIGATION = {
-    "Start": ["index", "performance", "examples/index"],
+    "Start": ["index", "performance", "comparison", "examples/index"],
     "Write": ["language", "schedules", "primitives"],
-    "Use": ["cli", "python", "api"],
+    "Use": ["cli", "python", "api", "import_tvm"],
     "Check and measure": ["verification", "simulator", "analysis", "benchmarks"],
     "Reference": ["reference/python", "reference/c"],
     "Work on tirc": ["architecture", "code", "choices", "contributing", "security", "changelog"],

@@ -16,6 +16,9 @@ The words after ``` say what a block is; readers see the first only, as its lang
                                above them
     sh                         commands, which have to succeed
     python                     run by tests/python
+    python tvm FILE            written; the importer makes of it a program that has to compile with
+                               its schedules
+    python triton              has to be Python
     ebnf, text, cmake          nothing to run
 """
 

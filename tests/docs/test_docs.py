@@ -3,12 +3,17 @@
 With --update-docs the shown outputs are written anew instead of compared.
 """
 
+import ast
+import os
 import re
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from blocks import body_of, excerpt, indent, read_blocks, wrap_body
+from blocks import Block, body_of, excerpt, indent, read_blocks, wrap_body
 from conftest import ROOT
 
 DOCUMENTS = sorted(
@@ -62,6 +67,21 @@ def program_compiles(tirc, block, name):
             assert status == 0, f"{block.where}: kernel {kernel}, schedule {schedule}:\n{out}"
 
 
+def import_compiles(tirc, block, name):
+    """What import-tvmscript makes of a program and a schedule of TVM."""
+    tirc.write(name, block.text + "\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "tirc", "import-tvmscript", tirc.folder / name],
+        env=dict(os.environ, PYTHONPATH=str(ROOT / "python")),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, f"{block.where}:\n{done.stderr}"
+    assert "schedule " in done.stdout, f"{block.where}: no schedule in it"
+    imported = Block(block.path, block.line, "tir", done.stdout)
+    program_compiles(tirc, imported, f"{Path(name).stem}.tir")
+
+
 def schedule_parses(tirc, block, name):
     tirc.write(name, block.text + "\n")
     kernel = re.search(r"for (\w+)\(", block.text)[1]
@@ -108,7 +128,11 @@ def expected_text(tirc, block, earlier):
 
 def run_block(tirc, block):
     language, *name = block.info.split()
-    if language == "tir" and name != ["before"]:
+    if block.info.startswith("python tvm "):
+        import_compiles(tirc, block, name[1])
+    elif block.info == "python triton":
+        ast.parse(block.text)
+    elif language == "tir" and name != ["before"]:
         program_compiles(tirc, block, name[0] if name else f"line{block.line}.tir")
     elif language == "sched" and name[1:] == ["refused"]:
         tirc.write(name[0], block.text + "\n")
@@ -145,6 +169,17 @@ def test_blocks(tirc, update, name):
             assert block.text == text, (
                 f"{block.where} shows another text; --update-docs writes it anew"
             )
+
+
+def test_navigation():
+    """Each document has one place on the site, and each place a document."""
+    sys.path.insert(0, str(ROOT / "docs/site"))
+    import pages
+
+    listed = [page for part in pages.NAVIGATION.values() for page in part]
+    found = [pages.page_of(document) for document in pages.documents()]
+    found = [page for page in found if not page.startswith("examples/")]
+    assert sorted([*found, "examples/index", "reference/c", "reference/python"]) == sorted(listed)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS, ids=str)
