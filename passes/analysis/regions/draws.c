@@ -17,15 +17,13 @@
 /* Positive floating values are in [1/16, 1): away from 0, since they divide. */
 static const double LEAST_POSITIVE = 0x1p-4, END_OF_POSITIVE = 1;
 
-typedef VEC(const ForStmt *) LoopList;
-
 typedef struct {
     Context *c;
     const Kernel *program;
-    Facts *facts;
-    LoopList loops;        /* around the place, outermost first; inside blocks too */
+    EnclosingList around;  /* the place */
+    Facts *facts;          /* that hold there, but for conditions, */
+    FactsMark everywhere;  /* and in the whole program */
     VEC(const Var *) vars; /* that have a value here and are no sizes */
-    VEC(const Stmt *) lets;
     VEC(Fact) found;
     const Param *wanted; /* the input at hand */
     End end;             /* of the axis at hand */
@@ -53,12 +51,21 @@ static const Expr *without_casts(const Expr *e)
     return e;
 }
 
-static const Expr *let_value(const Draws *d, const Expr *e)
+/* The loop or let around the place that gives the variable its value; NULL: neither. */
+static const Stmt *definition_of(const Draws *d, const Expr *e)
 {
-    for (int i = d->lets.n - 1; e->kind == EX_VAR && i >= 0; i--)
-        if (d->lets.items[i]->u.let.var == e->u.var)
-            return d->lets.items[i]->u.let.value;
+    for (int i = d->around.n - 1; e->kind == EX_VAR && i >= 0; i--) {
+        const Stmt *s = d->around.items[i].stmt;
+        if ((s->kind == ST_FOR && s->u.loop.var == e->u.var) ||
+            (s->kind == ST_LET && s->u.let.var == e->u.var))
+            return s;
+    }
     return NULL;
+}
+
+static bool bounds_read_data(const ForStmt *loop)
+{
+    return !expr_of_sizes(loop->lo) || !expr_of_sizes(loop->hi);
 }
 
 /* The value that all elements of a temp get, in the words of the block that stores it; NULL where
@@ -78,17 +85,6 @@ static const Expr *temp_value(const Draws *d, const Expr *e)
         value = s->u.store.value;
     }
     return value;
-}
-
-/* The loop around the place whose variable this is, if its bounds read an input. */
-static const ForStmt *data_loop(const Draws *d, const Expr *e)
-{
-    for (int i = d->loops.n - 1; e->kind == EX_VAR && i >= 0; i--)
-        if (d->loops.items[i]->var == e->u.var)
-            return expr_of_sizes(d->loops.items[i]->lo) && expr_of_sizes(d->loops.items[i]->hi)
-                       ? NULL
-                       : d->loops.items[i];
-    return NULL;
 }
 
 /* ---- coefficient * input + rest -------------------------------------------------------------- */
@@ -189,17 +185,17 @@ static void take_apart(Draws *d, const Expr *e, int64_t scale, Form *out)
         return;
     }
     out->depth++;
-    const Expr *value = let_value(d, e), *stored = value ? NULL : temp_value(d, e);
-    const ForStmt *loop = data_loop(d, e);
+    const Stmt *definition = definition_of(d, e);
+    const Expr *stored = definition ? NULL : temp_value(d, e);
     if (is_wanted(d, e)) {
         out->uses = true;
         out->open |= !checked_add(out->coefficient, scale, &out->coefficient);
-    } else if (value) {
-        take_apart(d, value, scale, out);
+    } else if (definition && definition->kind == ST_LET) {
+        take_apart(d, definition->u.let.value, scale, out);
     } else if (stored) {
         take_elsewhere(d, stored, scale, out);
-    } else if (loop) {
-        take_loop(d, loop, scale, out);
+    } else if (definition && bounds_read_data(&definition->u.loop)) {
+        take_loop(d, &definition->u.loop, scale, out);
     } else {
         take_operands(d, e, scale, out);
     }
@@ -327,13 +323,35 @@ static const Param *find_input(const Draws *d, const Expr *e)
     return NULL;
 }
 
+/* Facts and variables of the place. What holds under a condition only does not count. */
+static void enter_place(Draws *d)
+{
+    Arena *arena = d->c->arena;
+    facts_reset(d->facts, d->everywhere);
+    d->vars.n = 0;
+    for (int i = 0; i < d->around.n; i++) {
+        const Stmt *s = d->around.items[i].stmt;
+        for (int k = 0; s->kind == ST_BLOCK && k < s->u.block.n_iters; k++)
+            VEC_PUSH(arena, &d->vars, s->u.block.iters[k].var);
+        if (s->kind == ST_FOR || s->kind == ST_LET)
+            VEC_PUSH(arena, &d->vars, s->kind == ST_FOR ? s->u.loop.var : s->u.let.var);
+        if (s->kind != ST_IF)
+            facts_enter(d->facts, s);
+    }
+}
+
 static void visit_access(Draws *d, const Buffer *buffer, Expr *const *index)
 {
+    bool entered = false;
     for (int i = 0; i < input_count(d); i++) {
         d->wanted = &d->program->params[i];
-        if (type_is_int(type_of(d->wanted)))
-            for (int axis = 0; axis < buffer->rank; axis++)
-                visit_subscript(d, index[axis], buffer->shape[axis]);
+        if (!type_is_int(type_of(d->wanted)))
+            continue;
+        if (!entered)
+            enter_place(d);
+        entered = true;
+        for (int axis = 0; axis < buffer->rank; axis++)
+            visit_subscript(d, index[axis], buffer->shape[axis]);
     }
 }
 
@@ -406,19 +424,6 @@ static bool needs_positive(CallKind call)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static void visit_values(Draws *d, const Expr *values)
-{
-    for (Cursor at = cursor_expr(d->c, values); cursor_next(&at);) {
-        const Expr *e = at.expr;
-        if (e->kind == EX_LOAD)
-            visit_access(d, e->u.load.buffer, e->u.load.index);
-        else if (e->kind == EX_CALL && needs_positive(e->u.call.call))
-            make_positive(d, e->u.call.arg[0]);
-        else if (e->kind == EX_DIV || e->kind == EX_MOD)
-            make_positive(d, e->u.arg[1]);
-    }
-}
-
 /* Bounds of one loop from one list: ptr[i]..ptr[i + 1]. */
 static void visit_bounds(Draws *d, const ForStmt *loop)
 {
@@ -434,88 +439,29 @@ static void visit_bounds(Draws *d, const ForStmt *loop)
     VEC_PUSH(d->c->arena, &d->found, fact);
 }
 
-static void visit_body(Draws *d, Stmt *s);
-
-static void visit_loop(Draws *d, Stmt *s)
+static void visit_expr(Draws *d, const Expr *e)
 {
-    visit_values(d, s->u.loop.lo);
-    visit_values(d, s->u.loop.hi);
-    visit_bounds(d, &s->u.loop);
-    VEC_PUSH(d->c->arena, &d->loops, &s->u.loop);
-    VEC_PUSH(d->c->arena, &d->vars, s->u.loop.var);
-    visit_body(d, s->u.loop.body);
-    d->loops.n--;
-}
-
-static void visit_block(Draws *d, const BlockStmt *block)
-{
-    for (int i = 0; i < block->n_iters; i++)
-        VEC_PUSH(d->c->arena, &d->vars, block->iters[i].var);
-    if (block->init)
-        visit_body(d, block->init);
-    visit_body(d, block->body);
-}
-
-static void visit_items(Draws *d, Stmt *s)
-{
-    int outside = d->lets.n;
-    for (int i = 0; i < s->u.seq.n; i++) {
-        visit_body(d, s->u.seq.items[i]);
-        if (s->u.seq.items[i]->kind == ST_LET)
-            facts_enter(d->facts, s->u.seq.items[i]);
-    }
-    d->lets.n = outside;
-}
-
-static void visit_store(Draws *d, const Stmt *s)
-{
-    const Buffer *buffer = s->u.store.buffer;
-    visit_access(d, buffer, s->u.store.index);
-    for (int i = 0; i < buffer->rank; i++)
-        visit_values(d, s->u.store.index[i]);
-    visit_values(d, s->u.store.value);
-}
-
-static void visit_parts(Draws *d, Stmt *s)
-{
-    switch (s->kind) {
-    case ST_SEQ: visit_items(d, s); return;
-    case ST_FOR: visit_loop(d, s); return;
-    case ST_BLOCK: visit_block(d, &s->u.block); return;
-    case ST_IF:
-        visit_values(d, s->u.cond.cond);
-        visit_body(d, s->u.cond.then);
-        if (s->u.cond.otherwise)
-            visit_body(d, s->u.cond.otherwise);
-        return;
-    case ST_STORE: visit_store(d, s); return;
-    case ST_LET:
-        visit_values(d, s->u.let.value);
-        VEC_PUSH(d->c->arena, &d->lets, s);
-        VEC_PUSH(d->c->arena, &d->vars, s->u.let.var);
-        return;
-    case ST_LAUNCH: visit_body(d, s->u.launch.body); return;
-    case ST_TEMP:
-    case ST_BARRIER: return;
-    }
-}
-
-static void visit_body(Draws *d, Stmt *s)
-{
-    FactsMark mark = facts_mark(d->facts);
-    int vars = d->vars.n;
-    if (s->kind == ST_FOR || s->kind == ST_BLOCK || s->kind == ST_LAUNCH)
-        facts_enter(d->facts, s);
-    visit_parts(d, s);
-    if (s->kind != ST_LET)
-        d->vars.n = vars;
-    facts_reset(d->facts, mark);
+    if (e->kind == EX_LOAD)
+        visit_access(d, e->u.load.buffer, e->u.load.index);
+    else if (e->kind == EX_CALL && needs_positive(e->u.call.call))
+        make_positive(d, e->u.call.arg[0]);
+    else if (e->kind == EX_DIV || e->kind == EX_MOD)
+        make_positive(d, e->u.arg[1]);
 }
 
 const Fact *input_draws(Context *c, const Kernel *program, int *n)
 {
     Draws d = {.c = c, .program = program, .facts = facts_of_kernel(c, program)};
-    visit_body(&d, program->body);
+    d.everywhere = facts_mark(d.facts);
+    for (Cursor at = cursor_with_path(cursor_stmt(c, program->body), NULL); cursor_next(&at);) {
+        d.around = at.path;
+        if (at.expr)
+            visit_expr(&d, at.expr);
+        else if (at.stmt->kind == ST_STORE)
+            visit_access(&d, at.stmt->u.store.buffer, at.stmt->u.store.index);
+        else if (at.stmt->kind == ST_FOR)
+            visit_bounds(&d, &at.stmt->u.loop);
+    }
     *n = d.found.n;
     return d.found.items;
 }

@@ -78,6 +78,7 @@ typedef struct {
     Threads *t;
     Poly *p;
     Across across;
+    bool others_first; /* the second list of a search is that of the first accesses */
     HazardFound *found;
     void *user;
 } HazardSearch;
@@ -111,34 +112,25 @@ static void search_pair(HazardSearch *h, int a, int b)
     }
 }
 
-/* Hazards between the units of one block, which come first, and those of a list. */
-static void search_after(HazardSearch *h, int unit, const StmtList *list)
+/* Hazards between a unit and those of a list. */
+static void search_unit(HazardSearch *h, int unit, const StmtList *others)
 {
     UnitList met = model_neighbours(h->t->model, unit);
     for (int i = 0; i < met.n; i++)
-        if (list_has(h->t, list, met.items[i]))
-            search_pair(h, unit, met.items[i]);
+        if (list_has(h->t, others, met.items[i]))
+            search_pair(h, h->others_first ? met.items[i] : unit,
+                        h->others_first ? unit : met.items[i]);
 }
 
-/* The same, where the list comes first. */
-static void search_before(HazardSearch *h, int unit, const StmtList *list)
-{
-    UnitList met = model_neighbours(h->t->model, unit);
-    for (int i = 0; i < met.n; i++)
-        if (list_has(h->t, list, met.items[i]))
-            search_pair(h, met.items[i], unit);
-}
-
-/* Asks `search` about each unit of the blocks of one list, and the other list. */
-static void search_lists(HazardSearch *h, const StmtList *blocks, const StmtList *others,
-                         void (*search)(HazardSearch *, int, const StmtList *))
+/* Between the units of the blocks of one list and those of another. */
+static void search_lists(HazardSearch *h, const StmtList *blocks, const StmtList *others)
 {
     const Threads *t = h->t;
     for (int i = 0; i < blocks->n; i++)
         for (int u = thread_unit_of(t, blocks->items[i]); u < t->model->units.n; u++) {
             if (thread_unit(t, u)->block->id != blocks->items[i]->u.block.id)
                 break;
-            search(h, u, others);
+            search_unit(h, u, others);
         }
 }
 
@@ -148,10 +140,11 @@ void threads_hazards(Threads *t, const BlockPairs *pairs, const StmtList *passed
     HazardSearch h = {.t = t,
                       .p = threads_question(t),
                       .across = {pairs->carrier ? &pairs->carrier->u.loop : NULL, passed},
+                      .others_first = pairs->before->n > pairs->after->n,
                       .found = found,
                       .user = user};
-    if (pairs->before->n <= pairs->after->n)
-        search_lists(&h, pairs->before, pairs->after, search_after);
+    if (h.others_first)
+        search_lists(&h, pairs->after, pairs->before);
     else
-        search_lists(&h, pairs->after, pairs->before, search_before);
+        search_lists(&h, pairs->before, pairs->after);
 }
