@@ -209,48 +209,26 @@ static bool check_named(const ArgPlace *p, const Value *value, ValueKind wanted,
     return true;
 }
 
-typedef struct {
-    const char *what;
-    const char *const *words;
-    int n;
-} WordChoice;
-
-/* One of `n` words; `what` they are, for messages. */
-static bool check_word(const ArgPlace *p, const Value *value, ErrorCode code, const WordChoice *of,
-                       Value *out)
+/* The names of scopes, or of axes. */
+static bool check_word(const ArgPlace *p, const Value *value, Value *out)
 {
     Schedule *s = p->s;
+    bool scope = p->param->kind == PARAM_SCOPE, known = false;
+    const char *words[(int)SCOPE_COUNT + (int)AXIS_COUNT];
+    int n = scope ? SCOPE_COUNT : AXIS_COUNT;
+    StrBuf all = strbuf_new(s->ctx->arena);
     if (value->kind != VALUE_WORD && value->kind != VALUE_STRING)
         return refuse_kind(p, value);
-    StrBuf all = strbuf_new(s->ctx->arena);
-    bool known = false;
-    for (int i = 0; i < of->n; i++) {
-        known |= !strcmp(of->words[i], value->u.s);
-        strbuf_addf(&all, "%s%s", i ? ", " : "", of->words[i]);
+    for (int i = 0; i < n; i++) {
+        words[i] = scope ? scope_name((Scope)i) : axis_name((Axis)i);
+        known |= !strcmp(words[i], value->u.s);
+        strbuf_addf(&all, "%s%s", i ? ", " : "", words[i]);
     }
-    REQUIRE(s, code, p->span, known, "there is no %s '%s'%s (there are: %s)", of->what, value->u.s,
-            suggestion(s, value->u.s, of->words, of->n), all.text);
+    REQUIRE(s, scope ? E0405 : E0406, p->span, known, "there is no %s '%s'%s (there are: %s)",
+            scope ? "scope" : "axis", value->u.s, suggestion(s, value->u.s, words, n), all.text);
     *out = *value;
     out->kind = VALUE_WORD;
     return true;
-}
-
-static bool check_scope(const ArgPlace *p, const Value *value, Value *out)
-{
-    const char *words[SCOPE_COUNT];
-    for (int i = 0; i < SCOPE_COUNT; i++)
-        words[i] = scope_name((Scope)i);
-    return check_word(p, value, E0405,
-                      &(WordChoice){.what = "scope", .words = words, .n = SCOPE_COUNT}, out);
-}
-
-static bool check_axis(const ArgPlace *p, const Value *value, Value *out)
-{
-    const char *words[AXIS_COUNT];
-    for (int i = 0; i < AXIS_COUNT; i++)
-        words[i] = axis_name((Axis)i);
-    return check_word(p, value, E0406,
-                      &(WordChoice){.what = "axis", .words = words, .n = AXIS_COUNT}, out);
 }
 
 static bool is_identifier(const char *text)
@@ -315,8 +293,8 @@ static bool check_one(ArgPlace p, const Value *value, Value *out)
         return check_named(&p, value, VALUE_BLOCK, out);
     case PARAM_INT: return check_kind(&p, value, VALUE_INT, out);
     case PARAM_BOOL: return check_kind(&p, value, VALUE_BOOL, out);
-    case PARAM_SCOPE: return check_scope(&p, value, out);
-    case PARAM_AXIS: return check_axis(&p, value, out);
+    case PARAM_SCOPE:
+    case PARAM_AXIS: return check_word(&p, value, out);
     case PARAM_MAP: return check_kind(&p, value, VALUE_MAP, out);
     case PARAM_KEY: return check_key(&p, value, out);
     case PARAM_FACTOR: return check_factor(&p, value, out);

@@ -24,17 +24,13 @@ HazardKind accesses_hazard(const Access *x, const Access *y)
     return x->writes ? HAZARD_RAW : HAZARD_WAR;
 }
 
-static void add_value(StrBuf *out, Name name, int64_t value)
-{
-    strbuf_addf(out, "%s%s = %lld", out->length ? ", " : "", name, (long long)value);
-}
-
 static StrBuf sizes_text(Poly *p, const int64_t *point)
 {
     StrBuf out = strbuf_new(p->ctx->arena);
     for (int i = 0; i < p->fixed.n; i++)
         if (p->fixed.items[i].var->kind == VAR_SIZE)
-            add_value(&out, p->fixed.items[i].var->name, affine_at(p->fixed.items[i].value, point));
+            point_print(&out, p->fixed.items[i].var->name,
+                        affine_at(p->fixed.items[i].value, point));
     return out;
 }
 
@@ -44,7 +40,7 @@ static const char *loops_text(Poly *p, const Instance *at, const int64_t *point)
     StrBuf out = sizes_text(p, point);
     for (int i = 0; i < at->unit->n_loops; i++)
         if (!at->unit->absent[i])
-            add_value(&out, at->unit->loops[i]->var->name, affine_at(at->loops[i], point));
+            point_print(&out, at->unit->loops[i]->var->name, affine_at(at->loops[i], point));
     return out.text ? out.text : "";
 }
 
@@ -54,7 +50,7 @@ const char *instance_text(Poly *p, const Instance *at, const int64_t *point)
     const Unit *u = at->unit;
     for (int i = 0; i < u->block->n_iters; i++)
         if (!u->init || u->block->iters[i].kind == ITER_SPATIAL)
-            add_value(&out, u->block->iters[i].var->name, affine_at(at->iters[i], point));
+            point_print(&out, u->block->iters[i].var->name, affine_at(at->iters[i], point));
     return out.text ? out.text : "";
 }
 

@@ -245,7 +245,7 @@ static const char *values_text(Poly *p, const Unit *u, const int64_t *values)
     StrBuf out = strbuf_new(p->ctx->arena);
     for (int i = 0, n_fixed = p->fixed.n; i < n_fixed + u->block->n_iters; i++) {
         const Var *var = i < n_fixed ? p->fixed.items[i].var : u->block->iters[i - n_fixed].var;
-        strbuf_addf(&out, "%s%s = %lld", i ? ", " : "", var->name, (long long)values[i]);
+        point_print(&out, var->name, values[i]);
     }
     return out.text ? out.text : "";
 }

@@ -27,26 +27,14 @@ typedef struct {
     bool found;
 } Outside;
 
-/* Columns for what a run is given: symbolic sizes, from 1 on, and integer scalars. */
-static int enter_given(const Kernel *kernel, Poly *p, Affine *given)
-{
-    int n = 0;
-    for (int i = 0; i < kernel->n_sizes && n < MAX_GIVEN; i++)
-        if (kernel->sizes[i].symbolic) {
-            given[n] = poly_size(p, kernel->sizes[i].var);
-            poly_raise(p, given[n++].terms[0].column, 1);
-        }
-    for (int i = 0; i < kernel->n_params && n < MAX_GIVEN; i++)
-        if (kernel->params[i].scalar && type_is_int(kernel->params[i].scalar->type))
-            given[n++] = poly_size(p, kernel->params[i].scalar);
-    return n;
-}
-
 /* A system with the iterations of the block. */
 static Poly *iterations(const Outside *o, Env *env, Affine *given, int *n)
 {
     Poly *p = poly_new(o->c);
-    *n = enter_given(o->kernel, p, given);
+    *n = poly_given(p, o->kernel, given, MAX_GIVEN);
+    for (int i = 0; i < *n; i++)
+        if (p->fixed.items[i].var->kind == VAR_SIZE)
+            poly_raise(p, given[i].terms[0].column, 1);
     poly_assume_where(p, o->kernel);
     for (int i = 0; i < o->path->n; i++)
         model_enter_scope(p, env, o->path->items[i]);
@@ -72,19 +60,16 @@ static const char *point_text(const Outside *o, const Poly *p, const Env *env,
     for (int i = 0; i < o->kernel->n_sizes; i++) {
         const Size *size = &o->kernel->sizes[i];
         if (size->symbolic)
-            strbuf_addf(&text, "%s%s = %lld", text.length ? ", " : "", size->name,
-                        (long long)affine_at(*env_find(&p->fixed, size->var), point));
+            point_print(&text, size->name, affine_at(*env_find(&p->fixed, size->var), point));
     }
     for (int i = 0; i < o->kernel->n_params; i++) {
         const Var *scalar = o->kernel->params[i].scalar;
         if (scalar && type_is_int(scalar->type))
-            strbuf_addf(&text, "%s%s = %lld", text.length ? ", " : "", scalar->name,
-                        (long long)affine_at(*env_find(&p->fixed, scalar), point));
+            point_print(&text, scalar->name, affine_at(*env_find(&p->fixed, scalar), point));
     }
     for (int i = 0; i < env->n; i++)
         if (expr_uses_var(subscript, env->items[i].var))
-            strbuf_addf(&text, "%s%s = %lld", text.length ? ", " : "", env->items[i].var->name,
-                        (long long)affine_at(env->items[i].value, point));
+            point_print(&text, env->items[i].var->name, affine_at(env->items[i].value, point));
     return text.length ? text.text : "every iteration";
 }
 

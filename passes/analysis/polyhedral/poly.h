@@ -155,6 +155,9 @@ void poly_differ(Poly *p, Conj *into, const Affine *a, const Affine *b, int n);
 
 /* A column for a size or scalar that `p->fixed` does not have yet. */
 Affine poly_size(Poly *p, const Var *var);
+/* Columns for what a run is given, in one order: symbolic sizes, then integer scalars. Returns how
+ * many there are, at most `most`. */
+int poly_given(Poly *p, const Kernel *kernel, Affine *given, int most);
 /* What the kernel assumes of its sizes, of integer scalars and, wherever they are read from now on,
  * of the elements of integer inputs (poly_where.c). */
 void poly_assume_where(Poly *p, const Kernel *kernel);
@@ -191,6 +194,8 @@ typedef enum {
  * small as they can be. */
 Answer poly_solve(Poly *p, const Affine *first, int n_first, int64_t **point);
 int64_t affine_at(Affine a, const int64_t *point);
+/* Adds "name = value", behind a comma where it is not the first. */
+void point_print(StrBuf *out, const char *name, int64_t value);
 /* What each of n forms can be in a solution of the rows of `p`, as far as elimination and bounds
  * say; choices are left out. False where they say that there is none. */
 bool poly_ranges(Poly *p, const Affine *forms, int n, Bounds *ranges);

@@ -92,13 +92,9 @@ static bool use_equality(Polynomials *r)
         Affine form = r->rows->items[i].form;
         int at = -1;
         for (int k = 0; k < form.n && r->rows->items[i].equal; k++) {
-            int column = form.terms[k].column, n = 0;
-            if (radix_monomial(r, column) ||
-                (form.terms[k].factor != 1 && form.terms[k].factor != -1))
-                continue;
-            for (int m = 0; m < form.n; m++)
-                n += radix_has_base(r, form.terms[m].column, column);
-            if (n == 1 && (at < 0 || !r->p->columns.items[column].fixed))
+            int column = form.terms[k].column;
+            if (radix_is_solvable(r, form, form.terms[k]) &&
+                (at < 0 || !r->p->columns.items[column].fixed))
                 at = column;
         }
         if (at < 0)

@@ -459,6 +459,11 @@ int64_t affine_at(Affine a, const int64_t *point)
     return value;
 }
 
+void point_print(StrBuf *out, const char *name, int64_t value)
+{
+    strbuf_addf(out, "%s%s = %lld", out->length ? ", " : "", name, (long long)value);
+}
+
 isl_set *poly_image(Poly *p, const Affine *forms, int n, bool *exact)
 {
     Search s = {.p = p, .image = forms, .n_image = n, .exact = !p->lost, .answer = POLY_NONE};

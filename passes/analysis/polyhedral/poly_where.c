@@ -16,6 +16,18 @@ static void assume_ends(Poly *p, const Fact *fact, Affine value)
                      fact->excludes_hi ? -1 : 0);
 }
 
+int poly_given(Poly *p, const Kernel *kernel, Affine *given, int most)
+{
+    int n = 0;
+    for (int i = 0; i < kernel->n_sizes && n < most; i++)
+        if (kernel->sizes[i].symbolic)
+            given[n++] = poly_size(p, kernel->sizes[i].var);
+    for (int i = 0; i < kernel->n_params && n < most; i++)
+        if (kernel->params[i].scalar && type_is_int(kernel->params[i].scalar->type))
+            given[n++] = poly_size(p, kernel->params[i].scalar);
+    return n;
+}
+
 void poly_assume_where(Poly *p, const Kernel *kernel)
 {
     p->kernel = kernel;

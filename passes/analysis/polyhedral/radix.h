@@ -60,6 +60,9 @@ bool radix_is_width(Affine width);
 
 /* ---- rows (radix_rows.c) --------------------------------------------------------------------- */
 
+/* The term is a column with factor 1 or -1 that occurs nowhere else in the form: an equation gives
+ * it a value. */
+bool radix_is_solvable(const Polynomials *r, Affine form, Term t);
 /* Adds a row, with its factors made coprime, unless it is there or says nothing. */
 void radix_add_row(Polynomials *r, Affine form, bool equal);
 /* The same for form >= 0, and form == 0. */

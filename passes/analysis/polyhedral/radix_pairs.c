@@ -93,13 +93,9 @@ static bool name_remainder(Polynomials *r, int i, Affine width)
     if (high.n == 0)
         return false;
     for (int k = 0; k < low.n; k++) {
-        int column = low.terms[k].column, n = 0;
-        if (radix_monomial(r, column) || r->p->columns.items[column].fixed ||
-            (low.terms[k].factor != 1 && low.terms[k].factor != -1))
-            continue;
-        for (int m = 0; m < form.n; m++)
-            n += radix_has_base(r, form.terms[m].column, column);
-        if (n == 1 && column < r->n_given && (at < 0 || uses_of(r, column) < uses_of(r, at)))
+        int column = low.terms[k].column;
+        if (radix_is_solvable(r, form, low.terms[k]) && !r->p->columns.items[column].fixed &&
+            column < r->n_given && (at < 0 || uses_of(r, column) < uses_of(r, at)))
             at = column;
     }
     if (at < 0)

@@ -7,6 +7,14 @@ void radix_drop_row(Polynomials *r, int at)
     r->rows->items[at] = r->rows->items[--r->rows->n];
 }
 
+bool radix_is_solvable(const Polynomials *r, Affine form, Term t)
+{
+    int n = 0;
+    for (int m = 0; m < form.n; m++)
+        n += radix_has_base(r, form.terms[m].column, t.column);
+    return n == 1 && (t.factor == 1 || t.factor == -1) && !radix_monomial(r, t.column);
+}
+
 void radix_add_row(Polynomials *r, Affine form, bool equal)
 {
     form = affine_reduced(r->p->ctx, form, equal);

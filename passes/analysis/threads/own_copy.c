@@ -257,8 +257,7 @@ static bool reads_covered(OwnCopy *o)
         const int64_t *axes = values + p->fixed.n + o->n_most, *index = axes + o->n_axes;
         for (int i = 0; i < o->n_axes; i++)
             if (o->t->axis[i])
-                strbuf_addf(&thread, "%s%s = %lld", thread.length ? ", " : "", axis_name((Axis)i),
-                            (long long)axes[i]);
+                point_print(&thread, axis_name((Axis)i), axes[i]);
         for (int i = 0; i < o->read->buffer->rank; i++)
             strbuf_addf(&element, "%s%lld", i ? ", " : "", (long long)index[i]);
         o->why->element =

@@ -66,6 +66,20 @@ static AccessPair enter_both(const Between *b, Instance *again, Instance *other)
     return pair;
 }
 
+/* Within an iteration of loop `at`, none of `first` comes before `second`. */
+static bool none_inside(const Between *b, AccessPair pair, const Instance *first,
+                        const Instance *second)
+{
+    PolyMark mark = poly_mark(b->p);
+    bool none = true;
+    for (int level = b->at + 1; level <= units_common(first->unit, second->unit) && none; level++) {
+        none = !instance_precedes(b->p, first, second, inside(b->at, level)) ||
+               conflict_none(b->p, pair, b->reason, b->why);
+        poly_reset(b->p, mark);
+    }
+    return none;
+}
+
 /* Nothing of the first iteration is written behind the place of what runs again. */
 static bool none_behind(const Between *b)
 {
@@ -74,13 +88,7 @@ static bool none_behind(const Between *b)
     Instance again, other;
     AccessPair pair = enter_both(b, &again, &other);
     poly_equal(p, &p->top, other.turns[b->at], instance_first_turn(p, &again, b->at));
-    PolyMark mark = poly_mark(p);
-    bool none = true;
-    for (int level = b->at + 1; level <= units_common(again.unit, other.unit) && none; level++) {
-        none = !instance_precedes(p, &again, &other, inside(b->at, level)) ||
-               conflict_none(p, pair, b->reason, b->why);
-        poly_reset(p, mark);
-    }
+    bool none = none_inside(b, pair, &again, &other);
     poly_reset(p, start);
     return none;
 }
@@ -96,12 +104,9 @@ static bool none_in_front(const Between *b)
     PolyMark mark = poly_mark(p);
     instance_precedes(p, &other, &again, (Precedence){.from = b->at, .level = b->at});
     bool none = conflict_none(p, pair, b->reason, b->why);
-    for (int level = b->at + 1; level <= units_common(again.unit, other.unit) && none; level++) {
-        poly_reset(p, mark);
-        poly_equal(p, &p->top, other.turns[b->at], again.turns[b->at]);
-        none = !instance_precedes(p, &other, &again, inside(b->at, level)) ||
-               conflict_none(p, pair, b->reason, b->why);
-    }
+    poly_reset(p, mark);
+    poly_equal(p, &p->top, other.turns[b->at], again.turns[b->at]);
+    none = none && none_inside(b, pair, &other, &again);
     poly_reset(p, start);
     return none;
 }

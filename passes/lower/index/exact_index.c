@@ -62,22 +62,6 @@ Expr *const *exact_index_exprs(Context *c, Expr *const *e, int n, Var *const *ax
     return exact;
 }
 
-/* The statement of a scope with its own expressions mapped; what is inside stays. */
-static Stmt *map_scope(Context *c, const Stmt *s, Expr *(*map)(void *user, Expr *e), void *user)
-{
-    Stmt *scope = ARENA_NEW(c->arena, Stmt);
-    *scope = *s;
-    if (s->kind == ST_FOR) {
-        scope->u.loop.lo = map(user, s->u.loop.lo);
-        scope->u.loop.hi = map(user, s->u.loop.hi);
-    } else if (s->kind == ST_IF) {
-        scope->u.cond.cond = map(user, s->u.cond.cond);
-    } else if (s->kind == ST_LET) {
-        scope->u.let.value = map(user, s->u.let.value);
-    }
-    return scope;
-}
-
 typedef struct {
     Context *c;
     Var *const *axes;
@@ -99,28 +83,35 @@ static Expr *subst_of_scope(void *user, Expr *e)
     return expr_subst(m->c, e, m->map, m->n);
 }
 
+/* The scopes with their own expressions mapped; what is inside of their statements stays. */
+static EnclosingList map_scopes(const EnclosingList *scopes, MapScope m,
+                                Expr *(*map)(void *user, Expr *e))
+{
+    EnclosingList mapped = {0};
+    for (int i = 0; i < scopes->n; i++) {
+        Stmt *s = ARENA_NEW(m.c->arena, Stmt);
+        *s = *scopes->items[i].stmt;
+        if (s->kind == ST_FOR) {
+            s->u.loop.lo = map(&m, s->u.loop.lo);
+            s->u.loop.hi = map(&m, s->u.loop.hi);
+        } else if (s->kind == ST_IF) {
+            s->u.cond.cond = map(&m, s->u.cond.cond);
+        } else if (s->kind == ST_LET) {
+            s->u.let.value = map(&m, s->u.let.value);
+        }
+        VEC_PUSH(m.c->arena, &mapped, ((Enclosing){s, scopes->items[i].otherwise}));
+    }
+    return mapped;
+}
+
 EnclosingList exact_index_scopes(Context *c, const EnclosingList *path, Var *const *axes)
 {
-    EnclosingList exact = {0};
-    MapScope m = {.c = c, .axes = axes};
-    for (int i = 0; i < path->n; i++) {
-        Enclosing around = path->items[i];
-        around.stmt = map_scope(c, around.stmt, exact_of_scope, &m);
-        VEC_PUSH(c->arena, &exact, around);
-    }
-    return exact;
+    return map_scopes(path, (MapScope){.c = c, .axes = axes}, exact_of_scope);
 }
 
 EnclosingList scopes_subst(Context *c, const EnclosingList *scopes, const Subst *map, int n)
 {
-    EnclosingList replaced = {0};
-    MapScope m = {.c = c, .map = map, .n = n};
-    for (int i = 0; i < scopes->n; i++) {
-        Enclosing around = scopes->items[i];
-        around.stmt = map_scope(c, around.stmt, subst_of_scope, &m);
-        VEC_PUSH(c->arena, &replaced, around);
-    }
-    return replaced;
+    return map_scopes(scopes, (MapScope){.c = c, .map = map, .n = n}, subst_of_scope);
 }
 
 void exact_index_axes(Context *c, const Stmt *launch, Var **axes, EnclosingList *path)

@@ -169,16 +169,14 @@ static const char *point_text(const Question *q, const Poly *p, const Env *env,
         const Size *size = &proof->kernel->sizes[i];
         const Affine *value = size->symbolic ? env_find(&p->fixed, size->var) : NULL;
         if (value)
-            strbuf_addf(&text, "%s%s = %lld", text.length ? ", " : "", size->name,
-                        (long long)affine_at(*value, point));
+            point_print(&text, size->name, affine_at(*value, point));
     }
     for (int i = 0; i < q->scopes.n; i++) {
         const Stmt *s = q->scopes.items[i].stmt;
         int64_t extent;
         if (s->kind != ST_FOR || (loop_const_extent(&s->u.loop, &extent) && extent == 1))
             continue;
-        strbuf_addf(&text, "%s%s = %lld", text.length ? ", " : "", s->u.loop.var->name,
-                    (long long)affine_at(*env_find(env, s->u.loop.var), point));
+        point_print(&text, s->u.loop.var->name, affine_at(*env_find(env, s->u.loop.var), point));
     }
     return text.text;
 }

@@ -122,20 +122,6 @@ static void find_writers(Question *q, const Stmt *root, const EnclosingList *out
 
 /* ---- which elements are written -------------------------------------------------------------- */
 
-/* Columns for what has a value from outside, in one order: symbolic sizes, then integer scalars. */
-static int enter_parameters(const Kernel *kernel, Poly *p, Affine *out)
-{
-    int n = 0;
-    for (int i = 0; i < kernel->n_sizes && n < MAX_DIMENSIONS; i++)
-        if (kernel->sizes[i].symbolic)
-            out[n++] = poly_size(p, kernel->sizes[i].var);
-    for (int i = 0; i < kernel->n_params && n < MAX_DIMENSIONS; i++)
-        if (kernel->params[i].scalar && type_is_int(kernel->params[i].scalar->type))
-            out[n++] = poly_size(p, kernel->params[i].scalar);
-    poly_assume_where(p, kernel);
-    return n;
-}
-
 static isl_set *join(isl_set *a, isl_set *b)
 {
     return a && b ? isl_set_union(a, b) : (isl_set_free(a), isl_set_free(b), NULL);
@@ -158,10 +144,18 @@ static bool add_image(Poly *p, const Affine *dims, int n, isl_set **set)
     return *set != NULL;
 }
 
+/* Columns for what a run is given, and what the kernel assumes of it. */
+static int enter_given(const Kernel *kernel, Poly *p, Affine *out)
+{
+    int n = poly_given(p, kernel, out, MAX_DIMENSIONS);
+    poly_assume_where(p, kernel);
+    return n;
+}
+
 static isl_set *no_elements(const Question *q, Affine *dims, const Buffer *buffer)
 {
     Poly *p = poly_new(q->c);
-    int n = enter_parameters(q->program, p, dims) + buffer->rank;
+    int n = enter_given(q->program, p, dims) + buffer->rank;
     return isl_set_empty(isl_space_set_alloc(p->isl, 0, (unsigned)n));
 }
 
@@ -175,7 +169,7 @@ static isl_set *program_image(Question *q, const Model *m, const Buffer *buffer)
         if (!at.access->writes)
             continue;
         Poly *p = poly_new(q->c);
-        int n = enter_parameters(q->program, p, dims);
+        int n = enter_given(q->program, p, dims);
         Instance writer = instance_new(p, m->units.items[at.unit]);
         const Affine *index = instance_index(p, &writer, at.access);
         n = add_subscripts(dims, n, index, buffer->rank);
@@ -216,7 +210,7 @@ static isl_set *lowered_image(Question *q, const Buffer *buffer)
         if (!writes(w, buffer))
             continue;
         Poly *p = poly_new(q->c);
-        int n = enter_parameters(q->lowered, p, dims);
+        int n = enter_given(q->lowered, p, dims);
         Env env = {0};
         assume_launched(p, w);
         enter_scopes(p, &env, w, 0, w->scopes.n);
@@ -362,7 +356,7 @@ static void ask_pair(Question *q, const Writer *a, const Writer *b)
 {
     Affine parameters[MAX_DIMENSIONS], at_a[AXIS_COUNT], at_b[AXIS_COUNT];
     Poly *p = poly_new(q->c);
-    enter_parameters(q->lowered, p, parameters);
+    enter_given(q->lowered, p, parameters);
     assume_launched(p, a);
     for (int i = 0; i < a->launch; i++)
         model_enter_scope(p, &p->fixed, a->scopes.items[i]);

@@ -16,6 +16,7 @@
  * Invariant: every instance runs exactly once, in the same order. Iterations that a row has too
  * many run nothing. */
 #include "passes/schedule/flow.h"
+#include "passes/schedule/loops/loop.h"
 #include "passes/schedule/sched.h"
 
 /* Where the access is at, row major, in terms of loops, with `var` as 0; NULL unless var adds one
@@ -80,12 +81,7 @@ static Stmt *build_align(Schedule *s, const StmtPath *path, Expr *offset, int64_
     loop.body = loop_guard_range(s, around, &old->u.loop, lo, hi);
     loop.lo = old->u.loop.lo;
     loop.hi = simplify(inside, hi);
-    loop.var = var_new(c, loop.var->name, DT_INDEX, VAR_LOOP, loop.var->span);
-    facts_enter(inside, stmt_for(c, &loop, old->span));
-    Subst subst = {old->u.loop.var, index_sub(c, expr_var(c, loop.var, span_none()), offset)};
-    Below below = {.s = s, .facts = inside, .map = &subst, .n_map = 1};
-    loop.body = below_rewrite(&below, loop.body);
-    return stmt_for(c, &loop, old->span);
+    return loop_offset(s, inside, old, loop, offset);
 }
 
 bool prim_align(Schedule *s, const PrimCall *call, Value *result)

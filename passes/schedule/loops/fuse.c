@@ -144,7 +144,7 @@ static Stmt *build_fuse(Schedule *s, const PrimCall *call, const StmtPath *path,
         total = index_mul(c, total, loop_extent_from_zero(s, facts, extents[i]));
     }
     ForStmt fused =
-        loop_serial(c, fused_name(s, path, nest, n), simplify(facts, total), nest[0]->span);
+        flow_loop(s, fused_name(s, path, nest, n), expr_index(c, 0), simplify(facts, total));
     facts_range(facts, fused.var, fused.lo, fused.hi);
     for (int i = 0; i < n; i++) /* the fused loop runs, so none of its parts is empty */
         if (extents[i]->kind != EX_INT)

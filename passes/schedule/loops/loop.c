@@ -58,13 +58,15 @@ bool loop_require_depth(Schedule *s, const StmtPath *path, int added, Span span)
     return true;
 }
 
-ForStmt loop_serial(Context *c, Name name, Expr *extent, Span span)
+Stmt *loop_offset(Schedule *s, Facts *facts, const Stmt *old, ForStmt loop, Expr *by)
 {
-    ForStmt loop = {.step = 1, .kind = LOOP_SERIAL, .axis = AXIS_NONE};
-    loop.var = var_new(c, name, DT_INDEX, VAR_LOOP, span);
-    loop.lo = expr_index(c, 0);
-    loop.hi = extent;
-    return loop;
+    Context *c = s->ctx;
+    loop.var = var_new(c, loop.var->name, DT_INDEX, VAR_LOOP, loop.var->span);
+    facts_enter(facts, stmt_for(c, &loop, old->span));
+    Subst subst = {old->u.loop.var, index_sub(c, expr_var(c, loop.var, span_none()), by)};
+    Below below = {.s = s, .facts = facts, .map = &subst, .n_map = 1};
+    loop.body = below_rewrite(&below, loop.body);
+    return stmt_for(c, &loop, old->span);
 }
 
 Expr *loop_extent_from_zero(Schedule *s, Facts *facts, Expr *extent)
@@ -209,7 +211,7 @@ bool prim_add_unit_loop(Schedule *s, const PrimCall *call, Value *result)
     if (!loop_require_depth(s, &path, 1, call->span))
         return false;
     Name name = sched_fresh_loop_name(s, &path, "u", 0);
-    ForStmt unit = loop_serial(s->ctx, name, expr_index(s->ctx, 1), node->span);
+    ForStmt unit = flow_loop(s, name, expr_index(s->ctx, 0), expr_index(s->ctx, 1));
     unit.body = node;
     Stmt *loop = stmt_for(s->ctx, &unit, node->span);
     sched_replace(s, node, loop);

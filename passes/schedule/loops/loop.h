@@ -11,9 +11,9 @@ bool loop_uses_var(const ForStmt *loop, const Var *var);
 bool loop_require_depth(Schedule *s, const StmtPath *path, int added, Span span);
 /* No loop is named twice; false after an error. */
 bool loop_require_distinct(Schedule *s, const PrimCall *call, const Value *loops, int n);
-/* A serial loop over 0..extent with a fresh variable, whose place is `span`; it gets its id with
- * its node. */
-ForStmt loop_serial(Context *c, Name name, Expr *extent, Span span);
+/* `loop`, whose values are `by` more than those of `old`, with the body of that. `facts` hold
+ * there. */
+Stmt *loop_offset(Schedule *s, Facts *facts, const Stmt *old, ForStmt loop, Expr *by);
 /* The loop, whose iterations are to run on an axis of a launch, with its temporaries of a scope in
  * memory that each iteration has for itself; what moved is the remark of the step (private.c). */
 Stmt *loop_with_private_temps(Schedule *s, Stmt *loop, Scope of, Axis axis);

@@ -19,6 +19,7 @@
 
 #include "passes/analysis/polyhedral/index_map.h"
 #include "passes/schedule/flow.h"
+#include "passes/schedule/loops/loop.h"
 
 /* `seq` or loop `old` may become `now`: no dependence turns round, and loops around keep their
  * kinds. */
@@ -492,12 +493,6 @@ bool prim_shift(Schedule *s, const PrimCall *call, Value *result)
     Expr *by = expr_index(c, amount);
     loop.lo = simplify(facts, index_add(c, loop.lo, by));
     loop.hi = simplify(facts, index_add(c, loop.hi, by));
-    loop.var = var_new(c, loop.var->name, DT_INDEX, VAR_LOOP, loop.var->span);
-    facts_enter(facts, stmt_for(c, &loop, stmt->span));
-    Expr *value = expr_var(c, loop.var, span_none());
-    Subst subst = {stmt->u.loop.var, index_sub(c, value, by)};
-    Below below = {.s = s, .facts = facts, .map = &subst, .n_map = 1};
-    loop.body = below_rewrite(&below, loop.body);
-    sched_replace(s, stmt, stmt_for(c, &loop, stmt->span));
+    sched_replace(s, stmt, loop_offset(s, facts, stmt, loop, by));
     return true;
 }

@@ -140,7 +140,7 @@ static Stmt *build_split(Schedule *s, const StmtPath *path, const Split *split)
     Expr *count = expr_index(c, 0);
     for (int i = 0; i < split->n; i++) {
         Name name = split_name(s, path, i, loops);
-        loops[i] = loop_serial(c, name, split_extent(c, facts, split, i), stmt->span);
+        loops[i] = flow_loop(s, name, expr_index(c, 0), split_extent(c, facts, split, i));
         facts_range(facts, loops[i].var, loops[i].lo, loops[i].hi);
         count =
             index_add(c, index_mul(c, count, loops[i].hi), expr_var(c, loops[i].var, span_none()));
