@@ -181,17 +181,32 @@ Expr *expr_cast(Context *c, DType type, Expr *a, Span span)
     return e;
 }
 
-Expr *expr_call(Context *c, CallKind call, Expr *const *args, Span span)
+static Expr *new_call(Context *c, CallKind call, Expr *const *args, DType named, Span span)
 {
     const CallInfo *info = call_info(call);
     for (int i = 0; i < info->arity; i++)
-        if (!type_is_float(args[i]->type) || args[i]->type != args[0]->type)
+        if (!call_takes(call, args[i]->type) || args[i]->type != args[0]->type)
             TIRC_BUG(c, "argument %d of '%s' has type %s", i + 1, info->name,
                      type_info(args[i]->type)->name);
-    Expr *e = new_expr(c, EX_CALL, args[0]->type, span);
+    Expr *e = new_expr(c, EX_CALL, call_result(call, args[0]->type, named), span);
     e->u.call.call = call;
     e->u.call.arg = copy_exprs(c, args, info->arity);
     return e;
+}
+
+Expr *expr_call(Context *c, CallKind call, Expr *const *args, Span span)
+{
+    return new_call(c, call, args, DT_COUNT, span);
+}
+
+Expr *expr_bitcast(Context *c, DType type, Expr *a, Span span)
+{
+    return new_call(c, CALL_BITCAST, &a, type, span);
+}
+
+Expr *expr_call_like(Context *c, const Expr *like, Expr *const *args)
+{
+    return new_call(c, like->u.call.call, args, like->type, like->span);
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */

@@ -163,19 +163,6 @@ const OpInfo *op_info(ExprKind kind);
 bool expr_is_unary(ExprKind kind);
 bool expr_is_binary(ExprKind kind);
 
-typedef enum {
-#define CALL(e, name, arity, f32, f64, ulp, meaning) CALL_##e,
-#include "ir/tables/call.def"
-#undef CALL
-    CALL_COUNT
-} CallKind;
-typedef struct {
-    const char *name, *f32, *f64, *meaning;
-    int arity, ulp;
-} CallInfo;
-const CallInfo *call_info(CallKind call);
-CallKind call_find(const char *name);
-
 /* The subscripts that an access had before a pass put others in their place: one for all axes
  * (flatten), or those of where the element lies (swizzle). What they may be is what the buffer's
  * shape says. Texts do not show them. */
@@ -502,6 +489,10 @@ Expr *expr_binary(Context *c, ExprKind kind, Expr *a, Expr *b, Span span);
 Expr *expr_select(Context *c, Expr *cond, Expr *a, Expr *b, Span span);
 Expr *expr_cast(Context *c, DType type, Expr *a, Span span);
 Expr *expr_call(Context *c, CallKind call, Expr *const *args, Span span);
+/* The bits of `a` as another type of its width. */
+Expr *expr_bitcast(Context *c, DType type, Expr *a, Span span);
+/* The call `like` with other arguments of the same type. */
+Expr *expr_call_like(Context *c, const Expr *like, Expr *const *args);
 
 Stmt *stmt_seq(Context *c, Stmt *const *items, int n, Span span); /* flattens; one item is itself */
 /* A sequence of these items that is an update of a tuple where `like` is one. */

@@ -166,9 +166,11 @@ static void print_call(const Expr *e, StrBuf *out)
     for (int i = 0; i < info->arity; i++)
         typed = typed || !is_literal(e->u.call.arg[i]);
     strbuf_addf(out, "%s(", info->name);
+    if (info->gives == GIVES_NAMED)
+        strbuf_addf(out, "%s, ", type_info(e->type)->name);
     for (int i = 0; i < info->arity; i++) {
         strbuf_add(out, i ? ", " : "");
-        print_value(e->u.call.arg[i], typed || i > 0 ? e->type : DT_COUNT, out);
+        print_value(e->u.call.arg[i], typed || i > 0 ? e->u.call.arg[0]->type : DT_COUNT, out);
     }
     strbuf_addc(out, ')');
 }

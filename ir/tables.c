@@ -137,7 +137,8 @@ int expr_arity(ExprKind kind)
 }
 
 static const CallInfo calls[] = {
-#define CALL(e, name, arity, f32, f64, ulp, meaning) {name, f32, f64, meaning, arity, ulp},
+#define CALL(e, name, arity, takes, gives, f32, f64, ulp, meaning)                                 \
+    {name, f32, f64, meaning, arity, ulp, OF_##takes, GIVES_##gives},
 #include "ir/tables/call.def"
 #undef CALL
 };
@@ -145,6 +146,35 @@ static const CallInfo calls[] = {
 const CallInfo *call_info(CallKind call)
 {
     return &calls[call];
+}
+
+DType type_of_bits(int bits)
+{
+    return bits == 64 ? DT_U64 : bits == 32 ? DT_U32 : bits == 16 ? DT_U16 : DT_U8;
+}
+
+bool call_takes(CallKind call, DType type)
+{
+    const TypeInfo *info = type_info(type);
+    bool is_integer = info->class == CLASS_INT || info->class == CLASS_UINT;
+    switch (calls[call].takes) {
+    case OF_FLOAT: return info->class == CLASS_FLOAT;
+    case OF_INTEGER: return is_integer && info->bits >= 32;
+    case OF_WORD: return is_integer && info->bits == 32;
+    case OF_BITS: return is_integer || info->class == CLASS_FLOAT;
+    }
+    return false;
+}
+
+DType call_result(CallKind call, DType type, DType named)
+{
+    switch (calls[call].gives) {
+    case GIVES_SAME: return type;
+    case GIVES_BOOL: return DT_BOOL;
+    case GIVES_I32: return DT_I32;
+    case GIVES_NAMED: return named;
+    }
+    return type;
 }
 
 CallKind call_find(const char *name)

@@ -1,4 +1,4 @@
-/* type.h - Declares the element types of type.def. */
+/* type.h - Declares the element types of type.def, and the functions of call.def. */
 #ifndef TIRC_IR_TYPE_H
 #define TIRC_IR_TYPE_H
 
@@ -35,6 +35,8 @@ const TypeInfo *type_info(DType type);
 /* DT_COUNT if there is none. */
 DType type_find(const char *name);
 bool type_is_float(DType type);
+/* The unsigned integer of 8, 16, 32 or 64 bits. */
+DType type_of_bits(int bits);
 /* INT, UINT or INDEX. */
 bool type_is_int(DType type);
 int type_bytes(DType type);
@@ -54,6 +56,41 @@ typedef enum {
 } Order;
 const char *order_name(Order order);
 Order order_find(const char *name); /* ORDER_COUNT if there is none */
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+typedef enum {
+#define CALL(e, name, arity, takes, gives, f32, f64, ulp, meaning) CALL_##e,
+#include "ir/tables/call.def"
+#undef CALL
+    CALL_COUNT
+} CallKind;
+/* The type of a function's arguments. */
+typedef enum {
+    OF_FLOAT,   /* any floating type */
+    OF_INTEGER, /* i32, u32, i64 or u64 */
+    OF_WORD,    /* i32 or u32 */
+    OF_BITS,    /* any type but bool and index */
+} CallTakes;
+/* The type of its result. */
+typedef enum {
+    GIVES_SAME, /* that of its arguments */
+    GIVES_BOOL,
+    GIVES_I32,
+    GIVES_NAMED, /* the program names it: bitcast */
+} CallGives;
+typedef struct {
+    const char *name, *f32, *f64, *meaning;
+    int arity, ulp;
+    CallTakes takes;
+    CallGives gives;
+} CallInfo;
+const CallInfo *call_info(CallKind call);
+bool call_takes(CallKind call, DType type);
+/* The type of a call with arguments of type `type`; it names its own where the function leaves it
+ * open (bitcast), and then it is `named`. */
+DType call_result(CallKind call, DType type, DType named);
+CallKind call_find(const char *name);
 
 /* ---- cache hints ----------------------------------------------------------------------------- */
 

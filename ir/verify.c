@@ -165,11 +165,15 @@ static bool check_load(Verifier *v, const Expr *e, Use use)
 static bool check_call(Verifier *v, const Expr *e, Use use)
 {
     const CallInfo *info = call_info(e->u.call.call);
-    if (!type_is_float(e->type))
-        return fail(v, "'%s' has type %s; expected a floating type", info->name,
-                    type_name(e->type));
+    DType type = e->u.call.arg[0]->type;
+    bool same_width = type_info(type)->bits == type_info(e->type)->bits;
+    if (!call_takes(e->u.call.call, type))
+        return fail(v, "'%s' takes no %s", info->name, type_name(type));
+    if (e->type != call_result(e->u.call.call, type, e->type) ||
+        (info->gives == GIVES_NAMED && (!same_width || !call_takes(e->u.call.call, e->type))))
+        return fail(v, "'%s' of %s has type %s", info->name, type_name(type), type_name(e->type));
     for (int i = 0; i < info->arity; i++)
-        if (!check_typed(v, e->u.call.arg[i], e->type, use, "an argument of a function"))
+        if (!check_typed(v, e->u.call.arg[i], type, use, "an argument of a function"))
             return false;
     return true;
 }

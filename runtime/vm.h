@@ -260,6 +260,19 @@ bool vm_run_kernel_in_groups(const struct Module *m, const struct RunArguments *
 /* Evaluates a shape for sizes: f->n_outputs dimensions. False on a fault (a division by zero). */
 bool vm_eval_shape(const VmFunction *f, const int64_t *sizes, int64_t *dims);
 
+/* ---- functions ----------------------------------------------------------------------------- */
+
+/* The value of a function of call.def for the arguments x; a truth value is 0 or 1. x has three
+ * elements, of which the function uses as many as it takes. */
+double function_f64(int function, const double *x);
+float function_f32(int function, const float *x);
+/* Of integers of 32 or 64 bits, of type `type`. */
+int64_t function_integer(int function, DType type, const int64_t *x);
+/* The bits of a value of type `from` as a value of type `to`, which has the same width. */
+VmValue function_bitcast(DType from, DType to, VmValue x);
+/* How many floating-point operations a call counts as. */
+int function_flops(int function);
+
 /* ---- 16- and 8-bit floats ------------------------------------------------------------------ */
 
 /* To nearest, ties to even. Overflow gives infinity in f16 and bf16 and the largest finite value

@@ -244,10 +244,105 @@ static void cast(CudaWriter *w, const Expr *e, int precedence)
     close_if(w, parenthesis);
 }
 
-static void call(CudaWriter *w, const Expr *e)
+/* `device` in a kernel, `host` in the reference of a complete program. */
+static const char *either_helper(CudaWriter *w, Helper device, HostHelper host)
+{
+    return w->host ? cuda_host_helper(w, host) : cuda_helper(w, device);
+}
+
+/* The name of a function for arguments of a type. */
+static const char *function_name(CudaWriter *w, CallKind call, DType type)
+{
+    const CallInfo *info = call_info(call);
+    bool is_f64 = type == DT_F64;
+    switch (call) {
+    case CALL_MINIMUM:
+        return either_helper(w, is_f64 ? HELPER_MIN_OR_NAN_F64 : HELPER_MIN_OR_NAN_F32,
+                             HOST_MIN_OR_NAN);
+    case CALL_MAXIMUM:
+        return either_helper(w, is_f64 ? HELPER_MAX_OR_NAN_F64 : HELPER_MAX_OR_NAN_F32,
+                             HOST_MAX_OR_NAN);
+    case CALL_ISNAN: return w->host ? "std::isnan" : info->f32;
+    case CALL_ISINF: return w->host ? "std::isinf" : info->f32;
+    case CALL_POPCOUNT:
+        if (w->host)
+            return cuda_host_helper(w, HOST_POPCOUNT);
+        break;
+    case CALL_CLZ:
+        if (w->host)
+            return cuda_host_helper(w, HOST_CLZ);
+        break;
+    case CALL_DP4A:
+        if (w->host)
+            return cuda_host_helper(w, HOST_DP4A);
+        break;
+    default: break;
+    }
+    return type_info(type)->bits == 64 ? info->f64 : info->f32;
+}
+
+/* The intrinsic that takes the bits of `from` for a value of `to`; NULL between integers, where a
+ * cast does. */
+static const char *bits_function(DType from, DType to)
+{
+    switch (from) {
+    case DT_F32: return to == DT_I32 ? "__float_as_int" : "__float_as_uint";
+    case DT_F64: return "__double_as_longlong";
+    default: break;
+    }
+    if (to == DT_F64)
+        return "__longlong_as_double";
+    return to != DT_F32 ? NULL : from == DT_I32 ? "__int_as_float" : "__uint_as_float";
+}
+
+/* The bits of a narrow float or of any integer as a type of the same width that has none of its
+ * own: what a buffer would hold. */
+static void bits_stored(CudaWriter *w, const Expr *e, int precedence)
+{
+    const Expr *from = e->u.call.arg[0];
+    const char *to = cuda_storage_type(e->type);
+    bool cast = strcmp(to, cuda_storage_type(from->type)) != 0;
+    bool parenthesis = cast && precedence > PRECEDENCE_UNARY;
+    open_if(w, parenthesis);
+    if (cast)
+        strbuf_addf(w->out, "(%s)", to);
+    if (is_narrow(from->type))
+        cuda_stored(w, from);
+    else
+        cuda_expr(w, from, cast ? PRECEDENCE_POSTFIX : precedence);
+    close_if(w, parenthesis);
+}
+
+static void bitcast(CudaWriter *w, const Expr *e, int precedence)
+{
+    const Expr *from = e->u.call.arg[0];
+    const char *function = bits_function(from->type, e->type);
+    if (!function) {
+        bits_stored(w, e, precedence);
+        return;
+    }
+    if (w->host) {
+        strbuf_addf(w->out, "%s<%s>(", cuda_host_helper(w, HOST_BITS), cuda_value_type(e->type));
+        cuda_expr(w, from, 0);
+        add(w, ")");
+        return;
+    }
+    bool cast = e->type == DT_U64, parenthesis = cast && precedence > PRECEDENCE_UNARY;
+    open_if(w, parenthesis);
+    call_open(w, cast ? ctx_namef(w->c, "(unsigned long long)%s", function) : function);
+    cuda_expr(w, from, 0);
+    add(w, ")");
+    close_if(w, parenthesis);
+}
+
+static void call(CudaWriter *w, const Expr *e, int precedence)
 {
     const CallInfo *info = call_info(e->u.call.call);
-    call_open(w, e->type == DT_F64 ? info->f64 : info->f32);
+    if (e->u.call.call == CALL_BITCAST) {
+        bitcast(w, e, precedence);
+        return;
+    }
+    call_open(w, function_name(w, e->u.call.call, e->u.call.arg[0]->type));
     for (int i = 0; i < info->arity; i++) {
         add(w, i ? ", " : "");
         cuda_expr(w, e->u.call.arg[i], 0);
@@ -390,7 +485,7 @@ static void unrounded(CudaWriter *w, const Expr *e, int precedence)
             cuda_expr(w, e->u.arg[0], PRECEDENCE_POSTFIX);
         }
         return;
-    case EX_CALL: call(w, e); return;
+    case EX_CALL: call(w, e, precedence); return;
     case EX_SELECT: select_expr(w, e, precedence); return;
     case EX_NEG: unary(w, e, precedence); return;
     default: binary(w, e, precedence); return;
@@ -409,7 +504,8 @@ static bool is_exact(const Expr *e)
     case EX_CALL:
         return e->u.call.call == CALL_ABS || e->u.call.call == CALL_FLOOR ||
                e->u.call.call == CALL_CEIL || e->u.call.call == CALL_ROUND ||
-               e->u.call.call == CALL_TRUNC;
+               e->u.call.call == CALL_TRUNC || e->u.call.call == CALL_MINIMUM ||
+               e->u.call.call == CALL_MAXIMUM;
     default: return false;
     }
 }
@@ -448,6 +544,8 @@ void cuda_stored(CudaWriter *w, const Expr *e)
             plain(w, e, 0);
     } else if (e->kind == EX_LOAD) {
         loaded(w, e);
+    } else if (e->kind == EX_CALL && e->u.call.call == CALL_BITCAST) {
+        bits_stored(w, e, 0);
     } else if (e->kind == EX_FLOAT || e->kind == EX_VAR) {
         call_open(w, cuda_helper(w, helper_from_f32(e->type)));
         narrow_value(w, e, 0);
@@ -472,7 +570,7 @@ static void plain(CudaWriter *w, const Expr *e, int precedence)
     case EX_LOAD: loaded(w, e); return;
     case EX_SELECT: select_expr(w, e, precedence); return;
     case EX_CAST: cast(w, e, precedence); return;
-    case EX_CALL: call(w, e); return;
+    case EX_CALL: call(w, e, precedence); return;
     case EX_NEG:
     case EX_NOT:
     case EX_BITNOT: unary(w, e, precedence); return;

@@ -307,6 +307,20 @@ static Value cast(VmCoder *k, const Expr *e)
     return cast_register(k, d, to);
 }
 
+static Value bitcast(VmCoder *k, const Expr *e)
+{
+    const Expr *from = e->u.call.arg[0];
+    Value a = coder_expr(k, from);
+    coder_release(k, a);
+    Value d = coder_temporary(k, vm_type_of(e->type), coder_uniform(k, a.reg));
+    coder_emit(k, (VmInst){.op = VM_BITCAST,
+                           .type = vm_type_of(from->type),
+                           .sub = (uint8_t)(from->type << 4 | e->type),
+                           .d = d.reg,
+                           .a = a.reg});
+    return d;
+}
+
 static Value call(VmCoder *k, const Expr *e)
 {
     int arity = call_info(e->u.call.call)->arity;
@@ -316,12 +330,11 @@ static Value call(VmCoder *k, const Expr *e)
         arg[i] = coder_expr(k, e->u.call.arg[i]);
         uniform &= coder_uniform(k, arg[i].reg);
     }
-    VmType type = vm_type_of(e->type);
     for (int i = 0; i < arity; i++)
         coder_release(k, arg[i]);
-    Value d = coder_temporary(k, type, uniform);
+    Value d = coder_temporary(k, vm_type_of(e->type), uniform);
     coder_emit(k, (VmInst){.op = VM_CALL,
-                           .type = type,
+                           .type = vm_type_of(e->u.call.arg[0]->type),
                            .sub = e->u.call.call,
                            .d = d.reg,
                            .a = arg[0].reg,
@@ -341,7 +354,7 @@ Value coder_expr(VmCoder *k, const Expr *e)
     case EX_LOAD: return load(k, e);
     case EX_SELECT: return selection(k, e);
     case EX_CAST: return cast(k, e);
-    case EX_CALL: return call(k, e);
+    case EX_CALL: return e->u.call.call == CALL_BITCAST ? bitcast(k, e) : call(k, e);
     case EX_AND:
     case EX_OR: return logic(k, e);
     case EX_SHUFFLE_XOR: return shuffle(k, e);

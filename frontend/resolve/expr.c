@@ -393,6 +393,36 @@ static Value integer_abs(Resolver *r, Value v, Span span)
     return value_of(expr_select(c, below, expr_unary(c, EX_NEG, a, span), a, span));
 }
 
+/* The type of a call that takes integers: all its arguments but literals have it. DT_COUNT after an
+ * error. */
+static DType integer_call_type(Resolver *r, const AstExpr *e, CallKind call, const Value *args)
+{
+    DType type = DT_COUNT;
+    bool is_word = call_info(call)->takes == OF_WORD;
+    const char *name = e->u.call.callee.text;
+    for (int i = 0; i < e->u.call.n; i++) {
+        DType t = args[i].e->type;
+        if (args[i].literal && args[i].e->kind == EX_INT && e->u.call.n > 1)
+            continue;
+        if (args[i].literal || !call_takes(call, t)) {
+            diag_error(r->ctx, E0208, args[i].e->span,
+                       "'%s' needs %s, but this is %s; choose the type with a conversion, as in "
+                       "%s(u32(x)%s)",
+                       name, is_word ? "i32 or u32" : "an integer of 32 or 64 bits",
+                       type_of(args[i]), name, e->u.call.n > 1 ? ", ..." : "");
+            return DT_COUNT;
+        }
+        if (type != DT_COUNT && t != type) {
+            diag_error(r->ctx, E0208, e->span,
+                       "'%s' needs arguments of one type, but these are %s and %s", name,
+                       type_info(type)->name, type_info(t)->name);
+            return DT_COUNT;
+        }
+        type = t;
+    }
+    return type == DT_COUNT ? DT_I32 : type;
+}
+
 /* The floating type that the arguments of a call meet in; DT_COUNT after an error. */
 static DType call_type(Resolver *r, const AstExpr *e, const Value *args)
 {
@@ -413,12 +443,43 @@ static DType call_type(Resolver *r, const AstExpr *e, const Value *args)
     return type == DT_COUNT ? DT_F32 : type;
 }
 
+/* bitcast(T, x). A bare integer has the width of T. */
+static Value resolve_bitcast(Resolver *r, const AstExpr *e)
+{
+    if (!check_arguments(r, e, 2))
+        return no_value;
+    const AstExpr *name = e->u.call.args[0].value;
+    if (name->kind != AE_NAME) {
+        diag_error(r->ctx, E0216, name->span,
+                   "the first argument of 'bitcast' is a type, as in bitcast(u32, x)");
+        return no_value;
+    }
+    DType to = resolve_type(r, (AstName){name->u.name, name->span});
+    Value v = resolve_value(r, e->u.call.args[1].value);
+    if (!v.e || to == DT_COUNT)
+        return no_value;
+    bool bare = v.literal && v.e->kind == EX_INT;
+    Expr *arg = bare ? value_convert(r, v, type_of_bits(type_info(to)->bits)) : value_settle(r, v);
+    if (!arg)
+        return no_value;
+    if (call_takes(CALL_BITCAST, arg->type) && call_takes(CALL_BITCAST, to) &&
+        type_info(arg->type)->bits == type_info(to)->bits)
+        return value_of(expr_bitcast(r->ctx, to, arg, e->span));
+    diag_error(r->ctx, E0208, e->span,
+               "'bitcast' keeps the width, and takes and gives floats and integers, but this is "
+               "%s as %s; write %s(x) to convert the value",
+               type_of(v), type_info(to)->name, type_info(to)->name);
+    return no_value;
+}
+
 static Value resolve_function(Resolver *r, const AstExpr *e, CallKind call)
 {
     enum { MOST = 3 };
     int n = call_info(call)->arity;
     Value values[MOST];
     Expr *args[MOST];
+    if (call == CALL_BITCAST)
+        return resolve_bitcast(r, e);
     if (!check_arguments(r, e, n))
         return no_value;
     bool good = true;
@@ -430,7 +491,8 @@ static Value resolve_function(Resolver *r, const AstExpr *e, CallKind call)
         return no_value;
     if (call == CALL_ABS && type_is_int(values[0].e->type) && !values[0].literal)
         return integer_abs(r, values[0], e->span);
-    DType type = call_type(r, e, values);
+    DType type = call_info(call)->takes == OF_FLOAT ? call_type(r, e, values)
+                                                    : integer_call_type(r, e, call, values);
     for (int i = 0; i < n && type != DT_COUNT; i++) {
         args[i] = value_convert(r, values[i], type);
         good = good && args[i];

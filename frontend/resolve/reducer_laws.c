@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "frontend/resolve/internal.h"
+#include "runtime/vm.h"
 
 enum { N_TUPLES = 14, N_TRIES = 400 };
 static const double tolerance = 1e-9;
@@ -46,34 +47,6 @@ static int64_t wrapped(DType type, uint64_t v)
 }
 
 static Number eval(const Laws *laws, const Expr *e);
-
-static double call_value(const Expr *e, const double *x)
-{
-    switch (e->u.call.call) {
-    case CALL_EXP: return exp(x[0]);
-    case CALL_EXP2: return exp2(x[0]);
-    case CALL_LOG: return log(x[0]);
-    case CALL_LOG2: return log2(x[0]);
-    case CALL_LOG10: return log10(x[0]);
-    case CALL_SQRT: return sqrt(x[0]);
-    case CALL_RSQRT: return 1 / sqrt(x[0]);
-    case CALL_SIN: return sin(x[0]);
-    case CALL_COS: return cos(x[0]);
-    case CALL_TAN: return tan(x[0]);
-    case CALL_TANH: return tanh(x[0]);
-    case CALL_ERF: return erf(x[0]);
-    case CALL_ABS: return fabs(x[0]);
-    case CALL_FLOOR: return floor(x[0]);
-    case CALL_CEIL: return ceil(x[0]);
-    case CALL_ROUND: return nearbyint(x[0]);
-    case CALL_TRUNC: return trunc(x[0]);
-    case CALL_POW: return pow(x[0], x[1]);
-    case CALL_FMOD: return fmod(x[0], x[1]);
-    case CALL_FMA: return fma(x[0], x[1], x[2]);
-    case CALL_COUNT: break;
-    }
-    return NAN;
-}
 
 static double float_binary(ExprKind kind, double x, double y)
 {
@@ -166,12 +139,34 @@ static Number unary(const Laws *laws, const Expr *e)
     return (Number){.i = e->kind == EX_NOT ? !x.i : wrapped(e->type, ~(uint64_t)x.i)};
 }
 
+static Number bitcast(const Expr *e, Number x)
+{
+    DType from = e->u.call.arg[0]->type;
+    VmValue value = {.i64 = x.i};
+    if (from == DT_F64)
+        value.f64 = x.f;
+    else if (type_is_float(from))
+        value.f32 = (float)x.f;
+    value = function_bitcast(from, e->type, value);
+    if (type_is_float(e->type))
+        return (Number){.f = vm_value_double(e->type, value)};
+    return (Number){.i = wrapped(e->type, value.u64)};
+}
+
 static Number call(const Laws *laws, const Expr *e)
 {
-    double x[3] = {0};
-    for (int i = 0; i < call_info(e->u.call.call)->arity; i++)
-        x[i] = eval(laws, e->u.call.arg[i]).f;
-    return (Number){.f = call_value(e, x)};
+    CallKind call = e->u.call.call;
+    Number arg[3] = {{0}};
+    for (int i = 0; i < call_info(call)->arity; i++)
+        arg[i] = eval(laws, e->u.call.arg[i]);
+    if (call == CALL_BITCAST)
+        return bitcast(e, arg[0]);
+    DType type = e->u.call.arg[0]->type;
+    if (!type_is_float(type))
+        return (Number){
+            .i = function_integer(call, type, (const int64_t[]){arg[0].i, arg[1].i, arg[2].i})};
+    double f = function_f64(call, (const double[]){arg[0].f, arg[1].f, arg[2].f});
+    return e->type == DT_BOOL ? (Number){.i = f != 0} : (Number){.f = f};
 }
 
 static Number eval(const Laws *laws, const Expr *e)

@@ -1,8 +1,8 @@
-/* cast.c - Implements conversions between machine types, rounding to narrow types, and math
+/* cast.c - Implements conversions between machine types, rounding to narrow types, and calls of
  * functions.
  *
  * Floats become integers as CUDA's cvt.rzi does it: towards zero, saturating, NaN to 0. */
-#include <math.h>
+#include <string.h>
 
 #include "runtime/sim/internal.h"
 
@@ -119,73 +119,88 @@ static bool round_lanes(VmState *st, const VmStep *s)
 
 /* ---- functions ----------------------------------------------------------------------------- */
 
-typedef enum {
-#define CALL(e, name, arity, f32, f64, ulp, meaning) CALL_##e,
-#include "ir/tables/call.def"
-#undef CALL
-} Function;
-
-static double call_f64(Function function, double x, double y, double z)
+static DType integer_type(VmType type)
 {
-    switch (function) {
-    case CALL_EXP: return exp(x);
-    case CALL_EXP2: return exp2(x);
-    case CALL_LOG: return log(x);
-    case CALL_LOG2: return log2(x);
-    case CALL_LOG10: return log10(x);
-    case CALL_SQRT: return sqrt(x);
-    case CALL_RSQRT: return 1 / sqrt(x);
-    case CALL_SIN: return sin(x);
-    case CALL_COS: return cos(x);
-    case CALL_TAN: return tan(x);
-    case CALL_TANH: return tanh(x);
-    case CALL_ERF: return erf(x);
-    case CALL_ABS: return fabs(x);
-    case CALL_FLOOR: return floor(x);
-    case CALL_CEIL: return ceil(x);
-    case CALL_ROUND: return rint(x);
-    case CALL_TRUNC: return trunc(x);
-    case CALL_POW: return pow(x, y);
-    case CALL_FMOD: return fmod(x, y);
-    case CALL_FMA: return fma(x, y, z);
+    switch (type) {
+    case VM_I64: return DT_I64;
+    case VM_U64: return DT_U64;
+    case VM_U32: return DT_U32;
+    default: return DT_I32;
     }
-    return NAN;
 }
 
-/* In f64 and rounded once more, which is right but for rare ties; the two that must be exact are
- * done in f32. */
-static float call_f32(Function function, float x, float y, float z)
+static int64_t integer_at(VmType type, const void *lanes, int i)
 {
-    if (function == CALL_FMA)
-        return fmaf(x, y, z);
-    if (function == CALL_FMOD)
-        return fmodf(x, y);
-    return (float)call_f64(function, x, y, z);
+    switch (type) {
+    case VM_I64:
+    case VM_U64: return ((const int64_t *)lanes)[i];
+    case VM_U32: return ((const uint32_t *)lanes)[i];
+    default: return ((const int32_t *)lanes)[i];
+    }
 }
 
-static bool call_lanes(VmState *st, const VmStep *s)
+static bool call_integers(VmState *st, const VmStep *s)
 {
     (void)st;
-    Function function = (Function)s->inst->sub;
+    VmType type = (VmType)s->inst->type;
     for (int i = 0; i < s->n; i++) {
-        int a = s->lanes_a ? i : 0, b = s->lanes_b ? i : 0, c = s->lanes_c ? i : 0;
-#define CALL_ON(T, f)                                                                              \
-    ((T *)s->d)[i] = f(function, ((const T *)s->a)[a], ((const T *)s->b)[b], ((const T *)s->c)[c])
-        if (s->inst->type == VM_F32)
-            CALL_ON(float, call_f32);
-        else
-            CALL_ON(double, call_f64);
-#undef CALL_ON
+        int64_t x[3] = {integer_at(type, s->a, s->lanes_a ? i : 0),
+                        integer_at(type, s->b, s->lanes_b ? i : 0),
+                        integer_at(type, s->c, s->lanes_c ? i : 0)};
+        ((int32_t *)s->d)[i] = (int32_t)function_integer(s->inst->sub, integer_type(type), x);
     }
     return true;
 }
 
-int vm_call_flops(int function)
+#define CALLS(t, T, D)                                                                             \
+    static bool call_##t##_to_##D(VmState *st, const VmStep *s)                                    \
+    {                                                                                              \
+        (void)st;                                                                                  \
+        for (int i = 0; i < s->n; i++) {                                                           \
+            T x[3] = {((const T *)s->a)[s->lanes_a ? i : 0],                                       \
+                      ((const T *)s->b)[s->lanes_b ? i : 0],                                       \
+                      ((const T *)s->c)[s->lanes_c ? i : 0]};                                      \
+            ((D *)s->d)[i] = (D)function_##t(s->inst->sub, x);                                     \
+        }                                                                                          \
+        return true;                                                                               \
+    }
+CALLS(f32, float, float)
+CALLS(f64, double, double)
+CALLS(f32, float, uint8_t)
+CALLS(f64, double, uint8_t)
+#undef CALLS
+
+VmApply *vm_call(VmType from, VmType to)
 {
-    return function == CALL_FMA ? 2 : 1;
+    bool truth = to == VM_BOOL;
+    if (from == VM_F32)
+        return truth ? call_f32_to_uint8_t : call_f32_to_float;
+    if (from == VM_F64)
+        return truth ? call_f64_to_uint8_t : call_f64_to_double;
+    return call_integers;
 }
 
-VmApply *vm_call(VmOp op)
+/* Bytes of one value in a register. */
+static size_t lane_bytes(DType type)
 {
-    return op == VM_CALL ? call_lanes : round_lanes;
+    return type_info(type)->bits == 64 ? 8 : 4;
+}
+
+static bool bitcast_lanes(VmState *st, const VmStep *s)
+{
+    DType from = (DType)(s->inst->sub >> 4), to = (DType)(s->inst->sub & 15);
+    size_t in = lane_bytes(from), out = lane_bytes(to);
+    (void)st;
+    for (int i = 0; i < s->n; i++) {
+        VmValue x = {0};
+        memcpy(&x, (const char *)s->a + (s->lanes_a ? (size_t)i : 0) * in, in);
+        x = function_bitcast(from, to, x);
+        memcpy((char *)s->d + (size_t)i * out, &x, out);
+    }
+    return true;
+}
+
+VmApply *vm_convert(VmOp op)
+{
+    return op == VM_BITCAST ? bitcast_lanes : round_lanes;
 }

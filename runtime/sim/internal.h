@@ -97,8 +97,8 @@ bool vm_fault(VmState *st, const VmStep *s, FaultKind kind, int lane, const char
 /* The function of a step; NULL for control. See arithmetic.c, cast.c, memory.c, shuffle.c. */
 VmApply *vm_arithmetic(VmOp op, VmType type);
 VmApply *vm_cast(VmType from, VmType to);
-VmApply *vm_call(VmOp op);       /* CALL and ROUND */
-int vm_call_flops(int function); /* of a function of call.def */
+VmApply *vm_call(VmType from, VmType to);
+VmApply *vm_convert(VmOp op); /* ROUND and BITCAST */
 VmApply *vm_memory(VmOp op, DType type);
 VmApply vm_fit; /* of FIT */
 VmApply *vm_shuffle(VmType type);

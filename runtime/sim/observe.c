@@ -76,7 +76,7 @@ int vm_flops(const VmInst *inst)
     case VM_MIN:
     case VM_MAX: return 1;
     case VM_ATOMIC: return inst->sub != VM_MOVE;
-    case VM_CALL: return vm_call_flops(inst->sub);
+    case VM_CALL: return function_flops(inst->sub);
     default: return 0;
     }
 }

@@ -48,8 +48,10 @@ static VmApply *apply_of(const VmFunction *f, const VmInst *inst)
         return vm_shadow_forget;
     if (op == VM_CAST)
         return vm_cast((VmType)inst->type, f->registers[inst->d].type);
-    if (op == VM_CALL || op == VM_ROUND)
-        return vm_call(op);
+    if (op == VM_CALL)
+        return vm_call((VmType)inst->type, f->registers[inst->d].type);
+    if (op == VM_ROUND || op == VM_BITCAST)
+        return vm_convert(op);
     if (op == VM_SHUFFLE)
         return vm_shuffle((VmType)inst->type);
     if (op == VM_COMMIT || op == VM_WAIT)

@@ -174,6 +174,36 @@ template <class T> T greatest(T a, T b)
 #define fmaxf(a, b) emulator::greatest<float>(a, b)
 #define fmin(a, b)  emulator::least<double>(a, b)
 #define fmax(a, b)  emulator::greatest<double>(a, b)
+static inline int __popc(unsigned x)
+{
+    return __builtin_popcount(x);
+}
+static inline int __popcll(unsigned long long x)
+{
+    return __builtin_popcountll(x);
+}
+static inline int __clz(int x)
+{
+    return x == 0 ? 32 : __builtin_clz((unsigned)x);
+}
+static inline int __clzll(long long x)
+{
+    return x == 0 ? 64 : __builtin_clzll((unsigned long long)x);
+}
+static inline int __dp4a(int a, int b, int c)
+{
+    unsigned sum = (unsigned)c;
+    for (int k = 0; k < 4; k++)
+        sum +=
+            (unsigned)((signed char)((unsigned)a >> 8 * k) * (signed char)((unsigned)b >> 8 * k));
+    return (int)sum;
+}
+static inline unsigned __dp4a(unsigned a, unsigned b, unsigned c)
+{
+    for (int k = 0; k < 4; k++)
+        c += (a >> 8 * k & 255) * (b >> 8 * k & 255);
+    return c;
+}
 static inline float rsqrtf(float x)
 {
     return (float)(1 / sqrt((double)x));

@@ -50,9 +50,13 @@ STORED = {
     "index": "long long",
 }
 NARROW = {"f16", "bf16", "f8e4m3", "f8e5m2"}
-UNARY = "exp exp2 log log2 log10 sqrt rsqrt sin cos tan tanh erf abs floor ceil round trunc"
+UNARY = (
+    "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan tanh erf abs floor ceil round trunc"
+)
 FUNCTIONS = {name: 1 for name in UNARY.split()}
-FUNCTIONS |= {"pow": 2, "fmod": 2, "fma": 3}
+FUNCTIONS |= {"pow": 2, "fmod": 2, "fma": 3, "minimum": 2, "maximum": 2}
+CLASSES = {"isnan", "isinf"}  # of floats: bool
+COUNTS = {"popcount", "clz"}  # of integers: i32
 OPERATIONS = {
     "+": "add",
     "-": "sub",
@@ -601,11 +605,18 @@ class Program:
             return Value(self.convert(self.value(arguments[0]), t), t)
         if name == "select":
             return self.value_select(*arguments)
+        if name == "bitcast":
+            return self.bitcast(arguments[0][1], self.value(arguments[1]))
         values = [self.value(e) for e in arguments]
+        if name in COUNTS:
+            return Value(f"call_{name}({values[0].code})", "i32")
+        if name == "dp4a":
+            t = next(v.type for v in values if v.literal is None)
+            return Value(f"call_dp4a({', '.join(self.convert(v, t) for v in values)})", t)
         if name in ("min", "max"):
             t, a, b = self.met(*values, False)
             return Value(f"{name}imum({a}, {b})", t)
-        if name not in FUNCTIONS:
+        if name not in FUNCTIONS and name not in CLASSES:
             raise tir.TirError(f"no function {name}")
         if name == "abs" and not is_float(values[0].type):
             t = promote(values[0].type)
@@ -615,4 +626,14 @@ class Program:
         for other in types[1:]:
             t = meet_types(t, other)
         code = f"call_{name}({', '.join(self.convert(v, t) for v in values)})"
+        if name in CLASSES:
+            return Value(code, "bool")
         return Value(self.rounded(code, t), t)
+
+    def bitcast(self, to, v):
+        to = self.element_type(to)
+        if v.literal is not None:
+            t = "f32" if isinstance(v.literal, float) else f"u{BITS[to]}"
+            v = Value(self.convert(v, t), t)
+        stored = STORED[to]
+        return Value(f"load(bits_as<{stored}>(stored_{v.type}({v.code})))", to)

@@ -339,6 +339,8 @@ static inline long long index_shift_right(long long a, long long b)
     }
 FUNCTION(exp, expf, exp)
 FUNCTION(exp2, exp2f, exp2)
+FUNCTION(expm1, expm1f, expm1)
+FUNCTION(log1p, log1pf, log1p)
 FUNCTION(log, logf, log)
 FUNCTION(log2, log2f, log2)
 FUNCTION(log10, log10f, log10)
@@ -385,6 +387,87 @@ static inline float call_fma(float x, float y, float z)
 static inline double call_fma(double x, double y, double z)
 {
     return fma(x, y, z);
+}
+
+/* IEEE 754-2019 minimum and maximum: NaN if one is. */
+#define OR_NAN(T)                                                                                  \
+    static inline T call_minimum(T a, T b)                                                         \
+    {                                                                                              \
+        return a != a || b != b ? (T)NAN : minimum(a, b);                                          \
+    }                                                                                              \
+    static inline T call_maximum(T a, T b)                                                         \
+    {                                                                                              \
+        return a != a || b != b ? (T)NAN : maximum(a, b);                                          \
+    }                                                                                              \
+    static inline bool call_isnan(T x)                                                             \
+    {                                                                                              \
+        return x != x;                                                                             \
+    }                                                                                              \
+    static inline bool call_isinf(T x)                                                             \
+    {                                                                                              \
+        return x == (T)INFINITY || x == -(T)INFINITY;                                              \
+    }
+OR_NAN(float)
+OR_NAN(double)
+#undef OR_NAN
+
+/* ---- bits ---- */
+
+template <class T> static inline int call_popcount(T x)
+{
+    int n = 0;
+    for (unsigned long long rest = (unsigned long long)x; rest; rest &= rest - 1)
+        n++;
+    return n - (sizeof(T) == 4 && (long long)x < 0 ? 32 : 0); /* digits of the sign */
+}
+template <class T> static inline int call_clz(T x)
+{
+    int n = 0;
+    for (int bit = 8 * (int)sizeof(T) - 1; bit >= 0 && !(x >> bit & 1); bit--)
+        n++;
+    return n;
+}
+static inline int call_dp4a(int a, int b, int c)
+{
+    for (int k = 0; k < 32; k += 8)
+        c = add(c, (int)(signed char)(a >> k) * (signed char)(b >> k));
+    return c;
+}
+static inline unsigned call_dp4a(unsigned a, unsigned b, unsigned c)
+{
+    for (int k = 0; k < 32; k += 8)
+        c += (a >> k & 255) * (b >> k & 255);
+    return c;
+}
+
+#define STORED(name, T)                                                                            \
+    template <class From> static inline T stored_##name(From x)                                    \
+    {                                                                                              \
+        T to;                                                                                      \
+        store(to, x);                                                                              \
+        return to;                                                                                 \
+    }
+STORED(f64, double)
+STORED(f32, float)
+STORED(f16, f16_bits)
+STORED(bf16, bf16_bits)
+STORED(f8e4m3, f8e4m3_bits)
+STORED(f8e5m2, f8e5m2_bits)
+STORED(i64, long long)
+STORED(i32, int)
+STORED(i16, short)
+STORED(i8, signed char)
+STORED(u64, unsigned long long)
+STORED(u32, unsigned)
+STORED(u16, unsigned short)
+STORED(u8, unsigned char)
+#undef STORED
+template <class To, class From> static inline To bits_as(From x)
+{
+    static_assert(sizeof(To) == sizeof(From), "types of one width");
+    To to;
+    memcpy(&to, &x, sizeof to);
+    return to;
 }
 
 #endif

@@ -32,6 +32,7 @@ entry func visible param cuda nvcuda cub thrust cooperative_groups nv
 """.split()
 MATHS = """
 exp exp2 expf exp2f log log2 log10 logf log2f sqrt sqrtf rsqrt rsqrtf sin cos tan sinf cosf tanf
+log1p log1pf expm1 expm1f isnan isinf __popc __clzll __dp4a
 tanh tanhf erf erff fabs fabsf floor floorf ceil ceilf rint rintf round roundf trunc truncf pow powf
 fmod fmodf fma fmaf fmin fmax fminf fmaxf min max abs labs llabs y0 y1 yn j0 j1 jn gamma lgamma
 hypot cbrt acos asin atan atan2 cosh sinh ldexp frexp modf remainder scalb signbit significand
@@ -51,6 +52,7 @@ random_bits random_float random_state main error status call file line rest need
 z x old result shared_memory combine bits seen word mask shift value policy bytes pending from to at
 wanted Word T Value Combine f16_to_f32 f16_from_f32 bf16_to_f32 f8e4m3_to_f32 f32_round_to_odd
 atomic_update atomic_update_f32 pack_halves pack_bytes copy_async copy_async_wait copy_async_commit
+min_or_nan_f32 max_or_nan_f64 host_clz
 load_no_allocate store_evict_first y_host want_y y_data y_err y_abs y_n y_need_0 y_unsure y_v y_v1
 y_acc y_shared y_local y_init y_rf y_pad want_y_err setup step_ q r0 r1 x0 ax0 ax1 v0 v1 run0 out
 """.split()

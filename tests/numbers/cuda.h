@@ -57,3 +57,36 @@ template <class T> static T max(T a, T b)
 {
     return a > b ? a : b;
 }
+
+static inline int __popc(unsigned x)
+{
+    return __builtin_popcount(x);
+}
+static inline int __popcll(unsigned long long x)
+{
+    return __builtin_popcountll(x);
+}
+static inline int __clz(int x)
+{
+    return x == 0 ? 32 : __builtin_clz((unsigned)x);
+}
+static inline int __clzll(long long x)
+{
+    return x == 0 ? 64 : __builtin_clzll((unsigned long long)x);
+}
+/* T and B: int and signed char, or unsigned and unsigned char. */
+template <class T, class B> static T products(T a, T b, T sum)
+{
+    unsigned s = (unsigned)sum;
+    for (int shift = 0; shift < 32; shift += 8)
+        s += (unsigned)((B)((unsigned)a >> shift) * (B)((unsigned)b >> shift));
+    return (T)s;
+}
+static inline int __dp4a(int a, int b, int c)
+{
+    return products<int, signed char>(a, b, c);
+}
+static inline unsigned __dp4a(unsigned a, unsigned b, unsigned c)
+{
+    return products<unsigned, unsigned char>(a, b, c);
+}

@@ -408,6 +408,58 @@ def test_conversions(type_name, tmp_path):
     check(table, expected, tmp_path)
 
 
+# ---- bits ----------------------------------------------------------------------------------------
+
+WORDS = """
+    popcount(a); popcount(b) - clz(a); clz(a - b); clz(a >> 1) * popcount(~b); bits(a); bits(a * b);
+    i64(bits(b)) - 1"""
+
+
+def unsigned(x):
+    return x.value % 2 ** BITS[x.type]
+
+
+def bytes_of(x):
+    raw = [unsigned(x) >> shift & 255 for shift in range(0, 32, 8)]
+    return [wrap(byte, x.type[0] + "8") for byte in raw]
+
+
+BIT_NAMES = NAMES | {
+    "popcount": lambda x: Number(bin(unsigned(x)).count("1"), "i32"),
+    "clz": lambda x: Number(BITS[x.type] - unsigned(x).bit_length(), "i32"),
+    "dp4a": lambda a, b, c: Number(
+        c.value + sum(x * y for x, y in zip(bytes_of(a), bytes_of(b), strict=True)), a.type
+    ),
+    "bits": lambda x: Number(x.value, ("u" if x.type[0] == "i" else "i") + x.type[1:]),
+}
+
+
+@pytest.mark.parametrize("type_name", ["i32", "u32", "i64", "u64"])
+def test_bits(type_name, tmp_path):
+    """`bits` is a bitcast to the other signedness."""
+    expressions = [text.strip() for text in WORDS.split(";")]
+    if BITS[type_name] == 32:
+        expressions += ["dp4a(a, b, a)", "dp4a(a ^ b, a - b, b) + 1"]
+    other = ("u" if type_name[0] == "i" else "i") + type_name[1:]
+    values = [*EDGES[type_name], 0x7F80017F, 0x01020304]
+    table = Table(
+        type_name, values, [text.replace("bits(", f"bitcast({other}, ") for text in expressions]
+    )
+    expected = [
+        wrap(
+            eval(
+                text,
+                {"__builtins__": {}},
+                BIT_NAMES | {"a": Number(a, type_name), "b": Number(b, type_name)},
+            ).value,
+            "i64",
+        )
+        for text in expressions
+        for a, b in itertools.product(values, repeat=2)
+    ]
+    check(table, expected, tmp_path)
+
+
 # ---- minima and maxima ---------------------------------------------------------------------------
 
 EXTREMES = [-0.0, 0.0, math.nan, 1.5, -1.5, math.inf, -math.inf]
@@ -426,10 +478,10 @@ def code(value):
     return {math.inf: 4, -math.inf: 5, 1.5: 6, -1.5: 7}[value]
 
 
-def extreme(a, b, of):
-    """Of two numbers; NaN stands for none, and -0 is less than +0."""
+def extreme(a, b, of, keeps_nan=False):
+    """Of two numbers; NaN stands for none unless it is kept, and -0 is less than +0."""
     if math.isnan(a) or math.isnan(b):
-        return b if math.isnan(a) else a
+        return math.nan if keeps_nan else b if math.isnan(a) else a
     return of(a, b, key=lambda x: (x, math.copysign(1, x)))
 
 
@@ -446,9 +498,9 @@ def unpacked(text, *arguments):
 
 
 @pytest.mark.parametrize("type_name", ["f64", "f32", "f16", "bf16"])
-@pytest.mark.parametrize("name", ["min", "max"])
+@pytest.mark.parametrize("name", ["min", "max", "minimum", "maximum"])
 def test_extremes(type_name, name, tmp_path):
-    of = {"min": min, "max": max}[name]
+    of = {"min": min, "max": max}[name[:3]]
     for k, a in enumerate(EXTREMES):
         text = (
             f"kernel t() -> y: i32[2] {{ temp a: {type_name}[7]; temp v: {type_name}[7]; "
@@ -457,7 +509,7 @@ def test_extremes(type_name, name, tmp_path):
         )
         for schedule in "none", "default":
             assert unpacked(text, "--schedule", schedule) == "".join(
-                str(code(extreme(a, b, of))) for b in EXTREMES
+                str(code(extreme(a, b, of, name.endswith("imum")))) for b in EXTREMES
             )
 
 

@@ -21,7 +21,7 @@ static bool evaluate(const Counter *k, const Expr *e, int64_t *value)
 
 static int64_t count_operation(const Expr *e)
 {
-    if (!type_is_float(e->type))
+    if (!type_is_float(e->type) || (e->kind == EX_CALL && e->u.call.call == CALL_BITCAST))
         return 0;
     switch (e->kind) {
     case EX_ADD:

@@ -415,6 +415,7 @@ static bool needs_positive(CallKind call)
     case CALL_LOG:
     case CALL_LOG2:
     case CALL_LOG10:
+    case CALL_LOG1P:
     case CALL_SQRT:
     case CALL_RSQRT:
     case CALL_POW: return true;

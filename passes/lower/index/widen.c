@@ -268,9 +268,7 @@ static Expr *widen(Widen *w, Expr *e, const Room *room)
     case EX_INT: return e->type == DT_INDEX && !is_int(bounds_exactly(e->u.i)) ? to_i64(w, e) : e;
     case EX_VAR: return widen_var(w, e);
     case EX_LOAD: return widen_load(w, e);
-    case EX_CALL:
-        all = widen_arguments(w, e);
-        return all ? expr_call(w->c, e->u.call.call, all, e->span) : e;
+    case EX_CALL: all = widen_arguments(w, e); return all ? expr_call_like(w->c, e, all) : e;
     case EX_SELECT: return widen_select(w, e, room);
     case EX_CAST: return widen_cast(w, e, room);
     case EX_NEG:

@@ -88,6 +88,8 @@ static Expr *special_argument(RefBuilder *b, CallKind call, const Ref *arg)
     switch (call) {
     case CALL_EXP:
     case CALL_EXP2:
+    case CALL_EXPM1:
+    case CALL_LOG1P:
     case CALL_SIN:
     case CALL_COS:
     case CALL_TAN:
@@ -106,7 +108,8 @@ static Expr *special_argument(RefBuilder *b, CallKind call, const Ref *arg)
 /* exp(-inf) and its like */
 static Expr *is_infinite(RefBuilder *b, CallKind call, Ref x)
 {
-    bool has_limit = call == CALL_EXP || call == CALL_EXP2 || call == CALL_TANH || call == CALL_ERF;
+    bool has_limit = call == CALL_EXP || call == CALL_EXP2 || call == CALL_EXPM1 ||
+                     call == CALL_TANH || call == CALL_ERF;
     return has_limit ? op2(b, EX_EQ, fn(b, CALL_ABS, x.v), ref_float(b, INFINITY)) : NULL;
 }
 

@@ -252,6 +252,11 @@ static Expr *through_call(RefBuilder *b, CallKind call, Expr *v, Ref x)
     switch (call) {
     case CALL_EXP:
     case CALL_EXP2: return op2(b, EX_MUL, v, op2(b, EX_SUB, fn(b, call, x.err), one));
+    case CALL_EXPM1: /* the derivative is v + 1 */
+        return op2(b, EX_MUL, op2(b, EX_ADD, v, one), fn(b, call, x.err));
+    case CALL_LOG1P:
+        least = ref_let(b, op2(b, EX_SUB, op2(b, EX_ADD, x.v, one), x.err));
+        return where_positive(b, least, op2(b, EX_DIV, x.err, least));
     case CALL_LOG:
     case CALL_LOG2:
     case CALL_LOG10:
@@ -303,13 +308,15 @@ static Expr *through_many(RefBuilder *b, CallKind call, Expr *v, const Ref *arg)
         return ref_add(b, product_error(b, arg[0], arg[1]), arg[2].err);
     if (call == CALL_POW)
         return power_error(b, v, arg[0], arg[1]);
+    if (call == CALL_MINIMUM || call == CALL_MAXIMUM)
+        return larger(b, arg[0].err, arg[1].err);
     return arg[0].err || arg[1].err ? ref_float(b, INFINITY) : NULL;
 }
 
 static bool is_exact_call(CallKind call)
 {
     return call == CALL_ABS || call == CALL_FLOOR || call == CALL_CEIL || call == CALL_ROUND ||
-           call == CALL_TRUNC || call == CALL_FMOD;
+           call == CALL_TRUNC || call == CALL_FMOD || call == CALL_MINIMUM || call == CALL_MAXIMUM;
 }
 
 /* The value of a function. K ulp are at most 2 K unit roundoffs, of f32 for narrow types, which
@@ -335,11 +342,44 @@ static Ref rounded_call(RefBuilder *b, const Expr *e, Expr *v, Expr *through, co
     return rounded(b, &r);
 }
 
+/* isnan and isinf are sure where the error has a bound. */
+static Ref class_of_float(RefBuilder *b, const Expr *e)
+{
+    Ref x = ref_expr(b, e->u.call.arg[0]);
+    Ref r = {.v = expr_call(b->c, e->u.call.call, &x.v, e->span)};
+    if (x.err)
+        r.unsure = expr_unary(b->c, EX_NOT, op2(b, EX_LT, x.err, ref_float(b, INFINITY)), e->span);
+    return named(b, r);
+}
+
+/* popcount, clz, dp4a and bitcast: the bits of the arguments are known, or nothing is. */
+static Ref bits_call(RefBuilder *b, const Expr *e)
+{
+    const Expr *first = e->u.call.arg[0];
+    Expr *values[3], *known = NULL;
+    for (int i = 0; i < call_info(e->u.call.call)->arity; i++) {
+        Ref x = ref_expr(b, e->u.call.arg[i]);
+        values[i] = type_is_float(first->type) ? expr_cast(b->c, first->type, x.v, e->span) : x.v;
+        Expr *is = is_zero(b, x.err);
+        known = !known || !is ? (known ? known : is) : op2(b, EX_AND, known, is);
+    }
+    Ref r = {.v = expr_call_like(b->c, e, values)};
+    if (type_is_float(e->type))
+        r.v = expr_cast(b->c, DT_F64, r.v, e->span);
+    if (known)
+        r.err = pick(b, known, ref_float(b, 0), ref_float(b, INFINITY));
+    return named(b, r);
+}
+
 static Ref call(RefBuilder *b, const Expr *e)
 {
     const CallInfo *info = call_info(e->u.call.call);
     Ref arg[3] = {{0}}, r = {0};
     Expr *values[3];
+    if (info->gives == GIVES_BOOL)
+        return class_of_float(b, e);
+    if (info->takes != OF_FLOAT)
+        return bits_call(b, e);
     for (int i = 0; i < info->arity; i++) {
         arg[i] = ref_expr(b, e->u.call.arg[i]);
         values[i] = arg[i].v;

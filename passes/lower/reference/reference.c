@@ -439,10 +439,12 @@ static Stmt *build_body(RefBuilder *b, bool sampled)
     return stmt_seq(c, body.items, body.n, b->body->span);
 }
 
+/* An infinite literal, or a question about infinities. */
 static bool has_infinity(Context *c, const Stmt *body)
 {
     for (Cursor at = cursor_stmt(c, body); cursor_next(&at);)
-        if (at.expr && at.expr->kind == EX_FLOAT && !isfinite(at.expr->u.f))
+        if (at.expr && ((at.expr->kind == EX_FLOAT && !isfinite(at.expr->u.f)) ||
+                        (at.expr->kind == EX_CALL && at.expr->type == DT_BOOL)))
             return true;
     return false;
 }
