@@ -17,7 +17,7 @@ NAVIGATION = {
 }
 LANGUAGES = {".h": "c", ".c": "c", ".cu": "cuda", ".py": "python", ".tir": "tir", ".sched": "sched"}
 FENCE = re.compile(r"^```(.+)$", re.M)
-LINK = re.compile(r"\]\(([^)\s]+)\)")
+LINK = re.compile(r"\[([^]\[]*)\]\(([^)\s]+)\)")
 PICTURE = re.compile(r"^<!-- picture: (.+?) \| (.+?) -->$", re.M | re.S)
 
 
@@ -59,17 +59,19 @@ class Site:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
-    def link(self, document, target):
-        """A link of a document as a link of its page."""
+    def link(self, document, text, target):
+        """A link of a document as a link of its page. One that shows the name of a document shows
+        its title."""
         path, sharp, anchor = target.partition("#")
         if "://" in path or not path:
-            return target
+            return f"[{text}]({target})"
         file = os.path.normpath(Path(document).parent / path)
         if file not in self.pages:
             self.sources.add(file)
         page = self.pages.get(file, f"source/{file}")
         start = Path(self.pages[document]).parent
-        return f"{os.path.relpath(page, start)}.md{sharp}{anchor}"
+        text = "" if text.endswith(".md") and file in self.pages else text
+        return f"[{text}]({os.path.relpath(page, start)}.md{sharp}{anchor})"
 
     def render(self, document, pictures):
         """The document as a page; `pictures` gives the text of a picture for its command."""
@@ -81,7 +83,7 @@ class Site:
                 parts[i] = FENCE.sub(lambda m: block_head(m[1]), part, count=1)
                 last = part
             else:
-                part = LINK.sub(lambda m: f"]({self.link(document, m[1])})", part)
+                part = LINK.sub(lambda m: self.link(document, m[1], m[2]), part)
                 parts[i] = PICTURE.sub(lambda m: pictures(last, m[1], m[2], root), part)
         return "".join(parts)
 
