@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any
+from typing import Any, Iterator
 
 from . import errors
 from ._native import ffi, lib
@@ -46,6 +46,15 @@ def explain(code: str) -> str:
     if found == ffi.NULL:
         raise ValueError(f"'{code}' is neither an error code nor a schedule primitive")
     return text(found)
+
+
+def each(read: Any, kind: str, *owner: Any) -> Iterator[Any]:
+    """The items that read(*owner, i, item) finds, one after another in the same memory."""
+    item = ffi.new(f"{kind} *")
+    i = 0
+    while read(*owner, i, item):
+        yield item
+        i += 1
 
 
 class Strings:

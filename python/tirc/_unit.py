@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from . import errors
 from ._native import ffi, lib
-from ._session import Session, Strings, optional_text, text
+from ._session import Session, Strings, each, text
 from .arrays import HOST
 
 
@@ -58,16 +58,21 @@ def c_name(name: str | None) -> Any:
 
 
 def declarations(session: Session, file: Any, kernel: str | None) -> tuple[Declaration, ...]:
-    found: list[Declaration] = []
-    d = ffi.new("tirc_declaration *")
-    while lib.tirc_declaration_at(session.handle, file, c_name(kernel), len(found), d):
-        dims = tuple(text(d.dims[i]) for i in range(d.rank))
-        found.append(
-            Declaration(text(d.name), text(d.type), d.is_buffer, d.is_input, d.is_output, dims)
+    owner = session.handle, file, c_name(kernel)
+    found = tuple(
+        Declaration(
+            text(d.name),
+            text(d.type),
+            d.is_buffer,
+            d.is_input,
+            d.is_output,
+            tuple(text(d.dims[i]) for i in range(d.rank)),
         )
+        for d in each(lib.tirc_declaration_at, "tirc_declaration", *owner)
+    )
     if lib.tirc_diagnostic_count(session.handle):
         raise session.error(lib.TIRC_USAGE)
-    return tuple(found)
+    return found
 
 
 class Unit:
@@ -122,11 +127,10 @@ class Unit:
 
     def sizes(self) -> dict[str, int | None]:
         """All sizes; symbolic ones are None."""
-        found: dict[str, int | None] = {}
-        size = ffi.new("tirc_size *")
-        while lib.tirc_size_at(self.lowered, len(found), size):
-            found[text(size.name)] = None if size.symbolic else size.value
-        return found
+        return {
+            text(size.name): None if size.symbolic else size.value
+            for size in each(lib.tirc_size_at, "tirc_size", self.lowered)
+        }
 
     # ---- programs ------------------------------------------------------------------------------
 
@@ -164,13 +168,11 @@ class Unit:
         return found
 
     def faults(self, number: int) -> list[str]:
-        found: list[str] = []
-        fault = ffi.new("tirc_fault *")
-        device = self._devices[number]
-        while lib.tirc_fault_at(self.session.handle, device, len(found), fault):
-            where = optional_text(fault.where)
-            found.append(text(fault.message) + (f" ({where})" if where else ""))
-        return found
+        owner = self.session.handle, self._devices[number]
+        return [
+            text(fault.message) + (f" ({text(fault.where)})" if fault.where else "")
+            for fault in each(lib.tirc_fault_at, "tirc_fault", *owner)
+        ]
 
 
 class Binding(NamedTuple):

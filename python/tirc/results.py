@@ -7,7 +7,7 @@ from typing import Any, Callable, NamedTuple
 
 from . import arrays, errors
 from ._native import ffi, lib
-from ._session import Strings, optional_text, text
+from ._session import Strings, each, optional_text, text
 from ._unit import Unit
 
 TYPE_CHECKING = False
@@ -335,51 +335,43 @@ def report(kernel: Kernel, profile: str | None, sizes: dict[str, Any]) -> Report
 
 
 def _uses(analysis: Any) -> tuple[KernelUse, ...]:
-    found: list[KernelUse] = []
-    u = ffi.new("tirc_kernel_use *")
-    while lib.tirc_kernel_use_at(analysis, len(found), u):
-        found.append(
-            KernelUse(
-                text(u.name),
-                u.launches,
-                tuple(u.grid),
-                tuple(u.block),
-                u.shared_bytes,
-                u.registers or None,
-                u.occupancy or None,
-                optional_text(u.limited_by),
-            )
+    return tuple(
+        KernelUse(
+            text(u.name),
+            u.launches,
+            tuple(u.grid),
+            tuple(u.block),
+            u.shared_bytes,
+            u.registers or None,
+            u.occupancy or None,
+            optional_text(u.limited_by),
         )
-    return tuple(found)
+        for u in each(lib.tirc_kernel_use_at, "tirc_kernel_use", analysis)
+    )
 
 
 def _limits(analysis: Any) -> tuple[Limit, ...]:
-    found: list[Limit] = []
-    limit = ffi.new("tirc_limit *")
-    while lib.tirc_limit_at(analysis, len(found), limit):
-        ms = limit.ms if limit.rate else None
-        found.append(Limit(text(limit.name), limit.amount, text(limit.unit), ms, limit.binds))
-    return tuple(found)
+    return tuple(
+        Limit(text(m.name), m.amount, text(m.unit), m.ms if m.rate else None, m.binds)
+        for m in each(lib.tirc_limit_at, "tirc_limit", analysis)
+    )
 
 
 def _accesses(analysis: Any) -> tuple[Access, ...]:
-    found: list[Access] = []
-    a = ffi.new("tirc_access *")
-    while lib.tirc_access_at(analysis, len(found), a):
-        found.append(
-            Access(
-                text(a.buffer),
-                text(a.scope),
-                text(a.op),
-                f"{text(a.origin.path)}:{a.origin.line}",
-                optional_text(a.origin.step_text),
-                a.requests,
-                a.sectors_per_request or a.wavefronts_per_request or a.passes_per_request,
-                a.ideal,
-                optional_text(a.verdict),
-            )
+    return tuple(
+        Access(
+            text(a.buffer),
+            text(a.scope),
+            text(a.op),
+            f"{text(a.origin.path)}:{a.origin.line}",
+            optional_text(a.origin.step_text),
+            a.requests,
+            a.sectors_per_request or a.wavefronts_per_request or a.passes_per_request,
+            a.ideal,
+            optional_text(a.verdict),
         )
-    return tuple(found)
+        for a in each(lib.tirc_access_at, "tirc_access", analysis)
+    )
 
 
 def explain(kernel: Kernel, sizes: dict[str, Any]) -> str:
