@@ -3,31 +3,13 @@ iterations, at fixed sizes. Shares no code with tirc. Memory holds zeros: what d
 decided for zeros."""
 
 import re
+import sys
+from pathlib import Path
 
-TOKEN = re.compile(
-    r"""\s*(?://[^\n]*\s*)*(?:
-    (?P<number>0x[0-9a-f]+|(?:\d+\.(?!\.)\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?)
-  | (?P<async>async=)
-  | (?P<name>[A-Za-z_]\w*)
-  | (?P<string>"(?:\\.|[^"\\])*")
-  | (?P<op>->|\.\.|&&=|\|\|=|<<|>>|&&|\|\||==|!=|<=|>=|[-+*/&|^%]=
-           | [-+*/%<>=!~&|^?:;,.@(){}\[\]]))""",
-    re.X,
-)
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from tir_tokens import LEVELS, STORE_OPS, tokens  # noqa: E402
 
-LEVELS = [
-    ["||"],
-    ["&&"],
-    ["|"],
-    ["^"],
-    ["&"],
-    ["==", "!="],
-    ["<", "<=", ">", ">="],
-    ["<<", ">>"],
-    ["+", "-"],
-    ["*", "/", "%"],
-]
-STORES = ("=", "+=", "-=", "*=", "/=", "&=", "|=", "^=", "&&=", "||=", "async=")
+STORES = STORE_OPS | {"async="}
 INTEGER_CASTS = {"index", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8"}
 
 
@@ -46,11 +28,12 @@ class Text:
     subscripted access."""
 
     def __init__(self, text):
-        self.tokens, at = [], 0
-        while match := TOKEN.match(text, at):
-            self.tokens.append(match[match.lastgroup])
-            at = match.end()
-        assert not text[at:].strip(), text[at : at + 60]
+        self.tokens = []
+        for _, token in tokens(text):
+            if token == "=" and self.tokens[-1] == "async":
+                self.tokens[-1] = "async="
+            else:
+                self.tokens.append(token)
         self.at = 0
         self.lines, self.depth = [], 1
         self.shapes = {}
@@ -228,7 +211,7 @@ class Text:
         if self.maybe("{"):
             while not self.maybe("}"):
                 self.stmt()
-        elif token in ("for", "launch", "temp") and self.peek(1) not in ("[", "=", ".") + STORES:
+        elif token in ("for", "launch", "temp") and self.peek(1) not in STORES | {"[", "."}:
             self.take()
             {"for": self.loop, "launch": self.launch, "temp": self.temp}[token]()
         elif self.maybe("if"):

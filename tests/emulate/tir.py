@@ -13,35 +13,14 @@ Facts:        ("condition", e) ("range", e, lo, hi) ("order", buffer, word)
 """
 
 import operator
-import re
+import sys
+from pathlib import Path
 from typing import NamedTuple
 
-TOKEN = re.compile(
-    r"""
-      (?P<skip>\s+|//[^\n]*|/\*.*?\*/)
-    | (?P<float>(?:\d+\.(?!\.)\d*|\.\d+)(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)
-    | (?P<int>0[xX][0-9a-fA-F]+|\d+)
-    | (?P<name>[A-Za-z_]\w*)
-    | (?P<string>"(?:[^"\\\n]|\\.)*")
-    | (?P<op>&&=|\|\|=|<<|>>|\.\.|->|<=|>=|==|!=|&&|\|\||\+=|-=|\*=|/=|&=|\|=|\^=
-         | [-+*/%&|^~!<>=?:;,.()\[\]{}@])
-""",
-    re.X | re.S,
-)
-STORE_OPS = {"=", "+=", "-=", "*=", "/=", "&=", "|=", "^=", "&&=", "||="}
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from tir_tokens import LEVELS, STORE_OPS, TirError, tokens  # noqa: E402
+
 WORD_OPS = {"min", "max", "async"}  # min= and max= are two tokens
-LEVELS = [
-    ["||"],
-    ["&&"],
-    ["|"],
-    ["^"],
-    ["&"],
-    ["==", "!="],
-    ["<", "<=", ">", ">="],
-    ["<<", ">>"],
-    ["+", "-"],
-    ["*", "/", "%"],
-]
 KINDS = {"parallel", "vectorize", "unroll", "bind"}
 
 
@@ -106,22 +85,6 @@ class Reducer(NamedTuple):
         ]
 
 
-class TirError(Exception):
-    pass
-
-
-def tokens(text):
-    out, at = [], 0
-    while at < len(text):
-        found = TOKEN.match(text, at)
-        if not found:
-            raise TirError(f"unexpected {text[at : at + 20]!r}")
-        at = found.end()
-        if found.lastgroup != "skip":
-            out.append((found.lastgroup, found.group()))
-    return out + [("end", "")] * 4
-
-
 def replaced(e, values):
     """The expression with values in the place of names."""
     if not isinstance(e, tuple):
@@ -155,7 +118,7 @@ def constant(e, sizes):
 
 class Parser:
     def __init__(self, text):
-        self.tokens = tokens(text)
+        self.tokens = tokens(text) + [("end", "")] * 4
         self.at = 0
         self.functions = {}
         self.reducers = {}

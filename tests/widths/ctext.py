@@ -6,6 +6,11 @@ are not known (an integer in memory is taken to be 0). Loops run for their first
 values, and the step that ends them is taken."""
 
 import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from tir_tokens import LEVELS  # noqa: E402
 
 LIMITS = {"int": (-(2**31), 2**31 - 1), "ll": (-(2**63), 2**63 - 1)}
 TOKEN = re.compile(
@@ -37,18 +42,6 @@ WORDS = {
     "uint4",
     "__restrict__",
 }
-BINARY = [
-    ["||"],
-    ["&&"],
-    ["|"],
-    ["^"],
-    ["&"],
-    ["==", "!="],
-    ["<", "<=", ">", ">="],
-    ["<<", ">>"],
-    ["+", "-"],
-    ["*", "/", "%"],
-]
 
 
 class Overflow(Exception):
@@ -99,10 +92,10 @@ class Parser:
         return ("?", cond, yes, self.expr())
 
     def binary(self, level):
-        if level == len(BINARY):
+        if level == len(LEVELS):
             return self.unary()
         left = self.binary(level + 1)
-        while self.peek() in BINARY[level]:
+        while self.peek() in LEVELS[level]:
             left = (self.take(), left, self.binary(level + 1))
         return left
 
