@@ -181,21 +181,15 @@ def test_full_disk_is_noticed(tirc):
 # ---- running -------------------------------------------------------------------------------------
 
 
-def test_results_as_json(tirc):
-    r = tirc(
-        MATMUL,
-        *SMALL,
-        "--schedule",
-        "tiled32",
-        "--device",
-        "sim",
-        "--run",
-        "--verify",
-        "--bench",
-        "--json",
-    )
+def results(tirc, *what):
+    tiled = (MATMUL, *SMALL, "--schedule", "tiled32", "--device", "sim")
+    r = tirc(*tiled, *what, "--json")
     assert (r.status, r.err) == (0, "")
-    result = json.loads(r.out)
+    return json.loads(r.out)
+
+
+def test_results_as_json(tirc):
+    result = results(tirc, "--run", "--verify", "--bench")
     assert (
         result["kernel"] == "matmul"
         and result["schedule"] == "tiled32"
@@ -219,20 +213,8 @@ def test_results_as_json(tirc):
 
 
 def test_bench_versus(tirc):
-    r = tirc(
-        MATMUL,
-        *SMALL,
-        "--schedule",
-        "tiled32",
-        "--device",
-        "sim",
-        "--bench",
-        "--versus",
-        "naive,tiled32(T=16), naive(TX=8, TY=4)",
-        "--json",
-    )
-    assert r.status == 0, r.err
-    bench = json.loads(r.out)["bench"]
+    versus = "naive,tiled32(T=16), naive(TX=8, TY=4)"
+    bench = results(tirc, "--bench", "--versus", versus)["bench"]
     assert [v["name"] for v in bench["versus"]] == ["naive", "tiled32(T=16)", "naive(TX=8, TY=4)"]
     for v in bench["versus"]:
         assert (

@@ -49,6 +49,16 @@ def arguments(kernel, tile):
     ]
 
 
+def analyze(tirc, kernel, options):
+    """The report of a run that is right."""
+    what = ("--device", "sim", "--verify", "--analyze", "--json")
+    done = tirc(PROGRAM, "--kernel", kernel, "--schedule", "sgemm", *options, *what)
+    assert done.status == 0, done.err
+    report = json.loads(done.out)
+    assert report["verify"]["ok"] and not report["faults"]
+    return report
+
+
 def in_turn(cases, part):
     """Each part-th case; the others take `--long`."""
     return [
@@ -64,22 +74,7 @@ CASES = [(kernel, "small") for kernel in KERNELS] + [
 
 @pytest.mark.parametrize("kernel, tile", in_turn(CASES, 5))
 def test_no_access_costs_more_than_it_must(tirc, kernel, tile):
-    done = tirc(
-        PROGRAM,
-        "--kernel",
-        kernel,
-        "--schedule",
-        "sgemm",
-        *arguments(kernel, tile),
-        "--device",
-        "sim",
-        "--verify",
-        "--analyze",
-        "--json",
-    )
-    assert done.status == 0, done.err
-    report = json.loads(done.out)
-    assert report["verify"]["ok"] and not report["faults"]
+    report = analyze(tirc, kernel, arguments(kernel, tile))
     shared = [a for a in report["accesses"] if a["scope"] == "shared"]
     assert len(shared) >= 4
     for a in report["accesses"]:
@@ -108,22 +103,7 @@ def test_sizes_that_divide_nothing(tirc, kernel, tile, sizes):
             if sizes == "numbers"
             else [("-D", f"{k}=?"), ("--size", f"{k}={v}")]
         )
-    done = tirc(
-        PROGRAM,
-        "--kernel",
-        kernel,
-        "--schedule",
-        "sgemm",
-        *(word for flag in flags for word in flag),
-        "--device",
-        "sim",
-        "--verify",
-        "--analyze",
-        "--json",
-    )
-    assert done.status == 0, done.err
-    report = json.loads(done.out)
-    assert report["verify"]["ok"] and not report["faults"]
+    report = analyze(tirc, kernel, [word for flag in flags for word in flag])
     for a in report["accesses"]:
         if a["scope"] == "shared":
             assert a["wavefronts_per_request"] <= a["ideal"], f"{a['op']} {a['buffer']}"
