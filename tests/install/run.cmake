@@ -32,7 +32,7 @@ file(GLOB_RECURSE pc ${WORK}/prefix/*tirc.pc)
 get_filename_component(folder ${pc} DIRECTORY)
 get_filename_component(library ${folder} DIRECTORY)
 set(ENV{PKG_CONFIG_PATH} "${folder}:$ENV{PKG_CONFIG_PATH}")
-execute_process(COMMAND ${PKG_CONFIG} --define-variable=prefix=${WORK}/prefix --cflags --libs tirc
+execute_process(COMMAND ${PKG_CONFIG} --cflags --libs tirc
                 OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 separate_arguments(flags)
 separate_arguments(more UNIX_COMMAND "${FLAGS}")

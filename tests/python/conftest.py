@@ -3,6 +3,7 @@
 
 def pytest_addoption(parser):
     parser.addoption("--long", action="store_true", help="a thousand compiles, too")
+    parser.addoption("--store-abi", action="store_true", help="write include/tirc.abi")
 
 
 def pytest_configure(config):
