@@ -41,10 +41,28 @@ static const char *atomic_function(StoreOp op, DType type)
     }
 }
 
+static Helper atomic_helper(DType type)
+{
+    if (type == DT_F32)
+        return HELPER_ATOMIC_F32;
+    if (type == DT_F64)
+        return HELPER_ATOMIC_F64;
+    return type_bytes(type) == 2 ? HELPER_ATOMIC_16 : HELPER_ATOMIC_WORD;
+}
+
+/* An f16 is added as its bits. */
 static void store_atomic(CudaWriter *w, const Stmt *s)
 {
     DType type = s->u.store.buffer->type;
     const char *function = atomic_function(s->u.store.op, type);
+    if (s->u.store.op == STORE_ADD && type == DT_F16) {
+        strbuf_addf(w->out, "%s(&", cuda_helper(w, HELPER_ATOMIC_ADD_F16));
+        cuda_element(w, s->u.store.buffer, s->u.store.index);
+        strbuf_add(w->out, ", ");
+        cuda_stored(w, s->u.store.value);
+        strbuf_add(w->out, ")");
+        return;
+    }
     if (function) {
         strbuf_addf(w->out, "%s(&", function);
         cuda_element(w, s->u.store.buffer, s->u.store.index);
@@ -53,9 +71,6 @@ static void store_atomic(CudaWriter *w, const Stmt *s)
         strbuf_add(w->out, ")");
         return;
     }
-    Helper helper = type == DT_F32   ? HELPER_ATOMIC_F32
-                    : type == DT_F64 ? HELPER_ATOMIC_F64
-                                     : HELPER_ATOMIC_WORD;
     Context *c = w->c;
     Name old = cuda_names_made(w->names, "text", "old");
     Buffer *stand_in = buffer_new(
@@ -65,7 +80,7 @@ static void store_atomic(CudaWriter *w, const Stmt *s)
     Stmt *update = stmt_store(
         c, &(StoreStmt){.buffer = stand_in, .op = s->u.store.op, .value = s->u.store.value},
         s->span);
-    strbuf_addf(w->out, "%s(&", cuda_helper(w, helper));
+    strbuf_addf(w->out, "%s(&", cuda_helper(w, atomic_helper(type)));
     cuda_element(w, s->u.store.buffer, s->u.store.index);
     strbuf_addf(w->out, ", [=](%s %s) { return (%s)(", cuda_storage_type(type), old,
                 cuda_storage_type(type));

@@ -306,6 +306,13 @@ ATOMICS(int)
 ATOMICS(unsigned)
 ATOMICS(long long)
 ATOMICS(unsigned long long)
+static inline unsigned short atomicCAS(unsigned short *p, unsigned short seen, unsigned short v)
+{
+    unsigned short old = *p;
+    if (old == seen)
+        *p = v;
+    return old;
+}
 #undef ATOMICS
 static inline float atomicAdd(float *p, float v)
 {
@@ -329,6 +336,11 @@ static inline void ptx_cvt_f32_f16(float &to, unsigned short h)
 static inline void ptx_cvt_rn_f16_f32(unsigned short &to, float f)
 {
     to = (unsigned short)narrow_bits(f16_format, f);
+}
+static inline void ptx_red_add_noftz_f16(unsigned short *p, unsigned short h)
+{
+    *p = (unsigned short)narrow_bits(f16_format,
+                                     narrow_value(f16_format, *p) + narrow_value(f16_format, h));
 }
 static inline void ptx_cvt_rn_bf16_f32(unsigned short &to, float f)
 {

@@ -536,7 +536,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("type_name", ["f64", "f32", "f16"])
+@pytest.mark.parametrize("type_name", ["f64", "f32", "f16", "bf16"])
 @pytest.mark.parametrize("name", ["min", "max", "+"])
 @pytest.mark.parametrize("start", [-0.0, 0.0, math.nan, -math.inf, math.inf, None])
 def test_reductions_of_extremes(type_name, name, start):
@@ -558,6 +558,4 @@ def test_reductions_of_extremes(type_name, name, start):
     first = math.nan if start is None else start
     expected = "".join(str(code(functools.reduce(combine, row, first))) for row in ROWS)
     for schedule in "none", "default", *re.findall(r"schedule (\w+)", SCHEDULES):
-        if schedule == "atomics" and type_name == "f16":
-            continue  # only what has 4 or 8 bytes is updated atomically
         assert unpacked(text, "--schedule", schedule) == expected, schedule

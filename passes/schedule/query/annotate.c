@@ -118,8 +118,7 @@ bool prim_unannotate(Schedule *s, const PrimCall *call, Value *result)
 
 static bool can_be_atomic(const Stmt *store)
 {
-    int bytes = type_bytes(store->u.store.buffer->type);
-    return store->u.store.op != STORE_SET && (bytes == 4 || bytes == 8);
+    return store->u.store.op != STORE_SET && type_bytes(store->u.store.buffer->type) > 1;
 }
 
 /* A store that is no update, or of elements of another size; NULL if there is none. */
@@ -167,8 +166,8 @@ bool prim_atomic(Schedule *s, const PrimCall *call, Value *result)
             "use rfactor, or bind a loop of the reduction to threads",
             block.name, update->u.seq.combiner->name);
     REQUIRE(s, E0432, call->span, !other,
-            "block '%s' updates with '%s %s' elements of type %s; only updates of 4 or 8 bytes can "
-            "be atomic",
+            "block '%s' updates with '%s %s' elements of type %s; only updates of 2, 4 or 8 bytes "
+            "can be atomic",
             block.name, other->u.store.buffer->name, store_op_token(other->u.store.op),
             type_info(other->u.store.buffer->type)->name);
     REQUIRE(
