@@ -27,6 +27,8 @@ OUTSIDE = (
     "./demo",
     "./check",
     "./site",
+    "PYTHONPATH=",
+    "apt-get ",
     "cmake ",
     "cc ",
     "ctest ",

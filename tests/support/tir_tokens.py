@@ -1,5 +1,5 @@
-"""The tokens and operators of .tir text, as docs/language.md describes them, for the tests that read
-it without tirc. C has the same binary operators."""
+"""The tokens and operators of .tir text, as docs/language.md describes them, for tests that read it
+without tirc. C has the same binary operators."""
 
 import re
 
