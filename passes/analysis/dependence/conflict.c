@@ -70,6 +70,19 @@ static const char *element_text(Poly *p, const Access *x, const Affine *index, c
     return out.text;
 }
 
+bool conflict_none_before(Poly *p, AccessPair pair, Precedence by, const char *reason,
+                          Conflict *why)
+{
+    const Instance *first = by.back ? pair.b : pair.a, *second = by.back ? pair.a : pair.b;
+    PolyMark mark = poly_mark(p);
+    bool none = true;
+    for (; by.level <= units_common(first->unit, second->unit) && none; by.level++) {
+        none = !instance_precedes(p, first, second, by) || conflict_none(p, pair, reason, why);
+        poly_reset(p, mark);
+    }
+    return none;
+}
+
 void conflict_unproved(AccessPair pair, const char *reason, Conflict *why)
 {
     *why = (Conflict){.first = pair.a->unit->block,

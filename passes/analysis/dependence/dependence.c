@@ -468,17 +468,10 @@ static bool access_comes_after(Poly *p, const Pairs *at, Conflict *why)
     AccessPair pair = {&at_a, at->x, &at_b, at->y};
     pair_collide(p, pair);
     skip_repeats(p, pair);
-    PolyMark mark = poly_mark(p);
     const char *reason = arena_printf(
         p->ctx->arena, "the second, an init, would run before the first, which %s the element",
         at->x->writes ? "writes" : "still reads");
-    bool none = true;
-    for (int level = 0; level <= units_common(a, b) && none; level++) {
-        none = !instance_precedes(p, &at_a, &at_b, (Precedence){.level = level}) ||
-               conflict_none(p, pair, reason, why);
-        poly_reset(p, mark);
-    }
-    return none;
+    return conflict_none_before(p, pair, (Precedence){.level = 0}, reason, why);
 }
 
 /* The unit that is the init of the block; -1 where that runs outside of the model. */

@@ -148,6 +148,7 @@ typedef struct {
     bool serial;            /* loops without an order among threads are passed over, */
     bool carried;           /* but for `level`: each thread runs it in order, whatever its kind */
     bool ties;              /* one place in the text counts, too */
+    bool back;              /* of a pair: its second access before its first */
     const bool *any;        /* [loops before `level`] which iteration does not matter, or NULL */
     const Bounds *distance; /* of b from a, or NULL: not known (instances_distance) */
 } Precedence;
@@ -189,6 +190,10 @@ HazardKind accesses_hazard(const Access *x, const Access *y);
 /* Solves `p`; a solution is put in words as a conflict of the pair. `reason` is a whole sentence,
  * in the arena. True if there is none. */
 bool conflict_none(Poly *p, AccessPair pair, const char *reason, Conflict *why);
+/* The same, of the pair in the order `by` at each level from `by.level` on: shared loops, then the
+ * text. Keeps `p` as it was. */
+bool conflict_none_before(Poly *p, AccessPair pair, Precedence by, const char *reason,
+                          Conflict *why);
 /* The answer "not proved" about a block or two, without numbers. */
 void conflict_unproved(AccessPair pair, const char *reason, Conflict *why);
 /* "N = 2, i = 3": sizes, then the iterators of a block at a point. */

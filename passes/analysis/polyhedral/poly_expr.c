@@ -59,16 +59,14 @@ static void row_quotient(Poly *p, Conj *into, Affine e, Affine q, int64_t d, int
     poly_at_most(p, into, rest, affine_const(d), -1);
 }
 
-static bool find_quotient(Poly *p, Affine dividend, Affine divisor, Affine *found)
+static const Quotient *find_quotient(const Poly *p, Affine dividend, Affine divisor)
 {
     for (int i = 0; i < p->quotients.n; i++) {
         const Quotient *known = &p->quotients.items[i];
-        if (affine_equal(known->dividend, dividend) && affine_equal(known->divisor, divisor)) {
-            *found = poly_term(p, 1, known->column);
-            return true;
-        }
+        if (affine_equal(known->dividend, dividend) && affine_equal(known->divisor, divisor))
+            return known;
     }
-    return false;
+    return NULL;
 }
 
 Affine poly_digits(Poly *p, Affine e)
@@ -124,8 +122,9 @@ static int number_of(Affine e, int64_t d)
 static Affine define_quotient(Poly *p, Affine e, int64_t d)
 {
     Affine q;
-    if (find_quotient(p, e, affine_const(d), &q))
-        return q;
+    const Quotient *same = find_quotient(p, e, affine_const(d));
+    if (same)
+        return poly_term(p, 1, same->column);
     int number = number_of(e, d);
     Bounds range = bounds_divide(affine_range(p, e), bounds_exactly(d));
     q = poly_column(p, range.min, range.max, affine_is_fixed(p, e));
@@ -165,8 +164,11 @@ Affine poly_quotient(Poly *p, Affine e, int64_t d)
     Bounds range = affine_range(p, e), quotient = bounds_divide(range, bounds_exactly(d));
     if (e.n == 0)
         return affine_const(e.constant / d);
-    if ((range.min >= 0 && poly_floor(p, e, d, &q)) || find_quotient(p, e, affine_const(d), &q))
+    if (range.min >= 0 && poly_floor(p, e, d, &q))
         return q;
+    const Quotient *known = find_quotient(p, e, affine_const(d));
+    if (known)
+        return poly_term(p, 1, known->column);
     q = poly_column(p, quotient.min, quotient.max, affine_is_fixed(p, e));
     VEC_PUSH(p->ctx->arena, &p->quotients,
              ((Quotient){e, affine_const(d), q.terms[0].column, -1, -1, {0}}));
@@ -227,9 +229,9 @@ static Affine quotient_size(Poly *p, Affine e, Affine size)
 {
     if (affine_range(p, e).min < 0 || !is_size(p, size))
         return poly_unknown(p);
-    Affine known;
-    if (find_quotient(p, e, size, &known))
-        return known;
+    const Quotient *known = find_quotient(p, e, size);
+    if (known)
+        return poly_term(p, 1, known->column);
     Affine q = poly_column(p, 0, INT64_MAX, affine_is_fixed(p, e));
     VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, size, q.terms[0].column, -1, -1, {0}}));
     poly_not_negative(p, &p->top, q);
@@ -250,14 +252,11 @@ static bool divide_cases(Poly *p, Affine e, Affine by, Affine *q, Affine *rest)
     int64_t by_min = affine_range(p, by).min, by_max = affine_range(p, by).max;
     if (by_max > MOST_DIVISORS || by_max < 1 || affine_is_fixed(p, by))
         return false;
-    for (int i = 0; i < p->quotients.n; i++) {
-        const Quotient *known = &p->quotients.items[i];
-        if (known->remainder >= 0 && affine_equal(known->dividend, e) &&
-            affine_equal(known->divisor, by)) {
-            *q = poly_term(p, 1, known->column);
-            *rest = poly_term(p, 1, known->remainder);
-            return true;
-        }
+    const Quotient *known = find_quotient(p, e, by);
+    if (known && known->remainder >= 0) {
+        *q = poly_term(p, 1, known->column);
+        *rest = poly_term(p, 1, known->remainder);
+        return true;
     }
     if (range.min < 0 && !poly_implied(p, &p->top.rows, -1, e))
         return false;

@@ -99,6 +99,8 @@ Bounds bounds_divide(Bounds a, Bounds b)
 /* It has the sign of a, and is no larger. */
 Bounds bounds_remainder(Bounds a, Bounds b)
 {
+    if (bounds_are_exact(b) && b.min > 0 && bounds_are_finite(a) && a.min / b.min == a.max / b.min)
+        return (Bounds){a.min % b.min, a.max % b.min};
     int64_t below = bounds_are_finite(b) ? greater(b.max, -b.min) - 1 : INT64_MAX;
     if (below < 0)
         return bounds_none();

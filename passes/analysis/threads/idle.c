@@ -5,118 +5,66 @@
  * Guards are half spaces as a rule, so that boxes are cut along their faces only. */
 #include "passes/analysis/threads/idle.h"
 
-enum { BOXES = 200000 };
+#include "passes/analysis/symbolic/interval.h"
 
-/* All values from lo to hi; truths are 0 and 1. */
-typedef struct {
-    int64_t lo, hi;
-    bool known;
-} Range;
+enum { BOXES = 200000 };
 
 typedef struct {
     const Var *var;
-    Range range;
-} Bound;
+    Bounds range;
+} VarRange;
 
 typedef struct {
     Context *c;
     const LaunchStmt *launch;
-    Range axis[AXIS_COUNT];
-    VEC(Bound) env;
+    Bounds axis[AXIS_COUNT];
+    VEC(VarRange) env;
     bool exchanges; /* lanes hand values to each other */
     int boxes;      /* left */
 } Idle;
 
-static Range range_of(int64_t lo, int64_t hi)
+/* Truths are 0 and 1: true for all values, for none, or for some. */
+static Bounds truth(bool all, bool none)
 {
-    return (Range){lo, hi, true};
+    return (Bounds){all, !none};
 }
 
-static Range unknown(void)
+static Bounds truth_of(Bounds b)
 {
-    return (Range){0, 0, false};
+    return bounds_meet(b, (Bounds){0, 1});
 }
 
-static int64_t least(int64_t a, int64_t b)
+static Bounds binary(ExprKind kind, Bounds a, Bounds b)
 {
-    return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* From the results of the four corners. */
-static Range corners(ExprKind kind, Range a, Range b)
-{
-    int64_t x[2] = {a.lo, a.hi}, y[2] = {b.lo, b.hi}, lo = INT64_MAX, hi = INT64_MIN;
-    for (int i = 0; i < 4; i++) {
-        int64_t p = x[i & 1], q = y[i >> 1], r = 0;
-        bool ok = kind == EX_ADD   ? checked_add(p, q, &r)
-                  : kind == EX_SUB ? checked_sub(p, q, &r)
-                  : kind == EX_MUL ? checked_mul(p, q, &r)
-                                   : q > 0;
-        if (!ok)
-            return unknown();
-        r = kind == EX_DIV ? p / q : r;
-        lo = least(lo, r);
-        hi = most(hi, r);
-    }
-    return range_of(lo, hi);
-}
-
-static Range remainder_of(Range a, Range b)
-{
-    if (b.lo != b.hi || b.lo <= 0 || a.lo < 0)
-        return unknown();
-    if (a.lo / b.lo == a.hi / b.lo)
-        return range_of(a.lo % b.lo, a.hi % b.lo);
-    return range_of(0, b.lo - 1);
-}
-
-/* Whether `yes` holds for all, for none, or for some. */
-static Range truth(bool all, bool none)
-{
-    return range_of(all, !none);
-}
-
-static Range binary(ExprKind kind, Range a, Range b)
-{
-    if (kind == EX_AND || kind == EX_OR) {
-        Range x = a.known ? a : range_of(0, 1), y = b.known ? b : range_of(0, 1);
-        return kind == EX_AND ? range_of(x.lo & y.lo, x.hi & y.hi)
-                              : range_of(x.lo | y.lo, x.hi | y.hi);
-    }
-    if (!a.known || !b.known)
-        return unknown();
+    bool equal = bounds_are_exact(a) && a.min == b.min && a.max == b.max;
+    bool apart = a.max < b.min || b.max < a.min;
     switch (kind) {
-    case EX_ADD:
-    case EX_SUB:
-    case EX_MUL:
-    case EX_DIV: return corners(kind, a, b);
-    case EX_MOD: return remainder_of(a, b);
-    case EX_MIN: return range_of(least(a.lo, b.lo), least(a.hi, b.hi));
-    case EX_MAX: return range_of(most(a.lo, b.lo), most(a.hi, b.hi));
-    case EX_LT: return truth(a.hi < b.lo, a.lo >= b.hi);
-    case EX_LE: return truth(a.hi <= b.lo, a.lo > b.hi);
-    case EX_GT: return truth(a.lo > b.hi, a.hi <= b.lo);
-    case EX_GE: return truth(a.lo >= b.hi, a.hi < b.lo);
-    case EX_EQ:
-        return truth(a.lo == a.hi && b.lo == b.hi && a.lo == b.lo, a.hi < b.lo || b.hi < a.lo);
-    case EX_NE:
-        return truth(a.hi < b.lo || b.hi < a.lo, a.lo == a.hi && b.lo == b.hi && a.lo == b.lo);
-    default: return unknown();
+    case EX_AND: return bounds_minmax(EX_MIN, truth_of(a), truth_of(b));
+    case EX_OR: return bounds_minmax(EX_MAX, truth_of(a), truth_of(b));
+    case EX_ADD: return bounds_add(a, b);
+    case EX_SUB: return bounds_add(a, bounds_scale(b, -1));
+    case EX_MUL: return bounds_multiply(a, b);
+    case EX_DIV: return bounds_divide(a, b);
+    case EX_MOD: return bounds_remainder(a, b);
+    case EX_MIN:
+    case EX_MAX: return bounds_minmax(kind, a, b);
+    case EX_LT: return truth(a.max < b.min, a.min >= b.max);
+    case EX_LE: return truth(a.max <= b.min, a.min > b.max);
+    case EX_GT: return truth(a.min > b.max, a.max <= b.min);
+    case EX_GE: return truth(a.min >= b.max, a.max < b.min);
+    case EX_EQ: return truth(equal, apart);
+    case EX_NE: return truth(apart, equal);
+    default: return bounds_none();
     }
 }
 
-static Range eval(const Idle *k, const Expr *e)
+static Bounds eval(const Idle *k, const Expr *e)
 {
     int64_t value;
     if (expr_is_const(e, &value))
-        return range_of(value, value);
+        return bounds_exactly(value);
     if (type_is_float(e->type))
-        return unknown();
+        return bounds_none();
     if (expr_is_binary(e->kind))
         return binary(e->kind, eval(k, e->u.arg[0]), eval(k, e->u.arg[1]));
     if (e->kind == EX_AXIS)
@@ -124,91 +72,93 @@ static Range eval(const Idle *k, const Expr *e)
     if (e->kind == EX_CAST)
         return eval(k, e->u.arg[0]);
     if (e->kind == EX_NOT) {
-        Range a = eval(k, e->u.arg[0]);
-        return a.known ? range_of(!a.hi, !a.lo) : unknown();
+        Bounds a = truth_of(eval(k, e->u.arg[0]));
+        return (Bounds){!a.max, !a.min};
     }
     for (int i = k->env.n - 1; i >= 0 && e->kind == EX_VAR; i--)
         if (k->env.items[i].var == e->u.var)
             return k->env.items[i].range;
-    return unknown();
+    return bounds_none();
 }
 
-static Range works(Idle *k, const Stmt *s);
+static Bounds works(Idle *k, const Stmt *s);
 
-static Range works_with(Idle *k, const Var *var, Range range, const Stmt *body)
+static Bounds works_with(Idle *k, const Var *var, Bounds range, const Stmt *body)
 {
     int n = k->env.n;
-    VEC_PUSH(k->c->arena, &k->env, ((Bound){var, range}));
-    Range r = works(k, body);
+    VEC_PUSH(k->c->arena, &k->env, ((VarRange){var, range}));
+    Bounds r = works(k, body);
     k->env.n = n;
     return r;
 }
 
 /* A thread works in a loop if one of its iterations does. */
-static Range works_in_loop(Idle *k, const ForStmt *loop)
+static Bounds works_in_loop(Idle *k, const ForStmt *loop)
 {
-    Range lo = eval(k, loop->lo), hi = eval(k, loop->hi);
-    if (!lo.known || !hi.known || loop->step < 0)
-        return range_of(0, 1);
-    if (hi.hi <= lo.lo)
-        return range_of(0, 0);
-    Range all = works_with(k, loop->var, range_of(lo.lo, hi.hi - 1), loop->body);
-    Range first = works_with(k, loop->var, lo, loop->body);
-    return range_of(lo.hi < hi.lo && (all.lo || first.lo), all.hi);
+    Bounds lo = eval(k, loop->lo), hi = eval(k, loop->hi);
+    if (!bounds_has_min(lo) || !bounds_has_max(hi) || loop->step < 0)
+        return (Bounds){0, 1};
+    if (hi.max <= lo.min)
+        return (Bounds){0, 0};
+    Bounds all = works_with(k, loop->var, (Bounds){lo.min, hi.max - 1}, loop->body);
+    Bounds first = works_with(k, loop->var, lo, loop->body);
+    return (Bounds){lo.max < hi.min && (all.min || first.min), all.max};
 }
 
 /* Whether the threads of the box read memory for the value. */
-static Range reads(const Idle *k, const Expr *e)
+static Bounds reads(const Idle *k, const Expr *e)
 {
     if (e->kind == EX_LOAD)
-        return range_of(e->u.load.buffer->scope != SCOPE_LOCAL,
-                        e->u.load.buffer->scope != SCOPE_LOCAL);
+        return (Bounds){e->u.load.buffer->scope != SCOPE_LOCAL,
+                        e->u.load.buffer->scope != SCOPE_LOCAL};
     if (e->kind == EX_SELECT) {
-        Range cond = eval(k, e->u.arg[0]), yes = reads(k, e->u.arg[1]), no = reads(k, e->u.arg[2]);
-        cond = cond.known ? cond : range_of(0, 1);
-        return cond.lo ? yes : !cond.hi ? no : range_of(yes.lo & no.lo, yes.hi | no.hi);
+        Bounds cond = truth_of(eval(k, e->u.arg[0])), yes = reads(k, e->u.arg[1]),
+               no = reads(k, e->u.arg[2]);
+        return cond.min ? yes : !cond.max ? no : (Bounds){yes.min & no.min, yes.max | no.max};
     }
-    Range r = range_of(0, 0);
+    Bounds r = (Bounds){0, 0};
     for (int i = 0; i < expr_operands(e); i++) {
-        Range one = reads(k, expr_operand(e, i));
-        r = range_of(r.lo | one.lo, r.hi | one.hi);
+        Bounds one = reads(k, expr_operand(e, i));
+        r = (Bounds){r.min | one.min, r.max | one.max};
     }
     return r;
 }
 
 /* What a thread reads may be for other lanes, if they exchange anything. */
-static Range works_in_store(const Idle *k, const Stmt *s)
+static Bounds works_in_store(const Idle *k, const Stmt *s)
 {
     if (s->u.store.buffer->scope != SCOPE_LOCAL)
-        return range_of(1, 1);
-    return k->exchanges ? reads(k, s->u.store.value) : range_of(0, 0);
+        return (Bounds){1, 1};
+    return k->exchanges ? reads(k, s->u.store.value) : (Bounds){0, 0};
 }
 
 /* Whether the threads of the box store something, or read something for others: 0, 1, or some
  * do. */
-static Range works(Idle *k, const Stmt *s)
+static Bounds works(Idle *k, const Stmt *s)
 {
-    Range r = range_of(0, 0);
+    Bounds r = (Bounds){0, 0};
     int n = k->env.n;
     switch (s->kind) {
     case ST_SEQ:
-        for (int i = 0; i < s->u.seq.n && !r.lo; i++) {
+        for (int i = 0; i < s->u.seq.n && !r.min; i++) {
             const Stmt *item = s->u.seq.items[i];
             if (item->kind == ST_LET)
                 VEC_PUSH(k->c->arena, &k->env,
-                         ((Bound){item->u.let.var, eval(k, item->u.let.value)}));
-            Range one = works(k, item);
-            r = range_of(r.lo | one.lo, r.hi | one.hi);
+                         ((VarRange){item->u.let.var, eval(k, item->u.let.value)}));
+            Bounds one = works(k, item);
+            r = (Bounds){r.min | one.min, r.max | one.max};
         }
         k->env.n = n;
         return r;
     case ST_FOR: return works_in_loop(k, &s->u.loop);
     case ST_IF: {
-        Range cond = eval(k, s->u.cond.cond);
-        cond = cond.known ? cond : range_of(0, 1);
-        Range yes = cond.hi ? works(k, s->u.cond.then) : r;
-        Range no = !cond.lo && s->u.cond.otherwise ? works(k, s->u.cond.otherwise) : r;
-        return range_of(cond.lo ? yes.lo : !cond.hi ? no.lo : yes.lo & no.lo, yes.hi | no.hi);
+        Bounds cond = truth_of(eval(k, s->u.cond.cond));
+        Bounds yes = cond.max ? works(k, s->u.cond.then) : r;
+        Bounds no = !cond.min && s->u.cond.otherwise ? works(k, s->u.cond.otherwise) : r;
+        return (Bounds){cond.min    ? yes.min
+                        : !cond.max ? no.min
+                                    : yes.min & no.min,
+                        yes.max | no.max};
     }
     case ST_STORE: return works_in_store(k, s);
     default: return r;
@@ -219,29 +169,29 @@ static int64_t volume(const Idle *k)
 {
     int64_t v = 1;
     for (int i = 0; i < AXIS_COUNT; i++)
-        v *= k->axis[i].hi - k->axis[i].lo + 1;
+        v *= k->axis[i].max - k->axis[i].min + 1;
     return v;
 }
 
 /* The idle threads of the box. */
 static int64_t idle_of(Idle *k)
 {
-    Range r = works(k, k->launch->body);
+    Bounds r = works(k, k->launch->body);
     int widest = 0;
-    if (r.lo || --k->boxes < 0)
+    if (r.min || --k->boxes < 0)
         return 0;
-    if (!r.hi)
+    if (!r.max)
         return volume(k);
     for (int i = 1; i < AXIS_COUNT; i++)
-        if (k->axis[i].hi - k->axis[i].lo > k->axis[widest].hi - k->axis[widest].lo)
+        if (k->axis[i].max - k->axis[i].min > k->axis[widest].max - k->axis[widest].min)
             widest = i;
-    Range all = k->axis[widest];
-    if (all.lo == all.hi)
+    Bounds all = k->axis[widest];
+    if (all.min == all.max)
         return 0;
-    int64_t middle = all.lo + (all.hi - all.lo) / 2;
-    k->axis[widest].hi = middle;
+    int64_t middle = all.min + (all.max - all.min) / 2;
+    k->axis[widest].max = middle;
     int64_t idle = idle_of(k);
-    k->axis[widest] = range_of(middle + 1, all.hi);
+    k->axis[widest] = (Bounds){middle + 1, all.max};
     idle += idle_of(k);
     k->axis[widest] = all;
     return idle;
@@ -265,8 +215,8 @@ bool count_idle(Context *c, const LaunchStmt *launch, int64_t *threads, int64_t 
             !checked_mul(*threads, blocks, threads) ||
             !checked_mul(*threads, launch->block[i], threads))
             return false;
-        k.axis[AXIS_BLOCK_X + i] = range_of(0, blocks - 1);
-        k.axis[AXIS_THREAD_X + i] = range_of(0, launch->block[i] - 1);
+        k.axis[AXIS_BLOCK_X + i] = (Bounds){0, blocks - 1};
+        k.axis[AXIS_THREAD_X + i] = (Bounds){0, launch->block[i] - 1};
     }
     k.exchanges = has_exchange(c, launch->body);
     *idle = idle_of(&k);

@@ -14,11 +14,17 @@
 
 /* ---- the order that is left ------------------------------------------------------------------ */
 
-/* The second in an iteration of loop `level` no later, though the first comes before it there. */
-static Precedence turned(int level, int k, const Bounds *back)
+/* The second in an iteration of loop `level` no later, though the first comes before it there:
+ * orders from loop `level` + 1 on. */
+static Precedence turned(const Meeting *m, int level)
 {
-    return (Precedence){
-        .from = level + 1, .level = k, .serial = true, .ties = true, .distance = back};
+    int common = units_common(thread_unit(m->t, m->pair.a), thread_unit(m->t, m->pair.b));
+    return (Precedence){.from = level + 1,
+                        .level = level + 1,
+                        .serial = true,
+                        .ties = true,
+                        .back = true,
+                        .distance = distance_reversed(m->t->ctx, m->distance, common)};
 }
 
 /* The second may come before the first among the serial loops further in than `level` and in the
@@ -26,12 +32,10 @@ static Precedence turned(int level, int k, const Bounds *back)
 static bool may_turn(const Meeting *m, int level)
 {
     const Unit *a = thread_unit(m->t, m->pair.a), *b = thread_unit(m->t, m->pair.b);
-    int common = units_common(a, b);
     if (!units_may_precede(a, b, (Precedence){.level = level, .distance = m->distance}))
         return false;
-    const Bounds *back = distance_reversed(m->t->ctx, m->distance, common);
-    for (int k = level + 1; k <= common; k++)
-        if (units_may_precede(b, a, turned(level, k, back)))
+    for (Precedence by = turned(m, level); by.level <= units_common(a, b); by.level++)
+        if (units_may_precede(b, a, by))
             return true;
     return false;
 }
@@ -42,8 +46,7 @@ static bool may_turn(const Meeting *m, int level)
 static bool level_ordered(Meeting *m, int level, bool apart, Conflict *why)
 {
     Poly *p = m->p;
-    const Unit *a = thread_unit(m->t, m->pair.a), *b = thread_unit(m->t, m->pair.b);
-    const ForStmt *loop = a->loops[level];
+    const ForStmt *loop = thread_unit(m->t, m->pair.a)->loops[level];
     const char *reason =
         arena_printf(p->ctx->arena,
                      "the two run on %sthreads of one block, and with '%s' %s%s neither a serial "
@@ -53,16 +56,7 @@ static bool level_ordered(Meeting *m, int level, bool apart, Conflict *why)
                      loop->axis == AXIS_NONE ? "" : axis_name(loop->axis));
     instance_precedes(p, &m->at_a.at, &m->at_b.at,
                       (Precedence){.level = level, .distance = m->distance});
-    PolyMark mark = poly_mark(p);
-    bool ordered = true;
-    int common = units_common(a, b);
-    const Bounds *back = distance_reversed(p->ctx, m->distance, common);
-    for (int k = level + 1; k <= common && ordered; k++) {
-        ordered = !instance_precedes(p, &m->at_b.at, &m->at_a.at, turned(level, k, back)) ||
-                  conflict_none(p, meeting_pair(m), reason, why);
-        poly_reset(p, mark);
-    }
-    return ordered;
+    return conflict_none_before(p, meeting_pair(m), turned(m, level), reason, why);
 }
 
 /* The coordinate of both is loop `level`, so that it has equal values in what one thread runs. */

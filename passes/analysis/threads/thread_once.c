@@ -48,9 +48,9 @@ static bool runs_after_first(Poly *p, const Unit *u, int at)
 
 /* Within an iteration of loop `at`; a unit does not come before itself, but its reads before its
  * writes. */
-static Precedence inside(int at, int level)
+static Precedence inside(int at)
 {
-    return (Precedence){.from = at + 1, .level = level, .ties = true};
+    return (Precedence){.from = at + 1, .level = at + 1, .ties = true};
 }
 
 /* Both in one iteration of the loops around loop `at`, the one that runs again in a later one of
@@ -66,20 +66,6 @@ static AccessPair enter_both(const Between *b, Instance *again, Instance *other)
     return pair;
 }
 
-/* Within an iteration of loop `at`, none of `first` comes before `second`. */
-static bool none_inside(const Between *b, AccessPair pair, const Instance *first,
-                        const Instance *second)
-{
-    PolyMark mark = poly_mark(b->p);
-    bool none = true;
-    for (int level = b->at + 1; level <= units_common(first->unit, second->unit) && none; level++) {
-        none = !instance_precedes(b->p, first, second, inside(b->at, level)) ||
-               conflict_none(b->p, pair, b->reason, b->why);
-        poly_reset(b->p, mark);
-    }
-    return none;
-}
-
 /* Nothing of the first iteration is written behind the place of what runs again. */
 static bool none_behind(const Between *b)
 {
@@ -88,7 +74,9 @@ static bool none_behind(const Between *b)
     Instance again, other;
     AccessPair pair = enter_both(b, &again, &other);
     poly_equal(p, &p->top, other.turns[b->at], instance_first_turn(p, &again, b->at));
-    bool none = none_inside(b, pair, &again, &other);
+    Precedence behind = inside(b->at);
+    behind.back = true;
+    bool none = conflict_none_before(p, pair, behind, b->reason, b->why);
     poly_reset(p, start);
     return none;
 }
@@ -106,7 +94,7 @@ static bool none_in_front(const Between *b)
     bool none = conflict_none(p, pair, b->reason, b->why);
     poly_reset(p, mark);
     poly_equal(p, &p->top, other.turns[b->at], again.turns[b->at]);
-    none = none && none_inside(b, pair, &other, &again);
+    none = none && conflict_none_before(p, pair, inside(b->at), b->reason, b->why);
     poly_reset(p, start);
     return none;
 }
