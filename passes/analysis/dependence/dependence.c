@@ -1,10 +1,10 @@
 /* dependence.c - Answers questions about order: is it preserved, what does a loop carry, can its
  * iterations run concurrently? See dependence.h.
  *
- * Each is asked of two accesses of one buffer at a time, one writing: rows for the domains of both
- * instances, for "the same element", for "first comes before second", and for what must not be
- * (second before first in the new tree; different iterations of a parallel loop). No solution for
- * any pair means legal. */
+ * A question is decided for one pair of accesses of a buffer at a time, one of which writes. Its
+ * system has rows for the domains of both instances, for "the same element", for "first comes
+ * before second", and for the violation (second before first in the new tree; different iterations
+ * of a parallel loop). The step is legal if no pair has a solution. */
 #include "passes/analysis/dependence/model.h"
 #include "passes/analysis/regions/private.h"
 
@@ -67,7 +67,8 @@ typedef struct {
     Conflict *why;             /* NULL: yes or no is enough */
 } OrderPair;
 
-/* The loops down to `level` are the old ones in the old order, so what they order stays ordered. */
+/* The loops down to `level` are the old ones in the old order, so they still order the same
+ * instances. */
 static bool level_unchanged(const OrderPair *o, int level)
 {
     int common = units_common(o->a, o->b), new_common = units_common(o->new_a, o->new_b);

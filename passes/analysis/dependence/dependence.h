@@ -85,9 +85,9 @@ bool dependence_inits_meet_within(Context *c, const InitNest *nest, const Stmt *
 bool dependence_loop_is_parallel(Context *c, const Kernel *kernel, uint32_t loop_id, LoopKind kind,
                                  Conflict *why);
 
-/* The loop carries no dependence at all but those of reductions' updates (which it reports), so
- * that its iterations may run on threads: a buffer declared inside is their own if it is in local
- * memory. */
+/* The loop carries no dependence except between updates of reductions (which it reports), so its
+ * iterations may run on threads. A buffer declared inside is private to each thread if it is in
+ * local memory. */
 bool dependence_loop_carries_none(Context *c, const Kernel *kernel, uint32_t loop_id,
                                   bool *only_reduction, Conflict *why);
 

@@ -8,13 +8,12 @@
  *
  *     32 * d_by + d_ty = 0,   d_by in -31..31, d_ty in -31..31
  *
- * and bounds give d_by = 0 and then d_ty = 0. Guards, and what is no such sum, are left out, so the
- * distances may be too wide, never too narrow; instances_distance is exact as far as the solver
- * is. */
+ * and bounds give d_by = 0 and then d_ty = 0. Guards and other subscripts are ignored, so the
+ * bounds over-approximate the distance. instances_distance is as exact as the solver. */
 #include "passes/analysis/dependence/model.h"
 
-/* Variables: the loops of side 0, then those of side 1, of which the shared ones stand for their
- * distance from side 0. */
+/* Variables: the loops of side 0, then the loops of side 1. For a shared loop, the variable of
+ * side 1 is its distance from side 0. */
 enum { MOST_VARIABLES = 32, MOST_FIXED = 4, ROUNDS = 3 };
 
 /* A sum that is 0 where both subscripts of a dimension are equal. */
@@ -59,7 +58,7 @@ static bool is_inside(const Access *access, const Var *var)
     return false;
 }
 
-/* A loop of side 1 that both share is that of side 0 and the distance. */
+/* A shared loop of side 1 is the loop of side 0 plus the distance. */
 static bool gap_add_loop(const Pair *pair, Gap *gap, int side, int loop, int64_t factor)
 {
     int own = side == 0 ? loop : pair->side[0]->unit->n_loops + loop;

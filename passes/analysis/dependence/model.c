@@ -53,8 +53,8 @@ static bool init_is_inside(const Units *units, Stmt *block)
     return reduction_start(units->model->ctx, &path) >= units->model->outer.n;
 }
 
-/* An init is ordered by the loops outside the one that it stands before, and stands where that loop
- * does; behind those of blocks that come before its own. */
+/* An init is ordered by the loops outside the loop that it stands before. Its place in the text
+ * is that of the loop, behind the inits of earlier blocks. */
 static void place_init(const Units *units, Unit *u, Stmt *block)
 {
     StmtPath path = whole_path(units, block);

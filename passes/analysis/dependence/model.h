@@ -3,9 +3,8 @@
  *
  * A unit is a block's body, or its init. The loops and ifs from the root down to it say which
  * instances there are; the first n_time of its loops and its place in the text say when each runs.
- * An init runs before the outermost loop that a reduce iterator is bound to: it has the loops
- * outside that one in its time, and those further in that spatial iterators need as plain
- * dimensions.
+ * An init runs before the outermost loop that a reduce iterator is bound to. The loops outside that
+ * one order it; the loops inside that its spatial iterators use are plain dimensions.
  *
  * An instance is a unit under fresh columns of a Poly; accesses of instances give affine
  * subscripts. A question joins instances of two units with rows for "the same element" and
@@ -61,7 +60,7 @@ Model *model_new(Context *c, const Kernel *kernel, const Stmt *root, Stmt *tree)
 
 /* ---- which units can meet (neighbours.c) ----------------------------------------------------- */
 
-/* The two are of one buffer, one of them writes, and no literal subscripts tell them apart. */
+/* The two access one buffer, one of them writes, and no pair of literal subscripts differs. */
 bool accesses_meet(const Access *a, const Access *b);
 /* Both are updates by one operator, so that they may change places. */
 bool accesses_commute(const Access *a, const Access *b);
@@ -126,8 +125,8 @@ typedef struct {
 void unit_assume_runs(Poly *p, const Unit *unit);
 /* A fresh instance: columns for its loops, rows for its domain. */
 Instance instance_new(Poly *p, const Unit *unit);
-/* An instance in the same iteration of its first n_shared loops as `like`: what is computed from
- * them, quotients and products too, is then the same column in both. */
+/* An instance in the same iteration of its first n_shared loops as `like`. Values computed from
+ * them, such as quotients and products, then share columns. */
 Instance instance_within(Poly *p, const Unit *unit, const Instance *like, int n_shared);
 /* The subscripts [rank] of an access, with columns and rows for the loops inside the block. */
 const Affine *instance_index(Poly *p, const Instance *at, const Access *access);
@@ -156,8 +155,8 @@ typedef struct {
 bool units_may_precede(const Unit *a, const Unit *b, Precedence by);
 /* Rows: `a` comes before `b`. False where it does not, whatever the iterations. */
 bool instance_precedes(Poly *p, const Instance *a, const Instance *b, Precedence by);
-/* The distance vector of two instances: for each loop that they share, what b's turn less a's can
- * be under the rows so far. NULL where these rows leave no two instances. In the arena. */
+/* The distance vector of two instances: for each shared loop, the range of b's turn minus a's
+ * under the rows so far. NULL if the rows have no solution. In the arena. */
 const Bounds *instances_distance(Poly *p, const Instance *a, const Instance *b);
 /* Of a from b. */
 const Bounds *distance_reversed(Context *c, const Bounds *distance, int n);
@@ -167,8 +166,8 @@ typedef struct {
     const Access *access;
     const bool *first; /* [n_loops] it is in the first iteration of the loop; NULL: of none */
 } AccessOf;
-/* The distance of b from a where both touch one element, as far as bounds of their subscripts say:
- * it may be too wide, never too narrow. NULL where they touch none. In the arena. */
+/* The distance of b from a where both access one element, from bounds of their subscripts: an
+ * over-approximation. NULL if they never access the same element. In the arena. */
 const Bounds *accesses_distance(Context *c, const AccessOf *a, const AccessOf *b);
 /* The turn of the first iteration of the instance's loop `i`. */
 Affine instance_first_turn(Poly *p, const Instance *at, int i);

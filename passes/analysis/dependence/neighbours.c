@@ -1,8 +1,8 @@
 /* neighbours.c - Finds which statements of a model can access the same element, with an index of
  * accesses by buffer and first subscript.
  *
- * Kernels with thousands of blocks, such as an unrolled program has, ask for all pairs of accesses
- * that meet; going through all pairs there are would take longer than answering. */
+ * A kernel can have thousands of blocks (an unrolled program has). Testing every pair of accesses
+ * would take longer than answering the questions about the pairs that meet. */
 #include "passes/analysis/dependence/model.h"
 
 #include <stdlib.h>

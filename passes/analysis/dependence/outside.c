@@ -3,10 +3,10 @@
  *   for i in N
  *       y[i] = x[i + 1];       runs for the sizes N >= 1, and i + 1 reaches N for each of them
  *
- * An access is certain to leave its buffer if it does so for all sizes (and integer scalars) for
- * which it runs at all: those for which some iteration runs are a set of integers, and so are those
- * for which some iteration leaves. Both have to be exact, so that data, conditions that read it,
- * and products of sizes prove nothing. */
+ * An access certainly leaves its buffer if some iteration does so for all sizes (and integer
+ * scalars) for which the access runs. The sizes for which it runs and the sizes for which it leaves
+ * are two sets of integers. Both must be exact: nothing is proved about data, conditions that read
+ * data, and products of sizes. */
 #include "passes/analysis/dependence/outside.h"
 
 #include <isl/set.h>
@@ -82,7 +82,7 @@ static isl_set *given_of(Poly *p, const Affine *given, int n)
     return set && exact ? set : isl_set_free(set);
 }
 
-/* Whatever a run is given for which the block runs is among those; and there is such a run. */
+/* The block runs for some arguments, and all of them are in the set. */
 static bool are_all(const Outside *o, isl_set *leaving)
 {
     Affine given[MAX_GIVEN];

@@ -4,10 +4,10 @@
 
 #include "ir/ir.h"
 
-/* False, with E0232 for each, where a program has accesses that leave an axis in every run that
- * gets to them: for all values of symbolic sizes for which they run at all, some iteration does,
- * and it is shown. Accesses under conditions, and what data decides, are left to the proof about
- * the emitted text (passes/lower/proofs/in_bounds.h) and to the simulator. */
+/* Returns false, with E0232 for each, if a program has accesses that are out of bounds in every
+ * run that reaches them: for all symbolic sizes for which they run, some iteration leaves the
+ * axis. The message shows it. The proof about the emitted text (passes/lower/proofs/in_bounds.h)
+ * and the simulator check accesses under conditions and data-dependent ones. */
 bool no_access_leaves(Context *c, const Kernel *program);
 
 #endif

@@ -3,11 +3,11 @@
  *   [i / 4, j * 4 + i % 4] at the place [a, b]:
  *       i / 4 = a,  j = b / 4,  i % 4 = b % 4,  so  i = a * 4 + b % 4
  *
- * A quotient, a remainder, or both are digits of a variable: v / from % (to / from). Parts whose
- * factors in a sum are further apart than all smaller terms together are the quotients and
- * remainders of the sum; what is known already is taken away first. The digits of a variable, put
- * together again, are the variable. That covers splits, joins, permutations and skews, and gives
- * the formula that a person would write; relation_solve takes what is left. */
+ * A quotient, a remainder, or both are digits of a variable: v / from % (to / from). Where each
+ * factor in a sum exceeds all smaller terms together, its terms are quotients and remainders of the
+ * sum. Terms whose values are known are subtracted first. The digits of a variable, put together
+ * again, are the variable. That covers splits, joins, permutations and skews, and gives the formula
+ * that a person would write; relation_solve takes what is left. */
 #include "passes/analysis/polyhedral/index_map.h"
 #include "passes/analysis/symbolic/affine.h"
 #include "passes/analysis/symbolic/mixed_radix.h"
@@ -133,7 +133,7 @@ static bool take_apart(Parts *d, DigitList *digits, Expr *rest)
     return n > 0;
 }
 
-/* Learns what the output says beside what is known; false where that is nothing. */
+/* Learns the values that the output determines; false if there are none. */
 static bool read_output(Parts *d, Expr *output, Var *place)
 {
     Affine form;

@@ -1,8 +1,8 @@
 /* index_map.h - Represents index maps, [i, j] -> [i / 4, j, i % 4], which take the points of one
  * space to another.
  *
- * The value that schedules write down for a layout. What a map does to a box is asked of relation.h
- * and of the simplifier: how large the new box is, whether points stay apart, and the way back. */
+ * Schedules write layouts as index maps. relation.h and the simplifier answer how large the image
+ * of a box is, whether the map is injective, and what its inverse is. */
 #ifndef TIRC_PASSES_ANALYSIS_POLYHEDRAL_INDEX_MAP_H
 #define TIRC_PASSES_ANALYSIS_POLYHEDRAL_INDEX_MAP_H
 
@@ -25,8 +25,8 @@ Expr **index_map_apply(Context *c, const IndexMap *map, Expr *const *values);
 /* Facts: each variable of the box is between its ends. */
 void facts_points(Facts *f, const PointBox *box);
 
-/* lo <= var < hi, but of a variable that has one value only not even that: what is simplified with
- * it still speaks of the variable, so that whoever splits its loop finds it. */
+/* lo <= var < hi. If the variable has only one value, the range is widened, so that simplified
+ * expressions keep the variable: a later split of its loop has to find it. */
 void facts_range_loosely(Facts *f, const Var *var, Expr *lo, Expr *hi);
 
 /* The smallest extent[n] with 0 <= e[k] < extent[k] at all points of the box. -1, or the first k

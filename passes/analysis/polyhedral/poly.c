@@ -153,7 +153,7 @@ Affine poly_add(Poly *p, Affine a, Affine b, int64_t factor)
 {
     Affine sum;
     p->ctx->solver->work_left -=
-        40 + a.n + b.n; /* what surrounds a sum costs as much as some 40 numbers */
+        40 + a.n + b.n; /* the overhead of a sum is that of some 40 numbers */
     if (factor != 0 && b.n > 0)
         return affine_combine(p->ctx, a, 1, b, factor, &sum) ? sum : poly_unknown(p);
     return add_product(&a.constant, b.constant, factor) ? a : poly_unknown(p);

@@ -5,12 +5,11 @@
  * helpers), rows (affine forms that are >= 0 or == 0), and choices between sets of rows.
  * Expressions of the program are translated with helper columns: q = e / 4 is a column with 0 <= e
  * - 4 q <= 3, min(a, b) a column and a choice. A value that is not affine becomes a column without
- * rows (`inexact` says that it happened), so that the system never has fewer solutions than the
- * program has cases.
+ * rows, and sets `inexact`. So the system over-approximates the program.
  *
  * Products of a variable and a symbolic size are columns too. Where a solution would depend on
- * them, numbers such as q N + r are told apart into digits of symbolic width (poly_products.c),
- * which is what loops split or fused by symbolic extents need.
+ * them, numbers such as q N + r are split into digits of symbolic width (poly_products.c). Loops
+ * that were split or fused by symbolic extents need this.
  *
  * isl decides each case, unless the same one was decided before. A system lives in the context's
  * arena, which the caller marks and resets; solving it leaves nothing there but the answer. */
@@ -84,7 +83,7 @@ struct PolySolver {
 typedef struct {
     Context *ctx;
     struct isl_ctx *isl;
-    struct PolyMemo *memo; /* of what the context has asked before */
+    struct PolyMemo *memo; /* questions that the context has asked before */
     const Kernel *kernel;  /* whose `where` clause holds, or NULL */
     VEC(Column) columns;
     VEC(Raised) raised; /* by poly_raise, to be undone by poly_reset */
@@ -107,15 +106,15 @@ typedef struct {
 } PolyMark;
 PolyMark poly_mark(const Poly *p);
 void poly_reset(Poly *p, PolyMark mark);
-/* A part of a question: what the system and the arena got since poly_begin is dropped by
- * poly_end. */
+/* A part of a question: poly_end drops everything that was added to the system and the arena
+ * since poly_begin. */
 typedef struct {
     Poly before;
     ArenaMark arena;
 } PolyPart;
 PolyPart poly_begin(const Poly *p);
 void poly_end(Poly *p, const PolyPart *part);
-/* The same after work on the system itself: that it became `inexact` or `lost` stays. */
+/* The same, but `inexact` and `lost` stay set: the work was on the system itself. */
 void poly_end_work(Poly *p, const PolyPart *part);
 /* From here on the column is at least `min`. */
 void poly_raise(Poly *p, int column, int64_t min);
@@ -130,7 +129,7 @@ Affine poly_free_column(Poly *p, int64_t min, int64_t max);
 Affine poly_term(Poly *p, int64_t factor, int column);
 /* A column x with lo <= x < hi, fixed where `env` is the system's. */
 Affine poly_between(Poly *p, const Env *env, Affine lo, Affine hi);
-/* A value of which nothing is known; makes the system inexact. */
+/* An unknown value; makes the system inexact. */
 Affine poly_unknown(Poly *p);
 /* a + factor * b; unknown where a number does not fit. */
 Affine poly_add(Poly *p, Affine a, Affine b, int64_t factor);
@@ -196,15 +195,15 @@ Answer poly_solve(Poly *p, const Affine *first, int n_first, int64_t **point);
 int64_t affine_at(Affine a, const int64_t *point);
 /* Adds "name = value", behind a comma where it is not the first. */
 void point_print(StrBuf *out, const char *name, int64_t value);
-/* What each of n forms can be in a solution of the rows of `p`, as far as elimination and bounds
- * say; choices are left out. False where they say that there is none. */
+/* Bounds n forms over the solutions of the rows of `p`, by elimination and bounds; choices are
+ * ignored. False if the rows have no solution. */
 bool poly_ranges(Poly *p, const Affine *forms, int n, Bounds *ranges);
 
-/* For each solution of `p` there are values of the columns from `from` on, of which only rows[0..n)
- * speak, so that these hold (poly_extend.c). Returns how many rows could not be proved: where those
- * in `left` [most] hold too, it is so; -1 where no values were found, or more rows are left. `p`
- * grows by columns that have one value for each solution. Incomplete: no answer says that there are
- * none. */
+/* Finds witnesses: for each solution of `p`, values of the columns from `from` on that satisfy
+ * rows[0..n), the only rows that use them (poly_extend.c). Returns how many rows were not
+ * proved, and puts them into `left` [most]: witnesses exist wherever these hold. Returns -1 if
+ * no values were found, or more rows are left. `p` grows by columns with one value for each
+ * solution. Incomplete: no answer means that there are no witnesses. */
 int poly_extend(Poly *p, const Row *rows, int n, int from, Row *left, int most);
 
 /* The values that forms[0..n) take over all solutions, as a set of n dimensions; NULL when the

@@ -8,8 +8,8 @@
  *   lane == 8 q + r, r in 0..8  (nothing)                    the digits replace the number
  *   16 a - 16 b + t - u == 0    a - b == 0,  t - u == 0      where t - u lies in -15..16
  *
- * All steps keep the integer solutions. They run before equalities are used up, which would mix the
- * digits. */
+ * All steps keep the integer solutions. They run before equalities are eliminated, which would mix
+ * the digits. */
 #include "passes/analysis/polyhedral/poly_reduce.h"
 
 /* Rows of at most n variables, as bounds. */
@@ -65,7 +65,7 @@ static bool try_digits(System *s, Line *l)
     return false;
 }
 
-/* Numbers that quotients tell apart, x == 8 q + r, go. */
+/* Eliminates numbers that have digits, x == 8 q + r. */
 static void use_digits(System *s)
 {
     for (int k = 0; k < s->n_lines && !s->overflow; k++) {

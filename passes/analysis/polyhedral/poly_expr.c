@@ -4,9 +4,9 @@
  * and r with x == 4 q + r, and r in 0..4, and x / 32 then divides q by 8. So x / 4 / 8 and x / 32
  * are one column, x % 4 is r, and a tile's subscripts, 16 (x / 4) + x % 4, are sums of digits.
  *
- * Helper columns are defined at the top of the system even where the expression stands in one
- * branch of a choice: they are total functions, so that costs no solution, and equal quotients
- * share a column. Only INDEX arithmetic is taken apart: arithmetic of machine types may wrap. */
+ * Helper columns are defined at the top of the system, also where the expression stands in one
+ * alternative of a choice. They are total functions, so no solution is lost, and equal quotients
+ * share a column. Only INDEX arithmetic is translated: arithmetic of machine types may wrap. */
 #include "passes/analysis/polyhedral/poly_reduce.h"
 #include "passes/analysis/symbolic/affine.h"
 #include "passes/analysis/symbolic/mixed_radix.h"
@@ -245,7 +245,7 @@ static Affine quotient_size(Poly *p, Affine e, Affine size)
  * last of the groups that blocks of a grid go in. */
 enum { MOST_DIVISORS = 8 };
 
-/* e / by and e % by for `by` in 1..MOST_DIVISORS + 1; in what a program runs it is not 0. */
+/* e / by and e % by for `by` in 1..MOST_DIVISORS + 1. A program does not divide by 0. */
 static bool divide_cases(Poly *p, Affine e, Affine by, Affine *q, Affine *rest)
 {
     Bounds range = affine_range(p, e);

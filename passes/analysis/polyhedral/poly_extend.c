@@ -1,17 +1,17 @@
 /* poly_extend.c - Finds witnesses: for every solution of a system, values of further columns that
  * satisfy further rows.
  *
- * "Each element read was written": for every iteration that reads, there is one that writes. Its
- * loops are computed from the equalities as a person would do it, because numbers of tiles are
- * numbers with digits:
+ * "Each element read was written" means that for every iteration that reads there is one that
+ * writes. The loops of the latter are computed from the equalities. Tiles make these mixed-radix
+ * numbers:
  *
  *   x == 4 q + r                       digits in the place of the number (poly_expr.c)
  *   16 q + r == 16 m + t               q = m, r = t               where r and t lie in 0..16
  *   32 w + l == y                      w = y / 32, l = y - 32 (y / 32)
  *   w < v, w >= 0                      w = v - 1 or 0, whichever suits more rows
  *
- * How the values were found does not matter: each row is then proved to hold with them, for every
- * solution. */
+ * The proof does not depend on how the values were found: each row is then proved with them, for
+ * every solution. */
 #include "passes/analysis/polyhedral/poly.h"
 
 typedef struct {
@@ -253,7 +253,7 @@ int poly_extend(Poly *p, const Row *rows, int n, int from, Row *left, int most)
     for (int i = 0; i < n; i++)
         VEC_PUSH(arena, &e.rows, rows[i]);
     while (p->quotients.n > 0 && is_open(&e, p->quotients.items[p->quotients.n - 1].column))
-        p->quotients.n--; /* what is open is no known quotient of anything */
+        p->quotients.n--; /* an open column must not count as a known quotient */
     use_digits(&e);
     do
         solve_equalities(&e);

@@ -1,9 +1,9 @@
 /* poly_guess.c - Tries one solution of a set of rows: the least values of columns, mended row by
  * row.
  *
- * Questions whose answer is a solution, such as hazards that a barrier must part, mostly have one
- * there: two threads at the start of all loops, one of them a lane further. Mending changes one
- * column of a row that does not hold, the newest that can be changed far enough. */
+ * Questions that have a solution, such as hazards that need a barrier, mostly have one near the
+ * least values: two neighbouring threads at the start of all loops. A row that does not hold is
+ * mended by changing one of its columns, the newest that can be changed far enough. */
 #include "passes/analysis/polyhedral/poly_reduce.h"
 
 /* A mended row may break others, so all are looked at again, a few times. */

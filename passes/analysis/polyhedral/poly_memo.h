@@ -1,8 +1,8 @@
 /* poly_memo.h - Memoizes decided sets of rows (internal to passes/analysis).
  *
- * A step of a schedule asks again what the steps before it have asked: whether each pair of
- * accesses of a launch still has its order, whether each thread still reads what it has written.
- * Most of these questions are the same down to the last number. */
+ * Each step of a schedule repeats the questions of earlier steps: does each pair of accesses of a
+ * launch keep its order, does each thread read only its own writes? Most of these questions are
+ * equal to the last number. */
 #ifndef TIRC_PASSES_ANALYSIS_POLYHEDRAL_POLY_MEMO_H
 #define TIRC_PASSES_ANALYSIS_POLYHEDRAL_POLY_MEMO_H
 

@@ -1,8 +1,7 @@
 /* poly_products.c - Splits mixed-radix numbers whose digits have symbolic width.
  *
- * Loops of symbolic extents that were fused make numbers like q N + r with r in 0..N, and quotients
- * of tiled loops by N. What a set of rows says of such a number it says of its digits, and then no
- * product is left:
+ * Fused loops of symbolic extents make numbers like q N + r with r in 0..N, and quotients of tiled
+ * loops by N. Rows about such a number become rows about its digits, without products:
  *
  *   e = 256 b + t, t in 0..256, b in 0..G   e in 0..256 G    e replaces b and t
  *   0 <= 256 G - S < 256, G nowhere else    (nothing)        there is one such G

@@ -152,8 +152,8 @@ static bool most(const System *s, int i, int64_t factor, int64_t *out)
     return bound != INT64_MIN && bound != INT64_MAX && checked_mul(factor, bound, out);
 }
 
-/* sum + constant >= 0 bounds each variable by what the others can be at most; `sign` -1 for the
- * other half of an equality. */
+/* sum + constant >= 0 bounds each variable by the maximum of the other terms; `sign` is -1 for
+ * the other half of an equality. */
 static void bound_by_line(System *s, const Line *l, int64_t sign)
 {
     int open = -1, n_open = 0;
@@ -322,7 +322,7 @@ static System system_of(Context *c, Asked asked)
     return s;
 }
 
-/* Removes what equalities say, and bounds what is left. False where numbers do not fit. */
+/* Eliminates variables with equalities, and bounds the others. False if a number does not fit. */
 static bool reduce(System *s)
 {
     forget_bounds(s);

@@ -54,7 +54,7 @@ void system_add(System *s, Line *to, const Line *from, int64_t factor);
 /* Removes variable `at`, whose factor in the equality `l` is 1 or -1, from all other rows, and the
  * row. */
 void system_eliminate(System *s, Line *l, int at);
-/* Bounds variables by what the others of a row can be at most. */
+/* Bounds each variable of a row by the maximum of its other terms. */
 void system_bound(System *s, const Line *l);
 /* What the constant and the terms that `g` does not divide (0: all) can be, from the bounds of
  * variables. */

@@ -42,7 +42,7 @@ static Mention mention_of(Polynomials *r, Affine form, const DigitColumn *d, int
     return radix_mentions(r, rest, d->column) || radix_mentions(r, rest, b) ? MIXED : TOGETHER;
 }
 
-/* A row that bounds b alone: b or -b and what does not speak of the digit. */
+/* A row that bounds b: b or -b plus terms without the digit. */
 static bool bounds_high(const Polynomials *r, Row row, const DigitColumn *d, int b)
 {
     int64_t factor = affine_factor(row.form, b);

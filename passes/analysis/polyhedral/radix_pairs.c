@@ -83,8 +83,8 @@ static int uses_of(const Polynomials *r, int column)
     return n;
 }
 
-/* 0 <= x < width: a name for x in the place of one of the columns that it adds, but of no other
- * such name: two could be named by each other for ever. */
+/* 0 <= x < width: introduces a column for x, and eliminates one of the columns that it adds.
+ * Columns introduced here are not eliminated, or two could replace each other forever. */
 static bool name_remainder(Polynomials *r, int i, Affine width)
 {
     Affine form = r->rows->items[i].form, high, low;

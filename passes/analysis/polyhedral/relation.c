@@ -1,9 +1,10 @@
 /* relation.c - Decides whether one list of integer expressions functionally determines another over
  * the same points, and by which formula.
  *
- * Both questions are systems of poly.h. Whether a key tells is one about two points, products of
- * sizes included. The formula is isl's: the image of (key, sizes, value) is a map from keys and
- * sizes to values, and the function that isl reads off it becomes expressions. */
+ * Both questions are systems of poly.h. Functional dependence is a question about two points,
+ * products of sizes included. The formula comes from isl: the image of (key, sizes, value) is a map
+ * from keys and sizes to values, and isl's piecewise function for it is translated to
+ * expressions. */
 #include "passes/analysis/polyhedral/relation.h"
 
 #include <isl/aff.h>
@@ -103,7 +104,7 @@ static bool to_int(isl_val *v, int64_t *out)
     return fits;
 }
 
-/* floor(aff), which is what / computes of a numerator that is never negative. */
+/* floor(aff). The operator / computes it if the numerator is never negative. */
 static Expr *floor_of(const Formula *f, isl_aff *aff)
 {
     int64_t divisor;

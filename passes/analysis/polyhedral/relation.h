@@ -5,8 +5,8 @@
  *   i in 0..64    [i / 4, i % 4]    [i]      the key tells the value: key0 * 4 + key1
  *   i in 0..64    [i / 4]           [i]      it does not: at i = 0 and i = 1
  *
- * An index map keeps elements apart if its outputs tell its parameters; a copy in another layout
- * holds what a block reads if the place in the copy tells the element. Answers are exact for
+ * An index map is injective if its outputs determine its parameters. A copy in another layout holds
+ * what a block reads if the place in the copy determines the element. Answers are exact for
  * expressions of + - * / % min max whose factors and divisors are literals, over points between
  * bounds of that kind, with any sizes; products with a symbolic size are understood as digits of
  * symbolic width. */
@@ -39,8 +39,8 @@ typedef enum {
 Tells relation_tells(Context *c, const Relation *r, const char **clash);
 
 /* out[n_value]: the values as expressions of the variables `place` [n_key], which stand for the
- * keys, for every key that some point has. False where the key does not tell the value, or one
- * formula does not do for all keys. */
+ * keys, valid for the key of every point. False if the key does not determine the value, or if
+ * no single formula holds for all keys. */
 bool relation_solve(Context *c, const Relation *r, Var *const *place, Expr **out);
 
 #endif

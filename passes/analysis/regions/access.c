@@ -98,7 +98,7 @@ static void collect_update(Collector *k, const Stmt *s, const EnclosingList *aro
     }
 }
 
-/* What the statement itself accesses, apart from those below it. */
+/* The accesses of the statement itself, without the statements below it. */
 static void collect_own(Collector *k, const Stmt *s, const EnclosingList *around)
 {
     bool accesses = s->kind == ST_STORE;
@@ -170,8 +170,8 @@ static bool uses_only(const Expr *e, const Expr *known)
     return ok;
 }
 
-/* How far a reduce iterator is into its domain, where that takes no other loops than its value;
- * else the value, which differs from it by what is the same in the whole reduction. */
+/* The offset of a reduce iterator in its domain, if that uses the same loops as its value; else
+ * the value, which differs from the offset by a constant of the reduction. */
 static Expr *reduce_position(Context *c, const BlockStmt *block, const BlockIter *iter)
 {
     int64_t lo;

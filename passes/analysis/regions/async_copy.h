@@ -1,6 +1,6 @@
-/* async_copy.h - what the hardware copies while threads go on. A block that was told to copy so
- * (copy_async) is asked again when it is lowered: steps in between may have made something else of
- * it. */
+/* async_copy.h - Decides whether a block is a copy that the hardware can do asynchronously. A
+ * block with the annotation (copy_async) is checked again when it is lowered, because later
+ * steps may have changed it. */
 #ifndef TIRC_PASSES_ANALYSIS_REGIONS_ASYNC_COPY_H
 #define TIRC_PASSES_ANALYSIS_REGIONS_ASYNC_COPY_H
 

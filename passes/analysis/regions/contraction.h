@@ -1,5 +1,5 @@
-/* contraction.h - is a program one product of matrices? What a library's routine for that may be
- * compared with. */
+/* contraction.h - Recognizes a program that is one matmul, so that a library routine can be
+ * compared with it. */
 #ifndef TIRC_PASSES_ANALYSIS_REGIONS_CONTRACTION_H
 #define TIRC_PASSES_ANALYSIS_REGIONS_CONTRACTION_H
 

@@ -1,4 +1,4 @@
-/* count.h - how much arithmetic a program asks for: the numerator of GFLOP/s. */
+/* count.h - Counts the arithmetic operations of a program: the numerator of GFLOP/s. */
 #ifndef TIRC_PASSES_ANALYSIS_REGIONS_COUNT_H
 #define TIRC_PASSES_ANALYSIS_REGIONS_COUNT_H
 

@@ -5,10 +5,10 @@
  *   for j in ptr[i]..ptr[i + 1] s += x[j]    ptr[i] <= j < ptr[i + 1]; ptr is nondecreasing
  *   y[i] = log(x[i]) / (s + eps)             x, s and eps are positive
  *
- * A subscript is taken apart into  coefficient * input + rest.  Each of its two ends, 0 and the
+ * A subscript is taken apart into coefficient * input + rest. Each of its two ends, 0 and the
  * extent, bounds the input, by the smallest or the largest rest. Where it has no such form, the
- * input itself is kept in the axis. Values pass through `let`s, and through temps that one store
- * gives their values. */
+ * input itself is drawn from the range of the axis. Values pass through `let`s, and through temps
+ * that one store gives their values. */
 #include "passes/analysis/regions/draws.h"
 
 #include "passes/analysis/polyhedral/poly.h"
@@ -68,8 +68,8 @@ static bool bounds_read_data(const ForStmt *loop)
     return !expr_of_sizes(loop->lo) || !expr_of_sizes(loop->hi);
 }
 
-/* The value that all elements of a temp get, in the words of the block that stores it; NULL where
- * several stores, or updates, make it. */
+/* The value stored to all elements of a temp, in terms of the block that stores it; NULL if
+ * there are several stores or updates. */
 static const Expr *temp_value(const Draws *d, const Expr *e)
 {
     if (e->kind != EX_LOAD || buffer_defined(e->u.load.buffer)->role != ROLE_TEMP)

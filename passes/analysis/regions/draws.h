@@ -4,10 +4,10 @@
 
 #include "ir/ir.h"
 
-/* Ranges and orders of inputs that follow from how the program uses them, where its `where` clause
- * says nothing: integers that are subscripts lie in the axis that they index, bounds of loops
- * ascend, and what a logarithm is taken of is positive. They are no assumptions: only generated
- * inputs obey them. *n is their number. */
+/* Ranges and orders of inputs that follow from how the program uses them and that its `where`
+ * clause does not give: subscripts lie in their axis, bounds of loops ascend, and arguments of
+ * logarithms are positive. The compiler does not assume them; only generated inputs obey them.
+ * *n is their number. */
 const Fact *input_draws(Context *c, const Kernel *program, int *n);
 
 #endif

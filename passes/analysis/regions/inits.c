@@ -39,8 +39,8 @@ const BlockIter *reduction_empty_for_some(Context *c, const BlockStmt *block)
     return NULL;
 }
 
-/* The elements that the init writes are those that the block has: what loops around
- * `path->items[depth]` give the spatial iterators lies in their domains. */
+/* The init writes elements of the block only: the values that loops around `path->items[depth]`
+ * give the spatial iterators lie in their domains. */
 static void assume_point(Facts *f, Context *c, const BlockStmt *block, const StmtPath *path,
                          int depth)
 {

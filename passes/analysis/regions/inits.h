@@ -1,5 +1,5 @@
-/* inits.h - where the init of a reduction stands: what lowering makes true, and what dependences
- * and primitives count on. */
+/* inits.h - Finds where the init of a reduction runs. Lowering places it there; dependences and
+ * primitives assume that place. */
 #ifndef TIRC_PASSES_ANALYSIS_REGIONS_INITS_H
 #define TIRC_PASSES_ANALYSIS_REGIONS_INITS_H
 
@@ -16,8 +16,8 @@ bool reduction_may_be_empty(Context *c, const BlockStmt *block);
  * such: it carries the reduction on, or it may run not at all where the reduction is empty. */
 bool reduction_starts_at(Context *c, const BlockStmt *block, const StmtPath *path, int depth);
 
-/* The index on the path of what the init of the block at its end stands before: the outermost such
- * loop, or the block. */
+/* The index on the path of the statement that the block's init stands before: the outermost loop
+ * of the reduction, or the block. */
 int reduction_start(Context *c, const StmtPath *path);
 
 #endif

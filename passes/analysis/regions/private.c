@@ -3,7 +3,7 @@
 
 enum {
     THREAD_BYTES = 4 << 10, /* more leaves room for few threads */
-    BLOCK_BYTES = 48 << 10, /* what a block has without a request for more */
+    BLOCK_BYTES = 48 << 10, /* the static limit of a block */
 };
 
 /* The bytes of its elements; INT64_MAX where the shape is not literal. */

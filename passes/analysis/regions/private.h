@@ -4,9 +4,9 @@
 
 #include "ir/ir.h"
 
-/* Where a temporary that is declared in a loop bound to `axis` is one for each iteration: local
- * memory for threads, at least shared memory for blocks. The scope that it has where it is private
- * already, where its shape is not literal, and where it is too large: above 4 KiB for a thread,
+/* The scope in which a temporary declared in a loop bound to `axis` is private to each
+ * iteration: local memory for threads, shared memory for blocks. Its present scope if that is
+ * private already, if its shape is not literal, or if it is too large: above 4 KiB for a thread,
  * 48 KiB for a block. */
 Scope private_scope(const Buffer *temp, Axis axis);
 

@@ -37,8 +37,8 @@ static Expr *ones(Context *c, DType type, Span span)
                                                 : expr_int(c, type, -1, span);
 }
 
-/* Sums of 0 are 0 whatever starts them, but for -0; minima and maxima of infinities are those, but
- * for NaN, which all else replaces. */
+/* 0 plus a value is the value, except for -0. The minimum or maximum of an infinity and a value
+ * is the value, except for NaN, which any other value replaces. */
 static bool is_special(StoreOp op, const Expr *start)
 {
     return start->kind != EX_FLOAT ||
@@ -270,7 +270,7 @@ static const char *find_combiner(Context *c, Reducer *r, ReducerPart *parts)
     return NULL;
 }
 
-/* No value and no init depends on what is updated. */
+/* No value and no init reads an updated element. */
 static const char *find_reads(Context *c, const Reducer *r)
 {
     for (int k = 0; k < r->n; k++)

@@ -1,9 +1,8 @@
 /* reducer.h - Describes reductions that can be computed as partial results, each over some of the
  * values, and then combined.
  *
- * That is right for operators that are commutative and associative and have an identity, which
- * stands for the result of no values at all. Floating-point sums and products then round in another
- * order. */
+ * Such operators are commutative and associative and have an identity, the result for no values.
+ * Floating-point sums and products then round in another order. */
 #ifndef TIRC_PASSES_ANALYSIS_REGIONS_REDUCER_H
 #define TIRC_PASSES_ANALYSIS_REGIONS_REDUCER_H
 
@@ -28,10 +27,10 @@ typedef struct {
     bool rounds;        /* another order gives another result */
 } Reducer;
 
-/* What the block at the end of the path reduces with, in one run of `path->items[from]`: one update
- * for each value of the spatial iterators, of the form above, of elements that nothing else in it
- * reads, beside an init of the same elements. False where it is none, with the reason as a clause
- * ("it has no init ..."). */
+/* Recognizes the reduction of the block at the end of the path, in one run of
+ * `path->items[from]`: one update of the form above for each value of the spatial iterators, of
+ * elements that nothing else in the block reads, and an init of the same elements. False if it
+ * is no reduction, with the reason as a clause ("it has no init ..."). */
 bool reducer_of(Context *c, const StmtPath *path, int from, Reducer *out, const char **why);
 
 /* Elements, one for each part, and a value for each. */

@@ -89,7 +89,7 @@ Runs region_runs(Facts *facts, Stmt *s, const Buffer *buffer, int axis, const In
  * of its items do, at most a block, not a statement inside it.  NULL when there is none. */
 Stmt *lowest_common_ancestor(Context *c, Stmt *root, const Buffer *buffer);
 
-/* `box` without what is certainly outside 0..shape. */
+/* `box` without places that are certainly outside 0..shape. */
 Interval interval_clip(Facts *f, Interval box, Expr *shape);
 
 #endif

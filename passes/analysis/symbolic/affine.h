@@ -88,8 +88,8 @@ int facts_rank_var(const Facts *f, const Var *var);
 bool facts_know(const Facts *f, const Expr *cond);
 /* A condition says that `e` is a multiple of `by`: e % 32 == 0, of 8. */
 bool facts_divisible(const Facts *f, const Expr *e, int64_t by);
-/* facts_assume for a condition that is canonical, or the opposite of one: it is not simplified
- * again, so that nested conditions cost what they are long. */
+/* facts_assume for a condition that is canonical, or the opposite of one. It is not simplified
+ * again, so the cost of nested conditions is linear. */
 void facts_assume_canonical(Facts *f, Expr *cond);
 /* The domains of a block's iterators, and its predicate; */
 void facts_enter_block(Facts *f, const BlockStmt *block);
@@ -130,7 +130,7 @@ typedef struct {
 } Elimination;
 /* The innermost term that can be eliminated by one bound; false: there is none. */
 bool eliminate_pick(Facts *f, const Affine *a, Elimination *out);
-/* A term of which all ends must be looked at: min(a, b) >= min(c, d) wants a choice of c or d for a
+/* A term whose ends must all be examined: min(a, b) >= min(c, d) needs a choice of c or d for a,
  * and one for b. */
 bool eliminate_branch(Facts *f, const Affine *a, Elimination *out);
 /* out = scale * (a without its term) + by[k]. */

@@ -225,9 +225,8 @@ static const Range *range_before(const Facts *f, const Range *r)
     return NULL;
 }
 
-/* An empty range says nothing: what never runs is simplified no further than what runs, and still
- * speaks of its variables, by which others tell what a loop is for (whether it carries a reduction,
- * say). */
+/* An empty range adds no fact: code that never runs keeps its variables. Others use them to see
+ * the purpose of a loop (whether it carries a reduction, say). */
 static void push_range(Facts *f, Range r, Expr *lo, Expr *hi)
 {
     Context *c = f->c;
@@ -335,8 +334,8 @@ static bool whole_range(const Kernel *kernel, int at, Fact *whole)
     return true;
 }
 
-/* Integers alone take part in proofs. Elements of an inout change while the kernel runs. An end
- * that the clause leaves open is that of the type. */
+/* Only integers take part in proofs. Elements of an inout change while the kernel runs. A
+ * missing end is that of the type. */
 static void assume_values(Facts *f, const Fact *fact)
 {
     Context *c = f->c;

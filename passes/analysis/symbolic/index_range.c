@@ -342,7 +342,7 @@ static void enter_loop(IndexRanges *v, const ForStmt *loop)
     define(v, loop->var, (IndexRange){{low.number.min, high.number.max}, low.lo, high.hi});
 }
 
-/* Memory may change while the guard holds, so what it reads is not remembered. */
+/* Memory may change while the guard holds, so values that are read are not remembered. */
 static void bound_guarded(IndexRanges *v, Expr *e, IndexRange is)
 {
     Guarded entry = {e, is};

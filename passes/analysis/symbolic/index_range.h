@@ -1,9 +1,8 @@
-/* index_range.h - what values the index arithmetic of a lowered kernel can take, as numbers and as
+/* index_range.h - Computes the range of index arithmetic in a lowered kernel, as numbers and as
  * sums of products of its sizes.
  *
- * Interval arithmetic from the ranges of loops and axes, names and guards; of the text as it
- * stands, in either width, so that it also bounds what a canonical form would cancel: the steps on
- * the way to a value. */
+ * Interval arithmetic from the ranges of loops, axes, names and guards. It follows the emitted text
+ * in either width, so it also bounds intermediate values, which a canonical form would cancel. */
 #ifndef TIRC_PASSES_ANALYSIS_SYMBOLIC_INDEX_RANGE_H
 #define TIRC_PASSES_ANALYSIS_SYMBOLIC_INDEX_RANGE_H
 

@@ -216,8 +216,8 @@ static bool bounds_nonnegative(Search *s, const Affine *a, int depth)
     return bounds_of_affine(s->f, a).min >= 0;
 }
 
-/* The conditions are tried: what one of them leaves is proved by its literal bounds, or by
- * searching on. */
+/* Subtracts each condition in turn; the rest is proved by its literal bounds, or by searching
+ * on. */
 static bool search_conditions(Search *s, const Affine *a, int depth, SearchFn *prove_less)
 {
     for (int k = s->f->conditions.n - 1; k >= facts_first_condition(s->f); k--) {
@@ -258,8 +258,8 @@ static bool pick_open(Facts *f, const Affine *a, Elimination *out)
     return found;
 }
 
-/* Only terms that have no literal bound are replaced; those that have one keep it. The digits of a
- * split loop, `v / 4 * 16 + v % 4`, are nearer to their ends apart than what replaces them.
+/* Replaces only terms without a literal bound. The bounds of the digits of a split loop, `v / 4 *
+ * 16 + v % 4`, are tighter than those of a replacement.
  *
  *   by <= q - 1,  v < 8   |-   32 * q - by * 32 - v / 4 * 16 - v % 4 - 13 >= 0 */
 static bool search_open(Search *s, const Affine *a, int depth)

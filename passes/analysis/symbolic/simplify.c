@@ -96,7 +96,7 @@ static void flatten_simplified(Facts *f, Expr *e, ExprKind kind, ExprList *out)
     }
 }
 
-/* Inserts in order; drops what others make superfluous. */
+/* Inserts in order; drops dominated operands. */
 static void insert_candidate(Facts *f, ExprList *list, Expr *e, ExprKind kind)
 {
     enum { COMPARED = 8 };
@@ -204,7 +204,7 @@ Expr *simplify_once(Facts *f, Expr *e)
     return with_operands(f, e);
 }
 
-/* In lowering, which is no step, what is made of an expression keeps its step. */
+/* Lowering is no step: there, a rewritten expression keeps its step. */
 Expr *simplify(Facts *f, Expr *e)
 {
     enum { PASSES = 4 };
@@ -255,8 +255,7 @@ static bool term_divisible(Facts *f, int64_t factor, Expr *atom, int64_t by, int
     return all;
 }
 
-/* A remainder differs from what it is a remainder of by a multiple of its divisor:  x - x % 16  is
- * a multiple of 8. */
+/* x % d and x differ by a multiple of d: x - x % 16 is a multiple of 8. */
 static bool without_remainders(Facts *f, const Affine *form, int64_t by, Affine *out)
 {
     *out = (Affine){.constant = form->constant};

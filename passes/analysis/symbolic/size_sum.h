@@ -1,12 +1,11 @@
-/* size_sum.h - sums of products of symbolic sizes, with rational factors: bounds of index
- * arithmetic.
+/* size_sum.h - Bounds index arithmetic by sums of products of symbolic sizes with rational factors.
  *
  *   (by * 32 + ty) * N + j     is at most  M*N + 31*N - 1
  *       where  0 <= by < (M + 31) / 32,  0 <= ty < 32,  0 <= j < N
  *
- * Sizes are at least 0, so a sum is at most that of its terms that are not negative. A NULL stands
- * for "not known", which every operation hands on; one that would not fit 64 bits, or has too many
- * terms, is not known. */
+ * Sizes are at least 0, so a sum is at most that of its terms that are not negative. NULL means
+ * "not known", and operations pass it on. A sum that does not fit 64 bits or has too many terms is
+ * not known. */
 #ifndef TIRC_PASSES_ANALYSIS_SYMBOLIC_SIZE_SUM_H
 #define TIRC_PASSES_ANALYSIS_SYMBOLIC_SIZE_SUM_H
 

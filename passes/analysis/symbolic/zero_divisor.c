@@ -1,6 +1,5 @@
-/* zero_divisor.c - Decides whether a divisor can be 0 in an iteration that runs. The divisor is
- * solved for a variable of it, and the extents are asked whether one of them is empty for that
- * value. */
+/* zero_divisor.c - Decides whether a divisor can be 0 in an iteration that runs. Solves the
+ * divisor for one of its variables, and checks whether some extent is empty for that value. */
 #include "passes/analysis/symbolic/zero_divisor.h"
 
 #include "passes/analysis/symbolic/affine.h"

@@ -1,8 +1,8 @@
 /* zero_divisor.h - Decides whether a divisor can be 0 in an iteration that runs.
  *
- * A program does not divide by 0: where N is 0, the loops in which it divides by N have no
- * iteration. What adds iterations, or evaluates a quotient ahead of the condition that it stands
- * under, has to ask whether that is still so. */
+ * A program does not divide by 0: where N is 0, the loops that divide by N have no iteration. A
+ * step that adds iterations, or hoists a quotient out of its condition, must check that this still
+ * holds. */
 #ifndef TIRC_PASSES_ANALYSIS_SYMBOLIC_ZERO_DIVISOR_H
 #define TIRC_PASSES_ANALYSIS_SYMBOLIC_ZERO_DIVISOR_H
 

@@ -3,12 +3,11 @@
  *   place of x = x % fold; written in this order, e.g. in tiles of 32 with fold 64:
  *       0..31 -> 0..31    32..63 -> 32..63    64..95 -> 0..31
  *
- * Let w write element y after element x of the same place was written and before x is read. Then y
- * is at least `fold` ahead of x, or behind it. So two questions about pairs, without remainders,
- * exclude it: is an element written before one is touched that lies `fold` or more behind it?  For
- * touches that read, it says that nothing ahead has taken the place yet; for those that write, that
- * nothing behind comes back to take it.  The same holds with the direction turned, for loops that
- * run down.
+ * A violation writes element y after element x of the same place was written and before x is read.
+ * Then y is at least `fold` ahead of x, or behind it. Two questions about pairs, without
+ * remainders, exclude this: is an element written before an access to one that lies `fold` or more
+ * behind it? For reads, the answer excludes an early overwrite; for writes, a late one. Loops that
+ * run down have the same question with the direction reversed.
  *
  * Iterations of loops bound to threads have no order, so a pair in one iteration of all serial
  * loops counts when the statements are in order, or are one statement. */

@@ -1,8 +1,8 @@
 /* idle.c - Counts the threads of a launch that do nothing.
  *
- * Counted exactly, and without a walk over all threads: guards are evaluated on intervals, for a
- * box of threads at once. A box in which all are busy, or none is, is done; another one is halved.
- * Guards are half spaces as a rule, so that boxes are cut along their faces only. */
+ * The count is exact, without a walk over all threads: guards are evaluated on intervals, for a box
+ * of threads at once. A box with both busy and idle threads is halved. Guards mostly are half
+ * spaces, so only boxes at their faces are cut. */
 #include "passes/analysis/threads/idle.h"
 
 #include "passes/analysis/symbolic/interval.h"

@@ -1,13 +1,13 @@
 /* own_copy.c - Checks privatization: each thread (local memory) or block (shared memory) reads only
  * what it has written itself.
  *
- * The program has one copy of a buffer. Giving each owner its own changes nothing when every
- * element read was written before by the same owner, in the same iteration of the loops that write
- * and read share or of some of them, and no other owner writes it in that iteration (the program's
- * one copy would then hold that other value).
+ * The program has one copy of a buffer. Privatization is legal if the same owner wrote every
+ * element that it reads, in the same iteration of some of the loops that write and read share, and
+ * no other owner writes the element in that iteration (the one copy of the program would then hold
+ * the other value).
  *
- * Covered by writes is "for all there is": first a quick proof that computes the iteration that
- * writes (poly_extend.c), then the exact set difference. */
+ * "Every read is covered by a write" is a for-all-exists question: a quick proof computes the
+ * iteration that writes (poly_extend.c), then the exact set difference decides. */
 #include "passes/analysis/threads/threads.h"
 
 #include <isl/set.h>
@@ -23,10 +23,10 @@ typedef struct {
     int n_axes; /* coordinates that own a copy: 3 block axes, or all 6 */
     bool carried;
     int from;
-    const bool *any; /* [loops] values of the reader for all of which it runs once, and which of
-                      * them does not matter, or NULL */
-    int n_least;     /* loops with equal values in the read and its definitions */
-    int n_most;      /* loops whose values tell a definition from a later write */
+    const bool *any;       /* [loops] the reader runs redundantly in the loop, so its iteration does
+                      * not matter; or NULL */
+    int n_least;           /* loops with equal values in the read and its definitions */
+    int n_most;            /* loops whose values distinguish a definition from a later write */
     bool defined, written; /* it has definitions; is written in the launch at all */
     int writer;            /* one of them */
     const Access *write;
@@ -127,8 +127,8 @@ static void assume_broken(Poly *p, const Row *rows, int n)
     }
 }
 
-/* The definition writes, before `r`, whatever that reads: its iteration can be computed. Where that
- * is so for some of what is read, `p` goes on with the rest. */
+/* The definition writes the elements that `r` reads, before `r`: the iteration that writes can
+ * be computed. If it covers only some of the reads, `p` is restricted to the others. */
 static bool plainly_covers(OwnCopy *o, const Definition *d, const ThreadInstance *r,
                            const Affine *read)
 {
@@ -169,8 +169,8 @@ static const char *owner_text(const OwnCopy *o)
     return o->n_axes == 3 ? "block of the grid" : "thread";
 }
 
-/* The turn of loop `i` of a reader that reads what `at` has written before: equal for the loops
- * before the definition's level, later for the one of that level, any for the rest. */
+/* The turn of loop `i` in a read of an element that `at` wrote before: equal for the loops
+ * before the definition's level, later at that level, arbitrary for the rest. */
 static Affine reader_loop(const OwnCopy *o, const Definition *d, const ThreadInstance *at, int i)
 {
     Poly *p = o->p;
@@ -209,7 +209,7 @@ static isl_set *access_image(const OwnCopy *o, const Definition *d, bool *exact)
     return set;
 }
 
-/* Takes `set` (of what is read); the part of it that no definition covers. */
+/* Takes `set`, the reads; returns the upward-exposed ones, which no definition covers. */
 static isl_set *subtract_definitions(OwnCopy *o, isl_set *set)
 {
     for (Definition d = definitions_of(o); set && definition_next(o, &d);) {
@@ -340,8 +340,8 @@ static bool index_tells_instance(const Unit *u, const Access *x)
     return x->path.n == 0;
 }
 
-/* Whoever writes an element of `buffer`, and whenever, writes the same value: one plain store of
- * what nothing in the launch changes, by an instance that the subscripts tell. */
+/* All writes of an element of `buffer` write the same value: there is one plain store, of values
+ * that the launch does not change, and the subscripts determine the instance. */
 static bool values_constant(const Threads *t, const Buffer *buffer)
 {
     int writes = 0;
@@ -395,8 +395,8 @@ static bool exactly_owned(OwnCopy *o)
     return owned;
 }
 
-/* Most reads are plain, and exact answers take long: what one iteration writes is what it reads, or
- * what it or an earlier one has written (`carried`), which asks more of the other owners. */
+/* Tries quick proofs first: an iteration reads its own writes; or also those of earlier
+ * iterations (`carried`), which needs more of the other owners. Exact answers take long. */
 static bool read_owned(OwnCopy *o)
 {
     o->carried = false;

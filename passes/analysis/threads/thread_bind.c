@@ -1,15 +1,12 @@
 /* thread_bind.c - Decides whether a loop may be bound to an axis of a launch.
  *
- * Loops bound to axes have no order among their iterations; the order that is left is that of
- * serial loops and of the text, which barriers can keep between the threads of one block. A
- * binding is legal when
- *   - a block that it makes run once in the place of many times changes nothing by that
- *     (thread_once.c),
- *   - what the loops ordered in the program is still ordered so where threads of one block meet,
- *   - different blocks of the grid never meet in global memory, nor two threads in one run of an
- *     init,
- *   - what is read from local memory was written by the same thread, and from shared memory by the
- *     same block, with no write by another one between (own_copy.c). */
+ * Iterations of bound loops have no order. Serial loops and the text still order statements, and
+ * barriers can keep that order between the threads of one block. A binding is legal if - a block
+ * that it makes run once in the place of many times changes nothing by that (thread_once.c), - what
+ * the loops ordered in the program is still ordered so where threads of one block meet, - different
+ * blocks of the grid never meet in global memory, nor two threads in one run of an init, - what is
+ * read from local memory was written by the same thread, and from shared memory by the same block,
+ * with no write by another one between (own_copy.c). */
 #include "passes/analysis/threads/threads.h"
 
 /* ---- the order that is left ------------------------------------------------------------------ */

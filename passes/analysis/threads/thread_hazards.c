@@ -1,9 +1,9 @@
 /* thread_hazards.c - Finds pairs of accesses by different threads of a block that only a barrier
  * orders.
  *
- * Between two lists of blocks, such as what stands before a place and what stands after it. A
- * barrier that lies in a loop of either orders what its iterations do, so what is left are the last
- * iteration before the place and the first after it. */
+ * The pairs join two lists of blocks, such as the blocks before and after a place. A barrier inside
+ * a loop of either list orders its iterations. So a barrier-free path starts in the last iteration
+ * before the place and ends in the first one after it. */
 #include "passes/analysis/threads/threads.h"
 
 /* ---- two accesses ---------------------------------------------------------------------------- */

@@ -8,11 +8,11 @@
  *       { b = a;  a = 5;  y[t] = x[t]; }   barrier a = 5 once; the program: b = 5 in the end,
  *                                          since the second run of b = a finds the 5
  *
- * The first run may stand for all of them when the later ones read what the first one read, and
- * when nothing else writes in between what the block writes. In between, what depends on the loop
- * writes other elements in each iteration. What does not depend on it does the same in each
- * iteration, so it only counts where it writes, after a read, what nothing writes again before that
- * read in the next iteration. */
+ * The first run may replace all runs if the later ones read the same values, and if no other
+ * statement writes the block's elements in between. A statement that depends on the loop writes
+ * other elements in each iteration. One that does not depend on it repeats itself, so only a
+ * loop-carried anti-dependence matters: it overwrites an element after a read, and nothing writes
+ * the element again before that read in the next iteration. */
 #include "passes/analysis/threads/threads.h"
 
 /* A unit that runs once for all iterations of its loop number `at`, and one under the same loop

@@ -3,9 +3,9 @@
  * A block's coordinate on an axis is the innermost loop around it that is bound to the axis and
  * tells its instances apart. Where it has none, every copy of the memory that it writes needs its
  * own run: what writes local memory runs on every thread, what writes shared memory in every block
- * of the grid, and everything else on coordinate 0. A block that runs again with the same
- * iterators, because no bound loop around it tells its instances apart, counts for its first run:
- * it writes the same values each time. */
+ * of the grid, and everything else on coordinate 0. A block in whose bound loops its iterators are
+ * invariant runs redundantly with equal iterators. Only its first run counts, since it writes the
+ * same values each time. */
 #include "passes/analysis/threads/threads.h"
 
 #include <stdlib.h>
@@ -163,8 +163,8 @@ bool thread_on_zero(const Threads *t, int unit, Axis axis)
     return place->loop[axis] < 0 && !(place->every[axis] && t->axis[axis]);
 }
 
-/* Any coordinate that the launch has on an axis: what stands outside of the axis' loops runs on
- * coordinate 0 also where those have no iteration. */
+/* Any coordinate that the launch has on an axis. Blocks outside of the loops of the axis run on
+ * coordinate 0, also if these loops have no iteration. */
 static Affine any_coordinate(Threads *t, Poly *p, Axis axis)
 {
     const ForStmt *loop = t->axis[axis];

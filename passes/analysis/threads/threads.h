@@ -10,8 +10,8 @@
 typedef struct {
     int loop[AXIS_COUNT];   /* the unit's loop that gives the coordinate, -1: none */
     bool every[AXIS_COUNT]; /* with no loop: any coordinate, else 0 */
-    bool *used;             /* [n_loops] a bound loop that tells the unit's instances apart */
-    /* [n_loops] one that does not, and for all of whose iterations it runs once */
+    bool *used;             /* [n_loops] a bound loop that the unit depends on */
+    /* [n_loops] a bound loop in which the unit is invariant: it runs once for all iterations */
     bool *rerun;
 } Place;
 
@@ -101,8 +101,7 @@ void meeting_in_block(Meeting *m);
 /* Rows: the two, measured, touch one element on different threads of one block. False where they
  * never do. */
 bool meeting_of_threads(Meeting *m);
-/* The number of the carrier among the loops that both share; how many those are where there is
- * none. */
+/* The number of the carrier among the shared loops; without a carrier, how many they are. */
 int meeting_level(const Meeting *m, const ForStmt *carrier);
 /* Rows: the second runs later, in one iteration of the shared loops that have an order or, with a
  * carrier, in a later one of it. False if the text has them the other way round. */
@@ -112,8 +111,8 @@ bool meeting_may_be_later(const Meeting *m, const ForStmt *carrier);
 /* What there is to say about it. */
 Hazard meeting_hazard(const Meeting *m);
 
-/* Each unit takes its coordinate on an axis from one loop, and where it runs once for all
- * iterations of a bound loop, that is what running it in each of them does. */
+/* Each unit takes its coordinate on an axis from one loop. Where it runs once for all iterations
+ * of a bound loop, running it in each of them would do the same. */
 bool threads_run_alike(Threads *t, Poly *p, Conflict *why);
 
 /* All that a unit reads there was written before, by whichever thread, in the same iteration of its
