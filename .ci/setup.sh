@@ -11,6 +11,7 @@ test_packages="libcmocka-dev python3 python3-pytest g++ clang-format-14 valgrind
 fuzz_packages="clang libclang-rt-dev"
 venv_packages="python3 python3-venv"
 ruff_version=0.14.5
+mypy_version=2.4.1
 
 say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
 fail() { printf '%s\n' "$*" >&2; exit 3; }
@@ -58,13 +59,16 @@ find_cuda() {
     export VIRTUAL_ENV="$PWD/.venv"
 }
 
-# The formatter of Python, in a folder of its own: .venv is what the tests see.
-find_ruff() {
-    [ "$(.tools/bin/ruff --version 2>/dev/null)" = "ruff $ruff_version" ] && return
+# The formatter of Python and the checker of its types, in a folder of their own: .venv is what the
+# tests see.
+find_linters() {
+    [ "$(.tools/bin/ruff --version 2>/dev/null)" = "ruff $ruff_version" ] &&
+        .tools/bin/mypy --version 2>/dev/null | grep -q "^mypy $mypy_version " && return
     install $venv_packages
-    say "Fetching ruff from PyPI into .tools"
-    python3 -m venv .tools && .tools/bin/pip install -q "ruff==$ruff_version" ||
-        fail "ruff $ruff_version could not be fetched"
+    say "Fetching ruff and mypy from PyPI into .tools"
+    python3 -m venv .tools &&
+        .tools/bin/pip install -q "ruff==$ruff_version" "mypy==$mypy_version" ||
+        fail "ruff $ruff_version and mypy $mypy_version could not be fetched"
 }
 
 # An environment for the Python package and its tests: .tools/python. Never fatal: without it they

@@ -23,7 +23,7 @@ def op(name: str, kernel: Kernel, *, backward: Kernel | None = None) -> Callable
     inputs and outputs of the kernel, and grad_C for the gradient of output C; its output grad_A is
     the gradient of input A. Inputs without one get no gradient.
     """
-    operator = _register(name, kernel)
+    operator: Callable[..., Any] = _register(name, kernel)
     if backward is not None:
         _register_gradient(name, operator, kernel, backward)
     return operator

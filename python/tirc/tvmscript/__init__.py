@@ -110,7 +110,7 @@ class _Reader:
     def _kernel(self, node: ast.expr) -> Kernel | None:
         names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
         names |= {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
-        names |= {n.value for n in ast.walk(node) if isinstance(n, ast.Constant)}
+        names |= {str(n.value) for n in ast.walk(node) if isinstance(n, ast.Constant)}
         found = [k for f, k in self.kernels if f.module in names and f.node.name in names]
         found += [k for f, k in self.kernels if f.module in names or f.node.name in names]
         found += [k for _, k in self.kernels if len(self.kernels) == 1]

@@ -160,7 +160,8 @@ class Expressions:
     # ---- expressions -------------------------------------------------------------------------
 
     def value(self, node: ast.expr) -> Value:
-        method = getattr(self, "_" + type(node).__name__.lower(), None)
+        name = "_" + type(node).__name__.lower()
+        method: Callable[[ast.expr], Value] | None = getattr(self, name, None)
         if method is None:
             raise Refusal("P0108", node, f"tirc has no counterpart of '{ast.unparse(node)[:80]}'")
         return method(node)

@@ -127,7 +127,8 @@ class Function(Statements):
     # ---- the signature -----------------------------------------------------------------------
 
     def _signature(self, name: str) -> str:
-        inputs, outputs = [], []
+        inputs: list[str] = []
+        outputs: list[str] = []
         for parameter in self.parameters:
             if isinstance(parameter, Value):
                 if parameter.text:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from typing import Any
 
 from .constants import NotConstant, evaluate
 from .expression import called
@@ -11,6 +12,9 @@ from .names import Names, legal
 from .program import Kernel
 from .refusal import Refusal, Report, follows, targets
 from .statement import annotation_text
+
+Given = dict[str, Any]
+"""The arguments of a call by parameter: an expression, or the list that `*` takes."""
 
 # The parameters of each method that becomes a step: `*` takes the rest.
 _METHODS = {
@@ -109,7 +113,9 @@ _TRANSFORMATIONS = {
 class Script:
     """One schedule: the calls of methods of `handle`, as steps."""
 
-    def __init__(self, handle: str, kernel: Kernel | None, constants: dict, report: Report) -> None:
+    def __init__(
+        self, handle: str, kernel: Kernel | None, constants: dict[str, Any], report: Report
+    ) -> None:
         self.handle, self.kernel, self.report = handle, kernel, report
         self.constants = dict(constants)
         self.variables: dict[str, str] = {}
@@ -141,8 +147,8 @@ class Script:
         value = getattr(node, "value", None)
         if isinstance(node, ast.For) and self._mentions(node):
             return self._for(node)
-        if isinstance(node, (ast.Expr, ast.Assign)) and self._is_step(value):
-            return self._step(node, value)
+        if isinstance(node, (ast.Expr, ast.Assign)) and self._is_step(node.value):
+            return self._step(node, node.value)
         if isinstance(node, ast.Assign) and self._uses_handles(value):
             return self._let(node)
         if self._mentions(node) and any(self._is_step(n) for n in ast.walk(node)):
@@ -264,7 +270,7 @@ class Script:
             reason = _REASONS.get(name, "it is no step of tirc")
             raise Refusal("P0201", call, f"'{name}' has no counterpart: {reason}")
         given = self._bind(call, name)
-        handler: Callable[[ast.Call, dict], str] | None = getattr(self, "_do_" + name, None)
+        handler: Callable[[ast.Call, Given], str] | None = getattr(self, "_do_" + name, None)
         if handler:
             return handler(call, given)
         arguments = [self.value(given[p]) for p in _DIRECT[name] if p in given]
@@ -293,7 +299,7 @@ class Script:
         except NotConstant:
             return None
 
-    def _do_get_sblock(self, call: ast.Call, given: dict) -> str:
+    def _do_get_sblock(self, call: ast.Call, given: Given) -> str:
         name = str(self._constant(given.get("name")))
         known = self.kernel.blocks.get(name) if self.kernel else None
         word = known.name if known else legal(name.removesuffix("_update"))
@@ -305,7 +311,7 @@ class Script:
 
     _do_get_block = _do_get_sblock
 
-    def _do_get_output_blocks(self, call: ast.Call, given: dict) -> str:
+    def _do_get_output_blocks(self, call: ast.Call, given: Given) -> str:
         raise Refusal("P0201", call, "'get_output_blocks' has no counterpart: name the blocks")
 
     def _spread(self, name: str, node: ast.expr) -> str:
@@ -320,22 +326,22 @@ class Script:
             return f"{name}({' + '.join(parts)})"
         return f"{name}({', '.join(values)})"
 
-    def _do_fuse(self, call: ast.Call, given: dict) -> str:
+    def _do_fuse(self, call: ast.Call, given: Given) -> str:
         return self._spread("fuse", given["loops"])
 
-    def _do_merge(self, call: ast.Call, given: dict) -> str:
+    def _do_merge(self, call: ast.Call, given: Given) -> str:
         return self._spread("merge", given["loops"])
 
-    def _do_reorder(self, call: ast.Call, given: dict) -> str:
+    def _do_reorder(self, call: ast.Call, given: Given) -> str:
         return self._spread("reorder", given["ordered_loops"])
 
-    def _do_split(self, call: ast.Call, given: dict) -> str:
+    def _do_split(self, call: ast.Call, given: Given) -> str:
         return f"split({self.value(given['loop'])}, {self.value(given['factors'])})"
 
-    def _do_loop_partition(self, call: ast.Call, given: dict) -> str:
+    def _do_loop_partition(self, call: ast.Call, given: Given) -> str:
         return f"loop_partition({self.value(given['loop'])}, {self.value(given['factors'])})"
 
-    def _do_bind(self, call: ast.Call, given: dict) -> str:
+    def _do_bind(self, call: ast.Call, given: Given) -> str:
         axis = self.value(given["thread_axis"])
         if axis.startswith("vthread"):
             raise Refusal("P0202", given["thread_axis"], "tirc has no virtual threads")
@@ -343,57 +349,57 @@ class Script:
 
     # ---- copies ------------------------------------------------------------------------------
 
-    def _do_cache_read(self, call: ast.Call, given: dict) -> str:
+    def _do_cache_read(self, call: ast.Call, given: Given) -> str:
         return self._copy("cache_read", given, self._read(given, "read_buffer_index"))
 
-    def _do_cache_write(self, call: ast.Call, given: dict) -> str:
+    def _do_cache_write(self, call: ast.Call, given: Given) -> str:
         self._only(given, "write_buffer_index")
         block = self.value(given["block"])
         consumers = self._consumers(given)
         return f"cache_write({block}, {self._scope(given)}{consumers})"
 
-    def _do_cache_inplace(self, call: ast.Call, given: dict) -> str:
+    def _do_cache_inplace(self, call: ast.Call, given: Given) -> str:
         return self._copy("cache_inplace", given, self._read(given, "read_buffer_index", False))
 
-    def _copy(self, name: str, given: dict, buffer: str) -> str:
+    def _copy(self, name: str, given: Given, buffer: str) -> str:
         block = self.value(given["block"])
         return f"{name}({block}, {buffer}, {self._scope(given)}{self._consumers(given)})"
 
-    def _do_read_at(self, call: ast.Call, given: dict) -> str:
+    def _do_read_at(self, call: ast.Call, given: Given) -> str:
         loop, block = self.value(given["loop"]), self.value(given["block"])
         buffer = self._read(given, "read_buffer_index")
         return f"read_at({loop}, {block}, {buffer}, {self._scope(given)})"
 
-    def _do_write_at(self, call: ast.Call, given: dict) -> str:
+    def _do_write_at(self, call: ast.Call, given: Given) -> str:
         self._only(given, "write_buffer_index")
         loop, block = self.value(given["loop"]), self.value(given["block"])
         return f"write_at({loop}, {block}, {block}, {self._scope(given)})"
 
-    def _do_reindex_cache_read(self, call: ast.Call, given: dict) -> str:
+    def _do_reindex_cache_read(self, call: ast.Call, given: Given) -> str:
         buffer = self._read(given, "read_buffer_index")
         return self._copy("reindex_cache_read", given, buffer)[:-1] + f", {self._map(given)})"
 
-    def _do_reindex_cache_write(self, call: ast.Call, given: dict) -> str:
+    def _do_reindex_cache_write(self, call: ast.Call, given: Given) -> str:
         self._only(given, "write_buffer_index")
         block = self.value(given["block"])
         text = self._copy("reindex_cache_write", given, block)
         return text[:-1] + f", {self._map(given)})"
 
-    def _do_reindex(self, call: ast.Call, given: dict) -> str:
+    def _do_reindex(self, call: ast.Call, given: Given) -> str:
         block = self.value(given["block"])
         return f"reindex({block}, {self._buffer(given['buffer'], block)})"
 
-    def _do_cache_index(self, call: ast.Call, given: dict) -> str:
+    def _do_cache_index(self, call: ast.Call, given: Given) -> str:
         return f"cache_index({self.value(given['block'])}, {self._scope(given)})"
 
-    def _scope(self, given: dict) -> str:
+    def _scope(self, given: Given) -> str:
         scope = str(self._constant(given.get("storage_scope")))
         scope = "shared" if scope == "shared.dyn" else scope
         if scope not in ("global", "shared", "local"):
             raise Refusal("P0202", given["storage_scope"], f"tirc has no memory scope {scope!r}")
         return scope
 
-    def _consumers(self, given: dict) -> str:
+    def _consumers(self, given: Given) -> str:
         node = given.get("consumer_blocks")
         if node is None or self._constant(node) in (None, []) and isinstance(node, ast.Constant):
             return ""
@@ -401,7 +407,7 @@ class Script:
         texts = [_block_word(n) or self.value(n) for n in items]
         return f", consumers = [{', '.join(texts)}]"
 
-    def _only(self, given: dict, parameter: str) -> None:
+    def _only(self, given: Given, parameter: str) -> None:
         node = given.get(parameter)
         if node is not None and self._constant(node) != 0 and not self._named(node):
             raise Refusal("P0202", node, "blocks of tirc are known by the first buffer they write")
@@ -409,7 +415,7 @@ class Script:
     def _named(self, node: ast.expr) -> bool:
         return isinstance(self._constant(node), str)
 
-    def _read(self, given: dict, parameter: str, known: bool = True) -> str:
+    def _read(self, given: Given, parameter: str, known: bool = True) -> str:
         """The buffer that a block reads at an index of TVM."""
         block, node = self.value(given["block"]), given.get(parameter, ast.Constant(0))
         if not known and not self._named(node):
@@ -447,13 +453,13 @@ class Script:
 
     # ---- placement and layouts ---------------------------------------------------------------
 
-    def _do_compute_at(self, call: ast.Call, given: dict) -> str:
+    def _do_compute_at(self, call: ast.Call, given: Given) -> str:
         return self._at("compute_at", given)
 
-    def _do_reverse_compute_at(self, call: ast.Call, given: dict) -> str:
+    def _do_reverse_compute_at(self, call: ast.Call, given: Given) -> str:
         return self._at("reverse_compute_at", given)
 
-    def _at(self, name: str, given: dict) -> str:
+    def _at(self, name: str, given: Given) -> str:
         index = given.get("index")
         if index is not None and self._constant(index) not in (-1, -2):
             number = f", index = {self.value(index)}"
@@ -461,19 +467,19 @@ class Script:
             number = ""
         return f"{name}({self.value(given['block'])}, {self.value(given['loop'])}{number})"
 
-    def _do_storage_align(self, call: ast.Call, given: dict) -> str:
+    def _do_storage_align(self, call: ast.Call, given: Given) -> str:
         self._only(given, "buffer_index")
         numbers = ", ".join(self.value(given[p]) for p in ("axis", "factor", "offset"))
         return f"storage_align({self.value(given['block'])}, {numbers})"
 
-    def _do_set_scope(self, call: ast.Call, given: dict) -> str:
+    def _do_set_scope(self, call: ast.Call, given: Given) -> str:
         spec = self._constant(given["buffer_index"])
         buffer = legal(spec) if isinstance(spec, str) else self.value(given["block"])
         if not isinstance(spec, str):
             self._only(given, "buffer_index")
         return f"set_scope({buffer}, {self._scope(given)})"
 
-    def _do_transform_layout(self, call: ast.Call, given: dict) -> str:
+    def _do_transform_layout(self, call: ast.Call, given: Given) -> str:
         block = self.value(given["block"])
         buffer = self._buffer(given["buffer"], block)
         pad = given.get("pad_value")
@@ -484,10 +490,10 @@ class Script:
             raise Refusal("P0202", pad, "a pad value is a number")
         return f"transform_layout({buffer}, {self._map(given)}{padding})"
 
-    def _do_transform_block_layout(self, call: ast.Call, given: dict) -> str:
+    def _do_transform_block_layout(self, call: ast.Call, given: Given) -> str:
         return f"transform_block_layout({self.value(given['block'])}, {self._map(given)})"
 
-    def _map(self, given: dict) -> str:
+    def _map(self, given: Given) -> str:
         """lambda i, j: (i // 4, j, i % 4) as [i, j] -> [i / 4, j, i % 4]."""
         node = given["index_map"]
         if not isinstance(node, ast.Lambda) or node.args.vararg:
@@ -506,7 +512,7 @@ class Script:
 
     # ---- annotations and samples -------------------------------------------------------------
 
-    def _do_annotate(self, call: ast.Call, given: dict) -> str:
+    def _do_annotate(self, call: ast.Call, given: Given) -> str:
         key = str(self._constant(given["ann_key"]))
         if key in _TRANSFORMATIONS:
             self.report.warn(call, f"'{key}' has no effect in tirc; use {_TRANSFORMATIONS[key]}")
@@ -515,7 +521,7 @@ class Script:
             raise Refusal("P0202", given["ann_val"], "an annotation has no such value")
         return f"annotate({self.value(given['block_or_loop'])}, {legal(key)}, {value})"
 
-    def _do_unannotate(self, call: ast.Call, given: dict) -> str:
+    def _do_unannotate(self, call: ast.Call, given: Given) -> str:
         key = legal(str(self._constant(given["ann_key"])))
         return f"unannotate({self.value(given['block_or_loop'])}, {key})"
 
@@ -539,7 +545,7 @@ class Script:
         self.lines.append(f"let {self._pattern(targets[0])} = {tile};")
         return True
 
-    def _space(self, name: str, given: dict) -> str:
+    def _space(self, name: str, given: Given) -> str:
         if name == "sample_categorical":
             return f"sample_categorical({self.value(given['candidates'])})"
         most = given.get("max_innermost_factor")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .expression import Access, Buffer, Expressions, Refused, Scope, called, element
@@ -160,7 +161,8 @@ class Statements(Expressions):
             self.scope.define(name, Refused())
 
     def statement(self, node: ast.stmt) -> list[Item]:
-        method = getattr(self, "_" + type(node).__name__.lower() + "_statement", None)
+        name = "_" + type(node).__name__.lower() + "_statement"
+        method: Callable[[ast.stmt], list[Item]] | None = getattr(self, name, None)
         if method is None:
             raise Refusal("P0102", node, f"tirc has no counterpart of this {type(node).__name__}")
         return method(node)

@@ -99,7 +99,7 @@ def joined(a: Value, b: Value) -> str:
     for v, other in ((a, b), (b, a)):
         if v.type == "index":
             return other.type
-    return max(a.type, b.type, key=WIDTH.index)
+    return max(a.type, b.type, key=lambda type: WIDTH.index(type))
 
 
 def cast(v: Value, kind: str, force: bool = False) -> Value:
