@@ -72,10 +72,15 @@ typedef enum { TIRC_ERROR, TIRC_WARNING, TIRC_NOTE } tirc_severity;
 /* A diagnostic in its parts. */
 typedef struct {
     tirc_severity severity;
-    const char *code;    /* "E0401"; see tirc_explain */
-    const char *path;    /* NULL without a position */
-    int line, column;    /* from 1; 0 without a position */
-    const char *message; /* notes follow the error that they belong to */
+    const char *code;         /* "E0401"; see tirc_explain */
+    const char *path;         /* NULL without a position */
+    int line, column;         /* from 1; 0 without a position */
+    const char *message;      /* notes follow the error that they belong to */
+    int end_line, end_column; /* behind the last byte of the text; 0 without a position */
+    /* the error would go away if the text from `fix_column` of line `fix_line` to `fix_end` read
+     * so; NULL: no remedy is known */
+    const char *fix;
+    int fix_line, fix_column, fix_end;
 } tirc_diagnostic;
 /* Returns the number of diagnostics since tirc_new or tirc_clear_diagnostics. */
 size_t tirc_diagnostic_count(const tirc *t);
@@ -85,6 +90,8 @@ tirc_diagnostic tirc_diagnostic_at(const tirc *t, size_t i);
 const char *tirc_diagnostics(tirc *t, bool color);
 /* Removes all diagnostics; their texts stay valid until tirc_free. */
 void tirc_clear_diagnostics(tirc *t);
+/* Removes all diagnostics but the first n. */
+void tirc_keep_diagnostics(tirc *t, size_t n);
 /* After TIRC_BUG: returns a .tir text that reproduces the bug, or NULL. */
 const char *tirc_bug_report(const tirc *t);
 
@@ -636,6 +643,89 @@ typedef struct {
 } tirc_limit;
 /* Returns the i-th part of the GPU; false past the last. */
 bool tirc_limit_at(const tirc_analysis *analysis, size_t i, tirc_limit *limit);
+
+/* ---- editors --------------------------------------------------------------------------------- */
+
+/* Parses a text that may be wrong: *file has the declarations that can be read, without the
+ * statements that cannot. Returns TIRC_REFUSED, with diagnostics, if there were errors. */
+tirc_status tirc_open_text(tirc *t, const char *name, tirc_text text, tirc_file **file);
+/* Sets the text that is used in place of the file at `path`, when schedules or includes are
+ * looked for. Returns TIRC_REFUSED, with diagnostics, if it does not parse. */
+tirc_status tirc_provide_text(tirc *t, const char *path, tirc_text text);
+/* A part of a text; lines and columns from 1, columns in bytes; the end is behind the last byte.
+ * path is NULL where there is none, as for primitives. */
+typedef struct {
+    const char *path;
+    int line, column, end_line, end_column;
+} tirc_place;
+
+typedef enum {
+    TIRC_NAMED_KERNEL,
+    TIRC_NAMED_SIZE,
+    TIRC_NAMED_TYPE,
+    TIRC_NAMED_BUFFER, /* an input with elements, or an output */
+    TIRC_NAMED_SCALAR,
+    TIRC_NAMED_TEMP,
+    TIRC_NAMED_VALUE,
+    TIRC_NAMED_LOOP,
+    TIRC_NAMED_ITERATOR,
+    TIRC_NAMED_BLOCK,
+    TIRC_NAMED_REDUCER,
+    TIRC_NAMED_FUNCTION,
+    TIRC_NAMED_SCHEDULE,
+    TIRC_NAMED_PROC,
+    TIRC_NAMED_PARAMETER, /* of a schedule or proc */
+    TIRC_NAMED_VARIABLE,  /* of a schedule or proc */
+    TIRC_NAMED_PRIMITIVE,
+} tirc_named_kind;
+/* Returns "a kernel", "a loop" ... */
+const char *tirc_named_kind_text(tirc_named_kind kind);
+
+/* What a name stands for. */
+typedef struct {
+    tirc_named_kind kind;
+    const char *name;
+    tirc_place place; /* of the name in its declaration */
+    tirc_place whole; /* of the declaration */
+    tirc_place scope; /* where the name means this; no path: wherever the declaration is seen */
+    int parent;       /* the kernel, schedule or proc around it; -1: none */
+    const char *type; /* as written: "f32[M, K]"; NULL: none */
+    /* as written: of a loop or iterator its range, of a value or variable its value, of a size or
+     * parameter its default; NULL: none */
+    const char *domain;
+    const char *declaration; /* its text on one line, up to its body; NULL: none */
+} tirc_named;
+/* A name in the text of a file. */
+typedef struct {
+    tirc_place place;
+    int named; /* what it stands for */
+    bool declares;
+} tirc_name_use;
+typedef struct tirc_names tirc_names;
+/* Finds what the names of a file stand for. program: the file with the kernels of its schedules;
+ * NULL: there is none, or it is this file. */
+tirc_status tirc_find_names(tirc *t, const tirc_file *file, const tirc_file *program,
+                            tirc_names **names);
+/* Returns the i-th thing that has a name, and the i-th name in the text, in no particular order;
+ * false past the last. */
+bool tirc_named_at(tirc *t, const tirc_names *names, size_t i, tirc_named *named);
+bool tirc_name_use_at(tirc *t, const tirc_names *names, size_t i, tirc_name_use *use);
+/* Returns the number of names at this place (as in tirc_name_use_at); -1: none. */
+int tirc_name_use_find(const tirc_names *names, int line, int column);
+/* Returns what a kernel accesses of a buffer: "read at [0..M, 0..K]"; NULL: nothing is known. */
+const char *tirc_regions(tirc *t, const tirc_kernel *kernel, const char *buffer);
+
+/* The i-th schedule of the file itself, and the i-th kernel that it is for, "any" for all. Return
+ * false, and NULL, past the last. */
+bool tirc_file_schedule(tirc *t, const tirc_file *file, size_t i, tirc_named *schedule);
+const char *tirc_file_schedule_kernel(const tirc_file *file, size_t i, size_t kernel);
+/* Applies the i-th schedule of the file itself as far as it goes. If it is refused, *scheduled has
+ * the steps that ran. kernel may be of another file. */
+tirc_status tirc_apply_partly(tirc *t, const tirc_file *file, size_t i, const tirc_kernel *kernel,
+                              tirc_kernel **scheduled);
+/* Returns the place of a step (from 1) of a kernel of tirc_apply_partly: of the call in the
+ * schedule, also if a proc made the step. */
+bool tirc_step_place(tirc *t, const tirc_kernel *scheduled, size_t step, tirc_place *place);
 
 #ifdef __cplusplus
 }

@@ -46,6 +46,18 @@ void diag_note(Context *ctx, Span span, const char *format, ...)
     va_end(args);
 }
 
+void diag_remedy(Context *ctx, Span span, const char *wrong, const char *right)
+{
+    const Source *source = source_get(ctx, span.source);
+    size_t length = strlen(wrong);
+    Diag *last = ctx->n_errors > ctx->max_errors ? NULL : ctx->last;
+    if (!last || last->severity == SEVERITY_NOTE || !source || span.end - span.begin != length ||
+        span.end > source->length || memcmp(source->text + span.begin, wrong, length) != 0)
+        return;
+    last->wrong = span;
+    last->remedy = arena_strdup(ctx->arena, right);
+}
+
 DiagMark diag_mark(const Context *ctx)
 {
     return (DiagMark){ctx->last, ctx->n_errors, ctx->n_warnings};

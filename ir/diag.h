@@ -57,6 +57,8 @@ typedef struct Diag {
     ErrorCode code; /* of the error or warning; notes repeat it */
     Span span;
     const char *message;
+    Span wrong;         /* what `remedy` replaces */
+    const char *remedy; /* a text that may mend the error; or NULL */
     struct Diag *next;
 } Diag;
 
@@ -125,6 +127,10 @@ void diag_error(Context *ctx, ErrorCode code, Span span, const char *format, ...
 void diag_warning(Context *ctx, ErrorCode code, Span span, const char *format, ...)
     TIRC_PRINTF(4, 5);
 void diag_note(Context *ctx, Span span, const char *format, ...) TIRC_PRINTF(3, 4);
+
+/* The last error would go away if `wrong`, which is written at `span`, read `right`; for editors.
+ * Nothing is recorded if something else is written there. */
+void diag_remedy(Context *ctx, Span span, const char *wrong, const char *right);
 
 /* A place to come back to: what an attempt that failed has reported can be forgotten. */
 typedef struct {

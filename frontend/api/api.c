@@ -162,7 +162,7 @@ static tirc_status report_bug(tirc *t)
 static void add_fatal(tirc *t, ErrorCode code)
 {
     Context *c = t->ctx;
-    t->fatal = (Diag){SEVERITY_ERROR, code, span_none(), c->fatal_text, NULL};
+    t->fatal = (Diag){.severity = SEVERITY_ERROR, .code = code, .message = c->fatal_text};
     if (c->last)
         c->last->next = &t->fatal;
     else
@@ -216,9 +216,15 @@ tirc_diagnostic tirc_diagnostic_at(const tirc *t, size_t i)
     if (d->code < ERROR_COUNT)
         out.code = error_info(d->code)->id;
     const Source *source = source_get(t->ctx, d->span.source);
-    if (source && d->span.begin <= source->length) {
+    if (source && d->span.end <= source->length) {
         out.path = source->path;
         source_position(source, d->span.begin, &out.line, &out.column);
+        source_position(source, d->span.end, &out.end_line, &out.end_column);
+    }
+    out.fix = d->remedy;
+    if (d->remedy) {
+        source_position(source, d->wrong.begin, &out.fix_line, &out.fix_column);
+        out.fix_end = out.fix_column + (int)(d->wrong.end - d->wrong.begin);
     }
     return out;
 }
@@ -247,7 +253,18 @@ const char *tirc_diagnostics(tirc *t, bool color)
                                          : "";
 }
 
+void tirc_keep_diagnostics(tirc *t, size_t n)
+{
+    DiagMark mark = {NULL, 0, 0};
+    for (Diag *d = t->ctx->first; d && n > 0; d = d->next, n--) {
+        mark.last = d;
+        mark.n_errors += d->severity == SEVERITY_ERROR;
+        mark.n_warnings += d->severity == SEVERITY_WARNING;
+    }
+    diag_forget(t->ctx, mark);
+}
+
 void tirc_clear_diagnostics(tirc *t)
 {
-    diag_forget(t->ctx, (DiagMark){NULL, 0, 0});
+    tirc_keep_diagnostics(t, 0);
 }

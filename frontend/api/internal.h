@@ -50,6 +50,7 @@ struct tirc_kernel {
     /* lowered, while subscripts still stood apart: what outputs_written_once asks about; or NULL */
     const Kernel *apart;
     const Schedule *schedule; /* or NULL */
+    const Span *sites;        /* of its steps, after tirc_apply_partly; or NULL */
     const char *schedule_name;
     const char *command; /* the command line that makes it, but for what is done with it */
 };
@@ -113,6 +114,8 @@ tirc_kernel *api_kernel_new(tirc *t, const Kernel *kernel, const tirc_kernel *fr
 const AstKernel *api_choose_kernel(tirc *t, const tirc_file *file, const char *name);
 /* The text of a span on one line, runs of blanks as one. */
 const char *api_span_text(Context *c, Span span);
+/* A file of a tree. */
+tirc_file *api_file_new(tirc *t, const AstFile *ast);
 /* False, with E0702, when the kernel is not lowered. */
 bool api_require_lowered(tirc *t, const tirc_kernel *kernel, const char *what);
 /* The CUDA text of a lowered kernel, made anew at each call. */

@@ -11,14 +11,19 @@
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+tirc_file *api_file_new(tirc *t, const AstFile *ast)
+{
+    tirc_file *file = ARENA_NEW(t->ctx->arena, tirc_file);
+    file->ast = ast;
+    return file;
+}
+
 static bool parse_source(tirc *t, uint32_t source, tirc_file **file)
 {
     const AstFile *ast = source ? parse_text(t->ctx, source) : NULL;
-    if (!ast)
-        return false;
-    *file = ARENA_NEW(t->ctx->arena, tirc_file);
-    (*file)->ast = ast;
-    return true;
+    if (ast)
+        *file = api_file_new(t, ast);
+    return ast != NULL;
 }
 
 static bool parse_path(tirc *t, const char *path, tirc_file **file)

@@ -588,10 +588,11 @@ static Value refuse_function(Resolver *r, AstName callee)
     else if (!strcmp(callee.text, "range"))
         diag_error(r->ctx, E0215, callee.span,
                    "unknown function 'range'; write a range as 'i in N' or 'i in 0..N'");
-    else if (near)
+    else if (near) {
         diag_error(r->ctx, E0215, callee.span, "unknown function '%.60s'; did you mean '%s'?",
                    callee.text, near);
-    else
+        diag_remedy(r->ctx, callee.span, callee.text, near);
+    } else
         diag_error(r->ctx, E0215, callee.span,
                    "unknown function '%.60s'; docs/language.md lists all functions", callee.text);
     return no_value;

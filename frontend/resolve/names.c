@@ -140,13 +140,15 @@ void names_unknown(Resolver *r, AstName name, const char *what)
         return;
     }
     const char *near = suggest(r, name.text);
-    if (near)
-        diag_error(r->ctx, E0201, name.span, "unknown %s '%.60s'; did you mean '%s'?", what,
-                   name.text, near);
-    else
+    if (!near) {
         diag_error(r->ctx, E0201, name.span,
                    "unknown %s '%.60s'; declare it as a size, a parameter, a temp or a loop", what,
                    name.text);
+        return;
+    }
+    diag_error(r->ctx, E0201, name.span, "unknown %s '%.60s'; did you mean '%s'?", what, name.text,
+               near);
+    diag_remedy(r->ctx, name.span, name.text, near);
 }
 
 /* ---- names of blocks: a hash table by the interned pointer ---- */

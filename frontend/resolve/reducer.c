@@ -281,6 +281,8 @@ const Combiner *resolve_reducer(Resolver *r, AstName name)
         diag_error(r->ctx, E0246, name.span, "unknown reducer '%.60s'%s%s%s", name.text,
                    near ? "; did you mean '" : "; declare it with reducer NAME(...) { ... }",
                    near ? near : "", near ? "'?" : "");
+        if (near)
+            diag_remedy(r->ctx, name.span, name.text, near);
         return NULL;
     }
     NamedCombiner own = {name.text, declare(r->ctx, ast)};

@@ -248,5 +248,7 @@ DType resolve_type(Resolver *r, AstName name)
                    "unknown type '%.60s'; the types are f64 f32 f16 bf16 f8e4m3 f8e5m2 i64 i32 i16 "
                    "i8 u64 u32 u16 u8 bool%s",
                    name.text, type == DT_INDEX ? "; index values cannot be stored" : "");
+    if (near)
+        diag_remedy(r->ctx, name.span, name.text, near);
     return DT_COUNT;
 }

@@ -191,26 +191,46 @@ static const char *known_to_tvm_as(Name name)
     return NULL;
 }
 
+/* `format` names the two. */
+static bool wrong_name(Script *s, const AstExpr *call, const char *right, const char *format)
+{
+    AstName callee = call->u.call.callee;
+    diag_error(s->c, E0303, callee.span, format, callee.text, right);
+    diag_remedy(s->c, callee.span, callee.text, right);
+    script_note_callers(s);
+    return false;
+}
+
 static bool no_such_function(Script *s, const AstExpr *call)
 {
     const char **names;
     Name callee = call->u.call.callee.text;
-    Span span = call->u.call.callee.span;
     const char *here = known_to_tvm_as(callee);
     if (here)
-        return script_error(
-            s, E0303, span,
-            "unknown primitive '%s'; TVM's primitive of this name is called '%s' here", callee,
-            here);
+        return wrong_name(s, call, here,
+                          "unknown primitive '%s'; TVM's primitive of this name is called '%s' "
+                          "here");
     int n = callable_names(s->c, s->frame->file, &names);
     const char *near = diag_suggest(callee, names, n);
-    return near ? script_error(s, E0303, span,
-                               "unknown primitive, proc or function '%s'; did you mean '%s'?",
-                               callee, near)
-                : script_error(s, E0303, span,
-                               "unknown primitive, proc or function '%s'; `tirc --help primitives` "
-                               "lists the primitives",
-                               callee);
+    if (near)
+        return wrong_name(s, call, near,
+                          "unknown primitive, proc or function '%s'; did you mean '%s'?");
+    return script_error(s, E0303, call->u.call.callee.span,
+                        "unknown primitive, proc or function '%s'; `tirc --help primitives` "
+                        "lists the primitives",
+                        callee);
+}
+
+/* The last step, if there is a new one, comes from this call: in the schedule, or in a proc that
+ * the schedule has called. */
+static void note_sites(Script *s, Span call)
+{
+    for (const Frame *f = s->frame; f->proc; f = f->caller)
+        call = f->call;
+    int steps = schedule_steps(s->schedule);
+    s->sites.n = s->sites.n < steps ? s->sites.n : steps;
+    while (s->sites.n < steps)
+        VEC_PUSH(s->c->arena, &s->sites, call);
 }
 
 static bool call_primitive(Script *s, const AstExpr *call, const Primitive *primitive,
@@ -225,6 +245,7 @@ static bool call_primitive(Script *s, const AstExpr *call, const Primitive *prim
                       &(GivenArgs){.args = args, .names = names, .n = n, .span = call->span}, out);
     if (!ok)
         script_note_callers(s);
+    note_sites(s, call->span);
     out->span = call->span;
     return ok;
 }

@@ -165,6 +165,11 @@ static const AstFile *load_file(Context *c, const char *path, Span from)
     return source ? parse_source(c, path, source) : NULL;
 }
 
+const AstFile *script_provide(Context *c, const char *path, const char *text, size_t length)
+{
+    return parse_source(c, path, source_add(c, path, text, length));
+}
+
 static uint32_t library_source(Context *c, int i)
 {
     const LibraryFile *file = &library_files[i];
@@ -270,6 +275,16 @@ static void reachable(Context *c, const AstFile *file, FileList *seen)
     VEC_PUSH(c->arena, seen, file);
     for (int i = 0; i < file->n_includes; i++)
         reachable(c, load_include(c, file, file->includes[i]), seen);
+}
+
+void script_files_seen(Context *c, const AstFile *file, ScriptFileList *out)
+{
+    FileList seen = {0};
+    reachable(c, file, &seen);
+    for (int i = 0; i < seen.n; i++)
+        VEC_PUSH(c->arena, out, seen.items[i]);
+    for (int i = 0; i < library_count; i++)
+        VEC_PUSH(c->arena, out, load_library(c, i));
 }
 
 const AstProc *script_find_proc(Context *c, const AstFile *file, Name name, const AstFile **where)

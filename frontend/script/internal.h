@@ -34,9 +34,10 @@ typedef struct {
     const AstSchedule *ast;
     const ScriptSetting *settings;
     int n_settings;
-    int64_t budget; /* steps left */
-    int depth;      /* expressions and statements that are under way, one inside another */
-    int calls;      /* of procs, likewise */
+    int64_t budget;  /* steps left */
+    int depth;       /* expressions and statements that are under way, one inside another */
+    int calls;       /* of procs, likewise */
+    VEC(Span) sites; /* of the steps so far, in the schedule itself */
 } Script;
 
 /* Evaluation; false after a diagnostic. */

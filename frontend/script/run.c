@@ -288,19 +288,26 @@ static bool bind_parameters(Script *s)
     return true;
 }
 
-Schedule *script_run(Context *c, const Kernel *kernel, const FoundSchedule *found,
-                     const ScriptSetting *settings, int n_settings)
+bool script_run_partly(Context *c, const Kernel *kernel, ScriptRun *run)
 {
-    Frame frame = {.file = found->file};
+    Frame frame = {.file = run->found->file};
     Script s = {.c = c,
                 .kernel = kernel,
                 .schedule = schedule_new(c, kernel),
                 .frame = &frame,
-                .ast = found->schedule,
-                .settings = settings,
-                .n_settings = n_settings,
+                .ast = run->found->schedule,
+                .settings = run->settings,
+                .n_settings = run->n_settings,
                 .budget = SCRIPT_BUDGET};
-    if (!bind_parameters(&s) || !script_block(&s, found->schedule->body))
-        return NULL;
-    return s.schedule;
+    bool ok = bind_parameters(&s) && script_block(&s, run->found->schedule->body);
+    run->schedule = s.schedule;
+    run->sites = s.sites.items;
+    return ok;
+}
+
+Schedule *script_run(Context *c, const Kernel *kernel, const FoundSchedule *found,
+                     const ScriptSetting *settings, int n_settings)
+{
+    ScriptRun run = {.found = found, .settings = settings, .n_settings = n_settings};
+    return script_run_partly(c, kernel, &run) ? run.schedule : NULL;
 }

@@ -35,6 +35,13 @@ void script_list(Context *c, const AstFile *file, Name kernel, FoundScheduleList
 uint32_t script_read_stream(Context *c, FILE *f, const char *path, Span from);
 uint32_t script_read_file(Context *c, const char *path, Span from);
 
+/* The text of a file as an editor has it, which is then not read from its path. NULL after errors
+ * in it. */
+const AstFile *script_provide(Context *c, const char *path, const char *text, size_t length);
+/* The files whose procs a file sees, each once: itself, those it includes, the library. */
+typedef VEC(const AstFile *) ScriptFileList;
+void script_files_seen(Context *c, const AstFile *file, ScriptFileList *out);
+
 /* ---- running --------------------------------------------------------------------------------- */
 
 /* --set NAME=VALUE: an integer, true, false, a word, or a list of them: [4, 8]. */
@@ -48,6 +55,17 @@ bool script_setting_parse(Context *c, const char *text, ScriptSetting *out);
  * trace. */
 Schedule *script_run(Context *c, const Kernel *kernel, const FoundSchedule *found,
                      const ScriptSetting *settings, int n_settings);
+
+/* A run that may be refused on its way. */
+typedef struct {
+    const FoundSchedule *found;
+    const ScriptSetting *settings;
+    int n_settings;
+    Schedule *schedule; /* the result: all steps that ran */
+    const Span *sites;  /* of each of them, from 0: the statement of the schedule, not of a proc */
+} ScriptRun;
+/* Runs the schedule as far as it goes; false after diagnostics. */
+bool script_run_partly(Context *c, const Kernel *kernel, ScriptRun *run);
 
 /* One `tune` as it stands in the text. */
 typedef struct {

@@ -407,6 +407,7 @@ typedef struct {
     AstSchedule *const *schedules;
     AstProc *const *procs;
     AstInclude *const *includes;
+    const AstFunctionList *functions;
     int n_kernels, n_reducers, n_schedules, n_procs, n_includes;
 } AstFile;
 

@@ -16,37 +16,55 @@ AstFile *parse_text(Context *c, uint32_t source)
     return parse_part(c, source, 0, (uint32_t)source_get(c, source)->length);
 }
 
-AstFile *parse_part(Context *c, uint32_t source, uint32_t begin, uint32_t end)
+/* The items that were read. */
+static AstFile *file_of(Context *c, const Parser *p)
 {
-    int errors = c->n_errors;
-    Parser p = {.ctx = c, .source = source, .offset = begin};
-    lexer_open(&p, source_get(c, source)->text + begin, end - begin);
-    int status = tirc_parse_parse(&p);
-    lexer_close(&p);
-    if (status != 0 || c->n_errors > errors)
-        return NULL;
     AstFunctionList *functions = ARENA_NEW(c->arena, AstFunctionList);
-    *functions = (AstFunctionList){p.functions.items, p.functions.n};
-    for (int i = 0; i < p.kernels.n; i++) {
-        p.kernels.items[i]->functions = functions;
-        p.kernels.items[i]->reducers = p.reducers.items;
-        p.kernels.items[i]->n_reducers = p.reducers.n;
+    *functions = (AstFunctionList){p->functions.items, p->functions.n};
+    for (int i = 0; i < p->kernels.n; i++) {
+        p->kernels.items[i]->functions = functions;
+        p->kernels.items[i]->reducers = p->reducers.items;
+        p->kernels.items[i]->n_reducers = p->reducers.n;
     }
     AstFile *file = ARENA_NEW(c->arena, AstFile);
     *file = (AstFile){
-        .source = source,
-        .kernels = p.kernels.items,
-        .n_kernels = p.kernels.n,
-        .reducers = p.reducers.items,
-        .n_reducers = p.reducers.n,
-        .schedules = p.schedules.items,
-        .n_schedules = p.schedules.n,
-        .procs = p.procs.items,
-        .n_procs = p.procs.n,
-        .includes = p.includes.items,
-        .n_includes = p.includes.n,
+        .source = p->source,
+        .kernels = p->kernels.items,
+        .n_kernels = p->kernels.n,
+        .reducers = p->reducers.items,
+        .n_reducers = p->reducers.n,
+        .schedules = p->schedules.items,
+        .n_schedules = p->schedules.n,
+        .procs = p->procs.items,
+        .n_procs = p->procs.n,
+        .includes = p->includes.items,
+        .n_includes = p->includes.n,
+        .functions = functions,
     };
     return file;
+}
+
+/* Whether the text is a sequence of items. */
+static bool read_items(Parser *p, uint32_t begin, uint32_t end)
+{
+    int errors = p->ctx->n_errors;
+    lexer_open(p, source_get(p->ctx, p->source)->text + begin, end - begin);
+    int status = tirc_parse_parse(p);
+    lexer_close(p);
+    return status == 0 && p->ctx->n_errors == errors;
+}
+
+AstFile *parse_part(Context *c, uint32_t source, uint32_t begin, uint32_t end)
+{
+    Parser p = {.ctx = c, .source = source, .offset = begin};
+    return read_items(&p, begin, end) ? file_of(c, &p) : NULL;
+}
+
+AstFile *parse_readable(Context *c, uint32_t source)
+{
+    Parser p = {.ctx = c, .source = source};
+    read_items(&p, 0, (uint32_t)source_get(c, source)->length);
+    return file_of(c, &p);
 }
 
 /* ---- sets of token names ---- */

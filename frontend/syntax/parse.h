@@ -14,6 +14,10 @@ AstFile *parse_text(Context *c, uint32_t source);
 /* Those between two places of the source. */
 AstFile *parse_part(Context *c, uint32_t source, uint32_t begin, uint32_t end);
 
+/* For editors: the items that can be read, without the statements that cannot. Never NULL; errors
+ * are recorded. */
+AstFile *parse_readable(Context *c, uint32_t source);
+
 /* The -D option for one size or type parameter. */
 typedef struct {
     Name name;

@@ -79,9 +79,8 @@ void primitive_usage(const Primitive *primitive, StrBuf *out)
 /* ---- names in the kernel --------------------------------------------------------------------- */
 
 /* "; did you mean 'X'?", or "". */
-static const char *suggestion(Schedule *s, const char *word, const char *const *words, int n)
+static const char *suggestion(Schedule *s, const char *near)
 {
-    const char *near = diag_suggest(word, words, n);
     return near ? arena_printf(s->ctx->arena, "; did you mean '%s'?", near) : "";
 }
 
@@ -100,8 +99,16 @@ static const char *names_of(Schedule *s, HandleKind kind, const char *word, cons
     }
     if (words.n > 20)
         strbuf_addf(&text, " and %d more", words.n - 20);
-    *near = suggestion(s, word, words.items, words.n);
+    *near = diag_suggest(word, words.items, words.n);
     return words.n ? text.text : "none";
+}
+
+/* After an error about `word`: false, with the name nearest to it as a remedy. */
+static bool with_remedy(Schedule *s, Span span, const char *word, const char *near)
+{
+    if (near)
+        diag_remedy(s->ctx, span, word, near);
+    return false;
 }
 
 /* ---- checking one value ---------------------------------------------------------------------- */
@@ -198,11 +205,13 @@ static bool check_named(const ArgPlace *p, const Value *value, ValueKind wanted,
     if (id == 0) {
         const char *near;
         const char *all = names_of(s, block ? HANDLE_BLOCK : HANDLE_BUFFER, value->u.s, &near);
+        const char *hint = suggestion(s, near);
         if (block && state_find_buffer(s, value->u.s))
-            near = ", only a buffer; a block is named by its label, or after the buffer it writes";
-        return sched_refuse(s, block ? E0403 : E0404, p->span,
-                            "kernel '%s' has no %s called '%s'%s (it has: %s)", s->kernel->name,
-                            block ? "block" : "buffer", value->u.s, near, all);
+            hint = ", only a buffer; a block is named by its label, or after the buffer it writes";
+        sched_refuse(s, block ? E0403 : E0404, p->span,
+                     "kernel '%s' has no %s called '%s'%s (it has: %s)", s->kernel->name,
+                     block ? "block" : "buffer", value->u.s, hint, all);
+        return with_remedy(s, value->span, value->u.s, near);
     }
     *out = (Value){.kind = wanted, .span = value->span};
     out->u.id = id;
@@ -224,8 +233,12 @@ static bool check_word(const ArgPlace *p, const Value *value, Value *out)
         known |= !strcmp(words[i], value->u.s);
         strbuf_addf(&all, "%s%s", i ? ", " : "", words[i]);
     }
-    REQUIRE(s, scope ? E0405 : E0406, p->span, known, "there is no %s '%s'%s (there are: %s)",
-            scope ? "scope" : "axis", value->u.s, suggestion(s, value->u.s, words, n), all.text);
+    if (!known) {
+        const char *near = diag_suggest(value->u.s, words, n);
+        sched_refuse(s, scope ? E0405 : E0406, p->span, "there is no %s '%s'%s (there are: %s)",
+                     scope ? "scope" : "axis", value->u.s, suggestion(s, near), all.text);
+        return with_remedy(s, value->span, value->u.s, near);
+    }
     *out = *value;
     out->kind = VALUE_WORD;
     return true;
@@ -345,7 +358,7 @@ static bool refuse_unknown(Schedule *s, const Primitive *primitive, Name name, S
     for (int i = 0; i < n; i++)
         words[i] = primitive->params[i].name;
     return sched_refuse(s, E0400, span, "there is no argument '%s'%s; the call is %s", name,
-                        suggestion(s, name, words, n), usage(s, primitive));
+                        suggestion(s, diag_suggest(name, words, n)), usage(s, primitive));
 }
 
 /* Which argument each parameter gets. */
