@@ -99,6 +99,15 @@ find_site_tools() {
     cp docs/site/requirements.txt .tools/docs
 }
 
+# The library of the language server, and the editor that its test works in. Never fatal: without
+# the library there is no `tirc lsp`, and without the editor that test is skipped with a word.
+find_editor() {
+    (install libjsonrpc-glib-1.0-dev) ||
+        say "There is no jsonrpc-glib: the language server (tirc lsp) is not built"
+    command -v nvim >/dev/null || (install neovim) ||
+        say "There is no Neovim: the language server is not tried in it"
+}
+
 # build FOLDER OPTION...
 build() {
     local folder=$1; shift

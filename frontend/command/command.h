@@ -44,7 +44,10 @@ tirc_status command_help(tirc *t, const char *topic);
 tirc_status command_explain(tirc *t, const char *code);
 tirc_status command_devices(tirc *t);
 
-/* ---- fmt.c: tirc fmt [--check] [FILE...] ----------------------------------------------------- */
+/* ---- tools.c: the commands that compile nothing; argv[0] is their name ----------------------- */
+/* tirc fmt [--check] [FILE...] */
 tirc_status command_format(int argc, char **argv);
+/* tirc lsp: becomes the language server, and returns only where there is none. */
+tirc_status command_serve(char **argv);
 
 #endif

@@ -128,6 +128,8 @@ static tirc_status run_command(int argc, char **argv)
     const char *command = argc > 1 ? argv[1] : "";
     if (!strcmp(command, "fmt"))
         return command_format(argc - 1, argv + 1);
+    if (!strcmp(command, "lsp"))
+        return command_serve(argv + 1);
     if (!strcmp(command, "import-tvmscript"))
         return name_importer(argc, argv);
     return compile(argc, argv);

@@ -105,7 +105,10 @@ tirc_status usage_error(const char *format, ...)
 
 void options_help(FILE *out)
 {
-    fputs("tirc FILE.tir [options]      \"-\" reads the program from standard input\n", out);
+    fputs("tirc FILE.tir [options]      \"-\" reads the program from standard input\n"
+          "tirc fmt [--check] [FILE...] formats programs and schedules in place\n"
+          "tirc lsp                     the language server, which editors start\n",
+          out);
     for (int i = 0; i < OPTIONS; i++) {
         const Option *o = &table[i];
         if (!o->name) {

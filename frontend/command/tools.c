@@ -1,6 +1,9 @@
-/* fmt.c - Implements `tirc fmt`: formats files in place, or standard input to standard output. */
+/* tools.c - Implements `tirc fmt`, which formats files in place or standard input to standard
+ * output, and `tirc lsp`, which starts the language server. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "output.h"
@@ -83,4 +86,32 @@ tirc_status command_format(int argc, char **argv)
         any = true;
     }
     return any ? status : format_file("-", check);
+}
+
+/* ---- the language server --------------------------------------------------------------------- */
+
+/* The path of tirc-lsp in the folder of this program; false if there is no room for it. */
+static bool path_beside(char *path, size_t room)
+{
+    static const char name[] = "tirc-lsp";
+    ssize_t length = readlink("/proc/self/exe", path, room - 1);
+    if (length <= 0)
+        return false;
+    path[length] = '\0';
+    char *end = strrchr(path, '/') + 1;
+    if ((size_t)(end - path) + sizeof name > room)
+        return false;
+    memcpy(end, name, sizeof name);
+    return true;
+}
+
+tirc_status command_serve(char **argv)
+{
+    char path[PATH_MAX];
+    if (path_beside(path, sizeof path))
+        execv(path, argv);
+    fputs("tirc: the language server 'tirc-lsp' is not in the folder of tirc; the build makes it "
+          "where jsonrpc-glib is found (Debian: libjsonrpc-glib-1.0-dev)\n",
+          stderr);
+    return TIRC_UNAVAILABLE;
 }
