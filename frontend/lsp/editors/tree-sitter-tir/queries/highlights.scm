@@ -1,0 +1,26 @@
+; highlights.scm - Colors of .tir and .sched files.
+(comment) @comment
+(string) @string
+[(integer) (float)] @number
+(boolean) @constant.builtin
+(fill) @constant.builtin
+
+["kernel" "fn" "reducer" "schedule" "proc" "include" "let" "temp" "block" "init" "launch"
+ "combine" "where" "inout" "atomic" "reduce" "type"] @keyword
+["for" "in" "step" "parallel" "vectorize" "unroll" "bind"] @keyword.repeat
+["if" "else" "try"] @keyword.conditional
+["return" "assert" "tune"] @keyword.return
+
+(kernel name: (name) @function)
+(function name: (name) @function)
+(schedule name: (name) @function)
+(proc name: (name) @function)
+(reducer name: (name) @type)
+(call function: (name) @function.call)
+(type (name) @type)
+(parameter name: (name) @variable.parameter)
+(loop name: (name) @variable)
+(label name: (name) @label)
+(block_statement name: (name) @label)
+(annotation "@" @attribute (name) @attribute)
+["->" ".." "=" "?" "+" "-" "*" "/" "%"] @operator
