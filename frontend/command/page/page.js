@@ -1,4 +1,4 @@
-// page.js - draws the report from the JSON in the page: what binds, where lanes go, which line comes from which, what each step did.
+// page.js - draws the report from the JSON in the page: the bottleneck, the lanes of each access, the origins of lines, the loops after each step.
 'use strict';
 (function () {
     const data = JSON.parse(document.getElementById('data').textContent);
@@ -70,7 +70,7 @@
             document.getElementById('nav').append(el('a', { href: '#' + section.id }, section.querySelector('h2').textContent));
     }
 
-    // ---- what binds ----------------------------------------------------------------------------------------------
+    // ---- bottleneck ----------------------------------------------------------------------------------------------
 
     function drawBars() {
         const most = Math.max(...analysis.limits.map((l) => l.ms || 0)) || 1, symbol = (u) => u === 'byte' ? 'B' : u;
@@ -79,13 +79,13 @@
             el('span', { class: 'number' }, time(l.ms)),
             el('small', {}, short(l.amount, symbol(l.unit)) + (l.rate ? ' at ' + short(l.rate, symbol(l.unit) + '/s')
                 : '; the profile gives no rate')))),
-            el('p', { class: 'note' }, 'Each part of the GPU needs at least this long for its share of the work, and the kernel as long as the ' +
-                'slowest of them.'));
+            el('p', { class: 'note' }, 'The minimum time of each part of the GPU for its share of the work. The slowest part is the bottleneck: ' +
+                'the kernel needs at least as long.'));
     }
     function drawIntensity() {
         const lines = [];
         if (analysis.bytes_per_flop) {
-            lines.push(plain(Number(analysis.bytes_per_flop.toPrecision(3))) + ' bytes named for each floating-point operation' +
+            lines.push(plain(Number(analysis.bytes_per_flop.toPrecision(3))) + ' bytes accessed per floating-point operation' +
                 (analysis.uncached_gflops ? ': without caches ' + plain(analysis.dram_gbps) + ' GB/s would allow ' +
                     Math.round(analysis.uncached_gflops).toLocaleString('en') + ' GFLOP/s.' : '.'));
         }
@@ -94,7 +94,7 @@
                 const each = analysis[k] / analysis.output_elements;
                 return (Number.isInteger(each) ? each : each.toFixed(2)) + ' ' + (each === 1 ? k.slice(0, -1) : k);
             });
-            lines.push('An element of the output takes ' + parts.join(', ') + ' of global memory.');
+            lines.push('Each output element takes ' + parts.join(', ') + ' on global memory.');
         }
         return el('div', {}, ...lines.map((l) => el('p', { class: 'note' }, l)));
     }
@@ -103,7 +103,7 @@
         const flops = analysis.f32_flops + analysis.f64_flops;
         const W = narrow.matches ? 390 : 560, H = narrow.matches ? 300 : 330, left = 62, right = 18, top = 18, bottom = 44;
         const dram = analysis.limits[1].rate, l2 = analysis.limits[2].rate, peak = analysis.peak_gflops * 1e9;
-        if (!dram || !peak) return el('p', { class: 'note' }, 'The profile has no bandwidth or no peak, so that there is no roof to draw.');
+        if (!dram || !peak) return el('p', { class: 'note' }, 'The profile lacks a bandwidth or a peak, so there is no roofline.');
         const worst = Math.max(...analysis.limits.map((l) => l.ms || 0)), reached = worst ? flops / worst * 1000 : 0;
         const points = [[analysis.limits[1], 'device memory'], [analysis.limits[2], 'second-level cache']]
             .map(([l, name]) => ({ name, x: flops / (l.amount || 1) }));
@@ -190,8 +190,8 @@
             });
             return el('div', {}, groups.length > 1 ? el('p', { class: 'soft' }, 'lanes ' + g.first + ' to ' + (g.first + width - 1)) : null,
                 el('div', { class: 'scroll' }, picture));
-        }), el('p', { class: 'note' }, 'A column is a bank, a cell a 4-byte word of it with the lane that wants it (+: several lanes share it). The highest ' +
-            'column is the number of wavefronts' + (groups.length > 1 ? ', and the groups follow each other.' : '.')));
+        }), el('p', { class: 'note' }, 'Columns are banks. A cell is a 4-byte word with the lane that accesses it (+: several lanes). The height of the ' +
+            'highest column is the number of wavefronts' + (groups.length > 1 ? '; the wavefronts of the groups add up.' : '.')));
     }
     // How many lanes are served together (ir/memory_model.h).
     function groupLanes(a) {
@@ -224,8 +224,8 @@
             }
         });
         return el('div', {}, el('div', { class: 'scroll' }, picture), el('p', { class: 'note' },
-            'A row is a line of 128 bytes, in sectors of 32; a cell is a word with the lane that wants it. Sectors with a lane are moved ' +
-            'whole: ' + plural(sectors.size, 'sector') + ' for this request, of which pale cells are not used.'));
+            'A row is a line of 128 bytes, in sectors of 32. A cell is a word with the lane that accesses it. Sectors are moved ' +
+            'whole: ' + plural(sectors.size, 'sector') + ' for this request. Pale cells are moved, but not used.'));
     }
 
     // Constant memory: a cell for each word, in the order in which they are answered.
@@ -236,15 +236,15 @@
         const picture = svg('svg', { viewBox: `0 0 ${W} 46`, width: W, role: 'img', class: 'words', 'data-words': words.size, 'aria-label': 'lanes by word' });
         [...words].forEach(([word, lanes], i) => picture.append(cell(4 + i * (box + gap), 4, box, box, lanes, 'word ' + word + ': ' + laneList(lanes)),
             svg('text', { x: 4 + i * (box + gap) + box / 2, y: 42, 'font-size': 10, 'text-anchor': 'middle', class: 'soft' }, String(word))));
-        return el('div', {}, el('div', { class: 'scroll' }, picture), el('p', { class: 'note' }, 'A cell is a 4-byte word with the lane that wants it ' +
-            '(+: several lanes share it). Constant memory gives one word at a time, to all lanes that want it.'));
+        return el('div', {}, el('div', { class: 'scroll' }, picture), el('p', { class: 'note' }, 'A cell is a 4-byte word with the lane that reads it ' +
+            '(+: several lanes). Constant memory serves one word at a time, to all lanes that read it.'));
     }
 
     // ---- accesses ------------------------------------------------------------------------------------------------
 
     function drawAccesses() {
         const table = el('table', { id: 'access-table' }, el('thead', {}, el('tr', {}, el('th', {}, 'Access'), el('th', { class: 'wide' }, 'Where'),
-            el('th', { class: 'number wide' }, 'Bytes a lane'), el('th', { class: 'number' }, 'Requests'), el('th', { class: 'number' }, 'Each costs'),
+            el('th', { class: 'number wide' }, 'Bytes per lane'), el('th', { class: 'number' }, 'Requests'), el('th', { class: 'number' }, 'Each costs'),
             el('th', { class: 'number' }, 'Ideal'))));
         const rows = el('tbody', {}), picture = el('div', { class: 'lanes', id: 'lanes', 'aria-live': 'polite' });
         function choose(row, a) {
@@ -312,7 +312,7 @@
     function drawCode() {
         const used = new Set(data.lines.flatMap((l) => [l.file, l.schedule_file]));
         const left = el('div', {}, ...data.sources.filter((s) => used.has(s.path)).map((s) => pane(s.path, s.path, s.text)));
-        body('code').append(el('p', { class: 'note' }, 'Choose a line to see where it comes from, or what became of it.'),
+        body('code').append(el('p', { class: 'note' }, 'Select a line to see its origin, or the lines that come from it.'),
             el('div', { class: 'panes' }, left, pane('CUDA', '', data.cuda)));
         const links = new Map(); // a line -> the lines that belong to it
         data.lines.forEach((origin) => {
@@ -376,7 +376,7 @@
             clear(tree).append(el('ul', {}, ...nodes.map((n) => drawNode(n, before))));
         }
         data.steps.forEach((s, i) => list.append(el('button', { onclick: () => choose(i) }, el('b', {}, String(i)), s.call)));
-        body('steps').append(el('p', { class: 'note' }, 'What a step made or changed is outlined.'), el('div', { class: 'stepper' }, list, tree));
+        body('steps').append(el('p', { class: 'note' }, 'Loops and statements that a step creates or changes are outlined.'), el('div', { class: 'stepper' }, list, tree));
         choose(Math.max(0, data.steps.length - 2)); // the last step of the schedule; lowering follows it
         const chosen = list.children[Math.max(0, data.steps.length - 2)];
         list.scrollTop = chosen.offsetTop - list.offsetTop - list.clientHeight / 2;
