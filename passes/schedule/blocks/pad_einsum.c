@@ -282,15 +282,9 @@ static Expr *or_zero(Context *c, Expr *inside, Expr *value, Span span)
 static Stmt *copy_between(Einsum *e, Expr *const *shift, Buffer *to, Buffer *from, Name name)
 {
     Context *c = e->s->ctx;
-    int n = to->rank;
-    Var **vars = ARENA_ARRAY(c->arena, Var *, n + 1);
-    Expr **index = ARENA_ARRAY(c->arena, Expr *, n + 1),
-         **at = ARENA_ARRAY(c->arena, Expr *, n + 1);
-    Expr **lo = ARENA_ARRAY(c->arena, Expr *, n + 1), *inside = NULL;
-    for (int axis = 0; axis < n; axis++) {
-        vars[axis] = var_new(c, ctx_namef(c, "v%d", axis), DT_INDEX, VAR_ITER, e->call->span);
-        index[axis] = expr_var(c, vars[axis], span_none());
-        lo[axis] = expr_index(c, 0);
+    Expr **index, **at = ARENA_ARRAY(c->arena, Expr *, to->rank + 1), *inside = NULL;
+    StageNest nest = stage_over(c, to, NULL, e->call->span, &index);
+    for (int axis = 0; axis < to->rank; axis++) {
         at[axis] = shift && shift[axis] ? index_sub(c, index[axis], shift[axis]) : index[axis];
         if (shift && !expr_equal(to->shape[axis], from->shape[axis]))
             inside = not_padding(c, inside, index[axis], shift[axis], from->shape[axis]);
@@ -298,15 +292,10 @@ static Stmt *copy_between(Einsum *e, Expr *const *shift, Buffer *to, Buffer *fro
     Expr *value = expr_load(c, from, at, e->call->span);
     if (inside)
         value = or_zero(c, inside, value, e->call->span);
-    StageNest nest = {
-        .block = name,
-        .n = n,
-        .iters = vars,
-        .lo = lo,
-        .hi = to->shape,
-        .body = stmt_store(
-            c, &(StoreStmt){.buffer = to, .index = index, .op = STORE_SET, .value = value},
-            e->call->span)};
+    nest.block = name;
+    nest.body =
+        stmt_store(c, &(StoreStmt){.buffer = to, .index = index, .op = STORE_SET, .value = value},
+                   e->call->span);
     return stage_nest(e->s, &nest, e->call->span);
 }
 

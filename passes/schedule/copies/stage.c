@@ -116,6 +116,21 @@ Stmt *stage_copy(Schedule *s, BufferElement to, BufferElement from, Span span)
         span);
 }
 
+StageNest stage_over(Context *c, const Buffer *buffer, const Name *names, Span span, Expr ***index)
+{
+    int n = buffer->rank;
+    Var **vars = ARENA_ARRAY(c->arena, Var *, n + 1);
+    Expr **lo = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    *index = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    for (int i = 0; i < n; i++) {
+        Name name = names ? names[i] : ctx_namef(c, "v%d", i);
+        vars[i] = var_new(c, name, DT_INDEX, VAR_ITER, span);
+        (*index)[i] = expr_var(c, vars[i], span);
+        lo[i] = expr_index(c, 0);
+    }
+    return (StageNest){.n = n, .iters = vars, .lo = lo, .hi = buffer->shape};
+}
+
 Stmt *stage_nest(Schedule *s, const StageNest *nest, Span span)
 {
     Context *c = s->ctx;
@@ -167,23 +182,12 @@ static void iterator_names(Schedule *s, Stmt *user, const Buffer *to, const Buff
 Stmt *stage_copy_box(Schedule *s, Stmt *user, const BoxCopy *copy)
 {
     Context *c = s->ctx;
-    int n = copy->from->rank;
-    Name *names = ARENA_ARRAY(c->arena, Name, n + 1);
-    Var **vars = ARENA_ARRAY(c->arena, Var *, n + 1);
-    Expr **index = ARENA_ARRAY(c->arena, Expr *, n + 1),
-         **lo = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    Name *names = ARENA_ARRAY(c->arena, Name, copy->from->rank + 1);
+    Expr **index;
     iterator_names(s, user, copy->to, copy->from, names);
-    for (int i = 0; i < n; i++) {
-        vars[i] = var_new(c, names[i], DT_INDEX, VAR_ITER, copy->span);
-        index[i] = expr_var(c, vars[i], copy->span);
-        lo[i] = expr_index(c, 0);
-    }
-    StageNest nest = {.block = copy->block,
-                      .n = n,
-                      .iters = vars,
-                      .lo = lo,
-                      .hi = copy->from->shape,
-                      .box = copy->box};
+    StageNest nest = stage_over(c, copy->from, names, copy->span, &index);
+    nest.block = copy->block;
+    nest.box = copy->box;
     nest.body = stage_copy(s, (BufferElement){.buffer = copy->to, .index = index},
                            (BufferElement){.buffer = copy->from, .index = index}, copy->span);
     return stage_nest(s, &nest, copy->span);

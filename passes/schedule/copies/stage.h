@@ -42,6 +42,9 @@ typedef struct {
     const Interval *box;
 } StageNest;
 Stmt *stage_nest(Schedule *s, const StageNest *nest, Span span);
+/* Iterators over the whole of a buffer, named `names` (NULL: v0, v1, ...), and their values in
+ * *index. The caller adds the rest of the nest. */
+StageNest stage_over(Context *c, const Buffer *buffer, const Name *names, Span span, Expr ***index);
 
 typedef struct {
     Buffer *buffer;

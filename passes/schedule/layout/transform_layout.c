@@ -219,37 +219,22 @@ static bool pad_nest(const Relayout *r, Stmt **nest)
     Schedule *s = r->s;
     Context *c = s->ctx;
     const Value *v = &r->call->transform_layout.pad_value;
-    int n = r->to->rank;
     Expr *literal = pad_literal(s, v, r->from);
     REQUIRE(s, E0904, v->span, literal, "a pad value of '%s' is a number of its type, %s%s",
             r->from->name, type_info(r->from->type)->name,
             type_is_float(r->from->type) ? ", \"inf\" or \"-inf\"" : "");
-    Var **at = ARENA_ARRAY(c->arena, Var *, n + 1);
-    Expr **index = ARENA_ARRAY(c->arena, Expr *, n + 1),
-         **lo = ARENA_ARRAY(c->arena, Expr *, n + 1);
-    for (int i = 0; i < n; i++) {
-        at[i] = var_new(c, ctx_namef(c, "v%d", i), DT_INDEX, VAR_ITER, v->span);
-        index[i] = expr_var(c, at[i], v->span);
-        lo[i] = expr_index(c, 0);
-    }
-    Expr *padding;
-    REQUIRE(s, E0904, v->span, find_padding(r, at, &padding),
+    Expr **index, *padding;
+    StageNest fill = stage_over(c, r->to, NULL, v->span, &index);
+    REQUIRE(s, E0904, v->span, find_padding(r, fill.iters, &padding),
             "no formula found for the padding of the new layout, so it cannot be filled; omit the "
             "pad value");
     if (!padding)
         return true;
-    Name name = sched_fresh_name(s, arena_printf(c->arena, "%s_pad", r->from->name));
-    StageNest fill = {
-        name,
-        n,
-        at,
-        lo,
-        r->to->shape,
-        padding,
-        stmt_store(c,
-                   &(StoreStmt){.buffer = r->to, .index = index, .op = STORE_SET, .value = literal},
-                   v->span),
-        NULL};
+    fill.block = sched_fresh_name(s, arena_printf(c->arena, "%s_pad", r->from->name));
+    fill.where = padding;
+    fill.body = stmt_store(
+        c, &(StoreStmt){.buffer = r->to, .index = index, .op = STORE_SET, .value = literal},
+        v->span);
     *nest = stage_nest(s, &fill, r->call->span);
     return true;
 }
