@@ -237,6 +237,7 @@ static bool add_reduction_loops(Factor *f, Span span)
     return true;
 }
 
+/* `cond` mentions a loop of the reduction that stays one. */
 static bool on_other_reduction(const Factor *f, const Expr *cond)
 {
     for (int i = f->anchor; i + 1 < f->path.n; i++)
@@ -246,7 +247,9 @@ static bool on_other_reduction(const Factor *f, const Expr *cond)
     return false;
 }
 
-/* `cond`, on loops, says which instances there are. */
+/* `cond`, on loops, says which instances there are. One on the reduction keeps updates away but no
+ * init, which stays so where it is known to fail: then it is no predicate of a block without a
+ * reduction, but adds the identity. */
 static bool add_condition(Factor *f, Facts *facts, Expr *cond, Span span)
 {
     Context *c = f->s->ctx;
@@ -255,8 +258,9 @@ static bool add_condition(Factor *f, Facts *facts, Expr *cond, Span span)
                add_condition(f, facts, cond->u.arg[1], span);
     if (prove(facts, cond))
         return true;
+    bool reduces = expr_uses_var(cond, f->loop->u.loop.var) || on_other_reduction(f, cond);
     cond = simplify(facts, cond);
-    if (!expr_uses_var(cond, f->loop->u.loop.var) || on_other_reduction(f, cond)) {
+    if (!reduces || on_other_reduction(f, cond)) {
         f->predicate = cond_and(c, f->predicate, cond);
         return true;
     }
