@@ -1,5 +1,42 @@
 """Tests with the mark `long` run with --long only."""
 
+import contextlib
+import os
+import signal
+import threading
+
+
+@contextlib.contextmanager
+def held(lock):
+    """Another thread holds the lock."""
+    taken, done = threading.Event(), threading.Event()
+
+    def hold():
+        with lock:
+            taken.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    taken.wait()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def works_in_a_child(check):
+    """Whether a forked process, which has none of the other threads, finds check() true."""
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.alarm(60)  # a lock that nobody opens would be forever
+            os._exit(0 if check() else 1)
+        finally:
+            os._exit(2)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
 
 def pytest_addoption(parser):
     parser.addoption("--long", action="store_true", help="a thousand compiles, too")

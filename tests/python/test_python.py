@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tirc
+from conftest import held, works_in_a_child
 
 ROOT = Path(__file__).resolve().parents[2]
 MATMUL = ROOT / "examples" / "matmul" / "matmul.tir"
@@ -372,16 +373,8 @@ def test_the_gil_is_released():
 def test_fork_after_use(mm):
     a, b = matrices(6, 7, 8)
     mm(a, b)
-    mm._lock.acquire()  # as if another thread was at work
-    child = os.fork()
-    if child == 0:
-        try:
-            good = np.allclose(mm(a, b), a @ b)
-            os._exit(0 if good and mm.verify() else 1)
-        finally:
-            os._exit(2)
-    mm._lock.release()
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    with held(mm._lock), held(mm._last.unit.session.lock):
+        assert works_in_a_child(lambda: np.allclose(mm(a, b), a @ b) and mm.verify())
     np.testing.assert_allclose(mm(a, b), a @ b, rtol=1e-5)
 
 

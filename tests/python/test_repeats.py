@@ -5,11 +5,13 @@ import ctypes
 import os
 import re
 import sys
+import threading
 import types
 
 import numpy as np
 import pytest
 import tirc
+from conftest import held, works_in_a_child
 from tirc import arrays, kernel
 
 FAKE = os.environ.get("TIRC_FAKE_CUDA")
@@ -263,3 +265,43 @@ def test_another_device(gpu, only_repeats):
     only_repeats()
     scale(x, 0.5, 3, out=y)
     assert launches.found.pop()["stream"] == 0x51 and gpu.device == 0
+
+
+def test_threads_repeat_one_call(gpu, only_repeats):
+    """Their arguments do not mix."""
+    pairs = [(gpu.torch.Tensor(8), gpu.torch.Tensor(8)) for _ in range(4)]
+    scale, launches = begin(SCALE, pairs[0][0], 0.5, 3, out=pairs[0][1])
+    only_repeats()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [
+            threading.Thread(
+                target=lambda x, y: [scale(x, 1, 3, out=y) for _ in range(300)], args=p
+            )
+            for p in pairs
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    found = [(launch["x"], launch["y"]) for launch in launches.found]
+    assert sorted(found) == sorted(
+        (x.data_ptr(), y.data_ptr()) for x, y in pairs for _ in range(300)
+    )
+
+
+def test_a_child_repeats_calls(gpu):
+    x, y = (gpu.torch.Tensor(8, device="cpu") for _ in range(2))
+    scale = tirc.compile(SCALE)
+    for _ in range(3):
+        scale(x, 0.5, 3, out=y)
+
+    def check():
+        scale(x, 0.5, 5, out=y)
+        return y.memory[y.at] == 5
+
+    with held(scale._repeated.lock):
+        assert works_in_a_child(check)
