@@ -659,6 +659,7 @@ typedef struct {
     int line, column, end_line, end_column;
 } tirc_place;
 
+/* The kinds of things that have names. */
 typedef enum {
     TIRC_NAMED_KERNEL,
     TIRC_NAMED_SIZE,
@@ -701,23 +702,24 @@ typedef struct {
     int named; /* what it stands for */
     bool declares;
 } tirc_name_use;
+/* The names of a file and what they stand for. */
 typedef struct tirc_names tirc_names;
 /* Finds what the names of a file stand for. program: the file with the kernels of its schedules;
  * NULL: there is none, or it is this file. */
 tirc_status tirc_find_names(tirc *t, const tirc_file *file, const tirc_file *program,
                             tirc_names **names);
-/* Returns the i-th thing that has a name, and the i-th name in the text, in no particular order;
- * false past the last. */
+/* Returns the i-th thing that has a name, in no particular order; false past the last. */
 bool tirc_named_at(tirc *t, const tirc_names *names, size_t i, tirc_named *named);
+/* Returns the i-th name in the text, in no particular order; false past the last. */
 bool tirc_name_use_at(tirc *t, const tirc_names *names, size_t i, tirc_name_use *use);
 /* Returns the number of names at this place (as in tirc_name_use_at); -1: none. */
 int tirc_name_use_find(const tirc_names *names, int line, int column);
 /* Returns what a kernel accesses of a buffer: "read at [0..M, 0..K]"; NULL: nothing is known. */
 const char *tirc_regions(tirc *t, const tirc_kernel *kernel, const char *buffer);
 
-/* The i-th schedule of the file itself, and the i-th kernel that it is for, "any" for all. Return
- * false, and NULL, past the last. */
+/* Returns the i-th schedule of the file itself; false past the last. */
 bool tirc_file_schedule(tirc *t, const tirc_file *file, size_t i, tirc_named *schedule);
+/* Returns a kernel that the i-th schedule of the file is for, "any" for all; NULL past the last. */
 const char *tirc_file_schedule_kernel(const tirc_file *file, size_t i, size_t kernel);
 /* Applies the i-th schedule of the file itself as far as it goes. If it is refused, *scheduled has
  * the steps that ran. kernel may be of another file. */

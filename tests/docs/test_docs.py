@@ -16,6 +16,10 @@ import pytest
 from blocks import Block, body_of, excerpt, indent, read_blocks, wrap_body
 from conftest import ROOT
 
+sys.path.insert(0, str(ROOT / "docs/site"))
+import header  # noqa: E402
+import pages  # noqa: E402
+
 DOCUMENTS = sorted(
     p.relative_to(ROOT)
     for pattern in ("*.md", "docs/*.md", "examples/**/README.md")
@@ -173,11 +177,17 @@ def test_blocks(tirc, update, name):
             )
 
 
+def test_the_header_is_documented():
+    """Each declaration of tirc.h has a comment above it, which the site shows."""
+    text = (ROOT / "include/tirc.h").read_text()
+    found = list(header.DECLARATION.finditer(text))
+    assert len(found) > 100
+    bare = [m[0].splitlines()[0] for m in found if not text[: m.start()].endswith("*/\n")]
+    assert not bare
+
+
 def test_navigation():
     """Each document has one place on the site, and each place a document."""
-    sys.path.insert(0, str(ROOT / "docs/site"))
-    import pages
-
     listed = [page for part in pages.NAVIGATION.values() for page in part]
     found = [pages.page_of(document) for document in pages.documents()]
     found = [page for page in found if not page.startswith("examples/")]
