@@ -24,21 +24,31 @@ static gboolean is_own(const Document *document, const tirc_named *named)
     return named->place.path && !strcmp(named->place.path, document->path);
 }
 
-static GVariant *symbols_in(const Document *document, Analysis *a, int parent)
+/* All that has a name, each described once: tirc_named. */
+static GArray *all_named(const Analysis *a)
+{
+    GArray *all = g_array_new(FALSE, FALSE, sizeof(tirc_named));
+    tirc_named named;
+    for (size_t i = 0; a->names && tirc_named_at(a->t, a->names, i, &named); i++)
+        g_array_append_val(all, named);
+    return all;
+}
+
+static GVariant *symbols_in(const Document *document, const Analysis *a, const GArray *all,
+                            int parent)
 {
     GPtrArray *items = g_ptr_array_new();
-    tirc_named named;
-    for (size_t i = 0; a->names && tirc_named_at(a->t, a->names, i, &named); i++) {
-        if (named.parent != parent || !is_own(document, &named))
+    for (guint i = 0; i < all->len; i++) {
+        const tirc_named *named = &g_array_index(all, tirc_named, i);
+        if (named->parent != parent || !is_own(document, named))
             continue;
-        GVariant *children = parent < 0 ? symbols_in(document, a, (int)i) : NULL;
+        GVariant *children = parent < 0 ? symbols_in(document, a, all, (int)i) : NULL;
+        const char *detail = named->type ? named->type : tirc_named_kind_text(named->kind);
         g_ptr_array_add(
-            items,
-            lsp_object("name", lsp_string(named.name), "detail",
-                       lsp_string(named.type ? named.type : tirc_named_kind_text(named.kind)),
-                       "kind", lsp_int(symbol_kind(named.kind)), "range",
-                       lines_range(a->lines, &named.whole), "selectionRange",
-                       lines_range(a->lines, &named.place), "children", children, NULL));
+            items, lsp_object("name", lsp_string(named->name), "detail", lsp_string(detail), "kind",
+                              lsp_int(symbol_kind(named->kind)), "range",
+                              lines_range(a->lines, &named->whole), "selectionRange",
+                              lines_range(a->lines, &named->place), "children", children, NULL));
     }
     return lsp_array(items);
 }
@@ -48,7 +58,11 @@ GVariant *answer_symbols(const Documents *documents, GVariant *params)
     Document *document = documents_of(documents, params);
     if (!document)
         return NULL;
-    return symbols_in(document, document_analysis(documents, document), -1);
+    const Analysis *a = document_analysis(documents, document);
+    GArray *all = all_named(a);
+    GVariant *symbols = symbols_in(document, a, all, -1);
+    g_array_free(all, TRUE);
+    return symbols;
 }
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
@@ -108,23 +122,23 @@ GVariant *answer_tokens(const Documents *documents, GVariant *params)
     if (!document)
         return NULL;
     Analysis *a = document_analysis(documents, document);
-    GArray *uses = sorted_uses(a);
+    GArray *uses = sorted_uses(a), *all = all_named(a);
     GPtrArray *data = g_ptr_array_new();
     gint64 last_line = 0, last_column = 0;
     for (guint i = 0; i < uses->len; i++) {
         const tirc_name_use *use = &g_array_index(uses, tirc_name_use, i);
-        tirc_named named;
+        const tirc_named *named = &g_array_index(all, tirc_named, use->named);
         g_autoptr(GVariant) at =
             g_variant_ref_sink(lines_position(a->lines, use->place.line, use->place.column));
         gint64 line = lsp_number(at, "line", 0), column = lsp_number(at, "character", 0);
-        tirc_named_at(a->t, a->names, (size_t)use->named, &named);
         gint64 numbers[] = {line - last_line, line == last_line ? column - last_column : column,
-                            use->place.end_column - use->place.column, token_type(named.kind), 0};
+                            use->place.end_column - use->place.column, token_type(named->kind), 0};
         for (gsize k = 0; k < G_N_ELEMENTS(numbers); k++)
             g_ptr_array_add(data, lsp_int(numbers[k]));
         last_line = line;
         last_column = column;
     }
     g_array_free(uses, TRUE);
+    g_array_free(all, TRUE);
     return lsp_object("data", lsp_array(data), NULL);
 }
