@@ -102,7 +102,11 @@ static tirc_status start(const Options *o)
         return TIRC_UNAVAILABLE;
     }
     tirc_status status = perform(t, o);
-    output_diagnostics(t, o->color, status);
+    bool warned = output_has(t, TIRC_WARNING), refused = output_has(t, TIRC_ERROR);
+    if (!o->no_warn || refused || status)
+        output_diagnostics(t, o->color, status);
+    if (o->werror && warned && status == TIRC_OK)
+        status = TIRC_REFUSED;
     tirc_free(t);
     return status;
 }

@@ -84,6 +84,8 @@ static const Option table[] = {
      "`--help split` describes a primitive, `--help primitives` lists them all"},
     {"explain", 0, TEXT, AT(explain), "E0123", "explains an error, with an example program"},
     {"devices", 0, FLAG, AT(devices), NULL, "lists the GPUs and the simulator"},
+    {"no-warn", 0, FLAG, AT(no_warn), NULL, "hides warnings, unless there are errors too"},
+    {"werror", 0, FLAG, AT(werror), NULL, "fails if there are warnings"},
     {"color", 0, CHOICE, AT(color), "auto|always|never",
      "colors diagnostics; auto (default): on a terminal, unless NO_COLOR is set"},
     {"version", 0, FLAG, AT(version), NULL, "prints the version"},

@@ -38,7 +38,7 @@ typedef struct {
     int emit, annotate, device, color; /* Emit, Annotate, DeviceChoice, ColorChoice */
     int64_t seed, budget;
     bool run, verify, bench, analyze, json, trace, time_passes, index64, list, devices, help,
-        version;
+        version, no_warn, werror;
 } Options;
 
 /* Is there something to be done with the kernel beyond its text? */

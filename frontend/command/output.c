@@ -190,6 +190,14 @@ static void save_bug(tirc *t)
     free(path);
 }
 
+bool output_has(const tirc *t, tirc_severity severity)
+{
+    for (size_t i = 0; i < tirc_diagnostic_count(t); i++)
+        if (tirc_diagnostic_at(t, i).severity == severity)
+            return true;
+    return false;
+}
+
 void output_diagnostics(tirc *t, int color, tirc_status status)
 {
     fflush(stdout);

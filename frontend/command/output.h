@@ -19,6 +19,8 @@ char *output_write_new(const char *folder, const char *prefix, const char *suffi
 /* Whether all that was printed has arrived; TIRC_UNAVAILABLE after a line on standard error. */
 tirc_status output_finish(void);
 
+/* Is there a diagnostic of that severity? */
+bool output_has(const tirc *t, tirc_severity severity);
 /* Prints the diagnostics on standard error, in color as a ColorChoice says, and saves what
  * reproduces a bug. */
 void output_diagnostics(tirc *t, int color, tirc_status status);

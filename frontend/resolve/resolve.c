@@ -315,6 +315,36 @@ static void check_outputs(Resolver *r, const Kernel *kernel)
             kernel->name);
 }
 
+static bool is_used(Resolver *r, const Kernel *kernel, const Param *p)
+{
+    if (p->buffer && (p->buffer->role == ROLE_OUT || is_written(r, p->buffer)))
+        return true;
+    for (Cursor at = cursor_stmt(r->ctx, kernel->body); cursor_next(&at);)
+        if (at.expr &&
+            (p->buffer ? at.expr->kind == EX_LOAD && at.expr->u.load.buffer->id == p->buffer->id
+                       : at.expr->kind == EX_VAR && at.expr->u.var == p->scalar))
+            return true;
+    return false;
+}
+
+/* A tuple is one parameter of the program, and used where one of its components is. */
+static void warn_of_unused(Resolver *r, const Kernel *kernel)
+{
+    for (int i = 0; i < kernel->n_params; i++) {
+        const Param *p = &kernel->params[i];
+        Span span = p->buffer ? p->buffer->span : p->scalar->span;
+        bool used = false;
+        for (int k = 0; k < kernel->n_params; k++) {
+            const Param *other = &kernel->params[k];
+            Span at = other->buffer ? other->buffer->span : other->scalar->span;
+            used = used || (at.begin == span.begin && is_used(r, kernel, other));
+        }
+        if (!used)
+            diag_warning(r->ctx, W0001, span, "parameter '%.60s' is not used",
+                         p->buffer ? p->buffer->name : p->scalar->name);
+    }
+}
+
 static bool has_launch(const AstStmt *s)
 {
     switch (s->kind) {
@@ -369,5 +399,7 @@ Kernel *resolve_kernel(Context *c, const AstKernel *k, const SizeOverride *overr
         no_access_leaves(c, kernel);
     if (kernel->body && c->n_errors == errors)
         kernel->draws = input_draws(c, kernel, &kernel->n_draws);
+    if (kernel->body && c->n_errors == errors && r.mode == MODE_PROGRAM && has_statement(k->body))
+        warn_of_unused(&r, kernel);
     return kernel->body && c->n_errors == errors ? kernel : NULL;
 }

@@ -72,6 +72,10 @@ typedef struct LaunchWalk {
 } LaunchWalk;
 Stmt *launch_roots_map(LaunchWalk *w, Stmt *s);
 
+/* Warns of blocks that one thread runs while others wait, and of annotations without effect
+ * (waste.c). */
+void warn_of_waste(Context *c, const Kernel *kernel);
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* The lowered kernel with loops, lets and temps renamed so that a name means one thing on a path

@@ -67,6 +67,7 @@ Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *optio
      * so as if the kernel's text had been read. */
     current->body = stmt_clone_fresh(c, current->body);
     const Kernel *apart = current;
+    warn_of_waste(c, current);
     for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
         double start = now();
         Kernel *next = passes[i].run(c, current, options);
