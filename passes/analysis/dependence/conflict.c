@@ -54,10 +54,13 @@ const char *instance_text(Poly *p, const Instance *at, const int64_t *point)
     return out.text ? out.text : "";
 }
 
-/* The iterators of its block, which tell where it is; its loops where there are none. */
+/* The iterators of its block, which tell where it is; its loops where there are none. Never empty:
+ * that stands for no instance at all. */
 static const char *place_text(Poly *p, const Instance *at, const int64_t *point)
 {
-    return at->unit->block->n_iters == 0 ? loops_text(p, at, point) : instance_text(p, at, point);
+    const char *text = instance_text(p, at, point);
+    text = *text ? text : loops_text(p, at, point);
+    return *text ? text : "its only instance";
 }
 
 static const char *element_text(Poly *p, const Access *x, const Affine *index, const int64_t *point)

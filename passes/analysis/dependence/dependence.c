@@ -512,17 +512,15 @@ bool dependence_init_may_run_first(Context *c, const Kernel *kernel, Stmt *loop,
     return first;
 }
 
-/* The values of the loops; false where the instance has none of one of them, and so runs for each
- * of its values. */
-static bool values_of_loops(const Instance *at, const InitNest *nest, Affine *values)
+/* The values of the loops. An instance that has none of one of them runs for each of its values. */
+static Affine *values_of_loops(Poly *p, const Instance *at, const InitNest *nest)
 {
+    Affine *values = ARENA_ARRAY(p->ctx->arena, Affine, nest->n_loops + 1);
     for (int i = 0; i < nest->n_loops; i++) {
         int loop = find_loop(at->unit, nest->loops[i]);
-        if (loop < 0)
-            return false;
-        values[i] = at->loops[loop];
+        values[i] = loop < 0 ? poly_unknown(p) : at->loops[loop];
     }
-    return true;
+    return values;
 }
 
 bool dependence_inits_meet_within(Context *c, const InitNest *nest, const Stmt *a, const Stmt *b,
@@ -534,16 +532,14 @@ bool dependence_inits_meet_within(Context *c, const InitNest *nest, const Stmt *
     int first = init_unit(m, a), second = init_unit(m, b);
     if (first < 0 || second < 0)
         return true;
-    Affine *x = ARENA_ARRAY(c->arena, Affine, nest->n_loops + 1),
-           *y = ARENA_ARRAY(c->arena, Affine, nest->n_loops + 1);
     for (Pairs at = pairs_of(m, first, second); pairs_next(&at);) {
         PolyPart part = poly_begin(p);
         Instance at_a = instance_new(p, model_unit(m, first)),
                  at_b = instance_new(p, model_unit(m, second));
         AccessPair pair = {&at_a, at.x, &at_b, at.y};
         pair_collide(p, pair);
-        if (values_of_loops(&at_a, nest, x) && values_of_loops(&at_b, nest, y))
-            poly_differ(p, &p->top, x, y, nest->n_loops);
+        poly_differ(p, &p->top, values_of_loops(p, &at_a, nest), values_of_loops(p, &at_b, nest),
+                    nest->n_loops);
         if (!conflict_none(p, pair, "the two would no longer run completely one after the other",
                            why))
             return false;

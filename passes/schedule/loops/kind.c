@@ -412,13 +412,6 @@ static ForStmt bound_loop(Schedule *s, const Stmt *loop, Stmt *from_zero, Axis a
     return shares;
 }
 
-/* The loops below that are bound are legal with the temporaries where they are now. */
-static bool require_kinds_below(Schedule *s, const Stmt *loop, const ForStmt *as, Span span)
-{
-    Stmt *body = stmt_replace(s->ctx, s->kernel->body, loop, stmt_for(s->ctx, as, loop->span));
-    return flow_recheck_kinds(s, body, as->id, span);
-}
-
 bool prim_bind(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
@@ -436,9 +429,7 @@ bool prim_bind(Schedule *s, const PrimCall *call, Value *result)
         return false;
     Stmt *from_zero = loop_from_zero(s, &path);
     ForStmt bound = bound_loop(s, loop, from_zero, axis);
-    bool temps_moved = bound.body != from_zero->u.loop.body;
-    if (!require_legal(s, loop, &bound, call->span) ||
-        (temps_moved && !require_kinds_below(s, loop, &bound, call->span)))
+    if (!require_legal(s, loop, &bound, call->span))
         return false;
     int64_t extent;
     s->reassociates = axis_is_thread(axis) && rounds_apart(s, loop) &&
