@@ -157,6 +157,14 @@ const Stmt *stmt_valued_update(const Stmt *s)
     return update ? s : NULL;
 }
 
+const Stmt *stmt_guarded_update(const Stmt *s)
+{
+    s = stmt_behind_values(s);
+    while (s && s->kind == ST_IF && !s->u.cond.otherwise)
+        s = stmt_behind_values(s->u.cond.then);
+    return stmt_valued_update(s);
+}
+
 int expr_nodes(const Expr *e, int most)
 {
     int nodes = 1, n = expr_operands(e);

@@ -60,21 +60,22 @@ static bool subscripts_use(const Stmt *s, const Var *var)
     return false;
 }
 
-/* The subscripts use the variable, or a value that depends on it. */
-static bool element_uses(Context *c, const Stmt *store, const Stmt *body, const Var *var)
+/* The subscripts of the update in `body` use the variable, or a value that depends on it. */
+static bool element_uses(Context *c, const Stmt *update, const Stmt *body, const Var *var)
 {
-    int n = stmt_lets(body);
-    bool *depends = ARENA_ARRAY(c->arena, bool, n + 1);
-    for (int k = 0; k < n; k++) {
-        const Stmt *let = body->u.seq.items[k];
-        depends[k] = expr_uses_var(let->u.let.value, var);
-        for (int i = 0; !depends[k] && i < k; i++)
-            depends[k] =
-                depends[i] && expr_uses_var(let->u.let.value, body->u.seq.items[i]->u.let.var);
-        if (depends[k] && subscripts_use(store, let->u.let.var))
-            return true;
+    VEC(const Var *) depending = {0};
+    VEC_PUSH(c->arena, &depending, var);
+    for (Cursor at = cursor_stmts(c, body); cursor_next(&at) && at.stmt != update;) {
+        bool depends = false;
+        for (int k = 0; at.stmt->kind == ST_LET && k < depending.n; k++)
+            depends = depends || expr_uses_var(at.stmt->u.let.value, depending.items[k]);
+        if (depends)
+            VEC_PUSH(c->arena, &depending, at.stmt->u.let.var);
     }
-    return subscripts_use(store, var);
+    for (int k = 0; k < depending.n; k++)
+        if (subscripts_use(update, depending.items[k]))
+            return true;
+    return false;
 }
 
 /* How many loops are around the declaration of what an update writes: of one of its buffers. */
@@ -93,14 +94,53 @@ static int loops_around_target(const Stmt *update, const PrivateTemps *temps)
 
 int block_private_loops(const Stmt *body, const PrivateTemps *temps)
 {
-    const Stmt *update = stmt_valued_update(body);
+    const Stmt *update = stmt_guarded_update(body);
     return update ? loops_around_target(update, temps) : 0;
 }
 
 IterKind block_implied_kind(Context *c, const Stmt *body, const Var *var)
 {
-    const Stmt *store = stmt_valued_update(body);
-    return store && !element_uses(c, store, body, var) ? ITER_REDUCE : ITER_SPATIAL;
+    const Stmt *update = stmt_guarded_update(body);
+    return update && !element_uses(c, update, body, var) ? ITER_REDUCE : ITER_SPATIAL;
+}
+
+/* `e`, a load of the element that `store` sets. */
+static bool is_target(const Stmt *store, const Expr *e)
+{
+    const Buffer *buffer = store->u.store.buffer;
+    return e->kind == EX_LOAD && e->u.load.buffer == buffer &&
+           exprs_equal(e->u.load.index, store->u.store.index, buffer->rank);
+}
+
+/* The operator of `x = x op e` and `x = e op x`; STORE_SET where the value has another form. */
+static StoreOp op_of_value(const Stmt *store, Expr **operand)
+{
+    const Expr *value = store->u.store.value;
+    DType type = store->u.store.buffer->type;
+    if (type == DT_BOOL || expr_arity(value->kind) != 2)
+        return STORE_SET;
+    bool minus = value->kind == EX_SUB, first = is_target(store, value->u.arg[0]);
+    if (!first && (minus || !is_target(store, value->u.arg[1])))
+        return STORE_SET;
+    *operand = value->u.arg[first];
+    for (int op = STORE_SET; op <= STORE_XOR; op++)
+        if (store_op_kind((StoreOp)op, type) == (minus ? EX_ADD : value->kind))
+            return (StoreOp)op;
+    return STORE_SET;
+}
+
+Stmt *store_as_update(Context *c, Stmt *store)
+{
+    Expr *operand = NULL;
+    StoreStmt update = store->u.store;
+    if (update.op != STORE_SET)
+        return store;
+    update.op = op_of_value(store, &operand);
+    if (update.op == STORE_SET || expr_reads(operand, update.buffer))
+        return store;
+    update.value =
+        update.value->kind == EX_SUB ? expr_unary(c, EX_NEG, operand, operand->span) : operand;
+    return stmt_stamp(stmt_store(c, &update, store->span), store);
 }
 
 /* What stands before `_PART` in the names of all targets; NULL where that is not one name. */

@@ -24,6 +24,10 @@ int block_private_loops(const Stmt *body, const PrivateTemps *temps);
  * those: it reduces if the body is one update, alone or behind lets, whose element does not depend
  * on it. */
 IterKind block_implied_kind(Context *c, const Stmt *body, const Var *var);
+/* A plain `x = x + e` or `x = e + x`, where e does not read x, is the update `x += e`; the same for
+ * every operator of updates but `&&=` and `||=`, which would compute e always. Any other store
+ * stays. */
+Stmt *store_as_update(Context *c, Stmt *store);
 /* Whether a value of this kind is written out where a program uses it, so that proofs see it: an
  * index or a condition made of loops and sizes alone. A `let` of any other value belongs to the
  * blocks that use it. */

@@ -675,6 +675,8 @@ int stmt_lets(const Stmt *body);
 const Stmt *stmt_behind_values(const Stmt *s);
 /* It, if it is an update: a store, or an update of a tuple; else NULL. */
 const Stmt *stmt_valued_update(const Stmt *s);
+/* The same under conditions without `else`, and lets in front of them. */
+const Stmt *stmt_guarded_update(const Stmt *s);
 /* The same behind lets: the only store of `let a = x[i]; y[i] = a * a;`. */
 const Stmt *stmt_valued_store(const Stmt *s);
 /* That store with the values of the lets written out: `y[i] = x[i] * x[i];`. NULL where there is

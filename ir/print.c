@@ -178,6 +178,8 @@ static bool is_plain(const Printer *p, const Stmt *s)
 {
     const BlockStmt *block = &s->u.block;
     const Stmt *body = stmt_behind_values(block->body), *init = block->init;
+    if (body && body->kind == ST_STORE && store_as_update(p->ctx, (Stmt *)body) != body)
+        return false;
     if (s == p->spelt_out || block->predicate || block->atomic || block->annotations.n > 0 ||
         block->n_iters != p->loops.n || !body || !is_plain_body(body) ||
         !has_plain_values(p->ctx, block->body))

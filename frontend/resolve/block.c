@@ -78,6 +78,19 @@ static void unwrap(Context *c, const AstStmt *s, Unwrapped *out)
     }
 }
 
+/* Goes on to what stands in loops, and under conditions without `else`. */
+static void unwrap_nest(Context *c, Unwrapped *out)
+{
+    for (;;) {
+        if (out->stmt->kind == AS_FOR)
+            unwrap(c, out->stmt->u.loop.body, out);
+        else if (out->stmt->kind == AS_IF && !out->stmt->u.cond.otherwise)
+            unwrap(c, out->stmt->u.cond.then, out);
+        else
+            return;
+    }
+}
+
 bool reduction_is_possible(Context *c, const AstStmt *first, const AstStmt *next)
 {
     Unwrapped store = {0}, update = {0};
@@ -86,10 +99,9 @@ bool reduction_is_possible(Context *c, const AstStmt *first, const AstStmt *next
     if (store.values.n > 0 || store.stmt->kind != AS_STORE ||
         store.stmt->u.store.op != UPDATE_SET || update.stmt->kind != AS_FOR)
         return false;
-    while (update.stmt->kind == AS_FOR)
-        unwrap(c, update.stmt->u.loop.body, &update);
+    unwrap_nest(c, &update);
     const AstStmt *s = update.stmt;
-    return s->kind == AS_STORE && s->u.store.op != UPDATE_SET && s->u.store.op != UPDATE_DIV &&
+    return s->kind == AS_STORE && s->u.store.op != UPDATE_DIV &&
            s->u.store.buffer.text == store.stmt->u.store.buffer.text &&
            s->u.store.n == store.stmt->u.store.n && !(store.label.text && update.label.text);
 }
@@ -114,14 +126,16 @@ static bool same_element(const Stmt *a, const Stmt *b)
     return true;
 }
 
-/* Whether the assignment is the init of `update` under all the loops now open. */
-static bool is_init_of(const Reduction *red, const Stmt *update)
+/* Whether the assignment is the init of the update in `body` under all the loops now open. */
+static bool is_init_of(const Reduction *red, Stmt *body)
 {
     const Resolver *r = red->r;
-    if (r->mode != MODE_PROGRAM || !same_element(red->init, update) ||
+    const Stmt *update = stmt_guarded_update(body);
+    if (r->mode != MODE_PROGRAM || !update || update->kind != ST_STORE ||
+        !same_element(red->init, update) ||
         value_uses_buffer(red->r, red->init->u.store.value, update->u.store.buffer))
         return false;
-    Stmt *body = values_bind(red->r, (Stmt *)update);
+    body = values_bind(red->r, body);
     for (int i = red->n_loops; i < r->loops.n; i++)
         if (loop_implied_kind(r, body, i) != ITER_REDUCE)
             return false;
@@ -135,18 +149,40 @@ static void separate(Reduction *red)
         red->before = block_wrap(red->r, NULL, red->init, red->n_loops, &red->first);
 }
 
-static Stmt *reduction_leaf(Reduction *red, const AstStmt *s)
+/* The block of a store, or of a condition with one. */
+static Stmt *reduction_block(Reduction *red, Stmt *update)
 {
     Resolver *r = red->r;
-    Stmt *update = resolve_store(r, s);
-    if (!update)
-        return NULL;
     red->merged = is_init_of(red, update);
     if (!red->merged && r->mode == MODE_PROGRAM)
         separate(red);
     Label *label = red->merged && !red->second.name.text ? &red->first : &red->second;
     BlockInit init = {red->init, red->n_loops};
     return block_wrap(r, red->merged ? &init : NULL, update, r->loops.n, label);
+}
+
+static Stmt *reduction_leaf(Reduction *red, const AstStmt *s)
+{
+    Stmt *update = resolve_store(red->r, s);
+    return update ? reduction_block(red, update) : NULL;
+}
+
+/* A condition on sizes and loops decides which blocks run; one that reads data is in the block. */
+static Stmt *reduction_if(Reduction *red, const AstStmt *s)
+{
+    Resolver *r = red->r;
+    OpenIf open = if_open(r, s);
+    Label outside = r->label;
+    if (!open.data) {
+        separate(red);
+        r->label = red->second;
+    }
+    Stmt *out = if_close(r, &open, resolve_body(r, s->u.cond.then), NULL);
+    if (!open.data) {
+        red->second = r->label;
+        r->label = outside;
+    }
+    return out && open.data ? reduction_block(red, out) : out;
 }
 
 static Stmt *reduction_nest(Reduction *red, const AstStmt *s, int i);
@@ -172,7 +208,7 @@ static Stmt *reduction_nest(Reduction *red, const AstStmt *s, int i)
     if (s->kind == AS_FOR && i == s->u.loop.n)
         return reduction_body(red, s->u.loop.body);
     if (s->kind != AS_FOR)
-        return reduction_leaf(red, s);
+        return s->kind == AS_IF ? reduction_if(red, s) : reduction_leaf(red, s);
     OpenLoop open = loop_open(r, s, i);
     if (open.data)
         separate(red);
@@ -187,8 +223,7 @@ Stmt *resolve_reduction(Resolver *r, AstStmt *const *items, int n)
     Unwrapped store = {0}, update = {0};
     unwrap(r->ctx, first, &store);
     unwrap(r->ctx, next, &update);
-    while (update.stmt->kind == AS_FOR)
-        unwrap(r->ctx, update.stmt->u.loop.body, &update);
+    unwrap_nest(r->ctx, &update);
     Reduction red = {.r = r, .n_loops = r->loops.n, .second = {update.label, false}};
     red.first = store.label.text ? (Label){store.label, false} : r->label;
     red.init = resolve_store(r, store.stmt);
@@ -269,7 +304,10 @@ Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next)
     if (!next)
         return refuse_init(r, s->span, "nothing follows it");
     r->mode = MODE_BLOCK;
-    Stmt *init = resolve_body(r, s->u.init), *update = resolve_body(r, next);
+    r->spelt_out = true;
+    Stmt *init = resolve_body(r, s->u.init);
+    r->spelt_out = false;
+    Stmt *update = resolve_body(r, next);
     r->mode = MODE_PROGRAM;
     if (!init || !update)
         return NULL;
@@ -413,7 +451,9 @@ Stmt *resolve_written_block(Resolver *r, const AstStmt *s)
            good;
     good = resolve_iters(r, s, iters) && good;
     r->mode = MODE_BLOCK;
+    r->spelt_out = true;
     good = resolve_block_body(r, s, &block) && good;
+    r->spelt_out = false;
     r->mode = MODE_PROGRAM;
     r->loops_from = loops_from;
     names_cut(r, outside);

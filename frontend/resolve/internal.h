@@ -116,6 +116,7 @@ typedef struct Resolver {
     VEC(Symbol) ended;          /* temporaries whose scope is over, for messages */
     VEC(const ForStmt *) loops; /* around the current statement, outside of blocks */
     PrivateTemps temps;         /* all so far */
+    bool spelt_out;             /* in a block that is written out, or an init */
     NameTable blocks;
     Label label;
     VEC(Buffer *) written;       /* by each store, in the order of the text */
@@ -329,6 +330,16 @@ typedef struct {
 OpenLoop loop_open(Resolver *r, const AstStmt *s, int i);
 void loop_enter(Resolver *r, OpenLoop *open);
 Stmt *loop_close(Resolver *r, OpenLoop *open, Stmt *body, Label *label);
+/* A condition around statements. */
+typedef struct {
+    Expr *cond; /* NULL after an error */
+    bool data;  /* it reads a buffer, so it is in one block with all below it */
+    Mode mode;  /* outside */
+    Span span;
+} OpenIf;
+/* `s`, an AS_IF; then the statement, which is in no block, with its branches (NULL: an error). */
+OpenIf if_open(Resolver *r, const AstStmt *s);
+Stmt *if_close(Resolver *r, const OpenIf *open, Stmt *then, Stmt *otherwise);
 /* A `for` with its body, and an `if` with its branches; NULL after an error. */
 Stmt *resolve_for(Resolver *r, const AstStmt *s);
 Stmt *resolve_if(Resolver *r, const AstStmt *s);

@@ -207,18 +207,29 @@ Stmt *resolve_for(Resolver *r, const AstStmt *s)
 
 /* ---- conditions ---- */
 
+OpenIf if_open(Resolver *r, const AstStmt *s)
+{
+    OpenIf open = {.mode = r->mode, .span = s->span};
+    open.cond = value_in_control(r, resolve_condition(r, s->u.cond.cond, "the condition"));
+    open.data = open.cond && r->mode == MODE_PROGRAM && value_reads_data(r, open.cond);
+    if (open.data)
+        r->mode = MODE_BLOCK;
+    return open;
+}
+
+Stmt *if_close(Resolver *r, const OpenIf *open, Stmt *then, Stmt *otherwise)
+{
+    r->mode = open->mode;
+    return open->cond && then ? stmt_if(r->ctx, open->cond, then, otherwise, open->span) : NULL;
+}
+
 Stmt *resolve_if(Resolver *r, const AstStmt *s)
 {
-    Mode mode = r->mode;
-    Expr *cond = value_in_control(r, resolve_condition(r, s->u.cond.cond, "the condition"));
-    bool data = cond && mode == MODE_PROGRAM && value_reads_data(r, cond);
-    if (data)
-        r->mode = MODE_BLOCK;
+    OpenIf open = if_open(r, s);
     Stmt *then = resolve_body(r, s->u.cond.then);
     Stmt *otherwise = s->u.cond.otherwise ? resolve_body(r, s->u.cond.otherwise) : NULL;
-    r->mode = mode;
-    if (!cond || !then || (s->u.cond.otherwise && !otherwise))
+    Stmt *out = if_close(r, &open, then, otherwise);
+    if (!out || (s->u.cond.otherwise && !otherwise))
         return NULL;
-    Stmt *out = stmt_if(r->ctx, cond, then, otherwise, s->span);
-    return data ? block_wrap(r, NULL, out, r->loops.n, &r->label) : out;
+    return open.data ? block_wrap(r, NULL, out, r->loops.n, &r->label) : out;
 }

@@ -66,7 +66,7 @@ static Stmt *update(Apart *a)
     for (int k = 0; k < a->r.n; k++)
         values[k] = a->r.parts[k].value;
     Stmt *add = partials_update(a, (PartialElement){a->part, &f, f.lane}, values);
-    block.body = stmt_behind_lets(a->c, block.body, add);
+    block.body = stmt_replace(a->c, block.body, a->r.update, add);
     return stmt_stamp(stmt_block(a->c, &block, old->span), old);
 }
 

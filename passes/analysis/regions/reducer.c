@@ -187,27 +187,55 @@ static const Stmt *start_of(const Stmt *init, const TupleElement *target)
     return found;
 }
 
+/* The way from the body of a block to its update: lets, in order, and the conditions. */
+typedef struct {
+    VEC(Subst) lets;
+    ExprList conds;
+} Guards;
+
+static Guards guards_of(Context *c, const Stmt *body, const Stmt *update)
+{
+    Guards g = {0};
+    for (Cursor at = cursor_stmts(c, body); cursor_next(&at) && at.stmt != update;) {
+        if (at.stmt->kind == ST_LET)
+            VEC_PUSH(c->arena, &g.lets, ((Subst){at.stmt->u.let.var, at.stmt->u.let.value}));
+        if (at.stmt->kind == ST_IF)
+            VEC_PUSH(c->arena, &g.conds, at.stmt->u.cond.cond);
+    }
+    return g;
+}
+
 /* An expression behind the lets of a body, with their values written out; NULL where its text would
  * grow beyond bounds. */
-static Expr *written_out(Context *c, const Stmt *body, Expr *e)
+static Expr *written_out(Context *c, const Guards *g, Expr *e)
 {
     enum { MOST_NODES = 2000 };
-    for (int k = stmt_lets(body) - 1; e && k >= 0; k--) {
-        const Stmt *let = body->u.seq.items[k];
-        Subst value = {let->u.let.var, let->u.let.value};
-        e = expr_subst(c, e, &value, 1);
+    for (int k = g->lets.n - 1; e && k >= 0; k--) {
+        e = expr_subst(c, e, &g->lets.items[k], 1);
         e = expr_nodes(e, MOST_NODES) <= MOST_NODES ? e : NULL;
     }
     return e;
 }
 
+/* Where the update happens; false where the text would be too long. */
+static bool find_guard(Context *c, const Guards *g, Reducer *r)
+{
+    for (int k = 0; k < g->conds.n; k++) {
+        Expr *cond = written_out(c, g, g->conds.items[k]);
+        if (!cond)
+            return false;
+        r->guard = r->guard ? expr_binary(c, EX_AND, r->guard, cond, r->update->span) : cond;
+    }
+    return true;
+}
+
 /* The element as the block's iterators make it; false where its text would be too long. */
-static bool find_target(Context *c, const Stmt *body, TupleElement own, TupleElement *out)
+static bool find_target(Context *c, const Guards *g, TupleElement own, TupleElement *out)
 {
     Expr **index = ARENA_ARRAY(c->arena, Expr *, own.buffer->rank + 1);
     *out = (TupleElement){own.buffer, index};
     for (int d = 0; d < own.buffer->rank; d++) {
-        index[d] = written_out(c, body, own.index[d]);
+        index[d] = written_out(c, g, own.index[d]);
         if (!index[d])
             return false;
     }
@@ -218,20 +246,23 @@ static bool find_target(Context *c, const Stmt *body, TupleElement own, TupleEle
 static bool find_parts(Context *c, const BlockStmt *block, Reducer *r)
 {
     TupleUpdate update;
-    const Stmt *valued = stmt_valued_update(block->body);
+    const Stmt *valued = stmt_guarded_update(block->body);
     bool tuple = valued && tuple_update_of(c, valued, &update);
     r->update = valued;
     r->n = tuple ? update.combiner->n : 1;
     r->combiner = tuple ? update.combiner : NULL;
     ReducerPart *parts = ARENA_ARRAY(c->arena, ReducerPart, r->n);
+    Guards guards = valued ? guards_of(c, block->body, valued) : (Guards){0};
     r->parts = parts;
+    if (!find_guard(c, &guards, r))
+        return false;
     for (int k = 0; valued && k < r->n; k++) {
         ReducerPart *part = &parts[k];
         TupleElement own = tuple ? update.targets[k]
                                  : (TupleElement){valued->u.store.buffer, valued->u.store.index};
         part->value = tuple ? update.values[k] : valued->u.store.value;
-        part->written = written_out(c, block->body, part->value);
-        if (!part->written || !find_target(c, block->body, own, &part->target))
+        part->written = written_out(c, &guards, part->value);
+        if (!part->written || !find_target(c, &guards, own, &part->target))
             return false;
         const Stmt *start = start_of(block->init, &part->target);
         part->start = start ? start->u.store.value : NULL;
@@ -270,9 +301,13 @@ static const char *find_combiner(Context *c, Reducer *r, ReducerPart *parts)
     return NULL;
 }
 
-/* No value and no init reads an updated element. */
+/* No value, no condition and no init reads an updated element. */
 static const char *find_reads(Context *c, const Reducer *r)
 {
+    for (int k = 0; r->guard && k < r->n; k++)
+        if (expr_reads(r->guard, r->parts[k].target.buffer))
+            return arena_printf(c->arena, "the condition of its update depends on '%s' itself",
+                                r->parts[k].target.buffer->name);
     for (int k = 0; k < r->n; k++)
         for (int i = 0; i < r->n; i++) {
             const Buffer *buffer = r->parts[i].target.buffer;

@@ -18,7 +18,8 @@ typedef struct {
 } ReducerPart;
 
 typedef struct {
-    const Stmt *update;       /* a store, or an update of a tuple */
+    const Stmt *update; /* a store, or an update of a tuple; somewhere in the body */
+    Expr *guard; /* where it happens, with the values of lets written out; NULL: everywhere */
     const Combiner *combiner; /* of a tuple; NULL: `op` */
     StoreOp op;
     const ReducerPart *parts;

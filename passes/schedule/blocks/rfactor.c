@@ -361,17 +361,24 @@ static const TupleElement *mapped_elements(Factor *f)
     return out;
 }
 
+/* What makes the values of an update exist: where it does not, they are the identity. */
+static Expr *existence(Factor *f)
+{
+    bool needs_guard = f->r.guard && (f->exists || !f->reduces);
+    return needs_guard ? cond_and(f->s->ctx, f->exists, mapped(f, f->r.guard)) : f->exists;
+}
+
 /* The block that reduces for each iteration of the loop on its own. */
 static Stmt *partial_block(Factor *f)
 {
     Context *c = f->s->ctx;
     const TupleElement *elements = mapped_elements(f);
-    Expr **values = ARENA_ARRAY(c->arena, Expr *, f->r.n);
+    Expr **values = ARENA_ARRAY(c->arena, Expr *, f->r.n), *exists = existence(f);
     for (int k = 0; k < f->r.n; k++) {
         const ReducerPart *part = &f->r.parts[k];
-        values[k] = mapped(f, f->exists ? part->written : part->value);
-        if (f->exists) /* lets would be evaluated for values that do not exist */
-            values[k] = expr_select(c, f->exists, values[k], part->identity, f->r.update->span);
+        values[k] = mapped(f, exists ? part->written : part->value);
+        if (exists) /* lets would be evaluated for values that do not exist */
+            values[k] = expr_select(c, exists, values[k], part->identity, f->r.update->span);
     }
     BlockStmt block = {.name = f->name,
                        .iters = f->iters.items,
@@ -382,9 +389,9 @@ static Stmt *partial_block(Factor *f)
     if (f->reduces)
         block.init = reducer_set(c, &f->r, init);
     Stmt *store = f->reduces ? reducer_update(c, &f->r, to) : reducer_set(c, &f->r, to);
-    block.body = f->exists ? store
-                           : stmt_subst(c, stmt_behind_lets(c, f->block->body, store), f->map.items,
-                                        f->map.n);
+    block.body = exists ? store
+                        : stmt_subst(c, stmt_replace(c, f->block->body, f->r.update, store),
+                                     f->map.items, f->map.n);
     return stmt_block(c, &block, f->node->span);
 }
 
