@@ -89,15 +89,19 @@ def import_compiles(tirc, block, name):
 
 
 def schedule_parses(tirc, block, name):
+    """A schedule `for any` is run on every program, another one on the first with its kernel."""
     tirc.write(name, block.text + "\n")
-    kernel = re.search(r"for (\w+)\(", block.text)[1]
-    program = next(
-        p.name
-        for p in sorted(tirc.folder.glob("*.tir"))
-        if re.search(rf"kernel {kernel}\b", p.read_text())
-    )
-    status, out = tirc(program, "--kernel", kernel, "--schedule", name, "--emit", "cuda")
-    assert status == 0, f"{block.where}:\n{out}"
+    wanted = re.search(r"for (\w+)\(", block.text)[1]
+    kernels = [
+        (program.name, kernel)
+        for program in sorted(tirc.folder.glob("*.tir"))
+        for kernel in re.findall(r"^kernel (\w+)", program.read_text(), re.M)
+        if wanted in ("any", kernel)
+    ]
+    assert kernels, f"{block.where}: no program for {wanted}"
+    for program, kernel in kernels if wanted == "any" else kernels[:1]:
+        status, out = tirc(program, "--kernel", kernel, "--schedule", name, "--emit", "cuda")
+        assert status == 0, f"{block.where}: {kernel} of {program}:\n{out}"
 
 
 def steps_make(tirc, before, steps):

@@ -1,4 +1,4 @@
-/* contraction.c - Recognizes a program that is one matmul. */
+/* contraction.c - Recognizes a program or a block that is one matmul. */
 #include "passes/analysis/regions/contraction.h"
 
 static bool is_zero(const Expr *e)
@@ -128,16 +128,23 @@ static const char *read_epilogue(const BlockStmt *block, Contraction *out)
     return NULL;
 }
 
+bool contraction_of_block(Context *c, const BlockStmt *block, Contraction *out, const char **why)
+{
+    const Expr *a, *b;
+    *out = (Contraction){0};
+    *why = read_statement(block, out, &a, &b);
+    if (!*why)
+        *why = read_subscripts(c, block, a, b, out);
+    return !*why;
+}
+
 bool contraction_of(Context *c, const Kernel *program, Contraction *out, const char **why)
 {
     StmtList blocks = stmts_of_kind(c, program->body, ST_BLOCK);
-    const Expr *a, *b;
-    *out = (Contraction){0};
-    bool few = blocks.n == 1 || blocks.n == 2;
-    *why = few ? read_statement(&blocks.items[0]->u.block, out, &a, &b)
-               : "it is neither a single matmul nor a matmul followed by adding a bias";
-    if (!*why)
-        *why = read_subscripts(c, &blocks.items[0]->u.block, a, b, out);
+    *why = "it is neither a single matmul nor a matmul followed by adding a bias";
+    if (blocks.n != 1 && blocks.n != 2)
+        return false;
+    contraction_of_block(c, &blocks.items[0]->u.block, out, why);
     if (!*why && blocks.n == 2)
         *why = read_epilogue(&blocks.items[1]->u.block, out);
     return !*why;

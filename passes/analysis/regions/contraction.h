@@ -18,6 +18,8 @@ typedef struct {
     bool relu;          /* then what is below 0 becomes 0 */
 } Contraction;
 
+/* The same of one block, which is in a program of its own or among others. */
+bool contraction_of_block(Context *c, const BlockStmt *block, Contraction *out, const char **why);
 /* Decides by subscripts: one reduction block whose iterators, each alone, are the subscripts and
  * run over the whole of the axes; and perhaps one more, C[i, j] = max(sum[i, j] + bias[j], 0), with
  * or without the max. Else false, with what is different in words. */

@@ -1,9 +1,10 @@
-/* query.c - Implements the queries, which change nothing: loops, blocks, producers and consumers,
- * parallel bands, elements of buffers.
+/* query.c - Implements the queries, which change nothing: loops, blocks, reductions, producers and
+ * consumers, parallel bands, elements of buffers.
  *
  * Legal: always, where the arguments are of the right kind.
  * Invariant: the kernel stays as it is. */
-#include "passes/schedule/sched.h"
+#include "passes/analysis/regions/contraction.h"
+#include "passes/schedule/flow.h"
 
 typedef VEC(Value) ValueList;
 bool prim_loops(Schedule *s, const PrimCall *call, Value *result)
@@ -25,14 +26,101 @@ bool prim_block(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
-bool prim_blocks(Schedule *s, const PrimCall *call, Value *result)
+static Value blocks_below(Schedule *s, Stmt *root, bool (*among)(Schedule *s, Stmt *block))
 {
-    (void)call;
-    StmtList blocks = stmts_of_kind(s->ctx, s->kernel->body, ST_BLOCK);
+    StmtList blocks = stmts_of_kind(s->ctx, root, ST_BLOCK);
     ValueList values = {0};
     for (int i = 0; i < blocks.n; i++)
-        VEC_PUSH(s->ctx->arena, &values, value_block(blocks.items[i]));
-    *result = value_list(s, values.items, values.n);
+        if (!among || among(s, blocks.items[i]))
+            VEC_PUSH(s->ctx->arena, &values, value_block(blocks.items[i]));
+    return value_list(s, values.items, values.n);
+}
+
+bool prim_blocks(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    bool all = call->blocks.loop.kind == VALUE_NONE;
+    *result =
+        blocks_below(s, all ? s->kernel->body : sched_loop(s, &call->blocks.loop, &path), NULL);
+    return true;
+}
+
+static bool writes_output(Schedule *s, Stmt *block)
+{
+    AccessList writes = {0};
+    access_collect(s->ctx, block, NULL, ACCESS_WRITE, &writes);
+    for (int i = 0; i < writes.n; i++)
+        if (writes.items[i].buffer->role != ROLE_TEMP)
+            return true;
+    return false;
+}
+
+bool prim_output_blocks(Schedule *s, const PrimCall *call, Value *result)
+{
+    (void)call;
+    *result = blocks_below(s, s->kernel->body, writes_output);
+    return true;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+bool prim_reduction_loops(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    const BlockStmt *block = &sched_block(s, &call->reduction_loops.block, &path)->u.block;
+    ValueList loops = {0};
+    for (int i = 0; i < path.n; i++)
+        if (path.items[i]->kind == ST_FOR &&
+            block_reduces_over(s->ctx, block, path.items[i]->u.loop.var))
+            VEC_PUSH(s->ctx->arena, &loops, value_loop(path.items[i]));
+    *result = value_list(s, loops.items, loops.n);
+    return true;
+}
+
+bool prim_reduces(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0}, to_loop = {0};
+    const BlockStmt *block = &sched_block(s, &call->reduces.block, &path)->u.block;
+    const ForStmt *loop = &sched_loop(s, &call->reduces.loop, &to_loop)->u.loop;
+    *result = (Value){.kind = VALUE_BOOL, .u.i = block_reduces_over(s->ctx, block, loop->var)};
+    return true;
+}
+
+static const char *update_name(const Stmt *update)
+{
+    if (!update || update->kind == ST_SEQ)
+        return update ? update->u.seq.combiner->name : "";
+    switch (update->u.store.op) {
+    case STORE_SET:
+    case STORE_ASYNC: return "";
+    case STORE_ADD: return "sum";
+    case STORE_MUL: return "product";
+    case STORE_MIN: return "min";
+    case STORE_MAX: return "max";
+    case STORE_AND: return "and";
+    case STORE_OR: return "or";
+    case STORE_XOR: return "xor";
+    }
+    return "";
+}
+
+bool prim_update(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Stmt *block = sched_block(s, &call->update.block, &path);
+    Name name = ctx_name(s->ctx, update_name(stmt_guarded_update(block->u.block.body)));
+    *result = (Value){.kind = VALUE_STRING, .u.s = name};
+    return true;
+}
+
+bool prim_is_matmul(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Contraction found;
+    const char *why;
+    Stmt *block = sched_block(s, &call->is_matmul.block, &path);
+    *result = (Value){.kind = VALUE_BOOL,
+                      .u.i = contraction_of_block(s->ctx, &block->u.block, &found, &why)};
     return true;
 }
 
@@ -163,6 +251,18 @@ bool prim_reads(Schedule *s, const PrimCall *call, Value *result)
         if (!listed)
             VEC_PUSH(s->ctx->arena, &values, value_buffer(b));
     }
+    *result = value_list(s, values.items, values.n);
+    return true;
+}
+
+bool prim_writes(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    BufferSet written = {0};
+    ValueList values = {0};
+    flow_buffers(s, sched_block(s, &call->writes.block, &path), ACCESS_WRITE, &written);
+    for (int i = 0; i < written.n; i++)
+        VEC_PUSH(s->ctx->arena, &values, value_buffer(written.items[i]));
     *result = value_list(s, values.items, values.n);
     return true;
 }

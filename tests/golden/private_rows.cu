@@ -1,11 +1,11 @@
-// softmax: 1 launch
+// spread: 1 launch
 //   x: f32[M, N], read
 //   y: f32[M, N], written
 //   32-bit indices: M, N + 127 and M * N are at most 2147483647
-// softmax<<<M, 128>>>(x, y, N);
+// spread<<<M, 128>>>(x, y, N);
 
 extern "C" __global__ void __launch_bounds__(128)
-softmax(const float *__restrict__ x, float *__restrict__ y, const int N)
+spread(const float *__restrict__ x, float *__restrict__ y, const int N)
 {
     __shared__ float s_warps[4];
     __shared__ float m_warps[4];
@@ -38,7 +38,7 @@ softmax(const float *__restrict__ x, float *__restrict__ y, const int N)
     for (int step = 0; step < (N + 127) / 128; ++step) {
         const int j = step * 128 + thread;
         if (j < N)
-            s_part += expf(x[i * N + j] - m);
+            s_part += x[i * N + j] - m;
     }
     s_part += __shfl_xor_sync(0xffffffff, s_part, 16);
     s_part += __shfl_xor_sync(0xffffffff, s_part, 8);
@@ -57,6 +57,6 @@ softmax(const float *__restrict__ x, float *__restrict__ y, const int N)
     for (int step = 0; step < (N + 127) / 128; ++step) {
         const int j = step * 128 + thread;
         if (j < N)
-            y[i * N + j] = expf(x[i * N + j] - m) / s;
+            y[i * N + j] = x[i * N + j] - m + s;
     }
 }
