@@ -38,6 +38,13 @@ const Stmt *flow_single_store(Context *c, const Stmt *block)
     return stmt_written_out(c, block->u.block.body);
 }
 
+const char *flow_no_single_store(Context *c, const Stmt *block)
+{
+    return stmts_of_kind(c, block->u.block.body, ST_STORE).n > 1
+               ? "has several stores"
+               : "has its store in a loop or condition of its own";
+}
+
 static bool uses_let(Context *c, const Expr *e)
 {
     for (Cursor at = cursor_expr(c, e); cursor_next(&at);)

@@ -20,6 +20,8 @@ Buffer *flow_written(Schedule *s, Stmt *block);
 /* The block is one store of `op =`, beside its init: no control flow of its own. The store has the
  * values of the block's lets written out. NULL otherwise. */
 const Stmt *flow_single_store(Context *c, const Stmt *block);
+/* Why there is none: "has several stores". */
+const char *flow_no_single_store(Context *c, const Stmt *block);
 
 /* The first block below that has an init; NULL if there is none. */
 Stmt *flow_block_with_init(Context *c, Stmt *body);

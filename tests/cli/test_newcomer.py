@@ -64,8 +64,8 @@ SCHEDULES = {
         "10:12",
         "consumed by step 1, split(i, [_, 32]), at line 9",
     ),
-    "loop bound twice": (
-        ["bind(i, blockIdx.x);", "bind(i, threadIdx.x);"],
+    "bound loop split": (
+        ["bind(i, blockIdx.x);", "split(i, [_, 32]);"],
         "10:",
         "is already bound to blockIdx.x",
     ),

@@ -27,3 +27,16 @@ def tirc(tmp_path):
         )
 
     return run
+
+
+def pytest_addoption(parser):
+    parser.addoption("--long", action="store_true", help="ask TVM, and compare results")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: runs with --long only")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--long"):
+        items[:] = [item for item in items if not item.get_closest_marker("long")]

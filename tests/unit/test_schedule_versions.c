@@ -87,7 +87,7 @@ static void attempts_leave_nothing(void **state)
     (void)state;
     static const char given_up[] =
         "split(loops(b3)[0], [_, 8]); try { split(loops(b3)[0], [_, 2]); unroll(loops(b10)[0]); "
-        "bind(loops(b11)[0], blockIdx.x); bind(loops(b11)[0], blockIdx.x); } "
+        "bind(loops(b11)[0], blockIdx.x); split(loops(b11)[0], [_, 2]); } "
         "unroll(loops(b11)[0]);";
     static const char without[] = "split(loops(b3)[0], [_, 8]); unroll(loops(b11)[0]);";
     Case tried, plain;

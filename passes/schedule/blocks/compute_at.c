@@ -145,20 +145,13 @@ static bool runs_no_more(const Move *m)
     return true;
 }
 
-/* Which axis of the buffer each iterator of the block is the subscript of, -1: of none. */
-static bool find_axes(const Move *m, const Stmt *store)
+static bool find_iterations(Move *m, const Stmt *store)
 {
-    Schedule *s = m->s;
-    const BlockStmt *block = &m->block->u.block;
-    int *axes = ARENA_ARRAY(s->ctx->arena, int, m->buffer->rank + 1);
-    REQUIRE(s, E0455, m->at_block, flow_pure_index(block, m->buffer, store->u.store.index, axes),
-            "block '%s' does not write '%s' with plain iterators as subscripts, so the iterations "
-            "that produce an element are unknown",
-            block->name, m->buffer->name);
-    for (int i = 0; i < block->n_iters; i++)
-        m->axis_of[i] = -1;
-    for (int axis = 0; axis < m->buffer->rank; axis++)
-        m->axis_of[axes[axis]] = axis;
+    REQUIRE(m->s, E0455, m->at_block,
+            tie_find(m->s, m->block, m->buffer, store->u.store.index, &m->tie),
+            "the subscripts at which block '%s' writes '%s' do not decide its iterators by a "
+            "formula that tirc can find, so the iterations that produce an element are unknown",
+            m->block->u.block.name, m->buffer->name);
     return true;
 }
 
@@ -183,7 +176,8 @@ static bool can_move(const Move *m)
     Schedule *s = m->s;
     const Stmt *store = flow_single_store(s->ctx, m->block);
     REQUIRE(s, E0452, m->at_block, store != NULL,
-            "block '%s' has several stores; compute_at needs a single one", m->block->u.block.name);
+            "block '%s' %s; compute_at needs a block of a single store", m->block->u.block.name,
+            flow_no_single_store(s->ctx, m->block));
     return is_recomputable(m, store);
 }
 
@@ -191,7 +185,8 @@ static bool find_tie(Move *m)
 {
     const Stmt *store = flow_single_store(m->s->ctx, m->block);
     m->buffer = sched_buffer(m->s, store->u.store.buffer->id);
-    return consumers_are_under(m) && inits_come_after(m) && reads_stay(m) && find_axes(m, store);
+    return consumers_are_under(m) && inits_come_after(m) && reads_stay(m) &&
+           find_iterations(m, store);
 }
 
 /* The block alone in its loops. */

@@ -7,11 +7,12 @@
 #include "passes/schedule/blocks/inline.h"
 
 #include "passes/analysis/polyhedral/poly.h"
+#include "passes/schedule/blocks/tie.h"
 
-/* A store whose value replaces reads: `iters` are the iterators that stand for the subscripts. */
+/* A value that replaces reads: `place` are the variables that stand for the subscripts. */
 typedef struct {
     const Buffer *buffer;
-    Var *const *iters; /* [rank] */
+    Var *const *place; /* [rank] */
     Expr *value;
 } Inline;
 
@@ -22,7 +23,7 @@ static Expr *inline_load(Rewriter *r, Expr *e)
         return e;
     Subst *map = ARENA_ARRAY(r->ctx->arena, Subst, in->buffer->rank + 1);
     for (int i = 0; i < in->buffer->rank; i++)
-        map[i] = (Subst){in->iters[i], e->u.load.index[i]};
+        map[i] = (Subst){in->place[i], e->u.load.index[i]};
     return expr_subst(r->ctx, in->value, map, in->buffer->rank);
 }
 
@@ -36,9 +37,8 @@ static bool is_plain_producer(Schedule *s, Span span, const IndexedBlock *of, co
     BlockList writers = {0};
     const Stmt *store = flow_single_store(s->ctx, block);
     REQUIRE(s, E0460, span, store && store->u.store.op == STORE_SET && !block->u.block.init,
-            "%s '%s' is a reduction or has several stores, so no single expression can replace its "
-            "buffer",
-            what, name);
+            "%s '%s' %s, so no single expression can replace its buffer", what, name,
+            store ? "is a reduction" : flow_no_single_store(s->ctx, block));
     const Buffer *buffer = store->u.store.buffer;
     REQUIRE(s, E0460, span, !stmt_accesses(s->ctx, block, buffer, ACCESS_READ),
             "%s '%s' reads '%s', which it writes", what, name, buffer->name);
@@ -48,12 +48,6 @@ static bool is_plain_producer(Schedule *s, Span span, const IndexedBlock *of, co
     flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
     REQUIRE(s, E0460, span, writers.n == 1, "'%s' is also written by block '%s'", buffer->name,
             writers.items[writers.items[0] == block]->u.block.name);
-    REQUIRE(s, E0460, span,
-            flow_pure_index(&block->u.block, buffer, store->u.store.index, of->axes) &&
-                block->u.block.n_iters == buffer->rank,
-            "%s '%s' does not write '%s' with each of its iterators as one subscript, so the value "
-            "of an element is unknown",
-            what, name, buffer->name);
     for (int i = 0; i < path->n; i++)
         REQUIRE(s, E0460, span, path->items[i]->kind != ST_IF, "%s '%s' is in a conditional branch",
                 what, name);
@@ -118,6 +112,27 @@ static bool inputs_last(Schedule *s, Span span, Stmt *block, const StmtPath *pat
     return true;
 }
 
+/* The value of an element in terms of its subscripts: the block's, at the iteration that stores
+ * it. */
+static bool find_value(Schedule *s, Span span, const Stmt *block, const Stmt *store, Inline *in)
+{
+    const BlockStmt *b = &block->u.block;
+    const Buffer *buffer = store->u.store.buffer;
+    Subst *at = ARENA_ARRAY(s->ctx->arena, Subst, b->n_iters + 1);
+    Tie tie;
+    bool tied = tie_find(s, block, buffer, store->u.store.index, &tie) && tie.covers;
+    for (int i = 0; i < b->n_iters && tied; i++) {
+        tied = tie.back[i] != NULL;
+        at[i] = (Subst){b->iters[i].var, tie.back[i]};
+    }
+    REQUIRE(s, E0460, span, tied,
+            "the subscripts at which block '%s' writes '%s' do not decide its iterators for each "
+            "element, so the value of an element is unknown",
+            b->name, buffer->name);
+    *in = (Inline){buffer, tie.place, expr_subst(s->ctx, store->u.store.value, at, b->n_iters)};
+    return true;
+}
+
 bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
@@ -127,6 +142,7 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
     const Stmt *store = flow_single_store(c, block);
     IndexedBlock of = indexed_block(c, block, store ? store->u.store.buffer->rank : 0);
     BlockList readers = {0};
+    Inline in;
     if (!is_plain_producer(s, span, &of, &path, "block"))
         return false;
     const Buffer *buffer = store->u.store.buffer;
@@ -135,15 +151,10 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
             "inline the block before its loops are split",
             block->u.block.name);
     flow_blocks(s, s->kernel->body, buffer, ACCESS_READ, &readers);
-    REQUIRE(s, E0460, span, readers.n > 0, "nothing reads '%s'", buffer->name);
-    if (!inputs_last(s, span, block, &path, &readers) ||
+    if (!find_value(s, span, block, store, &in) || !inputs_last(s, span, block, &path, &readers) ||
         !made_before_read(s, span, &path, &readers, buffer))
         return false;
 
-    Var **iters = ARENA_ARRAY(c->arena, Var *, buffer->rank + 1);
-    for (int axis = 0; axis < buffer->rank; axis++)
-        iters[axis] = block->u.block.iters[of.axes[axis]].var;
-    Inline in = {buffer, iters, store->u.store.value};
     Stmt *body = flow_remove(s, s->kernel->body, block);
     Rewriter r = {.ctx = c, .user = &in, .expr = inline_load};
     body = flow_undeclare(s, rewrite_stmt(&r, body), buffer);
@@ -334,6 +345,19 @@ typedef struct {
     bool same;                    /* their domains are */
 } ReverseInline;
 
+static bool writes_at_iterators(Schedule *s, Span span, const IndexedBlock *of)
+{
+    const Stmt *block = of->block, *store = flow_single_store(s->ctx, block);
+    const Buffer *buffer = store->u.store.buffer;
+    REQUIRE(s, E0460, span,
+            flow_pure_index(&block->u.block, buffer, store->u.store.index, of->axes) &&
+                block->u.block.n_iters == buffer->rank,
+            "its producer, block '%s' does not write '%s' with each of its iterators as one "
+            "subscript, so the value of an element is unknown",
+            block->u.block.name, buffer->name);
+    return true;
+}
+
 static bool find_pair(ReverseInline *v, const PrimCall *call)
 {
     Schedule *s = v->s;
@@ -352,7 +376,8 @@ static bool check_pair(ReverseInline *v)
 {
     Schedule *s = v->s;
     const BlockStmt *block = &v->block.block->u.block, *producer = &v->producer.block->u.block;
-    if (!is_plain_producer(s, v->span, &v->producer, &v->producer_path, "its producer, block"))
+    if (!is_plain_producer(s, v->span, &v->producer, &v->producer_path, "its producer, block") ||
+        !writes_at_iterators(s, v->span, &v->producer))
         return false;
     REQUIRE(s, E0460, v->span,
             flow_single_store(s->ctx, v->block.block) && !block->init && !block->predicate &&

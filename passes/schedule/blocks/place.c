@@ -57,35 +57,76 @@ static Expr *loops_over(const Move *m, int axis, LoopList *loops)
     return value;
 }
 
+/* The loops over the axes that `back` speaks of, and have none yet; at[axis]: the places there. */
+static void loops_over_places(const Move *m, const Expr *back, Subst *at, LoopList *loops)
+{
+    for (int axis = 0; axis < m->buffer->rank; axis++)
+        if (!at[axis].value && expr_uses_var(back, m->tie.place[axis]))
+            at[axis] = (Subst){m->tie.place[axis], loops_over(m, axis, loops)};
+}
+
+/* An expression of places, where they are those of the new loops. */
+static Expr *at_places(const Move *m, Expr *e, const Subst *at)
+{
+    int rank = m->buffer->rank, n = 0;
+    Subst *known = ARENA_ARRAY(m->s->ctx->arena, Subst, rank + 1);
+    for (int axis = 0; axis < rank; axis++) {
+        Expr *only = m->part.box[axis].min; /* an axis without a loop */
+        known[n++] = at[axis].value ? at[axis] : (Subst){m->tie.place[axis], only};
+    }
+    return expr_subst(m->s->ctx, e, known, n);
+}
+
+/* Which instances run: those of elements of the buffer, and under `cond`. */
+static Expr *condition_of(const Move *m, const LoopList *loops, const Subst *at, Expr *cond)
+{
+    Context *c = m->s->ctx;
+    Facts *f = m->facts;
+    FactsMark mark = facts_mark(f);
+    int64_t always;
+    for (int i = 0; i < loops->n; i++)
+        facts_range(f, loops->items[i].var, loops->items[i].lo, loops->items[i].hi);
+    Expr *taken = m->tie.taken ? simplify(f, at_places(m, m->tie.taken, at)) : NULL;
+    facts_reset(f, mark);
+    if (taken && !(expr_is_const(taken, &always) && always))
+        cond = cond_and(c, taken, cond);
+    Expr *old = m->block->u.block.predicate;
+    return cond ? cond_and(c, old, cond) : old;
+}
+
+/* A loop over the domain of an iterator that no subscript decides. */
+static Expr *loop_over_domain(const Move *m, int i, const Subst *values, LoopList *loops)
+{
+    Context *c = m->s->ctx;
+    const BlockIter *iter = &m->block->u.block.iters[i];
+    ForStmt loop = flow_loop(m->s, fresh_name(m, iter->var->name, i, loops),
+                             simplify(m->facts, expr_subst(c, iter->lo, values, i)),
+                             simplify(m->facts, expr_subst(c, iter->hi, values, i)));
+    VEC_PUSH(c->arena, loops, loop);
+    return expr_var(c, loop.var, m->block->span);
+}
+
 /* The block in new loops: over the part for the iterators that index it, over their domains for the
  * others. */
 static Stmt *nest_of(const Move *m, Expr *cond)
 {
-    Schedule *s = m->s;
-    Context *c = s->ctx;
+    Context *c = m->s->ctx;
     const BlockStmt *old = &m->block->u.block;
     BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, old->n_iters + 1);
     LoopList loops = {0};
     Subst *values = ARENA_ARRAY(c->arena, Subst, old->n_iters + 1);
+    Subst *at = ARENA_ARRAY(c->arena, Subst, m->buffer->rank + 1);
     for (int i = 0; i < old->n_iters; i++) {
-        const BlockIter *iter = &old->iters[i];
-        Expr *value;
-        if (m->axis_of[i] >= 0) {
-            value = loops_over(m, m->axis_of[i], &loops);
-        } else {
-            ForStmt loop = flow_loop(s, fresh_name(m, iter->var->name, i, &loops),
-                                     simplify(m->facts, expr_subst(c, iter->lo, values, i)),
-                                     simplify(m->facts, expr_subst(c, iter->hi, values, i)));
-            VEC_PUSH(c->arena, &loops, loop);
-            value = expr_var(c, loop.var, m->block->span);
-        }
-        iters[i] = *iter;
-        iters[i].binding = value;
-        values[i] = (Subst){iter->var, value};
+        iters[i] = old->iters[i];
+        if (m->tie.back[i])
+            loops_over_places(m, m->tie.back[i], at, &loops);
+        iters[i].binding = m->tie.back[i] ? at_places(m, m->tie.back[i], at)
+                                          : loop_over_domain(m, i, values, &loops);
+        values[i] = (Subst){old->iters[i].var, iters[i].binding};
     }
     BlockStmt moved = *old;
     moved.iters = iters;
-    moved.predicate = cond ? cond_and(c, old->predicate, cond) : old->predicate;
+    moved.predicate = condition_of(m, &loops, at, cond);
     Stmt *block = stmt_block(c, &moved, m->block->span);
     return stmt_in_loops(c, loops.items, loops.n, block, m->block->span);
 }
@@ -115,7 +156,8 @@ static Stmt *body_with(Schedule *s, Stmt *body, int at, Stmt *nest)
     return stmt_seq(s->ctx, items.items, items.n, body->span);
 }
 
-/* Which item of the loop's body the nest comes before. */
+/* Which item of the loop's body the nest comes before, where no place is given: the first that
+ * reads the buffer, or the one after the last that writes it. */
 static int place_in(const Move *m)
 {
     Stmt *body = m->loop->u.loop.body;
@@ -131,12 +173,41 @@ static int place_in(const Move *m)
     return at;
 }
 
+/* The statement number `index` of a body, not counting declarations of temps, as an item. */
+static int item_of_statement(Stmt *body, int64_t index)
+{
+    int at = 0, n = body_items(body);
+    while (at < n && (index > 0 || body_item(body, at)->kind == ST_TEMP))
+        index -= body_item(body, at++)->kind != ST_TEMP;
+    return index > 0 ? -1 : at;
+}
+
+/* Finds m->item: before the first item of the loop that reads the buffer, or after the last that
+ * writes it, or where `index` says. */
+static bool find_item(Move *m)
+{
+    const Value *index = &m->call->compute_at.index;
+    int near = place_in(m), at = near;
+    bool reads = m->side->loop_does == ACCESS_READ;
+    if (index->kind != VALUE_NONE)
+        at = index->u.i < 0 ? -1 : item_of_statement(m->loop->u.loop.body, index->u.i);
+    REQUIRE(m->s, E0469, index->span, at >= 0 && (reads ? at <= near : at >= near),
+            "place %lld in loop '%s' is %s; leave out the index to place the block %s",
+            (long long)index->u.i, m->loop->u.loop.var->name,
+            at < 0  ? "none of its statements"
+            : reads ? "behind a statement that reads what the block makes"
+                    : "before a statement that makes what the block reads",
+            reads ? "before the first reader" : "behind the last writer");
+    m->item = at;
+    return true;
+}
+
 /* The block leaves its old loops first, because the new body holds a block with the same id. */
 void place_build(Move *m, Expr *cond)
 {
     Schedule *s = m->s;
     ForStmt changed = m->loop->u.loop;
-    changed.body = body_with(s, changed.body, place_in(m), nest_of(m, cond));
+    changed.body = body_with(s, changed.body, m->item, nest_of(m, cond));
     Stmt *body = flow_remove(s, s->kernel->body, m->block);
     Stmt *target = stmt_stamp(stmt_for(s->ctx, &changed, m->loop->span), m->loop);
     m->body = stmt_replace(s->ctx, body, m->loop, target);
@@ -289,9 +360,8 @@ bool place_block(Schedule *s, const PrimCall *call, const MoveSide *side)
     m.at_loop = call->compute_at.loop.span;
     m.block = sched_block(s, &call->compute_at.block, &m.path);
     m.loop = sched_loop(s, &call->compute_at.loop, &m.target);
-    m.axis_of = ARENA_ARRAY(s->ctx->arena, int, m.block->u.block.n_iters + 1);
     if (!find_sequence(&m) || !side->can_move(&m) || !own_loops_are_plain(&m) ||
-        !makers_come_first(&m) || !side->find_tie(&m) || !find_part(&m))
+        !makers_come_first(&m) || !side->find_tie(&m) || !find_part(&m) || !find_item(&m))
         return false;
 
     place_build(&m, NULL);

@@ -6,7 +6,7 @@
 #ifndef TIRC_PASSES_SCHEDULE_BLOCKS_PLACE_H
 #define TIRC_PASSES_SCHEDULE_BLOCKS_PLACE_H
 
-#include "passes/schedule/flow.h"
+#include "passes/schedule/blocks/tie.h"
 
 /* A part of a buffer: a box, and runs inside of it for the axes that have gaps. */
 typedef struct {
@@ -27,10 +27,11 @@ typedef struct {
     const Stmt *seq; /* both stand in different items of it: */
     int block_item, loop_item;
     const Buffer *buffer; /* what ties them */
-    int *axis_of; /* of each iterator of the block: the axis of it that it indexes, -1: none */
-    Facts *facts; /* that hold in an iteration of the loop */
-    Part part;    /* of the buffer: what such an iteration touches */
-    Stmt *body;   /* made: the kernel's */
+    Tie tie;              /* of the block to its elements */
+    Facts *facts;         /* that hold in an iteration of the loop */
+    Part part;            /* of the buffer: what such an iteration touches */
+    int item;             /* of the loop's body: the nest comes before it */
+    Stmt *body;           /* made: the kernel's */
 } Move;
 
 /* One of the two sides. Each function refuses, and then gives false. */
@@ -38,7 +39,7 @@ typedef struct MoveSide {
     AccessMode loop_does; /* what the loop does with the buffer: ACCESS_READ or ACCESS_WRITE */
     /* Check: the block by itself may run in pieces. */
     bool (*can_move)(const Move *m);
-    /* Check: finds m->buffer and fills in m->axis_of. */
+    /* Check: finds m->buffer and ties the block to it. */
     bool (*find_tie)(Move *m);
     /* Check: finds m->part; false without a diagnostic where there are no bounds. */
     bool (*find_part)(Move *m);

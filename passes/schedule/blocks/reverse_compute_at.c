@@ -14,26 +14,24 @@
 #include "passes/schedule/blocks/place.h"
 #include "passes/schedule/copies/stage.h"
 
-/* Finds a buffer that the block reads at its iterators alone and that is written under the loop. */
+/* Finds a buffer that is written under the loop, and that the block reads at subscripts that decide
+ * its iterators: at the iterators themselves if there is such a read. */
 static bool find_made(Move *m)
 {
     Context *c = m->s->ctx;
     const BlockStmt *block = &m->block->u.block;
     AccessList reads = {0};
     access_collect(c, m->block, NULL, ACCESS_READ, &reads);
-    for (int r = 0; r < reads.n; r++) {
-        const Buffer *b = reads.items[r].buffer;
-        int *axes = ARENA_ARRAY(c->arena, int, b->rank + 1);
-        if (!stmt_accesses(c, m->loop, b, ACCESS_WRITE) ||
-            !flow_pure_index(block, b, reads.items[r].index, axes))
-            continue;
-        for (int i = 0; i < block->n_iters; i++)
-            m->axis_of[i] = -1;
-        for (int axis = 0; axis < b->rank; axis++)
-            m->axis_of[axes[axis]] = axis;
-        m->buffer = b;
-        return true;
-    }
+    for (int plain = 1; plain >= 0; plain--)
+        for (int r = 0; r < reads.n; r++) {
+            Expr *const *index = reads.items[r].index;
+            m->buffer = reads.items[r].buffer;
+            int *iters = ARENA_ARRAY(c->arena, int, m->buffer->rank + 1);
+            if (stmt_accesses(c, m->loop, m->buffer, ACCESS_WRITE) &&
+                flow_pure_index(block, m->buffer, index, iters) == plain &&
+                tie_find(m->s, m->block, m->buffer, index, &m->tie))
+                return true;
+        }
     return false;
 }
 
@@ -80,8 +78,8 @@ static bool find_tie(Move *m)
 {
     Schedule *s = m->s;
     REQUIRE(s, E0453, m->at_loop, find_made(m),
-            "block '%s' has no read, with plain iterators as subscripts, of a buffer that loop "
-            "'%s' writes, so the instances of one iteration are unknown",
+            "block '%s' has no read of a buffer that loop '%s' writes whose subscripts decide its "
+            "iterators, so the instances of one iteration are unknown",
             m->block->u.block.name, m->loop->u.loop.var->name);
     return true;
 }

@@ -211,7 +211,8 @@ bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
     const Stmt *store = flow_single_store(s->ctx, block);
     StagePlace place;
     REQUIRE(s, E0444, call->cache_write.block.span, store && flow_written(s, block),
-            "block '%s' has several stores; give it one store to redirect", block->u.block.name);
+            "block '%s' %s; give it one store to redirect", block->u.block.name,
+            flow_no_single_store(s->ctx, block));
     Buffer *buffer = sched_buffer(s, store->u.store.buffer->id);
     if (!flow_require_fixed_shape(s, buffer, E0444, call->cache_write.block.span) ||
         !require_own_domains(s, block, store, call->cache_write.block.span) ||

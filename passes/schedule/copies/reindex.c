@@ -40,18 +40,6 @@ typedef struct {
 
 /* ---- what the block touches ------------------------------------------------------------------ */
 
-/* A loop, a let or another block's iterator in `e`; NULL if there is none. */
-static const Var *inner_var(const Reindex *r, const Expr *e)
-{
-    for (Cursor at = cursor_expr(r->s->ctx, e); cursor_next(&at);) {
-        const Var *var = at.expr->kind == EX_VAR ? at.expr->u.var : NULL;
-        if (var && (var->kind == VAR_LOOP || var->kind == VAR_LET ||
-                    (var->kind == VAR_ITER && !block_iter(&r->stmt->u.block, var))))
-            return var;
-    }
-    return NULL;
-}
-
 /* All accesses of the buffer in the block have the same subscripts, made of iterators. */
 static bool find_element(Reindex *r)
 {
@@ -67,7 +55,7 @@ static bool find_element(Reindex *r)
                     "whole buffer",
                     r->stmt->u.block.name, r->from->name, sched_text(r->s, r->at[d]),
                     sched_text(r->s, accesses.items[i].index[d]), d);
-        const Var *inner = inner_var(r, r->at[d]);
+        const Var *inner = stage_other_var(c, &r->stmt->u.block, r->at[d]);
         REQUIRE(r->s, E0910, r->span, !inner,
                 "block '%s' accesses '%s' at '%s', which depends on loop '%s' inside the block",
                 r->stmt->u.block.name, r->from->name, sched_text(r->s, r->at[d]), inner->name);
@@ -461,7 +449,8 @@ static bool stage_write(Reindex *r, Value *result)
     const Stmt *store = flow_single_store(s->ctx, r->stmt);
     StagePlace place;
     REQUIRE(s, E0444, r->span, store && store->u.store.buffer->id == r->from->id,
-            "block '%s' has several stores; give it one store to redirect", r->stmt->u.block.name);
+            "block '%s' %s; give it one store to redirect", r->stmt->u.block.name,
+            flow_no_single_store(s->ctx, r->stmt));
     if (!stage_can_write(s, &r->path, store, r->span, &place) || !check_one_place(r))
         return false;
     Buffer *to = make_buffer(r);

@@ -213,6 +213,17 @@ Expr **stage_shape(Schedule *s, Expr *const *extent, int n)
     return shape;
 }
 
+const Var *stage_other_var(Context *c, const BlockStmt *block, const Expr *e)
+{
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);) {
+        const Var *var = at.expr->kind == EX_VAR ? at.expr->u.var : NULL;
+        if (var && (var->kind == VAR_LOOP || var->kind == VAR_LET ||
+                    (var->kind == VAR_ITER && !block_iter(block, var))))
+            return var;
+    }
+    return NULL;
+}
+
 PointBox stage_points(Schedule *s, const BlockStmt *block, Expr *const *e, int n)
 {
     Context *c = s->ctx;

@@ -78,6 +78,8 @@ typedef struct {
 /* That part, for all threads that would share the copy. `facts` hold in the loop's body. False
  * where there are no bounds. */
 bool stage_box(Schedule *s, Facts *facts, const BoxOf *of, Interval *box);
+/* A loop, a let or another block's iterator in `e`; NULL if there is none. */
+const Var *stage_other_var(Context *c, const BlockStmt *block, const Expr *e);
 /* The iterators of a block that expressions use, and those that their ranges depend on. */
 PointBox stage_points(Schedule *s, const BlockStmt *block, Expr *const *e, int n);
 /* The extents [n] of a space as the shape of a buffer, which has one element at least. */

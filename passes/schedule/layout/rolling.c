@@ -262,8 +262,8 @@ bool prim_rolling_buffer(Schedule *s, const PrimCall *call, Value *result)
     Rolling r = {.s = s, .call = call};
     r.stmt = sched_block(s, &call->rolling_buffer.block, &r.path);
     const Stmt *store = flow_single_store(s->ctx, r.stmt);
-    REQUIRE(s, E0920, call->rolling_buffer.block.span, store, "block '%s' has more than one store",
-            r.stmt->u.block.name);
+    REQUIRE(s, E0920, call->rolling_buffer.block.span, store, "block '%s' %s", r.stmt->u.block.name,
+            flow_no_single_store(s->ctx, r.stmt));
     r.buffer = sched_buffer(s, store->u.store.buffer->id);
     r.axes = ARENA_ARRAY(s->ctx->arena, int, r.buffer->rank + 1);
     const char *why = not_a_function(s, r.stmt, r.buffer, r.axes);

@@ -1,4 +1,4 @@
-/* kind.c - Implements the primitives that set how a loop runs: bind, parallel, vectorize, unroll.
+/* kind.c - Implements the primitives that set how a loop runs: bind, parallel, unroll.
  *
  * A launch is the statement under an outermost bound loop. All its loops on one axis run on the
  * same blocks or threads, so bind looks at the whole launch: equal extents, no block on two values
@@ -150,6 +150,23 @@ static ForStmt of_kind(const Stmt *loop, LoopKind kind, Axis axis)
 static void set_kind(Schedule *s, const Stmt *old, const ForStmt *as)
 {
     sched_replace(s, old, stmt_for(s->ctx, as, old->span));
+}
+
+bool loop_make_serial(Schedule *s, Stmt **loop, StmtPath *path, Span span)
+{
+    LoopKind kind = (*loop)->u.loop.kind;
+    ForStmt serial = of_kind(*loop, LOOP_SERIAL, AXIS_NONE);
+    if (kind == LOOP_SERIAL)
+        return true;
+    Stmt *as = stmt_for(s->ctx, &serial, (*loop)->span);
+    if (kind == LOOP_BIND &&
+        !flow_recheck_all(s, stmt_replace(s->ctx, s->kernel->body, *loop, as), span))
+        return false;
+    set_kind(s, *loop, &serial);
+    *path = (StmtPath){0};
+    state_path(s, serial.id, path);
+    *loop = path->items[path->n - 1];
+    return true;
 }
 
 /* ---- bind: one value of an axis for each block ----------------------------------------------- */
@@ -417,7 +434,7 @@ bool prim_bind(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     Stmt *loop = sched_loop(s, &call->bind.loop, &path);
     Axis axis = axis_find(call->bind.axis.u.s);
-    if (!sched_require_serial(s, loop, call->span) ||
+    if (!loop_make_serial(s, &loop, &path, call->span) ||
         !require_axis_limit(s, &path, axis, call->span) ||
         !require_free_axis(s, &path, axis, call->span))
         return false;
@@ -445,37 +462,32 @@ bool prim_parallel(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     Stmt *loop = sched_loop(s, &call->parallel.loop, &path);
+    if (!loop_make_serial(s, &loop, &path, call->span))
+        return false;
     ForStmt parallel = of_kind(loop, LOOP_PARALLEL, AXIS_NONE);
-    if (!sched_require_serial(s, loop, call->span) ||
-        !require_legal(s, loop, &parallel, call->span))
+    if (!require_legal(s, loop, &parallel, call->span))
         return false;
     set_kind(s, loop, &parallel);
     *result = (Value){.kind = VALUE_NONE};
     return true;
 }
 
-#define MAX_VECTOR 16
-
-bool prim_vectorize(Schedule *s, const PrimCall *call, Value *result)
+bool loop_vectorize(Schedule *s, Stmt *loop, const StmtPath *path, Span span)
 {
-    StmtPath path = {0};
-    Stmt *loop = sched_loop(s, &call->vectorize.loop, &path);
     int64_t extent;
-    if (!sched_require_serial(s, loop, call->span) ||
-        !require_literal(s, &path, "a vector", call->span, &extent))
+    if (!require_literal(s, path, "a vector", span, &extent))
         return false;
-    REQUIRE(s, E0425, call->span, extent >= 2 && extent <= MAX_VECTOR,
+    REQUIRE(s, E0425, span, extent >= 2 && extent <= MAX_VECTOR,
             "loop '%s' has %lld iterations, but a vector has 2 to %d elements; split it and "
             "vectorize the inner loop",
             stmt_label(loop), (long long)extent, MAX_VECTOR);
-    REQUIRE_AT(s, E0426, call->span, loop->u.loop.body->kind == ST_BLOCK, loop,
+    REQUIRE_AT(s, E0426, span, loop->u.loop.body->kind == ST_BLOCK, loop,
                "loop '%s' does not directly enclose a single block; reorder it inwards",
                stmt_label(loop));
-    ForStmt vector = of_kind(loop_from_zero(s, &path), LOOP_VECTORIZE, AXIS_NONE);
-    if (!require_legal(s, loop, &vector, call->span))
+    ForStmt vector = of_kind(loop_from_zero(s, path), LOOP_VECTORIZE, AXIS_NONE);
+    if (!require_legal(s, loop, &vector, span))
         return false;
     set_kind(s, loop, &vector);
-    *result = (Value){.kind = VALUE_NONE};
     return true;
 }
 
@@ -486,7 +498,7 @@ bool prim_unroll(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     Stmt *loop = sched_loop(s, &call->unroll.loop, &path);
     int64_t extent;
-    if (!sched_require_serial(s, loop, call->span) ||
+    if (!loop_make_serial(s, &loop, &path, call->span) ||
         !require_literal(s, &path, "an unrolled loop", call->span, &extent))
         return false;
     REQUIRE(s, E0427, call->span, extent <= MAX_UNROLL,

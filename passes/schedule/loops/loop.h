@@ -20,5 +20,13 @@ Stmt *loop_with_private_temps(Schedule *s, Stmt *loop, Scope of, Axis axis);
 /* The extent, at least 0: two ranges that are empty must not make a product above 0, and one has no
  * tiles. */
 Expr *loop_extent_from_zero(Schedule *s, Facts *facts, Expr *extent);
+/* The most elements of a vector. */
+#define MAX_VECTOR 16
+
+/* Gives a loop that has a kind back its serial one, for another kind to replace it; *loop and *path
+ * are then of that loop. The rest of a launch may need a bound loop: false after an error. */
+bool loop_make_serial(Schedule *s, Stmt **loop, StmtPath *path, Span span);
+/* Vectorizes a serial loop; false after an error. */
+bool loop_vectorize(Schedule *s, Stmt *loop, const StmtPath *path, Span span);
 
 #endif

@@ -350,7 +350,10 @@ class Script:
     # ---- copies ------------------------------------------------------------------------------
 
     def _do_cache_read(self, call: ast.Call, given: Given) -> str:
-        return self._copy("cache_read", given, self._read(given, "read_buffer_index"))
+        buffer = self._read(given, "read_buffer_index")
+        text = self._copy("cache_read", given, buffer)
+        self._staged(buffer)
+        return text
 
     def _do_cache_write(self, call: ast.Call, given: Given) -> str:
         self._only(given, "write_buffer_index")
@@ -447,6 +450,10 @@ class Script:
             return legal(spec)
         raise Refusal("P0202", node, f"'{ast.unparse(node)}' names no buffer of the block")
 
+    def _staged(self, buffer: str) -> None:
+        """Readers of a staged buffer read the copy; its name is not known."""
+        self.reads = {block: reads for block, reads in self.reads.items() if buffer not in reads}
+
     def _inlined(self, block: str) -> None:
         """Readers of an inlined block read what it read; their order is no longer known."""
         self.reads = {}
@@ -485,7 +492,9 @@ class Script:
         pad = given.get("pad_value")
         padding = ""
         if pad is not None and self._constant(pad) is not None:
-            padding = f", pad_value = {self.value(pad)}"
+            number = self._constant(pad)
+            whole = isinstance(number, float) and number.is_integer()
+            padding = f", pad_value = {int(number) if whole else self.value(pad)}"
         elif pad is not None and not isinstance(pad, ast.Constant):
             raise Refusal("P0202", pad, "a pad value is a number")
         return f"transform_layout({buffer}, {self._map(given)}{padding})"
