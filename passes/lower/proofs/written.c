@@ -135,13 +135,36 @@ static int add_subscripts(Affine *dims, int n, const Affine *index, int rank)
     return n + rank;
 }
 
-/* Adds the image of (parameters, subscripts) to *set; false where it is not exact. */
-static bool add_image(Poly *p, const Affine *dims, int n, isl_set **set)
+/* What is written at least, and at most, as (parameters, subscripts). */
+typedef struct {
+    isl_set *least, *most;
+} Image;
+
+static Image no_elements(const Question *q, int n)
+{
+    Poly *p = poly_new(q->c);
+    isl_set *none = isl_set_empty(isl_space_set_alloc(p->isl, 0, (unsigned)n));
+    return (Image){none, isl_set_copy(none)};
+}
+
+/* Adds the image of (parameters, subscripts). A store under a condition on data may not run. */
+static void add_image(Poly *p, const Affine *dims, int n, Image *image)
 {
     bool exact;
-    isl_set *image = poly_image(p, dims, n, &exact);
-    *set = join(*set, exact ? image : isl_set_free(image));
-    return *set != NULL;
+    isl_set *set = poly_image(p, dims, n, &exact);
+    image->most = join(image->most, isl_set_copy(set));
+    if (exact)
+        image->least = join(image->least, isl_set_copy(set));
+    isl_set_free(set);
+}
+
+/* The elements, where the two bounds meet: an update that may not run is of elements that an init
+ * writes. NULL where they do not. */
+static isl_set *elements_of(Image image)
+{
+    bool known = image.least && image.most && isl_set_is_subset(image.most, image.least) == 1;
+    isl_set_free(image.most);
+    return known ? image.least : isl_set_free(image.least);
 }
 
 /* Columns for what a run is given, and what the kernel assumes of it. */
@@ -152,19 +175,12 @@ static int enter_given(const Kernel *kernel, Poly *p, Affine *out)
     return n;
 }
 
-static isl_set *no_elements(const Question *q, Affine *dims, const Buffer *buffer)
-{
-    Poly *p = poly_new(q->c);
-    int n = enter_given(q->program, p, dims) + buffer->rank;
-    return isl_set_empty(isl_space_set_alloc(p->isl, 0, (unsigned)n));
-}
-
 /* The elements of the buffer that the program writes, as (parameters, subscripts); NULL if the set
  * is not exact. */
 static isl_set *program_image(Question *q, const Model *m, const Buffer *buffer)
 {
     Affine dims[2 * MAX_DIMENSIONS];
-    isl_set *set = no_elements(q, dims, buffer);
+    Image image = no_elements(q, enter_given(q->program, poly_new(q->c), dims) + buffer->rank);
     for (BufferAccesses at = accesses_of(m, buffer); accesses_next(&at);) {
         if (!at.access->writes)
             continue;
@@ -173,10 +189,9 @@ static isl_set *program_image(Question *q, const Model *m, const Buffer *buffer)
         Instance writer = instance_new(p, m->units.items[at.unit]);
         const Affine *index = instance_index(p, &writer, at.access);
         n = add_subscripts(dims, n, index, buffer->rank);
-        if (!add_image(p, dims, n, &set))
-            return isl_set_free(set);
+        add_image(p, dims, n, &image);
     }
-    return set;
+    return elements_of(image);
 }
 
 static void enter_scopes(Poly *p, Env *env, const Writer *w, int from, int to)
@@ -204,7 +219,7 @@ static const Affine *subscripts(Question *q, Poly *p, const Env *env, const Writ
 static isl_set *lowered_image(Question *q, const Buffer *buffer)
 {
     Affine dims[2 * MAX_DIMENSIONS];
-    isl_set *set = no_elements(q, dims, buffer);
+    Image image = no_elements(q, enter_given(q->program, poly_new(q->c), dims) + buffer->rank);
     for (int i = 0; i < q->writers.n; i++) {
         const Writer *w = &q->writers.items[i];
         if (!writes(w, buffer))
@@ -215,10 +230,9 @@ static isl_set *lowered_image(Question *q, const Buffer *buffer)
         assume_launched(p, w);
         enter_scopes(p, &env, w, 0, w->scopes.n);
         n = add_subscripts(dims, n, subscripts(q, p, &env, w), buffer->rank);
-        if (!add_image(p, dims, n, &set))
-            return isl_set_free(set);
+        add_image(p, dims, n, &image);
     }
-    return set;
+    return elements_of(image);
 }
 
 /* "C[4, 0] at N = 5" */
