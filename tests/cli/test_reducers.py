@@ -58,3 +58,52 @@ def test_the_grid_cannot_reduce(tirc):
     tirc.write("grid.sched", text)
     r = tirc(str(PROGRAM), "--schedule", "grid.sched", "--emit", "cuda")
     assert r.status == 1 and "E0424" in r.err
+
+
+def test_means_by_parts_are_right(tirc):
+    """A mean of partial means is rounded in another way than the mean of a row, in row order."""
+    tirc.write(
+        "parts.sched",
+        "schedule parts for reducers()\n"
+        "{\n"
+        "    let [_, j] = loops(w);\n"
+        "    let [_, part] = split(j, [_, 2]);\n"
+        "    rfactor(part, 0);\n"
+        "}\n",
+    )
+    sizes = ["-D", "M=33", "-D", "N=7", "--schedule", "parts.sched"]
+    r = tirc(str(PROGRAM), "--verify", "--device", "sim", "--seed", "1", *sizes)
+    assert r.status == 0, r.err
+    assert "verify  ok" in r.out
+    assert "structure: exact" in r.out
+
+
+SUMS = """
+reducer sums(a: f32, b: f32)
+{
+    init (0, 0);
+    combine(x, y): (x.a + y.a, y.b + x.b);
+}
+
+kernel squares<N = 33>(x: f32[N]) -> a: f32[1], b: f32[1]
+{
+    temp s: sums;
+    for i in N
+        s sums= (x[i], x[i] * x[i]);
+    a[0] = s.a;
+    b[0] = s.b;
+}
+
+schedule parts for squares()
+{
+    let [_, part] = split(loops(s)[0], [_, 4]);
+    rfactor(part, 0);
+}
+"""
+
+
+def test_sums_in_a_tuple_are_exact(tirc):
+    tirc.write("sums.tir", SUMS)
+    r = tirc("sums.tir", "--verify", "--device", "sim", "--schedule", "parts")
+    assert r.status == 0, r.err
+    assert "structure: exact, 2 of 2 elements equal bit for bit" in r.out

@@ -5,8 +5,9 @@
  *                               s_abs[0] += abs(r);  s_bits[0] |= i64(r * 1048576.0);
  *
  * A value is known bit for bit where its operands are and where its operation rounds in one way
- * only. That holds for +, -, / and sqrt on known operands (IEEE 754 rounds them correctly, and 53
- * digits hide a second rounding to 24 and fewer: Figueroa, When is double rounding innocuous?,
+ * only. Operands in the combiner of a reducer never are: they are partial results of some order.
+ * Elsewhere that holds for +, -, / and sqrt on known operands (IEEE 754 rounds them correctly, and
+ * 53 digits hide a second rounding to 24 and fewer: Figueroa, When is double rounding innocuous?,
  * SIGNUM 1995), and for a product that is a number of its type, so that a fused multiply-add gives
  * the same.  A sum in any order is exact where all partial sums are numbers of its type: let every
  * term be a multiple of q; then so is every partial sum, and it is one where sum |t| <= 2^digits q.
@@ -70,6 +71,8 @@ Ref ref_exact_binary(RefBuilder *b, const RefOperation *o, Expr *v)
     Ref r = {.v = v, .err = ref_add(b, o->x.err, o->y.err)};
     if (o->kind == EX_MIN || o->kind == EX_MAX)
         return r;
+    if (b->combining)
+        return (Ref){.v = v, .err = ref_float(b, INFINITY)};
     if (o->kind == EX_MUL) {
         r.err = ref_add(b, r.err, unless(b, product_is_exact(b, o->type, v, o->x, o->y)));
         return r;
@@ -120,6 +123,8 @@ Ref ref_exact_call(RefBuilder *b, const Expr *e, Expr *v, const Ref *arg)
     Ref r = {.v = v};
     for (int i = 0; i < info->arity; i++)
         r.err = ref_add(b, r.err, arg[i].err);
+    if (b->combining && (call == CALL_FMA || call == CALL_SQRT || info->ulp != 0))
+        return (Ref){.v = v, .err = ref_float(b, INFINITY)};
     if (call == CALL_FMA) {
         if (e->type != DT_F64)
             r.err = ref_add(b, r.err, unless(b, op2(b, EX_EQ, nearest(b, e->type, v), v)));
@@ -138,6 +143,8 @@ Ref ref_exact_call(RefBuilder *b, const Expr *e, Expr *v, const Ref *arg)
 
 Ref ref_exact_narrowed(RefBuilder *b, DType from, DType type, Expr *v, Expr *err)
 {
+    if (b->combining)
+        return (Ref){.v = v, .err = ref_float(b, INFINITY)};
     Ref r = {.v = nearest(b, type, v), .err = err};
     Expr *largest = ref_float(b, type_largest(type));
     Expr *fits = op2(b, EX_OR, op2(b, EX_LE, fn(b, CALL_ABS, r.v), largest), op2(b, EX_EQ, r.v, v));

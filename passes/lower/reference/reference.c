@@ -223,10 +223,51 @@ static void ref_branch(RefBuilder *b, Stmt *s)
         VEC_PUSH(b->c->arena, b->out, stmt_if(b->c, cond.v, then, otherwise, s->span));
 }
 
+/* Does the component combine as `a + b`? */
+static bool is_sum(const Combiner *combiner, const CombinerPart *part)
+{
+    const Expr *e = part->value;
+    for (int i = 0; i < combiner->n_lets; i++)
+        if (e->kind == EX_VAR && e->u.var == combiner->lets[i].var)
+            e = combiner->lets[i].value;
+    if (e->kind != EX_ADD || e->u.arg[0]->kind != EX_VAR || e->u.arg[1]->kind != EX_VAR)
+        return false;
+    const Var *x = e->u.arg[0]->u.var, *y = e->u.arg[1]->u.var;
+    return type_is_float(part->type) &&
+           ((x == part->a && y == part->b) || (x == part->b && y == part->a));
+}
+
+/* An update of a tuple in `exact` mode. What its combiner rounds depends on the order, since its
+ * operands do; a component that is a sum is known where sums are. */
+static void ref_combine(RefBuilder *b, const Stmt *s)
+{
+    const Combiner *combiner = s->u.seq.combiner;
+    int n = combiner->n, first = s->u.seq.n - n;
+    for (int i = 0; i < n; i++)
+        ref_stmt(b, s->u.seq.items[i]);
+    b->combining = true;
+    for (int i = n; i < s->u.seq.n; i++) {
+        Stmt *item = s->u.seq.items[i];
+        if (i < first || !is_sum(combiner, &combiner->parts[i - first])) {
+            ref_stmt(b, item);
+            continue;
+        }
+        StoreStmt sum = item->u.store;
+        sum.op = STORE_ADD;
+        sum.value = expr_var(b->c, s->u.seq.items[i - first]->u.let.var, item->span);
+        ref_store(b, stmt_store(b->c, &sum, item->span));
+    }
+    b->combining = false;
+}
+
 static void ref_stmt(RefBuilder *b, Stmt *s)
 {
     switch (s->kind) {
     case ST_SEQ:
+        if (s->u.seq.combiner && b->exact) {
+            ref_combine(b, s);
+            break;
+        }
         for (int i = 0; i < s->u.seq.n; i++)
             ref_stmt(b, s->u.seq.items[i]);
         break;

@@ -35,6 +35,7 @@ typedef struct {
     Expr *path;    /* condition under which a lazy operand is evaluated, or NULL */
     /* errors are 0 or infinite: is the value the same in every order of evaluation? */
     bool exact;
+    bool combining;      /* in a reducer's combiner, whose operands depend on the order */
     bool infinities;     /* are there infinite literals? */
     bool dry;            /* only find out what is inexact */
     bool changed;        /* ... and something new was found */
