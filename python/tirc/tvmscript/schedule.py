@@ -493,8 +493,10 @@ class Script:
         padding = ""
         if pad is not None and self._constant(pad) is not None:
             number = self._constant(pad)
-            whole = isinstance(number, float) and number.is_integer()
-            padding = f", pad_value = {int(number) if whole else self.value(pad)}"
+            if isinstance(number, float) and number.is_integer():
+                padding = f", pad_value = {int(number)}"
+            else:
+                padding = f", pad_value = {self.value(pad)}"
         elif pad is not None and not isinstance(pad, ast.Constant):
             raise Refusal("P0202", pad, "a pad value is a number")
         return f"transform_layout({buffer}, {self._map(given)}{padding})"
