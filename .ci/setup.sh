@@ -99,13 +99,17 @@ find_site_tools() {
     cp docs/site/requirements.txt .tools/docs
 }
 
-# The library of the language server, and the editor that its test works in. Never fatal: without
-# the library there is no `tirc lsp`, and without the editor that test is skipped with a word.
+# The library of the language server, the editor that its test works in, and the generator of
+# parsers that tests the grammar for editors. Never fatal: without the library there is no
+# `tirc lsp`, and without the others their tests are skipped with a word.
 find_editor() {
     (install libjsonrpc-glib-1.0-dev) ||
         say "There is no jsonrpc-glib: the language server (tirc lsp) is not built"
     command -v nvim >/dev/null || (install neovim) ||
         say "There is no Neovim: the language server is not tried in it"
+    command -v tree-sitter >/dev/null ||
+        { apt-cache show tree-sitter-cli >/dev/null 2>&1 && (install tree-sitter-cli); } ||
+        say "There is no tree-sitter command (Debian has it since 13): its grammar is not tried"
 }
 
 # build FOLDER OPTION...

@@ -94,15 +94,81 @@ def test_the_tree_sitter_grammar():
     assert not [w for w in re.findall(r'"([a-z]+)"', colors) if f'"{w}"' not in text]
 
 
-def test_the_tree_sitter_parser(tmp_path):
-    """Where the tree-sitter command is there: it parses what tirc ships."""
+@pytest.fixture(scope="module")
+def tree_sitter(tmp_path_factory):
+    """Runs the tree-sitter command beside the parser that it makes from the grammar."""
     command = shutil.which("tree-sitter")
     if not command:
-        pytest.skip("there is no tree-sitter command")
-    folder = shutil.copytree(GRAMMAR, tmp_path / "grammar")
-    subprocess.run([command, "generate"], cwd=folder, check=True, timeout=120)
-    files = [p for p in (ROOT / "examples").rglob("*") if p.suffix in (".tir", ".sched")]
-    done = subprocess.run(
-        [command, "parse", "--quiet", *files], cwd=folder, capture_output=True, text=True
-    )
+        pytest.skip("there is no tree-sitter command (Debian 13: tree-sitter-cli)")
+    folder = tmp_path_factory.mktemp("tree-sitter")
+    shutil.copytree(GRAMMAR, folder / "grammar")
+
+    def run(*words):
+        return subprocess.run(
+            [command, *map(str, words)],
+            cwd=folder / "grammar",
+            env=dict(os.environ, HOME=str(folder)),
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    made = run("generate")
+    assert made.returncode == 0 and "conflict" not in made.stderr, made.stderr
+    return run
+
+
+def texts():
+    folders = [ROOT / "examples", ROOT / "frontend" / "library", ROOT / "tests"]
+    found = [p for folder in folders for p in folder.rglob("*")]
+    return sorted(p for p in found if p.suffix in (".tir", ".sched"))
+
+
+def test_the_tree_sitter_parser_takes_all_programs_and_schedules(tree_sitter, tmp_path):
+    files = texts()
+    assert len(files) > 300
+    done = tree_sitter("parse", "--quiet", *files)
     assert done.returncode == 0, done.stdout
+    (tmp_path / "wrong.tir").write_text("kernel f<N>(x f32[N]) { for i in N x[i] = 1; }\n")
+    done = tree_sitter("parse", "--quiet", tmp_path / "wrong.tir")
+    assert done.returncode == 1 and "ERROR [0, 12]" in done.stdout
+
+
+COLORED = """kernel f<N = 8>(inout x: f32[N]) -> y: f32[N] where x[0] is injective
+{
+    for i in N step 2 @hint(3) {  // evens
+        let a = x[i] < 0.5 ? 1 : erf(2);
+        S: y[i] max= a;
+        barrier "why";
+    }
+}
+schedule s for f(T = 32) { assert T >= 1, "at least 1"; bind(i, threadIdx.x); }
+"""
+COLORS = {
+    "keyword": "kernel inout where is let barrier schedule",
+    "keyword.repeat": "for in step",
+    "keyword.return": "assert",
+    "function": "f s",
+    "function.call": "erf bind",
+    "type": "f32",
+    "variable.parameter": "x y",
+    "variable": "i",
+    "label": "S",
+    "attribute": "@ hint",
+    "number": "8 0.5 1 2 3 32",
+    "string": '"why" "at least 1"',
+    "comment": "// evens",
+    "operator": "= -> < ? max= >=",
+}
+
+
+def test_the_tree_sitter_colors(tree_sitter, tmp_path):
+    (tmp_path / "colors.tir").write_text(COLORED)
+    done = tree_sitter("query", "queries/highlights.scm", tmp_path / "colors.tir")
+    assert done.returncode == 0, done.stderr
+    found = {}
+    for color, text in re.findall(r"capture: \d+ - (\S+), .* text: `(.*)`", done.stdout):
+        found.setdefault(color, set()).add(text)
+    for color, words in COLORS.items():
+        missing = [w for w in re.findall(r'".*?"|//.*|\S+', words) if w not in found[color]]
+        assert not missing, (color, missing, found[color])

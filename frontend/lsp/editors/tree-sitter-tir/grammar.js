@@ -37,10 +37,6 @@ module.exports = grammar({
   name: "tir",
   extras: ($) => [/\s/, $.comment],
   word: ($) => $.name,
-  conflicts: ($) => [
-    [$.place, $._primary],
-    [$.update, $.store],
-  ],
 
   rules: {
     file: ($) =>

@@ -5,8 +5,8 @@
 (boolean) @constant.builtin
 (fill) @constant.builtin
 
-["kernel" "fn" "reducer" "schedule" "proc" "include" "let" "temp" "block" "init" "launch"
- "combine" "where" "inout" "atomic" "reduce" "type"] @keyword
+["kernel" "fn" "reducer" "schedule" "proc" "include" "let" "temp" "block" "init" "launch" "grid"
+ "barrier" "commit" "wait" "combine" "where" "is" "inout" "atomic" "reduce" "type"] @keyword
 ["for" "in" "step" "parallel" "vectorize" "unroll" "bind"] @keyword.repeat
 ["if" "else" "try"] @keyword.conditional
 ["return" "assert" "tune"] @keyword.return
@@ -23,4 +23,7 @@
 (label name: (name) @label)
 (block_statement name: (name) @label)
 (annotation "@" @attribute (name) @attribute)
-["->" ".." "=" "?" "+" "-" "*" "/" "%"] @operator
+["->" ".." "?" "=" "==" "!=" "<=" ">=" "<<" ">>" "+" "-" "*" "/" "%" "&" "&&" "|" "||" "^" "!" "~"
+ "+=" "-=" "*=" "/=" "&=" "|=" "^=" "&&=" "||=" "min=" "max=" "async="] @operator
+(binary ["<" ">"] @operator)
+(update "=" @operator)
