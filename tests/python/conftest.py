@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import threading
+import warnings
 
 
 @contextlib.contextmanager
@@ -28,7 +29,9 @@ def held(lock):
 
 def works_in_a_child(check):
     """Whether a forked process, which has none of the other threads, finds check() true."""
-    child = os.fork()
+    with warnings.catch_warnings():  # Python 3.12 warns of threads, which this is about
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
     if child == 0:
         try:
             signal.alarm(60)  # a lock that nobody opens would be forever

@@ -1,4 +1,5 @@
-"""The first steps after `pip install`: the import takes at most 30 ms, and a matmul is right."""
+"""The first steps after `pip install`: `import tirc` takes at most 30 ms, the library included,
+which loads at its first use, and a matmul is right."""
 
 import subprocess
 import sys
@@ -19,11 +20,11 @@ print((imported - start) * 1e3, (time.process_time() - start) * 1e3)
 
 def main():
     # Of the processor, and the least of several, since other programs disturb them.
-    runs = [subprocess.check_output([sys.executable, "-c", IMPORT]).split() for _ in range(7)]
+    runs = [subprocess.check_output([sys.executable, "-c", IMPORT]).split() for _ in range(15)]
     imported, loaded = (min(float(run[i]) for run in runs) for i in range(2))
     version = sys.version.split()[0]
     print(f"Python {version}: import tirc takes {imported:.1f} ms, {loaded:.1f} with the library")
-    assert imported <= 30
+    assert loaded <= 30
     import tirc
 
     rng = np.random.default_rng(0)
