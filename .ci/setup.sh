@@ -7,7 +7,7 @@
 
 packages="gcc libc6-dev cmake ninja-build flex bison pkg-config"
 packages="$packages libisl-dev libgmp-dev libjansson-dev libxxhash-dev"
-test_packages="libcmocka-dev python3 python3-pytest g++ clang-format-14 valgrind"
+test_packages="libcmocka-dev python3 python3-pytest g++ clang-format-14 valgrind lowdown"
 fuzz_packages="clang libclang-rt-dev"
 venv_packages="python3 python3-venv"
 ruff_version=0.14.5

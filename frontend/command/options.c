@@ -107,9 +107,11 @@ tirc_status usage_error(const char *format, ...)
 
 void options_help(FILE *out)
 {
-    fputs("tirc FILE.tir [options]      \"-\" reads the program from standard input\n"
-          "tirc fmt [--check] [FILE...] formats programs and schedules in place\n"
-          "tirc lsp                     the language server, which editors start\n",
+    fputs("tirc FILE.tir [options]        \"-\" reads the program from standard input\n"
+          "tirc fmt [--check] [FILE...]   formats programs and schedules in place\n"
+          "tirc lsp                       the language server, which editors start\n"
+          "tirc import-tvmscript FILE.py  reads TVMScript; in the Python package "
+          "(docs/import_tvm.md)\n",
           out);
     for (int i = 0; i < OPTIONS; i++) {
         const Option *o = &table[i];

@@ -6,6 +6,7 @@ import pty
 import re
 import stat
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -608,3 +609,17 @@ def test_the_manual_names_every_option(tirc):
     manual = (EXAMPLES.parent / "docs" / "cli.md").read_text()
     for option in re.findall(r"--[a-z-]+", tirc("--help").out):
         assert option in manual or option in ("--define", "--output"), option  # -D, -o
+
+
+def test_the_manual_page_holds_the_options_and_the_manual(tirc):
+    page = Path(tirc.program).with_name("tirc.1")
+    if not page.exists():
+        pytest.skip("there is no lowdown, which makes the manual page")
+    text = page.read_text()
+    assert '.TH "TIRC" "1"' in text and "\nNAME\n.LP\ntirc - compiles " in text
+    for escape, plain in ((r"\(dq", '"'), (r"\(aq", "'"), (r"\(ga", "`"), (r"\e", "\\")):
+        text = text.replace(escape, plain)
+    assert tirc("--help").out in text
+    manual = (ROOT / "docs" / "cli.md").read_text()
+    headings = re.findall(r"^##+ ([\w ]+)$", manual, re.MULTILINE)
+    assert len(headings) > 8 and all(f"\n{heading}\n" in text for heading in headings)
