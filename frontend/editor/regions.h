@@ -4,8 +4,8 @@
 
 #include "ir/ir.h"
 
-/* Appends "read at [0..M, 0..K]; written at [0..M, 0..N]"; nothing for a buffer that the kernel
- * does not have or use. Boxes may be larger than what is accessed, never smaller. */
-void regions_describe(Context *c, const Kernel *kernel, const char *buffer, StrBuf *out);
+/* Appends "read at [0..M, 0..K]; written at [0..M, 0..N]"; nothing if the kernel has no buffer
+ * `name`, or does not use it. Boxes may be larger than what is accessed, never smaller. */
+void regions_describe(Context *c, const Kernel *kernel, const char *name, StrBuf *out);
 
 #endif
