@@ -15,6 +15,69 @@
  * Invariant: every element of the epilogue's output has the value that it had. */
 #include "passes/schedule/blocks/inline.h"
 
+/* A block, and the iterator that each axis of a buffer has for a subscript in it. */
+typedef struct {
+    Stmt *block;
+    int rank; /* of the buffer */
+    int *axes;
+} IndexedBlock;
+
+static IndexedBlock indexed_block(Context *c, Stmt *block, int rank)
+{
+    return (IndexedBlock){block, rank, ARENA_ARRAY(c->arena, int, rank + 1)};
+}
+
+/* Every load of `between` in the block is at its iterators alone, each of them once; fills in the
+ * axes. */
+static bool reads_at_iterators(Schedule *s, const Buffer *between, IndexedBlock *at)
+{
+    AccessList reads = {0};
+    access_collect(s->ctx, at->block, between, ACCESS_READ, &reads);
+    int *these = ARENA_ARRAY(s->ctx->arena, int, between->rank + 1);
+    for (int r = 0; r < reads.n; r++) {
+        if (!flow_pure_index(&at->block->u.block, between, reads.items[r].index, these))
+            return false;
+        for (int axis = 0; axis < between->rank; axis++) {
+            if (r > 0 && these[axis] != at->axes[axis])
+                return false;
+            at->axes[axis] = these[axis];
+        }
+    }
+    return at->block->u.block.n_iters == between->rank;
+}
+
+static const BlockIter *axis_iter(IndexedBlock of, int axis)
+{
+    return &of.block->u.block.iters[of.axes[axis]];
+}
+
+/* Each axis' iterator of `from` in terms of that of `to`. [rank] */
+static Subst *axis_map(Context *c, IndexedBlock from, IndexedBlock to)
+{
+    Subst *map = ARENA_ARRAY(c->arena, Subst, to.rank + 1);
+    for (int axis = 0; axis < to.rank; axis++)
+        map[axis] =
+            (Subst){axis_iter(from, axis)->var, expr_var(c, axis_iter(to, axis)->var, span_none())};
+    return map;
+}
+
+/* The iterators of both blocks run over the same ranges, axis by axis, which may speak of each
+ * other. */
+static bool same_domains(Schedule *s, IndexedBlock a, IndexedBlock b)
+{
+    Context *c = s->ctx;
+    Facts *facts = facts_of_kernel(c, s->kernel);
+    Subst *map = axis_map(c, b, a);
+    for (int axis = 0; axis < a.rank; axis++) {
+        const BlockIter *x = axis_iter(a, axis), *y = axis_iter(b, axis);
+        Expr *lo = expr_subst(c, y->lo, map, a.rank), *hi = expr_subst(c, y->hi, map, a.rank);
+        if (!expr_equal(simplify(facts, x->lo), simplify(facts, lo)) ||
+            !expr_equal(simplify(facts, x->hi), simplify(facts, hi)))
+            return false;
+    }
+    return true;
+}
+
 static bool is_element_of(const Expr *e, const Buffer *b)
 {
     return e->kind == EX_LOAD && e->u.load.buffer->id == b->id;
@@ -139,8 +202,8 @@ static bool check_axes(Fusion *f)
     for (int axis = 0; axis < n && pure; axis++)
         pure = reduction->iters[f->reduction.axes[axis]].kind == ITER_SPATIAL;
     REQUIRE(f->s, E0822, f->call->span,
-            pure && inline_reads_at_iterators(f->s, f->sum, &f->epilogue) &&
-                inline_same_domains(f->s, f->reduction, f->epilogue),
+            pure && reads_at_iterators(f->s, f->sum, &f->epilogue) &&
+                same_domains(f->s, f->reduction, f->epilogue),
             "blocks '%s' and '%s' do not access '%s' at their own iterators over the same ranges",
             reduction->name, f->epilogue.block->u.block.name, f->sum->name);
     return true;
@@ -182,7 +245,7 @@ static Stmt *build_fused(const Fusion *f)
     Context *c = f->s->ctx;
     int n = f->sum->rank;
     const StoreStmt *store = &f->store->u.store;
-    Subst *map = inline_axis_map(c, f->epilogue, f->reduction);
+    Subst *map = axis_map(c, f->epilogue, f->reduction);
     Expr **index = ARENA_ARRAY(c->arena, Expr *, store->buffer->rank + 1);
     for (int axis = 0; axis < store->buffer->rank; axis++)
         index[axis] = expr_subst(c, store->index[axis], map, n);
