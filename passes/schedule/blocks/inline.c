@@ -107,6 +107,15 @@ static bool inputs_last(Schedule *s, Span span, Stmt *block, const StmtPath *pat
     return true;
 }
 
+/* The value of an iterator that has one; NULL otherwise. */
+static Expr *only_value(Facts *f, const BlockIter *iter)
+{
+    int64_t lo, hi;
+    bool one = expr_is_const(simplify(f, iter->lo), &lo) &&
+               expr_is_const(simplify(f, iter->hi), &hi) && hi - lo == 1;
+    return one ? iter->lo : NULL;
+}
+
 /* The value of an element in terms of its subscripts: the block's, at the iteration that stores
  * it. */
 static bool find_value(Schedule *s, Span span, const Stmt *block, const Stmt *store, Inline *in)
@@ -116,9 +125,11 @@ static bool find_value(Schedule *s, Span span, const Stmt *block, const Stmt *st
     Subst *at = ARENA_ARRAY(s->ctx->arena, Subst, b->n_iters + 1);
     Tie tie;
     bool tied = tie_find(s, block, buffer, store->u.store.index, &tie) && tie.covers;
+    Facts *f = facts_of_kernel(s->ctx, s->kernel);
     for (int i = 0; i < b->n_iters && tied; i++) {
-        tied = tie.back[i] != NULL;
-        at[i] = (Subst){b->iters[i].var, tie.back[i]};
+        Expr *value = tie.back[i] ? tie.back[i] : only_value(f, &b->iters[i]);
+        tied = value != NULL;
+        at[i] = (Subst){b->iters[i].var, value};
     }
     REQUIRE(s, E0460, span, tied,
             "the subscripts at which block '%s' writes '%s' do not decide its iterators for each "

@@ -65,6 +65,17 @@ static void loops_over_places(const Move *m, const Expr *back, Subst *at, LoopLi
             at[axis] = (Subst){m->tie.place[axis], loops_over(m, axis, loops)};
 }
 
+/* The same for the axes that say which elements there are, unless the part has one place there. */
+static void loops_over_taken(const Move *m, Subst *at, LoopList *loops)
+{
+    for (int axis = 0; axis < m->buffer->rank; axis++) {
+        int64_t extent;
+        bool one = expr_is_const(m->part.box[axis].extent, &extent) && extent == 1;
+        if (!one && !at[axis].value && expr_uses_var(m->tie.taken, m->tie.place[axis]))
+            at[axis] = (Subst){m->tie.place[axis], loops_over(m, axis, loops)};
+    }
+}
+
 /* An expression of places, where they are those of the new loops. */
 static Expr *at_places(const Move *m, Expr *e, const Subst *at)
 {
@@ -124,6 +135,8 @@ static Stmt *nest_of(const Move *m, Expr *cond)
                                           : loop_over_domain(m, i, values, &loops);
         values[i] = (Subst){old->iters[i].var, iters[i].binding};
     }
+    if (m->tie.taken)
+        loops_over_taken(m, at, &loops);
     BlockStmt moved = *old;
     moved.iters = iters;
     moved.predicate = condition_of(m, &loops, at, cond);

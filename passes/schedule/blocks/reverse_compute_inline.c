@@ -12,6 +12,7 @@
  * Legal: each iteration of the block reads one element, which no other reads and one iteration of
  * its only producer writes; at the producer's place it computes what it does now.
  * Invariant: every block that stays computes what it computed. */
+#include "passes/analysis/polyhedral/index_map.h"
 #include "passes/analysis/polyhedral/poly.h"
 #include "passes/schedule/blocks/inline.h"
 #include "passes/schedule/blocks/tie.h"
@@ -124,15 +125,22 @@ static bool check_blocks(ReverseInline *v)
     return true;
 }
 
+/* What holds in a block, for expressions that keep iterators of one value by name. */
+static Facts *facts_in(const ReverseInline *v, const BlockStmt *block)
+{
+    Facts *f = facts_of_kernel(v->s->ctx, v->s->kernel);
+    for (int i = 0; i < block->n_iters; i++)
+        facts_range_loosely(f, block->iters[i].var, block->iters[i].lo, block->iters[i].hi);
+    return f;
+}
+
 /* An element decides the iterations that write and read it. */
 static bool find_ties(ReverseInline *v)
 {
     Schedule *s = v->s;
     Context *c = s->ctx;
     const BlockStmt *block = &v->block->u.block, *producer = &v->producer->u.block;
-    Facts *writes = facts_of_kernel(c, s->kernel), *reads = facts_of_kernel(c, s->kernel);
-    facts_enter(writes, v->producer);
-    facts_enter(reads, v->block);
+    Facts *writes = facts_in(v, producer), *reads = facts_in(v, block);
     bool decided = tie_find(s, v->producer, v->between, v->made, &v->producer_tie) &&
                    values_at(reads, c, producer, &v->producer_tie, v->read);
     REQUIRE(s, E0460, v->span, decided,
