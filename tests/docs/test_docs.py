@@ -26,7 +26,11 @@ DOCUMENTS = sorted(
     for p in ROOT.glob(pattern)
 )
 NOTHING_TO_RUN = {"ebnf", "text", "cmake", "python"}
-FILES = sorted([*ROOT.glob("examples/*/*.tir"), *ROOT.glob("examples/*/*.sched")])
+FILES = sorted(
+    p
+    for p in [*ROOT.glob("examples/*/*.tir"), *ROOT.glob("examples/*/*.sched")]
+    if p.parent.name != "kernelbench"
+)
 OUTSIDE = (
     "./demo",
     "./check",
@@ -52,6 +56,8 @@ def tirc(tirc):
         folder = tirc.folder / path.relative_to(ROOT).parent
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, folder)
+    # These have names of others, and documents give them with their folder.
+    (tirc.folder / "examples/kernelbench").symlink_to(ROOT / "examples/kernelbench")
     return tirc
 
 

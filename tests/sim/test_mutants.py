@@ -29,7 +29,7 @@ MANY = 12  # mutants of one text; of more a part is enough, with --part
 FEW = 3  # times that a stencil goes over its field
 
 
-FOLDERS = sorted(p for p in (ROOT / "examples").iterdir() if p.is_dir())
+FOLDERS = sorted(p for p in (ROOT / "examples").iterdir() if p.is_dir() and p.name != "kernelbench")
 
 
 def kernels(folder):

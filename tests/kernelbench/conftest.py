@@ -1,0 +1,14 @@
+"""Cases with the mark `long` run with --long only."""
+
+
+def pytest_addoption(parser):
+    parser.addoption("--long", action="store_true", help="all sizes, also as symbols")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: runs with --long only")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--long"):
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
