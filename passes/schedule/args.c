@@ -56,6 +56,7 @@ static const char *kind_wanted(ParamKind kind)
     case PARAM_SCOPE: return "a scope: global, shared or local";
     case PARAM_AXIS: return "an axis such as blockIdx.x or threadIdx.y";
     case PARAM_KEY: return "an identifier";
+    case PARAM_TEXT: return "a string";
     case PARAM_FACTOR: return "an integer of at least 1, or _";
     case PARAM_AMOUNT: return "an integer, or auto";
     case PARAM_NODE: return "a loop or a block";
@@ -306,6 +307,7 @@ static bool check_one(ArgPlace p, const Value *value, Value *out)
         return check_named(&p, value, VALUE_BLOCK, out);
     case PARAM_INT: return check_kind(&p, value, VALUE_INT, out);
     case PARAM_BOOL: return check_kind(&p, value, VALUE_BOOL, out);
+    case PARAM_TEXT: return check_kind(&p, value, VALUE_STRING, out);
     case PARAM_SCOPE:
     case PARAM_AXIS: return check_word(&p, value, out);
     case PARAM_MAP: return check_kind(&p, value, VALUE_MAP, out);

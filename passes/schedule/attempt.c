@@ -7,7 +7,8 @@
 
 ScheduleMark schedule_mark(const Schedule *s)
 {
-    return (ScheduleMark){s->kernel, s->first_new_id, s->steps.n, s->calls.n, s->knobs.n};
+    return (ScheduleMark){s->kernel,  s->first_new_id, s->steps.n,
+                          s->calls.n, s->knobs.n,      s->comments.n};
 }
 
 void schedule_go_back(Schedule *s, const ScheduleMark *mark, const char *why)
@@ -17,10 +18,9 @@ void schedule_go_back(Schedule *s, const ScheduleMark *mark, const char *why)
     s->calls.n = mark->calls;
     s->knobs.n = mark->knobs;
     s->first_new_id = mark->first_new_id;
-    while (s->refusals.n > 0 && s->refusals.items[s->refusals.n - 1].call > mark->calls)
-        s->refusals.n--; /* of attempts that are taken back, too */
+    s->comments.n = mark->comments;
     if (why)
-        VEC_PUSH(s->ctx->arena, &s->refusals, ((Refusal){mark->calls, why}));
+        trace_comment(s, arena_printf(s->ctx->arena, "refused: %s", why));
     if (s->kernel == mark->kernel)
         return;
     s->kernel = mark->kernel;

@@ -109,11 +109,11 @@ typedef struct {
     const char *remark; /* what else is worth saying of it in the trace, or NULL */
 } StepRecord;
 
-/* An attempt that was given up. */
+/* A comment of the trace: a note of the script, or an attempt that was given up. */
 typedef struct {
     int call; /* the number of calls before it */
-    const char *why;
-} Refusal;
+    const char *text;
+} TraceComment;
 
 /* What stood in a list before a step put another statement there (versions.c). */
 typedef struct {
@@ -139,7 +139,7 @@ struct Schedule {
     VEC(CallRecord) calls;
     VEC(StepRecord) steps;
     VEC(Knob) knobs;
-    VEC(Refusal) refusals; /* in the order of the calls */
+    VEC(TraceComment) comments; /* in the order of the calls */
     VEC(Stmt *) scratch;
     VEC(Stmt **) lists;      /* long ones that are changed in place ... */
     VEC(ListChange) changes; /* ... and how, in the order of the steps */
@@ -177,6 +177,8 @@ bool args_check(Schedule *s, const Primitive *primitive, const GivenArgs *given,
  * and `taken` says which words are variables and must be quoted (NULL: none). */
 void call_print(const Schedule *s, const CallRecord *call, const Name *loop_names,
                 const NameMap *taken, StrBuf *out);
+/* Adds a comment to the trace, after the calls so far. */
+void trace_comment(Schedule *s, const char *text);
 
 /* ---- what primitives use ---- */
 

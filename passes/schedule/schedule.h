@@ -54,6 +54,7 @@ typedef enum {
     PARAM_SCOPE,
     PARAM_AXIS,
     PARAM_KEY,
+    PARAM_TEXT,   /* a string */
     PARAM_FACTOR, /* an integer >= 1, or _ */
     PARAM_AMOUNT, /* an integer, or auto: tirc chooses */
     PARAM_NODE,   /* a loop or a block */
@@ -138,7 +139,7 @@ bool schedule_refused(const Schedule *s);
 typedef struct {
     const Kernel *kernel;
     uint32_t first_new_id;
-    int steps, calls, knobs;
+    int steps, calls, knobs, comments;
 } ScheduleMark;
 ScheduleMark schedule_mark(const Schedule *s);
 /* Takes back all steps since the mark. The trace shows `why`, the error of the refused step (or

@@ -100,6 +100,11 @@ void call_print(const Schedule *s, const CallRecord *call, const Name *loop_name
     strbuf_addc(out, ')');
 }
 
+void trace_comment(Schedule *s, const char *text)
+{
+    VEC_PUSH(s->ctx->arena, &s->comments, ((TraceComment){s->calls.n, text}));
+}
+
 /* ---- the whole schedule ---------------------------------------------------------------------- */
 
 typedef struct {
@@ -252,12 +257,12 @@ static void print_call(Trace *t, const CallRecord *call)
     strbuf_addc(t->out, '\n');
 }
 
-/* The attempts that were given up before the call at work. */
-static void print_refusals(Trace *t, int *refusal)
+/* The comments before the call at work. */
+static void print_comments(Trace *t, int *comment)
 {
-    for (; *refusal < t->s->refusals.n && t->s->refusals.items[*refusal].call <= t->call;
-         ++*refusal)
-        strbuf_addf(t->out, "    // refused: %s\n", t->s->refusals.items[*refusal].why);
+    for (; *comment < t->s->comments.n && t->s->comments.items[*comment].call <= t->call;
+         ++*comment)
+        strbuf_addf(t->out, "    // %s\n", t->s->comments.items[*comment].text);
 }
 
 void schedule_trace(const Schedule *s, Name schedule_name, StrBuf *out)
@@ -271,13 +276,13 @@ void schedule_trace(const Schedule *s, Name schedule_name, StrBuf *out)
         for (int a = 0; a < s->calls.items[i].n_args; a++)
             note_uses(&t, &s->calls.items[i].args[a], i);
     strbuf_addf(out, "schedule %s for %s\n{\n", schedule_name, s->kernel->name);
-    int refusal = 0;
+    int comment = 0;
     for (t.call = 0; t.call < s->calls.n; t.call++) {
-        print_refusals(&t, &refusal);
+        print_comments(&t, &comment);
         const CallRecord *call = &s->calls.items[t.call];
         if (call->step > 0 || has_wanted(&t, &call->result))
             print_call(&t, call);
     }
-    print_refusals(&t, &refusal);
+    print_comments(&t, &comment);
     strbuf_add(out, "}\n");
 }

@@ -9,6 +9,7 @@ import pytest
 from conftest import EXAMPLES, MATMUL, SMALL
 
 SUM = "kernel total<N = 50000>(x: f32[N]) -> s: f32[1] { s[0] = 0; for i in N s[0] += x[i]; }\n"
+CHAIN = ("--schedule", "naive")  # one thread adds up all terms
 
 
 def verify(tirc, *args, stdin=""):
@@ -37,7 +38,7 @@ def against(tirc, program, change, *args):
     ],
 )
 def test_a_long_sum_that_is_wrong(tirc, old, new):
-    r, found = against(tirc, SUM, lambda text: text.replace(old, new))
+    r, found = against(tirc, SUM, lambda text: text.replace(old, new), *CHAIN)
     assert r.status == 4 and "E0635" in r.err and "on small integers" in r.err
     assert not found["ok"] and found["wrong"] == 1
     assert found["rounding"]["checked"] == 1 and found["structure"]["exact"] == 0
@@ -45,12 +46,15 @@ def test_a_long_sum_that_is_wrong(tirc, old, new):
 
 def test_a_long_sum_that_is_right(tirc):
     tirc.write("sum.tir", SUM)
-    r, found = verify(tirc, "sum.tir")
+    r, found = verify(tirc, "sum.tir", *CHAIN)
     assert r.status == 0 and found["ok"] and found["structure"]["exact"] == 1
     assert found["rounding"]["wide"] == 1 and "with weak bounds" in found["method"]
     assert found["rounding"]["sums"] == 1 and found["rounding"]["unlikely"] == 0
     assert 0 < found["max_error"] < found["bound"] and found["rounding"]["nearest"] < 1
-    assert "structure: exact, 1 of 1 elements" in tirc("sum.tir", "--device", "sim", "--verify").out
+    assert (
+        "structure: exact, 1 of 1 elements"
+        in tirc("sum.tir", *CHAIN, "--device", "sim", "--verify").out
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,10 +68,10 @@ def test_more_additions_than_a_type_has_numbers(tirc, kind, terms):
         f"for i in N s[r] += x[r, i]; }} }}\n"
     )
     tirc.write("sum.tir", program)
-    r, found = verify(tirc, "sum.tir")
+    r, found = verify(tirc, "sum.tir", *CHAIN)
     assert r.status == 0 and found["ok"] and found["structure"]["exact"] == 4, r.out
     r, found = against(
-        tirc, program, lambda text: text.replace(f"in {terms}", f"in {terms - terms // 16}")
+        tirc, program, lambda text: text.replace(f"in {terms}", f"in {terms - terms // 16}"), *CHAIN
     )
     assert r.status == 4 and not found["ok"]
 
@@ -82,7 +86,7 @@ def test_a_tree_has_narrower_bounds(tirc):
     warp = ("--schedule", str(EXAMPLES / "row_sum/warp.sched"))
     r, tree = verify(tirc, "rows.tir", *warp)
     assert r.status == 0 and tree["ok"] and tree["rounding"]["additions"] == 1024 / 32 + 5
-    r, chain = verify(tirc, "rows.tir")
+    r, chain = verify(tirc, "rows.tir", *CHAIN)
     assert r.status == 0 and chain["ok"] and chain["rounding"]["additions"] == 1024
     r, rounded = against(
         tirc, program, lambda text: re.sub(r"\+= (x\[.*\]);", r"+= f32(f16(\1));", text), *warp

@@ -1,4 +1,4 @@
-/* annotate.c - Implements annotate, unannotate and atomic: annotates loops and blocks.
+/* annotate.c - Implements annotate, unannotate, atomic and note: loops, blocks and traces.
  *
  * Legal: annotations are of keys that the loop or block may have; updates that become atomic are
  * those of a reduction.
@@ -79,6 +79,13 @@ static bool check_known_key(Schedule *s, const PrimCall *call, const Annotation 
             added->kind == ANNOTATION_INT && added->i >= info->least && added->i <= info->most,
             "'%s' takes an integer from %lld to %lld; other values have no effect", added->key,
             (long long)info->least, (long long)info->most);
+    return true;
+}
+
+bool prim_note(Schedule *s, const PrimCall *call, Value *result)
+{
+    (void)result;
+    trace_comment(s, call->note.text.u.s);
     return true;
 }
 

@@ -224,10 +224,16 @@ bool prim_bands(Schedule *s, const PrimCall *call, Value *result)
 
 bool prim_extent(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
-    int64_t extent;
-    sched_loop(s, &call->extent.loop, &path);
-    *result = value_int(expr_is_const(sched_extent(s, &path), &extent) ? extent : 0);
+    const Value *loops = &call->extent.loops;
+    int64_t extent, product = 1;
+    for (int i = 0; i < loops->u.list.n; i++) {
+        StmtPath path = {0};
+        sched_loop(s, &loops->u.list.items[i], &path);
+        if (!expr_is_const(sched_extent(s, &path), &extent) ||
+            !checked_mul(product, extent, &product))
+            product = 0;
+    }
+    *result = value_int(product);
     return true;
 }
 
@@ -295,6 +301,32 @@ bool prim_contiguous(Schedule *s, const PrimCall *call, Value *result)
         yes = yes && loop->step == 1 &&
               moves_along_row(s, facts, &block->u.block, &accesses.items[i], loop->var);
     *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
+    return true;
+}
+
+bool prim_varies(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0}, to_loop = {0};
+    Stmt *block = sched_block(s, &call->varies.block, &path);
+    const Var *var = sched_loop(s, &call->varies.loop, &to_loop)->u.loop.var;
+    AccessList accesses = {0};
+    access_collect(s->ctx, block, sched_buffer(s, call->varies.buffer.u.id), ACCESS_ANY, &accesses);
+    bool yes = false;
+    for (int i = 0; i < accesses.n; i++)
+        for (int d = 0; d < accesses.items[i].buffer->rank; d++)
+            yes = yes ||
+                  expr_uses_var(iters_to_loops(s->ctx, &block->u.block, accesses.items[i].index[d]),
+                                var);
+    *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
+    return true;
+}
+
+bool prim_bound_axis(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    const ForStmt *loop = &sched_loop(s, &call->bound_axis.loop, &path)->u.loop;
+    const char *name = loop->kind == LOOP_BIND ? axis_name(loop->axis) : "";
+    *result = (Value){.kind = VALUE_STRING, .u.s = ctx_name(s->ctx, name)};
     return true;
 }
 

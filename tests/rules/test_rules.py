@@ -1,0 +1,103 @@
+"""The rules of schedule `default`: which one takes which program, on how many threads, and what
+comes out at sizes that divide nothing, that are 1, and that are symbols."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = Path(__file__).with_name("rules.tir")
+SMALL, LARGE = [2, 3, 5], 37
+
+# The kernel, the rules in the order of the trace, and the fewest threads of its largest launch.
+RULES = [
+    ("row_sum", ["rows"], 40 * 32),
+    ("matvec", ["rows"], 100 * 32),
+    ("softmax", ["rows"], 40 * 32),
+    ("layernorm", ["rows"], 40 * 32),
+    ("welford", ["rows"], 40 * 32),
+    ("argmax", ["rows"], 40 * 32),
+    ("rmsnorm", ["rows"], 3 * 256),
+    ("sum_all", ["parts"], 5 * 256),
+    ("mean_square", ["parts"], 5 * 256),
+    ("max_pool", ["threads"], 1440),
+    ("conv2d", ["threads"], 2400),
+    ("scan", ["threads"], 40),
+    ("relu", ["threads"], 4096),
+    ("bias", ["threads"], 6144),
+    ("by_columns", ["threads"], 6144),
+    ("halves", ["threads"], 6144),
+    ("transposed", ["threads"], 7000),
+    ("permuted", ["threads"], 14000),
+    ("embedding", ["threads"], 4096),
+    ("swapped", ["threads"], 4096),
+    ("softmax_nests", ["rows", "rows", "threads"], 28000),
+    ("column_sum", ["threads"], 70),
+    ("middle_max", ["threads"], 200),
+    ("nn", ["threads"], 6300),
+    ("nt_bias", ["rows", "threads"], 6300),
+    ("tn", ["threads"], 6300),
+    ("batched", ["threads"], 18900),
+    ("tensor_times", ["threads"], 18900),
+    ("histogram", ["threads"], 256),
+]
+
+
+def sizes_of(kernel):
+    """The sizes of a kernel, in their order."""
+    header = re.search(rf"^kernel {kernel}<([^>]*)>", PROGRAMS.read_text(), re.M)
+    return re.findall(r"(\w+) = \d+", header[1])
+
+
+def run(kernel, *options):
+    """The trace and the report of a verified run."""
+    command = [os.environ["TIRC"], PROGRAMS, "--kernel", kernel, "--trace", "--werror"]
+    command += ["--verify", "--json", "--device", "sim", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stdout + done.stderr
+    trace, report = done.stdout.split("\n}\n", 1)
+    return trace, json.loads(report)
+
+
+def threads(report):
+    """The threads of the largest launch."""
+    counts = [1]
+    for launch in report["launches"]:
+        x, y, z = launch["grid"]
+        tx, ty, tz = launch["block"]
+        counts.append(x * y * z * tx * ty * tz)
+    return max(counts)
+
+
+@pytest.mark.parametrize("kernel, rules, fewest", RULES, ids=[row[0] for row in RULES])
+def test_rule(kernel, rules, fewest):
+    trace, report = run(kernel)
+    assert re.findall(r"^    // (?!refused)(\w+): ", trace, re.M) == rules, trace
+    assert report["verify"]["ok"] and threads(report) >= fewest
+
+
+@pytest.mark.parametrize("kernel", [row[0] for row in RULES])
+def test_sizes(kernel):
+    names = sizes_of(kernel)
+    ones = [f"-D{name}=1" for name in names]
+    values = [SMALL[n % 3] for n in range(len(names) - 1)] + [LARGE]
+    primes = [f"-D{name}={value}" for name, value in zip(names, values, strict=True)]
+    symbols = [f"-D{name}=?" for name in names]
+    given = [f"--size={name}={value}" for name, value in zip(names, values, strict=True)]
+    for options in (ones, primes, symbols + given):
+        assert run(kernel, *options)[1]["verify"]["ok"]
+
+
+def test_every_program_has_its_row():
+    kernels = re.findall(r"^kernel (\w+)", PROGRAMS.read_text(), re.M)
+    assert sorted(kernels) == sorted(row[0] for row in RULES)
+
+
+def test_long_sums_are_accurate():
+    """One thread would add all terms in order, and lose a digit with every tenfold."""
+    report = run("sum_all", "-DN=262144")[1]
+    assert report["verify"]["ok"] and report["verify"]["rounding"]["additions"] < 100
