@@ -25,7 +25,6 @@ matmul_bias_relu_1(const float *__restrict__ bias, float *__restrict__ C, const 
 {
     const int block = blockIdx.x;
     const int thread = threadIdx.x;
-    const int i = block / 4;
     const int j = block % 4 * 256 + thread;
-    C[i * 1024 + j] = fmaxf(acc[i * 1024 + j] + bias[j], 0.0f);
+    C[block * 256 + thread] = fmaxf(acc[block * 256 + thread] + bias[j], 0.0f);
 }

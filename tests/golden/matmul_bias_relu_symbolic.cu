@@ -15,7 +15,7 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
     const int thread = threadIdx.x;
     const int i = (block * 256 + thread) / N;
     const int j = (block * 256 + thread) % N;
-    if (block * 256 + thread < M * N && i < M && j < N) {
+    if (block * 256 + thread < M * N) {
         float acc_acc = 0.0f;
         for (int k = 0; k < K; ++k)
             acc_acc += A[i * K + k] * B[k * N + j];
@@ -28,8 +28,7 @@ matmul_bias_relu_1(const float *__restrict__ bias, float *__restrict__ C, const 
 {
     const int block = blockIdx.x;
     const int thread = threadIdx.x;
-    const int i = (block * 256 + thread) / N;
     const int j = (block * 256 + thread) % N;
-    if (block * 256 + thread < M * N && i < M && j < N)
-        C[i * N + j] = fmaxf(acc[i * N + j] + bias[j], 0.0f);
+    if (block * 256 + thread < M * N)
+        C[block * 256 + thread] = fmaxf(acc[block * 256 + thread] + bias[j], 0.0f);
 }

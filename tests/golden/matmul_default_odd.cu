@@ -11,7 +11,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     const int thread = threadIdx.x;
     const int i = (block * 256 + thread) / 999;
     const int j = (block * 256 + thread) % 999;
-    if (block * 256 + thread < 999000 && i < 1000) {
+    if (block * 256 + thread < 999000) {
         float C_acc = 0.0f;
         for (int k = 0; k < 997; ++k)
             C_acc += A[i * 997 + k] * B[k * 999 + j];

@@ -12,7 +12,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     const int thread = threadIdx.x;
     const int i = (block * 256 + thread) / N;
     const int j = (block * 256 + thread) % N;
-    if (block * 256 + thread < M * N && i < M && j < N) {
+    if (block * 256 + thread < M * N) {
         float C_acc = 0.0f;
         for (int k = 0; k < K; ++k)
             C_acc += A[i * K + k] * B[k * N + j];

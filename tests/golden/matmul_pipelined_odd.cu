@@ -19,7 +19,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     for (int each = 0; each < 4; ++each) {
         const int j = (each * 256 + ty * 16 + tx) % 60;
         if (each * 256 + ty * 16 + tx < 960)
-            B_local_first[(each * 256 + ty * 16 + tx) / 60 - (ty * 16 + tx) / 60][j] = B[(each * 256 + ty * 16 + tx) / 60 * 60 + j];
+            B_local_first[(each * 256 + ty * 16 + tx) / 60 - (ty * 16 + tx) / 60][j] = B[each * 256 + ty * 16 + tx];
     }
     for (int each = 0; each < 4; ++each)
         A_shared[each * 16 + ty][tx] = A_local_first[each];

@@ -9,7 +9,7 @@ copy(const float *__restrict__ x, float *__restrict__ y)
     const int first = (int)blockIdx.y / 4 * 4;
     const int place = (int)blockIdx.y % 4 * 7 + (int)blockIdx.x;
     const int height = min(13 - first, 4);
-    const int by = min(first + place % height, 12);
+    const int by = first + place % height;
     const int bx = min(place / height, 6);
     const int ty = threadIdx.y;
     const int tx = threadIdx.x;

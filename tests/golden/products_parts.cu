@@ -114,7 +114,7 @@ matmul_bias_relu_1(const float *__restrict__ bias, float *__restrict__ C, const 
     for (int part = 0; part < 2; ++part) {
         {
             const float4 acc_v = *(const float4 *)&acc[0];
-            const float4 acc_rf_global_v1 = *(const float4 *)&acc_rf_global[(part * 48 + i) * 64 + t % 16 * 4];
+            const float4 acc_rf_global_v1 = *(const float4 *)&acc_rf_global[part * 3072 + b * 512 + t * 4];
             float4 result;
             result.x = acc_v.x + acc_rf_global_v1.x;
             result.y = acc_v.y + acc_rf_global_v1.y;
@@ -131,7 +131,7 @@ matmul_bias_relu_1(const float *__restrict__ bias, float *__restrict__ C, const 
             result.y = fmaxf(acc[1] + bias_v.y, 0.0f);
             result.z = fmaxf(acc[2] + bias_v.z, 0.0f);
             result.w = fmaxf(acc[3] + bias_v.w, 0.0f);
-            *(float4 *)&C[i * 64 + t % 16 * 4] = result;
+            *(float4 *)&C[b * 512 + t * 4] = result;
         }
     }
 }

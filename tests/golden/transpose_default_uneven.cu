@@ -10,6 +10,6 @@ transpose(const float *__restrict__ in, float *__restrict__ out)
     const int thread = threadIdx.x;
     const int r = (block * 256 + thread) / 6001;
     const int c = (block * 256 + thread) % 6001;
-    if (block * 256 + thread < 24004000 && r < 4000)
+    if (block * 256 + thread < 24004000)
         out[c * 4000 + r] = in[r * 6001 + c];
 }

@@ -6,7 +6,7 @@
 extern "C" __global__ void __launch_bounds__(256)
 transpose(const float *__restrict__ in, float *__restrict__ out)
 {
-    __shared__ float in_shared[40][65];
+    __shared__ float in_shared[39][65];
     const int bc = blockIdx.y;
     const int br = blockIdx.x;
     const int lane = threadIdx.x;

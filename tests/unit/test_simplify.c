@@ -113,6 +113,13 @@ static void test_quotients(void **state)
         {"(z * 32 + x) / 32", "(z * 32 + x) / 32"},
         {"z * 32 / 32", "z"},
         {"z - z / 4 * 4", "z % 4"},
+        {"f / N * N + f % N", "f"},
+        {"z / N * N + z % N + x", "x + z"},
+        {"z / N / M * (N * M) + z / N % M * N + z % N", "z"},
+        {"(z / N / M * M + z / N % M) * N + z % N", "z"},
+        {"z / (N * 4) * N * 4 + z % (N * 4)", "z"},
+        {"z / M * N + z % N", "z / M * N + z % N"},
+        {"z / N * N * 2 + z % N", "z / N * N * 2 + z % N"},
     };
     EXPECT_ALL(cases);
 }
@@ -201,6 +208,38 @@ static void test_assumptions(void **state)
     expect_proved(&w, "j >= 2", false);
     expect_proved(&w, "max(i, j) < max(N, M)", true);
     expect_proved(&w, "min(i, j) < min(N, M)", true);
+    ctx_free(w.c);
+}
+
+/* The rows and columns of elements that a fused loop goes through. */
+static void test_fused_rows(void **state)
+{
+    (void)state;
+    World w = world_new();
+    world_range(&w, "f", "0", "(N * M + 255) / 256 * 256");
+    world_range(&w, "p", "0", "4097");
+    FactsMark mark = facts_mark(w.f);
+    expect_proved(&w, "f / M < N", false);
+    facts_assume(w.f, text_expr(&w, "f < N * M && p < 4073 && z <= 6000 && -4000 < z"));
+    expect_proved(&w, "f / M < N", true);
+    expect_proved(&w, "f / M < N - 1", false);
+    expect_proved(&w, "f / M / 4 < N", true);
+    expect_proved(&w, "f / M >= 0", true);
+    expect_proved(&w, "f % M < M", true);
+    expect_proved(&w, "f % M < M - 1", false);
+    expect_proved(&w, "p / 4 < 1019", true);
+    expect_proved(&w, "p / 4 < 1018", false);
+    expect_proved(&w, "z / M < N", false);
+    expect_proved(&w, "z / 1000 <= 6", true);
+    expect_proved(&w, "z / 1000 < 6", false);
+    expect_proved(&w, "z / 1000 > -4", true);
+    expect_proved(&w, "z / 1000 > -3", false);
+    facts_reset(w.f, mark);
+    facts_assume(w.f, text_expr(&w, "z > -5 * M && z <= 6 * M"));
+    expect_proved(&w, "z / M <= 6", true);
+    expect_proved(&w, "z / M < 6", false);
+    expect_proved(&w, "z / M >= -5", true);
+    expect_proved(&w, "z / M > -4", false);
     ctx_free(w.c);
 }
 
@@ -399,13 +438,21 @@ static void test_constructors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),          cmocka_unit_test(test_quotients),
-        cmocka_unit_test(test_comparisons),   cmocka_unit_test(test_minima),
-        cmocka_unit_test(test_assumptions),   cmocka_unit_test(test_tiles_of_a_padded_size),
-        cmocka_unit_test(test_named_minimum), cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_bound_over),    cmocka_unit_test(test_split_linear),
-        cmocka_unit_test(test_split_terms),   cmocka_unit_test(test_casts_and_back),
-        cmocka_unit_test(test_constructors),  cmocka_unit_test(test_overflow_is_left_alone),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_quotients),
+        cmocka_unit_test(test_comparisons),
+        cmocka_unit_test(test_minima),
+        cmocka_unit_test(test_assumptions),
+        cmocka_unit_test(test_fused_rows),
+        cmocka_unit_test(test_tiles_of_a_padded_size),
+        cmocka_unit_test(test_named_minimum),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_bound_over),
+        cmocka_unit_test(test_split_linear),
+        cmocka_unit_test(test_split_terms),
+        cmocka_unit_test(test_casts_and_back),
+        cmocka_unit_test(test_constructors),
+        cmocka_unit_test(test_overflow_is_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,16 +120,21 @@ Bounds bounds_tight_expr(Facts *f, Expr *e);
 /* e >= 0, by its bounds alone. */
 bool bounds_nonneg(Facts *f, Expr *e);
 
+/* What a term is eliminated for: a number that the form is at least, or its sign alone. The sign of
+ * rest - x / d is that of rest * d + d - 1 - x, and d may be symbolic. */
+typedef enum { AIM_BOUND, AIM_SIGN } Aim;
+
 /* What a term scale * factor * atom is at least.  `all`: it is one of `by`, so that all must be
  * looked at; else each of them is a bound. */
 typedef struct {
     int term, n;
     bool all;
     int64_t scale;
-    Affine by[2];
+    const Affine *times; /* in the place of `scale`, if it is not NULL */
+    Affine by[3];
 } Elimination;
 /* The innermost term that can be eliminated by one bound; false: there is none. */
-bool eliminate_pick(Facts *f, const Affine *a, Elimination *out);
+bool eliminate_pick(Facts *f, const Affine *a, Aim aim, Elimination *out);
 /* A term whose ends must all be examined: min(a, b) >= min(c, d) needs a choice of c or d for a,
  * and one for b. */
 bool eliminate_branch(Facts *f, const Affine *a, Elimination *out);

@@ -99,7 +99,7 @@ static int64_t least_of(Facts *f, Affine a)
     for (int step = 0; step < STEPS; step++) {
         Elimination how;
         Affine next;
-        if (!eliminate_pick(f, &a, &how) || !checked_mul(scale, how.scale, &scale) ||
+        if (!eliminate_pick(f, &a, AIM_BOUND, &how) || !checked_mul(scale, how.scale, &scale) ||
             !eliminate_apply(f->c, &a, &how, 0, &next))
             break;
         a = next;

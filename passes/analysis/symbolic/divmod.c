@@ -3,7 +3,7 @@
  *   (io * 32 + ii) / 32        ->  io                  for 0 <= ii < 32
  *   (io * 32 + ii) % 32        ->  ii
  *   (x / 4) / 8                ->  x / 32
- *   x / 32 * 32 + x % 32       ->  x
+ *   x / 32 * 32 + x % 32       ->  x,  also with a symbolic divisor
  *   (N + 31) / 32              ->  N / 32              where N % 32 == 0 is known
  *
  * Division truncates.  Where the dividend is proved to be at least 0 it is the floor, and the
@@ -299,8 +299,55 @@ static bool subtract_multiple(Context *c, Affine *a, int t, Span span)
     return true;
 }
 
+/* A factor x % d of a product with symbolic d, and what it is multiplied by; NULL for none. */
+static Expr *remainder_factor(Context *c, Expr *atom, Expr **times)
+{
+    ExprList factors = {0};
+    expr_chain(c, atom, EX_MUL, &factors);
+    for (int k = 0; k < factors.n; k++) {
+        Expr *found = factors.items[k];
+        int64_t d;
+        if (found->kind != EX_MOD || expr_is_const(found->u.arg[1], &d))
+            continue;
+        factors.items[k] = factors.items[--factors.n];
+        *times = product_build(c, &factors, atom->span);
+        return found;
+    }
+    return NULL;
+}
+
+/* For d = k * e with a product e of sizes, `term` is factor * upper * d * times: upper. */
+static Expr *multiplied(Context *c, const Term *term, int64_t factor, Expr *d, Expr *times)
+{
+    Affine form;
+    int64_t want;
+    if (!affine_of(c, d, PRODUCTS_KEPT, &form) || form.n != 1 || form.constant != 0 ||
+        !checked_mul(form.terms[0].factor, factor, &want) || term->factor != want)
+        return NULL;
+    Expr *left = product_divide(c, term->atom, form.terms[0].atom);
+    return left && times ? product_divide(c, left, times) : left;
+}
+
+/* x / d * d + x % d  ->  x,  and the same times other factors, for the remainder at t. */
+static bool rejoin_symbolic(Context *c, Affine *a, int t, Span span)
+{
+    Expr *times = NULL, *rest = remainder_factor(c, a->terms[t].atom, &times);
+    for (int s = 0; s < a->n && rest; s++) {
+        Expr *x = rest->u.arg[0], *d = rest->u.arg[1];
+        Expr *upper = s == t ? NULL : multiplied(c, &a->terms[s], a->terms[t].factor, d, times);
+        if (upper && upper->kind == EX_DIV && same(upper->u.arg[0], x) &&
+            same(upper->u.arg[1], d) &&
+            replace_pair(c, a, s, t, times ? expr_binary(c, EX_MUL, x, times, span) : x))
+            return true;
+    }
+    return false;
+}
+
 static bool recombine_once(Context *c, Affine *a, Span span)
 {
+    for (int t = 0; t < a->n; t++)
+        if (rejoin_symbolic(c, a, t, span))
+            return true;
     for (int t = 0; t < a->n; t++) {
         Expr *x;
         int64_t d = divided(a->terms[t].atom, EX_MOD, &x), want;

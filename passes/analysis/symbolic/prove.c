@@ -26,7 +26,7 @@ static void offer_literal(Facts *f, Elimination *out, const Term *t)
     Bounds b = bounds_of_atom(f, t->atom);
     int64_t end = t->factor > 0 ? b.min : b.max, value;
     bool known = t->factor > 0 ? bounds_has_min(b) : bounds_has_max(b);
-    if (out->n < 2 && known && checked_mul(end, t->factor, &value)) {
+    if (known && checked_mul(end, t->factor, &value)) {
         if (out->scale != 1 && !checked_mul(value, out->scale, &value))
             return;
         out->by[out->n++] = (Affine){.constant = value};
@@ -41,18 +41,43 @@ static void offer_range(Facts *f, Elimination *out, const Term *t)
         out->n++;
 }
 
+/* rest + x / d >= 0  follows from  d * rest + x >= 0, and  rest - x / d >= 0  from
+ * d * rest - x + d - 1 >= 0 if x >= 0, and else without the d - 1. */
+static void offer_symbolic_quotient(Facts *f, Elimination *out, const Term *t)
+{
+    Context *c = f->c;
+    Affine d, x, *times = ARENA_NEW(c->arena, Affine);
+    bool sign = t->factor == 1 || t->factor == -1;
+    if (!sign || !bounds_nonneg(f, t->atom->u.arg[1]) ||
+        !affine_of(c, t->atom->u.arg[1], PRODUCTS_EXPANDED, &d) ||
+        !affine_of(c, t->atom->u.arg[0], PRODUCTS_EXPANDED, &x))
+        return;
+    bool below = t->factor < 0 && bounds_nonneg(f, t->atom->u.arg[0]);
+    if (affine_combine(c, x, t->factor, d, below, &x) &&
+        checked_sub(x.constant, below, &x.constant)) {
+        *times = d;
+        out->times = times;
+        out->by[out->n++] = x;
+    }
+}
+
 /* x - (d - 1) <= d * (x / d) <= x for x >= 0; up to d - 1 above x otherwise; x where it is a
- * multiple of d. */
-static void offer_quotient(Facts *f, Elimination *out, const Term *t)
+ * multiple of d. For the sign of a form with factor 1 or -1, integers between these do not count:
+ * rest - x / d >= 0 follows from d * rest - x + d - 1 >= 0. */
+static void offer_quotient(Facts *f, Aim aim, Elimination *out, const Term *t)
 {
     Expr *x = t->atom->u.arg[0];
     int64_t d, slack = 0;
+    if (aim == AIM_SIGN && !expr_is_const(t->atom->u.arg[1], &d))
+        offer_symbolic_quotient(f, out, t);
     if (!expr_is_const(t->atom->u.arg[1], &d) || d <= 0)
         return;
     if (!facts_divisible(f, x, d) && (t->factor > 0 || !bounds_nonneg(f, x))) {
         if (!checked_mul(t->factor > 0 ? -t->factor : t->factor, d - 1, &slack))
             return;
     }
+    if (aim == AIM_SIGN && (t->factor == 1 || t->factor == -1))
+        slack += d - 1;
     int64_t g = gcd64(t->factor, d);
     /* scale * factor * q  =  (scale * factor / d) * (d * q)  with  scale = d / g. */
     if (g > 0 && t->factor != INT64_MIN) {
@@ -64,7 +89,13 @@ static void offer_quotient(Facts *f, Elimination *out, const Term *t)
 static void offer_remainder(Facts *f, Elimination *out, const Term *t)
 {
     offer_literal(f, out, t);
-    if (t->factor < 0 && bounds_nonneg(f, t->atom->u.arg[0]) && bounds_nonneg(f, t->atom->u.arg[1]))
+    Expr *divisor = t->atom->u.arg[1];
+    int64_t d;
+    if (t->factor > 0 || !bounds_nonneg(f, divisor))
+        return;
+    if (!expr_is_const(divisor, &d))
+        offer(f, out, divisor, t->factor, -t->factor);
+    if (bounds_nonneg(f, t->atom->u.arg[0]))
         offer(f, out, t->atom->u.arg[0], t->factor, 0);
 }
 
@@ -108,7 +139,7 @@ static void offer_product(Facts *f, Elimination *out, const Term *t)
 }
 
 /* What may take the place of term number `at`. */
-static bool eliminations_of(Facts *f, const Affine *a, int at, Elimination *out)
+static bool eliminations_of(Facts *f, const Affine *a, int at, Aim aim, Elimination *out)
 {
     const Term *t = &a->terms[at];
     *out = (Elimination){.term = at, .scale = 1};
@@ -118,8 +149,9 @@ static bool eliminations_of(Facts *f, const Affine *a, int at, Elimination *out)
     case EX_VAR:
     case EX_AXIS: offer_range(f, out, t); break;
     case EX_DIV:
-        offer_quotient(f, out, t);
-        offer_literal(f, out, t);
+        offer_quotient(f, aim, out, t);
+        if (!out->times)
+            offer_literal(f, out, t);
         break;
     case EX_MOD: offer_remainder(f, out, t); break;
     case EX_MIN:
@@ -142,13 +174,13 @@ bool eliminate_branch(Facts *f, const Affine *a, Elimination *out)
     for (int t = 0; t < a->n; t++) {
         ExprKind kind = a->terms[t].atom->kind;
         bool may_branch = kind == EX_MIN || kind == EX_MAX || kind == EX_SELECT;
-        if (may_branch && eliminations_of(f, a, t, out) && out->all)
+        if (may_branch && eliminations_of(f, a, t, AIM_SIGN, out) && out->all)
             return true;
     }
     return false;
 }
 
-bool eliminate_pick(Facts *f, const Affine *a, Elimination *out)
+bool eliminate_pick(Facts *f, const Affine *a, Aim aim, Elimination *out)
 {
     int best_rank = -3;
     bool found = false;
@@ -157,7 +189,7 @@ bool eliminate_pick(Facts *f, const Affine *a, Elimination *out)
         bool leaf = atom->kind == EX_VAR || atom->kind == EX_AXIS;
         int rank = 2 * facts_rank(f, atom) + !leaf;
         Elimination how;
-        if (rank <= best_rank || !eliminations_of(f, a, t, &how) || how.all)
+        if (rank <= best_rank || !eliminations_of(f, a, t, aim, &how) || how.all)
             continue;
         found = true;
         best_rank = rank;
@@ -168,7 +200,12 @@ bool eliminate_pick(Facts *f, const Affine *a, Elimination *out)
 
 bool eliminate_apply(Context *c, const Affine *a, const Elimination *how, int k, Affine *out)
 {
-    return affine_combine(c, affine_without(c, *a, how->term), how->scale, how->by[k], 1, out);
+    Affine rest = affine_without(c, *a, how->term);
+    if (!how->times)
+        return affine_combine(c, rest, how->scale, how->by[k], 1, out);
+    Affine scaled = {0};
+    return affine_push_product(c, &scaled, &rest, how->times, 1, PRODUCTS_EXPANDED, span_none()) &&
+           affine_normalize(&scaled) && affine_combine(c, scaled, 1, how->by[k], 1, out);
 }
 
 /* ---- the search ------------------------------------------------------------------------------ */
@@ -235,7 +272,7 @@ static bool search_conditions(Search *s, const Affine *a, int depth, SearchFn *p
 static bool search_elimination(Search *s, const Affine *a, int depth)
 {
     Elimination how;
-    return (eliminate_branch(s->f, a, &how) || eliminate_pick(s->f, a, &how)) &&
+    return (eliminate_branch(s->f, a, &how) || eliminate_pick(s->f, a, AIM_SIGN, &how)) &&
            search_ends(s, a, &how, depth, search_nonneg);
 }
 
@@ -249,7 +286,7 @@ static bool pick_open(Facts *f, const Affine *a, Elimination *out)
         int rank = facts_rank(f, a->terms[t].atom);
         Elimination how;
         if ((a->terms[t].factor > 0 ? bounds_has_min(b) : bounds_has_max(b)) ||
-            (found && rank <= best_rank) || !eliminations_of(f, a, t, &how))
+            (found && rank <= best_rank) || !eliminations_of(f, a, t, AIM_SIGN, &how))
             continue;
         found = true;
         best_rank = rank;

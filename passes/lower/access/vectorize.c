@@ -171,8 +171,8 @@ static Stmt *as_wide_behind_lets(WideCheck *v, Stmt *s, int depth)
 }
 
 /* Returns the loop as wide accesses, under conditions if needed; NULL, with the reason, if that
- * is impossible. Nested conditions are followed for a few levels only, because each doubles the
- * text. */
+ * is impossible: the one of the accesses where conditions alone are no obstacle. Nested conditions
+ * are followed for a few levels only, because each doubles the text. */
 static Stmt *as_wide(WideCheck *v, Stmt *s, int depth)
 {
     if (s->u.loop.body->kind == ST_SEQ && stmt_written_out(v->c, s->u.loop.body))
@@ -181,15 +181,12 @@ static Stmt *as_wide(WideCheck *v, Stmt *s, int depth)
     wide_check(v, s);
     if (!v->why)
         return s;
-    const char *why = v->why, *remedy = v->remedy;
     Stmt *body = s->u.loop.body, *split = NULL;
     if (depth < MAX_SPLITS && counts_lanes(v, s) && body->kind == ST_IF)
         split = peel_edge(v, s, depth + 1);
     else if (depth < MAX_SPLITS && counts_lanes(v, s) && body->kind == ST_STORE)
         split = split_choice(v, s, depth + 1);
     v->loop = s;
-    v->why = why;
-    v->remedy = remedy;
     return split;
 }
 

@@ -26,17 +26,24 @@ static Expr *stride_of(Context *c, const Buffer *b, int d)
     return stride;
 }
 
-/* The offset of the first lane is a multiple of the width. Padded rows count with their padding. */
-static bool aligned(WideCheck *v, const Buffer *b, Expr *const *index)
+/* The place of the element in memory, in elements. Padded rows count with their padding. */
+static Expr *offset_of(WideCheck *v, const Buffer *b, Expr *const *index)
 {
     Context *c = v->c;
-    const ForStmt *loop = &v->loop->u.loop;
-    Subst first = {loop->var, loop->lo};
     Expr *offset = expr_index(c, 0);
     for (int d = 0; d < b->rank; d++) {
-        Expr *at = expr_subst(c, lanes_expand(v->c, &v->lets, index[d]), &first, 1);
+        Expr *at = lanes_expand(c, &v->lets, index[d]);
         offset = index_add(c, offset, index_mul(c, at, stride_of(c, b, d)));
     }
+    return simplify(v->facts, offset);
+}
+
+/* The offset of the first lane is a multiple of the width. */
+static bool aligned(WideCheck *v, const Buffer *b, Expr *const *index)
+{
+    const ForStmt *loop = &v->loop->u.loop;
+    Subst first = {loop->var, loop->lo};
+    Expr *offset = expr_subst(v->c, offset_of(v, b, index), &first, 1);
     return prove_divisible(v->facts, simplify(v->facts, offset), v->lanes);
 }
 
@@ -85,6 +92,30 @@ static void check_chunks(WideCheck *v, const Buffer *b)
 
 typedef enum { SIDE_STORE, SIDE_LOAD } AccessSide;
 
+/* Lanes that go on in the next row, where no row is padded:  x[f / M, f % M]  for f = t * 4 + v is
+ * element f of x. Only global memory gets one subscript for all axes (flatten.c). */
+static bool crosses_rows(WideCheck *v, const Buffer *b, Expr *const *index)
+{
+    int64_t coefficient;
+    Expr *rest;
+    return b->scope == SCOPE_GLOBAL && b->rank > 1 &&
+           split_linear(v->facts, offset_of(v, b, index), v->loop->u.loop.var, &coefficient,
+                        &rest) &&
+           coefficient == 1;
+}
+
+static void check_contiguous(WideCheck *v, const Buffer *b, Expr *const *index)
+{
+    check_width(v, b);
+    check_chunks(v, b);
+    if (!v->why && !aligned(v, b, index))
+        refuse(v,
+               arena_printf(v->c->arena,
+                            "the first element of '%s' is not known to be aligned to %lld elements",
+                            b->name, (long long)v->lanes),
+               "make the last extent a multiple of the width; pad a shared buffer if needed");
+}
+
 /* `read`: the access is a load. Registers have no order: a wide store may gather them from
  * anywhere. */
 static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, AccessSide side)
@@ -94,6 +125,10 @@ static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, Acce
     if (side == SIDE_LOAD && b->scope == SCOPE_LOCAL &&
         v->loop->u.loop.body->u.store.buffer->scope != SCOPE_LOCAL)
         return;
+    if (crosses_rows(v, b, index)) {
+        check_contiguous(v, b, index);
+        return;
+    }
     for (int d = 0; d < b->rank && !v->why; d++) {
         int64_t coefficient, distance;
         Expr *rest, *e = simplify(v->facts, lanes_expand(v->c, &v->lets, index[d])),
@@ -114,16 +149,7 @@ static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, Acce
                                 step.text, var->name),
                    contiguous_remedy(v, b, index));
         } else {
-            check_width(v, b);
-            check_chunks(v, b);
-            if (!v->why && !aligned(v, b, index))
-                refuse(
-                    v,
-                    arena_printf(
-                        c->arena,
-                        "the first element of '%s' is not known to be aligned to %lld elements",
-                        b->name, (long long)v->lanes),
-                    "make the last extent a multiple of the width; pad a shared buffer if needed");
+            check_contiguous(v, b, index);
         }
     }
 }

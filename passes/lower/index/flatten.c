@@ -2,11 +2,16 @@
  *
  *   A[ko * 32 + ty, j]   =>   A[(ko * 32 + ty) * 1024 + j]         for A: f32[1024, 1024]
  *
- * Row major, in Horner's form, as a person writes it. Shared and local buffers keep their axes: C
- * has arrays for them. A buffer that has, or in 64-bit mode may have, 2^31 elements or more
- * computes its subscripts in 64 bits from the first term on. The access keeps the subscripts of its
- * axes beside the one (AxisAccess), for the machine that checks them and for the proof that they
- * stay inside (in_bounds.c). */
+ * Row major, in Horner's form, as a person writes it. Quotients and remainders that a fused loop
+ * makes are put together again if that removes one from the text:
+ *
+ *   A[f / 1001, f % 1001]   =>   A[f]                              for A: f32[1003, 1001]
+ *
+ * They can have names: with `let i = f / 1001`, that is so where i is used for nothing else.
+ * Shared and local buffers keep their axes: C has arrays for them. A buffer that has, or in 64-bit
+ * mode may have, 2^31 elements or more computes its subscripts in 64 bits from the first term on.
+ * The access keeps the subscripts of its axes beside the one (AxisAccess), for the machine that
+ * checks them and for the proof that they stay inside (in_bounds.c). */
 #include "passes/lower/pass.h"
 
 typedef struct {
@@ -18,10 +23,15 @@ typedef struct {
 typedef struct {
     Context *c;
     const LowerOptions *options;
+    Facts *facts;
     VEC(Flat) flats;
     /* integers that have a name, as expressions of loops: later passes drop names that texts no
      * longer use */
     SubstList lets;
+    SubstList divided; /* those whose values have divisions, with no more of them written out */
+    /* of each variable, by id: its uses, and those in subscripts that can do without divisions */
+    int *uses, *avoidable;
+    bool counts; /* this walk counts the latter, for the one after it */
 } Flatten;
 
 /* May the buffer hold more elements than an int counts? */
@@ -126,11 +136,67 @@ static Expr *horner_wide(Context *c, const Buffer *b, Expr *const *index)
     return sum;
 }
 
+/* A sum of products in 64 bits. */
+static Expr *widen_leaves(Context *c, Expr *e)
+{
+    if (e->kind != EX_ADD && e->kind != EX_SUB && e->kind != EX_MUL)
+        return widen(c, e);
+    return expr_binary(c, e->kind, widen_leaves(c, e->u.arg[0]), widen_leaves(c, e->u.arg[1]),
+                       e->span);
+}
+
+static int divisions_in(Context *c, Expr *e)
+{
+    int n = 0;
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        n += at.expr->kind == EX_DIV || at.expr->kind == EX_MOD;
+    return n;
+}
+
+static void count_avoidable(Flatten *f, Expr *at)
+{
+    for (Cursor in = cursor_expr(f->c, at); cursor_next(&in);)
+        if (in.expr->kind == EX_VAR)
+            f->avoidable[in.expr->u.var->id]++;
+}
+
+/* A name with a division is used in `at`, and elsewhere only where it can be avoided as well. */
+static bool frees_name(const Flatten *f, Expr *at)
+{
+    for (int i = 0; i < f->divided.n; i++) {
+        const Var *var = f->divided.items[i].var;
+        if (expr_uses_var(at, var) && f->uses[var->id] == f->avoidable[var->id])
+            return true;
+    }
+    return false;
+}
+
+/* The subscript without quotients and remainders that belong together; NULL where that removes none
+ * from the text. */
+static Expr *recombined(Flatten *f, Expr *at)
+{
+    Expr *full = expr_subst(f->c, at, f->divided.items, f->divided.n);
+    int divisions = divisions_in(f->c, full);
+    if (divisions < 2 || expr_has_load(full))
+        return NULL;
+    Expr *simple = simplify(f->facts, full);
+    int left = divisions_in(f->c, simple), shown = divisions_in(f->c, at);
+    if (left >= divisions || left > shown)
+        return NULL;
+    if (f->counts)
+        count_avoidable(f, at);
+    return left < shown || frees_name(f, at) ? simple : NULL;
+}
+
 static Expr *subscript(Flatten *f, Buffer *b, Expr *const *index)
 {
+    Context *c = f->c;
     if (b->rank == 0)
-        return expr_index(f->c, 0);
-    return keep_64_bits(is_wide(f, b) ? horner_wide(f->c, b, index) : horner(f->c, b, index));
+        return expr_index(c, 0);
+    Expr *at = horner(c, b, index), *simple = recombined(f, at);
+    if (is_wide(f, b))
+        return simple ? widen_leaves(c, simple) : keep_64_bits(horner_wide(c, b, index));
+    return keep_64_bits(simple ? simple : at);
 }
 
 /* NULL where there is one axis anyway. A load stays as it is in the text, so that the machine finds
@@ -159,10 +225,16 @@ static Expr *flatten_load(Rewriter *r, Expr *e)
     return flat;
 }
 
-static Stmt *flatten_stmt(Rewriter *r, Stmt *s)
+static Expr *flatten_expr(void *user, Expr *e)
 {
-    Flatten *f = r->user;
-    if (s->kind != ST_STORE || s->u.store.buffer->scope != SCOPE_GLOBAL)
+    Flatten *f = user;
+    Rewriter r = {.ctx = f->c, .user = f, .expr = flatten_load};
+    return rewrite_expr(&r, e);
+}
+
+static Stmt *flatten_store(Flatten *f, Stmt *s)
+{
+    if (s->u.store.buffer->scope != SCOPE_GLOBAL)
         return s;
     Expr *at = subscript(f, s->u.store.buffer, s->u.store.index);
     Stmt *flat = stmt_store_like(f->c, s, flat_buffer(f, s->u.store.buffer), &at, s->u.store.value);
@@ -170,15 +242,47 @@ static Stmt *flatten_stmt(Rewriter *r, Stmt *s)
     return flat;
 }
 
+static void keep_let(Flatten *f, Var *var, Expr *value)
+{
+    Context *c = f->c;
+    Expr *short_value = expr_subst(c, value, f->divided.items, f->divided.n);
+    if (divisions_in(c, short_value) > 0)
+        VEC_PUSH(c->arena, &f->divided, ((Subst){var, short_value}));
+    VEC_PUSH(c->arena, &f->lets, ((Subst){var, expr_subst(c, value, f->lets.items, f->lets.n)}));
+}
+
+static Stmt *flatten_stmt(void *user, Stmt *s)
+{
+    Flatten *f = user;
+    Context *c = f->c;
+    s = stmt_map_exprs(c, s, flatten_expr, f);
+    if (s->kind == ST_STORE)
+        return flatten_store(f, s);
+    if (s->kind != ST_LET)
+        return stmt_map_inside(c, f->facts, s, flatten_stmt, f);
+    facts_enter(f->facts, s);
+    if (type_is_int(s->u.let.var->type) && !expr_has_load(s->u.let.value))
+        keep_let(f, s->u.let.var, s->u.let.value);
+    return s;
+}
+
+/* One walk counts, the next one decides. */
 Kernel *pass_flatten(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
-    Flatten f = {.c = c, .options = options};
-    Rewriter r = {.ctx = c, .user = &f, .expr = flatten_load, .stmt = flatten_stmt};
-    for (Cursor at = cursor_stmts(c, kernel->body); cursor_next(&at);)
-        if (at.stmt->kind == ST_LET && type_is_int(at.stmt->u.let.var->type) &&
-            !expr_has_load(at.stmt->u.let.value)) {
-            Expr *value = expr_subst(c, at.stmt->u.let.value, f.lets.items, f.lets.n);
-            VEC_PUSH(c->arena, &f.lets, ((Subst){at.stmt->u.let.var, value}));
-        }
-    return kernel_with_body(c, kernel, rewrite_stmt(&r, kernel->body));
+    Flatten f = {.c = c,
+                 .options = options,
+                 .uses = ARENA_ARRAY(c->arena, int, c->next_id),
+                 .avoidable = ARENA_ARRAY(c->arena, int, c->next_id),
+                 .counts = true};
+    for (Cursor at = cursor_stmt(c, kernel->body); cursor_next(&at);)
+        if (at.expr && at.expr->kind == EX_VAR)
+            f.uses[at.expr->u.var->id]++;
+    f.facts = facts_of_kernel(c, kernel);
+    flatten_stmt(&f, kernel->body);
+    f.counts = false;
+    f.lets.n = f.divided.n = 0;
+    f.facts = facts_of_kernel(c, kernel);
+    Stmt *body = flatten_stmt(&f, kernel->body);
+    body = drop_unused_names(c, body);
+    return kernel_with_body(c, kernel, body ? body : stmt_empty(c, kernel->span));
 }
