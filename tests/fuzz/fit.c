@@ -17,7 +17,7 @@ static const Fit fits[] = {
     {"atomic", 1, BLOCK_REDUCTION, LOOP_ANY, BUFFER_ANY},
     {"cache_read", 5, BLOCK_ANY, LOOP_ANY, BUFFER_READ},
     {"cache_hint", 1, BLOCK_ANY, LOOP_ANY, BUFFER_READ},
-    {"cache_write", 4, BLOCK_ANY, LOOP_ANY, BUFFER_ANY},
+    {"cache_write", 4, BLOCK_ANY, LOOP_ANY, BUFFER_WRITTEN},
     {"reindex", 1, BLOCK_ANY, LOOP_ANY, BUFFER_READ},
     {"reindex_cache_read", 2, BLOCK_ANY, LOOP_ANY, BUFFER_READ},
     {"reindex_cache_write", 1, BLOCK_ANY, LOOP_ANY, BUFFER_WRITTEN},

@@ -20,7 +20,7 @@ SIZE = 21  # of symbolic axes
 
 def load(path):
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 

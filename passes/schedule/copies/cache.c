@@ -47,6 +47,8 @@ typedef struct {
     BlockList consumers;
     Expr *const *only; /* the subscripts of the reads that use it; NULL: all do */
     StagePlace place;
+    bool behind;  /* the copy stands behind the writer, not before the first consumer */
+    Stmt *writer; /* then */
 } CacheRead;
 
 static bool find_consumers(CacheRead *r)
@@ -100,7 +102,24 @@ static bool find_subscripts(CacheRead *r)
     return true;
 }
 
-/* One copy, made before the first consumer, has what all of them read. */
+/* The buffer has one writer, and no values from before the kernel: a copy of what that writes, made
+ * behind it, has what all consumers read. */
+static bool find_writer(CacheRead *r)
+{
+    Schedule *s = r->s;
+    BlockList writers = {0};
+    BufferSet staged = {0};
+    flow_blocks(s, s->kernel->body, r->buffer, ACCESS_WRITE, &writers);
+    if (writers.n != 1 || r->buffer->role == ROLE_INOUT)
+        return false;
+    VEC_PUSH(s->ctx->arena, &staged, r->buffer);
+    r->place = (StagePlace){0};
+    stage_place(s, &writers, &staged, ACCESS_ANY, &r->place);
+    r->writer = writers.items[0];
+    return true;
+}
+
+/* One copy, made before the first consumer or behind the writer, has what all of them read. */
 static bool find_place(CacheRead *r)
 {
     Schedule *s = r->s;
@@ -112,11 +131,27 @@ static bool find_place(CacheRead *r)
                 "block '%s' also writes '%s', so a copy made before it would miss what it writes",
                 r->consumers.items[i]->u.block.name, r->buffer->name);
     VEC_PUSH(s->ctx->arena, &staged, r->buffer);
-    REQUIRE(s, E0443, span, stage_place(s, &r->consumers, &staged, ACCESS_WRITE, &r->place),
+    r->behind = !stage_place(s, &r->consumers, &staged, ACCESS_WRITE, &r->place);
+    REQUIRE(s, E0443, span, !r->behind || find_writer(r),
             "'%s' is written between the blocks that read it, so no single copy serves all of "
             "them; select readers with consumers = [...]",
             r->buffer->name);
     return true;
+}
+
+static Stmt *copy_for_reads(const CacheRead *r, Buffer *cache)
+{
+    Schedule *s = r->s;
+    StmtPath path = {0};
+    if (!r->behind)
+        return stage_copy_box(
+            s, r->consumers.items[0],
+            &(BoxCopy){
+                .block = cache->name, .to = cache, .from = r->buffer, .span = r->block->span});
+    WrittenCopy copy = {cache->name, r->buffer, cache,
+                        r->buffer,   E0443,     r->call->cache_read.buffer.span};
+    stmt_find(s->ctx, s->kernel->body, r->writer->u.block.id, &path);
+    return stage_copy_written(s, &copy, &path, &r->place);
 }
 
 bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
@@ -135,14 +170,17 @@ bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
         return false;
 
     Buffer *cache = stage_buffer(s, buffer, scope_name(scope), scope, call->span);
-    Stmt *nest = stage_copy_box(
-        s, r.consumers.items[0],
-        &(BoxCopy){.block = cache->name, .to = cache, .from = buffer, .span = block->span});
+    Stmt *nest = copy_for_reads(&r, cache);
+    if (!nest)
+        return false;
     Redirect d = {buffer, cache, &r.consumers, r.only};
     Rewriter rewriter = {.ctx = s->ctx, .user = &d, .stmt = redirect_block};
-    Stmt *copied = rewrite_stmt(&rewriter, stage_insert(s, &r.place, nest, NULL));
+    Stmt *copied = stage_insert(s, &r.place, r.behind ? NULL : nest, r.behind ? nest : NULL);
     Stmt *body = stmt_replace(s->ctx, s->kernel->body, r.place.parent, copied);
-    sched_replace_body(s, flow_declare_beside(s, body, buffer, cache));
+    body = flow_declare_beside(s, rewrite_stmt(&rewriter, body), buffer, cache);
+    if (r.behind && !flow_recheck_all(s, body, call->span))
+        return false;
+    sched_replace_body(s, body);
 
     *result = value_block(stmt_nest_block(nest));
     return true;
@@ -150,82 +188,104 @@ bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
 
 /* ---- cache_write ----------------------------------------------------------------------------- */
 
-static Stmt *write_nest(Schedule *s, Stmt *block, const Stmt *store, Buffer *from, Span span)
+/* The copy for the writes of a block, and for the reads of some others. */
+typedef struct {
+    Schedule *s;
+    const PrimCall *call;
+    Stmt *block;
+    Buffer *buffer;
+    BlockList consumers;
+} CacheWrite;
+
+/* The buffer that is asked for, or the only one that the block writes. */
+static bool find_written(CacheWrite *w)
 {
-    Context *c = s->ctx;
-    Buffer *to = store->u.store.buffer;
-    int *used = ARENA_ARRAY(c->arena, int, block->u.block.n_iters + 1);
-    int n = stage_written_iters(block, store, used);
-    Var **vars = ARENA_ARRAY(c->arena, Var *, n + 1);
-    Expr **lo = ARENA_ARRAY(c->arena, Expr *, n + 1), **hi = ARENA_ARRAY(c->arena, Expr *, n + 1);
-    Subst *map = ARENA_ARRAY(c->arena, Subst, n + 1);
-    for (int i = 0; i < n; i++) {
-        const BlockIter *iter = &block->u.block.iters[used[i]];
-        vars[i] = var_new(c, iter->var->name, DT_INDEX, VAR_ITER, span);
-        lo[i] = expr_subst(c, iter->lo, map, i);
-        hi[i] = expr_subst(c, iter->hi, map, i);
-        map[i] = (Subst){iter->var, expr_var(c, vars[i], span)};
+    Schedule *s = w->s;
+    const Value *given = &w->call->cache_write.buffer;
+    if (given->kind == VALUE_NONE) {
+        w->buffer = flow_written(s, w->block);
+        REQUIRE(s, E0444, w->call->cache_write.block.span, w->buffer,
+                "block '%s' writes several buffers; choose one with buffer = ...",
+                w->block->u.block.name);
+        return true;
     }
-    Expr **index = ARENA_ARRAY(c->arena, Expr *, to->rank + 1);
-    for (int axis = 0; axis < to->rank; axis++)
-        index[axis] = expr_subst(c, store->u.store.index[axis], map, n);
-    StageNest copy = {from->name,
-                      n,
-                      vars,
-                      lo,
-                      hi,
-                      NULL,
-                      stage_copy(s, (BufferElement){.buffer = to, .index = index},
-                                 (BufferElement){.buffer = from, .index = index}, span),
-                      NULL};
-    return stage_nest(s, &copy, span);
+    w->buffer = sched_buffer(s, given->u.id);
+    REQUIRE(s, E0444, given->span, stmt_accesses(s->ctx, w->block, w->buffer, ACCESS_WRITE),
+            "block '%s' does not write '%s'; name a buffer that it writes", w->block->u.block.name,
+            w->buffer->name);
+    return true;
 }
 
-/* The domains of the iterators that index the buffer speak of each other only: the copy has no
- * others. */
-static bool require_own_domains(Schedule *s, const Stmt *block, const Stmt *store, Span span)
+static bool find_readers(CacheWrite *w)
 {
-    const BlockStmt *b = &block->u.block;
-    int *used = ARENA_ARRAY(s->ctx->arena, int, b->n_iters + 1);
-    int n = stage_written_iters(block, store, used);
-    for (int i = 0; i < b->n_iters; i++) {
-        bool indexes = false;
-        for (int k = 0; k < n; k++)
-            indexes |= used[k] == i;
-        for (int k = 0; k < n && !indexes; k++)
-            REQUIRE(s, E0444, span,
-                    !expr_uses_var(b->iters[used[k]].lo, b->iters[i].var) &&
-                        !expr_uses_var(b->iters[used[k]].hi, b->iters[i].var),
-                    "the elements that block '%s' writes depend on its iterator '%s', which is not "
-                    "a subscript of '%s', so a single copy cannot hold them",
-                    b->name, b->iters[i].var->name, store->u.store.buffer->name);
+    Schedule *s = w->s;
+    StmtPath path = {0};
+    const Value *given = &w->call->cache_write.consumers;
+    int n = given->kind == VALUE_NONE ? 0 : given->u.list.n;
+    for (int i = 0; i < n; i++) {
+        const Value *v = &given->u.list.items[i];
+        Stmt *block = sched_block(s, v, &path);
+        REQUIRE(s, E0444, v->span,
+                block != w->block && stmt_accesses(s->ctx, block, w->buffer, ACCESS_READ),
+                "block '%s' does not read '%s' behind block '%s', so it cannot read its copy",
+                block->u.block.name, w->buffer->name, w->block->u.block.name);
+        REQUIRE(s, E0444, v->span, w->buffer->role != ROLE_INOUT,
+                "'%s' has values before the kernel, which block '%s' might read and the copy would "
+                "lack",
+                w->buffer->name, block->u.block.name);
+        VEC_PUSH(s->ctx->arena, &w->consumers, block);
     }
     return true;
+}
+
+/* The copy stands behind the outermost statement in which no block but the writer, and those that
+ * read the copy, accesses the buffer. */
+static Stmt *write_behind(const CacheWrite *w, Buffer *cache, Stmt **nest)
+{
+    Schedule *s = w->s;
+    Context *c = s->ctx;
+    Span span = w->call->cache_write.block.span;
+    BlockList users = {0};
+    BufferSet staged = {0};
+    StmtPath path = {0};
+    Redirect d = {w->buffer, cache, &w->consumers, NULL};
+    Rewriter rewriter = {.ctx = c, .user = &d, .stmt = redirect_block};
+    Stmt *body = rewrite_stmt(&rewriter, s->kernel->body);
+    StagePlace place = {.parent = body};
+    VEC_PUSH(c->arena, &users, w->block);
+    VEC_PUSH(c->arena, &staged, w->buffer);
+    stage_place(s, &users, &staged, ACCESS_ANY, &place);
+    stmt_find(c, body, w->block->u.block.id, &path);
+    WrittenCopy copy = {cache->name, w->buffer, w->buffer, cache, E0444, span};
+    *nest = stage_copy_written(s, &copy, &path, &place);
+    if (!*nest)
+        return NULL;
+    Stmt *copied = stage_insert(s, &place, NULL, *nest);
+    body = stmt_replace(c, body, place.parent, copied);
+    return stmt_replace(c, body, w->block, stmt_replace_buffer(c, w->block, w->buffer, cache));
 }
 
 bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *block = sched_block(s, &call->cache_write.block, &path);
+    CacheWrite w = {.s = s, .call = call};
+    Span span = call->cache_write.block.span;
     Scope scope = scope_find(call->cache_write.scope.u.s);
-    const Stmt *store = flow_single_store(s->ctx, block);
-    StagePlace place;
-    REQUIRE(s, E0444, call->cache_write.block.span, store && flow_written(s, block),
-            "block '%s' %s; give it one store to redirect", block->u.block.name,
-            flow_no_single_store(s->ctx, block));
-    Buffer *buffer = sched_buffer(s, store->u.store.buffer->id);
-    if (!flow_require_fixed_shape(s, buffer, E0444, call->cache_write.block.span) ||
-        !require_own_domains(s, block, store, call->cache_write.block.span) ||
-        !stage_can_write(s, &path, store, call->cache_write.block.span, &place))
+    w.block = sched_block(s, &call->cache_write.block, &path);
+    if (!find_written(&w) || !find_readers(&w) ||
+        !flow_require_fixed_shape(s, w.buffer, E0444, span) ||
+        !stage_starts_alone(s, &path, w.buffer, span))
         return false;
 
-    Buffer *cache = stage_buffer(s, buffer, scope_name(scope), scope, call->span);
-    Stmt *nest = write_nest(s, block, store, cache, block->span);
-    Stmt *redirected = stmt_replace_buffer(s->ctx, block, buffer, cache);
-    Stmt *copied = stage_insert(s, &place, NULL, nest);
-    copied = stmt_replace(s->ctx, copied, block, redirected);
-    Stmt *body = stmt_replace(s->ctx, s->kernel->body, place.parent, copied);
-    sched_replace_body(s, flow_declare_beside(s, body, buffer, cache));
+    Stmt *nest;
+    Buffer *cache = stage_buffer(s, w.buffer, scope_name(scope), scope, call->span);
+    Stmt *body = write_behind(&w, cache, &nest);
+    if (!body)
+        return false;
+    body = flow_declare_beside(s, body, w.buffer, cache);
+    if (w.consumers.n > 0 && !flow_recheck_all(s, body, call->span))
+        return false;
+    sched_replace_body(s, body);
     *result = value_block(stmt_nest_block(nest));
     return true;
 }

@@ -181,7 +181,6 @@ bool prim_cache_index(Schedule *s, const PrimCall *call, Value *result)
     VEC(Value) blocks = {0};
     BlockList users = {0};
     BufferSet none = {0};
-    StagePlace place;
     Stmt *body = s->kernel->body;
     VEC_PUSH(c->arena, &users, k.stmt);
     for (int i = 0; i < k.kept.n; i++) {
@@ -189,6 +188,7 @@ bool prim_cache_index(Schedule *s, const PrimCall *call, Value *result)
         Stmt *nest = kept->uses >= least ? keep(&k, kept) : NULL;
         if (!nest)
             continue;
+        StagePlace place = {0};
         VEC_PUSH(c->arena, &blocks, value_block(stmt_nest_block(nest)));
         stage_place(s, &users, &none, ACCESS_ANY, &place);
         body = stmt_replace(c, s->kernel->body, place.parent, stage_insert(s, &place, nest, NULL));

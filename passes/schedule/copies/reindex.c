@@ -383,7 +383,7 @@ static bool stage_read(Reindex *r, Value *result)
     Context *c = s->ctx;
     BlockList users = {0};
     BufferSet staged = {0};
-    StagePlace place;
+    StagePlace place = {0};
     Expr *where = NULL;
     if (!check_init(r) || !check_gather(r, &where))
         return false;
@@ -447,7 +447,7 @@ static bool stage_write(Reindex *r, Value *result)
 {
     Schedule *s = r->s;
     const Stmt *store = flow_single_store(s->ctx, r->stmt);
-    StagePlace place;
+    StagePlace place = {0};
     REQUIRE(s, E0444, r->span, store && store->u.store.buffer->id == r->from->id,
             "block '%s' %s; give it one store to redirect", r->stmt->u.block.name,
             flow_no_single_store(s->ctx, r->stmt));

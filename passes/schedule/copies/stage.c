@@ -24,7 +24,7 @@ static StagePlace place_of(Stmt *stmt, const BlockList *blocks, Context *c)
     return place;
 }
 
-static Stmt *place_item(const StagePlace *place, int i)
+Stmt *stage_item(const StagePlace *place, int i)
 {
     return place->parent->kind == ST_SEQ ? place->parent->u.seq.items[i] : place->parent;
 }
@@ -53,26 +53,38 @@ static bool is_clean(Schedule *s, Stmt *item, const BlockList *users, const Buff
     return clean;
 }
 
+/* The branch that holds all of the blocks; NULL where both hold some. */
+static Stmt *branch_of(const Stmt *cond, const BlockList *blocks, Context *c)
+{
+    Stmt *then = cond->u.cond.then, *otherwise = cond->u.cond.otherwise;
+    bool second = otherwise && place_of(otherwise, blocks, c).first >= 0;
+    if (!second)
+        return then;
+    return place_of(then, blocks, c).first >= 0 ? NULL : otherwise;
+}
+
 bool stage_place(Schedule *s, const BlockList *users, const BufferSet *buffers, AccessMode mode,
                  StagePlace *place)
 {
-    Stmt *at = s->kernel->body;
+    Stmt *at = place->parent ? place->parent : s->kernel->body;
     for (;;) {
         *place = place_of(at, users, s->ctx);
         bool clean = true;
         for (int i = place->first; i <= place->last && clean; i++)
             for (int b = 0; b < buffers->n && clean; b++)
-                clean = is_clean(s, place_item(place, i), users, buffers->items[b], mode);
+                clean = is_clean(s, stage_item(place, i), users, buffers->items[b], mode);
         if (clean)
             return true;
-        Stmt *only = place_item(place, place->first);
+        Stmt *only = stage_item(place, place->first);
         if (place->first != place->last || only->kind == ST_BLOCK)
             return false;
         if (only->kind == ST_FOR)
             at = only->u.loop.body;
         else if (only->kind == ST_IF)
-            at = only->u.cond.then;
+            at = branch_of(only, users, s->ctx);
         else
+            return false;
+        if (!at)
             return false;
     }
 }
@@ -84,7 +96,7 @@ Stmt *stage_insert(Schedule *s, const StagePlace *place, Stmt *before, Stmt *aft
     for (int i = 0; i < n; i++) {
         if (before && i == place->first)
             VEC_PUSH(s->ctx->arena, &items, before);
-        VEC_PUSH(s->ctx->arena, &items, place_item(place, i));
+        VEC_PUSH(s->ctx->arena, &items, stage_item(place, i));
         if (after && i == place->last)
             VEC_PUSH(s->ctx->arena, &items, after);
     }
@@ -252,7 +264,9 @@ PointBox stage_points(Schedule *s, const BlockStmt *block, Expr *const *e, int n
 
 /* ---- blocks whose results are copied out ----------------------------------------------------- */
 
-int stage_written_iters(const Stmt *block, const Stmt *store, int *out)
+/* Which iterators the stored subscripts use, in the block's order; -1 where one is a reduction's.
+ * out[n_iters]. */
+static int written_iters(const Stmt *block, const Stmt *store, int *out)
 {
     int n = 0;
     for (int i = 0; i < block->u.block.n_iters; i++) {
@@ -325,21 +339,43 @@ static bool some_skips(Schedule *s, const StmtPath *path, const int *used, int n
     return false;
 }
 
-/* The block is the only writer, and starts each element itself. */
-static bool starts_alone(Schedule *s, const StmtPath *path, const Stmt *store, Span span)
+/* The block has an init that sets the one element of the buffer that it accesses. */
+static bool has_own_init(Context *c, Stmt *block, const Buffer *buffer)
+{
+    AccessList all = {0};
+    const Stmt *init = stmt_single_store(block->u.block.init);
+    if (!init || init->u.store.buffer->id != buffer->id || expr_reads(init->u.store.value, buffer))
+        return false;
+    access_collect(c, block, buffer, ACCESS_ANY, &all);
+    for (int i = 0; i < all.n; i++)
+        if (!exprs_equal(all.items[i].index, init->u.store.index, buffer->rank))
+            return false;
+    return true;
+}
+
+/* The block begins with values of its own for each element that it reads. */
+static bool starts_itself(Schedule *s, const StmtPath *path, const Buffer *buffer)
 {
     Stmt *block = path->items[path->n - 1];
-    const Buffer *buffer = store->u.store.buffer;
+    const Stmt *store = flow_single_store(s->ctx, block);
+    if (!store || store->u.store.buffer->id != buffer->id)
+        return !stmt_accesses(s->ctx, block, buffer, ACCESS_READ) ||
+               has_own_init(s->ctx, block, buffer);
+    bool carries_on =
+        store_updates(store->u.store.op) && block_has_one_element(s->ctx, &block->u.block);
+    return flow_starts_anew(s->ctx, block, store, buffer) ||
+           (carries_on && flow_written_before_read(s, path, buffer));
+}
+
+bool stage_starts_alone(Schedule *s, const StmtPath *path, const Buffer *buffer, Span span)
+{
+    Stmt *block = path->items[path->n - 1];
     BlockList writers = {0};
     flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
     REQUIRE(s, E0444, span, writers.n == 1,
             "'%s' is also written by block '%s', whose result the copy would overwrite",
             buffer->name, writers.items[writers.items[0] == block]->u.block.name);
-    bool carries_on =
-        store_updates(store->u.store.op) && block_has_one_element(s->ctx, &block->u.block);
-    REQUIRE(s, E0444, span,
-            flow_starts_anew(s->ctx, block, store, buffer) ||
-                (carries_on && flow_written_before_read(s, path, buffer)),
+    REQUIRE(s, E0444, span, starts_itself(s, path, buffer),
             "block '%s' reads earlier contents of '%s', which the copy would lack; initialize the "
             "reduction (%s[...] = 0) in the same loops",
             block->u.block.name, buffer->name, buffer->name);
@@ -354,10 +390,11 @@ bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, Span 
     BlockList users = {0};
     BufferSet staged = {0};
     Conflict why;
-    if (!starts_alone(s, path, store, span))
+    *place = (StagePlace){0};
+    if (!stage_starts_alone(s, path, buffer, span))
         return false;
     int *used = ARENA_ARRAY(s->ctx->arena, int, block->u.block.n_iters + 1);
-    int n_used = stage_written_iters(block, store, used);
+    int n_used = written_iters(block, store, used);
     REQUIRE(s, E0444, span,
             n_used >= 0 && !under_condition(path) && !some_skips(s, path, used, n_used),
             "block '%s' writes only elements selected by a condition, a step or a reduction, so "

@@ -16,11 +16,13 @@ typedef struct {
     int first, last;
 } StagePlace;
 
-/* The outermost place where no statement from the first to the last user touches one of the buffers
- * in `mode` but the users themselves (with ACCESS_WRITE not even they). False where only a block's
- * own statement is left. */
+/* The outermost place below place->parent (NULL: in the kernel) where no statement from the first
+ * to the last user touches one of the buffers in `mode` but the users themselves (with ACCESS_WRITE
+ * not even they). False where only a block's own statement is left. */
 bool stage_place(Schedule *s, const BlockList *users, const BufferSet *buffers, AccessMode mode,
                  StagePlace *place);
+/* An item of it. */
+Stmt *stage_item(const StagePlace *place, int i);
 /* The list of `place` with `before` in front of the first user and `after` behind the last one;
  * either may be NULL. */
 Stmt *stage_insert(Schedule *s, const StagePlace *place, Stmt *before, Stmt *after);
@@ -87,9 +89,23 @@ Expr **stage_shape(Schedule *s, Expr *const *extent, int n);
 
 /* ---- blocks whose results are copied out ---- */
 
-/* Which iterators the stored subscripts use, in the block's order; -1 where one is a reduction's.
- * out[n_iters]. */
-int stage_written_iters(const Stmt *block, const Stmt *store, int *out);
+/* The block at the end of the path is the only writer of the buffer, and has itself written what it
+ * reads of it. Refuses (E0444) otherwise. */
+bool stage_starts_alone(Schedule *s, const StmtPath *path, const Buffer *buffer, Span span);
+
+/* A copy of the elements that a block writes to `written`, which `to` or `from` is. */
+typedef struct {
+    Name name; /* of the copying block */
+    const Buffer *written;
+    Buffer *to, *from;
+    ErrorCode refusal;
+    Span at; /* of a refusal */
+} WrittenCopy;
+
+/* A nest that makes the copy behind `place`, for the block at the end of the path (written.c). NULL
+ * after a refusal: which elements are written depends on what the copy cannot know. */
+Stmt *stage_copy_written(Schedule *s, const WrittenCopy *copy, const StmtPath *path,
+                         const StagePlace *place);
 
 /* The block at the end of the path is the only writer of the buffer of its store, starts each of
  * its elements itself, and writes one for each value of its spatial iterators' domains, with no

@@ -125,6 +125,7 @@ class Script:
         self.block_of: dict[str, str] = {}
         if kernel:
             self.reads = {b.name: list(b.reads) for b in kernel.blocks.values()}
+        self.n_writes = {b.name: len(b.writes) for b in kernel.blocks.values()} if kernel else {}
         self.lines: list[str] = []
         self.refused: set[str] = set()
 
@@ -356,10 +357,9 @@ class Script:
         return text
 
     def _do_cache_write(self, call: ast.Call, given: Given) -> str:
-        self._only(given, "write_buffer_index")
         block = self.value(given["block"])
-        consumers = self._consumers(given)
-        return f"cache_write({block}, {self._scope(given)}{consumers})"
+        buffer = self._written(given, block)
+        return f"cache_write({block}, {self._scope(given)}{self._consumers(given)}{buffer})"
 
     def _do_cache_inplace(self, call: ast.Call, given: Given) -> str:
         return self._copy("cache_inplace", given, self._read(given, "read_buffer_index", False))
@@ -417,6 +417,17 @@ class Script:
 
     def _named(self, node: ast.expr) -> bool:
         return isinstance(self._constant(node), str)
+
+    def _written(self, given: Given, block: str) -> str:
+        """The argument for one of several buffers that a block writes."""
+        node = given.get("write_buffer_index", ast.Constant(0))
+        index = self._constant(node)
+        if isinstance(index, str):
+            return f", buffer = {legal(index)}"
+        if not isinstance(index, int):
+            raise Refusal("P0202", node, "a buffer is a number or a name")
+        one = self.n_writes.get(self.block_of.get(block, block), 1) == 1
+        return "" if one and index == 0 else f", buffer = writes({block})[{index}]"
 
     def _read(self, given: Given, parameter: str, known: bool = True) -> str:
         """The buffer that a block reads at an index of TVM."""

@@ -1,0 +1,292 @@
+/* written.c - Copies what a block writes: builds a nest behind the block that visits the elements
+ * that it has written, and copies each (stage.h).
+ *
+ *   for i in 4                                  for i in 4
+ *       for j in 8                                  for j in 8
+ *           B: t[i * 8 + j] = ...       =>              B: t_copy[i * 8 + j] = ...
+ *       ... reads t ...                             for ax0 in 8
+ *                                                       t[i * 8 + ax0] = t_copy[i * 8 + ax0];
+ *                                                   ... reads t ...
+ *
+ * Where the block runs for all values of its iterators before the place of the copy, the copy has
+ * plain loops over those. Elsewhere it has the block's own loops and conditions behind the place,
+ * without those that no stored element depends on. */
+#include "passes/schedule/copies/stage.h"
+#include "passes/schedule/loops/loop.h"
+
+/* The copy of a block's stores. */
+typedef struct {
+    Schedule *s;
+    const WrittenCopy *copy;
+    const StmtPath *path;
+    const BlockStmt *block;
+    int first;  /* the item of the path that the copy stands behind */
+    bool *used; /* [n_iters] the iterators that the elements depend on */
+    BlockStmt made;
+} Written;
+
+/* ---- what is copied -------------------------------------------------------------------------- */
+
+static Stmt *kept_items(const Written *w, const Stmt *seq);
+
+/* Both are the copy of one element. */
+static bool same_copy(const Stmt *a, const Stmt *b)
+{
+    return a->kind == ST_STORE && b->kind == ST_STORE &&
+           exprs_equal(a->u.store.index, b->u.store.index, a->u.store.buffer->rank);
+}
+
+/* The stores to the buffer in `s`, as copies, under the same conditions; NULL: none. */
+static Stmt *kept(const Written *w, const Stmt *s)
+{
+    Context *c = w->s->ctx;
+    Stmt *then, *otherwise;
+    switch (s->kind) {
+    case ST_STORE:
+        if (s->u.store.buffer->id != w->copy->written->id)
+            return NULL;
+        return stage_copy(w->s, (BufferElement){w->copy->to, s->u.store.index},
+                          (BufferElement){w->copy->from, s->u.store.index}, s->span);
+    case ST_SEQ: return kept_items(w, s);
+    case ST_IF:
+        then = kept(w, s->u.cond.then);
+        otherwise = s->u.cond.otherwise ? kept(w, s->u.cond.otherwise) : NULL;
+        if (then && otherwise && same_copy(then, otherwise))
+            return then;
+        if (!then && otherwise)
+            return stmt_if(c, expr_unary(c, EX_NOT, s->u.cond.cond, s->span), otherwise, NULL,
+                           s->span);
+        return then ? stmt_if(c, s->u.cond.cond, then, otherwise, s->span) : NULL;
+    case ST_FOR: {
+        ForStmt loop = s->u.loop;
+        loop.body = kept(w, loop.body);
+        return loop.body ? stmt_for(c, &loop, s->span) : NULL;
+    }
+    default: return NULL;
+    }
+}
+
+static Stmt *kept_items(const Written *w, const Stmt *seq)
+{
+    VEC(Stmt *) items = {0};
+    for (int i = 0; i < seq->u.seq.n; i++) {
+        Stmt *item = kept(w, seq->u.seq.items[i]);
+        bool again = false;
+        for (int k = 0; k < items.n && item; k++)
+            again |= same_copy(items.items[k], item);
+        if (item && !again)
+            VEC_PUSH(w->s->ctx->arena, &items, item);
+    }
+    return items.n > 0 ? stmt_seq(w->s->ctx, items.items, items.n, seq->span) : NULL;
+}
+
+/* Fills in w->used: the iterators of the copies, and those that their domains depend on. */
+static void find_used(Written *w, const Stmt *body)
+{
+    Context *c = w->s->ctx;
+    int n = w->block->n_iters;
+    w->used = ARENA_ARRAY(c->arena, bool, n + 1);
+    for (int i = n - 1; i >= 0; i--) {
+        const Var *var = w->block->iters[i].var;
+        w->used[i] = stmt_uses_var(c, body, var);
+        for (int later = i + 1; later < n; later++)
+            w->used[i] |= w->used[later] && (expr_uses_var(w->block->iters[later].lo, var) ||
+                                             expr_uses_var(w->block->iters[later].hi, var));
+    }
+}
+
+/* Fills in w->made: the block of the copy, with the writer's bindings. */
+static bool make_block(Written *w)
+{
+    Schedule *s = w->s;
+    Context *c = s->ctx;
+    const WrittenCopy *copy = w->copy;
+    const Stmt *writer = w->path->items[w->path->n - 1], *store = flow_single_store(c, writer);
+    Stmt *body = w->block->init ? kept(w, w->block->init) : NULL;
+    body = body ? body : kept(w, store ? store : w->block->body);
+    find_used(w, body);
+    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, w->block->n_iters + 1);
+    Subst *map = ARENA_ARRAY(c->arena, Subst, w->block->n_iters + 1);
+    int n = 0;
+    for (int i = 0; i < w->block->n_iters; i++) {
+        const BlockIter *old = &w->block->iters[i];
+        if (!w->used[i])
+            continue;
+        REQUIRE(s, copy->refusal, copy->at, old->kind == ITER_SPATIAL,
+                "the elements of '%s' that block '%s' writes depend on its reduction iterator '%s'",
+                copy->written->name, w->block->name, old->var->name);
+        iters[n] = *old;
+        iters[n].var = var_new(c, old->var->name, DT_INDEX, VAR_ITER, old->var->span);
+        iters[n].lo = expr_subst(c, old->lo, map, n);
+        iters[n].hi = expr_subst(c, old->hi, map, n);
+        map[n] = (Subst){old->var, expr_var(c, iters[n].var, writer->span)};
+        n++;
+    }
+    w->made = (BlockStmt){.name = copy->name, .iters = iters, .n_iters = n};
+    w->made.predicate = w->block->predicate;
+    w->made.body = stmt_clone_fresh(c, stmt_subst(c, body, map, n));
+    return true;
+}
+
+/* ---- the loops around it --------------------------------------------------------------------- */
+
+/* Some loop around the place says which elements the block writes, or whether it runs. */
+static bool is_part(const Written *w)
+{
+    for (int i = 0; i < w->first; i++) {
+        const Stmt *around = w->path->items[i];
+        if (around->kind != ST_FOR)
+            continue;
+        const Var *var = around->u.loop.var;
+        for (int k = 0; k < w->block->n_iters; k++)
+            if (w->used[k] && expr_uses_var(w->block->iters[k].binding, var))
+                return true;
+        for (int k = w->first; k < w->path->n - 1; k++) {
+            const Stmt *in = w->path->items[k];
+            if ((in->kind == ST_FOR && loop_uses_var(&in->u.loop, var)) ||
+                (in->kind == ST_IF && expr_uses_var(in->u.cond.cond, var)))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* A loop of the writer's reduction. */
+static bool reduces_over(const BlockStmt *block, const Var *var)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (block->iters[i].kind == ITER_REDUCE && expr_uses_var(block->iters[i].binding, var))
+            return true;
+    return false;
+}
+
+/* path->items[i + 1] is in the branch of path->items[i] for a condition that does not hold. */
+static bool is_otherwise(const StmtPath *path, int i)
+{
+    return path->items[i]->kind == ST_IF && path->items[i]->u.cond.then != path->items[i + 1];
+}
+
+/* What holds below path->items[i]. */
+static void enter(Facts *f, const StmtPath *path, int i)
+{
+    if (!is_otherwise(path, i))
+        facts_enter(f, path->items[i]);
+}
+
+/* How many loops of the path there are from item `from` to before item `to`. */
+static int loops_between(const StmtPath *path, int from, int to)
+{
+    int n = 0;
+    for (int i = from; i < to; i++)
+        n += path->items[i]->kind == ST_FOR;
+    return n;
+}
+
+/* The copies below the loop path->items[depth], in one like it; alone where they are the same in
+ * all its iterations and the writer runs in some. NULL after a refusal. */
+static Stmt *in_loop(const Written *w, Facts *f, int depth, Stmt *inner)
+{
+    Context *c = w->s->ctx;
+    const Stmt *old = w->path->items[depth];
+    const Var *var = old->u.loop.var;
+    bool started = w->block->init && reduces_over(w->block, var),
+         used = stmt_uses_var(c, inner, var);
+    Expr *extent = loop_extent(c, &old->u.loop);
+    if (!used && (started || prove(f, expr_binary(c, EX_GE, extent, expr_index(c, 1), old->span))))
+        return inner;
+    if (started) {
+        sched_refuse(w->s, w->copy->refusal, w->copy->at,
+                     "which elements block '%s' writes depends on loop '%s' of its reduction",
+                     w->block->name, var->name);
+        return NULL;
+    }
+    const char *name = arena_printf(c->arena, "ax%d", loops_between(w->path, w->first, depth));
+    ForStmt loop = flow_loop(w->s, sched_fresh_name(w->s, name), old->u.loop.lo, old->u.loop.hi);
+    loop.step = old->u.loop.step;
+    Subst map = {old->u.loop.var, expr_var(c, loop.var, old->span)};
+    loop.body = stmt_subst(c, inner, &map, 1);
+    return stmt_for(c, &loop, old->span);
+}
+
+/* The copies in the loops and conditions of the writer from path->items[depth] on. */
+static Stmt *in_own_loops(const Written *w, Facts *f, int depth)
+{
+    Context *c = w->s->ctx;
+    Stmt *at = w->path->items[depth];
+    if (depth == w->path->n - 1)
+        return stmt_block(c, &w->made, at->span);
+    FactsMark mark = facts_mark(f);
+    enter(f, w->path, depth);
+    Stmt *inner = in_own_loops(w, f, depth + 1);
+    facts_reset(f, mark);
+    if (!inner || (at->kind != ST_FOR && at->kind != ST_IF))
+        return inner;
+    if (at->kind == ST_FOR)
+        return in_loop(w, f, depth, inner);
+    Expr *cond = at->u.cond.cond;
+    if (is_otherwise(w->path, depth))
+        cond = expr_unary(c, EX_NOT, cond, at->span);
+    return stmt_if(c, cond, inner, NULL, at->span);
+}
+
+/* The copies in loops over the domains of the writer's iterators. */
+static Stmt *in_whole_loops(const Written *w)
+{
+    Context *c = w->s->ctx;
+    int n = w->made.n_iters;
+    Var **vars = ARENA_ARRAY(c->arena, Var *, n + 1);
+    Expr **lo = ARENA_ARRAY(c->arena, Expr *, n + 1), **hi = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    for (int i = 0; i < n; i++) {
+        vars[i] = w->made.iters[i].var;
+        lo[i] = w->made.iters[i].lo;
+        hi[i] = w->made.iters[i].hi;
+    }
+    StageNest nest = {w->made.name, n, vars, lo, hi, NULL, w->made.body, NULL};
+    return stage_nest(w->s, &nest, w->path->items[w->path->n - 1]->span);
+}
+
+/* What the nest reads beside the copied buffer is what the writer read: nothing that runs between
+ * changes it, and no let of the writer is meant. */
+static bool reads_the_same(const Written *w, const StagePlace *place, Stmt *nest)
+{
+    Schedule *s = w->s;
+    for (Cursor at = cursor_stmt(s->ctx, nest); cursor_next(&at);) {
+        if (!at.expr)
+            continue;
+        REQUIRE(s, w->copy->refusal, w->copy->at,
+                at.expr->kind != EX_VAR || at.expr->u.var->kind != VAR_LET,
+                "which elements block '%s' writes depends on '%s', a let, which the copy cannot "
+                "use",
+                w->block->name, at.expr->u.var->name);
+        if (at.expr->kind != EX_LOAD || at.expr->u.load.buffer->id == w->copy->from->id)
+            continue;
+        const Buffer *read = at.expr->u.load.buffer;
+        bool written = false;
+        for (int i = place->first; i <= place->last; i++)
+            written |= stmt_accesses(s->ctx, stage_item(place, i), read, ACCESS_WRITE);
+        REQUIRE(s, w->copy->refusal, w->copy->at, !written,
+                "which elements block '%s' writes depends on '%s', which is written before the "
+                "copy would read it again",
+                w->block->name, read->name);
+    }
+    return true;
+}
+
+Stmt *stage_copy_written(Schedule *s, const WrittenCopy *copy, const StmtPath *path,
+                         const StagePlace *place)
+{
+    Conflict why;
+    const Stmt *writer = path->items[path->n - 1];
+    Written w = {.s = s, .copy = copy, .path = path, .block = &writer->u.block};
+    while (path->items[w.first] != place->parent)
+        w.first++;
+    w.first += place->parent->kind == ST_SEQ;
+    if (!make_block(&w))
+        return NULL;
+    Facts *f = facts_of_kernel(s->ctx, s->kernel);
+    for (int i = 0; i < w.first; i++)
+        enter(f, path, i);
+    bool whole = !w.block->predicate && !is_part(&w) && flow_runs_whole(s, writer, &why);
+    Stmt *nest = whole ? in_whole_loops(&w) : in_own_loops(&w, f, w.first);
+    return nest && reads_the_same(&w, place, nest) ? nest : NULL;
+}
