@@ -4,7 +4,9 @@
 
 writes FOLDER/verdicts.json ({"file.case": "" or the first line of the refusal}) and, for each
 program, its arguments before and after a run of the program as it is written:
-FOLDER/file.program.parameter.npy and FOLDER/file.program.parameter.out.npy.
+FOLDER/file.program.parameter.npy and FOLDER/file.program.parameter.out.npy. What TVM prints is
+FOLDER/file.program.script, and for each accepted schedule FOLDER/file.case.script, the program
+after it, and FOLDER/file.case.trace.
 """
 
 import importlib.util
@@ -20,7 +22,8 @@ SIZE = 21  # of symbolic axes
 
 def load(path):
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # TVM asks for the sources of its classes
     spec.loader.exec_module(module)
     return module
 
@@ -29,9 +32,11 @@ def is_program(value):
     return isinstance(value, (tvm.tirx.PrimFunc, tvm.IRModule))
 
 
-def ask(make):
+def ask(make, name, folder):
     try:
-        make()
+        made = make()
+        (folder / f"{name}.script").write_text(made.mod.script())
+        (folder / f"{name}.trace").write_text(str(made.trace))
         return ""
     except Exception as e:  # of several classes, that versions of TVM name differently
         lines = [line.strip() for line in str(e).splitlines() if line.strip()]
@@ -49,6 +54,7 @@ def arguments(function, random):
 
 
 def run(name, program, folder):
+    (folder / f"{name}.script").write_text(program.script())
     module = program if isinstance(program, tvm.IRModule) else tvm.IRModule({"main": program})
     for variable, function in module.functions.items():
         given = list(arguments(function, np.random.default_rng(len(name))))
@@ -68,7 +74,7 @@ def main(folder, files):
             if is_program(value):
                 run(f"{path.stem}.{name}", value, folder)
             elif callable(value) and getattr(value, "__module__", "") == path.stem:
-                verdicts[f"{path.stem}.{name}"] = ask(value)
+                verdicts[f"{path.stem}.{name}"] = ask(value, f"{path.stem}.{name}", folder)
     (folder / "verdicts.json").write_text(json.dumps(verdicts, indent=1) + "\n")
 
 

@@ -174,6 +174,40 @@ def f(a: T.handle, n: T.int32, alpha: T.float32, b: T.handle):
     )
 
 
+def test_quoted_extents_are_sizes():
+    """TVM prints a size in quotes where it occurs first, whether or not it is declared below."""
+    text = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer(("n", "2 * m"), "float32"), B: T.Buffer((n, m + 1), "float32")):
+    %s
+    for i, j in T.grid(n, m):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj * 2]
+"""
+    expected = (
+        "kernel f<n, m>(A: f32[n, 2 * m], inout B: f32[n, m + 1])\n"
+        "{\n    for i in n, j in m\n        B[i, j] = A[i, j * 2];\n}\n"
+    )
+    assert program(text % "n, m = T.int32(), T.int32()") == expected
+    assert program(text % "pass") == expected
+
+
+def test_strides_of_dense_buffers_say_nothing():
+    text = """
+@T.prim_func
+def f(a: T.handle, B: T.Buffer((4, 8), "float32")):
+    n = T.int32()
+    A = T.match_buffer(a, (n, 8), strides=(8, 1), elem_offset=0)
+    X = T.alloc_buffer((4, 8), strides=(8, 1))
+    for i, j in T.grid(4, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+"""
+    assert program(text).startswith("kernel f<n>(A: f32[n, 8]) -> B: f32[4, 8]\n")
+
+
 def test_blocks_around_blocks_are_written_out():
     text = function(
         """
@@ -196,6 +230,64 @@ for i in range(4):
     assert "temp C: f32[64] in shared;" in found.program
     assert "p.py:5:9: warning: block 'outer' holds blocks" in found.messages
     assert not found.refused
+
+
+def test_blocks_inside_get_the_axes_around_that_they_use():
+    text = """
+for i, j in T.grid(4, 4):
+    with T.block("outer"):
+        vi, vk = T.axis.remap("SR", [i, j])
+        one = T.axis.S(1, 0)
+        with T.init():
+            B[vi] = 0.0
+        for l in range(4):
+            with T.block("inner"):
+                vl = T.axis.R(4, l)
+                B[vi + one] = B[vi + one] + A[vi * 16 + vk * 4 + vl]
+"""
+    assert (
+        "block inner(i in 4 = i, reduce j in 4 = j, reduce l in 4 = l) {\n"
+        "                B[i + 0] += A[i * 16 + j * 4 + l];"
+    ) in convert(function(text), "p.py").program
+
+
+@pytest.mark.parametrize(
+    "shape, row, column, bound, role",
+    [
+        ("30, 1", "F", "0", "F < 30", "->"),
+        ("30, 1", "F", "0", "F < 29", "inout"),
+        ("30, 1", "F", "0", "i + j < 30", "inout"),
+        ("30, 1", "F", "0", "F < 30 or j < 3", "inout"),
+        ("30, 20", "(F) // 20", "(F) % 20", "F < 600", "->"),
+        ("30, 20", "(F) // 20", "(F) % 20", "F < 599", "inout"),
+        ("30, 20", "(F) // 10", "(F) % 20", "F < 600", "inout"),
+        ("30, 20", "(F) // 20", "(F) % 10", "F < 600", "inout"),
+        ("n, 20", "(F) // 20", "(F) % 20", "F < n * 20", "->"),
+        ("n, 20", "(F) // 20", "(F) % 20", "F < n * 19", "inout"),
+    ],
+)
+def test_conditions_that_keep_splits_in_bounds_leave_an_output_one(shape, row, column, bound, role):
+    """Under other conditions TVM keeps the elements that are not written."""
+    rows, columns = shape.split(", ")
+    text = f"""
+@T.prim_func
+def k(A: T.Buffer((4,), "float32"), B: T.Buffer(({shape}), "float32")):
+    n = T.int32()
+    for i, j in T.grid(80, 8):
+        with T.block("B"):
+            v = T.axis.S({rows}, {row})
+            w = T.axis.S({columns}, {column})
+            T.where({bound})
+            B[v, w] = 1.0
+""".replace("F", "i * 8 + j")
+    assert f"{role} B: f32" in program(text)
+
+
+@pytest.mark.parametrize("loop", ["range(4, 64)", "range(63)"])
+def test_loops_that_leave_a_part_out_make_outputs_inout(loop):
+    text = block("B[v] = A[v]").replace("range(64)", loop)
+    assert "inout B: f32[64]" in program(text)
+    assert "-> B: f32[64]" in program(block("B[v] = A[v]"))
 
 
 def test_names_that_tirc_reserves_get_others():
@@ -339,6 +431,18 @@ REFUSED = {
         2,
         "'B' has strides",
     ),
+    "unknown strides": (
+        "P0105",
+        function("B[0] = 1.0", 'B: T.Buffer((4, 4), "float32", strides=(m, 1))'),
+        2,
+        "'B' has strides",
+    ),
+    "quoted extent": (
+        "P0108",
+        function("B[0] = 1.0", 'B: T.Buffer(("4 +",), "float32")'),
+        2,
+        "'4 +' is not a number",
+    ),
     "scope": (
         "P0105",
         function('W = T.alloc_buffer((4,), scope="wmma.accumulator")'),
@@ -467,18 +571,24 @@ def test_the_command_writes_programs_and_schedules(tmp_path, tirc):
     done = command(TUTORIAL, "-o", tmp_path / "t.tir")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     listed = tirc(tmp_path / "t.tir", "--list")
-    assert [line for line in listed.stdout.splitlines() if "kernel" in line] == [
+    kernels = [line for line in listed.stdout.splitlines() if "kernel" in line]
+    assert kernels[:2] + [kernels[5]] == [
         "kernel add(A: f32[128], B: f32[128]) -> C: f32[128]",
         "kernel standard(A: f32[128, 128], B: f32[128, 128]) -> C: f32[128, 128]",
-        "kernel from_python(A: f32[128, 128], B: f32[128, 128]) -> C: f32[128, 128]",
         "kernel dynamic<M, N, K>(A: f32[M, K], B: f32[K, N]) -> C: f32[M, N]",
     ]
     done = tirc(
-        tmp_path / "t.tir", "--kernel", "from_python", "--schedule", "tiled", "--emit", "tir"
+        tmp_path / "t.tir",
+        "--schedule",
+        "decomposed",
+        "--kernel",
+        "transformation",
+        "--emit",
+        "tir",
     )
     assert done.returncode == 0 and "Y_init" in done.stdout, done.stderr
     assert command(TUTORIAL, "-o", tmp_path / "t.sched").returncode == 0
-    assert (tmp_path / "t.sched").read_text().startswith("schedule tiled for from_python()")
+    assert (tmp_path / "t.sched").read_text().startswith("schedule split for transformation()")
 
 
 def test_the_command_has_the_exit_status_of_tirc(tmp_path):

@@ -49,14 +49,17 @@ class Function(Statements):
     # ---- sizes -------------------------------------------------------------------------------
 
     def _declare_sizes(self) -> None:
-        """Integer parameters that are extents, and variables: `n = T.int32()`."""
+        """Integer parameters that are extents, variables: `n = T.int32()`, and quoted names."""
         used = _names_of_extents(self.node)
+        names = []
         for arg in self.node.args.args:
+            names += _quoted_sizes(arg)
             if arg.annotation and _scalar(arg.annotation).startswith("int") and arg.arg in used:
-                self._size(arg.arg)
+                names.append(arg.arg)
         for statement in self.node.body:
-            for name in _size_variables(statement):
-                self._size(name)
+            names += _size_variables(statement)
+        for name in dict.fromkeys(names):
+            self._size(name)
 
     def _size(self, name: str) -> None:
         size = self.names.fresh(name)
@@ -157,6 +160,31 @@ def _scalar(kind: ast.expr) -> str:
 
 def _is_buffer(kind: ast.expr) -> bool:
     return called(kind) == "Buffer"
+
+
+def _quoted_sizes(arg: ast.arg) -> list[str]:
+    """The names in quoted extents, as in T.Buffer(("n", 16)): TVM prints a size so where it occurs
+    first. The quotes are taken off."""
+    shape = keyword(arg.annotation, "shape", 0) if isinstance(arg.annotation, ast.Call) else None
+    if not isinstance(shape, (ast.Tuple, ast.List)):
+        return []
+    names = []
+    for i, extent in enumerate(shape.elts):
+        if isinstance(extent, ast.Constant) and isinstance(extent.value, str):
+            shape.elts[i] = _parsed(extent.value, extent)
+            names += [n.id for n in ast.walk(shape.elts[i]) if isinstance(n, ast.Name)]
+    return names
+
+
+def _parsed(text: str, quoted: ast.expr) -> ast.expr:
+    """The expression in quotes; what is none stays quoted."""
+    try:
+        expression = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return quoted
+    for node in ast.walk(expression):
+        ast.copy_location(node, quoted)
+    return expression
 
 
 def _size_variables(statement: ast.stmt) -> list[str]:

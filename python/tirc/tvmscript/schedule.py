@@ -12,6 +12,7 @@ from .names import Names, legal
 from .program import Kernel
 from .refusal import Refusal, Report, follows, targets
 from .statement import annotation_text
+from .value import TYPES
 
 Given = dict[str, Any]
 """The arguments of a call by parameter: an expression, or the list that `*` takes."""
@@ -500,7 +501,7 @@ class Script:
     def _do_transform_layout(self, call: ast.Call, given: Given) -> str:
         block = self.value(given["block"])
         buffer = self._buffer(given["buffer"], block)
-        pad = given.get("pad_value")
+        pad = _pad_value(given.get("pad_value"))
         padding = ""
         if pad is not None and self._constant(pad) is not None:
             number = self._constant(pad)
@@ -600,3 +601,14 @@ def _balanced(text: str) -> bool:
 def _word(text: str) -> str:
     """A string of Python: a scope, an axis, the name of a block or buffer."""
     return text if "." in text else legal(text) if text not in ("shared", "local") else text
+
+
+def _pad_value(node: ast.expr | None) -> ast.expr | None:
+    """The number of `0.0`, and of `lambda i, j: (T.float32(0.0),)`, as a trace prints it."""
+    if isinstance(node, ast.Lambda):
+        node = node.body
+        if isinstance(node, ast.Tuple) and len(node.elts) == 1:
+            node = node.elts[0]
+        if isinstance(node, ast.Call) and called(node) in TYPES and len(node.args) == 1:
+            node = node.args[0]
+    return node

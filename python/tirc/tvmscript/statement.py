@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -87,6 +89,8 @@ class Header:
 
     axes: list[tuple[str, Axis]] = field(default_factory=list)
     where: str = ""
+    bounds: list[tuple[str, str]] | None = field(default_factory=list)
+    """`where` as `a < b and ...`; None if it is anything else"""
     annotations: str = ""
     reads: list[str] | None = None
     init: list[ast.stmt] | None = None
@@ -141,6 +145,8 @@ class Statements(Expressions):
         self.blocks: dict[str, BlockInfo] = {}
         self.loops: list[Loop] = []
         self.conditions = 0
+        self.around: list[tuple[str, Axis]] = []
+        """the axes of the blocks around, which are written out"""
         self.stores: list[Store] = []
 
     # ---- sequences ---------------------------------------------------------------------------
@@ -323,14 +329,25 @@ class Statements(Expressions):
         scope = "global" if scope_node is None else str(self.constant(scope_node))
         if scope not in _SCOPES:
             raise Refusal("P0105", call, f"tirc has no memory scope {scope!r}")
-        for unsupported in ("strides", "elem_offset", "axis_separators", "layout"):
-            given = keyword(call, unsupported)
-            if given is not None and self.constant(given) not in (None, [], 0):
-                raise Refusal("P0105", given, f"'{name}' has {unsupported}")
         kind = self.type_of(dtype) if dtype is not None else "f32"
         if shape is None:
             raise Refusal("P0105", call, f"'{name}' has no shape")
-        return Buffer(self.names.fresh(name), kind, self.shape(shape), scope=scope)
+        extents = self.shape(shape)
+        for unsupported in ("strides", "elem_offset", "axis_separators", "layout"):
+            given = keyword(call, unsupported)
+            if given is not None and not self._is_dense(given, extents):
+                raise Refusal("P0105", given, f"'{name}' has {unsupported}")
+        return Buffer(self.names.fresh(name), kind, extents, scope=scope)
+
+    def _is_dense(self, given: ast.expr, extents: list[Value]) -> bool:
+        """None, nothing, 0, or the strides of a dense buffer."""
+        if isinstance(given, ast.Constant) and given.value is None:
+            return True
+        inner = [v.text for v in extents[1:]]
+        dense = None
+        if all(map(str.isdigit, inner)):
+            dense = [math.prod(map(int, inner[i:])) for i in range(len(extents))]
+        return self.constant(given) in ([], 0, dense or [])
 
     def shape(self, node: ast.expr) -> list[Value]:
         known = self.constant(node)
@@ -445,6 +462,7 @@ class Statements(Expressions):
         elif name == "where":
             frame = self.scope.frames.pop()
             header.where = self.value(call.args[0]).text
+            header.bounds = self._bounds(call.args[0])
             self.scope.frames.append(frame)
         elif name in ("block_attr", "sblock_attr"):
             header.annotations += self._annotations(call.args[0])
@@ -453,6 +471,17 @@ class Statements(Expressions):
         elif name != "writes":
             return False
         return True
+
+    def _bounds(self, node: ast.expr) -> list[tuple[str, str]] | None:
+        parts = node.values if isinstance(node, ast.BoolOp) else [node]
+        if isinstance(node, ast.BoolOp) and not isinstance(node.op, ast.And):
+            return None
+        bounds = []
+        for part in parts:
+            if not isinstance(part, ast.Compare) or not isinstance(part.ops[0], ast.Lt):
+                return None
+            bounds.append((self.value(part.left).text, self.value(part.comparators[0]).text))
+        return bounds
 
     def _regions(self, call: ast.Call) -> list[str]:
         """The names of the buffers of T.reads."""
@@ -516,6 +545,15 @@ class Statements(Expressions):
             )
         for python, axis in header.axes:
             self.scope.define(python, self._bound(axis))
+        outer, partial = self.around, not _runs_all(header)
+        self.around = outer + header.axes
+        self.conditions += partial
+        items = self._flat_items(header)
+        self.conditions -= partial
+        self.around = outer
+        return items
+
+    def _flat_items(self, header: Header) -> list[Item]:
         items = header.temporaries
         if header.init:
             first = [f"{a.binding.text} == {a.loop.low.text}" for _, a in header.axes if a.reduce]
@@ -529,17 +567,34 @@ class Statements(Expressions):
         text, rank = axis.binding.text, axis.binding.rank
         return Value(text, "index", rank, variable.low, variable.high)
 
+    def _inherit(self, header: Header) -> None:
+        """Gives a block the axes of blocks around it that its body uses."""
+        body = [*(header.init or []), *header.body]
+        used = {n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name)}
+        used -= {python for python, _ in header.axes}
+        place = 0
+        for python, axis in self.around:
+            if python in used and not axis.binding.text.isdigit():
+                low, end = axis.loop.low, axis.loop.end
+                name = self._axis_name(python, low, end, axis.binding, header)
+                inherited = Axis(Loop(name, low, end), axis.reduce, axis.binding)
+                header.axes.insert(place, (python, inherited))
+                place += 1
+
     def _block(self, node: ast.With, name: str, header: Header) -> list[Item]:
+        self._inherit(header)
         for python, axis in header.axes:
             self.scope.define(python, axis.loop.variable())
         outer, loops = self.stores, self.loops
         axis_names = {axis.loop.name for _, axis in header.axes} - self.names.taken
         self.names.taken |= axis_names
         self.stores, self.loops = [], []
-        start = len(self.scope.accesses)
+        start, partial = len(self.scope.accesses), not _runs_all(header)
+        self.conditions += partial
         init = self.sequence(header.init or [])
         n_init = len(self.stores)
         body = self.sequence(header.body)
+        self.conditions -= partial
         stores, self.stores, self.loops = self.stores, outer, loops
         self.names.taken -= axis_names
         info = self._info(name, header, self.scope.accesses[start:])
@@ -601,6 +656,49 @@ def _plain(info: BlockInfo, init: list[Item], stores: list[Store]) -> Item:
     if not init:
         return [label + stores[-1].text()]
     return [f"{label}{{", "    init " + init[0][0], "    " + stores[-1].text(), "}"]
+
+
+def _runs_all(header: Header) -> bool:
+    """The block runs for all values of its spatial axes: the loops reach both ends of each, and a
+    condition only keeps loops of splits and fusions in bounds: each value that it bounds has all
+    its digits among the axes."""
+    axes = [axis for _, axis in header.axes]
+    if any(_falls_short(axis) for axis in axes if not axis.reduce):
+        return False
+    return header.bounds is not None and all(_covers_digits(axes, *b) for b in header.bounds)
+
+
+def _falls_short(axis: Axis) -> bool:
+    """The loops are known not to reach an end of the axis."""
+    value, low, end = axis.binding, axis.loop.low, axis.loop.end
+    if value.low is not None and low.high is not None and value.low > low.high:
+        return True
+    return value.high is not None and end.low is not None and value.high < end.low - 1
+
+
+def _covers_digits(axes: list[Axis], value: str, end: str) -> bool:
+    """Whether axes are all digits of `value`, which is below `end`: value / 8 and value % 8."""
+    if any(a.binding.text == value and a.loop.end.text == end for a in axes):
+        return True
+    digit = re.compile(rf"\(*{re.escape(value)}\)*(?: / (\(?[\w *]+\)?)\)*)?(?: % (.+))?")
+    found = [(digit.fullmatch(a.binding.text), a.loop.end.text) for a in axes]
+    digits = {_factors(m[1] or "1"): (m[2], extent) for m, extent in found if m}
+    below = _factors("1")
+    while below in digits:
+        modulus, extent = digits.pop(below)
+        if modulus and _factors(modulus) != _factors(extent):
+            return False
+        below = _factors(" * ".join([*below, extent]))
+    return not digits and below == _factors(end)
+
+
+def _factors(text: str) -> tuple[str, ...]:
+    """A product as its number and its names in order; other text as it is."""
+    parts = text.replace("(", "").replace(")", "").split(" * ")
+    if not all(part.isalnum() or part.isidentifier() for part in parts):
+        return (text,)
+    number = math.prod(int(part) for part in parts if part.isdigit())
+    return str(number), *sorted(part for part in parts if not part.isdigit())
 
 
 def _is_block(node: ast.AST) -> bool:

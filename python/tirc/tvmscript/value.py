@@ -47,7 +47,9 @@ TYPES = {
     "uint8": "u8",
     "bool": "bool",
 }
-WIDTH = "bool i8 u8 i16 u16 i32 u32 i64 u64 f8e4m3 f8e5m2 f16 bf16 f32 f64".split()
+WIDTH: tuple[str, ...] = tuple(
+    "bool i8 u8 i16 u16 i32 u32 i64 u64 f8e4m3 f8e5m2 f16 bf16 f32 f64".split()
+)
 NARROW = {"i8", "u8", "i16", "u16"}
 
 

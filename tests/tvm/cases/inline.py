@@ -202,7 +202,7 @@ def unread(A: T.Buffer((32,), "float32"), C: T.Buffer((32,), "float32")):
 
 @T.prim_func(s_tir=True)
 def gather(
-    A: T.Buffer((32,), "float32"), I: T.Buffer((32,), "int32"), C: T.Buffer((32,), "float32")
+    A: T.Buffer((32,), "float32"), at: T.Buffer((32,), "int32"), C: T.Buffer((32,), "float32")
 ):
     B = T.sblock_alloc_buffer((32,))
     for i in range(32):
@@ -212,7 +212,7 @@ def gather(
     for i in range(32):
         with T.sblock("C"):
             v = T.axis.spatial(32, i)
-            C[v] = B[T.max(T.min(I[v], 31), 0)] * 2.0
+            C[v] = B[T.max(T.min(at[v], 31), 0)] * 2.0
 
 
 def producer():
