@@ -427,18 +427,26 @@ def test_cuda_libraries_of_the_environment_are_found(tmp_path):
         assert f"{folder}/libnvrtc.so.13" in done.stderr, done.stderr
 
 
-def test_the_manual(tmp_path, monkeypatch):
-    """The Python of docs/python.md, in one namespace."""
-    text = (ROOT / "docs" / "python.md").read_text()
-    blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
-    assert len(blocks) > 3
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+def test_the_manual(page, tmp_path, monkeypatch):
+    """The Python of a page, in one namespace."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.M | re.S)
+    assert blocks
     for path in (MATMUL, *MATMUL.parent.glob("*.sched")):
         (tmp_path / path.name).write_text(path.read_text())
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     names = {}
     for block in blocks:
         exec(block, names)
     np.testing.assert_allclose(names["c"], names["a"] @ names["b"])
+
+
+def test_the_manual_lists_the_packages_that_a_build_needs():
+    setup = (ROOT / ".ci" / "setup.sh").read_text()
+    needed = " ".join(re.findall(r'^packages="(?:\$packages )?(.*)"', setup, re.M))
+    page = (ROOT / "docs" / "python.md").read_text()
+    assert needed == " ".join(re.findall(r"^apt-get install (.*)", page, re.M))
 
 
 def test_the_command():
