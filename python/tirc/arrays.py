@@ -187,8 +187,8 @@ class Torch:
     """of tensors whose attributes are just read"""
     tensor: type
     types: dict[object, str] = {}
-    current_device: Callable[[], int]
-    current_stream: Callable[[int], int]
+    current_device: staticmethod[[], int]
+    current_stream: staticmethod[[int], int]
     exchange: Any
     """its table of functions for DLPack, since torch 2.10; else NULL"""
 
