@@ -485,44 +485,62 @@ def extreme(a, b, of, keeps_nan=False):
     return of(a, b, key=lambda x: (x, math.copysign(1, x)))
 
 
-def codes(n):
+def codes(n, name="", v="v", y="y"):
     """Statements that pack the codes of v[0..n] into y, four to an element."""
-    return (
-        f"y[0] = 0; y[1] = 0; for i in {n} pack: y[i / 4] = y[i / 4] * 8 + {CODE.format(v='v[i]')};"
-    )
+    packed = f"{y}[i / 4] = {y}[i / 4] * 8 + {CODE.format(v=f'{v}[i]')};"
+    return f"for i in {(n + 3) // 4} {y}[i] = 0; for i in {n} pack{name}: {packed}"
 
 
 def unpacked(text, *arguments):
-    found = re.search(r"y: .* starts (.+)", tirc(text, "--run", "--device", "sim", *arguments))
-    return "".join(f"{int(value):o}" for value in found[1].split())
+    """The codes that `text` computes, for each of its outputs."""
+    said = tirc(text, "--run", "--device", "sim", *arguments)
+    return [
+        "".join(f"{int(value):o}" for value in found.split())
+        for found in re.findall(r"y\d*: .* starts (.+)", said)
+    ]
 
 
 @pytest.mark.parametrize("type_name", ["f64", "f32", "f16", "bf16"])
 @pytest.mark.parametrize("name", ["min", "max", "minimum", "maximum"])
 def test_extremes(type_name, name, tmp_path):
     of = {"min": min, "max": max}[name[:3]]
-    for k, a in enumerate(EXTREMES):
-        text = (
-            f"kernel t() -> y: i32[2] {{ temp a: {type_name}[7]; temp v: {type_name}[7]; "
-            f"{set_all('a', EXTREMES)} "
-            f"for i in 7 v[i] = {name}(a[{k}], a[i]); {codes(7)} }}"
-        )
-        for schedule in "none", "default":
-            assert unpacked(text, "--schedule", schedule) == "".join(
-                str(code(extreme(a, b, of, name.endswith("imum")))) for b in EXTREMES
-            )
+    n = len(EXTREMES)
+    outputs = ", ".join(f"y{k}: i32[{(n + 3) // 4}]" for k in range(n))
+    rows = "".join(
+        f"for i in {n} v{k}[i] = {name}(a[{k}], a[i]); {codes(n, k, f'v{k}', f'y{k}')} "
+        for k in range(n)
+    )
+    text = (
+        f"kernel t() -> {outputs} {{ temp a: {type_name}[{n}]; "
+        + "".join(f"temp v{k}: {type_name}[{n}]; " for k in range(n))
+        + f"{set_all('a', EXTREMES)} {rows} }}"
+    )
+    expected = [
+        "".join(str(code(extreme(a, b, of, name.endswith("imum")))) for b in EXTREMES)
+        for a in EXTREMES
+    ]
+    for schedule in "none", "default":
+        assert unpacked(text, "--schedule", schedule) == expected
 
 
 # The order of the values, and which of them a partial result has, make no difference; neither does
 # a start that is NaN or -0.
-SCHEDULES = """
-schedule partial for t() { rfactor(split(loops(sum)[1], [_, 2])[1], 0); }
-schedule threads for t() { let [i, k] = loops(sum); bind(i, blockIdx.x); bind(k, threadIdx.x); }
-schedule atomics for t() {
-    decompose_reduction(sum, loops(sum)[1]); let [i, k] = loops(sum); atomic(sum);
-    bind(i, blockIdx.x); bind(k, threadIdx.x);
-}
-schedule backwards for t() { let [i, k] = loops(sum); reorder(k, i); }
+STARTS = [-0.0, 0.0, math.nan, -math.inf, math.inf, None]  # None: read from memory, and NaN
+SUMS = ", ".join(f"sum{n}" for n in range(len(STARTS)))
+SCHEDULES = f"""
+schedule partial for t() {{
+    for sum in [{SUMS}] {{ rfactor(split(loops(sum)[1], [_, 2])[1], 0); }}
+}}
+schedule threads for t() {{
+    for sum in [{SUMS}] {{ let [i, k] = loops(sum); bind(i, blockIdx.x); bind(k, threadIdx.x); }}
+}}
+schedule atomics for t() {{
+    for sum in [{SUMS}] {{
+        decompose_reduction(sum, loops(sum)[1]); let [i, k] = loops(sum); atomic(sum);
+        bind(i, blockIdx.x); bind(k, threadIdx.x);
+    }}
+}}
+schedule backwards for t() {{ for sum in [{SUMS}] {{ let [i, k] = loops(sum); reorder(k, i); }} }}
 """
 ROWS = [
     [-0.0, 0.0, -0.0, -0.0],
@@ -536,26 +554,40 @@ ROWS = [
 ]
 
 
+def reduced(type_name, name, n, start):
+    """Reduces the rows of x into v{n}, from `start`."""
+    begin = "s[0]" if start is None else literal(start)
+    return (
+        f"for i in 8, k in 4 block sum{n}(vi in 8 = i, reduce vk in 4 = k) {{ "
+        f"init v{n}[vi] = {begin}; v{n}[vi] {name}= x[vi, vk]; }} "
+    )
+
+
 @pytest.mark.parametrize("type_name", ["f64", "f32", "f16", "bf16"])
 @pytest.mark.parametrize("name", ["min", "max", "+"])
-@pytest.mark.parametrize("start", [-0.0, 0.0, math.nan, -math.inf, math.inf, None])
-def test_reductions_of_extremes(type_name, name, start):
-    """None: the start is read from memory, and is NaN."""
+def test_reductions_of_extremes(type_name, name):
     combine = (
         (lambda a, b: a + b)
         if name == "+"
         else lambda a, b: extreme(a, b, {"min": min, "max": max}[name])
     )
-    begin = "s[0]" if start is None else literal(start)
     fill = " ".join(set_all(f"x[{i}, #]", row).replace(", #][", ", ") for i, row in enumerate(ROWS))
+    outputs = ", ".join(f"y{n}: i32[2]" for n in range(len(STARTS)))
     text = (
-        f"kernel t() -> y: i32[2] {{ temp x: {type_name}[8, 4]; temp v: {type_name}[8]; temp s: "
-        f"{type_name}[1]; s[0] = nan; {fill} "
-        f"for i in 8, k in 4 block sum(vi in 8 = i, reduce vk in 4 = k) {{ init v[vi] = {begin}; "
-        f"v[vi] {name}= x[vi, vk]; }} "
-        f"{codes(8)} }}" + SCHEDULES
+        f"kernel t() -> {outputs} {{ temp x: {type_name}[8, 4]; temp s: {type_name}[1]; "
+        + "".join(f"temp v{n}: {type_name}[8]; " for n in range(len(STARTS)))
+        + f"s[0] = nan; {fill} "
+        + "".join(reduced(type_name, name, n, start) for n, start in enumerate(STARTS))
+        + "".join(codes(8, n, f"v{n}", f"y{n}") for n in range(len(STARTS)))
+        + "}"
+        + SCHEDULES
     )
-    first = math.nan if start is None else start
-    expected = "".join(str(code(functools.reduce(combine, row, first))) for row in ROWS)
+    expected = [
+        "".join(
+            str(code(functools.reduce(combine, row, math.nan if start is None else start)))
+            for row in ROWS
+        )
+        for start in STARTS
+    ]
     for schedule in "none", "default", *re.findall(r"schedule (\w+)", SCHEDULES):
         assert unpacked(text, "--schedule", schedule) == expected, schedule
