@@ -12,6 +12,7 @@ import host
 import hostile
 import nvrtc
 import reserved
+from test_programs import cases_with_cuda, complete
 
 needs_cuda = pytest.mark.skipif(
     not reserved.cuda_home(), reason="no nvcc: neither NVRTC nor the headers of CUDA are at hand"
@@ -114,6 +115,10 @@ def files_of(sources):
 
 
 @needs_cuda
-def test_nvcc_compiles(chosen):
-    for programs in files_of(emitted(chosen, "--emit", "cu")):
+def test_nvcc_compiles(chosen, whole):
+    """Beside those of every eighth golden case, which --whole compiles in test_programs.py."""
+    files = files_of(emitted(chosen, "--emit", "cu"))
+    if not whole:
+        files[0] += [complete(case) for case in cases_with_cuda()[::8]]
+    for programs in files:
         assert host.nvcc(programs, "-cuda") == ""

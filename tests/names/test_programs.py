@@ -1,5 +1,5 @@
-"""Complete programs: nvcc compiles that of every golden case without a warning, its host side too,
-and empty ranges launch nothing."""
+"""Complete programs: nvcc compiles that of every golden case without a warning, its host side too
+(test_names.py has those of the default tests), and empty ranges launch nothing."""
 
 import json
 import os
@@ -25,16 +25,20 @@ def complete(case):
     return re.sub(r'^extern "C" ', "", case.text("--emit", "cu"), flags=re.M)
 
 
+def cases_with_cuda():
+    return [case for case in golden.cases() if case.has_cuda()]
+
+
 @needs_cuda
 def test_nvcc_compiles_golden_cases(whole):
-    """Without --whole, every eighth of them."""
-    cases = [case for case in golden.cases() if case.has_cuda()]
-    cases = cases if whole else cases[::8]
+    if not whole:
+        pytest.skip("test_names.py compiles every eighth of them")
+    cases = cases_with_cuda()
     for at in range(0, len(cases), BATCH):
         chosen = cases[at : at + BATCH]
-        assert (
-            host.nvcc([complete(case) for case in chosen], "-cubin" if whole else "-cuda") == ""
-        ), [case.name for case in chosen]
+        assert host.nvcc([complete(case) for case in chosen], "-cubin") == "", [
+            case.name for case in chosen
+        ]
 
 
 # ---- the host's side, on the host ----------------------------------------------------------------
@@ -52,23 +56,12 @@ def tirc(text, *arguments):
     return done.stdout
 
 
-def run_together(sources, sizes):
-    """Complete programs find no wrong element, each with each of the sizes."""
-    text = "".join(host.one_of_many(source, number) for number, source in enumerate(sources))
-    calls = "".join(
-        host.call_of_main(number, given) for number in range(len(sources)) for given in sizes
-    )
-    status, output = host.run(host.HEADER + text + host.main_of(calls))
-    assert status == 0, output
-    found = re.findall(r"\d+ wrong", output)  # of small integers, and of random numbers
-    assert set(found) == {"0 wrong"} and len(found) == 2 * len(sources) * len(sizes), output
+# Complete programs that test_complete_programs_find_no_wrong_element runs, with their sizes.
+PROGRAMS = []
 
 
-def runs(text, *arguments):
-    """The complete program finds no wrong element; the text."""
-    source = tirc(text, *arguments, "--emit", "cu")
-    run_together([source], [[]])
-    return source
+def program(text, *arguments, sizes=((),)):
+    PROGRAMS.append((text, arguments, sizes))
 
 
 EMPTY = """kernel k<N>(x: f32[N]) -> y: f32[N], z: f32[N]
@@ -93,12 +86,9 @@ schedule blocks for k
 """
 
 
-def test_empty_ranges_launch_nothing():
-    """host_launch refuses what CUDA refuses: a grid without blocks."""
-    sources = [
-        tirc(EMPTY, "--schedule", schedule, "--emit", "cu") for schedule in ("blocks", "default")
-    ]
-    run_together(sources, [[str(n)] for n in (0, 1, 2, 3, 4, 5, 6, 40)])
+# host_launch refuses what CUDA refuses: a grid without blocks.
+for schedule in ("blocks", "default"):
+    program(EMPTY, "--schedule", schedule, sizes=[(str(n),) for n in (0, 1, 2, 3, 4, 5, 6, 40)])
 
 
 SERPENTINE = """kernel k<N = 4, M = 6>(x: f32[N, M]) -> y: f32[N, M]
@@ -115,16 +105,20 @@ schedule s for k
 """
 
 
+SERPENTINE = (
+    SERPENTINE.replace(", k in 3", "")
+    .replace("+ k", "+ 1")
+    .replace("let [i, j, k]", "let [i, j]")
+    .replace("bind(k,", "let [e] = [add_unit_loop(y)]; bind(e,")
+)
+program(SERPENTINE, "--schedule", "s")
+
+
 def test_loops_of_the_host_may_turn():
     """The name of the turned variable stands in the host's text, and --emit json speaks of what
     there is."""
-    text = (
-        SERPENTINE.replace(", k in 3", "")
-        .replace("+ k", "+ 1")
-        .replace("let [i, j, k]", "let [i, j]")
-        .replace("bind(k,", "let [e] = [add_unit_loop(y)]; bind(e,")
-    )
-    source = runs(text, "--schedule", "s")
+    text = SERPENTINE
+    source = tirc(text, "--schedule", "s", "--emit", "cu")
     launch = json.loads(tirc(text, "--schedule", "s", "--emit", "json"))["launches"][0]
     assert launch["within"] == [
         {"loop": "i", "from": 0, "to": 4, "step": 1},
@@ -150,11 +144,17 @@ schedule s for k
 """
 
 
-def test_a_variable_has_no_layout():
-    layouts = ["pad(c, 3)", "storage_align(c, 0, 4, 1)", "storage_align(c, 0, 8, 0)"]
-    sources = [tirc(ONE_ELEMENT % layout, "--schedule", "s", "--emit", "cu") for layout in layouts]
-    assert all("float x_local = x[i];" in source for source in sources)
-    run_together(sources, [[]])
+LAYOUTS = [
+    ONE_ELEMENT % layout
+    for layout in ("pad(c, 3)", "storage_align(c, 0, 4, 1)", "storage_align(c, 0, 8, 0)")
+]
+for text in LAYOUTS:
+    program(text, "--schedule", "s")
+
+
+@pytest.mark.parametrize("text", LAYOUTS, ids=range(len(LAYOUTS)))
+def test_a_variable_has_no_layout(text):
+    assert "float x_local = x[i];" in tirc(text, "--schedule", "s", "--emit", "cu")
 
 
 ATOMIC = """kernel k<N = 32>(x: f32[4, N]) -> y: f32[4]
@@ -219,10 +219,21 @@ def test_what_nothing_reads_gives_no_warning(text):
     assert reserved.Nvrtc().messages(tirc(text, "--emit", "cuda")) == ""
 
 
-def test_made_names_are_of_one_thing():
-    """The host's array of `want_y`, and what is wanted of `y_host`."""
-    runs(
-        "kernel k<N = 8>(x: f32[N]) -> y_host: f32[N], want_y: f32[N], y: f32[N] {\n"
-        "    for i in N {\n        y_host[i] = x[i] + 1;\n        want_y[i] = x[i] + 2;\n"
-        "        y[i] = x[i] + 3;\n    }\n}\n"
-    )
+# The host's array of `want_y`, and what is wanted of `y_host`: made names are of one thing.
+program(
+    "kernel k<N = 8>(x: f32[N]) -> y_host: f32[N], want_y: f32[N], y: f32[N] {\n"
+    "    for i in N {\n        y_host[i] = x[i] + 1;\n        want_y[i] = x[i] + 2;\n"
+    "        y[i] = x[i] + 3;\n    }\n}\n"
+)
+
+
+def test_complete_programs_find_no_wrong_element():
+    """All in one compilation. A call checks small integers, and random numbers."""
+    text, calls, n = host.HEADER, "", 0
+    for number, (source, arguments, sizes) in enumerate(PROGRAMS):
+        text += host.one_of_many(tirc(source, *arguments, "--emit", "cu"), number)
+        calls += "".join(host.call_of_main(number, given) for given in sizes)
+        n += len(sizes)
+    status, output = host.run(text + host.main_of(calls))
+    assert status == 0, output
+    assert re.findall(r"\d+ wrong", output) == ["0 wrong"] * (2 * n), output
