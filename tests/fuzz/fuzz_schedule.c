@@ -106,19 +106,20 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
-    int jobs = 1, seconds = 0, limit = 30, option;
+    int jobs = 1, seconds = 0, option;
+    double limit = 30;
     while ((option = getopt(argc, argv, "j:t:l:")) != -1) {
         if (option == 'j')
             jobs = atoi(optarg);
         else if (option == 't')
             seconds = atoi(optarg);
         else if (option == 'l')
-            limit = atoi(optarg);
+            limit = strtod(optarg, NULL);
         else
             return usage();
     }
     int at = optind;
-    if (argc - at < 3 || jobs < 1 || jobs > WORKERS_MOST || seconds < 0 || limit < 1)
+    if (argc - at < 3 || jobs < 1 || jobs > WORKERS_MOST || seconds < 0 || !(limit > 0))
         return usage();
     long count = atol(argv[at]);
     uint64_t seed = strtoull(argv[at + 1], NULL, 10);

@@ -47,15 +47,23 @@ typedef struct {
 
 /* ---- in a process of its own ----------------------------------------------------------------- */
 
-/* SIGPROF after so many seconds of CPU, SIGALRM after far more by the clock; 0: neither. */
-static void set_clocks(int seconds)
+static struct itimerval timer_of(double seconds)
 {
-    setitimer(ITIMER_PROF, &(struct itimerval){.it_value = {.tv_sec = seconds}}, NULL);
-    alarm(20 * (unsigned)seconds);
+    long whole = (long)seconds;
+    return (struct itimerval){
+        .it_value = {.tv_sec = whole, .tv_usec = (long)((seconds - (double)whole) * 1e6)}};
+}
+
+/* SIGPROF after so many seconds of CPU, SIGALRM after far more by the clock; 0: neither. */
+static void set_clocks(double seconds)
+{
+    struct itimerval used = timer_of(seconds), clock = timer_of(20 * seconds);
+    setitimer(ITIMER_PROF, &used, NULL);
+    setitimer(ITIMER_REAL, &clock, NULL);
 }
 
 /* Those, and allocations that fail. */
-static void set_limits(int seconds)
+static void set_limits(double seconds)
 {
 #ifndef __SANITIZE_ADDRESS__ /* which reserves terabytes */
     rlim_t bytes = (rlim_t)WORKERS_MEBIBYTES << 20;

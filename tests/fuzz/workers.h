@@ -15,9 +15,9 @@ enum {
 typedef struct {
     long count;
     uint64_t seed;
-    int n;       /* processes */
-    int seconds; /* after which no trial begins; 0: no such time */
-    int limit;   /* seconds of CPU for one trial; more is a hang */
+    int n;        /* processes */
+    int seconds;  /* after which no trial begins; 0: no such time */
+    double limit; /* seconds of CPU for one trial; more is a hang */
     /* The trial of a seed, before its steps; `r` goes on with those. */
     Trial (*draw)(void *user, uint64_t seed, Random *r);
     void *user;
