@@ -17,16 +17,18 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     for (int each = 0; each < 4; ++each)
         A_local_first[each] = A[(each * 16 + ty) * 33 + tx];
     for (int each = 0; each < 4; ++each) {
-        const int j = (each * 256 + ty * 16 + tx) % 60;
-        if (each * 256 + ty * 16 + tx < 960)
-            B_local_first[(each * 256 + ty * 16 + tx) / 60 - (ty * 16 + tx) / 60][j] = B[each * 256 + ty * 16 + tx];
+        const int each_at = each * 256 + ty * 16 + tx;
+        const int j = each_at % 60;
+        if (each_at < 960)
+            B_local_first[each_at / 60 - (ty * 16 + tx) / 60][j] = B[each_at];
     }
     for (int each = 0; each < 4; ++each)
         A_shared[each * 16 + ty][tx] = A_local_first[each];
     for (int each = 0; each < 4; ++each) {
-        const int j = (each * 256 + ty * 16 + tx) % 60;
-        if (each * 256 + ty * 16 + tx < 960)
-            B_shared[(each * 256 + ty * 16 + tx) / 60][j] = B_local_first[(each * 256 + ty * 16 + tx) / 60 - (ty * 16 + tx) / 60][j];
+        const int each_at = each * 256 + ty * 16 + tx;
+        const int j = each_at % 60;
+        if (each_at < 960)
+            B_shared[each_at / 60][j] = B_local_first[each_at / 60 - (ty * 16 + tx) / 60][j];
     }
     if (tx < 15) {
         for (int ti = 0; ti < 4; ++ti) {
@@ -45,10 +47,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                     A_local[each] = A[(each * 16 + ty) * 33 + k];
             }
             for (int each = 0; each < 4; ++each) {
-                const int k_1 = ko * 16 + (each * 256 + ty * 16 + tx) / 60 + 16;
-                const int j = (each * 256 + ty * 16 + tx) % 60;
-                if (each * 256 + ty * 16 + tx < 960 && k_1 < 33)
-                    B_local[(each * 256 + ty * 16 + tx) / 60 - (ty * 16 + tx) / 60][j] = B[k_1 * 60 + j];
+                const int each_at = each * 256 + ty * 16 + tx;
+                const int each_div = each_at / 60;
+                const int k_1 = ko * 16 + each_div + 16;
+                const int j = each_at % 60;
+                if (each_at < 960 && k_1 < 33)
+                    B_local[each_div - (ty * 16 + tx) / 60][j] = B[k_1 * 60 + j];
             }
         }
         if (tx < 15) {
@@ -68,10 +72,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                     A_shared[each * 16 + ty][(ko + 1) % 2 * 16 + tx] = A_local[each];
             }
             for (int each = 0; each < 4; ++each) {
-                const int k_3 = ko * 16 + (each * 256 + ty * 16 + tx) / 60 + 16;
-                const int j = (each * 256 + ty * 16 + tx) % 60;
-                if (each * 256 + ty * 16 + tx < 960 && k_3 < 33)
-                    B_shared[(ko * 16 + (each * 256 + ty * 16 + tx) / 60 + 16) % 32][j] = B_local[(each * 256 + ty * 16 + tx) / 60 - (ty * 16 + tx) / 60][j];
+                const int each_at = each * 256 + ty * 16 + tx;
+                const int each_div = each_at / 60;
+                const int k_3 = ko * 16 + each_div + 16;
+                const int j = each_at % 60;
+                if (each_at < 960 && k_3 < 33)
+                    B_shared[k_3 % 32][j] = B_local[each_div - (ty * 16 + tx) / 60][j];
             }
         }
         __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads

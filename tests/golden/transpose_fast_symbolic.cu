@@ -23,13 +23,14 @@ transpose(const float *__restrict__ in, float *__restrict__ out, const int R, co
         }
         #pragma unroll
         for (int turn = 0; turn < 8; ++turn) {
-            if (br * 64 + t / 128 * 32 + turn * 4 + 3 < R) {
+            const int br_at = br * 64 + t / 128 * 32 + turn * 4;
+            if (br_at + 3 < R) {
                 *(float4 *)&out_shared[t % 128][(t / 128 * 8 + turn ^ t % 8) * 4] = make_float4(in_local[turn * 4], in_local[turn * 4 + 1], in_local[turn * 4 + 2], in_local[turn * 4 + 3]);
             }
             else {
                 #pragma unroll
                 for (int vr = 0; vr < 4; ++vr) {
-                    if (br * 64 + t / 128 * 32 + turn * 4 + vr < R)
+                    if (br_at + vr < R)
                         out_shared[t % 128][(t / 128 * 8 + turn ^ t % 8) * 4 + vr] = in_local[turn * 4 + vr];
                 }
             }

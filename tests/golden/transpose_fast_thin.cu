@@ -17,7 +17,8 @@ transpose(const float *__restrict__ in, float *__restrict__ out)
         for (int turn = 0; turn < 8; ++turn) {
             #pragma unroll
             for (int vr = 0; vr < 4; ++vr) {
-                if (t / 128 * 32 + turn * 4 + vr < 1)
+                const int t_at = t / 128 * 32 + turn * 4 + vr;
+                if (t_at < 1)
                     out_shared[c][(t / 128 * 8 + turn ^ c) * 4 + vr] = in_local;
             }
         }

@@ -1,0 +1,416 @@
+/* share.c - Names expressions that a launch writes down several times (common subexpression
+ * elimination).
+ *
+ *   y[f] = x[f / 96 * 31 + f % 96 * 31 / 96]         let f_div = f % 96 * 31 / 96;
+ *        + x[f / 96 * 31 + f % 96 * 31 / 96 + 1]     let x_at = f / 96 * 31 + f_div;
+ *                                               =>   y[f] = x[x_at] + x[x_at + 1];
+ *
+ * An expression gets a name if it has at least LEAST_OPERATORS operators and stands at least twice
+ * in statements of one sequence and in what is below them. The name stands in front of the first of
+ * these statements that evaluates it in any case: no condition is left out, so there is no division
+ * by zero and no read that was not there before. An expression that reads memory that the kernel
+ * writes is shared by one store and the names before it alone. The bodies of vectorized loops stay
+ * single stores.
+ *
+ * The name says where the value comes from: the variable or buffer that the expression begins with,
+ * and what its last operator makes (name_of). */
+#include "passes/lower/pass.h"
+
+enum { LEAST_OPERATORS = 4, MOST_NAMES = 64, BUCKETS = 256 };
+
+/* What an expression reads: its value can change between two statements, or not. */
+typedef enum { READS_NOTHING, READS_INPUTS, READS_CHANGING } Reads;
+
+/* Of an expression and all below it. */
+typedef struct {
+    uint64_t hash;
+    int operators;
+    Reads reads;
+    bool inner; /* uses a variable that is bound below the sequence, or values of other lanes */
+} Shape;
+
+/* An expression that may get a name. */
+typedef struct {
+    Expr *e;
+    Shape shape;
+    int uses;
+    int item;  /* the first statement of the sequence that evaluates it in any case */
+    bool sure; /* there is one */
+    int run;   /* of that statement */
+    int next;  /* in its bucket; -1: the last one */
+} Found;
+
+typedef struct {
+    Context *c;
+    int made; /* names in this launch */
+} Share;
+
+/* Where an expression stands. */
+typedef struct {
+    int item;    /* of the sequence */
+    int run;     /* items between which nothing is written have the same number */
+    bool sure;   /* evaluated whenever the item runs */
+    bool nested; /* in a statement below the item */
+} Place;
+
+typedef struct {
+    Share *s;
+    VEC(Found) found;
+    int bucket[BUCKETS]; /* by hash; -1: empty */
+    VarList inner;
+} Search;
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    return (hash ^ value) * 0x9E3779B97F4A7C15u + (hash >> 29);
+}
+
+static uint64_t hash_node(const Expr *e)
+{
+    uint64_t hash = mix((uint64_t)e->kind, (uint64_t)e->type);
+    switch (e->kind) {
+    case EX_INT: return mix(hash, (uint64_t)e->u.i);
+    case EX_VAR: return mix(hash, e->u.var->id);
+    case EX_AXIS: return mix(hash, (uint64_t)e->u.axis);
+    case EX_LOAD: return mix(hash, e->u.load.buffer->id);
+    case EX_CALL: return mix(hash, (uint64_t)e->u.call.call);
+    default: return hash;
+    }
+}
+
+static bool is_inner(const Search *s, const Expr *e)
+{
+    for (int i = 0; e->kind == EX_VAR && i < s->inner.n; i++)
+        if (s->inner.items[i] == e->u.var)
+            return true;
+    return false;
+}
+
+/* How much text and work the node itself is: a division by what is no power of two counts as
+ * three operators, a conversion as none. */
+static int operators_of_node(const Expr *e)
+{
+    enum { DIVISION = 3 };
+    int64_t by;
+    switch (e->kind) {
+    case EX_INT:
+    case EX_FLOAT:
+    case EX_VAR:
+    case EX_AXIS:
+    case EX_CAST: return 0;
+    case EX_DIV:
+    case EX_MOD:
+        return expr_is_const(e->u.arg[1], &by) && by > 0 && (by & (by - 1)) == 0 ? 1 : DIVISION;
+    default: return 1;
+    }
+}
+
+static Shape shape_of_node(const Search *s, const Expr *e)
+{
+    Reads reads = e->kind != EX_LOAD                  ? READS_NOTHING
+                  : e->u.load.buffer->role == ROLE_IN ? READS_INPUTS
+                                                      : READS_CHANGING;
+    return (Shape){.hash = hash_node(e),
+                   .operators = operators_of_node(e),
+                   .reads = reads,
+                   .inner = is_inner(s, e) || e->kind == EX_SHUFFLE_XOR};
+}
+
+static bool may_have_name(const Expr *e, const Shape *shape, Place at)
+{
+    return shape->operators >= LEAST_OPERATORS && !shape->inner && type_info(e->type)->bits >= 32 &&
+           e->kind != EX_CAST && !(shape->reads == READS_CHANGING && at.nested);
+}
+
+static void note(Search *s, Expr *e, Shape shape, Place at)
+{
+    int *bucket = &s->bucket[shape.hash % BUCKETS];
+    for (int i = *bucket; i >= 0; i = s->found.items[i].next) {
+        Found *f = &s->found.items[i];
+        if (f->shape.hash != shape.hash || (shape.reads == READS_CHANGING && f->run != at.run) ||
+            !expr_equal(f->e, e))
+            continue;
+        if (!f->sure && at.sure)
+            *f = (Found){e, shape, 1, at.item, true, at.run, f->next};
+        else
+            f->uses++;
+        return;
+    }
+    Found found = {e, shape, 1, at.item, at.sure, at.run, *bucket};
+    *bucket = s->found.n;
+    VEC_PUSH(s->s->c->arena, &s->found, found);
+}
+
+/* The operand is evaluated only if another one says so. */
+static bool is_lazy(const Expr *e, int operand)
+{
+    return (e->kind == EX_SELECT || e->kind == EX_AND || e->kind == EX_OR) && operand > 0;
+}
+
+static Shape search_expr(Search *s, Expr *e, Place at)
+{
+    Shape shape = shape_of_node(s, e);
+    for (int k = 0; k < expr_operands(e); k++) {
+        Place below = at;
+        below.sure = at.sure && !is_lazy(e, k);
+        Shape part = search_expr(s, expr_operand(e, k), below);
+        shape.hash = mix(shape.hash, part.hash);
+        shape.operators += part.operators;
+        shape.reads = part.reads > shape.reads ? part.reads : shape.reads;
+        shape.inner |= part.inner;
+    }
+    if (may_have_name(e, &shape, at))
+        note(s, e, shape, at);
+    return shape;
+}
+
+/* The load of an asynchronous copy is the copy. */
+static void search_async(Search *s, Expr *value, Place at)
+{
+    Expr *where;
+    const Expr *copied = expr_copied(value, &where);
+    if (where)
+        search_expr(s, where, at);
+    for (int k = 0; copied && k < expr_operands(copied); k++)
+        search_expr(s, expr_operand(copied, k), at);
+}
+
+static void search_stmt(Search *s, Stmt *stmt, Place at);
+
+/* What runs below a statement, perhaps never. */
+static void search_below(Search *s, Stmt *stmt, Place at)
+{
+    at.sure = false;
+    at.nested = true;
+    if (stmt)
+        search_stmt(s, stmt, at);
+}
+
+static void search_store(Search *s, const StoreStmt *store, Place at)
+{
+    for (int d = 0; d < store->buffer->rank; d++)
+        search_expr(s, store->index[d], at);
+    if (store->op == STORE_ASYNC)
+        search_async(s, store->value, at);
+    else
+        search_expr(s, store->value, at);
+}
+
+static void search_stmt(Search *s, Stmt *stmt, Place at)
+{
+    int outer = s->inner.n;
+    switch (stmt->kind) {
+    case ST_SEQ:
+        for (int i = 0; i < stmt->u.seq.n; i++)
+            search_below(s, stmt->u.seq.items[i], at);
+        break;
+    case ST_LET:
+        search_expr(s, stmt->u.let.value, at);
+        if (at.nested)
+            VEC_PUSH(s->s->c->arena, &s->inner, stmt->u.let.var);
+        return;
+    case ST_FOR:
+        search_expr(s, stmt->u.loop.lo, at);
+        search_expr(s, stmt->u.loop.hi, at);
+        VEC_PUSH(s->s->c->arena, &s->inner, stmt->u.loop.var);
+        search_below(s, stmt->u.loop.body, at);
+        break;
+    case ST_IF:
+        search_expr(s, stmt->u.cond.cond, at);
+        search_below(s, stmt->u.cond.then, at);
+        search_below(s, stmt->u.cond.otherwise, at);
+        break;
+    case ST_STORE: search_store(s, &stmt->u.store, at); break;
+    case ST_BLOCK:
+    case ST_LAUNCH:
+    case ST_TEMP:
+    case ST_BARRIER: break;
+    }
+    s->inner.n = outer;
+}
+
+/* The largest expression that is to have a name, the first one of several. */
+static const Found *choose(const Search *s)
+{
+    const Found *best = NULL;
+    for (int i = 0; i < s->found.n; i++) {
+        const Found *f = &s->found.items[i];
+        if (f->sure && f->uses >= 2 && (!best || f->shape.operators > best->shape.operators))
+            best = f;
+    }
+    return best;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* The variable or buffer that the text of the expression begins with. */
+static Name first_name(const Expr *e)
+{
+    if (e->kind == EX_VAR)
+        return e->u.var->name;
+    if (e->kind == EX_AXIS)
+        return e->u.axis < AXIS_THREAD_X ? "block" : "thread";
+    if (e->kind == EX_LOAD)
+        return e->u.load.buffer->name;
+    for (int k = 0; k < expr_operands(e); k++) {
+        Name name = first_name(expr_operand(e, k));
+        if (name)
+            return name;
+    }
+    return NULL;
+}
+
+static const char *what_it_is(const Expr *e)
+{
+    bool index = e->type == DT_INDEX || e->type == DT_I64;
+    switch (e->kind) {
+    case EX_ADD: return index ? "at" : "sum";
+    case EX_SUB: return index ? "at" : "diff";
+    case EX_MUL: return index ? "start" : "product";
+    case EX_DIV: return "div";
+    case EX_MOD: return "mod";
+    case EX_MIN: return "min";
+    case EX_MAX: return "max";
+    case EX_CALL: return call_info(e->u.call.call)->name;
+    default: return "value";
+    }
+}
+
+/* Several of one name become different ones in the end (names.c). */
+static Name name_of(Context *c, const Expr *e)
+{
+    Name first = first_name(e);
+    return ctx_namef(c, "%s_%s", first ? first : "one", what_it_is(e));
+}
+
+/* ---- rewriting ------------------------------------------------------------------------------- */
+
+typedef struct {
+    const Expr *from;
+    Expr *to;
+} Exchange;
+
+static Expr *exchange(Rewriter *r, Expr *e)
+{
+    const Exchange *x = r->user;
+    return e->kind == x->from->kind && expr_equal(e, x->from) ? x->to : e;
+}
+
+static Stmt *share_body(void *user, Stmt *s);
+
+static bool writes(const Stmt *s)
+{
+    return s->kind != ST_LET && s->kind != ST_TEMP;
+}
+
+/* The variable that stands for the chosen expression: that of the let whose whole value it is, or a
+ * new one, whose let is `made`. */
+static Var *variable_of(Context *c, const Stmt *first, Expr *e, Stmt **made)
+{
+    if (first->kind == ST_LET && first->u.let.value == e)
+        return first->u.let.var;
+    Span span = e->span.source ? e->span : first->span;
+    Var *var = var_new(c, name_of(c, e), e->type, VAR_LET, span);
+    *made = stmt_let(c, var, e, span);
+    (*made)->step = e->step ? e->step : first->step;
+    return var;
+}
+
+/* Names the chosen expression in front of its first statement. */
+static void give_name(Share *s, StmtList *items, Found chosen)
+{
+    Context *c = s->c;
+    Stmt *let = NULL;
+    Var *var = variable_of(c, items->items[chosen.item], chosen.e, &let);
+    Exchange x = {chosen.e, expr_var(c, var, chosen.e->span)};
+    Rewriter r = {.ctx = c, .user = &x, .expr = exchange};
+    StmtList out = {0};
+    bool ends = false;
+    for (int i = 0; i < items->n; i++) {
+        Stmt *item = items->items[i];
+        if (i == chosen.item && let)
+            VEC_PUSH(c->arena, &out, let);
+        bool replaces = !ends && i >= chosen.item + (let == NULL);
+        VEC_PUSH(c->arena, &out, replaces ? rewrite_stmt(&r, item) : item);
+        ends |= i >= chosen.item && chosen.shape.reads == READS_CHANGING && writes(item);
+    }
+    *items = out;
+    s->made++;
+}
+
+static bool find_next(Share *s, const StmtList *items, Found *chosen)
+{
+    Search search = {.s = s};
+    Place at = {.sure = true};
+    for (int i = 0; i < BUCKETS; i++)
+        search.bucket[i] = -1;
+    for (int i = 0; i < items->n; i++) {
+        at.item = i;
+        search_stmt(&search, items->items[i], at);
+        at.run += writes(items->items[i]);
+    }
+    const Found *best = choose(&search);
+    if (best)
+        *chosen = *best;
+    return best != NULL;
+}
+
+static bool name_next(Share *s, StmtList *items)
+{
+    Found chosen;
+    ArenaMark scratch = arena_mark(s->c->arena);
+    bool found = find_next(s, items, &chosen);
+    arena_reset(s->c->arena, scratch);
+    if (found)
+        give_name(s, items, chosen);
+    return found;
+}
+
+static Stmt *share_inside(void *user, Stmt *s)
+{
+    Share *share = user;
+    if (s->kind == ST_FOR && s->u.loop.kind == LOOP_VECTORIZE)
+        return s;
+    return stmt_map_children(share->c, s, share_body, share);
+}
+
+/* A sequence, or a statement that stands alone in a body. */
+static Stmt *share_body(void *user, Stmt *s)
+{
+    Share *share = user;
+    Context *c = share->c;
+    StmtList items = {0};
+    if (s->kind == ST_SEQ)
+        for (int i = 0; i < s->u.seq.n; i++)
+            VEC_PUSH(c->arena, &items, s->u.seq.items[i]);
+    else
+        VEC_PUSH(c->arena, &items, s);
+    int before = share->made;
+    while (share->made < MOST_NAMES && name_next(share, &items))
+        continue;
+    bool changed = share->made > before;
+    for (int i = 0; i < items.n; i++) {
+        Stmt *item = items.items[i];
+        items.items[i] = share_inside(share, item);
+        changed |= items.items[i] != item;
+    }
+    return !changed       ? s
+           : items.n == 1 ? items.items[0]
+                          : stmt_seq(c, items.items, items.n, s->span);
+}
+
+static Stmt *share_launch(void *user, Stmt *s)
+{
+    Share *share = user;
+    share->made = 0;
+    return stmt_map_children(share->c, s, s->kind == ST_LAUNCH ? share_body : share_launch, share);
+}
+
+Kernel *pass_share_values(Context *c, const Kernel *kernel, const LowerOptions *options)
+{
+    (void)options;
+    Share share = {.c = c};
+    return names_settle(c, kernel_with_body(c, kernel, share_launch(&share, kernel->body)));
+}
