@@ -30,14 +30,16 @@ typedef struct {
     StmtPath path; /* to the first node */
     int depth;     /* index on it of the first node */
     Stmt *whole;   /* what becomes the body: one node, or a seq of several */
+    Stmt **items;  /* those */
     Stmt *init;    /* of the new block, or NULL */
     Facts *facts;  /* at the statement being dissolved */
     /* loops outside that carry a reduction on, or that an init stands before */
     VEC(const Var *) reduced;
-    Stmt *start;        /* the outermost of them */
-    StmtList taken;     /* the blocks whose inits become the new block's, as they were */
-    bool atomic, plain; /* some inner block is; some is not */
-    VEC(Name) values;   /* of the inner blocks so far */
+    Stmt *start;                /* the outermost of them */
+    StmtList taken;             /* the blocks whose inits become the new block's, as they were */
+    bool atomic, plain;         /* some inner block is; some is not */
+    AnnotationList annotations; /* of the inner blocks */
+    VEC(Name) values;           /* of the inner blocks so far */
 } Blockize;
 
 /* ---- what is taken --------------------------------------------------------------------------- */
@@ -48,6 +50,25 @@ static bool refuse_inner(Blockize *b, const Stmt *stmt, const char *why)
     if (stmt)
         sched_note_at(b->s, stmt, "it is now");
     return false;
+}
+
+/* The new block takes over what other tools read; what tirc reads is said of the inner block. */
+static bool take_annotations(Blockize *b, const Stmt *stmt)
+{
+    Context *c = b->s->ctx;
+    const BlockStmt *block = &stmt->u.block;
+    for (int i = 0; i < block->annotations.n; i++) {
+        const Annotation *a = &block->annotations.items[i];
+        bool again = annotations_without(c, b->annotations, a->key).n < b->annotations.n;
+        if (again || annotation_key(a->key) != ANNOTATION_KEYS)
+            return refuse_inner(b, stmt,
+                                arena_printf(c->arena,
+                                             "block '%s' has the annotation '%s'%s, which would be "
+                                             "lost; unannotate it first",
+                                             block->name, a->key, again ? " as another has" : ""));
+        b->annotations = annotations_with(c, b->annotations, *a);
+    }
+    return true;
 }
 
 static bool check_inner(Blockize *b, const Stmt *stmt)
@@ -72,43 +93,70 @@ static bool check_inner(Blockize *b, const Stmt *stmt)
     case ST_BLOCK:
         b->atomic |= stmt->u.block.atomic;
         b->plain |= !stmt->u.block.atomic;
-        if (stmt->u.block.annotations.n > 0)
-            return refuse_inner(
-                b, stmt,
-                arena_printf(
-                    b->s->ctx->arena,
-                    "block '%s' has the annotation '%s', which would be lost; unannotate it first",
-                    stmt->u.block.name, stmt->u.block.annotations.items[0].key));
-        return true;
+        return take_annotations(b, stmt);
     default: return true;
     }
 }
 
-/* The nodes are neighbours in one sequence, in the order in which they stand there. */
+static int count_blocks(Context *c, const Stmt *stmt)
+{
+    return stmts_of_kind(c, (Stmt *)stmt, ST_BLOCK).n;
+}
+
+/* Cuts the path to a node at the item that stands for it, in the innermost sequence that holds all
+ * nodes: the loops between hold nothing else. */
+static bool find_item(Blockize *b, const Value *node, int depth, StmtPath *path)
+{
+    Context *c = b->s->ctx;
+    const Stmt *given = state_path(b->s, node->u.id, path), *item = path->items[depth];
+    REQUIRE(b->s, E0810, node->span, count_blocks(c, item) == count_blocks(c, given),
+            "'%s' is in a loop with other blocks, which would become part of the new block; name "
+            "that loop, or separate them with fission",
+            stmt_label(given));
+    path->n = depth + 1;
+    return true;
+}
+
+/* How deep the paths to all nodes agree. */
+static int common_depth(Blockize *b, const Value *nodes, int n)
+{
+    int depth = b->path.n - 1;
+    for (int i = 1; i < n; i++) {
+        StmtPath other = {0};
+        state_path(b->s, nodes[i].u.id, &other);
+        int common = flow_common(&b->path, &other);
+        depth = common < depth ? common : depth;
+    }
+    return depth;
+}
+
+/* The nodes, or the loops around them alone, are neighbours in one sequence, in the order in which
+ * they stand there. */
 static bool find_whole(Blockize *b)
 {
     const Value *nodes = b->call->blockize.nodes.u.list.items;
     int n = b->call->blockize.nodes.u.list.n, first = -1;
-    Stmt *node = state_path(b->s, nodes[0].u.id, &b->path);
-    b->depth = b->path.n - 1;
-    b->whole = node;
+    Stmt *node = b->whole = state_path(b->s, nodes[0].u.id, &b->path);
+    b->depth = n > 1 ? common_depth(b, nodes, n) : b->path.n - 1;
     if (n == 1)
         return true;
     Stmt *seq = b->depth > 0 ? b->path.items[b->depth - 1] : node;
-    for (int i = 0; seq->kind == ST_SEQ && i < seq->u.seq.n; i++)
-        if (seq->u.seq.items[i] == node)
-            first = i;
-    Stmt **items = ARENA_ARRAY(b->s->ctx->arena, Stmt *, n);
+    b->items = ARENA_ARRAY(b->s->ctx->arena, Stmt *, n);
     for (int i = 0; i < n; i++) {
-        StmtPath other = {0};
-        items[i] = state_path(b->s, nodes[i].u.id, &other);
+        StmtPath path = {0};
+        if (!find_item(b, &nodes[i], b->depth, i == 0 ? &b->path : &path))
+            return false;
+        b->items[i] = (i == 0 ? &b->path : &path)->items[b->depth];
+        for (int k = 0; i == 0 && seq->kind == ST_SEQ && k < seq->u.seq.n; k++)
+            if (seq->u.seq.items[k] == b->items[0])
+                first = k;
         REQUIRE(
             b->s, E0810, nodes[i].span,
-            first >= 0 && first + i < seq->u.seq.n && seq->u.seq.items[first + i] == items[i],
+            first >= 0 && first + i < seq->u.seq.n && seq->u.seq.items[first + i] == b->items[i],
             "'%s' does not follow '%s' in the same sequence; give adjacent nodes in their order",
-            stmt_label(items[i]), stmt_label(items[i ? i - 1 : 0]));
+            stmt_label(b->items[i]), stmt_label(b->items[i ? i - 1 : 0]));
     }
-    b->whole = stmt_seq(b->s->ctx, items, n, node->span);
+    b->whole = stmt_seq(b->s->ctx, b->items, n, node->span);
     return true;
 }
 
@@ -455,7 +503,8 @@ static Stmt *build_block(Blockize *b)
         .n_iters = n,
         .init = init ? stmt_subst(c, init, map, n) : NULL,
         .body = stmt_subst(c, body, map, n),
-        .atomic = b->atomic};
+        .atomic = b->atomic,
+        .annotations = b->annotations};
     return stmt_block(c, &block, b->whole->span);
 }
 
@@ -465,11 +514,8 @@ static Stmt *placed(Blockize *b, Stmt *first, Stmt *block)
     Context *c = b->s->ctx;
     int n = b->call->blockize.nodes.u.list.n;
     Stmt *body = stmt_replace(c, b->s->kernel->body, first, block);
-    for (int i = 1; i < n; i++) {
-        StmtPath path = {0};
-        body = stmt_replace(
-            c, body, state_path(b->s, b->call->blockize.nodes.u.list.items[i].u.id, &path), NULL);
-    }
+    for (int i = 1; i < n; i++)
+        body = stmt_replace(c, body, b->items[i], NULL);
     return body;
 }
 

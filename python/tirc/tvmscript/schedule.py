@@ -24,6 +24,7 @@ _METHODS = {
     "get_loops": "block",
     "get_producers": "block",
     "get_consumers": "block",
+    "get_child_blocks": "block_or_loop",
     "get_output_blocks": "scope_block",
     "split": "loop factors preserve_unit_iters disable_predication",
     "fuse": "*loops preserve_unit_iters",
@@ -87,18 +88,25 @@ _DIRECT = {
     "fuse_reduction_epilogue": ["reduction_block", "epilogue_block"],
     "decompose_reduction": ["block", "loop"],
     "rfactor": ["loop", "factor_axis"],
-    "blockize": ["target"],
     "decompose_padding": ["block", "loop"],
     "can_decompose_padding": ["block", "loop"],
     "pad_einsum": ["block", "padding"],
     "rolling_buffer": ["block"],
 }
-_IGNORED = {"enter_postproc", "work_on", "show", "state", "copy", "seed"}
+# Calls that change neither what is computed nor what tirc knows: it derives the regions of a block.
+_IGNORED = {
+    "enter_postproc",
+    "work_on",
+    "show",
+    "state",
+    "copy",
+    "seed",
+    "annotate_buffer_access",
+}
 _REASONS = {
     "tensorize": "tirc has no tensor instructions yet",
     "set_axis_separator": "buffers of tirc have one address",
     "unsafe_set_dtype": "it changes rounding; declare the buffer with that type",
-    "annotate_buffer_access": "tirc derives the regions of a block",
     "unsafe_hide_buffer_access": "tirc derives the regions of a block",
     "sample_compute_location": "its decision is a number of TVM; use compute_at with a loop",
 }
@@ -314,7 +322,16 @@ class Script:
     _do_get_block = _do_get_sblock
 
     def _do_get_output_blocks(self, call: ast.Call, given: Given) -> str:
-        raise Refusal("P0201", call, "'get_output_blocks' has no counterpart: name the blocks")
+        return "output_blocks()"
+
+    def _do_get_child_blocks(self, call: ast.Call, given: Given) -> str:
+        scope = self.value(given["block_or_loop"])
+        return "blocks()" if scope == "block(root)" else f"blocks({scope})"
+
+    def _do_blockize(self, call: ast.Call, given: Given) -> str:
+        target = given["target"]
+        nodes = target.elts if isinstance(target, (ast.List, ast.Tuple)) else [target]
+        return f"blockize({', '.join(self.value(n) for n in nodes)})"
 
     def _spread(self, name: str, node: ast.expr) -> str:
         """`name(a, b)` of the loops a, b or of one list."""
