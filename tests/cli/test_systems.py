@@ -75,10 +75,10 @@ ROWS = [
         analyze_of_atomics=256 * 8,
     ),
     row("K4", DIFFERENCE, "halo", "N=4096", analyze_of_loads=4096 + 4096 // 256 - 1),
-    row("K8-shifted", "access/shifted.tir", "default", "N=4096", load__x=5, store__y=4),
-    row("K8-aligned", "access/shifted.tir", "default", "N=4096", "OFFSET=8", load__x=4),
-    row("K8-strided", "access/strided.tir", "default", "N=4096", load__x=8, store__y=4),
-    row("K8-far", "access/strided.tir", "default", "N=4096", "STRIDE=8", load__x=32),
+    row("K8-shifted", "access/shifted.tir", "naive", "N=4096", load__x=5, store__y=4),
+    row("K8-aligned", "access/shifted.tir", "naive", "N=4096", "OFFSET=8", load__x=4),
+    row("K8-strided", "access/strided.tir", "naive", "N=4096", load__x=8, store__y=4),
+    row("K8-far", "access/strided.tir", "naive", "N=4096", "STRIDE=8", load__x=32),
 ]
 
 

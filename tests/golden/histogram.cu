@@ -8,7 +8,9 @@ extern "C" __global__ void __launch_bounds__(256)
 histogram(int *__restrict__ hist)
 {
     const int thread = threadIdx.x;
-    hist[thread] = 0;
+    if (thread < 64) {
+        *(int4 *)&hist[thread * 4] = make_int4(0, 0, 0, 0);
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(1)

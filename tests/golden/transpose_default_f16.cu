@@ -1,14 +1,20 @@
 // transpose: 1 launch
 //   in: f16[4096, 4096], read
 //   out: f16[4096, 4096], written
-// transpose<<<65536, 256>>>(in, out);
+// transpose<<<16384, dim3(32, 8)>>>(in, out);
 
 extern "C" __global__ void __launch_bounds__(256)
 transpose(const unsigned short *__restrict__ in, unsigned short *__restrict__ out)
 {
-    const int block = blockIdx.x;
-    const int thread = threadIdx.x;
-    const int r = block / 16;
-    const int c = block % 16 * 256 + thread;
-    out[c * 4096 + r] = in[r * 4096 + c];
+    __shared__ unsigned short in_shared[32][34];
+    const int grid = blockIdx.x;
+    const int ty = threadIdx.y;
+    const int tx = threadIdx.x;
+    #pragma unroll
+    for (int each = 0; each < 4; ++each)
+        in_shared[each * 8 + ty][tx] = in[(grid % 128 * 32 + each * 8 + ty) * 4096 + grid / 128 * 32 + tx];
+    __syncthreads();  // in_shared: written above by other threads, read below
+    #pragma unroll
+    for (int each = 0; each < 4; ++each)
+        out[(grid / 128 * 32 + each * 8 + ty) * 4096 + grid % 128 * 32 + tx] = in_shared[tx][each * 8 + ty];
 }

@@ -6,6 +6,8 @@
 #include "passes/analysis/regions/contraction.h"
 #include "passes/schedule/flow.h"
 
+enum { WIDEST_BYTES = 16 }; /* of an access */
+
 typedef VEC(Value) ValueList;
 bool prim_loops(Schedule *s, const PrimCall *call, Value *result)
 {
@@ -273,50 +275,87 @@ bool prim_writes(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
-/* The variable adds one to the last subscript, and is in no other. */
-static bool moves_along_row(Schedule *s, Facts *facts, const BlockStmt *block, const Access *access,
-                            const Var *var)
+/* A loop around a block, and the accesses of the block to a buffer. */
+typedef struct {
+    Schedule *s;
+    Facts *facts;
+    const BlockStmt *block;
+    const ForStmt *loop;
+    const Buffer *buffer;
+    AccessList accesses;
+} LoopAccesses;
+
+static LoopAccesses loop_accesses(Schedule *s, const PrimCall *call)
+{
+    StmtPath path = {0}, to_loop = {0};
+    Stmt *block = sched_block(s, &call->contiguous.block, &path);
+    LoopAccesses a = {.s = s,
+                      .facts = sched_facts(s, &path),
+                      .block = &block->u.block,
+                      .loop = &sched_loop(s, &call->contiguous.loop, &to_loop)->u.loop,
+                      .buffer = sched_buffer(s, call->contiguous.buffer.u.id)};
+    access_collect(s->ctx, block, a.buffer, ACCESS_ANY, &a.accesses);
+    return a;
+}
+
+static Expr *subscript_of_loops(const LoopAccesses *a, int access, int axis)
+{
+    return simplify(a->facts,
+                    iters_to_loops(a->s->ctx, a->block, a->accesses.items[access].index[axis]));
+}
+
+/* The loop adds one to the last subscript, whose other terms are `rest`, and occurs in no other. */
+static bool moves_along_row(const LoopAccesses *a, int access, Expr **rest)
 {
     int64_t coefficient = 0;
-    for (int d = 0; d < access->buffer->rank; d++) {
-        Expr *rest, *e = simplify(facts, iters_to_loops(s->ctx, block, access->index[d]));
-        bool last = d == access->buffer->rank - 1;
-        if (expr_uses_var(e, var) && (!last || !split_linear(facts, e, var, &coefficient, &rest)))
+    const Var *var = a->loop->var;
+    for (int d = 0; d < a->buffer->rank; d++) {
+        Expr *e = subscript_of_loops(a, access, d);
+        bool last = d == a->buffer->rank - 1;
+        if (last ? !split_linear(a->facts, e, var, &coefficient, rest) : expr_uses_var(e, var))
             return false;
     }
-    return coefficient == 1;
+    return coefficient == 1 && a->loop->step == 1;
 }
 
 bool prim_contiguous(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0}, to_loop = {0};
-    Stmt *block = sched_block(s, &call->contiguous.block, &path);
-    const ForStmt *loop = &sched_loop(s, &call->contiguous.loop, &to_loop)->u.loop;
-    AccessList accesses = {0};
-    access_collect(s->ctx, block, sched_buffer(s, call->contiguous.buffer.u.id), ACCESS_ANY,
-                   &accesses);
-    Facts *facts = sched_facts(s, &path);
-    bool yes = accesses.n > 0;
-    for (int i = 0; i < accesses.n; i++)
-        yes = yes && loop->step == 1 &&
-              moves_along_row(s, facts, &block->u.block, &accesses.items[i], loop->var);
+    LoopAccesses a = loop_accesses(s, call);
+    bool yes = a.accesses.n > 0;
+    Expr *rest;
+    for (int i = 0; i < a.accesses.n; i++)
+        yes = yes && moves_along_row(&a, i, &rest);
     *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
+    return true;
+}
+
+/* Accesses of so many elements of a row are aligned if they start `rest` after multiples of it. */
+static bool is_aligned(const LoopAccesses *a, Expr *rest, int64_t width)
+{
+    const Buffer *b = a->buffer;
+    bool whole_rows = b->rank == 1 || prove_divisible(a->facts, b->shape[b->rank - 1], width);
+    return whole_rows && prove_divisible(a->facts, rest, width);
+}
+
+bool prim_access_width(Schedule *s, const PrimCall *call, Value *result)
+{
+    LoopAccesses a = loop_accesses(s, call);
+    int64_t width = a.accesses.n > 0 ? WIDEST_BYTES / type_bytes(a.buffer->type) : 1;
+    Expr *rest;
+    for (int i = 0; i < a.accesses.n; i++)
+        while (width > 1 && !(moves_along_row(&a, i, &rest) && is_aligned(&a, rest, width)))
+            width /= 2;
+    *result = value_int(width);
     return true;
 }
 
 bool prim_varies(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0}, to_loop = {0};
-    Stmt *block = sched_block(s, &call->varies.block, &path);
-    const Var *var = sched_loop(s, &call->varies.loop, &to_loop)->u.loop.var;
-    AccessList accesses = {0};
-    access_collect(s->ctx, block, sched_buffer(s, call->varies.buffer.u.id), ACCESS_ANY, &accesses);
+    LoopAccesses a = loop_accesses(s, call);
     bool yes = false;
-    for (int i = 0; i < accesses.n; i++)
-        for (int d = 0; d < accesses.items[i].buffer->rank; d++)
-            yes = yes ||
-                  expr_uses_var(iters_to_loops(s->ctx, &block->u.block, accesses.items[i].index[d]),
-                                var);
+    for (int i = 0; i < a.accesses.n; i++)
+        for (int d = 0; d < a.buffer->rank; d++)
+            yes = yes || expr_uses_var(subscript_of_loops(&a, i, d), a.loop->var);
     *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
     return true;
 }
@@ -338,7 +377,6 @@ bool prim_bytes(Schedule *s, const PrimCall *call, Value *result)
 
 bool prim_width(Schedule *s, const PrimCall *call, Value *result)
 {
-    enum { WIDEST_BYTES = 16 };
     const Buffer *b = sched_buffer(s, call->width.buffer.u.id);
     Facts *facts = facts_of_kernel(s->ctx, s->kernel);
     int64_t width = 1;
