@@ -332,10 +332,12 @@ def test_a_trace_becomes_a_script(tirc):
         "    unroll(l3);\n"
         "}\n"
     )
-    done = tirc(
-        "-", "--schedule", "apply_trace", "--emit", "tir", stdin=found.program + found.schedules
-    )
-    assert done.returncode == 0, done.stderr
+    alone = convert(TRACE, "p.py").schedules  # may be for a block of several buffers
+    assert "let b9 = cache_write(b0, local, buffer = writes(b0)[0]);" in alone
+    for schedule in (found.schedules, alone):
+        words = ("--schedule", "apply_trace", "--emit", "tir")
+        done = tirc("-", *words, stdin=found.program + schedule)
+        assert done.returncode == 0, done.stderr
 
 
 def test_a_schedule_of_python_becomes_a_script(tirc):

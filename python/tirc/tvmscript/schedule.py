@@ -437,15 +437,16 @@ class Script:
         return isinstance(self._constant(node), str)
 
     def _written(self, given: Given, block: str) -> str:
-        """The argument for one of several buffers that a block writes."""
+        """The argument for one of several buffers that a block writes, which a trace without its
+        program does not know."""
         node = given.get("write_buffer_index", ast.Constant(0))
         index = self._constant(node)
         if isinstance(index, str):
             return f", buffer = {legal(index)}"
         if not isinstance(index, int):
             raise Refusal("P0202", node, "a buffer is a number or a name")
-        one = self.n_writes.get(self.block_of.get(block, block), 1) == 1
-        return "" if one and index == 0 else f", buffer = writes({block})[{index}]"
+        count = self.n_writes.get(self.block_of.get(block, block), 1 if self.kernel else None)
+        return "" if count == 1 and index == 0 else f", buffer = writes({block})[{index}]"
 
     def _read(self, given: Given, parameter: str, known: bool = True) -> str:
         """The buffer that a block reads at an index of TVM."""
