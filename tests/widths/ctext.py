@@ -5,6 +5,7 @@ Only what decides about indices is followed: integers are exact, floats and the 
 are not known (an integer in memory is taken to be 0). Loops run for their first, middle and last
 values, and the step that ends them is taken."""
 
+import operator
 import re
 import sys
 from pathlib import Path
@@ -258,6 +259,34 @@ def kernels(text):
     return found
 
 
+def quotient(a, b):
+    assert b != 0, "a division by zero"
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+OPERATIONS = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": quotient,
+    "%": lambda a, b: a - quotient(a, b) * b,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "&&": lambda a, b: bool(a and b),
+    "||": lambda a, b: bool(a or b),
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+}
+COMPARISONS = {"&&", "||", "==", "!=", "<", "<=", ">", ">="}
+
+
 class Thread:
     """Runs a kernel for one thread. `stored` is called with each store of a known subscript and
     value."""
@@ -276,14 +305,16 @@ class Thread:
         self.execute(self.kernel.body)
         return self.checked
 
-    def fit(self, kind, value, what):
+    def fit(self, kind, value, *what):
+        """`what` becomes text only where the value does not fit."""
         if kind in LIMITS and value is not None:
             self.checked += 1
             low, high = LIMITS[kind]
             if not low <= value <= high:
+                message = " ".join(map(str, what))
                 raise (Overflow if kind == "int" else Beyond)(
-                    f"{self.kernel.name}: {what} is {value}, no {kind}; {self.coordinates} "
-                    f"{self.values}"
+                    f"{self.kernel.name}: {message} is {value}, no {kind}; "
+                    f"{self.coordinates} {self.values}"
                 )
         return kind, value
 
@@ -325,7 +356,7 @@ class Thread:
             return "f", None
         if kind == "f":
             return e[1], None
-        return self.fit(e[1], value, f"a cast {e}")
+        return self.fit(e[1], value, "a cast", e)
 
     def choice(self, e):
         cond = self.known(e[1])
@@ -348,7 +379,7 @@ class Thread:
         if value is None or kind == "f":
             return kind, None
         value = {"u-": lambda: -value, "u!": lambda: int(not value), "u~": lambda: ~value}[e[0]]()
-        return self.fit(kind, value, f"the result of {e}")
+        return self.fit(kind, value, "the result of", e)
 
     def binary(self, e):
         left_kind, a = self.value(e[1])
@@ -362,37 +393,10 @@ class Thread:
             if "ll" in (left_kind, right_kind)
             else "int"
         )
-        compares = e[0] in ("&&", "||", "==", "!=", "<", "<=", ">", ">=")
+        kind = "int" if e[0] in COMPARISONS else kind
         if a is None or b is None:
-            return ("int" if compares else kind), None
-        return self.fit("int" if compares else kind, self.compute(e[0], a, b), f"the result of {e}")
-
-    @staticmethod
-    def compute(op, a, b):
-        def divide():
-            assert b != 0, "a division by zero"
-            return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-
-        return {
-            "+": lambda: a + b,
-            "-": lambda: a - b,
-            "*": lambda: a * b,
-            "/": divide,
-            "%": lambda: a - divide() * b,
-            "<": lambda: int(a < b),
-            "<=": lambda: int(a <= b),
-            ">": lambda: int(a > b),
-            ">=": lambda: int(a >= b),
-            "==": lambda: int(a == b),
-            "!=": lambda: int(a != b),
-            "&&": lambda: int(bool(a and b)),
-            "||": lambda: int(bool(a or b)),
-            "&": lambda: a & b,
-            "|": lambda: a | b,
-            "^": lambda: a ^ b,
-            "<<": lambda: a << b,
-            ">>": lambda: a >> b,
-        }[op]()
+            return kind, None
+        return self.fit(kind, OPERATIONS[e[0]](a, b), "the result of", e)
 
     def execute(self, s):
         if s[0] == "block":

@@ -149,7 +149,7 @@ class Emitted:
         self.json = json.loads(out)
         self.kernels = {k.name: k for k in kernels(self.json["cuda"])}
         self.symbolic = [name for name, value in self.json["sizes"].items() if value is None]
-        self.limits = [as_python(limit) for limit in self.json["limits"]]
+        self.limits = [compile(as_python(limit), limit, "eval") for limit in self.json["limits"]]
 
     def allowed(self, sizes):
         return all(eval(limit, {}, dict(sizes)) <= MOST for limit in self.limits)
