@@ -267,6 +267,23 @@ static Value resolve_logic(Resolver *r, const AstExpr *e, Value a, Value b)
     return value_of(expr_binary(r->ctx, e->u.op.op, a.e, b.e, e->span));
 }
 
+/* A size by name that is the constant 1, as an index. */
+static bool is_size_one(const AstExpr *ast, const Expr *e)
+{
+    int64_t value;
+    return ast->kind == AE_NAME && e->type == DT_INDEX && expr_is_const(e, &value) && value == 1;
+}
+
+/* The other operand of a product or quotient by a size of 1, such as a stride: as it stands it
+ * would hide which extents are equal. NULL: it is another operation. */
+static Expr *without_one(const AstExpr *e, Expr *a, Expr *b)
+{
+    ExprKind op = e->u.op.op;
+    if ((op == EX_MUL || op == EX_DIV) && is_size_one(e->u.op.b, b))
+        return a;
+    return op == EX_MUL && is_size_one(e->u.op.a, a) ? b : NULL;
+}
+
 static Value resolve_binary(Resolver *r, const AstExpr *e)
 {
     ExprKind op = e->u.op.op;
@@ -285,7 +302,10 @@ static Value resolve_binary(Resolver *r, const AstExpr *e)
         return no_value;
     if (!expr_binary_accepts(op, both[0]->type, both[1]->type))
         return refuse_binary(r, e, op == EX_MOD || class == OP_BITS ? "integers" : "numbers", a, b);
-    Expr *out = expr_binary(r->ctx, op, both[0], both[1], e->span);
+    Expr *out = without_one(e, both[0], both[1]);
+    if (out)
+        return value_of(out);
+    out = expr_binary(r->ctx, op, both[0], both[1], e->span);
     if ((op != EX_DIV && op != EX_MOD) || expr_division_levels(out) <= EXPR_MAX_DIVISIONS)
         return value_of(out);
     diag_error(r->ctx, E0239, e->span,

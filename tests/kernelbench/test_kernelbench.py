@@ -47,10 +47,16 @@ def expected(case, given, sizes):
     return np.asarray(case.evaluate(**{n: v for n, v in (sizes | wide).items() if n in taken}))
 
 
+# Windows, their strides, dilations and padding, and groups of channels.
+CONSTANT = re.compile("[KSPDE][XYZHW]?|G")
+
+
 def symbols(name, sizes):
-    """All sizes; of operators with windows or groups of channels the size of the batch."""
-    windows = name.startswith("conv") or "pooling" in name or name == "group_norm"
-    return dict.fromkeys("N" if windows else sizes, "?")
+    """All sizes but those that stay constant. Only the batch where symbols leave extents that the
+    proofs do not take apart: multiples of a size plus a number, and channels of a group."""
+    strided = name.startswith("conv_transposed") and any(n[0] == "S" for n in sizes)
+    others = [n for n in sizes if not CONSTANT.fullmatch(n) or name == "attention"]
+    return dict.fromkeys("N" if strided or "G" in sizes else others, "?")
 
 
 def check(name, sizes, symbolic):
