@@ -67,6 +67,17 @@ bool expr_has_load(const Expr *e)
     return false;
 }
 
+bool expr_loads_change(const Expr *e)
+{
+    if (e->kind == EX_LOAD && buffer_defined(e->u.load.buffer)->role != ROLE_IN)
+        return true;
+    int n = expr_operands(e);
+    for (int k = 0; k < n; k++)
+        if (expr_loads_change(expr_operand(e, k)))
+            return true;
+    return false;
+}
+
 bool expr_reads(const Expr *e, const Buffer *buffer)
 {
     if (e->kind == EX_LOAD && e->u.load.buffer->id == buffer->id)

@@ -725,6 +725,8 @@ Stmt *stmt_replace(Context *c, Stmt *root, const Stmt *from, Stmt *to);
 bool expr_uses_var(const Expr *e, const Var *var);
 bool stmt_uses_var(Context *c, const Stmt *s, const Var *var);
 bool expr_has_load(const Expr *e);
+/* It reads a buffer other than an input, so its value may change while the kernel runs. */
+bool expr_loads_change(const Expr *e);
 bool expr_reads(const Expr *e, const Buffer *buffer);
 /* A loop's variable in `e`; NULL if there is none. */
 const Var *expr_loop_var(Context *c, const Expr *e);

@@ -15,8 +15,9 @@ typedef struct {
 /* The context of an expression, which restricts its contents. */
 typedef enum {
     USE_VALUE,   /* anything in scope */
-    USE_CONTROL, /* no loads: outside of blocks data decide nothing */
-    USE_DOMAIN,  /* sizes and iterators only, no loads */
+    USE_CONTROL, /* no loads: conditions outside of blocks do not depend on data */
+    USE_RANGE,   /* loads of inputs only: which iterations there are does not change */
+    USE_DOMAIN,  /* sizes, iterators and loads of inputs only */
     USE_SHAPE,   /* sizes only (and loops, for temps), no loads */
 } Use;
 
@@ -152,7 +153,8 @@ static bool check_hint(Verifier *v, const Buffer *buffer, CacheHint hint, bool f
 static bool check_load(Verifier *v, const Expr *e, Use use)
 {
     const Buffer *buffer = e->u.load.buffer;
-    if (use != USE_VALUE)
+    bool given = (use == USE_RANGE || use == USE_DOMAIN) && !expr_loads_change(e);
+    if (use != USE_VALUE && !given)
         return fail(v, "'%s' is read where only sizes and loops may decide", buffer->name);
     if (e->type != buffer->type)
         return fail(v, "a load of '%s' has type %s; expected %s", buffer->name, type_name(e->type),
@@ -249,11 +251,10 @@ static bool check_expr(Verifier *v, const Expr *e, Use use)
 
 static bool check_stmt(Verifier *v, const Stmt *s);
 
-/* Whether conditions may use only loops and sizes: outside of blocks, unless the kernel is
- * lowered. */
-static Use control_use(const Verifier *v)
+/* `outside` of blocks; anything within them, and where the kernel is lowered. */
+static Use use_at(const Verifier *v, Use outside)
 {
-    return v->block < 0 && v->level != LEVEL_LOWERED ? USE_CONTROL : USE_VALUE;
+    return v->block < 0 && v->level != LEVEL_LOWERED ? outside : USE_VALUE;
 }
 
 /* A statement that is a scope of its own. */
@@ -267,7 +268,7 @@ static bool check_body(Verifier *v, const Stmt *s)
 
 static bool check_for(Verifier *v, const ForStmt *loop)
 {
-    Use use = control_use(v);
+    Use use = use_at(v, USE_RANGE);
     if (loop->step == 0)
         return fail(v, "loop '%s' has step 0", loop->var->name);
     if ((loop->kind == LOOP_BIND) != (loop->axis != AXIS_NONE))
@@ -287,7 +288,7 @@ static bool check_for(Verifier *v, const ForStmt *loop)
 static bool check_iters(Verifier *v, const BlockStmt *block)
 {
     for (int i = 0; i < block->n_iters; i++)
-        if (!check_typed(v, block->iters[i].binding, DT_INDEX, USE_CONTROL,
+        if (!check_typed(v, block->iters[i].binding, DT_INDEX, USE_RANGE,
                          "the binding of an iterator"))
             return false;
     v->block = v->scope.n;
@@ -334,7 +335,7 @@ static bool check_block(Verifier *v, const BlockStmt *block)
         return false;
     int outside = v->scope.n;
     bool ok = !block->predicate ||
-              check_typed(v, block->predicate, DT_BOOL, USE_CONTROL, "the predicate of a block");
+              check_typed(v, block->predicate, DT_BOOL, USE_RANGE, "the predicate of a block");
     ok = ok && check_iters(v, block);
     v->floor = outside;
     ok = ok && (!block->init || check_body(v, block->init)) && check_body(v, block->body);
@@ -465,7 +466,7 @@ static bool check_stmt(Verifier *v, const Stmt *s)
     case ST_SEQ: return check_seq(v, s);
     case ST_FOR: return check_for(v, &s->u.loop);
     case ST_IF:
-        return check_typed(v, s->u.cond.cond, DT_BOOL, control_use(v), "a condition") &&
+        return check_typed(v, s->u.cond.cond, DT_BOOL, use_at(v, USE_CONTROL), "a condition") &&
                check_body(v, s->u.cond.then) &&
                (!s->u.cond.otherwise || check_body(v, s->u.cond.otherwise));
     case ST_BLOCK: return check_block(v, &s->u.block);

@@ -73,10 +73,63 @@ static void store(VmCoder *k, const Stmt *s)
 
 /* ---- control ------------------------------------------------------------------------------- */
 
+/* Conditions that are open, and registers to be given back behind them. */
+typedef struct {
+    VEC(int) open;
+    VEC(Value) held;
+} GuardScope;
+
+static void guard(VmCoder *k, GuardScope *scope, Value cond)
+{
+    VEC_PUSH(k->c->arena, &scope->open,
+             coder_emit(k, (VmInst){.op = VM_IF, .type = VM_BOOL, .a = cond.reg}));
+    VEC_PUSH(k->c->arena, &scope->held, cond);
+}
+
+static void close_guards(VmCoder *k, GuardScope *scope)
+{
+    while (scope->open.n > 0) {
+        int open = scope->open.items[--scope->open.n];
+        int cond = k->code->insts.items[open].a;
+        coder_patch(k, open, coder_here(k));
+        coder_emit(k, (VmInst){.op = VM_END, .type = VM_BOOL, .a = cond});
+    }
+    for (int i = 0; i < scope->held.n; i++)
+        coder_release(k, scope->held.items[i]);
+}
+
+/* lo <= hi, or lo < hi. */
+static void guard_order(VmCoder *k, GuardScope *scope, VmOp op, int lo, int hi)
+{
+    Value cond = coder_temporary(k, VM_BOOL, coder_uniform(k, lo) && coder_uniform(k, hi));
+    coder_emit(k, (VmInst){.op = op, .type = VM_I64, .d = cond.reg, .a = lo, .b = hi});
+    guard(k, scope, cond);
+}
+
+/* Outside of launches, a loop has no iterations where its bounds would be read outside of their
+ * buffers: a split of a loop around it adds such iterations, which have no instances. */
+static void guard_loads(VmCoder *k, GuardScope *scope, const Expr *bound)
+{
+    for (Cursor at = cursor_expr(k->c, bound); !k->inside && cursor_next(&at);) {
+        const Buffer *buffer = at.expr->kind == EX_LOAD ? at.expr->u.load.buffer : NULL;
+        for (int i = 0; buffer && i < buffer->rank; i++) {
+            Value index = coder_index(k, at.expr->u.load.index[i]);
+            Value extent = coder_index(k, buffer->shape[i]);
+            guard_order(k, scope, VM_LE, coder_int(k, 0), index.reg);
+            guard_order(k, scope, VM_LT, index.reg, extent.reg);
+            coder_release(k, index);
+            coder_release(k, extent);
+        }
+    }
+}
+
 static void loop(VmCoder *k, const ForStmt *l)
 {
     if (k->inside && coder_vector_loop(k, l))
         return;
+    GuardScope scope = {0};
+    guard_loads(k, &scope, l->lo);
+    guard_loads(k, &scope, l->hi);
     Value lo = coder_index(k, l->lo), hi = coder_index(k, l->hi);
     bool uniform = coder_uniform(k, lo.reg) && coder_uniform(k, hi.reg);
     Value var = coder_temporary(k, VM_I64, uniform);
@@ -110,6 +163,7 @@ static void loop(VmCoder *k, const ForStmt *l)
     coder_patch(k, close, open);
     coder_release(k, hi);
     coder_release(k, var);
+    close_guards(k, &scope);
 }
 
 static void branch(VmCoder *k, const Stmt *s)
@@ -148,19 +202,6 @@ static void sequence(VmCoder *k, const Stmt *s)
 
 /* ---- blocks, outside launches -------------------------------------------------------------- */
 
-/* Conditions that are open, and registers to be given back behind the block. */
-typedef struct {
-    VEC(int) open;
-    VEC(Value) held;
-} BlockScope;
-
-static void guard(VmCoder *k, BlockScope *b, Value cond)
-{
-    VEC_PUSH(k->c->arena, &b->open,
-             coder_emit(k, (VmInst){.op = VM_IF, .type = VM_BOOL, .a = cond.reg}));
-    VEC_PUSH(k->c->arena, &b->held, cond);
-}
-
 /* Is the iterator a loop over its very domain? */
 static bool is_domain_loop(const VmCoder *k, const BlockIter *iter)
 {
@@ -172,20 +213,12 @@ static bool is_domain_loop(const VmCoder *k, const BlockIter *iter)
     return false;
 }
 
-static void guard_domain(VmCoder *k, BlockScope *b, const BlockIter *iter, int reg)
+static void guard_domain(VmCoder *k, GuardScope *b, const BlockIter *iter, int reg)
 {
     for (int side = 0; side < 2; side++) {
         Value bound = coder_index(k, side ? iter->hi : iter->lo);
-        bool uniform = coder_uniform(k, reg) && coder_uniform(k, bound.reg);
-        Value cond = coder_temporary(k, VM_BOOL, uniform);
-        if (side)
-            coder_emit(
-                k, (VmInst){.op = VM_LT, .type = VM_I64, .d = cond.reg, .a = reg, .b = bound.reg});
-        else
-            coder_emit(
-                k, (VmInst){.op = VM_LE, .type = VM_I64, .d = cond.reg, .a = bound.reg, .b = reg});
+        guard_order(k, b, side ? VM_LT : VM_LE, side ? reg : bound.reg, side ? bound.reg : reg);
         coder_release(k, bound);
-        guard(k, b, cond);
     }
 }
 
@@ -193,7 +226,7 @@ static void block(VmCoder *k, const BlockStmt *block_stmt)
 {
     if (block_stmt->init)
         TIRC_BUG(k->c, "block '%s' still has its init", block_stmt->name);
-    BlockScope b = {0};
+    GuardScope b = {0};
     if (block_stmt->predicate)
         guard(k, &b, coder_expr(k, block_stmt->predicate));
     for (int i = 0; i < block_stmt->n_iters; i++) {
@@ -205,14 +238,7 @@ static void block(VmCoder *k, const BlockStmt *block_stmt)
             guard_domain(k, &b, iter, v.reg);
     }
     coder_stmt(k, block_stmt->body);
-    while (b.open.n > 0) {
-        int open = b.open.items[--b.open.n];
-        int cond = k->code->insts.items[open].a;
-        coder_patch(k, open, coder_here(k));
-        coder_emit(k, (VmInst){.op = VM_END, .type = VM_BOOL, .a = cond});
-    }
-    for (int i = 0; i < b.held.n; i++)
-        coder_release(k, b.held.items[i]);
+    close_guards(k, &b);
 }
 
 /* ---- launches ------------------------------------------------------------------------------ */

@@ -333,13 +333,15 @@ Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next)
 
 /* ---- blocks written out ---- */
 
-/* A binding or condition of a block: of loops and sizes only. */
+/* A binding or condition of a block: of loops, sizes and inputs only. */
 static bool check_control(Resolver *r, const Expr *e, const AstExpr *ast, const char *what)
 {
-    if (!e || !value_reads_data(r, e))
+    if (!e || !expr_loads_change(e))
         return e != NULL;
     diag_error(r->ctx, E0213, ast->span,
-               "%s may depend only on sizes and loops; it cannot read a buffer", what);
+               "%s may depend only on sizes, loops and inputs; it cannot read a buffer that the "
+               "kernel may write",
+               what);
     return false;
 }
 
@@ -374,7 +376,7 @@ static bool resolve_iters(Resolver *r, const AstStmt *s, BlockIter *iters)
     bool good = true;
     for (int i = 0; i < s->u.block.n; i++) {
         const AstExpr *ast = s->u.block.iters[i].binding;
-        iters[i].binding = value_in_control(r, resolve_index(r, ast, "the value of an iterator"));
+        iters[i].binding = value_in_range(r, resolve_index(r, ast, "the value of an iterator"));
         good = check_control(r, iters[i].binding, ast, "the value of an iterator") && good;
     }
     r->loops_from = r->symbols.n;
@@ -443,7 +445,7 @@ Stmt *resolve_written_block(Resolver *r, const AstStmt *s)
     bool good = true;
     if (s->u.block.where) {
         block.predicate =
-            value_in_control(r, resolve_condition(r, s->u.block.where, "the 'where' of a block"));
+            value_in_range(r, resolve_condition(r, s->u.block.where, "the 'where' of a block"));
         good = check_control(r, block.predicate, s->u.block.where, "the 'where' of a block");
     }
     good = resolve_annotations(r, s->u.block.annotations, s->u.block.n_annotations,

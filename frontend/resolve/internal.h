@@ -110,6 +110,7 @@ typedef struct {
 
 typedef struct Resolver {
     Context *ctx;
+    const Kernel *kernel; /* so far */
     Mode mode;
     VEC(Symbol) symbols;        /* innermost last */
     int loops_from;             /* loop variables below this symbol are out of sight */
@@ -253,6 +254,8 @@ bool value_uses_buffer(Resolver *r, const Expr *e, const Buffer *buffer);
 /* A condition, bound or extent outside of blocks, with values that read no buffer written out; NULL
  * stays NULL. */
 Expr *value_in_control(Resolver *r, Expr *e);
+/* The same for the bound of a loop, which may read inputs. */
+Expr *value_in_range(Resolver *r, Expr *e);
 /* The body of a block, behind the values that it uses as values of its own. */
 Stmt *values_bind(Resolver *r, Stmt *body);
 /* The init of a block, with the values that it uses written out. */
@@ -343,10 +346,8 @@ Stmt *if_close(Resolver *r, const OpenIf *open, Stmt *then, Stmt *otherwise);
 /* A `for` with its body, and an `if` with its branches; NULL after an error. */
 Stmt *resolve_for(Resolver *r, const AstStmt *s);
 Stmt *resolve_if(Resolver *r, const AstStmt *s);
-/* Whether the loop, outside of any block, is one that data decide. */
-bool loop_reads_data(Resolver *r, const ForStmt *loop);
-/* Whether the expression is piecewise affine in loops and iterators, with coefficients and divisors
- * of sizes. */
+/* Whether the expression is piecewise affine in loops, iterators and integers of inputs, with
+ * coefficients and divisors of sizes. */
 bool expr_is_affine(const Expr *e);
 
 /* ---- blocks (block.c) ---- */

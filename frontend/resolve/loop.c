@@ -1,9 +1,11 @@
 /* loop.c - Resolves loops and conditions.
  *
- * Outside of blocks they decide from sizes and loops alone, so that the analysis knows which
- * iterations there are.  One that reads a buffer to decide becomes, with all that is in it, the
- * body of one block. */
+ * Outside of blocks they decide from sizes and loops, so that the analysis knows which iterations
+ * there are.  The bounds of loops may also read inputs, `rowptr[i]..rowptr[i + 1]`, which do not
+ * change while the kernel runs.  A loop or condition that reads anything else to decide becomes,
+ * with all that is in it, the body of one block. */
 #include "frontend/resolve/internal.h"
+#include "passes/analysis/symbolic/simplify.h"
 
 /* ---- affine expressions ---- */
 
@@ -24,6 +26,16 @@ static bool is_size(const Expr *e)
     }
 }
 
+/* An integer of an input, at a place that no data decide. */
+static bool is_given(const Expr *e)
+{
+    const Buffer *buffer = e->u.load.buffer;
+    bool given = type_is_int(e->type) && buffer_defined(buffer)->role == ROLE_IN;
+    for (int i = 0; i < buffer->rank; i++)
+        given = given && !expr_has_load(e->u.load.index[i]) && expr_is_affine(e->u.load.index[i]);
+    return given;
+}
+
 bool expr_is_affine(const Expr *e)
 {
     const Expr *a = expr_arity(e->kind) > 0 ? e->u.arg[0] : NULL;
@@ -31,6 +43,8 @@ bool expr_is_affine(const Expr *e)
     switch (e->kind) {
     case EX_INT: return true;
     case EX_VAR: return e->u.var->kind != VAR_SCALAR && e->u.var->kind != VAR_LET;
+    case EX_LOAD: return is_given(e);
+    case EX_CAST: return a->kind == EX_LOAD && is_given(a);
     case EX_NEG: return expr_is_affine(a);
     case EX_ADD:
     case EX_SUB:
@@ -45,10 +59,61 @@ bool expr_is_affine(const Expr *e)
 
 /* ---- the range of a loop ---- */
 
-bool loop_reads_data(Resolver *r, const ForStmt *loop)
+static bool loop_reads_data(Resolver *r, const ForStmt *loop)
 {
     return r->mode == MODE_PROGRAM &&
            (value_reads_data(r, loop->lo) || value_reads_data(r, loop->hi));
+}
+
+/* Facts about the sizes and the loops that are open. */
+static Facts *open_facts(Resolver *r)
+{
+    Facts *facts = facts_of_kernel(r->ctx, r->kernel);
+    for (int i = 0; i < r->loops.n; i++) {
+        Stmt loop = {.kind = ST_FOR, .u.loop = *r->loops.items[i]};
+        facts_enter(facts, &loop);
+    }
+    return facts;
+}
+
+/* Every load in the bounds finds an element, wherever a schedule evaluates them. */
+static bool loads_exist(Resolver *r, const ForStmt *loop)
+{
+    Facts *facts = open_facts(r);
+    const Expr *ends[] = {loop->lo, loop->hi};
+    for (int end = 0; end < 2; end++)
+        for (Cursor at = cursor_expr(r->ctx, ends[end]); cursor_next(&at);)
+            if (at.expr->kind == EX_LOAD && !load_exists(facts, at.expr))
+                return false;
+    return true;
+}
+
+static bool has_written_block(const AstStmt *s)
+{
+    switch (s->kind) {
+    case AS_BLOCK: return true;
+    case AS_SEQ:
+        for (int i = 0; i < s->u.seq.n; i++)
+            if (has_written_block(s->u.seq.items[i]))
+                return true;
+        return false;
+    case AS_LABEL: return has_written_block(s->u.label.body);
+    case AS_FOR: return has_written_block(s->u.loop.body);
+    case AS_IF:
+        return has_written_block(s->u.cond.then) ||
+               (s->u.cond.otherwise && has_written_block(s->u.cond.otherwise));
+    default: return false;
+    }
+}
+
+/* The loop with this body is the body of a block, as data decide its range that may change or may
+ * not be there.  Written blocks in it say that it is not: a schedule has changed the loop. */
+static bool is_data_loop(Resolver *r, const ForStmt *loop, const AstStmt *body)
+{
+    if (!loop_reads_data(r, loop))
+        return false;
+    bool given = expr_is_affine(loop->lo) && expr_is_affine(loop->hi);
+    return !given || !(has_written_block(body) || loads_exist(r, loop));
 }
 
 static bool check_affine(Resolver *r, const ForStmt *loop)
@@ -118,7 +183,7 @@ static bool resolve_axis(Resolver *r, const AstLoop *loop, Axis *axis)
 static Expr *resolve_end(Resolver *r, const AstExpr *e)
 {
     return r->mode == MODE_LAUNCH ? resolve_wide_bound(r, e, "a bound")
-                                  : value_in_control(r, resolve_bound(r, e, "a bound"));
+                                  : value_in_range(r, resolve_bound(r, e, "a bound"));
 }
 
 /* The type of a loop: i64 where a bound is, and then both are. */
@@ -162,7 +227,7 @@ OpenLoop loop_open(Resolver *r, const AstStmt *s, int i)
     OpenLoop open = {
         .symbols = r->symbols.n, .loops = r->loops.n, .uses = r->uses.n, .mode = r->mode};
     open.good = resolve_loop(r, &s->u.loop.loops[i], &open.loop);
-    open.data = open.good && loop_reads_data(r, &open.loop);
+    open.data = open.good && is_data_loop(r, &open.loop, s->u.loop.body);
     open.span = i == 0 ? s->span : s->u.loop.loops[i].span;
     open.span.end = s->span.end;
     return open;

@@ -382,6 +382,7 @@ Kernel *resolve_kernel(Context *c, const AstKernel *k, const SizeOverride *overr
                   .reducers = k->reducers,
                   .n_reducers = k->n_reducers};
     Kernel *kernel = ARENA_NEW(c->arena, Kernel);
+    r.kernel = kernel;
     kernel->name = k->name.text;
     kernel->span = k->name.span;
     functions_check_names(&r);

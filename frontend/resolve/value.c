@@ -135,6 +135,15 @@ Expr *value_in_control(Resolver *r, Expr *e)
     return rewrite_expr(&w, e);
 }
 
+Expr *value_in_range(Resolver *r, Expr *e)
+{
+    if (!e || r->mode != MODE_PROGRAM || count_nodes(r, e) > MOST_NODES)
+        return e;
+    Rewriter w = {r->ctx, r, write_out, NULL};
+    Expr *whole = rewrite_expr(&w, e);
+    return expr_loads_change(whole) ? e : whole;
+}
+
 bool value_uses_buffer(Resolver *r, const Expr *e, const Buffer *buffer)
 {
     bool reads = expr_reads(e, buffer);

@@ -10,7 +10,14 @@
  * with `let i = by * 32 + ty` at the top of the launch. A value stands just inside the innermost
  * loop that it depends on, once for all blocks that use it; one that is used a single time is
  * written where it is used. A guard moves outwards as long as everything it would then cover needs
- * it and no barrier is among that: all threads have to reach a barrier. */
+ * it and no barrier is among that: all threads have to reach a barrier.
+ *
+ * Inputs that decide the range of a loop are read once, before it, and by no thread for which the
+ * guards that move outwards do not hold:
+ *
+ *   for ko in (ptr[i + 1] - ptr[i] + 31) / 32      let ptr_begin = ptr[i], ptr_end = ptr[i + 1];
+ *       block y(k in ptr[i]..ptr[i + 1]       =>   for ko in (ptr_end - ptr_begin + 31) / 32 {
+ *                   = ptr[i] + ko * 32 + ki)           let k = ptr_begin + ko * 32 + ki; ... } */
 #include "passes/analysis/symbolic/zero_divisor.h"
 #include "passes/lower/lanes.h"
 
@@ -34,12 +41,21 @@ typedef struct {
     int depth; /* of the loop: 0 is the launch itself */
 } Named;
 
+/* An integer of an input that decides the range of an open loop. */
+typedef struct {
+    Var *var;
+    Expr *load; /* in terms of loops, as an INDEX */
+    int depth;  /* of the loop: the name is known in it */
+} Bound;
+
 typedef struct {
     Context *c;
     Facts *facts;
     StmtPath loops; /* open ones, outermost first */
     VEC(Named) named;
+    VEC(Bound) bounds;
     const LaunchStmt *launch;
+    bool failed;
 } Blocks;
 
 static Guarded lower(Blocks *b, Stmt *s);
@@ -90,13 +106,23 @@ static Stmt *materialize(Context *c, const Guarded *g)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+/* The depth of the innermost loop that has read a bound which the value uses. */
+static int bound_depth(const Blocks *b, const Expr *value)
+{
+    for (int i = b->bounds.n; i > 0; i--)
+        if (expr_uses_var(value, b->bounds.items[i - 1].var))
+            return b->bounds.items[i - 1].depth;
+    return 0;
+}
+
 /* How many of the open loops hold the definition of everything in `value`. */
 static int depth_of(const Blocks *b, const Expr *value)
 {
-    for (int i = b->loops.n; i > 0; i--)
+    int least = bound_depth(b, value);
+    for (int i = b->loops.n; i > least; i--)
         if (expr_uses_var(value, b->loops.items[i - 1]->u.loop.var))
             return i;
-    return 0;
+    return least;
 }
 
 /* Whether a divisor of the value can be 0 inside the outermost `n` open loops. Inner loops or a
@@ -172,6 +198,145 @@ static Stmt *close_names(Blocks *b, int depth, Stmt *body)
     return body;
 }
 
+/* ---- data that decide ranges ----------------------------------------------------------------- */
+
+/* The value of a load as an INDEX, as it stands in the bounds of loops and domains. */
+static bool is_loaded_index(const Expr *e)
+{
+    return e->kind == EX_CAST && e->type == DT_INDEX && e->u.arg[0]->kind == EX_LOAD;
+}
+
+static const Bound *find_bound(const Blocks *b, const Expr *load)
+{
+    for (int i = b->bounds.n - 1; i >= 0; i--)
+        if (expr_equal(b->bounds.items[i].load, load))
+            return &b->bounds.items[i];
+    return NULL;
+}
+
+static Expr *use_bound(Rewriter *r, Expr *e)
+{
+    const Bound *known =
+        is_loaded_index(e) ? find_bound(r->user, simplify(((Blocks *)r->user)->facts, e)) : NULL;
+    return known ? expr_var(r->ctx, known->var, e->span) : e;
+}
+
+/* `e`, of a block, with the names of what the loops around it have read. */
+static Expr *use_bounds(Blocks *b, Expr *e)
+{
+    if (!expr_has_load(e))
+        return e;
+    Rewriter r = {b->c, b, use_bound, NULL};
+    return rewrite_expr(&r, e);
+}
+
+typedef struct {
+    Blocks *b;
+    const char *suffix;
+} BoundNames;
+
+static Expr *name_bound(Rewriter *r, Expr *e)
+{
+    BoundNames *names = r->user;
+    Blocks *b = names->b;
+    if (!is_loaded_index(e))
+        return e;
+    Expr *load = simplify(b->facts, e);
+    const Bound *known = find_bound(b, load);
+    if (known)
+        return expr_var(b->c, known->var, e->span);
+    Name name = ctx_namef(b->c, "%s_%s", e->u.arg[0]->u.load.buffer->name, names->suffix);
+    Bound bound = {var_new(b->c, name, DT_INDEX, VAR_LET, e->span), load, b->loops.n + 1};
+    Stmt *let = stmt_let(b->c, bound.var, load, e->span);
+    facts_enter(b->facts, let);
+    VEC_PUSH(b->c->arena, &b->bounds, bound);
+    return expr_var(b->c, bound.var, e->span);
+}
+
+/* What is subtracted in the bound of a loop is where its range begins. */
+static Expr *name_begins(Rewriter *r, Expr *e)
+{
+    BoundNames begin = {r->user, "begin"};
+    Rewriter all = {r->ctx, &begin, name_bound, NULL};
+    if (e->kind != EX_SUB)
+        return e;
+    Expr *from = rewrite_expr(&all, e->u.arg[1]);
+    return from == e->u.arg[1] ? e : expr_binary(r->ctx, EX_SUB, e->u.arg[0], from, e->span);
+}
+
+/* The loop with names for what its bounds read. */
+static Stmt *name_bounds(Blocks *b, Stmt *s)
+{
+    ForStmt loop = s->u.loop;
+    if (!expr_has_load(loop.lo) && !expr_has_load(loop.hi))
+        return s;
+    BoundNames begin = {b, "begin"}, end = {b, "end"};
+    Rewriter first = {b->c, &begin, name_bound, NULL}, differences = {b->c, b, name_begins, NULL},
+             last = {b->c, &end, name_bound, NULL};
+    loop.lo = rewrite_expr(&first, loop.lo);
+    loop.hi = rewrite_expr(&last, rewrite_expr(&differences, loop.hi));
+    return stmt_stamp(stmt_for(b->c, &loop, s->span), s);
+}
+
+/* `e` in terms of the values that have names: i + 1 for by * 32 + ty + 1. */
+static Expr *in_named(const Blocks *b, Expr *e)
+{
+    for (int i = 0; i < b->named.n; i++) {
+        const Named *named = &b->named.items[i];
+        int64_t apart;
+        Expr *rest = simplify(b->facts, index_sub(b->c, e, named->value));
+        if (expr_is_const(rest, &apart))
+            return index_add(b->c, expr_var(b->c, named->var, e->span), rest);
+    }
+    return e;
+}
+
+static void refuse_bound(Blocks *b, const Expr *load, Span span)
+{
+    StrBuf text = strbuf_new(b->c->arena);
+    print_expr(load, &text);
+    diag_error(b->c, E0519, span,
+               "%s decides which iterations run here, but it is not known to be inside '%s' where "
+               "the threads read it",
+               text.text, load->u.load.buffer->name);
+    b->failed = true;
+}
+
+/* A load in what decides the range of a block, which no loop around it has read, that is not known
+ * to find an element here; NULL: there is none. */
+static const Expr *missing_load(Blocks *b, const Expr *e)
+{
+    for (Cursor at = cursor_expr(b->c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_LOAD && !load_exists(b->facts, at.expr))
+            return at.expr;
+    return NULL;
+}
+
+/* Before the loop `s`, the names of what its bounds read: those from number `first` on. The
+ * `guards` hold there. */
+static Stmt *close_bounds(Blocks *b, int first, const Guarded *guards, Stmt *s)
+{
+    Context *c = b->c;
+    FactsMark mark = facts_mark(b->facts);
+    for (int i = 0; i < guards->guards.n; i++)
+        facts_assume(b->facts, guards->guards.items[i].expanded);
+    while (b->bounds.n > first) {
+        Bound bound = b->bounds.items[--b->bounds.n];
+        Expr *load = bound.load->u.arg[0];
+        const Buffer *buffer = load->u.load.buffer;
+        if (!load_exists(b->facts, load))
+            refuse_bound(b, load, s->span);
+        Expr **index = ARENA_ARRAY(c->arena, Expr *, buffer->rank + 1);
+        for (int d = 0; d < buffer->rank; d++)
+            index[d] = in_named(b, load->u.load.index[d]);
+        load = expr_load_like(c, load, load->u.load.buffer, index);
+        Expr *value = expr_cast(c, DT_INDEX, load, load->span);
+        s = stmt_then(c, stmt_let(c, bound.var, value, load->span), s);
+    }
+    facts_reset(b->facts, mark);
+    return s;
+}
+
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 static Stmt *make_atomic(Rewriter *r, Stmt *s)
@@ -240,15 +405,25 @@ typedef struct {
     const SubstList *names;
 } NamedValue;
 
+/* A bound of a domain as it will stand, and in terms of loops. */
+static void end_of_domain(Blocks *b, Expr *end, const SubstList *shown, const SubstList *value,
+                          Expr *out[2])
+{
+    out[1] = use_bounds(b, expr_subst(b->c, end, value->items, value->n));
+    out[0] = expr_has_load(end) ? out[1] : expr_subst(b->c, end, shown->items, shown->n);
+    const Expr *missing = missing_load(b, out[1]);
+    if (missing)
+        refuse_bound(b, missing, end->span);
+}
+
 static bool require_domain(Blocks *b, Guarded *g, const BlockIter *iter, NamedValue shown,
                            NamedValue value)
 {
     Context *c = b->c;
     Span at = iter->var->span;
-    Expr *lo[2] = {expr_subst(c, iter->lo, shown.names->items, shown.names->n),
-                   expr_subst(c, iter->lo, value.names->items, value.names->n)};
-    Expr *hi[2] = {expr_subst(c, iter->hi, shown.names->items, shown.names->n),
-                   expr_subst(c, iter->hi, value.names->items, value.names->n)};
+    Expr *lo[2], *hi[2];
+    end_of_domain(b, iter->lo, shown.names, value.names, lo);
+    end_of_domain(b, iter->hi, shown.names, value.names, hi);
     return require(b, g, expr_binary(c, EX_GE, shown.value, lo[0], at),
                    expr_binary(c, EX_GE, value.value, lo[1], at)) &&
            require(b, g, expr_binary(c, EX_LT, shown.value, hi[0], at),
@@ -260,7 +435,10 @@ static bool require_predicate(Blocks *b, Guarded *g, Expr *predicate)
     ExprList conds = {0};
     cond_split(b->c, predicate, &conds);
     for (int i = 0; i < conds.n; i++) {
-        Expr *cond = simplify(b->facts, conds.items[i]);
+        Expr *cond = simplify(b->facts, use_bounds(b, conds.items[i]));
+        const Expr *missing = missing_load(b, cond);
+        if (missing)
+            refuse_bound(b, missing, predicate->span);
         if (!require(b, g, cond, cond))
             return false;
     }
@@ -277,9 +455,13 @@ static Guarded lower_block(Blocks *b, Stmt *s)
     bool exists = !block->predicate || require_predicate(b, &g, block->predicate);
     for (int i = 0; i < block->n_iters && exists; i++) {
         const BlockIter *iter = &block->iters[i];
-        Expr *value = simplify(b->facts, iter->binding);
-        bool stays = (block->predicate || depth_of(b, value) < b->loops.n) &&
-                     may_fail_outside(b, value, depth_of(b, value));
+        Expr *value = simplify(b->facts, use_bounds(b, iter->binding));
+        const Expr *missing = missing_load(b, value);
+        if (missing)
+            refuse_bound(b, missing, iter->binding->span);
+        bool stays =
+            expr_has_load(value) || ((block->predicate || depth_of(b, value) < b->loops.n) &&
+                                     may_fail_outside(b, value, depth_of(b, value)));
         Expr *shown = stays ? value : name_value(b, iter->var, value);
         c->step = iter->binding->step; /* what made the binding is why it may leave the domain */
         exists = require_domain(b, &g, iter, (NamedValue){.value = shown, .names = &to_shown},
@@ -323,6 +505,8 @@ static Guarded lower_for(Blocks *b, Stmt *s)
 {
     Context *c = b->c;
     FactsMark mark = facts_mark(b->facts);
+    int n_bounds = b->bounds.n;
+    s = name_bounds(b, s);
     facts_enter(b->facts, s);
     VEC_PUSH(c->arena, &b->loops, s);
     Guarded inner = lower(b, s->u.loop.body);
@@ -331,7 +515,8 @@ static Guarded lower_for(Blocks *b, Stmt *s)
         Guard guard = inner.guards.items[i];
         bool stays = (expr_uses_var(guard.expanded, s->u.loop.var) &&
                       !guard_for_all(b, &s->u.loop, &guard)) ||
-                     may_fail_outside(b, guard.expanded, b->loops.n - 1);
+                     may_fail_outside(b, guard.expanded, b->loops.n - 1) ||
+                     bound_depth(b, guard.expanded) == b->loops.n;
         add_guard(c, stays ? &rest : &outer, guard);
     }
     facts_reset(b->facts, mark);
@@ -341,12 +526,14 @@ static Guarded lower_for(Blocks *b, Stmt *s)
     body = close_names(b, b->loops.n, body);
     b->loops.n--;
     if (!inner.s)
+        b->bounds.n = n_bounds;
+    if (!inner.s)
         return (Guarded){.neutral = true};
     ForStmt loop = s->u.loop;
     loop.body = body;
     if (loop.kind == LOOP_PARALLEL)
         loop.kind = LOOP_SERIAL;
-    outer.s = stmt_stamp(stmt_for(c, &loop, s->span), s);
+    outer.s = close_bounds(b, n_bounds, &outer, stmt_stamp(stmt_for(c, &loop, s->span), s));
     return outer;
 }
 
@@ -488,6 +675,13 @@ static Stmt *lower_host(void *user, Stmt *s)
     Blocks *b = user;
     if (s->kind == ST_LAUNCH)
         return lower_launch(b, s);
+    if (s->kind == ST_FOR && (expr_has_load(s->u.loop.lo) || expr_has_load(s->u.loop.hi))) {
+        diag_error(b->c, E0520, s->span,
+                   "data decide the range of loop '%s', which stands outside the bound loops, so "
+                   "it would run on the host; bind a loop around it",
+                   s->u.loop.var->name);
+        b->failed = true;
+    }
     Stmt *done = stmt_map_inside(b->c, b->facts, s, lower_host, b);
     if (done && done->kind == ST_FOR && done->u.loop.kind != LOOP_SERIAL) {
         ForStmt loop = done->u.loop;
@@ -502,5 +696,7 @@ Kernel *pass_lower_blocks(Context *c, const Kernel *kernel, const LowerOptions *
     (void)options;
     Blocks b = {.c = c, .facts = facts_of_kernel(c, kernel)};
     Stmt *body = lower_host(&b, kernel->body);
+    if (b.failed)
+        return NULL;
     return names_settle(c, kernel_with_body(c, kernel, body ? body : stmt_empty(c, kernel->span)));
 }

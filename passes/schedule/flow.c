@@ -241,6 +241,20 @@ bool flow_require_fixed_shape(Schedule *s, const Buffer *buffer, ErrorCode code,
     return !loop;
 }
 
+bool flow_require_no_range(Schedule *s, const Stmt *block, const Buffer *buffer, Span span)
+{
+    const BlockStmt *b = &block->u.block;
+    bool decides = b->predicate && expr_reads(b->predicate, buffer);
+    for (int i = 0; i < b->n_iters; i++)
+        decides = decides || expr_reads(b->iters[i].lo, buffer) ||
+                  expr_reads(b->iters[i].hi, buffer) || expr_reads(b->iters[i].binding, buffer);
+    REQUIRE(s, E0442, span, !decides,
+            "'%s' decides the range of loops around block '%s', which read it before the loops; "
+            "so it cannot be read from a copy",
+            buffer->name, b->name);
+    return true;
+}
+
 Stmt *flow_remove(Schedule *s, Stmt *body, const Stmt *block)
 {
     StmtPath path = {0};

@@ -69,6 +69,10 @@ const Stmt *flow_overwritten(Schedule *s, SeqRange range, Stmt *block, const Buf
  * primitive at work. */
 bool flow_require_inits(Schedule *s, Stmt *old, Stmt *now, Span span);
 
+/* Refuses a buffer that decides which instances of the block there are: only inputs may do that, so
+ * no copy can take its place. */
+bool flow_require_no_range(Schedule *s, const Stmt *block, const Buffer *buffer, Span span);
+
 /* `body` without the block, and without the loops around it that hold nothing else. */
 Stmt *flow_remove(Schedule *s, Stmt *body, const Stmt *block);
 

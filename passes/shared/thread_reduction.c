@@ -22,11 +22,11 @@
 
 /* ---- which ----------------------------------------------------------------------------------- */
 
-static bool is_across_threads(const StmtPath *path)
+static bool is_across_threads(Context *c, const StmtPath *path)
 {
     const Stmt *lanes;
     const BlockStmt *block = &path->items[path->n - 1]->u.block;
-    return block->init && !block->atomic && reduced_lanes(path, &lanes) > 0;
+    return block->init && !block->atomic && reduced_lanes(c, path, &lanes) > 0;
 }
 
 /* The path to the first reduction across threads; empty if there is none. */
@@ -37,7 +37,7 @@ static StmtPath next_across_threads(Context *c, const Stmt *body)
         if (at.stmt->kind != ST_BLOCK)
             continue;
         cursor_way(&at, &path);
-        if (is_across_threads(&path))
+        if (is_across_threads(c, &path))
             break;
     }
     return path;
@@ -171,8 +171,8 @@ const Kernel *thread_reductions_apart(Context *c, const Kernel *kernel, ThreadRe
         if (a.path.n == 0)
             return kernel;
         a.block = &a.path.items[a.path.n - 1]->u.block;
-        reduced_lanes(&a.path, &a.lanes);
-        while (!reduction_uses(a.block, ITER_REDUCE, a.path.items[a.anchor]))
+        reduced_lanes(c, &a.path, &a.lanes);
+        while (!reduction_uses(c, a.block, ITER_REDUCE, a.path.items[a.anchor]))
             a.anchor++;
         if (!reduction_check(&a)) {
             *refused = (ThreadReduction){a.block, a.lanes, a.why};

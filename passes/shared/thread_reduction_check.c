@@ -16,9 +16,12 @@ static bool refuse(Apart *a, const char *format, ...)
     return false;
 }
 
-bool reduction_uses(const BlockStmt *block, IterKind kind, const Stmt *loop)
+bool reduction_uses(Context *c, const BlockStmt *block, IterKind kind, const Stmt *loop)
 {
-    return loop->kind == ST_FOR && block_uses_loop(block, kind, loop->u.loop.var);
+    if (loop->kind != ST_FOR)
+        return false;
+    return kind == ITER_REDUCE ? block_reduces_over(c, block, loop->u.loop.var)
+                               : block_uses_loop(block, kind, loop->u.loop.var);
 }
 
 static bool is_thread_loop(const Stmt *s)
@@ -26,15 +29,15 @@ static bool is_thread_loop(const Stmt *s)
     return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_thread(s->u.loop.axis);
 }
 
-int reduced_lanes(const StmtPath *path, const Stmt **first)
+int reduced_lanes(Context *c, const StmtPath *path, const Stmt **first)
 {
     int n = 0;
     int64_t extent;
     const BlockStmt *block = &path->items[path->n - 1]->u.block;
     for (int i = 0; i + 1 < path->n; i++) {
         const Stmt *s = path->items[i];
-        if (!is_thread_loop(s) || !reduction_uses(block, ITER_REDUCE, s) ||
-            reduction_uses(block, ITER_SPATIAL, s) ||
+        if (!is_thread_loop(s) || !reduction_uses(c, block, ITER_REDUCE, s) ||
+            reduction_uses(c, block, ITER_SPATIAL, s) ||
             (loop_const_extent(&s->u.loop, &extent) && extent <= 1))
             continue;
         if (n++ == 0)
@@ -48,7 +51,7 @@ static bool check_lanes(Apart *a)
     const Stmt *second = NULL;
     for (int i = 0; i + 1 < a->path.n && !second; i++)
         if (a->path.items[i] != a->lanes && is_thread_loop(a->path.items[i]) &&
-            reduction_uses(a->block, ITER_REDUCE, a->path.items[i]))
+            reduction_uses(a->c, a->block, ITER_REDUCE, a->path.items[i]))
             second = a->path.items[i];
     const ForStmt *loop = &a->lanes->u.loop;
     if (second)
@@ -69,8 +72,8 @@ static bool check_inner(Apart *a, const Stmt *s)
 {
     int64_t extent;
     const ForStmt *loop = &s->u.loop;
-    bool reduces = reduction_uses(a->block, ITER_REDUCE, s),
-         spatial = reduction_uses(a->block, ITER_SPATIAL, s);
+    bool reduces = reduction_uses(a->c, a->block, ITER_REDUCE, s),
+         spatial = reduction_uses(a->c, a->block, ITER_SPATIAL, s);
     if (loop->kind == LOOP_BIND && axis_is_block(loop->axis))
         return refuse(a,
                       "loop '%s' is bound to blocks inside the reduction, but the threads that "
@@ -98,7 +101,7 @@ static bool check_loops(Apart *a)
     int64_t extent;
     for (int i = 0; i < a->anchor; i++)
         if (is_thread_loop(a->path.items[i]) &&
-            reduction_uses(a->block, ITER_SPATIAL, a->path.items[i]) &&
+            reduction_uses(a->c, a->block, ITER_SPATIAL, a->path.items[i]) &&
             loop_const_extent(&a->path.items[i]->u.loop, &extent))
             VEC_PUSH(a->c->arena, &a->dims, &a->path.items[i]->u.loop);
     a->outside = a->dims.n;

@@ -230,8 +230,8 @@ static void test_structure(void **state)
         {E0201, HEAD "for i in N { { let a = x[i]; y[i] = a; } y[i] = |a; } }",
          "the scope of a temp or value ends with the braces"},
         {E0209, HEAD "for i in N { let a: i32 = |x[i]; y[i] = a; } }", "'a' has type i32"},
-        {E0213, HEAD "let n = c[0]; block b(i in N = |n) { y[i] = 1; } }",
-         "may depend only on sizes and loops"},
+        {E0213, HEAD "for i in N y[i] = 1; block b(i in N = |index(y[0])) { y[i] = 1; } }",
+         "may depend only on sizes, loops and inputs"},
         {E0243,
          "fn f(x: f32) -> f32 { return g(x); } fn g(x: f32) -> f32 { return |f(x); } " HEAD
          "y[0] = f(x[0]); }",

@@ -206,15 +206,6 @@ static Expr *range_value(Facts *f, const Range *r)
     return NULL;
 }
 
-/* It reads memory that the kernel may write. */
-static bool reads_changing(Context *c, const Expr *e)
-{
-    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
-        if (at.expr->kind == EX_LOAD && at.expr->u.load.buffer->role != ROLE_IN)
-            return true;
-    return false;
-}
-
 static const Range *range_before(const Facts *f, const Range *r)
 {
     for (int k = f->ranges.n - 1; k >= 0; k--) {
@@ -240,7 +231,7 @@ static void push_range(Facts *f, Range r, Expr *lo, Expr *hi)
                affine_of(c, r.hi, PRODUCTS_EXPANDED, &r.high) &&
                checked_sub(r.high.constant, 1, &r.high.constant);
     r.bounds = r.affine ? range_bounds(f, &r) : bounds_none();
-    if (reads_changing(f->c, r.lo) || reads_changing(f->c, r.hi))
+    if (expr_loads_change(r.lo) || expr_loads_change(r.hi))
         r.affine = false; /* what memory holds may change while the range is remembered */
     const Range *before = range_before(f, &r);
     if (before)

@@ -234,6 +234,18 @@ bool prove(Facts *f, Expr *cond)
     return proved;
 }
 
+bool load_exists(Facts *f, const Expr *load)
+{
+    const Buffer *buffer = load->u.load.buffer;
+    bool exists = true;
+    for (int i = 0; i < buffer->rank && exists; i++) {
+        Expr *at = load->u.load.index[i];
+        exists = prove(f, expr_binary(f->c, EX_GE, at, expr_index(f->c, 0), at->span)) &&
+                 prove(f, expr_binary(f->c, EX_LT, at, buffer->shape[i], at->span));
+    }
+    return exists;
+}
+
 /* factor * atom is a multiple of `by`; a loop's variable is its first value and a multiple of its
  * step. */
 static bool term_divisible(Facts *f, int64_t factor, Expr *atom, int64_t by, int depth)

@@ -58,6 +58,8 @@ Stmt *block_body_at_init(Context *c, const BlockStmt *old, Stmt *init, Stmt *bod
 
 /* `cond` holds for all values that the facts allow; false says that it is not known. */
 bool prove(Facts *f, Expr *cond);
+/* The subscripts of a load are proved to be inside its buffer. */
+bool load_exists(Facts *f, const Expr *load);
 /* Literal bounds, both inclusive. False, and nothing set, where a side is unbounded. */
 bool bounds_const(Facts *f, Expr *e, int64_t *min, int64_t *max);
 /* An expression without the variables in `over` that is at most (largest_over: at least) `e` for

@@ -43,9 +43,13 @@ typedef struct {
 
 /* ---- check ----------------------------------------------------------------------------------- */
 
-static bool uses(const BlockStmt *block, IterKind kind, const Stmt *loop)
+/* The spatial iterators use the statement, a loop, or the reduction runs over it. */
+static bool uses(const Factor *f, IterKind kind, const Stmt *loop)
 {
-    return loop->kind == ST_FOR && block_uses_loop(block, kind, loop->u.loop.var);
+    if (loop->kind != ST_FOR)
+        return false;
+    return kind == ITER_REDUCE ? block_reduces_over(f->s->ctx, f->block, loop->u.loop.var)
+                               : block_uses_loop(f->block, kind, loop->u.loop.var);
 }
 
 /* Below the loop there is one block and nothing but loops. */
@@ -75,9 +79,9 @@ static bool check_loop(Factor *f, Span span)
         return false;
     int64_t extent;
     bool single = loop_const_extent(loop, &extent) && extent == 1 &&
-                  !uses(f->block, ITER_SPATIAL, f->loop); /* what a split leaves of a short loop */
+                  !uses(f, ITER_SPATIAL, f->loop); /* what a split leaves of a short loop */
     REQUIRE(
-        s, E0475, span, single || uses(f->block, ITER_REDUCE, f->loop),
+        s, E0475, span, single || uses(f, ITER_REDUCE, f->loop),
         "no reduction iterator of block '%s' depends on loop '%s'; name a loop of the reduction",
         f->block->name, name);
     REQUIRE(s, E0475, span, loop->step == 1 || loop->step == -1,
@@ -90,6 +94,10 @@ static bool check_loop(Factor *f, Span span)
             "the range of loop '%s' depends on loop '%s', but an axis has one length; split the "
             "loop and use the inner one",
             name, depends->name);
+    REQUIRE(s, E0475, span, !expr_has_load(loop->lo) && !expr_has_load(loop->hi),
+            "data decide the range of loop '%s', but an axis has one length; split the loop and "
+            "use the inner one",
+            name);
     return true;
 }
 
@@ -97,8 +105,7 @@ static bool check_loop(Factor *f, Span span)
 static bool check_reducer(Factor *f, Span span)
 {
     const char *why;
-    while (f->path.items[f->anchor] != f->loop &&
-           !uses(f->block, ITER_REDUCE, f->path.items[f->anchor]))
+    while (f->path.items[f->anchor] != f->loop && !uses(f, ITER_REDUCE, f->path.items[f->anchor]))
         f->anchor++;
     REQUIRE(f->s, E0476, span, reducer_of(f->s->ctx, &f->path, f->anchor, &f->r, &why),
             "block '%s' cannot be decomposed into partial results: %s", f->block->name, why);
@@ -127,8 +134,7 @@ static bool check_nest(Factor *f, Span span)
             s, E0475, span, at->kind == ST_FOR,
             "loop '%s', which carries the reduction, contains more than the loops of block '%s'",
             stmt_label(f->path.items[f->anchor]), f->block->name);
-        REQUIRE(s, E0475, span,
-                !uses(f->block, ITER_REDUCE, at) || !uses(f->block, ITER_SPATIAL, at),
+        REQUIRE(s, E0475, span, !uses(f, ITER_REDUCE, at) || !uses(f, ITER_SPATIAL, at),
                 "loop '%s' carries both the reduction and spatial iterators of '%s'; split it to "
                 "separate them",
                 stmt_label(at), f->r.parts[0].target.buffer->name);
@@ -228,7 +234,7 @@ static bool add_reduction_loops(Factor *f, Span span)
         return false;
     for (int i = f->anchor; i + 1 < f->path.n; i++) {
         const Stmt *at = f->path.items[i];
-        if (at == f->loop || !uses(f->block, ITER_REDUCE, at))
+        if (at == f->loop || !uses(f, ITER_REDUCE, at))
             continue;
         f->reduces = true;
         if (!add_iter(f, at, ITER_REDUCE, span))
@@ -241,7 +247,7 @@ static bool add_reduction_loops(Factor *f, Span span)
 static bool on_other_reduction(const Factor *f, const Expr *cond)
 {
     for (int i = f->anchor; i + 1 < f->path.n; i++)
-        if (f->path.items[i] != f->loop && uses(f->block, ITER_REDUCE, f->path.items[i]) &&
+        if (f->path.items[i] != f->loop && uses(f, ITER_REDUCE, f->path.items[i]) &&
             expr_uses_var(cond, f->path.items[i]->u.loop.var))
             return true;
     return false;

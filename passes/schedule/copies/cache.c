@@ -126,6 +126,9 @@ static bool find_place(CacheRead *r)
     Span span = r->call->cache_read.buffer.span;
     BufferSet staged = {0};
     for (int i = 0; i < r->consumers.n; i++)
+        if (!flow_require_no_range(s, r->consumers.items[i], r->buffer, span))
+            return false;
+    for (int i = 0; i < r->consumers.n; i++)
         REQUIRE(s, E0443, span,
                 !stmt_accesses(s->ctx, r->consumers.items[i], r->buffer, ACCESS_WRITE),
                 "block '%s' also writes '%s', so a copy made before it would miss what it writes",

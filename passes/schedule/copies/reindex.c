@@ -477,6 +477,14 @@ static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMod
             : mode == ACCESS_WRITE ? "write"
                                    : "access",
             r->from->name);
+    if (!flow_require_no_range(s, r->stmt, r->from, call->reindex.buffer.span))
+        return false;
+    const BlockStmt *block = &r->stmt->u.block;
+    for (int i = 0; i < block->n_iters; i++)
+        REQUIRE(s, E0912, call->span,
+                !expr_has_load(block->iters[i].lo) && !expr_has_load(block->iters[i].hi),
+                "data decide the range of '%s' in block '%s', so the size of the copy is not known",
+                block->iters[i].var->name, block->name);
     r->stmt = flow_write_out_subscripts(s, r->stmt, &r->path, r->from);
     return find_element(r);
 }

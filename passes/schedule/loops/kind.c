@@ -353,6 +353,10 @@ static bool require_fixed_grid(const Launch *launch, Span span)
             const Stmt *loop = launch->bound[axis].items[i];
             Expr *extent = extent_of(s, loop);
             const Var *inside = loop_inside(launch, extent);
+            REQUIRE(s, E0428, span, !expr_has_load(extent),
+                    "loop '%s' has %s iterations, which data decide; the size of a grid is fixed "
+                    "before the launch, so bind a loop whose range depends on sizes only",
+                    stmt_label(loop), sched_text(s, extent));
             REQUIRE(s, E0428, span, !inside,
                     "loop '%s' has %s iterations, which depends on loop '%s' inside the launch; "
                     "the size of a grid is fixed, so bind a loop whose range depends on sizes only",

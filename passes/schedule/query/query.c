@@ -166,12 +166,19 @@ bool prim_consumers(Schedule *s, const PrimCall *call, Value *result)
 
 /* ---- bands ----------------------------------------------------------------------------------- */
 
+/* Data decide how often the loop runs: no launch has that size. */
+static bool has_data_range(const ForStmt *loop)
+{
+    return expr_has_load(loop->lo) || expr_has_load(loop->hi);
+}
+
 /* The loop may be fused with others and bound: it goes over elements, and its iterations are
  * independent. */
 static bool runs_parallel(Schedule *s, const Stmt *stmt)
 {
     const ForStmt *loop = &stmt->u.loop;
-    if (loop->kind != LOOP_SERIAL || loop->annotations.n > 0 || sched_reduced_by(s->ctx, stmt))
+    if (loop->kind != LOOP_SERIAL || loop->annotations.n > 0 || has_data_range(loop) ||
+        sched_reduced_by(s->ctx, stmt))
         return false;
     bool only_reduction = false;
     Conflict why = {0};
@@ -217,7 +224,7 @@ bool prim_bands(Schedule *s, const PrimCall *call, Value *result)
         bool band = !stmt_bound_loop(s->ctx, at.stmt) && runs_parallel(s, at.stmt);
         if (band)
             VEC_PUSH(s->ctx->arena, &bands, band_from(s, at.stmt));
-        if (band || at.stmt->u.loop.kind == LOOP_BIND)
+        if (band || at.stmt->u.loop.kind == LOOP_BIND || has_data_range(&at.stmt->u.loop))
             cursor_prune(&at);
     }
     *result = value_list(s, bands.items, bands.n);
