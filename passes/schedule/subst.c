@@ -15,10 +15,17 @@
 #include "passes/schedule/sched.h"
 #include "passes/shared/rebuild.h"
 
+/* Facts for what `e` becomes. One place of an input is in the same words wherever it decides a
+ * range: those of the iterators, which need not know the ranges of loops. */
+static Facts *facts_for(Below *b, const Expr *e)
+{
+    return expr_has_load(e) ? facts_of_kernel(b->s->ctx, b->s->kernel) : b->facts;
+}
+
 static Expr *replaced(Below *b, Expr *e)
 {
     Expr *now = expr_subst(b->s->ctx, e, b->map, b->n_map);
-    return now == e ? e : simplify(b->facts, now);
+    return now == e ? e : simplify(facts_for(b, now), now);
 }
 
 /* Facts for what an init shares with the updates of its block, which are those of the place, but
@@ -62,7 +69,7 @@ static Expr *replaced_binding(Below *b, const BlockStmt *block, const BlockIter 
     Expr *now = expr_subst(b->s->ctx, iter->binding, b->map, b->n_map);
     if (now == iter->binding)
         return now;
-    Facts *facts = iter->kind == ITER_REDUCE ? b->facts : facts_of_init(b, block);
+    Facts *facts = iter->kind == ITER_REDUCE ? facts_for(b, now) : facts_of_init(b, block);
     Expr *simple = simplify(facts, now);
     return iter->kind == ITER_REDUCE && block->init && loses_var(b, now, simple) ? now : simple;
 }

@@ -66,8 +66,8 @@ static void test_scopes(void **state)
     m = matmul(c);
     m.kernel.body->u.loop.hi =
         expr_cast(c, DT_INDEX,
-                  expr_load(c, m.a, EXPRS(expr_index(c, 0), expr_index(c, 0)), NOWHERE), NOWHERE);
-    expect(c, &m.kernel, "'A' is read where only sizes and loops may decide");
+                  expr_load(c, m.c, EXPRS(expr_index(c, 0), expr_index(c, 0)), NOWHERE), NOWHERE);
+    expect(c, &m.kernel, "'C' is read where only sizes and loops may decide");
 }
 
 static void test_types(void **state)

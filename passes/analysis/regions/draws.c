@@ -12,6 +12,7 @@
 #include "passes/analysis/regions/draws.h"
 
 #include "passes/analysis/polyhedral/poly.h"
+#include "passes/analysis/regions/region.h"
 #include "passes/analysis/symbolic/simplify.h"
 
 /* Positive floating values are in [1/16, 1): away from 0, since they divide. */
@@ -59,6 +60,19 @@ static const Stmt *definition_of(const Draws *d, const Expr *e)
         if ((s->kind == ST_FOR && s->u.loop.var == e->u.var) ||
             (s->kind == ST_LET && s->u.let.var == e->u.var))
             return s;
+    }
+    return NULL;
+}
+
+/* The value of an iterator whose range data decide, in terms of the loops around its block; NULL:
+ * it is none. */
+static const Expr *iterator_value(const Draws *d, const Expr *e)
+{
+    for (int i = d->around.n - 1; e->kind == EX_VAR && i >= 0; i--) {
+        const Stmt *s = d->around.items[i].stmt;
+        const BlockIter *iter = s->kind == ST_BLOCK ? block_iter(&s->u.block, e->u.var) : NULL;
+        if (iter && (expr_has_load(iter->lo) || expr_has_load(iter->hi)))
+            return iter->binding;
     }
     return NULL;
 }
@@ -186,12 +200,14 @@ static void take_apart(Draws *d, const Expr *e, int64_t scale, Form *out)
     }
     out->depth++;
     const Stmt *definition = definition_of(d, e);
-    const Expr *stored = definition ? NULL : temp_value(d, e);
+    const Expr *stored = definition ? NULL : temp_value(d, e), *iterator = iterator_value(d, e);
     if (is_wanted(d, e)) {
         out->uses = true;
         out->open |= !checked_add(out->coefficient, scale, &out->coefficient);
     } else if (definition && definition->kind == ST_LET) {
         take_apart(d, definition->u.let.value, scale, out);
+    } else if (iterator) {
+        take_apart(d, iterator, scale, out);
     } else if (stored) {
         take_elsewhere(d, stored, scale, out);
     } else if (definition && bounds_read_data(&definition->u.loop)) {

@@ -519,10 +519,23 @@ static Stmt *placed(Blockize *b, Stmt *first, Stmt *block)
     return body;
 }
 
+/* The bounds of loops in a block are read wherever it runs, and not only where they exist. */
+static bool require_sized_loops(Blockize *b)
+{
+    for (Cursor at = cursor_outer(b->s->ctx, b->whole); cursor_next(&at);)
+        REQUIRE(b->s, E0810, b->call->span,
+                at.stmt->kind != ST_FOR ||
+                    (!expr_has_load(at.stmt->u.loop.lo) && !expr_has_load(at.stmt->u.loop.hi)),
+                "data decide the range of loop '%s', which lowering reads before the loop; a loop "
+                "in a block has a range of sizes",
+                stmt_label(at.stmt));
+    return true;
+}
+
 bool prim_blockize(Schedule *s, const PrimCall *call, Value *result)
 {
     Blockize b = {.s = s, .call = call};
-    if (!find_whole(&b) || !check_inner(&b, b.whole))
+    if (!find_whole(&b) || !check_inner(&b, b.whole) || !require_sized_loops(&b))
         return false;
     REQUIRE(s, E0810, call->span, !b.atomic || !b.plain,
             "some of its blocks are atomic and some are not; make all of them atomic, or none");
