@@ -224,6 +224,8 @@ static void test_fused_rows(void **state)
     expect_proved(&w, "f / M < N", true);
     expect_proved(&w, "f / M < N - 1", false);
     expect_proved(&w, "f / M / 4 < N", true);
+    expect_proved(&w, "f / M * 5 / N < 5", true);
+    expect_proved(&w, "f / M * 5 / N < 4", false);
     expect_proved(&w, "f / M >= 0", true);
     expect_proved(&w, "f % M < M", true);
     expect_proved(&w, "f % M < M - 1", false);

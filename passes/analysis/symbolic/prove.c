@@ -308,10 +308,17 @@ static bool search_open(Search *s, const Affine *a, int depth)
     return pick_open(s->f, a, &how) && search_ends(s, a, &how, depth, search_open);
 }
 
+/* A form has the sign of what is left without a common factor. */
 static bool search_nonneg(Search *s, const Affine *a, int depth)
 {
+    Affine reduced;
+    int64_t common = affine_gcd(*a);
     if (a->n == 0)
         return a->constant >= 0;
+    if (common > 1) {
+        reduced = affine_divide(s->f->c, *a, common);
+        a = &reduced;
+    }
     Bounds b = bounds_of_affine(s->f, a);
     if (b.min >= 0 || b.max < 0)
         return b.min >= 0;
