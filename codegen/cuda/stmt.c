@@ -246,6 +246,7 @@ static void body(CudaWriter *w, const Stmt *s)
 {
     strbuf_add(w->out, is_simple(s) ? "\n" : " {\n");
     w->indent++;
+    w->in_braces = s->kind == ST_FOR;
     cuda_statement(w, s);
     w->indent--;
     if (!is_simple(s))
@@ -269,7 +270,9 @@ void cuda_loop_header(CudaWriter *w, const ForStmt *loop)
 
 static void loop(CudaWriter *w, const ForStmt *f)
 {
-    if (f->kind == LOOP_VECTORIZE && cuda_vector_loop(w, f))
+    bool in_braces = w->in_braces;
+    w->in_braces = false;
+    if (f->kind == LOOP_VECTORIZE && cuda_vector_loop(w, f, in_braces))
         return;
     int64_t copies = w->host || f->kind != LOOP_SERIAL
                          ? 0

@@ -50,6 +50,7 @@ typedef struct {
     const bool *read; /* [n_ids] by the id of a variable or buffer: some expression reads it */
     /* the text is for the host: its temps are vectors, its floats those of <cmath> */
     bool host;
+    bool in_braces; /* the loop that comes next is all that stands between two braces */
     /* buffers of the launch that vectorized loops touch: they need 16-byte alignment */
     BufferList wide;
 } CudaWriter;
@@ -113,8 +114,9 @@ const char *cuda_hint_store(CudaWriter *w, CacheHint hint);
 struct VectorPlan;
 bool cuda_async_store(CudaWriter *w, const Stmt *store, const struct VectorPlan *plan);
 
-/* A vectorized loop as wide accesses; false if its shape or type has none (the caller unrolls). */
-bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop);
+/* A vectorized loop as wide accesses; false if its shape or type has none (the caller unrolls). The
+ * names that it declares are in braces, which may stand already. */
+bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop, bool in_braces);
 /* The buffers that vectorized loops below `s` touch. */
 void cuda_wide_buffers(Context *c, const Stmt *s, BufferList *list);
 

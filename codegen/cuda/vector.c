@@ -129,13 +129,11 @@ static void from_registers(CudaWriter *w, const VectorPlan *plan)
     wide_end(w, plan);
 }
 
-static void arithmetic(CudaWriter *w, const VectorPlan *plan)
+static void arithmetic_lines(CudaWriter *w, const VectorPlan *plan)
 {
     const Buffer *to = plan->store->u.store.buffer;
     const char *type = access_type(w, plan, to->type);
     Lanes l = {.w = w, .plan = plan};
-    cuda_line(w, "{");
-    w->indent++;
     for (int i = 0; i < plan->loads.n; i++) {
         const WideLoad *wide = &plan->loads.items[i];
         const char *from = access_type(w, plan, wide->load->type);
@@ -156,6 +154,17 @@ static void arithmetic(CudaWriter *w, const VectorPlan *plan)
     wide_begin(w, type, plan);
     strbuf_add(w->out, result);
     wide_end(w, plan);
+}
+
+static void arithmetic(CudaWriter *w, const VectorPlan *plan, bool in_braces)
+{
+    if (in_braces) {
+        arithmetic_lines(w, plan);
+        return;
+    }
+    cuda_line(w, "{");
+    w->indent++;
+    arithmetic_lines(w, plan);
     w->indent--;
     cuda_line(w, "}");
 }
@@ -194,7 +203,7 @@ static void packed(CudaWriter *w, const VectorPlan *plan)
     wide_end(w, plan);
 }
 
-bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop)
+bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop, bool in_braces)
 {
     VectorPlan plan;
     if (!vector_plan(w->c, loop, &plan))
@@ -208,7 +217,7 @@ bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop)
     else if (plan.loads.n == 0)
         from_registers(w, &plan);
     else
-        arithmetic(w, &plan);
+        arithmetic(w, &plan, in_braces);
     return true;
 }
 

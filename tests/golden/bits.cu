@@ -80,15 +80,13 @@ bits(const float *__restrict__ x, float *__restrict__ y)
 {
     const int thread = threadIdx.x;
     if (thread < 8) {
-        {
-            const float4 x_v = *(const float4 *)&x[thread * 4];
-            float4 result;
-            result.x = __uint_as_float(__float_as_uint(x_v.x) ^ 0x80000000u);
-            result.y = __uint_as_float(__float_as_uint(x_v.y) ^ 0x80000000u);
-            result.z = __uint_as_float(__float_as_uint(x_v.z) ^ 0x80000000u);
-            result.w = __uint_as_float(__float_as_uint(x_v.w) ^ 0x80000000u);
-            *(float4 *)&y[thread * 4] = result;
-        }
+        const float4 x_v = *(const float4 *)&x[thread * 4];
+        float4 result;
+        result.x = __uint_as_float(__float_as_uint(x_v.x) ^ 0x80000000u);
+        result.y = __uint_as_float(__float_as_uint(x_v.y) ^ 0x80000000u);
+        result.z = __uint_as_float(__float_as_uint(x_v.z) ^ 0x80000000u);
+        result.w = __uint_as_float(__float_as_uint(x_v.w) ^ 0x80000000u);
+        *(float4 *)&y[thread * 4] = result;
     }
     else {
         #pragma unroll
@@ -104,15 +102,13 @@ bits_1(const double *__restrict__ d, const unsigned long long *__restrict__ w, c
 {
     const int thread = threadIdx.x;
     if (thread < 16) {
-        {
-            const double2 d_v = *(const double2 *)&d[thread * 2];
-            const ulonglong2 w_v1 = *(const ulonglong2 *)&w[thread * 2];
-            const int2 a_v2 = *(const int2 *)&a[thread * 2];
-            double2 result;
-            result.x = min_or_nan_f64(d_v.x, max_or_nan_f64(__longlong_as_double(w_v1.x), __longlong_as_double((long long)a_v2.x)));
-            result.y = min_or_nan_f64(d_v.y, max_or_nan_f64(__longlong_as_double(w_v1.y), __longlong_as_double((long long)a_v2.y)));
-            *(double2 *)&m[thread * 2] = result;
-        }
+        const double2 d_v = *(const double2 *)&d[thread * 2];
+        const ulonglong2 w_v1 = *(const ulonglong2 *)&w[thread * 2];
+        const int2 a_v2 = *(const int2 *)&a[thread * 2];
+        double2 result;
+        result.x = min_or_nan_f64(d_v.x, max_or_nan_f64(__longlong_as_double(w_v1.x), __longlong_as_double((long long)a_v2.x)));
+        result.y = min_or_nan_f64(d_v.y, max_or_nan_f64(__longlong_as_double(w_v1.y), __longlong_as_double((long long)a_v2.y)));
+        *(double2 *)&m[thread * 2] = result;
     }
     else {
         #pragma unroll
@@ -173,15 +169,13 @@ bits_3(const unsigned int *__restrict__ u, const unsigned long long *__restrict_
 {
     const int thread = threadIdx.x;
     if (thread < 16) {
-        {
-            const uint2 u_v = *(const uint2 *)&u[thread * 2];
-            const ulonglong2 w_v1 = *(const ulonglong2 *)&w[thread * 2];
-            const int2 a_v2 = *(const int2 *)&a[thread * 2];
-            int2 result;
-            result.x = (int)(__popc(u_v.x) + (unsigned int)__clzll(w_v1.x) * __clz(a_v2.x) - __popcll(w_v1.x) + 100u * __popcll((long long)a_v2.x) + __clz(u_v.x >> 7u));
-            result.y = (int)(__popc(u_v.y) + (unsigned int)__clzll(w_v1.y) * __clz(a_v2.y) - __popcll(w_v1.y) + 100u * __popcll((long long)a_v2.y) + __clz(u_v.y >> 7u));
-            *(int2 *)&count[thread * 2] = result;
-        }
+        const uint2 u_v = *(const uint2 *)&u[thread * 2];
+        const ulonglong2 w_v1 = *(const ulonglong2 *)&w[thread * 2];
+        const int2 a_v2 = *(const int2 *)&a[thread * 2];
+        int2 result;
+        result.x = (int)(__popc(u_v.x) + (unsigned int)__clzll(w_v1.x) * __clz(a_v2.x) - __popcll(w_v1.x) + 100u * __popcll((long long)a_v2.x) + __clz(u_v.x >> 7u));
+        result.y = (int)(__popc(u_v.y) + (unsigned int)__clzll(w_v1.y) * __clz(a_v2.y) - __popcll(w_v1.y) + 100u * __popcll((long long)a_v2.y) + __clz(u_v.y >> 7u));
+        *(int2 *)&count[thread * 2] = result;
     }
     else {
         #pragma unroll
@@ -275,14 +269,12 @@ bits_5(const double *__restrict__ d, const unsigned long long *__restrict__ w, u
 {
     const int thread = threadIdx.x;
     if (thread < 16) {
-        {
-            const double2 d_v = *(const double2 *)&d[thread * 2];
-            const ulonglong2 w_v1 = *(const ulonglong2 *)&w[thread * 2];
-            ulonglong2 result;
-            result.x = (unsigned long long)__double_as_longlong(d_v.x) + (unsigned long long)((long long)w_v1.x);
-            result.y = (unsigned long long)__double_as_longlong(d_v.y) + (unsigned long long)((long long)w_v1.y);
-            *(ulonglong2 *)&k[thread * 2] = result;
-        }
+        const double2 d_v = *(const double2 *)&d[thread * 2];
+        const ulonglong2 w_v1 = *(const ulonglong2 *)&w[thread * 2];
+        ulonglong2 result;
+        result.x = (unsigned long long)__double_as_longlong(d_v.x) + (unsigned long long)((long long)w_v1.x);
+        result.y = (unsigned long long)__double_as_longlong(d_v.y) + (unsigned long long)((long long)w_v1.y);
+        *(ulonglong2 *)&k[thread * 2] = result;
     }
     else {
         #pragma unroll
@@ -298,16 +290,14 @@ bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const in
 {
     const int thread = threadIdx.x;
     if (thread < 8) {
-        {
-            const int4 a_v = *(const int4 *)&a[thread * 4];
-            const uint4 u_v1 = *(const uint4 *)&u[thread * 4];
-            int4 result;
-            result.x = __dp4a(a_v.x, (int)u_v1.x, -3);
-            result.y = __dp4a(a_v.y, (int)u_v1.y, -3);
-            result.z = __dp4a(a_v.z, (int)u_v1.z, -3);
-            result.w = __dp4a(a_v.w, (int)u_v1.w, -3);
-            *(int4 *)&dot[thread * 4] = result;
-        }
+        const int4 a_v = *(const int4 *)&a[thread * 4];
+        const uint4 u_v1 = *(const uint4 *)&u[thread * 4];
+        int4 result;
+        result.x = __dp4a(a_v.x, (int)u_v1.x, -3);
+        result.y = __dp4a(a_v.y, (int)u_v1.y, -3);
+        result.z = __dp4a(a_v.z, (int)u_v1.z, -3);
+        result.w = __dp4a(a_v.w, (int)u_v1.w, -3);
+        *(int4 *)&dot[thread * 4] = result;
     }
     else {
         #pragma unroll
@@ -317,17 +307,15 @@ bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const in
         }
     }
     if (thread < 8) {
-        {
-            const uint4 u_v = *(const uint4 *)&u[thread * 4];
-            const int4 a_v1 = *(const int4 *)&a[thread * 4];
-            const float4 x_v2 = *(const float4 *)&x[thread * 4];
-            uint4 result;
-            result.x = __dp4a(u_v.x, (unsigned int)a_v1.x, 7u) + __float_as_uint(x_v2.x);
-            result.y = __dp4a(u_v.y, (unsigned int)a_v1.y, 7u) + __float_as_uint(x_v2.y);
-            result.z = __dp4a(u_v.z, (unsigned int)a_v1.z, 7u) + __float_as_uint(x_v2.z);
-            result.w = __dp4a(u_v.w, (unsigned int)a_v1.w, 7u) + __float_as_uint(x_v2.w);
-            *(uint4 *)&udot[thread * 4] = result;
-        }
+        const uint4 u_v = *(const uint4 *)&u[thread * 4];
+        const int4 a_v1 = *(const int4 *)&a[thread * 4];
+        const float4 x_v2 = *(const float4 *)&x[thread * 4];
+        uint4 result;
+        result.x = __dp4a(u_v.x, (unsigned int)a_v1.x, 7u) + __float_as_uint(x_v2.x);
+        result.y = __dp4a(u_v.y, (unsigned int)a_v1.y, 7u) + __float_as_uint(x_v2.y);
+        result.z = __dp4a(u_v.z, (unsigned int)a_v1.z, 7u) + __float_as_uint(x_v2.z);
+        result.w = __dp4a(u_v.w, (unsigned int)a_v1.w, 7u) + __float_as_uint(x_v2.w);
+        *(uint4 *)&udot[thread * 4] = result;
     }
     else {
         #pragma unroll

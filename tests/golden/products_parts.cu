@@ -112,26 +112,22 @@ matmul_bias_relu_1(const float *__restrict__ bias, float *__restrict__ C, const 
     *(float4 *)&acc[0] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     #pragma unroll
     for (int part = 0; part < 2; ++part) {
-        {
-            const float4 acc_v = *(const float4 *)&acc[0];
-            const float4 acc_rf_global_v1 = *(const float4 *)&acc_rf_global[part * 3072 + b * 512 + t * 4];
-            float4 result;
-            result.x = acc_v.x + acc_rf_global_v1.x;
-            result.y = acc_v.y + acc_rf_global_v1.y;
-            result.z = acc_v.z + acc_rf_global_v1.z;
-            result.w = acc_v.w + acc_rf_global_v1.w;
-            *(float4 *)&acc[0] = result;
-        }
+        const float4 acc_v = *(const float4 *)&acc[0];
+        const float4 acc_rf_global_v1 = *(const float4 *)&acc_rf_global[part * 3072 + b * 512 + t * 4];
+        float4 result;
+        result.x = acc_v.x + acc_rf_global_v1.x;
+        result.y = acc_v.y + acc_rf_global_v1.y;
+        result.z = acc_v.z + acc_rf_global_v1.z;
+        result.w = acc_v.w + acc_rf_global_v1.w;
+        *(float4 *)&acc[0] = result;
     }
     if (i < 33) {
-        {
-            const float4 bias_v = *(const float4 *)&bias[t % 16 * 4];
-            float4 result;
-            result.x = fmaxf(acc[0] + bias_v.x, 0.0f);
-            result.y = fmaxf(acc[1] + bias_v.y, 0.0f);
-            result.z = fmaxf(acc[2] + bias_v.z, 0.0f);
-            result.w = fmaxf(acc[3] + bias_v.w, 0.0f);
-            *(float4 *)&C[b * 512 + t * 4] = result;
-        }
+        const float4 bias_v = *(const float4 *)&bias[t % 16 * 4];
+        float4 result;
+        result.x = fmaxf(acc[0] + bias_v.x, 0.0f);
+        result.y = fmaxf(acc[1] + bias_v.y, 0.0f);
+        result.z = fmaxf(acc[2] + bias_v.z, 0.0f);
+        result.w = fmaxf(acc[3] + bias_v.w, 0.0f);
+        *(float4 *)&C[b * 512 + t * 4] = result;
     }
 }
