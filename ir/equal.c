@@ -114,20 +114,29 @@ static bool same_buffer(const Match *m, const Buffer *a, const Buffer *b)
            (!a->copy_of || same_text(a->copy_of->name, b->copy_of->name));
 }
 
+static bool same_annotation_value(const Annotation *x, const Annotation *y)
+{
+    if (x->kind != y->kind)
+        return false;
+    switch (x->kind) {
+    case ANNOTATION_INT: return x->i == y->i;
+    case ANNOTATION_FLOAT: return memcmp(&x->f, &y->f, sizeof x->f) == 0;
+    case ANNOTATION_STRING: return same_text(x->string, y->string);
+    case ANNOTATION_LIST: break;
+    }
+    for (int i = 0; x->n_list == y->n_list && i < x->n_list; i++)
+        if (!same_annotation_value(&x->list[i], &y->list[i]))
+            return false;
+    return x->n_list == y->n_list;
+}
+
 static bool same_annotations(AnnotationList a, AnnotationList b)
 {
     if (a.n != b.n)
         return false;
     for (int i = 0; i < a.n; i++) {
         const Annotation *x = &a.items[i], *y = &b.items[i];
-        if (!same_text(x->key, y->key) || x->kind != y->kind)
-            return false;
-        bool same = x->kind == ANNOTATION_INT      ? x->i == y->i
-                    : x->kind == ANNOTATION_STRING ? same_text(x->string, y->string)
-                                                   : x->n_list == y->n_list;
-        for (int j = 0; same && x->kind == ANNOTATION_LIST && j < x->n_list; j++)
-            same = x->list[j] == y->list[j];
-        if (!same)
+        if (!same_text(x->key, y->key) || !same_annotation_value(x, y))
             return false;
     }
     return true;

@@ -248,11 +248,12 @@ enum { MAX_PENDING = 31 };
 
 /* A value attached to a loop or block by `annotate`. */
 typedef struct Annotation {
-    Name key;
-    enum { ANNOTATION_INT, ANNOTATION_STRING, ANNOTATION_LIST } kind;
+    Name key; /* NULL in a list */
+    enum { ANNOTATION_INT, ANNOTATION_FLOAT, ANNOTATION_STRING, ANNOTATION_LIST } kind;
     int64_t i;
+    double f;
     Name string;
-    const int64_t *list;
+    const struct Annotation *list;
     int n_list;
 } Annotation;
 
@@ -749,6 +750,8 @@ bool stmt_enclosing(Context *c, Stmt *root, const Stmt *node, EnclosingList *aro
 void print_kernel(Context *c, const Kernel *kernel, StrBuf *out);
 void print_stmt(Context *c, const Stmt *s, int indent, StrBuf *out);
 void print_expr(const Expr *e, StrBuf *out);
+/* The shortest text that reads back as `value` in its type. */
+void print_float(DType type, double value, StrBuf *out);
 void print_fact(const Fact *fact, StrBuf *out);
 
 typedef enum { LEVEL_PROGRAM, LEVEL_SCHEDULED, LEVEL_LOWERED } Level;

@@ -99,20 +99,29 @@ static void add_string(StrBuf *out, const char *text)
     strbuf_addc(out, '"');
 }
 
+static void add_annotation_value(StrBuf *out, const Annotation *a)
+{
+    switch (a->kind) {
+    case ANNOTATION_INT: strbuf_addf(out, "%" PRId64, a->i); return;
+    case ANNOTATION_FLOAT: print_float(DT_F64, a->f, out); return;
+    case ANNOTATION_STRING: add_string(out, a->string); return;
+    case ANNOTATION_LIST:
+        strbuf_addc(out, '[');
+        for (int i = 0; i < a->n_list; i++) {
+            strbuf_add(out, i ? ", " : "");
+            add_annotation_value(out, &a->list[i]);
+        }
+        strbuf_addc(out, ']');
+        return;
+    }
+}
+
 static void add_annotations(StrBuf *out, AnnotationList list)
 {
     for (int i = 0; i < list.n; i++) {
         const Annotation *a = &list.items[i];
         strbuf_addf(out, " @%s(", a->key);
-        switch (a->kind) {
-        case ANNOTATION_INT: strbuf_addf(out, "%" PRId64, a->i); break;
-        case ANNOTATION_STRING: add_string(out, a->string); break;
-        case ANNOTATION_LIST:
-            for (int j = 0; j < a->n_list; j++)
-                strbuf_addf(out, "%s%" PRId64, j ? ", " : "[", a->list[j]);
-            strbuf_add(out, a->n_list ? "]" : "[]");
-            break;
-        }
+        add_annotation_value(out, a);
         strbuf_addc(out, ')');
     }
 }

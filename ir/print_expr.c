@@ -15,8 +15,7 @@ enum { PREC_SELECT = 1, PREC_UNARY = 12, PREC_PRIMARY = 13 };
 
 /* ---- literals -------------------------------------------------------------------------------- */
 
-/* The shortest text that reads back as `value` in its type. */
-static void print_float(DType type, double value, StrBuf *out)
+void print_float(DType type, double value, StrBuf *out)
 {
     if (isnan(value) || isinf(value)) {
         strbuf_add(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");

@@ -137,16 +137,29 @@ Stmt *resolve_store(Resolver *r, const AstStmt *s)
 
 /* ---- annotations ---- */
 
-static bool resolve_list(Resolver *r, const AstExpr *e, Annotation *out)
+static bool resolve_annotation_value(Resolver *r, const AstExpr *e, Annotation *out)
 {
-    int n = e->u.list.n;
-    int64_t *list = ARENA_ARRAY(r->ctx->arena, int64_t, n + 1);
-    for (int i = 0; i < n; i++)
-        if (!resolve_literal(r, e->u.list.items[i], "a number of an annotation", &list[i]))
+    const AstExpr *negated = e->kind == AE_UNARY && e->u.op.op == EX_NEG ? e->u.op.a : NULL;
+    if (e->kind == AE_STRING) {
+        out->kind = ANNOTATION_STRING;
+        out->string = ctx_name(r->ctx, e->u.string.text);
+        return true;
+    }
+    if (e->kind == AE_FLOAT || (negated && negated->kind == AE_FLOAT)) {
+        out->kind = ANNOTATION_FLOAT;
+        out->f = negated ? -negated->u.f : e->u.f;
+        return true;
+    }
+    out->kind = ANNOTATION_INT;
+    if (e->kind != AE_LIST)
+        return resolve_literal(r, e, "the value of an annotation", &out->i);
+    Annotation *list = ARENA_ARRAY(r->ctx->arena, Annotation, e->u.list.n + 1);
+    for (int i = 0; i < e->u.list.n; i++)
+        if (!resolve_annotation_value(r, e->u.list.items[i], &list[i]))
             return false;
     out->kind = ANNOTATION_LIST;
     out->list = list;
-    out->n_list = n;
+    out->n_list = e->u.list.n;
     return true;
 }
 
@@ -155,15 +168,7 @@ static bool resolve_annotation(Resolver *r, const AstAnnotation *a, Annotation *
     out->key = a->key.text;
     out->kind = ANNOTATION_INT;
     out->i = 1;
-    if (!a->value)
-        return true;
-    if (a->value->kind == AE_LIST)
-        return resolve_list(r, a->value, out);
-    if (a->value->kind != AE_STRING)
-        return resolve_literal(r, a->value, "the value of an annotation", &out->i);
-    out->kind = ANNOTATION_STRING;
-    out->string = ctx_name(r->ctx, a->value->u.string.text);
-    return true;
+    return !a->value || resolve_annotation_value(r, a->value, out);
 }
 
 bool resolve_annotations(Resolver *r, const AstAnnotation *items, int n, AnnotationList *out)

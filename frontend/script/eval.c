@@ -182,6 +182,7 @@ bool script_value_equal(const Value *a, const Value *b)
     switch (a->kind) {
     case VALUE_INT:
     case VALUE_BOOL: return a->u.i == b->u.i;
+    case VALUE_FLOAT: return a->u.f == b->u.f;
     case VALUE_STRING:
     case VALUE_WORD: return a->u.s == b->u.s;
     case VALUE_LOOP:
@@ -320,6 +321,11 @@ static bool eval_unary(Script *s, const AstExpr *e, Value *out)
         *out = value_of_bool(!b, e->span);
         return true;
     }
+    if (v.kind == VALUE_FLOAT && e->u.op.op == EX_NEG) {
+        *out = v;
+        out->u.f = -v.u.f;
+        return true;
+    }
     if (!script_int(s, &v, "the operand of a sign", &a))
         return false;
     if (e->u.op.op == EX_BITNOT) {
@@ -361,8 +367,9 @@ static bool eval(Script *s, const AstExpr *e, Value *out)
         *out = script_number((int64_t)e->u.i, e->span);
         return true;
     case AE_FLOAT:
-        return script_error(s, E0304, e->span, "scripts compute with integers only, found '%g'",
-                            e->u.f);
+        out->kind = VALUE_FLOAT;
+        out->u.f = e->u.f;
+        return true;
     case AE_BOOL: *out = value_of_bool(e->u.b, e->span); return true;
     case AE_STRING:
         out->kind = VALUE_STRING;
@@ -405,6 +412,7 @@ void script_value_text(const Value *value, StrBuf *out)
     switch (value->kind) {
     case VALUE_INT: strbuf_addf(out, "%lld", (long long)value->u.i); return;
     case VALUE_BOOL: strbuf_add(out, value->u.i ? "true" : "false"); return;
+    case VALUE_FLOAT: print_float(DT_F64, value->u.f, out); return;
     case VALUE_STRING: strbuf_addf(out, "\"%s\"", value->u.s); return;
     case VALUE_WORD: strbuf_add(out, value->u.s); return;
     case VALUE_FILL: strbuf_add(out, "_"); return;

@@ -146,8 +146,8 @@ typedef struct AstPattern {
     int n;
 } AstPattern;
 
-/* @key, @key(1), @key("text"), @key([1, 2]): value is NULL, AE_INT (or its negation), AE_STRING,
- * AE_LIST */
+/* @key, @key(1), @key("text"), @key([1, 2]): value is NULL, AE_INT, AE_FLOAT (or a negation),
+ * AE_STRING, AE_LIST of these */
 typedef struct {
     AstName key;
     AstExpr *value;

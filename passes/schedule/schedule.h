@@ -13,6 +13,7 @@ typedef enum {
     VALUE_NONE,
     VALUE_INT,
     VALUE_BOOL,   /* in i */
+    VALUE_FLOAT,  /* 0.5: for annotations */
     VALUE_STRING, /* "text" */
     /* a bare or dotted name that is no variable: shared, blockIdx.x, the block or buffer C */
     VALUE_WORD,
@@ -29,6 +30,7 @@ typedef struct Value {
     Span span; /* where the script computed it */
     union {
         int64_t i;
+        double f;
         Name s;
         uint32_t id;
         const struct IndexMap *map; /* passes/analysis/polyhedral/index_map.h */

@@ -47,6 +47,7 @@ static void print_value(const ValueText *t, const Value *value)
     case VALUE_NONE: return;
     case VALUE_INT: strbuf_addf(t->out, "%lld", (long long)value->u.i); return;
     case VALUE_BOOL: strbuf_add(t->out, value->u.i ? "true" : "false"); return;
+    case VALUE_FLOAT: print_float(DT_F64, value->u.f, t->out); return;
     case VALUE_STRING: print_string(t->out, value->u.s); return;
     case VALUE_WORD: print_word(t, value->u.s); return;
     case VALUE_FILL: strbuf_addc(t->out, '_'); return;

@@ -8,6 +8,7 @@ const char *value_kind_name(ValueKind kind)
     case VALUE_NONE: return "nothing";
     case VALUE_INT: return "an integer";
     case VALUE_BOOL: return "a truth value";
+    case VALUE_FLOAT: return "a number with a fraction";
     case VALUE_STRING: return "a string";
     case VALUE_WORD: return "a name";
     case VALUE_FILL: return "_";

@@ -48,7 +48,7 @@ static void test_scheduled(void **state)
     block.iters = iters;
     block.predicate = expr_binary(c, EX_LT, row, expr_index(c, 64), NOWHERE);
     block.atomic = true;
-    int64_t list[] = {1, -2};
+    Annotation list[] = {{.kind = ANNOTATION_INT, .i = 1}, {.kind = ANNOTATION_FLOAT, .f = -0.5}};
     Annotation notes[] = {
         {.key = ctx_name(c, "n"), .kind = ANNOTATION_INT, .i = 1},
         {.key = ctx_name(c, "s"), .kind = ANNOTATION_STRING, .string = ctx_name(c, "a\"b\n")},
@@ -82,7 +82,7 @@ static void test_scheduled(void **state)
                                  "            for j in N, k in 32\n"
                                  "                block C(i in 64 = by * 32 + ty, j in N = j,\n"
                                  "                        reduce k in 32 = k) where by * 32 + ty < "
-                                 "64 atomic @n(1) @s(\"a\\\"b\\n\") @l([1, -2]) {\n"
+                                 "64 atomic @n(1) @s(\"a\\\"b\\n\") @l([1, -0.5]) {\n"
                                  "                    init C[i, j] = 0.0;\n"
                                  "                    C[i, j] += A[i, k] * B[k, j];\n"
                                  "                }\n"

@@ -187,6 +187,8 @@ static Expr *pad_literal(Schedule *s, const Value *v, const Buffer *b)
     Context *c = s->ctx;
     if (v->kind == VALUE_INT && type_is_float(b->type))
         return expr_float(c, b->type, (double)v->u.i, v->span);
+    if (v->kind == VALUE_FLOAT && type_is_float(b->type))
+        return expr_float(c, b->type, type_round(b->type, v->u.f), v->span);
     if (v->kind == VALUE_INT && fits(b->type, v->u.i))
         return expr_int(c, b->type, v->u.i, v->span);
     if (word && type_is_float(b->type) && v->u.s == ctx_name(c, "inf"))

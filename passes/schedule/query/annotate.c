@@ -25,15 +25,15 @@ static void set_annotations(Schedule *s, const Stmt *node, AnnotationList list)
     }
 }
 
-/* A list of integers; false where it holds something else. */
+static bool make_annotation(Schedule *s, const Value *value, Annotation *out);
+
+/* False where the list holds something that no annotation may be. */
 static bool list_annotation(Schedule *s, const Value *value, Annotation *out)
 {
-    int64_t *list = ARENA_ARRAY(s->ctx->arena, int64_t, value->u.list.n);
-    for (int i = 0; i < value->u.list.n; i++) {
-        if (value->u.list.items[i].kind != VALUE_INT)
+    Annotation *list = ARENA_ARRAY(s->ctx->arena, Annotation, value->u.list.n + 1);
+    for (int i = 0; i < value->u.list.n; i++)
+        if (!make_annotation(s, &value->u.list.items[i], &list[i]))
             return false;
-        list[i] = value->u.list.items[i].u.i;
-    }
     out->kind = ANNOTATION_LIST;
     out->list = list;
     out->n_list = value->u.list.n;
@@ -51,6 +51,10 @@ static bool make_annotation(Schedule *s, const Value *value, Annotation *out)
     case VALUE_BOOL:
         out->kind = ANNOTATION_INT;
         out->i = value->u.i;
+        return true;
+    case VALUE_FLOAT:
+        out->kind = ANNOTATION_FLOAT;
+        out->f = value->u.f;
         return true;
     case VALUE_STRING:
     case VALUE_WORD:
@@ -95,11 +99,10 @@ bool prim_annotate(Schedule *s, const PrimCall *call, Value *result)
     const Stmt *node = state_path(s, call->annotate.node.u.id, &path);
     Annotation added = {.key = call->annotate.key.u.s};
     const Value *value = &call->annotate.value;
-    REQUIRE(
-        s, E0430, call->span, make_annotation(s, value, &added),
-        "the value of '%s' is %s; an annotation takes an integer, a string or a list of integers",
-        added.key,
-        value->kind == VALUE_LIST ? "a list of other values" : value_kind_name(value->kind));
+    REQUIRE(s, E0430, call->span, make_annotation(s, value, &added),
+            "the value of '%s' is %s; an annotation takes a number, a string or a list of these",
+            added.key,
+            value->kind == VALUE_LIST ? "a list of other values" : value_kind_name(value->kind));
     if (!check_known_key(s, call, &added))
         return false;
     set_annotations(s, node, annotations_with(s->ctx, annotations_of(node), added));

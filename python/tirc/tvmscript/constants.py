@@ -30,6 +30,9 @@ def evaluate(node: ast.expr, known: Mapping[str, object]) -> object:
         return known[node.id]
     if isinstance(node, (ast.Tuple, ast.List)):
         return [evaluate(item, known) for item in node.elts]
+    if isinstance(node, ast.Dict) and None not in node.keys:
+        keys = [evaluate(key, known) for key in node.keys if key]
+        return dict(zip(keys, (evaluate(value, known) for value in node.values)))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return -_number(evaluate(node.operand, known))
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:

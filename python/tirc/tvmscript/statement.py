@@ -722,6 +722,11 @@ def annotation_text(value: object) -> str | None:
         return str(value)
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    if isinstance(value, list) and all(type(v) is int for v in value):
-        return "[" + ", ".join(map(str, value)) + "]"
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, dict):
+        value = [list(pair) for pair in value.items()]
+    if isinstance(value, list):
+        items = [annotation_text(v) for v in value]
+        return None if None in items else f"[{', '.join(filter(None, items))}]"
     return None
