@@ -79,20 +79,32 @@ extern "C" __global__ void __launch_bounds__(256)
 bits(const float *__restrict__ x, float *__restrict__ y)
 {
     const int thread = threadIdx.x;
+    __align__(16) float y_local[4];
+    __align__(16) float x_local[4];
     if (thread < 8) {
-        const float4 x_v = *(const float4 *)&x[thread * 4];
-        float4 result;
-        result.x = __uint_as_float(__float_as_uint(x_v.x) ^ 0x80000000u);
-        result.y = __uint_as_float(__float_as_uint(x_v.y) ^ 0x80000000u);
-        result.z = __uint_as_float(__float_as_uint(x_v.z) ^ 0x80000000u);
-        result.w = __uint_as_float(__float_as_uint(x_v.w) ^ 0x80000000u);
-        *(float4 *)&y[thread * 4] = result;
+        *(float4 *)&x_local[0] = *(const float4 *)&x[thread * 4];
     }
     else {
         #pragma unroll
-        for (int lane = 0; lane < 4; ++lane) {
-            if (thread * 4 + lane < 33)
-                y[thread * 4 + lane] = __uint_as_float(__float_as_uint(x[thread * 4 + lane]) ^ 0x80000000u);
+        for (int ax0 = 0; ax0 < 4; ++ax0) {
+            if (thread * 4 + ax0 < 33)
+                x_local[ax0] = x[thread * 4 + ax0];
+        }
+    }
+    #pragma unroll
+    for (int lane = 0; lane < 4; ++lane) {
+        const int i = thread * 4 + lane;
+        if (i < 33)
+            y_local[lane] = __uint_as_float(__float_as_uint(x_local[lane]) ^ 0x80000000u);
+    }
+    if (thread < 8) {
+        *(float4 *)&y[thread * 4] = make_float4(y_local[0], y_local[1], y_local[2], y_local[3]);
+    }
+    else {
+        #pragma unroll
+        for (int ax0_1 = 0; ax0_1 < 4; ++ax0_1) {
+            if (thread * 4 + ax0_1 < 33)
+                y[thread * 4 + ax0_1] = y_local[ax0_1];
         }
     }
 }
@@ -101,20 +113,54 @@ extern "C" __global__ void __launch_bounds__(256)
 bits_1(const double *__restrict__ d, const unsigned long long *__restrict__ w, const int *__restrict__ a, double *__restrict__ m)
 {
     const int thread = threadIdx.x;
+    __align__(16) double m_local[2];
+    __align__(16) double d_local[2];
+    __align__(16) unsigned long long w_local[2];
+    __align__(16) int a_local[2];
     if (thread < 16) {
-        const double2 d_v = *(const double2 *)&d[thread * 2];
-        const ulonglong2 w_v1 = *(const ulonglong2 *)&w[thread * 2];
-        const int2 a_v2 = *(const int2 *)&a[thread * 2];
-        double2 result;
-        result.x = min_or_nan_f64(d_v.x, max_or_nan_f64(__longlong_as_double(w_v1.x), __longlong_as_double((long long)a_v2.x)));
-        result.y = min_or_nan_f64(d_v.y, max_or_nan_f64(__longlong_as_double(w_v1.y), __longlong_as_double((long long)a_v2.y)));
-        *(double2 *)&m[thread * 2] = result;
+        *(double2 *)&d_local[0] = *(const double2 *)&d[thread * 2];
     }
     else {
         #pragma unroll
-        for (int lane = 0; lane < 2; ++lane) {
-            if (thread * 2 + lane < 33)
-                m[thread * 2 + lane] = min_or_nan_f64(d[thread * 2 + lane], max_or_nan_f64(__longlong_as_double(w[thread * 2 + lane]), __longlong_as_double((long long)a[thread * 2 + lane])));
+        for (int ax0 = 0; ax0 < 2; ++ax0) {
+            if (thread * 2 + ax0 < 33)
+                d_local[ax0] = d[thread * 2 + ax0];
+        }
+    }
+    if (thread < 16) {
+        *(ulonglong2 *)&w_local[0] = *(const ulonglong2 *)&w[thread * 2];
+    }
+    else {
+        #pragma unroll
+        for (int ax0_1 = 0; ax0_1 < 2; ++ax0_1) {
+            if (thread * 2 + ax0_1 < 33)
+                w_local[ax0_1] = w[thread * 2 + ax0_1];
+        }
+    }
+    if (thread < 16) {
+        *(int2 *)&a_local[0] = *(const int2 *)&a[thread * 2];
+    }
+    else {
+        #pragma unroll
+        for (int ax0_2 = 0; ax0_2 < 2; ++ax0_2) {
+            if (thread * 2 + ax0_2 < 33)
+                a_local[ax0_2] = a[thread * 2 + ax0_2];
+        }
+    }
+    #pragma unroll
+    for (int lane = 0; lane < 2; ++lane) {
+        const int i = thread * 2 + lane;
+        if (i < 33)
+            m_local[lane] = min_or_nan_f64(d_local[lane], max_or_nan_f64(__longlong_as_double(w_local[lane]), __longlong_as_double((long long)a_local[lane])));
+    }
+    if (thread < 16) {
+        *(double2 *)&m[thread * 2] = make_double2(m_local[0], m_local[1]);
+    }
+    else {
+        #pragma unroll
+        for (int ax0_3 = 0; ax0_3 < 2; ++ax0_3) {
+            if (thread * 2 + ax0_3 < 33)
+                m[thread * 2 + ax0_3] = m_local[ax0_3];
         }
     }
 }
@@ -168,20 +214,54 @@ extern "C" __global__ void __launch_bounds__(256)
 bits_3(const unsigned int *__restrict__ u, const unsigned long long *__restrict__ w, const int *__restrict__ a, int *__restrict__ count)
 {
     const int thread = threadIdx.x;
+    __align__(16) int count_local[2];
+    __align__(16) unsigned int u_local[2];
+    __align__(16) unsigned long long w_local_1[2];
+    __align__(16) int a_local_1[2];
     if (thread < 16) {
-        const uint2 u_v = *(const uint2 *)&u[thread * 2];
-        const ulonglong2 w_v1 = *(const ulonglong2 *)&w[thread * 2];
-        const int2 a_v2 = *(const int2 *)&a[thread * 2];
-        int2 result;
-        result.x = (int)(__popc(u_v.x) + (unsigned int)__clzll(w_v1.x) * __clz(a_v2.x) - __popcll(w_v1.x) + 100u * __popcll((long long)a_v2.x) + __clz(u_v.x >> 7u));
-        result.y = (int)(__popc(u_v.y) + (unsigned int)__clzll(w_v1.y) * __clz(a_v2.y) - __popcll(w_v1.y) + 100u * __popcll((long long)a_v2.y) + __clz(u_v.y >> 7u));
-        *(int2 *)&count[thread * 2] = result;
+        *(uint2 *)&u_local[0] = *(const uint2 *)&u[thread * 2];
     }
     else {
         #pragma unroll
-        for (int lane = 0; lane < 2; ++lane) {
-            if (thread * 2 + lane < 33)
-                count[thread * 2 + lane] = (int)(__popc(u[thread * 2 + lane]) + (unsigned int)__clzll(w[thread * 2 + lane]) * __clz(a[thread * 2 + lane]) - __popcll(w[thread * 2 + lane]) + 100u * __popcll((long long)a[thread * 2 + lane]) + __clz(u[thread * 2 + lane] >> 7u));
+        for (int ax0 = 0; ax0 < 2; ++ax0) {
+            if (thread * 2 + ax0 < 33)
+                u_local[ax0] = u[thread * 2 + ax0];
+        }
+    }
+    if (thread < 16) {
+        *(ulonglong2 *)&w_local_1[0] = *(const ulonglong2 *)&w[thread * 2];
+    }
+    else {
+        #pragma unroll
+        for (int ax0_1 = 0; ax0_1 < 2; ++ax0_1) {
+            if (thread * 2 + ax0_1 < 33)
+                w_local_1[ax0_1] = w[thread * 2 + ax0_1];
+        }
+    }
+    if (thread < 16) {
+        *(int2 *)&a_local_1[0] = *(const int2 *)&a[thread * 2];
+    }
+    else {
+        #pragma unroll
+        for (int ax0_2 = 0; ax0_2 < 2; ++ax0_2) {
+            if (thread * 2 + ax0_2 < 33)
+                a_local_1[ax0_2] = a[thread * 2 + ax0_2];
+        }
+    }
+    #pragma unroll
+    for (int lane = 0; lane < 2; ++lane) {
+        const int i = thread * 2 + lane;
+        if (i < 33)
+            count_local[lane] = (int)(__popc(u_local[lane]) + (unsigned int)__clzll(w_local_1[lane]) * __clz(a_local_1[lane]) - __popcll(w_local_1[lane]) + 100u * __popcll((long long)a_local_1[lane]) + __clz(u_local[lane] >> 7u));
+    }
+    if (thread < 16) {
+        *(int2 *)&count[thread * 2] = make_int2(count_local[0], count_local[1]);
+    }
+    else {
+        #pragma unroll
+        for (int ax0_3 = 0; ax0_3 < 2; ++ax0_3) {
+            if (thread * 2 + ax0_3 < 33)
+                count[thread * 2 + ax0_3] = count_local[ax0_3];
         }
     }
 }
@@ -191,19 +271,19 @@ bits_4(const float *__restrict__ x, const double *__restrict__ d, const unsigned
 {
     const int thread = threadIdx.x;
     __align__(16) int test_local[2];
-    __align__(16) float x_local[2];
+    __align__(16) float x_local_1[2];
     __align__(16) unsigned short h_local_1[2];
     __align__(16) unsigned short g_local[2];
-    __align__(16) double d_local[2];
+    __align__(16) double d_local_1[2];
     __align__(16) unsigned char e_local[2];
     if (thread < 16) {
-        *(float2 *)&x_local[0] = *(const float2 *)&x[thread * 2];
+        *(float2 *)&x_local_1[0] = *(const float2 *)&x[thread * 2];
     }
     else {
         #pragma unroll
         for (int ax0 = 0; ax0 < 2; ++ax0) {
             if (thread * 2 + ax0 < 33)
-                x_local[ax0] = x[thread * 2 + ax0];
+                x_local_1[ax0] = x[thread * 2 + ax0];
         }
     }
     if (thread < 16) {
@@ -227,13 +307,13 @@ bits_4(const float *__restrict__ x, const double *__restrict__ d, const unsigned
         }
     }
     if (thread < 16) {
-        *(double2 *)&d_local[0] = *(const double2 *)&d[thread * 2];
+        *(double2 *)&d_local_1[0] = *(const double2 *)&d[thread * 2];
     }
     else {
         #pragma unroll
         for (int ax0_3 = 0; ax0_3 < 2; ++ax0_3) {
             if (thread * 2 + ax0_3 < 33)
-                d_local[ax0_3] = d[thread * 2 + ax0_3];
+                d_local_1[ax0_3] = d[thread * 2 + ax0_3];
         }
     }
     if (thread < 16) {
@@ -250,7 +330,7 @@ bits_4(const float *__restrict__ x, const double *__restrict__ d, const unsigned
     for (int lane = 0; lane < 2; ++lane) {
         const int i = thread * 2 + lane;
         if (i < 33)
-            test_local[lane] = (isnan(x_local[lane]) ? 1 : 0) + (isnan(f16_to_f32(f16_from_f32(f16_to_f32(h_local_1[lane]) - f16_to_f32(g_local[lane])))) ? 4 : 0) + (isinf(x_local[lane]) ? 2 : 0) + (isinf(d_local[lane]) || isnan(f8e5m2_to_f32(e_local[lane])) ? 8 : 0);
+            test_local[lane] = (isnan(x_local_1[lane]) ? 1 : 0) + (isnan(f16_to_f32(f16_from_f32(f16_to_f32(h_local_1[lane]) - f16_to_f32(g_local[lane])))) ? 4 : 0) + (isinf(x_local_1[lane]) ? 2 : 0) + (isinf(d_local_1[lane]) || isnan(f8e5m2_to_f32(e_local[lane])) ? 8 : 0);
     }
     if (thread < 16) {
         *(int2 *)&test[thread * 2] = make_int2(test_local[0], test_local[1]);
@@ -268,19 +348,43 @@ extern "C" __global__ void __launch_bounds__(256)
 bits_5(const double *__restrict__ d, const unsigned long long *__restrict__ w, unsigned long long *__restrict__ k)
 {
     const int thread = threadIdx.x;
+    __align__(16) unsigned long long k_local[2];
+    __align__(16) double d_local_2[2];
+    __align__(16) unsigned long long w_local_2[2];
     if (thread < 16) {
-        const double2 d_v = *(const double2 *)&d[thread * 2];
-        const ulonglong2 w_v1 = *(const ulonglong2 *)&w[thread * 2];
-        ulonglong2 result;
-        result.x = (unsigned long long)__double_as_longlong(d_v.x) + (unsigned long long)((long long)w_v1.x);
-        result.y = (unsigned long long)__double_as_longlong(d_v.y) + (unsigned long long)((long long)w_v1.y);
-        *(ulonglong2 *)&k[thread * 2] = result;
+        *(double2 *)&d_local_2[0] = *(const double2 *)&d[thread * 2];
     }
     else {
         #pragma unroll
-        for (int lane = 0; lane < 2; ++lane) {
-            if (thread * 2 + lane < 33)
-                k[thread * 2 + lane] = (unsigned long long)__double_as_longlong(d[thread * 2 + lane]) + (unsigned long long)((long long)w[thread * 2 + lane]);
+        for (int ax0 = 0; ax0 < 2; ++ax0) {
+            if (thread * 2 + ax0 < 33)
+                d_local_2[ax0] = d[thread * 2 + ax0];
+        }
+    }
+    if (thread < 16) {
+        *(ulonglong2 *)&w_local_2[0] = *(const ulonglong2 *)&w[thread * 2];
+    }
+    else {
+        #pragma unroll
+        for (int ax0_1 = 0; ax0_1 < 2; ++ax0_1) {
+            if (thread * 2 + ax0_1 < 33)
+                w_local_2[ax0_1] = w[thread * 2 + ax0_1];
+        }
+    }
+    #pragma unroll
+    for (int lane = 0; lane < 2; ++lane) {
+        const int i = thread * 2 + lane;
+        if (i < 33)
+            k_local[lane] = (unsigned long long)__double_as_longlong(d_local_2[lane]) + (unsigned long long)((long long)w_local_2[lane]);
+    }
+    if (thread < 16) {
+        *(ulonglong2 *)&k[thread * 2] = make_ulonglong2(k_local[0], k_local[1]);
+    }
+    else {
+        #pragma unroll
+        for (int ax0_2 = 0; ax0_2 < 2; ++ax0_2) {
+            if (thread * 2 + ax0_2 < 33)
+                k[thread * 2 + ax0_2] = k_local[ax0_2];
         }
     }
 }
@@ -289,39 +393,93 @@ extern "C" __global__ void __launch_bounds__(256)
 bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const int *__restrict__ a, int *__restrict__ dot, unsigned int *__restrict__ udot)
 {
     const int thread = threadIdx.x;
+    __align__(16) int dot_local[4];
+    __align__(16) unsigned int udot_local[4];
+    __align__(16) int a_local_2[4];
+    __align__(16) unsigned int u_local_1[4];
+    __align__(16) unsigned int u_local_2[4];
+    __align__(16) int a_local_3[4];
+    __align__(16) float x_local_2[4];
     if (thread < 8) {
-        const int4 a_v = *(const int4 *)&a[thread * 4];
-        const uint4 u_v1 = *(const uint4 *)&u[thread * 4];
-        int4 result;
-        result.x = __dp4a(a_v.x, (int)u_v1.x, -3);
-        result.y = __dp4a(a_v.y, (int)u_v1.y, -3);
-        result.z = __dp4a(a_v.z, (int)u_v1.z, -3);
-        result.w = __dp4a(a_v.w, (int)u_v1.w, -3);
-        *(int4 *)&dot[thread * 4] = result;
+        *(int4 *)&a_local_2[0] = *(const int4 *)&a[thread * 4];
     }
     else {
         #pragma unroll
-        for (int lane = 0; lane < 4; ++lane) {
-            if (thread * 4 + lane < 33)
-                dot[thread * 4 + lane] = __dp4a(a[thread * 4 + lane], (int)u[thread * 4 + lane], -3);
+        for (int ax0 = 0; ax0 < 4; ++ax0) {
+            if (thread * 4 + ax0 < 33)
+                a_local_2[ax0] = a[thread * 4 + ax0];
         }
     }
     if (thread < 8) {
-        const uint4 u_v = *(const uint4 *)&u[thread * 4];
-        const int4 a_v1 = *(const int4 *)&a[thread * 4];
-        const float4 x_v2 = *(const float4 *)&x[thread * 4];
-        uint4 result;
-        result.x = __dp4a(u_v.x, (unsigned int)a_v1.x, 7u) + __float_as_uint(x_v2.x);
-        result.y = __dp4a(u_v.y, (unsigned int)a_v1.y, 7u) + __float_as_uint(x_v2.y);
-        result.z = __dp4a(u_v.z, (unsigned int)a_v1.z, 7u) + __float_as_uint(x_v2.z);
-        result.w = __dp4a(u_v.w, (unsigned int)a_v1.w, 7u) + __float_as_uint(x_v2.w);
-        *(uint4 *)&udot[thread * 4] = result;
+        *(uint4 *)&u_local_1[0] = *(const uint4 *)&u[thread * 4];
     }
     else {
         #pragma unroll
-        for (int lane = 0; lane < 4; ++lane) {
-            if (thread * 4 + lane < 33)
-                udot[thread * 4 + lane] = __dp4a(u[thread * 4 + lane], (unsigned int)a[thread * 4 + lane], 7u) + __float_as_uint(x[thread * 4 + lane]);
+        for (int ax0_1 = 0; ax0_1 < 4; ++ax0_1) {
+            if (thread * 4 + ax0_1 < 33)
+                u_local_1[ax0_1] = u[thread * 4 + ax0_1];
+        }
+    }
+    #pragma unroll
+    for (int lane = 0; lane < 4; ++lane) {
+        const int i = thread * 4 + lane;
+        if (i < 33)
+            dot_local[lane] = __dp4a(a_local_2[lane], (int)u_local_1[lane], -3);
+    }
+    if (thread < 8) {
+        *(int4 *)&dot[thread * 4] = make_int4(dot_local[0], dot_local[1], dot_local[2], dot_local[3]);
+    }
+    else {
+        #pragma unroll
+        for (int ax0_2 = 0; ax0_2 < 4; ++ax0_2) {
+            if (thread * 4 + ax0_2 < 33)
+                dot[thread * 4 + ax0_2] = dot_local[ax0_2];
+        }
+    }
+    if (thread < 8) {
+        *(uint4 *)&u_local_2[0] = *(const uint4 *)&u[thread * 4];
+    }
+    else {
+        #pragma unroll
+        for (int ax0_3 = 0; ax0_3 < 4; ++ax0_3) {
+            if (thread * 4 + ax0_3 < 33)
+                u_local_2[ax0_3] = u[thread * 4 + ax0_3];
+        }
+    }
+    if (thread < 8) {
+        *(int4 *)&a_local_3[0] = *(const int4 *)&a[thread * 4];
+    }
+    else {
+        #pragma unroll
+        for (int ax0_4 = 0; ax0_4 < 4; ++ax0_4) {
+            if (thread * 4 + ax0_4 < 33)
+                a_local_3[ax0_4] = a[thread * 4 + ax0_4];
+        }
+    }
+    if (thread < 8) {
+        *(float4 *)&x_local_2[0] = *(const float4 *)&x[thread * 4];
+    }
+    else {
+        #pragma unroll
+        for (int ax0_5 = 0; ax0_5 < 4; ++ax0_5) {
+            if (thread * 4 + ax0_5 < 33)
+                x_local_2[ax0_5] = x[thread * 4 + ax0_5];
+        }
+    }
+    #pragma unroll
+    for (int lane = 0; lane < 4; ++lane) {
+        const int i = thread * 4 + lane;
+        if (i < 33)
+            udot_local[lane] = __dp4a(u_local_2[lane], (unsigned int)a_local_3[lane], 7u) + __float_as_uint(x_local_2[lane]);
+    }
+    if (thread < 8) {
+        *(uint4 *)&udot[thread * 4] = make_uint4(udot_local[0], udot_local[1], udot_local[2], udot_local[3]);
+    }
+    else {
+        #pragma unroll
+        for (int ax0_6 = 0; ax0_6 < 4; ++ax0_6) {
+            if (thread * 4 + ax0_6 < 33)
+                udot[thread * 4 + ax0_6] = udot_local[ax0_6];
         }
     }
 }
