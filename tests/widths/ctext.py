@@ -34,15 +34,10 @@ WORDS = {
     "__shared__",
     "extern",
     "void",
-    "float2",
-    "float4",
-    "double2",
-    "int2",
-    "int4",
-    "uint2",
-    "uint4",
     "__restrict__",
 }
+VECTORS = "char uchar short ushort int uint longlong ulonglong float double".split()
+WORDS |= {f"{name}{lanes}" for name in VECTORS for lanes in (2, 4)}
 
 
 class Overflow(Exception):
