@@ -108,7 +108,7 @@ def changed(name, of, old, new, **more):
 def found(compiler):
     records = [record(name, program) for name, program in PROGRAMS.items()]
     records += [
-        changed("wrong", "truth values", "[thread] && ", "[thread] || "),
+        changed("wrong", "truth values", "[lane] && ", "[lane] || "),
         changed("term left out", "long sum", "i < 3000", "i < 2999"),
         changed("too many rows", "grid along y", "", "", sizes={"N": 65536}),
     ]
