@@ -279,7 +279,7 @@ class Statements(Expressions):
         return text
 
     def annotation_value(self, node: ast.expr) -> str | None:
-        """An integer, a string or a list of integers; None for other values."""
+        """A number, a string or a list of these; None for other values."""
         value = self.constant(node)
         if isinstance(node, ast.Call) and len(node.args) == 1:
             value = self.constant(node.args[0])
