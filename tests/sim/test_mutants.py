@@ -22,6 +22,8 @@ from terms import Unsupported, terms
 SIZES = {
     "row_sum": (3, 9001),  # what fills every part of a row
     "sgemm": (37, 70, 150),  # what goes around all stages of the pipeline
+    "matmul": (37, 70, 150),  # `default` is the same pipeline
+    "matmul_bias_relu": (37, 70, 150),
     "adi": (3, 16),
 }  # where bounds still tell something: errors of its recurrences grow with the size
 ODD = (70, 33, 45)
