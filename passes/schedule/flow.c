@@ -142,7 +142,7 @@ const Stmt *flow_overwritten(Schedule *s, SeqRange range, Stmt *block, const Buf
 }
 
 /* What the init of a block of `tree`, which is in the place of the end of `outer`, stands before,
- * counted from the block; -1: the tree, or what is further out. */
+ * counted from the block; below 0: the tree (-1), or what is further out, counted from there. */
 static int place_of_init(Schedule *s, const StmtPath *outer, Stmt *tree, const Stmt *block)
 {
     StmtPath path = {0}, whole = {0};
@@ -152,19 +152,27 @@ static int place_of_init(Schedule *s, const StmtPath *outer, Stmt *tree, const S
     for (int i = 0; i < path.n; i++)
         VEC_PUSH(s->ctx->arena, &whole, path.items[i]);
     int start = reduction_start(s->ctx, &whole);
-    return start < outer->n ? -1 : whole.n - start;
+    return start < outer->n ? start - outer->n : whole.n - start;
+}
+
+const Stmt *flow_moved_init(Schedule *s, Stmt *old, Stmt *now)
+{
+    StmtPath outer = {0};
+    state_path(s, old->u.loop.id, &outer);
+    StmtList blocks = stmts_of_kind(s->ctx, old, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++)
+        if (blocks.items[i]->u.block.init && place_of_init(s, &outer, old, blocks.items[i]) !=
+                                                 place_of_init(s, &outer, now, blocks.items[i]))
+            return blocks.items[i];
+    return NULL;
 }
 
 bool flow_require_inits(Schedule *s, Stmt *old, Stmt *now, Span span)
 {
     StmtPath outer = {0};
     Conflict why = {0};
-    bool moved = false;
+    bool moved = flow_moved_init(s, old, now);
     state_path(s, old->u.loop.id, &outer);
-    StmtList blocks = stmts_of_kind(s->ctx, old, ST_BLOCK);
-    for (int i = 0; i < blocks.n && !moved; i++)
-        moved = blocks.items[i]->u.block.init && place_of_init(s, &outer, old, blocks.items[i]) !=
-                                                     place_of_init(s, &outer, now, blocks.items[i]);
     const Kernel *kernel = moved ? sched_kernel_around(s, s->kernel, &outer) : NULL;
     REQUIRE_KEPT(
         s, E0419, span,

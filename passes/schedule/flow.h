@@ -63,10 +63,13 @@ typedef struct {
  * and the buffer. */
 const Stmt *flow_overwritten(Schedule *s, SeqRange range, Stmt *block, const Buffer **buffer);
 
+/* A block whose init, which stands before the outermost loop of its reduction, would stand
+ * elsewhere with the nest `now` in the place of `old`; NULL: none. */
+const Stmt *flow_moved_init(Schedule *s, Stmt *old, Stmt *now);
+
 /* The nest `old` may become `now`, which runs the same instances of its blocks in the same order,
- * but stands for another nest of loops: where that moves inits, which stand before the outermost
- * loop of their reduction, no dependence turns round. False after an error in the name of the
- * primitive at work. */
+ * but stands for another nest of loops: where that moves inits, no dependence turns round. False
+ * after an error in the name of the primitive at work. */
 bool flow_require_inits(Schedule *s, Stmt *old, Stmt *now, Span span);
 
 /* Refuses a buffer that decides which instances of the block there are: only inputs may do that, so

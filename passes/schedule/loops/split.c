@@ -206,8 +206,11 @@ static bool split_padded(Schedule *s, const PrimCall *call, const StmtPath *path
     exact.exact = true;
     exact.extent = end;
     Stmt *nest = build_split(s, &to, &exact);
-    if (!flow_require_inits(s, old, nest, call->span))
-        return false;
+    const Stmt *moved = flow_moved_init(s, old, nest);
+    REQUIRE(s, E0811, call->span, !moved,
+            "the init of block '%s' would move out of a loop that runs for some elements only, and "
+            "set the others, too; use tail = guard or peel",
+            moved->u.block.name);
     *result = nest_value(s, nest, split->n);
     sched_replace_body(s, tail_grow(s, stmt_replace(c, s->kernel->body, old, nest), &grown, end));
     return true;
