@@ -56,9 +56,9 @@ typedef struct DeviceOps {
     bool (*mark)(Device *d, int which);
     bool (*elapsed)(Device *d, double *ms);
     bool (*flush_l2)(Device *d); /* makes the next run start with a cold cache */
-    /* The last writer of element `element` of the module's buffer in the latest run; NULL or false:
+    /* The last writer of the element, where the latest run was of its module; NULL or false:
      * unknown. */
-    bool (*writer)(Device *d, int buffer, int64_t element, VmFault *who, VmPlace *store);
+    bool (*writer)(Device *d, const VmElement *element, VmFault *who, VmPlace *store);
 } DeviceOps;
 
 struct Device {

@@ -221,10 +221,16 @@ typedef struct {
     int kernel, inst;
 } VmPlace;
 
-/* After the run: returns the last writer of an element of a buffer of the module as the span, step,
- * function, block and thread of a fault. False if nothing wrote it. */
-bool vm_shadow_writer(const VmShadow *shadow, int buffer, int64_t element, VmFault *who,
-                      VmPlace *store);
+/* An element of a buffer of a module. */
+typedef struct {
+    const struct Module *module;
+    int buffer;
+    int64_t element;
+} VmElement;
+
+/* After the run: returns the last writer of the element as the span, step, function, block and
+ * thread of a fault. False if nothing wrote it, or the run was of another module. */
+bool vm_shadow_writer(const VmShadow *shadow, const VmElement *of, VmFault *who, VmPlace *store);
 /* The stores, at most `room`, of other places of the text, that write what the store has loaded to
  * make its value. How many. */
 int vm_origins(const struct Module *m, VmPlace store, VmPlace *places, int room);

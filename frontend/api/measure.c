@@ -112,10 +112,10 @@ static void note_writer(tirc *t, const tirc_program *program, const VerifyResult
     if (buffer == program->module->n_buffers)
         return;
     const int64_t *dims = workload_dims(t->workload, buffer);
-    int64_t element = 0;
+    VmElement of = {.module = program->module, .buffer = buffer};
     for (int axis = 0; axis < w->rank; axis++)
-        element = element * dims[axis] + w->index[axis];
-    if (!d->ops->writer(program->device->device, buffer, element, &who, &store))
+        of.element = of.element * dims[axis] + w->index[axis];
+    if (!d->ops->writer(program->device->device, &of, &who, &store))
         return;
     diag_note(t->ctx, who.span,
               "thread (%lld, %lld, %lld) of block (%lld, %lld, %lld) of kernel '%s' was the last "

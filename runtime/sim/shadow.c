@@ -234,11 +234,14 @@ static void split_number(int64_t number, const int64_t extent[3], int64_t at[3])
     }
 }
 
-bool vm_shadow_writer(const VmShadow *shadow, int buffer, int64_t element, VmFault *who,
-                      VmPlace *store)
+bool vm_shadow_writer(const VmShadow *shadow, const VmElement *of, VmFault *who, VmPlace *store)
 {
-    const GlobalShadow *g = &shadow->buffers[buffer];
-    GlobalMark writer = g->writers && element < g->elements ? g->writers[element] : (GlobalMark){0};
+    if (shadow->module != of->module)
+        return false;
+    const GlobalShadow *g = &shadow->buffers[of->buffer];
+    GlobalMark writer = {0};
+    if (g->writers && of->element < g->elements)
+        writer = g->writers[of->element];
     const ShadowLaunch *launch = NULL;
     for (int i = 0; i < shadow->n_launches && shadow->launches[i].base < writer.serial; i++)
         launch = &shadow->launches[i];

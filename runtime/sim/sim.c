@@ -209,10 +209,10 @@ static bool sim_run(Device *d, LoadedModule *m, const RunArguments *args)
     return sim_run_with(d, m, args, NULL, NULL);
 }
 
-static bool sim_writer(Device *d, int buffer, int64_t element, VmFault *who, VmPlace *store)
+static bool sim_writer(Device *d, const VmElement *element, VmFault *who, VmPlace *store)
 {
     const VmShadow *shadow = ((SimDevice *)d)->shadow;
-    return shadow && vm_shadow_writer(shadow, buffer, element, who, store);
+    return shadow && vm_shadow_writer(shadow, element, who, store);
 }
 
 static bool sim_sync(Device *d)
