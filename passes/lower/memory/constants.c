@@ -10,7 +10,8 @@
  * A launch cannot write constant memory. Writes of the program to such a buffer go to a buffer in
  * global memory, which the host copies to constant memory before each launch that reads it. If the
  * program only copies an input, the constant buffer becomes a copy of that input, and the loop
- * disappears.
+ * disappears. A buffer that nothing reads, or nothing writes, needs no copy: it moves to global
+ * memory.
  *
  * Constant memory serves one element per cycle to all lanes of a warp, so reads of different
  * elements are serialized. check_constants warns of those, with the lanes. */
@@ -165,6 +166,14 @@ static Stmt *apart_stmt(Rewriter *r, Stmt *s)
                : copy;
 }
 
+/* Its declaration may stand in a launch, where the host cannot copy it. */
+static void keep_global(Constants *k, const Buffer *b)
+{
+    Buffer *moved = buffer_copy(k->c, b);
+    moved->scope = SCOPE_GLOBAL;
+    k->body = stmt_replace_buffer(k->c, k->body, b, moved);
+}
+
 static void take_apart(Constants *k, const Buffer *b)
 {
     Context *c = k->c;
@@ -212,7 +221,11 @@ static bool place(Constants *k, const Buffer *b)
                     .root = check_root};
     if (!require_literal_size(k, b) || !launch_roots_map(&w, k->body))
         return false;
-    take_apart(k, b);
+    Use u = uses_of(k->c, k->body, b);
+    if (u.write && u.read)
+        take_apart(k, b);
+    else
+        keep_global(k, b);
     return true;
 }
 
