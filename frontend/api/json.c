@@ -69,23 +69,33 @@ static json_t *parameters_json(Context *c, const Kernel *kernel)
     return parameters;
 }
 
-/* Buffers between launches, which the caller has to provide. */
+typedef VEC(const Buffer *) Temps;
+
+static void add_temp(Context *c, Temps *temps, const Buffer *b)
+{
+    for (int i = 0; i < temps->n; i++)
+        if (temps->items[i]->id == b->id)
+            return;
+    if (b->role == ROLE_TEMP)
+        VEC_PUSH(c->arena, temps, b);
+}
+
+/* Buffers that launches, and copies to constant memory before them, access: the caller has to
+ * provide them. */
 static json_t *temps_json(Context *c, const LaunchUseList *uses)
 {
-    json_t *temps = json_array();
-    VEC(const Buffer *) seen = {0};
-    for (int i = 0; i < uses->n; i++)
-        for (int j = 0; j < uses->items[i].buffers.n; j++) {
-            const Buffer *b = uses->items[i].buffers.items[j];
-            bool known = b->role != ROLE_TEMP;
-            for (int k = 0; k < seen.n; k++)
-                known |= seen.items[k]->id == b->id;
-            if (known)
-                continue;
-            VEC_PUSH(c->arena, &seen, b);
-            json_array_append_new(temps, buffer_json(c, b));
-        }
-    return temps;
+    Temps temps = {0};
+    json_t *out = json_array();
+    for (int i = 0; i < uses->n; i++) {
+        const LaunchUse *use = &uses->items[i];
+        for (int j = 0; j < use->buffers.n; j++)
+            add_temp(c, &temps, use->buffers.items[j]);
+        for (int j = 0; j < use->constants.n; j++)
+            add_temp(c, &temps, use->constants.items[j]->copy_of);
+    }
+    for (int i = 0; i < temps.n; i++)
+        json_array_append_new(out, buffer_json(c, temps.items[i]));
+    return out;
 }
 
 static json_t *arguments_json(Context *c, const LaunchUse *use)

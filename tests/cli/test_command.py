@@ -78,6 +78,25 @@ def test_json_of_a_kernel(tirc):
     assert "__global__" in kernel["cuda"]
 
 
+# Nothing writes the source of the constant at this size, but the host copies it.
+LATE = """kernel late<N = 1>(x: i32[2]) -> y: i32[2]
+{
+    temp t: i32[2] in constant;
+    for i in 1..N
+        t[i] = x[i];
+    for i in 2
+        y[i] = x[i] > 0 ? t[1] : 0;
+}
+"""
+
+
+def test_json_names_sources_of_constants(tirc):
+    kernel = json.loads(tirc("-", "--emit", "json", stdin=LATE.encode()).out)
+    (launch,) = kernel["launches"]
+    assert launch["constants"] == [{"symbol": "t", "from": "t_source"}]
+    assert [temp["name"] for temp in kernel["temps"]] == ["t_source"]
+
+
 def plain(cuda):
     """Annotated text without the directives, or without the last comment of each line."""
     lines = [line for line in cuda.splitlines() if not line.startswith("#line ")]
