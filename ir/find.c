@@ -67,6 +67,26 @@ bool expr_has_load(const Expr *e)
     return false;
 }
 
+static void add_conditions(Context *c, Expr *cond, bool reads, ExprList *out)
+{
+    if (cond->kind == EX_AND) {
+        add_conditions(c, cond->u.arg[0], reads, out);
+        add_conditions(c, cond->u.arg[1], reads, out);
+    } else if (expr_has_load(cond) == reads) {
+        VEC_PUSH(c->arena, out, cond);
+    }
+}
+
+int block_conditions(Context *c, const BlockStmt *block, ExprList *out)
+{
+    int plain = 0;
+    for (int reads = 0; reads < 2 && block->predicate; reads++) {
+        plain = out->n;
+        add_conditions(c, block->predicate, reads, out);
+    }
+    return plain;
+}
+
 bool expr_loads_change(const Expr *e)
 {
     if (e->kind == EX_LOAD && buffer_defined(e->u.load.buffer)->role != ROLE_IN)

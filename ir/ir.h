@@ -8,8 +8,9 @@
  *
  * A block is the unit that schedules move. Its body uses only its iterators. If an iterator leaves
  * its domain, or the predicate is false, the instance does not exist, so guards need not be
- * written: lowering derives them. `init` runs once for each value of the spatial iterators before
- * any update, also when the reduction is empty.
+ * written: lowering derives them. A predicate reads buffers only for iterators in their domains.
+ * `init` runs once for each value of the spatial iterators before any update, also when the
+ * reduction is empty.
  *
  * Levels (docs/language.md has the text of each; ir_verify checks them):
  *   program   for, if, block, temp (in `global`)
@@ -726,6 +727,10 @@ Stmt *stmt_replace(Context *c, Stmt *root, const Stmt *from, Stmt *to);
 bool expr_uses_var(const Expr *e, const Var *var);
 bool stmt_uses_var(Context *c, const Stmt *s, const Var *var);
 bool expr_has_load(const Expr *e);
+/* The conditions that a block's predicate joins: those that read no buffer, and behind them those
+ * that do. The former hold where its iterators are computed, the latter are asked only where these
+ * lie in their domains. The number of the former. */
+int block_conditions(Context *c, const BlockStmt *block, ExprList *out);
 /* It reads a buffer other than an input, so its value may change while the kernel runs. */
 bool expr_loads_change(const Expr *e);
 bool expr_reads(const Expr *e, const Buffer *buffer);

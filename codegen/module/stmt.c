@@ -227,8 +227,10 @@ static void block(VmCoder *k, const BlockStmt *block_stmt)
     if (block_stmt->init)
         TIRC_BUG(k->c, "block '%s' still has its init", block_stmt->name);
     GuardScope b = {0};
-    if (block_stmt->predicate)
-        guard(k, &b, coder_expr(k, block_stmt->predicate));
+    ExprList conds = {0};
+    int plain = block_conditions(k->c, block_stmt, &conds);
+    for (int i = 0; i < plain; i++)
+        guard(k, &b, coder_expr(k, conds.items[i]));
     for (int i = 0; i < block_stmt->n_iters; i++) {
         const BlockIter *iter = &block_stmt->iters[i];
         Value v = coder_index(k, iter->binding);
@@ -237,6 +239,8 @@ static void block(VmCoder *k, const BlockStmt *block_stmt)
         if (!is_domain_loop(k, iter))
             guard_domain(k, &b, iter, v.reg);
     }
+    for (int i = plain; i < conds.n; i++)
+        guard(k, &b, coder_expr(k, conds.items[i]));
     coder_stmt(k, block_stmt->body);
     close_guards(k, &b);
 }

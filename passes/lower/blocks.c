@@ -312,6 +312,19 @@ static const Expr *missing_load(Blocks *b, const Expr *e)
     return NULL;
 }
 
+/* What the guard reads is there, behind the guards of `before`. */
+static bool reads_exist(Blocks *b, const Guarded *before, const Guard *guard)
+{
+    if (!expr_has_load(guard->expanded))
+        return true;
+    FactsMark mark = facts_mark(b->facts);
+    for (int i = 0; i < before->guards.n; i++)
+        facts_assume(b->facts, before->guards.items[i].expanded);
+    const Expr *missing = missing_load(b, guard->expanded);
+    facts_reset(b->facts, mark);
+    return !missing;
+}
+
 /* Before the loop `s`, the names of what its bounds read: those from number `first` on. The
  * `guards` hold there. */
 static Stmt *close_bounds(Blocks *b, int first, const Guarded *guards, Stmt *s)
@@ -430,15 +443,14 @@ static bool require_domain(Blocks *b, Guarded *g, const BlockIter *iter, NamedVa
                    expr_binary(c, EX_LT, value.value, hi[1], at));
 }
 
-static bool require_predicate(Blocks *b, Guarded *g, Expr *predicate)
+/* Requires those of the conditions from number `from` to `to`. */
+static bool require_conditions(Blocks *b, Guarded *g, const ExprList *conds, int from, int to)
 {
-    ExprList conds = {0};
-    cond_split(b->c, predicate, &conds);
-    for (int i = 0; i < conds.n; i++) {
-        Expr *cond = simplify(b->facts, use_bounds(b, conds.items[i]));
+    for (int i = from; i < to; i++) {
+        Expr *cond = simplify(b->facts, use_bounds(b, conds->items[i]));
         const Expr *missing = missing_load(b, cond);
         if (missing)
-            refuse_bound(b, missing, predicate->span);
+            refuse_bound(b, missing, cond->span);
         if (!require(b, g, cond, cond))
             return false;
     }
@@ -451,8 +463,10 @@ static Guarded lower_block(Blocks *b, Stmt *s)
     const BlockStmt *block = &s->u.block;
     Guarded g = {0};
     SubstList to_shown = {0}, to_value = {0};
+    ExprList conds = {0};
     FactsMark mark = facts_mark(b->facts);
-    bool exists = !block->predicate || require_predicate(b, &g, block->predicate);
+    int plain = block_conditions(c, block, &conds);
+    bool exists = require_conditions(b, &g, &conds, 0, plain);
     for (int i = 0; i < block->n_iters && exists; i++) {
         const BlockIter *iter = &block->iters[i];
         Expr *value = simplify(b->facts, use_bounds(b, iter->binding));
@@ -471,6 +485,7 @@ static Guarded lower_block(Blocks *b, Stmt *s)
         VEC_PUSH(c->arena, &to_shown, s1);
         VEC_PUSH(c->arena, &to_value, s2);
     }
+    exists = exists && require_conditions(b, &g, &conds, plain, conds.n);
     facts_reset(b->facts, mark);
     if (!exists)
         return (Guarded){.neutral = true};
@@ -501,6 +516,15 @@ static bool guard_for_all(Blocks *b, const ForStmt *loop, Guard *guard)
     return first != NULL;
 }
 
+/* The guard, in the innermost open loop, cannot stand outside of it; one that can is written in
+ * terms of what is known there. */
+static bool guard_stays(Blocks *b, const ForStmt *loop, Guard *guard)
+{
+    return (expr_uses_var(guard->expanded, loop->var) && !guard_for_all(b, loop, guard)) ||
+           may_fail_outside(b, guard->expanded, b->loops.n - 1) ||
+           bound_depth(b, guard->expanded) == b->loops.n;
+}
+
 static Guarded lower_for(Blocks *b, Stmt *s)
 {
     Context *c = b->c;
@@ -511,15 +535,15 @@ static Guarded lower_for(Blocks *b, Stmt *s)
     VEC_PUSH(c->arena, &b->loops, s);
     Guarded inner = lower(b, s->u.loop.body);
     Guarded outer = {.barrier = inner.barrier}, rest = {.s = inner.s};
+    bool *stays = ARENA_ARRAY(c->arena, bool, inner.guards.n + 1);
+    for (int i = 0; i < inner.guards.n; i++)
+        stays[i] = guard_stays(b, &s->u.loop, &inner.guards.items[i]);
+    facts_reset(b->facts, mark);
     for (int i = 0; i < inner.guards.n; i++) {
         Guard guard = inner.guards.items[i];
-        bool stays = (expr_uses_var(guard.expanded, s->u.loop.var) &&
-                      !guard_for_all(b, &s->u.loop, &guard)) ||
-                     may_fail_outside(b, guard.expanded, b->loops.n - 1) ||
-                     bound_depth(b, guard.expanded) == b->loops.n;
-        add_guard(c, stays ? &rest : &outer, guard);
+        bool outside = !stays[i] && reads_exist(b, &outer, &guard);
+        add_guard(c, outside ? &outer : &rest, guard);
     }
-    facts_reset(b->facts, mark);
     Stmt *body = materialize(c, &rest);
     if (!body)
         body = stmt_empty(c, s->span);
@@ -589,7 +613,7 @@ static Guarded join_items(Blocks *b, Guarded *items, int n, Span span)
             first = &items[i];
     }
     for (int k = 0; first && !all.barrier && k < first->guards.n; k++) {
-        bool common = true;
+        bool common = reads_exist(b, &all, &first->guards.items[k]);
         for (int i = 0; i < n; i++)
             common = common && (items[i].neutral || has_guard(&items[i], &first->guards.items[k]));
         if (common)

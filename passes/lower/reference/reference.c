@@ -35,7 +35,11 @@ static Stmt *dissolve_block(Dissolve *d, const Stmt *s)
     Context *c = d->c;
     const BlockStmt *block = &s->u.block;
     SubstList map = {0};
-    Expr *cond = block->predicate;
+    ExprList conds = {0};
+    Expr *cond = NULL;
+    int plain = block_conditions(c, block, &conds);
+    for (int i = 0; i < plain; i++)
+        cond = cond_and(c, cond, conds.items[i]);
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
         Expr *lo = expr_subst(c, iter->lo, map.items, map.n);
@@ -48,6 +52,8 @@ static Stmt *dissolve_block(Dissolve *d, const Stmt *s)
         cond = cond_and(c, cond, expr_binary(c, EX_LE, lo, iter->binding, s->span));
         cond = cond_and(c, cond, expr_binary(c, EX_LT, iter->binding, hi, s->span));
     }
+    for (int i = plain; i < conds.n; i++)
+        cond = cond_and(c, cond, conds.items[i]);
     Stmt *body = stmt_subst(c, block->body, map.items, map.n);
     return cond ? stmt_if(c, cond, body, NULL, s->span) : body;
 }
