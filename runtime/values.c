@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/threads.h"
 #include "runtime/vm.h"
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
@@ -247,32 +248,50 @@ static void fill_any(Random *r, DType type, void *to, int64_t n, const SmallInte
         random_fill(r, type, to, n);
 }
 
-bool values_fill(Random *r, const RandomData *d)
+static void fill_in_range(Random *r, const RandomData *d)
 {
-    char *at = d->to;
-    int bytes = type_bytes(d->type);
-    if (!d->values) {
-        fill_any(r, d->type, d->to, d->n, d->small);
-        return true;
-    }
-    if (type_is_int(d->type) && d->values->order != ORDER_COUNT)
-        return fill_ordered(
-            r,
-            &(RandomData){
-                .type = d->type, .to = d->to, .n = d->n, .values = d->values, .sizes = d->sizes});
     IntRange range = {0, 0};
+    char *at = d->to;
     if (type_is_int(d->type))
         range =
             draw_range(d->type, asked_range(d->type, d->values, d->sizes), usual_range(d->type));
-    for (int64_t i = 0; i < d->n; i++, at += bytes)
+    for (int64_t i = 0; i < d->n; i++, at += type_bytes(d->type))
         if (type_is_int(d->type))
             store_integer(d->type, draw_integer(r, range), at);
         else
             draw_float(r, d->type, at, d->values, d->small);
-    if (d->values->order == ORDER_COUNT)
-        return true;
-    return sort_floats(d->type, d->to, d->n) &&
-           values_first_outside(d->type, d->to, d->n, d->values, d->sizes) < 0;
+}
+
+enum { PART = 1 << 18 }; /* elements that one generator draws */
+
+typedef struct {
+    const Random *first; /* of the first part; the others' are seeded from it */
+    const RandomData *data;
+} Filling;
+
+static void fill_part(void *user, int64_t part)
+{
+    const Filling *f = user;
+    RandomData d = *f->data;
+    int64_t from = part * PART;
+    Random r = part == 0 ? *f->first : random_new(f->first->s[0], (uint64_t)part);
+    d.to = (char *)d.to + from * type_bytes(d.type);
+    d.n = d.n - from < PART ? d.n - from : PART;
+    if (d.values)
+        fill_in_range(&r, &d);
+    else
+        fill_any(&r, d.type, d.to, d.n, d.small);
+}
+
+bool values_fill(const Random *r, const RandomData *d)
+{
+    Random own = *r;
+    bool ordered = d->values && d->values->order != ORDER_COUNT;
+    if (ordered && type_is_int(d->type))
+        return fill_ordered(&own, d);
+    threads_share(d->n / PART + (d->n % PART != 0), fill_part, &(Filling){r, d});
+    return !ordered || (sort_floats(d->type, d->to, d->n) &&
+                        values_first_outside(d->type, d->to, d->n, d->values, d->sizes) < 0);
 }
 
 void values_scalar(Random *r, const RandomData *d)

@@ -17,9 +17,10 @@ typedef struct {
     const SmallIntegers *small;
 } RandomData;
 
-/* Random elements. False, with any data, where there are not enough different ones, or no memory to
- * order them. */
-bool values_fill(Random *r, const RandomData *d);
+/* Random elements. Threads share the work; the data are the same with any number of them. Where no
+ * order is asked for, fewer elements are the first of more. False, with any data, where there are
+ * not enough different ones, or no memory to order them. */
+bool values_fill(const Random *r, const RandomData *d);
 /* A random scalar (d->n is ignored): an integer without a range is in 0..100. */
 void values_scalar(Random *r, const RandomData *d);
 /* The number of the first of n elements that does not satisfy `values`, or of which an order is

@@ -1,13 +1,12 @@
 /* vm.c - Implements the entry points of the virtual machine: run a host part, a launch, a shape. */
-#define _GNU_SOURCE
 #include "runtime/vm.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/sim/internal.h"
+#include "runtime/threads.h"
 
 const char *fault_name(FaultKind kind)
 {
@@ -160,14 +159,12 @@ static void *grid_work(void *user)
 
 static int worker_count(const VmFunction *f, int64_t blocks, int threads)
 {
-    cpu_set_t usable; /* by this process, which may be fewer than there are */
-    bool known = threads <= 0 && sched_getaffinity(0, sizeof usable, &usable) == 0;
-    long cores = threads > 0 ? threads : known ? CPU_COUNT(&usable) : 1;
-    if (f->ordered || cores < 1)
+    int cores = threads > 0 ? threads : threads_usable();
+    if (f->ordered)
         return 1;
     if (cores > VM_WORKERS)
         cores = VM_WORKERS;
-    return (int)(cores < blocks ? cores : blocks);
+    return cores < blocks ? cores : (int)blocks;
 }
 
 bool vm_run_kernel(const Module *m, const RunArguments *args, const VmLaunch *launch,

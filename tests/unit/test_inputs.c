@@ -1,10 +1,13 @@
 /* test_inputs.c - random inputs: what is derived from a program, whether the data obey it and the
  * `where` clause, and which arguments a run refuses. Data are checked here by plain loops over C
  * arrays. */
+#define _GNU_SOURCE
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 
 #include "frontend/api/internal.h"
+#include "runtime/values.h"
 #include "tests/unit/parse_text.h"
 
 /* ---- what is derived ------------------------------------------------------------------------- */
@@ -236,6 +239,52 @@ static void runs_refuse_other_arguments(void **state)
     tirc_free(t);
 }
 
+/* Fills on one processor, and leaves the affinity as it was. */
+static void fill_alone(const Random *r, const RandomData *d)
+{
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
+        if (CPU_ISSET(i, &all))
+            CPU_SET(i, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    assert_true(values_fill(r, d));
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
+/* Whether no two of the first numbers of four parts are equal. */
+static bool parts_differ(const float *data, int64_t n)
+{
+    for (int64_t i = 0; i < 4; i++)
+        for (int64_t k = 0; k < i; k++)
+            if (data[i * n / 4] == data[k * n / 4])
+                return false;
+    return true;
+}
+
+static void data_are_the_same_on_any_number_of_processors(void **state)
+{
+    enum { PARTS = 4, ALL = PARTS << 18, LESS = ALL / 2 + 77 };
+    static float alone[ALL], shared[ALL], fewer[LESS];
+    ModuleValues range = {.has_lo = true, .has_hi = true, .hi = 8, .order = ORDER_COUNT};
+    const ModuleValues *const values[] = {NULL, &range};
+    Random r = random_new(7, 0);
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        RandomData d = {.type = DT_F32, .to = alone, .n = ALL, .values = values[i]};
+        fill_alone(&r, &d);
+        d.to = shared;
+        assert_true(values_fill(&r, &d));
+        assert_memory_equal(alone, shared, sizeof alone);
+        d.to = fewer;
+        d.n = LESS;
+        assert_true(values_fill(&r, &d));
+        assert_memory_equal(alone, fewer, sizeof fewer);
+        assert_true(parts_differ(alone, ALL));
+    }
+}
+
 static void orders_that_do_not_fit_are_refused(void **state)
 {
     static const struct {
@@ -269,6 +318,7 @@ int main(void)
         cmocka_unit_test(doubled_temps_are_soon_done),
         cmocka_unit_test(data_obey_the_clause),
         cmocka_unit_test(data_cover_their_range),
+        cmocka_unit_test(data_are_the_same_on_any_number_of_processors),
         cmocka_unit_test(runs_refuse_other_arguments),
         cmocka_unit_test(orders_that_do_not_fit_are_refused),
     };
