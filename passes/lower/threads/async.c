@@ -8,9 +8,10 @@
  *                                                           }
  *
  * Consecutive copies form one group, committed after the outermost statement that contains nothing
- * else, so that every iteration commits one group, even if a condition leaves it empty. A barrier
- * at the end of such an iteration leaves as many of the latest groups in flight as there are
- * iterations between a copy and the first access that can conflict with it. */
+ * else, so that every iteration commits one group, even if a condition leaves it empty. A wait for
+ * copies that have no group yet commits them first. A barrier at the end of such an iteration
+ * leaves as many of the latest groups in flight as there are iterations between a copy and the
+ * first access that can conflict with it. */
 #include "passes/lower/threads/async.h"
 
 #include "passes/analysis/regions/async_copy.h"

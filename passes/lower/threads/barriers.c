@@ -22,6 +22,7 @@ typedef struct {
     StmtList last;      /* blocks that can run after the last barrier inside */
     bool barrier;       /* every path through the statement has one */
     StmtList in_flight; /* asynchronous copies without a wait */
+    bool open;          /* some of them may be in no group yet: nothing has committed them */
     /* Each iteration of loop `counted` commits one group. At its end, all but the last `pending`
      * groups are complete. `steady` is `counted`, or the outermost loop of a perfect nest down to
      * it. NULL: nothing is known. */
@@ -217,7 +218,26 @@ static void summary_then(Context *c, SyncSummary *so_far, const SyncSummary *nex
     append(c, &so_far->last, &next->last);
     append(c, &so_far->in_flight, &next->in_flight);
     so_far->barrier |= next->barrier;
+    so_far->open |= next->open;
     so_far->steady = NULL;
+}
+
+/* Whether a group ends behind item `i`, which leaves copies without one: `copies` says that the
+ * whole sequence makes copies, so that it ends further out. */
+static bool group_ends(Context *c, const Stmt *seq, int i, bool copies)
+{
+    Stmt *const *items = seq->u.seq.items;
+    if (!async_only(c, items[i]))
+        return true;
+    return !copies && (i + 1 == seq->u.seq.n || !async_only(c, items[i + 1]));
+}
+
+/* Commits the copies of the statements so far. */
+static void close_group(Context *c, SyncSummary *summary, StmtList *out)
+{
+    Stmt *commit = async_commit(c, out->items[out->n - 1]);
+    VEC_PUSH(c->arena, out, commit);
+    summary->open = false;
 }
 
 static Stmt *walk_seq(Barriers *b, Stmt *s, SyncSummary *summary)
@@ -236,16 +256,17 @@ static Stmt *walk_seq(Barriers *b, Stmt *s, SyncSummary *summary)
         if (reasons.pending == 0)
             summary->in_flight.n = 0;
         if (reasons.any) {
+            if (summary->open && reasons.pending >= 0)
+                close_group(c, summary, &out);
             VEC_PUSH(c->arena, &out, make_barrier(b, &reasons, NULL));
             summary->last.n = 0;
             summary->barrier = true;
         }
         summary_then(c, summary, &inner);
         VEC_PUSH(c->arena, &out, done);
-        bool closes = !copies && async_only(b->c, item) &&
-                      (i + 1 == s->u.seq.n || !async_only(b->c, s->u.seq.items[i + 1]));
+        bool closes = summary->open && group_ends(c, s, i, copies);
         if (closes)
-            VEC_PUSH(c->arena, &out, async_commit(c, item));
+            close_group(c, summary, &out);
         changed |= closes || reasons.any || done != item;
     }
     return changed ? stmt_seq(c, out.items, out.n, s->span) : s;
@@ -307,6 +328,9 @@ static Stmt *walk_serial(Barriers *b, Stmt *s, SyncSummary *summary)
         refuse_divergent(b, &reasons);
     }
     if (reasons.any) {
+        if (inner.open && reasons.pending >= 0)
+            body = stmt_then(c, body, async_commit(c, body));
+        inner.open &= reasons.pending < 0;
         body = stmt_then(c, body, make_barrier(b, &reasons, s));
         inner.last.n = 0;
         if (!inner.barrier)
@@ -355,6 +379,7 @@ static Stmt *walk_if(Barriers *b, Stmt *s, SyncSummary *summary)
     append(c, &summary->first, &other.first);
     append(c, &summary->last, &other.last);
     append(c, &summary->in_flight, &other.in_flight);
+    summary->open |= other.open;
     summary->barrier &= other.barrier;
     summary->steady = NULL;
     b->divergence = outside;
@@ -372,7 +397,8 @@ static Stmt *walk(Barriers *b, Stmt *s, SyncSummary *summary)
     case ST_BLOCK:
         VEC_PUSH(b->c->arena, &summary->first, s);
         VEC_PUSH(b->c->arena, &summary->last, s);
-        if (block_is_async(&s->u.block))
+        summary->open = block_is_async(&s->u.block);
+        if (summary->open)
             VEC_PUSH(b->c->arena, &summary->in_flight, s);
         return s;
     case ST_STORE:
