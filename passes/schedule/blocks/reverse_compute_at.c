@@ -99,20 +99,21 @@ static bool runs_as_before(const Move *m, Conflict *why)
                                  why);
 }
 
-/* A loop around the block in its new place alone that no iterator counts and that may have no
- * iteration; NULL: there is none. */
+/* A loop around the block in its new place, but not around its init in the old one, that no
+ * iterator counts and that may have no iteration; NULL: there is none. */
 static const Stmt *loop_that_may_skip(const Move *m)
 {
     Context *c = m->s->ctx;
     StmtPath path = {0};
     Facts *f = facts_of_kernel(c, m->s->kernel);
+    int start = reduction_start(c, &m->path);
     stmt_find(c, m->body, m->block->u.block.id, &path);
     for (int i = 0; i < path.n - 1; i++) {
         const Stmt *s = path.items[i];
         const BlockStmt *block = &path.items[path.n - 1]->u.block;
+        int old = s->kind == ST_FOR ? path_loop(&m->path, s->u.loop.id) : -1;
         if (s->kind == ST_FOR && path_loop(&m->target, s->u.loop.id) >= 0 &&
-            path_loop(&m->path, s->u.loop.id) < 0 &&
-            !block_uses_loop(block, ITER_SPATIAL, s->u.loop.var) &&
+            (old < 0 || old >= start) && !block_uses_loop(block, ITER_SPATIAL, s->u.loop.var) &&
             !block_uses_loop(block, ITER_REDUCE, s->u.loop.var) &&
             !prove(f, expr_binary(c, EX_GE, loop_extent(c, &s->u.loop), expr_index(c, 1),
                                   span_none())))
