@@ -71,7 +71,7 @@ static void print_written(const tirc_verification *v)
            once                          ? "proved"
            : !strcmp(v->written, "open") ? "not proved"
                                          : "WRONG",
-           once ? "every output element is written exactly once" : v->written_why);
+           once ? "each element that the program writes is written exactly once" : v->written_why);
 }
 
 /* Prints accesses that are out of bounds first: they matter most. */

@@ -31,7 +31,7 @@ class Verification(NamedTuple):
     structure: str | None
     """the run on small integers, where results are equal bit for bit"""
     written: str
-    """once: every element is proved to be written exactly once; open; wrong"""
+    """once: the program's elements, each proved to be written exactly once; open; wrong"""
 
     def __bool__(self) -> bool:
         return self.ok
