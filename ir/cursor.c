@@ -1,8 +1,8 @@
 /* cursor.c - Iterates over the nodes below a statement or expression in text order.
  *
  * That is outer first, and of a block its iterators, its predicate, init, body. A cursor keeps the
- * way from its root to its node as a stack of frames: a node, and which of its children comes
- * next. */
+ * way from its root to its node as a stack of frames: a node that has children, and which of them
+ * comes next. */
 #include "ir/ir.h"
 
 /* ---- children -------------------------------------------------------------------------------- */
@@ -41,9 +41,25 @@ static Child child_of(const CursorFrame *frame)
 
 /* ---- moving ---------------------------------------------------------------------------------- */
 
+/* The frames are filled in one by one, as they are needed. */
+static Cursor cursor_at(Context *c, CursorFrame root)
+{
+    Cursor at;
+    at.stmt = NULL;
+    at.expr = NULL;
+    at.path = (EnclosingList){0};
+    at.ctx = c;
+    at.root = root;
+    at.more = NULL;
+    at.depth = 0;
+    at.capacity = CURSOR_FEW;
+    at.stmts_only = at.blocks_closed = at.keeps_path = at.on_leaf = false;
+    return at;
+}
+
 Cursor cursor_stmt(Context *c, const Stmt *root)
 {
-    return (Cursor){.ctx = c, .root = {.stmt = (Stmt *)root}, .capacity = CURSOR_FEW};
+    return cursor_at(c, (CursorFrame){.stmt = (Stmt *)root});
 }
 
 Cursor cursor_stmts(Context *c, const Stmt *root)
@@ -62,7 +78,7 @@ Cursor cursor_outer(Context *c, const Stmt *root)
 
 Cursor cursor_expr(Context *c, const Expr *root)
 {
-    return (Cursor){.ctx = c, .root = {.expr = (Expr *)root}, .capacity = CURSOR_FEW};
+    return cursor_at(c, (CursorFrame){.expr = (Expr *)root});
 }
 
 EnclosingList enclosing_copy(Context *c, const EnclosingList *path)
@@ -104,6 +120,9 @@ static bool enter(Cursor *at, CursorFrame frame)
     at->stmt = frame.stmt;
     at->expr = frame.expr;
     frame.exprs = frame.stmt ? stmt_operands(frame.stmt) : expr_operands(frame.expr);
+    at->on_leaf = !frame.stmt && frame.exprs == 0;
+    if (at->on_leaf)
+        return true;
     if (at->stmts_only)
         frame.next = frame.exprs;
     push(at, frame);
@@ -154,7 +173,7 @@ bool cursor_next(Cursor *at)
 
 void cursor_prune(Cursor *at)
 {
-    at->depth--;
+    at->depth -= !at->on_leaf;
 }
 
 void cursor_way(const Cursor *at, StmtList *way)

@@ -569,14 +569,37 @@ bool combiner_equal(const Combiner *a, const Combiner *b);
 /* ---- reading --------------------------------------------------------------------------------- */
 
 bool expr_is_const(const Expr *e, int64_t *value); /* an integer literal */
-int expr_arity(ExprKind kind); /* how many of u.arg are used; 0 for the other leaves */
+/* How many of u.arg are used; 0 for the other leaves. */
+static inline int expr_arity(ExprKind kind)
+{
+    static const unsigned char arities[] = {
+#define LEAF(e)                             EX_##e == EX_SELECT ? 3 : EX_##e == EX_CAST,
+#define UNARY(e, token, precedence)         1,
+#define BINARY(e, token, precedence, class) 2,
+#include "ir/tables/expr.def"
+#undef LEAF
+#undef UNARY
+#undef BINARY
+    };
+    return arities[kind];
+}
 /* How deep quotients and remainders of indices stand in each other; what texts may have of that. */
 int expr_division_levels(const Expr *e);
 enum { EXPR_MAX_DIVISIONS = 32 };
 /* How many operands an expression has, arguments of calls and subscripts of loads among them, and
  * each. */
-int expr_operands(const Expr *e);
-Expr *expr_operand(const Expr *e, int k);
+static inline int expr_operands(const Expr *e)
+{
+    if (e->kind == EX_CALL)
+        return call_info(e->u.call.call)->arity;
+    return e->kind == EX_LOAD ? e->u.load.buffer->rank : expr_arity(e->kind);
+}
+static inline Expr *expr_operand(const Expr *e, int k)
+{
+    if (e->kind == EX_CALL)
+        return e->u.call.arg[k];
+    return e->kind == EX_LOAD ? e->u.load.index[k] : e->u.arg[k];
+}
 /* The same of a statement: its own expressions, none of those of statements below it. */
 int stmt_operands(const Stmt *s);
 Expr *stmt_operand(const Stmt *s, int k);
@@ -640,6 +663,7 @@ typedef struct {
     CursorFrame root, few[CURSOR_FEW], *more;
     int depth, capacity;
     bool stmts_only, blocks_closed, keeps_path;
+    bool on_leaf; /* the node is an expression without operands, which has no frame */
 } Cursor;
 Cursor cursor_stmt(Context *c, const Stmt *root);  /* statements and expressions */
 Cursor cursor_stmts(Context *c, const Stmt *root); /* statements alone */

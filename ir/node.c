@@ -1,20 +1,6 @@
 /* node.c - Reads properties of single nodes: operands, constants, extents. */
 #include "ir/ir.h"
 
-int expr_operands(const Expr *e)
-{
-    if (e->kind == EX_CALL)
-        return call_info(e->u.call.call)->arity;
-    return e->kind == EX_LOAD ? e->u.load.buffer->rank : expr_arity(e->kind);
-}
-
-Expr *expr_operand(const Expr *e, int k)
-{
-    if (e->kind == EX_CALL)
-        return e->u.call.arg[k];
-    return e->kind == EX_LOAD ? e->u.load.index[k] : e->u.arg[k];
-}
-
 int stmt_operands(const Stmt *s)
 {
     switch (s->kind) {

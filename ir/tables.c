@@ -127,15 +127,6 @@ bool expr_is_binary(ExprKind kind)
     return ops[kind].class != OP_UNARY && ops[kind].class != OP_LEAF;
 }
 
-int expr_arity(ExprKind kind)
-{
-    switch (ops[kind].class) {
-    case OP_LEAF: return kind == EX_SELECT ? 3 : kind == EX_CAST;
-    case OP_UNARY: return 1;
-    default: return 2;
-    }
-}
-
 static const CallInfo calls[] = {
 #define CALL(e, name, arity, takes, gives, f32, f64, ulp, meaning)                                 \
     {name, f32, f64, meaning, arity, ulp, OF_##takes, GIVES_##gives},

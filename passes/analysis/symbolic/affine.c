@@ -50,7 +50,7 @@ Expr *product_divide(Context *c, Expr *atom, Expr *divisor)
     expr_chain(c, divisor, EX_MUL, &by);
     for (int k = 0; k < by.n; k++) {
         int at = 0;
-        while (at < factors.n && expr_order(factors.items[at], by.items[k]) != 0)
+        while (at < factors.n && !expr_same(factors.items[at], by.items[k]))
             at++;
         if (at == factors.n)
             return NULL;

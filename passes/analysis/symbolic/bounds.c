@@ -73,9 +73,9 @@ static Bounds bounds_from(int64_t factor, int64_t constant)
 Bounds bounds_of_atom(Facts *f, Expr *atom)
 {
     Bounds b = bounds_by_structure(f, atom);
-    for (int k = f->conditions.n - 1; k >= facts_first_condition(f); k--) {
+    for (int k = f->conditions.n - 1, first = facts_first_condition(f); k >= first; k--) {
         const Condition *known = &f->conditions.items[k];
-        if (known->affine && known->form.n == 1 && expr_order(known->form.terms[0].atom, atom) == 0)
+        if (known->affine && known->form.n == 1 && expr_same(known->form.terms[0].atom, atom))
             b = bounds_meet(b, bounds_from(known->form.terms[0].factor, known->form.constant));
     }
     return b;

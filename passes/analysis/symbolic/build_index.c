@@ -179,7 +179,7 @@ Expr *index_sub(Context *c, Expr *a, Expr *b)
     int64_t k;
     if (expr_is_const(b, &k) && k != INT64_MIN)
         return add_literal(c, a, -k, span_join(a->span, b->span));
-    if (expr_order(a, b) == 0)
+    if (expr_same(a, b))
         return literal(c, 0, a->span);
     if (is_literal(a, 0))
         return expr_unary(c, EX_NEG, b, b->span);
@@ -229,7 +229,7 @@ Expr *index_min(Context *c, Expr *a, Expr *b)
     int64_t x, y;
     if (both_const(a, b, &x, &y))
         return x <= y ? a : b;
-    return expr_order(a, b) == 0 ? a : binary(c, EX_MIN, a, b);
+    return expr_same(a, b) ? a : binary(c, EX_MIN, a, b);
 }
 
 Expr *index_max(Context *c, Expr *a, Expr *b)
@@ -237,7 +237,7 @@ Expr *index_max(Context *c, Expr *a, Expr *b)
     int64_t x, y;
     if (both_const(a, b, &x, &y))
         return x >= y ? a : b;
-    return expr_order(a, b) == 0 ? a : binary(c, EX_MAX, a, b);
+    return expr_same(a, b) ? a : binary(c, EX_MAX, a, b);
 }
 
 Expr *index_ceildiv(Context *c, Expr *a, Expr *b)
@@ -279,5 +279,5 @@ Expr *cond_and(Context *c, Expr *a, Expr *b)
         return b;
     if (!b || cond_is_true(b))
         return a;
-    return expr_order(a, b) == 0 ? a : binary(c, EX_AND, a, b);
+    return expr_same(a, b) ? a : binary(c, EX_AND, a, b);
 }

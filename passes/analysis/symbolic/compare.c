@@ -185,11 +185,11 @@ Expr *cond_negate(Context *c, Expr *e)
 static bool contains(const Expr *chain, ExprKind kind, const Expr *part)
 {
     while (chain && chain->kind == kind) {
-        if (expr_order(chain->u.arg[1], part) == 0)
+        if (expr_same(chain->u.arg[1], part))
             return true;
         chain = chain->u.arg[0];
     }
-    return chain && expr_order(chain, part) == 0;
+    return chain && expr_same(chain, part);
 }
 
 /* Each part is simplified where the parts before it are true (of an or: false). */

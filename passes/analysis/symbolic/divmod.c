@@ -236,7 +236,7 @@ static int64_t divided(const Expr *atom, ExprKind kind, Expr **x)
 
 static bool same(const Expr *a, const Expr *b)
 {
-    return expr_order(a, b) == 0;
+    return expr_same(a, b);
 }
 
 /* x / d, in the form that it has for a quotient x: y / (k * d) for x = y / k. */

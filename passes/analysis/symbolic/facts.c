@@ -103,21 +103,21 @@ int facts_first_condition(const Facts *f)
 
 bool facts_know(const Facts *f, const Expr *cond)
 {
-    for (int k = f->conditions.n - 1; k >= facts_first_condition(f); k--)
-        if (f->conditions.items[k].expr && expr_order(f->conditions.items[k].expr, cond) == 0)
+    for (int k = f->conditions.n - 1, first = facts_first_condition(f); k >= first; k--)
+        if (f->conditions.items[k].expr && expr_same(f->conditions.items[k].expr, cond))
             return true;
     return false;
 }
 
 bool facts_divisible(const Facts *f, const Expr *e, int64_t by)
 {
-    for (int k = f->conditions.n - 1; k >= facts_first_condition(f); k--) {
+    for (int k = f->conditions.n - 1, first = facts_first_condition(f); k >= first; k--) {
         const Expr *cond = f->conditions.items[k].expr;
         int64_t zero, divisor;
         if (cond && cond->kind == EX_EQ && cond->u.arg[0]->kind == EX_MOD &&
             expr_is_const(cond->u.arg[1], &zero) && zero == 0 &&
             expr_is_const(cond->u.arg[0]->u.arg[1], &divisor) && divisor % by == 0 &&
-            expr_order(cond->u.arg[0]->u.arg[0], e) == 0)
+            expr_same(cond->u.arg[0]->u.arg[0], e))
             return true;
     }
     return false;

@@ -71,7 +71,8 @@ bool affine_combine(Context *c, Affine a, int64_t ka, Affine b, int64_t kb, Affi
             fits = add_product(&term.factor, a.terms[i++].factor, ka);
         if (order >= 0)
             fits = fits && add_product(&term.factor, b.terms[j++].factor, kb);
-        affine_append(c, &sum, term);
+        if (term.factor != 0)
+            sum.terms[sum.n++] = term;
     }
     *out = sum;
     return fits;
@@ -109,10 +110,15 @@ Affine affine_reduced(Context *c, Affine form, bool equal)
     return g < 2 || (equal && form.constant % g != 0) ? form : affine_divide(c, form, g);
 }
 
+static bool same_term(const Term *a, const Term *b)
+{
+    return a->atom ? expr_same(a->atom, b->atom) : a->column == b->column;
+}
+
 int affine_find(Affine a, const Term *term)
 {
     for (int t = 0; t < a.n; t++)
-        if (term_order(&a.terms[t], term) == 0)
+        if (same_term(&a.terms[t], term))
             return t;
     return -1;
 }
@@ -127,7 +133,7 @@ bool affine_equal(Affine a, Affine b)
 {
     bool same = a.n == b.n && a.constant == b.constant;
     for (int t = 0; t < a.n && same; t++)
-        same = a.terms[t].factor == b.terms[t].factor && term_order(&a.terms[t], &b.terms[t]) == 0;
+        same = a.terms[t].factor == b.terms[t].factor && same_term(&a.terms[t], &b.terms[t]);
     return same;
 }
 

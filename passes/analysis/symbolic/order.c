@@ -78,5 +78,5 @@ int factor_order(const Expr *a, const Expr *b)
 
 Expr *expr_settle(Expr *a, Expr *b)
 {
-    return a != b && expr_order(a, b) == 0 ? b : a;
+    return expr_same(a, b) ? b : a;
 }

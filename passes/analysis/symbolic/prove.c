@@ -257,7 +257,7 @@ static bool bounds_nonnegative(Search *s, const Affine *a, int depth)
  * on. */
 static bool search_conditions(Search *s, const Affine *a, int depth, SearchFn *prove_less)
 {
-    for (int k = s->f->conditions.n - 1; k >= facts_first_condition(s->f); k--) {
+    for (int k = s->f->conditions.n - 1, first = facts_first_condition(s->f); k >= first; k--) {
         const Condition *known = &s->f->conditions.items[k];
         for (int t = 0; known->affine && t < known->form.n; t++) {
             Affine less;

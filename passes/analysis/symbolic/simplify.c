@@ -42,7 +42,7 @@ static Expr *simplify_select(Facts *f, Expr *e)
     facts_assume_canonical(f, cond_negate(f->c, cond));
     Expr *b = simplify_once(f, e->u.arg[2]);
     facts_reset(f, mark);
-    if (expr_order(a, b) == 0)
+    if (expr_same(a, b))
         return a;
     if (cond == e->u.arg[0] && a == e->u.arg[1] && b == e->u.arg[2])
         return e;
