@@ -23,6 +23,11 @@ typedef struct {
     /* how many scopes are outside of the launch, behind which its axes stand; -1: outside of one */
     int launch;
     Var *axes[AXIS_COUNT]; /* of that launch */
+    /* of the access before this one: the path, its scopes (exact_index.h), what holds there, and
+     * how much of that outside of each scope */
+    EnclosingList known, scopes;
+    Facts *facts;
+    VEC(FactsMark) outside;
     MemoryBounds found;
 } Proof;
 
@@ -311,18 +316,37 @@ static void judge(Question *q, int axis, Violation found)
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static Facts *facts_here(const Question *q)
+static Facts *facts_of_sizes(Context *c, const Kernel *kernel)
 {
-    Context *c = q->proof->c;
-    const Kernel *kernel = q->proof->kernel;
     Facts *f = facts_of_kernel(c, kernel);
     for (int i = 0; i < kernel->n_sizes; i++)
         if (kernel->sizes[i].symbolic)
             facts_assume(f, expr_binary(c, EX_GE, expr_var(c, kernel->sizes[i].var, span_none()),
                                         expr_index(c, 1), span_none()));
-    for (int i = 0; i < q->scopes.n; i++)
-        facts_enter_enclosing(f, q->scopes.items[i]);
     return f;
+}
+
+/* Brings the scopes and the facts to the path at work, from the scopes that it has in common with
+ * the path before. */
+static void enter_path(Proof *p)
+{
+    Context *c = p->c;
+    int same = 0;
+    while (same < p->known.n && same < p->path->n &&
+           p->known.items[same].stmt == p->path->items[same].stmt &&
+           p->known.items[same].otherwise == p->path->items[same].otherwise)
+        same++;
+    if (same < p->known.n)
+        facts_reset(p->facts, p->outside.items[same]);
+    EnclosingList rest = {.items = p->path->items + same, .n = p->path->n - same};
+    rest = exact_index_scopes(c, &rest, p->axes);
+    p->known.n = p->scopes.n = p->outside.n = same;
+    for (int i = 0; i < rest.n; i++) {
+        VEC_PUSH(c->arena, &p->known, p->path->items[same + i]);
+        VEC_PUSH(c->arena, &p->scopes, rest.items[i]);
+        VEC_PUSH(c->arena, &p->outside, facts_mark(p->facts));
+        facts_enter_enclosing(p->facts, rest.items[i]);
+    }
 }
 
 static bool proved_by_facts(Facts *f, const Question *q, int axis)
@@ -452,10 +476,11 @@ static void add_access(Proof *p, const Stmt *store, const Expr *load)
         return;
     Expr *const *index = store ? store->u.store.index : load->u.load.index;
     Question q = {.proof = p, .buffer = buffer};
+    enter_path(p);
     q.index = exact_index_exprs(p->c, index, buffer->rank, p->axes);
-    q.scopes = exact_index_scopes(p->c, p->path, p->axes);
+    q.scopes = p->scopes;
     q.bounds = (AccessBounds){.store = store, .load = load};
-    Facts *f = facts_here(&q);
+    Facts *f = p->facts;
     find_lanes(&q, f);
     take_apart(&q, f, store ? store->u.store.axes : load->u.load.axes);
     q.bounds.element = element_text(p->c, q.buffer, q.index);
@@ -532,6 +557,7 @@ static void read_all(Proof *p, const Stmt *root, const EnclosingList *outer)
 MemoryBounds accesses_in_bounds(Context *c, const Kernel *lowered, const int64_t *sizes)
 {
     Proof p = {.c = c, .kernel = lowered, .sizes = sizes, .launch = -1};
+    p.facts = facts_of_sizes(c, lowered);
     read_all(&p, lowered->body, NULL);
     return p.found;
 }
