@@ -384,16 +384,28 @@ static Stmt *serial_loop(Rewriter *r, Stmt *s)
     return stmt_stamp(stmt_for(r->ctx, &loop, s->span), s);
 }
 
-bool flow_written_before_read(Schedule *s, const StmtPath *path, const Buffer *buffer)
+/* The path leads from `body`; in the same iteration of its first n loops. */
+static bool written_within(Schedule *s, Stmt *body, const StmtPath *path, const Buffer *buffer,
+                           int n)
 {
     int at = 0;
     while (path->items[at]->kind != ST_FOR)
         at++;
     Rewriter r = {.ctx = s->ctx, .stmt = serial_loop};
     Stmt *root = rewrite_stmt(&r, path->items[at]);
-    const Kernel *kernel = kernel_with_body(
-        s->ctx, s->kernel, stmt_replace(s->ctx, s->kernel->body, path->items[at], root));
-    return threads_reads_covered(threads_model(s->ctx, kernel, root), buffer, 0);
+    const Kernel *kernel =
+        kernel_with_body(s->ctx, s->kernel, stmt_replace(s->ctx, body, path->items[at], root));
+    return threads_reads_covered(threads_model(s->ctx, kernel, root), buffer, n);
+}
+
+bool flow_written_before_read(Schedule *s, const StmtPath *path, const Buffer *buffer)
+{
+    return written_within(s, s->kernel->body, path, buffer, 0);
+}
+
+bool flow_written_in_iteration(Schedule *s, Stmt *body, const StmtPath *path, const Buffer *buffer)
+{
+    return written_within(s, body, path, buffer, sched_loops_on(s, path, NULL));
 }
 
 ForStmt flow_loop(Schedule *s, Name name, Expr *lo, Expr *hi)

@@ -108,6 +108,10 @@ Threads *flow_threads(Schedule *s, Stmt *body, const StmtPath *path, Span span);
  * there before, in the order of one thread. */
 bool flow_written_before_read(Schedule *s, const StmtPath *path, const Buffer *buffer);
 
+/* The same in each iteration of the loop at the end of the path, which leads from `body`, that of
+ * the kernel to come. */
+bool flow_written_in_iteration(Schedule *s, Stmt *body, const StmtPath *path, const Buffer *buffer);
+
 /* A serial loop lo..hi with a fresh variable, around a body to be filled in. */
 ForStmt flow_loop(Schedule *s, Name name, Expr *lo, Expr *hi);
 

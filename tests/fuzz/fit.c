@@ -38,6 +38,7 @@ static const Fit fits[] = {
     {"reverse_compute_inline", 1, BLOCK_USER, LOOP_ANY, BUFFER_ANY},
     {"decompose_reduction", 3, BLOCK_REDUCTION, LOOP_ANY, BUFFER_ANY},
     {"rfactor", 1, BLOCK_REDUCTION, LOOP_REDUCED, BUFFER_ANY},
+    {"scan_chunks", 2, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"rotate", 1, BLOCK_ANY, LOOP_SHARED, BUFFER_ANY},
     {"pipeline", 1, BLOCK_STAGER, LOOP_SHARED, BUFFER_ANY},
     {"copy_async", 1, BLOCK_STAGER, LOOP_ANY, BUFFER_ANY},
@@ -150,6 +151,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     const Stmt *store = flow_single_store(schedule_context(s), block);
     switch (fit) {
     case BLOCK_REDUCTION: return block->u.block.init != NULL;
+    case BLOCK_CARRIER: return stmt_is_reduction(&block->u.block) && !block->u.block.init;
     case BLOCK_PARTIAL: return block->u.block.init && touches_temp(s, block, ACCESS_WRITE, false);
     case BLOCK_MAKER: return touches_temp(s, block, ACCESS_WRITE, false);
     case BLOCK_USER: return touches_temp(s, block, ACCESS_READ, false);

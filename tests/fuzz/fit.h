@@ -10,7 +10,8 @@
 typedef enum {
     BLOCK_ANY,
     BLOCK_REDUCTION,   /* has an init */
-    BLOCK_PARTIAL,     /* that, and writes a temp */
+    BLOCK_CARRIER,     /* updates what others initialize */
+    BLOCK_PARTIAL,     /* has an init, and writes a temp */
     BLOCK_MAKER,       /* writes a temp */
     BLOCK_USER,        /* reads a temp */
     BLOCK_STAGER,      /* writes a temp in shared or local memory */

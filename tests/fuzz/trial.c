@@ -33,8 +33,9 @@ enum { AGAIN = 8 }; /* one step in so many is taken back and made again */
 /* These may add floats in another order, and so may steps that say so. */
 static bool reorders(const Trial *t, const Schedule *s)
 {
-    static const char *const names[] = {
-        "reorder", "atomic", "bind", "rfactor", "transform_block_layout", "serpentine"};
+    static const char *const names[] = {"reorder",   "atomic",      "bind",
+                                        "rfactor",   "scan_chunks", "transform_block_layout",
+                                        "serpentine"};
     for (int i = 0; i < t->n_steps; i++)
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
             if (strcmp(t->steps[i].primitive->name, names[k]) == 0)

@@ -41,12 +41,12 @@ static Expr *ones(Context *c, DType type, Span span)
  * is the value, except for NaN, which any other value replaces. */
 static bool is_special(StoreOp op, const Expr *start)
 {
-    return start->kind != EX_FLOAT ||
+    return !start || start->kind != EX_FLOAT ||
            (op == STORE_ADD ? start->u.f == 0 && signbit(start->u.f) : isnan(start->u.f));
 }
 
-/* What partial results of a reduction that starts from `start` begin with; NULL for a plain
- * store. */
+/* What partial results of a reduction that starts from `start` (NULL: not known) begin with; NULL
+ * for a plain store. */
 static Expr *identity_of(Context *c, StoreOp op, DType type, const Expr *start, Span span)
 {
     bool special = type_is_float(type) && is_special(op, start);
@@ -64,6 +64,11 @@ static Expr *identity_of(Context *c, StoreOp op, DType type, const Expr *start, 
     case STORE_AND: return ones(c, type, span);
     }
     return NULL;
+}
+
+Expr *reducer_neutral(Context *c, StoreOp op, DType type, Span span)
+{
+    return identity_of(c, op, type, NULL, span);
 }
 
 Expr *reducer_combine(Context *c, const Reducer *r, Expr *a, Expr *b)

@@ -46,6 +46,8 @@ Stmt *reducer_set(Context *c, const Reducer *r, ReducerStore to);
 Stmt *reducer_update(Context *c, const Reducer *r, ReducerStore to);
 /* The literals that the parts have as identities. */
 Expr *const *reducer_identities(Context *c, const Reducer *r);
+/* The literal e with e op x == x for every x of the type; NULL for a plain store. */
+Expr *reducer_neutral(Context *c, StoreOp op, DType type, Span span);
 /* a op b, of a reduction that is no tuple. */
 Expr *reducer_combine(Context *c, const Reducer *r, Expr *a, Expr *b);
 
