@@ -115,6 +115,7 @@ typedef struct {
     Name *variable; /* by id - first_id: what the loop is called in the trace */
     NameMap holder; /* variable -> id of the loop that it holds */
     int call;       /* the index of the one at work */
+    int step;       /* the last one before it; 0: none */
     StrBuf *out;
 } Trace;
 
@@ -201,9 +202,20 @@ static void save_holder(Trace *t, Name variable)
     bind_variable(t, &loop, other);
 }
 
+/* The variable is called as the loop: it gave it its name, or would give it another one, since the
+ * last step made the loop. */
+static bool keeps_name(const Trace *t, const Value *loop)
+{
+    const Handle *handle = state_handle(t->s, loop->u.id);
+    const NameUse *use = state_name(t->s, handle->name);
+    return is_named_here(t, loop) ||
+           (t->step > 0 && handle->born == t->step && is_wanted(t, loop) && !(use && use->others) &&
+            !primitive_find(handle->name));
+}
+
 static void save_hidden(Trace *t, const Value *value, bool is_step)
 {
-    if (value->kind == VALUE_LOOP && (is_step || is_named_here(t, value)))
+    if (value->kind == VALUE_LOOP && (is_step || keeps_name(t, value)))
         save_holder(t, state_handle(t->s, value->u.id)->name);
     if (value->kind == VALUE_LIST)
         for (int i = 0; i < value->u.list.n; i++)
@@ -228,7 +240,7 @@ static void print_pattern(Trace *t, const Value *value, bool is_step, StrBuf *ou
         return;
     }
     Name name = state_handle(t->s, value->u.id)->name;
-    bind_variable(t, value, is_step || is_named_here(t, value) ? name : free_variable(t, name));
+    bind_variable(t, value, is_step || keeps_name(t, value) ? name : free_variable(t, name));
     strbuf_add(out, t->variable[slot_of(t, value)]);
 }
 
@@ -283,6 +295,7 @@ void schedule_trace(const Schedule *s, Name schedule_name, StrBuf *out)
         const CallRecord *call = &s->calls.items[t.call];
         if (call->step > 0 || has_wanted(&t, &call->result))
             print_call(&t, call);
+        t.step = call->step > 0 ? call->step : t.step;
     }
     print_comments(&t, &comment);
     strbuf_add(out, "}\n");
