@@ -11,6 +11,7 @@ or the same up to the order of additions (terms.py). So as many are caught as ar
 import collections
 import concurrent.futures
 import re
+import threading
 
 import pytest
 
@@ -109,7 +110,15 @@ class Original:
         self.folder, self.program, self.kernel, self.text = folder, program, kernel, text
         status, fault, self.outputs = judge(folder, "right", text)
         assert status == 0, f"{program.stem}: {fault}\n{text}"
-        self.terms = terms_of(folder, "right", text)
+        self.lock, self.known = threading.Lock(), False
+
+    def terms(self):
+        """What its outputs are, which is found out for the first mutant that it is compared with:
+        most are faults or wrong results."""
+        with self.lock:
+            if not self.known:
+                self.known, self.found = True, terms_of(self.folder, "right", self.text)
+            return self.found
 
     def differs_gently(self, number, mutant):
         """Is it wrong on gentle inputs, on which the original is right?"""
@@ -131,10 +140,11 @@ class Original:
 
     def settle(self, number, mutant, status):
         """No fault, and no wrong result on random inputs."""
-        found = self.terms and terms_of(self.folder, number, mutant.text)
+        right = self.terms()
+        found = right and terms_of(self.folder, number, mutant.text)
         if not found:
             return Verdict("survivors", False, status)
-        if found == self.terms:
+        if found == right:
             return Verdict("equal", False, status)
         if terms_of(self.folder, number, mutant.text, True) == terms_of(
             self.folder, f"{number}.right", self.text, True
