@@ -88,6 +88,31 @@ static void data(void **state)
     expect(BY_THREADS(LABELS, "if i < N y[i] = x[i + C];"), 0, BOUNDS_LEAVES, "at N = 1, C = 1, ");
 }
 
+/* Two names of one place, which holds something else in between, are two values. */
+static void memory_that_changes(void **state)
+{
+    (void)state;
+    expect("kernel k<N>(inout n: i32[1], x: f32[N]) -> y: f32[1]\n{\n"
+           "    launch k grid(1, 1, 1) block(1, 1, 1) {\n"
+           "        let a = index(n[0]);\n        n[0] = 3;\n        let b = index(n[0]);\n"
+           "        y[0] = x[b - a];\n    }\n}\n",
+           3, BOUNDS_DATA, "it depends on n[0]");
+}
+
+/* What a guard says of a name holds for its value, and a remainder by a positive number is one. */
+static void names_of_guards(void **state)
+{
+    (void)state;
+    expect("kernel k<N>(x: f32[N]) -> y: f32[N]\n{\n"
+           "    launch k grid((N + 7) / 8, 1, 1) block(8, 1, 1) {\n"
+           "        let first = blockIdx.x / 4 * 4;\n"
+           "        let height = min((N + 7) / 8 - first, 4);\n"
+           "        let at = (first + blockIdx.x % height) * 8 + threadIdx.x;\n"
+           "        if at < N\n"
+           "            y[at] = x[(first + blockIdx.x % height) * 8 + threadIdx.x];\n    }\n}\n",
+           0, BOUNDS_PROVED, NULL);
+}
+
 #define CLASSES                                                                                    \
     "kernel k<N, C>(label: i32[N], s: i32, x: f32[N, C], z: f32[8]) -> y: f32[N]\n    where "
 #define PICK "\n{\n    launch k grid(N, 1, 1) block(1, 1, 1) {\n        y[blockIdx.x] = "
@@ -192,6 +217,8 @@ int main(void)
         cmocka_unit_test(conditions_of_expressions),
         cmocka_unit_test(sizes_of_one),
         cmocka_unit_test(data),
+        cmocka_unit_test(memory_that_changes),
+        cmocka_unit_test(names_of_guards),
         cmocka_unit_test(where_clauses),
         cmocka_unit_test(sizes_of_a_run),
         cmocka_unit_test(memory_of_blocks),

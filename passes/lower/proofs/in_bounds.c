@@ -326,6 +326,24 @@ static Facts *facts_of_sizes(Context *c, const Kernel *kernel)
     return f;
 }
 
+/* Quotients and remainders by what is no literal, but positive: bounds look no further than the
+ * divisor's literal ends.
+ *
+ *   place % min(G - first, 8) >= 0  with first < G */
+static void assume_quotients(Context *c, Facts *f, const Expr *value)
+{
+    int64_t literal;
+    Expr *zero = expr_index(c, 0);
+    for (Cursor at = cursor_expr(c, value); cursor_next(&at);) {
+        Expr *e = at.expr;
+        if ((e->kind == EX_DIV || e->kind == EX_MOD) && e->type == DT_INDEX &&
+            !expr_is_const(e->u.arg[1], &literal) &&
+            prove(f, expr_binary(c, EX_GT, e->u.arg[1], zero, e->span)) &&
+            prove(f, expr_binary(c, EX_GE, e->u.arg[0], zero, e->span)))
+            facts_assume(f, expr_binary(c, EX_GE, e, zero, e->span));
+    }
+}
+
 /* Brings the scopes and the facts to the path at work, from the scopes that it has in common with
  * the path before. */
 static void enter_path(Proof *p)
@@ -359,9 +377,39 @@ static bool proved_by_facts(Facts *f, const Question *q, int axis)
            prove(f, expr_binary(c, EX_LT, at, q->buffer->shape[axis], at->span));
 }
 
+/* The same in terms of loops: names are seen through, but for values of memory that changes. So
+ * what a guard says of one holds for subscripts that are written out. */
+static bool proved_in_loops(const Question *q, int axis)
+{
+    Context *c = q->proof->c;
+    ArenaMark mark = arena_mark(c->arena);
+    Question put = *q;
+    SubstList names = {0};
+    Facts *f = facts_of_sizes(c, q->proof->kernel);
+    for (int i = 0; i < q->scopes.n; i++) {
+        EnclosingList one = {.items = q->scopes.items + i, .n = 1};
+        Enclosing scope = scopes_subst(c, &one, names.items, names.n).items[0];
+        if (scope.stmt->kind != ST_LET || expr_loads_change(scope.stmt->u.let.value)) {
+            facts_enter_enclosing(f, scope);
+            continue;
+        }
+        assume_quotients(c, f, scope.stmt->u.let.value);
+        VEC_PUSH(c->arena, &names, ((Subst){scope.stmt->u.let.var, scope.stmt->u.let.value}));
+    }
+    Expr **index = ARENA_ARRAY(c->arena, Expr *, q->buffer->rank);
+    for (int d = 0; d < q->buffer->rank; d++)
+        index[d] = expr_subst(c, q->index[d], names.items, names.n);
+    put.index = index;
+    put.first = q->first ? expr_subst(c, q->first, names.items, names.n) : NULL;
+    bool proved = proved_by_facts(f, &put, axis);
+    arena_reset(c->arena, mark);
+    return proved;
+}
+
 static void ask_about(Question *q, Facts *f, int axis)
 {
-    if (q->bounds.answer != BOUNDS_PROVED || proved_by_facts(f, q, axis))
+    if (q->bounds.answer != BOUNDS_PROVED || proved_by_facts(f, q, axis) ||
+        proved_in_loops(q, axis))
         return;
     Violation found = ask_system(q, axis, NULL);
     if (found.found != POLY_NONE)
