@@ -109,3 +109,13 @@ def test_long_sums_are_accurate():
     """One thread would add all terms in order, and lose a digit with every tenfold."""
     report = run("sum_all", "-DN=262144")[1]
     assert report["verify"]["ok"] and report["verify"]["rounding"]["additions"] < 100
+
+
+@pytest.mark.parametrize("kernel", ["row_sum", "softmax", "layernorm", "sum_all", "mean_square"])
+def test_long_rows_are_read_wide(kernel):
+    """Four elements for each load of a thread, where all rows start at a multiple of four."""
+    *rows, last = sizes_of(kernel)
+    few = [f"-D{name}=2" for name in rows]
+    for elements, is_wide in ((8192, True), (8191, not rows)):
+        trace, report = run(kernel, f"-D{last}={elements}", *few)
+        assert report["verify"]["ok"] and ("vectorize(" in trace) == is_wide
