@@ -6,10 +6,37 @@ import subprocess
 UNUSED = "kernel k(x: f32[8], scale: f32) -> y: f32[8] { for i in 8 y[i] = x[i]; }\n"
 
 
-def tirc(*arguments):
+SERIAL = """
+kernel k(x: f32[4, 64]) -> y: f32[4, 64]
+{
+    for i in 4 {
+        temp s: f32;
+        s = 0;
+        for j in 64 {
+            s += x[i, j];
+            y[i, j] = s;
+        }
+    }
+}
+
+schedule scan for k()
+{
+    let [i, j] = loops(y);
+    let [part, each] = split(j, [_, 4]);
+    let [total, _] = scan_chunks(part);
+    bind(i, blockIdx.x);
+    bind(part, threadIdx.x);
+    if %s {
+        bind(loops(total)[1], threadIdx.x);
+    }
+}
+"""
+
+
+def tirc(*arguments, text=UNUSED):
     return subprocess.run(
         [os.environ["TIRC"], "-", "--emit", "cuda", *arguments],
-        input=UNUSED,
+        input=text,
         capture_output=True,
         text=True,
         timeout=120,
@@ -30,3 +57,11 @@ def test_no_warn():
 def test_werror():
     done = tirc("--werror")
     assert done.returncode == 1 and "W0001" in done.stderr
+
+
+def test_stage_on_one_thread():
+    """The sums of the chunks can be shared among threads, their scan cannot."""
+    alone = tirc("--schedule", "scan", text=SERIAL % "false").stderr
+    assert "W0003" in alone and "block 's_total' runs on one thread" in alone
+    assert "s_before" not in alone
+    assert tirc("--schedule", "scan", text=SERIAL % "true").stderr == ""

@@ -38,6 +38,33 @@ static int64_t threads_of(Context *c, Stmt *root)
     return threads;
 }
 
+/* Another block of the loop reads what `update` writes. */
+static bool is_read_beside(Context *c, const StmtList *blocks, const Stmt *update)
+{
+    AccessList written = {0};
+    access_collect(c, update, NULL, ACCESS_WRITE, &written);
+    for (int i = 0; i < blocks->n; i++)
+        for (int k = 0; k < written.n; k++)
+            if (blocks->items[i] != update &&
+                stmt_accesses(c, blocks->items[i], written.items[k].buffer, ACCESS_READ))
+                return true;
+    return false;
+}
+
+/* The loop is a scan: its iterations update a value, and read it in between, so that only one
+ * thread can run them. */
+static bool is_scan(Context *c, const Stmt *loop)
+{
+    StmtList blocks = stmts_of_kind(c, loop, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++) {
+        const BlockStmt *block = &blocks.items[i]->u.block;
+        if (!block->init && block_reduces_over(c, block, loop->u.loop.var) &&
+            is_read_beside(c, &blocks, blocks.items[i]))
+            return true;
+    }
+    return false;
+}
+
 /* Does a thread run several instances of the block, of which others could run some? */
 static bool is_serial_stage(Context *c, const StmtPath *path)
 {
@@ -49,7 +76,7 @@ static bool is_serial_stage(Context *c, const StmtPath *path)
         int64_t extent;
         const Stmt *s = path->items[i];
         if (s->kind == ST_FOR && s->u.loop.kind != LOOP_BIND)
-            repeats |= !loop_const_extent(&s->u.loop, &extent) || extent > 1;
+            repeats |= (!loop_const_extent(&s->u.loop, &extent) || extent > 1) && !is_scan(c, s);
     }
     return repeats;
 }
