@@ -137,7 +137,9 @@ static bool add_iter(Factor *f, const Stmt *stmt, IterKind kind, Span span)
     REQUIRE(f->s, E0475, span, !depends,
             "the range of loop '%s' depends on loop '%s', which is no iterator of block '%s'",
             loop->var->name, depends->name, f->block->name);
-    iter.var = var_new(c, iter_name(f, loop->var->name), DT_INDEX, VAR_ITER, loop->var->span);
+    /* a loop that a step made is where the loop stood that it was made of */
+    Span origin = loop->var->span.source ? loop->var->span : stmt->span;
+    iter.var = var_new(c, iter_name(f, loop->var->name), DT_INDEX, VAR_ITER, origin);
     map_var(f, loop->var, expr_var(c, iter.var, loop->var->span));
     f->part = stmt == f->loop ? iter.var : f->part;
     VEC_PUSH(c->arena, &f->iters, iter);
