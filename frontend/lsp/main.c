@@ -71,8 +71,9 @@ static void job_done(GObject *source, GAsyncResult *result, void *user)
     (void)source;
     g_hash_table_remove(server->pending, job->uri);
     if (document && document->version == job->version) {
-        publish(server, job->uri, job->version, diagnosis->diagnostics);
+        /* first: a client that sees an error may ask for its remedy while it is being sent */
         g_hash_table_replace(server->diagnoses, g_strdup(job->uri), diagnosis);
+        publish(server, job->uri, job->version, diagnosis->diagnostics);
         return;
     }
     diagnosis_free(diagnosis);
