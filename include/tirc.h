@@ -678,6 +678,7 @@ typedef enum {
     TIRC_NAMED_PARAMETER, /* of a schedule or proc */
     TIRC_NAMED_VARIABLE,  /* of a schedule or proc */
     TIRC_NAMED_PRIMITIVE,
+    TIRC_NAMED_INSTRUCTION,
 } tirc_named_kind;
 /* Returns "a kernel", "a loop" ... */
 const char *tirc_named_kind_text(tirc_named_kind kind);

@@ -4,6 +4,7 @@
  * caller, who has resolved the user's names and types already.  Nothing is simplified, with one
  * exception that keeps text and tree the same thing: a minus directly before a literal makes a
  * negative literal. */
+#include "ir/instruction.h"
 #include "ir/ir.h"
 
 #include <string.h>
@@ -392,6 +393,16 @@ Stmt *stmt_launch(Context *c, const LaunchStmt *launch, Span span)
 {
     Stmt *s = new_stmt(c, ST_LAUNCH, span);
     s->u.launch = *launch;
+    return s;
+}
+
+Stmt *stmt_instruction(Context *c, const Instruction *of, Expr *const *elements, Stmt *body,
+                       Span span)
+{
+    Stmt *s = new_stmt(c, ST_INSTRUCTION, span);
+    s->u.instruction.of = of;
+    s->u.instruction.elements = copy_exprs(c, elements, of->n_elements);
+    s->u.instruction.body = body;
     return s;
 }
 

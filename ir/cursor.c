@@ -25,6 +25,7 @@ static Stmt *inner_stmt(const Stmt *s, int at)
                : at == (block->init != NULL) ? block->body
                                              : NULL;
     case ST_LAUNCH: return at == 0 ? s->u.launch.body : NULL;
+    case ST_INSTRUCTION: return at == 0 ? s->u.instruction.body : NULL;
     default: return NULL;
     }
 }
@@ -136,6 +137,8 @@ static void enter_path(Cursor *at, CursorFrame *parent)
     Arena *arena = at->ctx->arena;
     const Stmt *s = parent->stmt;
     at->path.n = parent->n_path;
+    if (s->kind == ST_INSTRUCTION)
+        return;
     if (s->kind != ST_SEQ) {
         VEC_PUSH(arena, &at->path, ((Enclosing){s, s->kind == ST_IF && parent->next == 2}));
         return;

@@ -3,6 +3,7 @@
  * Two kernels are equal when they print the same meaning: variables and buffers are matched by
  * where they are defined, ids, spans and steps do not count.  The matches of a path are a list on
  * the C stack, so a definition ends where its scope does and nothing is allocated. */
+#include "ir/instruction.h"
 #include "ir/ir.h"
 
 #include <math.h>
@@ -248,9 +249,15 @@ static bool same_iters(const Match *m, const BlockStmt *a, const BlockStmt *b, i
            same_expr(m, x->hi, y->hi) && same_iters(&own, a, b, at + 1);
 }
 
+static bool same_instruction(const Instruction *a, const Instruction *b)
+{
+    return !a || !b ? a == b : instruction_equal(a, b);
+}
+
 static bool same_block(const Match *m, const BlockStmt *a, const BlockStmt *b)
 {
     if (!same_text(a->name, b->name) || a->n_iters != b->n_iters || a->atomic != b->atomic ||
+        !same_instruction(a->instruction, b->instruction) ||
         !same_expr(m, a->predicate, b->predicate) ||
         !same_annotations(a->annotations, b->annotations))
         return false;
@@ -300,6 +307,11 @@ static bool same_stmt(const Match *m, const Stmt *a, const Stmt *b)
                a->u.barrier.pending == b->u.barrier.pending &&
                same_text(a->u.barrier.why, b->u.barrier.why);
     case ST_LAUNCH: return same_launch(m, &a->u.launch, &b->u.launch);
+    case ST_INSTRUCTION:
+        return same_instruction(a->u.instruction.of, b->u.instruction.of) &&
+               same_exprs(m, a->u.instruction.elements, b->u.instruction.elements,
+                          a->u.instruction.of->n_elements) &&
+               same_stmt(m, a->u.instruction.body, b->u.instruction.body);
     }
     return false;
 }
@@ -358,4 +370,29 @@ bool kernel_equal(const Kernel *a, const Kernel *b)
 {
     return same_text(a->name, b->name) && a->n_sizes == b->n_sizes && a->n_params == b->n_params &&
            a->n_outputs == b->n_outputs && a->n_facts == b->n_facts && same_sizes(NULL, a, b, 0);
+}
+
+static bool same_operand(const Operand *a, const Operand *b)
+{
+    bool same = a->has_scope == b->has_scope && (!a->has_scope || a->scope == b->scope) &&
+                a->align == b->align;
+    for (int d = 0; same && d < a->buffer->rank; d++)
+        same = a->strides[d] == b->strides[d];
+    return same;
+}
+
+bool instruction_equal(const Instruction *a, const Instruction *b)
+{
+    if (a == b)
+        return true;
+    if (a->lanes != b->lanes || a->n_lines != b->n_lines || a->n_operands != b->n_operands ||
+        !kernel_equal(a->kernel, b->kernel))
+        return false;
+    for (int i = 0; i < a->n_operands; i++)
+        if (!same_operand(&a->operands[i], &b->operands[i]))
+            return false;
+    for (int i = 0; i < a->n_lines; i++)
+        if (strcmp(a->lines[i], b->lines[i]) != 0)
+            return false;
+    return true;
 }

@@ -189,7 +189,8 @@ Name block_implied_name(Context *c, const Stmt *body)
     case ST_TEMP:
     case ST_LET:
     case ST_BARRIER:
-    case ST_LAUNCH: return NULL;
+    case ST_LAUNCH:
+    case ST_INSTRUCTION: return NULL;
     }
     return NULL;
 }

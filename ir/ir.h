@@ -15,7 +15,8 @@
  * Levels (docs/language.md has the text of each; ir_verify checks them):
  *   program   for, if, block, temp (in `global`)
  *   scheduled the same, with loop kinds, scopes and annotations
- *   lowered   host loops around launches; inside a launch let, barrier, store, for, if, temp
+ *   lowered   host loops around launches; inside a launch let, barrier, store, for, if, temp,
+ *             instruction
  *
  * Nodes are immutable once built and share structure freely: a rewrite makes new nodes along the
  * path to the change, and "unchanged" is pointer equality.  Every node carries the span of the
@@ -206,12 +207,13 @@ typedef enum {
     ST_FOR, /* one loop */
     /* a condition on sizes, loops and scalars at program level; anything when lowered */
     ST_IF,
-    ST_BLOCK,   /* the unit of scheduling */
-    ST_STORE,   /* buffer[index] op value */
-    ST_TEMP,    /* a buffer for the rest of the enclosing seq */
-    ST_LET,     /* a named value for the rest of the enclosing seq (in blocks and launches) */
-    ST_BARRIER, /* what a thread waits for (lowered) */
-    ST_LAUNCH,  /* a kernel launch (lowered) */
+    ST_BLOCK,       /* the unit of scheduling */
+    ST_STORE,       /* buffer[index] op value */
+    ST_TEMP,        /* a buffer for the rest of the enclosing seq */
+    ST_LET,         /* a named value for the rest of the enclosing seq (in blocks and launches) */
+    ST_BARRIER,     /* what a thread waits for (lowered) */
+    ST_LAUNCH,      /* a kernel launch (lowered) */
+    ST_INSTRUCTION, /* one execution of a tensor instruction (lowered) */
 } StmtKind;
 
 typedef enum { LOOP_SERIAL, LOOP_PARALLEL, LOOP_VECTORIZE, LOOP_UNROLL, LOOP_BIND } LoopKind;
@@ -324,6 +326,8 @@ typedef struct {
     Span span;
 } Combiner;
 
+typedef struct Instruction Instruction;
+
 typedef enum { ITER_SPATIAL, ITER_REDUCE } IterKind;
 
 /* An iterator takes the value of `binding` (an expression of the loops) and exists for values in
@@ -355,6 +359,8 @@ typedef struct {
     Stmt *init;      /* NULL unless it is a reduction block with one */
     Stmt *body;      /* stores, ifs, lets and, where control depends on data, loops */
     bool atomic;     /* its updates may collide */
+    /* that computes the body, which matches its own (passes/shared/unify.h); NULL: none */
+    const Instruction *instruction;
     AnnotationList annotations;
 } BlockStmt;
 
@@ -404,6 +410,11 @@ struct Stmt {
             const char *why; /* what it orders, in words */
         } barrier;
         LaunchStmt launch;
+        struct {
+            const Instruction *of;
+            Expr *const *elements; /* [of->n_elements], loads: what the template names */
+            Stmt *body;            /* what it computes; CUDA text shows the template instead */
+        } instruction;
     } u;
 };
 
@@ -467,6 +478,9 @@ typedef struct Kernel {
     /* lowered: found by the pass `widen`; no part of the text, from which they follow */
     const SizeLimit *limits;
     int n_limits;
+    /* declared beside it; schedules may name them. Its text holds those that its blocks use. */
+    const Instruction *const *instructions;
+    int n_instructions;
 } Kernel;
 
 /* ---- building (build.c) ---------------------------------------------------------------------- */
@@ -515,6 +529,8 @@ Stmt *stmt_barrier(Context *c, const char *why, Span span); /* SYNC_THREADS */
 Stmt *stmt_commit(Context *c, const char *why, Span span);
 Stmt *stmt_wait(Context *c, int pending, const char *why, Span span);
 Stmt *stmt_launch(Context *c, const LaunchStmt *launch, Span span);
+Stmt *stmt_instruction(Context *c, const Instruction *of, Expr *const *elements, Stmt *body,
+                       Span span);
 
 /* `to`, just built, gets the step of `from`: it is the same statement with other parts, and the
  * step at work did not make it. NULL stays NULL. */
@@ -540,31 +556,6 @@ uint32_t ctx_new_id(Context *c);
 
 /* The types that a binary operator takes: what expr_binary checks and ir_verify demands. */
 bool expr_binary_accepts(ExprKind kind, DType a, DType b);
-
-/* ---- updates of tuples (implied.c, node.c) --------------------------------------------------- */
-
-/* The element of a buffer. */
-typedef struct {
-    Buffer *buffer;
-    Expr *const *index;
-} TupleElement;
-
-/* targets = combine(targets, values), all components at once. */
-typedef struct {
-    const Combiner *combiner;
-    const TupleElement *targets; /* [combiner->n] */
-    Expr *const *values;         /* [combiner->n] */
-} TupleUpdate;
-
-/* The update as a sequence of lets and stores. */
-Stmt *tuple_update(Context *c, const TupleUpdate *update, Span span);
-/* Reads it back; false where `s` is no such update. */
-bool tuple_update_of(Context *c, const Stmt *s, TupleUpdate *out);
-/* Stores the identities to the targets. */
-Stmt *tuple_identities(Context *c, const Combiner *combiner, const TupleElement *targets,
-                       Span span);
-/* The same components, identities and combined values. */
-bool combiner_equal(const Combiner *a, const Combiner *b);
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -773,9 +764,10 @@ bool stmt_path_to(Context *c, Stmt *root, const Stmt *node, StmtPath *path);
 /* Adds what the node is inside of, below `root`; false, and nothing, when it is not there. */
 bool stmt_enclosing(Context *c, Stmt *root, const Stmt *node, EnclosingList *around);
 
-/* ---- text, checks (print.c, verify.c) -------------------------------------------------------- */
+/* ---- text, checks (print/, verify.c) -------------------------------------------------------- */
 
-/* The kernel as .tir text that parses back to an equal kernel. */
+/* The kernel as .tir text that parses back to an equal kernel, behind the reducers and instructions
+ * that it uses. */
 void print_kernel(Context *c, const Kernel *kernel, StrBuf *out);
 void print_stmt(Context *c, const Stmt *s, int indent, StrBuf *out);
 void print_expr(const Expr *e, StrBuf *out);
@@ -793,5 +785,7 @@ Level kernel_level(Context *c, const Kernel *kernel);
 const char *ir_verify(Context *c, const Kernel *kernel);
 /* Each name is defined where it is used, in every build; else it is a bug in tirc. */
 void ir_demand(Context *c, const Kernel *kernel);
+
+#include "ir/tuple.h"
 
 #endif

@@ -1,4 +1,5 @@
 /* node.c - Reads properties of single nodes: operands, constants, extents. */
+#include "ir/instruction.h"
 #include "ir/ir.h"
 
 int stmt_operands(const Stmt *s)
@@ -10,6 +11,7 @@ int stmt_operands(const Stmt *s)
     case ST_BLOCK: return 3 * s->u.block.n_iters + (s->u.block.predicate != NULL);
     case ST_STORE: return s->u.store.buffer->rank + 1;
     case ST_LAUNCH: return 3;
+    case ST_INSTRUCTION: return s->u.instruction.of->n_elements;
     case ST_SEQ:
     case ST_TEMP:
     case ST_BARRIER: break;
@@ -30,6 +32,7 @@ Expr *stmt_operand(const Stmt *s, int k)
         return k % 3 == 0 ? iter->lo : k % 3 == 1 ? iter->hi : iter->binding;
     }
     case ST_STORE: return k < s->u.store.buffer->rank ? s->u.store.index[k] : s->u.store.value;
+    case ST_INSTRUCTION: return s->u.instruction.elements[k];
     default: return s->u.launch.grid[k];
     }
 }

@@ -4,6 +4,7 @@
  * give back the node itself, so unchanged subtrees stay shared and "nothing happened" is pointer
  * equality.  A node that is rebuilt because of a child keeps its span, ids and step; only nodes
  * that a callback makes are new. */
+#include "ir/instruction.h"
 #include "ir/ir.h"
 
 typedef Expr *MapExpr(void *user, Expr *e);
@@ -265,6 +266,20 @@ static Stmt *map_launch(const Map *m, Stmt *s)
     return copy;
 }
 
+static Stmt *map_instruction(const Map *m, Stmt *s)
+{
+    Expr *const *elements = s->u.instruction.elements;
+    if (m->expr)
+        elements = map_exprs(m, elements, s->u.instruction.of->n_elements);
+    Stmt *body = map_body(m, s->u.instruction.body);
+    if (elements == s->u.instruction.elements && body == s->u.instruction.body)
+        return s;
+    Stmt *copy = copy_stmt(m->ctx, s);
+    copy->u.instruction.elements = elements;
+    copy->u.instruction.body = body;
+    return copy;
+}
+
 static Stmt *map_stmt_children(const Map *m, Stmt *s)
 {
     switch (s->kind) {
@@ -275,6 +290,7 @@ static Stmt *map_stmt_children(const Map *m, Stmt *s)
     case ST_STORE: return map_store(m, s);
     case ST_LET: return map_let(m, s);
     case ST_LAUNCH: return map_launch(m, s);
+    case ST_INSTRUCTION: return map_instruction(m, s);
     case ST_TEMP:
     case ST_BARRIER: return s;
     }

@@ -4,6 +4,7 @@
  * names the nodes involved, for the author of the pass at fault. Scoping is checked by identity,
  * which finds buffers and variables that a rewrite left behind, and by name, so that text at this
  * level is unambiguous. */
+#include "ir/instruction.h"
 #include "ir/ir.h"
 
 typedef struct {
@@ -434,6 +435,24 @@ static bool check_launch(Verifier *v, const LaunchStmt *launch)
     return ok;
 }
 
+/* Elements of the operands, where the body accesses them. */
+static bool check_instruction(Verifier *v, const Stmt *s)
+{
+    const Instruction *of = s->u.instruction.of;
+    if (!v->in_launch)
+        return fail(v, "instruction '%s' outside of a launch", of->kernel->name);
+    for (int i = 0; i < of->n_elements; i++) {
+        const Expr *e = s->u.instruction.elements[i];
+        const Operand *operand = &of->operands[of->elements[i].operand];
+        if (e->kind != EX_LOAD || e->type != operand->buffer->type)
+            return fail(v, "operand '%s' of instruction '%s' is no element of its type",
+                        operand->buffer->name, of->kernel->name);
+        if (!check_expr(v, e, USE_VALUE))
+            return false;
+    }
+    return check_body(v, s->u.instruction.body);
+}
+
 static bool check_update(Verifier *v, const Stmt *s)
 {
     TupleUpdate update;
@@ -475,6 +494,7 @@ static bool check_stmt(Verifier *v, const Stmt *s)
     case ST_LET: return check_let(v, s);
     case ST_BARRIER: return v->in_launch || fail(v, "a barrier outside of a launch");
     case ST_LAUNCH: return check_launch(v, &s->u.launch);
+    case ST_INSTRUCTION: return check_instruction(v, s);
     }
     return fail(v, "a statement of no known kind");
 }
@@ -580,7 +600,8 @@ static bool is_scheduled(const Stmt *s)
 {
     switch (s->kind) {
     case ST_FOR: return s->u.loop.kind != LOOP_SERIAL || s->u.loop.annotations.n > 0;
-    case ST_BLOCK: return s->u.block.atomic || s->u.block.annotations.n > 0;
+    case ST_BLOCK:
+        return s->u.block.atomic || s->u.block.instruction || s->u.block.annotations.n > 0;
     case ST_TEMP: return s->u.temp->scope != SCOPE_GLOBAL;
     default: return false;
     }

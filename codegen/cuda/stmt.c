@@ -1,5 +1,6 @@
 /* stmt.c - Emits statements as CUDA C, one line each, with the program's own names. */
 #include "codegen/cuda/text.h"
+#include "ir/instruction.h"
 
 #include <string.h>
 
@@ -236,9 +237,14 @@ static void let(CudaWriter *w, const Stmt *s)
 
 /* ---- control --------------------------------------------------------------------------------- */
 
+static bool is_one_line(const Stmt *s)
+{
+    return s->kind == ST_INSTRUCTION && s->u.instruction.of->n_lines == 1;
+}
+
 static bool is_simple(const Stmt *s)
 {
-    return s->kind == ST_STORE ||
+    return s->kind == ST_STORE || is_one_line(s) ||
            (s->kind == ST_SEQ && s->u.seq.n == 1 && s->u.seq.items[0]->kind == ST_STORE);
 }
 
@@ -246,7 +252,7 @@ static void body(CudaWriter *w, const Stmt *s)
 {
     strbuf_add(w->out, is_simple(s) ? "\n" : " {\n");
     w->indent++;
-    w->in_braces = s->kind == ST_FOR;
+    w->in_braces = s->kind == ST_FOR || s->kind == ST_INSTRUCTION;
     cuda_statement(w, s);
     w->indent--;
     if (!is_simple(s))
@@ -326,6 +332,45 @@ static void sync_text(CudaWriter *w, const Stmt *s)
                   why);
 }
 
+/* ---- instructions ---------------------------------------------------------------------------- */
+
+static void piece_text(CudaWriter *w, const Stmt *s, const TemplatePiece *piece)
+{
+    const Instruction *of = s->u.instruction.of;
+    if (piece->kind == PIECE_TEXT) {
+        for (const char *at = piece->text; *at; at++) {
+            strbuf_addc(w->out, *at);
+            if (*at == '\n')
+                cuda_indent(w);
+        }
+        return;
+    }
+    const Expr *element = s->u.instruction.elements[piece->element];
+    const Buffer *operand = of->operands[of->elements[piece->element].operand].buffer;
+    if (piece->kind == PIECE_WIDE)
+        strbuf_addf(w->out, "*(%s%s *)", operand->role == ROLE_IN ? "const " : "", piece->text);
+    strbuf_add(w->out, piece->kind == PIECE_ELEMENT ? "" : "&");
+    cuda_element(w, element->u.load.buffer, element->u.load.index);
+}
+
+/* The CUDA text of the instruction; several lines have braces of their own. */
+static void instruction(CudaWriter *w, const Stmt *s)
+{
+    const Instruction *of = s->u.instruction.of;
+    bool braces = of->n_lines > 1 && !w->in_braces;
+    w->in_braces = false;
+    if (braces)
+        cuda_line(w, "{");
+    w->indent += braces;
+    cuda_indent(w);
+    for (int i = 0; i < of->n_pieces; i++)
+        piece_text(w, s, &of->pieces[i]);
+    strbuf_addc(w->out, '\n');
+    w->indent -= braces;
+    if (braces)
+        cuda_line(w, "}");
+}
+
 static void statement(CudaWriter *w, const Stmt *s)
 {
     switch (s->kind) {
@@ -336,6 +381,7 @@ static void statement(CudaWriter *w, const Stmt *s)
     case ST_TEMP: temp(w, s->u.temp); return;
     case ST_LET: let(w, s); return;
     case ST_BARRIER: sync_text(w, s); return;
+    case ST_INSTRUCTION: instruction(w, s); return;
     case ST_BLOCK:
         if (w->host && s->u.block.n_iters == 0) { /* a reference is one block of plain statements */
             cuda_statement(w, s->u.block.body);

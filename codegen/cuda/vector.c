@@ -1,6 +1,7 @@
 /* vector.c - Emits vectorized loops as accesses of 2, 4, 8 or 16 bytes (vector.h decides which
  * loops have them). */
 #include "codegen/cuda/text.h"
+#include "ir/instruction.h"
 
 #include "codegen/vector.h"
 
@@ -230,11 +231,24 @@ static void add_buffers(Context *c, const Stmt *body, BufferList *list)
             VEC_PUSH(c->arena, list, at.expr->u.load.buffer);
 }
 
+static void add_aligned_operands(Context *c, const Stmt *s, BufferList *list)
+{
+    const Instruction *of = s->u.instruction.of;
+    for (int i = 0; i < of->n_elements; i++) {
+        const Operand *operand = &of->operands[of->elements[i].operand];
+        if (operand->align > type_bytes(operand->buffer->type))
+            VEC_PUSH(c->arena, list, s->u.instruction.elements[i]->u.load.buffer);
+    }
+}
+
 void cuda_wide_buffers(Context *c, const Stmt *s, BufferList *list)
 {
-    for (Cursor at = cursor_stmts(c, s); cursor_next(&at);)
+    for (Cursor at = cursor_stmts(c, s); cursor_next(&at);) {
+        if (at.stmt->kind == ST_INSTRUCTION)
+            add_aligned_operands(c, at.stmt, list);
         if (at.stmt->kind == ST_FOR && at.stmt->u.loop.kind == LOOP_VECTORIZE) {
             add_buffers(c, at.stmt->u.loop.body, list);
             cursor_prune(&at);
         }
+    }
 }

@@ -295,6 +295,7 @@ void coder_stmt(VmCoder *k, const Stmt *s)
                                .sub = s->u.barrier.pending});
         break;
     case ST_LAUNCH: launch(k, &s->u.launch); break;
+    case ST_INSTRUCTION: coder_stmt(k, s->u.instruction.body); break;
     }
     k->at = outer;
 }

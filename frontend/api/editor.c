@@ -14,7 +14,8 @@ struct tirc_names {
     Context *c;
 };
 
-_Static_assert((int)TIRC_NAMED_PRIMITIVE == (int)NAMED_PRIMITIVE, "the kinds are those of names.h");
+_Static_assert((int)TIRC_NAMED_INSTRUCTION == (int)NAMED_INSTRUCTION,
+               "the kinds are those of names.h");
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
@@ -61,7 +62,7 @@ const char *tirc_named_kind_text(tirc_named_kind kind)
         [TIRC_NAMED_REDUCER] = "a reducer",     [TIRC_NAMED_FUNCTION] = "a function",
         [TIRC_NAMED_SCHEDULE] = "a schedule",   [TIRC_NAMED_PROC] = "a proc",
         [TIRC_NAMED_PARAMETER] = "a parameter", [TIRC_NAMED_VARIABLE] = "a variable",
-        [TIRC_NAMED_PRIMITIVE] = "a primitive",
+        [TIRC_NAMED_PRIMITIVE] = "a primitive", [TIRC_NAMED_INSTRUCTION] = "an instruction",
     };
     return texts[kind];
 }

@@ -24,7 +24,7 @@ void walk_end(Walk *w, int begin, Span around);
 int walk_find(const Walk *w, Name name);
 /* Records a use of number `named`; nothing for -1. */
 void walk_use(Walk *w, Span span, int named);
-/* A declaration among the items of files: a kernel, reducer, function; -1: none. */
+/* A declaration among the items of files: a kernel, reducer, function, instruction; -1: none. */
 int walk_find_item(const Walk *w, NamedKind kind, Name name);
 /* From the begin of one to the end of the other. */
 Span walk_span(Span begin, Span end);

@@ -25,6 +25,7 @@ typedef enum {
     NAMED_PARAMETER, /* of a schedule or proc */
     NAMED_VARIABLE,  /* of a script */
     NAMED_PRIMITIVE,
+    NAMED_INSTRUCTION,
 } NamedKind;
 
 typedef struct {

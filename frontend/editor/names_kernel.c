@@ -1,4 +1,4 @@
-/* names_kernel.c - Finds the names of kernels, functions and reducers. */
+/* names_kernel.c - Finds the names of kernels, functions, reducers and instructions. */
 #include "frontend/editor/internal.h"
 
 static void walk_stmt(Walk *w, const AstStmt *s);
@@ -114,6 +114,12 @@ static int declare_block(Walk *w, AstName name, Span whole)
         w, &(Named){.kind = NAMED_BLOCK, .name = name.text, .span = name.span, .whole = whole});
 }
 
+static void use_instruction(Walk *w, AstName name)
+{
+    if (name.text)
+        walk_use(w, name.span, walk_find_item(w, NAMED_INSTRUCTION, name.text));
+}
+
 static void walk_block(Walk *w, const AstStmt *s)
 {
     int begin = walk_begin(w);
@@ -130,6 +136,7 @@ static void walk_block(Walk *w, const AstStmt *s)
                                       .domain = range_of(iter->lo, iter->hi)});
     }
     walk_expr(w, s->u.block.where);
+    use_instruction(w, s->u.block.instruction);
     walk_stmt(w, s->u.block.body);
     walk_end(w, begin, s->span);
 }
@@ -206,6 +213,11 @@ static void walk_stmt(Walk *w, const AstStmt *s)
         walk_exprs(w, s->u.launch.grid, s->u.launch.n_grid);
         walk_exprs(w, s->u.launch.block, s->u.launch.n_block);
         walk_stmt(w, s->u.launch.body);
+        return;
+    case AS_INSTRUCTION:
+        use_instruction(w, s->u.instruction.name);
+        walk_exprs(w, s->u.instruction.elements, s->u.instruction.n);
+        walk_stmt(w, s->u.instruction.body);
         return;
     default: return;
     }
@@ -307,6 +319,26 @@ static void walk_reducer(Walk *w, const AstReducer *r, int number)
     w->parent = -1;
 }
 
+static void walk_operands(Walk *w, const AstOperand *operands, int n, bool outputs)
+{
+    for (int i = 0; i < n; i++) {
+        walk_params(w, &operands[i].param, 1, outputs);
+        for (int k = 0; k < operands[i].n_clauses; k++)
+            walk_exprs(w, operands[i].clauses[k].args, operands[i].clauses[k].n);
+    }
+}
+
+static void walk_instruction(Walk *w, const AstInstruction *i, int number)
+{
+    int begin = walk_begin(w);
+    w->parent = number;
+    walk_operands(w, i->operands, i->n_operands, INPUTS);
+    walk_operands(w, i->outputs, i->n_outputs, OUTPUTS);
+    walk_stmt(w, i->body);
+    walk_end(w, begin, i->span);
+    w->parent = -1;
+}
+
 /* All are declared first: their order does not matter. */
 void walk_programs(Walk *w, const AstFile *file)
 {
@@ -321,6 +353,11 @@ void walk_programs(Walk *w, const AstFile *file)
                                  .name = file->reducers[i]->name.text,
                                  .span = file->reducers[i]->name.span,
                                  .whole = file->reducers[i]->span});
+    for (int i = 0; i < file->n_instructions; i++)
+        walk_declare(w, &(Named){.kind = NAMED_INSTRUCTION,
+                                 .name = file->instructions[i]->name.text,
+                                 .span = file->instructions[i]->name.span,
+                                 .whole = file->instructions[i]->span});
     for (int i = 0; i < file->n_kernels; i++)
         walk_declare(w, &(Named){.kind = NAMED_KERNEL,
                                  .name = file->kernels[i]->name.text,
@@ -330,6 +367,8 @@ void walk_programs(Walk *w, const AstFile *file)
         walk_function(w, file->functions->items[i], number++);
     for (int i = 0; i < file->n_reducers; i++)
         walk_reducer(w, file->reducers[i], number++);
+    for (int i = 0; i < file->n_instructions; i++)
+        walk_instruction(w, file->instructions[i], number++);
     for (int i = 0; i < file->n_kernels; i++)
         walk_kernel(w, file->kernels[i], number++);
 }

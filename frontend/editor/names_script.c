@@ -73,6 +73,8 @@ static void use_word(ScriptWalk *s, Span span, Name name)
     if (named < 0)
         named = find_in_kernels(s, name);
     if (named < 0)
+        named = walk_find_item(s->walk, NAMED_INSTRUCTION, name);
+    if (named < 0)
         named = find_derived(s, name);
     walk_use(s->walk, span, named);
 }

@@ -36,8 +36,8 @@ static const char *const program_functions[] = {"min", "max", "exp",    "log",  
                                                 "pow", "fma", "select", "floor", "ceil", NULL};
 static const char *const types[] = {"f64", "f32", "f16", "bf16", "i64", "i32",  "i16",
                                     "i8",  "u64", "u32", "u16",  "u8",  "bool", NULL};
-static const char *const items_of_files[] = {"kernel", "fn",      "reducer", "schedule",
-                                             "proc",   "include", NULL};
+static const char *const items_of_files[] = {"kernel",   "fn",   "reducer", "instruction",
+                                             "schedule", "proc", "include", NULL};
 
 /* Adds an item, to which others may be added. NULL: the name is there already. */
 static void add(Completion *c, const char *name, int kind, const char *detail,
@@ -105,7 +105,7 @@ static gboolean is_visible(const Completion *c, const tirc_named *named)
     if (named->kind == TIRC_NAMED_PRIMITIVE)
         return FALSE; /* all of them are added */
     if (named->parent < 0)
-        return c->script ? named->kind == TIRC_NAMED_PROC
+        return c->script ? named->kind == TIRC_NAMED_PROC || named->kind == TIRC_NAMED_INSTRUCTION
                          : named->kind == TIRC_NAMED_FUNCTION || named->kind == TIRC_NAMED_REDUCER;
     if (named->parent == c->around)
         return named->scope.path ? holds(c, &named->scope) : TRUE;
@@ -118,6 +118,7 @@ static int kind_of(tirc_named_kind kind)
 {
     switch (kind) {
     case TIRC_NAMED_PROC:
+    case TIRC_NAMED_INSTRUCTION:
     case TIRC_NAMED_FUNCTION: return KIND_FUNCTION;
     case TIRC_NAMED_SIZE: return KIND_CONSTANT;
     case TIRC_NAMED_TYPE:

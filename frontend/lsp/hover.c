@@ -36,8 +36,8 @@ static void add_domain(const tirc_named *named, GString *out)
 static gboolean shows_declaration(tirc_named_kind kind)
 {
     return kind == TIRC_NAMED_KERNEL || kind == TIRC_NAMED_REDUCER || kind == TIRC_NAMED_FUNCTION ||
-           kind == TIRC_NAMED_SCHEDULE || kind == TIRC_NAMED_PROC || kind == TIRC_NAMED_BLOCK ||
-           kind == TIRC_NAMED_TEMP;
+           kind == TIRC_NAMED_INSTRUCTION || kind == TIRC_NAMED_SCHEDULE ||
+           kind == TIRC_NAMED_PROC || kind == TIRC_NAMED_BLOCK || kind == TIRC_NAMED_TEMP;
 }
 
 char *hover_text(Analysis *a, const tirc_named *named)

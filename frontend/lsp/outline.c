@@ -14,7 +14,7 @@ static int symbol_kind(tirc_named_kind kind)
         [TIRC_NAMED_VALUE] = 13,    [TIRC_NAMED_LOOP] = 13,      [TIRC_NAMED_ITERATOR] = 13,
         [TIRC_NAMED_BLOCK] = 3,     [TIRC_NAMED_REDUCER] = 25,   [TIRC_NAMED_FUNCTION] = 12,
         [TIRC_NAMED_SCHEDULE] = 6,  [TIRC_NAMED_PROC] = 6,       [TIRC_NAMED_PARAMETER] = 13,
-        [TIRC_NAMED_VARIABLE] = 13, [TIRC_NAMED_PRIMITIVE] = 12,
+        [TIRC_NAMED_VARIABLE] = 13, [TIRC_NAMED_PRIMITIVE] = 12, [TIRC_NAMED_INSTRUCTION] = 12,
     };
     return kinds[kind];
 }
@@ -85,6 +85,7 @@ static int token_type(tirc_named_kind kind)
     case TIRC_NAMED_KERNEL:
     case TIRC_NAMED_FUNCTION:
     case TIRC_NAMED_SCHEDULE:
+    case TIRC_NAMED_INSTRUCTION:
     case TIRC_NAMED_PROC: return TOKEN_FUNCTION;
     case TIRC_NAMED_TYPE:
     case TIRC_NAMED_REDUCER: return TOKEN_TYPE;

@@ -443,10 +443,15 @@ Stmt *resolve_written_block(Resolver *r, const AstStmt *s)
                        .n_iters = s->u.block.n,
                        .atomic = s->u.block.atomic};
     bool good = true;
+    if (s->u.block.instruction.text) {
+        block.instruction = resolve_instruction_name(r, s->u.block.instruction);
+        good = block.instruction != NULL;
+    }
     if (s->u.block.where) {
         block.predicate =
             value_in_range(r, resolve_condition(r, s->u.block.where, "the 'where' of a block"));
-        good = check_control(r, block.predicate, s->u.block.where, "the 'where' of a block");
+        good =
+            check_control(r, block.predicate, s->u.block.where, "the 'where' of a block") && good;
     }
     good = resolve_annotations(r, s->u.block.annotations, s->u.block.n_annotations,
                                &block.annotations) &&

@@ -5,6 +5,7 @@
  *   types.c           how types meet, convert and adapt
  *   expr.c            expressions
  *   value.c           the `let` of programs
+ *   instruction.c     the instructions of a file; the entry for kernels, which see them
  *   function.c        the functions of a file: their cases, and calls written out
  *   index.c           subscripts, bounds, extents: integers that shape the program
  *   where.c           what a program assumes about its arguments
@@ -18,6 +19,7 @@
 
 #include "frontend/syntax/parse.h"
 #include "ir/implied.h"
+#include "ir/instruction.h"
 
 /* ---- names ---- */
 
@@ -292,6 +294,18 @@ Expr *resolve_component(Resolver *r, const AstExpr *e, const Combiner *combiner,
 /* Tests that the reducer is associative and commutative, and that its init is the identity; false
  * after an error that shows a counterexample. */
 bool reducer_obeys_laws(Context *c, const Combiner *combiner);
+
+/* ---- instructions (instruction.c) ---- */
+
+typedef struct {
+    const Instruction *const *items;
+    int n;
+} InstructionList;
+/* resolve_kernel, of a kernel that sees these instructions (resolve.c). */
+Kernel *resolve_kernel_with(Context *c, const AstKernel *kernel, const InstructionList *all,
+                            const SizeOverride *overrides, int n_overrides);
+/* The instruction that the kernel sees under this name; NULL after E0250 (stmt.c). */
+const Instruction *resolve_instruction_name(Resolver *r, AstName name);
 
 /* ---- tuples (tuple.c, tuple_field.c) ---- */
 

@@ -371,8 +371,8 @@ static bool has_statement(const AstStmt *s)
     return s->kind != AS_SEQ && s->kind != AS_TEMP;
 }
 
-Kernel *resolve_kernel(Context *c, const AstKernel *k, const SizeOverride *overrides,
-                       int n_overrides)
+Kernel *resolve_kernel_with(Context *c, const AstKernel *k, const InstructionList *all,
+                            const SizeOverride *overrides, int n_overrides)
 {
     int errors = c->n_errors;
     Functions functions = {.list = k->functions};
@@ -387,6 +387,8 @@ Kernel *resolve_kernel(Context *c, const AstKernel *k, const SizeOverride *overr
     kernel->span = k->name.span;
     functions_check_names(&r);
     resolve_functions(&r);
+    kernel->instructions = all->items;
+    kernel->n_instructions = all->n;
     check_overrides(&r, k, overrides, n_overrides);
     resolve_sizes(&r, k, overrides, n_overrides, kernel);
     resolve_params(&r, k, kernel);

@@ -494,6 +494,55 @@ static Stmt *resolve_launch(Resolver *r, const AstStmt *s)
     return good && launch.body ? stmt_launch(r->ctx, &launch, s->span) : NULL;
 }
 
+/* ---- instructions ---- */
+
+const Instruction *resolve_instruction_name(Resolver *r, AstName name)
+{
+    const Kernel *kernel = r->kernel;
+    const char **words = ARENA_ARRAY(r->ctx->arena, const char *, kernel->n_instructions + 1);
+    for (int i = 0; i < kernel->n_instructions; i++) {
+        words[i] = kernel->instructions[i]->kernel->name;
+        if (kernel->instructions[i]->kernel->name == name.text)
+            return kernel->instructions[i];
+    }
+    const char *near = diag_suggest(name.text, words, kernel->n_instructions);
+    diag_error(r->ctx, E0250, name.span,
+               near ? "the file declares no instruction '%.60s'; did you mean '%.60s'?"
+                    : "the file declares no instruction '%.60s'",
+               name.text, near);
+    if (near)
+        diag_remedy(r->ctx, name.span, name.text, near);
+    return NULL;
+}
+
+static Stmt *resolve_instruction_stmt(Resolver *r, const AstStmt *s)
+{
+    const Instruction *of = resolve_instruction_name(r, s->u.instruction.name);
+    int n = s->u.instruction.n;
+    if (of && (r->mode != MODE_LAUNCH || n != of->n_elements)) {
+        diag_error(r->ctx, E0250, s->u.instruction.name.span,
+                   "an instruction stands in a launch, with the %d element%s that its template "
+                   "names in parentheses",
+                   of->n_elements, of->n_elements == 1 ? "" : "s");
+        return NULL;
+    }
+    Expr **elements = ARENA_ARRAY(r->ctx->arena, Expr *, n + 1);
+    bool good = of != NULL;
+    for (int i = 0; good && i < n; i++) {
+        const Buffer *operand = of->operands[of->elements[i].operand].buffer;
+        elements[i] = resolve_value(r, s->u.instruction.elements[i]).e;
+        good = elements[i] != NULL;
+        if (good && (elements[i]->kind != EX_LOAD || elements[i]->type != operand->type)) {
+            diag_error(r->ctx, E0250, s->u.instruction.elements[i]->span,
+                       "operand '%.60s' of '%.60s' is an element of a buffer of %s", operand->name,
+                       of->kernel->name, type_info(operand->type)->name);
+            good = false;
+        }
+    }
+    Stmt *body = good ? resolve_body(r, s->u.instruction.body) : NULL;
+    return body ? stmt_instruction(r->ctx, of, elements, body, s->span) : NULL;
+}
+
 /* ---- sequences ---- */
 
 /* Adds the statement of the items from `i` on, and returns how many items it used. */
@@ -613,6 +662,7 @@ Stmt *resolve_stmt(Resolver *r, const AstStmt *s)
     case AS_LET: return resolve_let(r, s);
     case AS_BARRIER: return resolve_barrier(r, s);
     case AS_LAUNCH: return resolve_launch(r, s);
+    case AS_INSTRUCTION: return resolve_instruction_stmt(r, s);
     case AS_EACH:
     case AS_TRY:
     case AS_ASSERT:

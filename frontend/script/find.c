@@ -16,6 +16,7 @@
 
 #include "frontend/script/library.h"
 #include "frontend/syntax/parse.h"
+#include "ir/instruction.h"
 
 typedef struct {
     const char *path;
@@ -28,9 +29,15 @@ typedef struct {
     const AstFile *file;
 } LoadedItem;
 
+typedef struct {
+    const AstInstruction *ast;
+    const Instruction *instruction; /* NULL after an error */
+} LoadedInstruction;
+
 struct ScriptFiles {
     VEC(LoadedFile) loaded;
     VEC(LoadedItem) items;
+    VEC(LoadedInstruction) instructions;
     uint32_t *library; /* [library_count] the sources of the shipped files, 0: not yet */
 };
 
@@ -299,6 +306,52 @@ const AstProc *script_find_proc(Context *c, const AstFile *file, Name name, cons
                 return (*where)->procs[i];
     }
     *where = NULL;
+    return NULL;
+}
+
+/* ---- instructions ---------------------------------------------------------------------------- */
+
+/* The declaration as an instruction, resolved once. */
+static const Instruction *load_instruction(Context *c, const AstInstruction *ast)
+{
+    struct ScriptFiles *files = files_of(c);
+    for (int i = 0; i < files->instructions.n; i++)
+        if (files->instructions.items[i].ast == ast)
+            return files->instructions.items[i].instruction;
+    LoadedInstruction loaded = {ast, resolve_instruction(c, ast)};
+    VEC_PUSH(c->arena, &files->instructions, loaded);
+    return loaded.instruction;
+}
+
+static const char *nearest_instruction(Context *c, const AstFile *file, const Kernel *kernel,
+                                       Name name)
+{
+    ScriptFileList seen = {0};
+    VEC(const char *) words = {0};
+    for (int i = 0; i < kernel->n_instructions; i++)
+        VEC_PUSH(c->arena, &words, kernel->instructions[i]->kernel->name);
+    script_files_seen(c, file, &seen);
+    for (int i = 0; i < seen.n; i++)
+        for (int k = 0; k < seen.items[i]->n_instructions; k++)
+            VEC_PUSH(c->arena, &words, seen.items[i]->instructions[k]->name.text);
+    return diag_suggest(name, words.items, words.n);
+}
+
+const Instruction *script_find_instruction(void *script, const Kernel *kernel, Name name,
+                                           const char **near)
+{
+    const Script *s = script;
+    FileList seen = {0};
+    reachable(s->c, s->frame->file, &seen);
+    for (int pass = 0; pass < seen.n + library_count; pass++) {
+        const AstFile *file = pass < seen.n
+                                  ? seen.items[pass]
+                                  : load_library_item(s->c, pass - seen.n, "instruction", name);
+        for (int i = 0; file && i < file->n_instructions; i++)
+            if (file->instructions[i]->name.text == name)
+                return load_instruction(s->c, file->instructions[i]);
+    }
+    *near = nearest_instruction(s->c, s->frame->file, kernel, name);
     return NULL;
 }
 

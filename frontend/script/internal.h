@@ -93,6 +93,9 @@ const Value *script_setting(const Script *s, Name name);
 /* The same kind and value; handles by what they name. */
 bool script_value_equal(const Value *a, const Value *b);
 
+/* The instruction `name`, as procs are found; NULL, with the nearest name or after diagnostics. */
+const Instruction *script_find_instruction(void *script, const Kernel *kernel, Name name,
+                                           const char **near);
 /* The proc `name` seen from `file`: in it, in what it includes, then in the library. */
 const AstProc *script_find_proc(Context *c, const AstFile *file, Name name, const AstFile **where);
 

@@ -299,6 +299,7 @@ bool script_run_partly(Context *c, const Kernel *kernel, ScriptRun *run)
                 .settings = run->settings,
                 .n_settings = run->n_settings,
                 .budget = SCRIPT_BUDGET};
+    schedule_set_finder(s.schedule, (InstructionFinder){&s, script_find_instruction});
     bool ok = bind_parameters(&s) && script_block(&s, run->found->schedule->body);
     run->schedule = s.schedule;
     run->sites = s.sites.items;

@@ -117,24 +117,25 @@ const AstUpdateInfo *ast_update_info(AstUpdate update);
 AstUpdate ast_update_find(const char *token); /* UPDATE_COUNT if there is none */
 
 typedef enum {
-    AS_SEQ,     /* K S  { statements } */
-    AS_FOR,     /* K    for i in M, j in a..b step s KIND @a body */
-    AS_IF,      /* K S  if cond then [else otherwise]; in scripts both are AS_SEQ or AS_IF */
-    AS_LET,     /* K S  let pattern = value;  in kernels the pattern is a name */
-    AS_STORE,   /* K    x[i, j] [atomic] op= value; */
-    AS_UPDATE,  /* K    x[i], y[i] NAME= value;  with the name of a reducer */
-    AS_TEMP,    /* K    temp x: f32[N] in shared pad(1, 4); */
-    AS_LABEL,   /* K    name: body */
-    AS_BLOCK,   /* K    block name(iterators) where cond atomic @a { body } */
-    AS_INIT,    /* K    init body */
-    AS_BARRIER, /* K    barrier "why"; commit "why"; wait 2 "why"; */
-    AS_LAUNCH,  /* K    launch name grid(..) block(..) { body } */
-    AS_EACH,    /* S    for pattern in value { body } */
-    AS_TRY,     /* S    try { body } [else { otherwise }] */
-    AS_ASSERT,  /* S    assert cond [, message]; */
-    AS_TUNE,    /* S    tune name in value; */
-    AS_EXPR,    /* S    value;  a call, as a rule */
-    AS_RETURN,  /* S    return [value]; */
+    AS_SEQ,         /* K S  { statements } */
+    AS_FOR,         /* K    for i in M, j in a..b step s KIND @a body */
+    AS_IF,          /* K S  if cond then [else otherwise]; in scripts both are AS_SEQ or AS_IF */
+    AS_LET,         /* K S  let pattern = value;  in kernels the pattern is a name */
+    AS_STORE,       /* K    x[i, j] [atomic] op= value; */
+    AS_UPDATE,      /* K    x[i], y[i] NAME= value;  with the name of a reducer */
+    AS_TEMP,        /* K    temp x: f32[N] in shared pad(1, 4); */
+    AS_LABEL,       /* K    name: body */
+    AS_BLOCK,       /* K    block name(iterators) where cond atomic @a { body } */
+    AS_INIT,        /* K    init body */
+    AS_BARRIER,     /* K    barrier "why"; commit "why"; wait 2 "why"; */
+    AS_LAUNCH,      /* K    launch name grid(..) block(..) { body } */
+    AS_INSTRUCTION, /* K    instruction name(x[i], y[j]) { body } */
+    AS_EACH,        /* S    for pattern in value { body } */
+    AS_TRY,         /* S    try { body } [else { otherwise }] */
+    AS_ASSERT,      /* S    assert cond [, message]; */
+    AS_TUNE,        /* S    tune name in value; */
+    AS_EXPR,        /* S    value;  a call, as a rule */
+    AS_RETURN,      /* S    return [value]; */
 } AstStmtKind;
 
 /* A pattern that a value is matched with: a name, `_` (ignored), or a list of patterns. */
@@ -247,6 +248,7 @@ struct AstStmt {
             int n;
             AstExpr *where; /* or NULL */
             bool atomic;
+            AstName instruction; /* text is NULL where none is written */
             const AstAnnotation *annotations;
             int n_annotations;
             AstStmt *body; /* AS_SEQ */
@@ -267,6 +269,12 @@ struct AstStmt {
             int n_annotations;
             AstStmt *body; /* AS_SEQ */
         } launch;
+        struct {
+            AstName name;
+            AstExpr *const *elements;
+            int n;
+            AstStmt *body; /* AS_SEQ */
+        } instruction;
         struct {
             AstPattern pattern;
             AstExpr *value;
@@ -351,6 +359,32 @@ typedef struct {
     AstExpr *value;
 } AstReducer;
 
+/* An operand of an instruction: a parameter, in which memory, and clauses such as align(4). */
+typedef struct {
+    AstParam param;
+    AstName scope; /* text is NULL where none is written */
+    const AstLayout *clauses;
+    int n_clauses;
+} AstOperand;
+
+/* instruction NAME(operands) -> outputs lanes N cuda "..." "..." { body } */
+typedef struct {
+    AstName name;
+    Span span;
+    const AstOperand *operands; /* before the arrow */
+    int n_operands;
+    const AstOperand *outputs;
+    int n_outputs;
+    uint64_t lanes; /* 1 where none are written */
+    Span lanes_span;
+    AstExpr *const *lines; /* AE_STRING */
+    int n_lines;
+    AstStmt *body;                    /* AS_SEQ */
+    const AstFunctionList *functions; /* of its file */
+    AstReducer *const *reducers;      /* of its file */
+    int n_reducers;
+} AstInstruction;
+
 typedef struct {
     AstName name;
     Span span;
@@ -366,6 +400,8 @@ typedef struct {
     const AstFunctionList *functions; /* of its file */
     AstReducer *const *reducers;      /* of its file */
     int n_reducers;
+    AstInstruction *const *instructions; /* of its file */
+    int n_instructions;
 } AstKernel;
 
 /* A parameter of a schedule (a name, always with a value) or of a proc (a pattern, with or
@@ -404,11 +440,12 @@ typedef struct {
     uint32_t source;
     AstKernel *const *kernels;
     AstReducer *const *reducers;
+    AstInstruction *const *instructions;
     AstSchedule *const *schedules;
     AstProc *const *procs;
     AstInclude *const *includes;
     const AstFunctionList *functions;
-    int n_kernels, n_reducers, n_schedules, n_procs, n_includes;
+    int n_kernels, n_reducers, n_instructions, n_schedules, n_procs, n_includes;
 } AstFile;
 
 #endif

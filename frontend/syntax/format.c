@@ -125,7 +125,20 @@ static void add_bodies(Context *c, const AstStmt *s, BodyList *out)
     case AS_INIT: add_bodies(c, s->u.init, out); return;
     case AS_BLOCK: add_bodies(c, s->u.block.body, out); return;
     case AS_LAUNCH: add_bodies(c, s->u.launch.body, out); return;
+    case AS_INSTRUCTION: add_bodies(c, s->u.instruction.body, out); return;
     default: return; /* those of scripts have braces */
+    }
+}
+
+/* In the order of the text. */
+static void add_items(Context *c, const AstFile *file, BodyList *out)
+{
+    int k = 0, i = 0;
+    while (k < file->n_kernels || i < file->n_instructions) {
+        bool kernel = i == file->n_instructions ||
+                      (k < file->n_kernels &&
+                       file->kernels[k]->span.begin < file->instructions[i]->span.begin);
+        add_bodies(c, kernel ? file->kernels[k++]->body : file->instructions[i++]->body, out);
     }
 }
 
@@ -183,15 +196,16 @@ static void set_line(Lines *l, Piece *p, const Piece *before)
         l->open.n--;
         l->braces--;
     }
-    bool where = p->kind == TOKEN_WHERE && l->braces == 0;
+    bool where = (p->kind == TOKEN_WHERE || p->kind == TOKEN_CUDA) && l->braces == 0;
+    bool template = p->kind == TOKEN_STRING && last == TOKEN_STRING && l->item == TOKEN_INSTRUCTION;
     bool ended = last == ';' || last == '{' || last == '}';
-    p->begins =
-        body || where || ended || p->kind == '}' || p->kind == TOKEN_ELSE || is_outer_brace(l, p);
+    p->begins = body || where || template || ended || p->kind == '}' || p->kind == TOKEN_ELSE ||
+                is_outer_brace(l, p);
     if (p->kind == TOKEN_ELSE && last == '}' && !closed)
         p->begins = false;
     if (p->kind == TOKEN_IF && last == TOKEN_ELSE)
         p->begins = false;
-    p->indent = FORMAT_INDENT * (l->open.n + where);
+    p->indent = FORMAT_INDENT * (l->open.n + where + 2 * template);
     p->own_blank =
         p->begins && (last == ';' || last == '}') && p->kind != '}' && p->kind != TOKEN_ELSE;
     if (p->kind == '{') {
@@ -341,8 +355,7 @@ bool format_text(Context *c, uint32_t source, StrBuf *out)
     PieceList list = {0};
     if (!file)
         return false;
-    for (int i = 0; i < file->n_kernels; i++)
-        add_bodies(c, file->kernels[i]->body, &bodies);
+    add_items(c, file, &bodies);
     read_pieces(c, source, &list);
     Pieces pieces = {c, list.items, list.n};
     StrBuf text = strbuf_new(c->arena);

@@ -8,7 +8,8 @@
 bool piece_starts_item(const Piece *p)
 {
     return p->kind == TOKEN_KERNEL || p->kind == TOKEN_FN || p->kind == TOKEN_REDUCER ||
-           p->kind == TOKEN_SCHEDULE || p->kind == TOKEN_PROC || p->kind == TOKEN_INCLUDE;
+           p->kind == TOKEN_INSTRUCTION || p->kind == TOKEN_SCHEDULE || p->kind == TOKEN_PROC ||
+           p->kind == TOKEN_INCLUDE;
 }
 
 /* What a token is, where its kind alone does not tell. */

@@ -22,6 +22,7 @@ typedef VEC(AstIter) IterList;
 typedef VEC(AstLayout) LayoutList;
 typedef VEC(AstSize) SizeList;
 typedef VEC(AstParam) ParamList;
+typedef VEC(AstOperand) OperandList;
 typedef VEC(AstFact) FactList;
 typedef VEC(AstScriptParam) ScriptParamList;
 
@@ -63,6 +64,7 @@ typedef struct Parser {
     VEC(AstKernel *) kernels;
     VEC(AstFunction *) functions;
     VEC(AstReducer *) reducers;
+    VEC(AstInstruction *) instructions;
     VEC(AstSchedule *) schedules;
     VEC(AstProc *) procs;
     VEC(AstInclude *) includes;

@@ -25,6 +25,13 @@ static AstFile *file_of(Context *c, const Parser *p)
         p->kernels.items[i]->functions = functions;
         p->kernels.items[i]->reducers = p->reducers.items;
         p->kernels.items[i]->n_reducers = p->reducers.n;
+        p->kernels.items[i]->instructions = p->instructions.items;
+        p->kernels.items[i]->n_instructions = p->instructions.n;
+    }
+    for (int i = 0; i < p->instructions.n; i++) {
+        p->instructions.items[i]->functions = functions;
+        p->instructions.items[i]->reducers = p->reducers.items;
+        p->instructions.items[i]->n_reducers = p->reducers.n;
     }
     AstFile *file = ARENA_NEW(c->arena, AstFile);
     *file = (AstFile){
@@ -33,6 +40,8 @@ static AstFile *file_of(Context *c, const Parser *p)
         .n_kernels = p->kernels.n,
         .reducers = p->reducers.items,
         .n_reducers = p->reducers.n,
+        .instructions = p->instructions.items,
+        .n_instructions = p->instructions.n,
         .schedules = p->schedules.items,
         .n_schedules = p->schedules.n,
         .procs = p->procs.items,
@@ -110,8 +119,8 @@ static const char *const operators[] = {
     "'&&'", "'||'", "'<<'", "'>>'", "'&'", "'|'", "'^'", "'?'",  "'['",  "'.'",  "'('",
 };
 static const char *const starters[] = {
-    "'for'",  "'if'",   "'let'",    "'assert'",  "'tune'",   "'return'", "'{'",    "'block'",
-    "'temp'", "'init'", "'launch'", "'barrier'", "'commit'", "'wait'",   "a name",
+    "'for'",  "'if'",   "'let'",    "'assert'",  "'tune'",   "'return'", "'{'",           "'block'",
+    "'temp'", "'init'", "'launch'", "'barrier'", "'commit'", "'wait'",   "'instruction'", "a name",
 };
 
 /* ---- what was expected ---- */
@@ -154,7 +163,7 @@ static const char *join_words(Parser *p, const Words *words)
 
 static const char *describe_expected(Parser *p, const Expected *e)
 {
-    enum { MOST = 7 };
+    enum { MOST = 8 };
     Words words = expected_words(p, e);
     if (has(e, "';'") && !has(e, "'for'"))
         return "';' after the statement";

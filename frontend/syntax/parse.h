@@ -37,4 +37,7 @@ bool size_override_parse(Context *c, const char *text, SizeOverride *out);
 Kernel *resolve_kernel(Context *c, const AstKernel *kernel, const SizeOverride *overrides,
                        int n_overrides);
 
+/* The instruction that is declared; NULL after diagnostics. */
+const Instruction *resolve_instruction(Context *c, const AstInstruction *ast);
+
 #endif

@@ -34,6 +34,7 @@
     AstSize *size;
     AstParam *param;
     AstReducer *reducer;
+    AstOperand *operand;
     AstFact *fact;
     AstScriptParam *sparam;
     NameList names;
@@ -47,6 +48,7 @@
     LayoutList layouts;
     SizeList sizes;
     ParamList params;
+    OperandList operands;
     FactList facts;
     ScriptParamList sparams;
     bool flag;
@@ -88,12 +90,14 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 /* The names are those that syntax errors use. */
 %token END 0 "the end of the file"
 %token FN "'fn'" REDUCER "'reducer'" KERNEL "'kernel'" SCHEDULE "'schedule'" PROC "'proc'"
+%token INSTRUCTION "'instruction'"
 %token INCLUDE "'include'"
 %token FOR "'for'" IF "'if'" ELSE "'else'" LET "'let'" ASSERT "'assert'" TUNE "'tune'"
 %token RETURN "'return'" TRY "'try'" FILL "'_'" IN "'in'" STEP "'step'" BIND "'bind'"
 %token PARALLEL "'parallel'"
 %token VECTORIZE "'vectorize'" UNROLL "'unroll'" REDUCE "'reduce'" INOUT "'inout'" IS "'is'"
 %token WHERE "'where'" ATOMIC "'atomic'" INIT "'init'" BLOCK "'block'" TEMP "'temp'"
+%token LANES "'lanes'" CUDA "'cuda'"
 %token LAUNCH "'launch'" BARRIER "'barrier'" COMMIT "'commit'" WAIT "'wait'"
 %token ARROW "'->'" DOTS "'..'" SHL "'<<'" SHR "'>>'" LE "'<='" GE "'>='"
 %token EQ "'=='" NE "'!='" AND "'&&'" OR "'||'"
@@ -119,10 +123,10 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %left '*' '/' '%'
 %precedence UNARY
 
-%type <name> name opt_scope opt_let_type
+%type <name> name opt_scope opt_let_type opt_instruction
 %type <names> names
 %type <expr> expr place primary value size_value sub opt_expr opt_where opt_step opt_value string
-%type <exprs> places exprs opt_exprs values opt_values subs
+%type <exprs> places strings exprs opt_exprs values opt_values subs
 %type <arg> arg
 %type <args> args opt_args
 %type <stmt> let block stmt if_stmt script script_stmt script_if
@@ -142,6 +146,8 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %type <sizes> sizes opt_sizes
 %type <reducer> combined
 %type <param> param
+%type <operand> operand
+%type <operands> operands opt_operands results
 %type <params> params opt_params outputs
 %type <fact> fact
 %type <facts> facts opt_facts
@@ -149,6 +155,7 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %type <sparams> schedule_params opt_schedule_params proc_params opt_proc_params
 %type <token.update> store_op
 %type <flag> opt_atomic opt_inout
+%type <token.i> opt_lanes
 
 %%
 
@@ -159,6 +166,7 @@ items:
   | items function
   | items kernel
   | items reducer
+  | items instruction
   | items schedule
   | items proc
   | items include
@@ -206,6 +214,35 @@ reducer: REDUCER name '(' params ')' opt_facts '{' init expr ';' name '(' name '
     };
 
 init: INIT | name { parse_expect_word(p, $1, "init"); };
+
+instruction: INSTRUCTION name '(' opt_operands ')' results opt_lanes CUDA strings block {
+        AstInstruction *i = NEW(AstInstruction);
+        *i = (AstInstruction){.name = $2, .span = @$, .operands = $4.items, .n_operands = $4.n,
+                              .outputs = $6.items, .n_outputs = $6.n, .lanes = $7,
+                              .lanes_span = @7, .lines = $9.items, .n_lines = $9.n, .body = $10};
+        PUSH(p->instructions, i);
+    };
+
+opt_operands: %empty { $$ = (OperandList){0}; } | operands;
+
+results: %empty { $$ = (OperandList){0}; } | ARROW operands { $$ = $2; };
+
+operands:
+    operand { $$ = (OperandList){0}; PUSH($$, *$1); }
+  | operands ',' operand { $$ = $1; PUSH($$, *$3); }
+  ;
+
+operand: param opt_scope layouts {
+        $$ = NEW(AstOperand);
+        *$$ = (AstOperand){.param = *$1, .scope = $2, .clauses = $3.items, .n_clauses = $3.n};
+    };
+
+opt_lanes: %empty { $$ = 1; } | LANES INT { $$ = $2; };
+
+strings:
+    string { $$ = (AstExprList){0}; PUSH($$, $1); }
+  | strings string { $$ = $1; PUSH($$, $2); }
+  ;
 
 combined:
     ':' expr ';' { $$ = NEW(AstReducer); $$->value = $2; }
@@ -435,16 +472,24 @@ stmt:
         $$->u.label.name = $1;
         $$->u.label.body = $3;
     }
-  | BLOCK name '(' opt_iters ')' opt_where opt_atomic annotations block {
-        $$ = ast_stmt(p, AS_BLOCK, ast_depth($9), @$);
+  | BLOCK name '(' opt_iters ')' opt_where opt_atomic opt_instruction annotations block {
+        $$ = ast_stmt(p, AS_BLOCK, ast_depth($10), @$);
         $$->u.block.name = $2;
         $$->u.block.iters = $4.items;
         $$->u.block.n = $4.n;
         $$->u.block.where = $6;
         $$->u.block.atomic = $7;
-        $$->u.block.annotations = $8.items;
-        $$->u.block.n_annotations = $8.n;
-        $$->u.block.body = $9;
+        $$->u.block.instruction = $8;
+        $$->u.block.annotations = $9.items;
+        $$->u.block.n_annotations = $9.n;
+        $$->u.block.body = $10;
+    }
+  | INSTRUCTION name '(' opt_exprs ')' block {
+        $$ = ast_stmt(p, AS_INSTRUCTION, ast_depth($6), @$);
+        $$->u.instruction.name = $2;
+        $$->u.instruction.elements = $4.items;
+        $$->u.instruction.n = $4.n;
+        $$->u.instruction.body = $6;
     }
   | INIT stmt { $$ = ast_stmt(p, AS_INIT, ast_depth($2), @$); $$->u.init = $2; }
   | BARRIER string ';' { $$ = ast_barrier(p, SYNC_THREADS, 0, $2, @$); }
@@ -563,6 +608,8 @@ iter_range: name IN range '=' expr {
     };
 
 opt_where: %empty { $$ = NULL; } | WHERE expr { $$ = $2; };
+
+opt_instruction: %empty { $$ = (AstName){NULL, @$}; } | INSTRUCTION name { $$ = $2; };
 
 opt_let_type: %empty { $$ = (AstName){NULL, @$}; } | ':' name { $$ = $2; };
 

@@ -125,6 +125,24 @@ static bool is_reducer(const Parser *p, int next)
     return first && p->braces == 0 && p->brackets == 0 && next == TOKEN_NAME;
 }
 
+/* An item of a file, a clause of a block, or a statement of a launch. */
+static bool is_instruction(const Parser *p, int next)
+{
+    return next == TOKEN_NAME &&
+           (p->last == 0 || before_statement(p->last) || p->last == TOKEN_ATOMIC);
+}
+
+/* `lanes 32`, in the head of an instruction. */
+static bool is_lanes(const Parser *p, int next)
+{
+    return p->braces == 0 && p->brackets == 0 && next == TOKEN_INT;
+}
+
+static bool is_cuda(const Parser *p, int next)
+{
+    return p->braces == 0 && p->brackets == 0 && next == TOKEN_STRING;
+}
+
 static bool is_named(const Parser *p, int next)
 {
     return before_statement(p->last) && next == TOKEN_NAME;
@@ -170,6 +188,9 @@ static const struct {
     {"atomic", TOKEN_ATOMIC, is_atomic},
     {"init", TOKEN_INIT, is_init},
     {"reducer", TOKEN_REDUCER, is_reducer},
+    {"instruction", TOKEN_INSTRUCTION, is_instruction},
+    {"lanes", TOKEN_LANES, is_lanes},
+    {"cuda", TOKEN_CUDA, is_cuda},
     {"block", TOKEN_BLOCK, is_named},
     {"temp", TOKEN_TEMP, is_named},
     {"launch", TOKEN_LAUNCH, is_named},

@@ -20,6 +20,7 @@
  *                   = ptr[i] + ko * 32 + ki)           let k = ptr_begin + ko * 32 + ki; ... } */
 #include "passes/analysis/symbolic/zero_divisor.h"
 #include "passes/lower/lanes.h"
+#include "passes/shared/unify.h"
 
 /* A condition under which a statement runs: as it will stand, and in terms of loops only. */
 typedef struct {
@@ -457,6 +458,32 @@ static bool require_conditions(Blocks *b, Guarded *g, const ExprList *conds, int
     return true;
 }
 
+/* The instruction of the block, with the block's body. `shown` replaces iterators in the text,
+ * `value` in the proof of alignment. NULL after an error. */
+static Stmt *place_instruction(Blocks *b, const Stmt *s, const SubstList *shown,
+                               const SubstList *value)
+{
+    Context *c = b->c;
+    const BlockStmt *block = &s->u.block;
+    const Instruction *of = block->instruction;
+    Unify u = {.c = c, .facts = b->facts, .of = of, .compacted = true};
+    FactsMark mark = facts_mark(b->facts);
+    facts_enter(b->facts, s);
+    bool good = unify(&u, block->body);
+    facts_reset(b->facts, mark);
+    if (!good || !unify_aligned(&u, value->items, value->n)) {
+        diag_error(c, u.code, s->span, "block '%s' is not what instruction '%s' computes: %s",
+                   block->name, of->kernel->name, u.why);
+        b->failed = true;
+        return NULL;
+    }
+    Expr **elements = unify_elements(&u);
+    for (int i = 0; i < of->n_elements; i++)
+        elements[i] = expr_subst(c, elements[i], shown->items, shown->n);
+    Stmt *body = stmt_subst(c, block->body, shown->items, shown->n);
+    return stmt_stamp(stmt_instruction(c, of, elements, body, s->span), s);
+}
+
 static Guarded lower_block(Blocks *b, Stmt *s)
 {
     Context *c = b->c;
@@ -489,6 +516,10 @@ static Guarded lower_block(Blocks *b, Stmt *s)
     facts_reset(b->facts, mark);
     if (!exists)
         return (Guarded){.neutral = true};
+    if (block->instruction) {
+        g.s = place_instruction(b, s, &to_shown, &to_value);
+        return g;
+    }
     Rewriter dissolve = {.ctx = c, .stmt = dissolve_update};
     g.s = rewrite_stmt(&dissolve, stmt_subst(c, block->body, to_shown.items, to_shown.n));
     if (block->atomic || block_is_async(block)) {
@@ -661,6 +692,7 @@ static Guarded lower(Blocks *b, Stmt *s)
     case ST_TEMP:
     case ST_LET: return (Guarded){.s = s, .neutral = true};
     case ST_STORE:
+    case ST_INSTRUCTION:
     case ST_LAUNCH: break;
     }
     return (Guarded){.s = s};

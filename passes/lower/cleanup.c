@@ -69,6 +69,7 @@ static Stmt *drop_unused(void *user, Stmt *s)
     case ST_BLOCK:
     case ST_STORE:
     case ST_TEMP:
+    case ST_INSTRUCTION:
     case ST_BARRIER: mark_at(d, cursor_stmt(d->c, s)); break;
     }
     return kept;

@@ -99,6 +99,7 @@ bool stmt_is_launch_root(Context *c, const Stmt *s)
     case ST_TEMP:
     case ST_LET:
     case ST_BARRIER:
+    case ST_INSTRUCTION:
     case ST_LAUNCH: return false;
     }
     return false;

@@ -8,6 +8,7 @@
 #ifndef TIRC_PASSES_SCHEDULE_SCHED_H
 #define TIRC_PASSES_SCHEDULE_SCHED_H
 
+#include "ir/instruction.h"
 #include "passes/analysis/regions/region.h"
 #include "passes/analysis/symbolic/simplify.h"
 #include "passes/analysis/threads/launch.h"
@@ -129,7 +130,9 @@ struct Schedule {
     bool refused;                 /* the last call was, for what it would do */
     bool reassociates;            /* the step at work does (StepRecord) */
     const char *remark;           /* likewise */
-    int step;                     /* the step at work, or the next one */
+    InstructionFinder finder;
+    bool has_instructions; /* some block has, or had, an instruction */
+    int step;              /* the step at work, or the next one */
     /* ids from here on were made by the step at work, or the last one */
     uint32_t first_new_id;
     uint32_t first_id;   /* of `handles` */
@@ -276,6 +279,12 @@ Stmt *loop_guard_range(Schedule *s, Facts *facts, const ForStmt *narrow, Expr *l
 /* The serial loop at the end of `path` as one from 0 in steps of 1, under the same id; itself if it
  * is one. */
 Stmt *loop_from_zero(Schedule *s, const StmtPath *path);
+
+/* The blocks with an instruction (instructions.c). */
+StmtList sched_instructions(Schedule *s);
+/* Those `before` a step are still instructions, and all that the step has made or changed match
+ * theirs; false after E0849. */
+bool sched_check_instructions(Schedule *s, const StmtList *before, Span span);
 
 /* Results of primitives: handles, a number, a list (copied). */
 Value value_loop(const Stmt *loop);

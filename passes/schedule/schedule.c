@@ -40,6 +40,8 @@ Schedule *schedule_new(Context *c, const Kernel *kernel)
     s->lowered = kernel_level(c, kernel) == LEVEL_LOWERED;
     s->first_id = kernel_least_id(c, kernel);
     state_rebuild(s);
+    s->has_instructions = true;
+    s->has_instructions = sched_instructions(s).n > 0;
     return s;
 }
 
@@ -140,8 +142,11 @@ static bool run_step(Schedule *s, const PrimCall *call, Value *result)
     s->ctx->step = s->step;
     s->reassociates = false;
     s->remark = NULL;
+    const StmtList instructions = sched_instructions(s);
     bool done = call->primitive->run(s, call, result);
     s->ctx->step = 0;
+    if (done && s->kernel != before)
+        done = sched_check_instructions(s, &instructions, call->span);
     if (!done && s->kernel != before) {
         s->kernel = before;
         versions_take_back(s, s->steps.n);
@@ -186,21 +191,6 @@ void schedule_name_loop(Schedule *s, uint32_t loop, Name name)
     /* Only a variable that no older kernel holds can still be given its name in place. */
     if (handle->name != name && node->var->id >= s->first_new_id)
         state_rename_loop(s, node, sched_fresh_loop_name(s, &path, name, loop));
-}
-
-/* ---- facts ----------------------------------------------------------------------------------- */
-
-Facts *sched_facts(Schedule *s, const StmtPath *path)
-{
-    Facts *facts = facts_of_kernel(s->ctx, s->kernel);
-    for (int i = 0; i + 1 < path->n; i++) {
-        const Stmt *stmt = path->items[i];
-        if (stmt->kind == ST_IF && path->items[i + 1] == stmt->u.cond.otherwise)
-            facts_assume(facts, expr_unary(s->ctx, EX_NOT, stmt->u.cond.cond, stmt->span));
-        else
-            facts_enter(facts, stmt);
-    }
-    return facts;
 }
 
 void schedule_add_knob(Schedule *s, Knob knob)

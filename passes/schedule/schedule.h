@@ -102,6 +102,14 @@ Schedule *schedule_new(Context *c, const Kernel *kernel);
 const Kernel *schedule_kernel(const Schedule *s);
 Context *schedule_context(const Schedule *s);
 
+/* Where tensorize finds instructions that are not declared beside the kernel. `find` returns NULL,
+ * with the nearest name in *near (NULL: none), or after diagnostics of the declaration. */
+typedef struct {
+    void *user;
+    const Instruction *(*find)(void *user, const Kernel *kernel, Name name, const char **near);
+} InstructionFinder;
+void schedule_set_finder(Schedule *s, InstructionFinder finder);
+
 /* The arguments of a call as they are given. */
 typedef struct {
     const Value *args;

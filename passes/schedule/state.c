@@ -156,7 +156,8 @@ static void enter_stmt(Schedule *s, const Stmt *stmt, uint32_t parent, Inside in
     case ST_LET: name_use(s, stmt->u.let.var->name)->others++; return;
     case ST_LAUNCH: enter_stmt(s, stmt->u.launch.body, parent, inside); return;
     case ST_STORE:
-    case ST_BARRIER: return;
+    case ST_BARRIER:
+    case ST_INSTRUCTION: return;
     }
 }
 
@@ -200,7 +201,8 @@ static void leave_stmt(Schedule *s, const Stmt *stmt, Inside inside)
     case ST_LET: name_use(s, stmt->u.let.var->name)->others--; return;
     case ST_LAUNCH: leave_stmt(s, stmt->u.launch.body, inside); return;
     case ST_STORE:
-    case ST_BARRIER: return;
+    case ST_BARRIER:
+    case ST_INSTRUCTION: return;
     }
 }
 
@@ -522,4 +524,19 @@ void state_rename_loop(Schedule *s, ForStmt *loop, Name name)
     name_use(s, name)->loops++;
     loop->var->name = name;
     state_handle(s, loop->id)->name = name;
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+Facts *sched_facts(Schedule *s, const StmtPath *path)
+{
+    Facts *facts = facts_of_kernel(s->ctx, s->kernel);
+    for (int i = 0; i + 1 < path->n; i++) {
+        const Stmt *stmt = path->items[i];
+        if (stmt->kind == ST_IF && path->items[i + 1] == stmt->u.cond.otherwise)
+            facts_assume(facts, expr_unary(s->ctx, EX_NOT, stmt->u.cond.cond, stmt->span));
+        else
+            facts_enter(facts, stmt);
+    }
+    return facts;
 }

@@ -31,7 +31,9 @@ static bool makes(Slice *s, const VmInst *inst)
     int width = inst->op == VM_LOAD && inst->width > 1 ? inst->width : 1;
     for (int k = 0; k < width; k++) {
         int reg = width > 1 ? s->f->lists[inst->d + k] : inst->d;
-        any |= reg > 0 && s->wanted[reg];
+        if (reg <= 0)
+            continue;
+        any |= s->wanted[reg];
         s->wanted[reg] = false;
     }
     return any;

@@ -104,6 +104,8 @@ def test_golden(path, tmp_path):
     sizes = re.search(r"kernel \w+<(.*?)>", text)
     if sizes and any("=" not in size for size in sizes[1].split(",")):
         pytest.skip("sizes without values")
+    if text.startswith("instruction"):
+        pytest.skip("a wrong loop of an instruction is refused")
     if any(int(n) > 256 for n in re.findall(r"\d+", text.partition("{")[0])):
         pytest.skip("too many iterations")
     check(tmp_path, text, path.name)

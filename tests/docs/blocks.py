@@ -77,17 +77,17 @@ def excerpt(text, names):
 
 # ---- bodies of kernels ---------------------------------------------------------------------------
 
-TYPES = {"color": "u8", "hist": "i32"}
+TYPES = {"color": "u8", "hist": "i32", "q": "i8", "w": "i8"}
 
 
 def wrap_body(body):
     """The body as a kernel: a buffer is as large as the loops in its subscripts, 256 where another
-    one is; x, A and color are inputs, z is inout, y and hist are outputs, all f32 but for the last
-    of each."""
+    one is; x, A, color, q and w are inputs, z is inout, y and hist are outputs, all f32 but for
+    those in TYPES."""
     extents = dict(re.findall(r"(\w+) in (\d+)", body))
     shapes = {}
     for name, subscripts in re.findall(
-        r"\b(x|y|z|A|color|hist)\[([^\[\]]*(?:\[[^\]]*\])?)\]", body
+        r"\b(x|y|z|A|color|hist|q|w)\[([^\[\]]*(?:\[[^\]]*\])?)\]", body
     ):
         shapes[name] = ", ".join(extents.get(s, "256") for s in subscripts.split(", "))
     for name, subscripts in re.findall(r"\b(color)\[(\w+)\]", body):
@@ -95,7 +95,7 @@ def wrap_body(body):
     says = {
         name: f"{name}: {TYPES.get(name, 'f32')}[{shape}]" for name, shape in sorted(shapes.items())
     }
-    inputs = ", ".join(text for name, text in says.items() if name in ("x", "A", "color"))
+    inputs = ", ".join(text for name, text in says.items() if name in ("x", "A", "color", "q", "w"))
     inputs += "".join(f", inout {text}" for name, text in says.items() if name == "z")
     outputs = ", ".join(text for name, text in says.items() if name in ("y", "hist"))
     outputs = f" -> {outputs}" if outputs else ""
@@ -108,6 +108,6 @@ def indent(text):
 
 def body_of(kernel):
     """The inverse, of printed text."""
-    lines = kernel[kernel.index("\n{\n") + 3 :].rstrip("\n").splitlines()
+    lines = kernel[kernel.rindex("\n{\n") + 3 :].rstrip("\n").splitlines()
     assert lines[-1] == "}"
     return "\n".join(line[4:] for line in lines[:-1])

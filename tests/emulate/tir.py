@@ -189,7 +189,7 @@ class Parser:
             elif word == "include":
                 self.next()
                 self.expect(";")
-            else:  # a schedule or proc
+            else:  # a schedule, proc or instruction
                 while self.peek() != "{":
                     self.next()
                 self.skip_braces()

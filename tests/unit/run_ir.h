@@ -308,6 +308,7 @@ static void run_stmt(Run *r, const Stmt *s, const bool *mask)
         break;
     }
     case ST_BARRIER: run_barrier(r, mask); break;
+    case ST_INSTRUCTION: run_stmt(r, s->u.instruction.body, mask); break;
     case ST_LAUNCH: run_launch(r, &s->u.launch); break;
     }
 }

@@ -228,6 +228,7 @@ static int inner_stmts(const Stmt *s, Stmt *out[2])
         out[n++] = s->u.block.body;
         break;
     case ST_LAUNCH: out[n++] = s->u.launch.body; break;
+    case ST_INSTRUCTION: out[n++] = s->u.instruction.body; break;
     default: break;
     }
     return n;

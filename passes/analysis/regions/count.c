@@ -212,7 +212,8 @@ static bool count_stmt(Counter *k, const Stmt *s, int64_t *n)
     case ST_LET: return add_times(n, 1, count_expr(s->u.let.value));
     case ST_TEMP:
     case ST_BARRIER: return true;
-    case ST_LAUNCH: return false;
+    case ST_LAUNCH:
+    case ST_INSTRUCTION: return false;
     }
     return false;
 }

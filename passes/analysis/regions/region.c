@@ -224,6 +224,7 @@ static void walk(Walk *w, Stmt *s)
         walk(w, s->u.launch.body);
         facts_reset(w->f, mark);
         break;
+    case ST_INSTRUCTION: walk(w, s->u.instruction.body); break;
     default: walk_leaf(w, s);
     }
 }

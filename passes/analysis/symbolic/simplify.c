@@ -246,11 +246,27 @@ bool load_exists(Facts *f, const Expr *load)
     return exists;
 }
 
+static bool term_divisible(Facts *f, int64_t factor, Expr *atom, int64_t by, int depth);
+
+/* A factor of the product is a multiple of `by`: (i * 16 + j * 4) * N is one of 4. */
+static bool product_divisible(Facts *f, const Expr *atom, int64_t by, int depth)
+{
+    bool found = false;
+    for (int k = 0; atom->kind == EX_MUL && depth > 0 && k < 2 && !found; k++) {
+        Affine form;
+        found = affine_of(f->c, atom->u.arg[k], PRODUCTS_KEPT, &form) && form.constant % by == 0;
+        for (int t = 0; found && t < form.n; t++)
+            found = term_divisible(f, form.terms[t].factor, form.terms[t].atom, by, depth - 1);
+    }
+    return found;
+}
+
 /* factor * atom is a multiple of `by`; a loop's variable is its first value and a multiple of its
  * step. */
 static bool term_divisible(Facts *f, int64_t factor, Expr *atom, int64_t by, int depth)
 {
-    if (factor % by == 0 || facts_divisible(f, atom, by / gcd64(factor, by)))
+    int64_t rest = by / gcd64(factor, by);
+    if (rest == 1 || facts_divisible(f, atom, rest) || product_divisible(f, atom, rest, depth))
         return true;
     const Range *r = facts_find(f, atom);
     int64_t stride;

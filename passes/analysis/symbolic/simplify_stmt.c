@@ -164,6 +164,15 @@ static Stmt *simplify_launch(Facts *f, Stmt *s)
                                            : stmt_stamp(stmt_launch(f->c, &launch, s->span), s);
 }
 
+static Stmt *simplify_instruction(Facts *f, Stmt *s)
+{
+    Stmt *now = simplify_exprs(f, s), *body = simplify_stmt(f, s->u.instruction.body);
+    if (now == s && body == s->u.instruction.body)
+        return s;
+    return stmt_stamp(
+        stmt_instruction(f->c, s->u.instruction.of, now->u.instruction.elements, body, s->span), s);
+}
+
 Stmt *simplify_stmt(Facts *f, Stmt *s)
 {
     switch (s->kind) {
@@ -172,6 +181,7 @@ Stmt *simplify_stmt(Facts *f, Stmt *s)
     case ST_IF: return simplify_if(f, s);
     case ST_BLOCK: return simplify_block(f, s);
     case ST_LAUNCH: return simplify_launch(f, s);
+    case ST_INSTRUCTION: return simplify_instruction(f, s);
     default: return simplify_exprs(f, s);
     }
 }

@@ -161,6 +161,7 @@ static Bounds works(Idle *k, const Stmt *s)
                         yes.max | no.max};
     }
     case ST_STORE: return works_in_store(k, s);
+    case ST_INSTRUCTION: return works(k, s->u.instruction.body);
     default: return r;
     }
 }

@@ -91,6 +91,11 @@ static Expr *rewrite_load(Rewriter *r, Expr *e)
                           exchanged(z, e->u.load.buffer, e->u.load.index));
 }
 
+static Expr *rewrite_element(void *user, Expr *e)
+{
+    return rewrite_expr(user, e);
+}
+
 /* The expressions of one statement, whose child statements are done. */
 static Stmt *rewrite_own(Swizzles *z, Stmt *s)
 {
@@ -106,6 +111,8 @@ static Stmt *rewrite_own(Swizzles *z, Stmt *s)
                    : stmt_stamp(stmt_if(z->c, cond, s->u.cond.then, s->u.cond.otherwise, s->span),
                                 s);
     }
+    if (s->kind == ST_INSTRUCTION)
+        return stmt_map_exprs(z->c, s, rewrite_element, &r);
     if (s->kind != ST_STORE)
         return s;
     s = rewrite_stmt(&r, s);

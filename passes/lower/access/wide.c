@@ -6,24 +6,14 @@
  * a local buffer. */
 #include "passes/lower/access/wide.h"
 
+#include "passes/shared/unify.h"
+
 static void refuse(WideCheck *v, const char *why, const char *remedy)
 {
     if (!v->why) {
         v->why = why;
         v->remedy = remedy;
     }
-}
-
-/* The distance in elements of neighbours along axis `d`; symbolic extents give an expression. */
-static Expr *stride_of(Context *c, const Buffer *b, int d)
-{
-    int64_t *strides = ARENA_ARRAY(c->arena, int64_t, b->rank + 1), total;
-    if (buffer_strides(b, strides, &total))
-        return expr_index(c, strides[d]);
-    Expr *stride = expr_index(c, 1);
-    for (int k = d + 1; k < b->rank; k++)
-        stride = index_mul(c, stride, b->shape[k]);
-    return stride;
 }
 
 /* The place of the element in memory, in elements. Padded rows count with their padding. */
@@ -33,7 +23,7 @@ static Expr *offset_of(WideCheck *v, const Buffer *b, Expr *const *index)
     Expr *offset = expr_index(c, 0);
     for (int d = 0; d < b->rank; d++) {
         Expr *at = lanes_expand(c, &v->lets, index[d]);
-        offset = index_add(c, offset, index_mul(c, at, stride_of(c, b, d)));
+        offset = index_add(c, offset, index_mul(c, at, buffer_stride(c, b, d)));
     }
     return simplify(v->facts, offset);
 }
@@ -63,7 +53,7 @@ static void check_width(WideCheck *v, const Buffer *b)
 static const char *contiguous_remedy(WideCheck *v, const Buffer *b, Expr *const *index)
 {
     int64_t apart;
-    if (expr_is_const(stride_of(v->c, b, b->rank - 1), &apart) && apart > 1)
+    if (expr_is_const(buffer_stride(v->c, b, b->rank - 1), &apart) && apart > 1)
         return "do not apply storage_align to its last axis, so that adjacent elements stay "
                "adjacent in memory";
     Expr *last = simplify(v->facts, lanes_expand(v->c, &v->lets, index[b->rank - 1])), *rest;
@@ -132,7 +122,7 @@ static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, Acce
     for (int d = 0; d < b->rank && !v->why; d++) {
         int64_t coefficient, distance;
         Expr *rest, *e = simplify(v->facts, lanes_expand(v->c, &v->lets, index[d])),
-                    *stride = stride_of(c, b, d);
+                    *stride = buffer_stride(c, b, d);
         if (!expr_uses_var(e, var))
             continue;
         if (!split_linear(v->facts, e, var, &coefficient, &rest)) {

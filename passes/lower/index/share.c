@@ -14,6 +14,7 @@
  *
  * The name says where the value comes from: the variable or buffer that the expression begins with,
  * and what its last operator makes (name_of). */
+#include "ir/instruction.h"
 #include "passes/lower/pass.h"
 
 enum { LEAST_OPERATORS = 4, MOST_NAMES = 64, BUCKETS = 256 };
@@ -198,6 +199,16 @@ static void search_store(Search *s, const StoreStmt *store, Place at)
         search_expr(s, store->value, at);
 }
 
+/* The text shows where the elements lie, and nothing of the body. */
+static void search_instruction(Search *s, const Stmt *stmt, Place at)
+{
+    for (int i = 0; i < stmt->u.instruction.of->n_elements; i++) {
+        const Expr *element = stmt->u.instruction.elements[i];
+        for (int d = 0; d < element->u.load.buffer->rank; d++)
+            search_expr(s, element->u.load.index[d], at);
+    }
+}
+
 static void search_stmt(Search *s, Stmt *stmt, Place at)
 {
     int outer = s->inner.n;
@@ -223,6 +234,7 @@ static void search_stmt(Search *s, Stmt *stmt, Place at)
         search_below(s, stmt->u.cond.otherwise, at);
         break;
     case ST_STORE: search_store(s, &stmt->u.store, at); break;
+    case ST_INSTRUCTION: search_instruction(s, stmt, at); break;
     case ST_BLOCK:
     case ST_LAUNCH:
     case ST_TEMP:
@@ -298,6 +310,27 @@ static Expr *exchange(Rewriter *r, Expr *e)
     return e->kind == x->from->kind && expr_equal(e, x->from) ? x->to : e;
 }
 
+/* An element of an instruction is a place, which stays a load. */
+static Stmt *keep_elements(Rewriter *r, Stmt *s)
+{
+    const Exchange *x = r->user;
+    if (s->kind != ST_INSTRUCTION)
+        return s;
+    int n = s->u.instruction.of->n_elements;
+    Expr **elements = ARENA_ARRAY(r->ctx->arena, Expr *, n + 1);
+    bool changed = false;
+    for (int i = 0; i < n; i++) {
+        elements[i] = s->u.instruction.elements[i];
+        changed |= elements[i] == x->to;
+        if (elements[i] == x->to)
+            elements[i] = (Expr *)x->from;
+    }
+    return changed ? stmt_stamp(stmt_instruction(r->ctx, s->u.instruction.of, elements,
+                                                 s->u.instruction.body, s->span),
+                                s)
+                   : s;
+}
+
 static Stmt *share_body(void *user, Stmt *s);
 
 static bool writes(const Stmt *s)
@@ -325,7 +358,7 @@ static void give_name(Share *s, StmtList *items, Found chosen)
     Stmt *let = NULL;
     Var *var = variable_of(c, items->items[chosen.item], chosen.e, &let);
     Exchange x = {chosen.e, expr_var(c, var, chosen.e->span)};
-    Rewriter r = {.ctx = c, .user = &x, .expr = exchange};
+    Rewriter r = {.ctx = c, .user = &x, .expr = exchange, .stmt = keep_elements};
     StmtList out = {0};
     bool ends = false;
     for (int i = 0; i < items->n; i++) {
@@ -371,7 +404,8 @@ static bool name_next(Share *s, StmtList *items)
 static Stmt *share_inside(void *user, Stmt *s)
 {
     Share *share = user;
-    if (s->kind == ST_FOR && s->u.loop.kind == LOOP_VECTORIZE)
+    bool whole = s->kind == ST_FOR && s->u.loop.kind == LOOP_VECTORIZE;
+    if (whole || s->kind == ST_INSTRUCTION)
         return s;
     return stmt_map_children(share->c, s, share_body, share);
 }

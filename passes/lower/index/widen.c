@@ -351,6 +351,16 @@ static Stmt *widen_store(Widen *w, Stmt *s)
     return store;
 }
 
+static Expr *widen_element(void *user, Expr *e)
+{
+    return widen(user, e, NULL);
+}
+
+static Stmt *widen_instruction(Widen *w, Stmt *s)
+{
+    return stmt_map_children(w->c, stmt_map_exprs(w->c, s, widen_element, w), widen_stmt, w);
+}
+
 static Stmt *widen_if(Widen *w, Stmt *s)
 {
     FactsMark facts = facts_mark(w->facts);
@@ -406,6 +416,7 @@ static Stmt *widen_inside(Widen *w, Stmt *s)
     case ST_FOR: return widen_loop(w, s);
     case ST_IF: return widen_if(w, s);
     case ST_STORE: return widen_store(w, s);
+    case ST_INSTRUCTION: return widen_instruction(w, s);
     default: return stmt_map_children(w->c, s, widen_stmt, w);
     }
 }

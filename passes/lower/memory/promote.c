@@ -202,6 +202,8 @@ static Stmt *walk_items(Promote *p, Stmt *s)
 
 static Stmt *walk_body(void *user, Stmt *s)
 {
+    if (s->kind == ST_INSTRUCTION) /* stays whole */
+        return s;
     return s->kind == ST_SEQ || s->kind == ST_FOR ? walk_items(user, s) : walk(user, s);
 }
 

@@ -290,7 +290,8 @@ static void ref_stmt(RefBuilder *b, Stmt *s)
     case ST_TEMP:
     case ST_BLOCK:
     case ST_BARRIER:
-    case ST_LAUNCH: break;
+    case ST_LAUNCH:
+    case ST_INSTRUCTION: break;
     }
 }
 

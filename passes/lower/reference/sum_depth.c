@@ -292,6 +292,7 @@ static void go(Depths *d, const Stmt *s)
         break;
     case ST_LAUNCH: go_launch(d, s); break;
     case ST_BLOCK: d->unknown = true; break;
+    case ST_INSTRUCTION: go(d, s->u.instruction.body); break;
     case ST_TEMP:
     case ST_BARRIER: break;
     }

@@ -405,7 +405,8 @@ static Stmt *walk(Barriers *b, Stmt *s, SyncSummary *summary)
     case ST_TEMP:
     case ST_LET:
     case ST_BARRIER:
-    case ST_LAUNCH: return s;
+    case ST_LAUNCH:
+    case ST_INSTRUCTION: return s;
     }
     return s;
 }

@@ -57,6 +57,10 @@ static bool take_annotations(Blockize *b, const Stmt *stmt)
 {
     Context *c = b->s->ctx;
     const BlockStmt *block = &stmt->u.block;
+    REQUIRE_AT(b->s, E0810, b->call->span, !block->instruction, stmt,
+               "block '%s' is an instruction, which would become plain statements; blockize before "
+               "tensorize",
+               block->name);
     for (int i = 0; i < block->annotations.n; i++) {
         const Annotation *a = &block->annotations.items[i];
         bool again = annotations_without(c, b->annotations, a->key).n < b->annotations.n;
@@ -486,13 +490,13 @@ static Stmt *build_block(Blockize *b)
             continue;
         const ForStmt *loop = outer.loops[i];
         Expr *lo, *hi;
+        Span span = loop->var->span.source ? loop->var->span : b->whole->span;
         loop_domain(c, loop, &lo, &hi);
-        iters[n] =
-            (BlockIter){.var = var_new(c, loop->var->name, DT_INDEX, VAR_ITER, loop->var->span),
-                        .lo = expr_subst(c, lo, map, n),
-                        .hi = expr_subst(c, hi, map, n),
-                        .binding = expr_var(c, loop->var, span_none()),
-                        .kind = is_reduced(b, loop->var) ? ITER_REDUCE : ITER_SPATIAL};
+        iters[n] = (BlockIter){.var = var_new(c, loop->var->name, DT_INDEX, VAR_ITER, span),
+                               .lo = expr_subst(c, lo, map, n),
+                               .hi = expr_subst(c, hi, map, n),
+                               .binding = expr_var(c, loop->var, span_none()),
+                               .kind = is_reduced(b, loop->var) ? ITER_REDUCE : ITER_SPATIAL};
         map[n] = (Subst){loop->var, expr_var(c, iters[n].var, span_none())};
         n++;
     }

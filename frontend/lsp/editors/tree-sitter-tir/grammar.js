@@ -40,7 +40,7 @@ module.exports = grammar({
 
   rules: {
     file: ($) =>
-      repeat(choice($.kernel, $.function, $.reducer, $.schedule, $.proc, $.include)),
+      repeat(choice($.kernel, $.function, $.reducer, $.instruction, $.schedule, $.proc, $.include)),
 
     comment: () =>
       token(choice(seq("//", /[^\n]*/), seq("/*", /[^*]*\*+([^/*][^*]*\*+)*/, "/"))),
@@ -62,6 +62,11 @@ module.exports = grammar({
     reducer: ($) =>
       seq("reducer", field("name", $.name), $.parameters, optional($.facts),
           "{", "init", $._expression, ";", $.combine, "}"),
+    instruction: ($) =>
+      seq("instruction", field("name", $.name), "(", list($.operand), ")",
+          optional(seq("->", list1($.operand))), optional(seq("lanes", $.integer)),
+          "cuda", repeat1($.string), $.block),
+    operand: ($) => seq($.parameter, optional(seq("in", $.name)), repeat($.layout)),
     combine: ($) =>
       seq("combine", "(", $.name, ",", $.name, ")",
           choice(seq(":", $._expression, ";"), seq("{", repeat($.let), $.return, "}"))),
@@ -87,7 +92,7 @@ module.exports = grammar({
     block: ($) => seq("{", repeat($._statement), "}"),
     _statement: ($) =>
       choice($.block, $.if, $.for, $.let, $.store, $.update, $.temp, $.label, $.block_statement,
-             $.init, $.barrier, $.launch),
+             $.init, $.barrier, $.launch, $.instruction_statement),
     if: ($) => prec.right(seq("if", $._expression, $._statement, optional(seq("else", $._statement)))),
     for: ($) => seq("for", list1($.loop), $._statement),
     loop: ($) =>
@@ -110,7 +115,10 @@ module.exports = grammar({
     label: ($) => seq(field("name", $.name), ":", $._statement),
     block_statement: ($) =>
       seq("block", field("name", $.name), "(", list($.iterator), ")", optional(seq("where", $._expression)),
-          optional("atomic"), repeat($.annotation), $.block),
+          optional("atomic"), optional(seq("instruction", field("instruction", $.name))),
+          repeat($.annotation), $.block),
+    instruction_statement: ($) =>
+      seq("instruction", field("name", $.name), "(", list($._expression), ")", $.block),
     iterator: ($) => seq(optional("reduce"), field("name", $.name), "in", $._range, "=", $._expression),
     init: ($) => seq("init", $._statement),
     barrier: ($) => seq(choice("barrier", "commit", seq("wait", $.integer)), $.string, ";"),

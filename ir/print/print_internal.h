@@ -1,8 +1,8 @@
-/* print_internal.h - Declares functions that print.c and print_expr.c share. */
+/* print_internal.h - Declares functions that print.c, print_expr.c and print_kernel.c share. */
 #ifndef TIRC_IR_PRINT_INTERNAL_H
 #define TIRC_IR_PRINT_INTERNAL_H
 
-#include "ir/ir.h"
+#include "ir/instruction.h"
 
 /* An expression where a bare literal would be read as of type `want`; DT_COUNT where nothing gives
  * it a type, so that it would be read as `index` or f32. */
@@ -18,5 +18,15 @@ typedef enum { RANGE_UP, RANGE_DOWN } RangeWay;
 
 /* lo..hi, or hi alone where lo is 0. */
 void print_range(const Expr *lo, const Expr *hi, RangeWay way, StrBuf *out);
+
+enum { PRINT_INDENT = 4 };
+/* "text", with escapes. */
+void print_string(const char *text, StrBuf *out);
+/* x: f32[N, 4] */
+void print_type(const Buffer *buffer, StrBuf *out);
+/* A header, broken into lines that are continued two levels further in. */
+void print_wrapped(const char *text, int indent, StrBuf *out);
+/* The body of a kernel in braces, behind the end of the line. */
+void print_kernel_body(Context *c, const Kernel *kernel, StrBuf *out);
 
 #endif

@@ -3,7 +3,7 @@
  * Parentheses appear only where precedence and associativity require them. The types of literals
  * need care: in text, a literal takes the type of the other operand, so it is printed bare only if
  * that restores its own type, and as `f16(1.5)` otherwise. */
-#include "ir/print_internal.h"
+#include "ir/print/print_internal.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -6,14 +6,15 @@
  * `for`.  The one trap is the reader's own step in the other direction: it makes one reduction
  * block of a store and an update of the same element in loops of its own.  Where two blocks would
  * be taken for that, the first is printed as a block. */
-#include "ir/print_internal.h"
+#include "ir/instruction.h"
+#include "ir/print/print_internal.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "ir/implied.h"
 
-enum { LINE_MAX_COLUMNS = 100, INDENT = 4 };
+enum { LINE_MAX_COLUMNS = 100, INDENT = PRINT_INDENT };
 
 typedef struct {
     Context *ctx;
@@ -82,7 +83,7 @@ static void add_wrapped(Printer *p, const char *text, int indent)
     }
 }
 
-static void add_string(StrBuf *out, const char *text)
+void print_string(const char *text, StrBuf *out)
 {
     strbuf_addc(out, '"');
     for (; *text; text++) {
@@ -104,7 +105,7 @@ static void add_annotation_value(StrBuf *out, const Annotation *a)
     switch (a->kind) {
     case ANNOTATION_INT: strbuf_addf(out, "%" PRId64, a->i); return;
     case ANNOTATION_FLOAT: print_float(DT_F64, a->f, out); return;
-    case ANNOTATION_STRING: add_string(out, a->string); return;
+    case ANNOTATION_STRING: print_string(a->string, out); return;
     case ANNOTATION_LIST:
         strbuf_addc(out, '[');
         for (int i = 0; i < a->n_list; i++) {
@@ -189,8 +190,8 @@ static bool is_plain(const Printer *p, const Stmt *s)
     const Stmt *body = stmt_behind_values(block->body), *init = block->init;
     if (body && body->kind == ST_STORE && store_as_update(p->ctx, (Stmt *)body) != body)
         return false;
-    if (s == p->spelt_out || block->predicate || block->atomic || block->annotations.n > 0 ||
-        block->n_iters != p->loops.n || !body || !is_plain_body(body) ||
+    if (s == p->spelt_out || block->predicate || block->atomic || block->instruction ||
+        block->annotations.n > 0 || block->n_iters != p->loops.n || !body || !is_plain_body(body) ||
         !has_plain_values(p->ctx, block->body))
         return false;
     if (init && !is_plain_init(block))
@@ -287,7 +288,8 @@ static bool needs_braces(const Printer *p, const Stmt *s)
     case ST_IF:
     case ST_STORE:
     case ST_BARRIER:
-    case ST_LAUNCH: return false;
+    case ST_LAUNCH:
+    case ST_INSTRUCTION: return false;
     }
     return false;
 }
@@ -481,6 +483,8 @@ static const char *block_header(Printer *p, const BlockStmt *block)
         print_value(block->predicate, DT_COUNT, &text);
     }
     strbuf_add(&text, block->atomic ? " atomic" : "");
+    if (block->instruction)
+        strbuf_addf(&text, " instruction %s", block->instruction->kernel->name);
     add_annotations(&text, block->annotations);
     strbuf_addc(&text, ' ');
     return text.text;
@@ -507,7 +511,7 @@ static void print_block(Printer *p, const Stmt *s, int indent)
     p->direct = outside;
 }
 
-static void add_type(const Buffer *buffer, StrBuf *out)
+void print_type(const Buffer *buffer, StrBuf *out)
 {
     strbuf_addf(out, "%s: %s", buffer->name, type_info(buffer->type)->name);
     print_indices(buffer->shape, buffer->rank, out);
@@ -516,7 +520,7 @@ static void add_type(const Buffer *buffer, StrBuf *out)
 static void print_temp(Printer *p, const Buffer *buffer)
 {
     strbuf_add(p->out, "temp ");
-    add_type(buffer, p->out);
+    print_type(buffer, p->out);
     if (buffer->scope != SCOPE_GLOBAL)
         strbuf_addf(p->out, " in %s", scope_name(buffer->scope));
     if (buffer->copy_of)
@@ -559,6 +563,21 @@ static void print_launch(Printer *p, const LaunchStmt *launch, int indent)
     p->direct = outside;
 }
 
+/* instruction NAME(a[0], b[0]) { what it computes } */
+static void print_instruction(Printer *p, const Stmt *s, int indent)
+{
+    const Instruction *of = s->u.instruction.of;
+    StrBuf text = strbuf_new(p->ctx->arena);
+    strbuf_addf(&text, "instruction %s(", of->kernel->name);
+    for (int i = 0; i < of->n_elements; i++) {
+        strbuf_add(&text, i ? ", " : "");
+        print_value(s->u.instruction.elements[i], DT_COUNT, &text);
+    }
+    strbuf_add(&text, ") ");
+    add_wrapped(p, text.text, indent);
+    print_braced(p, s->u.instruction.body, indent);
+}
+
 /* The statement, on a line that is already indented or begun. */
 static void print_rest(Printer *p, const Stmt *s, int indent)
 {
@@ -583,10 +602,11 @@ static void print_rest(Printer *p, const Stmt *s, int indent)
             strbuf_addf(p->out, "wait %d ", s->u.barrier.pending);
         else
             strbuf_add(p->out, s->u.barrier.kind == SYNC_COMMIT ? "commit " : "barrier ");
-        add_string(p->out, s->u.barrier.why);
+        print_string(s->u.barrier.why, p->out);
         strbuf_add(p->out, ";\n");
         return;
     case ST_LAUNCH: print_launch(p, &s->u.launch, indent); return;
+    case ST_INSTRUCTION: print_instruction(p, s, indent); return;
     }
 }
 
@@ -602,171 +622,16 @@ void print_stmt(Context *c, const Stmt *s, int indent, StrBuf *out)
     print_items(&p, s, indent);
 }
 
-/* ---- reducers -------------------------------------------------------------------------------- */
+/* ---- for print_kernel.c ---------------------------------------------------------------------- */
 
-typedef enum { IDENTITIES, VALUES } TupleSide;
-
-/* (e1, e2), or e where there is one. */
-static void add_tuple(const Combiner *combiner, TupleSide side, StrBuf *out)
+void print_wrapped(const char *text, int indent, StrBuf *out)
 {
-    strbuf_add(out, combiner->n > 1 ? "(" : "");
-    for (int k = 0; k < combiner->n; k++) {
-        const CombinerPart *part = &combiner->parts[k];
-        strbuf_add(out, k ? ", " : "");
-        print_value(side == IDENTITIES ? part->identity : part->value, part->type, out);
-    }
-    strbuf_add(out, combiner->n > 1 ? ")" : "");
+    add_wrapped(&(Printer){.out = out}, text, indent);
 }
 
-static void add_combine(const Combiner *combiner, StrBuf *out)
-{
-    int n_lets = combiner->n_lets - (combiner->choice != NULL);
-    strbuf_addf(out, "    combine(%s, %s)%s", combiner->a, combiner->b,
-                n_lets ? "\n    {\n" : ": ");
-    for (int i = 0; i < n_lets; i++) {
-        strbuf_addf(out, "        let %s = ", combiner->lets[i].var->name);
-        print_value(combiner->lets[i].value, DT_COUNT, out);
-        strbuf_add(out, ";\n");
-    }
-    strbuf_add(out, n_lets ? "        return " : "");
-    if (combiner->choice) {
-        print_value(combiner->choice, DT_COUNT, out);
-        strbuf_addf(out, " ? %s : %s", combiner->chooses_b ? combiner->b : combiner->a,
-                    combiner->chooses_b ? combiner->a : combiner->b);
-    } else {
-        add_tuple(combiner, VALUES, out);
-    }
-    strbuf_add(out, n_lets ? ";\n    }\n" : ";\n");
-}
-
-static void print_combiner(const Combiner *combiner, StrBuf *out)
-{
-    strbuf_addf(out, "reducer %s(", combiner->name);
-    for (int k = 0; k < combiner->n; k++)
-        strbuf_addf(out, "%s%s: %s", k ? ", " : "", combiner->parts[k].name,
-                    type_info(combiner->parts[k].type)->name);
-    strbuf_add(out, ")");
-    for (int i = 0; i < combiner->n_conditions; i++) {
-        strbuf_add(out, i ? ", " : "\n    where ");
-        print_value(combiner->conditions[i], DT_COUNT, out);
-    }
-    strbuf_add(out, "\n{\n    init ");
-    add_tuple(combiner, IDENTITIES, out);
-    strbuf_add(out, ";\n");
-    add_combine(combiner, out);
-    strbuf_add(out, "}\n\n");
-}
-
-/* The reducers that a kernel's updates name, each once. */
-static void print_combiners(Context *c, const Kernel *kernel, StrBuf *out)
-{
-    VEC(const Combiner *) seen = {0};
-    for (Cursor at = cursor_stmts(c, kernel->body); cursor_next(&at);) {
-        const Combiner *combiner = at.stmt->kind == ST_SEQ ? at.stmt->u.seq.combiner : NULL;
-        for (int i = 0; combiner && i < seen.n; i++)
-            if (seen.items[i]->name == combiner->name)
-                combiner = NULL;
-        if (!combiner)
-            continue;
-        VEC_PUSH(c->arena, &seen, combiner);
-        print_combiner(combiner, out);
-    }
-}
-
-/* ---- kernels --------------------------------------------------------------------------------- */
-
-static void add_sizes(const Kernel *kernel, StrBuf *out)
-{
-    for (int i = 0; i < kernel->n_sizes; i++) {
-        const Size *size = &kernel->sizes[i];
-        strbuf_addf(out, "%s%s", i ? ", " : "<", size->name);
-        if (!size->symbolic)
-            strbuf_addf(out, " = %" PRId64, size->value);
-    }
-    strbuf_add(out, kernel->n_sizes ? ">" : "");
-}
-
-static void add_param(const Param *param, bool first, StrBuf *out)
-{
-    strbuf_add(out, first ? "" : ", ");
-    if (!param->buffer) {
-        strbuf_addf(out, "%s: %s", param->scalar->name, type_info(param->scalar->type)->name);
-        return;
-    }
-    strbuf_add(out, param->buffer->role == ROLE_INOUT ? "inout " : "");
-    add_type(param->buffer, out);
-}
-
-/* `lo <= x < hi`, in the shortest way to write it. */
-static void add_values(const Fact *fact, StrBuf *out)
-{
-    const Param *p = &fact->subject;
-    Name name = p->buffer ? p->buffer->name : p->scalar->name;
-    DType type = p->buffer ? p->buffer->type : p->scalar->type;
-    DType want = type_is_float(type) ? type : DT_INDEX;
-    if (fact->lo && fact->hi && expr_equal(fact->lo, fact->hi)) {
-        strbuf_addf(out, "%s == ", name);
-        print_value(fact->lo, want, out);
-    } else if (fact->lo && fact->hi && !fact->excludes_lo && fact->excludes_hi) {
-        strbuf_addf(out, "%s in ", name);
-        print_value(fact->lo, want, out);
-        strbuf_add(out, "..");
-        print_value(fact->hi, want, out);
-    } else if (fact->lo && fact->hi) {
-        print_value(fact->lo, want, out);
-        strbuf_addf(out, " %s %s %s ", fact->excludes_lo ? "<" : "<=", name,
-                    fact->excludes_hi ? "<" : "<=");
-        print_value(fact->hi, want, out);
-    } else {
-        const char *lower = fact->excludes_lo ? ">" : ">=", *upper = fact->excludes_hi ? "<" : "<=";
-        strbuf_addf(out, "%s %s ", name, fact->lo ? lower : upper);
-        print_value(fact->lo ? fact->lo : fact->hi, want, out);
-    }
-}
-
-void print_fact(const Fact *fact, StrBuf *out)
-{
-    if (fact->kind == FACT_SIZES)
-        print_value(fact->cond, DT_COUNT, out);
-    else if (fact->kind == FACT_ORDER)
-        strbuf_addf(out, "%s is %s", fact->subject.buffer->name, order_name(fact->order));
-    else
-        add_values(fact, out);
-}
-
-/* The `where` clause, on lines of its own. */
-static void print_where(Printer *p, const Kernel *kernel)
-{
-    StrBuf clause = strbuf_new(p->ctx->arena);
-    if (kernel->n_facts == 0)
-        return;
-    for (int i = 0; i < kernel->n_facts; i++) {
-        strbuf_add(&clause, i ? ", " : "where ");
-        print_fact(&kernel->facts[i], &clause);
-    }
-    strbuf_addc(p->out, '\n');
-    start_line(p, INDENT);
-    add_wrapped(p, clause.text, 0);
-}
-
-void print_kernel(Context *c, const Kernel *kernel, StrBuf *out)
+void print_kernel_body(Context *c, const Kernel *kernel, StrBuf *out)
 {
     Printer p = {.ctx = c, .out = out, .direct = kernel_level(c, kernel) == LEVEL_LOWERED};
-    StrBuf header = strbuf_new(c->arena);
-    int n_inputs = kernel->n_params - kernel->n_outputs;
-    print_combiners(c, kernel, out);
-    strbuf_addf(&header, "kernel %s", kernel->name);
-    add_sizes(kernel, &header);
-    strbuf_addc(&header, '(');
-    for (int i = 0; i < n_inputs; i++)
-        add_param(&kernel->params[i], i == 0, &header);
-    strbuf_addc(&header, ')');
-    for (int i = n_inputs; i < kernel->n_params; i++) {
-        strbuf_add(&header, i == n_inputs ? " -> " : "");
-        add_param(&kernel->params[i], i == n_inputs, &header);
-    }
-    add_wrapped(&p, header.text, 0);
-    print_where(&p, kernel);
     strbuf_add(out, "\n{\n");
     print_items(&p, kernel->body, INDENT);
     strbuf_add(out, "}\n");

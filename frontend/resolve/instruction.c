@@ -1,0 +1,495 @@
+/* instruction.c - Resolves `instruction` declarations: their operands, what they compute, and the
+ * CUDA text that they stand for.
+ *
+ *   instruction dp4a_i8(a: i8[4] align(4), b: i8[4] align(4), inout c: i32)
+ *       cuda "{c} = __dp4a({a: int}, {b: int}, {c});"
+ *   {
+ *       for k in 4
+ *           c += i32(a[k]) * i32(b[k]);
+ *   }
+ *
+ * The body is that of a kernel without sizes, whose parameters are the operands. It is kept a
+ * second time as loops over stores, with which blocks are compared (passes/shared/unify.h). */
+#include <ctype.h>
+#include <string.h>
+
+#include "frontend/resolve/internal.h"
+#include "passes/lower/lower.h"
+
+typedef struct {
+    Resolver r; /* of the declaration: it sees no kernel */
+    const AstInstruction *ast;
+    Instruction *out;
+    VEC(TemplatePiece) pieces;
+    VEC(OperandElement) elements;
+} Declaration;
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+static const AstOperand *operand_ast(const Declaration *d, int i)
+{
+    int n = d->ast->n_operands;
+    return i < n ? &d->ast->operands[i] : &d->ast->outputs[i - n];
+}
+
+static int operand_count(const Declaration *d)
+{
+    return d->ast->n_operands + d->ast->n_outputs;
+}
+
+static const AstKernel *body_kernel(Declaration *d)
+{
+    Arena *arena = d->r.ctx->arena;
+    const AstInstruction *ast = d->ast;
+    AstParam *params = ARENA_ARRAY(arena, AstParam, operand_count(d) + 1);
+    AstKernel *kernel = ARENA_NEW(arena, AstKernel);
+    for (int i = 0; i < operand_count(d); i++)
+        params[i] = operand_ast(d, i)->param;
+    *kernel = (AstKernel){.name = ast->name,
+                          .span = ast->span,
+                          .params = params,
+                          .n_params = ast->n_operands,
+                          .outputs = params + ast->n_operands,
+                          .n_outputs = ast->n_outputs,
+                          .body = ast->body,
+                          .functions = ast->functions,
+                          .reducers = ast->reducers,
+                          .n_reducers = ast->n_reducers};
+    return kernel;
+}
+
+static bool resolve_align(Declaration *d, const AstLayout *clause, Operand *out)
+{
+    int bytes = type_bytes(out->buffer->type);
+    bool good =
+        clause->n == 1 && resolve_literal(&d->r, clause->args[0], "an alignment", &out->align);
+    if (!good && clause->n == 1)
+        return false;
+    if (good && out->align >= bytes && out->align <= 16 && !(out->align & (out->align - 1)))
+        return true;
+    diag_error(d->r.ctx, E0248, clause->span,
+               "align takes one number of bytes: a power of two from %d, which '%.60s' has anyway, "
+               "to 16",
+               bytes, out->buffer->name);
+    return false;
+}
+
+static bool resolve_strides(Declaration *d, const AstLayout *clause, int64_t *strides,
+                            const Buffer *buffer)
+{
+    bool good = clause->n == buffer->rank;
+    if (!good)
+        diag_error(d->r.ctx, E0248, clause->span,
+                   "strides takes a number, or _ for any, for each of the %d axes of '%.60s'; "
+                   "found %d",
+                   buffer->rank, buffer->name, clause->n);
+    for (int k = 0; good && k < clause->n; k++) {
+        strides[k] = STRIDE_ANY;
+        if (clause->args[k]->kind == AE_FILL)
+            continue;
+        good = resolve_literal(&d->r, clause->args[k], "a stride", &strides[k]);
+        if (good && strides[k] < 1) {
+            diag_error(d->r.ctx, E0248, clause->args[k]->span,
+                       "a stride is at least 1, or _ for any; found %lld", (long long)strides[k]);
+            good = false;
+        }
+    }
+    return good;
+}
+
+static bool resolve_scope(Declaration *d, AstName name, Operand *out)
+{
+    if (!name.text)
+        return true;
+    out->has_scope = true;
+    out->scope = scope_find(name.text);
+    if (out->scope != SCOPE_COUNT)
+        return true;
+    diag_error(
+        d->r.ctx, E0248, name.span,
+        "there is no scope '%.60s'; an operand lies in global, shared, local or constant, or "
+        "anywhere if nothing is written",
+        name.text);
+    return false;
+}
+
+static bool resolve_operand(Declaration *d, int i, Operand *out)
+{
+    const AstOperand *ast = operand_ast(d, i);
+    const Buffer *buffer = out->buffer;
+    int64_t *strides = ARENA_ARRAY(d->r.ctx->arena, int64_t, buffer->rank + 1);
+    for (int k = 0; k < buffer->rank; k++)
+        strides[k] = k + 1 < buffer->rank ? STRIDE_ANY : 1;
+    out->strides = strides;
+    out->align = type_bytes(buffer->type);
+    bool good = resolve_scope(d, ast->scope, out);
+    for (int k = 0; k < ast->n_clauses; k++) {
+        const AstLayout *clause = &ast->clauses[k];
+        if (!strcmp(clause->name.text, "align"))
+            good = resolve_align(d, clause, out) && good;
+        else if (!strcmp(clause->name.text, "strides"))
+            good = resolve_strides(d, clause, strides, buffer) && good;
+        else {
+            diag_error(d->r.ctx, E0248, clause->name.span,
+                       "an operand has no clause '%.60s'; there are align(bytes) and strides(...)",
+                       clause->name.text);
+            good = false;
+        }
+    }
+    return good;
+}
+
+static bool resolve_operands(Declaration *d)
+{
+    const Kernel *kernel = d->out->kernel;
+    Operand *operands = ARENA_ARRAY(d->r.ctx->arena, Operand, operand_count(d) + 1);
+    bool good = true;
+    for (int i = 0; good && i < kernel->n_params; i++) {
+        good = kernel->params[i].buffer != NULL;
+        if (!good) {
+            const Var *scalar = kernel->params[i].scalar;
+            diag_error(d->r.ctx, E0248, scalar->span,
+                       "operand '%.60s' has no elements in memory; give it a shape, as in "
+                       "%.60s: %s[1]",
+                       scalar->name, scalar->name, type_info(scalar->type)->name);
+            return false;
+        }
+        operands[i].buffer = kernel->params[i].buffer;
+        good = resolve_operand(d, i, &operands[i]);
+    }
+    d->out->operands = operands;
+    d->out->n_operands = kernel->n_params;
+    return good;
+}
+
+/* ---- the body -------------------------------------------------------------------------------- */
+
+/* The statements of a block in terms of the loops around it. */
+static Stmt *dissolve(Rewriter *r, Stmt *s)
+{
+    if (s->kind != ST_BLOCK)
+        return s;
+    const BlockStmt *block = &s->u.block;
+    Subst *map = ARENA_ARRAY(r->ctx->arena, Subst, block->n_iters + 1);
+    for (int i = 0; i < block->n_iters; i++)
+        map[i] = (Subst){block->iters[i].var, block->iters[i].binding};
+    return stmt_subst(r->ctx, block->body, map, block->n_iters);
+}
+
+static bool refuse_body(Declaration *d, Span span, const char *what)
+{
+    diag_error(d->r.ctx, E0248, span,
+               "the body of instruction '%.60s' has %s; it consists of loops over numbers, "
+               "conditions and stores to the operands",
+               d->ast->name.text, what);
+    return false;
+}
+
+static bool check_body(Declaration *d)
+{
+    for (Cursor at = cursor_stmts(d->r.ctx, d->out->body); cursor_next(&at);) {
+        const Stmt *s = at.stmt;
+        int64_t extent;
+        if (s->kind == ST_TEMP)
+            return refuse_body(d, s->span, "a temporary");
+        if (s->kind == ST_SEQ && s->u.seq.combiner)
+            return refuse_body(d, s->span, "an update with a reducer");
+        if (s->kind == ST_FOR && (!loop_const_extent(&s->u.loop, &extent) || s->u.loop.step != 1))
+            return refuse_body(d, s->span, "a loop whose range is not of literals in steps of 1");
+    }
+    return true;
+}
+
+static bool uses_alone(Expr *const *index, int rank, int axis)
+{
+    const Expr *e = index[axis];
+    bool alone = e->kind == EX_VAR && e->u.var->kind == VAR_LOOP;
+    for (int k = 0; alone && k < rank; k++)
+        alone = k == axis || !expr_uses_var(index[k], e->u.var);
+    return alone;
+}
+
+/* Some access has a loop of its own for the axis: it tells how elements of the axis lie. */
+static bool has_own_loop(Declaration *d, const Buffer *buffer, int axis)
+{
+    for (Cursor at = cursor_stmt(d->r.ctx, d->out->body); cursor_next(&at);) {
+        bool loads = at.expr && at.expr->kind == EX_LOAD && at.expr->u.load.buffer == buffer;
+        bool stores = at.stmt && at.stmt->kind == ST_STORE && at.stmt->u.store.buffer == buffer;
+        if ((loads && uses_alone(at.expr->u.load.index, buffer->rank, axis)) ||
+            (stores && uses_alone(at.stmt->u.store.index, buffer->rank, axis)))
+            return true;
+    }
+    return false;
+}
+
+static bool check_axes(Declaration *d)
+{
+    for (int i = 0; i < d->out->n_operands; i++) {
+        const Buffer *buffer = d->out->operands[i].buffer;
+        for (int k = 0; k < buffer->rank; k++) {
+            int64_t extent;
+            if (expr_is_const(buffer->shape[k], &extent) &&
+                (extent == 1 || has_own_loop(d, buffer, k)))
+                continue;
+            diag_error(d->r.ctx, E0248, buffer->span,
+                       "no access of '%.60s' has a loop alone as subscript %d; write what the "
+                       "instruction computes with a loop over each axis",
+                       buffer->name, k);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool resolve_computation(Declaration *d)
+{
+    Context *c = d->r.ctx;
+    const InstructionList none = {0};
+    d->out->kernel = resolve_kernel_with(c, body_kernel(d), &none, NULL, 0);
+    const Kernel *plain = d->out->kernel ? sequential_kernel(c, d->out->kernel) : NULL;
+    if (!plain)
+        return false;
+    Rewriter r = {.ctx = c, .stmt = dissolve};
+    d->out->body = rewrite_stmt(&r, plain->body);
+    return check_body(d);
+}
+
+/* ---- the template ---------------------------------------------------------------------------- */
+
+static bool refuse_piece(Declaration *d, const AstExpr *line, const char *format, const char *word,
+                         const char *rest)
+{
+    const char *why = arena_printf(d->r.ctx->arena, format, word, rest);
+    diag_error(d->r.ctx, E0249, line->span, "%s", why);
+    return false;
+}
+
+static const char *skip_blanks(const char *at)
+{
+    while (*at == ' ' || *at == '\t')
+        at++;
+    return at;
+}
+
+static int find_operand(const Declaration *d, const char *name)
+{
+    for (int i = 0; i < d->out->n_operands; i++)
+        if (!strcmp(d->out->operands[i].buffer->name, name))
+            return i;
+    return -1;
+}
+
+static bool unknown_operand(Declaration *d, const AstExpr *line, const char *name)
+{
+    const char **names = ARENA_ARRAY(d->r.ctx->arena, const char *, d->out->n_operands + 1);
+    for (int i = 0; i < d->out->n_operands; i++)
+        names[i] = d->out->operands[i].buffer->name;
+    const char *near = diag_suggest(name, names, d->out->n_operands);
+    return refuse_piece(d, line,
+                        near ? "there is no operand '%.60s'; did you mean '%.60s'?"
+                             : "there is no operand '%.60s'; a brace in front of a letter "
+                               "begins the name of one, so write a blank between them%s",
+                        name, near ? near : "");
+}
+
+/* Number of the element of an operand, counted anew if it is. */
+static int add_element(Declaration *d, OperandElement element)
+{
+    int rank = d->out->operands[element.operand].buffer->rank;
+    for (int i = 0; i < d->elements.n; i++) {
+        const OperandElement *known = &d->elements.items[i];
+        if (known->operand == element.operand &&
+            !memcmp(known->at, element.at, sizeof *known->at * (size_t)rank))
+            return i;
+    }
+    VEC_PUSH(d->r.ctx->arena, &d->elements, element);
+    return d->elements.n - 1;
+}
+
+/* [1, 2] behind an operand's name, up to what follows; NULL after an error. */
+static const char *read_subscripts(Declaration *d, const AstExpr *line, const char *at, int operand,
+                                   int64_t *out)
+{
+    const Buffer *buffer = d->out->operands[operand].buffer;
+    int n = 0;
+    do {
+        int64_t extent = 0, value = 0;
+        at = skip_blanks(at + 1);
+        bool digit = isdigit((unsigned char)*at);
+        while (isdigit((unsigned char)*at) && value < INT32_MAX)
+            value = value * 10 + (*at++ - '0');
+        at = skip_blanks(at);
+        if (!digit || n >= buffer->rank || !expr_is_const(buffer->shape[n], &extent) ||
+            value >= extent) {
+            n = -1;
+            break;
+        }
+        out[n++] = value;
+    } while (*at == ',');
+    if (n == buffer->rank && *at == ']')
+        return skip_blanks(at + 1);
+    refuse_piece(d, line,
+                 "the subscripts of '%.60s' are numbers, one for each axis and below its "
+                 "extent%s",
+                 buffer->name, "");
+    return NULL;
+}
+
+/* The placeholder behind the brace at `at`; what follows it, or NULL after an error. */
+static const char *read_placeholder(Declaration *d, const AstExpr *line, const char *at)
+{
+    Arena *arena = d->r.ctx->arena;
+    const char *begin = ++at;
+    while (isalnum((unsigned char)*at) || *at == '_')
+        at++;
+    const char *name = arena_strndup(arena, begin, (size_t)(at - begin));
+    int operand = find_operand(d, name);
+    if (operand < 0) {
+        unknown_operand(d, line, name);
+        return NULL;
+    }
+    int rank = d->out->operands[operand].buffer->rank;
+    int64_t *index = ARENA_ARRAY(arena, int64_t, rank + 1);
+    TemplatePiece piece = {.kind = rank ? PIECE_ADDRESS : PIECE_ELEMENT};
+    at = skip_blanks(at);
+    if (*at == '[') {
+        piece.kind = PIECE_ELEMENT;
+        if (!(at = read_subscripts(d, line, at, operand, index)))
+            return NULL;
+    }
+    if (*at == ':') {
+        begin = at = skip_blanks(at + 1);
+        while (*at && *at != '}')
+            at++;
+        piece.kind = PIECE_WIDE;
+        piece.text = arena_strndup(arena, begin, (size_t)(at - begin));
+    }
+    if (*at != '}' || (piece.kind == PIECE_WIDE && !*piece.text)) {
+        refuse_piece(d, line,
+                     "'{%.60s' is not closed; write {%s}, {NAME[0]}, or {NAME: int} for "
+                     "its bytes as a type of CUDA's",
+                     name, name);
+        return NULL;
+    }
+    piece.element = add_element(d, (OperandElement){operand, index});
+    VEC_PUSH(arena, &d->pieces, piece);
+    return at + 1;
+}
+
+static bool starts_name(const char *at)
+{
+    return isalpha((unsigned char)*at) || *at == '_';
+}
+
+static bool read_line(Declaration *d, const AstExpr *line, const char *text)
+{
+    Arena *arena = d->r.ctx->arena;
+    while (*text) {
+        const char *at = text;
+        while (*at && !(*at == '{' && starts_name(at + 1)))
+            at++;
+        if (at > text) {
+            TemplatePiece piece = {.kind = PIECE_TEXT,
+                                   .text = arena_strndup(arena, text, (size_t)(at - text))};
+            VEC_PUSH(arena, &d->pieces, piece);
+        }
+        if (*at && !(at = read_placeholder(d, line, at)))
+            return false;
+        text = at;
+    }
+    return true;
+}
+
+static bool check_written(Declaration *d)
+{
+    for (int i = 0; i < d->out->n_operands; i++) {
+        bool named = false;
+        for (int k = 0; k < d->elements.n; k++)
+            named |= d->elements.items[k].operand == i;
+        if (!named)
+            return refuse_piece(d, d->ast->lines[0],
+                                "the template does not name operand '%.60s'; write {%s} where it "
+                                "belongs",
+                                d->out->operands[i].buffer->name, d->out->operands[i].buffer->name);
+    }
+    return true;
+}
+
+static bool resolve_template(Declaration *d)
+{
+    Context *c = d->r.ctx;
+    const char **lines = ARENA_ARRAY(c->arena, const char *, d->ast->n_lines);
+    for (int i = 0; i < d->ast->n_lines; i++) {
+        const AstExpr *line = d->ast->lines[i];
+        lines[i] = line->u.string.text;
+        if (strlen(lines[i]) != line->u.string.length || strpbrk(lines[i], "\n\r"))
+            return refuse_piece(d, line,
+                                "each line of the template is a string of its own%s%s, without "
+                                "line breaks in it",
+                                "", "");
+        if (i > 0) {
+            TemplatePiece next = {.kind = PIECE_TEXT, .text = "\n"};
+            VEC_PUSH(c->arena, &d->pieces, next);
+        }
+        if (!read_line(d, line, lines[i]))
+            return false;
+    }
+    d->out->lines = lines;
+    d->out->n_lines = d->ast->n_lines;
+    d->out->pieces = d->pieces.items;
+    d->out->n_pieces = d->pieces.n;
+    d->out->elements = d->elements.items;
+    d->out->n_elements = d->elements.n;
+    return check_written(d);
+}
+
+/* ---- declarations ---------------------------------------------------------------------------- */
+
+static bool check_lanes(Declaration *d)
+{
+    if (d->ast->lanes == 1)
+        return true;
+    diag_error(d->r.ctx, E0248, d->ast->lanes_span,
+               "instructions of %llu threads are not supported yet; an instruction of one thread "
+               "has no `lanes` clause",
+               (unsigned long long)d->ast->lanes);
+    return false;
+}
+
+const Instruction *resolve_instruction(Context *c, const AstInstruction *ast)
+{
+    Declaration d = {
+        .r = {.ctx = c, .mode = MODE_BLOCK}, .ast = ast, .out = ARENA_NEW(c->arena, Instruction)};
+    d.out->lanes = 1;
+    bool good = check_lanes(&d) && resolve_computation(&d) && resolve_operands(&d) &&
+                check_axes(&d) && resolve_template(&d);
+    return good ? d.out : NULL;
+}
+
+static bool resolve_instructions(Context *c, const AstKernel *k, InstructionList *out)
+{
+    const Instruction **all = ARENA_ARRAY(c->arena, const Instruction *, k->n_instructions + 1);
+    for (int i = 0; i < k->n_instructions; i++) {
+        const AstInstruction *ast = k->instructions[i];
+        for (int j = 0; j < i; j++)
+            if (k->instructions[j]->name.text == ast->name.text) {
+                diag_error(c, E0248, ast->name.span, "instruction '%.60s' is declared twice",
+                           ast->name.text);
+                return false;
+            }
+        all[i] = resolve_instruction(c, ast);
+        if (!all[i])
+            return false;
+    }
+    *out = (InstructionList){all, k->n_instructions};
+    return true;
+}
+
+Kernel *resolve_kernel(Context *c, const AstKernel *kernel, const SizeOverride *overrides,
+                       int n_overrides)
+{
+    InstructionList all = {0};
+    bool good = resolve_instructions(c, kernel, &all);
+    Kernel *resolved = resolve_kernel_with(c, kernel, &all, overrides, n_overrides);
+    return good ? resolved : NULL;
+}

@@ -1,0 +1,89 @@
+/* instructions.c - Checks after each step that blocks with an instruction compute what it does.
+ *
+ * Steps may move such a block and change the buffers of its operands. A step that would make it
+ * something else is refused, whichever it is. */
+#include "passes/schedule/instructions.h"
+
+/* ---- the match ------------------------------------------------------------------------------- */
+
+const char *sched_access_annotation(const BlockStmt *block)
+{
+    for (int i = 0; i < block->annotations.n; i++) {
+        AnnotationKey key = annotation_key(block->annotations.items[i].key);
+        if (key == ANNOTATION_COPY_ASYNC || key == ANNOTATION_CACHE_HINT)
+            return block->annotations.items[i].key;
+    }
+    return NULL;
+}
+
+bool sched_matches(Schedule *s, Unify *u, const StmtPath *path, Places places)
+{
+    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    u->c = s->ctx;
+    u->facts = sched_facts(s, path);
+    facts_enter(u->facts, path->items[path->n - 1]);
+    if (!unify(u, block->body))
+        return false;
+    Subst *map = ARENA_ARRAY(s->ctx->arena, Subst, block->n_iters + 1);
+    for (int i = 0; i < block->n_iters; i++)
+        map[i] = (Subst){block->iters[i].var, block->iters[i].binding};
+    u->facts = sched_facts(s, path);
+    return places == PLACES_ANY || unify_aligned(u, map, block->n_iters);
+}
+
+/* ---- later steps ----------------------------------------------------------------------------- */
+
+StmtList sched_instructions(Schedule *s)
+{
+    StmtList blocks = {0};
+    if (!s->has_instructions)
+        return blocks;
+    StmtList all = stmts_of_kind(s->ctx, s->kernel->body, ST_BLOCK);
+    for (int i = 0; i < all.n; i++)
+        if (all.items[i]->u.block.instruction)
+            VEC_PUSH(s->ctx->arena, &blocks, all.items[i]);
+    return blocks;
+}
+
+static bool still_matches(Schedule *s, const Stmt *stmt, Span span)
+{
+    StmtPath path = {0};
+    const BlockStmt *block = &stmt->u.block;
+    Unify u = {.of = block->instruction};
+    const char *key = sched_access_annotation(block);
+    stmt_find(s->ctx, s->kernel->body, block->id, &path);
+    bool good = !block->atomic && !key && sched_matches(s, &u, &path, PLACES_ANY);
+    return good || sched_refuse(s, E0849, span,
+                                "block '%s' would no longer be what instruction '%s' computes: %s; "
+                                "run this step before tensorize",
+                                block->name, block->instruction->kernel->name,
+                                u.why           ? u.why
+                                : block->atomic ? "its updates are atomic"
+                                                : "it says how to access memory");
+}
+
+bool sched_check_instructions(Schedule *s, const StmtList *before, Span span)
+{
+    if (!s->has_instructions)
+        return true;
+    StmtList now = sched_instructions(s);
+    for (int i = 0; i < before->n; i++) {
+        const BlockStmt *block = &before->items[i]->u.block;
+        bool kept = false;
+        for (int k = 0; k < now.n; k++)
+            kept |= now.items[k]->u.block.id == block->id;
+        if (!kept)
+            return sched_refuse(s, E0849, span,
+                                "block '%s', which is instruction '%s', would become another one; "
+                                "run this step before tensorize",
+                                block->name, block->instruction->kernel->name);
+    }
+    for (int k = 0; k < now.n; k++) {
+        bool same = false;
+        for (int i = 0; i < before->n; i++)
+            same |= before->items[i] == now.items[k];
+        if (!same && !still_matches(s, now.items[k], span))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,48 @@
+/* unify.h - Matches a statement with what an instruction computes.
+ *
+ * The two match if the statement is the body of the instruction with other names: the same stores
+ * of the same operations on values of the same types, up to the order of commutative operands and
+ * of loops, in loops of the same numbers of iterations. Each operand is then a part of one buffer:
+ * element [x, y] of the operand is the element base + x * step[0] + y * step[1] of the buffer, for
+ * which the steps must give the strides that the instruction asks for. */
+#ifndef TIRC_PASSES_SHARED_UNIFY_H
+#define TIRC_PASSES_SHARED_UNIFY_H
+
+#include "ir/instruction.h"
+#include "passes/analysis/symbolic/simplify.h"
+
+/* Where an operand lies. */
+typedef struct {
+    Buffer *buffer;
+    Expr *const *base;   /* [buffer->rank] the subscripts of its first element */
+    const int64_t *step; /* [buffer->rank * rank] along axis d for axis x: step[d * rank + x] */
+} OperandPlace;
+
+typedef struct {
+    Context *c;
+    Facts *facts; /* that hold where the statement is */
+    const Instruction *of;
+    /* Lowering shrinks buffers in shared and local memory to what is in use. Before it has, strides
+     * and alignment that depend on their extents are not asked about. */
+    bool compacted;
+    /* the result */
+    const OperandPlace *places; /* [of->n_operands] */
+    bool reassociates;          /* floating-point terms are added in an order that is not stated */
+    /* or why there is none */
+    ErrorCode code;
+    const char *why;
+    Span at; /* of the program */
+} Unify;
+
+/* False, with the reason, where they do not match. */
+bool unify(Unify *u, Stmt *body);
+/* The operands of a match begin where the instruction needs it; `map` replaces variables of the
+ * bases, for which the facts hold. False, with the reason, where that is not known. */
+bool unify_aligned(Unify *u, const Subst *map, int n);
+/* The elements that the template names: loads, [of->n_elements]. */
+Expr **unify_elements(Unify *u);
+
+/* The distance in elements of neighbours along axis `d`; symbolic extents give an expression. */
+Expr *buffer_stride(Context *c, const Buffer *buffer, int d);
+
+#endif
