@@ -73,7 +73,8 @@ int box_of(Facts *f, const PointBox *box, Expr *const *e, int n, Expr **extent)
     bool exact;
     for (int k = 0; k < n; k++) {
         Expr *last = largest_over(f, e[k], (const Var *const *)box->var, box->n, &exact);
-        if (!last || !prove(f, expr_binary(c, EX_GE, e[k], expr_index(c, 0), span_none())))
+        if (!last || expr_has_load(last) ||
+            !prove(f, expr_binary(c, EX_GE, e[k], expr_index(c, 0), span_none())))
             return k;
         extent[k] = extent_to(f, box, last);
     }

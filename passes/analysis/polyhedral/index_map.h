@@ -30,7 +30,8 @@ void facts_points(Facts *f, const PointBox *box);
 void facts_range_loosely(Facts *f, const Var *var, Expr *lo, Expr *hi);
 
 /* The smallest extent[n] with 0 <= e[k] < extent[k] at all points of the box. -1, or the first k
- * for which there is none: it may be negative, or has no bound. `f` has facts_points of the box. */
+ * for which there is none: it may be negative, or has no bound, or data decide it. `f` has
+ * facts_points of the box. */
 int box_of(Facts *f, const PointBox *box, Expr *const *e, int n, Expr **extent);
 
 /* back[box->n]: the point that comes to a place, as expressions of the variables `place` [n], by

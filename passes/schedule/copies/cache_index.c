@@ -196,7 +196,8 @@ bool prim_cache_index(Schedule *s, const PrimCall *call, Value *result)
     }
     REQUIRE(s, E0915, call->cache_index.block.span, blocks.n > 0,
             "no read subscript of block '%s' multiplies, divides or takes a remainder of its "
-            "iterators%s; subscripts that read memory, and subscripts of writes, are not cached",
+            "iterators%s; not cached are subscripts of writes, subscripts that read memory, and "
+            "those of iterators whose ranges depend on data",
             k.stmt->u.block.name,
             least > 1 ? arena_printf(c->arena, ", at least %lld times", (long long)least) : "");
     body = stmt_replace(c, s->kernel->body, k.stmt, visit_block(&k));
