@@ -484,7 +484,7 @@ REFUSED = {
         "P0201",
         MATMUL + STEP + "sch.tensorize(c, 'wmma')\n",
         17,
-        "tirc has no tensor instructions yet",
+        "its intrinsic is code of TVM; declare the instruction as text, and use tensorize",
     ),
     "misspelt step": (
         "P0201",
