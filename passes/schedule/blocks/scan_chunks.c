@@ -256,12 +256,28 @@ static Stmt *declare(const Scan *scan, Stmt *body, Buffer *const *buffers)
     return body;
 }
 
+/* A temp of an iteration of the loop that the block reads; NULL: none. */
+static const Buffer *temp_read(const Scan *scan, Stmt *block)
+{
+    StmtList temps = stmts_of_kind(scan->s->ctx, scan->loop, ST_TEMP);
+    for (int i = 0; i < temps.n; i++)
+        if (stmt_accesses(scan->s->ctx, block, temps.items[i]->u.temp, ACCESS_READ))
+            return temps.items[i]->u.temp;
+    return NULL;
+}
+
 /* The sums of all chunks can be computed before the loop: what they read is not written in it
  * before. */
 static bool check_order(const Scan *scan, Stmt *block)
 {
     Schedule *s = scan->s;
     Context *c = s->ctx;
+    const Buffer *temp = temp_read(scan, block);
+    REQUIRE(s, E0479, scan->span, !temp,
+            "the sums of the chunks of '%s' are computed before loop '%s', but what block '%s' "
+            "combines is read from '%s', which an iteration of the loop computes",
+            scan->f.r.parts[0].target.buffer->name, stmt_label(scan->loop),
+            stmt_label(scan->update), temp->name);
     Conflict why = {0};
     bool reassociates;
     Stmt *pair[2] = {block, scan->update};
