@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fuzz/fit.h"
+#include "ir/instruction.h"
 #include "passes/schedule/sched.h"
 
 /* ---- picks ----------------------------------------------------------------------------------- */
@@ -90,6 +91,24 @@ static bool draw_buffer(Focus *f, Pick *pick)
     return buffers.u.list.n > 0;
 }
 
+/* An instruction of the program that writes what the block writes, or its first; false: it has
+ * none. */
+static bool draw_instruction(Focus *f, Pick *pick)
+{
+    const Kernel *kernel = schedule_kernel(f->s);
+    if (kernel->n_instructions > 0)
+        *pick = pick_word(kernel->instructions[0]->kernel->name);
+    Value written = fit_buffers(f->s, BUFFER_WRITTEN, f->block);
+    for (int i = 0; i < kernel->n_instructions && written.u.list.n > 0; i++) {
+        const Instruction *instruction = kernel->instructions[i];
+        const Operand *last = &instruction->operands[instruction->n_operands - 1];
+        if (last->buffer->type == state_handle(f->s, written.u.list.items[0].u.id)->buffer->type)
+            *pick = pick_word(instruction->kernel->name);
+    }
+    pick->kind = VALUE_STRING;
+    return kernel->n_instructions > 0;
+}
+
 static Pick draw_key(Focus *f, const char *parameter)
 {
     static const char *const tails[] = {"guard", "peel", "pad"}, *const orders[] = {"grouped",
@@ -151,7 +170,11 @@ static bool draw_pick(Focus *f, const PrimParam *param, Pick *pick)
         return true;
     case PARAM_SCOPE: *pick = pick_word(scopes[random_below(f->r, 6)]); return true;
     case PARAM_AXIS: *pick = pick_word(axes[random_below(f->r, 8)]); return true;
-    case PARAM_KEY: *pick = draw_key(f, param->name); return true;
+    case PARAM_KEY:
+        if (strcmp(param->name, "instruction") == 0)
+            return draw_instruction(f, pick);
+        *pick = draw_key(f, param->name);
+        return true;
     case PARAM_MAP:
         *pick = (Pick){.kind = VALUE_MAP, .i = (int64_t)random_below(f->r, 1 << 30)};
         return true;

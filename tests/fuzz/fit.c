@@ -44,6 +44,7 @@ static const Fit fits[] = {
     {"copy_async", 1, BLOCK_STAGER, LOOP_ANY, BUFFER_ANY},
     {"fuse_reduction_epilogue", 1, BLOCK_PARTIAL, LOOP_ANY, BUFFER_ANY},
     {"decompose_padding", 1, BLOCK_CHOICE, LOOP_ANY, BUFFER_ANY},
+    {"tensorize", 3, BLOCK_ANY, LOOP_INNER, BUFFER_ANY},
     {"pad_einsum", 1, BLOCK_EINSUM, LOOP_ANY, BUFFER_ANY},
 };
 
