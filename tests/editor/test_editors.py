@@ -71,7 +71,8 @@ def test_the_tree_sitter_grammar():
         const used = new Set();
         const $ = new Proxy({}, { get: (_, name) => (used.add(name), { name }) });
         const rule = (...parts) => ({ parts });
-        Object.assign(global, { seq: rule, choice: rule, repeat: rule, optional: rule, field: rule,
+        Object.assign(global, { seq: rule, choice: rule, repeat: rule, repeat1: rule,
+          optional: rule, field: rule,
           token: Object.assign(rule, { immediate: rule }),
           prec: Object.assign((...p) => rule(...p), { left: rule, right: rule }),
           grammar: (g) => g });

@@ -342,6 +342,24 @@ static inline void ptx_red_add_noftz_f16(unsigned short *p, unsigned short h)
     *p = (unsigned short)narrow_bits(f16_format,
                                      narrow_value(f16_format, *p) + narrow_value(f16_format, h));
 }
+static inline unsigned fma_pair(const NarrowFormat &format, unsigned a, unsigned b, unsigned c)
+{
+    unsigned pair = 0;
+    for (int at = 0; at < 32; at += 16)
+        pair |= narrow_bits(format, std::fma((double)narrow_value(format, a >> at & 0xffff),
+                                             (double)narrow_value(format, b >> at & 0xffff),
+                                             (double)narrow_value(format, c >> at & 0xffff)))
+                << at;
+    return pair;
+}
+static inline void ptx_fma_rn_f16x2(unsigned &to, unsigned a, unsigned b, unsigned c)
+{
+    to = fma_pair(f16_format, a, b, c);
+}
+static inline void ptx_fma_rn_bf16x2(unsigned &to, unsigned a, unsigned b, unsigned c)
+{
+    to = fma_pair(bf16_format, a, b, c);
+}
 static inline void ptx_cvt_rn_bf16_f32(unsigned short &to, float f)
 {
     to = (unsigned short)narrow_bits(bf16_format, f);
