@@ -370,7 +370,7 @@ static int fake_cuDeviceGetName(char *name, int length, int device)
     return 0;
 }
 
-static CudaApi fake_api(void)
+static inline CudaApi fake_api(void)
 {
     CudaApi api = {0};
 #define CUDART(result, name, arguments) api.rt.name = fake_##name;
