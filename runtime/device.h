@@ -156,7 +156,9 @@ const void *workload_input(const Workload *w, int index);
 int64_t workload_bytes(const Workload *w);
 
 typedef struct {
-    int runs, warmup; /* 0: chosen from the warm-up's times, about 0.3 s a contender */
+    int runs, warmup; /* 0: chosen from the warm-up's times, about `total_ms` a contender */
+    double total_ms;  /* 0: 300 */
+    double worth_ms;  /* if one run of each takes longer, one sample must do; 0: no limit */
     /* each sample is one run after flush_l2; else a burst of runs, divided by their number */
     bool cold_l2;
 } BenchOptions;

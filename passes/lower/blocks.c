@@ -254,7 +254,7 @@ static Expr *name_bound(Rewriter *r, Expr *e)
     return expr_var(b->c, bound.var, e->span);
 }
 
-/* What is subtracted in the bound of a loop is where its range begins. */
+/* Names the number that the bound of a loop subtracts: its range begins there. */
 static Expr *name_begins(Rewriter *r, Expr *e)
 {
     BoundNames begin = {r->user, "begin"};
@@ -313,7 +313,7 @@ static const Expr *missing_load(Blocks *b, const Expr *e)
     return NULL;
 }
 
-/* What the guard reads is there, behind the guards of `before`. */
+/* True where all that the guard reads exists behind the guards of `before`. */
 static bool reads_exist(Blocks *b, const Guarded *before, const Guard *guard)
 {
     if (!expr_has_load(guard->expanded))

@@ -10,7 +10,7 @@
 
 #include "runtime/device.h"
 
-static const double TOTAL_MS = 300;     /* of the samples of each contender, roughly */
+static const double TOTAL_MS = 300;     /* of the samples of each contender, by default */
 static const double PATIENCE_MS = 5000; /* for MIN_RUNS runs; beyond it FEW_RUNS must do */
 static const double BURST_MS = 0.2;
 enum { MIN_RUNS = 10, FEW_RUNS = 3, MAX_RUNS = 1000, MAX_BURST = 100, WARMUP_RUNS = 3 };

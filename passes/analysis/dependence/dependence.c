@@ -297,7 +297,7 @@ static bool runs_once(Poly *p, const Unit *u, Conflict *why)
     return answer == POLY_NONE;
 }
 
-/* What is asked of the instances of a block before and after. */
+/* The conditions on the instances of a block before and after. */
 typedef struct {
     bool all;  /* those before still run */
     bool once; /* none runs twice */

@@ -13,7 +13,7 @@
 
 #include "passes/analysis/regions/region.h"
 
-/* What the later of two accesses of one element waits for. */
+/* The kind of a hazard: why the later of two accesses of one element has to wait. */
 typedef enum {
     HAZARD_RAW, /* a read, for a write */
     HAZARD_WAR, /* a write, for a read */

@@ -135,7 +135,7 @@ static bool gap_of(const Pair *pair, int i, Gap *gap)
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
-/* Of the loop's variable. */
+/* Returns the range of the loop's variable. */
 static Bounds loop_range(const AccessOf *side, int i)
 {
     const ForStmt *loop = side->unit->loops[i];
@@ -171,7 +171,7 @@ typedef struct {
     int at[MOST_VARIABLES], n;
 } Terms;
 
-/* What variable number `at` of the sum can be, by the bounds of the others. */
+/* Bounds variable number `at` of the sum by the bounds of the others. */
 static Bounds bound_by_others(const Pair *pair, const Gap *gap, const Terms *terms, int at)
 {
     Bounds rest = bounds_exactly(gap->constant);

@@ -128,7 +128,7 @@ Instance instance_new(Poly *p, const Unit *unit)
     return instance_within(p, unit, NULL, 0);
 }
 
-/* What grows from one iteration of the loop to the next, for a value of its variable. */
+/* Maps a value of the loop's variable to a form that grows from iteration to iteration. */
 static Affine turn_of(Poly *p, const ForStmt *loop, Affine value)
 {
     return loop->step > 0 ? value : poly_add(p, affine_const(0), value, -1);

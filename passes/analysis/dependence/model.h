@@ -80,7 +80,7 @@ typedef struct {
     UnitList met;         /* values of b */
     int at_b, at_x, at_y; /* the next ones */
 } Pairs;
-/* Of all units; of unit a with any; of these two. The next pair is the first. */
+/* Pairs of all units; of unit a with any unit; of two units. Each starts before the first pair. */
 Pairs pairs_all(Model *m);
 Pairs pairs_with(Model *m, int a);
 Pairs pairs_of(Model *m, int a, int b);
@@ -158,9 +158,9 @@ bool instance_precedes(Poly *p, const Instance *a, const Instance *b, Precedence
 /* The distance vector of two instances: for each shared loop, the range of b's turn minus a's
  * under the rows so far. NULL if the rows have no solution. In the arena. */
 const Bounds *instances_distance(Poly *p, const Instance *a, const Instance *b);
-/* Of a from b. */
+/* The distance of a from b. */
 const Bounds *distance_reversed(Context *c, const Bounds *distance, int n);
-/* What of an access counts for distances without a system (distance.c). */
+/* The parts of an access that matter for distances without a system (distance.c). */
 typedef struct {
     const Unit *unit;
     const Access *access;

@@ -31,7 +31,7 @@ static AccessRef access_ref(const Access *access, int unit)
     return ref;
 }
 
-/* By buffer, then literal subscripts in order, then the others, then units. */
+/* Orders by buffer, then literal subscripts, then the other subscripts, then units. */
 static int compare_refs(const void *a, const void *b)
 {
     const AccessRef *x = a, *y = b;

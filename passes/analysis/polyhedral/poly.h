@@ -21,7 +21,7 @@
 
 struct isl_set;
 
-/* What is known of a column without solving: [min, max], INT64_MIN and INT64_MAX for no bound. */
+/* Properties of a column that need no solving; INT64_MIN and INT64_MAX are no bounds. */
 typedef struct {
     int64_t min, max;
     bool fixed; /* the same in all instances: sizes, scalars, and what is computed from them */
@@ -73,7 +73,7 @@ typedef struct {
 /* Values of variables; later entries hide earlier ones. */
 typedef VEC(Meaning) Env;
 
-/* What the questions of a context share: made at the first one, kept in the context. */
+/* State that all questions of a context share; the first question makes it. */
 struct PolySolver {
     struct isl_ctx *isl;
     struct PolyMemo *memo;

@@ -31,7 +31,7 @@ static Affine expanded(Polynomials *r, Affine form)
     return form;
 }
 
-/* What follows from the meaning of the column is no row: x N >= 0, e / N >= 0. */
+/* True for a row that the meaning of the column implies: x N >= 0, e / N >= 0. */
 static bool is_of_definition(const Polynomials *r, Row row)
 {
     const Poly *p = r->p;

@@ -1,6 +1,6 @@
 /* poly_reduce.c - Decides a set of rows by elimination and bounds, without isl.
  *
- *   0. the digits of tiles are told apart (poly_digits.c)
+ *   0. equations between mixed-radix numbers are split into their digits (poly_digits.c)
  *   1. an equality with a factor of 1 or -1 removes a variable; one whose factors have a divisor
  *   that the constant has not is impossible
  *   2. a row  y - x - 1 >= 0  (an order of two iterations) becomes  y = x + 1 + d, d >= 0, so that
@@ -9,7 +9,7 @@
  *   4. a solution is tried: each variable in turn gets its least value, which bounds the rest
  *   further
  *
- * What is left open is for isl.  Numbers that do not fit end the attempt. */
+ * isl decides the rest. Numbers that do not fit end the attempt. */
 #include "passes/analysis/polyhedral/poly_reduce.h"
 
 enum { ROUNDS = 4 };

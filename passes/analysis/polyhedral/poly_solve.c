@@ -399,7 +399,7 @@ static bool guess_case(Search *s)
     return found;
 }
 
-/* Of rows without products of sizes, which a guess knows nothing of. */
+/* True where a guess solves the rows. A guess knows nothing of products of sizes. */
 static bool guess(Poly *p)
 {
     Search s = {.p = p};

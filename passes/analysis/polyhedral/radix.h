@@ -12,7 +12,7 @@ typedef struct {
     int column, degree, base[MAX_DEGREE];
 } Monomial;
 
-/* What takes the place of a column that the system had for a product or a size. */
+/* The replacement of a column that the system had for a product or a size. */
 typedef struct {
     int column;
     Affine value;
@@ -38,7 +38,7 @@ typedef struct {
 
 /* ---- polynomials (radix_polynomial.c) -------------------------------------------------------- */
 
-/* What a column stands for; NULL: for itself. */
+/* The value of a column; NULL: the column itself. */
 const Monomial *radix_monomial(const Polynomials *r, int column);
 /* The same, and of degree 1 for itself. */
 Monomial radix_monomial_of(const Polynomials *r, int column);

@@ -8,7 +8,7 @@
 
 #include "ir/ir.h"
 
-/* What a reduction does with one buffer: a tuple has one for each component. */
+/* One component of a reduction: a reduction of a tuple has one for each buffer. */
 typedef struct {
     TupleElement target;
     Expr *value;    /* that is combined with it, behind the block's lets */

@@ -130,7 +130,7 @@ static void touch_all(Walk *w, const AccessList *list)
         touch(w, &list->items[k]);
 }
 
-/* What a statement without statements in it touches. */
+/* Adds the accesses of a statement that contains no statements. */
 static void walk_leaf(Walk *w, Stmt *s)
 {
     AccessList list = {0};

@@ -19,7 +19,7 @@ int factor_order(const Expr *a, const Expr *b);
 
 /* Adds factor * atom to the end of a form; a literal goes to the constant. */
 bool affine_push(Context *c, Affine *a, int64_t factor, Expr *atom);
-/* What becomes of products of sums. */
+/* How products of sums are translated. */
 typedef enum {
     PRODUCTS_KEPT,     /* they are atoms: the form that is printed */
     PRODUCTS_EXPANDED, /* they are multiplied out: the form for proofs */
@@ -112,7 +112,7 @@ void facts_answered(Facts *f, const Question *q);
 
 /* Of an atom: by its structure, and by the conditions that are about it. */
 Bounds bounds_of_atom(Facts *f, Expr *atom);
-/* By the literal bounds of atoms alone: fast. */
+/* Bounds from the literal bounds of atoms alone: fast. */
 Bounds bounds_of_affine(Facts *f, const Affine *a);
 /* Also by replacing variables by their symbolic ends. */
 Bounds bounds_tight(Facts *f, const Affine *a);

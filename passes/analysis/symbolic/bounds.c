@@ -61,7 +61,7 @@ static Bounds bounds_by_structure(Facts *f, Expr *atom)
     }
 }
 
-/* What factor * atom + constant >= 0 says of the atom. */
+/* Returns the bounds of the atom that factor * atom + constant >= 0 implies. */
 static Bounds bounds_from(int64_t factor, int64_t constant)
 {
     if (factor == INT64_MIN || constant == INT64_MIN)

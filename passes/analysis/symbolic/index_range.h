@@ -22,7 +22,7 @@ IndexRanges *index_ranges_new(Context *c, const Kernel *kernel);
 
 /* What holds below the loop, launch or name, or where the if's condition holds. */
 void index_ranges_enter(IndexRanges *v, const Stmt *s);
-/* What has been entered since a mark is forgotten. */
+/* Forgets everything entered since a mark. */
 typedef struct {
     int vars, guards;
 } IndexRangesMark;
@@ -40,7 +40,7 @@ IndexRange index_range_elements(IndexRanges *v, const Buffer *b);
 /* The sum for an end, also where it is a number; NULL where it is not known. */
 const SizeSum *index_range_low(Context *c, IndexRange a);
 const SizeSum *index_range_high(Context *c, IndexRange a);
-/* What holds of both. */
+/* The range of a value that lies in both. */
 IndexRange index_range_meet(IndexRanges *v, IndexRange a, IndexRange b);
 
 /* About how large a positive sum is in a program of a usual size: sizes of a million, buffers of

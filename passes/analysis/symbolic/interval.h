@@ -44,7 +44,7 @@ Bounds bounds_exactly(int64_t value);
 Bounds bounds_of_type(DType type);          /* an integer type; none for 64 bits */
 bool type_holds(DType type, int64_t value); /* it is a value of the integer type */
 
-/* Of one of two values; of a value within both. */
+/* Bounds of a value that lies in one of the two; in both. */
 Bounds bounds_join(Bounds a, Bounds b);
 Bounds bounds_meet(Bounds a, Bounds b);
 
@@ -54,9 +54,9 @@ Bounds bounds_multiply(Bounds a, Bounds b);
 /* a / b and a % b, truncating; b is not 0. */
 Bounds bounds_divide(Bounds a, Bounds b);
 Bounds bounds_remainder(Bounds a, Bounds b);
-/* Of the minimum (EX_MIN) or maximum. */
+/* Bounds of the minimum (EX_MIN) or maximum. */
 Bounds bounds_minmax(ExprKind kind, Bounds a, Bounds b);
-/* Of EX_BITAND, EX_BITOR, EX_BITXOR. */
+/* Bounds of EX_BITAND, EX_BITOR and EX_BITXOR. */
 Bounds bounds_bits(ExprKind kind, Bounds a, Bounds b);
 
 #endif

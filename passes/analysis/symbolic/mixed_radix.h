@@ -22,7 +22,7 @@ typedef struct {
 } Digit;
 typedef VEC(Digit) DigitList;
 
-/* By coefficient, the smallest first. */
+/* Sorts digits by coefficient, the smallest first. */
 void digits_sort(DigitList *digits);
 /* Sorts the digits. True where each coefficient is larger than what the digits with smaller ones
  * together can differ by, so that the sum determines each digit. */
@@ -30,7 +30,7 @@ bool digits_are_apart(DigitList *digits);
 
 /* ---- high and low parts of linear forms ------------------------------------------------------ */
 
-/* What is known of the terms and values of forms. */
+/* Answers questions about the terms and values of forms. */
 typedef struct {
     Context *c;
     void *user;

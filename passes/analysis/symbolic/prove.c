@@ -138,7 +138,7 @@ static void offer_product(Facts *f, Elimination *out, const Term *t)
         out->by[out->n++] = product;
 }
 
-/* What may take the place of term number `at`. */
+/* Returns what may replace term number `at`. */
 static bool eliminations_of(Facts *f, const Affine *a, int at, Aim aim, Elimination *out)
 {
     const Term *t = &a->terms[at];

@@ -12,7 +12,7 @@
 
 #include <isl/set.h>
 
-/* What every question about one read needs. A definition is a write before the read: in the text
+/* The context of all questions about one read. A definition is a write before the read: in the text
  * under the same iteration of all loops that they share, or (where `carried`) also in an earlier
  * iteration of one of them; in the same iteration of the first `from` loops. */
 typedef struct {

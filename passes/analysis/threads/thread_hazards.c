@@ -8,7 +8,7 @@
 
 /* ---- two accesses ---------------------------------------------------------------------------- */
 
-/* What is asked of a pair: across which loop, and which loops pass a barrier in each iteration. */
+/* The question about a pair: across which loop, and which loops pass a barrier each iteration. */
 typedef struct {
     const ForStmt *carrier;
     const StmtList *passed;

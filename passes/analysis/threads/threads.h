@@ -72,7 +72,7 @@ typedef struct {
     ThreadInstance at_a, at_b;
     const Bounds *distance; /* of b from a, where meeting_measure was asked */
 } Meeting;
-/* Of all units; of these two. The next one is the first. */
+/* Meetings of all units; of two units. Each starts before the first meeting. */
 Meeting meetings_all(Threads *t, Poly *p);
 Meeting meetings_of(Threads *t, Poly *p, int a, int b);
 bool meeting_next(Meeting *m);
@@ -108,7 +108,7 @@ int meeting_level(const Meeting *m, const ForStmt *carrier);
 bool meeting_is_later(Meeting *m, const ForStmt *carrier);
 /* False where it does not, by the distance alone. */
 bool meeting_may_be_later(const Meeting *m, const ForStmt *carrier);
-/* What there is to say about it. */
+/* Describes the hazard between the two accesses. */
 Hazard meeting_hazard(const Meeting *m);
 
 /* Each unit takes its coordinate on an axis from one loop. Where it runs once for all iterations

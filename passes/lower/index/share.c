@@ -22,7 +22,7 @@ enum { LEAST_OPERATORS = 4, MOST_NAMES = 64, BUCKETS = 256 };
 /* What an expression reads: its value can change between two statements, or not. */
 typedef enum { READS_NOTHING, READS_INPUTS, READS_CHANGING } Reads;
 
-/* Of an expression and all below it. */
+/* Facts about an expression and everything below it. */
 typedef struct {
     uint64_t hash;
     int operators;
@@ -180,7 +180,7 @@ static void search_async(Search *s, Expr *value, Place at)
 
 static void search_stmt(Search *s, Stmt *stmt, Place at);
 
-/* What runs below a statement, perhaps never. */
+/* Searches code below a statement that may never run. */
 static void search_below(Search *s, Stmt *stmt, Place at)
 {
     at.sure = false;

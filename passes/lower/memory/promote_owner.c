@@ -1,5 +1,5 @@
-/* promote_owner.c - Finds which threads share the element that a loop keeps updating. Which threads
- * share it, and what other threads do with it, in the loop and beyond barriers. See promote.h. */
+/* promote_owner.c - Finds which threads share the element that a loop keeps updating. It also finds
+ * what other threads do with the element, in the loop and beyond barriers. See promote.h. */
 #include "passes/analysis/symbolic/mixed_radix.h"
 #include "passes/lower/memory/promote.h"
 

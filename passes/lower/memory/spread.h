@@ -5,7 +5,7 @@
 
 #include "passes/lower/pass.h"
 
-/* Of every `period` elements the first `width`; {1, 1} is all of them. */
+/* The first `width` of every `period` elements; {1, 1} means all of them. */
 typedef struct {
     int64_t period, width;
 } Spread;

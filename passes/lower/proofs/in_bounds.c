@@ -231,7 +231,7 @@ static void enter_scope(Poly *p, Env *env, Enclosing scope)
         model_enter_scope(p, env, scope);
 }
 
-/* With all sizes, or at `values` [n_sizes]. */
+/* Asks for all sizes, or for the sizes `values` [n_sizes]. */
 static Violation ask_system(const Question *asked, int axis, const int64_t *values)
 {
     enum { MOST = 64 };

@@ -135,7 +135,7 @@ static int add_subscripts(Affine *dims, int n, const Affine *index, int rank)
     return n + rank;
 }
 
-/* What is written at least, and at most, as (parameters, subscripts). */
+/* Lower and upper bounds of the set of written (parameters, subscripts). */
 typedef struct {
     isl_set *least, *most;
 } Image;
