@@ -60,6 +60,7 @@ static void collect_stmt(Collector *k, const Stmt *s)
         if (s->u.temp->scope == SCOPE_SHARED)
             VEC_PUSH(k->c->arena, &k->use->shared, s->u.temp);
         break;
+    case ST_BREAK: break;
     case ST_BARRIER: k->use->barriers += s->u.barrier.kind == SYNC_THREADS; break;
     default: break;
     }

@@ -374,6 +374,11 @@ static Stmt *new_sync(Context *c, SyncKind kind, int pending, const char *why, S
     return s;
 }
 
+Stmt *stmt_break(Context *c, Span span)
+{
+    return new_stmt(c, ST_BREAK, span);
+}
+
 Stmt *stmt_barrier(Context *c, const char *why, Span span)
 {
     return new_sync(c, SYNC_THREADS, 0, why, span);

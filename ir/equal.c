@@ -306,6 +306,7 @@ static bool same_stmt(const Match *m, const Stmt *a, const Stmt *b)
         return a->u.barrier.kind == b->u.barrier.kind &&
                a->u.barrier.pending == b->u.barrier.pending &&
                same_text(a->u.barrier.why, b->u.barrier.why);
+    case ST_BREAK: return true;
     case ST_LAUNCH: return same_launch(m, &a->u.launch, &b->u.launch);
     case ST_INSTRUCTION:
         return same_instruction(a->u.instruction.of, b->u.instruction.of) &&

@@ -5,6 +5,9 @@
  *         C[i, j] += A[i, k] * B[k, j];       C[i, j] += A[i, k] * B[k, j];
  *                                         }
  *
+ *     while x[0] > 0 { ... }          for while in 0..2147483647
+ *                                =>       if x[0] > 0 { ... } else break;
+ *
  * The parser makes the block on the right of the statement on the left, and the printer omits what
  * the parser would restore. Both use this file, so they cannot disagree. */
 #include "ir/implied.h"
@@ -189,6 +192,7 @@ Name block_implied_name(Context *c, const Stmt *body)
     case ST_TEMP:
     case ST_LET:
     case ST_BARRIER:
+    case ST_BREAK:
     case ST_LAUNCH:
     case ST_INSTRUCTION: return NULL;
     }
@@ -338,4 +342,43 @@ Stmt *tuple_identities(Context *c, const Combiner *combiner, const TupleElement 
                                            .value = combiner->parts[k].identity},
                               span);
     return stmt_seq(c, items, combiner->n, span);
+}
+
+/* ---- loops that a `break` may end ---- */
+
+Stmt *stmt_while(Context *c, Expr *cond, Stmt *body, Span span)
+{
+    ForStmt loop = {.var = var_new(c, "while", DT_INDEX, VAR_LOOP, span),
+                    .lo = expr_index(c, 0),
+                    .hi = expr_index(c, INT32_MAX),
+                    .step = 1,
+                    .kind = LOOP_BREAKS,
+                    .axis = AXIS_NONE,
+                    .body = body};
+    if (cond->kind != EX_INT || !cond->u.i)
+        loop.body = stmt_if(c, cond, body, stmt_break(c, span), span);
+    return stmt_for(c, &loop, span);
+}
+
+bool loop_is_while(const ForStmt *loop)
+{
+    return loop->kind == LOOP_BREAKS && strcmp(loop->var->name, "while") == 0;
+}
+
+WhileParts while_parts(const ForStmt *loop)
+{
+    const Stmt *s = loop->body;
+    bool test = s->kind == ST_IF && s->u.cond.otherwise && s->u.cond.otherwise->kind == ST_BREAK;
+    return test ? (WhileParts){s->u.cond.cond, s->u.cond.then} : (WhileParts){NULL, s};
+}
+
+bool stmt_breaks(const Stmt *s)
+{
+    if (s->kind == ST_IF)
+        return stmt_breaks(s->u.cond.then) ||
+               (s->u.cond.otherwise && stmt_breaks(s->u.cond.otherwise));
+    for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
+        if (stmt_breaks(s->u.seq.items[i]))
+            return true;
+    return s->kind == ST_BREAK;
 }

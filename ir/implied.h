@@ -49,4 +49,19 @@ typedef struct {
  * block_implied_name. */
 Stmt *block_implied(Context *c, const ImpliedBlock *of);
 
+/* ---- loops that a `break` may end ---- */
+
+/* The loop  while cond body.  Its variable counts the iterations, and no text shows it. */
+Stmt *stmt_while(Context *c, Expr *cond, Stmt *body, Span span);
+/* The loop is one of stmt_while. */
+bool loop_is_while(const ForStmt *loop);
+/* The condition and the body of such a loop. The condition is NULL where it is always true. */
+typedef struct {
+    const Expr *cond;
+    const Stmt *body;
+} WhileParts;
+WhileParts while_parts(const ForStmt *loop);
+/* A `break` in the statement ends the loop around it. */
+bool stmt_breaks(const Stmt *s);
+
 #endif

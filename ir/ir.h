@@ -214,9 +214,17 @@ typedef enum {
     ST_BARRIER,     /* what a thread waits for (lowered) */
     ST_LAUNCH,      /* a kernel launch (lowered) */
     ST_INSTRUCTION, /* one execution of a tensor instruction (lowered) */
+    ST_BREAK,       /* ends the innermost loop around it, a LOOP_BREAKS in the body of a block */
 } StmtKind;
 
-typedef enum { LOOP_SERIAL, LOOP_PARALLEL, LOOP_VECTORIZE, LOOP_UNROLL, LOOP_BIND } LoopKind;
+typedef enum {
+    LOOP_SERIAL,
+    LOOP_PARALLEL,
+    LOOP_VECTORIZE,
+    LOOP_UNROLL,
+    LOOP_BIND,
+    LOOP_BREAKS, /* serial; a `break` may end it, so data decide how many iterations it has */
+} LoopKind;
 const char *loop_kind_name(LoopKind kind);
 
 /* How a store combines with what is there. */
@@ -526,6 +534,7 @@ Stmt *stmt_store_like(Context *c, const Stmt *like, Buffer *buffer, Expr *const 
 Stmt *stmt_temp(Context *c, Buffer *buffer, Span span);
 Stmt *stmt_let(Context *c, Var *var, Expr *value, Span span);
 Stmt *stmt_barrier(Context *c, const char *why, Span span); /* SYNC_THREADS */
+Stmt *stmt_break(Context *c, Span span);
 Stmt *stmt_commit(Context *c, const char *why, Span span);
 Stmt *stmt_wait(Context *c, int pending, const char *why, Span span);
 Stmt *stmt_launch(Context *c, const LaunchStmt *launch, Span span);
@@ -609,7 +618,7 @@ int64_t buffer_offset(const Buffer *buffer, const int64_t *strides, const int64_
 bool buffer_is_swizzled(const Buffer *buffer, int axis);
 /* Describes the error in the swizzle of an axis; NULL if it is valid. */
 const char *swizzle_error(Context *c, const Buffer *buffer, int axis, const Swizzle *swizzle);
-/* The literal number of iterations, if lo and hi are literals. */
+/* The literal number of iterations, if lo and hi are literals and no `break` ends it. */
 bool loop_const_extent(const ForStmt *loop, int64_t *extent);
 /* The half-open range that holds a loop's values: lo..hi; of a downward loop hi..lo + 1, where `n -
  * 1` and literals lose or take the 1 instead of gaining an addition. */

@@ -14,7 +14,8 @@ int stmt_operands(const Stmt *s)
     case ST_INSTRUCTION: return s->u.instruction.of->n_elements;
     case ST_SEQ:
     case ST_TEMP:
-    case ST_BARRIER: break;
+    case ST_BARRIER:
+    case ST_BREAK: break;
     }
     return 0;
 }
@@ -55,7 +56,8 @@ bool stmt_is_reduction(const BlockStmt *block)
 bool loop_const_extent(const ForStmt *loop, int64_t *extent)
 {
     int64_t lo, hi, span, stride = loop->step;
-    if (!expr_is_const(loop->lo, &lo) || !expr_is_const(loop->hi, &hi) || stride == INT64_MIN)
+    if (loop->kind == LOOP_BREAKS || !expr_is_const(loop->lo, &lo) ||
+        !expr_is_const(loop->hi, &hi) || stride == INT64_MIN)
         return false;
     bool up = stride > 0;
     if (!(up ? checked_sub(hi, lo, &span)

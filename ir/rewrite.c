@@ -292,7 +292,8 @@ static Stmt *map_stmt_children(const Map *m, Stmt *s)
     case ST_LAUNCH: return map_launch(m, s);
     case ST_INSTRUCTION: return map_instruction(m, s);
     case ST_TEMP:
-    case ST_BARRIER: return s;
+    case ST_BARRIER:
+    case ST_BREAK: return s;
     }
     return s;
 }

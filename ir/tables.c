@@ -240,7 +240,8 @@ Order order_find(const char *name)
 
 const char *loop_kind_name(LoopKind kind)
 {
-    static const char *const names[] = {"serial", "parallel", "vectorize", "unroll", "bind"};
+    static const char *const names[] = {"serial", "parallel", "vectorize",
+                                        "unroll", "bind",     "ended by break"};
     return names[kind];
 }
 

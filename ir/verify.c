@@ -4,6 +4,7 @@
  * names the nodes involved, for the author of the pass at fault. Scoping is checked by identity,
  * which finds buffers and variables that a rewrite left behind, and by name, so that text at this
  * level is unambiguous. */
+#include "ir/implied.h"
 #include "ir/instruction.h"
 #include "ir/ir.h"
 
@@ -27,6 +28,7 @@ typedef struct {
     Level level;
     VEC(Entry) scope;
     bool in_update; /* of a tuple */
+    bool breaks;    /* the innermost loop may end by a break */
     int floor;      /* loops and lets below this entry are out of sight: those around the block */
     /* the entry where the names of the block at hand begin; -1 outside of blocks */
     int block;
@@ -281,8 +283,12 @@ static bool check_for(Verifier *v, const ForStmt *loop)
         !check_typed(v, loop->hi, loop->var->type, use, "the bound of a loop"))
         return false;
     int outside = v->scope.n;
-    bool ok = define_var(v, loop->var, VAR_LOOP, "loop") && check_stmt(v, loop->body);
+    bool breaks = v->breaks;
+    v->breaks = loop->kind == LOOP_BREAKS && (v->block >= 0 || v->in_launch);
+    bool ok = (loop_is_while(loop) || define_var(v, loop->var, VAR_LOOP, "loop")) &&
+              check_stmt(v, loop->body);
     v->scope.n = outside;
+    v->breaks = breaks;
     return ok;
 }
 
@@ -492,6 +498,7 @@ static bool check_stmt(Verifier *v, const Stmt *s)
     case ST_STORE: return check_store(v, s);
     case ST_TEMP: return check_temp(v, s->u.temp);
     case ST_LET: return check_let(v, s);
+    case ST_BREAK: return v->breaks || fail(v, "a break outside of a loop that it may end");
     case ST_BARRIER: return v->in_launch || fail(v, "a barrier outside of a launch");
     case ST_LAUNCH: return check_launch(v, &s->u.launch);
     case ST_INSTRUCTION: return check_instruction(v, s);

@@ -48,6 +48,15 @@ typedef enum {
     VM_OPS
 } VmOp;
 
+/* What `sub` of FOR and NEXT joins. */
+enum {
+    VM_LOOP_DOWN = 1,   /* the step is negative */
+    VM_LOOP_BREAKS = 2, /* a BREAK may end it, so lanes end at different times */
+    VM_LOOP_WHILE = 4,  /* only a BREAK ends it: to reach the bound is a fault */
+};
+/* The iterations of a `while` that are taken for a loop without an end. */
+enum { VM_WHILE_LIMIT = 1 << 20 };
+
 typedef struct {
     uint8_t op;   /* VmOp */
     uint8_t type; /* VmType of the operands */

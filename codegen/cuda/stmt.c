@@ -1,5 +1,6 @@
 /* stmt.c - Emits statements as CUDA C, one line each, with the program's own names. */
 #include "codegen/cuda/text.h"
+#include "ir/implied.h"
 #include "ir/instruction.h"
 
 #include <string.h>
@@ -244,7 +245,7 @@ static bool is_one_line(const Stmt *s)
 
 static bool is_simple(const Stmt *s)
 {
-    return s->kind == ST_STORE || is_one_line(s) ||
+    return s->kind == ST_STORE || s->kind == ST_BREAK || is_one_line(s) ||
            (s->kind == ST_SEQ && s->u.seq.n == 1 && s->u.seq.items[0]->kind == ST_STORE);
 }
 
@@ -274,10 +275,27 @@ void cuda_loop_header(CudaWriter *w, const ForStmt *loop)
                     (long long)(loop->step > 0 ? loop->step : -loop->step));
 }
 
+static void while_loop(CudaWriter *w, const ForStmt *f)
+{
+    WhileParts parts = while_parts(f);
+    cuda_indent(w);
+    strbuf_add(w->out, "while (");
+    if (parts.cond)
+        cuda_expr(w, parts.cond, 0);
+    else
+        strbuf_add(w->out, "true");
+    strbuf_add(w->out, ")");
+    body(w, parts.body);
+}
+
 static void loop(CudaWriter *w, const ForStmt *f)
 {
     bool in_braces = w->in_braces;
     w->in_braces = false;
+    if (loop_is_while(f)) {
+        while_loop(w, f);
+        return;
+    }
     if (f->kind == LOOP_VECTORIZE && cuda_vector_loop(w, f, in_braces))
         return;
     int64_t copies = w->host || f->kind != LOOP_SERIAL
@@ -380,6 +398,7 @@ static void statement(CudaWriter *w, const Stmt *s)
     case ST_STORE: store(w, s); return;
     case ST_TEMP: temp(w, s->u.temp); return;
     case ST_LET: let(w, s); return;
+    case ST_BREAK: cuda_line(w, "break;"); return;
     case ST_BARRIER: sync_text(w, s); return;
     case ST_INSTRUCTION: instruction(w, s); return;
     case ST_BLOCK:

@@ -84,6 +84,7 @@ typedef struct {
     VEC(VmBuffer) buffers;
     VEC(CodedBuffer) coded;     /* parallel to buffers */
     VEC(const ForStmt *) loops; /* around the statement at work */
+    int opened;                 /* the FOR of the innermost of them */
     Origin at;                  /* of the statement or access at work */
     const LaunchUse *launches;  /* of a host part, in program order */
     int n_launches;             /* met so far */

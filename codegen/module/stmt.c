@@ -4,6 +4,7 @@
  * bound loops; outside, a bound loop is a plain loop. This gives programs a meaning at every
  * level. */
 #include "codegen/module/code.h"
+#include "ir/implied.h"
 
 /* ---- stores -------------------------------------------------------------------------------- */
 
@@ -130,17 +131,24 @@ static void loop(VmCoder *k, const ForStmt *l)
     GuardScope scope = {0};
     guard_loads(k, &scope, l->lo);
     guard_loads(k, &scope, l->hi);
-    Value lo = coder_index(k, l->lo), hi = coder_index(k, l->hi);
-    bool uniform = coder_uniform(k, lo.reg) && coder_uniform(k, hi.reg);
+    Value lo = coder_index(k, l->lo);
+    Value hi =
+        loop_is_while(l) ? (Value){.reg = coder_int(k, VM_WHILE_LIMIT)} : coder_index(k, l->hi);
+    bool breaks = l->kind == LOOP_BREAKS;
+    bool uniform = !breaks && coder_uniform(k, lo.reg) && coder_uniform(k, hi.reg);
     Value var = coder_temporary(k, VM_I64, uniform);
     coder_define(k, l->var, var.reg);
-    int down = l->step < 0;
+    int sub = (l->step < 0 ? VM_LOOP_DOWN : 0) | (breaks ? VM_LOOP_BREAKS : 0) |
+              (loop_is_while(l) ? VM_LOOP_WHILE : 0);
     int open = coder_emit(
-        k, (VmInst){
-               .op = VM_FOR, .type = VM_I64, .sub = down, .d = var.reg, .a = lo.reg, .b = hi.reg});
+        k,
+        (VmInst){.op = VM_FOR, .type = VM_I64, .sub = sub, .d = var.reg, .a = lo.reg, .b = hi.reg});
     coder_release(k, lo);
     VEC_PUSH(k->c->arena, &k->loops, l);
+    int outer = k->opened;
+    k->opened = open;
     coder_stmt(k, l->body);
+    k->opened = outer;
     k->loops.n--;
     /* also the step that ends the loop is one of an int */
     if (k->fits && l->var->type == DT_INDEX) {
@@ -155,7 +163,7 @@ static void loop(VmCoder *k, const ForStmt *l)
     }
     int close = coder_emit(k, (VmInst){.op = VM_NEXT,
                                        .type = VM_I64,
-                                       .sub = down,
+                                       .sub = sub,
                                        .d = var.reg,
                                        .a = coder_int(k, l->step),
                                        .b = hi.reg});
@@ -181,14 +189,41 @@ static void branch(VmCoder *k, const Stmt *s)
     coder_release(k, cond);
 }
 
+/* Ends the innermost loop for the lanes that are active. */
+static void leave_loop(VmCoder *k)
+{
+    int levels = 0;
+    for (int i = k->opened + 1; i < coder_here(k); i++) {
+        const VmInst *inst = &k->code->insts.items[i];
+        if (!coder_uniform(k, inst->a))
+            levels += inst->op == VM_IF ? 1 : inst->op == VM_END ? -1 : 0;
+    }
+    coder_emit(k, (VmInst){.op = VM_BREAK, .type = VM_BOOL, .sub = (uint8_t)levels});
+}
+
+/* What follows a `break` is for the lanes that are still in the loop. */
+static void guard_rest(VmCoder *k, GuardScope *scope)
+{
+    bool uniform = false;
+    Value all = coder_temporary(k, VM_BOOL, uniform);
+    coder_emit(
+        k,
+        (VmInst){
+            .op = VM_EQ, .type = VM_I64, .d = all.reg, .a = coder_int(k, 0), .b = coder_int(k, 0)});
+    guard(k, scope, all);
+}
+
 /* A statement may name values until the end of the seq; their registers are given back there. */
 static void sequence(VmCoder *k, const Stmt *s)
 {
     VEC(Value) lets = {0};
+    GuardScope rest = {0};
     for (int i = 0; i < s->u.seq.n; i++) {
         const Stmt *item = s->u.seq.items[i];
         if (item->kind != ST_LET) {
             coder_stmt(k, item);
+            if (i + 1 < s->u.seq.n && stmt_breaks(item))
+                guard_rest(k, &rest);
             continue;
         }
         k->at = (Origin){item->span, item->step};
@@ -196,6 +231,7 @@ static void sequence(VmCoder *k, const Stmt *s)
         coder_define(k, item->u.let.var, v.reg);
         VEC_PUSH(k->c->arena, &lets, v);
     }
+    close_guards(k, &rest);
     for (int i = 0; i < lets.n; i++)
         coder_release(k, lets.items[i]);
 }
@@ -294,6 +330,7 @@ void coder_stmt(VmCoder *k, const Stmt *s)
                                .type = VM_BOOL,
                                .sub = s->u.barrier.pending});
         break;
+    case ST_BREAK: leave_loop(k); break;
     case ST_LAUNCH: launch(k, &s->u.launch); break;
     case ST_INSTRUCTION: coder_stmt(k, s->u.instruction.body); break;
     }

@@ -194,6 +194,7 @@ static void walk_stmt(Walk *w, const AstStmt *s)
     case AS_SEQ: walk_seq(w, s); return;
     case AS_FOR: walk_loops(w, s); return;
     case AS_IF:
+    case AS_WHILE:
         walk_expr(w, s->u.cond.cond);
         walk_stmt(w, s->u.cond.then);
         if (s->u.cond.otherwise)

@@ -30,8 +30,8 @@ static const char *const script_values[] = {
     "blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",
     "shared",     "local",      "global",     "constant",    NULL};
 static const char *const script_functions[] = {"len", "ceildiv", "min", "max", NULL};
-static const char *const program_words[] = {"for",   "if",     "else", "let",  "temp", "init",
-                                            "block", "reduce", "in",   "step", NULL};
+static const char *const program_words[] = {"for",  "while", "break",  "if", "else", "let", "temp",
+                                            "init", "block", "reduce", "in", "step", NULL};
 static const char *const program_functions[] = {"min", "max", "exp",    "log",   "sqrt", "abs",
                                                 "pow", "fma", "select", "floor", "ceil", NULL};
 static const char *const types[] = {"f64", "f32", "f16", "bf16", "i64", "i32",  "i16",

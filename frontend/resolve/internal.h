@@ -119,6 +119,7 @@ typedef struct Resolver {
     VEC(Symbol) ended;          /* temporaries whose scope is over, for messages */
     VEC(const ForStmt *) loops; /* around the current statement, outside of blocks */
     PrivateTemps temps;         /* all so far */
+    bool breaks;                /* the innermost loop may end by a `break` */
     bool spelt_out;             /* in a block that is written out, or an init */
     NameTable blocks;
     Label label;
@@ -335,7 +336,8 @@ bool resolve_loop(Resolver *r, const AstLoop *loop, ForStmt *out);
 typedef struct {
     ForStmt loop;
     bool good;          /* no error so far */
-    bool data;          /* its bounds read buffers: it becomes one block with all that is in it */
+    bool data;          /* data decide how often it runs: it becomes one block */
+    bool breaks;        /* those around it may end by a `break` */
     int symbols, loops; /* how many there were outside */
     int uses;           /* of values, before it */
     Mode mode;          /* outside */
@@ -360,6 +362,9 @@ Stmt *if_close(Resolver *r, const OpenIf *open, Stmt *then, Stmt *otherwise);
 /* A `for` with its body, and an `if` with its branches; NULL after an error. */
 Stmt *resolve_for(Resolver *r, const AstStmt *s);
 Stmt *resolve_if(Resolver *r, const AstStmt *s);
+/* A `while` with its body, and a `break`. */
+Stmt *resolve_while(Resolver *r, const AstStmt *s);
+Stmt *resolve_break(Resolver *r, const AstStmt *s);
 /* Whether the expression is piecewise affine in loops, iterators and integers of inputs, with
  * coefficients and divisors of sizes. */
 bool expr_is_affine(const Expr *e);

@@ -5,6 +5,7 @@
  * change while the kernel runs.  A loop or condition that reads anything else to decide becomes,
  * with all that is in it, the body of one block. */
 #include "frontend/resolve/internal.h"
+#include "ir/implied.h"
 #include "passes/analysis/symbolic/simplify.h"
 
 /* ---- affine expressions ---- */
@@ -100,6 +101,7 @@ static bool has_written_block(const AstStmt *s)
     case AS_LABEL: return has_written_block(s->u.label.body);
     case AS_FOR: return has_written_block(s->u.loop.body);
     case AS_IF:
+    case AS_WHILE:
         return has_written_block(s->u.cond.then) ||
                (s->u.cond.otherwise && has_written_block(s->u.cond.otherwise));
     default: return false;
@@ -222,12 +224,44 @@ bool resolve_loop(Resolver *r, const AstLoop *loop, ForStmt *out)
 
 /* ---- loops ---- */
 
+/* A `break` in the statement ends the loop around it. */
+static bool has_break(const AstStmt *s)
+{
+    bool found = s->kind == AS_BREAK;
+    for (int i = 0; s->kind == AS_SEQ && i < s->u.seq.n && !found; i++)
+        found = has_break(s->u.seq.items[i]);
+    if (s->kind == AS_IF)
+        found =
+            has_break(s->u.cond.then) || (s->u.cond.otherwise && has_break(s->u.cond.otherwise));
+    return found || (s->kind == AS_LABEL && has_break(s->u.label.body));
+}
+
+/* A `break` ends the innermost of the loops of a `for`, which data then decide. */
+static void open_breaking(Resolver *r, OpenLoop *open, const AstLoop *ast)
+{
+    open->data = r->mode == MODE_PROGRAM;
+    if (open->loop.kind != LOOP_SERIAL) {
+        diag_error(r->ctx, E0251, ast->span,
+                   "loop '%.60s' contains a 'break', so its iterations run one after the other; "
+                   "remove '%s'",
+                   ast->name.text, loop_kind_name(open->loop.kind));
+        open->good = false;
+    } else {
+        open->loop.kind = LOOP_BREAKS;
+    }
+}
+
 OpenLoop loop_open(Resolver *r, const AstStmt *s, int i)
 {
-    OpenLoop open = {
-        .symbols = r->symbols.n, .loops = r->loops.n, .uses = r->uses.n, .mode = r->mode};
+    OpenLoop open = {.symbols = r->symbols.n,
+                     .loops = r->loops.n,
+                     .uses = r->uses.n,
+                     .mode = r->mode,
+                     .breaks = r->breaks};
     open.good = resolve_loop(r, &s->u.loop.loops[i], &open.loop);
     open.data = open.good && is_data_loop(r, &open.loop, s->u.loop.body);
+    if (open.good && i == s->u.loop.n - 1 && has_break(s->u.loop.body))
+        open_breaking(r, &open, &s->u.loop.loops[i]);
     open.span = i == 0 ? s->span : s->u.loop.loops[i].span;
     open.span.end = s->span.end;
     return open;
@@ -235,6 +269,7 @@ OpenLoop loop_open(Resolver *r, const AstStmt *s, int i)
 
 void loop_enter(Resolver *r, OpenLoop *open)
 {
+    r->breaks = open->loop.kind == LOOP_BREAKS || !open->good;
     if (open->data)
         r->mode = MODE_BLOCK;
     else if (open->good && r->mode == MODE_PROGRAM)
@@ -245,6 +280,7 @@ Stmt *loop_close(Resolver *r, OpenLoop *open, Stmt *body, Label *label)
 {
     r->loops.n = open->loops;
     r->mode = open->mode;
+    r->breaks = open->breaks;
     values_check_loop(r, open->loops, open->uses);
     names_cut(r, open->symbols);
     if (!open->good || !body)
@@ -268,6 +304,42 @@ static Stmt *resolve_nest(Resolver *r, const AstStmt *s, int i)
 Stmt *resolve_for(Resolver *r, const AstStmt *s)
 {
     return resolve_nest(r, s, 0);
+}
+
+/* The host's part of a lowered kernel has no loops that data decide. */
+static bool check_while(Resolver *r, const AstStmt *s)
+{
+    if (r->mode == MODE_HOST)
+        diag_error(r->ctx, E0251, s->span,
+                   "'while' stands outside of the launches; the host runs only loops between "
+                   "numbers");
+    return r->mode != MODE_HOST;
+}
+
+Stmt *resolve_while(Resolver *r, const AstStmt *s)
+{
+    Mode mode = r->mode;
+    bool breaks = r->breaks, good = check_while(r, s);
+    Expr *cond = resolve_condition(r, s->u.cond.cond, "the condition of 'while'");
+    if (mode == MODE_PROGRAM)
+        r->mode = MODE_BLOCK;
+    r->breaks = true;
+    Stmt *body = resolve_body(r, s->u.cond.then);
+    r->mode = mode;
+    r->breaks = breaks;
+    if (!good || !cond || !body)
+        return NULL;
+    return block_wrap(r, NULL, stmt_while(r->ctx, cond, body, s->span), r->loops.n, &r->label);
+}
+
+Stmt *resolve_break(Resolver *r, const AstStmt *s)
+{
+    if (r->breaks)
+        return stmt_break(r->ctx, s->span);
+    diag_error(r->ctx, E0251, s->span,
+               "'break' ends the innermost loop around it, and here is none in the same block; put "
+               "it into a 'for' or 'while'");
+    return NULL;
 }
 
 /* ---- conditions ---- */

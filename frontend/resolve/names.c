@@ -207,6 +207,7 @@ void block_names_claim(Resolver *r, const AstStmt *s)
         break;
     case AS_FOR: block_names_claim(r, s->u.loop.body); break;
     case AS_IF:
+    case AS_WHILE:
         block_names_claim(r, s->u.cond.then);
         if (s->u.cond.otherwise)
             block_names_claim(r, s->u.cond.otherwise);

@@ -356,6 +356,7 @@ static bool has_launch(const AstStmt *s)
         return false;
     case AS_FOR: return has_launch(s->u.loop.body);
     case AS_IF:
+    case AS_WHILE:
         return has_launch(s->u.cond.then) ||
                (s->u.cond.otherwise && has_launch(s->u.cond.otherwise));
     default: return false;

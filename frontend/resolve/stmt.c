@@ -645,6 +645,8 @@ Stmt *resolve_stmt(Resolver *r, const AstStmt *s)
     case AS_SEQ: return resolve_braces(r, s);
     case AS_FOR: return resolve_for(r, s);
     case AS_IF: return resolve_if(r, s);
+    case AS_WHILE: return resolve_while(r, s);
+    case AS_BREAK: return resolve_break(r, s);
     case AS_STORE: {
         Stmt *store = resolve_store(r, s);
         return store ? block_wrap(r, NULL, store, r->loops.n, &r->label) : NULL;

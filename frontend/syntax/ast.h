@@ -120,6 +120,8 @@ typedef enum {
     AS_SEQ,         /* K S  { statements } */
     AS_FOR,         /* K    for i in M, j in a..b step s KIND @a body */
     AS_IF,          /* K S  if cond then [else otherwise]; in scripts both are AS_SEQ or AS_IF */
+    AS_WHILE,       /* K    while cond then  (u.cond) */
+    AS_BREAK,       /* K    break; */
     AS_LET,         /* K S  let pattern = value;  in kernels the pattern is a name */
     AS_STORE,       /* K    x[i, j] [atomic] op= value; */
     AS_UPDATE,      /* K    x[i], y[i] NAME= value;  with the name of a reducer */

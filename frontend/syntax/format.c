@@ -114,6 +114,7 @@ static void add_bodies(Context *c, const AstStmt *s, BodyList *out)
             add_bodies(c, s->u.seq.items[i], out);
         return;
     case AS_FOR: add_body(c, s->u.loop.body, out); return;
+    case AS_WHILE: add_body(c, s->u.cond.then, out); return;
     case AS_IF:
         add_body(c, s->u.cond.then, out);
         if (s->u.cond.otherwise && s->u.cond.otherwise->kind == AS_IF)

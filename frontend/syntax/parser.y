@@ -90,17 +90,15 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 /* The names are those that syntax errors use. */
 %token END 0 "the end of the file"
 %token FN "'fn'" REDUCER "'reducer'" KERNEL "'kernel'" SCHEDULE "'schedule'" PROC "'proc'"
-%token INSTRUCTION "'instruction'"
-%token INCLUDE "'include'"
+%token INSTRUCTION "'instruction'" INCLUDE "'include'"
 %token FOR "'for'" IF "'if'" ELSE "'else'" LET "'let'" ASSERT "'assert'" TUNE "'tune'"
-%token RETURN "'return'" TRY "'try'" FILL "'_'" IN "'in'" STEP "'step'" BIND "'bind'"
-%token PARALLEL "'parallel'"
-%token VECTORIZE "'vectorize'" UNROLL "'unroll'" REDUCE "'reduce'" INOUT "'inout'" IS "'is'"
-%token WHERE "'where'" ATOMIC "'atomic'" INIT "'init'" BLOCK "'block'" TEMP "'temp'"
-%token LANES "'lanes'" CUDA "'cuda'"
-%token LAUNCH "'launch'" BARRIER "'barrier'" COMMIT "'commit'" WAIT "'wait'"
-%token ARROW "'->'" DOTS "'..'" SHL "'<<'" SHR "'>>'" LE "'<='" GE "'>='"
-%token EQ "'=='" NE "'!='" AND "'&&'" OR "'||'"
+%token RETURN "'return'" TRY "'try'" FILL "'_'" IN "'in'" STEP "'step'" BIND "'bind'" IS "'is'"
+%token WHILE "'while'" BREAK "'break'"
+%token PARALLEL "'parallel'" VECTORIZE "'vectorize'" UNROLL "'unroll'" REDUCE "'reduce'"
+%token INOUT "'inout'" WHERE "'where'" ATOMIC "'atomic'" INIT "'init'" BLOCK "'block'"
+%token TEMP "'temp'" LANES "'lanes'" CUDA "'cuda'" LAUNCH "'launch'" BARRIER "'barrier'"
+%token COMMIT "'commit'" WAIT "'wait'" ARROW "'->'" DOTS "'..'" SHL "'<<'" SHR "'>>'"
+%token LE "'<='" GE "'>='" EQ "'=='" NE "'!='" AND "'&&'" OR "'||'"
 %token <token.i> INT "a number"
 %token <token.f> FLOAT "a decimal number"
 %token <token.b> BOOL "'true' or 'false'"
@@ -423,6 +421,12 @@ stmt:
         $$->u.loop.n = $2.n;
         $$->u.loop.body = $3;
     }
+  | WHILE expr stmt {
+        $$ = ast_stmt(p, AS_WHILE, ast_depth($3), @$);
+        $$->u.cond.cond = $2;
+        $$->u.cond.then = $3;
+    }
+  | BREAK ';' { $$ = ast_stmt(p, AS_BREAK, 0, @$); }
   | let
   | places name '=' expr ';' {
         parse_no_declaration(p, @1, $2);

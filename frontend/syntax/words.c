@@ -165,6 +165,18 @@ static bool is_try(const Parser *p, int next)
     return before_statement(p->last) && next == '{';
 }
 
+/* `while x > 0 ...`, but not `while[i] = 0`, of a buffer of that name. */
+static bool is_while(const Parser *p, int next)
+{
+    return before_statement(p->last) && next != '[' && next != ':' && next != '=' && next != '.' &&
+           next != ',' && next != ';' && next != TOKEN_UPDATE;
+}
+
+static bool is_break(const Parser *p, int next)
+{
+    return before_statement(p->last) && next == ';';
+}
+
 static bool is_wait(const Parser *p, int next)
 {
     return before_statement(p->last) && next == TOKEN_INT;
@@ -199,6 +211,8 @@ static const struct {
     {"commit", TOKEN_COMMIT, is_barrier},
     {"wait", TOKEN_WAIT, is_wait},
     {"try", TOKEN_TRY, is_try},
+    {"while", TOKEN_WHILE, is_while},
+    {"break", TOKEN_BREAK, is_break},
 };
 
 /* `reduce in 0..K` names an iterator `reduce`; `reduce in in 0..K` reduces over `in`. */

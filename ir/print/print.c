@@ -288,6 +288,7 @@ static bool needs_braces(const Printer *p, const Stmt *s)
     case ST_IF:
     case ST_STORE:
     case ST_BARRIER:
+    case ST_BREAK:
     case ST_LAUNCH:
     case ST_INSTRUCTION: return false;
     }
@@ -316,7 +317,7 @@ static void add_loop(StrBuf *out, const ForStmt *loop)
         strbuf_addf(out, " step %" PRId64, loop->step);
     if (loop->kind == LOOP_BIND)
         strbuf_addf(out, " bind %s", axis_name(loop->axis));
-    else if (loop->kind != LOOP_SERIAL)
+    else if (loop->kind != LOOP_SERIAL && loop->kind != LOOP_BREAKS)
         strbuf_addf(out, " %s", loop_kind_name(loop->kind));
     add_annotations(out, loop->annotations);
 }
@@ -326,9 +327,24 @@ static bool is_simple_loop(const Stmt *s)
     return s->kind == ST_FOR && s->u.loop.kind == LOOP_SERIAL && s->u.loop.annotations.n == 0;
 }
 
+static void print_while(Printer *p, const ForStmt *loop, int indent)
+{
+    WhileParts parts = while_parts(loop);
+    strbuf_add(p->out, "while ");
+    if (parts.cond)
+        print_value(parts.cond, DT_COUNT, p->out);
+    else
+        strbuf_add(p->out, "true");
+    print_body(p, parts.body, indent);
+}
+
 /* A loop, and the simple loops directly in it as far as the line reaches. */
 static void print_for(Printer *p, const Stmt *s, int indent)
 {
+    if (loop_is_while(&s->u.loop)) {
+        print_while(p, &s->u.loop, indent);
+        return;
+    }
     int outside = p->loops.n;
     strbuf_add(p->out, "for ");
     add_loop(p->out, &s->u.loop);
@@ -351,7 +367,8 @@ static void print_for(Printer *p, const Stmt *s, int indent)
 static bool takes_else(const Stmt *s)
 {
     if (s->kind == ST_FOR)
-        return takes_else(s->u.loop.body);
+        return takes_else(loop_is_while(&s->u.loop) ? while_parts(&s->u.loop).body
+                                                    : s->u.loop.body);
     return s->kind == ST_IF && (!s->u.cond.otherwise || takes_else(s->u.cond.otherwise));
 }
 
@@ -605,6 +622,7 @@ static void print_rest(Printer *p, const Stmt *s, int indent)
         print_string(s->u.barrier.why, p->out);
         strbuf_add(p->out, ";\n");
         return;
+    case ST_BREAK: strbuf_add(p->out, "break;\n"); return;
     case ST_LAUNCH: print_launch(p, &s->u.launch, indent); return;
     case ST_INSTRUCTION: print_instruction(p, s, indent); return;
     }

@@ -693,6 +693,7 @@ static Guarded lower(Blocks *b, Stmt *s)
     case ST_LET: return (Guarded){.s = s, .neutral = true};
     case ST_STORE:
     case ST_INSTRUCTION:
+    case ST_BREAK:
     case ST_LAUNCH: break;
     }
     return (Guarded){.s = s};

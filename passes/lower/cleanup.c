@@ -70,7 +70,8 @@ static Stmt *drop_unused(void *user, Stmt *s)
     case ST_STORE:
     case ST_TEMP:
     case ST_INSTRUCTION:
-    case ST_BARRIER: mark_at(d, cursor_stmt(d->c, s)); break;
+    case ST_BARRIER:
+    case ST_BREAK: mark_at(d, cursor_stmt(d->c, s)); break;
     }
     return kept;
 }

@@ -100,6 +100,7 @@ bool stmt_is_launch_root(Context *c, const Stmt *s)
     case ST_LET:
     case ST_BARRIER:
     case ST_INSTRUCTION:
+    case ST_BREAK:
     case ST_LAUNCH: return false;
     }
     return false;

@@ -2,6 +2,7 @@
  *
  * Passes name new values after the program: two blocks may both have an iterator `k`, and a value
  * may be named like a loop around it. The outer one keeps the name; the inner one becomes k_1. */
+#include "ir/implied.h"
 #include "passes/lower/pass.h"
 
 typedef struct {
@@ -30,7 +31,7 @@ static Stmt *settle_for(Settle *t, Stmt *s)
     ForStmt loop = s->u.loop;
     int scope = t->scope.n;
     Name name = loop.var->name;
-    if (!enter(t, &name)) {
+    if (!loop_is_while(&loop) && !enter(t, &name)) {
         Var *var = var_new(c, name, loop.var->type, loop.var->kind, loop.var->span);
         Subst to = {loop.var, expr_var(c, var, var->span)};
         loop.body = stmt_subst(c, loop.body, &to, 1);

@@ -157,6 +157,7 @@ static void enter_stmt(Schedule *s, const Stmt *stmt, uint32_t parent, Inside in
     case ST_LAUNCH: enter_stmt(s, stmt->u.launch.body, parent, inside); return;
     case ST_STORE:
     case ST_BARRIER:
+    case ST_BREAK:
     case ST_INSTRUCTION: return;
     }
 }
@@ -202,6 +203,7 @@ static void leave_stmt(Schedule *s, const Stmt *stmt, Inside inside)
     case ST_LAUNCH: leave_stmt(s, stmt->u.launch.body, inside); return;
     case ST_STORE:
     case ST_BARRIER:
+    case ST_BREAK:
     case ST_INSTRUCTION: return;
     }
 }

@@ -243,7 +243,8 @@ static bool mask_loop(VmState *st, const VmStep *s, const uint8_t *from)
     uint8_t any = 0, all = 1;
     for (int i = 0; i < st->lanes; i++) {
         int64_t bound = end[s->lanes_b ? i : 0];
-        uint8_t runs = from[i] & (s->inst->sub ? var[i] >= bound : var[i] < bound);
+        bool down = s->inst->sub & VM_LOOP_DOWN;
+        uint8_t runs = from[i] & (down ? var[i] >= bound : var[i] < bound);
         row[i] = runs;
         any |= runs;
         all &= runs;
@@ -255,10 +256,42 @@ static bool mask_loop(VmState *st, const VmStep *s, const uint8_t *from)
 static bool reached(const VmStep *s)
 {
     int64_t var = *(const int64_t *)s->d, end = *(const int64_t *)s->b;
-    return s->inst->sub ? var < end : var >= end;
+    return s->inst->sub & VM_LOOP_DOWN ? var < end : var >= end;
 }
 
-/* Each gives the number of the next step. */
+/* All lanes go through the loop together. */
+static bool in_step(const VmStep *s)
+{
+    return s->n == 1 && !(s->inst->sub & VM_LOOP_BREAKS);
+}
+
+/* The active lanes rest until the loop ends. */
+static void run_break(VmState *st, const VmStep *s)
+{
+    const uint8_t *now = vm_mask(st);
+    for (int level = st->level - s->inst->sub; level <= st->level; level++) {
+        uint8_t *row = st->masks + (size_t)level * (size_t)st->lanes;
+        for (int i = 0; level < st->level && i < st->lanes; i++)
+            row[i] &= !now[i];
+        st->full[level] = false;
+    }
+    memset(st->masks + (size_t)st->level * (size_t)st->lanes, 0, (size_t)st->lanes);
+}
+
+/* A lane has gone through more iterations than a `while` that ends. */
+static bool is_endless(VmState *st, const VmStep *s)
+{
+    const int64_t *var = s->d, *end = s->b;
+    for (int i = 0; s->inst->sub & VM_LOOP_WHILE && i < st->lanes; i++)
+        if (vm_runs(st, i) && var[i] >= end[s->lanes_b ? i : 0])
+            return !vm_fault(st, s, FAULT_ENDLESS, i,
+                             "has gone through %d iterations of this loop, more than the simulator "
+                             "runs of a `while`",
+                             VM_WHILE_LIMIT);
+    return false;
+}
+
+/* Each gives the number of the next step; -1 after a fault. */
 
 static int run_for(VmState *st, const VmStep *s, int pc)
 {
@@ -266,7 +299,7 @@ static int run_for(VmState *st, const VmStep *s, int pc)
     int64_t *var = s->d;
     for (int i = 0; i < s->n; i++)
         var[i] = from[s->lanes_a ? i : 0];
-    if (s->n == 1)
+    if (in_step(s))
         return reached(s) ? s->inst->to + 1 : pc + 1;
     st->level++;
     if (mask_loop(st, s, mask_row(st, st->level - 1)))
@@ -278,13 +311,15 @@ static int run_for(VmState *st, const VmStep *s, int pc)
 static int run_next(VmState *st, const VmStep *s, int pc)
 {
     int64_t *var = s->d, step = *(const int64_t *)s->a;
-    if (s->n == 1) {
+    if (in_step(s)) {
         if (!checked_add(*var, step, var) || reached(s))
             return pc + 1;
         return s->inst->to + 1;
     }
     for (int i = 0; i < s->n; i++)
         var[i] = (int64_t)((uint64_t)var[i] + (uint64_t)step);
+    if (is_endless(st, s))
+        return -1;
     if (mask_loop(st, s, vm_mask(st)))
         return s->inst->to + 1;
     st->level--;
@@ -355,7 +390,15 @@ bool vm_continue(VmState *st)
         }
         switch ((VmOp)s->inst->op) {
         case VM_FOR: pc = run_for(st, s, pc); break;
-        case VM_NEXT: pc = run_next(st, s, pc); break;
+        case VM_NEXT:
+            pc = run_next(st, s, pc);
+            if (pc < 0)
+                return false;
+            break;
+        case VM_BREAK:
+            run_break(st, s);
+            pc++;
+            break;
         case VM_IF: pc = run_if(st, s, pc); break;
         case VM_ELSE: pc = run_else(st, s, pc); break;
         case VM_END:

@@ -124,6 +124,55 @@ static void test_lanes_diverge(void **state)
     run_close(&r);
 }
 
+static const char breaking_loops[] =
+    "kernel t(n: i32[64]) -> y: i32[64], z: i32[2] {\n"
+    "  launch t grid(2, 1, 1) block(32, 1, 1) {\n"
+    "    let i = blockIdx.x * 32 + threadIdx.x;\n"
+    "    y[i] = 0;\n"
+    "    for k in 0..50 {\n"
+    "      if k > i { if k % 2 == 0 break; y[i] += 100; } else y[i] += 1;\n"
+    "      if y[i] > 90 break;\n"
+    "      y[i] += i32(k);\n"
+    "    }\n"
+    "    if threadIdx.x == 0 {\n"
+    "      z[blockIdx.x] = 0;\n"
+    "      while true {\n"
+    "        if z[blockIdx.x] > 4 { if blockIdx.x < 5 break; z[blockIdx.x] = 1000; }\n"
+    "        z[blockIdx.x] += 2;\n"
+    "      }\n"
+    "    }\n"
+    "  }\n}\n";
+
+static int32_t breaking_loop(int i)
+{
+    int32_t y = 0;
+    for (int k = 0; k < 50; k++) {
+        if (k > i && k % 2 == 0)
+            break;
+        y += k > i ? 100 : 1;
+        if (y > 90)
+            break;
+        y += k;
+    }
+    return y;
+}
+
+/* Also a store of one value for all lanes is left out where every lane has left the loop. */
+static void test_lanes_leave_loops(void **state)
+{
+    Context *c = *state;
+    GUARD(c);
+    Run r = run_open(c, parsed(c, breaking_loops));
+    if (!run_once(&r))
+        fail_msg("%s", messages(c));
+    const int32_t *y = data_of(&r, "y"), *z = data_of(&r, "z");
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(y[i], breaking_loop(i));
+    assert_int_equal(z[0], 6);
+    assert_int_equal(z[1], 6);
+    run_close(&r);
+}
+
 static const char reverse_tile[] = "kernel t(x: f32[1024]) -> y: f32[1024] {\n"
                                    "  launch t grid(16, 1, 1) block(64, 1, 1) {\n"
                                    "    temp s: f32[64] in shared;\n"
@@ -306,6 +355,7 @@ int main(void)
                                         free_context),
         cmocka_unit_test_setup_teardown(test_lazy_operands_do_not_run, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_lanes_diverge, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_lanes_leave_loops, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_shared_memory, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_atomics_do_not_lose_updates, new_context,
                                         free_context),

@@ -19,6 +19,7 @@ static Affine enter_loop(Poly *p, Env *env, const ForStmt *loop)
         else
             poly_at_most(p, &p->top, hi, value, 0);
     }
+    p->inexact |= loop->kind == LOOP_BREAKS; /* data decide which of its iterations run */
     VEC_PUSH(p->ctx->arena, env, ((Meaning){loop->var, value, false}));
     return value;
 }

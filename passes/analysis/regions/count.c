@@ -130,11 +130,12 @@ static bool count_range(Counter *k, const Range *r, int64_t *n)
 
 static bool count_loop(Counter *k, const ForStmt *loop, int64_t *n)
 {
-    if (k->by_domain)
+    if (k->by_domain && loop->kind != LOOP_BREAKS)
         return count_stmt(k, loop->body, n);
     Range r = {.var = loop->var, .step = loop->step, .body = loop->body};
     r.walk = depends(k, loop->body, loop->var);
-    return evaluate(k, loop->lo, &r.lo) && evaluate(k, loop->hi, &r.hi) && count_range(k, &r, n);
+    return loop->kind != LOOP_BREAKS && evaluate(k, loop->lo, &r.lo) &&
+           evaluate(k, loop->hi, &r.hi) && count_range(k, &r, n);
 }
 
 /* Does anything after iterator `i` depend on it? */
@@ -211,7 +212,8 @@ static bool count_stmt(Counter *k, const Stmt *s, int64_t *n)
     case ST_STORE: return add_times(n, 1, count_store(s));
     case ST_LET: return add_times(n, 1, count_expr(s->u.let.value));
     case ST_TEMP:
-    case ST_BARRIER: return true;
+    case ST_BARRIER:
+    case ST_BREAK: return true;
     case ST_LAUNCH:
     case ST_INSTRUCTION: return false;
     }

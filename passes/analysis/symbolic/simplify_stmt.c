@@ -55,7 +55,8 @@ static Stmt *simplify_seq(Facts *f, Stmt *s)
 /* A loop of one iteration that nothing else speaks of. */
 static bool is_plain(const ForStmt *loop)
 {
-    return loop->annotations.n == 0 && loop->kind != LOOP_BIND && loop->kind != LOOP_VECTORIZE;
+    return loop->annotations.n == 0 && loop->kind != LOOP_BIND && loop->kind != LOOP_VECTORIZE &&
+           loop->kind != LOOP_BREAKS;
 }
 
 static Stmt *simplify_for(Facts *f, Stmt *s)

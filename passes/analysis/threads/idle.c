@@ -102,7 +102,8 @@ static Bounds works_in_loop(Idle *k, const ForStmt *loop)
         return (Bounds){0, 0};
     Bounds all = works_with(k, loop->var, (Bounds){lo.min, hi.max - 1}, loop->body);
     Bounds first = works_with(k, loop->var, lo, loop->body);
-    return (Bounds){lo.max < hi.min && (all.min || first.min), all.max};
+    bool runs = lo.max < hi.min && loop->kind != LOOP_BREAKS;
+    return (Bounds){runs && (all.min || first.min), all.max};
 }
 
 /* Whether the threads of the box read memory for the value. */

@@ -238,7 +238,8 @@ static void search_stmt(Search *s, Stmt *stmt, Place at)
     case ST_BLOCK:
     case ST_LAUNCH:
     case ST_TEMP:
-    case ST_BARRIER: break;
+    case ST_BARRIER:
+    case ST_BREAK: break;
     }
     s->inner.n = outer;
 }

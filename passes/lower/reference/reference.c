@@ -10,6 +10,7 @@
  * run over the statements finds the companions that each buffer needs, until a fixed point. */
 #include <math.h>
 
+#include "ir/implied.h"
 #include "passes/lower/reference/reference.h"
 
 /* ---- dissolving blocks --------------------------------------------------------------------- */
@@ -198,7 +199,7 @@ static Stmt *ref_body(RefBuilder *b, Stmt *s)
 
 /* Whether `s` runs, or how often, is unsure when `when` holds: nothing that it writes can be
  * checked then. */
-static void spoil_below(RefBuilder *b, Stmt *s, Expr *when)
+static void spoil_below(RefBuilder *b, const Stmt *s, Expr *when)
 {
     for (Cursor at = cursor_stmts(b->c, s); when && cursor_next(&at);)
         if (at.stmt->kind == ST_STORE)
@@ -214,7 +215,10 @@ static void ref_loop(RefBuilder *b, Stmt *s)
         spoil_below(b, s, expr_binary(b->c, EX_GT, err, ref_float(b, 0), s->span));
     loop.lo = lo.v;
     loop.hi = hi.v;
+    Stmt *outer = b->loop;
+    b->loop = s;
     loop.body = ref_body(b, loop.body);
+    b->loop = outer;
     if (!b->dry)
         VEC_PUSH(b->c->arena, b->out, stmt_for(b->c, &loop, s->span));
 }
@@ -222,7 +226,7 @@ static void ref_loop(RefBuilder *b, Stmt *s)
 static void ref_branch(RefBuilder *b, Stmt *s)
 {
     Ref cond = ref_expr(b, s->u.cond.cond);
-    spoil_below(b, s, cond.unsure);
+    spoil_below(b, stmt_breaks(s) ? b->loop : s, cond.unsure);
     Stmt *then = ref_body(b, s->u.cond.then);
     Stmt *otherwise = s->u.cond.otherwise ? ref_body(b, s->u.cond.otherwise) : NULL;
     if (!b->dry)
@@ -292,6 +296,10 @@ static void ref_stmt(RefBuilder *b, Stmt *s)
     case ST_BARRIER:
     case ST_LAUNCH:
     case ST_INSTRUCTION: break;
+    case ST_BREAK:
+        if (!b->dry)
+            VEC_PUSH(b->c->arena, b->out, s);
+        break;
     }
 }
 

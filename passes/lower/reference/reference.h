@@ -32,6 +32,7 @@ typedef struct {
     VEC(Twin) twins;
     Stmt *body;    /* of the program without inits and blocks */
     StmtList *out; /* where lets and stores go */
+    Stmt *loop;    /* the innermost around the statement at work */
     Expr *path;    /* condition under which a lazy operand is evaluated, or NULL */
     /* errors are 0 or infinite: is the value the same in every order of evaluation? */
     bool exact;

@@ -268,7 +268,7 @@ static double work_of(Work *w, const Stmt *s);
 static double work_of_loop(Work *w, const ForStmt *loop)
 {
     int64_t lo = 0, hi = UNKNOWN_ITERATIONS;
-    if (!expr_eval(loop->lo, w->env.items, w->env.n, &lo) ||
+    if (loop->kind == LOOP_BREAKS || !expr_eval(loop->lo, w->env.items, w->env.n, &lo) ||
         !expr_eval(loop->hi, w->env.items, w->env.n, &hi)) {
         lo = 0;
         hi = UNKNOWN_ITERATIONS;

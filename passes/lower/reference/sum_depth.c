@@ -225,7 +225,8 @@ static void go_loop(Depths *d, const Stmt *s)
 {
     int64_t min, max;
     const ForStmt *loop = &s->u.loop;
-    if (is_wide(loop) || !bounds_const(d->facts, loop_extent(d->c, loop), &min, &max)) {
+    if (is_wide(loop) || loop->kind == LOOP_BREAKS ||
+        !bounds_const(d->facts, loop_extent(d->c, loop), &min, &max)) {
         d->unknown = true;
         return;
     }
@@ -294,7 +295,8 @@ static void go(Depths *d, const Stmt *s)
     case ST_BLOCK: d->unknown = true; break;
     case ST_INSTRUCTION: go(d, s->u.instruction.body); break;
     case ST_TEMP:
-    case ST_BARRIER: break;
+    case ST_BARRIER:
+    case ST_BREAK: break;
     }
 }
 

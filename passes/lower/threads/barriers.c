@@ -406,7 +406,8 @@ static Stmt *walk(Barriers *b, Stmt *s, SyncSummary *summary)
     case ST_LET:
     case ST_BARRIER:
     case ST_LAUNCH:
-    case ST_INSTRUCTION: return s;
+    case ST_INSTRUCTION:
+    case ST_BREAK: return s;
     }
     return s;
 }

@@ -298,6 +298,7 @@ static Stmt *map_stmt(void *user, Stmt *s)
     case ST_LET:
     case ST_BARRIER:
     case ST_INSTRUCTION:
+    case ST_BREAK:
     case ST_LAUNCH: done = stmt_map_children(c, s, map_stmt, m); break;
     }
     m->path.n--;

@@ -17,6 +17,7 @@
 static const char *kind_text(Schedule *s, const ForStmt *loop)
 {
     switch (loop->kind) {
+    case LOOP_BREAKS:
     case LOOP_SERIAL: return "serial";
     case LOOP_PARALLEL: return "parallel";
     case LOOP_VECTORIZE: return "vectorized";

@@ -91,10 +91,12 @@ module.exports = grammar({
     // ---- statements of programs
     block: ($) => seq("{", repeat($._statement), "}"),
     _statement: ($) =>
-      choice($.block, $.if, $.for, $.let, $.store, $.update, $.temp, $.label, $.block_statement,
+      choice($.block, $.if, $.for, $.while, $.break, $.let, $.store, $.update, $.temp, $.label, $.block_statement,
              $.init, $.barrier, $.launch, $.instruction_statement),
     if: ($) => prec.right(seq("if", $._expression, $._statement, optional(seq("else", $._statement)))),
     for: ($) => seq("for", list1($.loop), $._statement),
+    while: ($) => seq("while", $._expression, $._statement),
+    break: () => seq("break", ";"),
     loop: ($) =>
       seq(field("name", $.name), "in", $._range, optional(seq("step", $._expression)),
           optional(choice("parallel", "vectorize", "unroll", seq("bind", $.coordinate))),

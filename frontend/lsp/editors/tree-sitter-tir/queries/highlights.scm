@@ -7,7 +7,7 @@
 
 ["kernel" "fn" "reducer" "instruction" "cuda" "lanes" "schedule" "proc" "include" "let" "temp" "block" "init" "launch" "grid"
  "barrier" "commit" "wait" "combine" "where" "is" "inout" "atomic" "reduce" "type"] @keyword
-["for" "in" "step" "parallel" "vectorize" "unroll" "bind"] @keyword.repeat
+["for" "while" "break" "in" "step" "parallel" "vectorize" "unroll" "bind"] @keyword.repeat
 ["if" "else" "try"] @keyword.conditional
 ["return" "assert" "tune"] @keyword.return
 
