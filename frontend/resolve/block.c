@@ -29,6 +29,7 @@ Stmt *block_wrap(Resolver *r, const BlockInit *init, Stmt *body, int n_loops, La
     if (label && label->name.text && !label->used) {
         label->used = true;
         name = label->name.text;
+        VEC_PUSH(r->ctx->arena, &r->labels, name);
     } else {
         name = block_names_fresh(r, implied);
     }

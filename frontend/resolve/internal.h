@@ -32,6 +32,7 @@ typedef struct {
     Var *const *vars;  /* of an operand of `combine`; NULL: the buffers count */
     bool started;      /* holds the identity, or what the caller put there */
     bool starts_early; /* its init stands where it is declared */
+    const Stmt *first; /* the first update, if it starts early */
 } Tuple;
 
 typedef struct {
@@ -123,6 +124,7 @@ typedef struct Resolver {
     bool spelt_out;             /* in a block that is written out, or an init */
     NameTable blocks;
     Label label;
+    VEC(Name) labels;            /* those that blocks have taken */
     VEC(Buffer *) written;       /* by each store, in the order of the text */
     VEC(ProgramValue) values;    /* all, also those that are out of sight */
     VEC(ValueUse) uses;          /* of values by blocks */
@@ -326,6 +328,8 @@ Expr *resolve_tuple_field(Resolver *r, const AstExpr *e);
 Expr *resolve_single_tuple(Resolver *r, const AstExpr *place);
 /* An AS_UPDATE as it stands, outside of any block, and the init that goes before it, if any. */
 Stmt *resolve_update(Resolver *r, const AstStmt *s, Stmt **init);
+/* The init for `s`, a condition around the first update of a tuple; NULL if it starts earlier. */
+Stmt *tuple_guarded_init(Resolver *r, Stmt *s);
 
 /* ---- loops (loop.c) ---- */
 
@@ -391,5 +395,13 @@ Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next);
  * one statement or two. */
 bool reduction_is_possible(Context *c, const AstStmt *first, const AstStmt *next);
 Stmt *resolve_reduction(Resolver *r, AstStmt *const *items, int n);
+
+/* ---- updates that share loops (together.c) ---- */
+
+/* Whether a statement of the text is an assignment without a label. */
+bool is_plain_assignment(const AstStmt *s);
+/* Makes those statements of a sequence that are `plain` assignments the inits of updates that share
+ * loops with other statements. */
+void join_updates(Resolver *r, StmtList *seq, const bool *plain);
 
 #endif

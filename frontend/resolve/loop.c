@@ -368,5 +368,6 @@ Stmt *resolve_if(Resolver *r, const AstStmt *s)
     Stmt *out = if_close(r, &open, then, otherwise);
     if (!out || (s->u.cond.otherwise && !otherwise))
         return NULL;
-    return open.data ? block_wrap(r, NULL, out, r->loops.n, &r->label) : out;
+    BlockInit init = {.stmt = open.data ? tuple_guarded_init(r, out) : NULL};
+    return open.data ? block_wrap(r, init.stmt ? &init : NULL, out, r->loops.n, &r->label) : out;
 }

@@ -585,21 +585,25 @@ static void start_tuples(Resolver *r, int symbols, Stmt **items, int n)
 
 static Stmt *resolve_seq(Resolver *r, const AstStmt *s)
 {
-    Stmt **items = ARENA_ARRAY(r->ctx->arena, Stmt *, s->u.seq.n + 1);
-    int n = 0, symbols = r->symbols.n;
+    bool *plain = ARENA_ARRAY(r->ctx->arena, bool, s->u.seq.n + 1);
+    StmtList out = {0};
+    int symbols = r->symbols.n;
     bool good = true;
     for (int i = 0; i < s->u.seq.n;) {
-        Stmt *out = NULL;
-        i += resolve_item(r, s, i, &out);
-        if (out)
-            items[n++] = out;
+        Stmt *item = NULL;
+        plain[out.n] = is_plain_assignment(s->u.seq.items[i]);
+        i += resolve_item(r, s, i, &item);
+        if (item)
+            VEC_PUSH(r->ctx->arena, &out, item);
         else
             good = false;
     }
     if (!good)
         return NULL;
-    start_tuples(r, symbols, items, n);
-    return stmt_seq(r->ctx, items, n, s->span);
+    if (r->mode == MODE_PROGRAM)
+        join_updates(r, &out, plain);
+    start_tuples(r, symbols, out.items, out.n);
+    return stmt_seq(r->ctx, out.items, out.n, s->span);
 }
 
 Stmt *resolve_body(Resolver *r, const AstStmt *s)

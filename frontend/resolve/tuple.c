@@ -165,6 +165,23 @@ static Stmt *first_init(Resolver *r, Tuple *tuple, const TupleElement *targets, 
     if (can_have_init(r, update))
         return tuple_identities(r->ctx, tuple->combiner, targets, update->span);
     tuple->starts_early = true;
+    tuple->first = update;
+    return NULL;
+}
+
+Stmt *tuple_guarded_init(Resolver *r, Stmt *s)
+{
+    TupleUpdate update;
+    const Stmt *first = stmt_guarded_update(s);
+    for (int i = 0; first && i < r->symbols.n; i++) {
+        const Symbol *symbol = &r->symbols.items[i];
+        if (symbol->kind != SYMBOL_TUPLE || symbol->broken || symbol->tuple->first != first)
+            continue;
+        if (!can_have_init(r, s) || !tuple_update_of(r->ctx, first, &update))
+            return NULL;
+        symbol->tuple->starts_early = false;
+        return tuple_identities(r->ctx, update.combiner, update.targets, s->span);
+    }
     return NULL;
 }
 
