@@ -14,9 +14,9 @@
  * a store after the loop, also for threads that might not run any update, and omits the load if
  * the loop sets the element before it reads it. Conditions around the updates must therefore be
  * the same for all threads that share the element: conditions that vary in the loop must not
- * depend on the thread, unless the element determines the thread. The load and the store cross
- * the barriers of the loop, so if it has any, no other thread may access the element before or
- * after the loop. */
+ * depend on the thread or on data, unless the element determines the thread. The load and the
+ * store cross the barriers of the loop, so if it has any, no other thread may access the element
+ * before or after the loop. */
 #include "passes/lower/memory/promote.h"
 
 /* ---- rewriting ------------------------------------------------------------------------------- */
@@ -47,12 +47,6 @@ static Stmt *replace_store(Rewriter *r, Stmt *s)
                                               .value = s->u.store.value},
                                  s->span),
                       s);
-}
-
-static Stmt *guarded(Context *c, const ExprList *guards, Stmt *s)
-{
-    Expr *cond = cond_join(c, guards);
-    return cond ? stmt_stamp(stmt_if(c, cond, s, NULL, s->span), s) : s;
 }
 
 static void guard_unless_proved(Scan *scan, ExprKind kind, Expr *a, Expr *b)
@@ -97,16 +91,8 @@ static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
     Promote *p = scan->p;
     Context *c = p->c;
     Span at = loop->span;
-    Expr *one = expr_index(c, 1), *zero = expr_index(c, 0);
-    Expr *start = promote_take_start(scan, before);
-    Buffer *acc = buffer_new(
-        c, &(Buffer){.name = names_fresh(&p->names, ctx_namef(c, "%s_acc", scan->buffer->name)),
-                     .type = scan->buffer->type,
-                     .shape = &one,
-                     .rank = 1,
-                     .scope = SCOPE_LOCAL,
-                     .role = ROLE_TEMP,
-                     .span = at});
+    Expr *zero = expr_index(c, 0), *start = promote_take_start(scan, before);
+    Buffer *acc = promote_register(p, scan->buffer, at);
     if (!start)
         promote_guard_loops(scan, loop);
     Expr *first = start ? start : expr_load(c, scan->buffer, scan->index, at);
@@ -119,8 +105,8 @@ static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
     VEC_PUSH(c->arena, before, stmt_stamp(stmt_temp(c, acc, at), loop));
     if (start)
         VEC_PUSH(c->arena, before, init);
-    else if (promote_first_access(scan, loop) == FIRST_READS)
-        VEC_PUSH(c->arena, before, guarded(c, &scan->guards, init));
+    else if (promote_first_access(scan, loop) != FIRST_SETS)
+        VEC_PUSH(c->arena, before, promote_guarded(c, &scan->guards, init));
     Stmt *last = stmt_store(c,
                             &(StoreStmt){.buffer = scan->buffer,
                                          .index = scan->index,
@@ -128,7 +114,7 @@ static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
                                          .value = expr_load(c, acc, &zero, at)},
                             scan->update);
     last->u.store.hint = scan->hint;
-    VEC_PUSH(c->arena, after, guarded(c, &scan->guards, stmt_stamp(last, loop)));
+    VEC_PUSH(c->arena, after, promote_guarded(c, &scan->guards, stmt_stamp(last, loop)));
     Replace x = {scan->buffer, acc, zero};
     Rewriter r = {.ctx = c, .user = &x, .expr = replace_load, .stmt = replace_store};
     return rewrite_stmt(&r, loop);
@@ -166,6 +152,8 @@ static void walk_loop(Promote *p, Stmt *loop, StmtList *out)
         if (promotable(p, loop, stored.items[i], &scan) && promote_can_start(&scan, loop, out) &&
             promote_passes_barriers(&scan, loop))
             loop = promote(&scan, loop, out, &after);
+        else
+            loop = promote_carried(p, loop, stored.items[i], out);
     }
     VEC_PUSH(c->arena, out, walk(p, loop));
     for (int i = 0; i < after.n; i++)

@@ -23,6 +23,8 @@ typedef struct {
     ExprList varying;   /* other conditions and the bounds on the way to an access */
     SubstList lets;     /* values of the names in the loop */
     bool seen, read, written;
+    bool any_start; /* a value that reads buffers is one to start with */
+    bool chosen;    /* a store that does not run in every iteration */
     Span update;    /* the last statement that writes it */
     CacheHint hint; /* of that one */
 } Scan;
@@ -30,10 +32,12 @@ typedef struct {
 /* ---- the accesses (promote_scan.c) ----------------------------------------------------------- */
 
 /* Finds the common properties of the accesses of scan->buffer in the loop. False if they have
- * different elements, different conditions, or atomic updates. */
+ * different elements, different conditions, or atomic updates, or if nothing is gained. */
 bool promote_scan(Scan *scan, Stmt *loop);
 /* The expression has one value throughout the loop. */
 bool promote_is_invariant(const Scan *scan, const Expr *e);
+/* `e` with the values of names written out, those in the loop and those around it. */
+Expr *promote_expanded(const Scan *scan, Expr *e);
 
 /* ---- whose it is (promote_owner.c) ----------------------------------------------------------- */
 
@@ -44,6 +48,10 @@ bool promote_is_uniform(Scan *scan);
 bool promote_passes_barriers(Scan *scan, Stmt *loop);
 
 /* ---- what it holds when the loop begins (promote_start.c) ------------------------------------ */
+
+/* A register for an element of the buffer. */
+Buffer *promote_register(Promote *p, const Buffer *buffer, Span at);
+Stmt *promote_guarded(Context *c, const ExprList *guards, Stmt *s);
 
 /* How the first statement of a loop that accesses the element uses it. */
 typedef enum {
@@ -63,5 +71,11 @@ Expr *promote_take_start(Scan *scan, StmtList *before);
  * be undefined: unless its start value comes from an earlier store, the element is neither loaded
  * nor stored. Adds that to the guards. */
 void promote_guard_loops(Scan *scan, Stmt *loop);
+
+/* ---- from one iteration to the next (promote_carried.c) ------------------------- */
+
+/* Keeps what the loop stores to `buffer` in a register for its next iteration, if that reads it;
+ * statements to run before the loop go to `before`. */
+Stmt *promote_carried(Promote *p, Stmt *loop, Buffer *buffer, StmtList *before);
 
 #endif

@@ -124,18 +124,15 @@ bool promote_is_uniform(Scan *scan)
 {
     Promote *p = scan->p;
     Parts varying = {.scan = scan}, threads = {.scan = scan, .axes = axes_of_launch(p)};
+    bool data = false;
     for (int i = 0; i < scan->varying.n; i++) {
-        Expr *e = scan->varying.items[i];
-        for (int k = scan->lets.n - 1; k >= 0; k--)
-            e = expr_subst(p->c, e, &scan->lets.items[k], 1);
-        e = expanded(p, e);
-        if (expr_has_load(e))
-            return false;
+        Expr *e = promote_expanded(scan, scan->varying.items[i]);
+        data |= expr_has_load(e);
         add_parts(&varying, e);
     }
     drop_determined(scan, &varying);
     drop_determined(scan, &threads);
-    return (varying.axes == 0 && varying.loops.n == 0) || threads.axes == 0;
+    return (!data && varying.axes == 0 && varying.loops.n == 0) || threads.axes == 0;
 }
 
 /* ---- who else touches it --------------------------------------------------------------------- */

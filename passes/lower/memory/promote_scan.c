@@ -7,6 +7,15 @@ bool promote_is_invariant(const Scan *scan, const Expr *e)
     return !expr_uses_any(e, scan->inside.items, scan->inside.n) && !expr_has_load(e);
 }
 
+Expr *promote_expanded(const Scan *scan, Expr *e)
+{
+    const SubstList *lets[2] = {&scan->lets, &scan->p->lets};
+    for (int k = 0; k < 2; k++)
+        for (int i = lets[k]->n - 1; i >= 0; i--)
+            e = expr_subst(scan->p->c, e, &lets[k]->items[i], 1);
+    return e;
+}
+
 /* The conditions of the path that hold at an access: those that do not change in the loop are its
  * guards. */
 static ExprList guards_of(Scan *scan, const EnclosingList *path)
@@ -62,6 +71,9 @@ static bool scan_stmt(Scan *scan, const Stmt *s, const EnclosingList *path)
     scan->update = s->span;
     scan->hint = s->u.store.hint;
     scan->read |= s->u.store.op != STORE_SET;
+    for (int i = 0; i < path->n; i++)
+        scan->chosen |= path->items[i].stmt->kind == ST_IF &&
+                        !promote_is_invariant(scan, path->items[i].stmt->u.cond.cond);
     return !s->u.store.atomic && s->u.store.op != STORE_ASYNC &&
            same_access(scan, s->u.store.index, path);
 }
@@ -89,5 +101,5 @@ bool promote_scan(Scan *scan, Stmt *loop)
         else if (at.stmt ? !scan_stmt(scan, at.stmt, &at.path)
                          : !scan_expr(scan, at.expr, &at.path))
             return false;
-    return scan->read && scan->written;
+    return scan->written && (scan->read || scan->chosen);
 }

@@ -2,10 +2,30 @@
  * stored before, a value to load, or one that is not needed. See promote.h. */
 #include "passes/lower/memory/promote.h"
 
+Buffer *promote_register(Promote *p, const Buffer *buffer, Span at)
+{
+    Context *c = p->c;
+    Expr *one = expr_index(c, 1);
+    return buffer_new(
+        c, &(Buffer){.name = names_fresh(&p->names, ctx_namef(c, "%s_acc", buffer->name)),
+                     .type = buffer->type,
+                     .shape = &one,
+                     .rank = 1,
+                     .scope = SCOPE_LOCAL,
+                     .role = ROLE_TEMP,
+                     .span = at});
+}
+
+Stmt *promote_guarded(Context *c, const ExprList *guards, Stmt *s)
+{
+    Expr *cond = cond_join(c, guards);
+    return cond ? stmt_stamp(stmt_if(c, cond, s, NULL, s->span), s) : s;
+}
+
 static bool is_element_store(const Scan *scan, const Stmt *s)
 {
     return s->kind == ST_STORE && s->u.store.buffer == scan->buffer && s->u.store.op == STORE_SET &&
-           !s->u.store.atomic && !expr_has_load(s->u.store.value) &&
+           !s->u.store.atomic && (scan->any_start || !expr_has_load(s->u.store.value)) &&
            exprs_equal(s->u.store.index, scan->index, scan->buffer->rank);
 }
 
@@ -80,23 +100,25 @@ static First first_in(Scan *scan, Stmt *s, ExprList *around)
 {
     Context *c = scan->p->c;
     if (s->kind == ST_STORE) {
-        AccessList reads = {0};
-        access_collect(c, s, scan->buffer, ACCESS_READ, &reads);
         bool runs = true;
         for (int i = 0; i < around->n; i++)
             runs = runs && expr_list_has(&scan->guards, around->items[i]);
-        return reads.n > 0 ? FIRST_READS : runs ? FIRST_SETS : FIRST_MAY_SET;
+        return stmt_accesses(c, s, scan->buffer, ACCESS_READ) ? FIRST_READS
+               : runs                                         ? FIRST_SETS
+                                                              : FIRST_MAY_SET;
     }
-    if (s->kind == ST_IF && !s->u.cond.otherwise) {
+    if (s->kind == ST_IF && !s->u.cond.otherwise && !expr_reads(s->u.cond.cond, scan->buffer)) {
         cond_split(c, s->u.cond.cond, around);
         return first_in(scan, s->u.cond.then, around);
     }
-    if (s->kind == ST_FOR) {
+    if (s->kind == ST_FOR && !expr_reads(s->u.loop.lo, scan->buffer) &&
+        !expr_reads(s->u.loop.hi, scan->buffer)) {
         First first = first_in(scan, s->u.loop.body, around);
-        return first == FIRST_SETS && !certainly_runs(scan, &s->u.loop) ? FIRST_MAY_SET : first;
+        bool runs = s->u.loop.kind != LOOP_BREAKS && certainly_runs(scan, &s->u.loop);
+        return first == FIRST_SETS && !runs ? FIRST_MAY_SET : first;
     }
     for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
-        if (stmt_accesses(scan->p->c, s->u.seq.items[i], scan->buffer, ACCESS_ANY))
+        if (stmt_accesses(c, s->u.seq.items[i], scan->buffer, ACCESS_ANY))
             return first_in(scan, s->u.seq.items[i], around);
     return FIRST_READS;
 }
@@ -104,15 +126,20 @@ static First first_in(Scan *scan, Stmt *s, ExprList *around)
 First promote_first_access(Scan *scan, Stmt *loop)
 {
     ExprList around = {0};
-    return first_in(scan, loop, &around);
+    First first = first_in(scan, loop, &around);
+    return first == FIRST_READS && !scan->read ? FIRST_MAY_SET : first;
 }
 
 bool promote_can_start(Scan *scan, Stmt *loop, const StmtList *before)
 {
     StmtList trial = {0};
+    if (promote_first_access(scan, loop) != FIRST_MAY_SET || scan->buffer->role == ROLE_INOUT)
+        return true;
     for (int i = 0; i < before->n; i++)
         VEC_PUSH(scan->p->c->arena, &trial, before->items[i]);
-    return promote_first_access(scan, loop) != FIRST_MAY_SET || promote_take_start(scan, &trial);
+    Scan any = *scan;
+    any.any_start = true;
+    return promote_take_start(&any, &trial);
 }
 
 /* The one statement below `s` that touches the element, if it is a loop: where that has no
