@@ -203,7 +203,9 @@ static void dynamic_declaration(CudaWriter *w, const Buffer *b, int64_t offset)
     const char *memory = cuda_names_made(w->names, "text", "shared_memory");
     const char *at =
         offset ? arena_printf(w->c->arena, "(%s + %lld)", memory, (long long)offset) : memory;
-    if (rows.length)
+    if (b->rank == 0)
+        cuda_line(w, "%s%s &%s = *(%s *)%s;", cuda_unused(w, b->id), type, name, type, at);
+    else if (rows.length)
         cuda_line(w, "%s%s (*%s)%s = (%s (*)%s)%s;", cuda_unused(w, b->id), type, name, rows.text,
                   type, rows.text, at);
     else
