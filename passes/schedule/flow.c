@@ -408,6 +408,17 @@ bool flow_written_in_iteration(Schedule *s, Stmt *body, const StmtPath *path, co
     return written_within(s, body, path, buffer, sched_loops_on(s, path, NULL));
 }
 
+bool flow_written_before_use(Schedule *s, Stmt *body, const Buffer *buffer)
+{
+    Context *c = s->ctx;
+    ForStmt once = flow_loop(s, "once", expr_index(c, 0), expr_index(c, 1));
+    once.body = body;
+    Stmt *root = stmt_for(c, &once, body->span);
+    StmtPath path = {0};
+    VEC_PUSH(c->arena, &path, root);
+    return written_within(s, root, &path, buffer, 0);
+}
+
 ForStmt flow_loop(Schedule *s, Name name, Expr *lo, Expr *hi)
 {
     return (ForStmt){

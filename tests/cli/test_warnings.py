@@ -65,3 +65,29 @@ def test_stage_on_one_thread():
     assert "W0003" in alone and "block 's_total' runs on one thread" in alone
     assert "s_before" not in alone
     assert tirc("--schedule", "scan", text=SERIAL % "true").stderr == ""
+
+
+ROUNDS = """kernel rounds<N = 64>(x: f32[N]) -> y: f32[4]
+{
+    temp last: f32;
+    last = inf;
+    for k in 4 {
+        temp m: f32;
+        m = -inf;
+        for j in N
+            if x[j] < last
+                m max= x[j];
+        last = m;
+        y[k] = last;
+    }
+}
+schedule threads for rounds()
+{
+    bind(split(loops(m)[1], [_, 32])[1], threadIdx.x);
+}
+"""
+
+
+def test_stage_between_shared_loops():
+    """Threads share what a round does, so no thread could run other rounds."""
+    assert tirc("--schedule", "threads", text=ROUNDS).stderr == ""

@@ -65,6 +65,16 @@ static bool is_scan(Context *c, const Stmt *loop)
     return false;
 }
 
+/* Threads share what an iteration of the loop does. */
+static bool holds_threads(Context *c, const Stmt *loop)
+{
+    StmtList inner = stmts_of_kind(c, loop, ST_FOR);
+    for (int i = 0; i < inner.n; i++)
+        if (is_thread_loop(inner.items[i]))
+            return true;
+    return false;
+}
+
 /* Does a thread run several instances of the block, of which others could run some? */
 static bool is_serial_stage(Context *c, const StmtPath *path)
 {
@@ -76,7 +86,8 @@ static bool is_serial_stage(Context *c, const StmtPath *path)
         int64_t extent;
         const Stmt *s = path->items[i];
         if (s->kind == ST_FOR && s->u.loop.kind != LOOP_BIND)
-            repeats |= (!loop_const_extent(&s->u.loop, &extent) || extent > 1) && !is_scan(c, s);
+            repeats |= (!loop_const_extent(&s->u.loop, &extent) || extent > 1) && !is_scan(c, s) &&
+                       !holds_threads(c, s);
     }
     return repeats;
 }

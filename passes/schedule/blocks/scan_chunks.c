@@ -294,6 +294,22 @@ static bool check_order(const Scan *scan, Stmt *block)
     return true;
 }
 
+/* Each value that comes before the first chunk has been written: behind a condition the loop may
+ * have read none. */
+static bool check_values(const Scan *scan, Stmt *body)
+{
+    Schedule *s = scan->s;
+    for (int k = 0; scan->f.r.guard && k < scan->f.r.n; k++) {
+        const Buffer *of = scan->f.r.parts[k].target.buffer;
+        bool valued = of->role == ROLE_INOUT || flow_written_before_use(s, body, of);
+        REQUIRE(s, E0478, scan->span, valued,
+                "some elements of '%s' may have no value before loop '%s', which reads them only "
+                "behind a condition; initialize all of '%s' first",
+                of->name, stmt_label(scan->loop), of->name);
+    }
+    return true;
+}
+
 /* What the loop, as it is in `body`, reads of its own values has been written in the same
  * iteration. */
 static bool check_reads(const Scan *scan, Stmt *body)
@@ -543,7 +559,8 @@ bool prim_scan_chunks(Schedule *s, const PrimCall *call, Value *result)
     Stmt *body =
         stmt_replace(c, s->kernel->body, scan.loop, stmt_seq(c, parts, 3, scan.loop->span));
     body = declare(&scan, declare(&scan, body, scan.before), f->rf);
-    if (!check_reads(&scan, body) || !flow_recheck_kinds(s, body, scan.loop->u.loop.id, call->span))
+    if (!check_reads(&scan, body) || !check_values(&scan, body) ||
+        !flow_recheck_kinds(s, body, scan.loop->u.loop.id, call->span))
         return false;
     s->reassociates = f->r.rounds;
     sched_replace_body(s, body);

@@ -7,7 +7,7 @@
  * Kept are subscripts of reads that multiply, divide or take remainders, of the block's iterators
  * and sizes alone; each gets a buffer with those iterators for subscripts, as wide as its values.
  * Subscripts of what the block writes stay: with them in memory, nobody could say any more that
- * each element is written once.
+ * each element is written once. So do those by which an update reads what it writes.
  *
  * Legal: the subscripts speak of iterators with literal domains and of sizes alone.
  * Invariant: every read has the subscript that it had. */
@@ -99,7 +99,8 @@ static bool is_own(const Keeper *k, const Buffer *buffer)
 static Expr *visit_load(Rewriter *r, Expr *e)
 {
     Keeper *k = r->user;
-    if (e->kind != EX_LOAD || is_own(k, e->u.load.buffer))
+    if (e->kind != EX_LOAD || is_own(k, e->u.load.buffer) ||
+        stmt_accesses(r->ctx, k->stmt, e->u.load.buffer, ACCESS_WRITE))
         return e;
     Buffer *buffer = e->u.load.buffer;
     Expr **index = ARENA_ARRAY(r->ctx->arena, Expr *, buffer->rank + 1);

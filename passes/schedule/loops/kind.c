@@ -10,6 +10,7 @@
  * Invariant: every instance of a block runs exactly once, or once for all threads where that is the
  * same. */
 #include "passes/analysis/regions/reducer.h"
+#include "passes/schedule/flow.h"
 #include "passes/schedule/loops/loop.h"
 
 /* ---- shared conditions ----------------------------------------------------------------------- */
@@ -76,6 +77,39 @@ static const char *atomic_remedy(Schedule *s, const BlockStmt *block, LoopKind k
                         block->init ? "decompose_reduction and then " : "", block->name);
 }
 
+/* Another block of the loop that reads what the block updates in it: the two are a scan. NULL:
+ * none. */
+static const BlockStmt *scanned_by(Schedule *s, Stmt *loop, const BlockStmt *reduction)
+{
+    for (Cursor at = cursor_stmts(s->ctx, reduction->body); cursor_next(&at);) {
+        BlockList readers = {0};
+        if (at.stmt->kind == ST_STORE)
+            flow_blocks(s, loop, at.stmt->u.store.buffer, ACCESS_READ, &readers);
+        for (int i = 0; i < readers.n; i++)
+            if (readers.items[i]->u.block.id != reduction->id)
+                return &readers.items[i]->u.block;
+    }
+    return NULL;
+}
+
+static void refuse_reduction(Schedule *s, Stmt *loop, const BlockStmt *reduction, LoopKind kind,
+                             Span span)
+{
+    const BlockStmt *reader = scanned_by(s, loop, reduction);
+    Name name = stmt_label(loop);
+    if (reader)
+        sched_refuse(s, E0424, span,
+                     "loop '%s' is a scan: block '%s' updates the same element in all its "
+                     "iterations, and block '%s' reads it in between; compute it by chunks first, "
+                     "as in  let [chunk, each] = split(%s, [_, 32]); scan_chunks(chunk);",
+                     name, reduction->name, reader->name, name);
+    else
+        sched_refuse(s, E0424, span,
+                     "loop '%s' is a reduction loop of block '%s': all its iterations update the "
+                     "same element; keep it serial and choose a spatial loop%s",
+                     name, reduction->name, atomic_remedy(s, reduction, kind));
+}
+
 /* The kernel to ask about a loop: for a binding with the loop bound, and reductions across threads
  * in the form that they run in. NULL after an error. */
 static const Kernel *kernel_in_question(Schedule *s, const Stmt *loop, const ForStmt *as, Span span)
@@ -110,10 +144,7 @@ static bool require_legal(Schedule *s, const Stmt *loop, const ForStmt *as, Span
         reduction = NULL;
     bool same = why.first && why.second && why.first->id == why.second->id;
     if (reduction)
-        sched_refuse(s, E0424, span,
-                     "loop '%s' is a reduction loop of block '%s': all its iterations update the "
-                     "same element; keep it serial and choose a spatial loop%s",
-                     stmt_label(loop), reduction->name, atomic_remedy(s, reduction, as->kind));
+        refuse_reduction(s, (Stmt *)loop, reduction, as->kind, span);
     else
         sched_refuse(s, E0423, span,
                      "iterations of loop '%s' depend on each other, so they cannot run "

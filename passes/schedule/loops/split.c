@@ -262,9 +262,10 @@ static void remark_idle(Schedule *s, const Split *split)
     }
     if (split->fill >= 0)
         all *= (extent + all - 1) / all;
-    s->remark = arena_printf(s->ctx->arena, "a guard leaves %lld of %lld iterations idle (%.2g%%)",
-                             (long long)(all - extent), (long long)all,
-                             all > 0 ? 100.0 * (double)(all - extent) / (double)all : 0.0);
+    double percent = all > 0 ? 100.0 * (double)(all - extent) / (double)all : 0.0;
+    s->remark =
+        arena_printf(s->ctx->arena, "a guard leaves %lld of %lld iterations idle (%.*g%%)",
+                     (long long)(all - extent), (long long)all, percent < 99.5 ? 2 : 3, percent);
 }
 
 bool prim_split(Schedule *s, const PrimCall *call, Value *result)
