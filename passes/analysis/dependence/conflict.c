@@ -106,7 +106,7 @@ static bool unknown_index(Poly *p, const Instance *at, const Access *x)
     bool before = p->inexact;
     p->inexact = false;
     instance_index(p, at, x);
-    bool unknown = p->inexact;
+    bool unknown = p->inexact && x->buffer->rank > 0;
     p->inexact = before;
     return unknown;
 }

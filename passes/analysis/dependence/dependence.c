@@ -64,6 +64,7 @@ typedef struct {
     const Unit *a, *b;         /* before */
     const Unit *new_a, *new_b; /* after */
     const Bounds *distance;    /* of b from a */
+    int n_private;             /* the first loops: the buffer belongs to one iteration of them */
     Conflict *why;             /* NULL: yes or no is enough */
 } OrderPair;
 
@@ -168,7 +169,8 @@ static bool accesses_kept(OrderPair *o, const Access *x, const Access *y)
     PolyMark mark = poly_mark(p);
     bool kept = true;
     o->distance = instances_distance(p, &a, &b);
-    for (int level = 0; o->distance && level <= units_common(o->a, o->b) && kept; level++) {
+    for (int level = o->n_private; o->distance && level <= units_common(o->a, o->b) && kept;
+         level++) {
         kept = level_kept(o, pair, level);
         poly_reset(p, mark);
     }
@@ -189,6 +191,29 @@ static bool rounds(const Access *x)
            (x->op == STORE_ADD || x->op == STORE_MUL || x->combiner);
 }
 
+static bool has_loop(const StmtList *loops, const Var *var)
+{
+    for (int i = 0; i < loops->n; i++)
+        if (loops->items[i]->u.loop.var == var)
+            return true;
+    return false;
+}
+
+/* How many of the first loops of both units a buffer is declared in, before and after the rewrite,
+ * that run in order. Different iterations of these have different buffers. */
+static int private_loops(const OrderPair *o, const Buffer *buffer, const Model *before,
+                         const Model *after)
+{
+    const InnerBuffer *old = model_inner_buffer(before, buffer),
+                      *new = model_inner_buffer(after, buffer);
+    int n = 0;
+    while (old && new &&n < old->loops.n && n < units_common(o->a, o->b) &&
+           loop_has_order(&old->loops.items[n]->u.loop) &&
+           has_loop(&new->loops, old->loops.items[n]->u.loop.var))
+        n++;
+    return n;
+}
+
 static bool order_kept(Poly *p, Model *before, const Model *after, bool *reassociates,
                        Conflict *why)
 {
@@ -200,6 +225,7 @@ static bool order_kept(Poly *p, Model *before, const Model *after, bool *reassoc
             continue;
         o.new_a = same_unit(after, o.a);
         o.new_b = same_unit(after, o.b);
+        o.n_private = private_loops(&o, at.x->buffer, before, after);
         if (reduction)
             o.why = NULL;
         bool kept = !o.new_a || !o.new_b || accesses_kept(&o, at.x, at.y);
@@ -398,12 +424,8 @@ bool dependence_instances_within(Context *c, Rewrite rewrite, uint32_t block, Co
  * iterations are to become threads, it has to be one that a thread can have. */
 static bool is_inside(const Model *m, const Buffer *buffer, bool threads)
 {
-    if (threads && private_scope(buffer, AXIS_THREAD_X) != SCOPE_LOCAL)
-        return false;
-    for (int i = 0; i < m->inside.n; i++)
-        if (m->inside.items[i]->id == buffer->id)
-            return true;
-    return false;
+    return (!threads || private_scope(buffer, AXIS_THREAD_X) == SCOPE_LOCAL) &&
+           model_inner_buffer(m, buffer);
 }
 
 /* No x in an iteration of the root loop and y in a later one touch the same element. */

@@ -127,7 +127,16 @@ static void collect_units(Units *units, Stmt *s)
     if (s->kind == ST_BLOCK)
         add_unit(units, s, UNIT_BODY);
     if (s->kind == ST_TEMP)
-        VEC_PUSH(arena, &units->model->inside, s->u.temp);
+        VEC_PUSH(arena, &units->model->inside,
+                 ((InnerBuffer){s->u.temp, enclosing_loops(units->model->ctx, units->path)}));
+}
+
+const InnerBuffer *model_inner_buffer(const Model *m, const Buffer *buffer)
+{
+    for (int i = 0; i < m->inside.n; i++)
+        if (m->inside.items[i].buffer->id == buffer->id)
+            return &m->inside.items[i];
+    return NULL;
 }
 
 Model *model_new(Context *c, const Kernel *kernel, const Stmt *root, Stmt *tree)

@@ -39,21 +39,31 @@ typedef struct {
 } AccessRef;
 typedef VEC(AccessRef) AccessRefs;
 
+/* A buffer declared below the root: each iteration of the loops around the declaration has its own.
+ */
+typedef struct {
+    const Buffer *buffer;
+    StmtList loops; /* from the root down */
+} InnerBuffer;
+
 typedef struct {
     Context *ctx;
     const Kernel *kernel;
     const Stmt *root;
     EnclosingList outer; /* loops and ifs of the kernel around the root */
     VEC(Unit *) units;
-    VEC(const Buffer *) inside; /* buffers declared below the root */
-    AccessRefs all, writes;     /* accesses, by what they access */
-    int *met, stamp;            /* [units] the last list of neighbours that has the unit */
+    VEC(InnerBuffer) inside;
+    AccessRefs all, writes; /* accesses, by what they access */
+    int *met, stamp;        /* [units] the last list of neighbours that has the unit */
 } Model;
 
 static inline const Unit *model_unit(const Model *m, int i)
 {
     return m->units.items[i];
 }
+
+/* The declaration of a buffer below the root; NULL: there is none. */
+const InnerBuffer *model_inner_buffer(const Model *m, const Buffer *buffer);
 
 /* The units below `tree`, which stands in place of `root` in the kernel's body. */
 Model *model_new(Context *c, const Kernel *kernel, const Stmt *root, Stmt *tree);
