@@ -29,6 +29,16 @@ typedef struct {
     const AstFile *file;
 } LoadedItem;
 
+/* What a shipped file can declare by a name. */
+typedef enum { DECLARED_PROC, DECLARED_INSTRUCTION, DECLARED_SCHEDULE } Declared;
+
+/* A name that was looked for in all shipped files. */
+typedef struct {
+    Declared as;
+    Name name;
+    const AstFile *file; /* NULL: none declares it */
+} LibraryName;
+
 typedef struct {
     const AstInstruction *ast;
     const Instruction *instruction; /* NULL after an error */
@@ -37,6 +47,7 @@ typedef struct {
 struct ScriptFiles {
     VEC(LoadedFile) loaded;
     VEC(LoadedItem) items;
+    VEC(LibraryName) names;
     VEC(LoadedInstruction) instructions;
     uint32_t *library; /* [library_count] the sources of the shipped files, 0: not yet */
 };
@@ -202,8 +213,10 @@ static const AstFile *load_library(Context *c, int i)
 }
 
 /* Where the shipped text declares `name`: a line `KEYWORD NAME`; NULL if it does not. */
-static const char *find_declaration(const char *text, const char *keyword, const char *name)
+static const char *find_declaration(const char *text, Declared as, const char *name)
 {
+    static const char *const keywords[] = {"proc", "instruction", "schedule"};
+    const char *keyword = keywords[as];
     size_t before = strlen(keyword) + 1, length = strlen(name);
     for (const char *at = strstr(text, name); at; at = strstr(at + 1, name)) {
         const char *line = at - text >= (ptrdiff_t)before ? at - before : NULL;
@@ -217,9 +230,9 @@ static const char *find_declaration(const char *text, const char *keyword, const
 
 /* The declaration of `name` in file `i` of the library, which ends with a brace on its own line;
  * NULL if there is none. The rest of the file need not be parsed. */
-static const AstFile *load_library_item(Context *c, int i, const char *keyword, const char *name)
+static const AstFile *load_library_item(Context *c, int i, Declared as, const char *name)
 {
-    const char *text = library_files[i].text, *begin = find_declaration(text, keyword, name);
+    const char *text = library_files[i].text, *begin = find_declaration(text, as, name);
     struct ScriptFiles *files = files_of(c);
     if (!begin)
         return NULL;
@@ -233,6 +246,21 @@ static const AstFile *load_library_item(Context *c, int i, const char *keyword, 
     LoadedItem item = {begin, require_parsed(c, i, file)};
     VEC_PUSH(c->arena, &files->items, item);
     return file;
+}
+
+/* The same in the first file of the library that declares `name`, looked for once: scripts call a
+ * proc many times. */
+static const AstFile *find_library_item(Context *c, Declared as, Name name)
+{
+    struct ScriptFiles *files = files_of(c);
+    for (int k = 0; k < files->names.n; k++)
+        if (files->names.items[k].name == name && files->names.items[k].as == as)
+            return files->names.items[k].file;
+    LibraryName found = {as, name, NULL};
+    for (int i = 0; i < library_count && !found.file; i++)
+        found.file = load_library_item(c, i, as, name);
+    VEC_PUSH(c->arena, &files->names, found);
+    return found.file;
 }
 
 static int library_index(const char *name)
@@ -298,9 +326,8 @@ const AstProc *script_find_proc(Context *c, const AstFile *file, Name name, cons
 {
     FileList seen = {0};
     reachable(c, file, &seen);
-    for (int pass = 0; pass < seen.n + library_count; pass++) {
-        *where =
-            pass < seen.n ? seen.items[pass] : load_library_item(c, pass - seen.n, "proc", name);
+    for (int pass = 0; pass <= seen.n; pass++) {
+        *where = pass < seen.n ? seen.items[pass] : find_library_item(c, DECLARED_PROC, name);
         for (int i = 0; *where && i < (*where)->n_procs; i++)
             if ((*where)->procs[i]->name.text == name)
                 return (*where)->procs[i];
@@ -343,10 +370,9 @@ const Instruction *script_find_instruction(void *script, const Kernel *kernel, N
     const Script *s = script;
     FileList seen = {0};
     reachable(s->c, s->frame->file, &seen);
-    for (int pass = 0; pass < seen.n + library_count; pass++) {
-        const AstFile *file = pass < seen.n
-                                  ? seen.items[pass]
-                                  : load_library_item(s->c, pass - seen.n, "instruction", name);
+    for (int pass = 0; pass <= seen.n; pass++) {
+        const AstFile *file =
+            pass < seen.n ? seen.items[pass] : find_library_item(s->c, DECLARED_INSTRUCTION, name);
         for (int i = 0; file && i < file->n_instructions; i++)
             if (file->instructions[i]->name.text == name)
                 return load_instruction(s->c, file->instructions[i]);
@@ -402,7 +428,7 @@ static void collect(Context *c, const AstFile *file, Name kernel, const char *na
     if (file && file_exists(path))
         add_schedules(c, load_file(c, path, span_none()), kernel, out);
     for (int i = 0; i < library_count; i++)
-        add_schedules(c, load_library_item(c, i, "schedule", name), kernel, out);
+        add_schedules(c, load_library_item(c, i, DECLARED_SCHEDULE, name), kernel, out);
 }
 
 typedef VEC(const char *) NameList;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "nest_build.h"
+#include "passes/analysis/dependence/model.h"
 
 /* for i in 0..extent: x[write(i)] = x[read(i)], one buffer. */
 static Stmt *shift(Nest *n, Expr *write, Expr *read)
@@ -296,6 +297,32 @@ static void test_histogram(void **state)
     }
 }
 
+/* Of accesses that repeat others the model keeps one: a read of x[i] and an update of y[i]. Plain
+ * stores, another operator, and what runs under a condition are no repetitions. */
+static void test_repeated_accesses(void **state)
+{
+    Context *c = *state;
+    Nest n = nest_new(c);
+    Buffer *x = buffer(c, "x", 1, 8), *y = buffer(c, "y", 1, 8);
+    Expr *i = enter(&n, "i", 8), *value = load(c, x, i, NULL);
+    Stmt *update = store(c, y, i, NULL, STORE_ADD, value);
+    Stmt *items[] = {update,
+                     store(c, y, i, NULL, STORE_ADD, value),
+                     store(c, y, i, NULL, STORE_MUL, zero(c)),
+                     store(c, y, i, NULL, STORE_SET, zero(c)),
+                     store(c, y, i, NULL, STORE_SET, zero(c)),
+                     stmt_if(c, op(c, EX_GT, i, num(c, 3)), update, NULL, span_none())};
+    for (int k = 1; k <= 6; k++) {
+        static const int kept[] = {0, 2, 2, 3, 4, 5, 7};
+        Nest of = n;
+        Stmt *body = leave_all(&of, plain(&of, "y", stmt_seq(c, items, k, span_none())));
+        const Kernel kernel = {.name = "k", .body = body};
+        const Model *m = model_new(c, &kernel, body, body);
+        assert_int_equal(m->units.n, 1);
+        assert_int_equal(model_unit(m, 0)->accesses.n, kept[k]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +339,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_triangular, setup, teardown),
         cmocka_unit_test_setup_teardown(test_jacobi, setup, teardown),
         cmocka_unit_test_setup_teardown(test_histogram, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_repeated_accesses, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

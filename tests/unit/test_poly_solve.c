@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <isl/ctx.h>
 #include <isl/set.h>
 
 #include "ir/ir.h"
@@ -147,6 +148,38 @@ static void ranges_follow_from_rows(void **state)
     ctx_free(c);
 }
 
+/* e / high % width */
+static Affine digit(Poly *p, Affine e, int64_t high, int64_t width)
+{
+    Affine q = poly_quotient(p, e, high);
+    return poly_add(p, q, poly_quotient(p, q, width), -width);
+}
+
+/* Each 256 a + 32 b + c has its own digits e / 432, e / 27 % 16, e / 9 % 3, e / 3 % 3 and e % 3:
+ * equal digits are equal sums. Few of isl's operations say so; the threads of a convolution that
+ * copy its weights took a tenth of a second for each pair. */
+static void sums_have_digits(void **state)
+{
+    (void)state;
+    Context *c = ctx_new(0);
+    Poly *p = poly_new(c);
+    Affine tile[2], sum[2];
+    for (int i = 0; i < 2; i++) {
+        tile[i] = within(p, affine_const(14));
+        Affine warp = within(p, affine_const(8)), lane = within(p, affine_const(32));
+        sum[i] = poly_add(p, poly_add(p, lane, warp, 32), tile[i], 256);
+    }
+    poly_equal(p, &p->top, poly_quotient(p, sum[0], 432), poly_quotient(p, sum[1], 432));
+    static const int64_t parts[][2] = {{27, 16}, {9, 3}, {3, 3}, {1, 3}};
+    for (int k = 0; k < 4; k++)
+        poly_equal(p, &p->top, digit(p, sum[0], parts[k][0], parts[k][1]),
+                   digit(p, sum[1], parts[k][0], parts[k][1]));
+    poly_at_most(p, &p->top, tile[0], tile[1], -1);
+    isl_ctx_set_max_operations(p->isl, 1000);
+    assert_int_equal(poly_solve(p, NULL, 0, NULL), POLY_NONE);
+    ctx_free(c);
+}
+
 /* Numbers that do not fit give no bounds, and no answer that there is no solution. */
 static void far_numbers_have_no_ranges(void **state)
 {
@@ -168,6 +201,7 @@ int main(void)
         cmocka_unit_test(cases_give_back_their_memory),
         cmocka_unit_test(spent_budgets_end_the_search),
         cmocka_unit_test(ranges_follow_from_rows),
+        cmocka_unit_test(sums_have_digits),
         cmocka_unit_test(far_numbers_have_no_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,11 +121,10 @@ static bool gap_add(const Pair *pair, Gap *gap, int side, const Expr *e, int64_t
     }
 }
 
-/* The subscripts of dimension `i`, as a gap of numbers and loops; false where it is no such sum. */
-static bool gap_of(const Pair *pair, int i, Gap *gap)
+/* y - x as a gap of numbers and loops; false where it is no such sum. */
+static bool gap_of(const Pair *pair, const Expr *x, const Expr *y, Gap *gap)
 {
-    if (!gap_add(pair, gap, 0, pair->side[0]->access->index[i], -1) ||
-        !gap_add(pair, gap, 1, pair->side[1]->access->index[i], 1))
+    if (!gap_add(pair, gap, 0, x, -1) || !gap_add(pair, gap, 1, y, 1))
         return false;
     for (int k = 0; k < gap->n_fixed; k++)
         if (gap->fixed_factor[k] != 0)
@@ -196,12 +195,12 @@ static bool bound_by_gap(Pair *pair, const Gap *gap, const Terms *terms)
     return narrower;
 }
 
-/* The subscripts of dimension `i` are equal. */
-static void bound_by_dimension(Pair *pair, int i)
+/* The subscripts x and y of a dimension are equal. */
+static void bound_by_dimension(Pair *pair, const Expr *x, const Expr *y)
 {
     Gap gap = {.n_fixed = 0};
     Terms terms = {.n = 0};
-    if (!gap_of(pair, i, &gap))
+    if (!gap_of(pair, x, y, &gap))
         return;
     for (int v = 0; v < pair->n; v++)
         if (gap.factor[v] == INT64_MIN)
@@ -225,6 +224,16 @@ static void start_ranges(Pair *pair)
     }
 }
 
+static void bound_by_subscripts(Context *c, Pair *pair)
+{
+    const Access *x = pair->side[0]->access, *y = pair->side[1]->access;
+    Joined joined;
+    for (int i = 0; i < x->buffer->rank && !pair->apart; i++)
+        bound_by_dimension(pair, x->index[i], y->index[i]);
+    if (!pair->apart && accesses_join(c, x, y, &joined))
+        bound_by_dimension(pair, joined.x, joined.y);
+}
+
 const Bounds *accesses_distance(Context *c, const AccessOf *a, const AccessOf *b)
 {
     Pair pair = {.side = {a, b},
@@ -234,8 +243,7 @@ const Bounds *accesses_distance(Context *c, const AccessOf *a, const AccessOf *b
     bool few = pair.n <= MOST_VARIABLES;
     if (few) {
         start_ranges(&pair);
-        for (int i = 0; i < a->access->buffer->rank && !pair.apart; i++)
-            bound_by_dimension(&pair, i);
+        bound_by_subscripts(c, &pair);
     }
     for (int i = 0; i < pair.shared; i++) {
         Bounds range = few ? pair.range[a->unit->n_loops + i] : bounds_none();

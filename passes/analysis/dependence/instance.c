@@ -167,26 +167,38 @@ Instance instance_within(Poly *p, const Unit *unit, const Instance *like, int n_
     return at;
 }
 
-const Affine *instance_index(Poly *p, const Instance *at, const Access *access)
+/* What is known where an instance accesses an element. */
+static Env env_of_access(Poly *p, const Instance *at, const Access *access)
 {
     Env env = {0};
     for (int i = 0; i < at->env.n; i++)
         VEC_PUSH(p->ctx->arena, &env, at->env.items[i]);
     for (int i = 0; i < access->path.n; i++)
         model_enter_scope(p, &env, access->path.items[i]);
+    return env;
+}
+
+/* The subscript of one axis. */
+static Affine index_of_axis(Poly *p, const Env *env, const Access *access, int i)
+{
+    bool before = p->inexact;
+    p->inexact = false;
+    Affine index = poly_value(p, env, access->index[i]);
+    if (p->inexact) {
+        poly_not_negative(p, &p->top, index);
+        poly_at_most(p, &p->top, index, poly_value(p, &p->fixed, access->buffer->shape[i]), -1);
+    }
+    p->inexact |= before;
+    return index;
+}
+
+const Affine *instance_index(Poly *p, const Instance *at, const Access *access)
+{
+    Env env = env_of_access(p, at, access);
     int rank = access->buffer->rank;
     Affine *index = ARENA_ARRAY(p->ctx->arena, Affine, rank);
-    for (int i = 0; i < rank; i++) {
-        bool before = p->inexact;
-        p->inexact = false;
-        index[i] = poly_value(p, &env, access->index[i]);
-        if (p->inexact) {
-            poly_not_negative(p, &p->top, index[i]);
-            poly_at_most(p, &p->top, index[i], poly_value(p, &p->fixed, access->buffer->shape[i]),
-                         -1);
-        }
-        p->inexact |= before;
-    }
+    for (int i = 0; i < rank; i++)
+        index[i] = index_of_axis(p, &env, access, i);
     return index;
 }
 
@@ -268,8 +280,13 @@ Affine instance_first_turn(Poly *p, const Instance *at, int i)
 
 void pair_collide(Poly *p, AccessPair pair)
 {
-    const Affine *at_x = instance_index(p, pair.a, pair.x);
-    const Affine *at_y = instance_index(p, pair.b, pair.y);
+    Env at_x = env_of_access(p, pair.a, pair.x), at_y = env_of_access(p, pair.b, pair.y);
+    Joined joined;
+    bool joins = accesses_join(p->ctx, pair.x, pair.y, &joined);
     for (int i = 0; i < pair.x->buffer->rank; i++)
-        poly_equal(p, &p->top, at_x[i], at_y[i]);
+        if (!joins || !joined.axes[i])
+            poly_equal(p, &p->top, index_of_axis(p, &at_x, pair.x, i),
+                       index_of_axis(p, &at_y, pair.y, i));
+    if (joins)
+        poly_equal(p, &p->top, poly_value(p, &at_x, joined.x), poly_value(p, &at_y, joined.y));
 }

@@ -72,6 +72,39 @@ static void place_init(const Units *units, Unit *u, Stmt *block)
         u->absent[i] = !iters_use(u->block, u->loops[i]->var, u->init);
 }
 
+/* The two are of one element, wherever the unit runs, and do the same to it: both read it, or both
+ * update it by one operator. Of plain stores each counts. */
+static bool same_access(const Access *a, const Access *b)
+{
+    bool same = a->buffer == b->buffer && a->reads && b->reads && a->writes == b->writes &&
+                a->op == b->op && a->combiner == b->combiner && a->atomic == b->atomic &&
+                a->block == b->block && a->path.n == b->path.n;
+    for (int i = 0; i < a->path.n && same; i++)
+        same = a->path.items[i].stmt == b->path.items[i].stmt &&
+               a->path.items[i].otherwise == b->path.items[i].otherwise;
+    for (int d = 0; same && d < a->buffer->rank; d++)
+        same = expr_equal(a->index[d], b->index[d]);
+    return same;
+}
+
+/* Accesses that repeat one of so many before them are dropped. */
+enum { LOOK_BACK = 16 };
+
+/* A question about pairs of accesses takes an access once: the exchanges of a warp update one
+ * element five times, and read it as often. */
+static void drop_repeated(AccessList *list)
+{
+    int n = 0;
+    for (int i = 0; i < list->n; i++) {
+        bool repeated = false;
+        for (int k = n - 1; k >= 0 && k >= n - LOOK_BACK && !repeated; k--)
+            repeated = same_access(&list->items[k], &list->items[i]);
+        if (!repeated)
+            list->items[n++] = list->items[i];
+    }
+    list->n = n;
+}
+
 static void collect_accesses(Context *c, Unit *u)
 {
     const BlockStmt *block = u->block;
@@ -82,6 +115,7 @@ static void collect_accesses(Context *c, Unit *u)
     access_collect(c, u->init ? block->init : block->body, NULL, ACCESS_ANY, &u->accesses);
     for (int i = 0; i < u->accesses.n && !u->init; i++)
         u->accesses.items[i].atomic |= block->atomic && u->accesses.items[i].writes;
+    drop_repeated(&u->accesses);
     u->idempotent = !reads_own_writes(u);
 }
 

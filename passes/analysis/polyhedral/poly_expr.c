@@ -2,7 +2,8 @@
  *
  * A variable that is divided by a number becomes a mixed-radix number: x / 4 makes the columns q
  * and r with x == 4 q + r, and r in 0..4, and x / 32 then divides q by 8. So x / 4 / 8 and x / 32
- * are one column, x % 4 is r, and a tile's subscripts, 16 (x / 4) + x % 4, are sums of digits.
+ * are one column, x % 4 is r, and a tile's subscripts, 16 (x / 4) + x % 4, are sums of digits. A
+ * sum that is divided, such as 256 a + 32 b + c, is such a number too: a column that equals it.
  *
  * Helper columns are defined at the top of the system, also where the expression stands in one
  * alternative of a choice. They are total functions, so no solution is lost, and equal quotients
@@ -118,7 +119,18 @@ static int number_of(Affine e, int64_t d)
     return number;
 }
 
-/* e / d for e >= 0. Where e is a column and a multiple of d, e == d q + r. */
+/* A column that equals e, for digits to replace. The quotient e / 1 finds it again. */
+static Affine make_number(Poly *p, Affine e)
+{
+    Bounds range = affine_range(p, e);
+    Affine name = poly_column(p, range.min, range.max, affine_is_fixed(p, e));
+    VEC_PUSH(p->ctx->arena, &p->quotients,
+             ((Quotient){e, affine_const(1), name.terms[0].column, -1, -1, {0}}));
+    poly_equal(p, &p->top, name, e);
+    return name;
+}
+
+/* e / d for e >= 0: e == d q + r, where digits replace a column, which may stand for all of e. */
 static Affine define_quotient(Poly *p, Affine e, int64_t d)
 {
     Affine q;
@@ -126,19 +138,19 @@ static Affine define_quotient(Poly *p, Affine e, int64_t d)
     if (same)
         return poly_term(p, 1, same->column);
     int number = number_of(e, d);
+    if (number < 0) {
+        e = make_number(p, e);
+        number = e.terms[0].column;
+    }
     Bounds range = bounds_divide(affine_range(p, e), bounds_exactly(d));
     q = poly_column(p, range.min, range.max, affine_is_fixed(p, e));
     Quotient known = {e, affine_const(d), q.terms[0].column, -1, number, {0}};
-    if (number < 0) {
-        row_quotient(p, &p->top, e, q, d, 1);
-    } else {
-        Affine r = poly_column(p, 0, d - 1, affine_is_fixed(p, e));
-        known.digits = poly_add(p, poly_add(p, r, q, d), e, -1);
-        VEC_PUSH(p->ctx->arena, &p->top.rows,
-                 ((Row){.form = known.digits, .equal = true, .digits = true}));
-        poly_not_negative(p, &p->top, r);
-        poly_at_most(p, &p->top, r, affine_const(d), -1);
-    }
+    Affine r = poly_column(p, 0, d - 1, affine_is_fixed(p, e));
+    known.digits = poly_add(p, poly_add(p, r, q, d), e, -1);
+    VEC_PUSH(p->ctx->arena, &p->top.rows,
+             ((Row){.form = known.digits, .equal = true, .digits = true}));
+    poly_not_negative(p, &p->top, r);
+    poly_at_most(p, &p->top, r, affine_const(d), -1);
     VEC_PUSH(p->ctx->arena, &p->quotients, known);
     return q;
 }
@@ -147,6 +159,9 @@ bool poly_floor(Poly *p, Affine e, int64_t d, Affine *q)
 {
     Affine rest;
     shorten(p, &e, &d);
+    const Quotient *number = find_quotient(p, e, affine_const(1));
+    if (number)
+        e = poly_term(p, 1, number->column);
     e = poly_digits(p, e);
     shorten(p, &e, &d);
     Radix r = radix_of(p);
