@@ -1,0 +1,94 @@
+/* narrow.c - Implements narrow: leaves out the iterations at the ends of a loop that run nothing.
+ *
+ *   for i in 8, k in 8                           for i in 8, k in i + 1
+ *       y: block (.., reduce k in i + 1 = k)  =>     y: block (.., reduce k in i + 1 = k)
+ *
+ * The domains of iterators say which instances there are. With the values of the loops further in
+ * taken at their best, they bound the loop by what stands outside it. That undoes `widen` once
+ * tiles have changed which loops are outside.
+ *
+ * Legal: always, for a loop that starts at 0.
+ * Invariant: every instance runs exactly once, in the same order. */
+#include "passes/schedule/flow.h"
+
+typedef struct {
+    Schedule *s;
+    const ForStmt *loop;
+    Facts *facts; /* in the loop and those between it and the block */
+    VEC(const Var *) inner;
+    Expr *lo, *hi; /* of the iterations that run the block; lo is at least 0 */
+} Narrowing;
+
+/* The iterations of the loop where `room`, a number of a point of the block, is not negative at
+ * its largest: a * loop + rest >= 0. */
+static void bound_by_room(Narrowing *n, Expr *room)
+{
+    Context *c = n->s->ctx;
+    bool exact;
+    int64_t a;
+    Expr *rest, *most = largest_over(n->facts, simplify(n->facts, room), n->inner.items, n->inner.n,
+                                     &exact);
+    if (!most || !split_linear(n->facts, most, n->loop->var, &a, &rest) || a == 0)
+        return;
+    Expr *size = expr_index(c, a > 0 ? a : -a), *zero = expr_index(c, 0);
+    Expr *sum =
+        a > 0 ? index_sub(c, index_sub(c, size, expr_index(c, 1)), rest) : index_add(c, rest, size);
+    sum = simplify(n->facts, sum);
+    if (!prove(n->facts, expr_binary(c, EX_GE, sum, zero, span_none())))
+        sum = index_max(c, sum, zero);
+    Expr *end = simplify(n->facts, index_div(c, sum, size));
+    if (a > 0)
+        n->lo = simplify(n->facts, index_max(c, n->lo, end));
+    else
+        n->hi = simplify(n->facts, index_min(c, n->hi, end));
+}
+
+static void bound_by_block(Narrowing *n, const BlockStmt *block)
+{
+    Context *c = n->s->ctx;
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        if (!expr_uses_var(iter->binding, n->loop->var))
+            continue;
+        Expr *lo = iters_to_loops(c, block, iter->lo), *hi = iters_to_loops(c, block, iter->hi);
+        bound_by_room(n, index_sub(c, iter->binding, lo));
+        bound_by_room(n, index_sub(c, index_sub(c, hi, iter->binding), expr_index(c, 1)));
+    }
+}
+
+static void enter_inner(Narrowing *n, const Stmt *block)
+{
+    EnclosingList around = {0};
+    facts_enter_path(n->facts, n->loop->body, block);
+    stmt_enclosing(n->s->ctx, n->loop->body, block, &around);
+    for (int i = 0; i < around.n; i++)
+        if (around.items[i].stmt->kind == ST_FOR)
+            VEC_PUSH(n->s->ctx->arena, &n->inner, around.items[i].stmt->u.loop.var);
+}
+
+bool prim_narrow(Schedule *s, const PrimCall *call, Value *result)
+{
+    (void)result;
+    StmtPath path = {0};
+    Stmt *stmt = sched_loop(s, &call->narrow.loop, &path);
+    const ForStmt *loop = &stmt->u.loop;
+    int64_t lo;
+    StmtList blocks = stmts_of_kind(s->ctx, loop->body, ST_BLOCK);
+    if (!sched_require_plain(s, stmt, call->span))
+        return false;
+    REQUIRE_AT(s, E0487, call->span,
+               expr_is_const(loop->lo, &lo) && lo == 0 && loop->step == 1 && blocks.n == 1, stmt,
+               "loop '%s' must start at 0 and have one block in it, found %d; narrow it before "
+               "other blocks are moved into it",
+               stmt_label(stmt), blocks.n);
+    Narrowing n = {
+        .s = s, .loop = loop, .facts = sched_facts(s, &path), .lo = loop->lo, .hi = loop->hi};
+    facts_enter(n.facts, stmt);
+    enter_inner(&n, blocks.items[0]);
+    bound_by_block(&n, &blocks.items[0]->u.block);
+    ForStmt narrow = *loop;
+    narrow.lo = n.lo;
+    narrow.hi = n.hi;
+    sched_replace(s, stmt, stmt_stamp(stmt_for(s->ctx, &narrow, stmt->span), stmt));
+    return true;
+}
