@@ -70,14 +70,20 @@ static bool draw_loop(Focus *f, Pick *pick)
     return true;
 }
 
+/* A second block: one that reads what the first writes, one that suits as well, or any. */
+static Value draw_other_block(Focus *f)
+{
+    uint64_t kind = random_below(f->r, 4);
+    Value users = query(f->s, "consumers", &f->block, 1);
+    if (kind > 1 && users.u.list.n > 0)
+        return one_of(f->r, users);
+    Value alike = fit_blocks(f->s, f->fit.block);
+    return one_of(f->r, kind == 1 && alike.u.list.n > 0 ? alike : all_blocks(f->s));
+}
+
 static bool draw_block(Focus *f, Pick *pick)
 {
-    Value block = f->block;
-    if (f->other_block) {
-        Value users = query(f->s, "consumers", &f->block, 1);
-        block =
-            one_of(f->r, users.u.list.n > 0 && random_below(f->r, 4) ? users : all_blocks(f->s));
-    }
+    Value block = f->other_block ? draw_other_block(f) : f->block;
     f->other_block = true;
     *pick = pick_handle(f->s, block, block);
     return true;

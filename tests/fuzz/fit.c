@@ -38,6 +38,7 @@ static const Fit fits[] = {
     {"reverse_compute_inline", 1, BLOCK_USER, LOOP_ANY, BUFFER_ANY},
     {"decompose_reduction", 3, BLOCK_REDUCTION, LOOP_ANY, BUFFER_ANY},
     {"rfactor", 1, BLOCK_REDUCTION, LOOP_REDUCED, BUFFER_ANY},
+    {"recenter", 3, BLOCK_PARTS, LOOP_ANY, BUFFER_ANY},
     {"scan_chunks", 2, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"rotate", 1, BLOCK_ANY, LOOP_SHARED, BUFFER_ANY},
     {"pipeline", 1, BLOCK_STAGER, LOOP_SHARED, BUFFER_ANY},
@@ -97,6 +98,12 @@ static bool touches_temp(Schedule *s, Stmt *block, AccessMode mode, bool on_chip
     return false;
 }
 
+static bool writes_temp_with_axes(Schedule *s, Stmt *block)
+{
+    const Buffer *written = flow_written(s, block);
+    return written && written->role == ROLE_TEMP && written->rank > 0;
+}
+
 static bool is_whole(const Stmt *block, const StmtPath *path)
 {
     const BlockStmt *b = &block->u.block;
@@ -154,6 +161,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_REDUCTION: return block->u.block.init != NULL;
     case BLOCK_CARRIER: return stmt_is_reduction(&block->u.block) && !block->u.block.init;
     case BLOCK_PARTIAL: return block->u.block.init && touches_temp(s, block, ACCESS_WRITE, false);
+    case BLOCK_PARTS: return block->u.block.init && writes_temp_with_axes(s, block);
     case BLOCK_MAKER: return touches_temp(s, block, ACCESS_WRITE, false);
     case BLOCK_USER: return touches_temp(s, block, ACCESS_READ, false);
     case BLOCK_STAGER: return touches_temp(s, block, ACCESS_WRITE, true);

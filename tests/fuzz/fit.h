@@ -12,6 +12,7 @@ typedef enum {
     BLOCK_REDUCTION,   /* has an init */
     BLOCK_CARRIER,     /* updates what others initialize */
     BLOCK_PARTIAL,     /* has an init, and writes a temp */
+    BLOCK_PARTS,       /* that, and the temp has axes */
     BLOCK_MAKER,       /* writes a temp */
     BLOCK_USER,        /* reads a temp */
     BLOCK_STAGER,      /* writes a temp in shared or local memory */
