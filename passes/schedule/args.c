@@ -60,6 +60,7 @@ static const char *kind_wanted(ParamKind kind)
     case PARAM_FACTOR: return "an integer of at least 1, or _";
     case PARAM_AMOUNT: return "an integer, or auto";
     case PARAM_NODE: return "a loop or a block";
+    case PARAM_NEST: return "a loop or a list of loops";
     case PARAM_MAP: return "an index map such as [i, j] -> [j, i]";
     case PARAM_ANY: return "a value";
     }
@@ -175,6 +176,17 @@ static bool check_loop(const ArgPlace *p, const Value *value, Value *out)
                         "argument '%s' takes a loop, and no variable is named '%s'; get the loops "
                         "of a block first, as in  let [i, j] = loops(NAME)",
                         p->param->name, value->u.s);
+}
+
+static bool check_nest(const ArgPlace *p, const Value *value, Value *out)
+{
+    if (value->kind != VALUE_LIST)
+        return check_loop(p, value, out);
+    for (int i = 0; i < value->u.list.n; i++)
+        if (!check_loop(p, &value->u.list.items[i], out))
+            return false;
+    *out = *value;
+    return true;
 }
 
 /* A block where a buffer is wanted stands for the one that it writes. */
@@ -299,6 +311,7 @@ static bool check_one(ArgPlace p, const Value *value, Value *out)
         p.span = value->span;
     switch (p.param->kind) {
     case PARAM_LOOP: return check_loop(&p, value, out);
+    case PARAM_NEST: return check_nest(&p, value, out);
     case PARAM_BLOCK: return check_named(&p, value, VALUE_BLOCK, out);
     case PARAM_BUFFER: return check_named(&p, value, VALUE_BUFFER, out);
     case PARAM_NODE:

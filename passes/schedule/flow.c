@@ -62,8 +62,14 @@ Stmt *flow_write_out_subscripts(Schedule *s, Stmt *block, StmtPath *path, const 
     for (int i = 0; i < all.n; i++)
         for (int d = 0; d < buffer->rank; d++)
             found |= uses_let(c, all.items[i].index[d]);
-    const Stmt *store = found ? flow_single_store(c, block) : NULL;
-    if (!store)
+    return found ? flow_write_out(s, block, path) : block;
+}
+
+Stmt *flow_write_out(Schedule *s, Stmt *block, StmtPath *path)
+{
+    Context *c = s->ctx;
+    const Stmt *store = flow_single_store(c, block);
+    if (!store || store == block->u.block.body)
         return block;
     BlockStmt now = block->u.block;
     now.body = (Stmt *)store;

@@ -36,6 +36,8 @@ bool flow_reads_other_element(Context *c, const Stmt *store);
  * subscripts are made of iterators; the path becomes the one to the block as it is now, its
  * result. */
 Stmt *flow_write_out_subscripts(Schedule *s, Stmt *block, StmtPath *path, const Buffer *buffer);
+/* Writes out the values of the block's lets, if its body is then a single store. */
+Stmt *flow_write_out(Schedule *s, Stmt *block, StmtPath *path);
 
 /* Each subscript is another iterator of the block, alone: iters[axis] is the index of that
  * iterator. False otherwise. */

@@ -217,6 +217,8 @@ void wide_check(WideCheck *w, Stmt *loop)
                "vectorize a loop along which it is contiguous");
     if (w->why)
         return;
+    FactsMark mark = facts_mark(w->facts);
+    facts_range(w->facts, f->var, f->lo, f->hi);
     check_access(w, store->u.store.buffer, store->u.store.index, SIDE_STORE);
     Expr *where;
     const Expr *copied =
@@ -225,4 +227,5 @@ void wide_check(WideCheck *w, Stmt *loop)
     bool fills = copied && where && !expr_uses_var(where, f->var);
     check_loads(w, store->u.store.value);
     check_lazy(w, fills ? copied : store->u.store.value);
+    facts_reset(w->facts, mark);
 }

@@ -13,6 +13,10 @@
  * is a place for x[y + dy], and iterators may be left out wherever the element does not need them.
  * What is written goes both ways: a place of its own for each element, too.
  *
+ * A block that reads `inside ? x[i - u] : 0` gets a copy of that value, zeros included, where the
+ * place tells the iterators of the condition: the copy makes the test once for each place, and the
+ * block none.
+ *
  * Legal: all accesses of the block have the same subscripts, and the place tells the element.
  * Invariant: every access finds the value that it found in the buffer itself. */
 #include "passes/analysis/polyhedral/index_map.h"
@@ -28,6 +32,7 @@ typedef struct {
     const char *suffix;
     Scope scope;
     Expr *const *at; /* [from->rank] the element, in the block's iterators */
+    Expr *inside;    /* the value is the element where this holds, and 0 elsewhere; NULL: always */
     Expr **to;       /* [n_to] the place, in the block's iterators */
     int n_to;
     PointBox points; /* the iterators that at and to use */
@@ -35,6 +40,7 @@ typedef struct {
     Var **place;     /* [n_to] the iterators of the copying block */
     Expr **back;     /* [points.n] the iterators at a place; NULL: only the element is known */
     Expr **element;  /* [from->rank] the element at a place */
+    Expr *inside_at_place;
     Facts *at_place; /* the ranges of the places */
 } Reindex;
 
@@ -63,18 +69,39 @@ static bool find_element(Reindex *r)
     return true;
 }
 
+/* Finds `inside`: the block's only access is the element of `inside ? element : 0`, and the
+ * condition is made of iterators and reads no memory. */
+static void find_condition(Reindex *r)
+{
+    Context *c = r->s->ctx;
+    AccessList accesses = {0};
+    access_collect(c, r->stmt, r->from, ACCESS_ANY, &accesses);
+    for (Cursor at = cursor_stmt(c, r->stmt->u.block.body); cursor_next(&at);) {
+        Expr *where = NULL;
+        const Expr *load = at.expr ? expr_copied(at.expr, &where) : NULL;
+        if (load && where && load->u.load.buffer->id == r->from->id && accesses.n == 1 &&
+            !expr_has_load(where) && !stage_other_var(c, &r->stmt->u.block, where))
+            r->inside = where;
+    }
+    if (r->inside)
+        r->stmt = flow_write_out(r->s, r->stmt, &r->path);
+}
+
 /* ---- the iterators that matter --------------------------------------------------------------- */
 
-/* Those that the element or the place uses. */
+/* Those that the element, its condition or the place uses. */
 static void find_points(Reindex *r)
 {
     Context *c = r->s->ctx;
-    Expr **both = ARENA_ARRAY(c->arena, Expr *, r->from->rank + r->n_to + 1);
+    int n = 0;
+    Expr **all = ARENA_ARRAY(c->arena, Expr *, r->from->rank + r->n_to + 2);
     for (int d = 0; d < r->from->rank; d++)
-        both[d] = r->at[d];
+        all[n++] = r->at[d];
     for (int k = 0; k < r->n_to; k++)
-        both[r->from->rank + k] = r->to[k];
-    r->points = stage_points(r->s, &r->stmt->u.block, both, r->from->rank + r->n_to);
+        all[n++] = r->to[k];
+    if (r->inside)
+        all[n++] = r->inside;
+    r->points = stage_points(r->s, &r->stmt->u.block, all, n);
 }
 
 /* The place of plain reindex: the iterators that the element uses, each from 0. */
@@ -161,6 +188,7 @@ static bool refuse_element(const Reindex *r, const Relation *relation)
                         r->from->name);
 }
 
+/* False, without an error if there is a condition, where the place does not tell the element. */
 static bool find_elements(Reindex *r)
 {
     Context *c = r->s->ctx;
@@ -176,6 +204,10 @@ static bool find_elements(Reindex *r)
             subst[i] = (Subst){r->points.var[i], r->back[i]};
         for (int d = 0; d < r->from->rank; d++)
             r->element[d] = expr_subst(c, r->at[d], subst, n);
+        if (r->inside)
+            r->inside_at_place = simplify(r->at_place, expr_subst(c, r->inside, subst, n));
+    } else if (r->inside) {
+        return false;
     } else {
         r->back = NULL;
         if (!relation_solve(c, &relation, r->place, r->element))
@@ -230,6 +262,10 @@ typedef struct {
 static Expr *redirect_load(Rewriter *rewriter, Expr *e)
 {
     Redirect *d = rewriter->user;
+    Expr *where;
+    const Expr *load = d->r->inside ? expr_copied(e, &where) : NULL;
+    if (load && where && load->u.load.buffer == d->to)
+        return e->u.arg[1];
     if (e->kind != EX_LOAD || e->u.load.buffer->id != d->r->from->id)
         return e;
     return expr_load(rewriter->ctx, d->to, d->r->to, e->span);
@@ -342,6 +378,23 @@ static Expr *existing_elements(const Reindex *r, Expr *where)
     return where ? simplify(r->at_place, where) : NULL;
 }
 
+/* The copy of an element that its condition, or that it exists, decides about. */
+static Stmt *copy_or_zero(const Reindex *r, const Stmt *copy)
+{
+    Context *c = r->s->ctx;
+    StoreStmt store = copy->u.store;
+    FactsMark mark = facts_mark(r->at_place);
+    facts_assume(r->at_place, r->inside_at_place);
+    Expr *exists = existing_elements(r, NULL);
+    facts_reset(r->at_place, mark);
+    Expr *inside = exists ? expr_binary(c, EX_AND, r->inside_at_place, exists, copy->span)
+                          : r->inside_at_place;
+    Expr *zero = type_is_float(r->from->type) ? expr_float(c, r->from->type, 0, copy->span)
+                                              : expr_int(c, r->from->type, 0, copy->span);
+    store.value = expr_select(c, inside, store.value, zero, copy->span);
+    return stmt_store(c, &store, copy->span);
+}
+
 /* Which elements of the buffer exist in an iteration depends on the loop: a block inside it that
  * writes them does, or reads a buffer of that kind. Inputs exist as a whole. */
 static bool makes_parts(const Reindex *r, Stmt *loop, const Buffer *buffer)
@@ -402,9 +455,14 @@ static bool stage_read(Reindex *r, Value *result)
     if (!subscripts_are_complete(r, &staged, &place))
         return false;
     Buffer *to = make_buffer(r);
-    Stmt *body = stage_copy(s, (BufferElement){.buffer = to, .index = place_index(r)},
-                            (BufferElement){.buffer = r->from, .index = r->element}, r->stmt->span);
-    Stmt *nest = copy_nest(r, to->name, existing_elements(r, where), body);
+    BufferElement element = {.buffer = r->from, .index = r->element};
+    Stmt *body = stage_copy(s, (BufferElement){.buffer = to, .index = place_index(r)}, element,
+                            r->stmt->span);
+    if (r->inside)
+        body = copy_or_zero(r, body);
+    else
+        where = existing_elements(r, where);
+    Stmt *nest = copy_nest(r, to->name, where, body);
     put(r, &place, to, nest, NULL);
     *result = value_block(stmt_nest_block(nest));
     return true;
@@ -465,18 +523,25 @@ static bool stage_write(Reindex *r, Value *result)
 /* ---- the primitives -------------------------------------------------------------------------- */
 
 /* The block and the buffer of the call, where the block touches it in `mode`. */
-static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMode mode)
+static bool check_access(const Reindex *r, Span at, AccessMode mode)
 {
-    *r = (Reindex){.s = s, .span = call->span, .map_span = call->span};
-    r->stmt = sched_block(s, &call->reindex.block, &r->path);
-    r->from = sched_buffer(s, call->reindex.buffer.u.id);
-    REQUIRE(s, E0442, call->reindex.buffer.span, stmt_accesses(r->s->ctx, r->stmt, r->from, mode),
+    REQUIRE(r->s, E0442, at, stmt_accesses(r->s->ctx, r->stmt, r->from, mode),
             "block '%s' does not %s '%s'; name a buffer that it accesses this way",
             r->stmt->u.block.name,
             mode == ACCESS_READ    ? "read"
             : mode == ACCESS_WRITE ? "write"
                                    : "access",
             r->from->name);
+    return true;
+}
+
+static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMode mode)
+{
+    *r = (Reindex){.s = s, .span = call->span, .map_span = call->span};
+    r->stmt = sched_block(s, &call->reindex.block, &r->path);
+    r->from = sched_buffer(s, call->reindex.buffer.u.id);
+    if (!check_access(r, call->reindex.buffer.span, mode))
+        return false;
     if (!flow_require_no_range(s, r->stmt, r->from, call->reindex.buffer.span))
         return false;
     const BlockStmt *block = &r->stmt->u.block;
@@ -486,13 +551,23 @@ static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMod
                 "data decide the range of '%s' in block '%s', so the size of the copy is not known",
                 block->iters[i].var->name, block->name);
     r->stmt = flow_write_out_subscripts(s, r->stmt, &r->path, r->from);
-    return find_element(r);
+    if (mode == ACCESS_READ || !stmt_accesses(s->ctx, r->stmt, r->from, ACCESS_WRITE))
+        find_condition(r);
+    /* written out, a value that nothing uses is gone */
+    return check_access(r, call->reindex.buffer.span, mode) && find_element(r);
 }
 
 static bool solve(Reindex *r)
 {
     find_points(r);
-    return find_places(r) && find_elements(r);
+    if (!find_places(r))
+        return false;
+    if (find_elements(r))
+        return true;
+    if (!r->inside)
+        return false;
+    r->inside = NULL;
+    return solve(r);
 }
 
 bool prim_reindex(Schedule *s, const PrimCall *call, Value *result)

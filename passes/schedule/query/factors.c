@@ -1,0 +1,145 @@
+/* factors.c - Implements the queries about sums of products: contraction, which finds the roles of
+ * the loops, and index_map, which joins loops.
+ *
+ *   for n, i, j, k                  contraction(y) is [[A, B], [], [n, i], [j], [k]]
+ *       y[n, i, j] += A[n, i, k] * B[k, j]
+ *
+ * Legal: always, where the arguments are of the right kind.
+ * Invariant: the kernel stays as it is. */
+#include "passes/analysis/polyhedral/index_map.h"
+#include "passes/schedule/flow.h"
+
+typedef VEC(Value) ValueList;
+
+/* ---- contraction ----------------------------------------------------------------------------- */
+
+enum { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_SUMS, N_ROLES };
+
+/* The product of two elements, each of which may be 0 under a condition, that the block adds. */
+static const Expr *product_of(Context *c, const Stmt *block, const Expr *factor[2])
+{
+    Expr *where;
+    const Stmt *store = flow_single_store(c, block);
+    if (!store || store->u.store.op != STORE_ADD || store->u.store.value->kind != EX_MUL)
+        return NULL;
+    const Expr *product = store->u.store.value;
+    for (int i = 0; i < 2; i++) {
+        factor[i] = product->u.arg[i];
+        const Expr *load = expr_copied(factor[i], &where);
+        if (!load || load->u.load.buffer->id == store->u.store.buffer->id)
+            return NULL;
+    }
+    return product;
+}
+
+static const Buffer *buffer_of(const Expr *factor)
+{
+    Expr *where;
+    return expr_copied(factor, &where)->u.load.buffer;
+}
+
+/* The iterator that the loop is, from 0. */
+static const BlockIter *iter_of_loop(const BlockStmt *block, const ForStmt *loop)
+{
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        int64_t lo;
+        if (iter->binding->kind == EX_VAR && iter->binding->u.var == loop->var &&
+            expr_is_const(iter->lo, &lo) && lo == 0)
+            return iter;
+    }
+    return NULL;
+}
+
+/* Which factors the iterator leads through decides its role; -1: it has none. */
+static int role_of(const BlockIter *iter, const Expr *const factor[2])
+{
+    bool first = expr_uses_var(factor[0], iter->var), second = expr_uses_var(factor[1], iter->var);
+    if (iter->kind == ITER_REDUCE)
+        return first && second ? ROLE_SUMS : -1;
+    return first && second ? ROLE_BATCH : first ? ROLE_ROWS : second ? ROLE_COLUMNS : -1;
+}
+
+bool prim_contraction(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    const Stmt *stmt = sched_block(s, &call->contraction.block, &path);
+    const Expr *factor[2];
+    ValueList loops[N_ROLES] = {0};
+    *result = value_list(s, NULL, 0);
+    if (!product_of(s->ctx, stmt, factor) || buffer_of(factor[0])->id == buffer_of(factor[1])->id)
+        return true;
+    int last = -1;
+    for (int i = 0; i < path.n; i++) {
+        if (path.items[i]->kind != ST_FOR)
+            continue;
+        const BlockIter *iter = iter_of_loop(&stmt->u.block, &path.items[i]->u.loop);
+        int role = iter ? role_of(iter, factor) : -1;
+        if (role < 0)
+            return true;
+        VEC_PUSH(s->ctx->arena, &loops[role], value_loop(path.items[i]));
+        last = role == ROLE_SUMS ? last : role;
+    }
+    int first = last == ROLE_ROWS;
+    Value buffers[] = {value_buffer(buffer_of(factor[first])),
+                       value_buffer(buffer_of(factor[!first]))};
+    int order[] = {ROLE_BATCH, first ? ROLE_COLUMNS : ROLE_ROWS, first ? ROLE_ROWS : ROLE_COLUMNS,
+                   ROLE_SUMS};
+    Value *parts = ARENA_ARRAY(s->ctx->arena, Value, N_ROLES + 1);
+    parts[0] = value_list(s, buffers, 2);
+    for (int i = 0; i < N_ROLES; i++)
+        parts[i + 1] = value_list(s, loops[order[i]].items, loops[order[i]].n);
+    *result = value_list(s, parts, N_ROLES + 1);
+    return true;
+}
+
+/* ---- index_map ------------------------------------------------------------------------------- */
+
+/* *out = *out * extent + iterator, for the iterator that the loop is. */
+static bool join_loop(Schedule *s, const PrimCall *call, const Value *value, Expr **out)
+{
+    StmtPath path = {0}, to_loop = {0};
+    const BlockStmt *block = &sched_block(s, &call->index_map.block, &path)->u.block;
+    const ForStmt *loop = &sched_loop(s, value, &to_loop)->u.loop;
+    const BlockIter *iter = iter_of_loop(block, loop);
+    REQUIRE(s, E0905, call->index_map.groups.span, iter,
+            "loop '%s' is not an iterator of block '%s' that starts at 0; make the map before the "
+            "loops of the block are split or fused",
+            loop->var->name, block->name);
+    Expr *value_of_iter = expr_var(s->ctx, iter->var, span_none());
+    *out =
+        *out ? index_add(s->ctx, index_mul(s->ctx, *out, iter->hi), value_of_iter) : value_of_iter;
+    return true;
+}
+
+static bool join_group(Schedule *s, const PrimCall *call, const Value *group, Expr **out)
+{
+    const Value *loops = group->kind == VALUE_LIST ? group->u.list.items : group;
+    int n = group->kind == VALUE_LIST ? group->u.list.n : 1;
+    *out = NULL;
+    for (int i = 0; i < n; i++)
+        if (!join_loop(s, call, &loops[i], out))
+            return false;
+    *out = *out ? simplify(facts_of_kernel(s->ctx, s->kernel), *out) : expr_index(s->ctx, 0);
+    return true;
+}
+
+bool prim_index_map(Schedule *s, const PrimCall *call, Value *result)
+{
+    Context *c = s->ctx;
+    StmtPath path = {0};
+    const BlockStmt *block = &sched_block(s, &call->index_map.block, &path)->u.block;
+    const Value *groups = &call->index_map.groups;
+    Var **from = ARENA_ARRAY(c->arena, Var *, block->n_iters + 1);
+    Expr **to = ARENA_ARRAY(c->arena, Expr *, groups->u.list.n + 1);
+    for (int i = 0; i < block->n_iters; i++)
+        from[i] = block->iters[i].var;
+    for (int k = 0; k < groups->u.list.n; k++)
+        if (!join_group(s, call, &groups->u.list.items[k], &to[k]))
+            return false;
+    IndexMap *map = ARENA_NEW(c->arena, IndexMap);
+    *map = (IndexMap){from, block->n_iters, to, groups->u.list.n};
+    *result = (Value){.kind = VALUE_MAP};
+    result->u.map = map;
+    return true;
+}
