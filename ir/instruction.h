@@ -39,7 +39,8 @@ struct Instruction {
     const Operand *operands;
     int n_operands;
     Stmt *body;               /* of the kernel, as loops over stores to the operands */
-    int64_t lanes;            /* the threads that run it together; 1 so far */
+    int64_t lanes;            /* 1, or 32: the threads of a warp run it together */
+    Var *lane;                /* in the body: the thread's threadIdx.x; NULL: one thread */
     const char *const *lines; /* the template as it is written */
     int n_lines;
     const TemplatePiece *pieces; /* the template as it is read */

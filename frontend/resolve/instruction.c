@@ -15,6 +15,7 @@
 
 #include "frontend/resolve/internal.h"
 #include "passes/lower/lower.h"
+#include "passes/shared/unify.h"
 
 typedef struct {
     Resolver r; /* of the declaration: it sees no kernel */
@@ -37,6 +38,15 @@ static int operand_count(const Declaration *d)
     return d->ast->n_operands + d->ast->n_outputs;
 }
 
+/* `lane`, in the body of an instruction of a warp: a number without a value, as a size is. */
+static const AstSize *lane_size(Declaration *d)
+{
+    AstSize *lane = ARENA_NEW(d->r.ctx->arena, AstSize);
+    lane->name = (AstName){.text = ctx_name(d->r.ctx, "lane"), .span = d->ast->lanes_span};
+    lane->span = d->ast->lanes_span;
+    return lane;
+}
+
 static const AstKernel *body_kernel(Declaration *d)
 {
     Arena *arena = d->r.ctx->arena;
@@ -47,6 +57,8 @@ static const AstKernel *body_kernel(Declaration *d)
         params[i] = operand_ast(d, i)->param;
     *kernel = (AstKernel){.name = ast->name,
                           .span = ast->span,
+                          .sizes = lane_size(d),
+                          .n_sizes = d->out->lanes > 1,
                           .params = params,
                           .n_params = ast->n_operands,
                           .outputs = params + ast->n_operands,
@@ -200,23 +212,16 @@ static bool check_body(Declaration *d)
     return true;
 }
 
-static bool uses_alone(Expr *const *index, int rank, int axis)
-{
-    const Expr *e = index[axis];
-    bool alone = e->kind == EX_VAR && e->u.var->kind == VAR_LOOP;
-    for (int k = 0; alone && k < rank; k++)
-        alone = k == axis || !expr_uses_var(index[k], e->u.var);
-    return alone;
-}
-
 /* Some access has a loop of its own for the axis: it tells how elements of the axis lie. */
 static bool has_own_loop(Declaration *d, const Buffer *buffer, int axis)
 {
+    Facts *facts = facts_new(d->r.ctx);
+    AxisLoop of = {.rank = buffer->rank, .axis = axis};
     for (Cursor at = cursor_stmt(d->r.ctx, d->out->body); cursor_next(&at);) {
         bool loads = at.expr && at.expr->kind == EX_LOAD && at.expr->u.load.buffer == buffer;
         bool stores = at.stmt && at.stmt->kind == ST_STORE && at.stmt->u.store.buffer == buffer;
-        if ((loads && uses_alone(at.expr->u.load.index, buffer->rank, axis)) ||
-            (stores && uses_alone(at.stmt->u.store.index, buffer->rank, axis)))
+        of.index = loads ? at.expr->u.load.index : stores ? at.stmt->u.store.index : NULL;
+        if (of.index && unify_axis_loop(d->r.ctx, facts, &of))
             return true;
     }
     return false;
@@ -232,7 +237,7 @@ static bool check_axes(Declaration *d)
                 (extent == 1 || has_own_loop(d, buffer, k)))
                 continue;
             diag_error(d->r.ctx, E0248, buffer->span,
-                       "no access of '%.60s' has a loop alone as subscript %d; write what the "
+                       "no access of '%.60s' has a loop of its own in subscript %d; write what the "
                        "instruction computes with a loop over each axis",
                        buffer->name, k);
             return false;
@@ -249,6 +254,7 @@ static bool resolve_computation(Declaration *d)
     const Kernel *plain = d->out->kernel ? sequential_kernel(c, d->out->kernel) : NULL;
     if (!plain)
         return false;
+    d->out->lane = d->out->lanes > 1 ? d->out->kernel->sizes[0].var : NULL;
     Rewriter r = {.ctx = c, .stmt = dissolve};
     d->out->body = rewrite_stmt(&r, plain->body);
     return check_body(d);
@@ -447,22 +453,39 @@ static bool resolve_template(Declaration *d)
 
 static bool check_lanes(Declaration *d)
 {
-    if (d->ast->lanes == 1)
+    d->out->lanes = (int64_t)d->ast->lanes;
+    if (d->ast->lanes == 1 || d->ast->lanes == 32)
         return true;
     diag_error(d->r.ctx, E0248, d->ast->lanes_span,
-               "instructions of %llu threads are not supported yet; an instruction of one thread "
-               "has no `lanes` clause",
+               "an instruction is run by one thread, without a `lanes` clause, or by the threads "
+               "of a warp, with `lanes 32`; found %llu",
                (unsigned long long)d->ast->lanes);
     return false;
+}
+
+/* The threads of a warp share what they read, and each has what it writes for itself. */
+static bool check_warp_operands(Declaration *d)
+{
+    for (int i = 0; d->out->lanes > 1 && i < d->out->n_operands; i++) {
+        const Operand *operand = &d->out->operands[i];
+        bool written = operand->buffer->role != ROLE_IN;
+        if (operand->has_scope && written == (operand->scope == SCOPE_LOCAL))
+            continue;
+        diag_error(d->r.ctx, E0248, operand->buffer->span,
+                   "'%.60s' is %s by the 32 threads of a warp, so it is declared `in %s`",
+                   operand->buffer->name, written ? "written" : "read",
+                   written ? "local" : "shared` or `in global");
+        return false;
+    }
+    return true;
 }
 
 const Instruction *resolve_instruction(Context *c, const AstInstruction *ast)
 {
     Declaration d = {
         .r = {.ctx = c, .mode = MODE_BLOCK}, .ast = ast, .out = ARENA_NEW(c->arena, Instruction)};
-    d.out->lanes = 1;
     bool good = check_lanes(&d) && resolve_computation(&d) && resolve_operands(&d) &&
-                check_axes(&d) && resolve_template(&d);
+                check_warp_operands(&d) && check_axes(&d) && resolve_template(&d);
     return good ? d.out : NULL;
 }
 

@@ -193,6 +193,8 @@ static void print_declaration(Context *c, const Instruction *instruction, StrBuf
     StrBuf header = strbuf_new(c->arena);
     strbuf_addf(&header, "instruction %s", instruction->kernel->name);
     add_params(instruction->kernel, instruction->operands, &header);
+    if (instruction->lanes > 1)
+        strbuf_addf(&header, " lanes %" PRId64, instruction->lanes);
     print_wrapped(header.text, 0, out);
     for (int i = 0; i < instruction->n_lines; i++) {
         strbuf_addf(out, i ? "\n%*s" : "\n%*scuda ", i ? 2 * PRINT_INDENT : PRINT_INDENT, "");

@@ -458,6 +458,19 @@ static bool require_conditions(Blocks *b, Guarded *g, const ExprList *conds, int
     return true;
 }
 
+/* The coordinate of the launch on threadIdx.x; NULL: it has none. */
+static const Var *lane_of_launch(const LaunchStmt *launch)
+{
+    const Stmt *body = launch->body;
+    for (int i = 0; body->kind == ST_SEQ && i < body->u.seq.n; i++) {
+        const Stmt *s = body->u.seq.items[i];
+        if (s->kind == ST_LET && s->u.let.value->kind == EX_AXIS &&
+            s->u.let.value->u.axis == AXIS_THREAD_X)
+            return s->u.let.var;
+    }
+    return NULL;
+}
+
 /* The instruction of the block, with the block's body. `shown` replaces iterators in the text,
  * `value` in the proof of alignment. NULL after an error. */
 static Stmt *place_instruction(Blocks *b, const Stmt *s, const SubstList *shown,
@@ -468,8 +481,11 @@ static Stmt *place_instruction(Blocks *b, const Stmt *s, const SubstList *shown,
     const Instruction *of = block->instruction;
     Unify u = {.c = c, .facts = b->facts, .of = of, .compacted = true};
     FactsMark mark = facts_mark(b->facts);
+    const Var *thread = of->lane ? lane_of_launch(b->launch) : NULL;
+    u.lane = thread ? unify_lane(block, thread) : NULL;
     facts_enter(b->facts, s);
-    bool good = unify(&u, block->body);
+    Subst lane = {(Var *)thread, u.lane ? expr_var(c, (Var *)u.lane, s->span) : NULL};
+    bool good = unify(&u, u.lane ? stmt_subst(c, block->body, &lane, 1) : block->body);
     facts_reset(b->facts, mark);
     if (!good || !unify_aligned(&u, value->items, value->n)) {
         diag_error(c, u.code, s->span, "block '%s' is not what instruction '%s' computes: %s",

@@ -4,6 +4,8 @@
  * something else is refused, whichever it is. */
 #include "passes/schedule/instructions.h"
 
+#include "passes/analysis/threads/launch.h"
+
 /* ---- the match ------------------------------------------------------------------------------- */
 
 const char *sched_access_annotation(const BlockStmt *block)
@@ -16,12 +18,24 @@ const char *sched_access_annotation(const BlockStmt *block)
     return NULL;
 }
 
+/* The iterator of the block at the end of `path` that is the thread of a warp; NULL: none. */
+static const Var *lane_of(Context *c, const StmtPath *path, int64_t lanes)
+{
+    bool every;
+    int64_t extent = 0, lo = -1;
+    const Stmt *loop = thread_loop(c, path, AXIS_THREAD_X, &every);
+    bool whole = loop && loop_const_extent(&loop->u.loop, &extent) && extent == lanes &&
+                 expr_is_const(loop->u.loop.lo, &lo) && lo == 0 && loop->u.loop.step == 1;
+    return whole ? unify_lane(&path->items[path->n - 1]->u.block, loop->u.loop.var) : NULL;
+}
+
 bool sched_matches(Schedule *s, Unify *u, const StmtPath *path, Places places)
 {
     const BlockStmt *block = &path->items[path->n - 1]->u.block;
     u->c = s->ctx;
     u->facts = sched_facts(s, path);
     facts_enter(u->facts, path->items[path->n - 1]);
+    u->lane = u->of->lane ? lane_of(s->ctx, path, u->of->lanes) : NULL;
     if (!unify(u, block->body))
         return false;
     Subst *map = ARENA_ARRAY(s->ctx->arena, Subst, block->n_iters + 1);

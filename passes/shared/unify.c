@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "passes/shared/normal_form.h"
 #include "passes/shared/rebuild.h"
 
 enum { MOST_CHOICES = 24, MOST_TRIES = 4096, MATCHED = 1000000 };
@@ -83,71 +84,6 @@ static bool next_try(Search *s)
         return false;
     s->pick[s->n - 1]++;
     return true;
-}
-
-/* ---- normal form ----------------------------------------------------------------------------- */
-
-typedef struct {
-    Context *c;
-    const Stmt *whole;
-} Normal;
-
-/* The value may be written where it is used: nothing in the whole changes what it reads. */
-static bool stays(const Normal *n, const Expr *value)
-{
-    for (Cursor at = cursor_stmts(n->c, n->whole); cursor_next(&at);)
-        if (at.stmt->kind == ST_STORE && expr_reads(value, at.stmt->u.store.buffer))
-            return false;
-    return true;
-}
-
-static Stmt *normal(void *user, Stmt *s);
-
-static Stmt *normal_seq(Normal *n, Stmt *s)
-{
-    SubstList map = {0};
-    StmtList items = {0};
-    for (int i = 0; i < s->u.seq.n; i++) {
-        Stmt *item = normal(n, stmt_subst(n->c, s->u.seq.items[i], map.items, map.n));
-        if (item->kind == ST_LET && stays(n, item->u.let.value))
-            VEC_PUSH(n->c->arena, &map, ((Subst){item->u.let.var, item->u.let.value}));
-        else
-            VEC_PUSH(n->c->arena, &items, item);
-    }
-    return stmt_stamp(stmt_seq(n->c, items.items, items.n, s->span), s);
-}
-
-/* From 0 in steps of 1; the body alone where there is one iteration. */
-static Stmt *normal_for(Normal *n, Stmt *s)
-{
-    ForStmt loop = s->u.loop;
-    int64_t lo, extent;
-    if (loop.step == 1 && expr_is_const(loop.lo, &lo) && loop_const_extent(&loop, &extent) &&
-        (lo != 0 || extent == 1)) {
-        Expr *at = expr_var(n->c, loop.var, loop.var->span);
-        Subst to = {loop.var, extent == 1 ? loop.lo : index_add(n->c, at, loop.lo)};
-        loop.body = stmt_subst(n->c, loop.body, &to, 1);
-        loop.lo = expr_index(n->c, 0);
-        loop.hi = expr_index(n->c, extent);
-        if (extent == 1)
-            return normal(n, loop.body);
-    }
-    loop.body = normal(n, loop.body);
-    return stmt_stamp(stmt_for(n->c, &loop, s->span), s);
-}
-
-static Stmt *normal(void *user, Stmt *s)
-{
-    Normal *n = user;
-    if (s->kind == ST_SEQ && !s->u.seq.combiner)
-        return normal_seq(n, s);
-    return s->kind == ST_FOR ? normal_for(n, s) : stmt_map_children(n->c, s, normal, n);
-}
-
-static Stmt *normal_form(Context *c, Stmt *s)
-{
-    Normal n = {c, s};
-    return normal(&n, s);
 }
 
 /* ---- expressions ----------------------------------------------------------------------------- */
@@ -339,11 +275,24 @@ static bool match_store(Search *s, const Stmt *own, const Stmt *theirs)
     if (store_updates(x->op) && type_is_float(x->buffer->type))
         for (int i = 0; i < s->loops.n; i++)
             s->u->reassociates |=
+                s->loops.items[i].own != s->u->of->lane &&
                 !exprs_use_var(x->index, x->buffer->rank, s->loops.items[i].own) &&
                 (x->op == STORE_ADD || x->op == STORE_MUL);
     return match_operand(s, (TupleElement){x->buffer, x->index},
                          (TupleElement){y->buffer, y->index}, theirs->span) &&
            match_expr(s, x->value, y->value);
+}
+
+static bool match_if(Search *s, const Stmt *own, const Stmt *theirs)
+{
+    const Stmt *otherwise = own->u.cond.otherwise, *other = theirs->u.cond.otherwise;
+    if (!otherwise != !other)
+        return fail(s, E0842, theirs->span,
+                    "the condition of the instruction has %s, but this one %s",
+                    otherwise ? "an else" : "no else", other ? "has one" : "has none");
+    return match_expr(s, own->u.cond.cond, theirs->u.cond.cond) &&
+           match_stmt(s, own->u.cond.then, theirs->u.cond.then) &&
+           (!otherwise || match_stmt(s, otherwise, other));
 }
 
 static const char *count_stmts(Context *c, const Stmt *s)
@@ -359,22 +308,22 @@ static bool match_stmt(Search *s, const Stmt *own, const Stmt *theirs)
                     "it runs only where '%s', but the instruction runs whole; split off its loop "
                     "before others, choose factors that divide the extents, or pad the operands",
                     text_of(s->u, theirs->u.cond.cond));
+    if (theirs->kind == ST_SEQ && theirs->u.seq.combiner)
+        return fail(s, E0842, theirs->span,
+                    "it updates a tuple by reducer '%s', and the body of an instruction has none",
+                    theirs->u.seq.combiner->name);
     bool seq = own->kind == ST_SEQ || theirs->kind == ST_SEQ;
     if (!seq && (own->kind == ST_FOR || theirs->kind == ST_FOR))
         return match_loops(s, own, theirs);
     if (own->kind != theirs->kind || (seq && own->u.seq.n != theirs->u.seq.n))
         return fail(s, E0842, theirs->span,
-                    "the instruction has %s where %s stand here; an init of the reduction leaves "
-                    "the loop with decompose_reduction",
+                    "expected %s, found %s; an init of the reduction leaves the loop with "
+                    "decompose_reduction",
                     count_stmts(s->u->c, own), count_stmts(s->u->c, theirs));
     if (own->kind == ST_STORE)
         return match_store(s, own, theirs);
     if (own->kind == ST_IF)
-        return match_expr(s, own->u.cond.cond, theirs->u.cond.cond) &&
-               match_stmt(s, own->u.cond.then, theirs->u.cond.then) &&
-               !own->u.cond.otherwise == !theirs->u.cond.otherwise &&
-               (!own->u.cond.otherwise ||
-                match_stmt(s, own->u.cond.otherwise, theirs->u.cond.otherwise));
+        return match_if(s, own, theirs);
     for (int i = 0; seq && i < own->u.seq.n; i++)
         if (!match_stmt(s, own->u.seq.items[i], theirs->u.seq.items[i]))
             return false;
@@ -401,6 +350,35 @@ static int64_t extent_of(const Operand *operand, int axis)
     return extent;
 }
 
+bool unify_axis_loop(Context *c, Facts *facts, AxisLoop *of)
+{
+    Expr *at_axis = of->index[of->axis], *rest;
+    for (Cursor at = cursor_expr(c, at_axis); cursor_next(&at);) {
+        if (at.expr->kind != EX_VAR || at.expr->u.var->kind != VAR_LOOP)
+            continue;
+        bool alone = true;
+        for (int k = 0; k < of->rank; k++)
+            alone = alone && (k == of->axis || !expr_uses_var(of->index[k], at.expr->u.var));
+        of->loop = at.expr->u.var;
+        if (alone && split_linear(facts, at_axis, of->loop, &of->factor, &rest) && of->factor != 0)
+            return true;
+    }
+    return false;
+}
+
+const Var *unify_lane(const BlockStmt *block, const Var *coordinate)
+{
+    const Var *lane = NULL;
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        if (!lane && iter->binding->kind == EX_VAR && iter->binding->u.var == coordinate)
+            lane = iter->var;
+        else if (expr_uses_var(iter->binding, coordinate))
+            return NULL;
+    }
+    return lane;
+}
+
 static const Var *paired(const Search *s, const Var *own)
 {
     for (int i = 0; i < s->loops.n; i++)
@@ -413,21 +391,24 @@ static const Var *paired(const Search *s, const Var *own)
  * of its own for it. */
 static bool find_step(Search *s, int operand, int x, int64_t *step)
 {
+    Facts *facts = s->u->facts;
     const Buffer *own = s->u->of->operands[operand].buffer;
     for (int i = 0; i < s->seen.n; i++) {
         const Occurrence *o = &s->seen.items[i];
-        if (o->operand != operand || o->own[x]->kind != EX_VAR ||
-            !uses_alone(o->own, own->rank, o->own[x]->u.var))
+        AxisLoop of = {.index = o->own, .rank = own->rank, .axis = x};
+        if (o->operand != operand || !unify_axis_loop(s->u->c, facts, &of))
             continue;
-        const Var *loop = paired(s, o->own[x]->u.var);
+        const Var *loop = paired(s, of.loop);
         const Buffer *buffer = s->buffers[operand];
         for (int d = 0; d < buffer->rank; d++) {
-            Expr *rest, *at = simplify(s->u->facts, o->theirs[d]);
-            if (!split_linear(s->u->facts, at, loop, &step[d * own->rank + x], &rest))
+            Expr *rest, *at = simplify(facts, o->theirs[d]);
+            int64_t by;
+            if (!split_linear(facts, at, loop, &by, &rest) || by % of.factor != 0)
                 return fail(s, E0844, o->at,
                             "subscript %d of '%s', '%s', does not advance by the same number in "
                             "each iteration of '%s', so operand '%s' has no stride",
                             d, buffer->name, text_of(s->u, at), loop->name, own->name);
+            step[d * own->rank + x] = by / of.factor;
         }
         return true;
     }
@@ -451,6 +432,19 @@ static Expr *base_of(Search *s, const Occurrence *o, int d, const int64_t *step,
     return simplify(s->u->facts, base);
 }
 
+/* The first element of the operand is the same one whatever the loops are; in memory that threads
+ * share, it also is for all threads of a warp. */
+static bool is_fixed(const Search *s, const Buffer *buffer, const Expr *base)
+{
+    for (int k = 0; k < s->loops.n; k++) {
+        const LoopPair *pair = &s->loops.items[k];
+        bool own = pair->own == s->u->of->lane && buffer->scope == SCOPE_LOCAL;
+        if (!own && expr_uses_var(base, pair->theirs))
+            return false;
+    }
+    return true;
+}
+
 static bool find_base(Search *s, int operand, const int64_t *step, Expr **base)
 {
     const Buffer *own = s->u->of->operands[operand].buffer, *buffer = s->buffers[operand];
@@ -459,9 +453,7 @@ static bool find_base(Search *s, int operand, const int64_t *step, Expr **base)
         for (int d = 0; o->operand == operand && d < buffer->rank; d++) {
             int64_t apart = 0;
             Expr *at = base_of(s, o, d, step, own->rank);
-            bool fits = true;
-            for (int k = 0; k < s->loops.n; k++)
-                fits = fits && !expr_uses_var(at, s->loops.items[k].theirs);
+            bool fits = is_fixed(s, buffer, at);
             Expr *difference =
                 base[d] ? simplify(s->u->facts, index_sub(s->u->c, at, base[d])) : NULL;
             fits = fits && (!difference || (expr_is_const(difference, &apart) && apart == 0));
@@ -479,12 +471,9 @@ static bool find_base(Search *s, int operand, const int64_t *step, Expr **base)
 /* The layout moves elements of the axis apart in other ways than by a stride. */
 static const char *irregular(const Buffer *buffer, int d)
 {
-    const AxisLayout *axis = buffer->layout ? &buffer->layout[d] : NULL;
     for (int k = 0; buffer->layout && k < buffer->rank; k++)
         if (buffer_is_swizzled(buffer, k) && (k == d || buffer->layout[k].swizzle.by == d))
             return "is swizzled";
-    if (axis && axis->fold > 0)
-        return "is circular";
     for (int k = 0; buffer->layout && k < buffer->rank; k++)
         if (buffer->layout[k].choose_pad || buffer->layout[k].choose_swizzle)
             return "gets its layout from `auto`, after instructions are placed";
@@ -495,6 +484,49 @@ static const char *irregular(const Buffer *buffer, int d)
 static bool is_settled(const Unify *u, const Buffer *buffer)
 {
     return u->compacted || scope_outlives_launch(buffer->scope);
+}
+
+static int64_t size_of_step(int64_t step)
+{
+    return step < 0 ? -step : step;
+}
+
+/* A circular axis may end inside the operand, which is known not to where both the circle and the
+ * operand's start are multiples of its length. */
+static bool wraps(Search *s, int k, int d, const OperandPlace *at)
+{
+    const Operand *operand = &s->u->of->operands[k];
+    int64_t length = 1, fold = at->buffer->layout ? at->buffer->layout[d].fold : 0;
+    for (int x = 0; x < operand->buffer->rank; x++)
+        length +=
+            (extent_of(operand, x) - 1) * size_of_step(at->step[d * operand->buffer->rank + x]);
+    return fold > 0 && length > 1 &&
+           (fold % length != 0 || !prove_divisible(s->u->facts, at->base[d], length));
+}
+
+static bool check_wraps(Search *s, int k, const OperandPlace *at)
+{
+    for (int d = 0; d < at->buffer->rank; d++)
+        if (wraps(s, k, d, at))
+            return fail(s, E0844, at->buffer->span,
+                        "'%s' is circular, and operand '%s' is not known to lie within its "
+                        "%" PRId64 " elements along axis %d",
+                        at->buffer->name, s->u->of->operands[k].buffer->name,
+                        at->buffer->layout[d].fold, d);
+    return true;
+}
+
+/* Along axis d of its buffer and along one further in lie several elements of the operand: they are
+ * not neighbours along d, however small the buffer becomes. */
+static bool has_inner_axis(Search *s, int k, int d, const int64_t *step)
+{
+    const Operand *operand = &s->u->of->operands[k];
+    int rank = operand->buffer->rank;
+    for (int e = d + 1; e < s->buffers[k]->rank; e++)
+        for (int y = 0; y < rank; y++)
+            if (step[e * rank + y] && extent_of(operand, y) > 1)
+                return true;
+    return false;
 }
 
 static bool check_stride(Search *s, int k, int x, const int64_t *step)
@@ -509,7 +541,9 @@ static bool check_stride(Search *s, int k, int x, const int64_t *step)
     for (int d = 0; d < buffer->rank; d++) {
         int64_t by = step[d * operand->buffer->rank + x];
         const char *why = by ? irregular(buffer, d) : NULL;
-        if (by && d + 1 < buffer->rank && !is_settled(s->u, buffer))
+        bool moves = d + 1 < buffer->rank || buffer->scope == SCOPE_LOCAL;
+        if (by && moves && !is_settled(s->u, buffer) &&
+            (wanted > 1 || !has_inner_axis(s, k, d, step)))
             return true;
         if (why)
             return fail(s, E0844, buffer->span, "'%s' %s, but operand '%s' is contiguous in memory",
@@ -525,11 +559,6 @@ static bool check_stride(Search *s, int k, int x, const int64_t *step)
                 "the copy with transform_layout",
                 x, operand->buffer->name, wanted, wanted == 1 ? "" : "s", buffer->name,
                 text_of(s->u, stride));
-}
-
-static int64_t size_of_step(int64_t step)
-{
-    return step < 0 ? -step : step;
 }
 
 /* Two axes of the operand on one axis of the buffer: the larger step leaves room for the other. */
@@ -604,7 +633,8 @@ static bool place_operand(Search *s, int k, OperandPlace *out)
         if (!check_stride(s, k, x, step))
             return false;
     *out = (OperandPlace){s->buffers[k], base, step};
-    return check_scope(s, k) && check_distinct(s, k, step) && check_apart(s, k);
+    return check_wraps(s, k, out) && check_scope(s, k) && check_distinct(s, k, step) &&
+           check_apart(s, k);
 }
 
 static bool place_operands(Search *s)
@@ -626,14 +656,32 @@ static bool try_once(Search *s, const Stmt *own, const Stmt *theirs)
     s->u->reassociates = false;
     for (int k = 0; k < s->u->of->n_operands; k++)
         s->buffers[k] = NULL;
+    if (s->u->of->lane)
+        VEC_PUSH(s->u->c->arena, &s->loops, ((LoopPair){s->u->of->lane, s->u->lane}));
     if (!match_stmt(s, own, theirs))
         return false;
     s->progress += MATCHED;
     return place_operands(s);
 }
 
+/* Where a warp runs the instruction, one runs the statement. */
+static bool has_lanes(Unify *u, const Stmt *body)
+{
+    if (!u->of->lane || u->lane)
+        return true;
+    u->code = E0850;
+    u->at = body->span;
+    u->why = arena_printf(u->c->arena,
+                          "it is run by a warp, but no loop of %" PRId64
+                          " iterations around it alone is bound to threadIdx.x",
+                          u->of->lanes);
+    return false;
+}
+
 bool unify(Unify *u, Stmt *body)
 {
+    if (!has_lanes(u, body))
+        return false;
     Search s = {.u = u, .buffers = ARENA_ARRAY(u->c->arena, Buffer *, u->of->n_operands)};
     const Stmt *own = normal_form(u->c, u->of->body);
     Stmt *theirs = normal_form(u->c, body);

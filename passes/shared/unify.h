@@ -25,6 +25,7 @@ typedef struct {
     /* Lowering shrinks buffers in shared and local memory to what is in use. Before it has, strides
      * and alignment that depend on their extents are not asked about. */
     bool compacted;
+    const Var *lane; /* threadIdx.x in the statement, for an instruction of a warp; NULL: none */
     /* the result */
     const OperandPlace *places; /* [of->n_operands] */
     bool reassociates;          /* floating-point terms are added in an order that is not stated */
@@ -33,6 +34,20 @@ typedef struct {
     const char *why;
     Span at; /* of the program */
 } Unify;
+
+/* A loop that stands in subscript `axis` of an access alone, as `factor` times the loop. */
+typedef struct {
+    Expr *const *index;
+    int rank, axis;
+    const Var *loop; /* the result */
+    int64_t factor;
+} AxisLoop;
+/* False if there is none. */
+bool unify_axis_loop(Context *c, Facts *facts, AxisLoop *of);
+
+/* The iterator of the block whose value is `coordinate`, threadIdx.x; NULL if there is none, or
+ * others differ between the threads of a warp, too. */
+const Var *unify_lane(const BlockStmt *block, const Var *coordinate);
 
 /* False, with the reason, where they do not match. */
 bool unify(Unify *u, Stmt *body);

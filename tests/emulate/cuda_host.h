@@ -404,6 +404,8 @@ static inline void ptx_cp_async_wait_group(int pending)
     emulator::copy_wait(pending);
 }
 
+#include "cuda_warp.h"
+
 /* Accesses with hints; a policy is a number that says nothing. */
 namespace emulator
 {

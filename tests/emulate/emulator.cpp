@@ -277,6 +277,17 @@ uint64_t exchange(int line, uint64_t value, unsigned lane_mask)
     return threads[partner].slot[turn];
 }
 
+void gather(int line, uint64_t value, uint64_t *values)
+{
+    int first = current / WARP * WARP, turn = threads[current].exchanges++ % 2;
+    if (first + WARP > n_threads)
+        fault("an instruction of a warp that has %d threads", n_threads - first);
+    threads[current].slot[turn] = value;
+    pause_at(AT_WARP_BARRIER, line);
+    for (int i = 0; i < WARP; i++)
+        values[i] = threads[first + i].slot[turn];
+}
+
 /* ---- asynchronous copies --------------------------------------------------------------------- */
 
 void copy_async(void *to, const void *from, int bytes, int given)

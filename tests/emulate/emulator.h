@@ -107,6 +107,8 @@ struct Size {
 void barrier(int line);
 void warp_barrier(int line);
 uint64_t exchange(int line, uint64_t value, unsigned lane_mask);
+/* The values of all 32 lanes of the warp. */
+void gather(int line, uint64_t value, uint64_t *values);
 template <class T> T shuffle_xor(int line, T value, unsigned lane_mask)
 {
     uint64_t bits = 0;

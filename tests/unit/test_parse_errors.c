@@ -372,6 +372,33 @@ static void test_reports_several(void **state)
     text_close(&t);
 }
 
+#define KERNEL HEAD "y[0] = x[0]; }"
+#define LANES  "cuda \"{c[0]} += {a[0]};\" { for i in 4 c[i] += a[lane + i]; } " KERNEL
+
+static void test_warp_instructions(void **state)
+{
+    (void)state;
+    static const Case cases[] = {
+        {E0248, "instruction f(a: f32[35] in shared, inout c: f32[4] in local) |lanes 16 " LANES,
+         "or by the threads of a warp, with `lanes 32`; found 16"},
+        {E0248, "instruction f(|a: f32[35], inout c: f32[4] in local) lanes 32 " LANES,
+         "'a' is read by the 32 threads of a warp, so it is declared `in shared` or `in global"},
+        {E0248, "instruction f(|a: f32[35] in local, inout c: f32[4] in local) lanes 32 " LANES,
+         "'a' is read by"},
+        {E0248, "instruction f(a: f32[35] in shared, |inout c: f32[4] in shared) lanes 32 " LANES,
+         "'c' is written by the 32 threads of a warp, so it is declared `in local`"},
+        {E0201,
+         "instruction f(a: f32[4] in shared, inout c: f32[4] in local) "
+         "cuda \"{c[0]} += {a[0]};\" { for i in 4 c[i] += a[|lane]; } " KERNEL,
+         "unknown value 'lane'"},
+        {E0202,
+         "instruction f(|lane: f32[4] in shared, inout c: f32[4] in local) lanes 32 "
+         "cuda \"{c[0]} += {lane[0]};\" { for i in 4 c[i] += lane[i]; } " KERNEL,
+         "'lane' is already the name of a size"},
+    };
+    CHECK_CASES(cases);
+}
+
 static void check_override(const char *text, ErrorCode code)
 {
     Text t;
@@ -413,6 +440,7 @@ int main(void)
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_structure),
         cmocka_unit_test(test_reports_several),
+        cmocka_unit_test(test_warp_instructions),
         cmocka_unit_test(test_overrides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* thread_pairs.c - Enumerates pairs of accesses by threads of one launch that can conflict, and
  * their order. See threads.h. */
+#include "ir/instruction.h"
 #include "passes/analysis/threads/threads.h"
 
 Poly *threads_question(Threads *t)
@@ -122,13 +123,27 @@ void meeting_in_block(Meeting *m)
         poly_equal(m->p, &m->p->top, m->at_a.axis[axis], m->at_b.axis[axis]);
 }
 
+/* A warp runs the unit together: any of its threads accesses what one of them needs. */
+static bool is_of_warp(const Threads *t, int unit)
+{
+    const Instruction *of = thread_unit(t, unit)->block->instruction;
+    return of && of->lanes > 1;
+}
+
 bool meeting_of_threads(Meeting *m)
 {
-    if (meeting_stays(m, AXIS_THREAD_X, 3))
+    Threads *t = m->t;
+    bool warp_a = is_of_warp(t, m->pair.a), warp_b = is_of_warp(t, m->pair.b);
+    if (!warp_a && !warp_b && meeting_stays(m, AXIS_THREAD_X, 3))
         return false;
     meeting_enter(m);
     meeting_in_block(m);
-    poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_THREAD_X], &m->at_b.axis[AXIS_THREAD_X], 3);
+    ThreadInstance a = m->at_a, b = m->at_b;
+    if (warp_a)
+        a.axis[AXIS_THREAD_X] = thread_any_coordinate(t, m->p, AXIS_THREAD_X);
+    if (warp_b)
+        b.axis[AXIS_THREAD_X] = thread_any_coordinate(t, m->p, AXIS_THREAD_X);
+    poly_differ(m->p, &m->p->top, &a.axis[AXIS_THREAD_X], &b.axis[AXIS_THREAD_X], 3);
     return true;
 }
 

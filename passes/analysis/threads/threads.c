@@ -163,9 +163,9 @@ bool thread_on_zero(const Threads *t, int unit, Axis axis)
     return place->loop[axis] < 0 && !(place->every[axis] && t->axis[axis]);
 }
 
-/* Any coordinate that the launch has on an axis. Blocks outside of the loops of the axis run on
- * coordinate 0, also if these loops have no iteration. */
-static Affine any_coordinate(Threads *t, Poly *p, Axis axis)
+/* Blocks outside of the loops of the axis run on coordinate 0, also if these loops have no
+ * iteration. */
+Affine thread_any_coordinate(Threads *t, Poly *p, Axis axis)
 {
     const ForStmt *loop = t->axis[axis];
     Affine any = poly_free_column(p, 0, INT64_MAX);
@@ -189,7 +189,8 @@ static Affine coordinate(Threads *t, Poly *p, const Place *place, const Instance
         const ForStmt *loop = at->unit->loops[place->loop[axis]];
         return poly_add(p, at->loops[place->loop[axis]], poly_value(p, &at->env, loop->lo), -1);
     }
-    return place->every[axis] && t->axis[axis] ? any_coordinate(t, p, axis) : affine_const(0);
+    return place->every[axis] && t->axis[axis] ? thread_any_coordinate(t, p, axis)
+                                               : affine_const(0);
 }
 
 static ThreadInstance place_instance(Threads *t, Poly *p, int unit, Instance instance)

@@ -42,6 +42,8 @@ static inline const Unit *thread_unit(const Threads *t, int i)
 
 /* The unit runs on coordinate 0 of the axis. */
 bool thread_on_zero(const Threads *t, int unit, Axis axis);
+/* Any coordinate that the launch has on an axis. */
+Affine thread_any_coordinate(Threads *t, Poly *p, Axis axis);
 /* An instance and the thread it runs on. */
 ThreadInstance thread_instance(Threads *t, Poly *p, int unit);
 /* Rows: the instance is no rerun. */

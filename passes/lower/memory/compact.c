@@ -295,6 +295,14 @@ static void assume_domains(Facts *f, Context *c, const BlockStmt *block)
     }
 }
 
+/* Assumes the ranges of the loops inside a block. */
+static void enter_loops(Facts *f, Context *c, const Stmt *body)
+{
+    for (Cursor at = cursor_stmts(c, body); cursor_next(&at);)
+        if (at.stmt->kind == ST_FOR)
+            facts_enter(f, at.stmt);
+}
+
 static Stmt *rebase(void *user, Stmt *s)
 {
     Rebase *r = user;
@@ -304,6 +312,7 @@ static Stmt *rebase(void *user, Stmt *s)
         BlockStmt block = s->u.block;
         Rewriter rewriter = {.ctx = r->c, .user = r, .expr = rebase_load, .stmt = rebase_store};
         assume_domains(r->facts, r->c, &s->u.block);
+        enter_loops(r->facts, r->c, block.body);
         r->block = &s->u.block;
         block.body = rewrite_stmt(&rewriter, block.body);
         r->block = NULL;

@@ -1,6 +1,7 @@
 /* limits.c - Refuses launches that exceed hardware limits, at the schedule line that asked for
  * them. */
 #include "passes/lower/pass.h"
+#include "passes/lower/threads/warps.h"
 
 typedef struct {
     Context *c;
@@ -158,7 +159,7 @@ static bool check_launch(Context *c, const Limits *limits, const Stmt *s)
     check_grid(&k, s);
     check_shared(&k, s);
     check_min_blocks(&k, s);
-    return !k.failed;
+    return warps_together(c, s) && !k.failed;
 }
 
 Kernel *pass_check_limits(Context *c, const Kernel *kernel, const LowerOptions *options)

@@ -1,0 +1,68 @@
+/* warps.c - Checks that the 32 threads of a warp run its instructions together.
+ *
+ * An instruction of a warp has no meaning where some of its threads are elsewhere: no condition or
+ * range of a loop around it may differ between them. A value differs if it comes from threadIdx.x
+ * or from memory that a thread writes. */
+#include "passes/lower/threads/warps.h"
+
+#include "ir/instruction.h"
+
+typedef struct {
+    Context *c;
+    VEC(const Var *) differing;
+    const Stmt *around; /* the innermost statement that sends threads different ways, or NULL */
+    bool failed;
+} Warps;
+
+static bool differs(const Warps *w, const Expr *e)
+{
+    for (Cursor at = cursor_expr(w->c, e); cursor_next(&at);) {
+        if (at.expr->kind == EX_LOAD && at.expr->u.load.buffer->role != ROLE_IN)
+            return true;
+        if (at.expr->kind == EX_AXIS && at.expr->u.axis == AXIS_THREAD_X)
+            return true;
+        for (int i = 0; at.expr->kind == EX_VAR && i < w->differing.n; i++)
+            if (w->differing.items[i] == at.expr->u.var)
+                return true;
+    }
+    return false;
+}
+
+static void refuse(Warps *w, const Stmt *s)
+{
+    const Instruction *of = s->u.instruction.of;
+    if (of->lanes == 1 || !w->around)
+        return;
+    diag_error(w->c, E0521, s->span,
+               "the %lld threads of a warp run instruction '%s' together, but what stands around "
+               "it sends some of them another way",
+               (long long)of->lanes, of->kernel->name);
+    diag_note(w->c, w->around->span, "here");
+    w->failed = true;
+}
+
+static Stmt *check(void *user, Stmt *s)
+{
+    Warps *w = user;
+    const Stmt *outer = w->around;
+    if (s->kind == ST_INSTRUCTION)
+        refuse(w, s);
+    if (s->kind == ST_LET && differs(w, s->u.let.value))
+        VEC_PUSH(w->c->arena, &w->differing, s->u.let.var);
+    if (s->kind == ST_IF && differs(w, s->u.cond.cond))
+        w->around = s;
+    if (s->kind == ST_FOR && (differs(w, s->u.loop.lo) || differs(w, s->u.loop.hi))) {
+        VEC_PUSH(w->c->arena, &w->differing, s->u.loop.var);
+        w->around = s;
+    }
+    Stmt *done = stmt_map_children(w->c, s, check, w);
+    w->around = outer;
+    return done;
+}
+
+bool warps_together(Context *c, const Stmt *launch)
+{
+    Warps w = {.c = c};
+    check(&w, launch->u.launch.body);
+    return !w.failed;
+}
