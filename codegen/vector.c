@@ -89,6 +89,15 @@ int vector_find_load(const VectorPlan *plan, const Expr *e)
     return -1;
 }
 
+/* An asynchronous copy or zeros moves the bytes of the element: types do not matter. */
+static bool moves_words(const VectorPlan *plan, const Expr *copied)
+{
+    const Buffer *to = plan->store->u.store.buffer, *from = copied->u.load.buffer;
+    int64_t bytes = plan->lanes * type_bytes(to->type);
+    return plan->fills && from->type == to->type && from->scope == SCOPE_GLOBAL &&
+           to->scope == SCOPE_SHARED && bytes >= 4 && vector_word(bytes);
+}
+
 static bool plan_load(Context *c, VectorPlan *plan, Expr *e)
 {
     const Buffer *b = e->u.load.buffer;
@@ -99,7 +108,8 @@ static bool plan_load(Context *c, VectorPlan *plan, Expr *e)
         return true;
     WideLoad load = {e, first_lane(c, b, e->u.load.index, plan->var)};
     VEC_PUSH(c->arena, &plan->loads, load);
-    return load.first && (plan->copies || vector_type(c, b->type, plan->lanes));
+    return load.first &&
+           (plan->copies || moves_words(plan, e) || vector_type(c, b->type, plan->lanes));
 }
 
 /* Plans the wide loads of `e`; false where one has no form. Operands that a condition may leave out
@@ -142,6 +152,7 @@ bool vector_plan(Context *c, const ForStmt *loop, VectorPlan *plan)
     plan->packs = bytes <= 2 && plan->lanes * bytes >= 4 && vector_word(plan->lanes * bytes) &&
                   s->u.store.op == STORE_SET && plan->loads.n == 0;
     bool has_type = plan->packs || vector_type(c, to->type, plan->lanes) ||
-                    (plan->copies && vector_word(plan->lanes * type_bytes(to->type)));
+                    (plan->copies && vector_word(plan->lanes * type_bytes(to->type))) ||
+                    (plan->fills && moves_words(plan, copied));
     return plan->first && has_type && planned;
 }

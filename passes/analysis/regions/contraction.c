@@ -6,6 +6,12 @@ static bool is_zero(const Expr *e)
     return (e->kind == EX_FLOAT && e->u.f == 0) || (e->kind == EX_INT && e->u.i == 0);
 }
 
+/* The element of a matrix, where it is cast to the type of the sums or not. */
+static const Expr *element_of(const Expr *factor)
+{
+    return factor->kind == EX_CAST ? factor->u.arg[0] : factor;
+}
+
 /* `C += A * B`, from 0. */
 static const char *read_statement(const BlockStmt *block, Contraction *out, const Expr **a,
                                   const Expr **b)
@@ -15,17 +21,15 @@ static const char *read_statement(const BlockStmt *block, Contraction *out, cons
         init->kind != ST_STORE || init->u.store.op != STORE_SET || !is_zero(init->u.store.value))
         return "its statement is not 'C = 0' followed by 'C += ...'";
     const Expr *product = update->u.store.value;
-    if (product->kind != EX_MUL || product->u.arg[0]->kind != EX_LOAD ||
-        product->u.arg[1]->kind != EX_LOAD)
+    if (product->kind != EX_MUL || element_of(product->u.arg[0])->kind != EX_LOAD ||
+        element_of(product->u.arg[1])->kind != EX_LOAD)
         return "what it adds is not a product of two elements";
-    *a = product->u.arg[0];
-    *b = product->u.arg[1];
+    *a = element_of(product->u.arg[0]);
+    *b = element_of(product->u.arg[1]);
     out->a = (*a)->u.load.buffer;
     out->b = (*b)->u.load.buffer;
     out->c = update->u.store.buffer;
     out->type = out->c->type;
-    if (out->a->type != out->type || out->b->type != out->type)
-        return "its matrices differ in type";
     return NULL;
 }
 
@@ -145,6 +149,8 @@ bool contraction_of(Context *c, const Kernel *program, Contraction *out, const c
     if (blocks.n != 1 && blocks.n != 2)
         return false;
     contraction_of_block(c, &blocks.items[0]->u.block, out, why);
+    if (!*why && (out->a->type != out->type || out->b->type != out->type))
+        *why = "its matrices differ in type";
     if (!*why && blocks.n == 2)
         *why = read_epilogue(&blocks.items[1]->u.block, out);
     return !*why;

@@ -13,12 +13,13 @@ typedef struct {
     bool b_transposed;  /* [j, k] */
     bool c_transposed;  /* [j, i] */
     int n_batch;        /* axes before the last two, the same in all three */
-    DType type;         /* of all three */
+    DType type;         /* of c, and in contraction_of of all three */
     const Buffer *bias; /* [j], added to each row of the result; NULL: none */
     bool relu;          /* then what is below 0 becomes 0 */
 } Contraction;
 
-/* The same of one block, which is in a program of its own or among others. */
+/* The same of one block, which is in a program of its own or among others, and may cast the
+ * elements that it multiplies. */
 bool contraction_of_block(Context *c, const BlockStmt *block, Contraction *out, const char **why);
 /* Decides by subscripts: one reduction block whose iterators, each alone, are the subscripts and
  * run over the whole of the axes; and perhaps one more, C[i, j] = max(sum[i, j] + bias[j], 0), with
