@@ -75,6 +75,12 @@ static __device__ __forceinline__ unsigned int pack_halves(unsigned short a, uns
     return a | (unsigned int)b << 16;
 }
 
+static __device__ __forceinline__ unsigned int pack_bytes(unsigned char a, unsigned char b, unsigned char c,
+                                                          unsigned char d)
+{
+    return a | (unsigned int)b << 8 | (unsigned int)c << 16 | (unsigned int)d << 24;
+}
+
 extern "C" __global__ void __launch_bounds__(256)
 bits(const float *__restrict__ x, float *__restrict__ y)
 {
@@ -488,10 +494,89 @@ extern "C" __global__ void __launch_bounds__(256)
 bits_7(const unsigned short *__restrict__ h, const unsigned char *__restrict__ e, const short *__restrict__ s, unsigned short *__restrict__ v, unsigned short *__restrict__ z, unsigned char *__restrict__ b)
 {
     const int thread = threadIdx.x;
-    if (thread < 33) {
-        v[thread] = h[thread];
-        z[thread] = (unsigned short)s[thread];
-        b[thread] = e[thread];
+    __align__(16) unsigned short v_local[8];
+    __align__(16) unsigned short z_local[8];
+    __align__(16) unsigned char b_local[8];
+    __align__(16) unsigned short h_local_2[8];
+    __align__(16) short s_local_1[8];
+    __align__(16) unsigned char e_local_1[8];
+    if (thread < 4) {
+        *(uint4 *)&h_local_2[0] = *(const uint4 *)&h[thread * 8];
+    }
+    else {
+        #pragma unroll
+        for (int ax0 = 0; ax0 < 8; ++ax0) {
+            if (thread * 8 + ax0 < 33)
+                h_local_2[ax0] = h[thread * 8 + ax0];
+        }
+    }
+    #pragma unroll
+    for (int lane = 0; lane < 8; ++lane) {
+        const int i = thread * 8 + lane;
+        if (i < 33)
+            v_local[lane] = h_local_2[lane];
+    }
+    if (thread < 4) {
+        *(uint4 *)&v[thread * 8] = make_uint4(pack_halves(v_local[0], v_local[1]), pack_halves(v_local[2], v_local[3]), pack_halves(v_local[4], v_local[5]), pack_halves(v_local[6], v_local[7]));
+    }
+    else {
+        #pragma unroll
+        for (int ax0_1 = 0; ax0_1 < 8; ++ax0_1) {
+            if (thread * 8 + ax0_1 < 33)
+                v[thread * 8 + ax0_1] = v_local[ax0_1];
+        }
+    }
+    if (thread < 4) {
+        *(uint4 *)&s_local_1[0] = *(const uint4 *)&s[thread * 8];
+    }
+    else {
+        #pragma unroll
+        for (int ax0_2 = 0; ax0_2 < 8; ++ax0_2) {
+            if (thread * 8 + ax0_2 < 33)
+                s_local_1[ax0_2] = s[thread * 8 + ax0_2];
+        }
+    }
+    #pragma unroll
+    for (int lane = 0; lane < 8; ++lane) {
+        const int i = thread * 8 + lane;
+        if (i < 33)
+            z_local[lane] = (unsigned short)s_local_1[lane];
+    }
+    if (thread < 4) {
+        *(uint4 *)&z[thread * 8] = make_uint4(pack_halves(z_local[0], z_local[1]), pack_halves(z_local[2], z_local[3]), pack_halves(z_local[4], z_local[5]), pack_halves(z_local[6], z_local[7]));
+    }
+    else {
+        #pragma unroll
+        for (int ax0_3 = 0; ax0_3 < 8; ++ax0_3) {
+            if (thread * 8 + ax0_3 < 33)
+                z[thread * 8 + ax0_3] = z_local[ax0_3];
+        }
+    }
+    if (thread < 4) {
+        *(uint2 *)&e_local_1[0] = *(const uint2 *)&e[thread * 8];
+    }
+    else {
+        #pragma unroll
+        for (int ax0_4 = 0; ax0_4 < 8; ++ax0_4) {
+            if (thread * 8 + ax0_4 < 33)
+                e_local_1[ax0_4] = e[thread * 8 + ax0_4];
+        }
+    }
+    #pragma unroll
+    for (int lane = 0; lane < 8; ++lane) {
+        const int i = thread * 8 + lane;
+        if (i < 33)
+            b_local[lane] = e_local_1[lane];
+    }
+    if (thread < 4) {
+        *(uint2 *)&b[thread * 8] = make_uint2(pack_bytes(b_local[0], b_local[1], b_local[2], b_local[3]), pack_bytes(b_local[4], b_local[5], b_local[6], b_local[7]));
+    }
+    else {
+        #pragma unroll
+        for (int ax0_5 = 0; ax0_5 < 8; ++ax0_5) {
+            if (thread * 8 + ax0_5 < 33)
+                b[thread * 8 + ax0_5] = b_local[ax0_5];
+        }
     }
 }
 

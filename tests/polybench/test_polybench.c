@@ -157,11 +157,11 @@ static double largest(const Data *d, int buffer)
 }
 
 /* A matrix of M rows has M independent columns at most: what is left of the others is the rounding
- * of the first, and gramschmidt gives it length 1. Where sums are contracted that is another
- * direction. */
+ * of the first, and gramschmidt gives it length 1. Where sums are contracted or reordered that is
+ * another direction. */
 static bool is_noise(const Trial *t, const ModuleBuffer *b, int64_t element)
 {
-    return t->at->on_gpu && strcmp(t->at->reference->name, "gramschmidt") == 0 &&
+    return (t->at->on_gpu || t->reordered) && strcmp(t->at->reference->name, "gramschmidt") == 0 &&
            strcmp(b->name, "Q") == 0 && element % t->sizes[1] >= t->sizes[0];
 }
 

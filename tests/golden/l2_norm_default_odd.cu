@@ -1,0 +1,53 @@
+// l2_norm: 1 launch
+//   x: f32[100, 1001], read
+//   y: f32[100, 1001], written
+// l2_norm<<<13, dim3(32, 8)>>>(x, y);
+
+extern "C" __global__ void __launch_bounds__(256)
+l2_norm(const float *__restrict__ x, float *__restrict__ y)
+{
+    __shared__ float squares_total[8];
+    const int block = blockIdx.x;
+    const int warp = threadIdx.y;
+    const int thread = threadIdx.x;
+    float squares_part;
+    float x_local[32];
+    float squares;
+    const int i = block * 8 + warp;
+    if (i < 100) {
+        #pragma unroll
+        for (int each = 0; each < 32; ++each) {
+            const int j = each * 32 + thread;
+            if (j < 1001)
+                x_local[each] = x[i * 1001 + j];
+        }
+    }
+    squares_part = 0.0f;
+    if (i < 100) {
+        #pragma unroll
+        for (int each = 0; each < 32; ++each) {
+            const int j = each * 32 + thread;
+            if (j < 1001)
+                squares_part += x_local[each] * x_local[each];
+        }
+    }
+    squares_part += __shfl_xor_sync(0xffffffff, squares_part, 16);
+    squares_part += __shfl_xor_sync(0xffffffff, squares_part, 8);
+    squares_part += __shfl_xor_sync(0xffffffff, squares_part, 4);
+    squares_part += __shfl_xor_sync(0xffffffff, squares_part, 2);
+    squares_part += __shfl_xor_sync(0xffffffff, squares_part, 1);
+    if (thread == 0)
+        squares_total[warp] = squares_part;
+    __syncthreads();  // squares_total: written above by other threads, read below
+    if (i < 100) {
+        squares = squares_total[warp];
+        #pragma unroll
+        for (int each = 0; each < 32; ++each) {
+            const int j = each * 32 + thread;
+            if (j < 1001) {
+                float y_local = x_local[each] / sqrtf(squares);
+                y[(long long)(i * 1001 + thread) + each * 32] = y_local;
+            }
+        }
+    }
+}

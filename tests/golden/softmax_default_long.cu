@@ -1,0 +1,92 @@
+// softmax: 1 launch
+//   x: f32[100, 65536], read
+//   y: f32[100, 65536], written
+// softmax<<<100, 1024>>>(x, y);
+
+extern "C" __global__ void __launch_bounds__(1024)
+softmax(const float *__restrict__ x, float *__restrict__ y)
+{
+    __shared__ float sum_warps[32];
+    __shared__ float largest_warps[32];
+    __shared__ float largest;
+    __shared__ float sum;
+    const int i = blockIdx.x;
+    const int thread = threadIdx.x;
+    float sum_part;
+    float largest_part;
+    float largest_rf[2];
+    float sum_rf[2];
+    #pragma unroll
+    for (int chunk = 0; chunk < 2; ++chunk) {
+        __align__(16) float x_local[32];
+        #pragma unroll
+        for (int each = 0; each < 8; ++each) {
+            *(float4 *)&x_local[each * 4] = *(const float4 *)&x[i * 65536 + chunk * 32768 + each * 4096 + thread * 4];
+        }
+        largest_rf[chunk] = -__int_as_float(0x7f800000);
+        #pragma unroll
+        for (int part = 0; part < 8; ++part) {
+            #pragma unroll
+            for (int lane = 0; lane < 4; ++lane)
+                largest_rf[chunk] = fmaxf(largest_rf[chunk], x_local[part * 4 + lane]);
+        }
+        sum_rf[chunk] = 0.0f;
+        #pragma unroll
+        for (int part = 0; part < 8; ++part) {
+            #pragma unroll
+            for (int lane = 0; lane < 4; ++lane)
+                sum_rf[chunk] += expf(x_local[part * 4 + lane] - fmaxf(largest_rf[chunk], -3.4028235e38f));
+        }
+    }
+    largest_part = -__int_as_float(0x7f800000);
+    #pragma unroll
+    for (int round = 0; round < 2; ++round)
+        largest_part = fmaxf(largest_part, largest_rf[round]);
+    largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 16));
+    largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 8));
+    largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 4));
+    largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 2));
+    largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 1));
+    if (thread % 32 == 0)
+        largest_warps[thread / 32] = largest_part;
+    __syncthreads();  // largest_warps: written above by other threads, read below
+    largest_part = largest_warps[thread % 32];
+    largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 16));
+    largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 8));
+    largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 4));
+    largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 2));
+    largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 1));
+    if (thread == 0)
+        largest = largest_part;
+    sum_part = 0.0f;
+    __syncthreads();  // largest: written above by other threads, read below
+    #pragma unroll
+    for (int round = 0; round < 2; ++round)
+        sum_part += sum_rf[round] * expf(largest_rf[round] - largest);
+    sum_part += __shfl_xor_sync(0xffffffff, sum_part, 16);
+    sum_part += __shfl_xor_sync(0xffffffff, sum_part, 8);
+    sum_part += __shfl_xor_sync(0xffffffff, sum_part, 4);
+    sum_part += __shfl_xor_sync(0xffffffff, sum_part, 2);
+    sum_part += __shfl_xor_sync(0xffffffff, sum_part, 1);
+    if (thread % 32 == 0)
+        sum_warps[thread / 32] = sum_part;
+    __syncthreads();  // sum_warps: written above by other threads, read below
+    sum_part = sum_warps[thread % 32];
+    sum_part += __shfl_xor_sync(0xffffffff, sum_part, 16);
+    sum_part += __shfl_xor_sync(0xffffffff, sum_part, 8);
+    sum_part += __shfl_xor_sync(0xffffffff, sum_part, 4);
+    sum_part += __shfl_xor_sync(0xffffffff, sum_part, 2);
+    sum_part += __shfl_xor_sync(0xffffffff, sum_part, 1);
+    if (thread == 0)
+        sum = sum_part;
+    __syncthreads();  // sum: written above by other threads, read below
+    for (int chunk_0 = 0; chunk_0 < 16; ++chunk_0) {
+        __align__(16) float y_local[4];
+        __align__(16) float x_local_1[4];
+        *(float4 *)&x_local_1[0] = *(const float4 *)&x[i * 65536 + chunk_0 * 4096 + thread * 4];
+        #pragma unroll
+        for (int lane = 0; lane < 4; ++lane)
+            y_local[lane] = expf(x_local_1[lane] - largest) / sum;
+        *(float4 *)&y[i * 65536 + chunk_0 * 4096 + thread * 4] = make_float4(y_local[0], y_local[1], y_local[2], y_local[3]);
+    }
+}
