@@ -2,7 +2,7 @@
 //   color: u8[1048576], read
 //   hist: i32[256], written
 // histogram<<<1, 256>>>(hist);
-// histogram_1<<<1, 1>>>(color, hist);
+// histogram_1<<<64, 1024>>>(color, hist);
 
 extern "C" __global__ void __launch_bounds__(256)
 histogram(int *__restrict__ hist)
@@ -13,9 +13,21 @@ histogram(int *__restrict__ hist)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(1)
+extern "C" __global__ void __launch_bounds__(1024)
 histogram_1(const unsigned char *__restrict__ color, int *__restrict__ hist)
 {
-    for (int i = 0; i < 1048576; ++i)
-        hist[(int)color[i]] = (int)((unsigned int)hist[(int)color[i]] + 1);
+    __shared__ int hist_private[256];
+    const int part = blockIdx.x;
+    const int element = threadIdx.x;
+    if (element < 256)
+        hist_private[element] = 0;
+    __syncthreads();  // hist_private: written above by other threads, written again below
+    __align__(16) unsigned char color_local[16];
+    *(uint4 *)&color_local[0] = *(const uint4 *)&color[part * 16384 + element * 16];
+    #pragma unroll
+    for (int each = 0; each < 16; ++each)
+        atomicAdd(&hist_private[(int)color_local[each]], 1);
+    __syncthreads();  // hist_private: written above by other threads, read below
+    if (element < 256)
+        atomicAdd(&hist[element], hist_private[element]);
 }

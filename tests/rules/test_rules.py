@@ -66,7 +66,7 @@ RULES = [
     ("many_channels", ["contraction", "elements"], 2 * 32),
     ("bytes_to_floats", ["elements"], 1000),
     ("reversed_axes", ["tiles"], 1000),
-    ("histogram", ["elements"], 25),
+    ("histogram", ["scatters", "elements"], 288),
 ]
 
 

@@ -71,6 +71,20 @@ Expr *reducer_neutral(Context *c, StoreOp op, DType type, Span span)
     return identity_of(c, op, type, NULL, span);
 }
 
+bool reducer_rounds(StoreOp op, DType type)
+{
+    return type_is_float(type) && (op == STORE_ADD || op == STORE_MUL);
+}
+
+bool stmt_update_rounds(Context *c, const Stmt *s)
+{
+    for (Cursor at = cursor_stmts(c, s); cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE &&
+            reducer_rounds(at.stmt->u.store.op, at.stmt->u.store.buffer->type))
+            return true;
+    return false;
+}
+
 Expr *reducer_combine(Context *c, const Reducer *r, Expr *a, Expr *b)
 {
     ExprKind kind = store_op_kind(r->op, a->type);
@@ -289,7 +303,7 @@ static const char *find_operator(Context *c, Reducer *r, ReducerPart *part)
         return arena_printf(c->arena, "'%s' on %s cannot be computed from partial results",
                             store_op_token(r->op), type_info(buffer->type)->name);
     r->from_identity = expr_equal(part->start, part->identity);
-    r->rounds = type_is_float(buffer->type) && (r->op == STORE_ADD || r->op == STORE_MUL);
+    r->rounds = reducer_rounds(r->op, buffer->type);
     return NULL;
 }
 

@@ -48,6 +48,10 @@ Stmt *reducer_update(Context *c, const Reducer *r, ReducerStore to);
 Expr *const *reducer_identities(Context *c, const Reducer *r);
 /* The literal e with e op x == x for every x of the type; NULL for a plain store. */
 Expr *reducer_neutral(Context *c, StoreOp op, DType type, Span span);
+/* Another order of the values gives another result. */
+bool reducer_rounds(StoreOp op, DType type);
+/* The same of some update in the statement. */
+bool stmt_update_rounds(Context *c, const Stmt *s);
 /* a op b, of a reduction that is no tuple. */
 Expr *reducer_combine(Context *c, const Reducer *r, Expr *a, Expr *b);
 

@@ -5,6 +5,7 @@
  * Invariant: what the program computes does not change. */
 #include <string.h>
 
+#include "passes/analysis/regions/reducer.h"
 #include "passes/schedule/sched.h"
 
 static AnnotationList annotations_of(const Stmt *node)
@@ -152,16 +153,6 @@ static const Stmt *store_that_is_read(Context *c, const Stmt *body)
     return NULL;
 }
 
-/* Some update rounds, so its results may now differ with the order. */
-static bool has_rounding_update(Context *c, const Stmt *body)
-{
-    for (Cursor at = cursor_stmts(c, body); cursor_next(&at);)
-        if (at.stmt->kind == ST_STORE && type_is_float(at.stmt->u.store.buffer->type) &&
-            (at.stmt->u.store.op == STORE_ADD || at.stmt->u.store.op == STORE_MUL))
-            return true;
-    return false;
-}
-
 bool prim_atomic(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
@@ -188,7 +179,7 @@ bool prim_atomic(Schedule *s, const PrimCall *call, Value *result)
     if (block.atomic)
         return true;
     block.atomic = true;
-    s->reassociates |= has_rounding_update(s->ctx, block.body);
+    s->reassociates |= stmt_update_rounds(s->ctx, block.body);
     sched_replace(s, node, stmt_block(s->ctx, &block, node->span));
     return true;
 }

@@ -4,6 +4,7 @@
  * Legal: always, where the arguments are of the right kind.
  * Invariant: the kernel stays as it is. */
 #include "passes/analysis/regions/contraction.h"
+#include "passes/analysis/regions/reducer.h"
 #include "passes/schedule/flow.h"
 
 enum { WIDEST_BYTES = 16 }; /* of an access */
@@ -279,6 +280,51 @@ bool prim_writes(Schedule *s, const PrimCall *call, Value *result)
     for (int i = 0; i < written.n; i++)
         VEC_PUSH(s->ctx->arena, &values, value_buffer(written.items[i]));
     *result = value_list(s, values.items, values.n);
+    return true;
+}
+
+/* Some access before the k-th has its subscripts. */
+static bool is_repeated(const AccessList *list, int k)
+{
+    const Access *a = &list->items[k];
+    for (int i = 0; i < k; i++)
+        if (exprs_equal(list->items[i].index, a->index, a->buffer->rank))
+            return true;
+    return false;
+}
+
+bool prim_accesses(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    AccessList all = {0};
+    Stmt *block = sched_block(s, &call->accesses.block, &path);
+    access_collect(s->ctx, block, sched_buffer(s, call->accesses.buffer.u.id), ACCESS_ANY, &all);
+    int n = 0;
+    for (int i = 0; i < all.n; i++)
+        n += !is_repeated(&all, i);
+    *result = value_int(n);
+    return true;
+}
+
+bool prim_indirect(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    AccessList all = {0};
+    bool yes = false;
+    Stmt *block = sched_block(s, &call->indirect.block, &path);
+    access_collect(s->ctx, block, sched_buffer(s, call->indirect.buffer.u.id), ACCESS_ANY, &all);
+    for (int i = 0; i < all.n; i++)
+        for (int d = 0; d < all.items[i].buffer->rank; d++)
+            yes |= expr_has_load(all.items[i].index[d]);
+    *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
+    return true;
+}
+
+bool prim_exact(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Stmt *block = sched_block(s, &call->exact.block, &path);
+    *result = (Value){.kind = VALUE_BOOL, .u.i = !stmt_update_rounds(s->ctx, block->u.block.body)};
     return true;
 }
 
