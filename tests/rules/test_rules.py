@@ -37,6 +37,7 @@ RULES = [
     ("transposed", ["tiles"], 12 * 256),
     ("permuted", ["tiles"], 30 * 256),
     ("embedding", ["elements"], 1024),
+    ("named_row", ["elements"], 1024),
     ("swapped", ["elements"], 1024),
     ("softmax_nests", ["rows", "rows", "elements"], 7000),
     ("column_sum", ["columns"], 12 * 256),
@@ -142,3 +143,10 @@ def test_long_rows_are_read_wide(kernel):
     for elements, is_wide in ((8192, True), (8191, not rows)):
         trace, report = run(kernel, f"-D{last}={elements}", *few)
         assert report["verify"]["ok"] and ("vectorize(" in trace) == is_wide
+
+
+@pytest.mark.parametrize("kernel", ["embedding", "named_row"])
+def test_gathered_rows_are_read_where_they_are(kernel):
+    """A copy of what a thread may read would hold all rows of the table."""
+    trace = run(kernel)[0]
+    assert "vectorize(" in trace and "cache_read(" not in trace

@@ -425,6 +425,31 @@ bool prim_varies(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
+/* The expression reads memory, itself or through a value. */
+static bool reads_data(Context *c, const Expr *e)
+{
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_LOAD ||
+            (at.expr->kind == EX_VAR && at.expr->u.var->kind == VAR_LET))
+            return true;
+    return false;
+}
+
+bool prim_gathers(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    AccessList accesses = {0};
+    Stmt *block = sched_block(s, &call->gathers.block, &path);
+    const Buffer *buffer = sched_buffer(s, call->gathers.buffer.u.id);
+    access_collect(s->ctx, block, buffer, ACCESS_ANY, &accesses);
+    bool yes = false;
+    for (int i = 0; i < accesses.n; i++)
+        for (int d = 0; d < buffer->rank; d++)
+            yes = yes || reads_data(s->ctx, accesses.items[i].index[d]);
+    *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
+    return true;
+}
+
 bool prim_bound_axis(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
