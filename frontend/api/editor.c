@@ -1,12 +1,14 @@
-/* editor.c - Implements the calls for editors: texts that may be wrong, names and their uses, and
- * schedules that are refused half-way. */
+/* editor.c - Implements the calls for editors: texts that may be wrong, names and their uses,
+ * schedules that are refused half-way, and the one style of programs and schedules. */
 #include "frontend/api/internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "frontend/editor/names.h"
 #include "frontend/editor/regions.h"
 #include "frontend/script/script.h"
+#include "frontend/syntax/format.h"
 #include "frontend/syntax/parse.h"
 
 struct tirc_names {
@@ -228,4 +230,43 @@ bool tirc_step_place(tirc *t, const tirc_kernel *scheduled, size_t step, tirc_pl
         return false;
     *place = place_of(t->ctx, scheduled->sites[step - 1]);
     return true;
+}
+
+/* ---- formatting ------------------------------------------------------------------------------ */
+
+static bool format_source(tirc *t, uint32_t source, tirc_text *formatted)
+{
+    StrBuf out = strbuf_new(t->ctx->arena);
+    if (!source)
+        return false;
+    t->subject = arena_printf(t->ctx->arena, "tirc fmt %s", source_get(t->ctx, source)->path);
+    if (!format_text(t->ctx, source, &out))
+        return false;
+    *formatted = (tirc_text){out.text, out.length};
+    return true;
+}
+
+static bool format(tirc *t, const char *name, tirc_text text, tirc_text *formatted)
+{
+    return format_source(t, source_add(t->ctx, name, text.text, text.length), formatted);
+}
+
+tirc_status tirc_format_text(tirc *t, const char *name, tirc_text text, tirc_text *formatted)
+{
+    API_GUARDED(t, format(t, name, text, formatted));
+}
+
+static bool format_file(tirc *t, const char *path, tirc_text *text, tirc_text *formatted)
+{
+    uint32_t source = !strcmp(path, "-") ? script_read_stream(t->ctx, stdin, "<stdin>", span_none())
+                                         : script_read_file(t->ctx, path, span_none());
+    if (!format_source(t, source, formatted))
+        return false;
+    *text = (tirc_text){source_get(t->ctx, source)->text, source_get(t->ctx, source)->length};
+    return true;
+}
+
+tirc_status tirc_format_file(tirc *t, const char *path, tirc_text *text, tirc_text *formatted)
+{
+    API_GUARDED(t, format_file(t, path, text, formatted));
 }
