@@ -6,7 +6,7 @@
 # installed toolkit, or else from PyPI into .venv, which also works without a GPU.
 
 packages="gcc libc6-dev cmake ninja-build flex bison pkg-config"
-packages="$packages libisl-dev libgmp-dev libjansson-dev libxxhash-dev"
+packages="$packages libisl-dev libgmp-dev libjansson-dev libxxhash-dev libsqlite3-dev"
 test_packages="libcmocka-dev python3 python3-pytest g++ clang-format-14 valgrind lowdown"
 fuzz_packages="clang libclang-rt-dev"
 venv_packages="python3 python3-venv"

@@ -644,6 +644,64 @@ typedef struct {
 /* Returns the i-th part of the GPU; false past the last. */
 bool tirc_limit_at(const tirc_analysis *analysis, size_t i, tirc_limit *limit);
 
+/* ---- tuning ---------------------------------------------------------------------------------- */
+
+/* Sets the log of tuned programs (docs/tuning.md): tirc_tune writes it. tirc_apply takes the
+ * schedule "tuned" from it, and "default" without settings where it has the program. NULL:
+ * $TIRC_TUNE_LOG, or tuned.sqlite in the folder of the kernel cache; "": none. */
+tirc_status tirc_set_tune_log(tirc *t, const char *path);
+/* Returns the path of the log; NULL: none. */
+const char *tirc_tune_log(tirc *t);
+/* Returns the choice of the log that tirc_apply used: "default(threads=128)"; NULL: it used
+ * none. */
+const char *tirc_tuned_choice(const tirc_kernel *scheduled);
+
+/* What tirc_tune has done so far. */
+typedef struct {
+    bool measuring;    /* else it is ranking candidates */
+    size_t candidates; /* found so far */
+    size_t done;       /* estimated or measured so far */
+    double best_ms;    /* the least time so far; 0: none */
+} tirc_tune_progress;
+/* Options of tirc_tune. Zero-initialize it; zero is the default of each field. */
+typedef struct {
+    const char *schedule; /* NULL: "default" */
+    /* settings that all candidates have: "T=16" */
+    const char *const *settings;
+    size_t n_settings;
+    const int64_t *sizes; /* a value for each symbolic size */
+    /* a GPU measures; the simulator only ranks by the model of a device */
+    tirc_device_kind device;
+    int ordinal;         /* of the GPU */
+    const char *arch;    /* NULL: that of the device */
+    const char *profile; /* of the model: as in tirc_analyze_options */
+    uint64_t seed;       /* of the inputs */
+    double seconds;      /* the time to spend; 0: 10 */
+    /* called now and then, from any thread, but one call at a time */
+    void (*progress)(void *user, const tirc_tune_progress *now);
+    void *user;
+} tirc_tune_options;
+/* The result of tirc_tune. */
+typedef struct {
+    /* the best: "default(threads=128)"; NULL: other processes are at all candidates */
+    const char *choice;
+    const char *device, *arch;     /* that the times are of: "NVIDIA H200", "sm_90a" */
+    bool measured;                 /* else the times are estimates of the model */
+    double ms;                     /* of the best */
+    double own_ms;                 /* of the schedule without settings; 0: not known */
+    size_t candidates, refused;    /* with different code; choices that a step refused */
+    size_t done, known, elsewhere; /* by this call; before it; by other processes meanwhile */
+    size_t wrong, failed;          /* other results than the first; did not run */
+    double seconds;
+} tirc_tuning;
+/* Searches the choices of the `tune` statements of a schedule for the fastest kernel, and writes
+ * all figures to the log. Ranks candidates by a model of the device, from counters of the
+ * simulator, and measures the best on the GPU until the time is over. The schedule's own choice is
+ * verified, and all candidates that are measured have to produce the same result. Several processes
+ * with one log share the work. */
+tirc_status tirc_tune(tirc *t, const tirc_file *file, const tirc_kernel *program,
+                      const tirc_tune_options *options, tirc_tuning *result);
+
 /* ---- editors --------------------------------------------------------------------------------- */
 
 /* Parses a text that may be wrong: *file has the declarations that can be read, without the

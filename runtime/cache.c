@@ -62,7 +62,7 @@ static bool make_folders(char *path)
            is_private(path);
 }
 
-static char *default_folder(void)
+char *cache_default_folder(void)
 {
     char *folder = NULL;
     const char *own = getenv("TIRC_CACHE_DIR");
@@ -81,7 +81,7 @@ static char *default_folder(void)
 void cache_open(Cache *cache, const char *folder)
 {
     cache->limit = LIMIT_BYTES;
-    cache->folder = !folder ? default_folder() : *folder ? strdup(folder) : NULL;
+    cache->folder = !folder ? cache_default_folder() : *folder ? strdup(folder) : NULL;
     if (cache->folder && !make_folders(cache->folder))
         cache_close(cache);
 }

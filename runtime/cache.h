@@ -26,6 +26,8 @@ typedef struct {
  * cache that cannot be had is off. */
 void cache_open(Cache *cache, const char *folder);
 void cache_close(Cache *cache);
+/* The folder that NULL stands for, which the caller frees; NULL: none. */
+char *cache_default_folder(void);
 
 /* The key of an entry that depends on these strings, and on the format of the cache. */
 CacheKey cache_key(const char *const *parts, int n);

@@ -122,6 +122,10 @@ NvrtcWarmup *nvrtc_warmup_begin(const char *arch);
 /* Waits for the thread. NULL is allowed. */
 void nvrtc_warmup_end(NvrtcWarmup *w);
 
+/* Compiles a module for the architecture of `options` into the cache, for a GPU that loads it later
+ * in this process or another. False after a diagnostic. */
+bool cuda_compile_ahead(Context *ctx, const DeviceOptions *options, const Module *module);
+
 /* ---- above a device -------------------------------------------------------------------------- */
 
 /* Buffers and scalars of one module on one device, filled with seeded random data. */

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAVIGATION = {
     "Start": ["index", "performance", "comparison", "examples/index"],
     "Write": ["language", "schedules", "primitives"],
-    "Use": ["cli", "editor", "python", "api", "import_tvm"],
+    "Use": ["cli", "tuning", "editor", "python", "api", "import_tvm"],
     "Check and measure": ["verification", "simulator", "analysis", "benchmarks"],
     "Reference": ["reference/python", "reference/c"],
     "Work on tirc": ["architecture", "code", "choices", "contributing", "security", "changelog"],

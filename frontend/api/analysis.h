@@ -24,9 +24,16 @@ typedef struct {
     const Module *module;
     const char *arch;
     Profile profile;
+    Device *sim, *own; /* the simulator; the same if the analysis has opened it */
+    bool sampled;      /* as in CensusRun */
     Census census;
     tirc_analysis *out;
 } Analyst;
+
+/* analyze.c: runs a lowered kernel on the simulator and counts its accesses; analysis_end follows
+ * in any case. False after a diagnostic. */
+bool analysis_begin(Analyst *a, const int64_t *sizes, const tirc_analyze_options *options);
+void analysis_end(Analyst *a);
 
 /* analysis_access.c: rows for the accesses of all kernels. */
 void analysis_accesses(Analyst *a);

@@ -6,6 +6,7 @@
 
 #include "frontend/script/script.h"
 #include "passes/analysis/regions/count.h"
+#include "runtime/measure/estimate.h"
 
 static const int64_t BUDGET = 4000000; /* requests; a second or two */
 static const char *const DEFAULT_PROFILE = "h200", *const DEFAULT_ARCH = "sm_90a";
@@ -163,25 +164,44 @@ static const int64_t *choose_width(Analyst *a, const int64_t *values)
     return sizes;
 }
 
-static bool take_census(Analyst *a, const tirc_analyze_options *o, Device *sim,
-                        const int64_t *values)
+static bool take_census(Analyst *a, const tirc_analyze_options *o, const int64_t *values)
 {
     const int64_t *sizes = choose_width(a, values);
-    LoadedModule *loaded = sizes ? sim->ops->load(sim, a->module) : NULL;
+    LoadedModule *loaded = sizes ? a->sim->ops->load(a->sim, a->module) : NULL;
     if (!loaded)
         return false;
-    a->t->workload = workload_new(sim, a->module, sizes, o->seed);
-    bool ok =
-        a->t->workload && census_take(sim,
-                                      &(CensusRun){.loaded = loaded,
-                                                   .module = a->module,
-                                                   .args = workload_arguments(a->t->workload)},
-                                      o->budget > 0 ? o->budget : BUDGET, &a->census);
+    a->t->workload = workload_new(a->sim, a->module, sizes, o->seed);
+    bool ok = a->t->workload && census_take(a->sim,
+                                            &(CensusRun){.loaded = loaded,
+                                                         .module = a->module,
+                                                         .args = workload_arguments(a->t->workload),
+                                                         .sampled = a->sampled},
+                                            o->budget > 0 ? o->budget : BUDGET, &a->census);
     if (ok)
         summarize(a, a->t->workload, sizes);
     workload_free(a->t->workload);
     a->t->workload = NULL;
     return ok;
+}
+
+bool analysis_begin(Analyst *a, const int64_t *values, const tirc_analyze_options *options)
+{
+    if (!choose_profile(a, options))
+        return false;
+    a->module = module_build(a->c, api_checked_kernel(a->t, a->kernel->kernel), NULL);
+    Device *given = options->device ? options->device->device : NULL;
+    bool has_sim = given && given->info.kind == DEVICE_SIM;
+    if (a->module && !has_sim)
+        a->own = device_open_sim(a->c, NULL);
+    a->sim = has_sim ? given : a->own;
+    return a->module && a->sim && take_census(a, options, values);
+}
+
+void analysis_end(Analyst *a)
+{
+    census_free(&a->census);
+    if (a->own)
+        a->own->ops->close(a->own);
 }
 
 static bool analyze(tirc *t, const tirc_kernel *lowered, const int64_t *values,
@@ -191,25 +211,16 @@ static bool analyze(tirc *t, const tirc_kernel *lowered, const int64_t *values,
     Context *c = t->ctx;
     Analyst a = {.t = t, .c = c, .kernel = lowered, .out = ARENA_NEW(c->arena, tirc_analysis)};
     t->subject = lowered->command;
-    options = options ? options : &none;
-    if (!api_require_lowered(t, lowered, "tirc_analyze") || !choose_profile(&a, options))
+    if (!api_require_lowered(t, lowered, "tirc_analyze"))
         return false;
-    a.module = module_build(c, api_checked_kernel(t, lowered->kernel), NULL);
-    Device *given = options->device ? options->device->device : NULL;
-    bool has_sim = given && given->info.kind == DEVICE_SIM;
-    Device *sim = !a.module ? NULL : has_sim ? given : device_open_sim(c, NULL);
-    if (!sim)
-        return false;
-    bool ok = take_census(&a, options, sim, values);
+    bool ok = analysis_begin(&a, values, options ? options : &none);
     if (ok) {
         analysis_accesses(&a);
         analysis_barriers(&a);
         analysis_kernels(&a);
         *analysis = a.out;
     }
-    census_free(&a.census);
-    if (!has_sim)
-        sim->ops->close(sim);
+    analysis_end(&a);
     return ok;
 }
 
@@ -217,6 +228,31 @@ tirc_status tirc_analyze(tirc *t, const tirc_kernel *lowered, const int64_t *siz
                          const tirc_analyze_options *options, tirc_analysis **analysis)
 {
     API_GUARDED(t, analyze(t, lowered, sizes, options, analysis));
+}
+
+/* Blocks that are not counted run only where data that they did not write lead to a fault. */
+bool api_estimate(tirc *t, const tirc_kernel *lowered, const int64_t *sizes,
+                  const tirc_analyze_options *options, Estimate *out)
+{
+    Context *c = t->ctx;
+    Analyst a = {.t = t,
+                 .c = c,
+                 .kernel = lowered,
+                 .sampled = true,
+                 .out = ARENA_NEW(c->arena, tirc_analysis)};
+    DiagMark mark = diag_mark(c);
+    bool ok = analysis_begin(&a, sizes, options);
+    if (!ok) {
+        diag_forget(c, mark);
+        analysis_end(&a);
+        a = (Analyst){.t = t, .c = c, .kernel = lowered, .out = ARENA_NEW(c->arena, tirc_analysis)};
+        ok = analysis_begin(&a, sizes, options);
+    }
+    if (ok)
+        *out = (Estimate){estimate_ms(&a.profile, a.module, &a.census, a.out->summary.bytes_least),
+                          a.profile.name};
+    analysis_end(&a);
+    return ok;
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */

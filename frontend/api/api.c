@@ -41,6 +41,7 @@ tirc *tirc_new(const tirc_options *options)
     if (!t)
         return NULL;
     t->full_work = FULL_WORK;
+    t->samples = VERIFY_SAMPLES;
     t->ctx = ctx_new(options && options->memory_limit ? options->memory_limit : MEMORY_DEFAULT);
     t->texts = t->ctx ? arena_new(0, texts_out_of_memory, t->ctx) : NULL;
     if (t->texts && copy_options(t, options))
@@ -68,12 +69,14 @@ void tirc_free(tirc *t)
         return;
     t->dead = TIRC_OK;
     nvrtc_warmup_end(t->warmup);
+    tunelog_close(t->log);
     if (t->ctx)
         release_devices(t);
     if (t->texts)
         arena_free(t->texts);
     ctx_free(t->ctx);
     free(t->cache_dir);
+    free(t->tune_log);
     free(t);
 }
 

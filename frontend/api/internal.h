@@ -15,6 +15,7 @@
 #include "passes/lower/proofs/in_bounds.h"
 #include "passes/schedule/schedule.h"
 #include "runtime/device.h"
+#include "runtime/measure/tunelog.h"
 #include "runtime/measure/verify.h"
 #include "runtime/peer.h"
 
@@ -30,6 +31,7 @@ struct tirc {
     NvrtcWarmup *warmup; /* since tirc_prepare, or NULL */
     /* stores of a reference that are worth waiting for: beyond, it computes a sample */
     double full_work;
+    int64_t samples;            /* the elements of a sample, roughly */
     Workload *workload, *other; /* of the call at work */
     /* the last lowered kernel whose accesses were asked about, and the answers */
     const Kernel *bounded;
@@ -37,6 +39,8 @@ struct tirc {
     /* the last one that was right, and how far two right results may be apart */
     const tirc_program *verified;
     double apart;
+    char *tune_log; /* its path, set by the caller; NULL: that of the environment */
+    TuneLog *log;   /* open to be read; or NULL */
 };
 
 struct tirc_file {
@@ -52,6 +56,7 @@ struct tirc_kernel {
     const Schedule *schedule; /* or NULL */
     const Span *sites;        /* of its steps, after tirc_apply_partly; or NULL */
     const char *schedule_name;
+    const char *tuned;   /* the choice of the log: "default(threads=128)"; or NULL */
     const char *command; /* the command line that makes it, but for what is done with it */
 };
 
@@ -203,6 +208,35 @@ const MemoryBounds *api_memory_bounds(tirc *t, const Kernel *lowered);
 const Kernel *api_checked_kernel(tirc *t, const Kernel *lowered);
 /* No access certainly leaves its buffer at these sizes; false after E0639. */
 bool api_stays_inside(tirc *t, const tirc_kernel *lowered, const int64_t *sizes);
+/* Measures programs alternately, the first of which was verified; all must agree with it. */
+typedef struct {
+    tirc_program *const *programs;
+    size_t n;
+    const int64_t *sizes; /* values of the symbolic ones */
+    BenchOptions options;
+} Race;
+bool api_race(tirc *t, const Race *race, tirc_measurement *results);
+/* The time of a lowered kernel by the model of a device. */
+typedef struct {
+    double ms;
+    const char *profile; /* "NVIDIA H200" */
+} Estimate;
+bool api_estimate(tirc *t, const tirc_kernel *lowered, const int64_t *sizes,
+                  const tirc_analyze_options *options, Estimate *out);
+/* The text that identifies a program in the log; NULL after a diagnostic. */
+const char *api_tune_text(tirc *t, const tirc_kernel *program);
+/* What the log says for a schedule of this name without settings (tuned.c). */
+typedef enum { TUNED_NONE, TUNED_CHOSEN, TUNED_REFUSED } Tuned;
+typedef struct {
+    const char *text, *schedule;
+    const char *const *settings;
+    size_t n_settings;
+} TunedChoice;
+/* TUNED_NONE: the name means what it means without a log. TUNED_REFUSED: after a diagnostic. */
+Tuned api_tuned(tirc *t, const tirc_file *file, const tirc_kernel *kernel, const char *name,
+                TunedChoice *choice);
+/* The choice of a figure. */
+TunedChoice api_choice_of(tirc *t, const Figure *figure);
 /* --emit json. */
 bool api_emit_json(tirc *t, const tirc_kernel *lowered, const char **text, size_t *length);
 

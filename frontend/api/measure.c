@@ -49,7 +49,7 @@ static bool make_reference(tirc *t, const tirc_program *program, const int64_t *
     out->options =
         (VerifyOptions){.wanted = 0, .seed = seed, .depth = addition_depths(t, program, sizes)};
     if (reference_work(c, reference, sizes, INT64_MAX) > t->full_work) {
-        out->options.wanted = verify_sample_size(rank);
+        out->options.wanted = verify_sample_size(rank, t->samples);
         reference = reference_kernel_sampled(c, kernel->program);
         if (!reference)
             return false;
@@ -378,10 +378,10 @@ static bool check_agreement(tirc *t, Runner *runners, size_t n)
     return true;
 }
 
-static tirc_measurement summarize(tirc *t, const Runner *r, const int64_t *sizes,
-                                  const BenchResult *b)
+static tirc_measurement summarize(tirc *t, const Runner *r, const BenchResult *b)
 {
     int64_t flops;
+    const int64_t *sizes = workload_arguments(r->workload)->sizes;
     tirc_measurement m = {b->median_ms, b->min_ms, b->p95_ms, b->runs, b->cold_l2, 0, 0, r->agrees};
     double seconds = b->median_ms * 1e-3;
     if (seconds > 0) {
@@ -392,17 +392,17 @@ static tirc_measurement summarize(tirc *t, const Runner *r, const int64_t *sizes
     return m;
 }
 
-static bool measure(tirc *t, Runner *runners, size_t n, Device *device, const int64_t *const *sizes,
+static bool measure(tirc *t, Runner *runners, size_t n, const BenchOptions *options,
                     tirc_measurement *results)
 {
+    Device *device = runners[0].device;
     Contender *contenders = ARENA_ARRAY(t->ctx->arena, Contender, n);
     for (size_t i = 0; i < n; i++)
         contenders[i] = (Contender){.name = runners[i].name, .run = run_again, .user = &runners[i]};
-    BenchOptions options = {.cold_l2 = true};
-    if (!bench_run(device, contenders, (int)n, &options) || !device->ops->sync(device))
+    if (!bench_run(device, contenders, (int)n, options) || !device->ops->sync(device))
         return false;
     for (size_t i = 0; i < n; i++)
-        results[i] = summarize(t, &runners[i], sizes[i], &contenders[i].result);
+        results[i] = summarize(t, &runners[i], &contenders[i].result);
     return true;
 }
 
@@ -425,44 +425,62 @@ static bool runner_open(tirc *t, const tirc_program *program, const char *peer,
     return r->peer != NULL;
 }
 
-static bool bench(tirc *t, tirc_program *const *programs, size_t n, const char *const *peers,
-                  size_t n_peers, const int64_t *values, tirc_measurement *results)
+/* Programs, then peers of the first. */
+typedef struct {
+    Race race;
+    const char *const *peers;
+    size_t n_peers;
+} Bench;
+
+static bool open_runners(tirc *t, const Bench *b, Runner *runners)
 {
-    if (n == 0)
-        return true;
-    Device *device = programs[0]->device->device;
-    Runner *runners = ARENA_ARRAY(t->ctx->arena, Runner, n + n_peers);
-    const int64_t **sizes = ARENA_ARRAY(t->ctx->arena, const int64_t *, n + n_peers);
+    tirc_program *const *programs = b->race.programs;
+    size_t n = b->race.n;
     bool ok = true;
-    for (size_t i = 0; ok && i < n + n_peers; i++) {
+    for (size_t i = 0; ok && i < n + b->n_peers; i++) {
         tirc_program *program = programs[i < n ? i : 0];
-        ok = program->device->device == device;
+        ok = program->device->device == programs[0]->device->device;
         if (!ok)
             diag_error(t->ctx, E0704, span_none(),
                        "programs to measure alternately must be on the same device");
-        sizes[i] = ok ? api_sizes(t, program, values) : NULL;
-        program = sizes[i] ? api_for_sizes(t, program, sizes[i]) : NULL;
+        const int64_t *sizes = ok ? api_sizes(t, program, b->race.sizes) : NULL;
+        program = sizes ? api_for_sizes(t, program, sizes) : NULL;
         ok = program &&
-             runner_open(t, program, i < n ? NULL : peers[i - n], sizes[i], runners, &runners[i]);
+             runner_open(t, program, i < n ? NULL : b->peers[i - n], sizes, runners, &runners[i]);
     }
-    ok = ok && check_agreement(t, runners, n + n_peers) &&
-         measure(t, runners, n + n_peers, device, sizes, results);
-    for (size_t i = 0; i < n + n_peers; i++) {
+    return ok;
+}
+
+static bool bench(tirc *t, const Bench *b, tirc_measurement *results)
+{
+    size_t n = b->race.n + b->n_peers;
+    if (b->race.n == 0)
+        return true;
+    Runner *runners = ARENA_ARRAY(t->ctx->arena, Runner, n);
+    bool ok = open_runners(t, b, runners) && check_agreement(t, runners, n) &&
+              measure(t, runners, n, &b->race.options, results);
+    for (size_t i = 0; i < n; i++) {
         peer_close(runners[i].peer);
         workload_free(runners[i].workload);
     }
     return ok;
 }
 
+bool api_race(tirc *t, const Race *race, tirc_measurement *results)
+{
+    return bench(t, &(Bench){.race = *race}, results);
+}
+
 tirc_status tirc_bench(tirc *t, tirc_program *const *programs, size_t n, const int64_t *sizes,
                        tirc_measurement *results)
 {
-    API_GUARDED(t, bench(t, programs, n, NULL, 0, sizes, results));
+    return tirc_bench_versus(t, programs, n, NULL, 0, sizes, results);
 }
 
 tirc_status tirc_bench_versus(tirc *t, tirc_program *const *programs, size_t n,
                               const char *const *peers, size_t n_peers, const int64_t *sizes,
                               tirc_measurement *results)
 {
-    API_GUARDED(t, bench(t, programs, n, peers, n_peers, sizes, results));
+    Bench b = {{programs, n, sizes, {.cold_l2 = true}}, peers, n_peers};
+    API_GUARDED(t, bench(t, &b, results));
 }

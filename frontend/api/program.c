@@ -371,24 +371,31 @@ bool tirc_schedule_at(tirc *t, const tirc_file *file, const char *kernel, size_t
     API_ANSWER(t, schedule_at(t, file, kernel, i, info));
 }
 
-static bool apply(tirc *t, const tirc_file *file, const tirc_kernel *kernel, const char *name,
-                  const char *const *settings, size_t n_settings, tirc_kernel **scheduled)
+/* A schedule and its settings. */
+typedef struct {
+    const char *name; /* of tirc_apply: NULL is "default" */
+    const char *const *settings;
+    size_t n;
+} Application;
+
+static bool apply_named(tirc *t, const tirc_file *file, const tirc_kernel *kernel,
+                        const Application *a, tirc_kernel **scheduled)
 {
     Context *c = t->ctx;
-    name = name ? name : "default";
     StrBuf command = strbuf_new(c->arena);
-    strbuf_addf(&command, "%s --schedule %s", kernel->command, name);
-    ScriptSetting *parsed = ARENA_ARRAY(c->arena, ScriptSetting, n_settings + 1);
+    strbuf_addf(&command, "%s --schedule %s", kernel->command, a->name);
+    ScriptSetting *parsed = ARENA_ARRAY(c->arena, ScriptSetting, a->n + 1);
     bool readable = true;
-    for (size_t i = 0; i < n_settings; i++) {
-        readable &= script_setting_parse(c, settings[i], &parsed[i]);
-        strbuf_addf(&command, " --set '%s'", settings[i]);
+    for (size_t i = 0; i < a->n; i++) {
+        readable &= script_setting_parse(c, a->settings[i], &parsed[i]);
+        strbuf_addf(&command, " --set '%s'", a->settings[i]);
     }
     t->subject = command.text;
     FoundSchedule found;
-    if (!readable || !script_find(c, file ? file->ast : NULL, kernel->kernel->name, name, &found))
+    if (!readable ||
+        !script_find(c, file ? file->ast : NULL, kernel->kernel->name, a->name, &found))
         return false;
-    const Schedule *schedule = script_run(c, kernel->kernel, &found, parsed, (int)n_settings);
+    const Schedule *schedule = script_run(c, kernel->kernel, &found, parsed, (int)a->n);
     if (!schedule)
         return false;
     *scheduled = api_kernel_new(t, schedule_kernel(schedule), kernel);
@@ -398,11 +405,42 @@ static bool apply(tirc *t, const tirc_file *file, const tirc_kernel *kernel, con
     return true;
 }
 
+/* The choice of the log for `tuned`, or for `default`, which does without one if it is refused, as
+ * after a change of the rules. */
+static bool apply_tuned(tirc *t, const tirc_file *file, const tirc_kernel *kernel,
+                        const TunedChoice *choice, tirc_kernel **scheduled)
+{
+    Application a = {choice->schedule, choice->settings, choice->n_settings};
+    if (!apply_named(t, file, kernel, &a, scheduled))
+        return false;
+    (*scheduled)->tuned = choice->text;
+    return true;
+}
+
+static bool apply(tirc *t, const tirc_file *file, const tirc_kernel *kernel, Application a,
+                  tirc_kernel **scheduled)
+{
+    TunedChoice choice;
+    DiagMark mark = diag_mark(t->ctx);
+    a.name = a.name ? a.name : "default";
+    Tuned tuned = a.n == 0 ? api_tuned(t, file, kernel, a.name, &choice) : TUNED_NONE;
+    if (tuned == TUNED_REFUSED)
+        return false;
+    if (tuned == TUNED_CHOSEN && apply_tuned(t, file, kernel, &choice, scheduled))
+        return true;
+    if (tuned == TUNED_CHOSEN && !strcmp(a.name, "tuned"))
+        return false;
+    if (tuned == TUNED_CHOSEN)
+        diag_forget(t->ctx, mark);
+    return apply_named(t, file, kernel, &a, scheduled);
+}
+
 tirc_status tirc_apply(tirc *t, const tirc_file *file, const tirc_kernel *kernel,
                        const char *schedule, const char *const *settings, size_t n_settings,
                        tirc_kernel **scheduled)
 {
-    API_GUARDED(t, apply(t, file, kernel, schedule, settings, n_settings, scheduled));
+    const Application a = {schedule, settings, n_settings};
+    API_GUARDED(t, apply(t, file, kernel, a, scheduled));
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */

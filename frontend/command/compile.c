@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "command.h"
-#include "data.h"
 #include "output.h"
 
 static void show_time(const Command *c, const char *what, double seconds)
@@ -91,7 +90,7 @@ static void after_pass(void *user, const char *pass, const tirc_kernel *kernel, 
 
 /* ---- the way --------------------------------------------------------------------------------- */
 
-static tirc_status read_program(Command *c)
+tirc_status command_read(Command *c)
 {
     const Options *o = c->options;
     double start = seconds_now();
@@ -152,6 +151,13 @@ static tirc_status read_against(Command *c)
     return status ? status : tirc_against(c->t, c->program, program, &c->program);
 }
 
+/* What the log of tuned programs says depends on the GPU, if there will be one. */
+static tirc_status open_tuned_device(Command *c)
+{
+    bool tuned = !strcmp(c->schedule, "default") || !strcmp(c->schedule, "tuned");
+    return tuned && options_measure(c->options) ? command_open_device(c) : TIRC_OK;
+}
+
 /* A program gets `default` where no schedule is named, unless the program itself is asked for; text
  * that a schedule has been through already is left as it is. */
 static tirc_status schedule_program(Command *c)
@@ -169,9 +175,14 @@ static tirc_status schedule_program(Command *c)
     }
     double start = seconds_now();
     c->schedule = o->schedule ? o->schedule : "default";
-    tirc_status status = tirc_apply(c->t, c->file, c->program, c->schedule, o->settings.items,
-                                    o->settings.n, &c->scheduled);
+    tirc_status status = open_tuned_device(c);
+    if (status)
+        return status;
+    status = tirc_apply(c->t, c->file, c->program, c->schedule, o->settings.items, o->settings.n,
+                        &c->scheduled);
     show_time(c, "schedule", seconds_now() - start);
+    if (!status && tirc_tuned_choice(c->scheduled))
+        c->schedule = tirc_tuned_choice(c->scheduled);
     return status;
 }
 
@@ -211,7 +222,7 @@ static tirc_status make_dump_dir(const Command *c)
 tirc_status command_compile(Command *c)
 {
     tirc_status status = make_dump_dir(c);
-    status = status ? status : read_program(c);
+    status = status ? status : command_read(c);
     status = status ? status : read_against(c);
     if (status)
         return status;

@@ -1,5 +1,5 @@
 /* data.c - Implements --input, --output, --arg and --range: runs on the user's own data. */
-#include "data.h"
+#include "command.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "command.h"
-#include "data.h"
 #include "output.h"
 
 /* ---- what to do ------------------------------------------------------------------------------ */
@@ -32,6 +31,8 @@ static tirc_status check_usage(const Options *o)
     if (o->output && !o->emit && !o->json && !o->analyze)
         return usage_error(
             "-o needs --emit, --json or --analyze: it names the file for their output");
+    if (o->seconds)
+        return usage_error("--seconds needs tirc tune: it limits the time of its search");
     if ((o->profile || o->budget) && !o->analyze)
         return usage_error("--profile and --budget need --analyze: they control its analysis");
     if (o->versus && !o->analyze && !o->bench)
@@ -82,6 +83,11 @@ static tirc_status perform(tirc *t, const Options *o)
         return command_explain(t, o->explain);
     if (o->devices)
         return command_devices(t);
+    if (o->tune) {
+        tirc_status tuned = command_tune(&command);
+        data_free(&command);
+        return tuned;
+    }
     tirc_status status = check_usage(o);
     if (status)
         return status;
@@ -101,7 +107,9 @@ static tirc_status start(const Options *o)
         fputs("tirc: out of memory\n", stderr);
         return TIRC_UNAVAILABLE;
     }
-    tirc_status status = perform(t, o);
+    tirc_status status = o->tune_log ? tirc_set_tune_log(t, o->tune_log) : TIRC_OK;
+    if (!status)
+        status = perform(t, o);
     bool warned = output_has(t, TIRC_WARNING), refused = output_has(t, TIRC_ERROR);
     if (!o->no_warn || refused || status)
         output_diagnostics(t, o->color, status);
@@ -111,10 +119,12 @@ static tirc_status start(const Options *o)
     return status;
 }
 
-static tirc_status compile(int argc, char **argv)
+static tirc_status compile(int argc, char **argv, bool tune)
 {
     Options options;
-    tirc_status status = options_parse(argc, argv, &options) ? start(&options) : TIRC_USAGE;
+    bool good = options_parse(argc, argv, &options);
+    options.tune = tune;
+    tirc_status status = good ? start(&options) : TIRC_USAGE;
     options_free(&options);
     return status;
 }
@@ -136,7 +146,8 @@ static tirc_status run_command(int argc, char **argv)
         return command_serve(argv + 1);
     if (!strcmp(command, "import-tvmscript"))
         return name_importer(argc, argv);
-    return compile(argc, argv);
+    bool tune = !strcmp(command, "tune");
+    return compile(argc - tune, argv + tune, tune);
 }
 
 int main(int argc, char **argv)

@@ -27,8 +27,8 @@ static const Option table[] = {
     {.help = "kernel and schedule"},
     {"kernel", 0, TEXT, AT(kernel), "NAME", "selects a kernel if the file has several"},
     {"schedule", 0, TEXT, AT(schedule), "NAME",
-     "from the file, NAME.sched beside it, or shipped; or path.sched, or path.sched:NAME "
-     "(default: default)"},
+     "from the file, NAME.sched beside it, or shipped; or path.sched, or path.sched:NAME; "
+     "tuned: from the log (default: default)"},
     {"define", 'D', LIST, AT(defines), "M=512",
      "sets a size; M=? makes it an argument; T=f16 sets a type"},
     {"set", 0, LIST, AT(settings), "T=16", "sets a parameter or tunable of the schedule"},
@@ -69,6 +69,10 @@ static const Option table[] = {
     {"size", 0, LIST, AT(sizes), "M=1000", "sets a symbolic size for this run"},
     {"seed", 0, NUMBER, AT(seed), "N", "selects another set of random inputs (default: 0)"},
     {"json", 0, FLAG, AT(json), NULL, "prints results as one JSON object"},
+    {.help = "tuning"},
+    {"tune-log", 0, TEXT, AT(tune_log), "FILE",
+     "the log of tuned programs; \"\" is none (default: tuned.sqlite in the cache's folder)"},
+    {"seconds", 0, NUMBER, AT(seconds), "N", "with tirc tune: the time to spend (default: 10)"},
     {.help = "inspecting compilation"},
     {"list", 0, FLAG, AT(list), NULL,
      "lists the kernels of the file, their sizes, schedules and parameters"},
@@ -107,12 +111,14 @@ tirc_status usage_error(const char *format, ...)
 
 void options_help(FILE *out)
 {
-    fputs("tirc FILE.tir [options]        \"-\" reads the program from standard input\n"
-          "tirc fmt [--check] [FILE...]   formats programs and schedules in place\n"
-          "tirc lsp                       the language server, which editors start\n"
-          "tirc import-tvmscript FILE.py  reads TVMScript; in the Python package "
-          "(docs/import_tvm.md)\n",
-          out);
+    fputs(
+        "tirc FILE.tir [options]        \"-\" reads the program from standard input\n"
+        "tirc tune FILE.tir [options]   searches the choices of a schedule for the fastest kernel\n"
+        "tirc fmt [--check] [FILE...]   formats programs and schedules in place\n"
+        "tirc lsp                       the language server, which editors start\n"
+        "tirc import-tvmscript FILE.py  reads TVMScript; in the Python package "
+        "(docs/import_tvm.md)\n",
+        out);
     for (int i = 0; i < OPTIONS; i++) {
         const Option *o = &table[i];
         if (!o->name) {
@@ -132,8 +138,8 @@ void options_help(FILE *out)
     }
     fputs("\nexit status: 0 success; 1 input refused; 2 wrong usage; 3 a device, library or file "
           "is missing or failed;\n4 wrong result, or a fault found by the simulator; 70 a bug in "
-          "tirc, with a file that reproduces it\nenvironment: TIRC_CACHE_DIR, TIRC_NVRTC, "
-          "TIRC_CUDART, TIRC_CUBLAS, TIRC_CUBLASLT, NO_COLOR, TMPDIR (docs/cli.md)\n",
+          "tirc, with a file that reproduces it\nenvironment: TIRC_CACHE_DIR, TIRC_TUNE_LOG, "
+          "TIRC_NVRTC, TIRC_CUDART, TIRC_CUBLAS, TIRC_CUBLASLT, NO_COLOR, TMPDIR (docs/cli.md)\n",
           out);
 }
 

@@ -33,10 +33,11 @@ typedef struct {
 typedef struct {
     const char *word; /* FILE, or the subject of --help; NULL if there is none */
     const char *kernel, *schedule, *output, *arch, *print_after, *dump_dir, *explain, *profile,
-        *versus, *against;
+        *versus, *against, *tune_log;
     Words defines, settings, sizes, inputs, outputs, arguments, ranges;
     int emit, annotate, device, color; /* Emit, Annotate, DeviceChoice, ColorChoice */
-    int64_t seed, budget;
+    int64_t seed, budget, seconds;
+    bool tune; /* `tirc tune` */
     bool run, verify, bench, analyze, json, trace, time_passes, index64, list, devices, help,
         version, no_warn, werror;
 } Options;

@@ -210,6 +210,7 @@ void output_diagnostics(tirc *t, int color, tirc_status status)
 
 struct Progress {
     const char *what;
+    char more[128];
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t done;
@@ -235,7 +236,7 @@ static void *watch(void *user)
             ;
         if (p->is_done)
             break;
-        fprintf(stderr, "\r\033[K%s... %d s", p->what, seconds);
+        fprintf(stderr, "\r\033[K%s%s... %d s", p->what, p->more, seconds);
         fflush(stderr);
     }
     pthread_mutex_unlock(&p->lock);
@@ -254,6 +255,15 @@ Progress *progress_begin(const char *what)
         return p;
     free(p);
     return NULL;
+}
+
+void progress_say(Progress *p, const char *text)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    snprintf(p->more, sizeof p->more, "%s", text);
+    pthread_mutex_unlock(&p->lock);
 }
 
 void progress_end(Progress *p)

@@ -29,6 +29,8 @@ void output_diagnostics(tirc *t, int color, tirc_status status);
  * `what` must outlive the work. One piece of work at a time. */
 typedef struct Progress Progress;
 Progress *progress_begin(const char *what);
+/* Says more about it from now on; progress may be NULL. */
+void progress_say(Progress *progress, const char *text);
 void progress_end(Progress *progress);
 
 /* Of a clock that only goes forwards. */

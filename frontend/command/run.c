@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data.h"
+#include "command.h"
 #include "output.h"
 #include "page.h"
 
@@ -42,13 +42,12 @@ static int find_symbolic(const tirc_kernel *kernel, const char *name, size_t len
     return -1;
 }
 
-/* Values for the symbolic sizes, owned by the caller; *values is NULL where there are none. */
-static tirc_status collect_sizes(const Command *c, int64_t **values)
+tirc_status command_sizes(const Command *c, const tirc_kernel *kernel, int64_t **values)
 {
     tirc_size s;
     const Words *given = &c->options->sizes;
     size_t n = 0;
-    for (size_t i = 0; tirc_size_at(c->lowered, i, &s); i++)
+    for (size_t i = 0; tirc_size_at(kernel, i, &s); i++)
         n += s.symbolic;
     *values = n ? malloc(n * sizeof **values) : NULL;
     if (n && !*values)
@@ -57,11 +56,11 @@ static tirc_status collect_sizes(const Command *c, int64_t **values)
         (*values)[i] = i < c->binding.n_sizes ? c->binding.sizes[i] : -1;
     for (size_t i = 0; i < given->n; i++) {
         size_t length = strcspn(given->items[i], "=");
-        int at = given->items[i][length] ? find_symbolic(c->lowered, given->items[i], length) : -1;
+        int at = given->items[i][length] ? find_symbolic(kernel, given->items[i], length) : -1;
         if (at < 0)
             return usage_error("--size %.60s: kernel '%s' has no symbolic size of this name; use "
                                "-D to set other sizes",
-                               given->items[i], tirc_kernel_name(c->lowered));
+                               given->items[i], tirc_kernel_name(kernel));
         int64_t from_arrays = (*values)[at];
         tirc_status status = read_size(given->items[i], length, &(*values)[at]);
         if (status)
@@ -72,11 +71,11 @@ static tirc_status collect_sizes(const Command *c, int64_t **values)
                 given->items[i], from_arrays);
     }
     n = 0;
-    for (size_t i = 0; tirc_size_at(c->lowered, i, &s); i++)
+    for (size_t i = 0; tirc_size_at(kernel, i, &s); i++)
         if (s.symbolic && (*values)[n++] < 0)
             return usage_error(
                 "size '%s' of '%s' is symbolic; set it for this run with --size %s=1000", s.name,
-                tirc_kernel_name(c->lowered), s.name);
+                tirc_kernel_name(kernel), s.name);
     return TIRC_OK;
 }
 
@@ -199,7 +198,7 @@ static tirc_status run(const Command *c, Report *r, tirc_program *program, Argum
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static tirc_status open_device(const Command *c, tirc_device **device)
+tirc_device_kind command_device_kind(const Command *c)
 {
     static const tirc_device_kind kinds[] = {
         [DEVICE_DEFAULT] = TIRC_DEVICE_AUTO,
@@ -207,7 +206,14 @@ static tirc_status open_device(const Command *c, tirc_device **device)
         [DEVICE_CUDA] = TIRC_DEVICE_CUDA,
         [DEVICE_SIM] = TIRC_DEVICE_SIM,
     };
-    return tirc_device_open(c->t, kinds[c->options->device], 0, c->options->arch, device);
+    return kinds[c->options->device];
+}
+
+tirc_status command_open_device(Command *c)
+{
+    if (c->device)
+        return TIRC_OK;
+    return tirc_device_open(c->t, command_device_kind(c), 0, c->options->arch, &c->device);
 }
 
 static tirc_status compile(const Command *c, tirc_device *device, tirc_program **program)
@@ -276,23 +282,22 @@ static tirc_status print_results(const Command *c, Report *r, const tirc_device 
     return status ? status : written;
 }
 
-tirc_status command_measure(const Command *c)
+tirc_status command_measure(Command *c)
 {
-    tirc_device *device = NULL;
     tirc_program *program = NULL;
     int64_t *sizes = NULL;
     Report r = {
         .kernel = tirc_kernel_name(c->lowered), .schedule = c->schedule, .lowered = c->lowered};
-    tirc_status status = collect_sizes(c, &sizes);
+    tirc_status status = command_sizes(c, c->lowered, &sizes);
     if (!status)
-        status = open_device(c, &device);
+        status = command_open_device(c);
     if (!status)
-        status = compile(c, device, &program);
+        status = compile(c, c->device, &program);
     if (!status) {
-        r.device = tirc_device_describe(device);
+        r.device = tirc_device_describe(c->device);
         r.program = program;
         r.sizes = sizes;
-        status = print_results(c, &r, device, run_all(c, &r, device, program));
+        status = print_results(c, &r, c->device, run_all(c, &r, c->device, program));
     }
     analysis_report_free(&r.analyzed);
     free(r.outputs);

@@ -544,6 +544,17 @@ static bool not_found(Context *c, const AstFile *file, const FoundScheduleList *
     return false;
 }
 
+bool script_has(Context *c, const AstFile *file, Name kernel, const char *name)
+{
+    int errors = c->n_errors;
+    FoundScheduleList all = {0};
+    collect(c, file, kernel, name, &all);
+    for (int i = 0; i < all.n; i++)
+        if (!strcmp(all.items[i].schedule->name.text, name))
+            return true;
+    return c->n_errors > errors;
+}
+
 bool script_find(Context *c, const AstFile *file, Name kernel, const char *name, FoundSchedule *out)
 {
     const char *in_file = strstr(name, ".sched:");

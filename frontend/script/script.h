@@ -26,6 +26,10 @@ typedef struct {
 bool script_find(Context *c, const AstFile *file, Name kernel, const char *name,
                  FoundSchedule *out);
 
+/* Is there a schedule of this name for the kernel, not counting paths? Also true after diagnostics,
+ * if a file that may have it does not parse. */
+bool script_has(Context *c, const AstFile *file, Name kernel, const char *name);
+
 /* Every schedule that fits the kernel, in the order of the search, for --list. */
 typedef VEC(FoundSchedule) FoundScheduleList;
 void script_list(Context *c, const AstFile *file, Name kernel, FoundScheduleList *out);

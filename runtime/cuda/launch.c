@@ -4,6 +4,7 @@
  * The host part of a module is a program of the virtual machine, the same for every device; it
  * calls back for each launch, and the arguments that the kernel declares are gathered here. */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,18 @@ static void *get_image(CudaDevice *d, const Module *m, size_t *bytes)
     if (image)
         cache_put(&d->cache, key, image, *bytes);
     return image;
+}
+
+bool cuda_compile_ahead(Context *ctx, const DeviceOptions *options, const Module *module)
+{
+    CudaDevice d = {.base = {.ctx = ctx}};
+    size_t bytes;
+    snprintf(d.base.info.arch, sizeof d.base.info.arch, "%s", options->arch);
+    cache_open(&d.cache, options->cache_dir);
+    void *image = get_image(&d, module, &bytes);
+    cache_close(&d.cache);
+    free(image);
+    return image != NULL;
 }
 
 static bool check_shared(CudaDevice *d, const ModuleKernel *k)

@@ -30,11 +30,14 @@ static bool sample(Device *d, Contender *c, int burst, bool cold, double *ms)
 }
 
 /* How many samples fit: `ms` is the sum of one run of each contender. */
-static int choose_runs(double ms, int n_contenders)
+static int choose_runs(double ms, int n_contenders, const BenchOptions *options)
 {
+    double total = options->total_ms > 0 ? options->total_ms : TOTAL_MS;
+    if (options->worth_ms > 0 && ms > options->worth_ms)
+        return 1;
     if (ms * MIN_RUNS > PATIENCE_MS * n_contenders)
         return FEW_RUNS;
-    double fit = ms > 0 ? TOTAL_MS * n_contenders / ms : MAX_RUNS;
+    double fit = ms > 0 ? total * n_contenders / ms : MAX_RUNS;
     return fit < MIN_RUNS ? MIN_RUNS : fit > MAX_RUNS ? MAX_RUNS : (int)fit;
 }
 
@@ -85,7 +88,7 @@ bool bench_run(Device *d, Contender *contenders, int n, const BenchOptions *opti
         return false;
     for (int i = 0; i < n; i++)
         total += estimates[i];
-    int runs = options->runs > 0 ? options->runs : choose_runs(total, n);
+    int runs = options->runs > 0 ? options->runs : choose_runs(total, n, options);
     for (int i = 0; i < n; i++)
         contenders[i].result = (BenchResult){.runs = runs,
                                              .cold_l2 = options->cold_l2,

@@ -10,6 +10,7 @@ typedef struct {
     Census *out;
     int64_t budget;   /* for each launch */
     int64_t launches; /* in all */
+    bool sampled;     /* as in CensusRun */
     Counters *workers[VM_WORKERS];
     bool out_of_memory[VM_WORKERS];
 } Taker;
@@ -128,7 +129,7 @@ static bool take_blocks(Taker *t, const SimLaunch *l, int64_t blocks, int64_t *n
         return false;
     int64_t n = sample_size(t, work_so_far(t, kernel) - before, blocks);
     return run_blocks(t, l, numbers, choose(n, blocks, SAMPLE_CHOSEN, numbers), BLOCKS_COUNTED) &&
-           (t->launches == 1 ||
+           (t->sampled || t->launches == 1 ||
             run_blocks(t, l, numbers, choose(n, blocks, SAMPLE_REST, numbers), BLOCKS_RUN));
 }
 
@@ -183,7 +184,7 @@ static bool gather(Taker *t)
 
 bool census_take(Device *sim, const CensusRun *run, int64_t budget, Census *out)
 {
-    Taker t = {.sim = sim, .m = run->module, .out = out};
+    Taker t = {.sim = sim, .m = run->module, .out = out, .sampled = run->sampled};
     *out = (Census){.kernels = calloc((size_t)run->module->n_kernels + 1, sizeof *out->kernels)};
     if (!out->kernels) {
         diag_error(sim->ctx, E0600, span_none(), "out of memory for the counters of '%s'",

@@ -25,6 +25,8 @@ typedef struct {
     LoadedModule *loaded;
     const Module *module;
     const RunArguments *args;
+    /* blocks that are not counted do not run, so later launches read data that nothing wrote */
+    bool sampled;
 } CensusRun;
 
 /* `sim` is a simulator on which the module is loaded, `args` are arguments there.  `budget`: how

@@ -134,10 +134,9 @@ static bool run_reference(Verify *v)
 
 /* ---- samples ------------------------------------------------------------------------------- */
 
-int64_t verify_sample_size(int rank)
+int64_t verify_sample_size(int rank, int64_t samples)
 {
-    enum { SAMPLES = 1024 };
-    return rank < 1 ? 1 : (int64_t)ceil(pow(SAMPLES, 1.0 / rank));
+    return rank < 1 ? 1 : (int64_t)ceil(pow((double)samples, 1.0 / rank));
 }
 
 static int compare_indices(const void *a, const void *b)

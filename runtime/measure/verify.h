@@ -81,8 +81,9 @@ typedef struct {
  * (docs/verification.md). */
 #define VERIFY_UNLIKELY 1e-6
 
-/* How many indices of each axis give about 1000 samples in an output with so many axes. */
-int64_t verify_sample_size(int rank);
+/* How many indices of each axis give about so many samples in an output with so many axes. */
+enum { VERIFY_SAMPLES = 1024 };
+int64_t verify_sample_size(int rank, int64_t samples);
 
 /* A run that is checked: of which module, on which data, against which reference. */
 typedef struct {

@@ -28,6 +28,7 @@ class Tirc:
         self.program = os.environ["TIRC"]
         self.env = dict(os.environ, TIRC_CACHE_DIR=str(folder / "cache"), TMPDIR=str(folder))
         self.env.pop("NO_COLOR", None)
+        self.env.pop("TIRC_TUNE_LOG", None)  # it is in the folder of the cache
 
     def write(self, name, text):
         data = text if isinstance(text, bytes) else text.encode()

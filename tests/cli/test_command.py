@@ -396,7 +396,8 @@ def test_list(tirc):
     )
     assert re.search(r"^    tiled32 +T = 32", r.out, re.M)
     assert re.search(
-        r"^    default +threads = 256 in \[64, 128, 256, 512\] +\(library/default.sched\)",
+        r"^    default +threads = 256 in \[64, 128, 256, 512\], tile = \[0\] in tiles_to_try\(\) +"
+        r"\(library/default.sched\)",
         r.out,
         re.M,
     )

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import sqlite3
 import stat
 import subprocess
 import threading
@@ -424,3 +425,20 @@ def test_devices_and_pipes(tirc):
     assert tirc(MATMUL, "--emit", "cuda", "-o", "pipe").status == 0
     reader.join()
     assert "__global__" in read[0] and stat.S_ISFIFO((tirc.folder / "pipe").stat().st_mode)
+
+
+@promise("The log of `tirc tune` holds no code.")
+@pytest.mark.parametrize("schedule", ["/etc/passwd", "../secret.sched", "s\n}\nkernel k()", "none"])
+def test_a_log_from_elsewhere_chooses_only_among_schedules(tirc, schedule):
+    (tirc.folder.parent / "secret.sched").write_text("the secret")
+    tirc.write("k.tir", COPY)
+    plain = tirc("k.tir", "--emit", "cuda", "--tune-log", "").out
+    assert tirc("tune", "k.tir", "--tune-log", "log").status == 0
+    with sqlite3.connect(tirc.folder / "log") as log:
+        log.execute("UPDATE figure SET schedule = ?, settings = ''", (schedule,))
+    log.close()
+    done = tirc("k.tir", "--emit", "cuda", "--tune-log", "log")
+    assert done.status == 0 and (done.out == plain or schedule == "none")
+    refused = tirc("k.tir", "--schedule", "tuned", "--emit", "cuda", "--tune-log", "log")
+    assert refused.status == (0 if schedule == "none" else 1)
+    assert "root:" not in refused.err

@@ -22,6 +22,7 @@ class Tirc:
         self.env = dict(
             os.environ, TIRC_CACHE_DIR=str(folder / ".cache"), TMPDIR=str(folder), NO_COLOR="1"
         )
+        self.env.pop("TIRC_TUNE_LOG", None)  # it is in the folder of the cache
 
     def write(self, name, text):
         (self.folder / name).write_text(text)

@@ -156,7 +156,7 @@ static bool verified(Device *d, const Module *m, LoadedModule *loaded, Workload 
 {
     VerifyOptions options = {.wanted = 0};
     VerifyResult result;
-    options.wanted = verify_sample_size(2);
+    options.wanted = verify_sample_size(2, VERIFY_SAMPLES);
     bool ok = workload_reset(w) && d->ops->run(d, loaded, workload_arguments(w)) &&
               d->ops->sync(d) &&
               verify_run(d, &(VerifyRun){.module = m, .workload = w, .reference = reference},

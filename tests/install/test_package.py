@@ -80,7 +80,7 @@ def test_what_is_inside(package, library):
 def test_what_the_package_says(package):
     assert control(package, "Package") == "tirc" and control(package, "Version") == version()
     needed = {word.split()[0] for word in control(package, "Depends").split(", ")}
-    assert {"libc6", "libisl23", "libjansson4", "libxxhash0"} <= needed
+    assert {"libc6", "libisl23", "libjansson4", "libxxhash0", "libsqlite3-0"} <= needed
     if shutil.which("apt-get"):
         plan = run("apt-get", "install", "--simulate", package)
         assert re.search(r"^Inst tirc ", plan, re.M), plan
