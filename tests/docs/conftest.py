@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = sorted(
     p.parent
     for p in ROOT.glob("examples/*/README.md")
-    if p.parent.name not in ("polybench", "kernelbench")
+    if p.parent.name not in ("polybench", "kernelbench", "collections")
 )
 
 

@@ -57,7 +57,8 @@ def tirc(tirc):
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, folder)
     # These have names of others, and documents give them with their folder.
-    (tirc.folder / "examples/kernelbench").symlink_to(ROOT / "examples/kernelbench")
+    for name in ("kernelbench", "collections"):
+        (tirc.folder / "examples" / name).symlink_to(ROOT / "examples" / name)
     return tirc
 
 

@@ -1,43 +1,13 @@
 """What each operator of examples/kernelbench computes, in NumPy and double precision, and small
-sizes at which it is tested.
+sizes at which it is tested (../support/operators.py)."""
 
-    @case({"M": 5, "N": 7}, {"M": 1, "N": 1})
-    def relu(x): ...
-
-The function has the name of the program. It takes the inputs of the kernel by name, and may take
-its sizes by name, too. Of the sets of sizes the first runs by default, and all run in the long
-test. Inputs are random reals in -1..1, unless `inputs` makes them: for each name a function of a
-generator, a shape and the sizes.
-"""
-
-import dataclasses
 import math
-from typing import Callable
 
 import numpy as np
+from operators import Cases, sizes
 
-
-@dataclasses.dataclass
-class Case:
-    evaluate: Callable
-    sizes: tuple
-    inputs: dict
-
-
-CASES = {}
-
-
-def case(*sizes, inputs=None):
-    def add(evaluate):
-        CASES[evaluate.__name__.rstrip("_")] = Case(evaluate, sizes, inputs or {})
-        return evaluate
-
-    return add
-
-
-def sizes(names, *values):
-    """The sets of sizes that lists of numbers say: sizes("M N", (5, 7), (1, 1))."""
-    return [dict(zip(names.split(), v, strict=True)) for v in values]
+CASES = Cases()
+case = CASES.case
 
 
 # ---- products ------------------------------------------------------------------------------------

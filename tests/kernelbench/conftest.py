@@ -1,14 +1,8 @@
-"""Cases with the mark `long` run with --long only."""
+"""The options and the cache are those of ../support/long.py."""
 
+import sys
+from pathlib import Path
 
-def pytest_addoption(parser):
-    parser.addoption("--long", action="store_true", help="all sizes, also as symbols")
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "long: runs with --long only")
-
-
-def pytest_collection_modifyitems(config, items):
-    if not config.getoption("--long"):
-        items[:] = [item for item in items if not item.get_closest_marker("long")]
+from long import *  # noqa: E402, F403

@@ -3,49 +3,15 @@
 """
 
 import csv
-import inspect
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
-import tirc
 from cases import CASES
+from operators import check, kernels_in
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "kernelbench"
-TYPES = {"f32": "f4", "i64": "i8", "bool": "?"}
-PROGRAMS = {
-    kernel: path
-    for path in sorted(FOLDER.glob("*.tir"))
-    for kernel in re.findall(r"^kernel (\w+)", path.read_text(), re.M)
-}
-
-
-def inputs_of(signature):
-    """The parameters of a kernel: name, type, and shape as expressions of sizes."""
-    listed = signature[signature.index("(") :].split("->")[0]
-    for name, type, shape in re.findall(r"(\w+): (\w+)(?:\[(.*?)\])?", listed, re.S):
-        yield name, type, shape.replace("/", "//")
-
-
-def reals(rng, shape, _):
-    return rng.uniform(-1, 1, shape)
-
-
-def arrays(case, signature, sizes):
-    rng = np.random.default_rng(sum(sizes.values()))
-    for name, type, shape in inputs_of(signature):
-        extents = eval(f"({shape},)", {}, sizes) if shape else ()
-        made = case.inputs.get(name, reals)(rng, extents, sizes)
-        yield name, np.asarray(made).astype(TYPES[type])
-
-
-def expected(case, given, sizes):
-    """In double precision, from the inputs as the kernel gets them."""
-    wide = {n: a.astype("f8") if a.dtype.kind == "f" else a for n, a in given.items()}
-    taken = inspect.signature(case.evaluate).parameters
-    return np.asarray(case.evaluate(**{n: v for n, v in (sizes | wide).items() if n in taken}))
-
+PROGRAMS = kernels_in(FOLDER)
 
 # Windows, their strides, dilations and padding, and groups of channels.
 CONSTANT = re.compile("[KSPDE][XYZHW]?|G")
@@ -56,21 +22,7 @@ def symbols(name, sizes):
     proofs do not take apart: multiples of a size plus a number, and channels of a group."""
     strided = name.startswith("conv_transposed") and any(n[0] == "S" for n in sizes)
     others = [n for n in sizes if not CONSTANT.fullmatch(n) or name == "attention"]
-    return dict.fromkeys("N" if strided or "G" in sizes else others, "?")
-
-
-def check(name, sizes, symbolic):
-    chosen = symbols(name, sizes) if symbolic else {}
-    kernel = tirc.compile(PROGRAMS[name], name, **sizes | chosen)
-    given = dict(arrays(CASES[name], kernel.signature, sizes))
-    got = kernel(*[a if a.shape else a.item() for a in given.values()])
-    want = expected(CASES[name], given, sizes)
-    assert got.shape == want.shape
-    if want.dtype.kind == "i":
-        np.testing.assert_array_equal(got, want)
-    else:
-        largest = np.max(np.abs(want))
-        np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-5 * largest)
+    return ["N"] if strided or "G" in sizes else others
 
 
 def runs():
@@ -84,16 +36,10 @@ def runs():
             )
 
 
-@pytest.fixture(autouse=True, scope="module")
-def cache(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TIRC_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 @pytest.mark.parametrize("name, sizes, symbolic", list(runs()))
 def test_operator(name, sizes, symbolic):
-    check(name, sizes, symbolic)
+    chosen = symbols(name, sizes) if symbolic else ()
+    check(PROGRAMS[name], name, CASES[name], sizes, symbols=chosen)
 
 
 def test_table():

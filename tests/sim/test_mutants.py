@@ -32,7 +32,8 @@ MANY = 12  # mutants of one text; of more a part is enough, with --part
 FEW = 3  # times that a stencil goes over its field
 
 
-FOLDERS = sorted(p for p in (ROOT / "examples").iterdir() if p.is_dir() and p.name != "kernelbench")
+OTHERS = ("kernelbench", "collections")
+FOLDERS = sorted(p for p in (ROOT / "examples").iterdir() if p.is_dir() and p.name not in OTHERS)
 
 
 def kernels(folder):
