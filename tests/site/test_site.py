@@ -102,7 +102,7 @@ def seen(site, address, chromium):
     page = chromium.new_page(viewport=PHONE)
     page.on("console", lambda message: messages.extend(complaint(message)))
     page.on("pageerror", lambda error: messages.append(str(error)))
-    page.on("requestfailed", lambda request: messages.append(request.url))
+    page.on("requestfailed", lambda request: messages.extend(unloaded(request)))
     for path in sorted(site.rglob("*.html")):
         name = path.relative_to(site).as_posix()
         messages.clear()
@@ -115,6 +115,11 @@ def seen(site, address, chromium):
 def pages(seen):
     """The pages that Sphinx writes; reports of --analyze are pages of their own."""
     return {name: page for name, page in seen.items() if not name.startswith("reports/")}
+
+
+def unloaded(request):
+    """The address that could not be loaded; none if the next page came before it was."""
+    return [] if request.failure == "net::ERR_ABORTED" else [request.url]
 
 
 def test_every_document_is_a_page(seen):
