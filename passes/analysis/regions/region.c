@@ -90,17 +90,23 @@ static bool has_cast(Context *c, const Expr *e)
     return false;
 }
 
-static bool subscript_interval(Walk *w, Expr *e, Interval *out)
+bool interval_over(Facts *f, Expr *e, const Var *const *over, int n, Interval *out)
 {
-    Facts *f = w->f;
-    e = simplify(f, in_loops(w, e));
     if (expr_has_load(e))
         return false;
-    Expr *min = least_over(f, e, w->over.items, w->over.n, NULL);
-    Expr *max = min ? largest_over(f, e, w->over.items, w->over.n, NULL) : NULL;
+    Expr *min = least_over(f, e, over, n, NULL);
+    Expr *max = min ? largest_over(f, e, over, n, NULL) : NULL;
     if (!max || has_cast(f->c, min) || has_cast(f->c, max))
         return false;
     *out = interval_between(f, min, index_add(f->c, max, expr_index(f->c, 1)));
+    return true;
+}
+
+static bool subscript_interval(Walk *w, Expr *e, Interval *out)
+{
+    e = simplify(w->f, in_loops(w, e));
+    if (!interval_over(w->f, e, w->over.items, w->over.n, out))
+        return false;
     narrow(w, e, out);
     return true;
 }

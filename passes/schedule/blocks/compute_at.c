@@ -7,6 +7,8 @@
  *           block C: c[..] = b[io * 32 + ii]        for ii in 32
  *                                                       block C: c[..] = b[io * 32 + ii]
  *
+ * A block that blockize made has a tile of elements: the tiles that the part meets are computed.
+ *
  * Legal: the block alone makes the values of a temp, each anew, and all its readers are under the
  * loop; what it reads has the same values there.
  * Invariant: an iteration of the loop finds what it reads of the temp as it was before. */
@@ -147,8 +149,12 @@ static bool runs_no_more(const Move *m)
 
 static bool find_iterations(Move *m, const Stmt *store)
 {
-    REQUIRE(m->s, E0455, m->at_block,
-            tie_find(m->s, m->block, m->buffer, store->u.store.index, &m->tie),
+    AccessList writes = {0};
+    access_collect(m->s->ctx, m->block, m->buffer, ACCESS_WRITE, &writes);
+    bool found = flow_single_store(m->s->ctx, m->block)
+                     ? tie_find(m->s, m->block, m->buffer, store->u.store.index, &m->tie)
+                     : tie_find_tiles(m->s, m->block, &writes.items[0], &m->tie);
+    REQUIRE(m->s, E0455, m->at_block, found,
             "the subscripts at which block '%s' writes '%s' do not decide its iterators by a "
             "formula that tirc can find, so the iterations that produce an element are unknown",
             m->block->u.block.name, m->buffer->name);
@@ -171,19 +177,31 @@ static bool reads_stay(const Move *m)
     return true;
 }
 
+/* The block's only store, which may be in loops and conditions (blockize); NULL: it has several, or
+ * updates what its loops start. */
+static const Stmt *only_store(Context *c, const Stmt *block)
+{
+    const Stmt *single = flow_single_store(c, block);
+    StmtList stores = stmts_of_kind(c, block->u.block.body, ST_STORE);
+    bool plain = stores.n == 1 && stores.items[0]->u.store.op == STORE_SET && !block->u.block.init;
+    return single || !plain ? single : stores.items[0];
+}
+
 static bool can_move(const Move *m)
 {
     Schedule *s = m->s;
-    const Stmt *store = flow_single_store(s->ctx, m->block);
-    REQUIRE(s, E0452, m->at_block, store != NULL,
-            "block '%s' %s; compute_at needs a block of a single store", m->block->u.block.name,
-            flow_no_single_store(s->ctx, m->block));
+    const Stmt *store = only_store(s->ctx, m->block);
+    REQUIRE(
+        s, E0452, m->at_block, store != NULL,
+        "block '%s' %s; compute_at needs a block of a single store, which sets an element if it "
+        "is in a loop",
+        m->block->u.block.name, flow_no_single_store(s->ctx, m->block));
     return is_recomputable(m, store);
 }
 
 static bool find_tie(Move *m)
 {
-    const Stmt *store = flow_single_store(m->s->ctx, m->block);
+    const Stmt *store = only_store(m->s->ctx, m->block);
     m->buffer = sched_buffer(m->s, store->u.store.buffer->id);
     return consumers_are_under(m) && inits_come_after(m) && reads_stay(m) &&
            find_iterations(m, store);

@@ -117,6 +117,29 @@ static Expr *loop_over_domain(const Move *m, int i, const Subst *values, LoopLis
     return expr_var(c, loop.var, m->block->span);
 }
 
+/* A loop over the values of an iterator for which the block has elements in the part. */
+static Expr *loop_over_tiles(const Move *m, int i, LoopList *loops)
+{
+    Context *c = m->s->ctx;
+    Interval tiles = m->part.tiles[i];
+    Name name = fresh_name(m, arena_printf(c->arena, "ax%d", i), -1, loops);
+    ForStmt loop = flow_loop(m->s, name, expr_index(c, 0), tiles.extent);
+    VEC_PUSH(c->arena, loops, loop);
+    return index_add(c, tiles.min, expr_var(c, loop.var, m->block->span));
+}
+
+/* The new loops for iterator i, and its value in them; `at` as for loops_over_places. */
+static Expr *loops_for(const Move *m, int i, const Subst *values, Subst *at, LoopList *loops)
+{
+    Expr *back = m->tie.back[i];
+    if (!back)
+        return loop_over_domain(m, i, values, loops);
+    if (m->tie.tiles)
+        return loop_over_tiles(m, i, loops);
+    loops_over_places(m, back, at, loops);
+    return at_places(m, back, at);
+}
+
 /* The block in new loops: over the part for the iterators that index it, over their domains for the
  * others. */
 static Stmt *nest_of(const Move *m, Expr *cond)
@@ -129,10 +152,7 @@ static Stmt *nest_of(const Move *m, Expr *cond)
     Subst *at = ARENA_ARRAY(c->arena, Subst, m->buffer->rank + 1);
     for (int i = 0; i < old->n_iters; i++) {
         iters[i] = old->iters[i];
-        if (m->tie.back[i])
-            loops_over_places(m, m->tie.back[i], at, &loops);
-        iters[i].binding = m->tie.back[i] ? at_places(m, m->tie.back[i], at)
-                                          : loop_over_domain(m, i, values, &loops);
+        iters[i].binding = loops_for(m, i, values, at, &loops);
         values[i] = (Subst){old->iters[i].var, iters[i].binding};
     }
     if (m->tie.taken)
@@ -352,13 +372,34 @@ static bool makers_come_first(const Move *m)
     return true;
 }
 
+/* The values of each iterator for the elements of the part. */
+static bool find_tiles(Move *m)
+{
+    Context *c = m->s->ctx;
+    Facts *f = m->facts;
+    const BlockStmt *block = &m->block->u.block;
+    FactsMark mark = facts_mark(f);
+    bool found = true;
+    m->part.tiles = ARENA_ARRAY(c->arena, Interval, block->n_iters + 1);
+    for (int axis = 0; axis < m->buffer->rank; axis++) {
+        Interval box = m->part.box[axis];
+        facts_range(f, m->tie.place[axis], box.min, index_add(c, box.min, box.extent));
+    }
+    for (int i = 0; i < block->n_iters && found; i++)
+        found = !m->tie.back[i] ||
+                interval_over(f, simplify(f, m->tie.back[i]), (const Var *const *)m->tie.place,
+                              m->buffer->rank, &m->part.tiles[i]);
+    facts_reset(f, mark);
+    return found;
+}
+
 static bool find_part(Move *m)
 {
     Schedule *s = m->s;
     m->facts = sched_facts(s, &m->target);
     facts_enter(m->facts, m->loop);
     m->part.box = ARENA_ARRAY(s->ctx->arena, Interval, m->buffer->rank + 1);
-    REQUIRE(s, E0455, m->at_loop, m->side->find_part(m),
+    REQUIRE(s, E0455, m->at_loop, m->side->find_part(m) && (!m->tie.tiles || find_tiles(m)),
             "the part of '%s' that one iteration of loop '%s' %s has no bounds that tirc can find",
             m->buffer->name, loop_name(m), m->side->loop_does == ACCESS_READ ? "reads" : "writes");
     return true;

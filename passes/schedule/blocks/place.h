@@ -12,6 +12,8 @@
 typedef struct {
     Interval *box;
     Runs *runs; /* [rank]; none, or without the array: all of the box */
+    /* [n_iters] the block's iterations, where each has several elements (tie.tiles) */
+    Interval *tiles;
 } Part;
 
 struct MoveSide;

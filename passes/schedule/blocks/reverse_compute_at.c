@@ -14,24 +14,34 @@
 #include "passes/schedule/blocks/place.h"
 #include "passes/schedule/copies/stage.h"
 
+/* How a read tells the block's iterators. */
+typedef enum { TIE_PLAIN, TIE_FORMULA, TIE_TILES, TIES } TieKind;
+
+/* Ties the block to what the loop writes by one of its reads. */
+static bool ties(Move *m, const Access *read, TieKind kind)
+{
+    Schedule *s = m->s;
+    int *iters = ARENA_ARRAY(s->ctx->arena, int, read->buffer->rank + 1);
+    m->buffer = read->buffer;
+    if (!stmt_accesses(s->ctx, m->loop, read->buffer, ACCESS_WRITE))
+        return false;
+    bool plain = flow_pure_index(&m->block->u.block, read->buffer, read->index, iters);
+    if (kind == TIE_TILES)
+        return tie_find_tiles(s, m->block, read, &m->tie);
+    return plain == (kind == TIE_PLAIN) &&
+           tie_find(s, m->block, read->buffer, read->index, &m->tie);
+}
+
 /* Finds a buffer that is written under the loop, and that the block reads at subscripts that decide
  * its iterators: at the iterators themselves if there is such a read. */
 static bool find_made(Move *m)
 {
-    Context *c = m->s->ctx;
-    const BlockStmt *block = &m->block->u.block;
     AccessList reads = {0};
-    access_collect(c, m->block, NULL, ACCESS_READ, &reads);
-    for (int plain = 1; plain >= 0; plain--)
-        for (int r = 0; r < reads.n; r++) {
-            Expr *const *index = reads.items[r].index;
-            m->buffer = reads.items[r].buffer;
-            int *iters = ARENA_ARRAY(c->arena, int, m->buffer->rank + 1);
-            if (stmt_accesses(c, m->loop, m->buffer, ACCESS_WRITE) &&
-                flow_pure_index(block, m->buffer, index, iters) == plain &&
-                tie_find(m->s, m->block, m->buffer, index, &m->tie))
+    access_collect(m->s->ctx, m->block, NULL, ACCESS_READ, &reads);
+    for (TieKind kind = TIE_PLAIN; kind < TIES; kind++)
+        for (int r = 0; r < reads.n; r++)
+            if (ties(m, &reads.items[r], kind))
                 return true;
-        }
     return false;
 }
 

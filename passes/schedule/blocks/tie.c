@@ -14,6 +14,7 @@ static void make_places(Schedule *s, const Stmt *block, const Buffer *buffer, Ti
     out->back = ARENA_ARRAY(c->arena, Expr *, block->u.block.n_iters + 1);
     out->taken = NULL;
     out->covers = true;
+    out->tiles = false;
 }
 
 /* Facts: each place is in the buffer. */
@@ -55,6 +56,17 @@ static void find_taken(Schedule *s, const IndexMap *map, const PointBox *points,
     }
 }
 
+/* Fills in out->back from the way back to the points, which are iterators, and maybe loops. */
+static void find_iters(Schedule *s, const BlockStmt *block, const PointBox *points,
+                       Expr *const *back, Tie *out)
+{
+    Facts *f = facts_of_places(s, out->buffer, out);
+    for (int i = 0; i < block->n_iters; i++)
+        for (int p = 0; p < points->n; p++)
+            if (block->iters[i].var == points->var[p])
+                out->back[i] = simplify(f, back[p]);
+}
+
 bool tie_find(Schedule *s, const Stmt *block, const Buffer *buffer, Expr *const *index, Tie *out)
 {
     Context *c = s->ctx;
@@ -69,11 +81,84 @@ bool tie_find(Schedule *s, const Stmt *block, const Buffer *buffer, Expr *const 
     Expr **back = ARENA_ARRAY(c->arena, Expr *, points.n + 1);
     if (!index_map_back(c, &points, index, buffer->rank, out->place, back))
         return false;
-    for (int i = 0; i < b->n_iters; i++)
-        for (int p = 0; p < points.n; p++)
-            if (b->iters[i].var == points.var[p])
-                out->back[i] = simplify(facts_of_places(s, buffer, out), back[p]);
+    find_iters(s, b, &points, back, out);
     IndexMap map = {points.var, points.n, index, buffer->rank};
     find_taken(s, &map, &points, back, out);
+    return true;
+}
+
+/* ---- an access in loops of the block --------------------------------------------------------- */
+
+typedef VEC(const ForStmt *) InnerLoops;
+
+/* The loops around the access whose variables its subscripts, or the ranges of such loops, use;
+ * *used: these subscripts and ranges. False where data decide a range. */
+static bool find_inner_loops(Context *c, const Access *access, InnerLoops *loops, ExprList *used)
+{
+    for (int axis = 0; axis < access->buffer->rank; axis++)
+        VEC_PUSH(c->arena, used, access->index[axis]);
+    for (int i = access->path.n - 1; i >= 0; i--) {
+        const Stmt *stmt = access->path.items[i].stmt;
+        if (stmt->kind != ST_FOR || !exprs_use_var(used->items, used->n, stmt->u.loop.var))
+            continue;
+        const ForStmt *loop = &stmt->u.loop;
+        if (loop->step != 1 || expr_has_load(loop->lo) || expr_has_load(loop->hi))
+            return false;
+        VEC_PUSH(c->arena, used, loop->lo);
+        VEC_PUSH(c->arena, used, loop->hi);
+        VEC_PUSH(c->arena, loops, loop);
+    }
+    return true;
+}
+
+/* A variable of `e` that is neither an iterator of the block nor one of the loops. */
+static bool uses_other(Context *c, const BlockStmt *block, const Expr *e, const InnerLoops *loops)
+{
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);) {
+        const Var *var = at.expr->kind == EX_VAR ? at.expr->u.var : NULL;
+        bool known = !var || var->kind == VAR_SIZE || block_iter(block, var);
+        for (int i = 0; i < loops->n && !known; i++)
+            known = loops->items[i]->var == var;
+        if (!known)
+            return true;
+    }
+    return false;
+}
+
+/* The block's iterators that are used, and then the loops, outermost first. */
+static PointBox points_of(Schedule *s, const BlockStmt *block, const InnerLoops *loops,
+                          const ExprList *used)
+{
+    Arena *arena = s->ctx->arena;
+    PointBox iters = stage_points(s, block, used->items, used->n);
+    int n = iters.n + loops->n;
+    Var **var = ARENA_ARRAY(arena, Var *, n + 1);
+    Expr **lo = ARENA_ARRAY(arena, Expr *, n + 1), **hi = ARENA_ARRAY(arena, Expr *, n + 1);
+    for (int i = 0; i < n; i++) {
+        const ForStmt *loop = i < iters.n ? NULL : loops->items[n - 1 - i];
+        var[i] = loop ? loop->var : iters.var[i];
+        lo[i] = loop ? loop->lo : iters.lo[i];
+        hi[i] = loop ? loop->hi : iters.hi[i];
+    }
+    return (PointBox){var, lo, hi, n};
+}
+
+bool tie_find_tiles(Schedule *s, const Stmt *block, const Access *access, Tie *out)
+{
+    Context *c = s->ctx;
+    InnerLoops loops = {0};
+    ExprList used = {0};
+    make_places(s, block, access->buffer, out);
+    if (!find_inner_loops(c, access, &loops, &used))
+        return false;
+    for (int i = 0; i < used.n; i++)
+        if (uses_other(c, &block->u.block, used.items[i], &loops))
+            return false;
+    PointBox points = points_of(s, &block->u.block, &loops, &used);
+    Expr **back = ARENA_ARRAY(c->arena, Expr *, points.n + 1);
+    if (!index_map_back(c, &points, access->index, access->buffer->rank, out->place, back))
+        return false;
+    find_iters(s, &block->u.block, &points, back, out);
+    out->tiles = true;
     return true;
 }
