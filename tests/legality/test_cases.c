@@ -1,6 +1,6 @@
-/* Runs the cases of the folders given: a schedule in a .tir file, with what it must make of its
- * program, or how it must be refused, in the comment above it. A program without steps has an empty
- * schedule.
+/* Runs the cases of the files and folders given: a schedule in a .tir file, with what it must make
+ * of its program, or how it must be refused, in the comment above it. A program without steps has
+ * an empty schedule.
  *
  *     // with: -D N=?         sizes and types, as in the command
  *     // error: E0424         where it must be refused: the code
@@ -20,7 +20,7 @@
  * The text that the steps make reads back to a kernel that prints the same, and their trace makes
  * the same text.
  *
- *     test_cases FOLDER... [--only NAME] */
+ *     test_cases FILE|FOLDER... [--only NAME] */
 #include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -503,6 +503,12 @@ static void check_file(const char *path, Tally *tally)
     free(text);
 }
 
+static bool is_program(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && strcmp(dot, ".tir") == 0;
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -514,8 +520,7 @@ static void check_folder(const char *folder, Tally *tally)
     size_t n = 0;
     DIR *open = opendir(folder);
     for (struct dirent *entry; open && n < FILES && (entry = readdir(open));) {
-        const char *dot = strrchr(entry->d_name, '.');
-        if (dot && strcmp(dot, ".tir") == 0) {
+        if (is_program(entry->d_name)) {
             size_t size = strlen(folder) + strlen(entry->d_name) + 2;
             paths[n] = allocate(size);
             snprintf(paths[n++], size, "%s/%s", folder, entry->d_name);
@@ -533,14 +538,17 @@ static void check_folder(const char *folder, Tally *tally)
 int main(int argc, char **argv)
 {
     Tally tally = {0};
-    int folders = argc;
+    int paths = argc;
     if (argc > 2 && strcmp(argv[argc - 2], "--only") == 0) {
         tally.only = argv[argc - 1];
-        folders = argc - 2;
+        paths = argc - 2;
     }
-    for (int i = 1; i < folders; i++) {
+    for (int i = 1; i < paths; i++) {
         int before = tally.cases;
-        check_folder(argv[i], &tally);
+        if (is_program(argv[i]))
+            check_file(argv[i], &tally);
+        else
+            check_folder(argv[i], &tally);
         if (tally.cases == before && !tally.only) {
             fprintf(stderr, "%s: no cases\n", argv[i]);
             return 2;

@@ -159,9 +159,8 @@ def commands(work):
         for name in unit
         if (tests / name).exists() and not any(word in name for word in WITHOUT)
     }
-    legality = source / "legality"
-    folders = [legality / name for name in ("steps", "conditions", "accepted", "lowered")]
-    out["legality"] = [tests / "test_cases", *folders, legality]
+    for path in sorted((source / "legality").rglob("*.tir")):
+        out[f"legality.{path.parent.name}.{path.stem}"] = [tests / "test_cases", path]
     pytest = python_with_pytest(), "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"
     out["golden"] = [*pytest, source / "golden", "-k", "not nvrtc"]
     out["fuzz"] = [
