@@ -290,12 +290,12 @@ def fingerprint():
     return digest.hexdigest()[:16]
 
 
-def report(mutants, results, equivalent, whole, broken):
+def report(every, mutants, results, equivalent, broken):
     missed = [m for m in mutants if results.get(m.key) in ("", "-") and m.key not in equivalent]
     noticed = [
         m.key for m in mutants if m.key in equivalent and results.get(m.key, "") not in ("", "-")
     ]
-    gone = [key for key in equivalent if key not in {m.key for m in mutants}] if whole else []
+    gone = equivalent.keys() - {m.key for m in every}
     for name in broken:
         print(f"{name} fails without any mutant")
     for m in missed:
@@ -305,7 +305,7 @@ def report(mutants, results, equivalent, whole, broken):
         )
     for key in noticed:
         print(f"equivalent.txt: {results[key]} notices {key}")
-    for key in gone:
+    for key in sorted(gone):
         print(f"equivalent.txt: there is no {key} any more")
     known = [m for m in mutants if m.key in results]
     caught = sum(results[m.key] not in ("", "-") for m in known)
@@ -361,7 +361,7 @@ def main():
             pool.shutdown(cancel_futures=True)
             raise
     equivalent = read_table(HERE / "equivalent.txt")
-    return report([m for _, m in chosen], results, equivalent, len(chosen) == len(every), broken)
+    return report(every, [m for _, m in chosen], results, equivalent, broken)
 
 
 if __name__ == "__main__":
