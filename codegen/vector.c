@@ -2,9 +2,8 @@
  *
  * The vectorize pass has proved that every access is contiguous in the loop's variable or does not
  * use it, and that the wide ones are aligned; a store to memory may take its lanes from any
- * registers. A copy moves whole words; arithmetic works on the components of CUDA's vector types;
- * elements of 1 and 2 bytes that come from registers are packed into words. What has no such form
- * (arithmetic on narrow floats in memory, 16 bytes of u8 with arithmetic) unrolls. */
+ * registers. A copy moves whole words; arithmetic works on the components of CUDA's vector types,
+ * or on words that hold elements of 1 and 2 bytes. */
 #include "codegen/vector.h"
 
 const char *vector_type(Context *c, DType type, int64_t lanes)
@@ -89,6 +88,13 @@ int vector_find_load(const VectorPlan *plan, const Expr *e)
     return -1;
 }
 
+/* Is there a type for an access of all lanes? Words hold what has none of its own. */
+static bool has_type(Context *c, DType type, int64_t lanes)
+{
+    int bytes = type_bytes(type);
+    return vector_type(c, type, lanes) || (bytes <= 2 && vector_word(lanes * bytes));
+}
+
 /* An asynchronous copy or zeros moves the bytes of the element: types do not matter. */
 static bool moves_words(const VectorPlan *plan, const Expr *copied)
 {
@@ -109,7 +115,7 @@ static bool plan_load(Context *c, VectorPlan *plan, Expr *e)
     WideLoad load = {e, first_lane(c, b, e->u.load.index, plan->var)};
     VEC_PUSH(c->arena, &plan->loads, load);
     return load.first &&
-           (plan->copies || moves_words(plan, e) || vector_type(c, b->type, plan->lanes));
+           (plan->copies || moves_words(plan, e) || has_type(c, b->type, plan->lanes));
 }
 
 /* Plans the wide loads of `e`; false where one has no form. Operands that a condition may leave out
@@ -148,11 +154,10 @@ bool vector_plan(Context *c, const ForStmt *loop, VectorPlan *plan)
         s->u.store.op == STORE_ASYNC ? expr_copied(plan->value, &plan->where) : NULL;
     plan->fills = copied && plan->where && !expr_uses_var(plan->where, loop->var);
     bool planned = plan_loads(c, plan, plan->fills ? (Expr *)copied : plan->value);
-    int bytes = type_bytes(to->type);
-    plan->packs = bytes <= 2 && plan->lanes * bytes >= 4 && vector_word(plan->lanes * bytes) &&
-                  s->u.store.op == STORE_SET && plan->loads.n == 0;
-    bool has_type = plan->packs || vector_type(c, to->type, plan->lanes) ||
-                    (plan->copies && vector_word(plan->lanes * type_bytes(to->type))) ||
+    int64_t bytes = plan->lanes * type_bytes(to->type);
+    plan->packs = type_bytes(to->type) <= 2 && vector_word(bytes) &&
+                  (plan->loads.n == 0 || !vector_type(c, to->type, plan->lanes));
+    bool has_form = has_type(c, to->type, plan->lanes) || (plan->copies && vector_word(bytes)) ||
                     (plan->fills && moves_words(plan, copied));
-    return plan->first && has_type && planned;
+    return plan->first && has_form && planned;
 }

@@ -1,6 +1,6 @@
 /* node.c - Reads properties of single nodes: operands, constants, extents. */
 #include "ir/instruction.h"
-#include "ir/ir.h"
+#include "ir/packed.h"
 
 int stmt_operands(const Stmt *s)
 {
@@ -85,4 +85,58 @@ bool tuple_update_of(Context *c, const Stmt *s, TupleUpdate *out)
     }
     *out = (TupleUpdate){combiner, targets, values};
     return true;
+}
+
+/* ---- packed operations ----------------------------------------------------------------------- */
+
+bool packed_type(DType type)
+{
+    return type == DT_F16 || type == DT_BF16;
+}
+
+static PackedOp packed_call(CallKind call)
+{
+    switch (call) {
+    case CALL_ABS: return PACKED_ABS;
+    case CALL_MINIMUM: return PACKED_MINIMUM;
+    case CALL_MAXIMUM: return PACKED_MAXIMUM;
+    default: return PACKED_COUNT;
+    }
+}
+
+PackedOp packed_op(const Expr *e)
+{
+    if (!packed_type(e->type))
+        return PACKED_COUNT;
+    switch (e->kind) {
+    case EX_ADD: return PACKED_ADD;
+    case EX_SUB: return PACKED_SUB;
+    case EX_MUL: return PACKED_MUL;
+    case EX_MIN: return PACKED_MIN;
+    case EX_MAX: return PACKED_MAX;
+    case EX_NEG: return PACKED_NEG;
+    case EX_CALL: return packed_call(e->u.call.call);
+    default: return PACKED_COUNT;
+    }
+}
+
+bool packed_is_missing(const Expr *e)
+{
+    if (!packed_type(e->type) || packed_op(e) != PACKED_COUNT)
+        return false;
+    switch (e->kind) {
+    case EX_FLOAT:
+    case EX_VAR:
+    case EX_LOAD:
+    case EX_CAST:
+    case EX_SHUFFLE_XOR: return false;
+    case EX_CALL: return e->u.call.call != CALL_BITCAST;
+    default: return true;
+    }
+}
+
+int packed_certain_operands(const Expr *e)
+{
+    bool lazy = e->kind == EX_SELECT || e->kind == EX_AND || e->kind == EX_OR;
+    return lazy ? 1 : expr_operands(e);
 }

@@ -470,8 +470,7 @@ static void loaded(CudaWriter *w, const Expr *load)
 
 /* ---- the two forms --------------------------------------------------------------------------- */
 
-/* The f32 that an operation on a narrow type computes, before it is rounded to the type. */
-static void unrounded(CudaWriter *w, const Expr *e, int precedence)
+void cuda_unrounded(CudaWriter *w, const Expr *e, int precedence)
 {
     switch (e->kind) {
     case EX_CAST:
@@ -527,7 +526,7 @@ static void narrow_value(CudaWriter *w, const Expr *e, int precedence)
             add(w, cuda_name(w, e->u.var->name));
         }
     } else if (is_exact(e)) {
-        unrounded(w, e, precedence);
+        cuda_unrounded(w, e, precedence);
     } else {
         call_open(w, cuda_helper(w, helper_to_f32(e->type)));
         cuda_stored(w, e);
@@ -544,6 +543,8 @@ void cuda_stored(CudaWriter *w, const Expr *e)
             plain(w, e, 0);
     } else if (e->kind == EX_LOAD) {
         loaded(w, e);
+    } else if (e->kind == EX_VAR && e->u.var->kind == VAR_SCALAR) {
+        add(w, cuda_name(w, e->u.var->name));
     } else if (e->kind == EX_CALL && e->u.call.call == CALL_BITCAST) {
         bits_stored(w, e, 0);
     } else if (e->kind == EX_FLOAT || e->kind == EX_VAR) {
@@ -552,7 +553,7 @@ void cuda_stored(CudaWriter *w, const Expr *e)
         add(w, ")");
     } else {
         call_open(w, cuda_helper(w, helper_from_f32(e->type)));
-        unrounded(w, e, 0);
+        cuda_unrounded(w, e, 0);
         add(w, ")");
     }
 }

@@ -76,6 +76,8 @@ const char *cuda_value_type(DType type);
 void cuda_expr(CudaWriter *w, const Expr *e, int precedence);
 /* An expression as it is stored: for 16- and 8-bit floats the bits. */
 void cuda_stored(CudaWriter *w, const Expr *e);
+/* The f32 that an operation on a narrow type computes, before it is rounded to the type. */
+void cuda_unrounded(CudaWriter *w, const Expr *e, int precedence);
 /* `buffer[index]` as an lvalue of its storage type. */
 void cuda_element(CudaWriter *w, const Buffer *buffer, Expr *const *index);
 /* A statement with what is in it, on lines of its own. */

@@ -1,9 +1,7 @@
 /* vector.c - Emits vectorized loops as accesses of 2, 4, 8 or 16 bytes (vector.h decides which
  * loops have them). */
-#include "codegen/cuda/text.h"
+#include "codegen/cuda/packed.h"
 #include "ir/instruction.h"
-
-#include "codegen/vector.h"
 
 /* `*(const float4 *)&x[i]`, or `__ldcs((const float4 *)&x[i])` where the load has a hint. */
 static void wide_load(CudaWriter *w, const char *type, const WideLoad *wide)
@@ -28,17 +26,10 @@ static void wide_end(CudaWriter *w, const VectorPlan *plan)
     strbuf_add(w->out, plan->store->u.store.hint != HINT_NONE ? ");\n" : ";\n");
 }
 
-/* A type for the whole access. */
-static const char *access_type(CudaWriter *w, const VectorPlan *plan, DType type)
-{
-    const char *vector = vector_type(w->c, type, plan->lanes);
-    return vector ? vector : vector_word(plan->lanes * type_bytes(type));
-}
-
 static void copy(CudaWriter *w, const VectorPlan *plan)
 {
     const Buffer *to = plan->store->u.store.buffer;
-    const char *type = access_type(w, plan, to->type);
+    const char *type = lane_vector_type(w, plan, to->type);
     cuda_indent(w);
     wide_begin(w, type, plan);
     wide_load(w, type, &plan->loads.items[0]);
@@ -47,108 +38,69 @@ static void copy(CudaWriter *w, const VectorPlan *plan)
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
-typedef struct {
-    CudaWriter *w;
-    const VectorPlan *plan;
-    int lane;
-} Lanes;
-
-/* The name of the variable that holds a wide load. */
-static Name vector_name(const Lanes *l, int load)
+/* The parts that a vector is made of: lanes, or words of lanes. */
+static int n_components(const VectorPlan *plan)
 {
-    Context *c = l->w->c;
-    const Buffer *b = l->plan->loads.items[load].load->u.load.buffer;
-    const char *base = cuda_buffer_name(l->w, b);
-    return cuda_names_made(l->w->names, "vector",
-                           arena_printf(c->arena, load ? "%s_v%d" : "%s_v", base, load));
+    int64_t bytes = plan->lanes * type_bytes(plan->store->u.store.buffer->type);
+    return !plan->packs ? (int)plan->lanes : bytes <= 4 ? 1 : (int)bytes / 4;
 }
 
-/* The expression of one lane: wide loads become components, the variable a literal. */
-static Expr *one_lane(Rewriter *r, Expr *e)
+static void component(Lanes *l, int i)
 {
-    Lanes *l = r->user;
-    if (e->kind == EX_VAR && e->u.var == l->plan->var)
-        return expr_int(r->ctx, e->type, l->lane, e->span);
-    for (int side = 0; e->kind == EX_ADD && e->type == DT_INDEX && side < 2; side++) {
-        int64_t zero;
-        if (expr_is_const(e->u.arg[side], &zero) && zero == 0)
-            return e->u.arg[1 - side];
+    if (l->plan->packs) {
+        packed_word(l, i);
+        return;
     }
-    return e;
+    l->lane = i;
+    cuda_expr(l->w, lane_value(l, l->plan->value), 0);
 }
 
-static Expr *lane_value(Lanes *l, Expr *e)
-{
-    Context *c = l->w->c;
-    int load = vector_find_load(l->plan, e);
-    if (load >= 0) {
-        Name name = ctx_namef(c, "%s.%c", vector_name(l, load), "xyzw"[l->lane]);
-        return expr_var(c, var_new(c, name, e->type, VAR_LET, e->span), e->span);
-    }
-    Rewriter r = {.ctx = c, .user = l, .expr = one_lane};
-    if (e->kind == EX_VAR)
-        return one_lane(&r, e);
-    Expr *copy_of = arena_alloc(c->arena, sizeof *e);
-    *copy_of = *e;
-    if (expr_is_unary(e->kind) || e->kind == EX_CAST) {
-        copy_of->u.arg[0] = lane_value(l, e->u.arg[0]);
-    } else if (expr_is_binary(e->kind) || e->kind == EX_SELECT) {
-        for (int i = 0; i < (e->kind == EX_SELECT ? 3 : 2); i++)
-            copy_of->u.arg[i] = lane_value(l, e->u.arg[i]);
-    } else if (e->kind == EX_CALL) {
-        int arity = call_info(e->u.call.call)->arity;
-        Expr **args = ARENA_ARRAY(c->arena, Expr *, arity);
-        for (int i = 0; i < arity; i++)
-            args[i] = lane_value(l, e->u.call.arg[i]);
-        copy_of->u.call.arg = args;
-    } else {
-        return rewrite_expr(&r, e);
-    }
-    return copy_of;
-}
-
-/* `make_float4(a, b, c, d)`: NVRTC stores it at once. */
-static void compose(CudaWriter *w, const VectorPlan *plan, const char *type)
-{
-    Lanes l = {.w = w, .plan = plan};
-    strbuf_addf(w->out, "make_%s(", type);
-    for (l.lane = 0; l.lane < plan->lanes; l.lane++) {
-        strbuf_add(w->out, l.lane ? ", " : "");
-        cuda_expr(w, lane_value(&l, plan->value), 0);
-    }
-    strbuf_add(w->out, ")");
-}
-
-/* Every lane from registers: no load is wide. */
+/* Every lane from registers, none of which a wide load fills: `make_float4(a, b, c, d)`, which
+ * NVRTC stores at once. */
 static void from_registers(CudaWriter *w, const VectorPlan *plan)
 {
     const Buffer *to = plan->store->u.store.buffer;
-    const char *type = access_type(w, plan, to->type);
+    const char *type = lane_vector_type(w, plan, to->type);
+    int n = n_components(plan);
+    Lanes l = {.w = w, .plan = plan};
     cuda_indent(w);
     wide_begin(w, type, plan);
-    compose(w, plan, type);
+    strbuf_add(w->out, n > 1 ? ctx_namef(w->c, "make_%s(", type) : "");
+    for (int i = 0; i < n; i++) {
+        strbuf_add(w->out, i ? ", " : "");
+        component(&l, i);
+    }
+    strbuf_add(w->out, n > 1 ? ")" : "");
     wide_end(w, plan);
+}
+
+static void declare_loads(Lanes *l)
+{
+    CudaWriter *w = l->w;
+    for (int i = 0; i < l->plan->loads.n; i++) {
+        const WideLoad *wide = &l->plan->loads.items[i];
+        const char *from = lane_vector_type(w, l->plan, wide->load->type);
+        cuda_indent(w);
+        strbuf_addf(w->out, "const %s %s = ", from, lane_load_name(l, i));
+        wide_load(w, from, wide);
+        strbuf_add(w->out, ";\n");
+    }
 }
 
 static void arithmetic_lines(CudaWriter *w, const VectorPlan *plan)
 {
     const Buffer *to = plan->store->u.store.buffer;
-    const char *type = access_type(w, plan, to->type);
-    Lanes l = {.w = w, .plan = plan};
-    for (int i = 0; i < plan->loads.n; i++) {
-        const WideLoad *wide = &plan->loads.items[i];
-        const char *from = access_type(w, plan, wide->load->type);
-        cuda_indent(w);
-        strbuf_addf(w->out, "const %s %s = ", from, vector_name(&l, i));
-        wide_load(w, from, wide);
-        strbuf_add(w->out, ";\n");
-    }
+    const char *type = lane_vector_type(w, plan, to->type);
     const char *result = cuda_names_made(w->names, "text", "result");
+    int n = n_components(plan);
+    Lanes l = {.w = w, .plan = plan};
+    declare_loads(&l);
+    packed_parts(&l);
     cuda_line(w, "%s %s;", type, result);
-    for (l.lane = 0; l.lane < plan->lanes; l.lane++) {
+    for (int i = 0; i < n; i++) {
         cuda_indent(w);
-        strbuf_addf(w->out, "%s.%c = ", result, "xyzw"[l.lane]);
-        cuda_expr(w, lane_value(&l, plan->value), 0);
+        strbuf_addf(w->out, n > 1 ? "%s.%c = " : "%s = ", result, "xyzw"[i]);
+        component(&l, i);
         strbuf_add(w->out, ";\n");
     }
     cuda_indent(w);
@@ -170,40 +122,6 @@ static void arithmetic(CudaWriter *w, const VectorPlan *plan, bool in_braces)
     cuda_line(w, "}");
 }
 
-/* ---- narrow elements from registers ---------------------------------------------------------- */
-
-/* `per_word` lanes from `first` on as one 32-bit word. */
-static void packed_word(Lanes *l, int first, int per_word)
-{
-    CudaWriter *w = l->w;
-    strbuf_addf(w->out, "%s(",
-                cuda_helper(w, per_word == 4 ? HELPER_PACK_BYTES : HELPER_PACK_HALVES));
-    for (int i = 0; i < per_word; i++) {
-        strbuf_add(w->out, i ? ", " : "");
-        l->lane = first + i;
-        cuda_stored(w, lane_value(l, l->plan->value));
-    }
-    strbuf_add(w->out, ")");
-}
-
-static void packed(CudaWriter *w, const VectorPlan *plan)
-{
-    const Buffer *to = plan->store->u.store.buffer;
-    int bytes = type_bytes(to->type), per_word = 4 / bytes, words = (int)plan->lanes / per_word;
-    const char *type = vector_word(plan->lanes * bytes);
-    Lanes l = {.w = w, .plan = plan};
-    cuda_indent(w);
-    wide_begin(w, type, plan);
-    if (words > 1)
-        strbuf_addf(w->out, "make_%s(", type);
-    for (int i = 0; i < words; i++) {
-        strbuf_add(w->out, i ? ", " : "");
-        packed_word(&l, i * per_word, per_word);
-    }
-    strbuf_add(w->out, words > 1 ? ")" : "");
-    wide_end(w, plan);
-}
-
 bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop, bool in_braces)
 {
     VectorPlan plan;
@@ -213,8 +131,6 @@ bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop, bool in_braces)
         return true;
     if (plan.copies)
         copy(w, &plan);
-    else if (plan.packs)
-        packed(w, &plan);
     else if (plan.loads.n == 0)
         from_registers(w, &plan);
     else

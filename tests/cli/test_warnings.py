@@ -67,6 +67,38 @@ def test_stage_on_one_thread():
     assert tirc("--schedule", "scan", text=SERIAL % "true").stderr == ""
 
 
+HALVES = """kernel k<N = 512>(x: f16[N], f: f32[N]) -> y: f16[N]
+{
+    for i in N
+        y[i] = %s;
+}
+schedule vectors for k()
+{
+    let [t, v] = split(loops(y)[0], [_, 4]);
+    bind(t, threadIdx.x);
+    vectorize(v);
+}
+"""
+
+
+def test_operation_that_is_not_packed():
+    """Arithmetic without an instruction for two lanes, and its name; nothing that has one."""
+    for value, name in [
+        ("x[i] / 2", "'/' of f16"),
+        ("exp(x[i] + 1)", "'exp' of f16"),
+        ("max(x[i], i % 2 == 0 ? f16(1) : f16(2))", "'?:' of f16"),
+    ]:
+        said = tirc("--schedule", "vectors", text=HALVES % value).stderr
+        assert f"warning[W0004]: {name} is not packed" in said
+        assert said.count("W0004") == 1
+    for value in [
+        "x[i] * x[i] + 1 - abs(x[i])",
+        "f16(exp(f32(x[i])) / f[i])",
+        "minimum(min(-x[i], bitcast(f16, u16(3))), x[0])",
+    ]:
+        assert "W0004" not in tirc("--schedule", "vectors", text=HALVES % value).stderr
+
+
 ROUNDS = """kernel rounds<N = 64>(x: f32[N]) -> y: f32[4]
 {
     temp last: f32;

@@ -360,6 +360,45 @@ static inline void ptx_fma_rn_bf16x2(unsigned &to, unsigned a, unsigned b, unsig
 {
     to = fma_pair(bf16_format, a, b, c);
 }
+template <class Operation>
+static unsigned each_half(const NarrowFormat &format, unsigned a, unsigned b, Operation operation)
+{
+    unsigned pair = 0;
+    for (int at = 0; at < 32; at += 16)
+        pair |= narrow_bits(format, operation(narrow_value(format, a >> at & 0xffff),
+                                              narrow_value(format, b >> at & 0xffff)))
+                << at;
+    return pair;
+}
+#define PACKED(name, suffix, format, value)                                                        \
+    static inline void ptx_##name##_##suffix(unsigned &to, unsigned x, unsigned y)                 \
+    {                                                                                              \
+        to = each_half(format, x, y, [](double a, double b) -> double { return value; });          \
+    }
+#define PACKED_TYPE(suffix, format)                                                                \
+    PACKED(add_rn, suffix, format, a + b)                                                          \
+    PACKED(sub_rn, suffix, format, a - b)                                                          \
+    PACKED(mul_rn, suffix, format, a *b)                                                           \
+    PACKED(min, suffix, format, emulator::least<double>(a, b))                                     \
+    PACKED(max, suffix, format, emulator::greatest<double>(a, b))                                  \
+    PACKED(min_NaN, suffix, format, a != a || b != b ? NAN : emulator::least<double>(a, b))        \
+    PACKED(max_NaN, suffix, format, a != a || b != b ? NAN : emulator::greatest<double>(a, b))     \
+    static inline void ptx_neg_##suffix(unsigned &to, unsigned pair)                               \
+    {                                                                                              \
+        to = pair ^ 0x80008000u;                                                                   \
+    }                                                                                              \
+    static inline void ptx_abs_##suffix(unsigned &to, unsigned pair)                               \
+    {                                                                                              \
+        to = pair & 0x7fff7fffu;                                                                   \
+    }                                                                                              \
+    static inline void ptx_cvt_rn_##suffix##_f32(unsigned &to, float high, float low)              \
+    {                                                                                              \
+        to = narrow_bits(format, low) | narrow_bits(format, high) << 16;                           \
+    }
+PACKED_TYPE(f16x2, f16_format)
+PACKED_TYPE(bf16x2, bf16_format)
+#undef PACKED_TYPE
+#undef PACKED
 static inline void ptx_cvt_rn_bf16_f32(unsigned short &to, float f)
 {
     to = (unsigned short)narrow_bits(bf16_format, f);

@@ -4,16 +4,11 @@
 //   C: bf16[70, 66], written
 // matmul_bf16<<<dim3(2, 2), 32>>>(A, B, C);
 
-static __device__ __forceinline__ unsigned short bf16_from_f32(float f)
+static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float high)
 {
-    unsigned short h;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
-    return h;
-}
-
-static __device__ __forceinline__ unsigned int pack_halves(unsigned short a, unsigned short b)
-{
-    return a | (unsigned int)b << 16;
+    unsigned int h2;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(h2) : "f"(high), "f"(low));
+    return h2;
 }
 
 template <int bytes>
@@ -108,7 +103,7 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
             #pragma unroll
             for (int nj = 0; nj < 8; ++nj) {
                 if (bx * 32 + nj * 4 + lane % 4 < 33) {
-                    *(unsigned int *)&C[(long long)(by * 4224 + lane / 4 * 66 + bx * 64 + lane % 4 * 2) + (mi * 528 + nj * 8)] = pack_halves(bf16_from_f32(T[mi][nj * 2]), bf16_from_f32(T[mi][nj * 2 + 1]));
+                    *(unsigned int *)&C[(long long)(by * 4224 + lane / 4 * 66 + bx * 64 + lane % 4 * 2) + (mi * 528 + nj * 8)] = bf16x2_from_f32(T[mi][nj * 2], T[mi][nj * 2 + 1]);
                 }
             }
         }

@@ -4,16 +4,11 @@
 //   C: bf16[128, 128], written
 // product<<<1, dim3(32, 4), 52736>>>(A, B, C);
 
-static __device__ __forceinline__ unsigned short bf16_from_f32(float f)
+static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float high)
 {
-    unsigned short h;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
-    return h;
-}
-
-static __device__ __forceinline__ unsigned int pack_halves(unsigned short a, unsigned short b)
-{
-    return a | (unsigned int)b << 16;
+    unsigned int h2;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(h2) : "f"(high), "f"(low));
+    return h2;
 }
 
 template <int bytes>
@@ -125,7 +120,7 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
     for (int mo = 0; mo < 8; ++mo) {
         #pragma unroll
         for (int no = 0; no < 8; ++no) {
-            *(unsigned int *)&C[(long long)(warp / 2 * 8192 + lane / 4 * 128 + warp % 2 * 64 + lane % 4 * 2) + (mo * 1024 + no * 8)] = pack_halves(bf16_from_f32(T[mo][no * 2]), bf16_from_f32(T[mo][no * 2 + 1]));
+            *(unsigned int *)&C[(long long)(warp / 2 * 8192 + lane / 4 * 128 + warp % 2 * 64 + lane % 4 * 2) + (mo * 1024 + no * 8)] = bf16x2_from_f32(T[mo][no * 2], T[mo][no * 2 + 1]);
         }
     }
 }

@@ -5,7 +5,9 @@
  *   for v in 4 vectorize  C[i, j * 4 + v] = A[j * 4 + v, i];    A is strided: unrolls
  *
  * A loop stays vectorized if it is one wide access (wide.h), and becomes one under a condition
- * where it has a condition that all lanes agree on or pass (lanes.h). */
+ * where it has a condition that all lanes agree on or pass (lanes.h). Operations on 16-bit floats
+ * that it computes lane by lane get a warning (ir/packed.h). */
+#include "ir/packed.h"
 #include "passes/lower/access/wide.h"
 
 enum { MAX_SPLITS = 3 }; /* conditions that one access is split for, each inside the one before */
@@ -190,11 +192,36 @@ static Stmt *as_wide(WideCheck *v, Stmt *s, int depth)
     return split;
 }
 
+static const char *operator_name(const Expr *e)
+{
+    return e->kind == EX_CALL     ? call_info(e->u.call.call)->name
+           : e->kind == EX_SELECT ? "?:"
+                                  : op_info(e->kind)->token;
+}
+
+/* Arithmetic on 16-bit floats computes two lanes at once only where the GPU has an instruction. */
+static void warn_of_unpacked(WideCheck *v, const Stmt *loop)
+{
+    for (Cursor at = cursor_stmt(v->c, loop->u.loop.body); cursor_next(&at);) {
+        if (!at.expr || !packed_is_missing(at.expr))
+            continue;
+        const char *type = type_info(at.expr->type)->name;
+        diag_warning(v->c, W0004, loop->span, "'%s' of %s is not packed", operator_name(at.expr),
+                     type);
+        diag_note(v->c, loop->span,
+                  "each lane computes it in f32 and converts the result; + - *, min, max, abs and "
+                  "negation have packed instructions");
+        return;
+    }
+}
+
 static Stmt *vectorize_loop(WideCheck *v, Stmt *s)
 {
     Stmt *wide = as_wide(v, s, 0);
-    if (wide)
+    if (wide) {
+        warn_of_unpacked(v, s);
         return wide;
+    }
     diag_warning(v->c, E0511, s->span, "loop not vectorized: %s", v->why);
     diag_note(v->c, s->span, "loop '%s' is unrolled instead; %s", s->u.loop.var->name, v->remedy);
     return unrolled(v, s);

@@ -1,0 +1,188 @@
+/* packed.c - see packed.h.
+ *
+ * Two 16-bit floats in a word are a pair. Arithmetic on pairs is packed where the GPU has an
+ * instruction for it (ir/packed.h); all else computes lane by lane, and a conversion makes a pair
+ * of two results:
+ *
+ *   z[i] = x[i] * a + exp(y[i]);   =>   add_f16x2(mul_f16x2(x_v.x, broadcast_half(a)),
+ *                                                 f16x2_from_f32(expf(...), expf(...))) */
+#include "codegen/cuda/packed.h"
+
+#include <math.h>
+
+#include "ir/packed.h"
+
+enum { PAIR = 2 }; /* lanes */
+
+static Helper packed_helper(PackedOp op, DType type)
+{
+    static const Helper helpers[PACKED_COUNT][2] = {
+        [PACKED_ADD] = {HELPER_ADD_F16X2, HELPER_ADD_BF16X2},
+        [PACKED_SUB] = {HELPER_SUB_F16X2, HELPER_SUB_BF16X2},
+        [PACKED_MUL] = {HELPER_MUL_F16X2, HELPER_MUL_BF16X2},
+        [PACKED_MIN] = {HELPER_MIN_F16X2, HELPER_MIN_BF16X2},
+        [PACKED_MAX] = {HELPER_MAX_F16X2, HELPER_MAX_BF16X2},
+        [PACKED_MINIMUM] = {HELPER_MIN_OR_NAN_F16X2, HELPER_MIN_OR_NAN_BF16X2},
+        [PACKED_MAXIMUM] = {HELPER_MAX_OR_NAN_F16X2, HELPER_MAX_OR_NAN_BF16X2},
+        [PACKED_NEG] = {HELPER_NEG_F16X2, HELPER_NEG_BF16X2},
+        [PACKED_ABS] = {HELPER_ABS_F16X2, HELPER_ABS_BF16X2},
+    };
+    return helpers[op][type == DT_BF16];
+}
+
+static void open_helper(Lanes *l, Helper helper)
+{
+    strbuf_addf(l->w->out, "%s(", cuda_helper(l->w, helper));
+}
+
+/* The lanes from `first` on, as they are stored: `pack_halves(a, b)`. */
+static void stored_lanes(Lanes *l, Expr *e, int first, int n)
+{
+    for (int i = 0; i < n; i++) {
+        strbuf_add(l->w->out, i ? ", " : "");
+        l->lane = first + i;
+        cuda_stored(l->w, lane_value(l, e));
+    }
+    strbuf_add(l->w->out, ")");
+}
+
+/* ---- pairs ----------------------------------------------------------------------------------- */
+
+/* The bits of a literal, which is a value of its type. */
+static unsigned literal_bits(DType type, double value)
+{
+    int fraction = type == DT_F16 ? 10 : 7, bias = type == DT_F16 ? 15 : 127, exponent;
+    unsigned sign = signbit(value) ? 0x8000 : 0, infinity = (unsigned)(2 * bias + 1) << fraction;
+    if (isnan(value))
+        return 0x7fff;
+    if (isinf(value))
+        return sign | infinity;
+    if (value == 0)
+        return sign;
+    frexp(value, &exponent);
+    exponent = exponent - 1 < 1 - bias ? 1 - bias : exponent - 1;
+    double digits = ldexp(fabs(value), fraction - exponent);
+    return sign | (((unsigned)(exponent + bias - 1) << fraction) + (unsigned)digits);
+}
+
+static bool is_converted(const Expr *e)
+{
+    return e->kind != EX_LOAD && e->kind != EX_VAR &&
+           !(e->kind == EX_CALL && e->u.call.call == CALL_BITCAST);
+}
+
+/* Two lanes that are computed one by one. */
+static void apart(Lanes *l, Expr *e, int first)
+{
+    CudaWriter *w = l->w;
+    if (!is_converted(e)) {
+        open_helper(l, HELPER_PACK_HALVES);
+        stored_lanes(l, e, first, PAIR);
+        return;
+    }
+    open_helper(l, e->type == DT_F16 ? HELPER_F16X2_FROM_F32 : HELPER_BF16X2_FROM_F32);
+    for (int i = 0; i < PAIR; i++) {
+        strbuf_add(w->out, i ? ", " : "");
+        l->lane = first + i;
+        cuda_unrounded(w, lane_value(l, e), 0);
+    }
+    strbuf_add(w->out, ")");
+}
+
+static bool has_packed_form(const Lanes *l, const Expr *e)
+{
+    return packed_op(e) != PACKED_COUNT && expr_uses_var(e, l->plan->var);
+}
+
+/* The lanes `first` and `first` + 1 of `e` in one word. */
+static void pair(Lanes *l, Expr *e, int first)
+{
+    CudaWriter *w = l->w;
+    Name vector = lane_vector(l, e);
+    if (vector) {
+        strbuf_add(w->out, lane_word(l, vector, l->plan->lanes * 2, first / PAIR));
+    } else if (e->kind == EX_FLOAT) {
+        unsigned bits = literal_bits(e->type, e->u.f);
+        strbuf_addf(w->out, "0x%04x%04xu", bits, bits);
+    } else if (!expr_uses_var(e, l->plan->var)) {
+        open_helper(l, HELPER_BROADCAST_HALF);
+        cuda_stored(w, e);
+        strbuf_add(w->out, ")");
+    } else if (has_packed_form(l, e)) {
+        open_helper(l, packed_helper(packed_op(e), e->type));
+        for (int i = 0; i < expr_operands(e); i++) {
+            strbuf_add(w->out, i ? ", " : "");
+            pair(l, expr_operand(e, i), first);
+        }
+        strbuf_add(w->out, ")");
+    } else {
+        apart(l, e, first);
+    }
+}
+
+void packed_word(Lanes *l, int word)
+{
+    const Buffer *to = l->plan->store->u.store.buffer;
+    int bytes = type_bytes(to->type), per_word = 4 / bytes;
+    if (packed_type(to->type) && packed_type(l->plan->value->type)) {
+        pair(l, l->plan->value, word * PAIR);
+        return;
+    }
+    bool narrow = l->plan->lanes < per_word; /* two bytes */
+    open_helper(l, bytes == 2 ? HELPER_PACK_HALVES : narrow ? HELPER_PACK_TWO : HELPER_PACK_BYTES);
+    stored_lanes(l, l->plan->value, word * per_word, narrow ? 2 : per_word);
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+static void parts_of(Lanes *l, Expr *e);
+
+/* The operands of packed arithmetic are pairs, too: only what they are made from has parts. */
+static void parts_below(Lanes *l, Expr *e)
+{
+    if (lane_vector(l, e))
+        return;
+    bool packs = has_packed_form(l, e);
+    int n = packs ? expr_operands(e) : packed_certain_operands(e);
+    for (int i = 0; i < n; i++)
+        (packs ? parts_below : parts_of)(l, expr_operand(e, i));
+}
+
+static void declare_part(Lanes *l, Expr *e)
+{
+    CudaWriter *w = l->w;
+    const char *type = vector_word(l->plan->lanes * 2);
+    Name name = cuda_names_made(
+        w->names, "packed",
+        arena_printf(w->c->arena, l->parts.n ? "packed_%d" : "packed", l->parts.n + 1));
+    int words = (int)l->plan->lanes / PAIR;
+    cuda_indent(w);
+    strbuf_addf(w->out, "const %s %s = ", type, name);
+    strbuf_add(w->out, words > 1 ? ctx_namef(w->c, "make_%s(", type) : "");
+    for (int i = 0; i < words; i++) {
+        strbuf_add(w->out, i ? ", " : "");
+        pair(l, e, i * PAIR);
+    }
+    strbuf_add(w->out, words > 1 ? ");\n" : ";\n");
+    LanePart part = {e, name};
+    VEC_PUSH(w->c->arena, &l->parts, part);
+}
+
+/* Declares the largest parts of `e` that have packed arithmetic, the inner ones first. */
+static void parts_of(Lanes *l, Expr *e)
+{
+    parts_below(l, e);
+    if (!lane_vector(l, e) && has_packed_form(l, e))
+        declare_part(l, e);
+}
+
+void packed_parts(Lanes *l)
+{
+    bool packs = l->plan->packs && packed_type(l->plan->store->u.store.buffer->type);
+    if (!vector_word(l->plan->lanes * 2))
+        return;
+    if (packs)
+        parts_below(l, l->plan->value);
+    else
+        parts_of(l, l->plan->value);
+}
