@@ -98,6 +98,7 @@ static PackedOp packed_call(CallKind call)
 {
     switch (call) {
     case CALL_ABS: return PACKED_ABS;
+    case CALL_FMA: return PACKED_FMA;
     case CALL_MINIMUM: return PACKED_MINIMUM;
     case CALL_MAXIMUM: return PACKED_MAXIMUM;
     default: return PACKED_COUNT;

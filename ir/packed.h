@@ -3,8 +3,8 @@
  * A packed operation gives the bits that the scalar one gives. The scalar one computes in f32 and
  * rounds. f32 has 24 digits, at least 2 p + 2 for the p = 11 of f16 and the 8 of bf16, so sums,
  * differences and products are those of one rounding (Figueroa 1995), as add.rn.f16x2 and its like
- * compute them. Products below the normal range are exact in f32, or round to 0 both ways. The
- * others (min, max, abs, negation) choose or change a sign. */
+ * compute them. Products below the normal range are exact in f32, or round to 0 both ways. fma
+ * is rounded once by definition; the others (min, max, abs, negation) choose or change a sign. */
 #ifndef TIRC_IR_PACKED_H
 #define TIRC_IR_PACKED_H
 
@@ -20,6 +20,7 @@ typedef enum {
     PACKED_MAXIMUM,
     PACKED_NEG,
     PACKED_ABS,
+    PACKED_FMA,
     PACKED_COUNT
 } PackedOp;
 

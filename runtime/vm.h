@@ -48,6 +48,10 @@ typedef enum {
     VM_OPS
 } VmOp;
 
+/* What `sub` of CALL may be beside the functions of expressions: an fma that ROUND rounds as if it
+ * had not been rounded. */
+enum { VM_FMA_TO_ODD = CALL_COUNT };
+
 /* What `sub` of FOR and NEXT joins. */
 enum {
     VM_LOOP_DOWN = 1,   /* the step is negative */

@@ -478,6 +478,12 @@ void cuda_unrounded(CudaWriter *w, const Expr *e, int precedence)
             call_open(w, cuda_helper(w, HELPER_F32_ODD));
             cuda_expr(w, e->u.arg[0], 0);
             add(w, ")");
+        } else if (e->type == DT_BF16 && type_is_int(e->u.arg[0]->type) &&
+                   !cuda_fits_f32(e->u.arg[0])) {
+            call_open(w, cuda_helper(w, HELPER_F32_ODD));
+            add(w, "(double)");
+            cuda_expr(w, e->u.arg[0], PRECEDENCE_POSTFIX);
+            add(w, ")");
         } else {
             if (strcmp(cuda_value_type(e->u.arg[0]->type), "float") != 0)
                 add(w, "(float)");
@@ -534,6 +540,22 @@ static void narrow_value(CudaWriter *w, const Expr *e, int precedence)
     }
 }
 
+/* An fma of 16-bit floats, which is rounded once. The host's reference has one in double. */
+static bool is_narrow_fma(const CudaWriter *w, const Expr *e)
+{
+    return !w->host && is_narrow(e->type) && e->kind == EX_CALL && e->u.call.call == CALL_FMA;
+}
+
+static void stored_fma(CudaWriter *w, const Expr *e)
+{
+    call_open(w, cuda_helper(w, e->type == DT_F16 ? HELPER_FMA_F16 : HELPER_FMA_BF16));
+    for (int i = 0; i < 3; i++) {
+        add(w, i ? ", " : "");
+        cuda_stored(w, e->u.call.arg[i]);
+    }
+    add(w, ")");
+}
+
 static void plain(CudaWriter *w, const Expr *e, int precedence);
 
 void cuda_stored(CudaWriter *w, const Expr *e)
@@ -547,6 +569,8 @@ void cuda_stored(CudaWriter *w, const Expr *e)
         add(w, cuda_name(w, e->u.var->name));
     } else if (e->kind == EX_CALL && e->u.call.call == CALL_BITCAST) {
         bits_stored(w, e, 0);
+    } else if (is_narrow_fma(w, e)) {
+        stored_fma(w, e);
     } else if (e->kind == EX_FLOAT || e->kind == EX_VAR) {
         call_open(w, cuda_helper(w, helper_from_f32(e->type)));
         narrow_value(w, e, 0);

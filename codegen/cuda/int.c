@@ -121,6 +121,11 @@ static Range range_of(const Expr *e)
     }
 }
 
+bool cuda_fits_f32(const Expr *e)
+{
+    return is_within(range_of(e), (Range){-(1 << 24), 1 << 24});
+}
+
 /* The amount of the shift is less than the width. */
 static bool is_plain_shift(const Expr *e)
 {

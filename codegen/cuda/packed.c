@@ -26,6 +26,7 @@ static Helper packed_helper(PackedOp op, DType type)
         [PACKED_MAXIMUM] = {HELPER_MAX_OR_NAN_F16X2, HELPER_MAX_OR_NAN_BF16X2},
         [PACKED_NEG] = {HELPER_NEG_F16X2, HELPER_NEG_BF16X2},
         [PACKED_ABS] = {HELPER_ABS_F16X2, HELPER_ABS_BF16X2},
+        [PACKED_FMA] = {HELPER_FMA_F16X2, HELPER_FMA_BF16X2},
     };
     return helpers[op][type == DT_BF16];
 }

@@ -52,13 +52,14 @@ static Helper atomic_helper(DType type)
     return type_bytes(type) == 2 ? HELPER_ATOMIC_16 : HELPER_ATOMIC_WORD;
 }
 
-/* An f16 is added as its bits. */
+/* A 16-bit float is added as its bits. */
 static void store_atomic(CudaWriter *w, const Stmt *s)
 {
     DType type = s->u.store.buffer->type;
     const char *function = atomic_function(s->u.store.op, type);
-    if (s->u.store.op == STORE_ADD && type == DT_F16) {
-        strbuf_addf(w->out, "%s(&", cuda_helper(w, HELPER_ATOMIC_ADD_F16));
+    if (s->u.store.op == STORE_ADD && (type == DT_F16 || type == DT_BF16)) {
+        Helper add = type == DT_F16 ? HELPER_ATOMIC_ADD_F16 : HELPER_ATOMIC_ADD_BF16;
+        strbuf_addf(w->out, "%s(&", cuda_helper(w, add));
         cuda_element(w, s->u.store.buffer, s->u.store.index);
         strbuf_add(w->out, ", ");
         cuda_stored(w, s->u.store.value);

@@ -97,6 +97,8 @@ bool cuda_integer(CudaWriter *w, const Expr *e, int precedence);
 bool cuda_overflows(const CudaWriter *w, const Expr *e);
 /* C computes `e`, of 8 or 16 bits, in an int, and its value may not fit the type. */
 bool cuda_leaves_type(const Expr *e);
+/* f32 holds all values that the integer `e` may have. */
+bool cuda_fits_f32(const Expr *e);
 /* A float as the integer of type `to` that a conversion gives; of small types as an int. */
 void cuda_from_float(CudaWriter *w, const Expr *from, DType to);
 /* A let is written: remembers those of indices. */

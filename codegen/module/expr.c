@@ -324,6 +324,7 @@ static Value bitcast(VmCoder *k, const Expr *e)
 static Value call(VmCoder *k, const Expr *e)
 {
     int arity = call_info(e->u.call.call)->arity;
+    bool to_odd = e->u.call.call == CALL_FMA && is_narrow(e->type);
     Value arg[3];
     bool uniform = true;
     for (int i = 0; i < arity; i++) {
@@ -335,7 +336,7 @@ static Value call(VmCoder *k, const Expr *e)
     Value d = coder_temporary(k, vm_type_of(e->type), uniform);
     coder_emit(k, (VmInst){.op = VM_CALL,
                            .type = vm_type_of(e->u.call.arg[0]->type),
-                           .sub = e->u.call.call,
+                           .sub = to_odd ? VM_FMA_TO_ODD : (uint8_t)e->u.call.call,
                            .d = d.reg,
                            .a = arg[0].reg,
                            .b = arg[arity > 1 ? 1 : 0].reg,

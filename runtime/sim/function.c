@@ -2,6 +2,7 @@
  *
  * Functions of f32 are evaluated in f64 and rounded once more, which is right but for rare ties. */
 #include <math.h>
+#include <string.h>
 
 #include "runtime/sim/internal.h"
 
@@ -53,9 +54,26 @@ double function_f64(int function, const double *x)
     return NAN;
 }
 
+/* x * y + z of 16-bit floats, whose product f64 holds. A sum that f32 does not hold becomes the
+ * neighbour with an odd significand, which a second rounding, to far fewer digits, takes for the
+ * sum itself (Boldo and Melquiond 2008). */
+static float fma_to_odd(float x, float y, float z)
+{
+    double product = (double)x * y, sum = product + z, back = sum - product;
+    float near = (float)sum;
+    double error = (product - (sum - back)) + (z - back), rest = (sum - near) + error;
+    uint32_t bits;
+    memcpy(&bits, &near, sizeof bits);
+    if (!isfinite(near) || rest == 0 || bits & 1)
+        return near;
+    return nextafterf(near, rest > 0 ? INFINITY : -INFINITY);
+}
+
 /* Exact in f32: fma rounds once, fmod not at all. */
 float function_f32(int function, const float *x)
 {
+    if (function == VM_FMA_TO_ODD)
+        return fma_to_odd(x[0], x[1], x[2]);
     if (function == CALL_FMA)
         return fmaf(x[0], x[1], x[2]);
     if (function == CALL_FMOD)
@@ -119,6 +137,8 @@ VmValue function_bitcast(DType from, DType to, VmValue x)
 
 int function_flops(int function)
 {
+    if (function == VM_FMA_TO_ODD)
+        return 2;
     switch ((CallKind)function) {
     case CALL_FMA: return 2;
     case CALL_POPCOUNT:

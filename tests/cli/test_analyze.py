@@ -271,3 +271,25 @@ def test_versus_refuses(tirc):
     assert tirc(*SHARED, "--versus", "nowhere").status == 1
     assert tirc(*SHARED, "--versus", "padded(row=2").status == 2
     assert tirc(MATMUL, "--run", "--versus", "naive").status == 2
+
+
+def test_fma_of_halves(tirc):
+    """It rounds once: 3 * 683 is in the middle between two f16, and 7 * 37 between two bf16. It
+    counts as two operations on f32."""
+    tirc.write(
+        "fused.tir",
+        """kernel fused<N = 64>(x: f16[N], u: bf16[N]) -> s: f16[N], r: bf16[N]
+{
+    for i in N
+        s[i] = fma(min(max(x[i], 3), 3), 683, 0.00006103515625);
+    for i in N
+        r[i] = fma(min(max(u[i], 7), 7), 37, -1e-9);
+}
+""",
+    )
+    run = tirc("fused.tir", "--device", "sim", "--run")
+    assert "starts 2050 2050 2050 2050\n" in run.out and "starts 258 258 258 258\n" in run.out
+    analysis = json.loads(tirc("fused.tir", "--device", "sim", "--analyze", "--json").out)[
+        "analyze"
+    ]
+    assert (analysis["flops"], analysis["f32_flops"]) == (2 * 64 * 4, 2 * 64 * 4)

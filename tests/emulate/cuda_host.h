@@ -342,15 +342,28 @@ static inline void ptx_red_add_noftz_f16(unsigned short *p, unsigned short h)
     *p = (unsigned short)narrow_bits(f16_format,
                                      narrow_value(f16_format, *p) + narrow_value(f16_format, h));
 }
+static inline void ptx_red_add_noftz_bf16(unsigned short *p, unsigned short h)
+{
+    *p = (unsigned short)narrow_bits(bf16_format,
+                                     narrow_value(bf16_format, *p) + narrow_value(bf16_format, h));
+}
 static inline unsigned fma_pair(const NarrowFormat &format, unsigned a, unsigned b, unsigned c)
 {
     unsigned pair = 0;
     for (int at = 0; at < 32; at += 16)
-        pair |= narrow_bits(format, std::fma((double)narrow_value(format, a >> at & 0xffff),
-                                             (double)narrow_value(format, b >> at & 0xffff),
-                                             (double)narrow_value(format, c >> at & 0xffff)))
+        pair |= narrow_fma(format, narrow_value(format, a >> at & 0xffff),
+                           narrow_value(format, b >> at & 0xffff),
+                           narrow_value(format, c >> at & 0xffff))
                 << at;
     return pair;
+}
+static inline void ptx_fma_rn_f16(unsigned short &to, unsigned a, unsigned b, unsigned c)
+{
+    to = (unsigned short)fma_pair(f16_format, a, b, c);
+}
+static inline void ptx_fma_rn_bf16(unsigned short &to, unsigned a, unsigned b, unsigned c)
+{
+    to = (unsigned short)fma_pair(bf16_format, a, b, c);
 }
 static inline void ptx_fma_rn_f16x2(unsigned &to, unsigned a, unsigned b, unsigned c)
 {

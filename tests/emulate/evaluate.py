@@ -625,7 +625,8 @@ class Program:
         t = promote(types[0]) if types else "f32"
         for other in types[1:]:
             t = meet_types(t, other)
-        code = f"call_{name}({', '.join(self.convert(v, t) for v in values)})"
+        once = f"_{t}" if name == "fma" and t in ("f16", "bf16") else ""
+        code = f"call_{name}{once}({', '.join(self.convert(v, t) for v in values)})"
         if name in CLASSES:
             return Value(code, "bool")
         return Value(self.rounded(code, t), t)

@@ -5,6 +5,7 @@
 #define NARROW_H
 
 #include <math.h>
+#include <string.h>
 
 struct NarrowFormat {
     int exponent_bits, fraction_bits;
@@ -49,6 +50,19 @@ static inline unsigned narrow_bits(NarrowFormat f, double x)
     if (bits > largest)
         bits = f.saturates ? largest : infinity;
     return sign | bits;
+}
+
+/* a * b + c, rounded once. Products of 16-bit floats are exact in double; a sum that is not becomes
+ * its odd neighbour, which rounds as the sum does. */
+static inline unsigned narrow_fma(NarrowFormat f, double a, double b, double c)
+{
+    double product = a * b, sum = product + c, back = sum - product;
+    double error = (product - (sum - back)) + (c - back);
+    long long bits = 0;
+    memcpy(&bits, &sum, sizeof bits);
+    if (isfinite(sum) && error != 0 && bits % 2 == 0)
+        sum = nextafter(sum, error > 0 ? INFINITY : -INFINITY);
+    return narrow_bits(f, sum);
 }
 
 #endif

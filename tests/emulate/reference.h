@@ -389,6 +389,15 @@ static inline double call_fma(double x, double y, double z)
     return fma(x, y, z);
 }
 
+static inline float call_fma_f16(float x, float y, float z)
+{
+    return (float)narrow_value(f16_format, narrow_fma(f16_format, x, y, z));
+}
+static inline float call_fma_bf16(float x, float y, float z)
+{
+    return (float)narrow_value(bf16_format, narrow_fma(bf16_format, x, y, z));
+}
+
 /* IEEE 754-2019 minimum and maximum: NaN if one is. */
 #define OR_NAN(T)                                                                                  \
     static inline T call_minimum(T a, T b)                                                         \

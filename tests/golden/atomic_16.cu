@@ -26,11 +26,6 @@ static __device__ __forceinline__ unsigned short f16_from_f32(float f)
     return h;
 }
 
-static __device__ __forceinline__ float bf16_to_f32(unsigned short h)
-{
-    return __uint_as_float((unsigned int)h << 16);
-}
-
 static __device__ __forceinline__ unsigned short bf16_from_f32(float f)
 {
     unsigned short h;
@@ -51,6 +46,11 @@ static __device__ __forceinline__ void atomic_update_16(T *p, Combine combine)
 static __device__ __forceinline__ void atomic_add_f16(unsigned short *p, unsigned short h)
 {
     asm volatile("red.add.noftz.f16 [%0], %1;" ::"l"(p), "h"(h) : "memory");
+}
+
+static __device__ __forceinline__ void atomic_add_bf16(unsigned short *p, unsigned short h)
+{
+    asm volatile("red.add.noftz.bf16 [%0], %1;" ::"l"(p), "h"(h) : "memory");
 }
 
 extern "C" __global__ void __launch_bounds__(1)
@@ -82,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(64)
 halves_3(const unsigned short *__restrict__ z, unsigned short *__restrict__ total)
 {
     const int i = threadIdx.x;
-    atomic_update_16(&total[i % 4], [=](unsigned short old) { return (unsigned short)(bf16_from_f32(bf16_to_f32(old) + bf16_to_f32(z[i]))); });
+    atomic_add_bf16(&total[i % 4], z[i]);
 }
 
 extern "C" __global__ void __launch_bounds__(64)

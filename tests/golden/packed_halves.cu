@@ -23,7 +23,7 @@
 // halves_3<<<1, 256>>>(x, y, u, v, f, wide);
 // halves_4<<<1, 128>>>(q, bytes);
 // halves_5<<<1, 128>>>(x, c, narrow);
-// halves_6<<<1, 128>>>(x, y, above);
+// halves_6<<<1, 512>>>(x, y, above);
 // halves_7<<<1, 128>>>(x, whole);
 // halves_8<<<1, 128>>>(x, edges);
 
@@ -154,6 +154,11 @@ static __device__ __forceinline__ unsigned int abs_f16x2(unsigned int a)
     return h2;
 }
 
+static __device__ __forceinline__ unsigned short pack_two_bytes(unsigned char a, unsigned char b)
+{
+    return (unsigned short)(a | b << 8);
+}
+
 static __device__ __forceinline__ unsigned int pack_bytes(unsigned char a, unsigned char b, unsigned char c,
                                                           unsigned char d)
 {
@@ -257,17 +262,16 @@ halves_5(const unsigned short *__restrict__ x, const unsigned char *__restrict__
     }
 }
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(512)
 halves_6(const unsigned short *__restrict__ x, const unsigned short *__restrict__ y, bool *__restrict__ above)
 {
     const int t = threadIdx.x;
     {
-        const uint4 x_v = *(const uint4 *)&x[t * 8];
-        const uint4 y_v1 = *(const uint4 *)&y[t * 8];
-        uint2 result;
-        result.x = pack_bytes(f16_to_f32((unsigned short)x_v.x) > f16_to_f32((unsigned short)y_v1.x), f16_to_f32((unsigned short)(x_v.x >> 16u)) > f16_to_f32((unsigned short)(y_v1.x >> 16u)), f16_to_f32((unsigned short)x_v.y) > f16_to_f32((unsigned short)y_v1.y), f16_to_f32((unsigned short)(x_v.y >> 16u)) > f16_to_f32((unsigned short)(y_v1.y >> 16u)));
-        result.y = pack_bytes(f16_to_f32((unsigned short)x_v.z) > f16_to_f32((unsigned short)y_v1.z), f16_to_f32((unsigned short)(x_v.z >> 16u)) > f16_to_f32((unsigned short)(y_v1.z >> 16u)), f16_to_f32((unsigned short)x_v.w) > f16_to_f32((unsigned short)y_v1.w), f16_to_f32((unsigned short)(x_v.w >> 16u)) > f16_to_f32((unsigned short)(y_v1.w >> 16u)));
-        *(uint2 *)&above[t * 8] = result;
+        const unsigned int x_v = *(const unsigned int *)&x[t * 2];
+        const unsigned int y_v1 = *(const unsigned int *)&y[t * 2];
+        unsigned short result;
+        result = pack_two_bytes(f16_to_f32((unsigned short)x_v) > f16_to_f32((unsigned short)y_v1), f16_to_f32((unsigned short)(x_v >> 16u)) > f16_to_f32((unsigned short)(y_v1 >> 16u)));
+        *(unsigned short *)&above[t * 2] = result;
     }
 }
 
