@@ -319,6 +319,19 @@ static void test_bounds(void **state)
     ctx_free(w.c);
 }
 
+/* Quotients and remainders of multiples whose sign is not known. */
+static void test_multiples(void **state)
+{
+    (void)state;
+    static const Case cases[] = {
+        {"(i + 1 - (i * 3 + 3) % 5 * 2) % 5", "0"},
+        {"(i + 1 - (i * 3 + 3) % 7 * 2) % 5", "(i - (i * 3 + 3) % 7 * 2 + 1) % 5"},
+        {"(i * 2 + 1 - (k + 1) % 2 - k - N * 2) / 2", "i + (1 - k - (k + 1) % 2) / 2 - N"},
+        {"(i * 2 - (k + 1) % 2 - k - N * 2) / 2", "((i - N) * 2 - k - (k + 1) % 2) / 2"},
+    };
+    EXPECT_ALL(cases);
+}
+
 static void expect_over(World *w, const char *text, const char *const *names, int n, bool upper,
                         const char *want, bool want_exact)
 {
@@ -449,6 +462,7 @@ int main(void)
         cmocka_unit_test(test_tiles_of_a_padded_size),
         cmocka_unit_test(test_named_minimum),
         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_multiples),
         cmocka_unit_test(test_bound_over),
         cmocka_unit_test(test_split_linear),
         cmocka_unit_test(test_split_terms),

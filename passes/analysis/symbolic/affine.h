@@ -152,6 +152,14 @@ bool affine_push_quotient(Facts *f, Affine *out, const Affine *a, const Affine *
 /* Quotients and remainders of one number that belong together: x / 32 * 32 + x % 32 = x. */
 void affine_recombine(Context *c, Affine *a, Span span);
 
+/* ---- congruence.c ---------------------------------------------------------------------------- */
+
+/* out = a form that is congruent to `a` modulo m > 0: without remainders, steps of loops, and names
+ * of values, as far as that is known. */
+bool affine_congruent(Facts *f, const Affine *a, int64_t m, Affine *out);
+/* Every value of the form is a multiple of m, by the numbers of such a form. */
+bool affine_is_multiple(Facts *f, const Affine *a, int64_t m);
+
 /* ---- compare.c, simplify.c ------------------------------------------------------------------- */
 
 /* One pass of simplify. */

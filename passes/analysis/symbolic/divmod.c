@@ -5,6 +5,7 @@
  *   (x / 4) / 8                ->  x / 32
  *   x / 32 * 32 + x % 32       ->  x,  also with a symbolic divisor
  *   (N + 31) / 32              ->  N / 32              where N % 32 == 0 is known
+ *   (i * 2 + k - k % 2) % 2    ->  0,  and a quotient of multiples is taken apart, too
  *
  * Division truncates.  Where the dividend is proved to be at least 0 it is the floor, and the
  * multiples of the divisor can be taken out; the rest must be at least 0 too, or have one known
@@ -162,6 +163,12 @@ static bool push_const_quotient(const Division *p, const Affine *a, int64_t d, i
         return false;
     if (rest.n == 0 && rest.constant == 0)
         return p->mod || affine_push_scaled(f->c, p->out, &multiple, scale);
+    bool is_multiple = affine_is_multiple(f, &rest, d);
+    if (is_multiple && p->mod)
+        return true;
+    if (is_multiple && (multiple.n > 0 || multiple.constant != 0))
+        return affine_push_scaled(f->c, p->out, &multiple, scale) &&
+               push_const_quotient(p, &rest, d, scale);
     if (!prove_nonneg(f, a))
         return push_cancelled(p, a, d, scale);
     if (p->mod && strip_remainders(f, a, d, &x) && prove_nonneg(f, &x))

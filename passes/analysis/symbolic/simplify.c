@@ -283,23 +283,6 @@ static bool term_divisible(Facts *f, int64_t factor, Expr *atom, int64_t by, int
     return all;
 }
 
-/* x % d and x differ by a multiple of d: x - x % 16 is a multiple of 8. */
-static bool without_remainders(Facts *f, const Affine *form, int64_t by, Affine *out)
-{
-    *out = (Affine){.constant = form->constant};
-    for (int t = 0; t < form->n; t++) {
-        const Term *term = &form->terms[t];
-        int64_t divisor, multiple;
-        bool drops = term->atom->kind == EX_MOD && expr_is_const(term->atom->u.arg[1], &divisor) &&
-                     checked_mul(term->factor, divisor, &multiple) && multiple % by == 0;
-        if (drops
-                ? !affine_collect(f->c, term->atom->u.arg[0], term->factor, PRODUCTS_EXPANDED, out)
-                : !affine_push(f->c, out, term->factor, term->atom))
-            return false;
-    }
-    return affine_normalize(out);
-}
-
 bool prove_divisible(Facts *f, Expr *e, int64_t by)
 {
     enum { DEPTH = 4, LARGEST = 1 << 30 };
@@ -310,7 +293,7 @@ bool prove_divisible(Facts *f, Expr *e, int64_t by)
         return false;
     Question q = facts_ask(f);
     Affine simple, form;
-    bool all = simplify_affine(f, e, &simple) && without_remainders(f, &simple, by, &form) &&
+    bool all = simplify_affine(f, e, &simple) && affine_congruent(f, &simple, by, &form) &&
                form.constant % by == 0;
     for (int t = 0; t < form.n && all; t++)
         all = term_divisible(f, form.terms[t].factor, form.terms[t].atom, by, DEPTH);

@@ -79,6 +79,21 @@ bool split_number(Facts *f, Expr *e, int64_t *number, Expr **rest);
 bool split_terms(Facts *f, Expr *e, bool (*chooses)(const void *user, Expr *factor),
                  const void *user, Expr **chosen, Expr **rest);
 
+/* factor * x + rest is a multiple of the modulus, for a variable x that `rest` is free of. */
+typedef struct {
+    int64_t factor, modulus; /* the modulus is 2 to INT32_MAX */
+    Expr *rest;
+} Congruence;
+
+/* Reads `(..) % m == 0` as a congruence for `var`. False where it is of another form. */
+bool congruence_of(Facts *f, const Expr *cond, const Var *var, Congruence *out);
+/* The distance between adjacent solutions, at least 1. */
+int64_t congruence_stride(const Congruence *g);
+/* The least solution that is at least 0, and a number that is 0 where there are solutions, and more
+ * elsewhere. False if `rest` is not known to be congruent to a sum of numbers that are at least
+ * 0. */
+bool congruence_solve(Facts *f, const Congruence *g, Expr **first, Expr **miss);
+
 /* The value of an integer expression of variables with known values, of which later ones hide
  * earlier ones (evaluate.c). False where one is unknown, or a number does not fit. */
 typedef struct {
