@@ -234,7 +234,7 @@ static void expect_runs(World *w, Stmt *nest, const Buffer *a, const char *want)
     Interval box[2];
     StrBuf got = strbuf_new(w->c->arena);
     assert_true(region_touched(w->f, nest, a, ACCESS_READ, box));
-    Runs runs = region_runs(w->f, nest, a, 1, &box[1]);
+    Runs runs = region_runs(w->f, &(RunsOf){nest, a, ACCESS_READ}, 1, &box[1]);
     for (int i = 0; i < runs.n; i++)
         strbuf_addf(&got, "%s%lldx%lld", i ? " " : "", (long long)runs.items[i].stride,
                     (long long)runs.items[i].extent);

@@ -81,9 +81,15 @@ typedef struct {
     int n;
 } Runs;
 
-/* What the reads below `s` touch of an axis of `buffer`, where that is less than `box`, its box.
- * Runs may hold more than is touched, never less. */
-Runs region_runs(Facts *facts, Stmt *s, const Buffer *buffer, int axis, const Interval *box);
+/* The accesses of a buffer in a mode, below a statement. */
+typedef struct {
+    Stmt *stmt;
+    const Buffer *buffer;
+    AccessMode mode;
+} RunsOf;
+/* What the accesses touch of an axis, where that is less than `box`, its box. Runs may hold more
+ * than is touched, never less. */
+Runs region_runs(Facts *facts, const RunsOf *of, int axis, const Interval *box);
 
 /* The innermost statement of `root` that contains every access of `buffer`: a seq where several
  * of its items do, at most a block, not a statement inside it.  NULL when there is none. */

@@ -92,13 +92,24 @@ static bool fewer(const Runs *runs, const Interval *box)
     return expr_is_const(box->extent, &extent) && elements < extent;
 }
 
-Runs region_runs(Facts *facts, Stmt *s, const Buffer *buffer, int axis, const Interval *box)
+/* All accesses have the subscripts of the first, in one block. */
+static bool is_one_access(const AccessList *all)
+{
+    for (int i = 0; i < all->n; i++)
+        if (!all->items[i].block || all->items[i].block != all->items[0].block ||
+            !exprs_equal(all->items[i].index, all->items[0].index, all->items[0].buffer->rank))
+            return false;
+    return all->n > 0;
+}
+
+Runs region_runs(Facts *facts, const RunsOf *of, int axis, const Interval *box)
 {
     Context *c = facts->c;
+    Stmt *s = of->stmt;
     AccessList all = {0};
     Runs runs = {0};
-    access_collect(c, s, buffer, ACCESS_READ, &all);
-    if (all.n != 1 || !all.items[0].block)
+    access_collect(c, s, of->buffer, of->mode, &all);
+    if (!is_one_access(&all))
         return runs;
     const BlockStmt *block = all.items[0].block;
     const Stmt *stmt = stmt_of_block(c, s, block);

@@ -359,6 +359,19 @@ static void find_spreads(Rebase *r, Stmt *at, Expr **shape)
     }
 }
 
+/* The box within the buffer. A thread's registers keep a box of the whole length where it begins at
+ * a place of the thread's: subscripts relative to that may have gaps that spread.c can close. */
+static void clip_box(Facts *f, const Buffer *b, Interval *box)
+{
+    for (int d = 0; d < b->rank; d++) {
+        int64_t min;
+        bool own = b->scope == SCOPE_LOCAL && !expr_is_const(box[d].min, &min) &&
+                   expr_equal(simplify(f, box[d].extent), b->shape[d]);
+        if (!own)
+            box[d] = interval_clip(f, box[d], b->shape[d]);
+    }
+}
+
 /* ---- one buffer ------------------------------------------------------------------------------ */
 
 /* Each execution of the place reads only what it has written. */
@@ -445,8 +458,10 @@ static void compact_buffer(Compact *k, Stmt *temp)
     r.box = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
     r.fold = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank + 1);
-    if (!region_touched(f, what, b, ACCESS_ANY, r.box) || !fold_box(k, f, &place, &r) ||
-        !literal_extents(k, f, b, r.box, shape))
+    if (!region_reached(f, what, b, ACCESS_ANY, r.box))
+        return;
+    clip_box(f, b, r.box);
+    if (!fold_box(k, f, &place, &r) || !literal_extents(k, f, b, r.box, shape))
         return;
     Buffer *small = buffer_copy(c, b);
     small->shape = shape;

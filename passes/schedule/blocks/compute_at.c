@@ -20,7 +20,6 @@
  * share their copies by boxes. */
 static bool find_part(Move *m)
 {
-    Arena *arena = m->s->ctx->arena;
     const Buffer *buffer = m->buffer;
     Part *part = &m->part;
     if (!stage_box(
@@ -29,10 +28,8 @@ static bool find_part(Move *m)
                 .loop = &m->target, .buffer = buffer, .mode = ACCESS_READ, .scope = buffer->scope},
             part->box))
         return false;
-    part->runs = ARENA_ARRAY(arena, Runs, buffer->rank + 1);
-    for (int axis = 0; axis < buffer->rank && buffer->scope == SCOPE_LOCAL; axis++)
-        part->runs[axis] =
-            region_runs(m->facts, m->loop->u.loop.body, buffer, axis, &part->box[axis]);
+    if (buffer->scope == SCOPE_LOCAL)
+        part->runs = place_runs(m, ACCESS_READ);
     return true;
 }
 

@@ -405,6 +405,15 @@ static bool find_part(Move *m)
     return true;
 }
 
+Runs *place_runs(const Move *m, AccessMode mode)
+{
+    Runs *runs = ARENA_ARRAY(m->s->ctx->arena, Runs, m->buffer->rank + 1);
+    RunsOf of = {m->loop->u.loop.body, m->buffer, mode};
+    for (int axis = 0; axis < m->buffer->rank; axis++)
+        runs[axis] = region_runs(m->facts, &of, axis, &m->part.box[axis]);
+    return runs;
+}
+
 /* ---- the move -------------------------------------------------------------------------------- */
 
 bool place_block(Schedule *s, const PrimCall *call, const MoveSide *side)

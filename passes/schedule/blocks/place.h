@@ -50,6 +50,8 @@ typedef struct MoveSide {
     bool (*keeps_meaning)(Move *m);
 } MoveSide;
 
+/* The runs, axis by axis, of what m->loop accesses of m->buffer in m->part.box. */
+Runs *place_runs(const Move *m, AccessMode mode);
 /* The move, from its first check to the new body. */
 bool place_block(Schedule *s, const PrimCall *call, const MoveSide *side);
 

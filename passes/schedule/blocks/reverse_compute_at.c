@@ -96,7 +96,10 @@ static bool find_tie(Move *m)
 
 static bool find_part(Move *m)
 {
-    return region_reached(m->facts, m->loop->u.loop.body, m->buffer, ACCESS_WRITE, m->part.box);
+    if (!region_reached(m->facts, m->loop->u.loop.body, m->buffer, ACCESS_WRITE, m->part.box))
+        return false;
+    m->part.runs = place_runs(m, ACCESS_WRITE);
+    return true;
 }
 
 static bool runs_as_before(const Move *m, Conflict *why)
@@ -148,12 +151,27 @@ static bool init_still_runs(const Move *m)
     return true;
 }
 
+static bool has_gaps(const Move *m)
+{
+    bool gaps = false;
+    for (int axis = 0; axis < m->buffer->rank; axis++)
+        gaps = gaps || m->part.runs[axis].n > 0;
+    return gaps;
+}
+
+/* The block runs as before for the elements that the loop writes, or else for those of their box:
+ * between the runs of a tile there may be elements that no iteration writes. */
 static bool keeps_meaning(Move *m)
 {
     Schedule *s = m->s;
     Conflict why;
     Expr *cond = producer_condition(m);
     bool kept = runs_as_before(m, &why);
+    if (!kept && has_gaps(m)) {
+        m->part.runs = NULL;
+        place_build(m, NULL);
+        kept = runs_as_before(m, &why);
+    }
     if (!kept && cond) {
         place_build(m, cond);
         kept = runs_as_before(m, &why);
