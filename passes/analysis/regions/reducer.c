@@ -337,9 +337,9 @@ static const char *find_reads(Context *c, const Reducer *r)
     return NULL;
 }
 
-static const char *refusal(Context *c, const StmtPath *path, int from, Reducer *r)
+/* Without a look at which elements other instances of the block update. */
+static const char *refusal_of_block(Context *c, const BlockStmt *block, Reducer *r)
 {
-    const BlockStmt *block = &path->items[path->n - 1]->u.block;
     if (block->atomic)
         return "its updates are atomic";
     if (!stmt_is_reduction(block) || !block->init)
@@ -349,10 +349,20 @@ static const char *refusal(Context *c, const StmtPath *path, int from, Reducer *
         return "its body is not a single update of the element that its init sets";
     const char *why = r->combiner ? find_combiner(c, r, (ReducerPart *)r->parts)
                                   : find_operator(c, r, (ReducerPart *)r->parts);
-    why = why ? why : find_reads(c, r);
-    for (int k = 0; k < r->n && !why; k++)
+    return why ? why : find_reads(c, r);
+}
+
+static const char *refusal(Context *c, const StmtPath *path, int from, Reducer *r)
+{
+    const char *why = refusal_of_block(c, &path->items[path->n - 1]->u.block, r);
+    for (int k = 0; !why && k < r->n; k++)
         why = element_apart(c, path, from, &r->parts[k].target);
     return why;
+}
+
+bool reducer_of_block(Context *c, const BlockStmt *block, Reducer *out)
+{
+    return refusal_of_block(c, block, out) == NULL;
 }
 
 bool reducer_of(Context *c, const StmtPath *path, int from, Reducer *out, const char **why)

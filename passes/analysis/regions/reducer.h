@@ -40,6 +40,9 @@ typedef struct {
     Expr *const *values;
 } ReducerStore;
 
+/* The same, where several instances of the block may update one element. */
+bool reducer_of_block(Context *c, const BlockStmt *block, Reducer *out);
+
 /* elements = values. */
 Stmt *reducer_set(Context *c, const Reducer *r, ReducerStore to);
 /* elements = elements op values. */

@@ -1,4 +1,4 @@
-/* narrow.c - Implements narrow: leaves out the iterations at the ends of a loop that run nothing.
+/* narrow.c - Implements narrow: leaves out the iterations of a loop that run or change nothing.
  *
  *   for i in 8, k in 8                           for i in 8, k in i + 1
  *       y: block (.., reduce k in i + 1 = k)  =>     y: block (.., reduce k in i + 1 = k)
@@ -7,9 +7,16 @@
  * taken at their best, they bound the loop by what stands outside it. That undoes `widen` once
  * tiles have changed which loops are outside.
  *
+ *   for i in 8, k in 9                           for i in 8, k in i % 2..9 step 2
+ *       y[i] += (i - k) % 2 == 0 ? x[k] : 0  =>      y[i] += (i - k) % 2 == 0 ? x[k] : 0
+ *
+ * A reduction that adds its identity unless a congruence holds needs one residue class of the loop,
+ * which the loops outside determine.
+ *
  * Legal: always, for a loop that starts at 0.
- * Invariant: every instance runs exactly once, in the same order. */
+ * Invariant: every instance that changes anything runs exactly once, in the same order. */
 #include "passes/schedule/flow.h"
+#include "passes/schedule/loops/stride.h"
 
 typedef struct {
     Schedule *s;
@@ -66,6 +73,34 @@ static void enter_inner(Narrowing *n, const Stmt *block)
             VEC_PUSH(n->s->ctx->arena, &n->inner, around.items[i].stmt->u.loop.var);
 }
 
+static bool uses_inner(const Narrowing *n, const Expr *e)
+{
+    for (int i = 0; i < n->inner.n; i++)
+        if (expr_uses_var(e, n->inner.items[i]))
+            return true;
+    return false;
+}
+
+/* Steps over the iterations in which the block changes nothing. Where there are no others, the loop
+ * begins at its end. */
+static void take_residue_class(Narrowing *n, const StmtPath *path, const Stmt *block, ForStmt *loop)
+{
+    Congruence which;
+    StmtPath to_block = {0};
+    int64_t lo, hi, always;
+    state_path(n->s, block->u.block.id, &to_block);
+    if (!expr_is_const(loop->lo, &lo) || lo != 0 || !stride_of(n->s, &to_block, loop->var, &which))
+        return;
+    Context *c = n->s->ctx;
+    Expr *first, *miss;
+    Facts *facts = sched_facts(n->s, path);
+    if (!congruence_solve(facts, &which, &first, &miss) || uses_inner(n, first) ||
+        uses_inner(n, miss) || !(expr_is_const(loop->hi, &hi) || expr_is_const(miss, &always)))
+        return;
+    loop->lo = simplify(facts, index_add(c, first, index_mul(c, loop->hi, miss)));
+    loop->step = congruence_stride(&which);
+}
+
 bool prim_narrow(Schedule *s, const PrimCall *call, Value *result)
 {
     (void)result;
@@ -89,6 +124,7 @@ bool prim_narrow(Schedule *s, const PrimCall *call, Value *result)
     ForStmt narrow = *loop;
     narrow.lo = n.lo;
     narrow.hi = n.hi;
+    take_residue_class(&n, &path, blocks.items[0], &narrow);
     sched_replace(s, stmt, stmt_stamp(stmt_for(s->ctx, &narrow, stmt->span), stmt));
     return true;
 }
