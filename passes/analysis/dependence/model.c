@@ -116,7 +116,28 @@ static void collect_accesses(Context *c, Unit *u)
     for (int i = 0; i < u->accesses.n && !u->init; i++)
         u->accesses.items[i].atomic |= block->atomic && u->accesses.items[i].writes;
     drop_repeated(&u->accesses);
-    u->idempotent = !reads_own_writes(u);
+}
+
+const InnerBuffer *model_inner_buffer(const Model *m, const Buffer *buffer)
+{
+    for (int i = 0; i < m->inside.n; i++)
+        if (m->inside.items[i].buffer->id == buffer->id)
+            return &m->inside.items[i];
+    return NULL;
+}
+
+/* Loops that the unit's iterators do not use are around the declaration of a buffer that it reads:
+ * each time that it runs there, it reads another one. */
+static bool reads_other_buffers(const Model *m, const Unit *u)
+{
+    for (int i = 0; i < u->accesses.n; i++) {
+        const Access *read = &u->accesses.items[i];
+        const InnerBuffer *inner = read->reads ? model_inner_buffer(m, read->buffer) : NULL;
+        for (int k = 0; inner && k < inner->loops.n; k++)
+            if (!iters_use(u->block, inner->loops.items[k]->u.loop.var, u->init))
+                return true;
+    }
+    return false;
 }
 
 /* The part of a block that a unit is. */
@@ -144,6 +165,7 @@ static void add_unit(Units *units, Stmt *s, UnitPart part)
     for (int i = 0; i < u->n_loops; i++)
         u->repeats |= !u->absent[i] && !iters_use(u->block, u->loops[i]->var, u->init);
     collect_accesses(c, u);
+    u->idempotent = !reads_own_writes(u) && !reads_other_buffers(units->model, u);
     VEC_PUSH(arena, &units->model->units, u);
 }
 
@@ -163,14 +185,6 @@ static void collect_units(Units *units, Stmt *s)
     if (s->kind == ST_TEMP)
         VEC_PUSH(arena, &units->model->inside,
                  ((InnerBuffer){s->u.temp, enclosing_loops(units->model->ctx, units->path)}));
-}
-
-const InnerBuffer *model_inner_buffer(const Model *m, const Buffer *buffer)
-{
-    for (int i = 0; i < m->inside.n; i++)
-        if (m->inside.items[i].buffer->id == buffer->id)
-            return &m->inside.items[i];
-    return NULL;
 }
 
 Model *model_new(Context *c, const Kernel *kernel, const Stmt *root, Stmt *tree)

@@ -26,7 +26,7 @@ typedef struct {
     int64_t order;   /* place in the text: before all units of higher order under the same loops */
     bool *absent;    /* [n_loops] an init has no value of this loop */
     bool repeats;    /* runs more than once with the same iterators */
-    bool idempotent; /* reads nothing that it writes: running again changes nothing */
+    bool idempotent; /* reads nothing that it writes, and the same each time */
     AccessList accesses;
 } Unit;
 
