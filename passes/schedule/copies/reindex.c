@@ -540,8 +540,6 @@ static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMod
     *r = (Reindex){.s = s, .span = call->span, .map_span = call->span};
     r->stmt = sched_block(s, &call->reindex.block, &r->path);
     r->from = sched_buffer(s, call->reindex.buffer.u.id);
-    if (!check_access(r, call->reindex.buffer.span, mode))
-        return false;
     if (!flow_require_no_range(s, r->stmt, r->from, call->reindex.buffer.span))
         return false;
     const BlockStmt *block = &r->stmt->u.block;
