@@ -103,16 +103,47 @@ static void sort_arguments(const Kernel *kernel, const ConstVarList *host, Launc
         }
 }
 
+static int64_t round_up(int64_t value, int64_t factor)
+{
+    return (value + factor - 1) / factor * factor;
+}
+
+/* What the operands of the instruction need of the arrays that they lie in. */
+static void align_operands(LaunchUse *use, const Stmt *s)
+{
+    const Instruction *of = s->u.instruction.of;
+    for (int i = 0; i < of->n_elements; i++) {
+        const Operand *operand = &of->operands[of->elements[i].operand];
+        const Buffer *buffer = s->u.instruction.elements[i]->u.load.buffer;
+        for (int k = 0; k < use->shared.n; k++)
+            if (use->shared.items[k]->id == buffer->id &&
+                use->shared_align.items[k] < operand->align)
+                use->shared_align.items[k] = operand->align;
+        if (operand->proxy == PROXY_ASYNC)
+            use->proxy = PROXY_ASYNC;
+    }
+}
+
+static void align_shared(Context *c, LaunchUse *use)
+{
+    for (int i = 0; i < use->shared.n; i++)
+        VEC_PUSH(c->arena, &use->shared_align, SHARED_ALIGN);
+    for (Cursor at = cursor_stmts(c, use->launch->u.launch.body); cursor_next(&at);)
+        if (at.stmt->kind == ST_INSTRUCTION)
+            align_operands(use, at.stmt);
+}
+
 static void place_shared(Context *c, LaunchUse *use)
 {
+    align_shared(c, use);
     for (int i = 0; i < use->shared.n; i++) {
         const Buffer *b = use->shared.items[i];
         int64_t elements, *strides = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
         if (!buffer_strides(b, strides, &elements))
             TIRC_BUG(c, "shared buffer '%s' has no literal size", b->name);
-        VEC_PUSH(c->arena, &use->shared_offset, use->shared_bytes);
-        int64_t bytes = elements * type_bytes(b->type);
-        use->shared_bytes += (bytes + SHARED_ALIGN - 1) / SHARED_ALIGN * SHARED_ALIGN;
+        int64_t offset = round_up(use->shared_bytes, use->shared_align.items[i]);
+        VEC_PUSH(c->arena, &use->shared_offset, offset);
+        use->shared_bytes = offset + round_up(elements * type_bytes(b->type), SHARED_ALIGN);
     }
     use->shared_is_dynamic = use->shared_bytes > SHARED_STATIC_LIMIT;
 }

@@ -3,7 +3,7 @@
 #ifndef TIRC_CODEGEN_LAUNCH_USE_H
 #define TIRC_CODEGEN_LAUNCH_USE_H
 
-#include "ir/ir.h"
+#include "ir/instruction.h"
 
 /* The declarations and uses of a launch, for the module's tables and for the limits of a launch. */
 typedef struct {
@@ -17,6 +17,8 @@ typedef struct {
     int64_t shared_bytes;
     bool shared_is_dynamic; /* more than 48 KB: one extern array, carved up at `shared_offset` */
     VEC(int64_t) shared_offset;
+    VEC(int64_t) shared_align; /* of each, in bytes */
+    Proxy proxy;               /* ASYNC: some instruction reads shared memory through it */
     int barriers;
 } LaunchUse;
 typedef VEC(LaunchUse) LaunchUseList;

@@ -89,7 +89,7 @@ static AxisLayout layout_of(const Buffer *buffer, int axis)
     return buffer->layout ? buffer->layout[axis] : (AxisLayout){0};
 }
 
-static bool same_swizzle(const Swizzle *x, const Swizzle *y)
+bool swizzle_equal(const Swizzle *x, const Swizzle *y)
 {
     return x->by == y->by && x->chunk == y->chunk && x->count == y->count && x->every == y->every;
 }
@@ -100,7 +100,7 @@ static bool same_layout(const Buffer *a, const Buffer *b)
         AxisLayout x = layout_of(a, i), y = layout_of(b, i);
         if (x.pad != y.pad || x.align_factor != y.align_factor ||
             x.align_offset != y.align_offset || x.fold != y.fold || x.choose_pad != y.choose_pad ||
-            x.choose_swizzle != y.choose_swizzle || !same_swizzle(&x.swizzle, &y.swizzle))
+            x.choose_swizzle != y.choose_swizzle || !swizzle_equal(&x.swizzle, &y.swizzle))
             return false;
     }
     return true;
@@ -376,7 +376,8 @@ bool kernel_equal(const Kernel *a, const Kernel *b)
 static bool same_operand(const Operand *a, const Operand *b)
 {
     bool same = a->has_scope == b->has_scope && (!a->has_scope || a->scope == b->scope) &&
-                a->align == b->align;
+                a->align == b->align && a->proxy == b->proxy && a->swizzled == b->swizzled &&
+                swizzle_equal(&a->swizzle, &b->swizzle);
     for (int d = 0; same && d < a->buffer->rank; d++)
         same = a->strides[d] == b->strides[d];
     return same;

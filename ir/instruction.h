@@ -4,7 +4,11 @@
 
 #include "ir/ir.h"
 
-enum { STRIDE_ANY = -1 };
+enum { STRIDE_ANY = -1, LANES_WARP = 32, LANES_WARPGROUP = 128 };
+
+/* How the instruction reads an operand. Writes of threads are visible to the asynchronous proxy
+ * behind a fence only, which each barrier has in front of it (codegen/cuda/stmt.c). */
+typedef enum { PROXY_GENERIC, PROXY_ASYNC } Proxy;
 
 /* What the template of an instruction needs of one of its operands, beside type and shape. */
 typedef struct {
@@ -13,6 +17,9 @@ typedef struct {
     Scope scope;
     int64_t align;          /* its first element lies at a multiple of this many bytes */
     const int64_t *strides; /* [buffer->rank] in elements, or STRIDE_ANY */
+    Swizzle swizzle;        /* of chunks along `swizzled`; none where chunk is 0 */
+    int swizzled;
+    Proxy proxy;
 } Operand;
 
 /* An element of an operand that the template names. */
@@ -39,7 +46,7 @@ struct Instruction {
     const Operand *operands;
     int n_operands;
     Stmt *body;               /* of the kernel, as loops over stores to the operands */
-    int64_t lanes;            /* 1, or 32: the threads of a warp run it together */
+    int64_t lanes;            /* 1; 32 or 128: the threads of a warp or a warpgroup together */
     Var *lane;                /* in the body: the thread's threadIdx.x; NULL: one thread */
     const char *const *lines; /* the template as it is written */
     int n_lines;

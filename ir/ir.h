@@ -616,6 +616,7 @@ bool buffer_strides(const Buffer *buffer, int64_t *strides /* [rank] */, int64_t
 int64_t buffer_offset(const Buffer *buffer, const int64_t *strides, const int64_t *index);
 /* The axis has chunks that change places. */
 bool buffer_is_swizzled(const Buffer *buffer, int axis);
+bool swizzle_equal(const Swizzle *x, const Swizzle *y);
 /* Describes the error in the swizzle of an axis; NULL if it is valid. */
 const char *swizzle_error(Context *c, const Buffer *buffer, int axis, const Swizzle *swizzle);
 /* The literal number of iterations, if lo and hi are literals and no `break` ends it. */

@@ -214,8 +214,11 @@ static void dynamic_declaration(CudaWriter *w, const Buffer *b, int64_t offset)
 
 static void shared_declarations(CudaWriter *w, const LaunchUse *use)
 {
+    int64_t align = 0;
+    for (int i = 0; i < use->shared.n; i++)
+        align = use->shared_align.items[i] > align ? use->shared_align.items[i] : align;
     if (use->shared_is_dynamic)
-        cuda_line(w, "extern __shared__ __align__(16) unsigned char %s[];",
+        cuda_line(w, "extern __shared__ __align__(%lld) unsigned char %s[];", (long long)align,
                   cuda_names_made(w->names, "text", "shared_memory"));
     for (int i = 0; i < use->shared.n; i++) {
         const Buffer *b = use->shared.items[i];
@@ -233,6 +236,7 @@ static void kernel_text(CudaWriter *w, const LaunchUse *use)
     const Stmt *launch = use->launch;
     Stmt *body = launch->u.launch.body;
     w->wide = (BufferList){0};
+    w->use = use;
     cuda_wide_buffers(w->c, body, &w->wide);
     Origin outer = cuda_mark(w, launch->span, launch->step);
     signature(w, use);
@@ -240,6 +244,7 @@ static void kernel_text(CudaWriter *w, const LaunchUse *use)
     shared_declarations(w, use);
     cuda_statement(w, body);
     w->indent = 0;
+    w->use = NULL;
     cuda_mark(w, launch->span, launch->step);
     strbuf_add(w->out, "}\n");
     cuda_mark(w, outer.span, outer.step);

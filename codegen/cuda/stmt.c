@@ -120,12 +120,17 @@ static void store(CudaWriter *w, const Stmt *s)
 
 /* ---- declarations ---------------------------------------------------------------------------- */
 
-static bool is_wide(const CudaWriter *w, const Buffer *b)
+/* The bytes that the buffer's first element lies at a multiple of; 0: those of its type will do. */
+static int64_t alignment(const CudaWriter *w, const Buffer *b)
 {
+    int64_t bytes = 0;
     for (int i = 0; i < w->wide.n; i++)
         if (w->wide.items[i]->id == b->id)
-            return true;
-    return false;
+            bytes = 16;
+    for (int i = 0; w->use && i < w->use->shared.n; i++)
+        if (w->use->shared.items[i]->id == b->id && w->use->shared_align.items[i] > 16)
+            bytes = w->use->shared_align.items[i];
+    return bytes;
 }
 
 /* `float acc[4]`, `__shared__ float tile[32][33]`; a variable where there is one element. */
@@ -137,8 +142,8 @@ static void declaration(CudaWriter *w, const Buffer *b)
         strbuf_add(w->out, "__shared__ ");
     if (b->scope == SCOPE_CONSTANT)
         strbuf_add(w->out, "__constant__ ");
-    if (is_wide(w, b))
-        strbuf_add(w->out, "__align__(16) ");
+    if (alignment(w, b))
+        strbuf_addf(w->out, "__align__(%lld) ", (long long)alignment(w, b));
     strbuf_addf(w->out, "%s %s", cuda_storage_type(b->type), cuda_buffer_name(w, b));
     if (cuda_is_variable(b))
         return;
@@ -342,6 +347,8 @@ static void sequence(CudaWriter *w, const Stmt *s)
 static void sync_text(CudaWriter *w, const Stmt *s)
 {
     const char *why = cuda_comment(w->c, s->u.barrier.why);
+    if (s->u.barrier.kind == SYNC_THREADS && w->use->proxy == PROXY_ASYNC)
+        cuda_line(w, "%s();", cuda_helper(w, HELPER_FENCE_PROXY));
     if (s->u.barrier.kind == SYNC_THREADS)
         cuda_line(w, "__syncthreads();  // %s", why);
     else if (s->u.barrier.kind == SYNC_COMMIT)

@@ -53,6 +53,7 @@ typedef struct {
     bool in_braces; /* the loop that comes next is all that stands between two braces */
     /* buffers of the launch that vectorized loops touch: they need 16-byte alignment */
     BufferList wide;
+    const LaunchUse *use; /* of the launch under way; NULL: none */
 } CudaWriter;
 
 /* Marks a helper as used and gives its name. */

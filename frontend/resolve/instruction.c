@@ -17,6 +17,9 @@
 #include "passes/lower/lower.h"
 #include "passes/shared/unify.h"
 
+/* Arrays in shared memory begin at any multiple; others at those of the widest access. */
+enum { MOST_ALIGN = 16, MOST_SHARED_ALIGN = 1024 };
+
 typedef struct {
     Resolver r; /* of the declaration: it sees no kernel */
     const AstInstruction *ast;
@@ -73,17 +76,68 @@ static const AstKernel *body_kernel(Declaration *d)
 static bool resolve_align(Declaration *d, const AstLayout *clause, Operand *out)
 {
     int bytes = type_bytes(out->buffer->type);
+    int64_t most = out->has_scope && out->scope == SCOPE_SHARED ? MOST_SHARED_ALIGN : MOST_ALIGN;
     bool good =
         clause->n == 1 && resolve_literal(&d->r, clause->args[0], "an alignment", &out->align);
     if (!good && clause->n == 1)
         return false;
-    if (good && out->align >= bytes && out->align <= 16 && !(out->align & (out->align - 1)))
+    if (good && out->align >= bytes && out->align <= most && !(out->align & (out->align - 1)))
         return true;
     diag_error(d->r.ctx, E0248, clause->span,
                "align takes one number of bytes: a power of two from %d, which '%.60s' has anyway, "
-               "to 16",
-               bytes, out->buffer->name);
+               "to %lld",
+               bytes, out->buffer->name, (long long)most);
     return false;
+}
+
+/* The rows that choose how chunks change places, and these chunks, are whole. */
+static bool check_swizzle(Declaration *d, const AstLayout *clause, const Operand *out)
+{
+    int64_t extent = 0;
+    const Swizzle *s = &out->swizzle;
+    const char *wrong = swizzle_error(d->r.ctx, out->buffer, out->swizzled, s);
+    if (!wrong && expr_is_const(out->buffer->shape[out->swizzled], &extent) &&
+        extent > s->chunk * s->count)
+        wrong = arena_printf(
+            d->r.ctx->arena, "axis %d of '%s' has %lld elements, but only %lld change places",
+            out->swizzled, out->buffer->name, (long long)extent, (long long)(s->chunk * s->count));
+    if (wrong)
+        diag_error(d->r.ctx, E0248, clause->span, "%s", wrong);
+    return !wrong;
+}
+
+static bool resolve_swizzle(Declaration *d, const AstLayout *clause, Operand *out)
+{
+    int64_t v[5] = {0};
+    int rank = out->buffer->rank;
+    bool good = clause->n == 5 && !out->swizzle.chunk;
+    for (int k = 0; good && k < clause->n; k++)
+        if (!resolve_literal(&d->r, clause->args[k], "a number of a layout", &v[k]))
+            return false;
+    if (!good || v[0] < 0 || v[0] >= rank) {
+        diag_error(d->r.ctx, E0248, clause->span,
+                   "swizzle stands once and takes five numbers, (axis, by, chunk, count, every), "
+                   "the first below the %d axes of '%.60s'",
+                   rank, out->buffer->name);
+        return false;
+    }
+    out->swizzled = (int)v[0];
+    out->swizzle = (Swizzle){
+        .by = v[1] < rank ? (int)v[1] : rank, .chunk = v[2], .count = v[3], .every = v[4]};
+    return check_swizzle(d, clause, out);
+}
+
+static bool resolve_proxy(Declaration *d, const AstLayout *clause, Operand *out)
+{
+    const AstExpr *word = clause->n == 1 ? clause->args[0] : NULL;
+    bool good = word && word->kind == AE_NAME && !strcmp(word->u.name, "async") && out->has_scope &&
+                out->scope == SCOPE_SHARED;
+    out->proxy = good ? PROXY_ASYNC : PROXY_GENERIC;
+    if (!good)
+        diag_error(d->r.ctx, E0248, clause->span,
+                   "proxy(async) says that an operand `in shared` is read through the "
+                   "asynchronous proxy; without it, accesses are those of threads");
+    return good;
 }
 
 static bool resolve_strides(Declaration *d, const AstLayout *clause, int64_t *strides,
@@ -141,9 +195,14 @@ static bool resolve_operand(Declaration *d, int i, Operand *out)
             good = resolve_align(d, clause, out) && good;
         else if (!strcmp(clause->name.text, "strides"))
             good = resolve_strides(d, clause, strides, buffer) && good;
+        else if (!strcmp(clause->name.text, "swizzle"))
+            good = resolve_swizzle(d, clause, out) && good;
+        else if (!strcmp(clause->name.text, "proxy"))
+            good = resolve_proxy(d, clause, out) && good;
         else {
             diag_error(d->r.ctx, E0248, clause->name.span,
-                       "an operand has no clause '%.60s'; there are align(bytes) and strides(...)",
+                       "an operand has no clause '%.60s'; there are align(bytes), strides(...), "
+                       "swizzle(...) and proxy(async)",
                        clause->name.text);
             good = false;
         }
@@ -454,11 +513,11 @@ static bool resolve_template(Declaration *d)
 static bool check_lanes(Declaration *d)
 {
     d->out->lanes = (int64_t)d->ast->lanes;
-    if (d->ast->lanes == 1 || d->ast->lanes == 32)
+    if (d->ast->lanes == 1 || d->ast->lanes == LANES_WARP || d->ast->lanes == LANES_WARPGROUP)
         return true;
     diag_error(d->r.ctx, E0248, d->ast->lanes_span,
-               "an instruction is run by one thread, without a `lanes` clause, or by the threads "
-               "of a warp, with `lanes 32`; found %llu",
+               "an instruction is run by one thread, without a `lanes` clause, by the threads of a "
+               "warp, with `lanes 32`, or of a warpgroup, with `lanes 128`; found %llu",
                (unsigned long long)d->ast->lanes);
     return false;
 }
@@ -472,8 +531,8 @@ static bool check_warp_operands(Declaration *d)
         if (operand->has_scope && written == (operand->scope == SCOPE_LOCAL))
             continue;
         diag_error(d->r.ctx, E0248, operand->buffer->span,
-                   "'%.60s' is %s by the 32 threads of a warp, so it is declared `in %s`",
-                   operand->buffer->name, written ? "written" : "read",
+                   "'%.60s' is %s by %lld threads together, so it is declared `in %s`",
+                   operand->buffer->name, written ? "written" : "read", (long long)d->out->lanes,
                    written ? "local" : "shared` or `in global");
         return false;
     }

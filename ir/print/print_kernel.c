@@ -88,7 +88,7 @@ static void add_sizes(const Kernel *kernel, StrBuf *out)
     strbuf_add(out, kernel->n_sizes ? ">" : "");
 }
 
-/* in shared align(16) strides(_, 1) */
+/* in shared align(16) strides(_, 1) swizzle(1, 0, 8, 8, 1) proxy(async) */
 static void add_operand_clauses(const Operand *operand, StrBuf *out)
 {
     const Buffer *buffer = operand->buffer;
@@ -107,6 +107,12 @@ static void add_operand_clauses(const Operand *operand, StrBuf *out)
             strbuf_addf(out, "%" PRId64, operand->strides[d]);
     }
     strbuf_add(out, standard ? "" : ")");
+    if (operand->swizzle.chunk)
+        strbuf_addf(out, " swizzle(%d, %d, %" PRId64 ", %" PRId64 ", %" PRId64 ")",
+                    operand->swizzled, operand->swizzle.by, operand->swizzle.chunk,
+                    operand->swizzle.count, operand->swizzle.every);
+    if (operand->proxy == PROXY_ASYNC)
+        strbuf_add(out, " proxy(async)");
 }
 
 static void add_param(const Param *param, bool first, StrBuf *out)

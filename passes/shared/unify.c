@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "passes/shared/normal_form.h"
+#include "passes/shared/operand_swizzle.h"
 #include "passes/shared/rebuild.h"
 
 enum { MOST_CHOICES = 24, MOST_TRIES = 4096, MATCHED = 1000000 };
@@ -468,10 +469,11 @@ static bool find_base(Search *s, int operand, const int64_t *step, Expr **base)
     return true;
 }
 
-/* The layout moves elements of the axis apart in other ways than by a stride. */
-static const char *irregular(const Buffer *buffer, int d)
+/* The layout moves elements of the axis apart in other ways than by a stride, and as the operand
+ * does not ask for (check_swizzle). */
+static const char *irregular(const Buffer *buffer, const Operand *operand, int d)
 {
-    for (int k = 0; buffer->layout && k < buffer->rank; k++)
+    for (int k = 0; buffer->layout && k < buffer->rank && !operand->swizzle.chunk; k++)
         if (buffer_is_swizzled(buffer, k) && (k == d || buffer->layout[k].swizzle.by == d))
             return "is swizzled";
     for (int k = 0; buffer->layout && k < buffer->rank; k++)
@@ -540,7 +542,7 @@ static bool check_stride(Search *s, int k, int x, const int64_t *step)
         return true;
     for (int d = 0; d < buffer->rank; d++) {
         int64_t by = step[d * operand->buffer->rank + x];
-        const char *why = by ? irregular(buffer, d) : NULL;
+        const char *why = by ? irregular(buffer, operand, d) : NULL;
         bool moves = d + 1 < buffer->rank || buffer->scope == SCOPE_LOCAL;
         if (by && moves && !is_settled(s->u, buffer) &&
             (wanted > 1 || !has_inner_axis(s, k, d, step)))
@@ -617,6 +619,13 @@ static bool check_scope(Search *s, int k)
                 scope_name(buffer->scope));
 }
 
+static bool check_swizzle(Search *s, int k, const OperandPlace *at)
+{
+    const Operand *operand = &s->u->of->operands[k];
+    const char *wrong = swizzle_mismatch(s->u->c, s->u->facts, operand, at);
+    return !wrong || fail(s, E0844, at->buffer->span, "%s", wrong);
+}
+
 static bool place_operand(Search *s, int k, OperandPlace *out)
 {
     Context *c = s->u->c;
@@ -633,8 +642,8 @@ static bool place_operand(Search *s, int k, OperandPlace *out)
         if (!check_stride(s, k, x, step))
             return false;
     *out = (OperandPlace){s->buffers[k], base, step};
-    return check_wraps(s, k, out) && check_scope(s, k) && check_distinct(s, k, step) &&
-           check_apart(s, k);
+    return check_wraps(s, k, out) && check_scope(s, k) && check_swizzle(s, k, out) &&
+           check_distinct(s, k, step) && check_apart(s, k);
 }
 
 static bool place_operands(Search *s)
@@ -672,9 +681,9 @@ static bool has_lanes(Unify *u, const Stmt *body)
     u->code = E0850;
     u->at = body->span;
     u->why = arena_printf(u->c->arena,
-                          "it is run by a warp, but no loop of %" PRId64
+                          "it is run by a warp%s, but no loop of %" PRId64
                           " iterations around it alone is bound to threadIdx.x",
-                          u->of->lanes);
+                          u->of->lanes == LANES_WARPGROUP ? "group" : "", u->of->lanes);
     return false;
 }
 

@@ -457,6 +457,7 @@ static inline void ptx_cp_async_wait_group(int pending)
 }
 
 #include "cuda_warp.h"
+#include "cuda_warpgroup.h"
 
 /* Accesses with hints; a policy is a number that says nothing. */
 namespace emulator

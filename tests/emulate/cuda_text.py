@@ -85,17 +85,17 @@ def without_asm(text):
 
 def without_dynamic(text, most_bytes):
     """extern __shared__ becomes an array of the namespace."""
-    names = set()
+    names = {}
 
     def declared(found):
-        names.add(found.group(3))
+        names[found.group(3)] = found.group(1)
         return f"extern {found.group(2)}{found.group(3)}[];"
 
     text = re.sub(
         r"extern __shared__ ((?:__align__\(\d+\) )?)(unsigned char )(\w+)\[\];", declared, text
     )
     arrays = [
-        f"__shared__ __align__(16) unsigned char {name}[{most_bytes}];" for name in sorted(names)
+        f"__shared__ {names[name]}unsigned char {name}[{most_bytes}];" for name in sorted(names)
     ]
     return "\n".join(arrays) + "\n" + text if arrays else text
 

@@ -170,16 +170,6 @@ void check_aligned(const void *p, size_t bytes)
         fault("an access of %zu bytes at an address that is not a multiple of that", bytes);
 }
 
-static char anchor;
-unsigned shared_address(const void *p)
-{
-    return (unsigned)((const char *)p - &anchor);
-}
-void *shared_pointer(unsigned address)
-{
-    return &anchor + (int)address;
-}
-
 /* ---- fibers ---------------------------------------------------------------------------------- */
 
 extern "C" void emulator_switch(void **leave, void *enter);
@@ -202,7 +192,7 @@ asm(".text\n"
     "    popq %rbp\n"
     "    ret\n");
 
-enum { MOST_THREADS = 1024, STACK = 256 << 10, WARP = 32 };
+enum { MOST_THREADS = 1024, STACK = 256 << 10, WARP = 32, WARPGROUP = 128 };
 enum State { READY, AT_BARRIER, AT_WARP_BARRIER, DONE };
 struct Copy {
     void *to;
@@ -215,6 +205,10 @@ struct Thread {
     int line, exchanges, groups;
     uint64_t slot[2];
     std::vector<Copy> copies;
+    std::vector<Product> products;
+    int product_groups;
+    bool fenced;                  /* wgmma.fence: products may begin */
+    bool unfenced, unfenced_past; /* copies without fence.proxy.async; a barrier behind them */
 };
 static Thread threads[MOST_THREADS];
 static int n_threads, current;
@@ -223,6 +217,15 @@ static char *stacks;
 static void (*kernel_call)(void *);
 static void *kernel_closure;
 static Shared shared_now;
+
+unsigned shared_address(const void *p)
+{
+    return (unsigned)((const char *)p - shared_now.begin);
+}
+void *shared_pointer(unsigned address)
+{
+    return shared_now.begin + address;
+}
 
 static void thread_main()
 {
@@ -246,6 +249,9 @@ static void prepare(int i)
     threads[i].state = READY;
     threads[i].exchanges = threads[i].groups = 0;
     threads[i].copies.clear();
+    threads[i].products.clear();
+    threads[i].product_groups = 0;
+    threads[i].fenced = threads[i].unfenced = threads[i].unfenced_past = false;
 }
 
 static void pause_at(State state, int line)
@@ -258,6 +264,7 @@ static void pause_at(State state, int line)
 
 void barrier(int line)
 {
+    threads[current].unfenced_past |= threads[current].unfenced;
     pause_at(AT_BARRIER, line);
 }
 void warp_barrier(int line)
@@ -316,8 +323,65 @@ void copy_wait(int pending)
         }
         memset(c.to, 0, (size_t)c.bytes);
         memcpy(c.to, c.from, (size_t)c.given);
+        t->unfenced = true;
     }
     t->copies.resize(left);
+}
+
+/* ---- products of warpgroups ------------------------------------------------------------------ */
+
+void proxy_fence()
+{
+    threads[current].unfenced = threads[current].unfenced_past = false;
+}
+
+void product_fence()
+{
+    threads[current].fenced = true;
+}
+
+void product_issue(int line, Product product)
+{
+    Thread *t = &threads[current];
+    if (current / WARPGROUP * WARPGROUP + WARPGROUP > n_threads)
+        fault("an instruction of a warpgroup that is not whole");
+    if (!t->fenced)
+        fault("a product of a warpgroup without wgmma.fence");
+    for (int i = 0; i < n_threads; i++)
+        if (threads[i].unfenced_past)
+            fault(
+                "a product of a warpgroup reads copies that have no fence.proxy.async behind them");
+    warp_barrier(line);
+    product.group = t->product_groups;
+    for (int i = 0; i < product.n; i++)
+        product.values[i] = *product.sums[i];
+    for (int i = 0; i < product.n; i++)
+        memset(product.sums[i], now.garbage, sizeof(float));
+    t->products.push_back(product);
+}
+
+void product_commit()
+{
+    threads[current].product_groups++;
+}
+
+/* A product of the same sums as the one before it begins with what that one gives. */
+void product_wait(int pending)
+{
+    Thread *t = &threads[current];
+    size_t done = 0;
+    while (done < t->products.size() && t->products[done].group < t->product_groups - pending)
+        done++;
+    for (size_t i = 0; i < done; i++) {
+        Product &p = t->products[i];
+        p.add(p, p.values);
+        Product *next = i + 1 < t->products.size() ? &t->products[i + 1] : nullptr;
+        bool goes_on = next && next->sums[0] == p.sums[0];
+        for (int k = 0; k < p.n; k++)
+            (goes_on ? next->values[k] : *p.sums[k]) = p.values[k];
+    }
+    t->products.erase(t->products.begin(), t->products.begin() + (long)done);
+    t->fenced = false;
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */

@@ -121,6 +121,23 @@ template <class T> T shuffle_xor(int line, T value, unsigned lane_mask)
 void copy_async(void *to, const void *from, int bytes, int given);
 void copy_commit();
 void copy_wait(int pending);
+/* fence.proxy.async: a warpgroup's product does not see copies that have no fence behind them. */
+void proxy_fence();
+/* wgmma.mma_async of one thread: `add` adds the products to its `n` sums. Until the thread waits
+ * for the group, the sums are garbage; then they are computed from what the memory holds then. */
+struct Product {
+    float *sums[128];
+    int n;
+    uint64_t a, b; /* descriptors */
+    bool a_turned, b_turned;
+    void (*add)(const Product &, float *sums);
+    float values[128];
+    int group;
+};
+void product_fence();
+void product_issue(int line, Product product);
+void product_commit();
+void product_wait(int pending);
 /* Addresses in shared memory as 32 bits. */
 unsigned shared_address(const void *p);
 void *shared_pointer(unsigned address);

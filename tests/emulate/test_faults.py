@@ -90,6 +90,7 @@ schedule launches for rows()
 }
 """
 MATMUL = ["examples/matmul/matmul.tir", "-D", "M=100", "-D", "N=68", "-D", "K=44"]
+TILES = (emulate.ROOT / "tests/golden/instructions_warpgroup.case").read_text().partition("\n\n")[2]
 # name: (program or None, arguments, [(text, its replacement)], verdict, part of the detail)
 FAULTS = {
     "none": (None, [*MATMUL, "--schedule", "tiled32"], [], "exact", ""),
@@ -190,6 +191,60 @@ FAULTS = {
         [("copy_async_wait<0>", "copy_async_wait<1>")],
         "wrong",
         "C[",
+    ),
+    "warpgroups": (TILES, ["--schedule", "tiles"], [], "exact", ""),
+    "fence of sums removed": (
+        TILES,
+        ["--schedule", "tiles"],
+        [('asm volatile("wgmma.fence.sync.aligned;" ::: "memory");', ";")],
+        "fault",
+        "without wgmma.fence",
+    ),
+    "wait for products removed": (
+        TILES,
+        ["--schedule", "tiles"],
+        [('asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");', ";")],
+        "wrong",
+        "C[",
+    ),
+    "commit of products removed": (
+        TILES,
+        ["--schedule", "tiles"],
+        [('asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");', ";")],
+        "wrong",
+        "C[",
+    ),
+    "fences of the proxy removed": (
+        TILES,
+        ["--schedule", "tiles"],
+        [("fence_proxy_async();", ";")],
+        "fault",
+        "no fence.proxy.async behind them",
+    ),
+    "last fence of the proxy removed": (
+        TILES,
+        ["--schedule", "tiles"],
+        [("-fence_proxy_async();", ";")],
+        "fault",
+        "no fence.proxy.async behind them",
+    ),
+    "fence of the proxy before the wait": (
+        TILES,
+        ["--schedule", "tiles"],
+        [
+            ("fence_proxy_async();", ";"),
+            ("copy_async_wait<0>();", "fence_proxy_async(); copy_async_wait<0>();"),
+        ],
+        "fault",
+        "no fence.proxy.async behind them",
+    ),
+    "other swizzle": (TILES, ["--schedule", "tiles"], [("^ i % 8", "^ i % 4")], "wrong", "C["),
+    "descriptor without a swizzle": (
+        TILES,
+        ["--schedule", "tiles"],
+        [("0x4000004000010000", "0x4000010000")],
+        "fault",
+        "a descriptor",
     ),
     "vector": (COPY, ["--schedule", "wide"], [], "exact", ""),
     "vector not aligned": (

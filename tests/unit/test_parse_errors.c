@@ -380,13 +380,14 @@ static void test_warp_instructions(void **state)
     (void)state;
     static const Case cases[] = {
         {E0248, "instruction f(a: f32[35] in shared, inout c: f32[4] in local) |lanes 16 " LANES,
-         "or by the threads of a warp, with `lanes 32`; found 16"},
+         "by the threads of a warp, with `lanes 32`, or of a warpgroup, with `lanes 128`; found "
+         "16"},
         {E0248, "instruction f(|a: f32[35], inout c: f32[4] in local) lanes 32 " LANES,
-         "'a' is read by the 32 threads of a warp, so it is declared `in shared` or `in global"},
+         "'a' is read by 32 threads together, so it is declared `in shared` or `in global"},
         {E0248, "instruction f(|a: f32[35] in local, inout c: f32[4] in local) lanes 32 " LANES,
          "'a' is read by"},
         {E0248, "instruction f(a: f32[35] in shared, |inout c: f32[4] in shared) lanes 32 " LANES,
-         "'c' is written by the 32 threads of a warp, so it is declared `in local`"},
+         "'c' is written by 32 threads together, so it is declared `in local`"},
         {E0201,
          "instruction f(a: f32[4] in shared, inout c: f32[4] in local) "
          "cuda \"{c[0]} += {a[0]};\" { for i in 4 c[i] += a[|lane]; } " KERNEL,
@@ -395,6 +396,40 @@ static void test_warp_instructions(void **state)
          "instruction f(|lane: f32[4] in shared, inout c: f32[4] in local) lanes 32 "
          "cuda \"{c[0]} += {lane[0]};\" { for i in 4 c[i] += lane[i]; } " KERNEL,
          "'lane' is already the name of a size"},
+    };
+    CHECK_CASES(cases);
+}
+
+#define TILES                                                                                      \
+    "inout c: f32[4] in local) lanes 128 cuda \"{c[0]} += {a[0, 0]};\" "                           \
+    "{ for i in 4, k in 16 c[i] += a[lane / 16 + i, k]; } " KERNEL
+#define TILE "instruction f(a: f32[11, 16] in shared "
+
+/* How the tiles of a warpgroup lie in shared memory. */
+static void test_warpgroup_operands(void **state)
+{
+    (void)state;
+    static const Case cases[] = {
+        {E0248, TILE "|align(2048), " TILES,
+         "a power of two from 4, which 'a' has anyway, to 1024"},
+        {E0248, TILE "|align(96), " TILES, "a power of two from 4"},
+        {E0248, "instruction f(a: f32[11, 16] in global |align(32), " TILES, "has anyway, to 16"},
+        {E0248, TILE "|swizzle(1, 0, 4, 4), " TILES, "swizzle stands once and takes five numbers"},
+        {E0248, TILE "|swizzle(2, 0, 4, 4, 1), " TILES, "the first below the 2 axes of 'a'"},
+        {E0248, TILE "|swizzle(-1, 0, 4, 4, 1), " TILES, "the first below the 2 axes of 'a'"},
+        {E0248, TILE "swizzle(1, 0, 4, 4, 1) |swizzle(1, 0, 4, 4, 1), " TILES, "stands once"},
+        {E0248, TILE "|swizzle(1, 1, 4, 4, 1), " TILES,
+         "axis 1 cannot choose where chunks of axis 1"},
+        {E0248, TILE "|swizzle(1, 4294967296, 4, 4, 1), " TILES, "axis 2 cannot choose"},
+        {E0248, TILE "|swizzle(1, 0, 4, 3, 1), " TILES, "a power of two from 2 to 1024, found 3"},
+        {E0248, TILE "|swizzle(1, 0, 4, 2, 1), " TILES,
+         "axis 1 of 'a' has 16 elements, but only 8 change places"},
+        {E0248, TILE "|proxy(tensor), " TILES, "proxy(async) says that an operand `in shared`"},
+        {E0248, TILE "|proxy(1), " TILES, "proxy(async) says"},
+        {E0248, TILE "|proxy(async, async), " TILES, "proxy(async) says"},
+        {E0248, "instruction f(a: f32[11, 16] in global |proxy(async), " TILES,
+         "proxy(async) says"},
+        {E0248, TILE "|padding(4), " TILES, "an operand has no clause 'padding'"},
     };
     CHECK_CASES(cases);
 }
@@ -441,6 +476,7 @@ int main(void)
         cmocka_unit_test(test_structure),
         cmocka_unit_test(test_reports_several),
         cmocka_unit_test(test_warp_instructions),
+        cmocka_unit_test(test_warpgroup_operands),
         cmocka_unit_test(test_overrides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

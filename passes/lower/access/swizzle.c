@@ -58,6 +58,11 @@ static Expr *exchange(Swizzles *z, const Swizzle *s, Expr *x, Expr *y)
 {
     Context *c = z->c;
     Expr *first = x, *lane = NULL;
+    int64_t row;
+    Expr *key = index_mod(c, index_div(c, y, expr_index(c, s->every)), expr_index(c, s->count));
+    key = simplify(z->facts, key);
+    if (expr_is_const(key, &row) && row == 0)
+        return x;
     if (z->lane && expr_uses_var(x, z->lane)) {
         Subst zero = {(Var *)z->lane, expr_index(c, 0)};
         first = expr_subst(c, x, &zero, 1);
@@ -65,8 +70,7 @@ static Expr *exchange(Swizzles *z, const Swizzle *s, Expr *x, Expr *y)
     }
     Expr *size = expr_index(c, s->chunk);
     Expr *chunk = simplify(z->facts, index_div(c, first, size));
-    Expr *key = index_mod(c, index_div(c, y, expr_index(c, s->every)), expr_index(c, s->count));
-    chunk = expr_binary(c, EX_BITXOR, chunk, simplify(z->facts, key), x->span);
+    chunk = expr_binary(c, EX_BITXOR, chunk, key, x->span);
     Expr *at =
         index_add(c, index_mul(c, chunk, size), simplify(z->facts, index_mod(c, first, size)));
     return lane ? index_add(c, at, lane) : at;

@@ -1,6 +1,6 @@
-/* warps.c - Checks that the 32 threads of a warp run its instructions together.
+/* warps.c - Checks that the threads of a warp, or a warpgroup, run its instructions together.
  *
- * An instruction of a warp has no meaning where some of its threads are elsewhere: no condition or
+ * Such an instruction has no meaning where some of its threads are elsewhere: no condition or
  * range of a loop around it may differ between them. A value differs if it comes from threadIdx.x
  * or from memory that a thread writes. */
 #include "passes/lower/threads/warps.h"
@@ -34,9 +34,9 @@ static void refuse(Warps *w, const Stmt *s)
     if (of->lanes == 1 || !w->around)
         return;
     diag_error(w->c, E0521, s->span,
-               "the %lld threads of a warp run instruction '%s' together, but what stands around "
+               "the %lld threads of a warp%s run instruction '%s' together, but what stands around "
                "it sends some of them another way",
-               (long long)of->lanes, of->kernel->name);
+               (long long)of->lanes, of->lanes == LANES_WARPGROUP ? "group" : "", of->kernel->name);
     diag_note(w->c, w->around->span, "here");
     w->failed = true;
 }
