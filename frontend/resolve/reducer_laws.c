@@ -29,6 +29,7 @@ typedef struct {
     uint64_t seed;
     Number *tuples[N_TUPLES];
     int n;
+    Number *pairs[N_TUPLES][N_TUPLES]; /* two of the tuples combined */
 } Laws;
 
 /* ---- evaluation ---- */
@@ -368,9 +369,18 @@ static bool find_tuples(Laws *laws)
     return with_remedy(laws);
 }
 
-static bool commutes(Laws *laws, const Number *a, const Number *b)
+/* Combines every two tuples once; a law of three asks for each pair many times. */
+static void combine_pairs(Laws *laws)
 {
-    const Number *x = combine(laws, a, b), *y = combine(laws, b, a);
+    for (int i = 0; i < laws->n; i++)
+        for (int j = 0; j < laws->n; j++)
+            laws->pairs[i][j] = combine(laws, laws->tuples[i], laws->tuples[j]);
+}
+
+static bool commutes(Laws *laws, int i, int j)
+{
+    const Number *a = laws->tuples[i], *b = laws->tuples[j];
+    const Number *x = laws->pairs[i][j], *y = laws->pairs[j][i];
     if (same_tuple(laws, x, y, size_of(laws, a) + size_of(laws, b)))
         return true;
     refuse(laws, "commutative", (Difference){"combine(a, b)", "combine(b, a)", x, y});
@@ -379,11 +389,11 @@ static bool commutes(Laws *laws, const Number *a, const Number *b)
     return with_remedy(laws);
 }
 
-static bool associates(Laws *laws, const Number *a, const Number *b, const Number *c)
+static bool associates(Laws *laws, int i, int j, int k)
 {
+    const Number *a = laws->tuples[i], *b = laws->tuples[j], *c = laws->tuples[k];
     ArenaMark mark = arena_mark(laws->c->arena);
-    const Number *x = combine(laws, combine(laws, a, b), c),
-                 *y = combine(laws, a, combine(laws, b, c));
+    const Number *x = combine(laws, laws->pairs[i][j], c), *y = combine(laws, a, laws->pairs[j][k]);
     if (same_tuple(laws, x, y, size_of(laws, a) + size_of(laws, b) + size_of(laws, c))) {
         arena_reset(laws->c->arena, mark);
         return true;
@@ -401,14 +411,15 @@ bool reducer_obeys_laws(Context *c, const Combiner *combiner)
     Laws laws = {.c = c, .combiner = combiner, .seed = 20};
     if (!find_tuples(&laws))
         return false;
+    combine_pairs(&laws);
     for (int i = 0; i < laws.n; i++)
         for (int j = 0; j < i; j++)
-            if (!commutes(&laws, laws.tuples[i], laws.tuples[j]))
+            if (!commutes(&laws, i, j))
                 return false;
     for (int i = 0; i < laws.n; i++)
         for (int j = 0; j < laws.n; j++)
             for (int k = 0; k < laws.n; k++)
-                if (!associates(&laws, laws.tuples[i], laws.tuples[j], laws.tuples[k]))
+                if (!associates(&laws, i, j, k))
                     return false;
     return true;
 }
