@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+enum { SHIPPED_FIRST = 2 }; /* `default` and `naive` */
+
 static const int64_t DEFAULT_VALUES[] = {1, 2, 3, 7, 31, 32, 33, 127};
 
 static void read_text(Program *p)
@@ -119,6 +121,7 @@ static int read_program(const char *folder, const char *file, int kernel, Progra
     for (int i = 0; i < ast->n_schedules; i++)
         if (fits(ast->schedules[i], k->name.text))
             add_schedule(p, ast->schedules[i]->name.text);
+    p->n_own = p->n_schedules - SHIPPED_FIRST;
     ctx_free(c);
     read_directives(p);
     return n_kernels;
@@ -158,6 +161,11 @@ void programs_free(Program *programs, int n)
     for (int i = 0; i < n; i++)
         free(programs[i].text);
     free(programs);
+}
+
+bool program_ships(const Program *program, int schedule)
+{
+    return schedule < SHIPPED_FIRST || schedule >= SHIPPED_FIRST + program->n_own;
 }
 
 bool program_use(const Program *program, const char *schedule, const char *const *overrides,

@@ -23,11 +23,12 @@ typedef struct {
     char *text;
     size_t length;
     int kernel; /* its number in the file */
-    int n_sizes, n_values, n_types, n_schedules;
-    char sizes[8][32];                /* names of the size parameters that are numbers */
-    int64_t values[PROGRAM_LIST];     /* what each of them takes */
-    char type[32], types[8][8];       /* the type parameter ("" for none) and what it takes */
-    char schedules[PROGRAM_LIST][32]; /* `default` and `naive` first */
+    int n_sizes, n_values, n_types, n_schedules, n_own;
+    char sizes[8][32];            /* names of the size parameters that are numbers */
+    int64_t values[PROGRAM_LIST]; /* what each of them takes */
+    char type[32], types[8][8];   /* the type parameter ("" for none) and what it takes */
+    /* `default` and `naive`, the `n_own` of the file, then others that ship with tirc */
+    char schedules[PROGRAM_LIST][32];
     bool reorders[PROGRAM_LIST], literal[PROGRAM_LIST]; /* of each schedule */
 } Program;
 
@@ -35,6 +36,8 @@ typedef struct {
  * them. Ends the test when one cannot be read. */
 int programs_read(const char *folder, Program **out);
 void programs_free(Program *programs, int n);
+/* Whether a schedule, by its number, ships with tirc: the file has none of that name. */
+bool program_ships(const Program *program, int schedule);
 
 /* One use of a program: a context of its own, with the kernel at each level. */
 typedef struct {
