@@ -8,12 +8,14 @@
 
 #include "runtime/sim/internal.h"
 
-/* The loop of a binary operator, in the three shapes that occur; a uniform result is the first
- * with n = 1. */
+/* A binary operator: of single values, or a loop in one of the three shapes that occur. */
 #define LOOP2(R, T, expr)                                                                          \
     R *d = s->d;                                                                                   \
     const T *pa = s->a, *pb = s->b;                                                                \
-    if (!s->lanes_b) {                                                                             \
+    if (s->n == 1) {                                                                               \
+        const T a = *pa, b = *pb;                                                                  \
+        *d = (R)(expr);                                                                            \
+    } else if (!s->lanes_b) {                                                                      \
         const T b = *pb;                                                                           \
         for (int i = 0; i < s->n; i++) {                                                           \
             const T a = pa[s->lanes_a ? i : 0];                                                    \
