@@ -51,6 +51,13 @@ class Nvrtc:
     def __init__(self):
         self.library = library()
 
+    def machine_code(self):
+        """The options for machine code that nobody runs: NVRTC 13 can leave out what makes it fast,
+        and refuses the same."""
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        self.library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+        return (*MACHINE_CODE, b"--Ofast-compile=max") if major.value >= 13 else MACHINE_CODE
+
     def messages(self, text, options=OPTIONS):
         """None, or what the compiler says."""
         program = ctypes.c_void_p()

@@ -46,7 +46,8 @@ def test_no_orphans(request):
 def test_nvrtc_compiles():
     """Compiles all texts to machine code as one program: NVRTC starts once."""
     texts = {case.name: case.kept("cuda") for case in CASES if case.has_cuda()}
-    refused = nvrtc.Nvrtc().refused(list(texts.values()), nvrtc.MACHINE_CODE)
+    compiler = nvrtc.Nvrtc()
+    refused = compiler.refused(list(texts.values()), compiler.machine_code())
     assert not {name: refused[n] for n, name in enumerate(texts) if n in refused}
 
 

@@ -69,7 +69,8 @@ def test_nvrtc_compiles():
     """What runs on the simulator with literal sizes, in one program: NVRTC starts once."""
     run = [case for case in cases("steps/*.tir") if "// fixed: " in case.comment]
     assert len(run) > 50
-    refused = nvrtc.Nvrtc().refused([cuda(case) for case in run], nvrtc.MACHINE_CODE)
+    compiler = nvrtc.Nvrtc()
+    refused = compiler.refused([cuda(case) for case in run], compiler.machine_code())
     assert not {case.name: refused[n] for n, case in enumerate(run) if n in refused}
 
 
