@@ -77,7 +77,8 @@ Expr *const *partials_load(Apart *a, PartialElement element)
     return out;
 }
 
-Stmt *partials_set(Apart *a, PartialElement element, Expr *const *values)
+/* The element becomes the values. */
+static Stmt *partials_set(Apart *a, PartialElement element, Expr *const *values)
 {
     ReducerStore to = {elements_of(a, element), values};
     return stmt_stamp(reducer_set(a->c, &a->r, to), a->lanes);

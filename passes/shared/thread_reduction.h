@@ -76,8 +76,7 @@ typedef struct {
     Expr *last;
 } PartialElement;
 Expr *const *partials_load(Apart *a, PartialElement element);
-/* The element becomes the values, or is combined with them. */
-Stmt *partials_set(Apart *a, PartialElement element, Expr *const *values);
+/* The element is combined with the values. */
 Stmt *partials_update(Apart *a, PartialElement element, Expr *const *values);
 /* Buffers with `last` elements for each iteration of a->dims, which are of a->temps from now on. */
 Buffer *const *partials_buffers(Apart *a, const char *suffix, int64_t last, Scope scope);

@@ -323,11 +323,6 @@ bool tunelog_record(TuneLog *log, const TuneTask *task, const Figure *figure)
            refuse(log, "written");
 }
 
-void tunelog_release(TuneLog *log, const TuneTask *task, const Figure *figure)
-{
-    (void)perform(log, "DELETE FROM figure" OF_CANDIDATE " AND state = 0", task, figure);
-}
-
 bool tunelog_best(TuneLog *log, const TuneTask *task, Figure *best)
 {
     static const char sql[] =

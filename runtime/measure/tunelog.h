@@ -54,8 +54,6 @@ typedef enum {
 Claim tunelog_claim(TuneLog *log, const TuneTask *task, Figure *figure);
 /* Records the figure of a candidate that was claimed or is known. False after E0660. */
 bool tunelog_record(TuneLog *log, const TuneTask *task, const Figure *figure);
-/* Gives up the claim of a candidate that has no figure. */
-void tunelog_release(TuneLog *log, const TuneTask *task, const Figure *figure);
 
 /* Finds the figure with the least time of a task; `measured` is ignored: measured ones come first.
  * With any device or sizes (NULL), those that were tuned last. False if there is none, and after

@@ -22,8 +22,8 @@ static int64_t divisor_of(const Line *l)
     return g;
 }
 
-/* Another look at a row. */
-void system_work(System *s)
+/* Counts another look at a row. */
+static void system_work(System *s)
 {
     *s->left -= s->n + 1;
     s->overflow |= *s->left < 0;
@@ -63,7 +63,7 @@ void system_normalize(System *s, Line *l)
 }
 
 /* to += factor * from */
-void system_add(System *s, Line *to, const Line *from, int64_t factor)
+static void system_add(System *s, Line *to, const Line *from, int64_t factor)
 {
     system_work(s);
     s->overflow |= !add_product(&to->factor[s->n], from->factor[s->n], factor);

@@ -43,14 +43,10 @@ static inline bool is_far(int64_t number)
     return number > LARGEST || number < -LARGEST;
 }
 
-/* Counts another look at a row. */
-void system_work(System *s);
 /* Forgets the terms of a row whose factors have become 0. */
 void system_drop_zeros(Line *l);
 /* Divides a row by the divisor of its factors; settles rows without variables. */
 void system_normalize(System *s, Line *l);
-/* to += factor * from */
-void system_add(System *s, Line *to, const Line *from, int64_t factor);
 /* Removes variable `at`, whose factor in the equality `l` is 1 or -1, from all other rows, and the
  * row. */
 void system_eliminate(System *s, Line *l, int at);

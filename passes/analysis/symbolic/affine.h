@@ -135,9 +135,6 @@ typedef struct {
 } Elimination;
 /* The innermost term that can be eliminated by one bound; false: there is none. */
 bool eliminate_pick(Facts *f, const Affine *a, Aim aim, Elimination *out);
-/* A term whose ends must all be examined: min(a, b) >= min(c, d) needs a choice of c or d for a,
- * and one for b. */
-bool eliminate_branch(Facts *f, const Affine *a, Elimination *out);
 /* out = scale * (a without its term) + by[k]. */
 bool eliminate_apply(Context *c, const Affine *a, const Elimination *how, int k, Affine *out);
 
@@ -172,7 +169,6 @@ ExprKind compare_opposite(ExprKind kind);
 /* The opposite of a canonical condition, as a comparison where it is one of INDEX. */
 Expr *cond_negate(Context *c, Expr *e);
 /* `e` is true, or false, as a literal. */
-bool cond_is(const Expr *e, bool value);
 bool cond_is_true(const Expr *e);
 bool cond_is_false(const Expr *e);
 /* b if both have the same structure (so that unchanged is the same pointer), else a. */

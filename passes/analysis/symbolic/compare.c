@@ -143,7 +143,7 @@ static Expr *compare_index(Facts *f, Expr *e)
 
 /* ---- boolean operators ----------------------------------------------------------------------- */
 
-bool cond_is(const Expr *e, bool value)
+static bool cond_is(const Expr *e, bool value)
 {
     return e->kind == EX_INT && e->type == DT_BOOL && (e->u.i != 0) == value;
 }

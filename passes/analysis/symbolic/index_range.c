@@ -45,12 +45,13 @@ static IndexRange anything(void)
     return (IndexRange){bounds_none(), NULL, NULL};
 }
 
-const SizeSum *index_range_low(Context *c, IndexRange a)
+/* The sum for an end, also where it is a number; NULL where it is not known. */
+static const SizeSum *index_range_low(Context *c, IndexRange a)
 {
     return a.lo ? a.lo : bounds_has_min(a.number) ? size_sum_int(c, a.number.min) : NULL;
 }
 
-const SizeSum *index_range_high(Context *c, IndexRange a)
+static const SizeSum *index_range_high(Context *c, IndexRange a)
 {
     return a.hi ? a.hi : bounds_has_max(a.number) ? size_sum_int(c, a.number.max) : NULL;
 }

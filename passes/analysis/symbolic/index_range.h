@@ -37,9 +37,6 @@ IndexRange index_range_rest(Context *c, IndexRange sum, IndexRange b);
 IndexRange index_range_int(int64_t min, int64_t max);
 /* From 0 to below the number of elements of the buffer. */
 IndexRange index_range_elements(IndexRanges *v, const Buffer *b);
-/* The sum for an end, also where it is a number; NULL where it is not known. */
-const SizeSum *index_range_low(Context *c, IndexRange a);
-const SizeSum *index_range_high(Context *c, IndexRange a);
 /* The range of a value that lies in both. */
 IndexRange index_range_meet(IndexRanges *v, IndexRange a, IndexRange b);
 

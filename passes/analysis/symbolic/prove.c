@@ -169,7 +169,9 @@ static bool eliminations_of(Facts *f, const Affine *a, int at, Aim aim, Eliminat
     return out->n > 0;
 }
 
-bool eliminate_branch(Facts *f, const Affine *a, Elimination *out)
+/* A term whose ends must all be examined: min(a, b) >= min(c, d) needs a choice of c or d for a,
+ * and one for b. */
+static bool eliminate_branch(Facts *f, const Affine *a, Elimination *out)
 {
     for (int t = 0; t < a->n; t++) {
         ExprKind kind = a->terms[t].atom->kind;

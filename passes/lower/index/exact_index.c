@@ -48,7 +48,7 @@ static Expr *exact_node(Rewriter *r, Expr *e)
     return e;
 }
 
-Expr *exact_index_expr(Context *c, Expr *e, Var *const *axes)
+static Expr *exact_index_expr(Context *c, Expr *e, Var *const *axes)
 {
     Rewriter r = {.ctx = c, .user = (void *)axes, .expr = exact_node};
     return rewrite_expr(&r, e);

@@ -8,9 +8,8 @@
 
 #include "ir/ir.h"
 
-/* Each takes the variables that stand for the axes of the launch around, [AXIS_COUNT]; outside of
+/* `axes` are the variables that stand for the axes of the launch around, [AXIS_COUNT]; outside of
  * launches none is used. */
-Expr *exact_index_expr(Context *c, Expr *e, Var *const *axes);
 Expr *const *exact_index_exprs(Context *c, Expr *const *e, int n, Var *const *axes);
 /* Adds the axes of the launch to the path, as loops over new variables, which come back in
  * `axes`. */
