@@ -28,8 +28,8 @@ typedef enum {
 PackedOp packed_op(const Expr *e);
 /* f16 and bf16, two of which fill a register. */
 bool packed_type(DType type);
-/* `e` computes a 16-bit float by an operation without a packed form. Moves and conversions compute
- * nothing. */
+/* `e` computes a 16-bit float by an operation without a packed form. Moves, choices and conversions
+ * compute nothing. */
 bool packed_is_missing(const Expr *e);
 /* The number of operands that are evaluated whenever `e` is: of a selection, `&&` and `||` the
  * first one. */

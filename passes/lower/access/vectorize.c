@@ -194,9 +194,7 @@ static Stmt *as_wide(WideCheck *v, Stmt *s, int depth)
 
 static const char *operator_name(const Expr *e)
 {
-    return e->kind == EX_CALL     ? call_info(e->u.call.call)->name
-           : e->kind == EX_SELECT ? "?:"
-                                  : op_info(e->kind)->token;
+    return e->kind == EX_CALL ? call_info(e->u.call.call)->name : op_info(e->kind)->token;
 }
 
 /* Arithmetic on 16-bit floats computes two lanes at once only where the GPU has an instruction. */
