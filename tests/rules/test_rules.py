@@ -26,6 +26,7 @@ RULES = [
     ("mean_square", ["parts"], 5 * 256),
     ("max_pool", ["threads"], 1440),
     ("conv2d", ["windows"], 2 * 2 * 256),
+    ("upsampled", ["windows"], 4 * 2 * 256),
     ("scan", ["scans"], 40 * 32),
     ("scan_columns", ["threads"], 100),
     ("scan_of_all", ["scan"], 3 * 256),
