@@ -144,6 +144,27 @@ static bool runs_no_more(const Move *m)
     return true;
 }
 
+/* Where loops around both places say which values the block makes (place_kept_by), it makes no
+ * others later: what the loop reads is of the same iteration. */
+static bool made_in_iteration(const Move *m)
+{
+    Schedule *s = m->s;
+    StmtPath path = m->path;
+    int innermost = -1;
+    for (int i = 0; i < m->block->u.block.n_iters; i++) {
+        int kept = place_kept_by(m, i);
+        innermost = kept > innermost ? kept : innermost;
+    }
+    if (innermost < 0)
+        return true;
+    path.n = innermost + 1;
+    REQUIRE(s, E0454, m->at_block, flow_written_in_iteration(s, s->kernel->body, &path, m->buffer),
+            "could not prove that each iteration of loop '%s' writes all elements of '%s' that it "
+            "reads; the moved block would compute those alone that an iteration needs itself",
+            stmt_label(path.items[innermost]), m->buffer->name);
+    return true;
+}
+
 static bool find_iterations(Move *m, const Stmt *store)
 {
     AccessList writes = {0};
@@ -201,7 +222,7 @@ static bool find_tie(Move *m)
     const Stmt *store = only_store(m->s->ctx, m->block);
     m->buffer = sched_buffer(m->s, store->u.store.buffer->id);
     return consumers_are_under(m) && inits_come_after(m) && reads_stay(m) &&
-           find_iterations(m, store);
+           find_iterations(m, store) && made_in_iteration(m);
 }
 
 /* The block alone in its loops. */

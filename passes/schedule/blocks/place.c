@@ -128,10 +128,29 @@ static Expr *loop_over_tiles(const Move *m, int i, LoopList *loops)
     return index_add(c, tiles.min, expr_var(c, loop.var, m->block->span));
 }
 
+int place_kept_by(const Move *m, int i)
+{
+    const BlockIter *iter = &m->block->u.block.iters[i];
+    int common = place_common(m), innermost = -1;
+    if (m->tie.back[i] || iter->kind != ITER_SPATIAL)
+        return -1;
+    for (int k = 0; k < m->path.n; k++) {
+        const Stmt *loop = m->path.items[k];
+        if (loop->kind != ST_FOR || !expr_uses_var(iter->binding, loop->u.loop.var))
+            continue;
+        if (k >= common)
+            return -1;
+        innermost = k;
+    }
+    return innermost;
+}
+
 /* The new loops for iterator i, and its value in them; `at` as for loops_over_places. */
 static Expr *loops_for(const Move *m, int i, const Subst *values, Subst *at, LoopList *loops)
 {
     Expr *back = m->tie.back[i];
+    if (place_kept_by(m, i) >= 0)
+        return m->block->u.block.iters[i].binding;
     if (!back)
         return loop_over_domain(m, i, values, loops);
     if (m->tie.tiles)

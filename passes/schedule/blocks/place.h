@@ -57,6 +57,9 @@ bool place_block(Schedule *s, const PrimCall *call, const MoveSide *side);
 
 /* The loops and ifs, from the first that is not around both, that the block leaves. */
 int place_common(const Move *m);
+/* The innermost of the loops that say the value of iterator i, as an index on m->path, where no
+ * element decides it and these loops are around both places: its value stays. -1 otherwise. */
+int place_kept_by(const Move *m, int i);
 /* m->body: the block in new loops over m->part, before the first item of the loop that reads the
  * buffer or after the last that writes it; only where `cond` holds, unless that is NULL. */
 void place_build(Move *m, Expr *cond);

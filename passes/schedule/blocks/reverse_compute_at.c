@@ -102,14 +102,36 @@ static bool find_part(Move *m)
     return true;
 }
 
+static bool rewrite_is_kept(const Move *m, Rewrite rewrite, Conflict *why)
+{
+    Schedule *s = m->s;
+    return dependence_instances_kept(s->ctx, rewrite, m->block->u.block.id, why) &&
+           dependence_order_kept(s->ctx, rewrite, &s->reassociates, why);
+}
+
+/* The innermost loop around both places; NULL if there is none. */
+static const Stmt *common_loop(const Move *m)
+{
+    int i = place_common(m) - 1;
+    while (i >= 0 && m->path.items[i]->kind != ST_FOR)
+        i--;
+    return i >= 0 ? m->path.items[i] : NULL;
+}
+
+/* Everything runs as before, or does so in each iteration of the loops around both places: there, a
+ * block that does not depend on these loops runs once. An init may stand before them. */
 static bool runs_as_before(const Move *m, Conflict *why)
 {
     Schedule *s = m->s;
-    Stmt *before = s->kernel->body;
-    return dependence_instances_kept(s->ctx, (Rewrite){s->kernel, before, m->body},
-                                     m->block->u.block.id, why) &&
-           dependence_order_kept(s->ctx, (Rewrite){s->kernel, before, m->body}, &s->reassociates,
-                                 why);
+    const Stmt *loop = common_loop(m);
+    StmtPath now = {0};
+    if (rewrite_is_kept(m, (Rewrite){s->kernel, s->kernel->body, m->body}, why))
+        return true;
+    if (!loop || flow_block_with_init(s->ctx, loop->u.loop.body))
+        return false;
+    stmt_find(s->ctx, m->body, loop->u.loop.id, &now);
+    Stmt *after = now.items[now.n - 1]->u.loop.body;
+    return rewrite_is_kept(m, (Rewrite){s->kernel, loop->u.loop.body, after}, why);
 }
 
 /* A loop around the block in its new place, but not around its init in the old one, that no

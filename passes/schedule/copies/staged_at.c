@@ -8,6 +8,14 @@
  * Invariant: that of the two steps; where the second is refused, nothing has changed. */
 #include "passes/schedule/flow.h"
 
+/* The copy stands in the loop already, since what it copies is made there. */
+static bool is_there(Schedule *s, const Value *block, const Value *loop)
+{
+    StmtPath path = {0};
+    (void)sched_block(s, block, &path);
+    return path_loop(&path, loop->u.id) >= 0;
+}
+
 bool prim_read_at(Schedule *s, const PrimCall *call, Value *result)
 {
     const Value *loop = &call->read_at.loop, *block = &call->read_at.block;
@@ -20,6 +28,8 @@ bool prim_read_at(Schedule *s, const PrimCall *call, Value *result)
     if (!prim_cache_read(s, &read, result))
         return false;
     result->span = call->span;
+    if (is_there(s, result, loop))
+        return true;
     PrimCall move = {call->primitive, call->span, .compute_at = {.block = *result, .loop = *loop}};
     return prim_compute_at(s, &move, &ignored);
 }
@@ -39,6 +49,8 @@ bool prim_write_at(Schedule *s, const PrimCall *call, Value *result)
     if (!prim_cache_write(s, &write, result))
         return false;
     result->span = call->span;
+    if (is_there(s, result, loop))
+        return true;
     PrimCall move = {call->primitive, call->span,
                      .reverse_compute_at = {.block = *result, .loop = *loop}};
     return prim_reverse_compute_at(s, &move, &ignored);
