@@ -122,6 +122,38 @@ bool expr_uses_any(const Expr *e, Var *const *vars, int n)
     return false;
 }
 
+static bool is_unused(Context *c, const Stmt *let, const StmtList *behind)
+{
+    bool unused = let->kind == ST_LET;
+    for (int i = 0; i < behind->n && unused; i++)
+        unused = !stmt_uses_var(c, behind->items[i], let->u.let.var);
+    return unused;
+}
+
+static Stmt *drop_unused_lets(Rewriter *r, Stmt *s)
+{
+    StmtList kept = {0};
+    if (s->kind != ST_SEQ || s->u.seq.combiner)
+        return s;
+    for (int i = s->u.seq.n - 1; i >= 0; i--)
+        if (!is_unused(r->ctx, s->u.seq.items[i], &kept))
+            VEC_PUSH(r->ctx->arena, &kept, s->u.seq.items[i]);
+    if (kept.n == s->u.seq.n)
+        return s;
+    for (int i = 0; i < kept.n / 2; i++) {
+        Stmt *first = kept.items[i];
+        kept.items[i] = kept.items[kept.n - 1 - i];
+        kept.items[kept.n - 1 - i] = first;
+    }
+    return stmt_seq(r->ctx, kept.items, kept.n, s->span);
+}
+
+Stmt *stmt_without_unused_lets(Context *c, Stmt *s)
+{
+    Rewriter r = {.ctx = c, .stmt = drop_unused_lets};
+    return rewrite_stmt(&r, s);
+}
+
 bool exprs_use_var(Expr *const *e, int n, const Var *var)
 {
     for (int i = 0; i < n; i++)

@@ -23,6 +23,8 @@ Stmt *stmt_in_loops(Context *c, ForStmt *loops, int n, Stmt *body, Span span);
 Stmt *stmt_then(Context *c, Stmt *s1, Stmt *s2);
 /* The kernel with another body; it shares the rest. */
 Kernel *kernel_with_body(Context *c, const Kernel *kernel, Stmt *body);
+/* `s` without the lets of blocks that nothing behind them uses. */
+Stmt *stmt_without_unused_lets(Context *c, Stmt *s);
 Stmt *stmt_empty(Context *c, Span span); /* a sequence of nothing */
 
 /* The conjuncts of `cond`, from left to right, added to `out`; and back (NULL for none). */

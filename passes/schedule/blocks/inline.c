@@ -25,6 +25,16 @@ static Expr *inline_load(Rewriter *r, Expr *e)
     return expr_subst(r->ctx, in->value, map, in->buffer->rank);
 }
 
+/* Values of a reader that only subscripts of the buffer used are gone with these. */
+static Stmt *inline_into_block(Rewriter *r, Stmt *stmt)
+{
+    const Inline *in = r->user;
+    if (stmt->kind != ST_BLOCK || !stmt_accesses(r->ctx, stmt, in->buffer, ACCESS_READ))
+        return stmt;
+    Rewriter loads = {.ctx = r->ctx, .user = r->user, .expr = inline_load};
+    return stmt_without_unused_lets(r->ctx, rewrite_stmt(&loads, stmt));
+}
+
 bool inline_is_producer(Schedule *s, Span span, const StmtPath *path, const char *what)
 {
     Stmt *block = path->items[path->n - 1];
@@ -161,7 +171,7 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
         return false;
 
     Stmt *body = flow_remove(s, s->kernel->body, block);
-    Rewriter r = {.ctx = c, .user = &in, .expr = inline_load};
+    Rewriter r = {.ctx = c, .user = &in, .stmt = inline_into_block};
     body = flow_undeclare(s, rewrite_stmt(&r, body), buffer);
     sched_replace_body(s, body);
     (void)result;
