@@ -11,8 +11,10 @@
  *
  *   A_shared[v0, v1] = A[v0, v1]   =>   A_shared[v0, v1] = v0 < 60 && v1 < 30 ? A[v0, v1] : 0
  *
- * Legal: the block is a sum of products whose subscripts are its iterators, and temps that get room
- * are read by it alone.
+ * A block that sets its elements has no terms to add: all that its padding makes is cut off again.
+ *
+ * Legal: the block is a sum of products, or sets elements, and its subscripts are its iterators;
+ * temps that get room are read by it alone.
  * Invariant: every element of C is what it was, since the added terms are products of zeros and a
  * sum that starts from a literal does not change by them; nothing reads what lies beyond the
  * edge. */
@@ -115,13 +117,14 @@ static bool is_value(Context *c, const Expr *e, const Var *var)
 static bool check_nest(Einsum *e)
 {
     Schedule *s = e->s;
-    bool plain = is_plain_nest(&e->path, &e->top) && e->block->init;
+    bool plain =
+        is_plain_nest(&e->path, &e->top) && (e->block->init || e->update->u.store.op == STORE_SET);
     for (int i = e->top; i + 1 < e->path.n; i++)
         if (!sched_require_plain(s, e->path.items[i], e->call->span))
             return false;
     REQUIRE(s, E0831, e->call->span, plain && !e->block->predicate,
-            "block '%s' is not a reduction with its init, alone in one loop from 0 for each "
-            "iterator; pad it before its loops are split or fused",
+            "block '%s' is not a store or a reduction with its init, alone in one loop from 0 for "
+            "each iterator; pad it before its loops are split or fused",
             e->block->name);
     return true;
 }
@@ -164,12 +167,26 @@ static bool check_elements(Einsum *e)
     return true;
 }
 
+/* The padding computes from zeros, and no integer is divided by one. */
+static bool check_divisors(Einsum *e)
+{
+    int64_t known;
+    for (Cursor at = cursor_expr(e->s->ctx, e->update->u.store.value); cursor_next(&at);) {
+        const Expr *d = at.expr;
+        bool divides = (d->kind == EX_DIV || d->kind == EX_MOD) && !type_is_float(d->type);
+        REQUIRE(e->s, E0832, e->call->span, !divides || expr_is_const(d->u.arg[1], &known),
+                "block '%s' divides integers by %s, which may be 0 in the padding", e->block->name,
+                sched_text(e->s, d->u.arg[1]));
+    }
+    return true;
+}
+
 /* Terms of 0 do not change the sum. One of floats starts from a literal that is not -0, so it never
  * becomes -0, which 0 would change. */
 static bool check_terms(Einsum *e)
 {
     Schedule *s = e->s;
-    const Stmt *init = stmt_single_store(e->block->init);
+    const Stmt *init = e->block->init ? stmt_single_store(e->block->init) : NULL;
     const Expr *start = init ? init->u.store.value : NULL;
     bool steady = start && (!type_is_float(e->update->u.store.buffer->type) ||
                             (start->kind == EX_FLOAT && !signbit(start->u.f)));
@@ -540,12 +557,12 @@ bool prim_pad_einsum(Schedule *s, const PrimCall *call, Value *result)
     Padded p = {.block = sched_block(s, &call->pad_einsum.block, &e.path)};
     e.block = &p.block->u.block;
     e.update = flow_single_store(c, p.block);
-    REQUIRE(s, E0831, call->span, e.update && e.update->u.store.op != STORE_SET,
-            "block '%s' is not one update, as C[i, j] += ...", e.block->name);
+    REQUIRE(s, E0831, call->span, e.update, "block '%s' is not one store, as C[i, j] += ...",
+            e.block->name);
     REQUIRE(s, E0831, call->span, !expr_reads(e.update->u.store.value, e.update->u.store.buffer),
             "block '%s' reads its output '%s'", e.block->name, e.update->u.store.buffer->name);
     if (!find_extents(&e) || !check_nest(&e) || !check_elements(&e) || !check_terms(&e) ||
-        !pad_buffers(&e, &p))
+        !check_divisors(&e) || !pad_buffers(&e, &p))
         return false;
     sched_replace_body(s, put_together(&e, &p));
     for (int i = 0; i < p.after.n; i++)
