@@ -492,12 +492,6 @@ REFUSED = {
         17,
         "'computeat' has no counterpart: it is no step of tirc",
     ),
-    "virtual thread": (
-        "P0202",
-        MATMUL + STEP + "sch.bind(sch.get_loops(c)[0], 'vthread.x')\n",
-        17,
-        "tirc has no virtual threads",
-    ),
     "argument": (
         "P0202",
         MATMUL + STEP + "sch.parallel(loops=c)\n",

@@ -20,13 +20,20 @@ static bool find_axis(Schedule *s, const Value *v, const Buffer *buffer, int oth
     return true;
 }
 
-static bool may_lay_out(Schedule *s, const Value *v, const Buffer *buffer)
+static bool is_temp(Schedule *s, const Value *v, const Buffer *buffer)
 {
     REQUIRE(
         s, E0447, v->span, buffer->role == ROLE_TEMP,
-        "'%s' is a parameter, whose row-major layout belongs to the caller. Only temps in shared "
-        "or local memory can have another layout; create one with cache_read(block, %s, shared)",
+        "'%s' is a parameter, whose row-major layout belongs to the caller. Only temps can have "
+        "another layout; create one with cache_read(block, %s, shared)",
         buffer->name, buffer->name);
+    return true;
+}
+
+static bool may_lay_out(Schedule *s, const Value *v, const Buffer *buffer)
+{
+    if (!is_temp(s, v, buffer))
+        return false;
     REQUIRE(s, E0447, v->span, !scope_outlives_launch(buffer->scope),
             "'%s' is in global memory, which has no banks; use set_scope(%s, shared) first",
             buffer->name, buffer->name);
@@ -59,12 +66,41 @@ static bool may_choose(Schedule *s, const Value *v, const Buffer *buffer)
     return true;
 }
 
+/* A temp in global memory has no layout but its shape: the axis behind gets as many elements as lie
+ * between neighbours along this one. */
+static bool lengthen_rows(Schedule *s, const Value *v, Buffer *buffer, int axis, AxisLayout rule)
+{
+    Context *c = s->ctx;
+    int64_t *strides = ARENA_ARRAY(c->arena, int64_t, buffer->rank), elements;
+    Buffer *aligned = buffer_copy(c, buffer);
+    AxisLayout *layout = ARENA_ARRAY(c->arena, AxisLayout, buffer->rank);
+    layout[axis] = rule;
+    aligned->layout = layout;
+    bool known = buffer_strides(aligned, strides, &elements);
+    bool whole = known && axis + 1 < buffer->rank && strides[axis] % strides[axis + 1] == 0;
+    REQUIRE(s, E0447, v->span, whole,
+            "'%s' is in global memory, where the rows of an axis can get longer, by whole elements "
+            "and if extents are literals, but axis %d cannot have this stride; use set_scope(%s, "
+            "shared) first",
+            buffer->name, axis, buffer->name);
+    Expr **shape = ARENA_ARRAY(c->arena, Expr *, buffer->rank);
+    for (int i = 0; i < buffer->rank; i++)
+        shape[i] = buffer->shape[i];
+    shape[axis + 1] = expr_index(c, strides[axis] / strides[axis + 1]);
+    aligned->layout = NULL;
+    aligned->shape = shape;
+    sched_replace_body(s, stmt_replace_buffer(c, s->kernel->body, buffer, aligned));
+    return true;
+}
+
 bool prim_storage_align(Schedule *s, const PrimCall *call, Value *result)
 {
     Buffer *buffer = sched_buffer(s, call->storage_align.buffer.u.id);
     int64_t factor = call->storage_align.factor.u.i, offset = call->storage_align.offset.u.i;
     int axis;
-    if (!may_lay_out(s, &call->storage_align.buffer, buffer) ||
+    bool global = buffer->scope == SCOPE_GLOBAL;
+    if (!(global ? is_temp(s, &call->storage_align.buffer, buffer)
+                 : may_lay_out(s, &call->storage_align.buffer, buffer)) ||
         !find_axis(s, &call->storage_align.axis, buffer, 0, &axis))
         return false;
     REQUIRE(s, E0448, call->storage_align.factor.span, factor >= 1 && factor <= INT32_MAX,
@@ -75,8 +111,10 @@ bool prim_storage_align(Schedule *s, const PrimCall *call, Value *result)
     AxisLayout rule = rule_of(buffer, axis);
     rule.align_factor = factor;
     rule.align_offset = offset;
-    lay_out(s, buffer, axis, rule);
     (void)result;
+    if (global)
+        return lengthen_rows(s, &call->storage_align.buffer, buffer, axis, rule);
+    lay_out(s, buffer, axis, rule);
     return true;
 }
 

@@ -214,6 +214,27 @@ static bool find_padding(const Relayout *r, Var *const *at, Expr **padding)
     return true;
 }
 
+/* The value at the place of `index`: a literal, or what an index map gives. NULL: it is neither, or
+ * may not fit the type. */
+static Expr *pad_value(const Relayout *r, const PointBox *places, Expr *const *index)
+{
+    Context *c = r->s->ctx;
+    const Value *v = &r->call->transform_layout.pad_value;
+    DType type = r->from->type;
+    int64_t least, largest;
+    if (v->kind != VALUE_MAP)
+        return pad_literal(r->s, v, r->from);
+    if (v->u.map->n_from != r->to->rank || v->u.map->n_to != 1)
+        return NULL;
+    Facts *f = facts_of_kernel(c, r->s->kernel);
+    facts_points(f, places);
+    Expr *value = simplify(f, index_map_apply(c, v->u.map, index)[0]);
+    bool known = bounds_const(f, value, &least, &largest) && type != DT_BOOL;
+    if (!type_is_float(type) && !(known && fits(type, least) && fits(type, largest)))
+        return NULL;
+    return expr_cast(c, type, value, v->span);
+}
+
 /* A nest that stores the pad value to every place that no element comes to; *nest stays NULL where
  * there is none. */
 static bool pad_nest(const Relayout *r, Stmt **nest)
@@ -221,12 +242,15 @@ static bool pad_nest(const Relayout *r, Stmt **nest)
     Schedule *s = r->s;
     Context *c = s->ctx;
     const Value *v = &r->call->transform_layout.pad_value;
-    Expr *literal = pad_literal(s, v, r->from);
-    REQUIRE(s, E0904, v->span, literal, "a pad value of '%s' is a number of its type, %s%s",
-            r->from->name, type_info(r->from->type)->name,
-            type_is_float(r->from->type) ? ", \"inf\" or \"-inf\"" : "");
     Expr **index, *padding;
     StageNest fill = stage_over(c, r->to, NULL, v->span, &index);
+    PointBox places = {fill.iters, fill.lo, fill.hi, fill.n};
+    Expr *value = pad_value(r, &places, index);
+    REQUIRE(s, E0904, v->span, value,
+            "a pad value of '%s' is a number of its type, %s%s, or an index map from all new "
+            "subscripts to such a number",
+            r->from->name, type_info(r->from->type)->name,
+            type_is_float(r->from->type) ? ", \"inf\" or \"-inf\"" : "");
     REQUIRE(s, E0904, v->span, find_padding(r, fill.iters, &padding),
             "no formula found for the padding of the new layout, so it cannot be filled; omit the "
             "pad value");
@@ -235,8 +259,7 @@ static bool pad_nest(const Relayout *r, Stmt **nest)
     fill.block = sched_fresh_name(s, arena_printf(c->arena, "%s_pad", r->from->name));
     fill.where = padding;
     fill.body = stmt_store(
-        c, &(StoreStmt){.buffer = r->to, .index = index, .op = STORE_SET, .value = literal},
-        v->span);
+        c, &(StoreStmt){.buffer = r->to, .index = index, .op = STORE_SET, .value = value}, v->span);
     *nest = stage_nest(s, &fill, r->call->span);
     return true;
 }

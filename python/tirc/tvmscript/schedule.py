@@ -362,8 +362,8 @@ class Script:
 
     def _do_bind(self, call: ast.Call, given: Given) -> str:
         axis = self.value(given["thread_axis"])
-        if axis.startswith("vthread"):
-            raise Refusal("P0202", given["thread_axis"], "tirc has no virtual threads")
+        if axis.startswith("vthread"):  # each thread runs the iterations of a virtual one
+            return f"unroll({self.value(given['loop'])})"
         return f"bind({self.value(given['loop'])}, {axis})"
 
     # ---- copies ------------------------------------------------------------------------------
@@ -398,13 +398,16 @@ class Script:
 
     def _do_reindex_cache_read(self, call: ast.Call, given: Given) -> str:
         buffer = self._read(given, "read_buffer_index")
-        return self._copy("reindex_cache_read", given, buffer)[:-1] + f", {self._map(given)})"
+        return (
+            self._copy("reindex_cache_read", given, buffer)[:-1]
+            + f", {self._map(given['index_map'])})"
+        )
 
     def _do_reindex_cache_write(self, call: ast.Call, given: Given) -> str:
         self._only(given, "write_buffer_index")
         block = self.value(given["block"])
         text = self._copy("reindex_cache_write", given, block)
-        return text[:-1] + f", {self._map(given)})"
+        return text[:-1] + f", {self._map(given['index_map'])})"
 
     def _do_reindex(self, call: ast.Call, given: Given) -> str:
         block = self.value(given["block"])
@@ -527,16 +530,19 @@ class Script:
                 padding = f", pad_value = {int(number)}"
             else:
                 padding = f", pad_value = {self.value(pad)}"
+        elif isinstance(given.get("pad_value"), ast.Lambda):
+            padding = f", pad_value = {self._map(_unscaled(given['pad_value']))}"
         elif pad is not None and not isinstance(pad, ast.Constant):
-            raise Refusal("P0202", pad, "a pad value is a number")
-        return f"transform_layout({buffer}, {self._map(given)}{padding})"
+            raise Refusal("P0202", pad, "a pad value is a number, or a lambda of the place")
+        return f"transform_layout({buffer}, {self._map(given['index_map'])}{padding})"
 
     def _do_transform_block_layout(self, call: ast.Call, given: Given) -> str:
-        return f"transform_block_layout({self.value(given['block'])}, {self._map(given)})"
+        return (
+            f"transform_block_layout({self.value(given['block'])}, {self._map(given['index_map'])})"
+        )
 
-    def _map(self, given: Given) -> str:
+    def _map(self, node: ast.expr) -> str:
         """lambda i, j: (i // 4, j, i % 4) as [i, j] -> [i / 4, j, i % 4]."""
-        node = given["index_map"]
         if not isinstance(node, ast.Lambda) or node.args.vararg:
             raise Refusal("P0202", node, "an index map is a lambda with a fixed number of names")
         names = [legal(a.arg) for a in node.args.args]
@@ -619,6 +625,18 @@ def _balanced(text: str) -> bool:
 def _word(text: str) -> str:
     """A string of Python: a scope, an axis, the name of a block or buffer."""
     return text if "." in text else legal(text) if text not in ("shared", "local") else text
+
+
+def _unscaled(node: ast.Lambda) -> ast.Lambda:
+    """`lambda a, b: T.float32(1.0) * b`, as TVM asks for a type, without the factor 1."""
+    body = node.body
+    if isinstance(body, ast.BinOp) and isinstance(body.op, ast.Mult):
+        one = body.left
+        if isinstance(one, ast.Call) and called(one) in TYPES and len(one.args) == 1:
+            number = one.args[0]
+            if isinstance(number, ast.Constant) and number.value == 1:
+                return ast.copy_location(ast.Lambda(node.args, body.right), node)
+    return node
 
 
 def _pad_value(node: ast.expr | None) -> ast.expr | None:
