@@ -20,6 +20,8 @@
  * Invariant: every read finds the value of its element. */
 #include "passes/schedule/copies/stage.h"
 
+enum { MAX_UNEVEN = 64 }; /* the longest step that is looked for */
+
 typedef struct {
     Schedule *s;
     const PrimCall *call;
@@ -33,6 +35,9 @@ typedef struct {
     /* how far the box moves along the axis in an iteration, and how long it is */
     int64_t step, length;
     Expr *first; /* where it begins */
+    /* where that of the iteration before begins, if steps differ; `step` is the longest. NULL: they
+     * do not */
+    Expr *before;
 } Rolling;
 
 /* ---- the producer ---------------------------------------------------------------------------- */
@@ -138,8 +143,31 @@ static bool refuse_box(const Rolling *r, const Interval *box, const char *what)
     return sched_refuse(
         s, E0921, r->call->span,
         "an iteration of '%s' computes this region of '%s', by axis: %s. %s; consecutive regions "
-        "must overlap and move by a fixed number of elements along one axis",
+        "must overlap and move along one axis",
         r->loop->u.loop.var->name, r->buffer->name, sched_box_text(s, box, r->buffer->rank), what);
+}
+
+/* The box moves on by at most so many elements in each iteration, as i * 5 / 2 does by 2 or 3. */
+static bool moves_unevenly(Rolling *r, Facts *f, const Interval *box, int64_t *step)
+{
+    Context *c = r->s->ctx;
+    const ForStmt *loop = &r->loop->u.loop;
+    Expr *var = expr_var(c, loop->var, span_none()), *one = expr_index(c, 1);
+    Subst back = {loop->var, index_sub(c, var, one)};
+    Expr *before = expr_subst(c, box->min, &back, 1);
+    int64_t length;
+    FactsMark mark = facts_mark(f);
+    facts_assume(f, expr_binary(c, EX_GE, var, index_add(c, loop->lo, one), span_none()));
+    bool known = expr_is_const(box->extent, &length) &&
+                 prove(f, expr_binary(c, EX_LE, before, box->min, span_none()));
+    bool found = false;
+    for (*step = 1; known && !found && *step < length && *step <= MAX_UNEVEN; *step += !found) {
+        Expr *most = index_add(c, before, expr_index(c, *step));
+        found = prove(f, expr_binary(c, EX_LE, box->min, most, span_none()));
+    }
+    facts_reset(f, mark);
+    r->before = found ? before : NULL;
+    return found;
 }
 
 static bool find_axis(Rolling *r)
@@ -156,8 +184,9 @@ static bool find_axis(Rolling *r)
     for (int d = 0; d < r->buffer->rank; d++) {
         int64_t step;
         Expr *rest;
-        if (!split_linear(facts, box[d].min, var, &step, &rest) ||
-            expr_uses_var(box[d].extent, var))
+        if (expr_uses_var(box[d].extent, var) ||
+            (!split_linear(facts, box[d].min, var, &step, &rest) &&
+             !moves_unevenly(r, facts, &box[d], &step)))
             return refuse_box(r, box, "The region is not affine in the loop");
         if (step == 0)
             continue;
@@ -185,9 +214,9 @@ static bool check_buffer(const Rolling *r)
     const Buffer *b = r->buffer;
     bool circular = b->layout && b->layout[r->axis].fold > 0;
     const Value *axis = &r->call->rolling_buffer.axis;
-    REQUIRE(s, E0920, r->call->rolling_buffer.block.span, !scope_outlives_launch(b->scope),
-            "'%s' is in global memory, which has no circular buffers; use set_scope(%s, shared) or "
-            "set_scope(%s, local) first",
+    REQUIRE(s, E0920, r->call->rolling_buffer.block.span, b->scope != SCOPE_CONSTANT,
+            "'%s' is in constant memory, which a loop of a launch cannot fill; use set_scope(%s, "
+            "shared) or set_scope(%s, local) first",
             b->name, b->name, b->name);
     REQUIRE(s, E0920, r->call->rolling_buffer.block.span, !circular,
             "axis %d of '%s' is already circular", r->axis, b->name);
@@ -200,6 +229,20 @@ static bool check_buffer(const Rolling *r)
 
 /* ---- the program as it would be -------------------------------------------------------------- */
 
+/* An instance makes something that the box of the iteration before has not. */
+static Expr *is_beyond(const Rolling *r, Facts *facts)
+{
+    Context *c = r->s->ctx;
+    Expr *at = r->stmt->u.block.iters[r->axes[r->axis]].binding;
+    if (r->before)
+        return expr_binary(c, EX_GE, at, index_add(c, r->before, expr_index(c, r->length)),
+                           span_none());
+    Expr *offset = simplify(facts, index_sub(c, at, r->first));
+    if (r->step > 0)
+        return expr_binary(c, EX_GE, offset, expr_index(c, r->length - r->step), span_none());
+    return expr_binary(c, EX_LT, offset, expr_index(c, -r->step), span_none());
+}
+
 /* The instances that make something new: all in the first iteration; then those beyond the box
  * before. */
 static Expr *is_new(const Rolling *r)
@@ -207,29 +250,29 @@ static Expr *is_new(const Rolling *r)
     Context *c = r->s->ctx;
     const ForStmt *loop = &r->loop->u.loop;
     Facts *facts = sched_facts(r->s, &r->path);
-    Expr *at = r->stmt->u.block.iters[r->axes[r->axis]].binding;
-    Expr *offset = simplify(facts, index_sub(c, at, r->first));
     Expr *begin = index_add(c, loop->lo, expr_index(c, 1));
     Expr *first = expr_binary(c, EX_LT, expr_var(c, loop->var, span_none()), begin, span_none());
-    Expr *later =
-        r->step > 0 ? expr_binary(c, EX_GE, offset, expr_index(c, r->length - r->step), span_none())
-                    : expr_binary(c, EX_LT, offset, expr_index(c, -r->step), span_none());
-    return simplify(facts, expr_binary(c, EX_OR, first, later, span_none()));
+    return simplify(facts, expr_binary(c, EX_OR, first, is_beyond(r, facts), span_none()));
 }
 
-static Stmt *rolled_body(const Rolling *r)
+static Stmt *made_once(const Rolling *r)
 {
     Context *c = r->s->ctx;
     BlockStmt block = r->stmt->u.block;
     block.predicate = cond_and(c, block.predicate, is_new(r));
+    return stmt_replace(c, r->s->kernel->body, r->stmt, stmt_block(c, &block, r->stmt->span));
+}
+
+static Stmt *folded(const Rolling *r, Stmt *body)
+{
+    Context *c = r->s->ctx;
     Buffer *circle = buffer_copy(c, r->buffer);
     AxisLayout *layout = ARENA_ARRAY(c->arena, AxisLayout, circle->rank);
     for (int d = 0; r->buffer->layout && d < circle->rank; d++)
         layout[d] = r->buffer->layout[d];
     layout[r->axis].fold = r->length;
     circle->layout = layout;
-    Stmt *body = stmt_replace(c, r->s->kernel->body, r->stmt, stmt_block(c, &block, r->stmt->span));
-    return stmt_replace_buffer(r->s->ctx, body, r->buffer, circle);
+    return stmt_replace_buffer(c, body, r->buffer, circle);
 }
 
 /* Each element that is read was made before, in the same iteration of the loops outside, and is in
@@ -255,6 +298,50 @@ static bool check_reads(const Rolling *r, Stmt *body)
     return true;
 }
 
+/* Where an element of the circle lies: its subscript on the axis modulo the length. */
+static Expr *const *circular_index(const Rolling *r, Expr *const *index)
+{
+    Context *c = r->s->ctx;
+    Expr **out = ARENA_ARRAY(c->arena, Expr *, r->buffer->rank);
+    for (int i = 0; i < r->buffer->rank; i++)
+        out[i] = index[i];
+    out[r->axis] = index_mod(c, index[r->axis], expr_index(c, r->length));
+    return out;
+}
+
+static Expr *circular_load(Rewriter *rewriter, Expr *e)
+{
+    const Rolling *r = rewriter->user;
+    bool circular = e->kind == EX_LOAD && e->u.load.buffer->id == r->buffer->id;
+    return circular ? expr_load(rewriter->ctx, e->u.load.buffer, circular_index(r, e->u.load.index),
+                                e->span)
+                    : e;
+}
+
+static Stmt *circular_store(Rewriter *rewriter, Stmt *stmt)
+{
+    const Rolling *r = rewriter->user;
+    if (stmt->kind != ST_STORE || stmt->u.store.buffer->id != r->buffer->id)
+        return stmt;
+    StoreStmt store = stmt->u.store;
+    store.index = circular_index(r, store.index);
+    return stmt_store(rewriter->ctx, &store, stmt->span);
+}
+
+/* Global memory has no circular axes: the subscripts say the place in the circle. */
+static Stmt *written_out(const Rolling *r, Stmt *body)
+{
+    Context *c = r->s->ctx;
+    Rewriter places = {.ctx = c, .user = (void *)r, .expr = circular_load, .stmt = circular_store};
+    Buffer *circle = buffer_copy(c, r->buffer);
+    Expr **shape = ARENA_ARRAY(c->arena, Expr *, circle->rank);
+    for (int i = 0; i < circle->rank; i++)
+        shape[i] = circle->shape[i];
+    shape[r->axis] = expr_index(c, r->length);
+    circle->shape = shape;
+    return stmt_replace_buffer(c, rewrite_stmt(&places, body), r->buffer, circle);
+}
+
 enum { MAX_CHAIN = 16 };
 
 bool prim_rolling_buffer(Schedule *s, const PrimCall *call, Value *result)
@@ -277,10 +364,15 @@ bool prim_rolling_buffer(Schedule *s, const PrimCall *call, Value *result)
         return true;
     if (!find_axis(&r) || !check_buffer(&r) || !check_inputs(&r, r.stmt, MAX_CHAIN))
         return false;
-    Stmt *body = rolled_body(&r);
+    Stmt *made = made_once(&r), *body = folded(&r, made);
     if (!flow_recheck_kinds(s, body, r.loop->u.loop.id, call->span) || !check_reads(&r, body))
         return false;
-    sched_replace_body(s, body);
     (void)result;
+    if (scope_outlives_launch(r.buffer->scope)) {
+        body = written_out(&r, made);
+        if (!flow_recheck_all(s, body, call->span))
+            return false;
+    }
+    sched_replace_body(s, body);
     return true;
 }
