@@ -160,15 +160,113 @@ static void spoil(RefBuilder *b, Twin *t, Expr *when)
     VEC_PUSH(b->c->arena, b->out, stmt_if(b->c, when, set, NULL, span_none()));
 }
 
+/* A store that goes on with the sum of another element: y[j] = y[j - 1] + x[j]. */
+typedef struct {
+    Expr *const *from; /* the subscripts of that element */
+    Expr *term;        /* what is added */
+} OtherSum;
+
+static bool is_element(const Buffer *buffer, const Expr *e)
+{
+    return e->kind == EX_LOAD && e->u.load.buffer->id == buffer->id;
+}
+
+static bool continues_sum(RefBuilder *b, const Buffer *buffer, Expr *value, OtherSum *out)
+{
+    bool minus = value->kind == EX_SUB;
+    if (!type_is_float(buffer->type) || (value->kind != EX_ADD && !minus))
+        return false;
+    bool first = is_element(buffer, value->u.arg[0]);
+    if (!first && (minus || !is_element(buffer, value->u.arg[1])))
+        return false;
+    Expr *term = value->u.arg[first];
+    out->from = value->u.arg[!first]->u.load.index;
+    out->term = minus ? expr_unary(b->c, EX_NEG, term, term->span) : term;
+    return true;
+}
+
+/* What the element has of a part, and `more`; of no part nothing. */
+static Expr *go_on(RefBuilder *b, Buffer *part, Expr *const *from, Expr *more)
+{
+    return part ? ref_add(b, expr_load(b->c, part, from, span_none()), more) : NULL;
+}
+
+/* Chunks of such a sum may be added in another order, as those of X += t may be. */
+static void store_sum(RefBuilder *b, Twin *t, const Element *at, const OtherSum *sum)
+{
+    Expr **from = ARENA_ARRAY(b->c->arena, Expr *, t->from->rank + 1);
+    Expr *unsure = ref_index(b, t->from, sum->from, from);
+    Ref r = ref_expr(b, sum->term);
+    if (unsure)
+        spoil(b, t, unsure);
+    note_if(b, &t->has_err, r.err != NULL);
+    note(b, &t->has_sum);
+    Expr *bits = t->bits ? ref_exact_bits(b, r.v, &r.err) : NULL;
+    put(b, at, t->value, STORE_SET, go_on(b, t->value, from, r.v));
+    put(b, at, t->err, STORE_SET, go_on(b, t->err, from, r.err));
+    put(b, at, t->abs, STORE_SET, go_on(b, t->abs, from, t->abs ? size_of(b, r) : NULL));
+    put(b, at, t->n, STORE_SET, go_on(b, t->n, from, ref_float(b, 1)));
+    if (bits)
+        put(b, at, t->bits, STORE_SET,
+            expr_binary(b->c, EX_BITOR, expr_load(b->c, t->bits, from, at->span), bits, at->span));
+}
+
+static void ref_branch(RefBuilder *b, Stmt *s);
+
+/* The value as a choice: of (c ? y[j - 1] : 0) + x[j] between y[j - 1] + x[j] and 0 + x[j]. NULL:
+ * it is none. */
+static Expr *as_choice(RefBuilder *b, Expr *e)
+{
+    if (e->kind == EX_SELECT || (e->kind != EX_ADD && e->kind != EX_SUB))
+        return e->kind == EX_SELECT ? e : NULL;
+    int side = e->u.arg[0]->kind == EX_SELECT ? 0 : 1;
+    const Expr *choice = e->u.arg[side];
+    Expr *both[2], *args[2] = {e->u.arg[0], e->u.arg[1]};
+    if (choice->kind != EX_SELECT)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        args[side] = choice->u.arg[i + 1];
+        both[i] = expr_binary(b->c, e->kind, args[0], args[1], e->span);
+    }
+    return expr_select(b->c, choice->u.arg[0], both[0], both[1], e->span);
+}
+
+/* The store under a condition of loops and sizes, where it continues a sum in one case: each case
+ * as a store of its own. */
+static bool ref_cases(RefBuilder *b, const Stmt *s)
+{
+    const StoreStmt *store = &s->u.store;
+    OtherSum sum;
+    Expr *choice = as_choice(b, store->value);
+    if (!choice || expr_has_load(choice->u.arg[0]) ||
+        (!continues_sum(b, store->buffer, choice->u.arg[1], &sum) &&
+         !continues_sum(b, store->buffer, choice->u.arg[2], &sum)))
+        return false;
+    Stmt *cases[2];
+    for (int i = 0; i < 2; i++)
+        cases[i] = stmt_store_like(b->c, s, store->buffer, store->index, choice->u.arg[i + 1]);
+    ref_branch(b, stmt_if(b->c, choice->u.arg[0], cases[0], cases[1], s->span));
+    return true;
+}
+
 static void ref_store(RefBuilder *b, const Stmt *s)
 {
+    OtherSum sum;
+    if (s->u.store.op == STORE_SET && ref_cases(b, s))
+        return;
     Twin *t = ref_twin(b, s->u.store.buffer);
     Expr **index = ARENA_ARRAY(b->c->arena, Expr *, t->from->rank + 1);
     Expr *unsure = ref_index(b, t->from, s->u.store.index, index);
+    StoreOp op = s->u.store.op;
+    if (op == STORE_SET && continues_sum(b, t->from, s->u.store.value, &sum)) {
+        if (unsure)
+            spoil(b, t, unsure);
+        store_sum(b, t, &(Element){index, s->span}, &sum);
+        return;
+    }
     Ref r = ref_expr(b, s->u.store.value);
     if (unsure)
         spoil(b, t, unsure);
-    StoreOp op = s->u.store.op;
     if (op == STORE_ADD) {
         store_add(b, t, &(Element){index, s->span}, r);
         return;
