@@ -84,7 +84,7 @@ def wrap_body(body):
     """The body as a kernel: a buffer is as large as the loops in its subscripts, 256 where another
     one is; x, A, color, q and w are inputs, z is inout, y and hist are outputs, all f32 but for
     those in TYPES."""
-    extents = dict(re.findall(r"(\w+) in (\d+)", body))
+    extents = dict(re.findall(r"(\w+) in (?:\d+\.\.)?(\d+)", body))
     shapes = {}
     for name, subscripts in re.findall(
         r"\b(x|y|z|A|color|hist|q|w)\[([^\[\]]*(?:\[[^\]]*\])?)\]", body

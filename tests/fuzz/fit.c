@@ -40,6 +40,7 @@ static const Fit fits[] = {
     {"rfactor", 1, BLOCK_REDUCTION, LOOP_REDUCED, BUFFER_ANY},
     {"recenter", 3, BLOCK_PARTS, LOOP_ANY, BUFFER_ANY},
     {"privatize", 1, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
+    {"carry", 2, BLOCK_RECURRENCE, LOOP_INNER, BUFFER_UPDATED},
     {"scan_chunks", 2, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"rotate", 1, BLOCK_ANY, LOOP_SHARED, BUFFER_ANY},
     {"pipeline", 1, BLOCK_STAGER, LOOP_SHARED, BUFFER_ANY},
@@ -171,6 +172,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_WHOLE: return is_whole(block, &path);
     case BLOCK_EINSUM: return store && store->u.store.op != STORE_SET && is_whole(block, &path);
     case BLOCK_DIGITS: return has_digits(s, block);
+    case BLOCK_RECURRENCE: return store && flow_reads_other_element(schedule_context(s), store);
     case BLOCK_CHOICE: return store && store->u.store.value->kind == EX_SELECT;
     default: return true;
     }

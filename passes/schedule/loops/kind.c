@@ -130,6 +130,19 @@ static bool is_about(const Conflict *why, const BlockStmt *block)
            (why->second && why->second->id == block->id);
 }
 
+/* "; if ...": what makes a scan of a loop whose block reads elements that it has written; "" where
+ * the clash is another one. */
+static const char *scan_remedy(Schedule *s, const Stmt *loop, const Conflict *why)
+{
+    bool same = why->first && why->second && why->first->id == why->second->id;
+    if (!same || why->kind != HAZARD_RAW || why->first->init)
+        return "";
+    return arena_printf(s->ctx->arena,
+                        "; if each iteration reads what the one before has written, carry(%s, %s) "
+                        "makes it a scan, for scan_chunks",
+                        stmt_label(loop), why->buffer->name);
+}
+
 /* Whether `loop` may become `as`. */
 static bool require_legal(Schedule *s, const Stmt *loop, const ForStmt *as, Span span)
 {
@@ -148,8 +161,9 @@ static bool require_legal(Schedule *s, const Stmt *loop, const ForStmt *as, Span
     else
         sched_refuse(s, E0423, span,
                      "iterations of loop '%s' depend on each other, so they cannot run "
-                     "concurrently; keep the loop serial%s",
-                     stmt_label(loop), atomic_remedy(s, same ? why.first : NULL, as->kind));
+                     "concurrently; keep the loop serial%s%s",
+                     stmt_label(loop), atomic_remedy(s, same ? why.first : NULL, as->kind),
+                     scan_remedy(s, loop, &why));
     sched_note_conflict(s, &why);
     return false;
 }
