@@ -30,6 +30,8 @@ RULES = [
     ("scan", ["scans"], 40 * 32),
     ("scan_columns", ["threads"], 100),
     ("scan_of_all", ["scan"], 3 * 256),
+    ("scan_stored_twice", ["scans"], 3 * 256),
+    ("scan_of_many", ["scan"], 2 * 256),
     ("recurrence", ["recurrence", "scan"], 3 * 256),
     ("differences", ["elements"], 4000),
     ("relu", ["elements"], 1024),
