@@ -614,8 +614,7 @@ bool stmt_is_reduction(const BlockStmt *block); /* has a reduce iterator */
 bool buffer_strides(const Buffer *buffer, int64_t *strides /* [rank] */, int64_t *elements);
 /* The offset of an element in elements, for these strides; it includes swizzles, but not folds. */
 int64_t buffer_offset(const Buffer *buffer, const int64_t *strides, const int64_t *index);
-/* The axis has chunks that change places. */
-bool buffer_is_swizzled(const Buffer *buffer, int axis);
+bool buffer_is_swizzled(const Buffer *buffer, int axis); /* chunks of the axis change places */
 bool swizzle_equal(const Swizzle *x, const Swizzle *y);
 /* Describes the error in the swizzle of an axis; NULL if it is valid. */
 const char *swizzle_error(Context *c, const Buffer *buffer, int axis, const Swizzle *swizzle);
