@@ -1,6 +1,6 @@
 // product: 1 launch
-//   A: f16[128, 192], read
-//   B: f16[64, 192], read
+//   A: f16[128, 128], read
+//   B: f16[64, 128], read
 //   C: f32[128, 64], written
 // product<<<1, dim3(128, 2)>>>(A, B, C);
 
@@ -41,12 +41,12 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
     #pragma unroll
     for (int each = 0; each < 4; ++each) {
         const int i = each * 32 + group * 16 + warp_ly_fused_lx_fused / 8;
-        copy_async<16>(&A_shared[0][i][(warp_ly_fused_lx_fused % 8 ^ i % 8) * 8], &A[i * 192 + warp_ly_fused_lx_fused % 8 * 8]);
+        copy_async<16>(&A_shared[0][i][(warp_ly_fused_lx_fused % 8 ^ i % 8) * 8], &A[i * 128 + warp_ly_fused_lx_fused % 8 * 8]);
     }
     #pragma unroll
     for (int each = 0; each < 2; ++each) {
         const int j = each * 32 + group * 16 + warp_ly_fused_lx_fused / 8;
-        copy_async<16>(&B_shared[0][j][(warp_ly_fused_lx_fused % 8 ^ j % 8) * 8], &B[j * 192 + warp_ly_fused_lx_fused % 8 * 8]);
+        copy_async<16>(&B_shared[0][j][(warp_ly_fused_lx_fused % 8 ^ j % 8) * 8], &B[j * 128 + warp_ly_fused_lx_fused % 8 * 8]);
     }
     copy_async_commit();  // the copies above are one group
     for (int u = 0; u < 2; ++u) {
@@ -58,26 +58,26 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
     copy_async_wait<0>();  // all copies
     fence_proxy_async();
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
-    for (int ko = 0; ko < 3; ++ko) {
-        if (ko < 2) {
+    for (int ko = 0; ko < 2; ++ko) {
+        if (ko < 1) {
             #pragma unroll
             for (int each = 0; each < 4; ++each) {
                 const int i = each * 32 + group * 16 + warp_ly_fused_lx_fused / 8;
-                copy_async<16>(&A_shared[(ko + 1) % 2][i][(warp_ly_fused_lx_fused % 8 ^ i % 8) * 8], &A[(long long)(group * 3072 + warp_ly_fused_lx_fused / 8 * 192 + warp_ly_fused_lx_fused % 8 * 8) + (long long)ko * 64 + (each * 6144 + 64)]);
+                copy_async<16>(&A_shared[ko + 1][i][(warp_ly_fused_lx_fused % 8 ^ i % 8) * 8], &A[(long long)(group * 2048 + warp_ly_fused_lx_fused / 8 * 128 + warp_ly_fused_lx_fused % 8 * 8) + (long long)ko * 64 + (each * 4096 + 64)]);
             }
             #pragma unroll
             for (int each = 0; each < 2; ++each) {
                 const int j = each * 32 + group * 16 + warp_ly_fused_lx_fused / 8;
-                copy_async<16>(&B_shared[(ko + 1) % 2][j][(warp_ly_fused_lx_fused % 8 ^ j % 8) * 8], &B[(long long)(group * 3072 + warp_ly_fused_lx_fused / 8 * 192 + warp_ly_fused_lx_fused % 8 * 8) + (long long)ko * 64 + (each * 6144 + 64)]);
+                copy_async<16>(&B_shared[ko + 1][j][(warp_ly_fused_lx_fused % 8 ^ j % 8) * 8], &B[(long long)(group * 2048 + warp_ly_fused_lx_fused / 8 * 128 + warp_ly_fused_lx_fused % 8 * 8) + (long long)ko * 64 + (each * 4096 + 64)]);
             }
         }
         copy_async_commit();  // the copies above are one group
         {
             float *mma_c = &C_shared[0][0];
             const unsigned long long mma_p = 0x4000004000010000ull
-                | (unsigned)__cvta_generic_to_shared(&A_shared[ko % 2][group * 64][0]) >> 4;
+                | (unsigned)__cvta_generic_to_shared(&A_shared[ko][group * 64][0]) >> 4;
             const unsigned long long mma_q = 0x4000004000010000ull
-                | (unsigned)__cvta_generic_to_shared(&B_shared[ko % 2][0][0]) >> 4;
+                | (unsigned)__cvta_generic_to_shared(&B_shared[ko][0][0]) >> 4;
             asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
             #pragma unroll
             for (int k = 0; k < 4; k++)
@@ -103,7 +103,7 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
         }
         copy_async_wait<0>();  // all copies
         fence_proxy_async();
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
+        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads
     }
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
