@@ -306,16 +306,27 @@ bool prim_accesses(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
+/* The expression reads memory, itself or through a value. */
+static bool reads_data(Context *c, const Expr *e)
+{
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_LOAD ||
+            (at.expr->kind == EX_VAR && at.expr->u.var->kind == VAR_LET))
+            return true;
+    return false;
+}
+
 bool prim_indirect(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    AccessList all = {0};
-    bool yes = false;
+    AccessList accesses = {0};
     Stmt *block = sched_block(s, &call->indirect.block, &path);
-    access_collect(s->ctx, block, sched_buffer(s, call->indirect.buffer.u.id), ACCESS_ANY, &all);
-    for (int i = 0; i < all.n; i++)
-        for (int d = 0; d < all.items[i].buffer->rank; d++)
-            yes |= expr_has_load(all.items[i].index[d]);
+    const Buffer *buffer = sched_buffer(s, call->indirect.buffer.u.id);
+    access_collect(s->ctx, block, buffer, ACCESS_ANY, &accesses);
+    bool yes = false;
+    for (int i = 0; i < accesses.n; i++)
+        for (int d = 0; d < buffer->rank; d++)
+            yes = yes || reads_data(s->ctx, accesses.items[i].index[d]);
     *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
     return true;
 }
@@ -421,31 +432,6 @@ bool prim_varies(Schedule *s, const PrimCall *call, Value *result)
     for (int i = 0; i < a.accesses.n; i++)
         for (int d = 0; d < a.buffer->rank; d++)
             yes = yes || expr_uses_var(subscript_of_loops(&a, i, d), a.loop->var);
-    *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
-    return true;
-}
-
-/* The expression reads memory, itself or through a value. */
-static bool reads_data(Context *c, const Expr *e)
-{
-    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
-        if (at.expr->kind == EX_LOAD ||
-            (at.expr->kind == EX_VAR && at.expr->u.var->kind == VAR_LET))
-            return true;
-    return false;
-}
-
-bool prim_gathers(Schedule *s, const PrimCall *call, Value *result)
-{
-    StmtPath path = {0};
-    AccessList accesses = {0};
-    Stmt *block = sched_block(s, &call->gathers.block, &path);
-    const Buffer *buffer = sched_buffer(s, call->gathers.buffer.u.id);
-    access_collect(s->ctx, block, buffer, ACCESS_ANY, &accesses);
-    bool yes = false;
-    for (int i = 0; i < accesses.n; i++)
-        for (int d = 0; d < buffer->rank; d++)
-            yes = yes || reads_data(s->ctx, accesses.items[i].index[d]);
     *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
     return true;
 }
