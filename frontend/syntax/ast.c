@@ -233,6 +233,14 @@ AstStmt *ast_update(Parser *p, AstExpr *places, AstName reducer, AstExpr *value,
     return s;
 }
 
+AstStmt *ast_conditional(Parser *p, AstStmtKind kind, AstExpr *cond, AstStmt *then, Span span)
+{
+    AstStmt *s = ast_stmt(p, kind, then->depth, span);
+    s->u.cond.cond = cond;
+    s->u.cond.then = then;
+    return s;
+}
+
 AstStmt *ast_if_else(Parser *p, AstExpr *cond, AstStmt *then, AstStmt *otherwise, Span span)
 {
     AstStmt *s = ast_stmt(p, AS_IF, max2(then->depth, otherwise->depth), span);

@@ -106,6 +106,7 @@ AstStmt *ast_update(Parser *p, AstExpr *places, AstName reducer, AstExpr *value,
 AstStmt *ast_seq(Parser *p, AstStmtList items, Span span);
 AstStmt *ast_barrier(Parser *p, SyncKind kind, int64_t pending, AstExpr *why, Span span);
 AstStmt *ast_try_else(Parser *p, AstStmt *body, AstStmt *otherwise, Span span);
+AstStmt *ast_conditional(Parser *p, AstStmtKind kind, AstExpr *cond, AstStmt *then, Span span);
 AstStmt *ast_if_else(Parser *p, AstExpr *cond, AstStmt *then, AstStmt *otherwise, Span span);
 int ast_depth(const AstStmt *s); /* 0 for NULL */
 

@@ -421,11 +421,7 @@ stmt:
         $$->u.loop.n = $2.n;
         $$->u.loop.body = $3;
     }
-  | WHILE expr stmt {
-        $$ = ast_stmt(p, AS_WHILE, ast_depth($3), @$);
-        $$->u.cond.cond = $2;
-        $$->u.cond.then = $3;
-    }
+  | WHILE expr stmt { $$ = ast_conditional(p, AS_WHILE, $2, $3, @$); }
   | BREAK ';' { $$ = ast_stmt(p, AS_BREAK, 0, @$); }
   | let
   | places name '=' expr ';' {
@@ -537,11 +533,7 @@ let: LET name opt_let_type '=' expr ';' {
     };
 
 if_stmt:
-    IF expr stmt %prec THEN {
-        $$ = ast_stmt(p, AS_IF, ast_depth($3), @$);
-        $$->u.cond.cond = $2;
-        $$->u.cond.then = $3;
-    }
+    IF expr stmt %prec THEN { $$ = ast_conditional(p, AS_IF, $2, $3, @$); }
   | IF expr stmt ELSE stmt { $$ = ast_if_else(p, $2, $3, $5, @$); }
   ;
 
@@ -683,11 +675,7 @@ script_stmt:
   ;
 
 script_if:
-    IF value script {
-        $$ = ast_stmt(p, AS_IF, ast_depth($3), @$);
-        $$->u.cond.cond = $2;
-        $$->u.cond.then = $3;
-    }
+    IF value script { $$ = ast_conditional(p, AS_IF, $2, $3, @$); }
   | IF value script ELSE script { $$ = ast_if_else(p, $2, $3, $5, @$); }
   | IF value script ELSE script_if { $$ = ast_if_else(p, $2, $3, $5, @$); }
   ;
