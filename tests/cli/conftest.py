@@ -2,11 +2,20 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+from long import (  # noqa: E402, F401
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_configure,
+)
+
 EXAMPLES = ROOT / "examples"
 MATMUL = EXAMPLES / "matmul" / "matmul.tir"
 TRANSPOSE = EXAMPLES / "transpose" / "transpose.tir"
@@ -45,19 +54,6 @@ class Tirc:
             env={**self.env, **(env or {})},
         )
         return Result(done)
-
-
-def pytest_addoption(parser):
-    parser.addoption("--long", action="store_true", help="every case of the sweeps")
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "long: a case of a sweep that runs with --long only")
-
-
-def pytest_collection_modifyitems(config, items):
-    if not config.getoption("--long"):
-        items[:] = [item for item in items if not item.get_closest_marker("long")]
 
 
 @pytest.fixture

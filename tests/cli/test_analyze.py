@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import EXAMPLES, MATMUL, TRANSPOSE
+from conftest import MATMUL, TRANSPOSE
 
 SIZES = ("-D", "R=256", "-D", "C=512")
 SHARED = (TRANSPOSE, "--schedule", "shared", *SIZES, "--device", "sim", "--analyze")

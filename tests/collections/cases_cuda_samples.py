@@ -3,28 +3,10 @@
 import math
 
 import numpy as np
-from operators import Cases, sizes
+from operators import Cases, below, bytes_, firsts, positive, sizes
 
 CASES = Cases()
 case = CASES.case
-
-
-def positive(rng, shape, _):
-    return rng.uniform(0.5, 1, shape)
-
-
-def below(name):
-    return lambda rng, shape, sizes: rng.integers(0, sizes[name], shape)
-
-
-def firsts(rng, shape, sizes):
-    """Where rows begin, of which some are empty."""
-    inner = np.sort(rng.integers(0, sizes["E"] + 1, shape[0] - 2))
-    return np.concatenate(([0], inner, [sizes["E"]]))
-
-
-def bytes_(rng, shape, _):
-    return rng.integers(0, 256, shape)
 
 
 ARRAYS = sizes("N", (261,), (1,), (4096,), (7,))

@@ -3,18 +3,10 @@
 import math
 
 import numpy as np
-from operators import Cases, sizes
+from operators import Cases, below, positive, sizes
 
 CASES = Cases()
 case = CASES.case
-
-
-def below(name):
-    return lambda rng, shape, sizes: rng.integers(0, sizes[name], shape)
-
-
-def positive(rng, shape, _):
-    return rng.uniform(0.01, 1, shape)
 
 
 EMBEDDINGS = sizes("B T C V", (3, 7, 37, 5), (1, 1, 1, 1), (2, 17, 131, 2))

@@ -1,24 +1,10 @@
 """The kernels of examples/collections/rodinia."""
 
 import numpy as np
-from operators import Cases, sizes
+from operators import Cases, below, firsts, positive, sizes
 
 CASES = Cases()
 case = CASES.case
-
-
-def positive(rng, shape, _):
-    return rng.uniform(0.5, 1, shape)
-
-
-def below(name):
-    return lambda rng, shape, sizes: rng.integers(0, sizes[name], shape)
-
-
-def firsts(rng, shape, sizes):
-    """Where rows begin, of which some are empty."""
-    inner = np.sort(rng.integers(0, sizes["E"] + 1, shape[0] - 2))
-    return np.concatenate(([0], inner, [sizes["E"]]))
 
 
 def levels(rng, shape, _):

@@ -1,14 +1,10 @@
 """The kernels of examples/collections/tilelang."""
 
 import numpy as np
-from operators import Cases, sizes
+from operators import Cases, bytes_, sizes
 
 CASES = Cases()
 case = CASES.case
-
-
-def bytes_(rng, shape, _):
-    return rng.integers(0, 256, shape)
 
 
 @case(

@@ -1,17 +1,13 @@
 """The kernels of examples/collections/triton."""
 
 import numpy as np
-from operators import Cases, sizes
+from operators import Cases, positive, sizes
 
 CASES = Cases()
 case = CASES.case
 
 ROWS = sizes("M N", (5, 67), (1, 1), (37, 3), (2, 1031))
 TOKENS = sizes("N C", (5, 67), (1, 1), (37, 3), (2, 1031))
-
-
-def positive(rng, shape, _):
-    return rng.uniform(0.01, 1, shape)
 
 
 def softmax(x):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from golden import HERE, ROOT, Case, cases, golden_files
+from golden import HERE, ROOT, cases, golden_files
 
 sys.path.insert(0, str(ROOT / "tests/emulate"))
 import nvrtc  # noqa: E402

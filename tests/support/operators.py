@@ -90,6 +90,25 @@ def reals(rng, shape, _):
     return rng.uniform(-1, 1, shape)
 
 
+def positive(rng, shape, _):
+    return rng.uniform(0.5, 1, shape)
+
+
+def bytes_(rng, shape, _):
+    return rng.integers(0, 256, shape)
+
+
+def below(name):
+    """Inputs that say an index: each below a size."""
+    return lambda rng, shape, sizes: rng.integers(0, sizes[name], shape)
+
+
+def firsts(rng, shape, sizes):
+    """Where the rows of E elements begin, of which some are empty."""
+    inner = np.sort(rng.integers(0, sizes["E"] + 1, shape[0] - 2))
+    return np.concatenate(([0], inner, [sizes["E"]]))
+
+
 def arrays(case, signature, sizes):
     rng = np.random.default_rng(sum(sizes.values()))
     for p in inputs_of(signature):

@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests" / "support")]
+
+from long import (  # noqa: E402, F401
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_configure,
+)
 
 
 @pytest.fixture
@@ -27,16 +33,3 @@ def tirc(tmp_path):
         )
 
     return run
-
-
-def pytest_addoption(parser):
-    parser.addoption("--long", action="store_true", help="ask TVM, and compare results")
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "long: runs with --long only")
-
-
-def pytest_collection_modifyitems(config, items):
-    if not config.getoption("--long"):
-        items[:] = [item for item in items if not item.get_closest_marker("long")]
