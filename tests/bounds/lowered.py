@@ -176,6 +176,7 @@ class Text:
     def temp(self):
         name = self.take()
         self.take(":")
+        self.shapes.setdefault(name, [])
         self.type(name)
         while self.peek() != ";":
             if self.maybe("in"):
