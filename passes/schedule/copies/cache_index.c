@@ -7,7 +7,8 @@
  * Kept are subscripts of reads that multiply, divide or take remainders, of the block's iterators
  * and sizes alone; each gets a buffer with those iterators for subscripts, as wide as its values.
  * Subscripts of what the block writes stay: with them in memory, nobody could say any more that
- * each element is written once. So do those by which an update reads what it writes.
+ * each element is written once. So do those by which an update reads what it writes, and those of
+ * reads that decide ranges, which may only read inputs.
  *
  * Legal: the subscripts speak of iterators with literal domains and of sizes alone.
  * Invariant: every read has the subscript that it had. */
@@ -28,7 +29,8 @@ typedef struct {
     Stmt *stmt;
     Scope scope;
     VEC(Kept) kept;
-    bool collecting; /* else replacing */
+    VEC(const Expr *) in_ranges; /* loads */
+    bool collecting;             /* else replacing */
 } Keeper;
 
 /* ---- what is worth it ------------------------------------------------------------------------ */
@@ -88,6 +90,41 @@ static Expr *visit_subscript(Keeper *k, Expr *e)
     return expr_cast(c, DT_INDEX, expr_load(c, kept->buffer, kept->index, e->span), e->span);
 }
 
+static void add_loads(Keeper *k, const Expr *range)
+{
+    if (!range)
+        return;
+    for (Cursor at = cursor_expr(k->s->ctx, range); cursor_next(&at);)
+        if (at.expr->kind == EX_LOAD)
+            VEC_PUSH(k->s->ctx->arena, &k->in_ranges, at.expr);
+}
+
+/* The loads in ranges of loops, in domains, and in predicates. */
+static void find_ranges(Keeper *k)
+{
+    for (Cursor at = cursor_stmts(k->s->ctx, k->stmt); cursor_next(&at);) {
+        if (at.stmt->kind == ST_FOR) {
+            add_loads(k, at.stmt->u.loop.lo);
+            add_loads(k, at.stmt->u.loop.hi);
+        }
+        for (int i = 0; at.stmt->kind == ST_BLOCK && i < at.stmt->u.block.n_iters; i++) {
+            add_loads(k, at.stmt->u.block.iters[i].lo);
+            add_loads(k, at.stmt->u.block.iters[i].hi);
+            add_loads(k, at.stmt->u.block.iters[i].binding);
+        }
+        if (at.stmt->kind == ST_BLOCK)
+            add_loads(k, at.stmt->u.block.predicate);
+    }
+}
+
+static bool is_in_range(const Keeper *k, const Expr *load)
+{
+    for (int i = 0; i < k->in_ranges.n; i++)
+        if (k->in_ranges.items[i] == load)
+            return true;
+    return false;
+}
+
 static bool is_own(const Keeper *k, const Buffer *buffer)
 {
     for (int i = 0; i < k->kept.n; i++)
@@ -99,7 +136,7 @@ static bool is_own(const Keeper *k, const Buffer *buffer)
 static Expr *visit_load(Rewriter *r, Expr *e)
 {
     Keeper *k = r->user;
-    if (e->kind != EX_LOAD || is_own(k, e->u.load.buffer) ||
+    if (e->kind != EX_LOAD || is_own(k, e->u.load.buffer) || is_in_range(k, e) ||
         stmt_accesses(r->ctx, k->stmt, e->u.load.buffer, ACCESS_WRITE))
         return e;
     Buffer *buffer = e->u.load.buffer;
@@ -177,6 +214,7 @@ bool prim_cache_index(Schedule *s, const PrimCall *call, Value *result)
     int64_t least = call->cache_index.uses.kind == VALUE_NONE ? 1 : call->cache_index.uses.u.i;
     k.stmt = sched_block(s, &call->cache_index.block, &path);
     k.scope = scope_find(call->cache_index.scope.u.s);
+    find_ranges(&k);
     visit_block(&k);
     k.collecting = false;
     VEC(Value) blocks = {0};
@@ -197,7 +235,8 @@ bool prim_cache_index(Schedule *s, const PrimCall *call, Value *result)
     }
     REQUIRE(s, E0915, call->cache_index.block.span, blocks.n > 0,
             "no read subscript of block '%s' multiplies, divides or takes a remainder of its "
-            "iterators%s; not cached are subscripts of writes, subscripts that read memory, and "
+            "iterators%s; not cached are subscripts of writes and in ranges, those that read "
+            "memory, and "
             "those of iterators whose ranges depend on data",
             k.stmt->u.block.name,
             least > 1 ? arena_printf(c->arena, ", at least %lld times", (long long)least) : "");
