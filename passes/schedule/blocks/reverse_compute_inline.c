@@ -276,6 +276,11 @@ bool inline_order_kept(Schedule *s, Span span, const StmtPath *block_path,
     for (int i = 0; seq->kind == ST_SEQ && i < seq->u.seq.n; i++) {
         Stmt *item = seq->u.seq.items[i];
         between |= item == producer_path->items[n];
+        REQUIRE(s, E0461, span,
+                !between || item->kind != ST_TEMP || item->u.temp->id != written->id,
+                "'%s', which block '%s' writes, is declared behind producer '%s', so that block "
+                "cannot move up; declare it before the producer",
+                written->name, block->u.block.name, producer->u.block.name);
         for (int b = 0; between && b < read.n; b++)
             flow_blocks(s, item, read.items[b], ACCESS_WRITE, &others);
         if (between)
