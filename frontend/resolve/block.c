@@ -9,6 +9,7 @@
  * followed by updates of the same element in loops of their own is the init of one reduction, which
  * starts again in each iteration of the loops around both: those are spatial. */
 #include "frontend/resolve/internal.h"
+#include "passes/analysis/regions/affine_bounds.h"
 
 IterKind loop_implied_kind(const Resolver *r, const Stmt *body, int i)
 {

@@ -369,9 +369,6 @@ Stmt *resolve_if(Resolver *r, const AstStmt *s);
 /* A `while` with its body, and a `break`. */
 Stmt *resolve_while(Resolver *r, const AstStmt *s);
 Stmt *resolve_break(Resolver *r, const AstStmt *s);
-/* Whether the expression is piecewise affine in loops, iterators and integers of inputs, with
- * coefficients and divisors of sizes. */
-bool expr_is_affine(const Expr *e);
 
 /* ---- blocks (block.c) ---- */
 

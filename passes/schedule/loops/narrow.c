@@ -15,6 +15,7 @@
  *
  * Legal: always, for a loop that starts at 0.
  * Invariant: every instance that changes anything runs exactly once, in the same order. */
+#include "passes/analysis/regions/affine_bounds.h"
 #include "passes/schedule/flow.h"
 #include "passes/schedule/loops/stride.h"
 
@@ -27,7 +28,7 @@ typedef struct {
 } Narrowing;
 
 /* The iterations of the loop where `room`, a number of a point of the block, is not negative at
- * its largest: a * loop + rest >= 0. */
+ * its largest: a * loop + rest >= 0. Where their bound is not affine, all iterations stay. */
 static void bound_by_room(Narrowing *n, Expr *room)
 {
     Context *c = n->s->ctx;
@@ -44,6 +45,8 @@ static void bound_by_room(Narrowing *n, Expr *room)
     if (!prove(n->facts, expr_binary(c, EX_GE, sum, zero, span_none())))
         sum = index_max(c, sum, zero);
     Expr *end = simplify(n->facts, index_div(c, sum, size));
+    if (!expr_is_affine(end))
+        return;
     if (a > 0)
         n->lo = simplify(n->facts, index_max(c, n->lo, end));
     else
