@@ -105,7 +105,8 @@ static bool find_update(Scan *scan)
     }
     REQUIRE(s, E0478, scan->span, scan->update != NULL,
             "loop '%s' contains no scan: no block in it updates a value of the iteration before "
-            "(s += x[i]) that another block in it reads (y[i] = s)",
+            "(s += x[i]) that another block in it reads (y[i] = s); carry makes a scan of a loop "
+            "that reads the element before (y[i] = y[i - 1] + x[i])",
             stmt_label(scan->loop));
     return true;
 }
