@@ -1,18 +1,8 @@
 // matmul_f16_nt: 1 launch
-//   A: f16[64, 300], read
-//   B: f16[64, 300], read
+//   A: f16[64, 48], read
+//   B: f16[64, 48], read
 //   C: f32[64, 64], written
-// matmul_f16_nt<<<1, 32, 51200>>>(A, B, C);
-
-template <int bytes>
-static __device__ __forceinline__ void copy_async(void *to, const void *from)
-{
-    unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
-    if (bytes == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from));
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(from), "n"(bytes));
-}
+// matmul_f16_nt<<<1, 32>>>(A, B, C);
 
 template <int bytes>
 static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool wanted)
@@ -38,22 +28,19 @@ static __device__ __forceinline__ void copy_async_wait()
 extern "C" __global__ void __launch_bounds__(32)
 matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B, float *__restrict__ C)
 {
-    extern __shared__ __align__(16) unsigned char shared_memory[];
-    unsigned short (*A_shared)[200] = (unsigned short (*)[200])shared_memory;
-    unsigned short (*B_shared)[200] = (unsigned short (*)[200])(shared_memory + 25600);
+    __shared__ __align__(16) unsigned short A_shared[64][72];
+    __shared__ __align__(16) unsigned short B_shared[64][72];
     const int lane = threadIdx.x;
     __align__(16) float C_shared[8][16];
-    for (int ko_first = 0; ko_first < 2; ++ko_first) {
-        #pragma unroll
-        for (int each = 0; each < 32; ++each) {
-            const int i = each * 2 + lane / 16;
-            copy_async_or_zero<8>(&A_shared[i][ko_first * 64 + lane % 16 * 4], &A[(long long)(lane / 16 * 300 + lane % 16 * 4) + (long long)ko_first * 64 + (each * 600 - 20)], ko_first * 16 + lane % 16 > 4);
-        }
-        #pragma unroll
-        for (int each = 0; each < 32; ++each) {
-            const int j = each * 2 + lane / 16;
-            copy_async_or_zero<8>(&B_shared[j][ko_first * 64 + lane % 16 * 4], &B[(long long)(lane / 16 * 300 + lane % 16 * 4) + (long long)ko_first * 64 + (each * 600 - 20)], ko_first * 16 + lane % 16 > 4);
-        }
+    #pragma unroll
+    for (int each = 0; each < 16; ++each) {
+        const int i = each * 4 + lane / 8;
+        copy_async_or_zero<16>(&A_shared[i][lane % 8 * 8], &A[i * 48 + lane % 8 * 8 - 16], lane % 8 > 1);
+    }
+    #pragma unroll
+    for (int each = 0; each < 16; ++each) {
+        const int j = each * 4 + lane / 8;
+        copy_async_or_zero<16>(&B_shared[j][lane % 8 * 8], &B[j * 48 + lane % 8 * 8 - 16], lane % 8 > 1);
     }
     copy_async_commit();  // the copies above are one group
     for (int mi = 0; mi < 8; ++mi) {
@@ -64,62 +51,42 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
     }
     copy_async_wait<0>();  // all copies
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
-    for (int ko = 0; ko < 5; ++ko) {
-        if (ko < 3) {
-            #pragma unroll
-            for (int each = 0; each < 32; ++each) {
-                const int i = each * 2 + lane / 16;
-                copy_async<8>(&A_shared[i][(ko + 2) % 3 * 64 + lane % 16 * 4], &A[(long long)(lane / 16 * 300 + lane % 16 * 4) + (long long)ko * 64 + (each * 600 + 108)]);
-            }
-            #pragma unroll
-            for (int each = 0; each < 32; ++each) {
-                const int j = each * 2 + lane / 16;
-                copy_async<8>(&B_shared[j][(ko + 2) % 3 * 64 + lane % 16 * 4], &B[(long long)(lane / 16 * 300 + lane % 16 * 4) + (long long)ko * 64 + (each * 600 + 108)]);
-            }
-        }
-        copy_async_commit();  // the copies above are one group
+    #pragma unroll
+    for (int ki = 0; ki < 4; ++ki) {
+        unsigned mma_a[4][4], mma_b[8][2];
+        float(*mma_c)[8][2] = (float(*)[8][2])&C_shared[0][0];
+        const int mma_l = threadIdx.x;
+        const int mma_r = mma_l % 8 + mma_l / 16 * 8, mma_s = mma_l / 8 % 2;
+        const int mma_i = 2 * (&A_shared[16][ki * 16] - &A_shared[0][ki * 16]);
+        const int mma_j = 2 * (&B_shared[16][ki * 16] - &B_shared[0][ki * 16]);
+        const unsigned mma_p = __cvta_generic_to_shared(
+            &A_shared[0][ki * 16] + mma_l % 16 * (&A_shared[1][ki * 16] - &A_shared[0][ki * 16]) + mma_l / 16 * 8);
+        const unsigned mma_q = __cvta_generic_to_shared(
+            &B_shared[0][ki * 16] + mma_r * (&B_shared[1][ki * 16] - &B_shared[0][ki * 16]) + mma_s * 8);
         #pragma unroll
-        for (int ki = 0; ki < 4; ++ki) {
-            const int ko_at = ko % 3 * 64 + ki * 16;
-            {
-                unsigned mma_a[4][4], mma_b[8][2];
-                float(*mma_c)[8][2] = (float(*)[8][2])&C_shared[0][0];
-                const int mma_l = threadIdx.x;
-                const int mma_r = mma_l % 8 + mma_l / 16 * 8, mma_s = mma_l / 8 % 2;
-                const int mma_i = 2 * (&A_shared[16][ko_at] - &A_shared[0][ko_at]);
-                const int mma_j = 2 * (&B_shared[16][ko_at] - &B_shared[0][ko_at]);
-                const unsigned mma_p = __cvta_generic_to_shared(
-                    &A_shared[0][ko_at] + mma_l % 16 * (&A_shared[1][ko_at] - &A_shared[0][ko_at]) + mma_l / 16 * 8);
-                const unsigned mma_q = __cvta_generic_to_shared(
-                    &B_shared[0][ko_at] + mma_r * (&B_shared[1][ko_at] - &B_shared[0][ko_at]) + mma_s * 8);
-                #pragma unroll
-                for (int i = 0; i < 4; i++)
-                    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
-                                 "{%0, %1, %2, %3}, [%4];"
-                                 : "=r"(mma_a[i][0]), "=r"(mma_a[i][1]),
-                                   "=r"(mma_a[i][2]), "=r"(mma_a[i][3])
-                                 : "r"(mma_p + i * mma_i));
-                #pragma unroll
-                for (int i = 0; i < 4; i++)
-                    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
-                                 "{%0, %1, %2, %3}, [%4];"
-                                 : "=r"(mma_b[2 * i][0]), "=r"(mma_b[2 * i][1]),
-                                   "=r"(mma_b[2 * i + 1][0]), "=r"(mma_b[2 * i + 1][1])
-                                 : "r"(mma_q + i * mma_j));
-                #pragma unroll
-                for (int i = 0; i < 4; i++)
-                #pragma unroll
-                    for (int j = 0; j < 8; j++)
-                        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-                                     "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                                     : "+f"(mma_c[2 * i][j][0]), "+f"(mma_c[2 * i][j][1]),
-                                       "+f"(mma_c[2 * i + 1][j][0]), "+f"(mma_c[2 * i + 1][j][1])
-                                     : "r"(mma_a[i][0]), "r"(mma_a[i][1]), "r"(mma_a[i][2]),
-                                       "r"(mma_a[i][3]), "r"(mma_b[j][0]), "r"(mma_b[j][1]));
-            }
-        }
-        copy_async_wait<1>();  // all copies but those of the last group
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
+        for (int i = 0; i < 4; i++)
+            asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
+                         "{%0, %1, %2, %3}, [%4];"
+                         : "=r"(mma_a[i][0]), "=r"(mma_a[i][1]),
+                           "=r"(mma_a[i][2]), "=r"(mma_a[i][3])
+                         : "r"(mma_p + i * mma_i));
+        #pragma unroll
+        for (int i = 0; i < 4; i++)
+            asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
+                         "{%0, %1, %2, %3}, [%4];"
+                         : "=r"(mma_b[2 * i][0]), "=r"(mma_b[2 * i][1]),
+                           "=r"(mma_b[2 * i + 1][0]), "=r"(mma_b[2 * i + 1][1])
+                         : "r"(mma_q + i * mma_j));
+        #pragma unroll
+        for (int i = 0; i < 4; i++)
+        #pragma unroll
+            for (int j = 0; j < 8; j++)
+                asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+                             "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                             : "+f"(mma_c[2 * i][j][0]), "+f"(mma_c[2 * i][j][1]),
+                               "+f"(mma_c[2 * i + 1][j][0]), "+f"(mma_c[2 * i + 1][j][1])
+                             : "r"(mma_a[i][0]), "r"(mma_a[i][1]), "r"(mma_a[i][2]),
+                               "r"(mma_a[i][3]), "r"(mma_b[j][0]), "r"(mma_b[j][1]));
     }
     #pragma unroll
     for (int mi = 0; mi < 8; ++mi) {

@@ -56,6 +56,8 @@ RULES = [
     ("tn", ["matmul"], 6 * 128),
     ("bf16_nn", ["tensor_cores"], 4 * 32),
     ("f16_tt_bias", ["tensor_cores"], 4 * 32),
+    ("f16_nt_bias", ["tensor_cores"], 2 * 6 * 128),
+    ("bf16_nn_batched", ["tensor_cores"], 3 * 4 * 128),
     ("u8_nt", ["tensor_cores"], 4 * 32),
     ("f64_tn_batched", ["tensor_cores"], 12 * 64),
     ("i8_nn", ["threads"], 6300),
