@@ -140,11 +140,14 @@ Workload *workload_new_given(Device *d, const Module *m, const RunArguments *giv
  * subscripts: inputs on which sums and products are exact (runtime/random.h). */
 Workload *workload_new_small(Device *d, const Module *m, const int64_t *sizes, uint64_t seed,
                              const SmallIntegers *from);
+/* The inputs of workload_new_small alone, in the host's memory: for verify_count, not for a run. */
+Workload *workload_on_host(Device *d, const Module *m, const int64_t *sizes, uint64_t seed,
+                           const SmallIntegers *from);
 /* The same with gentle reals: each divided by the last extent of its buffer, rounded up to a power
  * of 2, and 1 added on the diagonal of matrices, which makes them well conditioned. */
 Workload *workload_new_gentle(Device *d, const Module *m, const int64_t *sizes, uint64_t seed);
-/* The same data as `of`, for a module of the same program: copied, which takes less time than
- * drawing them. */
+/* The same data as `of`, for a module of the same program. The two share the host's copy of the
+ * inputs: `of` must not be freed before the last run. */
 Workload *workload_like(const Workload *of, const Module *m);
 void workload_free(Workload *w);
 /* Inputs and inouts rewritten with the seed's data, outputs poisoned with bytes that read as NaN or

@@ -11,7 +11,8 @@ typedef struct {
     const int64_t *dims;
     int64_t elements;
     size_t bytes;
-    void *host;       /* inputs and inouts: their data; owned */
+    void *host;       /* inputs and inouts: their data, */
+    bool shared;      /* ... of another workload, else owned */
     DevicePtr device; /* owned */
 } Data;
 
@@ -21,6 +22,7 @@ struct Workload {
     uint64_t seed;
     const SmallIntegers *small; /* while it is made: what the data are drawn from; or NULL */
     bool gentle;                /* while it is made: reals are scaled, matrices near the identity */
+    bool on_host;               /* the device has none of it */
     const Workload *like;       /* while it is made: whose data are the same; or NULL */
     const RunArguments *given;  /* while it is made: data that are not random; or NULL */
     int64_t *sizes;
@@ -85,28 +87,32 @@ static void make_gentle(const ModuleBuffer *b, Data *data)
     }
 }
 
-/* The data of an input that are copied; NULL: it is random. */
-static const void *known_input(const Workload *w, int index)
+/* Takes the data of the workload that this one is like. */
+static bool share_input(const Workload *w, int index)
 {
     const Workload *like = w->like;
-    if (like && index < like->m->n_buffers && like->data[index].bytes == w->data[index].bytes)
-        return like->data[index].host;
-    return w->given ? (const void *)(uintptr_t)w->given->buffers[index] : NULL;
+    Data *data = &w->data[index];
+    if (!like || index >= like->m->n_buffers || like->data[index].bytes != data->bytes)
+        return false;
+    data->host = like->data[index].host;
+    data->shared = data->host != NULL;
+    return data->shared;
 }
 
 static bool make_input(Workload *w, int index)
 {
     const ModuleBuffer *b = &w->m->buffers[index];
     Data *data = &w->data[index];
+    if (share_input(w, index))
+        return true;
     data->host = malloc(data->bytes + 1);
     if (!data->host) {
         diag_error(w->d->ctx, E0600, span_none(), "out of memory for %.1f MB of input '%s'",
                    (double)data->bytes / 1e6, b->name);
         return false;
     }
-    const void *known = known_input(w, index);
-    if (known) {
-        memcpy(data->host, known, data->bytes);
+    if (w->given && w->given->buffers[index]) {
+        memcpy(data->host, (const void *)(uintptr_t)w->given->buffers[index], data->bytes);
         return true;
     }
     Random r = random_new(w->seed, (uint64_t)index);
@@ -153,8 +159,10 @@ static bool make_buffers(Workload *w)
     for (int i = 0; i < w->m->n_buffers; i++) {
         if (!size_data(w, i))
             return false;
-        w->data[i].device = w->pointers[i] = w->d->ops->alloc(w->d, w->data[i].bytes);
-        if (!w->pointers[i] || (has_input(w->m->buffers[i].role) && !make_input(w, i)))
+        if (!w->on_host)
+            w->data[i].device = w->pointers[i] = w->d->ops->alloc(w->d, w->data[i].bytes);
+        if ((!w->on_host && !w->pointers[i]) ||
+            (has_input(w->m->buffers[i].role) && !make_input(w, i)))
             return false;
     }
     return true;
@@ -174,7 +182,7 @@ static Workload *make_workload(const int64_t *sizes, Workload plan)
         memcpy(w->sizes, sizes, sizeof *sizes * (size_t)m->n_sizes);
     make_scalars(w);
     w->args = (RunArguments){w->sizes, w->scalars, w->pointers};
-    bool made = make_buffers(w) && workload_reset(w);
+    bool made = make_buffers(w) && (w->on_host || workload_reset(w));
     w->like = NULL;
     w->small = NULL;
     w->given = NULL;
@@ -200,6 +208,13 @@ Workload *workload_new_small(Device *d, const Module *m, const int64_t *sizes, u
     return make_workload(sizes, (Workload){.d = d, .m = m, .seed = seed, .small = from});
 }
 
+Workload *workload_on_host(Device *d, const Module *m, const int64_t *sizes, uint64_t seed,
+                           const SmallIntegers *from)
+{
+    return make_workload(sizes,
+                         (Workload){.d = d, .m = m, .seed = seed, .small = from, .on_host = true});
+}
+
 Workload *workload_new_gentle(Device *d, const Module *m, const int64_t *sizes, uint64_t seed)
 {
     return make_workload(sizes, (Workload){.d = d, .m = m, .seed = seed, .gentle = true});
@@ -215,7 +230,8 @@ void workload_free(Workload *w)
     if (!w)
         return;
     for (int i = 0; i < w->m->n_buffers; i++) {
-        free(w->data[i].host);
+        if (!w->data[i].shared)
+            free(w->data[i].host);
         if (w->data[i].device)
             w->d->ops->free(w->d, w->data[i].device);
         w->data[i] = (Data){0};

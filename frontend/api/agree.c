@@ -53,14 +53,16 @@ static bool make_peer(tirc *t, const tirc_program *program, const int64_t *sizes
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
+enum { COMPARED_AT_ONCE = 1 << 20 }; /* bytes of each output */
+
 static bool is_different(DType type, const char *a, const char *b, double tolerance)
 {
     if (!memcmp(a, b, (size_t)type_bytes(type)))
         return false;
     if (!type_is_float(type))
         return true;
-    const char *name = type_info(type)->name;
-    double x = tirc_element(name, a, 0), y = tirc_element(name, b, 0);
+    double x = vm_value_double(type, vm_value_load(type, a));
+    double y = vm_value_double(type, vm_value_load(type, b));
     return !(x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= tolerance);
 }
 
@@ -104,15 +106,20 @@ static void note_difference(const TwoOutputs *of, const VerifyElement *e, const 
         out->shown[out->n_shown++] = *e;
 }
 
-static void compare(const TwoOutputs *of, const char *x, const char *y, Agreement *out)
+/* `n` elements, of which the first is number `first` of the output. */
+typedef struct {
+    const char *x, *y;
+    int64_t first, n;
+} Part;
+
+static void compare(const TwoOutputs *of, Part part, Agreement *out)
 {
     enum { BLOCK = 1024 };
     const ModuleBuffer *b = of->buffer;
-    int64_t elements = workload_elements(of->workload, of->number);
+    const char *x = part.x, *y = part.y;
     int step = type_bytes(b->type);
-    out->elements += elements;
-    for (int64_t i = 0; i < elements; i++, x += step, y += step) {
-        while (elements - i > BLOCK && !memcmp(x, y, (size_t)(BLOCK * step))) {
+    for (int64_t i = 0; i < part.n; i++, x += step, y += step) {
+        while (part.n - i > BLOCK && !memcmp(x, y, (size_t)(BLOCK * step))) {
             i += BLOCK;
             x += BLOCK * step;
             y += BLOCK * step;
@@ -120,27 +127,43 @@ static void compare(const TwoOutputs *of, const char *x, const char *y, Agreemen
         if (!is_different(b->type, x, y, of->tolerance))
             continue;
         const int64_t *dims = workload_dims(of->workload, of->number);
-        VerifyElement e = element_at(of->number, b->rank, dims, i);
+        VerifyElement e = element_at(of->number, b->rank, dims, part.first + i);
         note_difference(of, &e, x, y, out);
     }
+}
+
+/* Reads the two outputs part by part: they may be larger than the host's memory has room for. */
+static bool compare_parts(Device *d, const TwoOutputs *of, const TwoRuns *runs, char *room,
+                          Agreement *out)
+{
+    int64_t step = type_bytes(of->buffer->type), each = COMPARED_AT_ONCE / step;
+    int64_t elements = workload_elements(of->workload, of->number);
+    DevicePtr one = workload_arguments(runs->one)->buffers[of->number];
+    DevicePtr other = workload_arguments(runs->other)->buffers[of->number];
+    for (int64_t i = 0; i < elements; i += each) {
+        int64_t n = elements - i < each ? elements - i : each;
+        size_t bytes = (size_t)(n * step);
+        DevicePtr at = (DevicePtr)(i * step);
+        if (!d->ops->read(d, room, one + at, bytes) ||
+            !d->ops->read(d, room + COMPARED_AT_ONCE, other + at, bytes))
+            return false;
+        compare(of, (Part){room, room + COMPARED_AT_ONCE, i, n}, out);
+    }
+    out->elements += elements;
+    return true;
 }
 
 static bool compare_buffer(tirc *t, const tirc_program *program, const TwoRuns *runs, int i,
                            Agreement *out)
 {
-    Device *d = program->device->device;
     const ModuleBuffer *b = &program->module->buffers[i];
-    size_t bytes = (size_t)workload_elements(runs->one, i) * (size_t)type_bytes(b->type);
-    char *x = malloc(bytes + 1), *y = malloc(bytes + 1);
-    bool ok = x && y;
-    if (!ok)
+    char *room = malloc(2 * COMPARED_AT_ONCE);
+    if (!room)
         diag_error(t->ctx, E0600, span_none(), "out of memory while comparing '%s'", b->name);
-    ok = ok && d->ops->read(d, x, workload_arguments(runs->one)->buffers[i], bytes) &&
-         d->ops->read(d, y, workload_arguments(runs->other)->buffers[i], bytes);
-    if (ok)
-        compare(&(TwoOutputs){t->ctx, b, i, runs->one, runs->tolerance}, x, y, out);
-    free(x);
-    free(y);
+    bool ok = room && compare_parts(program->device->device,
+                                    &(TwoOutputs){t->ctx, b, i, runs->one, runs->tolerance}, runs,
+                                    room, out);
+    free(room);
     return ok;
 }
 

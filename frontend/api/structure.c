@@ -23,14 +23,18 @@ typedef struct {
     double work; /* of the reference */
 } Search;
 
-static bool draw(const Search *s, int kind, int round)
+typedef Workload *Maker(Device *d, const Module *m, const int64_t *sizes, uint64_t seed,
+                        const SmallIntegers *from);
+
+/* Leaves it in t->workload. */
+static bool draw(const Search *s, Maker *make, int kind, int round)
 {
     tirc *t = s->t;
     workload_free(t->workload);
     t->workload = NULL;
     uint64_t seed = s->seed + (uint64_t)round * 0x9e3779b97f4a7c15u;
-    t->workload = workload_new_small(s->program->device->device, s->program->module, s->sizes, seed,
-                                     &kinds[kind]);
+    t->workload =
+        make(s->program->device->device, s->program->module, s->sizes, seed, &kinds[kind]);
     return t->workload != NULL;
 }
 
@@ -43,11 +47,12 @@ static bool choose_kind(const Search *s, Structure *out)
     out->kind = KINDS;
     for (int kind = 0; kind < KINDS; kind++) {
         VerifyResult r;
-        if (!draw(s, kind, 0) || !verify_count(s->program->device->device,
-                                               &(VerifyRun){.module = s->program->module,
-                                                            .workload = s->t->workload,
-                                                            .reference = s->reference},
-                                               &few, &r))
+        if (!draw(s, workload_on_host, kind, 0) ||
+            !verify_count(s->program->device->device,
+                          &(VerifyRun){.module = s->program->module,
+                                       .workload = s->t->workload,
+                                       .reference = s->reference},
+                          &few, &r))
             return false;
         if (kind == 0)
             out->blame = r.blame;
@@ -106,7 +111,7 @@ static bool run_round(const Search *s, const VerifyOptions *options, int round, 
 {
     Device *d = s->program->device->device;
     VerifyResult r;
-    if (!draw(s, out->kind, round) ||
+    if (!draw(s, workload_new_small, out->kind, round) ||
         !api_run(s->t, s->program, workload_arguments(s->t->workload)) || !d->ops->sync(d) ||
         !verify_run(d,
                     &(VerifyRun){.module = s->program->module,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/random.h"
+#include "runtime/threads.h"
 
 typedef struct {
     Device *d;
@@ -66,6 +67,27 @@ static bool no_memory(Verify *v, const char *name)
     return false;
 }
 
+typedef struct {
+    char *to;
+    size_t bytes;
+} Poisoned;
+
+enum { POISON_PART = 1 << 24 };
+
+static void poison_part(void *user, int64_t part)
+{
+    const Poisoned *p = user;
+    size_t start = (size_t)part * POISON_PART, rest = p->bytes - start;
+    memset(p->to + start, 0xff, rest < POISON_PART ? rest : POISON_PART);
+}
+
+/* By all processors: fresh memory is slow to touch. */
+static void poison(void *to, size_t bytes)
+{
+    Poisoned p = {to, bytes};
+    threads_share((int64_t)((bytes + POISON_PART - 1) / POISON_PART), poison_part, &p);
+}
+
 /* Values of the program's buffer in the reference: inputs as they were, the rest as poisoned as
  * the device's. */
 static bool fill_value(Verify *v, int at, int of)
@@ -83,7 +105,7 @@ static bool fill_value(Verify *v, int at, int of)
     if (!v->data[at])
         return no_memory(v, b->name);
     if (!input) {
-        memset(v->data[at], 0xff, bytes);
+        poison(v->data[at], bytes);
     } else if (b->type == from->type) {
         memcpy(v->data[at], input, bytes);
     } else {
@@ -383,28 +405,54 @@ static void count_element(VerifyResult *r, const Comparison *k, int64_t at)
         vm_value_double(k->reference_type, vm_value_load(k->reference_type, expected)) != 0;
 }
 
-static void compare_all(Verify *v, const Comparison *k, const Sample *s, const int64_t *dims)
+/* An element of a sample, in the order of memory. */
+typedef struct {
+    const Sample *of;
+    const int64_t *dims;
+    int64_t at[VERIFY_RANK]; /* of those chosen on each axis */
+    int64_t index[VERIFY_RANK];
+    int64_t element;
+} SamplePlace;
+
+static void find_place(SamplePlace *p)
 {
-    int64_t at[VERIFY_RANK] = {0}, index[VERIFY_RANK] = {0};
+    const Sample *s = p->of;
+    p->element = 0;
+    for (int axis = 0; axis < s->rank; axis++) {
+        p->index[axis] = s->index[axis] ? s->index[axis][p->at[axis]] : p->at[axis];
+        p->element = p->element * p->dims[axis] + p->index[axis];
+    }
+}
+
+/* False where there is none. */
+static bool sample_first(SamplePlace *p, const Sample *s, const int64_t *dims)
+{
+    *p = (SamplePlace){.of = s, .dims = dims};
     for (int axis = 0; axis < s->rank; axis++)
         if (s->count[axis] == 0)
-            return;
-    for (;;) {
-        int64_t element = 0;
-        for (int axis = 0; axis < s->rank; axis++) {
-            index[axis] = s->index[axis] ? s->index[axis][at[axis]] : at[axis];
-            element = element * dims[axis] + index[axis];
-        }
+            return false;
+    find_place(p);
+    return true;
+}
+
+static bool sample_next(SamplePlace *p)
+{
+    int axis = p->of->rank - 1;
+    while (axis >= 0 && ++p->at[axis] == p->of->count[axis])
+        p->at[axis--] = 0;
+    if (axis >= 0)
+        find_place(p);
+    return axis >= 0;
+}
+
+static void compare_all(Verify *v, const Comparison *k, const Sample *s, const int64_t *dims)
+{
+    SamplePlace p;
+    for (bool more = sample_first(&p, s, dims); more; more = sample_next(&p))
         if (v->only_count)
-            count_element(v->result, k, element);
+            count_element(v->result, k, p.element);
         else
-            compare_element(v->result, k, s, index, element);
-        int axis = s->rank - 1;
-        while (axis >= 0 && ++at[axis] == s->count[axis])
-            at[axis--] = 0;
-        if (axis < 0)
-            return;
-    }
+            compare_element(v->result, k, s, p.index, p.element);
 }
 
 static Comparison comparison_of(const Verify *v, const ModuleBuffer *b)
@@ -429,14 +477,16 @@ static Comparison comparison_of(const Verify *v, const ModuleBuffer *b)
     };
 }
 
-/* The largest finite number among `n` elements of the reference. */
-static double largest_of(const Comparison *k, int64_t n)
+/* The largest finite number that the reference has in the sample. */
+static double largest_of(const Comparison *k, const Sample *s, const int64_t *dims)
 {
     double largest = 0;
     int step = type_bytes(k->reference_type);
-    for (int64_t i = 0; i < n; i++) {
-        double value = fabs(vm_value_double(
-            k->reference_type, vm_value_load(k->reference_type, k->expected + i * step)));
+    SamplePlace p;
+    for (bool more = sample_first(&p, s, dims); more; more = sample_next(&p)) {
+        const char *at = k->expected + p.element * step;
+        double value =
+            fabs(vm_value_double(k->reference_type, vm_value_load(k->reference_type, at)));
         if (isfinite(value) && value > largest)
             largest = value;
     }
@@ -448,10 +498,11 @@ static bool compare_buffer(Verify *v, int buffer, const Sample *s)
     const ModuleBuffer *b = &v->m->buffers[buffer];
     size_t bytes = (size_t)workload_elements(v->w, buffer) * (size_t)type_bytes(b->type);
     Comparison k = comparison_of(v, b);
-    k.size = largest_of(&k, workload_elements(v->w, buffer));
+    const int64_t *dims = workload_dims(v->w, buffer);
+    k.size = largest_of(&k, s, dims);
     k.log_elements = log(1.0 + (double)v->result->total);
     if (v->only_count) {
-        compare_all(v, &k, s, workload_dims(v->w, buffer));
+        compare_all(v, &k, s, dims);
         return true;
     }
     char *got = malloc(bytes + 1);
@@ -460,7 +511,7 @@ static bool compare_buffer(Verify *v, int buffer, const Sample *s)
     bool ok = v->d->ops->read(v->d, got, workload_arguments(v->w)->buffers[buffer], bytes);
     k.got = got;
     if (ok)
-        compare_all(v, &k, s, workload_dims(v->w, buffer));
+        compare_all(v, &k, s, dims);
     free(got);
     return ok;
 }

@@ -353,6 +353,25 @@ static void a_term_outside_of_the_sample_is_noticed(void **state)
     tirc_free(t);
 }
 
+/* Outputs are compared part by part: each has its place. */
+static void an_element_of_a_large_output_is_named(void **state)
+{
+    (void)state;
+    tirc *t = tirc_new(NULL);
+    tirc_verification v;
+    assert_int_equal(
+        verify_sampled(t,
+                       "kernel f(x: u8[2500000]) -> y: u8[2500000]"
+                       " { for i in 2500000 y[i] = min(x[i], u8(200)); }",
+                       "kernel f(x: u8[2500000]) -> y: u8[2500000]"
+                       " { for i in 2500000 y[i] = i == 2400007 ? 255 : min(x[i], u8(200)); }",
+                       &v),
+        TIRC_WRONG);
+    assert_non_null(strstr(tirc_diagnostic_at(t, 0).message, "1 of 2500000 elements differ"));
+    assert_non_null(strstr(tirc_diagnostic_at(t, 0).message, "y[2400007] is 255 here"));
+    tirc_free(t);
+}
+
 /* Sums of one row are rounded: in another order it may be another number, and both are right. */
 static void elements_that_are_not_exact_may_differ(void **state)
 {
@@ -507,6 +526,7 @@ int main(void)
         cmocka_unit_test(parameters_that_do_not_fit_are_no_end),
         cmocka_unit_test(large_outputs_are_sampled),
         cmocka_unit_test(a_term_outside_of_the_sample_is_noticed),
+        cmocka_unit_test(an_element_of_a_large_output_is_named),
         cmocka_unit_test(elements_that_are_not_exact_may_differ),
         cmocka_unit_test(peers_compute_the_same),
         cmocka_unit_test(an_access_that_leaves_is_found_before_a_gpu_runs_it),
