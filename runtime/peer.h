@@ -14,12 +14,17 @@ typedef struct {
     bool transposed;
 } PeerMatrix;
 
+/* The types of both operands, of the sums, and of what is stored. */
+typedef struct {
+    DType operands, sums, result;
+} PeerTypes;
+
 /* c[i, j] = sum of a[i, k] * b[k, j] for each of `batch`; and what follows it in the same
  * routine. */
 typedef struct {
     PeerMatrix a, b, c;
     int64_t rows, columns, depth, batch;
-    DType type;
+    PeerTypes types;
     int bias;  /* a buffer [columns] that is added to each row; -1: none */
     bool relu; /* after that, max with 0 */
 } PeerProduct;

@@ -23,26 +23,47 @@ static int buffer_number(const Kernel *k, const Buffer *b)
     return -1;
 }
 
+/* What cuBLAS multiplies with the same rounding. */
+static bool has_routine(PeerTypes types)
+{
+    DType in = types.operands, sums = types.sums, out = types.result;
+    if (in == DT_F16 || in == DT_BF16)
+        return sums == DT_F32 && (out == DT_F32 || out == in);
+    if (in == DT_I8)
+        return sums == DT_I32 && out == DT_I32;
+    return (in == DT_F32 || in == DT_F64) && sums == in && out == in;
+}
+
+/* NULL, or why cuBLAS does not compute the matmul. */
+static const char *wrong_types(Context *c, const Contraction *form, PeerTypes types)
+{
+    if (!has_routine(types))
+        return arena_printf(c->arena,
+                            "it multiplies %s with sums of %s and stores %s; cuBLAS multiplies f32 "
+                            "and f64, f16 and bf16 with sums of f32, stored as that or as the "
+                            "operands, and i8 with sums of i32",
+                            type_info(types.operands)->name, type_info(types.sums)->name,
+                            type_info(types.result)->name);
+    if (form->bias && types.operands != DT_F32)
+        return "cublasLt fuses a bias only in f32";
+    return NULL;
+}
+
 static bool product_task(tirc *t, const Kernel *program, const Workload *w, PeerTask *task)
 {
     Contraction form;
     const char *why;
     if (!contraction_of(t->ctx, program, &form, &why))
         return refuse(t, peer_name(task->kind), program->name, why);
-    if (form.type != DT_F32 && form.type != DT_F64)
-        return refuse(
-            t, peer_name(task->kind), program->name,
-            arena_printf(t->ctx->arena,
-                         "its matrices are in %s, and only matmuls in f32 and f64 can be compared",
-                         type_info(form.type)->name));
-    if (form.bias && form.type != DT_F32)
-        return refuse(t, peer_name(task->kind), program->name, "cublasLt fuses a bias only in f32");
+    PeerTypes types = {form.a->type, form.type, form.c->type};
+    if ((why = wrong_types(t->ctx, &form, types)))
+        return refuse(t, peer_name(task->kind), program->name, why);
     PeerProduct *x = &task->product;
     *x = (PeerProduct){.a = {buffer_number(program, form.a), form.a_transposed},
                        .b = {buffer_number(program, form.b), form.b_transposed},
                        .c = {buffer_number(program, form.c), form.c_transposed},
                        .batch = 1,
-                       .type = form.type,
+                       .types = types,
                        .bias = form.bias ? buffer_number(program, form.bias) : -1,
                        .relu = form.relu};
     if (x->a.buffer < 0 || x->b.buffer < 0 || x->c.buffer < 0)

@@ -48,23 +48,68 @@ static Operand operand(const LibraryPeer *p, PeerMatrix m, int64_t rows, int64_t
                      (int)(m.transposed ? rows : columns), rows * columns};
 }
 
+/* cudaDataType of library_types.h. */
+static int data_type(DType type)
+{
+    switch (type) {
+    case DT_F64: return 1;
+    case DT_F16: return 2;
+    case DT_I8: return 3;
+    case DT_I32: return 10;
+    case DT_BF16: return 14;
+    default: return 0; /* CUDA_R_32F */
+    }
+}
+
+/* Products with sums of another type than the operands'. */
+static bool multiply_mixed(LibraryPeer *p, const PeerProduct *x)
+{
+    enum { COMPUTE_32F = 68, COMPUTE_32I = 72, ALGORITHM_DEFAULT = -1 };
+    bool integers = x->types.sums == DT_I32;
+    const void *one = integers ? (const void *)&(int32_t){1} : &(float){1};
+    const void *zero = integers ? (const void *)&(int32_t){0} : &(float){0};
+    Operand a = operand(p, x->a, x->rows, x->depth), b = operand(p, x->b, x->depth, x->columns);
+    Operand c = operand(p, x->c, x->rows, x->columns);
+    int m = (int)x->columns, n = (int)x->rows, k = (int)x->depth;
+    int in = data_type(x->types.operands), out = data_type(x->types.result);
+    int sums = integers ? COMPUTE_32I : COMPUTE_32F;
+    if (x->batch > 1)
+        return check(p,
+                     p->api.cublasGemmStridedBatchedEx(
+                         p->handle, b.op, a.op, m, n, k, one, b.data, in, b.distance, b.stride,
+                         a.data, in, a.distance, a.stride, zero, c.data, out, c.distance, c.stride,
+                         (int)x->batch, sums, ALGORITHM_DEFAULT),
+                     "cublasGemmStridedBatchedEx");
+    return check(p,
+                 p->api.cublasGemmEx(p->handle, b.op, a.op, m, n, k, one, b.data, in, b.distance,
+                                     a.data, in, a.distance, zero, c.data, out, c.distance, sums,
+                                     ALGORITHM_DEFAULT),
+                 "cublasGemmEx");
+}
+
+/* c' = b' a' with rows first is c with its last axes in the other order. */
+static PeerProduct with_rows_first(PeerProduct x)
+{
+    if (!x.c.transposed)
+        return x;
+    PeerProduct turned = x;
+    turned.a = (PeerMatrix){x.b.buffer, !x.b.transposed};
+    turned.b = (PeerMatrix){x.a.buffer, !x.a.transposed};
+    turned.rows = x.columns;
+    turned.columns = x.rows;
+    turned.c.transposed = false;
+    return turned;
+}
+
 static bool multiply(LibraryPeer *p)
 {
-    PeerProduct x = p->task.product;
-    /* c' = b' a' with rows first is c with its last axes in the other order */
-    if (x.c.transposed) {
-        PeerMatrix a = x.a;
-        x.a = (PeerMatrix){x.b.buffer, !x.b.transposed};
-        x.b = (PeerMatrix){a.buffer, !a.transposed};
-        int64_t rows = x.rows;
-        x.rows = x.columns;
-        x.columns = rows;
-        x.c.transposed = false;
-    }
+    PeerProduct x = with_rows_first(p->task.product);
+    if (x.types.sums != x.types.operands)
+        return multiply_mixed(p, &x);
     Operand a = operand(p, x.a, x.rows, x.depth), b = operand(p, x.b, x.depth, x.columns);
     Operand c = operand(p, x.c, x.rows, x.columns);
     int m = (int)x.columns, n = (int)x.rows, k = (int)x.depth, batch = (int)x.batch;
-    if (x.type == DT_F64) {
+    if (x.types.sums == DT_F64) {
         double one = 1, zero = 0;
         return check(p,
                      p->api.cublasDgemmStridedBatched(

@@ -270,6 +270,41 @@ def test_bench_versus(tirc):
         assert r.status == status and words in r.err
 
 
+MIXED = """kernel product<M = 16, N = 16, K = 16>(A: {in}[M, K], B: {in}[K, N]) -> C: {out}[M, N]
+{{
+    temp T: {sums}[M, N];
+    for i in M, j in N {{
+        T[i, j] = 0;
+        for k in K
+            T[i, j] += {sums}(A[i, k]) * {sums}(B[k, j]);
+    }}
+    for i in M, j in N
+        C[i, j] = {out}(T[i, j]);
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    "types, words",
+    [
+        (("bf16", "f32", "bf16"), "E0640"),
+        (("f16", "f32", "f16"), "E0640"),
+        (("bf16", "f32", "f16"), "E0642"),
+        (("f16", "f64", "f16"), "E0642"),
+        (("i8", "i32", "i8"), "E0642"),
+        (("u8", "i32", "u8"), "E0642"),
+        (("f32", "f64", "f32"), "E0642"),
+    ],
+)
+def test_types_of_cublas(tirc, tmp_path, types, words):
+    """Only what cuBLAS computes in the same way is compared. There is no GPU: the others get past
+    that question, and to the next."""
+    program = tmp_path / "product.tir"
+    program.write_text(MIXED.format(**dict(zip(("in", "sums", "out"), types, strict=True))))
+    r = tirc(program, "--device", "sim", "--bench", "--versus", "cublas")
+    assert words in r.err, r.err
+
+
 def test_results_as_a_table(tirc):
     r = tirc(MATMUL, *SMALL, "--device", "sim", "--run", "--verify", "--bench")
     assert r.status == 0

@@ -70,6 +70,41 @@ static void test_epilogues(void **state)
                "after the matmul"));
 }
 
+/* Sums of another type than the operands', which are stored or converted. */
+static void test_types(void **state)
+{
+    Context *c = *state;
+    GUARD(c);
+#define MIXED(c) "A: f16[M, K], B: f16[N, K]) -> " c
+#define MIXED_SUM                                                                                  \
+    "temp s: f32[M, N]; for i in M, j in N { s[i, j] = 0; for k in K s[i, j] += f32(A[i, k]) * "   \
+    "f32(B[j, k]); } "
+    assert_string_equal(form(c, MIXED("C: f32[M, N]"),
+                             "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += f32(A[i, k]) "
+                             "* f32(B[j, k]); }"),
+                        "nt0");
+    assert_string_equal(
+        form(c, MIXED("C: f16[M, N]"), MIXED_SUM "for i in M, j in N C[i, j] = f16(s[i, j]);"),
+        "nt0");
+    static const char *const others[][2] = {
+        {"C: f16[N, M]", MIXED_SUM "for j in N, i in M C[j, i] = f16(s[i, j]);"},
+        {"C: f16[M, N]", MIXED_SUM "for i in M, j in N C[i, j] = f16(s[i, N - 1 - j]);"},
+        {"C: f16[M, N]", MIXED_SUM "for i in M, j in N C[i, j] = f16(s[i, j] * 2);"},
+        {"C: f16[M, N, P]", MIXED_SUM "for i in M, j in N, p in P C[i, j, p] = f16(s[i, j]);"},
+        {"C: f16[M, N], s: f32[M, N]",
+         "for i in M, j in N { s[i, j] = 0; for k in K s[i, j] += f32(A[i, k]) * f32(B[j, k]); } "
+         "for i in M, j in N C[i, j] = f16(s[i, j]);"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_non_null(
+            strstr(form(c, arena_printf(c->arena, MIXED("%s"), others[i][0]), others[i][1]),
+                   "after the matmul"));
+    assert_string_equal(form(c, "A: f16[M, K], B: bf16[K, N]) -> C: f32[M, N]",
+                             "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += f32(A[i, k]) "
+                             "* f32(B[k, j]); }"),
+                        "its operands differ in type");
+}
+
 static void test_others(void **state)
 {
     Context *c = *state;
@@ -103,6 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_axes, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_epilogues, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_types, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_others, new_context, free_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

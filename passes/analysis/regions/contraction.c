@@ -102,34 +102,64 @@ static const char *read_subscripts(Context *ctx, const BlockStmt *block, const E
     return sums && fits ? NULL : wrong;
 }
 
-/* C[i, j] = sum[i, j] + bias[j], or the larger of that and 0. */
-static const char *read_epilogue(const BlockStmt *block, Contraction *out)
+/* Whether the subscripts are all iterators of the block, in their order. */
+static bool visits_in_order(const BlockStmt *block, const Buffer *buffer, Expr *const *index)
 {
-    static const char wrong[] =
-        "the statement after the matmul is not C[i, j] = sum[i, j] + bias[j], or its max with 0";
-    const Stmt *store = block->body;
-    if (block->init || block->n_iters != 2 || store->kind != ST_STORE ||
-        store->u.store.op != STORE_SET)
-        return wrong;
-    const Expr *sum = store->u.store.value;
+    for (int d = 0; d < buffer->rank; d++)
+        if (iterator_of(block, buffer, index[d], d) != d)
+            return false;
+    return block->n_iters == buffer->rank;
+}
+
+/* C[.., i, j] = TYPE(sum[.., i, j]) over all elements. */
+static bool read_cast(const BlockStmt *block, Contraction *out)
+{
+    const StoreStmt *store = &block->body->u.store;
+    if (store->value->kind != EX_CAST || store->value->u.arg[0]->kind != EX_LOAD)
+        return false;
+    const Expr *sum = store->value->u.arg[0];
+    if (sum->u.load.buffer != out->c || !visits_in_order(block, out->c, sum->u.load.index) ||
+        !visits_in_order(block, store->buffer, store->index))
+        return false;
+    out->c = store->buffer;
+    return true;
+}
+
+/* C[i, j] = sum[i, j] + bias[j], or the larger of that and 0. */
+static bool read_bias(const BlockStmt *block, Contraction *out)
+{
+    const StoreStmt *store = &block->body->u.store;
+    const Expr *sum = store->value;
     out->relu = sum->kind == EX_MAX && is_zero(sum->u.arg[1]);
     sum = out->relu ? sum->u.arg[0] : sum;
     if (sum->kind != EX_ADD || sum->u.arg[0]->kind != EX_LOAD || sum->u.arg[1]->kind != EX_LOAD)
-        return wrong;
+        return false;
     const Expr *product = sum->u.arg[0], *bias = sum->u.arg[1];
-    const Buffer *c = store->u.store.buffer;
+    const Buffer *c = store->buffer;
     if (product->u.load.buffer != out->c || c->rank != 2 || c->type != out->type ||
         bias->u.load.buffer->rank != 1 || bias->u.load.buffer->type != out->type)
-        return wrong;
-    for (int d = 0; d < 2; d++)
-        if (iterator_of(block, c, store->u.store.index[d], d) != d ||
-            iterator_of(block, out->c, product->u.load.index[d], d) != d)
-            return wrong;
-    if (out->c_transposed || iterator_of(block, bias->u.load.buffer, bias->u.load.index[0], 0) != 1)
-        return wrong;
+        return false;
+    if (out->c_transposed || !visits_in_order(block, c, store->index) ||
+        !visits_in_order(block, out->c, product->u.load.index) ||
+        iterator_of(block, bias->u.load.buffer, bias->u.load.index[0], 0) != 1)
+        return false;
     out->bias = bias->u.load.buffer;
     out->c = c;
-    return NULL;
+    return true;
+}
+
+/* C[i, j] = sum[i, j] + bias[j], or the larger of that and 0, or a cast of the sum. */
+static const char *read_epilogue(const BlockStmt *block, Contraction *out)
+{
+    static const char wrong[] = "the statement after the matmul is not C[i, j] = sum[i, j] + "
+                                "bias[j], or its max with 0, or a cast of sum[i, j]";
+    const Stmt *store = block->body;
+    if (block->init || out->c->role != ROLE_TEMP || store->kind != ST_STORE ||
+        store->u.store.op != STORE_SET)
+        return wrong;
+    if (read_cast(block, out))
+        return NULL;
+    return read_bias(block, out) ? NULL : wrong;
 }
 
 bool contraction_of_block(Context *c, const BlockStmt *block, Contraction *out, const char **why)
@@ -149,8 +179,8 @@ bool contraction_of(Context *c, const Kernel *program, Contraction *out, const c
     if (blocks.n != 1 && blocks.n != 2)
         return false;
     contraction_of_block(c, &blocks.items[0]->u.block, out, why);
-    if (!*why && (out->a->type != out->type || out->b->type != out->type))
-        *why = "its matrices differ in type";
+    if (!*why && out->a->type != out->b->type)
+        *why = "its operands differ in type";
     if (!*why && blocks.n == 2)
         *why = read_epilogue(&blocks.items[1]->u.block, out);
     return !*why;

@@ -13,7 +13,7 @@ typedef struct {
     bool b_transposed;  /* [j, k] */
     bool c_transposed;  /* [j, i] */
     int n_batch;        /* axes before the last two, the same in all three */
-    DType type;         /* of c, and in contraction_of of all three */
+    DType type;         /* of the sums */
     const Buffer *bias; /* [j], added to each row of the result; NULL: none */
     bool relu;          /* then what is below 0 becomes 0 */
 } Contraction;
@@ -23,7 +23,8 @@ typedef struct {
 bool contraction_of_block(Context *c, const BlockStmt *block, Contraction *out, const char **why);
 /* Decides by subscripts: one reduction block whose iterators, each alone, are the subscripts and
  * run over the whole of the axes; and perhaps one more, C[i, j] = max(sum[i, j] + bias[j], 0), with
- * or without the max. Else false, with what is different in words. */
+ * or without the max, or one that casts each sum to the type of c. Both operands have one type.
+ * Else false, with what is different in words. */
 bool contraction_of(Context *c, const Kernel *program, Contraction *out, const char **why);
 
 #endif
