@@ -222,6 +222,15 @@ tirc_status tirc_apply(tirc *t, const tirc_file *file, const tirc_kernel *kernel
                        const char *schedule, const char *const *settings, size_t n_settings,
                        tirc_kernel **scheduled);
 
+/* A parameter whose layout the schedule has changed (transform_layout): arrays of it are expected
+ * in the new layout, and have the shape of the scheduled kernel. */
+typedef struct {
+    const char *name;
+    const char *map; /* "[i, j] -> [j, i]": from the subscripts of the program to the new ones */
+} tirc_layout;
+/* Returns the i-th such parameter of a scheduled or lowered kernel; false past the last. */
+bool tirc_layout_at(tirc *t, const tirc_kernel *kernel, size_t i, tirc_layout *layout);
+
 /* Returns the number of steps of a scheduled kernel. */
 size_t tirc_step_count(const tirc_kernel *scheduled);
 /* Returns the call of a step, from 1: "split(i, [_, 32])"; NULL: there is no such step. */

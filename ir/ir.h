@@ -309,31 +309,7 @@ typedef struct {
     Expr *value;
 } Subst;
 
-/* One component of a combiner: its type, its identity (a literal), and its combined value, an
- * expression of both operands and of the combiner's named values. */
-typedef struct {
-    Name name;
-    DType type;
-    Expr *identity;
-    Var *a, *b, *self; /* the component of either operand; of a tuple, in the conditions */
-    Expr *value;
-} CombinerPart;
-
-/* A monoid over tuples, as declared by `reducer NAME(...) { init ...; combine(a, b): ...; }`. */
-typedef struct {
-    Name name, a, b; /* its own, and those of the operands */
-    const CombinerPart *parts;
-    int n;
-    Expr *const *conditions; /* that all tuples satisfy, of the components' `self` */
-    int n_conditions;
-    const Subst *lets; /* named values, in order */
-    int n_lets;
-    /* `choice ? x : y` of whole operands, which the last of the lets names; NULL: another form */
-    const Expr *choice;
-    bool chooses_b; /* where the choice holds */
-    Span span;
-} Combiner;
-
+typedef struct Combiner Combiner; /* ir/tuple.h */
 typedef struct Instruction Instruction;
 
 typedef enum { ITER_SPATIAL, ITER_REDUCE } IterKind;
@@ -468,6 +444,15 @@ typedef struct {
     int64_t by;
 } SizeLimit;
 
+/* A parameter whose layout a schedule has changed: the element that the caller of the program has
+ * at the subscripts `at` of `from` lies at `place` in `to`. */
+typedef struct {
+    const Buffer *from; /* as the program declares it */
+    Buffer *to;
+    Var *const *at;     /* [from->rank] */
+    Expr *const *place; /* [to->rank], of `at` and sizes */
+} Relayout;
+
 typedef struct Kernel {
     Name name;
     Span span;
@@ -486,6 +471,9 @@ typedef struct Kernel {
     /* lowered: found by the pass `widen`; no part of the text, from which they follow */
     const SizeLimit *limits;
     int n_limits;
+    /* scheduled: other layouts of parameters, at most one of each; no part of the text */
+    const Relayout *relayouts;
+    int n_relayouts;
     /* declared beside it; schedules may name them. Its text holds those that its blocks use. */
     const Instruction *const *instructions;
     int n_instructions;
@@ -505,8 +493,7 @@ Expr *expr_float(Context *c, DType type, double value, Span span);
 Expr *expr_var(Context *c, Var *var, Span span);
 Expr *expr_axis(Context *c, Axis axis);
 Expr *expr_load(Context *c, Buffer *buffer, Expr *const *index, Span span);
-/* The load `like` from another place: with its span, step and hint, and with its axes if it is the
- * same buffer. */
+/* The load `like` from another place: with its span, step and hint, in one buffer with its axes. */
 Expr *expr_load_like(Context *c, const Expr *like, Buffer *buffer, Expr *const *index);
 Expr *expr_unary(Context *c, ExprKind kind, Expr *a, Span span);
 Expr *expr_binary(Context *c, ExprKind kind, Expr *a, Expr *b, Span span);
@@ -686,14 +673,12 @@ void cursor_way(const Cursor *at, StmtList *way);
 StmtList enclosing_loops(Context *c, const EnclosingList *path);
 ExprList enclosing_conds(Context *c, const EnclosingList *path);
 
-/* The statements of one kind below and including the root, in program order; none of those inside a
- * block. */
+/* Those of one kind below and including the root, in program order; none of those in a block. */
 StmtList stmts_of_kind(Context *c, const Stmt *root, StmtKind kind);
 /* The outermost loop below and including `s` that is bound, the first in the text; none of those
  * inside a block. NULL: there is none. */
 Stmt *stmt_bound_loop(Context *c, const Stmt *s);
-/* The store that a statement is, alone or in a sequence of one; NULL where it is something else, or
- * NULL. */
+/* The store that a statement is, alone or in a sequence of one; NULL for all else, and for NULL. */
 const Stmt *stmt_single_store(const Stmt *s);
 /* How many lets stand in front of the only other statement of a body. */
 int stmt_lets(const Stmt *body);

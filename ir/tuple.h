@@ -1,8 +1,33 @@
-/* tuple.h - Declares updates of tuples: a part of ir.h (implied.c, node.c). */
+/* tuple.h - Declares combiners and updates of tuples: a part of ir.h (implied.c, node.c). */
 #ifndef TIRC_IR_TUPLE_H
 #define TIRC_IR_TUPLE_H
 
 #include "ir/ir.h"
+
+/* One component of a combiner: its type, its identity (a literal), and its combined value, an
+ * expression of both operands and of the combiner's named values. */
+typedef struct {
+    Name name;
+    DType type;
+    Expr *identity;
+    Var *a, *b, *self; /* the component of either operand; of a tuple, in the conditions */
+    Expr *value;
+} CombinerPart;
+
+/* A monoid over tuples, as declared by `reducer NAME(...) { init ...; combine(a, b): ...; }`. */
+struct Combiner {
+    Name name, a, b; /* its own, and those of the operands */
+    const CombinerPart *parts;
+    int n;
+    Expr *const *conditions; /* that all tuples satisfy, of the components' `self` */
+    int n_conditions;
+    const Subst *lets; /* named values, in order */
+    int n_lets;
+    /* `choice ? x : y` of whole operands, which the last of the lets names; NULL: another form */
+    const Expr *choice;
+    bool chooses_b; /* where the choice holds */
+    Span span;
+};
 
 /* The element of a buffer. */
 typedef struct {

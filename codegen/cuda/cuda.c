@@ -18,7 +18,21 @@ static void buffer_comment(CudaWriter *w, const Buffer *b)
     strbuf_add(w->out, "]");
 }
 
-static void parameter_comment(CudaWriter *w, const Param *p)
+/* `, with A[i, j] at [j, i]`: as the schedule has laid it out. */
+static void layout_comment(CudaWriter *w, const Relayout *of)
+{
+    strbuf_addf(w->out, ", with %s[", of->from->name);
+    for (int i = 0; i < of->from->rank; i++)
+        strbuf_addf(w->out, "%s%s", i ? ", " : "", of->at[i]->name);
+    strbuf_add(w->out, "] at [");
+    for (int i = 0; i < of->to->rank; i++) {
+        strbuf_add(w->out, i ? ", " : "");
+        print_expr(of->place[i], w->out);
+    }
+    strbuf_add(w->out, "]");
+}
+
+static void parameter_comment(CudaWriter *w, const Kernel *kernel, const Param *p)
 {
     static const char *const roles[] = {"read", "written", "read and written", "temporary"};
     if (!p->buffer) {
@@ -27,7 +41,11 @@ static void parameter_comment(CudaWriter *w, const Param *p)
         return;
     }
     buffer_comment(w, p->buffer);
-    strbuf_addf(w->out, ", %s\n", roles[p->buffer->role]);
+    strbuf_addf(w->out, ", %s", roles[p->buffer->role]);
+    for (int i = 0; i < kernel->n_relayouts; i++)
+        if (kernel->relayouts[i].from->id == p->buffer->id)
+            layout_comment(w, &kernel->relayouts[i]);
+    strbuf_add(w->out, "\n");
 }
 
 static void dims_text(CudaWriter *w, Expr *const *grid)
@@ -162,7 +180,7 @@ static void header_comment(CudaWriter *w, const Kernel *kernel, const LaunchUseL
 {
     strbuf_addf(w->out, "// %s: %d launch%s\n", kernel->name, uses->n, uses->n == 1 ? "" : "es");
     for (int i = 0; i < kernel->n_params; i++)
-        parameter_comment(w, &kernel->params[i]);
+        parameter_comment(w, kernel, &kernel->params[i]);
     limits_comment(w, kernel);
     int next = 0;
     host_comment(w, kernel->body, uses, &next);

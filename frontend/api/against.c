@@ -117,7 +117,7 @@ static bool against(tirc *t, const tirc_kernel *kernel, const tirc_kernel *progr
         return false;
     }
     *result = api_kernel_new(t, with_draws(c, kernel->kernel, program->kernel), kernel);
-    (*result)->program = program->kernel;
+    (*result)->program = (*result)->declared = program->kernel;
     return true;
 }
 

@@ -49,8 +49,10 @@ struct tirc_file {
 
 struct tirc_kernel {
     const Kernel *kernel;
-    Level level;           /* of it */
-    const Kernel *program; /* before any schedule: what the result is compared with */
+    Level level;            /* of it */
+    const Kernel *declared; /* before any schedule */
+    /* the same with the interface of `kernel`: what the result is compared with */
+    const Kernel *program;
     /* lowered, while subscripts still stood apart: what outputs_written_once asks about; or NULL */
     const Kernel *apart;
     const Schedule *schedule; /* or NULL */

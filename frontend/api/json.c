@@ -6,6 +6,7 @@
 #include "codegen/size_limit.h"
 #include "frontend/api/internal.h"
 #include "passes/analysis/threads/idle.h"
+#include "passes/shared/relayout.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -56,13 +57,28 @@ static json_t *buffer_json(Context *c, const Buffer *b)
                      "role", role_text(b), "shape", numbers_or_texts(c, b->shape, b->rank));
 }
 
+/* Of a parameter; one whose layout a schedule has changed says from where to where. */
+static json_t *parameter_json(Context *c, const Kernel *kernel, const Buffer *b)
+{
+    json_t *json = buffer_json(c, b);
+    for (int i = 0; i < kernel->n_relayouts; i++) {
+        const Relayout *of = &kernel->relayouts[i];
+        if (of->from->id == b->id)
+            json_object_set_new(json, "layout",
+                                json_pack("{s:o, s:s}", "shape",
+                                          numbers_or_texts(c, of->from->shape, of->from->rank),
+                                          "map", relayout_text(c, of)));
+    }
+    return json;
+}
+
 static json_t *parameters_json(Context *c, const Kernel *kernel)
 {
     json_t *parameters = json_array();
     for (int i = 0; i < kernel->n_params; i++) {
         const Param *p = &kernel->params[i];
         json_array_append_new(
-            parameters, p->buffer ? buffer_json(c, p->buffer)
+            parameters, p->buffer ? parameter_json(c, kernel, p->buffer)
                                   : json_pack("{s:s, s:s, s:s}", "name", p->scalar->name, "type",
                                               type_info(p->scalar->type)->name, "role", "in"));
     }

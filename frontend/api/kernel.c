@@ -1,6 +1,7 @@
-/* kernel.c - Answers shared questions about a kernel: is it lowered, and which step made a part of
- * it? */
+/* kernel.c - Answers shared questions about a kernel: is it lowered, which step made a part of it,
+ * and which parameters have another layout than in the program? */
 #include "frontend/api/internal.h"
+#include "passes/shared/relayout.h"
 
 bool api_require_lowered(tirc *t, const tirc_kernel *kernel, const char *what)
 {
@@ -19,4 +20,18 @@ void api_note_step(tirc *t, const tirc_kernel *kernel, int step, const char *wha
     if (s && step >= 1 && step <= schedule_steps(s))
         diag_note(t->ctx, schedule_step_span(s, step), "%s was made by step %d of the schedule, %s",
                   what, step, schedule_step_text(s, step));
+}
+
+static bool layout_at(tirc *t, const tirc_kernel *kernel, size_t i, tirc_layout *layout)
+{
+    if (i >= (size_t)kernel->kernel->n_relayouts)
+        return false;
+    const Relayout *of = &kernel->kernel->relayouts[i];
+    *layout = (tirc_layout){of->from->name, relayout_text(t->ctx, of)};
+    return true;
+}
+
+bool tirc_layout_at(tirc *t, const tirc_kernel *kernel, size_t i, tirc_layout *layout)
+{
+    API_ANSWER(t, layout_at(t, kernel, i, layout));
 }

@@ -8,6 +8,7 @@
 #include "frontend/script/script.h"
 #include "frontend/syntax/parse.h"
 #include "passes/lower/lower.h"
+#include "passes/shared/relayout.h"
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -122,8 +123,10 @@ const char *tirc_file_signature(tirc *t, const tirc_file *file, const char *kern
 tirc_kernel *api_kernel_new(tirc *t, const Kernel *kernel, const tirc_kernel *from)
 {
     tirc_kernel *k = ARENA_NEW(t->ctx->arena, tirc_kernel);
-    if (from)
+    if (from) {
         *k = *from;
+        k->program = relayout_like(t->ctx, from->declared, kernel);
+    }
     k->kernel = kernel;
     k->level = kernel_level(t->ctx, kernel);
     return k;
@@ -201,7 +204,7 @@ static bool resolve(tirc *t, const tirc_file *file, const char *name, const char
     if (!resolved)
         return false;
     *kernel = api_kernel_new(t, resolved, NULL);
-    (*kernel)->program = resolved;
+    (*kernel)->program = (*kernel)->declared = resolved;
     (*kernel)->command = command.text;
     return true;
 }
@@ -406,7 +409,7 @@ static bool apply_named(tirc *t, const tirc_file *file, const tirc_kernel *kerne
 }
 
 /* The choice of the log for `tuned`, or for `default`, which does without one if it is refused, as
- * after a change of the rules. */
+ * after a change of the rules, or if it changes the layout of a parameter. */
 static bool apply_tuned(tirc *t, const tirc_file *file, const tirc_kernel *kernel,
                         const TunedChoice *choice, tirc_kernel **scheduled)
 {
@@ -426,9 +429,11 @@ static bool apply(tirc *t, const tirc_file *file, const tirc_kernel *kernel, App
     Tuned tuned = a.n == 0 ? api_tuned(t, file, kernel, a.name, &choice) : TUNED_NONE;
     if (tuned == TUNED_REFUSED)
         return false;
-    if (tuned == TUNED_CHOSEN && apply_tuned(t, file, kernel, &choice, scheduled))
+    bool wanted = !strcmp(a.name, "tuned");
+    if (tuned == TUNED_CHOSEN && apply_tuned(t, file, kernel, &choice, scheduled) &&
+        (wanted || (*scheduled)->kernel->n_relayouts == kernel->kernel->n_relayouts))
         return true;
-    if (tuned == TUNED_CHOSEN && !strcmp(a.name, "tuned"))
+    if (tuned == TUNED_CHOSEN && wanted)
         return false;
     if (tuned == TUNED_CHOSEN)
         diag_forget(t->ctx, mark);

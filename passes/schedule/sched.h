@@ -224,6 +224,8 @@ Buffer *sched_buffer(Schedule *s, uint32_t id);
 void sched_replace(Schedule *s, const Stmt *old, Stmt *new_node);
 /* The whole body at once, for changes in several places. */
 void sched_replace_body(Schedule *s, Stmt *body);
+/* The body and the parameters. */
+void sched_replace_interface(Schedule *s, const Kernel *kernel);
 /* Facts that hold at `path`'s last node. */
 Facts *sched_facts(Schedule *s, const StmtPath *path);
 /* `base`, or base_1, base_2 ... : no loop, let, buffer, size, scalar or block of the kernel has the

@@ -444,6 +444,12 @@ void sched_replace_body(Schedule *s, Stmt *body)
     state_rebuild(s);
 }
 
+void sched_replace_interface(Schedule *s, const Kernel *kernel)
+{
+    s->kernel = kernel;
+    state_rebuild(s);
+}
+
 void sched_replace(Schedule *s, const Stmt *old, Stmt *new_node)
 {
     StmtPath path = {0};

@@ -132,6 +132,14 @@ class Unit:
             for size in each(lib.tirc_size_at, "tirc_size", self.lowered)
         }
 
+    def layouts(self) -> dict[str, str]:
+        """The parameters whose layout the schedule has changed, and their index maps."""
+        owner = self.session.handle, self.lowered
+        return {
+            text(layout.name): text(layout.map)
+            for layout in each(lib.tirc_layout_at, "tirc_layout", *owner)
+        }
+
     # ---- programs ------------------------------------------------------------------------------
 
     def device(self, number: int) -> Any:

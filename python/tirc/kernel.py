@@ -95,7 +95,8 @@ class Kernel:
         self._names = {d.name for d in self._declared}
         self._n_inputs = sum(d.is_input for d in self._declared)
         self._place = {d.name: i for i, d in enumerate(self._declared)}
-        self._unit(self._bind({}, []).defines)  # refuses a wrong program or schedule here
+        unit = self._unit(self._bind({}, []).defines)  # refuses a wrong program or schedule here
+        self._layouts = unit.layouts()
 
     def _restart(self) -> None:
         """At the beginning, and in a forked process, which shares nothing with its parent."""
@@ -254,7 +255,9 @@ class Kernel:
         named: dict[str, Any],
     ) -> Call:
         found = [
-            (d.name, v.type, tuple(v.shape)) for d, v in zip(self._declared, views) if v is not None
+            (d.name, v.type, tuple(v.shape))
+            for d, v in zip(self._declared, views)
+            if v is not None and d.name not in self._layouts
         ]
         sizes = {name: value for name, value in named.items() if name not in self._place}
         binding = self._bind(sizes, found)
@@ -397,6 +400,12 @@ class Kernel:
     def parameters(self) -> tuple[Declaration, ...]:
         """The parameters as the program declares them, inputs first."""
         return self._declared
+
+    @property
+    def layouts(self) -> dict[str, str]:
+        """The parameters whose arrays have another layout than the program declares, with the map
+        from its subscripts to theirs: `{"A": "[i, j] -> [j, i]"}`."""
+        return dict(self._layouts)
 
     @property
     def constants(self) -> dict[str, int]:

@@ -34,6 +34,11 @@ def _split(kernel: Kernel) -> tuple[list[Declaration], list[Declaration]]:
     outputs = [p for p in kernel.parameters if not p.is_input]
     if not outputs:
         raise ValueError("an operator needs a kernel with outputs; this one writes in place only")
+    if kernel.layouts:
+        raise ValueError(
+            "an operator needs the layouts of its program, but the schedule has changed that of "
+            f"{', '.join(kernel.layouts)}"
+        )
     return inputs, outputs
 
 

@@ -78,6 +78,35 @@ def test_json_of_a_kernel(tirc):
     assert "__global__" in kernel["cuda"]
 
 
+TURNED = """kernel turned<N = 8>(x: f32[N, 3]) -> y: f32[N, 3]
+{
+    for i in N, j in 3
+        y[i, j] = x[i, j];
+}
+schedule s for turned() {
+    transform_layout(x, [i, j] -> [j, i]);
+    transform_layout(x, [j, i] -> [j * N + i]);
+    bind(loops(y)[0], blockIdx.x);
+}
+"""
+
+
+def test_json_gives_the_layouts_of_parameters(tirc):
+    words = "-", "--schedule", "s", "-D", "N=?"
+    kernel = json.loads(tirc(*words, "--emit", "json", stdin=TURNED.encode()).out)
+    x, y = kernel["parameters"]
+    assert x["shape"] == ["N * 3"] and "layout" not in y
+    assert x["layout"] == {"shape": ["N", 3], "map": "[i, j] -> [j * N + i]"}
+    cuda = tirc(*words, "--emit", "cuda", stdin=TURNED.encode()).out
+    assert "//   x: f32[N * 3], read, with x[i, j] at [j * N + i]\n" in cuda
+
+
+def test_versus_another_layout_of_a_parameter_is_not_compared(tirc):
+    words = "-", "--schedule", "s", "--verify", "--bench", "--versus", "naive", "--device", "sim"
+    result = tirc(*words, "--json", stdin=TURNED.encode())
+    assert result.status == 0, result.err
+
+
 # Nothing writes the source of the constant at this size, but the host copies it.
 LATE = """kernel late<N = 1>(x: i32[2]) -> y: i32[2]
 {

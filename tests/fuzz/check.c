@@ -7,6 +7,7 @@
 #include "frontend/syntax/parse.h"
 #include "fuzz/work.h"
 #include "passes/lower/lower.h"
+#include "passes/shared/relayout.h"
 #include "support/form.h"
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -113,6 +114,7 @@ CheckAnswer check_run(Context *c, const Kernel *program, const Kernel *scheduled
                       const int64_t *sizes, CheckManner manner, const char **why)
 {
     LowerOptions options = {.limits = limits_default()};
+    program = relayout_like(c, program, scheduled);
     Kernel *plain = sequential_kernel(c, program), *sequential = sequential_kernel(c, scheduled);
     if (!plain)
         return *why = "the program itself cannot run in order", CHECK_WRONG;

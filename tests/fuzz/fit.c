@@ -29,7 +29,7 @@ static const Fit fits[] = {
     {"storage_align", 1, BLOCK_ANY, LOOP_ANY, BUFFER_BANKED},
     {"pad", 1, BLOCK_ANY, LOOP_ANY, BUFFER_BANKED},
     {"swizzle", 1, BLOCK_ANY, LOOP_ANY, BUFFER_BANKED},
-    {"transform_layout", 3, BLOCK_ANY, LOOP_ANY, BUFFER_TEMP},
+    {"transform_layout", 3, BLOCK_ANY, LOOP_ANY, BUFFER_ANY},
     {"transform_block_layout", 1, BLOCK_WHOLE, LOOP_ANY, BUFFER_ANY},
     {"rolling_buffer", 1, BLOCK_BESIDE_USER, LOOP_ANY, BUFFER_ANY},
     {"compute_at", 6, BLOCK_MAKER, LOOP_OF_USER, BUFFER_ANY},

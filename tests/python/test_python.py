@@ -232,6 +232,25 @@ def test_where_clauses_hold():
 # ---- texts and results -----------------------------------------------------------------------
 
 
+def test_arrays_are_in_the_layout_that_the_schedule_gives_them():
+    text = """schedule turned for matmul() {
+        transform_layout(B, [k, j] -> [j, k]);
+        transform_layout(C, [i, j] -> [i / 4, j, i % 4]);
+        bind(loops(C)[0], blockIdx.x);
+    }"""
+    mm = tirc.compile(MATMUL, schedule=text, N=7)
+    assert mm.layouts == {"B": "[k, j] -> [j, k]", "C": "[i, j] -> [i / 4, j, i % 4]"}
+    rng = np.random.default_rng(3)
+    a = rng.integers(-4, 5, (10, 6)).astype("f4")
+    b = rng.integers(-4, 5, (6, 7)).astype("f4")
+    c = mm(a, np.ascontiguousarray(b.T))
+    assert c.shape == (3, 7, 4)
+    rows = c.transpose(0, 2, 1).reshape(12, 7)[:10]
+    assert np.array_equal(rows, a @ b)
+    with pytest.raises(tirc.ArgumentValueError, match=r"'B' has shape \[7, 6\] for these sizes"):
+        mm(a, b)
+
+
 def test_a_schedule_as_text_and_settings():
     text = "schedule mine for matmul(T = 8) { let [i, j, k] = loops(C); "
     text += "bind(i, blockIdx.x); split(j, [_, T]); }"

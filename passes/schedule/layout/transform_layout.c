@@ -1,5 +1,5 @@
-/* transform_layout.c - Implements transform_layout: moves each element of a temp to the place that
- * an index map gives.
+/* transform_layout.c - Implements transform_layout: moves each element of a buffer to the place
+ * that an index map gives.
  *
  *   transform_layout(t, [i, j] -> [i / 4, j, i % 4]):      t[i, j]   =>   t[i / 4, j, i % 4]
  *
@@ -9,12 +9,16 @@
  * is the image of an element. Who will read it later (a tile that is taken whole) says with a pad
  * value what should be there.
  *
- * Legal: the map keeps elements of the buffer, a temp, apart.
+ * The layout of a parameter is part of the kernel's interface: the kernel records the map
+ * (`relayouts`), and what compares it with its program gives the program the same layout.
+ *
+ * Legal: the map keeps elements of the buffer apart.
  * Invariant: every access touches the place of its element and no other. */
 #include <math.h>
 
 #include "passes/analysis/polyhedral/index_map.h"
 #include "passes/schedule/copies/stage.h"
+#include "passes/shared/relayout.h"
 
 typedef struct {
     Schedule *s;
@@ -23,22 +27,43 @@ typedef struct {
     const Buffer *from;
     Buffer *to;
     PointBox elements; /* of `from`, in the map's parameters */
-    Facts *facts;      /* the block's, while it is rewritten */
-} Relayout;
+} Transform;
 
 /* ---- what is asked of the buffer and of the map ---------------------------------------------- */
 
-static bool check_buffer(const Relayout *r)
+static bool is_ordered(const Buffer *b, const Fact *facts, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (facts[i].kind == FACT_ORDER && facts[i].subject.buffer == b)
+            return true;
+    return false;
+}
+
+/* The caller has its elements: nothing is known about their order, which would be another one, and
+ * the kernel does not fill padding. */
+static bool check_parameter(const Transform *r, Span span)
+{
+    Schedule *s = r->s;
+    const Kernel *k = s->kernel;
+    const Value *pad = &r->call->transform_layout.pad_value;
+    REQUIRE(s, E0900, span,
+            !is_ordered(r->from, k->facts, k->n_facts) &&
+                !is_ordered(r->from, k->draws, k->n_draws),
+            "the elements of '%s' are in order, as the program states or its loops need, and would "
+            "not be in another layout; transform a copy (reindex_cache_read)",
+            r->from->name);
+    REQUIRE(s, E0904, pad->span, pad->kind == VALUE_NONE,
+            "'%s' is a parameter: the padding of its new layout belongs to the caller; omit the "
+            "pad value",
+            r->from->name);
+    return true;
+}
+
+static bool check_buffer(const Transform *r)
 {
     Schedule *s = r->s;
     const Buffer *b = r->from;
     Span span = r->call->transform_layout.buffer.span;
-    const char *remedy = b->role == ROLE_IN ? "reindex_cache_read" : "reindex_cache_write";
-    REQUIRE(s, E0900, span, b->role == ROLE_TEMP,
-            "'%s' is a parameter, whose row-major layout belongs to the caller. %s(block, %s, "
-            "global, index_map) gives its blocks a copy with a layout of its own; cache_read and "
-            "cache_write give them a copy that transform_layout can change",
-            b->name, remedy, b->name);
     REQUIRE(s, E0900, span, !b->layout,
             "'%s' has padded, aligned or circular axes, which the map would replace; call "
             "transform_layout first",
@@ -46,7 +71,8 @@ static bool check_buffer(const Relayout *r)
     REQUIRE(s, E0901, r->call->transform_layout.index_map.span, r->map->n_from == b->rank,
             "'%s' has %d subscript%s, but the index map takes %d", b->name, b->rank,
             b->rank == 1 ? "" : "s", r->map->n_from);
-    return flow_require_fixed_shape(s, b, E0900, span);
+    return b->role == ROLE_TEMP ? flow_require_fixed_shape(s, b, E0900, span)
+                                : check_parameter(r, span);
 }
 
 static PointBox elements_of(Context *c, const Buffer *b, const IndexMap *map)
@@ -57,7 +83,7 @@ static PointBox elements_of(Context *c, const Buffer *b, const IndexMap *map)
     return (PointBox){map->from, lo, b->shape, b->rank};
 }
 
-static bool find_shape(Relayout *r)
+static bool find_shape(Transform *r)
 {
     Context *c = r->s->ctx;
     Facts *f = facts_of_kernel(c, r->s->kernel);
@@ -83,13 +109,13 @@ static Expr **parameters(Context *c, const IndexMap *map)
 }
 
 /* The outputs tell the parameters. */
-static Relation way_back(const Relayout *r)
+static Relation way_back(const Transform *r)
 {
     return (Relation){&r->elements, r->map->to, parameters(r->s->ctx, r->map), r->map->n_to,
                       r->map->n_from};
 }
 
-static bool check_apart(const Relayout *r)
+static bool check_apart(const Transform *r)
 {
     Relation back = way_back(r);
     const char *clash = NULL;
@@ -103,70 +129,6 @@ static bool check_apart(const Relayout *r)
             "numbers, and quotients and remainders by numbers",
             r->from->name);
     return true;
-}
-
-/* ---- the accesses ---------------------------------------------------------------------------- */
-
-static Expr *const *relayout_index(Relayout *r, Expr *const *index)
-{
-    Expr **out = index_map_apply(r->s->ctx, r->map, index);
-    for (int i = 0; i < r->map->n_to; i++)
-        out[i] = simplify(r->facts, out[i]);
-    return out;
-}
-
-static Expr *relayout_load(Rewriter *rewriter, Expr *e)
-{
-    Relayout *r = rewriter->user;
-    if (e->kind != EX_LOAD || e->u.load.buffer->id != r->from->id)
-        return e;
-    return expr_load(rewriter->ctx, r->to, relayout_index(r, e->u.load.index), e->span);
-}
-
-static Stmt *relayout_store(Rewriter *rewriter, Stmt *stmt)
-{
-    Relayout *r = rewriter->user;
-    if (stmt->kind != ST_STORE || stmt->u.store.buffer->id != r->from->id)
-        return stmt;
-    Stmt *store = stmt_store(rewriter->ctx,
-                             &(StoreStmt){.buffer = r->to,
-                                          .index = relayout_index(r, stmt->u.store.index),
-                                          .op = stmt->u.store.op,
-                                          .value = stmt->u.store.value},
-                             stmt->span);
-    store->u.store.atomic = stmt->u.store.atomic;
-    return store;
-}
-
-typedef enum { PART_BODY, PART_INIT } BlockPart;
-
-/* The init or the body; an init knows nothing of reduction iterators, which it runs without. */
-static Stmt *relayout_part(Relayout *r, const BlockStmt *block, Stmt *part, BlockPart which)
-{
-    if (!part)
-        return NULL;
-    r->facts = facts_of_kernel(r->s->ctx, r->s->kernel);
-    for (int i = 0; i < block->n_iters; i++)
-        if (which != PART_INIT || block->iters[i].kind == ITER_SPATIAL)
-            facts_range_loosely(r->facts, block->iters[i].var, block->iters[i].lo,
-                                block->iters[i].hi);
-    Rewriter inner = {.ctx = r->s->ctx, .user = r, .expr = relayout_load, .stmt = relayout_store};
-    return rewrite_stmt(&inner, part);
-}
-
-static Stmt *relayout_stmt(Rewriter *rewriter, Stmt *stmt)
-{
-    Relayout *r = rewriter->user;
-    if (stmt->kind == ST_TEMP && stmt->u.temp->id == r->from->id)
-        return stmt_temp(rewriter->ctx, r->to, stmt->span);
-    if (stmt->kind != ST_BLOCK)
-        return stmt;
-    BlockStmt block = stmt->u.block;
-    block.init = relayout_part(r, &stmt->u.block, block.init, PART_INIT);
-    block.body = block_body_at_init(rewriter->ctx, &stmt->u.block, block.init,
-                                    relayout_part(r, &stmt->u.block, block.body, PART_BODY));
-    bool same = block.init == stmt->u.block.init && block.body == stmt->u.block.body;
-    return same ? stmt : stmt_block(rewriter->ctx, &block, stmt->span);
 }
 
 /* ---- the padding ----------------------------------------------------------------------------- */
@@ -200,7 +162,7 @@ static Expr *pad_literal(Schedule *s, const Value *v, const Buffer *b)
 
 /* No element comes to the place: a condition on `at`, the variables of a place. False where that is
  * not known. */
-static bool find_padding(const Relayout *r, Var *const *at, Expr **padding)
+static bool find_padding(const Transform *r, Var *const *at, Expr **padding)
 {
     Context *c = r->s->ctx;
     Expr **element = ARENA_ARRAY(c->arena, Expr *, r->from->rank + 1);
@@ -216,7 +178,7 @@ static bool find_padding(const Relayout *r, Var *const *at, Expr **padding)
 
 /* The value at the place of `index`: a literal, or what an index map gives. NULL: it is neither, or
  * may not fit the type. */
-static Expr *pad_value(const Relayout *r, const PointBox *places, Expr *const *index)
+static Expr *pad_value(const Transform *r, const PointBox *places, Expr *const *index)
 {
     Context *c = r->s->ctx;
     const Value *v = &r->call->transform_layout.pad_value;
@@ -237,7 +199,7 @@ static Expr *pad_value(const Relayout *r, const PointBox *places, Expr *const *i
 
 /* A nest that stores the pad value to every place that no element comes to; *nest stays NULL where
  * there is none. */
-static bool pad_nest(const Relayout *r, Stmt **nest)
+static bool pad_nest(const Transform *r, Stmt **nest)
 {
     Schedule *s = r->s;
     Context *c = s->ctx;
@@ -266,7 +228,7 @@ static bool pad_nest(const Relayout *r, Stmt **nest)
 
 /* `body` with the nest before the first statement that touches the buffer, under all loops around
  * all that do. */
-static Stmt *with_padding(const Relayout *r, Stmt *body, Stmt *nest)
+static Stmt *with_padding(const Transform *r, Stmt *body, Stmt *nest)
 {
     Context *c = r->s->ctx;
     Stmt *at = lowest_common_ancestor(c, body, r->to);
@@ -279,10 +241,24 @@ static Stmt *with_padding(const Relayout *r, Stmt *body, Stmt *nest)
     return stmt_replace(c, body, at, stage_insert(r->s, &place, nest, NULL));
 }
 
+/* ---- the interface --------------------------------------------------------------------------- */
+
+/* The caller has to know: the trace says it. */
+static bool give_parameter(const Transform *r, const Relayout *relayout)
+{
+    Schedule *s = r->s;
+    const Kernel *kernel = relayout_parameter(s->ctx, s->kernel, relayout);
+    if (!flow_recheck_all(s, kernel->body, r->call->span))
+        return false;
+    sched_replace_interface(s, kernel);
+    s->remark = arena_printf(s->ctx->arena, "the caller's '%s' is in this layout", r->from->name);
+    return true;
+}
+
 bool prim_transform_layout(Schedule *s, const PrimCall *call, Value *result)
 {
     Buffer *buffer = sched_buffer(s, call->transform_layout.buffer.u.id);
-    Relayout r = {
+    Transform r = {
         .s = s, .call = call, .map = call->transform_layout.index_map.u.map, .from = buffer};
     Stmt *nest = NULL;
     if (!check_buffer(&r))
@@ -292,8 +268,10 @@ bool prim_transform_layout(Schedule *s, const PrimCall *call, Value *result)
         return false;
     if (call->transform_layout.pad_value.kind != VALUE_NONE && !pad_nest(&r, &nest))
         return false;
-    Rewriter rewriter = {.ctx = s->ctx, .user = &r, .stmt = relayout_stmt};
-    Stmt *body = with_padding(&r, rewrite_stmt(&rewriter, s->kernel->body), nest);
+    Relayout relayout = {buffer, r.to, r.map->from, r.map->to};
+    if (buffer->role != ROLE_TEMP)
+        return give_parameter(&r, &relayout);
+    Stmt *body = with_padding(&r, relayout_body(s->ctx, s->kernel, &relayout), nest);
     if (!flow_recheck_all(s, body, call->span))
         return false;
     sched_replace_body(s, body);
