@@ -13,6 +13,7 @@ static const Fit fits[] = {
     {"vectorize", 2, BLOCK_ANY, LOOP_INNER, BUFFER_ANY},
     {"merge", 1, BLOCK_ANY, LOOP_SIBLINGS, BUFFER_ANY},
     {"remap", 1, BLOCK_ANY, LOOP_GRID, BUFFER_ANY},
+    {"expand", 1, BLOCK_USER, LOOP_ANY, BUFFER_ANY},
     {"fission", 1, BLOCK_ANY, LOOP_SHARED, BUFFER_ANY},
     {"atomic", 1, BLOCK_REDUCTION, LOOP_ANY, BUFFER_ANY},
     {"cache_read", 5, BLOCK_ANY, LOOP_ANY, BUFFER_READ},

@@ -1,0 +1,215 @@
+/* expand.c - Implements expand: declares the temporaries of a loop's body outside of the loop, with
+ * an element for each iteration.
+ *
+ *   for i in M {                             temp s: f32[M];
+ *       temp s: f32;                         for i in M {
+ *       for k in K                     =>        for k in K
+ *           s += x[i, k];                            s[i] += x[i, k];
+ *       y[i] = s;                                y[i] = s[i];
+ *   }                                        }
+ *
+ * Compilers call this scalar expansion. A fission of the loop may then cut between the writers of a
+ * temporary and its readers, since no iteration overwrites the value of another.
+ *
+ * Kinds of loops stay right: two accesses touch one element where they did before, since they come
+ * from one iteration.
+ *
+ * Legal: the number of iterations is made of sizes, and so are the shapes of the temporaries.
+ * Invariant: each iteration has the same elements for itself, before and after. */
+#include "passes/schedule/loops/loop.h"
+
+typedef struct {
+    Schedule *s;
+    Span span;
+    Stmt *loop;
+    Expr *lo, *hi, *extent; /* of the loop's values */
+    const Buffer *from;     /* a temporary of the body ... */
+    Buffer *to;             /* ... and with an axis for the iterations */
+    Var *at;                /* the iterator that is the loop, in the block at work */
+} Expand;
+
+/* ---- check ----------------------------------------------------------------------------------- */
+
+static bool check_range(Expand *e, const StmtPath *path)
+{
+    Context *c = e->s->ctx;
+    loop_domain(c, &e->loop->u.loop, &e->lo, &e->hi);
+    const Var *around = expr_loop_var(c, e->lo);
+    around = around ? around : expr_loop_var(c, e->hi);
+    REQUIRE(e->s, E0485, e->span, !around,
+            "the range of loop '%s' depends on loop '%s', so it has no one number of iterations; "
+            "widen makes the range independent",
+            stmt_label(e->loop), around->name);
+    REQUIRE(e->s, E0485, e->span, !expr_has_load(e->lo) && !expr_has_load(e->hi),
+            "data decide the range of loop '%s', and shapes are made of sizes; expand a loop "
+            "around it",
+            stmt_label(e->loop));
+    Facts *facts = sched_facts(e->s, path);
+    Expr *extent = simplify(facts, index_sub(c, e->hi, e->lo));
+    e->extent = loop_extent_from_zero(e->s, facts, extent);
+    return true;
+}
+
+/* A temporary of the body that all iterations would share, if they ran at once. */
+static bool is_shared(const Stmt *item)
+{
+    return item->kind == ST_TEMP && item->u.temp->scope == SCOPE_GLOBAL;
+}
+
+static bool check_body(const Expand *e)
+{
+    const Stmt *body = e->loop->u.loop.body;
+    int n = 0;
+    for (int i = 0; body->kind == ST_SEQ && i < body->u.seq.n; i++) {
+        if (!is_shared(body->u.seq.items[i]))
+            continue;
+        const Buffer *temp = body->u.seq.items[i]->u.temp;
+        if (!flow_require_fixed_shape(e->s, temp, E0485, e->span))
+            return false;
+        n++;
+    }
+    REQUIRE_AT(e->s, E0485, e->span, n, e->loop,
+               "loop '%s' declares no temporary in global memory, so there is nothing to expand",
+               stmt_label(e->loop));
+    return true;
+}
+
+/* ---- build ----------------------------------------------------------------------------------- */
+
+/* Its name, unless something else of the kernel has it as well, beside a block. */
+static Name name_outside(const Expand *e, const Buffer *temp)
+{
+    const NameUse *use = state_name(e->s, temp->name);
+    bool alone = use->loops == 0 && use->others == 1 + (use->block != 0);
+    return alone ? temp->name : sched_fresh_name(e->s, temp->name);
+}
+
+static Buffer *expanded(const Expand *e, const Buffer *temp)
+{
+    Context *c = e->s->ctx;
+    Buffer *to = buffer_copy(c, temp);
+    Expr **shape = ARENA_ARRAY(c->arena, Expr *, temp->rank + 1);
+    shape[0] = e->extent;
+    for (int i = 0; i < temp->rank; i++)
+        shape[i + 1] = temp->shape[i];
+    to->shape = shape;
+    to->rank++;
+    to->name = name_outside(e, temp);
+    to->origin = e->span;
+    return to;
+}
+
+static Expr *const *element(const Expand *e, Expr *const *index)
+{
+    Context *c = e->s->ctx;
+    Expr **out = ARENA_ARRAY(c->arena, Expr *, e->to->rank);
+    Expr *at = index_sub(c, expr_var(c, e->at, span_none()), e->lo);
+    out[0] = simplify(facts_new(c), at);
+    for (int i = 0; i < e->from->rank; i++)
+        out[i + 1] = index[i];
+    return out;
+}
+
+static Expr *expand_load(Rewriter *r, Expr *load)
+{
+    const Expand *e = r->user;
+    if (load->kind != EX_LOAD || load->u.load.buffer->id != e->from->id)
+        return load;
+    return expr_load(r->ctx, e->to, element(e, load->u.load.index), load->span);
+}
+
+static Stmt *expand_store(Rewriter *r, Stmt *stmt)
+{
+    const Expand *e = r->user;
+    if (stmt->kind != ST_STORE || stmt->u.store.buffer->id != e->from->id)
+        return stmt;
+    StoreStmt store = stmt->u.store;
+    store.buffer = e->to;
+    store.index = element(e, store.index);
+    Stmt *now = stmt_store(r->ctx, &store, stmt->span);
+    now->u.store.atomic = stmt->u.store.atomic;
+    return now;
+}
+
+/* The iterator that is the loop over all its values, or NULL. */
+static Var *iterator_of_loop(const Expand *e, const BlockStmt *block)
+{
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        if (iter->kind == ITER_SPATIAL && iter->binding->kind == EX_VAR &&
+            iter->binding->u.var == e->loop->u.loop.var && expr_equal(iter->lo, e->lo) &&
+            expr_equal(iter->hi, e->hi))
+            return iter->var;
+    }
+    return NULL;
+}
+
+/* Gives the block such an iterator. */
+static Var *add_iterator(const Expand *e, BlockStmt *block)
+{
+    Context *c = e->s->ctx;
+    Var *loop = e->loop->u.loop.var, *var = var_new(c, loop->name, DT_INDEX, VAR_ITER, e->span);
+    BlockIter *iters = block_own_iters(c, block, 1);
+    iters[block->n_iters++] =
+        (BlockIter){var, e->lo, e->hi, expr_var(c, loop, e->span), ITER_SPATIAL};
+    return var;
+}
+
+static Stmt *expand_block(Rewriter *r, Stmt *stmt)
+{
+    Expand *e = r->user;
+    if (stmt->kind != ST_BLOCK || !stmt_accesses(r->ctx, stmt, e->from, ACCESS_ANY))
+        return stmt;
+    BlockStmt block = stmt->u.block;
+    Rewriter inner = {.ctx = r->ctx, .user = e, .expr = expand_load, .stmt = expand_store};
+    e->at = iterator_of_loop(e, &block);
+    if (!e->at)
+        e->at = add_iterator(e, &block);
+    if (block.init)
+        block.init = rewrite_stmt(&inner, block.init);
+    Stmt *body = rewrite_stmt(&inner, block.body);
+    block.body = block_body_at_init(r->ctx, &stmt->u.block, block.init, body);
+    return stmt_block(r->ctx, &block, stmt->span);
+}
+
+/* The body without its shared temporaries, which are added to `out` as they are outside. */
+static Stmt *expand_body(Expand *e, StmtList *out)
+{
+    Context *c = e->s->ctx;
+    Stmt *body = e->loop->u.loop.body;
+    StmtList rest = {0};
+    for (int i = 0; i < body->u.seq.n; i++)
+        if (!is_shared(body->u.seq.items[i]))
+            VEC_PUSH(c->arena, &rest, body->u.seq.items[i]);
+    Stmt *now = stmt_seq(c, rest.items, rest.n, body->span);
+    for (int i = 0; i < body->u.seq.n; i++) {
+        Stmt *item = body->u.seq.items[i];
+        if (!is_shared(item))
+            continue;
+        e->from = item->u.temp;
+        e->to = expanded(e, e->from);
+        Rewriter r = {.ctx = c, .user = e, .stmt = expand_block};
+        now = rewrite_stmt(&r, now);
+        VEC_PUSH(c->arena, out, stmt_temp(c, e->to, item->span));
+    }
+    return now;
+}
+
+bool prim_expand(Schedule *s, const PrimCall *call, Value *result)
+{
+    Context *c = s->ctx;
+    StmtPath path = {0};
+    StmtList items = {0};
+    Expand e = {.s = s, .span = call->expand.loop.span};
+    e.loop = sched_loop(s, &call->expand.loop, &path);
+    if (!sched_require_serial(s, e.loop, e.span) || !check_range(&e, &path) || !check_body(&e))
+        return false;
+
+    Stmt *inside = expand_body(&e, &items);
+    VEC_PUSH(c->arena, &items, loop_with_body(c, e.loop, inside));
+    Stmt *now = stmt_seq(c, items.items, items.n, e.loop->span);
+    Stmt *body = stmt_replace(c, s->kernel->body, e.loop, now);
+    sched_replace_body(s, body);
+    (void)result;
+    return true;
+}
