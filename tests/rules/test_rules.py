@@ -151,6 +151,19 @@ def test_long_rows_are_read_wide(kernel):
         assert report["verify"]["ok"] and ("vectorize(" in trace) == is_wide
 
 
+@pytest.mark.parametrize(
+    "kernel, elements", [("softmax", 262147), ("layernorm", 262144), ("rmsnorm", 262147)]
+)
+def test_few_long_rows_run_on_many_blocks(kernel, elements):
+    """Blocks of threads reduce parts of a row, one combines these, and others use the results."""
+    *rows, last = sizes_of(kernel)
+    sizes = [f"-D{name}={n}" for name, n in zip(rows, [2, 1], strict=False)]
+    trace, report = run(kernel, f"-D{last}={elements}", *sizes)
+    first, combine, use = (launch["grid"][0] for launch in report["launches"])
+    assert "// rows: many blocks of threads for each" in trace
+    assert report["verify"]["ok"] and min(first, use) >= 64 and combine == 2
+
+
 @pytest.mark.parametrize("kernel", ["embedding", "named_row"])
 def test_gathered_rows_are_read_where_they_are(kernel):
     """A copy of what a thread may read would hold all rows of the table."""
