@@ -155,8 +155,8 @@ bool vector_plan(Context *c, const ForStmt *loop, VectorPlan *plan)
     plan->fills = copied && plan->where && !expr_uses_var(plan->where, loop->var);
     bool planned = plan_loads(c, plan, plan->fills ? (Expr *)copied : plan->value);
     int64_t bytes = plan->lanes * type_bytes(to->type);
-    plan->packs = type_bytes(to->type) <= 2 && vector_word(bytes) &&
-                  (plan->loads.n == 0 || !vector_type(c, to->type, plan->lanes));
+    plan->packs =
+        type_bytes(to->type) <= 2 && vector_word(bytes) && !vector_type(c, to->type, plan->lanes);
     bool has_form = has_type(c, to->type, plan->lanes) || (plan->copies && vector_word(bytes)) ||
                     (plan->fills && moves_words(plan, copied));
     return plan->first && has_form && planned;

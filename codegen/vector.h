@@ -19,8 +19,8 @@ typedef struct VectorPlan {
     Expr *const *first; /* the subscripts that the store has in the first lane */
     Expr *value;        /* of one lane, in terms of `var` */
     bool copies;        /* the value is a load of the same type: bits move */
-    /* elements of 1 or 2 bytes, which are put together in words of 4 bytes: those that CUDA has no
-     * vector type for, and those that come from registers */
+    /* elements of 1 or 2 bytes that CUDA has no vector type for, which are put together in words of
+     * 4 bytes */
     bool packs;
     /* an asynchronous copy where `where` holds, for all lanes; zeros elsewhere */
     bool fills;
