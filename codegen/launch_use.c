@@ -1,9 +1,10 @@
 /* launch_use.c - see launch_use.h. */
 #include "codegen/launch_use.h"
 
-enum { SHARED_STATIC_LIMIT = 48 * 1024, SHARED_ALIGN = 16 };
+enum { SHARED_STATIC_LIMIT = 48 * 1024, SHARED_ALIGN = 16, MBARRIER_BYTES = 8 };
 
 typedef VEC(const Var *) ConstVarList;
+typedef VEC(uint32_t) BufferIds;
 
 typedef struct {
     Context *c;
@@ -55,7 +56,10 @@ static void collect_stmt(Collector *k, const Stmt *s)
     switch (s->kind) {
     case ST_FOR: VEC_PUSH(k->c->arena, &k->inside, s->u.loop.var); break;
     case ST_LET: VEC_PUSH(k->c->arena, &k->inside, s->u.let.var); break;
-    case ST_STORE: note_buffer(k, s->u.store.buffer); break;
+    case ST_STORE:
+        note_buffer(k, s->u.store.buffer);
+        k->use->threads_copy |= s->u.store.op == STORE_ASYNC;
+        break;
     case ST_TEMP:
         if (s->u.temp->scope == SCOPE_SHARED)
             VEC_PUSH(k->c->arena, &k->use->shared, s->u.temp);
@@ -119,10 +123,64 @@ static void align_operands(LaunchUse *use, const Stmt *s)
             if (use->shared.items[k]->id == buffer->id &&
                 use->shared_align.items[k] < operand->align)
                 use->shared_align.items[k] = operand->align;
-        if (operand->proxy == PROXY_ASYNC)
-            use->proxy = PROXY_ASYNC;
     }
 }
+
+/* ---- the asynchronous proxy ------------------------------------------------------------------ */
+
+static bool has_buffer(const BufferIds *ids, const Buffer *b)
+{
+    for (int i = 0; i < ids->n; i++)
+        if (ids->items[i] == b->id)
+            return true;
+    return false;
+}
+
+static bool is_asynchronous(const Instruction *of)
+{
+    bool any = of->bulk != BULK_NONE;
+    for (int i = 0; i < of->n_operands; i++)
+        any |= of->operands[i].proxy == PROXY_ASYNC;
+    return any;
+}
+
+/* The buffers that instructions access through the proxy, and those of them that they write. */
+static void find_async(Context *c, const LaunchUse *use, BufferIds *accessed, BufferIds *written)
+{
+    for (Cursor at = cursor_stmts(c, use->launch->u.launch.body); cursor_next(&at);) {
+        if (at.stmt->kind != ST_INSTRUCTION)
+            continue;
+        const Instruction *of = at.stmt->u.instruction.of;
+        for (int i = 0; i < of->n_elements; i++) {
+            const Buffer *b = at.stmt->u.instruction.elements[i]->u.load.buffer;
+            if (of->operands[of->elements[i].operand].proxy == PROXY_ASYNC || of->bulk)
+                VEC_PUSH(c->arena, accessed, b->id);
+            if (of->bulk && i == 0)
+                VEC_PUSH(c->arena, written, b->id);
+        }
+    }
+}
+
+/* Threads write what the proxy accesses, or read what it writes. */
+static bool needs_fences(Context *c, const LaunchUse *use)
+{
+    BufferIds accessed = {0}, written = {0};
+    find_async(c, use, &accessed, &written);
+    for (Cursor at = cursor_stmt(c, use->launch->u.launch.body); cursor_next(&at);) {
+        if (at.stmt && at.stmt->kind == ST_INSTRUCTION &&
+            is_asynchronous(at.stmt->u.instruction.of))
+            cursor_prune(&at);
+        else if (at.stmt && at.stmt->kind == ST_STORE &&
+                 has_buffer(&accessed, at.stmt->u.store.buffer))
+            return true;
+        else if (at.expr && at.expr->kind == EX_LOAD &&
+                 has_buffer(&written, at.expr->u.load.buffer))
+            return true;
+    }
+    return false;
+}
+
+/* ---- shared memory --------------------------------------------------------------------------- */
 
 static void align_shared(Context *c, LaunchUse *use)
 {
@@ -145,7 +203,32 @@ static void place_shared(Context *c, LaunchUse *use)
         VEC_PUSH(c->arena, &use->shared_offset, offset);
         use->shared_bytes = offset + round_up(elements * type_bytes(b->type), SHARED_ALIGN);
     }
+    use->groups_offset = round_up(use->shared_bytes, MBARRIER_BYTES);
+    if (use->groups)
+        use->shared_bytes = use->groups_offset + (int64_t)use->groups * MBARRIER_BYTES;
     use->shared_is_dynamic = use->shared_bytes > SHARED_STATIC_LIMIT;
+}
+
+int launch_box(const LaunchUse *use, const Stmt *copy)
+{
+    BulkBox box = bulk_box(copy);
+    for (int i = 0; i < use->boxes.n; i++)
+        if (bulk_box_equal(&use->boxes.items[i], &box))
+            return i;
+    return -1;
+}
+
+/* The box of a bulk copy, and what its coordinates use: the tensor is no argument of its own. */
+static void collect_bulk_copy(Collector *k, const Stmt *copy)
+{
+    if (launch_box(k->use, copy) < 0)
+        VEC_PUSH(k->c->arena, &k->use->boxes, bulk_box(copy));
+    for (int i = 0; i < 2; i++) {
+        const Expr *element = copy->u.instruction.elements[i];
+        for (int d = 0; d < element->u.load.buffer->rank; d++)
+            for (Cursor at = cursor_expr(k->c, element->u.load.index[d]); cursor_next(&at);)
+                collect_expr(k, at.expr);
+    }
 }
 
 static LaunchUse use_of(Context *c, const Stmt *launch)
@@ -153,10 +236,17 @@ static LaunchUse use_of(Context *c, const Stmt *launch)
     LaunchUse use = {.launch = launch};
     Collector k = {.c = c, .use = &use};
     for (Cursor at = cursor_stmt(c, launch->u.launch.body); cursor_next(&at);)
-        if (at.stmt)
+        if (at.stmt && stmt_is_bulk_copy(at.stmt)) {
+            collect_bulk_copy(&k, at.stmt);
+            cursor_prune(&at);
+        } else if (at.stmt) {
             collect_stmt(&k, at.stmt);
-        else
+        } else {
             collect_expr(&k, at.expr);
+        }
+    use.threads_copy |= use.boxes.n == 0;
+    use.groups = use.boxes.n ? copy_groups(launch->u.launch.body) : 0;
+    use.needs_fences = needs_fences(c, &use);
     place_shared(c, &use);
     return use;
 }

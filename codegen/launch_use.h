@@ -3,7 +3,7 @@
 #ifndef TIRC_CODEGEN_LAUNCH_USE_H
 #define TIRC_CODEGEN_LAUNCH_USE_H
 
-#include "ir/instruction.h"
+#include "ir/copies/bulk_copy.h"
 
 /* The declarations and uses of a launch, for the module's tables and for the limits of a launch. */
 typedef struct {
@@ -18,7 +18,13 @@ typedef struct {
     bool shared_is_dynamic; /* more than 48 KB: one extern array, carved up at `shared_offset` */
     VEC(int64_t) shared_offset;
     VEC(int64_t) shared_align; /* of each, in bytes */
-    Proxy proxy;               /* ASYNC: some instruction reads shared memory through it */
+    /* some instruction reads or writes shared memory through the asynchronous proxy that threads
+     * access as well */
+    bool needs_fences;
+    VEC(BulkBox) boxes;    /* of bulk copies, each once */
+    bool threads_copy;     /* some copies are not bulk copies, or none are */
+    int groups;            /* of copies under way at a time, each with an mbarrier; 0: none bulk */
+    int64_t groups_offset; /* in dynamic shared memory, where their mbarriers lie */
     int barriers;
 } LaunchUse;
 typedef VEC(LaunchUse) LaunchUseList;
@@ -26,6 +32,8 @@ typedef VEC(LaunchUse) LaunchUseList;
 void launch_uses(Context *c, const Kernel *lowered, LaunchUseList *out);
 /* Does the launch write this buffer? */
 bool launch_writes(Context *c, const LaunchUse *use, const Buffer *buffer);
+/* The number of the copy's box among those of the launch. */
+int launch_box(const LaunchUse *use, const Stmt *copy);
 /* The type that a value is passed as: its own, but i64 for an index that the launch only uses as
  * i64. */
 DType launch_value_type(Context *c, const LaunchUse *use, const Var *value);

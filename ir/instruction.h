@@ -40,6 +40,17 @@ typedef struct {
     int element;
 } TemplatePiece;
 
+/* Copies of whole boxes of a tensor that the hardware makes (bulk_copy.h), by the span in bytes
+ * within which it lets chunks of 16 bytes change places. */
+typedef enum {
+    BULK_NONE,
+    BULK_PLAIN,
+    BULK_SWIZZLE_32,
+    BULK_SWIZZLE_64,
+    BULK_SWIZZLE_128,
+    BULK_MODES
+} BulkMode;
+
 /* An instruction of the GPU, as declared by `instruction NAME(...) cuda "..." { body }`. */
 struct Instruction {
     const Kernel *kernel; /* its name, its operands, and what it computes */
@@ -54,6 +65,7 @@ struct Instruction {
     int n_pieces;
     const OperandElement *elements; /* that the pieces name, each once */
     int n_elements;
+    BulkMode bulk; /* it is no declared one, but a copy of a box: two elements, no template */
 };
 /* The same operands, template and body. */
 bool instruction_equal(const Instruction *a, const Instruction *b);

@@ -62,11 +62,19 @@ typedef struct {
     const VmFunction *value;
 } ModuleLimit;
 
+/* A box of a tensor that the hardware copies: what a tensor map is made of. */
+enum { MAP_MAX_RANK = 5 };
+typedef struct {
+    int buffer;
+    int64_t box[MAP_MAX_RANK]; /* [rank of the buffer] in elements */
+    int span;                  /* of the swizzle in bytes; 0: none */
+} ModuleMap;
+
 /* The kind of one kernel argument. */
-typedef enum { ARG_BUFFER, ARG_SCALAR, ARG_SIZE, ARG_HOST } ArgumentKind;
+typedef enum { ARG_BUFFER, ARG_MAP, ARG_SCALAR, ARG_SIZE, ARG_HOST } ArgumentKind;
 typedef struct {
     ArgumentKind kind;
-    int index;  /* into buffers, scalars, sizes, or the values that the launch passes */
+    int index;  /* into buffers, maps, scalars, sizes, or the values that the launch passes */
     DType type; /* of a value */
 } KernelArgument;
 
@@ -97,11 +105,12 @@ typedef struct {
 typedef struct Module {
     const char *name;
     const char *source; /* CUDA C, as --emit cuda prints it; NULL for a reference program */
-    int n_sizes, n_scalars, n_buffers, n_constants, n_kernels, n_facts, n_limits;
+    int n_sizes, n_scalars, n_buffers, n_maps, n_constants, n_kernels, n_facts, n_limits;
     const ModuleSize *sizes;
     const ModuleScalar *scalars;
     const ModuleFact *facts;
     const ModuleBuffer *buffers; /* parameters in order, then temps in global memory */
+    const ModuleMap *maps;
     const ModuleConstant *constants;
     const ModuleKernel *kernels;
     const ModuleLimit *limits; /* of the sizes of a run */

@@ -392,6 +392,7 @@ static void host_launch(CudaWriter *w, const LaunchUse *use)
             cuda_names_launch(w->names, launch->name), (long long)use->shared_bytes);
     for (int i = 0; i < use->constants.n; i++)
         fill_constant(w, use->constants.items[i]);
+    cuda_map_variables(w, use);
     cuda_indent(w);
     cuda_launch_call(w, use);
     strbuf_add(w->out, ";\n");
@@ -544,10 +545,10 @@ static void fixed_texts(const char *host, StrBuf *out)
     static const struct {
         int text;
         const char *function; /* that the text is for; NULL: it is always there */
-    } parts[] = {{TEXT_CHECK, NULL},      {TEXT_HOST, NULL},
-                 {TEXT_CHOOSE, "choose"}, {TEXT_GRID, "check_grid"},
-                 {TEXT_RESULT, NULL},     {TEXT_COMPARE, "compare"},
-                 {TEXT_SUM, "exact_sum"}, {TEXT_EXACT, "verify_exactly"}};
+    } parts[] = {
+        {TEXT_CHECK, NULL},        {TEXT_HOST, NULL},         {TEXT_TENSOR_MAP, "tensor_map"},
+        {TEXT_CHOOSE, "choose"},   {TEXT_GRID, "check_grid"}, {TEXT_RESULT, NULL},
+        {TEXT_COMPARE, "compare"}, {TEXT_SUM, "exact_sum"},   {TEXT_EXACT, "verify_exactly"}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!parts[i].function || calls(host, parts[i].function))
             strbuf_add(out, texts[parts[i].text]);

@@ -81,8 +81,10 @@ void cuda_launch_call(CudaWriter *w, const LaunchUse *use)
     strbuf_add(w->out, ">>>(");
     for (int i = 0; i < use->buffers.n; i++)
         strbuf_addf(w->out, "%s%s", i ? ", " : "", cuda_buffer_name(w, use->buffers.items[i]));
+    for (int i = 0; i < use->boxes.n; i++)
+        strbuf_addf(w->out, "%s%s", i || use->buffers.n ? ", " : "", cuda_map_name(w, use, i));
     for (int i = 0; i < use->values.n; i++)
-        strbuf_addf(w->out, "%s%s", i || use->buffers.n ? ", " : "",
+        strbuf_addf(w->out, "%s%s", i || use->buffers.n || use->boxes.n ? ", " : "",
                     cuda_name(w, use->values.items[i]->name));
     strbuf_add(w->out, ")");
 }
@@ -181,6 +183,8 @@ static void header_comment(CudaWriter *w, const Kernel *kernel, const LaunchUseL
     strbuf_addf(w->out, "// %s: %d launch%s\n", kernel->name, uses->n, uses->n == 1 ? "" : "es");
     for (int i = 0; i < kernel->n_params; i++)
         parameter_comment(w, kernel, &kernel->params[i]);
+    for (int i = 0; i < uses->n; i++)
+        cuda_map_comments(w, &uses->items[i]);
     limits_comment(w, kernel);
     int next = 0;
     host_comment(w, kernel->body, uses, &next);
@@ -202,9 +206,12 @@ static void signature(CudaWriter *w, const LaunchUse *use)
                     launch_writes(w->c, use, b) ? "" : "const ", cuda_storage_type(b->type),
                     cuda_buffer_name(w, b));
     }
+    for (int i = 0; i < use->boxes.n; i++)
+        strbuf_addf(w->out, "%sconst __grid_constant__ %s %s", i || use->buffers.n ? ", " : "",
+                    cuda_helper(w, HELPER_TENSOR_MAP), cuda_map_name(w, use, i));
     for (int i = 0; i < use->values.n; i++) {
         const Var *v = use->values.items[i];
-        strbuf_addf(w->out, "%sconst %s %s", i || use->buffers.n ? ", " : "",
+        strbuf_addf(w->out, "%sconst %s %s", i || use->buffers.n || use->boxes.n ? ", " : "",
                     cuda_storage_type(launch_value_type(w->c, use, v)), cuda_name(w, v->name));
     }
     strbuf_add(w->out, ")\n{\n");
@@ -246,6 +253,7 @@ static void shared_declarations(CudaWriter *w, const LaunchUse *use)
         else
             cuda_array_declaration(w, b);
     }
+    cuda_bulk_declarations(w, use);
 }
 
 /* One __global__ function. */

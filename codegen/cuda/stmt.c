@@ -1,7 +1,7 @@
 /* stmt.c - Emits statements as CUDA C, one line each, with the program's own names. */
 #include "codegen/cuda/text.h"
+#include "ir/copies/bulk_copy.h"
 #include "ir/implied.h"
-#include "ir/instruction.h"
 
 #include <string.h>
 
@@ -246,7 +246,7 @@ static void let(CudaWriter *w, const Stmt *s)
 
 static bool is_one_line(const Stmt *s)
 {
-    return s->kind == ST_INSTRUCTION && s->u.instruction.of->n_lines == 1;
+    return stmt_is_bulk_copy(s) || (s->kind == ST_INSTRUCTION && s->u.instruction.of->n_lines == 1);
 }
 
 static bool is_simple(const Stmt *s)
@@ -344,18 +344,34 @@ static void sequence(CudaWriter *w, const Stmt *s)
     }
 }
 
+/* A group has the bulk copies of the launch, and those that each thread makes itself. */
+static void commit_text(CudaWriter *w, const char *why)
+{
+    if (w->use->threads_copy)
+        cuda_line(w, "%s();  // %s", cuda_helper(w, HELPER_ASYNC_COMMIT), why);
+    if (w->use->groups)
+        cuda_bulk_commit(w, why);
+}
+
+static void wait_text(CudaWriter *w, int pending, const char *why)
+{
+    if (w->use->threads_copy)
+        cuda_line(w, "%s<%d>();  // %s", cuda_helper(w, HELPER_ASYNC_WAIT), pending, why);
+    if (w->use->groups)
+        cuda_bulk_wait(w, pending, why);
+}
+
 static void sync_text(CudaWriter *w, const Stmt *s)
 {
     const char *why = cuda_comment(w->c, s->u.barrier.why);
-    if (s->u.barrier.kind == SYNC_THREADS && w->use->proxy == PROXY_ASYNC)
+    if (s->u.barrier.kind == SYNC_THREADS && w->use->needs_fences)
         cuda_line(w, "%s();", cuda_helper(w, HELPER_FENCE_PROXY));
     if (s->u.barrier.kind == SYNC_THREADS)
         cuda_line(w, "__syncthreads();  // %s", why);
     else if (s->u.barrier.kind == SYNC_COMMIT)
-        cuda_line(w, "%s();  // %s", cuda_helper(w, HELPER_ASYNC_COMMIT), why);
+        commit_text(w, why);
     else
-        cuda_line(w, "%s<%d>();  // %s", cuda_helper(w, HELPER_ASYNC_WAIT), s->u.barrier.pending,
-                  why);
+        wait_text(w, s->u.barrier.pending, why);
 }
 
 /* ---- instructions ---------------------------------------------------------------------------- */
@@ -383,6 +399,10 @@ static void piece_text(CudaWriter *w, const Stmt *s, const TemplatePiece *piece)
 static void instruction(CudaWriter *w, const Stmt *s)
 {
     const Instruction *of = s->u.instruction.of;
+    if (of->bulk) {
+        cuda_bulk_copy(w, s);
+        return;
+    }
     bool braces = of->n_lines > 1 && !w->in_braces;
     w->in_braces = false;
     if (braces)

@@ -119,6 +119,17 @@ const char *cuda_hint_store(CudaWriter *w, CacheHint hint);
 struct VectorPlan;
 bool cuda_async_store(CudaWriter *w, const Stmt *store, const struct VectorPlan *plan);
 
+/* Bulk copies (bulk.c). Of a launch, what a caller needs to know to make its tensor maps, as
+ * comments; as variables of a complete program; the mbarriers. */
+const char *cuda_map_name(CudaWriter *w, const LaunchUse *use, int box);
+void cuda_map_comments(CudaWriter *w, const LaunchUse *use);
+void cuda_map_variables(CudaWriter *w, const LaunchUse *use);
+void cuda_bulk_declarations(CudaWriter *w, const LaunchUse *use);
+/* The lines of a copy, of the end of a group, and of a wait for all but `pending` groups. */
+void cuda_bulk_copy(CudaWriter *w, const Stmt *copy);
+void cuda_bulk_commit(CudaWriter *w, const char *why);
+void cuda_bulk_wait(CudaWriter *w, int pending, const char *why);
+
 /* A vectorized loop as wide accesses; false if its shape or type has none (the caller unrolls). The
  * names that it declares are in braces, which may stand already. */
 bool cuda_vector_loop(CudaWriter *w, const ForStmt *loop, bool in_braces);

@@ -15,6 +15,7 @@ typedef struct {
     bool lowered;
     VEC(const Buffer *) buffers; /* of the module, in order */
     VEC(uint32_t) ids;
+    VEC(ModuleMap) maps;
     VEC(ModuleConstant) constants;
 } ModuleBuilder;
 
@@ -217,17 +218,34 @@ static KernelArgument value_argument(const ModuleBuilder *b, const LaunchUse *us
     return (KernelArgument){ARG_SCALAR, number, type};
 }
 
-/* In the order of the emitted function's parameters: buffers, then values (launch_uses). */
+static int buffer_number(const ModuleBuilder *b, const Buffer *buffer)
+{
+    for (int i = 0; i < b->ids.n; i++)
+        if (b->ids.items[i] == buffer->id)
+            return i;
+    TIRC_BUG(b->c, "'%s' is no buffer of the module", buffer->name);
+}
+
+static KernelArgument map_argument(ModuleBuilder *b, const BulkBox *box)
+{
+    ModuleMap map = {.buffer = buffer_number(b, box->from), .span = (int)bulk_span(box->mode)};
+    for (int d = 0; d < box->from->rank; d++)
+        map.box[d] = box->extent[d];
+    VEC_PUSH(b->c->arena, &b->maps, map);
+    return (KernelArgument){ARG_MAP, b->maps.n - 1, box->from->type};
+}
+
+/* In the order of the emitted function's parameters: buffers, tensor maps, values (launch_uses). */
 static void build_arguments(ModuleBuilder *b, const LaunchUse *use, ModuleKernel *out)
 {
     KernelArgument *args =
-        ARENA_ARRAY(b->c->arena, KernelArgument, use->buffers.n + use->values.n + 1);
+        ARENA_ARRAY(b->c->arena, KernelArgument, use->buffers.n + use->boxes.n + use->values.n + 1);
     int n_host = 0;
     for (int i = 0; i < use->buffers.n; i++)
-        for (int j = 0; j < b->ids.n; j++)
-            if (b->ids.items[j] == use->buffers.items[i]->id)
-                args[out->n_arguments++] =
-                    (KernelArgument){ARG_BUFFER, j, use->buffers.items[i]->type};
+        args[out->n_arguments++] = (KernelArgument){
+            ARG_BUFFER, buffer_number(b, use->buffers.items[i]), use->buffers.items[i]->type};
+    for (int i = 0; i < use->boxes.n; i++)
+        args[out->n_arguments++] = map_argument(b, &use->boxes.items[i]);
     for (int i = 0; i < use->values.n; i++)
         args[out->n_arguments++] = value_argument(b, use, use->values.items[i], &n_host);
     out->arguments = args;
@@ -244,14 +262,6 @@ static const VmFunction *build_code(ModuleBuilder *b, const LaunchUse *use)
             coder_input(k, use->values.items[i], vm_type_of(use->values.items[i]->type));
     coder_stmt(k, launch->body);
     return coder_finish(k);
-}
-
-static int buffer_number(const ModuleBuilder *b, const Buffer *buffer)
-{
-    for (int i = 0; i < b->ids.n; i++)
-        if (b->ids.items[i] == buffer->id)
-            return i;
-    TIRC_BUG(b->c, "'%s' is no buffer of the module", buffer->name);
 }
 
 /* The number of a symbol in the module; it is added where it is new. */
@@ -316,6 +326,8 @@ Module *module_build(Context *c, const Kernel *kernel, const char *cuda_source)
     LaunchUseList uses = {0};
     launch_uses(c, kernel, &uses);
     build_kernels(&b, &uses);
+    b.m->maps = b.maps.items;
+    b.m->n_maps = b.maps.n;
     b.m->constants = b.constants.items;
     b.m->n_constants = b.constants.n;
     VmCoder *k = coder_new(c, kernel, b.m, b.ids.items, kernel->name);

@@ -114,12 +114,24 @@ static json_t *temps_json(Context *c, const LaunchUseList *uses)
     return out;
 }
 
+/* A tensor map of a buffer: extents of the box, the last axis last, and bytes of the swizzle. */
+static json_t *map_json(const BulkBox *box)
+{
+    json_t *extents = json_array();
+    for (int d = 0; d < box->from->rank; d++)
+        json_array_append_new(extents, json_integer(box->extent[d]));
+    return json_pack("{s:s, s:s, s:o, s:I}", "kind", "tensor_map", "name", box->from->name, "box",
+                     extents, "swizzle", (json_int_t)bulk_span(box->mode));
+}
+
 static json_t *arguments_json(Context *c, const LaunchUse *use)
 {
     json_t *arguments = json_array();
     for (int i = 0; i < use->buffers.n; i++)
         json_array_append_new(arguments, json_pack("{s:s, s:s}", "kind", "buffer", "name",
                                                    use->buffers.items[i]->name));
+    for (int i = 0; i < use->boxes.n; i++)
+        json_array_append_new(arguments, map_json(&use->boxes.items[i]));
     for (int i = 0; i < use->values.n; i++) {
         const Var *v = use->values.items[i];
         const char *kind = v->kind == VAR_SIZE     ? "size"

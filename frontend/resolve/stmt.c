@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "frontend/resolve/internal.h"
+#include "ir/copies/bulk_copy.h"
 #include "passes/shared/rebuild.h"
 
 /* ---- stores ---- */
@@ -515,9 +516,19 @@ const Instruction *resolve_instruction_name(Resolver *r, AstName name)
     return NULL;
 }
 
+/* The one of a bulk copy has the type of its first element. */
+static const Instruction *instruction_of(Resolver *r, const AstStmt *s)
+{
+    BulkMode mode = bulk_mode_find(s->u.instruction.name.text);
+    if (mode == BULK_NONE || s->u.instruction.n != 2)
+        return resolve_instruction_name(r, s->u.instruction.name);
+    Expr *first = resolve_value(r, s->u.instruction.elements[0]).e;
+    return first ? bulk_instruction(r->ctx, mode, first->type) : NULL;
+}
+
 static Stmt *resolve_instruction_stmt(Resolver *r, const AstStmt *s)
 {
-    const Instruction *of = resolve_instruction_name(r, s->u.instruction.name);
+    const Instruction *of = instruction_of(r, s);
     int n = s->u.instruction.n;
     if (of && (r->mode != MODE_LAUNCH || n != of->n_elements)) {
         diag_error(r->ctx, E0250, s->u.instruction.name.span,

@@ -2,6 +2,7 @@
  * body (print.c). */
 #include <inttypes.h>
 
+#include "ir/copies/bulk_copy.h"
 #include "ir/print/print_internal.h"
 
 /* ---- reducers -------------------------------------------------------------------------------- */
@@ -210,12 +211,12 @@ static void print_declaration(Context *c, const Instruction *instruction, StrBuf
     strbuf_addc(out, '\n');
 }
 
-/* The instruction that a statement refers to, or NULL. */
+/* The declared instruction that a statement refers to, or NULL. */
 static const Instruction *instruction_of(const Stmt *s)
 {
     if (s->kind == ST_BLOCK)
         return s->u.block.instruction;
-    return s->kind == ST_INSTRUCTION ? s->u.instruction.of : NULL;
+    return s->kind == ST_INSTRUCTION && !stmt_is_bulk_copy(s) ? s->u.instruction.of : NULL;
 }
 
 /* The instructions that a kernel uses, each once. */

@@ -19,6 +19,7 @@
  *       block y(k in ptr[i]..ptr[i + 1]       =>   for ko in (ptr_end - ptr_begin + 31) / 32 {
  *                   = ptr[i] + ko * 32 + ki)           let k = ptr_begin + ko * 32 + ki; ... } */
 #include "passes/analysis/symbolic/zero_divisor.h"
+#include "passes/lower/bulk_copy.h"
 #include "passes/lower/lanes.h"
 #include "passes/shared/unify.h"
 
@@ -387,19 +388,6 @@ static Stmt *dissolve_update(Rewriter *r, Stmt *s)
     return stmt_stamp(stmt_seq(c, items.items, items.n, s->span), s);
 }
 
-static Stmt *make_async(Rewriter *r, Stmt *s)
-{
-    if (s->kind != ST_STORE || s->u.store.op != STORE_SET)
-        return s;
-    return stmt_stamp(stmt_store(r->ctx,
-                                 &(StoreStmt){.buffer = s->u.store.buffer,
-                                              .index = s->u.store.index,
-                                              .op = STORE_ASYNC,
-                                              .value = s->u.store.value},
-                                 s->span),
-                      s);
-}
-
 /* Requires `cond` of the block unless it is known; false where it can never hold. */
 static bool require(Blocks *b, Guarded *g, Expr *shown, Expr *expanded)
 {
@@ -532,16 +520,18 @@ static Guarded lower_block(Blocks *b, Stmt *s)
     facts_reset(b->facts, mark);
     if (!exists)
         return (Guarded){.neutral = true};
-    if (block->instruction) {
-        g.s = place_instruction(b, s, &to_shown, &to_value);
+    if (block->instruction || block_is_bulk(block)) {
+        g.s = block->instruction ? place_instruction(b, s, &to_shown, &to_value)
+                                 : bulk_copy_lower(c, b->facts, s, &to_shown);
+        b->failed |= !g.s;
         return g;
     }
     Rewriter dissolve = {.ctx = c, .stmt = dissolve_update};
     g.s = rewrite_stmt(&dissolve, stmt_subst(c, block->body, to_shown.items, to_shown.n));
-    if (block->atomic || block_is_async(block)) {
-        Rewriter r = {.ctx = c, .stmt = block->atomic ? make_atomic : make_async};
-        g.s = rewrite_stmt(&r, g.s);
-    }
+    if (block->atomic)
+        g.s = rewrite_stmt(&(Rewriter){.ctx = c, .stmt = make_atomic}, g.s);
+    else if (block_is_async(block))
+        g.s = stores_made_async(c, g.s);
     g.s = block_hints_apply(c, block, g.s);
     return g;
 }

@@ -7,7 +7,12 @@
 
 bool block_is_async(const BlockStmt *block)
 {
-    return annotation_find(block->annotations, ANNOTATION_COPY_ASYNC) != NULL;
+    return annotation_find(block->annotations, ANNOTATION_COPY_ASYNC) || block_is_bulk(block);
+}
+
+bool block_is_bulk(const BlockStmt *block)
+{
+    return annotation_find(block->annotations, ANNOTATION_COPY_BULK) != NULL;
 }
 
 bool stmt_has_barrier(Context *c, const Stmt *s)

@@ -17,8 +17,10 @@
 #include "passes/lower/pipeline.def"
 #undef PASS
 
-/* The block's stores are asynchronous: it has the annotation `copy_async`. */
+/* The block's stores are asynchronous: it has the annotation `copy_async` or `copy_bulk`. */
 bool block_is_async(const BlockStmt *block);
+/* The hardware makes them as one copy: it has the annotation `copy_bulk`. */
+bool block_is_bulk(const BlockStmt *block);
 
 /* `body`, a statement of the block, with what the block asks of the caches said at each access
  * (cache_hints.c). */

@@ -10,6 +10,7 @@
 
 #include "runtime/cuda/cuda.h"
 #include "runtime/cuda/nvrtc.h"
+#include "runtime/cuda/tensor_map.h"
 
 enum { SHARED_WITHOUT_ASKING = 48 * 1024 };
 
@@ -20,6 +21,7 @@ struct LoadedModule {
     bool *filled;         /* [n_constants] in the run at work */
     uint64_t *slots;      /* [most arguments of a kernel] their values ... */
     void **pointers;      /* ... and where each is, as cudaLaunchKernel wants */
+    TensorMap *maps;      /* [n_maps] */
     void *kernels[];
 };
 
@@ -111,6 +113,7 @@ static void free_loaded(LoadedModule *l)
 {
     free(l->slots);
     free(l->pointers);
+    free(l->maps);
     free(l->symbols);
     free(l->filled);
     free(l);
@@ -130,7 +133,8 @@ static LoadedModule *new_loaded(const Module *m)
     l->pointers = calloc(most, sizeof *l->pointers);
     l->symbols = calloc((size_t)m->n_constants + 1, sizeof *l->symbols);
     l->filled = calloc((size_t)m->n_constants + 1, sizeof *l->filled);
-    if (l->slots && l->pointers && l->symbols && l->filled)
+    l->maps = aligned_alloc(_Alignof(TensorMap), ((size_t)m->n_maps + 1) * sizeof *l->maps);
+    if (l->slots && l->pointers && l->maps && l->symbols && l->filled)
         return l;
     free_loaded(l);
     return NULL;
@@ -208,6 +212,9 @@ static bool put_argument(const CudaRun *r, const KernelArgument *a, const VmLaun
     *pointer = slot;
     switch (a->kind) {
     case ARG_BUFFER: *slot = r->args->buffers[a->index]; return true;
+    case ARG_MAP:
+        *pointer = &r->loaded->maps[a->index];
+        return tensor_map_make(r->device, m, &m->maps[a->index], r->args, *pointer);
     case ARG_SCALAR:
         *pointer = (void *)(uintptr_t)r->args->scalars[a->index]; /* only read */
         return true;

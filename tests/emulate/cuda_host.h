@@ -17,6 +17,7 @@
 #define __host__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define __grid_constant__
 #define __restrict__ __restrict
 #define __align__(n)      __attribute__((aligned(n)))
 #define __constant__      static
@@ -456,6 +457,7 @@ static inline void ptx_cp_async_wait_group(int pending)
     emulator::copy_wait(pending);
 }
 
+#include "cuda_bulk.h"
 #include "cuda_warp.h"
 #include "cuda_warpgroup.h"
 

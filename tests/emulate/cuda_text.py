@@ -58,6 +58,9 @@ def ptx_call(inner):
     """The call that stands for the inside of an asm's parentheses."""
     parts = split_top(inner, ":")
     template = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', parts[0])).strip().rstrip(";")
+    asked = re.fullmatch(r"\{ \.reg \.pred p; (.*) p, (.*); selp\.u32 (%\d), 1, 0, p; \}", template)
+    if asked:  # whether something is so
+        template = f"{asked[1]} {asked[3]}, {asked[2]}"
     operands = [
         re.fullmatch(r'"[^"]*"\s*\((.*)\)', o, re.S).group(1)
         for part in parts[1:3]
@@ -252,11 +255,24 @@ class Host:
     def write_temp(self, _):
         """The launches say which buffers they need."""
 
+    def tensor_map(self, a):
+        """A tensor map, the last axis first as CUDA wants it."""
+        tensor = next(p for p in self.lowered.parameters if p.name == a["name"])
+        extents = ", ".join(self.code(e) for e in reversed(tensor.shape))
+        box = ", ".join(str(e) for e in reversed(a["box"]))
+        return (
+            f"emulator::TensorMapOf{{d_{a['name']}, (int)sizeof *d_{a['name']}, "
+            f"{len(a['box'])}, {{{extents}}}, {{{box}}}, {a['swizzle']}}}"
+        )
+
     def write_launch(self, _):
         launch, name = self.launches.pop(0), self.names.pop(0)
         dims = [[self.code(tir.expression(str(e))) for e in launch[k]] for k in ("grid", "block")]
         arguments = []
         for a in launch["arguments"]:
+            if a["kind"] == "tensor_map":
+                arguments.append(self.tensor_map(a))
+                continue
             prefix = {"buffer": "d_", "scalar": "*d_", "size": "h_", "loop": "h_", "value": "h_"}[
                 a["kind"]
             ]

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -193,16 +194,29 @@ asm(".text\n"
     "    ret\n");
 
 enum { MOST_THREADS = 1024, STACK = 256 << 10, WARP = 32, WARPGROUP = 128 };
-enum State { READY, AT_BARRIER, AT_WARP_BARRIER, DONE };
+enum State { READY, AT_BARRIER, AT_WARP_BARRIER, AT_MBARRIER, DONE };
 struct Copy {
     void *to;
     const void *from;
     int bytes, given, group;
 };
+struct BulkCopy {
+    char *to;
+    TensorMapOf map;
+    int at[5];
+};
+struct Mbarrier {
+    int arrivals, missing; /* of a phase: how many, and how many are to come */
+    unsigned phase;
+    long long expected; /* bytes */
+    std::vector<BulkCopy> copies;
+};
+static std::map<unsigned, Mbarrier> mbarriers; /* of the block */
 struct Thread {
     void *sp;
     State state;
     int line, exchanges, groups;
+    unsigned mbarrier, parity; /* that it waits for */
     uint64_t slot[2];
     std::vector<Copy> copies;
     std::vector<Product> products;
@@ -328,6 +342,131 @@ void copy_wait(int pending)
     t->copies.resize(left);
 }
 
+/* ---- bulk copies ----------------------------------------------------------------------------- */
+
+static Mbarrier &mbarrier_at(unsigned address)
+{
+    auto found = mbarriers.find(address);
+    if (found == mbarriers.end())
+        fault("an mbarrier that has not been initialised");
+    return found->second;
+}
+
+void mbarrier_init(unsigned mbarrier, int arrivals)
+{
+    check_aligned(shared_pointer(mbarrier), 8);
+    mbarriers[mbarrier] = {arrivals, arrivals, 0, 0, {}};
+}
+
+void mbarrier_arrive(unsigned mbarrier)
+{
+    Mbarrier &m = mbarrier_at(mbarrier);
+    if (m.missing-- == 0)
+        fault("an arrival at an mbarrier whose phase waits for copies alone");
+}
+
+void mbarrier_expect(unsigned mbarrier, int bytes)
+{
+    mbarrier_at(mbarrier).expected += bytes;
+}
+
+static long long bytes_of(const TensorMapOf &map)
+{
+    long long bytes = map.bytes;
+    for (int d = 0; d < map.rank; d++)
+        bytes *= map.box[d];
+    return bytes;
+}
+
+void copy_bulk(unsigned to, const void *map, const int *at, int rank, unsigned mbarrier)
+{
+    BulkCopy copy = {(char *)shared_pointer(to), {}, {}};
+    memcpy(&copy.map, map, sizeof copy.map);
+    memcpy(copy.at, at, (size_t)rank * sizeof *at);
+    long long pitch = copy.map.bytes, row = pitch * copy.map.box[0];
+    if (rank != copy.map.rank)
+        fault("a copy with %d coordinates of a tensor with %d axes", rank, copy.map.rank);
+    if ((uintptr_t)copy.map.tensor % 16 || row % 16 || (copy.map.span && row > copy.map.span))
+        fault("a tensor map that the driver refuses");
+    for (int d = 0; d < rank; d++) {
+        if (copy.map.box[d] > 256 || (d > 0 && pitch % 16))
+            fault("a tensor map that the driver refuses");
+        pitch *= copy.map.extent[d];
+    }
+    check_aligned(copy.to, copy.map.span ? (size_t)copy.map.span * 8 : 128);
+    memset(copy.to, now.garbage, (size_t)bytes_of(copy.map));
+    mbarrier_at(mbarrier).copies.push_back(copy);
+}
+
+/* Element by element: those outside of the tensor are 0, and chunks of 16 bytes change places by
+ * bits of their address. */
+static void land(const BulkCopy &copy)
+{
+    const TensorMapOf &map = copy.map;
+    long long elements = bytes_of(map) / map.bytes;
+    for (long long i = 0; i < elements; i++) {
+        long long rest = i, from = 0, pitch = 1;
+        bool inside = true;
+        for (int d = 0; d < map.rank; d++) {
+            long long at = copy.at[d] + rest % map.box[d];
+            rest /= map.box[d];
+            inside &= at >= 0 && at < map.extent[d];
+            from += at * pitch;
+            pitch *= map.extent[d];
+        }
+        unsigned to = shared_address(copy.to) + (unsigned)(i * map.bytes);
+        if (map.span)
+            to ^= (to >> 7 & (unsigned)(map.span / 16 - 1)) << 4;
+        if (inside)
+            memcpy(shared_pointer(to), (const char *)map.tensor + from * map.bytes,
+                   (size_t)map.bytes);
+        else
+            memset(shared_pointer(to), 0, (size_t)map.bytes);
+    }
+}
+
+/* Completes the phase where copies alone are missing. */
+static bool phase_is_complete(unsigned mbarrier, unsigned parity)
+{
+    Mbarrier &m = mbarrier_at(mbarrier);
+    if ((m.phase & 1) != parity)
+        return true;
+    if (m.missing > 0)
+        return false;
+    long long brought = 0;
+    for (const BulkCopy &copy : m.copies)
+        brought += bytes_of(copy.map);
+    if (brought != m.expected)
+        fault("an mbarrier that expects %lld bytes, and copies of %lld", m.expected, brought);
+    for (const BulkCopy &copy : m.copies)
+        land(copy);
+    m = {m.arrivals, m.arrivals, m.phase + 1, 0, {}};
+    return true;
+}
+
+bool mbarrier_test(int line, unsigned mbarrier, unsigned parity)
+{
+    if (phase_is_complete(mbarrier, parity))
+        return true;
+    threads[current].mbarrier = mbarrier;
+    threads[current].parity = parity;
+    pause_at(AT_MBARRIER, line);
+    return false;
+}
+
+/* Lets threads go on whose phase is complete; true if there is one. */
+static bool release_mbarriers()
+{
+    bool any = false;
+    for (int i = 0; i < n_threads; i++)
+        if (threads[i].state == AT_MBARRIER &&
+            phase_is_complete(threads[i].mbarrier, threads[i].parity)) {
+            threads[i].state = READY;
+            any = true;
+        }
+    return any;
+}
+
 /* ---- products of warpgroups ------------------------------------------------------------------ */
 
 void proxy_fence()
@@ -427,6 +566,11 @@ static bool release_warps()
 static void release_block()
 {
     int waiting = 0;
+    for (int i = 0; i < n_threads; i++)
+        if (threads[i].state == AT_MBARRIER) {
+            set_thread(i);
+            fault("a wait for phase %u of an mbarrier that never ends", threads[i].parity);
+        }
     while (threads[waiting].state != AT_BARRIER)
         waiting++;
     for (int i = 0; i < n_threads; i++)
@@ -440,6 +584,7 @@ static void release_block()
 
 static void run_block(std::vector<int> &order)
 {
+    mbarriers.clear();
     for (int i = 0; i < n_threads; i++)
         prepare(i);
     for (;;) {
@@ -454,7 +599,7 @@ static void run_block(std::vector<int> &order)
             all_done &= threads[i].state == DONE;
         if (all_done)
             return;
-        if (!release_warps())
+        if (!release_mbarriers() && !release_warps())
             release_block();
     }
 }

@@ -121,6 +121,28 @@ template <class T> T shuffle_xor(int line, T value, unsigned lane_mask)
 void copy_async(void *to, const void *from, int bytes, int given);
 void copy_commit();
 void copy_wait(int pending);
+/* mbarriers and bulk copies of a box of a tensor, at `at`, the last axis first. The copies arrive
+ * when their mbarrier is waited for and nothing but they is missing, not before; until then their
+ * place holds garbage. */
+struct TensorMapOf {
+    const void *tensor;
+    int bytes, rank;
+    long long extent[5];
+    int box[5], span; /* of the swizzle in bytes; 0: none */
+    template <class T> operator T() const
+    {
+        static_assert(sizeof(T) == 128 && sizeof(TensorMapOf) <= sizeof(T), "a CUtensorMap");
+        T map = {};
+        __builtin_memcpy(&map, this, sizeof *this);
+        return map;
+    }
+};
+void mbarrier_init(unsigned mbarrier, int arrivals);
+void mbarrier_arrive(unsigned mbarrier);
+void mbarrier_expect(unsigned mbarrier, int bytes);
+/* Whether its phase with this parity is complete; the thread gives way where it is not. */
+bool mbarrier_test(int line, unsigned mbarrier, unsigned parity);
+void copy_bulk(unsigned to, const void *map, const int *at, int rank, unsigned mbarrier);
 /* fence.proxy.async: a warpgroup's product does not see copies that have no fence behind them. */
 void proxy_fence();
 /* wgmma.mma_async of one thread: `add` adds the products to its `n` sums. Until the thread waits

@@ -91,6 +91,7 @@ schedule launches for rows()
 """
 MATMUL = ["examples/matmul/matmul.tir", "-D", "M=100", "-D", "N=68", "-D", "K=44"]
 TILES = (emulate.ROOT / "tests/golden/instructions_warpgroup.case").read_text().partition("\n\n")[2]
+BULK = (emulate.ROOT / "tests/golden/primitive_copy_bulk.case").read_text().partition("\n\n")[2]
 # name: (program or None, arguments, [(text, its replacement)], verdict, part of the detail)
 FAULTS = {
     "none": (None, [*MATMUL, "--schedule", "tiled32"], [], "exact", ""),
@@ -245,6 +246,70 @@ FAULTS = {
         [("0x4000004000010000", "0x4000010000")],
         "fault",
         "a descriptor",
+    ),
+    "bulk copies": (BULK, ["--schedule", "s"], [], "exact", ""),
+    "wait for bulk copies removed": (
+        BULK,
+        ["--schedule", "s"],
+        [("copy_bulk_wait<2>(landed, waited, begun);", ";")],
+        "wrong",
+        "y[",
+    ),
+    "waited for too few bulk copies": (
+        BULK,
+        ["--schedule", "s"],
+        [("waited, begun - 1)", "waited, begun - 2)")],
+        "wrong",
+        "y[",
+    ),
+    "other parity": (
+        BULK,
+        ["--schedule", "s"],
+        [("waited / groups & 1", "waited / groups + 1 & 1")],
+        "fault",
+        "an arrival",
+    ),
+    "other bytes": (
+        BULK,
+        ["--schedule", "s"],
+        [("% 2], 1024);", "% 2], 512);")],
+        "fault",
+        "an mbarrier that expects",
+    ),
+    "bulk copies not committed": (
+        BULK,
+        ["--schedule", "s"],
+        [("copy_bulk_commit<2>(landed, begun);", "begun++;")],
+        "fault",
+        "never ends",
+    ),
+    "bulk copies committed by all": (
+        BULK,
+        ["--schedule", "s"],
+        [("if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)\n        ", "")],
+        "fault",
+        "an arrival",
+    ),
+    "mbarriers not initialised": (
+        BULK,
+        ["--schedule", "s"],
+        [("copy_bulk_begin<2>(landed);", ";")],
+        "fault",
+        "not been initialised",
+    ),
+    "stage reused early": (
+        BULK,
+        ["--schedule", "s"],
+        [("-__syncthreads();", ";")],
+        "fault",
+        "never ends",
+    ),
+    "box moved": (
+        BULK,
+        ["--schedule", "s"],
+        [("x_map, jo_1 * 32", "x_map, jo_1 * 32 + 1")],
+        "wrong",
+        "y[",
     ),
     "vector": (COPY, ["--schedule", "wide"], [], "exact", ""),
     "vector not aligned": (

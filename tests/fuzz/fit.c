@@ -46,6 +46,7 @@ static const Fit fits[] = {
     {"rotate", 1, BLOCK_ANY, LOOP_SHARED, BUFFER_ANY},
     {"pipeline", 1, BLOCK_STAGER, LOOP_SHARED, BUFFER_ANY},
     {"copy_async", 1, BLOCK_STAGER, LOOP_ANY, BUFFER_ANY},
+    {"copy_bulk", 2, BLOCK_STAGER, LOOP_ANY, BUFFER_ANY},
     {"fuse_reduction_epilogue", 1, BLOCK_PARTIAL, LOOP_ANY, BUFFER_ANY},
     {"decompose_padding", 1, BLOCK_CHOICE, LOOP_ANY, BUFFER_ANY},
     {"tensorize", 3, BLOCK_ANY, LOOP_INNER, BUFFER_ANY},

@@ -20,6 +20,7 @@ typedef struct {
     int devices, count_status, driver_version, major, minor, compile_status;
     const char *log; /* of a compilation */
     bool wide;       /* the kernel's indices have 64 bits */
+    bool no_maps;    /* the driver makes no tensor maps */
     /* what was seen */
     int calls, live, compiles, launches, max_dynamic;
     float constant[2];  /* the symbol "table" */
@@ -29,7 +30,8 @@ typedef struct {
     CudaDim3 grid, block;
     void *stream; /* of the last launch */
     size_t shared, flushed;
-    int64_t n, t; /* of the last launch */
+    int64_t n, t;  /* of the last launch */
+    char map[128]; /* the last tensor map */
 } Fake;
 
 /* Launches of more elements than this compute nothing. */
@@ -236,6 +238,34 @@ static int fake_cudaFuncSetAttribute(const void *kernel, int attribute, int valu
     TICK();
     fake.max_dynamic = value;
     return kernel == &fake && attribute == CUDA_FUNC_MAX_DYNAMIC_SHARED ? 0 : 1;
+}
+
+/* Notes what a tensor map is made of. */
+static int fake_encode(void *map, int type, unsigned rank, void *tensor, const uint64_t *extents,
+                       const uint64_t *pitches, const unsigned *box, const unsigned *steps,
+                       int interleave, int swizzle, int promotion, int fill)
+{
+    TICK();
+    fake.map[0] = '\0';
+    for (unsigned i = 0; i < rank; i++)
+        snprintf(fake.map + strlen(fake.map), sizeof fake.map - strlen(fake.map), "%d:%d/%d*%u ",
+                 (int)extents[i], (int)pitches[i], (int)steps[i], box[i]);
+    snprintf(fake.map + strlen(fake.map), sizeof fake.map - strlen(fake.map), "type %d swizzle %d",
+             type, swizzle);
+    memset(map, 0, 128);
+    return tensor && interleave == 0 && promotion == 3 && fill == 0 ? 0 : 1;
+}
+static int fake_cudaGetDriverEntryPointByVersion(const char *symbol, void **function,
+                                                 unsigned version, unsigned long long flags,
+                                                 int *found)
+{
+    int (*encode)(void *, int, unsigned, void *, const uint64_t *, const uint64_t *,
+                  const unsigned *, const unsigned *, int, int, int, int) = fake_encode;
+    TICK();
+    *found = 0;
+    if (!fake.no_maps)
+        memcpy(function, &encode, sizeof encode);
+    return strcmp(symbol, "cuTensorMapEncodeTiled") == 0 && version == 12000 && flags == 0 ? 0 : 1;
 }
 
 static int64_t index_argument(const void *from)

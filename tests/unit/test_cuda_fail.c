@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cuda_fake.h"
+#include "runtime/cuda/tensor_map.h"
 #include "scale_module.h"
 
 enum { N = 100 };
@@ -515,6 +516,82 @@ static void grids_have_limits(void **state)
                  "2147483647 in x");
 }
 
+/* ---- tensor maps ----------------------------------------------------------------------------- */
+
+/* A shape of 6 x 16 for any sizes. */
+static const VmRegister SHAPE_REGISTERS[] = {{VM_I64, true}, {VM_I64, true}};
+static const VmConstant SHAPE_CONSTANTS[] = {{0, {.i64 = 6}}, {1, {.i64 = 16}}};
+static const VmConstant LONG_CONSTANTS[] = {{0, {.i64 = 6}}, {1, {.i64 = (int64_t)1 << 31}}};
+static const VmInst SHAPE_CODE[] = {{.op = VM_STOP}};
+static const Span SHAPE_SPANS[1];
+static const int SHAPE_STEPS[1];
+static const int SHAPE_OUTPUTS[] = {0, 1};
+
+static bool make_map(Device *d, const VmConstant *constants, uint64_t at, int span)
+{
+    VmFunction shape = {.name = "shape",
+                        .n_registers = 2,
+                        .n_constants = 2,
+                        .n_code = 1,
+                        .n_outputs = 2,
+                        .registers = SHAPE_REGISTERS,
+                        .constants = constants,
+                        .code = SHAPE_CODE,
+                        .spans = SHAPE_SPANS,
+                        .steps = SHAPE_STEPS,
+                        .outputs = SHAPE_OUTPUTS,
+                        .axes = {{-1, -1, -1, -1, -1, -1}}};
+    ModuleBuffer buffer = {.name = "x", .type = DT_F32, .rank = 2, .shape = &shape};
+    Module module = {.n_buffers = 1, .buffers = &buffer};
+    ModuleMap map = {.buffer = 0, .box = {4, 8}, .span = span};
+    const int64_t sizes[] = {0};
+    const DevicePtr buffers[] = {at};
+    TensorMap made;
+    return tensor_map_make((CudaDevice *)d, &module, &map,
+                           &(RunArguments){.sizes = sizes, .buffers = buffers}, &made);
+}
+
+static void tensor_maps_have_the_last_axis_first(void **state)
+{
+    static const int spans[] = {0, 32, 64, 128};
+    Device *d = opened(*state);
+    for (int i = 0; i < 4; i++) {
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, "16:64/1*8 6:384/1*4 type 2 swizzle %d", i);
+        assert_true(make_map(d, SHAPE_CONSTANTS, 4096, spans[i]));
+        assert_string_equal(fake.map, wanted);
+    }
+}
+
+static void tensor_maps_need_aligned_tensors(void **state)
+{
+    Fixture *f = *state;
+    assert_false(make_map(opened(f), SHAPE_CONSTANTS, 4104, 0));
+    expect_error(f, E0617, "cannot read 'x': it does not begin at a multiple of 16 bytes");
+}
+
+static void tensor_maps_have_coordinates_of_32_bits(void **state)
+{
+    Fixture *f = *state;
+    assert_false(make_map(opened(f), LONG_CONSTANTS, 4096, 0));
+    expect_error(f, E0617, "an axis has more than 2147483647 elements");
+}
+
+static void old_drivers_make_no_tensor_maps(void **state)
+{
+    Fixture *f = *state;
+    fake.no_maps = true;
+    assert_false(make_map(opened(f), SHAPE_CONSTANTS, 4096, 0));
+    expect_error(f, E0617, "the driver makes no tensor maps");
+}
+
+static void the_driver_may_refuse_a_tensor_map(void **state)
+{
+    Fixture *f = *state;
+    assert_false(make_map(opened(f), SHAPE_CONSTANTS, 0, 0));
+    expect_error(f, E0617, "the driver refuses its tensor map");
+}
+
 static void a_failed_kernel_points_to_the_simulator(void **state)
 {
     Fixture *f = *state;
@@ -558,6 +635,11 @@ int main(void)
         TEST(indices_have_the_width_of_the_kernel),
         TEST(limits_of_sizes_are_kept),
         TEST(empty_grids_launch_nothing),
+        TEST(tensor_maps_have_the_last_axis_first),
+        TEST(tensor_maps_need_aligned_tensors),
+        TEST(tensor_maps_have_coordinates_of_32_bits),
+        TEST(old_drivers_make_no_tensor_maps),
+        TEST(the_driver_may_refuse_a_tensor_map),
         TEST(grids_have_limits),
         TEST(a_failed_kernel_points_to_the_simulator),
     };

@@ -14,6 +14,7 @@
  *
  * For an unrolled store, the compiler must discover for each copy that the addresses differ by a
  * constant. For the 32 copies of a tile of sgemm this took an eighth of its time. */
+#include "ir/copies/bulk_copy.h"
 #include "passes/lower/pass.h"
 
 enum { OFTEN = 16 }; /* copies of a store, from which on their addresses cost the compiler time */
@@ -175,6 +176,8 @@ static Stmt *walk(void *user, Stmt *s)
         note_let(a, s);
         return s;
     }
+    if (stmt_is_bulk_copy(s))
+        return s;
     int lets = a->lets.n, loops = a->loops.n;
     if (s->kind == ST_FOR)
         VEC_PUSH(a->c->arena, &a->loops, &s->u.loop);

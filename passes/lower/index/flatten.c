@@ -12,6 +12,7 @@
  * mode may have, 2^31 elements or more computes its subscripts in 64 bits from the first term on.
  * The access keeps the subscripts of its axes beside the one (AxisAccess), for the machine that
  * checks them and for the proof that they stay inside (in_bounds.c). */
+#include "ir/copies/bulk_copy.h"
 #include "passes/lower/pass.h"
 
 typedef struct {
@@ -255,6 +256,8 @@ static Stmt *flatten_stmt(void *user, Stmt *s)
 {
     Flatten *f = user;
     Context *c = f->c;
+    if (stmt_is_bulk_copy(s))
+        return s; /* its text has the coordinates of the tensor */
     s = stmt_map_exprs(c, s, flatten_expr, f);
     if (s->kind == ST_STORE)
         return flatten_store(f, s);

@@ -14,6 +14,7 @@
  * first access that can conflict with it. */
 #include "passes/lower/threads/async.h"
 
+#include "ir/copies/bulk_copy.h"
 #include "passes/analysis/regions/async_copy.h"
 
 bool async_only(Context *c, const Stmt *s)
@@ -57,12 +58,56 @@ int async_pending(Threads *t, const BlockPairs *pairs, const Stmt *counted, cons
     return pending;
 }
 
+/* One thread starts a bulk copy: the one whose coordinates are all 0, which also says that a group
+ * is complete. */
+static bool bulk_copy_can(Context *c, Stmt *root, const Stmt *block)
+{
+    StmtPath path = {0};
+    stmt_path_to(c, root, block, &path);
+    for (Axis axis = AXIS_THREAD_X; axis <= AXIS_THREAD_Z; axis++) {
+        bool every = false;
+        const Stmt *loop = thread_loop(c, &path, axis, &every);
+        if (!loop)
+            continue;
+        diag_error(c, E0860, block->span,
+                   "one thread starts a bulk copy, but those of loop '%s' on %s share the "
+                   "iterations of block '%s'; make the copy in a loop that is not bound to threads",
+                   loop->u.loop.var->name, axis_name(axis), block->u.block.name);
+        return false;
+    }
+    return true;
+}
+
+bool async_has_bulk(Context *c, const Stmt *root)
+{
+    StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++)
+        if (block_is_bulk(&blocks.items[i]->u.block))
+            return true;
+    return false;
+}
+
+bool async_groups_can(Context *c, const Stmt *root, const Stmt *done)
+{
+    if (!async_has_bulk(c, root) || copy_groups(done) <= MAX_PENDING)
+        return true;
+    diag_error(c, E0860, root->span,
+               "more than %d groups of copies could be under way here at a time, and each needs an "
+               "mbarrier while a bulk copy may be in it; let each iteration use what it has copied",
+               MAX_PENDING);
+    return false;
+}
+
 bool async_copies_can(Context *c, Stmt *root)
 {
     StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
     for (int i = 0; i < blocks.n; i++) {
         const BlockStmt *block = &blocks.items[i]->u.block;
-        const char *obstacle = block_is_async(block) ? async_copy_obstacle(c, block) : NULL;
+        bool bulk = block_is_bulk(block);
+        if (bulk && !bulk_copy_can(c, root, blocks.items[i]))
+            return false;
+        const char *obstacle =
+            block_is_async(block) && !bulk ? async_copy_obstacle(c, block) : NULL;
         if (!obstacle)
             continue;
         diag_error(c, E0440, blocks.items[i]->span, "%s", obstacle);

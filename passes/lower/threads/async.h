@@ -7,8 +7,14 @@
 
 /* Whether the statement has blocks, and all of them are asynchronous copies. */
 bool async_only(Context *c, const Stmt *s);
-/* Checks that the blocks marked by copy_async are still copies. False after a diagnostic. */
+/* Checks that the blocks marked by copy_async are still copies, and that one thread makes those
+ * marked by copy_bulk. False after a diagnostic. */
 bool async_copies_can(Context *c, Stmt *root);
+/* Some block is a bulk copy. */
+bool async_has_bulk(Context *c, const Stmt *root);
+/* Checks that `done`, the root with its commits and waits, has no more groups under way at a time
+ * than MAX_PENDING where the root has bulk copies. False after a diagnostic. */
+bool async_groups_can(Context *c, const Stmt *root, const Stmt *done);
 /* Builds the commit that closes the group of `copies`. */
 Stmt *async_commit(Context *c, const Stmt *copies);
 /* How many of the latest groups may stay in flight at the end of an iteration of `counted`, whose

@@ -53,6 +53,7 @@ typedef struct {
     StmtList passed;        /* loops with a barrier in each iteration */
     VarList divergent;      /* variables whose value differs between the threads of a block */
     const Stmt *divergence; /* the innermost enclosing statement that differs between threads */
+    bool bulk;              /* the launch has bulk copies: all threads count groups alike */
     bool failed;
 } Barriers;
 
@@ -197,6 +198,16 @@ static void refuse_divergent(Barriers *b, const Reasons *r)
               "... and here by another thread; move both accesses into the %s or both out of it, "
               "or move the condition that differs between threads into the block",
               s->kind == ST_FOR ? "loop" : "if");
+    b->failed = true;
+}
+
+/* Refuses a copy whose group only some threads would count. */
+static void refuse_uncounted(Barriers *b, const Stmt *s)
+{
+    diag_error(b->c, E0860, s->span,
+               "only some threads of the block would reach the end of this group of copies, but "
+               "all of them wait for its bulk copies");
+    diag_note(b->c, b->divergence->span, "this differs between threads; move it into the block");
     b->failed = true;
 }
 
@@ -398,6 +409,8 @@ static Stmt *walk(Barriers *b, Stmt *s, SyncSummary *summary)
         VEC_PUSH(b->c->arena, &summary->first, s);
         VEC_PUSH(b->c->arena, &summary->last, s);
         summary->open = block_is_async(&s->u.block);
+        if (summary->open && b->bulk && b->divergence)
+            refuse_uncounted(b, s);
         if (summary->open)
             VEC_PUSH(b->c->arena, &summary->in_flight, s);
         return s;
@@ -449,8 +462,9 @@ static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)
         return NULL;
     }
     SyncSummary summary = {0};
+    b.bulk = async_has_bulk(w->c, root);
     Stmt *done = walk(&b, root, &summary);
-    return b.failed ? NULL : done;
+    return b.failed || !async_groups_can(w->c, root, done) ? NULL : done;
 }
 
 Kernel *pass_insert_barriers(Context *c, const Kernel *kernel, const LowerOptions *options)

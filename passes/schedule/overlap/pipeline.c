@@ -99,10 +99,19 @@ static bool touches_own_temp(const Pipeline *p, Stmt *block)
     return false;
 }
 
+/* The only store of a block, which may stand in loops of the block; NULL: there are several. */
+static const Stmt *store_of(const Pipeline *p, const Stmt *block)
+{
+    const Stmt *body = block ? block->u.block.body : NULL;
+    while (body && body->kind == ST_FOR)
+        body = body->u.loop.body;
+    return stmt_written_out(p->s->ctx, body);
+}
+
 static bool try_ahead(Pipeline *p, Stmt *item)
 {
     Stmt *block = only_block(p, item);
-    const Stmt *store = block ? flow_single_store(p->s->ctx, block) : NULL;
+    const Stmt *store = store_of(p, block);
     Ahead ahead = {.item = item};
     if (!store || store->u.store.op != STORE_SET || block->u.block.init ||
         store->u.store.buffer->role != ROLE_TEMP ||

@@ -1,0 +1,137 @@
+/* bulk.c - Emits bulk copies: tensor maps, the copies, and the mbarriers that say when a group of
+ * copies has landed.
+ *
+ *   __shared__ unsigned long long landed[2];
+ *   int begun = 0, waited = 0;
+ *   copy_bulk_begin<2>(landed);
+ *   ...
+ *       copy_bulk_2d(&t[0][0], A_map, ko * 64, by * 128, &landed[begun % 2], 16384);
+ *       copy_bulk_commit<2>(landed, begun);
+ *   ...
+ *   copy_bulk_wait<2>(landed, waited, begun - 1);
+ *
+ * Group n belongs to mbarrier n % 2, of which it is phase n / 2. All threads count the groups, so
+ * each finds the phase by itself, wherever copies and waits stand. There are as many mbarriers as
+ * groups under way at a time (copy_groups). Between the wait for a group and the next group of its
+ * mbarrier stands the __syncthreads that follows each wait. */
+#include "codegen/cuda/text.h"
+
+static const char *landed_name(CudaWriter *w)
+{
+    return cuda_names_made(w->names, "text", "landed");
+}
+
+static const char *begun_name(CudaWriter *w)
+{
+    return cuda_names_made(w->names, "text", "begun");
+}
+
+static const char *waited_name(CudaWriter *w)
+{
+    return cuda_names_made(w->names, "text", "waited");
+}
+
+const char *cuda_map_name(CudaWriter *w, const LaunchUse *use, int box)
+{
+    Context *c = w->c;
+    const char *what = arena_printf(c->arena, "map %d of %s", box, use->launch->u.launch.name);
+    return cuda_names_made(
+        w->names, what,
+        arena_printf(c->arena, "%s_map", cuda_buffer_name(w, use->boxes.items[box].from)));
+}
+
+/* `{1024, M}, {64, 128}`: the extents of the tensor and those of a box, the last axis first, with
+ * `between` in front of the latter. */
+static void extents_text(CudaWriter *w, const BulkBox *box, const char *between)
+{
+    int last = box->from->rank - 1;
+    for (int d = last; d >= 0; d--) {
+        strbuf_add(w->out, d == last ? "{" : ", ");
+        cuda_expr(w, box->from->shape[d], 0);
+    }
+    strbuf_addf(w->out, "}, %s", between);
+    for (int d = last; d >= 0; d--)
+        strbuf_addf(w->out, "%s%lld", d == last ? "{" : ", ", (long long)box->extent[d]);
+    strbuf_add(w->out, "}");
+}
+
+void cuda_map_comments(CudaWriter *w, const LaunchUse *use)
+{
+    static const char *const swizzles[] = {
+        [BULK_PLAIN] = "NONE",
+        [BULK_SWIZZLE_32] = "32B",
+        [BULK_SWIZZLE_64] = "64B",
+        [BULK_SWIZZLE_128] = "128B",
+    };
+    for (int i = 0; i < use->boxes.n; i++) {
+        const BulkBox *box = &use->boxes.items[i];
+        strbuf_addf(w->out, "//   %s: cuTensorMapEncodeTiled of %s, UINT%d, extents ",
+                    cuda_map_name(w, use, i), cuda_buffer_name(w, box->from),
+                    8 * (int)type_bytes(box->from->type));
+        extents_text(w, box, "boxes ");
+        strbuf_addf(w->out, ", SWIZZLE_%s\n", swizzles[box->mode]);
+    }
+}
+
+void cuda_map_variables(CudaWriter *w, const LaunchUse *use)
+{
+    for (int i = 0; i < use->boxes.n; i++) {
+        const BulkBox *box = &use->boxes.items[i];
+        cuda_indent(w);
+        strbuf_addf(w->out, "const TensorMap %s = tensor_map(%s, %d, ", cuda_map_name(w, use, i),
+                    cuda_buffer_name(w, box->from), (int)type_bytes(box->from->type));
+        extents_text(w, box, "");
+        strbuf_addf(w->out, ", %d);\n", (int)(box->mode - BULK_PLAIN));
+    }
+}
+
+void cuda_bulk_declarations(CudaWriter *w, const LaunchUse *use)
+{
+    if (use->groups == 0)
+        return;
+    const char *landed = landed_name(w);
+    if (use->shared_is_dynamic)
+        cuda_line(w, "unsigned long long *%s = (unsigned long long *)(%s + %lld);", landed,
+                  cuda_names_made(w->names, "text", "shared_memory"),
+                  (long long)use->groups_offset);
+    else
+        cuda_line(w, "__shared__ unsigned long long %s[%d];", landed, use->groups);
+    cuda_line(w, "int %s = 0, %s = 0;", begun_name(w), waited_name(w));
+    cuda_line(w, "%s<%d>(%s);  // an mbarrier for each group of copies under way",
+              cuda_helper(w, HELPER_BULK_BEGIN), use->groups, landed);
+}
+
+void cuda_bulk_copy(CudaWriter *w, const Stmt *copy)
+{
+    static const Helper helpers[] = {HELPER_BULK_COPY_1D, HELPER_BULK_COPY_2D, HELPER_BULK_COPY_3D,
+                                     HELPER_BULK_COPY_4D, HELPER_BULK_COPY_5D};
+    const Expr *to = copy->u.instruction.elements[0], *from = copy->u.instruction.elements[1];
+    int rank = from->u.load.buffer->rank, number = launch_box(w->use, copy);
+    int64_t bytes = type_bytes(to->type);
+    cuda_indent(w);
+    strbuf_addf(w->out, "%s(&", cuda_helper(w, helpers[rank - 1]));
+    cuda_element(w, to->u.load.buffer, to->u.load.index);
+    strbuf_addf(w->out, ", %s", cuda_map_name(w, w->use, number));
+    for (int d = rank - 1; d >= 0; d--) {
+        const Expr *at = from->u.load.index[d];
+        strbuf_add(w->out, at->type == DT_INDEX ? ", " : ", (int)");
+        cuda_expr(w, at, at->type == DT_INDEX ? 0 : PRECEDENCE_UNARY);
+        bytes *= w->use->boxes.items[number].extent[d];
+    }
+    strbuf_addf(w->out, ", &%s[%s %% %d], %lld);\n", landed_name(w), begun_name(w), w->use->groups,
+                (long long)bytes);
+}
+
+void cuda_bulk_commit(CudaWriter *w, const char *why)
+{
+    cuda_line(w, "%s<%d>(%s, %s);  // %s", cuda_helper(w, HELPER_BULK_COMMIT), w->use->groups,
+              landed_name(w), begun_name(w), why);
+}
+
+void cuda_bulk_wait(CudaWriter *w, int pending, const char *why)
+{
+    const char *until =
+        pending ? arena_printf(w->c->arena, "%s - %d", begun_name(w), pending) : begun_name(w);
+    cuda_line(w, "%s<%d>(%s, %s, %s);  // %s", cuda_helper(w, HELPER_BULK_WAIT), w->use->groups,
+              landed_name(w), waited_name(w), until, why);
+}

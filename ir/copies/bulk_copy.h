@@ -1,0 +1,47 @@
+/* bulk_copy.h - Defines bulk copies: a thread has the hardware copy a box of a tensor in global
+ * memory into shared memory (TMA).
+ *
+ *   instruction copy_bulk(t[0, 0], A[by * 128, ko * 64]) {
+ *       for i in 128, k in 64
+ *           t[i, k] async= A[by * 128 + i, ko * 64 + k];
+ *   }
+ *
+ * The first element says where the box lies in shared memory, row by row, the second one where it
+ * begins in the tensor. The loops say how long it is. */
+#ifndef TIRC_IR_BULK_COPY_H
+#define TIRC_IR_BULK_COPY_H
+
+#include "ir/instruction.h"
+
+enum { BULK_MAX_RANK = 5, BULK_MAX_EXTENT = 256, BULK_CHUNK_BYTES = 16, BULK_PATTERN_ROWS = 8 };
+
+/* The span of the mode's swizzle in bytes; 0: none. */
+int64_t bulk_span(BulkMode mode);
+/* Bytes that a copy begins at a multiple of in shared memory. */
+int64_t bulk_alignment(BulkMode mode);
+
+/* The instruction of a mode for elements of `type`. */
+const Instruction *bulk_instruction(Context *c, BulkMode mode, DType type);
+/* The mode that an instruction's name says; BULK_NONE: it is another name. */
+BulkMode bulk_mode_find(const char *name);
+static inline bool stmt_is_bulk_copy(const Stmt *s)
+{
+    return s->kind == ST_INSTRUCTION && s->u.instruction.of->bulk != BULK_NONE;
+}
+
+/* A box of a tensor: what the host describes to the hardware. */
+typedef struct {
+    const Buffer *from;
+    int64_t extent[BULK_MAX_RANK]; /* [from->rank] in elements */
+    BulkMode mode;
+} BulkBox;
+/* The box that a bulk copy copies. */
+BulkBox bulk_box(const Stmt *copy);
+bool bulk_box_equal(const BulkBox *a, const BulkBox *b);
+
+/* How many groups of copies are under way at a time below `body`, that of a launch, the one that a
+ * place is about to begin included; more than MAX_PENDING: no number of them is known to be
+ * enough. */
+int copy_groups(const Stmt *body);
+
+#endif

@@ -1,0 +1,73 @@
+/* bulk_copy.c - Lowers bulk copies to instructions, which name where the box begins.
+ *
+ *   block t_o(...) @copy_bulk(1) {          instruction copy_bulk(t[0, 0], A[by * 128, ko * 64]) {
+ *       for i in 128, k in 64         =>        for i in 128, k in 64
+ *           t[i, k] = A[...];                       t[i, k] async= A[...];
+ *   }                                       } */
+#include "passes/lower/bulk_copy.h"
+
+#include "passes/shared/bulk_place.h"
+
+static Stmt *make_async(Rewriter *r, Stmt *s)
+{
+    if (s->kind != ST_STORE || s->u.store.op != STORE_SET)
+        return s;
+    return stmt_stamp(stmt_store(r->ctx,
+                                 &(StoreStmt){.buffer = s->u.store.buffer,
+                                              .index = s->u.store.index,
+                                              .op = STORE_ASYNC,
+                                              .value = s->u.store.value},
+                                 s->span),
+                      s);
+}
+
+Stmt *stores_made_async(Context *c, Stmt *s)
+{
+    Rewriter r = {.ctx = c, .stmt = make_async};
+    return rewrite_stmt(&r, s);
+}
+
+/* The element where the box begins, with `shown` in place of the block's iterators. */
+static Expr *first_of_box(Context *c, const BulkForm *form, const Expr *element,
+                          const SubstList *shown)
+{
+    Buffer *buffer = element->u.load.buffer;
+    Subst zero[BULK_MAX_RANK];
+    Expr **first = ARENA_ARRAY(c->arena, Expr *, buffer->rank + 1);
+    for (int i = 0; i < form->n; i++)
+        zero[i] = (Subst){form->loops[i]->var, expr_index(c, 0)};
+    for (int d = 0; d < buffer->rank; d++)
+        first[d] = expr_subst(c, expr_subst(c, element->u.load.index[d], zero, form->n),
+                              shown->items, shown->n);
+    return expr_load(c, buffer, first, element->span);
+}
+
+/* The mode of the copy, and what it consists of; BULK_NONE after E0860. */
+static BulkMode find_mode(Context *c, Facts *f, const Stmt *s, BulkForm *form)
+{
+    FactsMark mark = facts_mark(f);
+    facts_enter(f, s);
+    const char *why = bulk_copy_obstacle(c, f, &s->u.block, form), *misplaced = NULL;
+    BulkMode mode = why ? BULK_NONE : bulk_place(c, f, form, &misplaced);
+    facts_reset(f, mark);
+    if (misplaced)
+        why = arena_printf(c->arena, "block '%s' %s", s->u.block.name, misplaced);
+    if (why)
+        diag_error(c, E0860, s->span, "%s", why);
+    return mode;
+}
+
+Stmt *bulk_copy_lower(Context *c, Facts *f, const Stmt *s, const SubstList *shown)
+{
+    BulkForm form;
+    BulkMode mode = find_mode(c, f, s, &form);
+    if (mode == BULK_NONE)
+        return NULL;
+    const StoreStmt *store = &form.store->u.store;
+    const Expr *to = expr_load(c, store->buffer, store->index, form.store->span);
+    Expr *elements[2] = {first_of_box(c, &form, to, shown),
+                         first_of_box(c, &form, form.load, shown)};
+    Stmt *body = stores_made_async(c, stmt_subst(c, s->u.block.body, shown->items, shown->n));
+    const Instruction *of = bulk_instruction(c, mode, store->buffer->type);
+    return stmt_stamp(stmt_instruction(c, of, elements, body, s->span), s);
+}

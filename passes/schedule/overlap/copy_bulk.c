@@ -1,0 +1,33 @@
+/* copy_bulk.c - Implements copy_bulk: has the hardware copy a box of a tensor into shared memory.
+ *
+ * The loop is blockized, and the block is marked. What it means does not change: lowering puts a
+ * wait in front of every access that may meet it (passes/lower/threads/async.c), as for copy_async.
+ * Layouts may still change, so lowering proves where the box lies (passes/shared/bulk_place.h).
+ *
+ * Legal: the block goes through a box of an input row by row, and copies each element to shared
+ * memory.
+ * Invariant: every access finds the value that it found before. */
+#include "passes/analysis/regions/bulk_copy.h"
+#include "passes/schedule/sched.h"
+
+bool prim_copy_bulk(Schedule *s, const PrimCall *call, Value *result)
+{
+    PrimCall inner = {.primitive = call->primitive, .span = call->span};
+    const Value *loop = &call->copy_bulk.loop;
+    inner.blockize.nodes = value_of_items(loop, 1, loop->span);
+    if (!prim_blockize(s, &inner, result))
+        return false;
+    StmtPath path = {0};
+    BulkForm form;
+    Stmt *node = sched_block(s, result, &path);
+    BlockStmt block = node->u.block;
+    Facts *facts = sched_facts(s, &path);
+    facts_enter(facts, node);
+    const char *obstacle = bulk_copy_obstacle(s->ctx, facts, &block, &form);
+    REQUIRE(s, E0860, call->span, !obstacle, "%s", obstacle);
+    block.annotations = annotations_mark(s->ctx, block.annotations, ANNOTATION_COPY_BULK);
+    Stmt *done = stmt_block(s->ctx, &block, node->span);
+    sched_replace(s, node, done);
+    *result = value_block(done);
+    return true;
+}

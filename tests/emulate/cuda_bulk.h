@@ -1,0 +1,43 @@
+/* cuda_bulk.h - PTX of mbarriers and bulk copies. */
+#ifndef TIRC_TESTS_EMULATE_CUDA_BULK_H
+#define TIRC_TESTS_EMULATE_CUDA_BULK_H
+
+static inline void ptx_mbarrier_init_shared_cta_b64(unsigned mbarrier, int arrivals)
+{
+    emulator::mbarrier_init(mbarrier, arrivals);
+}
+static inline void ptx_fence_mbarrier_init_release_cluster()
+{
+}
+static inline void ptx_mbarrier_arrive_shared_cta_b64(unsigned mbarrier)
+{
+    emulator::mbarrier_arrive(mbarrier);
+}
+static inline void ptx_mbarrier_expect_tx_relaxed_cta_shared_cta_b64(unsigned mbarrier, int bytes)
+{
+    emulator::mbarrier_expect(mbarrier, bytes);
+}
+static inline void ptx_mbarrier_try_wait_parity_shared_cta_b64(unsigned &complete,
+                                                               unsigned mbarrier, unsigned parity)
+{
+    complete = emulator::mbarrier_test(__LINE__, mbarrier, parity);
+}
+
+#define BULK(n)                                                                                    \
+    template <class... Coordinates>                                                                \
+    static inline void                                                                             \
+        ptx_cp_async_bulk_tensor_##n##d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(     \
+            unsigned to, const void *map, Coordinates... rest)                                     \
+    {                                                                                              \
+        static_assert(sizeof...(rest) == n + 1, "coordinates and an mbarrier");                    \
+        const int at[] = {(int)rest...};                                                           \
+        emulator::copy_bulk(to, map, at, n, (unsigned)at[n]);                                      \
+    }
+BULK(1)
+BULK(2)
+BULK(3)
+BULK(4)
+BULK(5)
+#undef BULK
+
+#endif
