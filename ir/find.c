@@ -109,6 +109,20 @@ bool expr_reads(const Expr *e, const Buffer *buffer)
     return false;
 }
 
+bool expr_awaits(const Expr *e)
+{
+    return e->kind == EX_CALL && e->u.call.call == CALL_AWAIT;
+}
+
+bool stmt_awaits(Context *c, const Stmt *s, const Buffer *buffer)
+{
+    for (Cursor at = cursor_stmt(c, s); cursor_next(&at);)
+        if (at.expr && expr_awaits(at.expr) &&
+            (!buffer || at.expr->u.call.arg[0]->u.load.buffer->id == buffer->id))
+            return true;
+    return false;
+}
+
 const Var *expr_loop_var(Context *c, const Expr *e)
 {
     for (Cursor at = cursor_expr(c, e); cursor_next(&at);)

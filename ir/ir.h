@@ -268,11 +268,10 @@ typedef struct Annotation {
     int n_list;
 } Annotation;
 
-/* At most one of a key. */
 typedef struct {
     const Annotation *items;
     int n;
-} AnnotationList;
+} AnnotationList; /* at most one of a key */
 
 /* The keys that tirc reads (annotation.def). */
 typedef enum {
@@ -545,8 +544,7 @@ static inline const Buffer *buffer_defined(const Buffer *buffer)
 {
     return buffer->view_of ? buffer->view_of : buffer;
 }
-/* A copy with the same id, to be changed by the caller before it is used. */
-Buffer *buffer_copy(Context *c, const Buffer *buffer);
+Buffer *buffer_copy(Context *c, const Buffer *buffer); /* the same id; to be changed before use */
 /* An id that no loop, block or buffer of the context has. */
 uint32_t ctx_new_id(Context *c);
 
@@ -615,8 +613,7 @@ typedef VEC(Expr *) ExprList;
 typedef VEC(Stmt *) StmtList;
 typedef VEC(Subst) SubstList;
 
-/* Of an if; all else has one part. */
-typedef enum { BRANCH_THEN, BRANCH_ELSE } Branch;
+typedef enum { BRANCH_THEN, BRANCH_ELSE } Branch; /* of an if; all else has one part */
 
 /* What a place is inside of: a loop, a launch, a block, a branch of a condition, or what follows a
  * name in its sequence. */
@@ -743,6 +740,9 @@ int block_conditions(Context *c, const BlockStmt *block, ExprList *out);
 /* It reads a buffer other than an input, so its value may change while the kernel runs. */
 bool expr_loads_change(const Expr *e);
 bool expr_reads(const Expr *e, const Buffer *buffer);
+/* It is `await` of an element; one of `buffer` (NULL: of any) stands in it. */
+bool expr_awaits(const Expr *e);
+bool stmt_awaits(Context *c, const Stmt *s, const Buffer *buffer);
 /* A loop's variable in `e`; NULL if there is none. */
 const Var *expr_loop_var(Context *c, const Expr *e);
 /* The load whose bits a copy moves: the stored value, or that of `where ? load : 0`; NULL where the

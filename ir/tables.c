@@ -153,6 +153,7 @@ bool call_takes(CallKind call, DType type)
     case OF_INTEGER: return is_integer && info->bits >= 32;
     case OF_WORD: return is_integer && info->bits == 32;
     case OF_BITS: return is_integer || info->class == CLASS_FLOAT;
+    case OF_U64: return type == DT_U64;
     }
     return false;
 }

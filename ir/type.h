@@ -71,6 +71,7 @@ typedef enum {
     OF_INTEGER, /* i32, u32, i64 or u64 */
     OF_WORD,    /* i32 or u32 */
     OF_BITS,    /* any type but bool and index */
+    OF_U64,
 } CallTakes;
 /* The type of its result. */
 typedef enum {

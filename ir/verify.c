@@ -177,6 +177,8 @@ static bool check_call(Verifier *v, const Expr *e, Use use)
     if (e->type != call_result(e->u.call.call, type, e->type) ||
         (info->gives == GIVES_NAMED && (!same_width || !call_takes(e->u.call.call, e->type))))
         return fail(v, "'%s' of %s has type %s", info->name, type_name(type), type_name(e->type));
+    if (expr_awaits(e) && e->u.call.arg[0]->kind != EX_LOAD)
+        return fail(v, "'%s' of what is no element", info->name);
     for (int i = 0; i < info->arity; i++)
         if (!check_typed(v, e->u.call.arg[i], type, use, "an argument of a function"))
             return false;

@@ -52,6 +52,11 @@ typedef enum {
  * had not been rounded. */
 enum { VM_FMA_TO_ODD = CALL_COUNT };
 
+/* What `sub` of LOAD may be, and of STORE. A block of the grid awaits the elements that another
+ * block publishes. */
+enum { VM_READ_ONLY = 1, VM_AWAITED = 2 };
+enum { VM_ASYNC = 1, VM_PUBLISHED = 2 };
+
 /* What `sub` of FOR and NEXT joins. */
 enum {
     VM_LOOP_DOWN = 1,   /* the step is negative */
@@ -122,8 +127,8 @@ typedef struct VmFunction {
     const int *lists;
     VmAxes axes;
     int64_t shared_bytes, local_bytes; /* of a block, of a lane */
-    /* blocks must run one after the other for the result to be the same each time: atomics on
-     * floats */
+    /* blocks must run one after the other: for the result to be the same each time, with atomics
+     * on floats, or since they wait for those before them */
     bool ordered;
 } VmFunction;
 

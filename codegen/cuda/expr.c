@@ -335,9 +335,25 @@ static void bitcast(CudaWriter *w, const Expr *e, int precedence)
     close_if(w, parenthesis);
 }
 
+/* The host's reference runs in the order of the program: nothing has to be awaited there. */
+static void await(CudaWriter *w, const Expr *e)
+{
+    const Expr *element = e->u.call.arg[0];
+    if (!w->host) {
+        call_open(w, cuda_helper(w, HELPER_AWAIT));
+        add(w, "&");
+    }
+    cuda_element(w, element->u.load.buffer, element->u.load.index);
+    add(w, w->host ? "" : ")");
+}
+
 static void call(CudaWriter *w, const Expr *e, int precedence)
 {
     const CallInfo *info = call_info(e->u.call.call);
+    if (expr_awaits(e)) {
+        await(w, e);
+        return;
+    }
     if (e->u.call.call == CALL_BITCAST) {
         bitcast(w, e, precedence);
         return;

@@ -91,6 +91,14 @@ static void store_atomic(CudaWriter *w, const Stmt *s)
     strbuf_add(w->out, "); })");
 }
 
+/* The function that stores to the element; NULL: an assignment does. */
+static const char *store_function(CudaWriter *w, const StoreStmt *s)
+{
+    if (s->buffer->type == DT_U64 && w->use && stmt_awaits(w->c, w->use->launch, s->buffer))
+        return cuda_helper(w, HELPER_PUBLISH);
+    return cuda_hint_store(w, s->hint);
+}
+
 static void store_text(CudaWriter *w, const Stmt *s)
 {
     if (s->u.store.atomic && s->u.store.op != STORE_SET) {
@@ -99,7 +107,7 @@ static void store_text(CudaWriter *w, const Stmt *s)
     }
     if (store_updates(s->u.store.op) && store_in_place(w, s))
         return;
-    const char *function = cuda_hint_store(w, s->u.store.hint);
+    const char *function = store_function(w, &s->u.store);
     if (function)
         strbuf_addf(w->out, "%s(%s&", function,
                     s->u.store.buffer->type == DT_BOOL ? "(unsigned char *)" : "");

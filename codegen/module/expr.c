@@ -79,8 +79,8 @@ static Value axis(VmCoder *k, Axis a)
     return (Value){*reg, false};
 }
 
-/* Loads the element, whose subscripts are checked. */
-static Value load_element(VmCoder *k, const Expr *e)
+/* Loads the element, whose subscripts are checked; `how` is `sub` of LOAD. */
+static Value load_element(VmCoder *k, const Expr *e, int how)
 {
     Buffer *buffer = e->u.load.buffer;
     Value at = coder_element(k, buffer, e->u.load.index);
@@ -90,12 +90,20 @@ static Value load_element(VmCoder *k, const Expr *e)
     coder_release(k, at);
     Value d = coder_temporary(k, type, uniform);
     /* An I64 result may take the register of its index: each lane reads its index first. */
-    coder_emit(k, (VmInst){.op = VM_LOAD,
-                           .type = type,
-                           .sub = e->hint == HINT_READ_ONLY,
-                           .d = d.reg,
-                           .a = at.reg,
-                           .c = number});
+    coder_emit(
+        k, (VmInst){.op = VM_LOAD, .type = type, .sub = how, .d = d.reg, .a = at.reg, .c = number});
+    return d;
+}
+
+static Value load_as(VmCoder *k, const Expr *e, int how)
+{
+    Origin outer = k->at;
+    if (e->span.source)
+        k->at = (Origin){e->span, e->step};
+    int begun = coder_begin_access(k, e->u.load.buffer, e->u.load.axes);
+    Value d = load_element(k, e, how);
+    coder_end_access(k, begun);
+    k->at = outer;
     return d;
 }
 
@@ -107,13 +115,7 @@ static Value load(VmCoder *k, const Expr *e)
     for (int i = 0; i < k->subscript_loads.n; i++)
         if (expr_equal(k->subscript_loads.items[i].load, e))
             return (Value){k->subscript_loads.items[i].value.reg, false};
-    Origin outer = k->at;
-    if (e->span.source)
-        k->at = (Origin){e->span, e->step};
-    int begun = coder_begin_access(k, e->u.load.buffer, e->u.load.axes);
-    Value d = load_element(k, e);
-    coder_end_access(k, begun);
-    k->at = outer;
+    Value d = load_as(k, e, e->hint == HINT_READ_ONLY ? VM_READ_ONLY : 0);
     if (!k->in_subscripts)
         return d;
     VEC_PUSH(k->c->arena, &k->subscript_loads, ((SubscriptLoad){e, d}));
@@ -345,6 +347,24 @@ static Value call(VmCoder *k, const Expr *e)
     return d;
 }
 
+/* Blocks run in order, so what one awaits is there, or never comes. */
+static Value await(VmCoder *k, const Expr *e)
+{
+    Value d = load_as(k, e->u.call.arg[0], VM_AWAITED);
+    k->f->ordered = true;
+    coder_emit(k, (VmInst){.op = VM_AWAIT, .type = VM_U64, .a = d.reg});
+    return d;
+}
+
+static Value function(VmCoder *k, const Expr *e)
+{
+    switch (e->u.call.call) {
+    case CALL_BITCAST: return bitcast(k, e);
+    case CALL_AWAIT: return await(k, e);
+    default: return call(k, e);
+    }
+}
+
 Value coder_expr(VmCoder *k, const Expr *e)
 {
     switch (e->kind) {
@@ -355,7 +375,7 @@ Value coder_expr(VmCoder *k, const Expr *e)
     case EX_LOAD: return load(k, e);
     case EX_SELECT: return selection(k, e);
     case EX_CAST: return cast(k, e);
-    case EX_CALL: return e->u.call.call == CALL_BITCAST ? bitcast(k, e) : call(k, e);
+    case EX_CALL: return function(k, e);
     case EX_AND:
     case EX_OR: return logic(k, e);
     case EX_SHUFFLE_XOR: return shuffle(k, e);

@@ -40,6 +40,14 @@ static Value combined(VmCoder *k, const StoreStmt *s, int number, Value at, Valu
     return new;
 }
 
+/* `sub` of STORE. */
+static int way_of(const VmCoder *k, const StoreStmt *s)
+{
+    bool awaited = k->inside && s->buffer->type == DT_U64 && s->buffer->scope == SCOPE_GLOBAL &&
+                   stmt_awaits(k->c, k->inside->body, s->buffer);
+    return s->op == STORE_ASYNC ? VM_ASYNC : awaited ? VM_PUBLISHED : 0;
+}
+
 static void store(VmCoder *k, const Stmt *s)
 {
     const Buffer *buffer = s->u.store.buffer;
@@ -63,7 +71,7 @@ static void store(VmCoder *k, const Stmt *s)
             value = combined(k, &s->u.store, number, at, value);
         coder_emit(k, (VmInst){.op = VM_STORE,
                                .type = type,
-                               .sub = s->u.store.op == STORE_ASYNC,
+                               .sub = (uint8_t)way_of(k, &s->u.store),
                                .a = at.reg,
                                .b = value.reg,
                                .c = number});

@@ -34,7 +34,7 @@ static void wide_load(VmCoder *k, const VectorPlan *plan, const WideLoad *wide, 
     int list = coder_list(k, into, (int)plan->lanes);
     int inst = coder_emit(k, (VmInst){.op = VM_LOAD,
                                       .type = vm_type_of(e->type),
-                                      .sub = e->hint == HINT_READ_ONLY,
+                                      .sub = e->hint == HINT_READ_ONLY ? VM_READ_ONLY : 0,
                                       .d = list,
                                       .a = at.reg,
                                       .c = number});

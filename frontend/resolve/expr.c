@@ -492,6 +492,22 @@ static Value resolve_bitcast(Resolver *r, const AstExpr *e)
     return no_value;
 }
 
+/* await(t[i]): what stands in memory, and no value that is computed. */
+static Value resolve_await(Resolver *r, const AstExpr *e)
+{
+    if (!check_arguments(r, e, 1))
+        return no_value;
+    Value v = resolve_value(r, e->u.call.args[0].value);
+    if (!v.e)
+        return no_value;
+    if (v.e->kind == EX_LOAD && v.e->type == DT_U64 && v.e->u.load.buffer->role == ROLE_TEMP)
+        return value_of(expr_call(r->ctx, CALL_AWAIT, &v.e, e->span));
+    diag_error(r->ctx, E0208, e->span,
+               "'await' takes an element of a temp of u64, as in await(t[i]), but this is %s",
+               type_of(v));
+    return no_value;
+}
+
 static Value resolve_function(Resolver *r, const AstExpr *e, CallKind call)
 {
     enum { MOST = 3 };
@@ -500,6 +516,8 @@ static Value resolve_function(Resolver *r, const AstExpr *e, CallKind call)
     Expr *args[MOST];
     if (call == CALL_BITCAST)
         return resolve_bitcast(r, e);
+    if (call == CALL_AWAIT)
+        return resolve_await(r, e);
     if (!check_arguments(r, e, n))
         return no_value;
     bool good = true;

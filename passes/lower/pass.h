@@ -56,6 +56,10 @@ Kernel *temps_sized(Context *c, const Kernel *kernel, TempKinds which);
  * False after E0514. */
 bool threads_proved(Context *c, const Kernel *kernel);
 
+/* Blocks of its grids that await what others store can go on (check_awaits.c). False after
+ * E0522. */
+bool awaits_proved(Context *c, const Kernel *kernel);
+
 /* ---- launches -------------------------------------------------------------------------------- */
 
 /* A subtree that becomes one launch: an outermost bound loop, or a nest without bound loops. */

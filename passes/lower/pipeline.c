@@ -84,5 +84,5 @@ Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *optio
             apart = next;
     }
     ir_demand(c, current);
-    return threads_proved(c, apart) ? current : NULL;
+    return threads_proved(c, apart) && awaits_proved(c, apart) ? current : NULL;
 }

@@ -49,6 +49,7 @@ double function_f64(int function, const double *x)
     case CALL_CLZ:
     case CALL_DP4A:
     case CALL_BITCAST:
+    case CALL_AWAIT:
     case CALL_COUNT: break;
     }
     return NAN;
@@ -145,6 +146,7 @@ int function_flops(int function)
     case CALL_CLZ:
     case CALL_DP4A:
     case CALL_BITCAST:
+    case CALL_AWAIT:
     case CALL_ISNAN:
     case CALL_ISINF: return 0;
     default: return 1;

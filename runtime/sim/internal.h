@@ -101,6 +101,7 @@ VmApply *vm_call(VmType from, VmType to);
 VmApply *vm_convert(VmOp op); /* ROUND and BITCAST */
 VmApply *vm_memory(VmOp op, DType type);
 VmApply vm_fit; /* of FIT */
+VmApply vm_await;
 VmApply *vm_shuffle(VmType type);
 
 /* What has just been stored is taken back until its group is waited for; COMMIT and WAIT; a block

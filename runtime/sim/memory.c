@@ -102,6 +102,16 @@ VM_LANES bool vm_fit(VmState *st, const VmStep *s)
     return true;
 }
 
+bool vm_await(VmState *st, const VmStep *s)
+{
+    const uint64_t *value = s->a;
+    for (int i = 0; i < (s->lanes_a ? st->lanes : 1); i++)
+        if (value[i] == 0 && vm_runs(st, i))
+            return vm_fault(st, s, FAULT_ENDLESS, i,
+                            "awaits an element that no block before it stores, for ever");
+    return true;
+}
+
 VM_LANES static bool check_subscript(VmState *st, const VmStep *s)
 {
     const int64_t *index = s->a, *extent = s->b;
@@ -226,13 +236,13 @@ static Placement placement(const VmState *st, const VmStep *s)
             return false;                                                                          \
         if (s->width == 1) {                                                                       \
             put_##t(st, s, 0, s->b, s->lanes_b);                                                   \
-            return !s->inst->sub || vm_async_defer(st, s);                                         \
+            return s->inst->sub != VM_ASYNC || vm_async_defer(st, s);                              \
         }                                                                                          \
         for (int k = 0; k < s->width; k++) {                                                       \
             const R *value = vm_part(st, s->inst->b, k, &lanes);                                   \
             put_##t(st, s, k, value, lanes);                                                       \
         }                                                                                          \
-        return !s->inst->sub || vm_async_defer(st, s);                                             \
+        return s->inst->sub != VM_ASYNC || vm_async_defer(st, s);                                  \
     }
 ELEMENTS(LOAD)
 ELEMENTS(STORE)

@@ -44,6 +44,8 @@ static VmApply *apply_of(const VmFunction *f, const VmInst *inst)
         return vm_memory(op, f->buffers[inst->c].type);
     if (op == VM_FIT)
         return vm_fit;
+    if (op == VM_AWAIT)
+        return vm_await;
     if (op == VM_FORGET)
         return vm_shadow_forget;
     if (op == VM_CAST)

@@ -144,7 +144,7 @@ static void note_use(const VmFunction *f, int argument, Use *use)
             f->buffers[f->code[i].c].argument != argument)
             continue;
         use->reads |= op == VM_LOAD;
-        use->claims |= op == VM_LOAD && f->code[i].sub;
+        use->claims |= op == VM_LOAD && f->code[i].sub == VM_READ_ONLY;
         use->writes |= op == VM_STORE;
         use->updates |= op == VM_ATOMIC;
     }

@@ -136,7 +136,7 @@ VmApply *vm_shadow_local(VmOp op);
 
 static inline bool vm_is_async(const VmInst *inst)
 {
-    return inst->op == VM_STORE && inst->sub != 0;
+    return inst->op == VM_STORE && inst->sub == VM_ASYNC;
 }
 
 /* One of the two accesses of a race. */

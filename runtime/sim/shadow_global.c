@@ -193,7 +193,14 @@ static bool read_element(Access *a, int lane, int64_t element)
         return false;
     if (g->readers)
         note_global(a, &g->readers[element]);
-    return !a->s->inst->sub || claim(a, lane, element);
+    return a->s->inst->sub != VM_READ_ONLY || claim(a, lane, element);
+}
+
+/* What a block awaits, its writer has stored before. */
+static bool await_element(Access *a, int lane, int64_t element)
+{
+    return is_defined(a->g, element) ||
+           vm_undefined(a->st, a->s, lane, element, a->g->vague[element]);
 }
 
 /* A copy of this block that nothing has waited for may read the element after this write. */
@@ -210,6 +217,20 @@ static bool is_copied_from(const Access *a, int64_t element)
     return true;
 }
 
+/* Other blocks that await the element find it 0 until it is stored. */
+static bool is_cleared(const Access *a, int lane, int64_t element)
+{
+    const uint64_t *memory = a->s->memory;
+    const int64_t *grid = a->st->shadow->global->grid;
+    char where[120];
+    if (grid[0] * grid[1] * grid[2] == 1 || (is_defined(a->g, element) && memory[element] == 0))
+        return true;
+    vm_shadow_place(a->g, element, where, sizeof where);
+    return vm_fault(a->st, a->s, FAULT_STALE, lane,
+                    "stores element %s of '%s', which others await, but which was not 0 before",
+                    where, a->g->buffer->name);
+}
+
 static bool write_element(Access *a, int lane, int64_t element)
 {
     GlobalShadow *g = a->g;
@@ -221,7 +242,8 @@ static bool write_element(Access *a, int lane, int64_t element)
         return false;
     if (g->updaters && !check_readers(a, &g->updaters[element], element))
         return false;
-    if (!is_unclaimed(a, lane, element))
+    if (!is_unclaimed(a, lane, element) ||
+        (a->s->inst->sub == VM_PUBLISHED && !is_cleared(a, lane, element)))
         return false;
     const int64_t *index = a->s->a;
     note_writer(a, element,
@@ -287,6 +309,8 @@ static bool read_only_here(VmState *st, const VmStep *s)
 
 static bool read_global(VmState *st, const VmStep *s)
 {
+    if (s->inst->sub == VM_AWAITED)
+        return each_lane(st, s, await_element);
     return each_lane(st, s, read_element) &&
            (!s->into || !vm_is_async(s->into->inst) || vm_async_source(st, s));
 }

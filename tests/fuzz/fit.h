@@ -21,6 +21,7 @@ typedef enum {
     BLOCK_EINSUM,      /* that, and updates what it writes */
     BLOCK_DIGITS,      /* reads at a subscript that multiplies or divides */
     BLOCK_RECURRENCE,  /* computes elements from others of the same buffer */
+    BLOCK_COPY,        /* stores what it reads elsewhere */
     BLOCK_CHOICE,      /* stores a value where a condition holds, and another elsewhere */
 } BlockFit;
 

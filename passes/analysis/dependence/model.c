@@ -78,7 +78,7 @@ static bool same_access(const Access *a, const Access *b)
 {
     bool same = a->buffer == b->buffer && a->reads && b->reads && a->writes == b->writes &&
                 a->op == b->op && a->combiner == b->combiner && a->atomic == b->atomic &&
-                a->block == b->block && a->path.n == b->path.n;
+                a->awaits == b->awaits && a->block == b->block && a->path.n == b->path.n;
     for (int i = 0; i < a->path.n && same; i++)
         same = a->path.items[i].stmt == b->path.items[i].stmt &&
                a->path.items[i].otherwise == b->path.items[i].otherwise;

@@ -34,10 +34,34 @@ static void collect_under(Collector *k, Expr *cond, bool holds, Expr *e, const E
     collect_expr(k, e, &inner);
 }
 
+typedef enum { LOADS_NOW, AWAITS } LoadWay;
+
+static void add_load(Collector *k, const Expr *load, LoadWay way, const EnclosingList *path)
+{
+    add_access(k, (Access){.buffer = load->u.load.buffer,
+                           .index = load->u.load.index,
+                           .reads = true,
+                           .awaits = way == AWAITS,
+                           .path = *path,
+                           .span = load->span});
+}
+
+static void collect_await(Collector *k, const Expr *e, const EnclosingList *path)
+{
+    const Expr *element = e->u.call.arg[0];
+    for (int i = 0; i < expr_operands(element); i++)
+        collect_expr(k, expr_operand(element, i), path);
+    add_load(k, element, AWAITS, path);
+}
+
 static void collect_expr(Collector *k, Expr *e, const EnclosingList *path)
 {
     if (!expr_has_load(e))
         return;
+    if (expr_awaits(e)) {
+        collect_await(k, e, path);
+        return;
+    }
     bool lazy = e->kind == EX_SELECT || e->kind == EX_AND || e->kind == EX_OR;
     for (int i = 0; i < expr_operands(e); i++) {
         if (lazy && i > 0 && expr_has_load(e->u.arg[i]))
@@ -46,11 +70,7 @@ static void collect_expr(Collector *k, Expr *e, const EnclosingList *path)
             collect_expr(k, expr_operand(e, i), path);
     }
     if (e->kind == EX_LOAD)
-        add_access(k, (Access){.buffer = e->u.load.buffer,
-                               .index = e->u.load.index,
-                               .reads = true,
-                               .path = *path,
-                               .span = e->span});
+        add_load(k, e, LOADS_NOW, path);
 }
 
 static void collect_store(Collector *k, const Stmt *s, const EnclosingList *path)

@@ -22,6 +22,7 @@ typedef struct {
     StoreOp op;               /* of a write */
     const Combiner *combiner; /* of an update of a tuple */
     bool atomic;
+    bool awaits;            /* a read that waits until another block of the grid has written */
     const BlockStmt *block; /* the block it is in, or NULL */
     EnclosingList path;     /* around it, below the root; of an operand of ?:, && or ||, also the
                              * condition under which it is evaluated, as an if */

@@ -104,7 +104,21 @@ static bool order_left(Meeting *m, Conflict *why)
     return ordered;
 }
 
-/* Different blocks of the grid never meet. */
+/* The first of the two waits for the other one, which stores the element in another block. */
+static bool is_awaited(const Meeting *m)
+{
+    return m->pair.x->awaits && m->pair.y->writes && !m->pair.y->reads;
+}
+
+/* A block waits for those before it only, so that some block can always go on. */
+static bool awaits_earlier(Meeting *m, Conflict *why)
+{
+    return conflict_none_before(
+        m->p, meeting_pair(m), (Precedence){.distance = m->distance},
+        "the first awaits the second, which runs in a later block of the grid", why);
+}
+
+/* Different blocks of the grid never meet, but where one awaits what an earlier one stores. */
 static bool grid_apart(Meeting *m, Conflict *why)
 {
     if (!scope_outlives_launch(m->pair.x->buffer->scope) || meeting_stays(m, AXIS_BLOCK_X, 3) ||
@@ -112,11 +126,38 @@ static bool grid_apart(Meeting *m, Conflict *why)
         return true;
     PolyMark mark = poly_mark(m->p);
     poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_BLOCK_X], &m->at_b.axis[AXIS_BLOCK_X], 3);
-    bool apart = conflict_none(
-        m->p, meeting_pair(m),
-        "the two run in different blocks of the grid, which have no order within one launch", why);
+    Meeting back = meeting_reversed(m);
+    bool apart = is_awaited(m) ? awaits_earlier(m, why)
+                 : is_awaited(&back)
+                     ? awaits_earlier(&back, why)
+                     : conflict_none(m->p, meeting_pair(m),
+                                     "the two run in different blocks of the grid, which "
+                                     "have no order within one launch",
+                                     why);
     poly_reset(m->p, mark);
     return apart;
+}
+
+static bool some_await(const Threads *t, const Buffer *buffer)
+{
+    for (BufferAccesses at = accesses_of(t->model, buffer); accesses_next(&at);)
+        if (at.access->awaits)
+            return true;
+    return false;
+}
+
+/* What blocks await is stored once: they would go on with the first of several values. */
+static bool stored_once(Meeting *m, Conflict *why)
+{
+    const Access *x = m->pair.x, *y = m->pair.y;
+    if (!x->writes || !y->writes || !some_await(m->t, x->buffer) || !meeting_solve(m))
+        return true;
+    const char *reason = "both store an element that other blocks of the grid await";
+    Meeting back = meeting_reversed(m);
+    Precedence first = {.distance = m->distance, .ties = x != y},
+               second = {.distance = back.distance, .ties = x != y};
+    return conflict_none_before(m->p, meeting_pair(m), first, reason, why) &&
+           conflict_none_before(m->p, meeting_pair(&back), second, reason, why);
 }
 
 /* ---- inits ----------------------------------------------------------------------------------- */
@@ -166,7 +207,8 @@ static bool pairs_legal(Threads *t, Poly *p, Conflict *why)
     for (Meeting m = meetings_all(t, p); meeting_next(&m);) {
         if (!meeting_is_first(&m) || !meeting_measure(&m))
             continue;
-        if (!order_left(&m, why) || (grid && m.distance && !grid_apart(&m, why)))
+        if (!order_left(&m, why) ||
+            (grid && m.distance && !(grid_apart(&m, why) && stored_once(&m, why))))
             return false;
         if (!m.distance) /* the rows leave no such pair */
             continue;

@@ -210,6 +210,8 @@ void wide_check(WideCheck *w, Stmt *loop)
                "cache_write");
     else if (store->u.store.atomic)
         refuse(w, "an atomic update cannot be wide", "leave the loop serial");
+    else if (stmt_awaits(w->c, store, NULL))
+        refuse(w, "each element is awaited by itself", "leave the loop serial");
     else if (!subscripts_use(store, f->var))
         refuse(w,
                arena_printf(w->c->arena, "all lanes store to the same element of '%s'",

@@ -52,6 +52,7 @@ typedef struct {
     int run;     /* items between which nothing is written have the same number */
     bool sure;   /* evaluated whenever the item runs */
     bool nested; /* in a statement below the item */
+    bool named;  /* it is the element that an `await` names, and not its value */
 } Place;
 
 typedef struct {
@@ -122,7 +123,7 @@ static Shape shape_of_node(const Search *s, const Expr *e)
 static bool may_have_name(const Expr *e, const Shape *shape, Place at)
 {
     return shape->operators >= LEAST_OPERATORS && !shape->inner && type_info(e->type)->bits >= 32 &&
-           e->kind != EX_CAST && !(shape->reads == READS_CHANGING && at.nested);
+           e->kind != EX_CAST && !at.named && !(shape->reads == READS_CHANGING && at.nested);
 }
 
 static void note(Search *s, Expr *e, Shape shape, Place at)
@@ -156,6 +157,7 @@ static Shape search_expr(Search *s, Expr *e, Place at)
     for (int k = 0; k < expr_operands(e); k++) {
         Place below = at;
         below.sure = at.sure && !is_lazy(e, k);
+        below.named = expr_awaits(e);
         Shape part = search_expr(s, expr_operand(e, k), below);
         shape.hash = mix(shape.hash, part.hash);
         shape.operators += part.operators;

@@ -607,6 +607,12 @@ typedef struct {
     bool sampled, exact;
 } ReferenceKind;
 
+static Expr *without_await(Rewriter *r, Expr *e)
+{
+    (void)r;
+    return expr_awaits(e) ? e->u.call.arg[0] : e;
+}
+
 static Kernel *build_reference(Context *c, const Kernel *program, ReferenceKind kind)
 {
     Kernel *plain = sequential_kernel(c, program);
@@ -617,7 +623,8 @@ static Kernel *build_reference(Context *c, const Kernel *program, ReferenceKind 
     b->c = c;
     b->exact = kind.exact;
     b->names = names_of_kernel(c, plain);
-    b->body = dissolve(&d, plain->body);
+    Rewriter in_order = {.ctx = c, .expr = without_await};
+    b->body = dissolve(&d, rewrite_stmt(&in_order, plain->body));
     b->infinities = has_infinity(c, b->body);
     find_twins(b, plain);
     for (int i = 0; i < b->twins.n; i++)

@@ -1,0 +1,141 @@
+/* check_awaits.c - Checks that blocks of a grid which await what others store can all go on.
+ *
+ * A block awaits an element until it is not 0. That ends, and gives what an earlier block has
+ * stored, if
+ * - blocks start in an order, so that those which are awaited run: the grid has one axis, along
+ *   which the hardware starts blocks from 0 on (CUB's scans rely on the same), and no `remap`;
+ * - the element is 0 when the launch starts: a block of the program clears the whole buffer before,
+ *   and nothing else outside of the launch stores to it, nor does the launch run again.
+ * The bindings are checked elsewhere (thread_bind.c): each element is stored once, by an earlier
+ * block than those that await it. */
+#include "passes/lower/pass.h"
+
+typedef struct {
+    LaunchWalk *w;
+    const Stmt *root;
+    const Stmt *awaiting; /* a block of the launch */
+    const Buffer *buffer;
+} Awaited;
+
+static bool refuse(const Awaited *a, const char *why)
+{
+    a->w->failed = true;
+    diag_error(a->w->c, E0522, a->awaiting->span,
+               "block '%s' awaits elements of '%s', which other blocks of the grid store, but %s",
+               a->awaiting->u.block.name, a->buffer->name, why);
+    return false;
+}
+
+/* ---- an order of blocks ---------------------------------------------------------------------- */
+
+static bool has_order(const Awaited *a)
+{
+    for (Cursor at = cursor_outer(a->w->c, a->root); cursor_next(&at);) {
+        const ForStmt *loop = at.stmt->kind == ST_FOR ? &at.stmt->u.loop : NULL;
+        if (loop && loop->kind == LOOP_BIND && axis_is_block(loop->axis) &&
+            (loop->axis != AXIS_BLOCK_X || annotations_remap(loop->annotations)))
+            return refuse(a, "only blocks along blockIdx.x, without remap, start in an order; bind "
+                             "one loop to blockIdx.x");
+    }
+    return true;
+}
+
+/* ---- cleared before -------------------------------------------------------------------------- */
+
+static bool is_zero(const StoreStmt *store)
+{
+    int64_t value;
+    return store->op == STORE_SET && expr_is_const(store->value, &value) && value == 0;
+}
+
+/* The block stores to every element: each subscript is an iterator of its own over the axis. */
+static bool stores_all(const Awaited *a, const BlockStmt *block)
+{
+    const StoreStmt *store = &block->body->u.store;
+    Facts *facts = a->w->facts;
+    bool all = block->n_iters == store->buffer->rank && !block->predicate;
+    for (int d = 0; d < store->buffer->rank && all; d++) {
+        const BlockIter *iter = &block->iters[d];
+        int64_t lo;
+        all = store->index[d]->kind == EX_VAR && store->index[d]->u.var == iter->var &&
+              expr_is_const(iter->lo, &lo) && lo == 0 &&
+              prove(facts, expr_binary(a->w->c, EX_EQ, iter->hi, store->buffer->shape[d],
+                                       store->buffer->span));
+    }
+    return all;
+}
+
+static bool is_under_if(const EnclosingList *path)
+{
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i].stmt->kind == ST_IF)
+            return true;
+    return false;
+}
+
+/* What stands outside of the launch stores 0, and before it to all elements. */
+static bool is_cleared(const Awaited *a)
+{
+    Context *c = a->w->c;
+    bool before = true, all = false;
+    Cursor at = cursor_with_path(cursor_outer(c, a->w->kernel->body), NULL);
+    while (cursor_next(&at)) {
+        const BlockStmt *block = at.stmt->kind == ST_BLOCK ? &at.stmt->u.block : NULL;
+        if (at.stmt == a->root) {
+            before = false;
+            cursor_prune(&at);
+        }
+        if (!block || !stmt_accesses(c, at.stmt, a->buffer, ACCESS_WRITE))
+            continue;
+        if (block->init || block->body->kind != ST_STORE || !is_zero(&block->body->u.store))
+            return refuse(a, "another launch stores more than 0 to it; use a temp that one block "
+                             "sets to 0 before");
+        all |= before && !is_under_if(&at.path) && stores_all(a, block);
+    }
+    return all || refuse(a, "no block sets all of it to 0 before the launch, so elements may hold "
+                            "values of an earlier one; clear it first");
+}
+
+/* ---- all launches ---------------------------------------------------------------------------- */
+
+static bool check(const Awaited *a)
+{
+    if (a->w->nest != a->root)
+        return refuse(a, "a loop of the host repeats the launch, so that elements hold values of "
+                         "the iteration before; await only in a loop that is in no other");
+    return has_order(a) && is_cleared(a);
+}
+
+static bool runs_in_grid(Context *c, const Stmt *root)
+{
+    for (Cursor at = cursor_outer(c, root); cursor_next(&at);)
+        if (at.stmt->kind == ST_FOR && at.stmt->u.loop.kind == LOOP_BIND &&
+            axis_is_block(at.stmt->u.loop.axis))
+            return true;
+    return false;
+}
+
+static Stmt *check_root(LaunchWalk *w, Stmt *root)
+{
+    StmtList blocks =
+        runs_in_grid(w->c, root) ? stmts_of_kind(w->c, root, ST_BLOCK) : (StmtList){0};
+    for (int i = 0; i < blocks.n; i++) {
+        AccessList all = {0};
+        access_collect(w->c, blocks.items[i], NULL, ACCESS_READ, &all);
+        for (int k = 0; k < all.n; k++) {
+            Awaited a = {w, root, blocks.items[i], all.items[k].buffer};
+            if (all.items[k].awaits && !check(&a))
+                return NULL;
+        }
+    }
+    return root;
+}
+
+bool awaits_proved(Context *c, const Kernel *kernel)
+{
+    if (!stmt_awaits(c, kernel->body, NULL))
+        return true;
+    LaunchWalk w = {.c = c, .kernel = kernel, .root = check_root};
+    launch_roots_map(&w, kernel->body);
+    return !w.failed;
+}
