@@ -47,7 +47,7 @@ static const Fit fits[] = {
     {"rotate", 1, BLOCK_ANY, LOOP_SHARED, BUFFER_ANY},
     {"pipeline", 1, BLOCK_STAGER, LOOP_SHARED, BUFFER_ANY},
     {"copy_async", 1, BLOCK_STAGER, LOOP_ANY, BUFFER_ANY},
-    {"copy_bulk", 2, BLOCK_STAGER, LOOP_ANY, BUFFER_ANY},
+    {"copy_bulk", 2, BLOCK_FETCH, LOOP_INNER, BUFFER_ANY},
     {"fuse_reduction_epilogue", 1, BLOCK_PARTIAL, LOOP_ANY, BUFFER_ANY},
     {"decompose_padding", 1, BLOCK_CHOICE, LOOP_ANY, BUFFER_ANY},
     {"tensorize", 3, BLOCK_ANY, LOOP_INNER, BUFFER_ANY},
@@ -157,6 +157,17 @@ static bool stands_beside_user(Schedule *s, Value block)
     return false;
 }
 
+static bool fetches(const Stmt *store, const StmtPath *path)
+{
+    const Stmt *loop = path->n > 1 ? path->items[path->n - 2] : NULL;
+    int64_t extent;
+    if (!loop || loop->kind != ST_FOR || !loop_const_extent(&loop->u.loop, &extent))
+        return false;
+    const Expr *value = store->u.store.value;
+    return store->u.store.op == STORE_SET && store->u.store.buffer->scope == SCOPE_SHARED &&
+           value->kind == EX_LOAD && value->u.load.buffer->role == ROLE_IN;
+}
+
 static bool block_suits(Schedule *s, BlockFit fit, Value handle)
 {
     StmtPath path = {0};
@@ -170,6 +181,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_MAKER: return touches_temp(s, block, ACCESS_WRITE, false);
     case BLOCK_USER: return touches_temp(s, block, ACCESS_READ, false);
     case BLOCK_STAGER: return touches_temp(s, block, ACCESS_WRITE, true);
+    case BLOCK_FETCH: return store && fetches(store, &path);
     case BLOCK_BESIDE_USER:
         return touches_temp(s, block, ACCESS_WRITE, true) && stands_beside_user(s, handle);
     case BLOCK_WHOLE: return is_whole(block, &path);

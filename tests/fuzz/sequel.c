@@ -57,8 +57,17 @@ static int follow_rows(Schedule *s, Random *r, const Pick *rows, Step *out)
     return 0;
 }
 
-/* A copying block moves to a loop of the block that it was made for; that loop may run ahead of
- * it. */
+static bool is_fetch(Schedule *s, Value block)
+{
+    Value fetches = fit_blocks(s, BLOCK_FETCH);
+    for (int i = 0; i < fetches.u.list.n; i++)
+        if (fetches.u.list.items[i].u.id == block.u.id)
+            return true;
+    return false;
+}
+
+/* A copying block moves to a loop of the block that it was made for; that loop may run ahead of it.
+ * Or the hardware makes the copy. */
 static int follow_copy(Schedule *s, Random *r, const Step *step, const Value *result, Step *out)
 {
     bool reads = strstr(step->primitive->name, "read") != NULL;
@@ -68,6 +77,12 @@ static int follow_copy(Schedule *s, Random *r, const Step *step, const Value *re
     if (loops.u.list.n == 0 || all_loops(s, *result).u.list.n == 0)
         return 0;
     Pick copy = pick_handle(s, *result, *result);
+    if (is_fetch(s, *result) && random_below(r, 2)) {
+        Value own = all_loops(s, *result);
+        Pick inner = pick_handle(s, own.u.list.items[own.u.list.n - 1], *result);
+        out[0] = step_of("copy_bulk", 1, &inner);
+        return 1;
+    }
     Pick loop = pick_handle(s, loops.u.list.items[random_below(r, (uint64_t)loops.u.list.n)], user);
     int count = 0;
     out[count++] = step_of(reads ? "compute_at" : "reverse_compute_at", 2, (Pick[]){copy, loop});
