@@ -452,6 +452,12 @@ typedef struct {
     Expr *const *place; /* [to->rank], of `at` and sizes */
 } Relayout;
 
+/* A temp of the program that a schedule has given a narrower type (unsafe_set_dtype). */
+typedef struct {
+    const Buffer *from; /* as the program declares it */
+    DType type;
+} Retype;
+
 typedef struct Kernel {
     Name name;
     Span span;
@@ -473,6 +479,8 @@ typedef struct Kernel {
     /* scheduled: other layouts of parameters, at most one of each; no part of the text */
     const Relayout *relayouts;
     int n_relayouts;
+    const Retype *retypes; /* scheduled: at most one of a temp, no part of the text */
+    int n_retypes;
     /* declared beside it; schedules may name them. Its text holds those that its blocks use. */
     const Instruction *const *instructions;
     int n_instructions;

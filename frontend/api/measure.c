@@ -67,10 +67,22 @@ static bool run_once(tirc *t, const tirc_program *program, const int64_t *sizes,
     return t->workload && api_run(t, program, workload_arguments(t->workload)) && d->ops->sync(d);
 }
 
-static const char *describe(tirc *t, const VerifyResult *r, const Agreement *whole)
+/* What the schedule has changed of the program: "; compared with the program whose 't' is f16". */
+static void describe_types(const Kernel *program, StrBuf *out)
+{
+    for (int i = 0; i < program->n_retypes; i++)
+        strbuf_addf(out, "%s '%s' is %s instead of %s",
+                    i ? "," : "; compared with the program where temp",
+                    program->retypes[i].from->name, type_info(program->retypes[i].type)->name,
+                    type_info(program->retypes[i].from->type)->name);
+}
+
+static const char *describe(tirc *t, const tirc_program *program, const VerifyResult *r,
+                            const Agreement *whole)
 {
     StrBuf out = strbuf_new(t->ctx->arena);
     verify_describe(r, &out);
+    describe_types(program->kernel->program, &out);
     if (whole->different)
         strbuf_addf(&out, "\n  %lld of %lld elements differ from those of schedule 'default': %s",
                     (long long)whole->different, (long long)whole->elements, whole->first);
@@ -239,8 +251,8 @@ static bool check_structure(tirc *t, const tirc_program *program, const int64_t 
     return true;
 }
 
-static tirc_verification summarize_runs(tirc *t, const VerifyResult *r, const Agreement *whole,
-                                        const Structure *s)
+static tirc_verification summarize_runs(tirc *t, const tirc_program *program, const VerifyResult *r,
+                                        const Agreement *whole, const Structure *s)
 {
     StrBuf words = strbuf_new(t->ctx->arena);
     api_describe_structure(s, &words);
@@ -256,7 +268,7 @@ static tirc_verification summarize_runs(tirc *t, const VerifyResult *r, const Ag
         .max_error = r->max_error,
         .bound = r->bound,
         .nearest = r->worst_ratio,
-        .method = describe(t, r, whole),
+        .method = describe(t, program, r, whole),
         .rounding = r->checked - r->wrong,
         .wide = r->wide,
         .overflown = r->overflown,
@@ -275,7 +287,7 @@ static bool conclude(tirc *t, const tirc_program *program, const Findings *found
     const VerifyResult *r = &found->run;
     const Agreement *whole = &found->whole;
     const Structure *s = &found->structure;
-    *result = summarize_runs(t, r, whole, s);
+    *result = summarize_runs(t, program, r, whole, s);
     bool right = result->ok;
     if (r->wrong || whole->different) {
         result->structure = NULL;
@@ -346,11 +358,12 @@ static bool run_again(void *user)
                                          workload_arguments(r->workload));
 }
 
-/* Some parameter lies where it does not in the other, so that random data mean something else. */
-static bool other_layouts(const Runner *r, const Runner *than)
+/* Their schedules have changed what they take or what they round to. */
+static bool other_program(const Runner *r, const Runner *than)
 {
     const Kernel *a = r->program->kernel->program, *b = than->program->kernel->program;
-    return r->program != than->program && (a->n_relayouts > 0 || b->n_relayouts > 0);
+    return r->program != than->program &&
+           a->n_relayouts + b->n_relayouts + a->n_retypes + b->n_retypes > 0;
 }
 
 /* After a verification of the first: the others have the same results, as far apart as two right
@@ -363,7 +376,7 @@ static bool check_agreement(tirc *t, Runner *runners, size_t n)
     for (size_t i = 0; i < n; i++) {
         Runner *r = &runners[i];
         Agreement found;
-        if ((r->peer && peer_only_copies(r->peer)) || other_layouts(r, &runners[0]))
+        if ((r->peer && peer_only_copies(r->peer)) || other_program(r, &runners[0]))
             continue;
         if (!run_again(r) || !d->ops->sync(d) ||
             (i > 0 && !api_compare_outputs(t, r->program,

@@ -409,7 +409,7 @@ static bool apply_named(tirc *t, const tirc_file *file, const tirc_kernel *kerne
 }
 
 /* The choice of the log for `tuned`, or for `default`, which does without one if it is refused, as
- * after a change of the rules, or if it changes the layout of a parameter. */
+ * after a change of the rules, or if it changes the layout of a parameter or the type of a temp. */
 static bool apply_tuned(tirc *t, const tirc_file *file, const tirc_kernel *kernel,
                         const TunedChoice *choice, tirc_kernel **scheduled)
 {
@@ -418,6 +418,11 @@ static bool apply_tuned(tirc *t, const tirc_file *file, const tirc_kernel *kerne
         return false;
     (*scheduled)->tuned = choice->text;
     return true;
+}
+
+static bool keeps_program(const Kernel *scheduled)
+{
+    return scheduled->n_relayouts == 0 && scheduled->n_retypes == 0;
 }
 
 static bool apply(tirc *t, const tirc_file *file, const tirc_kernel *kernel, Application a,
@@ -431,7 +436,7 @@ static bool apply(tirc *t, const tirc_file *file, const tirc_kernel *kernel, App
         return false;
     bool wanted = !strcmp(a.name, "tuned");
     if (tuned == TUNED_CHOSEN && apply_tuned(t, file, kernel, &choice, scheduled) &&
-        (wanted || (*scheduled)->kernel->n_relayouts == kernel->kernel->n_relayouts))
+        (wanted || keeps_program((*scheduled)->kernel)))
         return true;
     if (tuned == TUNED_CHOSEN && wanted)
         return false;

@@ -6,6 +6,7 @@
 
 #include "passes/analysis/polyhedral/index_map.h"
 #include "passes/shared/rebuild.h"
+#include "passes/shared/retype.h"
 
 typedef struct {
     Context *c;
@@ -161,6 +162,8 @@ const Kernel *relayout_parameter(Context *c, const Kernel *kernel, const Relayou
 
 const Kernel *relayout_like(Context *c, const Kernel *program, const Kernel *scheduled)
 {
+    for (int i = 0; i < scheduled->n_retypes; i++)
+        program = retype_temp(c, program, &scheduled->retypes[i]);
     for (int i = 0; i < scheduled->n_relayouts; i++)
         program = relayout_parameter(c, program, &scheduled->relayouts[i]);
     return program;

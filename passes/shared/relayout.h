@@ -11,8 +11,8 @@ Stmt *relayout_body(Context *c, const Kernel *kernel, const Relayout *of);
 /* The kernel with a parameter in another layout, which becomes part of its interface and is
  * recorded in `relayouts`. No fact about the order of its elements may be known. */
 const Kernel *relayout_parameter(Context *c, const Kernel *kernel, const Relayout *of);
-/* The program that a schedule was applied to, with the interface that the schedule gave it: it
- * computes the same elements, and takes and gives them where `scheduled` does. */
+/* The program that a schedule was applied to, with the interface and the types that the schedule
+ * gave it: it computes the same elements, and takes and gives them where `scheduled` does. */
 const Kernel *relayout_like(Context *c, const Kernel *program, const Kernel *scheduled);
 
 /* "[i, j] -> [j, i]" */

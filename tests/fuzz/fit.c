@@ -31,6 +31,7 @@ static const Fit fits[] = {
     {"pad", 1, BLOCK_ANY, LOOP_ANY, BUFFER_BANKED},
     {"swizzle", 1, BLOCK_ANY, LOOP_ANY, BUFFER_BANKED},
     {"transform_layout", 3, BLOCK_ANY, LOOP_ANY, BUFFER_ANY},
+    {"unsafe_set_dtype", 1, BLOCK_ANY, LOOP_ANY, BUFFER_TEMP},
     {"transform_block_layout", 1, BLOCK_WHOLE, LOOP_ANY, BUFFER_ANY},
     {"rolling_buffer", 1, BLOCK_BESIDE_USER, LOOP_ANY, BUFFER_ANY},
     {"compute_at", 6, BLOCK_MAKER, LOOP_OF_USER, BUFFER_ANY},

@@ -43,7 +43,7 @@ static bool reorders(const Trial *t, const Schedule *s)
     for (int step = 1; step <= schedule_steps(s); step++)
         if (schedule_step_reassociates(s, step))
             return true;
-    return false;
+    return schedule_kernel(s)->n_retypes > 0; /* copies may round less */
 }
 
 static const char *text_now(const Execution *x)
@@ -172,6 +172,10 @@ static void record_kernel(Execution *x)
 {
     Context *c = x->use.c;
     StrBuf trace = strbuf_new(c->arena);
+    const Kernel *scheduled = schedule_kernel(x->schedule);
+    x->refused = scheduled->n_relayouts + scheduled->n_retypes > 0; /* of another program */
+    if (x->refused)
+        return;
     schedule_trace(x->schedule, ctx_name(c, "found"), &trace);
     RecordAnswer answer =
         record_write(x->trial, trace.text, reorders(x->trial, x->schedule), x->complete, x->record);

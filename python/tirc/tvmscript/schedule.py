@@ -55,6 +55,7 @@ _METHODS = {
     "rfactor": "loop factor_axis merge_loops",
     "storage_align": "block buffer_index axis factor offset",
     "set_scope": "block buffer_index storage_scope",
+    "unsafe_set_dtype": "block buffer_index dtype",
     "blockize": "target preserve_unit_iters",
     "annotate": "block_or_loop ann_key ann_val",
     "unannotate": "block_or_loop ann_key",
@@ -106,7 +107,6 @@ _IGNORED = {
 _REASONS = {
     "tensorize": "its intrinsic is code of TVM; declare the instruction as text, and use tensorize",
     "set_axis_separator": "buffers of tirc have one address",
-    "unsafe_set_dtype": "it changes rounding; declare the buffer with that type",
     "unsafe_hide_buffer_access": "tirc derives the regions of a block",
     "sample_compute_location": "its decision is a number of TVM; use compute_at with a loop",
 }
@@ -512,12 +512,22 @@ class Script:
         numbers = ", ".join(self.value(given[p]) for p in ("axis", "factor", "offset"))
         return f"storage_align({self.value(given['block'])}, {numbers})"
 
-    def _do_set_scope(self, call: ast.Call, given: Given) -> str:
+    def _chosen(self, given: Given) -> str:
+        """The buffer that a block writes, by its name or its number."""
         spec = self._constant(given["buffer_index"])
-        buffer = legal(spec) if isinstance(spec, str) else self.value(given["block"])
-        if not isinstance(spec, str):
-            self._only(given, "buffer_index")
-        return f"set_scope({buffer}, {self._scope(given)})"
+        if isinstance(spec, str):
+            return legal(spec)
+        self._only(given, "buffer_index")
+        return self.value(given["block"])
+
+    def _do_set_scope(self, call: ast.Call, given: Given) -> str:
+        return f"set_scope({self._chosen(given)}, {self._scope(given)})"
+
+    def _do_unsafe_set_dtype(self, call: ast.Call, given: Given) -> str:
+        word = str(self._constant(given["dtype"]))
+        if word not in TYPES:
+            raise Refusal("P0202", given["dtype"], f"tirc has no type {word!r}")
+        return f"unsafe_set_dtype({self._chosen(given)}, {TYPES[word]})"
 
     def _do_transform_layout(self, call: ast.Call, given: Given) -> str:
         block = self.value(given["block"])
