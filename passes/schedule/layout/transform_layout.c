@@ -52,6 +52,10 @@ static bool check_parameter(const Transform *r, Span span)
             "the elements of '%s' are in order, as the program states or its loops need, and would "
             "not be in another layout; transform a copy (reindex_cache_read)",
             r->from->name);
+    REQUIRE(
+        s, E0900, r->call->transform_layout.index_map.span, r->map->n_to > 0,
+        "'%s' is a parameter, and without axes it would be a scalar; keep one, as in [i] -> [0]",
+        r->from->name);
     REQUIRE(s, E0904, pad->span, pad->kind == VALUE_NONE,
             "'%s' is a parameter: the padding of its new layout belongs to the caller; omit the "
             "pad value",
