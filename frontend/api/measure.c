@@ -1,6 +1,7 @@
 /* measure.c - Implements verification and benchmarks. */
 #include "frontend/api/internal.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "passes/analysis/regions/count.h"
@@ -31,6 +32,18 @@ static double *addition_depths(tirc *t, const tirc_program *program, const int64
     return depth;
 }
 
+/* How many indices of each axis a sample has: fewer where they would take too long, as in the
+ * product of a matrix of a million columns and a vector. */
+static int64_t sample_indices(tirc *t, const Kernel *reference, const int64_t *sizes, int rank)
+{
+    enum { FEWEST_ELEMENTS = 64, PATIENCE = 4 };
+    int64_t n = verify_sample_size(rank, t->samples);
+    while (pow((double)(n / 2), rank) >= FEWEST_ELEMENTS &&
+           reference_work(t->ctx, reference, sizes, n) > PATIENCE * t->full_work)
+        n /= 2;
+    return n;
+}
+
 /* The reference of a program for these sizes: for all elements, where that does not take too
  * long. */
 static bool make_reference(tirc *t, const tirc_program *program, const int64_t *sizes,
@@ -49,10 +62,10 @@ static bool make_reference(tirc *t, const tirc_program *program, const int64_t *
     out->options =
         (VerifyOptions){.wanted = 0, .seed = seed, .depth = addition_depths(t, program, sizes)};
     if (reference_work(c, reference, sizes, INT64_MAX) > t->full_work) {
-        out->options.wanted = verify_sample_size(rank, t->samples);
         reference = reference_kernel_sampled(c, kernel->program);
         if (!reference)
             return false;
+        out->options.wanted = sample_indices(t, reference, sizes, rank);
     }
     reference = sequential_kernel(c, reference);
     out->module = reference ? module_build(c, reference, NULL) : NULL;
