@@ -306,7 +306,7 @@ static void large_outputs_are_sampled(void **state)
     t->full_work = 1000;
     assert_int_equal(compile(t, text, "naive", &program), TIRC_OK);
     assert_int_equal(tirc_verify(t, program, NULL, 0, &v), TIRC_OK);
-    assert_true(v.ok && v.checked > 0 && v.checked < v.total);
+    assert_true(v.ok && v.checked > 1 && v.checked <= 64); /* of sums that take long */
     assert_non_null(strstr(v.method, "all agree with schedule 'default' within"));
     tirc_free(t);
 }
