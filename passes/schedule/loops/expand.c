@@ -131,12 +131,13 @@ static Stmt *expand_store(Rewriter *r, Stmt *stmt)
     return now;
 }
 
-/* The iterator that is the loop over all its values, or NULL. */
-static Var *iterator_of_loop(const Expand *e, const BlockStmt *block)
+/* The iterator that is the loop over all its values, or NULL. An element that the block writes
+ * differs between these, so they are not of one reduction. */
+static Var *iterator_of_loop(const Expand *e, const BlockStmt *block, bool writes)
 {
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
-        if (iter->kind == ITER_SPATIAL && iter->binding->kind == EX_VAR &&
+        if ((iter->kind == ITER_SPATIAL || !writes) && iter->binding->kind == EX_VAR &&
             iter->binding->u.var == e->loop->u.loop.var && expr_equal(iter->lo, e->lo) &&
             expr_equal(iter->hi, e->hi))
             return iter->var;
@@ -144,14 +145,34 @@ static Var *iterator_of_loop(const Expand *e, const BlockStmt *block)
     return NULL;
 }
 
-/* Gives the block such an iterator. */
-static Var *add_iterator(const Expand *e, BlockStmt *block)
+/* The loop is one of the block's reduction. */
+static bool is_reduced(const Expand *e, const BlockStmt *block)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (block->iters[i].kind == ITER_REDUCE &&
+            expr_uses_var(block->iters[i].binding, e->loop->u.loop.var))
+            return true;
+    return false;
+}
+
+/* The loop's name, unless an iterator of the block has it. */
+static Name iterator_name(const Expand *e, const BlockStmt *block)
+{
+    Name name = e->loop->u.loop.var->name;
+    for (int i = 0; i < block->n_iters; i++)
+        if (block->iters[i].var->name == name)
+            return sched_fresh_name(e->s, name);
+    return name;
+}
+
+/* Gives the block such an iterator, which leaves its init where it is. */
+static Var *add_iterator(const Expand *e, BlockStmt *block, IterKind kind)
 {
     Context *c = e->s->ctx;
-    Var *loop = e->loop->u.loop.var, *var = var_new(c, loop->name, DT_INDEX, VAR_ITER, e->span);
+    Var *var = var_new(c, iterator_name(e, block), DT_INDEX, VAR_ITER, e->span);
+    Expr *binding = expr_var(c, e->loop->u.loop.var, e->span);
     BlockIter *iters = block_own_iters(c, block, 1);
-    iters[block->n_iters++] =
-        (BlockIter){var, e->lo, e->hi, expr_var(c, loop, e->span), ITER_SPATIAL};
+    iters[block->n_iters++] = (BlockIter){var, e->lo, e->hi, binding, kind};
     return var;
 }
 
@@ -162,9 +183,11 @@ static Stmt *expand_block(Rewriter *r, Stmt *stmt)
         return stmt;
     BlockStmt block = stmt->u.block;
     Rewriter inner = {.ctx = r->ctx, .user = e, .expr = expand_load, .stmt = expand_store};
-    e->at = iterator_of_loop(e, &block);
+    bool writes = stmt_accesses(r->ctx, stmt, e->from, ACCESS_WRITE);
+    e->at = iterator_of_loop(e, &block, writes);
     if (!e->at)
-        e->at = add_iterator(e, &block);
+        e->at =
+            add_iterator(e, &block, !writes && is_reduced(e, &block) ? ITER_REDUCE : ITER_SPATIAL);
     if (block.init)
         block.init = rewrite_stmt(&inner, block.init);
     Stmt *body = rewrite_stmt(&inner, block.body);
