@@ -130,6 +130,7 @@ typedef struct VmFunction {
     /* blocks must run one after the other: for the result to be the same each time, with atomics
      * on floats, or since they wait for those before them */
     bool ordered;
+    bool awaits; /* the latter */
 } VmFunction;
 
 /* ---- faults -------------------------------------------------------------------------------- */
@@ -272,7 +273,7 @@ bool vm_run_kernel(const struct Module *m, const struct RunArguments *args, cons
  * values within warps. */
 typedef struct {
     int width;
-    bool reversed; /* blocks in falling order */
+    bool reversed; /* blocks in falling order, where none awaits those before it */
 } VmGroups;
 
 /* The same, for tests of lowering: threads run in groups, one group after the other from barrier to

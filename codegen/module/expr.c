@@ -351,7 +351,7 @@ static Value call(VmCoder *k, const Expr *e)
 static Value await(VmCoder *k, const Expr *e)
 {
     Value d = load_as(k, e->u.call.arg[0], VM_AWAITED);
-    k->f->ordered = true;
+    k->f->ordered = k->f->awaits = true;
     coder_emit(k, (VmInst){.op = VM_AWAIT, .type = VM_U64, .a = d.reg});
     return d;
 }

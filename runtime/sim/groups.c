@@ -83,8 +83,9 @@ bool vm_run_kernel_in_groups(const Module *m, const RunArguments *args, const Vm
     VmValue *inputs = vm_inputs(m, args, launch);
     bool ok = inputs && turns_open(&t, kernel, groups.width, inputs, args->buffers);
     *fault = (VmFault){.kind = ok ? FAULT_NONE : FAULT_NO_MEMORY, .function = kernel->name};
+    bool falling = groups.reversed && !kernel->code->awaits;
     for (int64_t i = 0; i < blocks && ok; i++) {
-        int64_t number = groups.reversed ? blocks - 1 - i : i;
+        int64_t number = falling ? blocks - 1 - i : i;
         int64_t block[3] = {number % grid[0], number / grid[0] % grid[1],
                             number / grid[0] / grid[1]};
         ok = run_block(&t, block, fault);
