@@ -8,52 +8,110 @@
 
 namespace emulator
 {
-/* Element k of row or column i of an operand. turned: its rows go along k. */
-static inline unsigned short operand(uint64_t descriptor, bool turned, unsigned i, unsigned k)
+/* A matrix in shared memory, as its descriptor has it. */
+struct Matrix {
+    unsigned start, leading, stride;
+};
+
+static inline Matrix matrix(uint64_t descriptor)
 {
     const uint64_t fields = 0x3fffull | 0x3fffull << 16 | 0x3fffull << 32;
     if ((descriptor & ~fields) != 1ull << 62)
         fault("a descriptor that is not of a matrix with the swizzle of 128 bytes");
-    unsigned start = (unsigned)(descriptor & 0x3fff) << 4,
-             leading = (unsigned)(descriptor >> 16 & 0x3fff) << 4,
-             stride = (unsigned)(descriptor >> 32 & 0x3fff) << 4;
-    unsigned at = turned ? start + i / 64 * leading + k / 8 * stride + k % 8 * 128 + i % 64 * 2
-                         : start + i / 8 * stride + i % 8 * 128 + k * 2;
-    return *(const unsigned short *)shared_pointer(at ^ (at >> 7 & 7) << 4);
+    return {(unsigned)(descriptor & 0x3fff) << 4, (unsigned)(descriptor >> 16 & 0x3fff) << 4,
+            (unsigned)(descriptor >> 32 & 0x3fff) << 4};
+}
+
+static inline const void *swizzled(unsigned at)
+{
+    return shared_pointer(at ^ (at >> 7 & 7) << 4);
+}
+
+/* Element k of row or column i of an operand whose rows go along k. */
+template <class T> static inline T along_k(uint64_t descriptor, unsigned i, unsigned k)
+{
+    Matrix m = matrix(descriptor);
+    return *(const T *)swizzled(m.start + i / 8 * m.stride + i % 8 * 128 + k * sizeof(T));
+}
+
+/* The same of two bytes; turned: its rows do not. */
+static inline unsigned short operand(uint64_t descriptor, bool turned, unsigned i, unsigned k)
+{
+    if (!turned)
+        return along_k<unsigned short>(descriptor, i, k);
+    Matrix m = matrix(descriptor);
+    return *(const unsigned short *)swizzled(m.start + i / 64 * m.leading + k / 8 * m.stride +
+                                             k % 8 * 128 + i % 64 * 2);
 }
 
 /* Thread t has rows t / 32 * 16 + t % 32 / 4 and 8 more, of eight columns two: sum
  * 4 * j + 2 * u + v is in column 8 * j + t % 4 * 2 + v of row 8 * u. */
-template <const NarrowFormat &format> static inline void add_products(const Product &p, float *sums)
+struct Place {
+    unsigned row, column;
+};
+
+static inline Place place_of(unsigned sum)
 {
     unsigned t = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 128;
+    return {t / 32 * 16 + t % 32 / 4 + sum / 2 % 2 * 8, sum / 4 * 8 + t % 4 * 2 + sum % 2};
+}
+
+template <const NarrowFormat &format>
+static inline void add_products(const Product &p, uint32_t *sums)
+{
     for (unsigned n = 0; n < (unsigned)p.n; n++) {
-        unsigned row = t / 32 * 16 + t % 32 / 4 + n / 2 % 2 * 8;
-        unsigned column = n / 4 * 8 + t % 4 * 2 + n % 2;
-        double sum = sums[n];
+        Place at = place_of(n);
+        float before;
+        memcpy(&before, &sums[n], sizeof before);
+        double sum = before;
         for (unsigned k = 0; k < 16; k++)
-            sum += narrow_value(format, operand(p.a, p.a_turned, row, k)) *
-                   narrow_value(format, operand(p.b, p.b_turned, column, k));
-        sums[n] = (float)sum;
+            sum += narrow_value(format, operand(p.a, p.a_turned, at.row, k)) *
+                   narrow_value(format, operand(p.b, p.b_turned, at.column, k));
+        float after = (float)sum;
+        memcpy(&sums[n], &after, sizeof after);
     }
 }
 
-/* The operands of the PTX: sums, two descriptors, the predicate that they begin with the sums,
- * signs, and which operands are turned. */
-template <const NarrowFormat &format, int n> static inline void issue(int line, const void **all)
+template <class T> static inline void add_bytes(const Product &p, uint32_t *sums)
+{
+    for (unsigned n = 0; n < (unsigned)p.n; n++) {
+        Place at = place_of(n);
+        for (unsigned k = 0; k < 32; k++)
+            sums[n] += (uint32_t)(along_k<T>(p.a, at.row, k) * along_k<T>(p.b, at.column, k));
+    }
+}
+
+/* The operands of the PTX: sums, two descriptors, the predicate that they begin with the sums. */
+static inline Product product_of(int n, const void **all)
 {
     Product product = {};
     product.n = n;
     for (int i = 0; i < n; i++)
-        product.sums[i] = (float *)all[i];
+        product.sums[i] = (void *)all[i];
     product.a = *(const unsigned long long *)all[n];
     product.b = *(const unsigned long long *)all[n + 1];
+    if (*(const int *)all[n + 2] != 1)
+        fault("a product that does not add to its sums");
+    return product;
+}
+
+/* Of floats also signs, and which operands are turned. */
+template <const NarrowFormat &format, int n> static inline void issue(int line, const void **all)
+{
+    Product product = product_of(n, all);
     product.a_turned = *(const int *)all[n + 5];
     product.b_turned = *(const int *)all[n + 6];
     product.add = add_products<format>;
-    for (int i = 2; i < 5; i++)
+    for (int i = 3; i < 5; i++)
         if (*(const int *)all[n + i] != 1)
-            fault("a product that does not add to its sums");
+            fault("a product with an operand of the other sign");
+    product_issue(line, product);
+}
+
+template <class T, int n> static inline void issue_bytes(int line, const void **all)
+{
+    Product product = product_of(n, all);
+    product.add = add_bytes<T>;
     product_issue(line, product);
 }
 } // namespace emulator
@@ -73,6 +131,23 @@ WGMMA(256, bf16)
 WGMMA(64, f16)
 WGMMA(128, f16)
 WGMMA(256, f16)
+#undef WGMMA
+
+#define WGMMA(n, type, element)                                                                    \
+    template <class... Operands>                                                                   \
+    static inline void ptx_wgmma_mma_async_sync_aligned_m64n##n##k32_s32_##type##_##type(          \
+        Operands &&...operands)                                                                    \
+    {                                                                                              \
+        static_assert(sizeof...(operands) == n / 2 + 3, "m64nNk32 has N / 2 sums");                \
+        const void *all[] = {&operands...};                                                        \
+        emulator::issue_bytes<element, n / 2>(__LINE__, all);                                      \
+    }
+WGMMA(64, s8, signed char)
+WGMMA(128, s8, signed char)
+WGMMA(256, s8, signed char)
+WGMMA(64, u8, unsigned char)
+WGMMA(128, u8, unsigned char)
+WGMMA(256, u8, unsigned char)
 #undef WGMMA
 
 static inline void ptx_wgmma_fence_sync_aligned()

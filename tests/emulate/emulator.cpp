@@ -493,9 +493,9 @@ void product_issue(int line, Product product)
     warp_barrier(line);
     product.group = t->product_groups;
     for (int i = 0; i < product.n; i++)
-        product.values[i] = *product.sums[i];
+        memcpy(&product.values[i], product.sums[i], sizeof product.values[i]);
     for (int i = 0; i < product.n; i++)
-        memset(product.sums[i], now.garbage, sizeof(float));
+        memset(product.sums[i], now.garbage, sizeof product.values[i]);
     t->products.push_back(product);
 }
 
@@ -517,7 +517,7 @@ void product_wait(int pending)
         Product *next = i + 1 < t->products.size() ? &t->products[i + 1] : nullptr;
         bool goes_on = next && next->sums[0] == p.sums[0];
         for (int k = 0; k < p.n; k++)
-            (goes_on ? next->values[k] : *p.sums[k]) = p.values[k];
+            memcpy(goes_on ? &next->values[k] : p.sums[k], &p.values[k], sizeof p.values[k]);
     }
     t->products.erase(t->products.begin(), t->products.begin() + (long)done);
     t->fenced = false;

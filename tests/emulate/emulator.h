@@ -148,12 +148,12 @@ void proxy_fence();
 /* wgmma.mma_async of one thread: `add` adds the products to its `n` sums. Until the thread waits
  * for the group, the sums are garbage; then they are computed from what the memory holds then. */
 struct Product {
-    float *sums[128];
+    void *sums[128]; /* of four bytes each */
     int n;
     uint64_t a, b; /* descriptors */
     bool a_turned, b_turned;
-    void (*add)(const Product &, float *sums);
-    float values[128];
+    void (*add)(const Product &, uint32_t *sums);
+    uint32_t values[128]; /* as bits */
     int group;
 };
 void product_fence();

@@ -1,0 +1,104 @@
+// product: 1 launch
+//   A: bf16[72, 64], read
+//   B: bf16[72, 66], read
+//   C: f32[64, 66], written
+// product<<<2, 128>>>(A, B, C);
+
+template <int bytes>
+static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool wanted)
+{
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to), n = wanted ? bytes : 0;
+    if (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(bytes), "r"(n));
+}
+
+static __device__ __forceinline__ void copy_async_commit()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int pending>
+static __device__ __forceinline__ void copy_async_wait()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+
+static __device__ __forceinline__ void fence_proxy_async()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+product(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B, float *__restrict__ C)
+{
+    __shared__ __align__(1024) unsigned short A_shared[2][64][64];
+    __shared__ __align__(1024) unsigned short B_shared[2][64][64];
+    const int bx = blockIdx.x;
+    const int lane = threadIdx.x;
+    __align__(16) float C_shared[2][16];
+    for (int u = 0; u < 2; ++u) {
+        for (int nj = 0; nj < 8; ++nj) {
+            for (int pair = 0; pair < 2; ++pair)
+                C_shared[u][nj * 2 + pair] = 0.0f;
+        }
+    }
+    for (int ko_first = 0; ko_first < 2; ++ko_first) {
+        #pragma unroll
+        for (int each = 0; each < 4; ++each) {
+            const int k = ko_first * 64 + each * 16 + lane / 8;
+            copy_async_or_zero<16>(&A_shared[k / 64][k % 64][(lane % 8 ^ k % 8) * 8], &A[(long long)(lane * 8) + (long long)ko_first * 4096 + (each * 1024 - 3584)], k > 55);
+        }
+        #pragma unroll
+        for (int each = 0; each < 16; ++each) {
+            const int k = ko_first * 64 + each * 4 + lane / 32;
+            copy_async_or_zero<4>(&B_shared[k / 64][k % 64][(lane % 32 / 4 ^ k % 8) * 8 + lane % 4 * 2], &B[(long long)(lane / 32 * 66 + bx * 64 + lane % 32 * 2) + (long long)ko_first * 4224 + (each * 264 - 3696)], k > 55 && bx * 32 + lane % 32 < 33);
+        }
+    }
+    copy_async_commit();  // the copies above are one group
+    copy_async_wait<0>();  // all copies
+    fence_proxy_async();
+    __syncthreads();  // A_shared, B_shared: written above by other threads, read below
+    for (int ko = 0; ko < 2; ++ko) {
+        copy_async_commit();  // the copies above are one group
+        {
+            float *mma_c = &C_shared[0][0];
+            const unsigned long long mma_p = 0x4000004002000000ull
+                | (unsigned)__cvta_generic_to_shared(&A_shared[ko][0][0]) >> 4;
+            const unsigned long long mma_q = 0x4000004002000000ull
+                | (unsigned)__cvta_generic_to_shared(&B_shared[ko][0][0]) >> 4;
+            asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+            #pragma unroll
+            for (int k = 0; k < 4; k++)
+                asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
+                             "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, "
+                             "%14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, "
+                             "%26, %27, %28, %29, %30, %31}, "
+                             "%32, %33, 1, 1, 1, 1, 1;"
+                             : "+f"(mma_c[0]), "+f"(mma_c[1]), "+f"(mma_c[16]),
+                               "+f"(mma_c[17]), "+f"(mma_c[2]), "+f"(mma_c[3]),
+                               "+f"(mma_c[18]), "+f"(mma_c[19]), "+f"(mma_c[4]),
+                               "+f"(mma_c[5]), "+f"(mma_c[20]), "+f"(mma_c[21]),
+                               "+f"(mma_c[6]), "+f"(mma_c[7]), "+f"(mma_c[22]),
+                               "+f"(mma_c[23]), "+f"(mma_c[8]), "+f"(mma_c[9]),
+                               "+f"(mma_c[24]), "+f"(mma_c[25]), "+f"(mma_c[10]),
+                               "+f"(mma_c[11]), "+f"(mma_c[26]), "+f"(mma_c[27]),
+                               "+f"(mma_c[12]), "+f"(mma_c[13]), "+f"(mma_c[28]),
+                               "+f"(mma_c[29]), "+f"(mma_c[14]), "+f"(mma_c[15]),
+                               "+f"(mma_c[30]), "+f"(mma_c[31])
+                             : "l"(mma_p + 128 * k), "l"(mma_q + 128 * k));
+            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+        }
+    }
+    #pragma unroll
+    for (int u = 0; u < 2; ++u) {
+        #pragma unroll
+        for (int nj = 0; nj < 8; ++nj) {
+            if (bx * 32 + nj * 4 + lane % 4 < 33) {
+                *(float2 *)&C[(long long)(lane / 32 * 1056 + lane / 4 % 8 * 66 + bx * 64 + lane % 4 * 2) + (u * 528 + nj * 8)] = make_float2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
+            }
+        }
+    }
+}
