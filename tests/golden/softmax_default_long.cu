@@ -80,13 +80,19 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
     if (thread == 0)
         sum = sum_part;
     __syncthreads();  // sum: written above by other threads, read below
-    for (int chunk_0 = 0; chunk_0 < 16; ++chunk_0) {
-        __align__(16) float y_local[4];
-        __align__(16) float x_local_1[4];
-        *(float4 *)&x_local_1[0] = *(const float4 *)&x[i * 65536 + chunk_0 * 4096 + thread * 4];
+    for (int round = 0; round < 2; ++round) {
+        __align__(16) float x_local_1[32];
         #pragma unroll
-        for (int lane = 0; lane < 4; ++lane)
-            y_local[lane] = expf(x_local_1[lane] - largest) / sum;
-        *(float4 *)&y[i * 65536 + chunk_0 * 4096 + thread * 4] = make_float4(y_local[0], y_local[1], y_local[2], y_local[3]);
+        for (int each = 0; each < 8; ++each) {
+            *(float4 *)&x_local_1[each * 4] = *(const float4 *)&x[i * 65536 + round * 32768 + each * 4096 + thread * 4];
+        }
+        #pragma unroll
+        for (int each = 0; each < 8; ++each) {
+            __align__(16) float y_local[4];
+            #pragma unroll
+            for (int lane = 0; lane < 4; ++lane)
+                y_local[lane] = expf(x_local_1[each * 4 + lane] - largest) / sum;
+            *(float4 *)&y[i * 65536 + round * 32768 + each * 4096 + thread * 4] = make_float4(y_local[0], y_local[1], y_local[2], y_local[3]);
+        }
     }
 }
