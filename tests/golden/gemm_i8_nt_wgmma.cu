@@ -1,0 +1,93 @@
+// matmul_i8_nt: 1 launch
+//   A: i8[66, 130], read
+//   B: i8[70, 130], read
+//   C: i32[66, 70], written
+// matmul_i8_nt<<<dim3(2, 2), 128>>>(A, B, C);
+
+static __device__ __forceinline__ void fence_proxy_async()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ B, int *__restrict__ C)
+{
+    __shared__ __align__(1024) signed char A_shared[2][64][128];
+    __shared__ __align__(1024) signed char B_shared[2][64][128];
+    const int place = (int)blockIdx.y * 2 + (int)blockIdx.x;
+    const int by = place % 2;
+    const int bx = place / 2;
+    const int lane = threadIdx.x;
+    __align__(16) int C_shared[2][16];
+    for (int u = 0; u < 2; ++u) {
+        for (int panel_nj_fused = 0; panel_nj_fused < 8; ++panel_nj_fused) {
+            for (int pair = 0; pair < 2; ++pair)
+                C_shared[u][panel_nj_fused * 2 + pair] = 0;
+        }
+    }
+    for (int ko_first = 0; ko_first < 2; ++ko_first) {
+        #pragma unroll
+        for (int each = 0; each < 32; ++each) {
+            const int i = by * 64 + each * 2 + lane / 64;
+            if (i < 66 && ko_first * 64 + lane % 64 > 62) {
+                *(char2 *)&A_shared[ko_first][each * 2 + lane / 64][(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16 + lane % 8 * 2] = *(const char2 *)&A[i * 130 + ko_first * 128 + lane % 64 * 2 - 126];
+            }
+            else {
+                *(char2 *)&A_shared[ko_first][each * 2 + lane / 64][(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16 + lane % 8 * 2] = make_char2(0, 0);
+            }
+        }
+        #pragma unroll
+        for (int each = 0; each < 32; ++each) {
+            const int j = bx * 64 + each * 2 + lane / 64;
+            if (j < 70 && ko_first * 64 + lane % 64 > 62) {
+                *(char2 *)&B_shared[ko_first][each * 2 + lane / 64][(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16 + lane % 8 * 2] = *(const char2 *)&B[j * 130 + ko_first * 128 + lane % 64 * 2 - 126];
+            }
+            else {
+                *(char2 *)&B_shared[ko_first][each * 2 + lane / 64][(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16 + lane % 8 * 2] = make_char2(0, 0);
+            }
+        }
+    }
+    fence_proxy_async();
+    __syncthreads();  // A_shared, B_shared: written above by other threads, read below
+    for (int ko = 0; ko < 2; ++ko) {
+        int *mma_c = &C_shared[0][0];
+        const unsigned long long mma_p = 0x4000004000010000ull
+            | (unsigned)__cvta_generic_to_shared(&A_shared[ko][0][0]) >> 4;
+        const unsigned long long mma_q = 0x4000004000010000ull
+            | (unsigned)__cvta_generic_to_shared(&B_shared[ko][0][0]) >> 4;
+        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+        #pragma unroll
+        for (int k = 0; k < 4; k++)
+            asm volatile("wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8 "
+                         "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, "
+                         "%14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, "
+                         "%26, %27, %28, %29, %30, %31}, "
+                         "%32, %33, 1;"
+                         : "+r"(mma_c[0]), "+r"(mma_c[1]), "+r"(mma_c[16]),
+                           "+r"(mma_c[17]), "+r"(mma_c[2]), "+r"(mma_c[3]),
+                           "+r"(mma_c[18]), "+r"(mma_c[19]), "+r"(mma_c[4]),
+                           "+r"(mma_c[5]), "+r"(mma_c[20]), "+r"(mma_c[21]),
+                           "+r"(mma_c[6]), "+r"(mma_c[7]), "+r"(mma_c[22]),
+                           "+r"(mma_c[23]), "+r"(mma_c[8]), "+r"(mma_c[9]),
+                           "+r"(mma_c[24]), "+r"(mma_c[25]), "+r"(mma_c[10]),
+                           "+r"(mma_c[11]), "+r"(mma_c[26]), "+r"(mma_c[27]),
+                           "+r"(mma_c[12]), "+r"(mma_c[13]), "+r"(mma_c[28]),
+                           "+r"(mma_c[29]), "+r"(mma_c[14]), "+r"(mma_c[15]),
+                           "+r"(mma_c[30]), "+r"(mma_c[31])
+                         : "l"(mma_p + 2 * k), "l"(mma_q + 2 * k));
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    }
+    #pragma unroll
+    for (int u = 0; u < 2; ++u) {
+        const int i = by * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8;
+        if (i < 66) {
+            #pragma unroll
+            for (int nj = 0; nj < 8; ++nj) {
+                if (bx * 32 + nj * 4 + lane % 4 < 35) {
+                    *(int2 *)&C[(long long)(by * 4480 + lane / 32 * 1120 + lane / 4 % 8 * 70 + bx * 64 + lane % 4 * 2) + (u * 560 + nj * 8)] = make_int2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
+                }
+            }
+        }
+    }
+}
