@@ -20,14 +20,14 @@
 //   z: bf16[33], written
 //   b: u8[33], written
 //   low: f32[], written
-// bits<<<1, 256>>>(x, y);
-// bits_1<<<1, 256>>>(d, w, a, m);
-// bits_2<<<1, 256>>>(h, s, n);
-// bits_3<<<1, 256>>>(u, w, a, count);
-// bits_4<<<1, 256>>>(x, d, h, g, e, test);
-// bits_5<<<1, 256>>>(d, w, k);
-// bits_6<<<1, 256>>>(x, u, a, dot, udot);
-// bits_7<<<1, 256>>>(h, e, s, v, z, b);
+// bits<<<1, 128>>>(x, y);
+// bits_1<<<1, 128>>>(d, w, a, m);
+// bits_2<<<1, 128>>>(h, s, n);
+// bits_3<<<1, 128>>>(u, w, a, count);
+// bits_4<<<1, 128>>>(x, d, h, g, e, test);
+// bits_5<<<1, 128>>>(d, w, k);
+// bits_6<<<1, 128>>>(x, u, a, dot, udot);
+// bits_7<<<1, 128>>>(h, e, s, v, z, b);
 // bits_8<<<1, 1>>>(low);
 // bits_9<<<1, 1>>>(x, low);
 
@@ -81,7 +81,7 @@ static __device__ __forceinline__ unsigned int pack_bytes(unsigned char a, unsig
     return a | (unsigned int)b << 8 | (unsigned int)c << 16 | (unsigned int)d << 24;
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128)
 bits(const float *__restrict__ x, float *__restrict__ y)
 {
     const int thread = threadIdx.x;
@@ -115,7 +115,7 @@ bits(const float *__restrict__ x, float *__restrict__ y)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128)
 bits_1(const double *__restrict__ d, const unsigned long long *__restrict__ w, const int *__restrict__ a, double *__restrict__ m)
 {
     const int thread = threadIdx.x;
@@ -171,7 +171,7 @@ bits_1(const double *__restrict__ d, const unsigned long long *__restrict__ w, c
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128)
 bits_2(const unsigned short *__restrict__ h, const short *__restrict__ s, unsigned short *__restrict__ n)
 {
     const int thread = threadIdx.x;
@@ -216,7 +216,7 @@ bits_2(const unsigned short *__restrict__ h, const short *__restrict__ s, unsign
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128)
 bits_3(const unsigned int *__restrict__ u, const unsigned long long *__restrict__ w, const int *__restrict__ a, int *__restrict__ count)
 {
     const int thread = threadIdx.x;
@@ -272,7 +272,7 @@ bits_3(const unsigned int *__restrict__ u, const unsigned long long *__restrict_
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128)
 bits_4(const float *__restrict__ x, const double *__restrict__ d, const unsigned short *__restrict__ h, const unsigned short *__restrict__ g, const unsigned char *__restrict__ e, int *__restrict__ test)
 {
     const int thread = threadIdx.x;
@@ -350,7 +350,7 @@ bits_4(const float *__restrict__ x, const double *__restrict__ d, const unsigned
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128)
 bits_5(const double *__restrict__ d, const unsigned long long *__restrict__ w, unsigned long long *__restrict__ k)
 {
     const int thread = threadIdx.x;
@@ -395,7 +395,7 @@ bits_5(const double *__restrict__ d, const unsigned long long *__restrict__ w, u
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128)
 bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const int *__restrict__ a, int *__restrict__ dot, unsigned int *__restrict__ udot)
 {
     const int thread = threadIdx.x;
@@ -490,7 +490,7 @@ bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const in
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128)
 bits_7(const unsigned short *__restrict__ h, const unsigned char *__restrict__ e, const short *__restrict__ s, unsigned short *__restrict__ v, unsigned short *__restrict__ z, unsigned char *__restrict__ b)
 {
     const int thread = threadIdx.x;

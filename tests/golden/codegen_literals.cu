@@ -6,9 +6,9 @@
 //   z: u32[64], written
 //   w: f64[64], written
 //   v: i64[64], written
-// literals<<<1, 256>>>(x, b, d, y, z, w, v);
+// literals<<<1, 128>>>(x, b, d, y, z, w, v);
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128)
 literals(const float *__restrict__ x, const int *__restrict__ b, const double *__restrict__ d, float *__restrict__ y, unsigned int *__restrict__ z, double *__restrict__ w, long long *__restrict__ v)
 {
     const int thread = threadIdx.x;
