@@ -207,6 +207,13 @@ class Text:
             self.line(self.access(name, index))
         self.take(";")
 
+    def instruction(self):
+        """Its operands are where accesses of its body begin: the body says all accesses."""
+        self.take(), self.take()
+        self.take("(")
+        self.list(")", self.expr)
+        self.stmt()
+
     def stmt(self):
         token = self.peek()
         if self.maybe("{"):
@@ -226,6 +233,8 @@ class Text:
             self.take("=")
             self.line(f"v_{name} = {self.expr()}")
             self.take(";")
+        elif token == "instruction" and self.peek(2) == "(":
+            self.instruction()
         elif token in ("barrier", "commit", "wait") and self.peek(1) not in ("[", "=", "."):
             while self.take() != ";":
                 pass

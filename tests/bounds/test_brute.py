@@ -57,16 +57,18 @@ CHANGES = [
     (re.compile(r"(?<= for )\w+ in \d+(?= \{|\n| unroll)"), ends_later),
     (re.compile(r"\w+ >= 0\b"), lambda m: m[0].replace(">= 0", ">= -1")),
 ]
+INSTRUCTION = re.compile(r"^( *)instruction \w+\(.*?^\1\}$", re.M | re.S)
 
 
 def wrong_texts(text, seed):
-    """Shapes of parameters stay as they are."""
+    """Shapes of parameters and instructions stay as they are: others would be refused."""
     head, body = text.split("\n{\n", 1)
+    kept = [m.span() for m in INSTRUCTION.finditer(body)]
     places = [
         (m, change)
         for pattern, change in CHANGES
         for m in pattern.finditer(body)
-        if "temp" not in line_of(body, m)
+        if "temp" not in line_of(body, m) and not any(a <= m.start() < b for a, b in kept)
     ]
     for match, change in random.Random(seed).sample(places, min(WRONG, len(places))):
         yield head + "\n{\n" + body[: match.start()] + change(match) + body[match.end() :]
