@@ -163,6 +163,8 @@ class Host:
         self.lowered = lowered  # tir.Kernel
         self.launches, self.temps = list(launches["launches"]), launches["temps"]
         self.names = functions(text)
+        self.described = {p["name"]: p for p in launches["parameters"]}
+        self.layouts = {n: p["layout"] for n, p in self.described.items() if "layout" in p}
         self.lines, self.indent = [], 1
         self.symbols = {}
         self.known = copy.copy(program)  # translates expressions
@@ -199,16 +201,56 @@ class Host:
             self.learn(name)
         for i, data in enumerate(parameters):
             stored = self.stored(data.type)
-            self.line(f"{stored} *const d_{data.name} = ({stored} *)arguments[{i}];")
+            self.line(f"{stored} *const d_{data.name} = {self.given(data, stored, i)};")
+        self.move_all("d_{name}[{new}] = {given}[{old}];")
         for temp in self.temps:
-            elements = " * ".join(self.code(tir.expression(str(e))) for e in temp["shape"]) or "1"
+            elements = self.product(temp["shape"])
             stored = self.stored(temp["type"])
             self.line(
                 f"{stored} *const d_{temp['name']} = "
                 f"({stored} *)emulator::device_memory(({elements}) * (long long)sizeof({stored}));"
             )
         self.statement(self.lowered.body)
+        self.move_all("{given}[{old}] = d_{name}[{new}];")
         return "\n".join(["static void launch(void **arguments)", "{", *self.lines, "}", ""])
+
+    # A parameter that has a layout of the schedule's: the caller passes an array in it.
+
+    def given(self, data, stored, i):
+        """What a kernel gets: the argument, or memory for it in the layout."""
+        if data.name not in self.layouts:
+            return f"({stored} *)arguments[{i}]"
+        self.line(f"{stored} *const given_{data.name} = ({stored} *)arguments[{i}];")
+        elements = self.product(self.described[data.name]["shape"])
+        return f"({stored} *)emulator::device_memory({elements} * (long long)sizeof({stored}))"
+
+    def product(self, shape):
+        return " * ".join(f"({self.code(tir.expression(str(e)))})" for e in shape) or "1"
+
+    def move_all(self, statement):
+        """Runs a statement for each element of each parameter with a layout: `given` at `old` is
+        where the program has it, `new` where the kernels have it."""
+        for name, layout in self.layouts.items():
+            inputs, outputs = (
+                split_top(part.strip()[1:-1], ",") for part in layout["map"].split("->")
+            )
+            at = [f"at_{axis}" for axis in range(len(inputs))]
+            for var, extent in zip(at, layout["shape"]):
+                self.line(f"for (long long {var} = 0; {var} < {self.product([extent])}; {var}++)")
+            self.known.scope.append({n: evaluate.Value(c, "index") for n, c in zip(inputs, at)})
+            places = [self.code(tir.expression(e)) for e in outputs]
+            self.known.scope.pop()
+            old = self.flat(at, layout["shape"])
+            new = self.flat(places, self.described[name]["shape"])
+            moved = statement.format(name=name, given=f"given_{name}", old=old, new=new)
+            self.line("    " + moved)
+
+    def flat(self, subscripts, shape):
+        """One subscript for all axes."""
+        at = "0"
+        for subscript, extent in zip(subscripts, shape):
+            at = f"({at}) * {self.product([extent])} + ({subscript})"
+        return at
 
     @staticmethod
     def stored(t):
