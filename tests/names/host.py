@@ -102,7 +102,7 @@ def nvcc(programs, *flags):
         done = subprocess.run(
             [
                 "nvcc",
-                "-arch=sm_90",
+                "-gencode=arch=compute_90a,code=sm_90a",
                 "-Werror",
                 "all-warnings",
                 "-Xcompiler",
