@@ -13,7 +13,7 @@ static const Fit fits[] = {
     {"vectorize", 2, BLOCK_ANY, LOOP_INNER, BUFFER_ANY},
     {"merge", 1, BLOCK_ANY, LOOP_SIBLINGS, BUFFER_ANY},
     {"remap", 1, BLOCK_ANY, LOOP_GRID, BUFFER_ANY},
-    {"expand", 1, BLOCK_USER, LOOP_ANY, BUFFER_ANY},
+    {"expand", 1, BLOCK_USER, LOOP_OF_TEMPS, BUFFER_ANY},
     {"fission", 1, BLOCK_ANY, LOOP_SHARED, BUFFER_ANY},
     {"atomic", 1, BLOCK_REDUCTION, LOOP_ANY, BUFFER_ANY},
     {"cache_read", 5, BLOCK_ANY, LOOP_ANY, BUFFER_READ},
@@ -44,7 +44,7 @@ static const Fit fits[] = {
     {"privatize", 1, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"carry", 2, BLOCK_RECURRENCE, LOOP_INNER, BUFFER_UPDATED},
     {"scan_chunks", 2, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
-    {"lookback", 2, BLOCK_COPY, LOOP_ANY, BUFFER_ANY},
+    {"lookback", 2, BLOCK_BEFORE_SUM, LOOP_ANY, BUFFER_ANY},
     {"rotate", 1, BLOCK_ANY, LOOP_SHARED, BUFFER_ANY},
     {"pipeline", 1, BLOCK_STAGER, LOOP_SHARED, BUFFER_ANY},
     {"copy_async", 1, BLOCK_STAGER, LOOP_ANY, BUFFER_ANY},
@@ -169,6 +169,16 @@ static bool fetches(const Stmt *store, const StmtPath *path)
            value->kind == EX_LOAD && value->u.load.buffer->role == ROLE_IN;
 }
 
+/* The first block of its loop, which keeps a sum that the rest of the loop adds to. */
+static bool keeps_sum(const Stmt *store, const Stmt *block, const StmtPath *path)
+{
+    const Expr *value = store->u.store.value;
+    const Stmt *around = path->n > 2 ? path->items[path->n - 2] : NULL;
+    return around && around->kind == ST_SEQ && around->u.seq.items[0] == block &&
+           path->items[path->n - 3]->kind == ST_FOR && value->kind == EX_LOAD &&
+           value->u.load.buffer->rank == 0;
+}
+
 static bool block_suits(Schedule *s, BlockFit fit, Value handle)
 {
     StmtPath path = {0};
@@ -189,7 +199,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_EINSUM: return store && store->u.store.op != STORE_SET && is_whole(block, &path);
     case BLOCK_DIGITS: return has_digits(s, block);
     case BLOCK_RECURRENCE: return store && flow_reads_other_element(schedule_context(s), store);
-    case BLOCK_COPY: return store && store->u.store.value->kind == EX_LOAD;
+    case BLOCK_BEFORE_SUM: return store && keeps_sum(store, block, &path);
     case BLOCK_CHOICE: return store && store->u.store.value->kind == EX_SELECT;
     default: return true;
     }
@@ -282,6 +292,22 @@ static void keep_inner(Schedule *s, Values *loops)
         loops->items[loops->n++] = inner;
 }
 
+/* Those that declare temporaries. */
+static void keep_declaring(Schedule *s, Values *loops)
+{
+    int n = 0;
+    for (int i = 0; i < loops->n; i++) {
+        StmtPath path = {0};
+        const Stmt *body = sched_loop(s, &loops->items[i], &path)->u.loop.body;
+        bool declares = false;
+        for (int k = 0; body->kind == ST_SEQ && k < body->u.seq.n; k++)
+            declares |= body->u.seq.items[k]->kind == ST_TEMP;
+        if (declares)
+            loops->items[n++] = loops->items[i];
+    }
+    loops->n = n;
+}
+
 Value fit_loops(Schedule *s, LoopFit fit, Value block)
 {
     Values out = {0};
@@ -296,6 +322,8 @@ Value fit_loops(Schedule *s, LoopFit fit, Value block)
     }
     if (fit == LOOP_INNER)
         keep_inner(s, &out);
+    if (fit == LOOP_OF_TEMPS)
+        keep_declaring(s, &out);
     return as_list(s, &out);
 }
 

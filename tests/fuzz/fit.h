@@ -22,7 +22,7 @@ typedef enum {
     BLOCK_EINSUM,      /* that, and updates what it writes */
     BLOCK_DIGITS,      /* reads at a subscript that multiplies or divides */
     BLOCK_RECURRENCE,  /* computes elements from others of the same buffer */
-    BLOCK_COPY,        /* stores what it reads elsewhere */
+    BLOCK_BEFORE_SUM,  /* the first of a loop, and keeps a sum that the rest adds to */
     BLOCK_CHOICE,      /* stores a value where a condition holds, and another elsewhere */
 } BlockFit;
 
@@ -34,6 +34,7 @@ typedef enum {
     LOOP_INNER,    /* the innermost, and serial */
     LOOP_GRID,     /* bound to blockIdx.y and blockIdx.x, in this order */
     LOOP_SHARED,   /* around other blocks as well */
+    LOOP_OF_TEMPS, /* its body declares temporaries */
     LOOP_SIBLINGS, /* pairs: a loop, and one of another block that stands beside it */
 } LoopFit;
 
