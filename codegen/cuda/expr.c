@@ -119,7 +119,8 @@ static void shortest(CudaWriter *w, double value, FloatType type)
 static void float_literal(CudaWriter *w, double value, FloatType type, int precedence)
 {
     if (w->host && !isfinite(value)) {
-        strbuf_addf(w->out, "(%s%s)", signbit(value) ? "-" : "", isnan(value) ? "NAN" : "INFINITY");
+        strbuf_addf(w->out, "(%s%s%s)", signbit(value) ? "-" : "",
+                    type == LITERAL_F64 ? "(double)" : "", isnan(value) ? "NAN" : "INFINITY");
         return;
     }
     if (isnan(value)) {

@@ -114,6 +114,21 @@ SERPENTINE = (
 program(SERPENTINE, "--schedule", "s")
 
 
+# Infinity is a float in C, and the reference's numbers are doubles: templates need one type.
+program(
+    """kernel k<N = 16>(x: f32[N]) -> y: f32[N], z: f32[N]
+{
+    for i in N
+        y[i] = max(x[i] - 2, -inf);
+    for i in N
+        z[i] = minimum(x[i] - 2, inf);
+}
+""",
+    "--schedule",
+    "default",
+)
+
+
 def test_loops_of_the_host_may_turn():
     """The name of the turned variable stands in the host's text, and --emit json speaks of what
     there is."""
