@@ -289,3 +289,18 @@ bool launch_writes(Context *c, const LaunchUse *use, const Buffer *buffer)
             return true;
     return false;
 }
+
+bool launch_exchanges(Context *c, const LaunchUse *use, const Buffer *buffer)
+{
+    bool reads = false, writes = false;
+    for (Cursor at = cursor_stmt(c, use->launch->u.launch.body); cursor_next(&at);) {
+        const StoreStmt *store = at.stmt && at.stmt->kind == ST_STORE ? &at.stmt->u.store : NULL;
+        if (at.expr && at.expr->kind == EX_LOAD)
+            reads |= at.expr->u.load.buffer->id == buffer->id;
+        if (store && store->buffer->id == buffer->id) {
+            reads |= store_updates(store->op) && !store->atomic;
+            writes = true;
+        }
+    }
+    return use->barriers && reads && writes;
+}

@@ -32,6 +32,10 @@ typedef VEC(LaunchUse) LaunchUseList;
 void launch_uses(Context *c, const Kernel *lowered, LaunchUseList *out);
 /* Does the launch write this buffer? */
 bool launch_writes(Context *c, const LaunchUse *use, const Buffer *buffer);
+/* May threads of a block pass values on to each other through it? They read and write it, and meet
+ * at a barrier. Its pointer must not be `restrict`, which says that nobody else writes there: a
+ * compiler then moves loads of it across the barrier. */
+bool launch_exchanges(Context *c, const LaunchUse *use, const Buffer *buffer);
 /* The number of the copy's box among those of the launch. */
 int launch_box(const LaunchUse *use, const Stmt *copy);
 /* The type that a value is passed as: its own, but i64 for an index that the launch only uses as

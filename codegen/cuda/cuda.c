@@ -202,9 +202,9 @@ static void signature(CudaWriter *w, const LaunchUse *use)
     strbuf_addf(w->out, ")\n%s(", cuda_names_launch(w->names, l->name));
     for (int i = 0; i < use->buffers.n; i++) {
         const Buffer *b = use->buffers.items[i];
-        strbuf_addf(w->out, "%s%s%s *__restrict__ %s", i ? ", " : "",
+        strbuf_addf(w->out, "%s%s%s *%s%s", i ? ", " : "",
                     launch_writes(w->c, use, b) ? "" : "const ", cuda_storage_type(b->type),
-                    cuda_buffer_name(w, b));
+                    launch_exchanges(w->c, use, b) ? "" : "__restrict__ ", cuda_buffer_name(w, b));
     }
     for (int i = 0; i < use->boxes.n; i++)
         strbuf_addf(w->out, "%sconst __grid_constant__ %s %s", i || use->buffers.n ? ", " : "",

@@ -3,7 +3,7 @@
 // wavefront<<<1, 20>>>(a);
 
 extern "C" __global__ void __launch_bounds__(20)
-wavefront(int *__restrict__ a)
+wavefront(int *a)
 {
     const int i = threadIdx.x;
     for (int d = 0; d < 39; ++d) {
