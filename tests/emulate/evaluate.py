@@ -219,6 +219,8 @@ def map_statements(s, change):
         return (*s[:5], change(s[5]))
     if s[0] == "if":
         return ("if", s[1], change(s[2]), change(s[3]) if s[3] else None)
+    if s[0] == "while":
+        return ("while", s[1], change(s[2]))
     if s[0] == "block":
         return (*s[:4], change(s[4]))
     return s
@@ -400,6 +402,12 @@ class Program:
         self.nested(f"if ({self.condition(s[1])})", s[2])
         if s[3]:
             self.nested("else", s[3])
+
+    def write_while(self, s):
+        self.nested(f"while ({self.condition(s[1])})", s[2])
+
+    def write_break(self, _):
+        self.line("break;")
 
     def write_temp(self, s):
         _, name, type_name, shape, _, _ = s

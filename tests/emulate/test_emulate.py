@@ -40,6 +40,16 @@ def test_rounds_once(compiler):
     assert [v for _, v, _ in batch.run(compiler, "rounds_once", records)] == ["exact", "exact"]
 
 
+def test_loops_that_data_end(compiler):
+    program = str(emulate.ROOT / "tests/programs/whiles.tir")
+    records = [
+        emulate.file_record(name, [program, "--schedule", name]) for name in ("none", "threads")
+    ]
+    verdicts = batch.run(compiler, "whiles", records)
+    assert len(verdicts) >= len(records)
+    assert not failures(verdicts)
+
+
 def test_random(compiler, request):
     rounds = 50 if request.config.getoption("--long") else 1
     for i in range(rounds):

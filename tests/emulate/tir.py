@@ -9,6 +9,7 @@ None)
               copy_of or None) ("let", name, value) ("init", statement) ("sync",) ("block", name,
               [(reduce, iterator, lo, hi, binding)], where or None, body) ("launch", name, [grid],
               [block])        its body is skipped
+              ("while", c, body) ("break",)
 Facts:        ("condition", e) ("range", e, lo, hi) ("order", buffer, word)
 """
 
@@ -451,6 +452,14 @@ class Parser:
         then = self.statement()
         otherwise = self.statement() if self.accept("else") else None
         return ("if", condition, then, otherwise)
+
+    def read_while(self):
+        condition = self.expression()
+        return ("while", condition, self.statement())
+
+    def read_break(self):
+        self.expect(";")
+        return ("break",)
 
     def read_temp(self):
         name = self.name()
