@@ -37,10 +37,12 @@ static double *addition_depths(tirc *t, const tirc_program *program, const int64
 static int64_t sample_indices(tirc *t, const Kernel *reference, const int64_t *sizes, int rank)
 {
     enum { FEWEST_ELEMENTS = 64, PATIENCE = 4 };
-    int64_t n = verify_sample_size(rank, t->samples);
-    while (pow((double)(n / 2), rank) >= FEWEST_ELEMENTS &&
-           reference_work(t->ctx, reference, sizes, n) > PATIENCE * t->full_work)
-        n /= 2;
+    int64_t n = verify_sample_size(rank, t->samples), half = n / 2;
+    while (pow((double)half, rank) >= FEWEST_ELEMENTS &&
+           reference_work(t->ctx, reference, sizes, n) > PATIENCE * t->full_work) {
+        n = half;
+        half /= 2;
+    }
     return n;
 }
 
