@@ -47,6 +47,9 @@ static bool check_range(Expand *e, const StmtPath *path)
     Facts *facts = sched_facts(e->s, path);
     Expr *extent = simplify(facts, index_sub(c, e->hi, e->lo));
     e->extent = loop_extent_from_zero(e->s, facts, extent);
+    int64_t n;
+    if (expr_is_const(e->extent, &n) && n < 1)
+        e->extent = expr_index(c, 1); /* no axis may be empty */
     return true;
 }
 
