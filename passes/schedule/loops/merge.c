@@ -391,8 +391,8 @@ static bool cut_body(Schedule *s, const PrimCall *call, const Stmt *body, int la
             second = touches_any(c, items + last + 1, n - last - 1, temp);
             REQUIRE(s, E0437, call->span, !second || !touches_any(c, items, last + 1, temp),
                     "temp '%s' is made anew in each iteration of loop '%s' and used on both sides "
-                    "of the cut, where one iteration would find the value of another; declare it "
-                    "outside of the loop, with an element for each iteration",
+                    "of the cut, where one iteration would find the value of another; first "
+                    "expand the loop, which gives each iteration an element of its own",
                     temp->name, state_handle(s, call->fission.loop.u.id)->name);
         }
         VEC_PUSH(c->arena, &half[second], items[i]);
