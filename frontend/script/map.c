@@ -68,6 +68,25 @@ static bool read_number(MapText *m, const AstExpr *e, Expr **out)
     return true;
 }
 
+/* Also where there are no points, as the shape of a buffer is computed in any case. */
+static bool check_divisor(const MapText *m, const AstExpr *text, Expr *divisor)
+{
+    Context *c = m->s->c;
+    Facts *f = facts_of_kernel(c, m->s->kernel);
+    for (int i = 0; i < m->map.n_from; i++)
+        if (expr_uses_var(divisor, m->map.from[i]))
+            return script_error(m->s, E0350, text->span,
+                                "an index map may divide only by numbers and sizes, not by '%s'",
+                                m->map.from[i]->name);
+    if (prove(f, expr_binary(c, EX_GE, divisor, expr_index(c, 1), span_none())))
+        return true;
+    StrBuf words = strbuf_new(c->arena);
+    print_expr(divisor, &words);
+    return script_error(
+        m->s, E0350, text->span, "the divisor '%s' of the index map may be less than 1%s",
+        words.text, divisor->kind == EX_INT ? "" : "; say in the `where` clause that it is not");
+}
+
 static bool read_output(MapText *m, const AstExpr *e, Expr **out);
 
 static bool read_binary(MapText *m, const AstExpr *e, Expr **out)
@@ -75,15 +94,13 @@ static bool read_binary(MapText *m, const AstExpr *e, Expr **out)
     Context *c = m->s->c;
     ExprKind op = e->u.op.op;
     Expr *a, *b;
-    int64_t divisor;
     if (op != EX_ADD && op != EX_SUB && op != EX_MUL && op != EX_DIV && op != EX_MOD)
         return script_error(m->s, E0350, e->span, "an index map may use + - * / and %%, not '%s'",
                             op_info(op)->token);
     if (!read_output(m, e->u.op.a, &a) || !read_output(m, e->u.op.b, &b))
         return false;
-    if ((op == EX_DIV || op == EX_MOD) && (!expr_is_const(b, &divisor) || divisor <= 0))
-        return script_error(m->s, E0350, e->u.op.b->span,
-                            "an index map may divide only by constants of at least 1");
+    if ((op == EX_DIV || op == EX_MOD) && !check_divisor(m, e->u.op.b, b))
+        return false;
     *out = expr_binary(c, op, a, b, e->span);
     if (expr_division_levels(*out) > EXPR_MAX_DIVISIONS)
         return script_error(m->s, E0350, e->span,

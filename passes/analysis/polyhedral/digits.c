@@ -9,13 +9,14 @@
  * again, are the variable. That covers splits, joins, permutations and skews, and gives the formula
  * that a person would write; relation_solve takes what is left. */
 #include "passes/analysis/polyhedral/index_map.h"
+#include "passes/analysis/polyhedral/poly.h"
 #include "passes/analysis/symbolic/affine.h"
 #include "passes/analysis/symbolic/mixed_radix.h"
 
-/* var / from % (to / from); to 0: no remainder is taken. */
+/* var / from % (to / from), of numbers and sizes; `to` NULL: no remainder is taken. */
 typedef struct {
     const Var *var;
-    int64_t from, to;
+    Expr *from, *to;
     Expr *value; /* of the place's variables */
 } DigitColumn;
 
@@ -25,17 +26,38 @@ typedef struct {
     VEC(DigitColumn) known;
 } Parts;
 
-/* Reads an atom as a digit. */
-static bool read_part(const Expr *e, DigitColumn *out)
+/* a / by, where a is a multiple of it; else NULL. */
+static Expr *exact_quotient(const Parts *d, Expr *a, Expr *by)
 {
-    int64_t by, place;
+    int64_t n, width;
+    if (expr_is_const(a, &n) && expr_is_const(by, &width))
+        return n % width == 0 ? expr_index(d->c, n / width) : NULL;
+    Expr *quotient = simplify(d->f, index_div(d->c, a, by));
+    Expr *again = simplify(d->f, index_mul(d->c, quotient, by));
+    return expr_equal(again, simplify(d->f, a)) ? quotient : NULL;
+}
+
+static bool is_width(const Parts *d, Expr *e)
+{
+    int64_t number;
+    Expr *one = expr_index(d->c, 1);
+    if (expr_is_const(e, &number))
+        return number >= 1;
+    return expr_of_sizes(e) && prove(d->f, expr_binary(d->c, EX_GE, e, one, span_none()));
+}
+
+/* Reads an atom as a digit. */
+static bool read_part(const Parts *d, const Expr *e, DigitColumn *out)
+{
     if (e->kind == EX_VAR) {
-        *out = (DigitColumn){e->u.var, 1, 0, NULL};
+        *out = (DigitColumn){e->u.var, expr_index(d->c, 1), NULL, NULL};
         return true;
     }
-    if ((e->kind != EX_DIV && e->kind != EX_MOD) || !expr_is_const(e->u.arg[1], &by) || by <= 0 ||
-        !read_part(e->u.arg[0], out) || !checked_mul(out->from, by, &place) ||
-        (out->to > 0 && out->to % place != 0))
+    if ((e->kind != EX_DIV && e->kind != EX_MOD) || !is_width(d, e->u.arg[1]) ||
+        !read_part(d, e->u.arg[0], out))
+        return false;
+    Expr *place = simplify(d->f, index_mul(d->c, out->from, e->u.arg[1]));
+    if (out->to && !exact_quotient(d, out->to, place))
         return false;
     if (e->kind == EX_DIV)
         out->from = place;
@@ -44,13 +66,19 @@ static bool read_part(const Expr *e, DigitColumn *out)
     return true;
 }
 
+static bool same_end(const Expr *a, const Expr *b)
+{
+    return a && b ? expr_equal(a, b) : a == b;
+}
+
 /* A known digit that begins at `from`; one that ends at `to`, if there is. */
-static const DigitColumn *find_part(const Parts *d, const Var *var, int64_t from, int64_t to)
+static const DigitColumn *find_part(const Parts *d, const DigitColumn *wanted, const Expr *from)
 {
     const DigitColumn *found = NULL;
     for (int i = 0; i < d->known.n; i++) {
         const DigitColumn *digit = &d->known.items[i];
-        if (digit->var == var && digit->from == from && (!found || digit->to == to))
+        if (digit->var == wanted->var && expr_equal(digit->from, from) &&
+            (!found || same_end(digit->to, wanted->to)))
             found = digit;
     }
     return found;
@@ -59,27 +87,35 @@ static const DigitColumn *find_part(const Parts *d, const Var *var, int64_t from
 /* The digit from known ones, or NULL. */
 static Expr *assemble(const Parts *d, const DigitColumn *wanted)
 {
-    Expr *sum = NULL;
-    int64_t at = wanted->from;
-    do {
-        const DigitColumn *next = find_part(d, wanted->var, at, wanted->to);
-        if (!next || (next->to != 0 && next->to <= at))
+    Expr *sum = NULL, *at = wanted->from;
+    for (int step = 0; step < d->known.n && at; step++) {
+        const DigitColumn *next = find_part(d, wanted, at);
+        Expr *scale = next ? exact_quotient(d, at, wanted->from) : NULL;
+        if (!scale)
             return NULL;
-        Expr *part = index_mul(d->c, next->value, expr_index(d->c, at / wanted->from));
+        Expr *part = index_mul(d->c, next->value, scale);
         sum = sum ? index_add(d->c, sum, part) : part;
         at = next->to;
-    } while (at != wanted->to && at != 0);
-    return at == wanted->to ? sum : NULL;
+        if (same_end(at, wanted->to))
+            return sum;
+    }
+    return NULL;
+}
+
+/* The whole variable, or NULL. */
+static Expr *assemble_all(const Parts *d, const Var *var)
+{
+    return assemble(d, &(DigitColumn){var, expr_index(d->c, 1), NULL, NULL});
 }
 
 /* The atom, from its digits or from the whole variable. */
 static Expr *known_value(const Parts *d, Expr *atom)
 {
     DigitColumn digit;
-    if (!read_part(atom, &digit))
+    if (!read_part(d, atom, &digit))
         return NULL;
     Expr *value = assemble(d, &digit);
-    Expr *whole = value ? NULL : assemble(d, &(DigitColumn){digit.var, 1, 0, NULL});
+    Expr *whole = value ? NULL : assemble_all(d, digit.var);
     Subst to = {(Var *)digit.var, whole};
     return whole ? expr_subst(d->c, atom, &to, 1) : value;
 }
@@ -95,7 +131,7 @@ static Expr *without(Context *c, Expr *sum, int64_t coefficient, Expr *e)
 static bool learn(Parts *d, const Expr *atom, Expr *value)
 {
     DigitColumn digit;
-    if (!read_part(atom, &digit))
+    if (!read_part(d, atom, &digit))
         return false;
     digit.value = value;
     VEC_PUSH(d->c->arena, &d->known, digit);
@@ -175,8 +211,7 @@ bool digits_solve(Context *c, Facts *f, const PointBox *box, Expr *const *to, in
                 progress = done[k] = true;
     }
     for (int i = 0; i < box->n; i++) {
-        DigitColumn all = {box->var[i], 1, 0, NULL};
-        back[i] = assemble(&d, &all);
+        back[i] = assemble_all(&d, box->var[i]);
         if (!back[i])
             back[i] = only_value(f, box, i);
         if (!back[i])

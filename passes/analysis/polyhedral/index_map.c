@@ -54,14 +54,55 @@ void facts_range_loosely(Facts *f, const Var *var, Expr *lo, Expr *hi)
     facts_range(f, var, lo, hi);
 }
 
+/* a / by, where a is a multiple of it; else NULL. */
+static Expr *multiple_of(Facts *f, Expr *a, Expr *by)
+{
+    Expr *quotient = simplify(f, index_div(f->c, a, by));
+    return expr_equal(simplify(f, index_mul(f->c, quotient, by)), a) ? quotient : NULL;
+}
+
+/* e + 1; of a quotient by sizes as one quotient: (M * N - 1) / N + 1 is M. */
+static Expr *one_more(Facts *f, Expr *e)
+{
+    Context *c = f->c;
+    Expr *one = expr_index(c, 1), *by = e->kind == EX_DIV ? e->u.arg[1] : one;
+    Affine end;
+    if (by->kind == EX_INT ||
+        !affine_of(c, index_add(c, e->u.arg[0], one), PRODUCTS_EXPANDED, &end) ||
+        !prove(f, expr_binary(c, EX_GE, e->u.arg[0], expr_index(c, 0), span_none())))
+        return index_add(c, e, one);
+    Expr *number = affine_expr(c, &end, e->span), *exact = multiple_of(f, number, by);
+    return exact ? exact : index_div(c, index_sub(c, index_add(c, number, by), one), by);
+}
+
+static bool is_of_box(const PointBox *box, const Var *var)
+{
+    for (int i = 0; i < box->n; i++)
+        if (box->var[i] == var)
+            return true;
+    return false;
+}
+
+/* What is known also where the box has no points. */
+static Facts facts_without(const Facts *f, const PointBox *box)
+{
+    int first = f->ranges.n, conditions = f->conditions.n;
+    while (first > 0 && is_of_box(box, f->ranges.items[first - 1].var)) {
+        first--;
+        conditions = f->ranges.items[first].conditions_before;
+    }
+    return facts_outside(f, (FactsMark){first, conditions});
+}
+
 /* The number of elements from 0 to `last`; at least 0 also where the box has no points, unless it
  * is the end of a range that the program itself has. */
 static Expr *extent_to(Facts *f, const PointBox *box, Expr *last)
 {
     Context *c = f->c;
     Expr *zero = expr_index(c, 0);
-    Expr *extent = simplify(f, index_add(c, last, expr_index(c, 1)));
-    bool fine = prove(facts_new(c), expr_binary(c, EX_GE, extent, zero, span_none()));
+    Expr *extent = simplify(f, one_more(f, last));
+    Facts outside = facts_without(f, box);
+    bool fine = prove(&outside, expr_binary(c, EX_GE, extent, zero, span_none()));
     for (int i = 0; i < box->n && !fine; i++)
         fine = expr_equal(extent, box->hi[i]);
     return fine ? extent : index_max(c, extent, zero);
@@ -81,12 +122,12 @@ int box_of(Facts *f, const PointBox *box, Expr *const *e, int n, Expr **extent)
     return -1;
 }
 
-bool index_map_back(Context *c, const PointBox *box, Expr *const *to, int n, Var *const *place,
+bool index_map_back(Facts *f, const PointBox *box, Expr *const *to, int n, Var *const *place,
                     Expr **back)
 {
+    Context *c = f->c;
     Expr **variables = ARENA_ARRAY(c->arena, Expr *, box->n + 1);
     Relation relation = {box, to, variables, n, box->n};
-    Facts *f = facts_new(c);
     facts_points(f, box);
     for (int i = 0; i < box->n; i++)
         variables[i] = expr_var(c, box->var[i], span_none());

@@ -39,8 +39,8 @@ int box_of(Facts *f, const PointBox *box, Expr *const *e, int n, Expr **extent);
  * facts_points of the box. False where the outputs do not have that form. */
 bool digits_solve(Context *c, Facts *f, const PointBox *box, Expr *const *to, int n,
                   Var *const *place, Expr **back);
-/* The same by either method. */
-bool index_map_back(Context *c, const PointBox *box, Expr *const *to, int n, Var *const *place,
+/* The same by either method; adds the points to `f`, which has the facts of the kernel. */
+bool index_map_back(Facts *f, const PointBox *box, Expr *const *to, int n, Var *const *place,
                     Expr **back);
 
 /* Some point of the box comes to the place: a condition on the variables `place` [n_to], which `f`

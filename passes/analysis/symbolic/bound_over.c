@@ -14,6 +14,7 @@ typedef struct {
     Facts *f;
     const Var *const *over;
     int n;
+    Facts outside; /* what holds in front of the ranges of the variables */
     bool exact;
     int steps; /* left */
 } Over;
@@ -71,13 +72,34 @@ static Expr *bound_literal(Over *o, Expr *atom, End end)
     return expr_index(o->f->c, end == END_LARGEST ? b.max : b.min);
 }
 
-static Expr *bound_quotient(Over *o, Expr *atom, End end)
+/* Also where the loops of the variables do not run: the bound may stand outside of them. */
+static bool is_positive(Over *o, Expr *divisor)
 {
     int64_t d;
-    if (!expr_is_const(atom->u.arg[1], &d) || d <= 0)
+    if (expr_is_const(divisor, &d))
+        return d > 0;
+    Expr *one = expr_index(o->f->c, 1);
+    return !uses(o, divisor) &&
+           prove(&o->outside, expr_binary(o->f->c, EX_GE, divisor, one, divisor->span));
+}
+
+static Expr *bound_quotient(Over *o, Expr *atom, End end)
+{
+    if (!is_positive(o, atom->u.arg[1]))
         return bound_literal(o, atom, end);
     Expr *x = bound_expr(o, atom->u.arg[0], end);
     return x ? index_div(o->f->c, x, atom->u.arg[1]) : NULL;
+}
+
+/* Of x % d where x >= 0: 0 and d - 1. */
+static Expr *bound_symbolic_remainder(Over *o, Expr *atom, End end)
+{
+    Expr *d = atom->u.arg[1];
+    if (d->kind == EX_INT || !is_positive(o, d) || !bounds_nonneg(o->f, atom->u.arg[0]))
+        return bound_literal(o, atom, end);
+    o->exact = false;
+    return end == END_LARGEST ? index_sub(o->f->c, d, expr_index(o->f->c, 1))
+                              : expr_index(o->f->c, 0);
 }
 
 /* x % d takes 0 and d - 1 if x runs through d values or more. */
@@ -91,7 +113,7 @@ static Expr *bound_remainder(Over *o, Expr *atom, End end)
                 expr_is_const(r->lo, &(int64_t){0}) && expr_is_const(r->hi, &(int64_t){0}) &&
                 r->bounds.max - r->bounds.min >= d - 1;
     bool exact = o->exact && runs;
-    Expr *bound = bound_literal(o, atom, end);
+    Expr *bound = bound_symbolic_remainder(o, atom, end);
     o->exact = exact;
     return bound;
 }
@@ -235,9 +257,21 @@ static bool restricted(const Over *o)
     return false;
 }
 
+/* What is known in front of the first range of a relaxed variable. */
+static Facts outside_of(const Over *o)
+{
+    FactsMark mark = facts_mark(o->f);
+    for (int k = o->f->ranges.n - 1; k >= 0; k--)
+        for (int v = 0; v < o->n; v++)
+            if (o->f->ranges.items[k].var == o->over[v])
+                mark = (FactsMark){k, o->f->ranges.items[k].conditions_before};
+    return facts_outside(o->f, mark);
+}
+
 static Expr *bound_over(Over *o, Expr *e, End end, bool *exact)
 {
     o->steps = OVER_STEPS;
+    o->outside = outside_of(o);
     o->exact = !restricted(o);
     e = simplify(o->f, e);
     Expr *bound = expr_has_load(e) && uses(o, e) ? NULL : bound_expr(o, e, end);

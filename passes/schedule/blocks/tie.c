@@ -79,7 +79,8 @@ bool tie_find(Schedule *s, const Stmt *block, const Buffer *buffer, Expr *const 
             return false;
     PointBox points = stage_points(s, b, index, buffer->rank);
     Expr **back = ARENA_ARRAY(c->arena, Expr *, points.n + 1);
-    if (!index_map_back(c, &points, index, buffer->rank, out->place, back))
+    if (!index_map_back(facts_of_kernel(c, s->kernel), &points, index, buffer->rank, out->place,
+                        back))
         return false;
     find_iters(s, b, &points, back, out);
     IndexMap map = {points.var, points.n, index, buffer->rank};
@@ -156,7 +157,8 @@ bool tie_find_tiles(Schedule *s, const Stmt *block, const Access *access, Tie *o
             return false;
     PointBox points = points_of(s, &block->u.block, &loops, &used);
     Expr **back = ARENA_ARRAY(c->arena, Expr *, points.n + 1);
-    if (!index_map_back(c, &points, access->index, access->buffer->rank, out->place, back))
+    if (!index_map_back(facts_of_kernel(c, s->kernel), &points, access->index, access->buffer->rank,
+                        out->place, back))
         return false;
     find_iters(s, &block->u.block, &points, back, out);
     out->tiles = true;

@@ -236,7 +236,8 @@ static bool find_back(Transform *t)
         facts_range(f, place[k], t->loops[k].lo, t->loops[k].hi);
     }
     t->back = ARENA_ARRAY(c->arena, Expr *, n + 1);
-    if (!index_map_back(c, &t->points, t->to, t->map->n_to, place, t->back))
+    if (!index_map_back(facts_of_kernel(c, t->s->kernel), &t->points, t->to, t->map->n_to, place,
+                        t->back))
         return refuse_back(t, &(Relation){&t->points, t->to, iterators, t->map->n_to, n});
     for (int i = 0; i < n; i++)
         t->back[i] = simplify(f, t->back[i]);

@@ -171,7 +171,8 @@ static bool find_padding(const Transform *r, Var *const *at, Expr **padding)
     Context *c = r->s->ctx;
     Expr **element = ARENA_ARRAY(c->arena, Expr *, r->from->rank + 1);
     Facts *f = facts_of_kernel(c, r->s->kernel);
-    if (!index_map_back(c, &r->elements, r->map->to, r->map->n_to, at, element))
+    if (!index_map_back(facts_of_kernel(c, r->s->kernel), &r->elements, r->map->to, r->map->n_to,
+                        at, element))
         return false;
     for (int i = 0; i < r->to->rank; i++)
         facts_range(f, at[i], expr_index(c, 0), r->to->shape[i]);
