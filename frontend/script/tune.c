@@ -179,27 +179,69 @@ static const char *choices_text(Script *s, const Value *choices)
     return text.text;
 }
 
-static bool is_choice(const Value *value, const Value *choices)
+/* A choice as a setting gives it: a loop, a block or a buffer by its name. */
+static Value choice_word(const Script *s, const Value *choice)
 {
-    for (int i = 0; i < choices->u.list.n; i++)
-        if (script_value_equal(value, &choices->u.list.items[i]))
-            return true;
-    return false;
+    bool named =
+        choice->kind == VALUE_LOOP || choice->kind == VALUE_BLOCK || choice->kind == VALUE_BUFFER;
+    Value word = {.kind = VALUE_WORD, .span = choice->span};
+    if (!named)
+        return *choice;
+    word.u.s = schedule_name_of(s->schedule, choice);
+    return word;
+}
+
+/* The list of all choices as settings give them. */
+static Value choice_words(const Script *s, const Value *choices)
+{
+    int n = choices->u.list.n;
+    Value *words = ARENA_ARRAY(s->c->arena, Value, n);
+    for (int i = 0; i < n; i++)
+        words[i] = choice_word(s, &choices->u.list.items[i]);
+    return value_of_items(words, n, choices->span);
+}
+
+/* The place of a word in a list; -1 if it is not there. */
+static int find_choice(const Value *word, const Value *words)
+{
+    for (int i = 0; i < words->u.list.n; i++)
+        if (script_value_equal(word, &words->u.list.items[i]))
+            return i;
+    return -1;
+}
+
+/* No two loops of the choices have one name, which a setting could not tell apart. */
+static bool require_apart(Script *s, const AstStmt *stmt, const Value *choices, const Value *words)
+{
+    for (int i = 0; i < words->u.list.n; i++) {
+        const Value *word = &words->u.list.items[i], *choice = &choices->u.list.items[i];
+        int first = find_choice(word, words);
+        if (!script_value_equal(choice, &choices->u.list.items[first]))
+            return script_error(s, E0315, stmt->u.tune.values->span,
+                                "two of the choices are %ss named '%s', which --set could not "
+                                "tell apart; give one another name, as in  let [other] = "
+                                "split(loop, [_])",
+                                value_kind_name(choice->kind) + strlen("a "), word->u.s);
+    }
+    return true;
 }
 
 /* The value of a name that is no parameter: what was set, or the first choice. */
 static bool declare(Script *s, const AstStmt *stmt, const Value *choices, Value *value)
 {
     Name name = stmt->u.tune.name.text;
-    const Value *set = script_setting(s, name);
-    *value = set ? *set : choices->u.list.items[0];
-    if (set && !is_choice(set, choices)) {
+    const Value *set = script_setting(s, name), words = choice_words(s, choices);
+    int choice = set ? find_choice(set, &words) : 0;
+    if (!require_apart(s, stmt, choices, &words))
+        return false;
+    if (choice < 0) {
         StrBuf text = strbuf_new(s->c->arena);
         script_value_text(set, &text);
         return script_error(s, E0317, stmt->u.tune.values->span,
                             "'%s' cannot be %s; choose one of %s", name, text.text,
-                            choices_text(s, choices));
+                            choices_text(s, &words));
     }
+    *value = choices->u.list.items[choice];
     value->span = stmt->u.tune.name.span;
     script_bind(s, name, value);
     return true;
@@ -243,6 +285,6 @@ bool script_tune(Script *s, const AstStmt *stmt)
         value = known->value;
     else if (!declare(s, stmt, &choices, &value))
         return false;
-    schedule_add_knob(s->schedule, (Knob){name, value, choices});
+    schedule_add_knob(s->schedule, (Knob){name, choice_word(s, &value), choice_words(s, &choices)});
     return true;
 }

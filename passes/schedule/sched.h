@@ -183,6 +183,10 @@ void call_print(const Schedule *s, const CallRecord *call, const Name *loop_name
 /* Adds a comment to the trace, after the calls so far. */
 void trace_comment(Schedule *s, const char *text);
 
+/* Whether a step would be accepted now; it is taken back, and its diagnostics are forgotten. The
+ * arguments are those of PrimCall. */
+bool sched_would_accept(Schedule *s, const PrimCall *call);
+
 /* ---- what primitives use ---- */
 
 /* One line per precondition: diagnoses and leaves the primitive.
@@ -293,6 +297,7 @@ Value value_loop(const Stmt *loop);
 Value value_block(const Stmt *block);
 Value value_buffer(const Buffer *buffer);
 Value value_int(int64_t i);
+typedef VEC(Value) ValueList;
 Value value_list(Schedule *s, const Value *items, int n);
 
 /* The primitives: bool prim_NAME(Schedule *, const PrimCall *, Value *). */

@@ -133,10 +133,20 @@ static bool run_query(Schedule *s, const PrimCall *call, Value *result)
     return done;
 }
 
-static bool run_step(Schedule *s, const PrimCall *call, Value *result)
+/* The kernel from before the step at work. */
+static void take_back(Schedule *s, const Kernel *before)
+{
+    if (s->kernel == before)
+        return;
+    s->kernel = before;
+    versions_take_back(s, s->steps.n);
+    state_rebuild(s);
+}
+
+/* Runs the primitive of a step, which is not recorded yet. */
+static bool change(Schedule *s, const PrimCall *call, Value *result)
 {
     const Kernel *before = s->kernel;
-    const char *text = call_text(s, call);
     s->step = s->steps.n + 1;
     s->first_new_id = s->ctx->next_id;
     s->ctx->step = s->step;
@@ -147,11 +157,16 @@ static bool run_step(Schedule *s, const PrimCall *call, Value *result)
     s->ctx->step = 0;
     if (done && s->kernel != before)
         done = sched_check_instructions(s, &instructions, call->span);
-    if (!done && s->kernel != before) {
-        s->kernel = before;
-        versions_take_back(s, s->steps.n);
-        state_rebuild(s);
-    }
+    if (!done)
+        take_back(s, before);
+    return done;
+}
+
+static bool run_step(Schedule *s, const PrimCall *call, Value *result)
+{
+    const Kernel *before = s->kernel;
+    const char *text = call_text(s, call);
+    bool done = change(s, call, result);
     if (!done || s->kernel == before)
         return done;
     verify_step(s, before, text);
@@ -159,6 +174,19 @@ static bool run_step(Schedule *s, const PrimCall *call, Value *result)
     VEC_PUSH(s->ctx->arena, &s->steps, step);
     record_call(s, call, result, s->steps.n);
     return true;
+}
+
+bool sched_would_accept(Schedule *s, const PrimCall *call)
+{
+    const Kernel *before = s->kernel;
+    const uint32_t first_new_id = s->first_new_id;
+    const DiagMark mark = diag_mark(s->ctx);
+    Value unused = {.kind = VALUE_NONE};
+    bool done = change(s, call, &unused);
+    take_back(s, before);
+    diag_forget(s->ctx, mark);
+    s->first_new_id = first_new_id;
+    return done;
 }
 
 bool schedule_call(Schedule *s, const Primitive *primitive, const GivenArgs *given, Value *result)
@@ -191,6 +219,11 @@ void schedule_name_loop(Schedule *s, uint32_t loop, Name name)
     /* Only a variable that no older kernel holds can still be given its name in place. */
     if (handle->name != name && node->var->id >= s->first_new_id)
         state_rename_loop(s, node, sched_fresh_loop_name(s, &path, name, loop));
+}
+
+Name schedule_name_of(const Schedule *s, const Value *handle)
+{
+    return state_handle(s, handle->u.id)->name;
 }
 
 void schedule_add_knob(Schedule *s, Knob knob)

@@ -126,6 +126,8 @@ bool schedule_call(Schedule *s, const Primitive *primitive, const GivenArgs *giv
 /* Gives a loop that the last step made the name of the script's variable (kept unique on its path).
  * The first variable that holds a new loop names it; for every other loop this does nothing. */
 void schedule_name_loop(Schedule *s, uint32_t loop, Name name);
+/* The name of a loop, block or buffer. */
+Name schedule_name_of(const Schedule *s, const Value *handle);
 
 /* How many primitive calls that changed the kernel have run; the kernel after call `step` (0: as it
  * came); and the call's text ("split(i, [_, 32])"). For --print-after, round trips and

@@ -340,6 +340,44 @@ def test_a_trace_becomes_a_script(tirc):
         assert done.returncode == 0, done.stderr
 
 
+PLACES = """
+@T.prim_func
+def staged(A: T.Buffer((16, 8), "float32"), C: T.Buffer((16, 8), "float32")):
+    B = T.alloc_buffer((16, 8), "float32")
+    for i, j in T.grid(16, 8):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2.0
+    for i, j in T.grid(16, 8):
+        with T.sblock("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + 1.0
+
+def apply_trace(sch: s_tir.Schedule) -> None:
+    b = sch.get_sblock("B")
+    l = sch.sample_compute_location(block=b%s)
+    sch.compute_at(block=b, loop=l, preserve_unit_loops=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("decision", "lines"),
+    [
+        ("", ["tune place in sample_compute_location(b);", "let l = place;", "compute_at(b, l);"]),
+        (", decision=1", ["let l = loops(consumers(b)[0])[1];", "compute_at(b, l);"]),
+        (", decision=-1", []),
+        (", decision=-2", ["compute_inline(b);"]),
+    ],
+)
+def test_places_of_blocks(tirc, decision, lines):
+    found = convert(PLACES % decision, "p.py")
+    assert not found.messages
+    assert [s.strip() for s in found.schedules.splitlines()[3:-1]] == lines
+    text = found.program + found.schedules
+    done = tirc("-", "--schedule", "apply_trace", "--emit", "tir", stdin=text)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_schedule_of_python_becomes_a_script(tirc):
     text = (
         MATMUL

@@ -139,7 +139,56 @@ static void refusals(void **state)
                    "'a' is tuned twice");
     expect_refusal(COPY("p(); ") "proc p() { tune a in [1]; }", NULL, NULL, "E0315",
                    "tuned in a proc");
+    expect_refusal(COPY("tune a in sample_compute_location(y);"), NULL, NULL, "E0806",
+                   "at none of the 0 loops around");
+    expect_refusal(COPY("let [o, n] = split(i, [_, 4]); let [k] = split(n, [_]); "
+                        "tune a in [o, k]; loop_partition(a, [2, _]);"),
+                   NULL, "a=i", "E0317", "choose one of o, k");
     expect_refusal(COPY("tune a in [];"), NULL, NULL, "E0304", "an empty list");
+}
+
+static const char PLACES[] = "kernel copy<N = 32>(x: f32[N, N]) -> y: f32[N, N] {\n"
+                             "    temp t: f32[N, N];\n"
+                             "    for i in N, j in N t[i, j] = x[i, j] + 1;\n"
+                             "    for i in N, j in N y[i, j] = t[i, j] * t[i, 0];\n"
+                             "}\n"
+                             "schedule tiled for copy()\n"
+                             "{\n"
+                             "    let [i, j] = loops(y);\n"
+                             "    let [io, ii] = split(i, [_, 8]);\n"
+                             "    tune place in sample_compute_location(t);\n"
+                             "    compute_at(t, place);\n"
+                             "}\n";
+
+/* A place is a loop, which a setting names; nothing stays of the attempts. */
+static void a_place_is_chosen_by_the_name_of_its_loop(void **state)
+{
+    (void)state;
+    const char *const names[] = {"io", "ii", "j"};
+    for (size_t i = 0; i < 3; i++) {
+        char setting[64], step[64];
+        snprintf(setting, sizeof setting, "place=%s", names[i]);
+        snprintf(step, sizeof step, "    compute_at(t, %s);\n", names[i]);
+        Run r;
+        assert_int_equal(run_text(&r, PLACES, NULL, 0, (const char *[]){setting}, i > 0), TIRC_OK);
+        expect_knob(&r, 0, "place", names[i], 3);
+        for (size_t k = 0; k < 3; k++)
+            assert_string_equal(tirc_knob_choice(r.t, r.scheduled, 0, k), names[k]);
+        assert_non_null(strstr(tirc_trace(r.t, r.scheduled), step));
+        assert_int_equal(tirc_step_count(r.scheduled), 2);
+        tirc_free(r.t);
+    }
+}
+
+static void choices_of_one_name_cannot_be_told_apart(void **state)
+{
+    (void)state;
+    expect_refusal("kernel copy<N = 8>(x: f32[N]) -> y: f32[N], z: f32[N] {\n"
+                   "    for i in N y[i] = x[i];\n"
+                   "    for i in N z[i] = x[i];\n"
+                   "}\n"
+                   "schedule tiled for copy() { tune a in [loops(y)[0], loops(z)[0]]; }\n",
+                   NULL, NULL, "E0315", "two of the choices are loops named 'i'");
 }
 
 static void the_list_shows_the_space(void **state)
@@ -164,6 +213,8 @@ int main(void)
         cmocka_unit_test(a_run_says_what_it_left_open),
         cmocka_unit_test(every_tile_can_be_set),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(a_place_is_chosen_by_the_name_of_its_loop),
+        cmocka_unit_test(choices_of_one_name_cannot_be_told_apart),
         cmocka_unit_test(the_list_shows_the_space),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,8 +9,6 @@
 #include "passes/analysis/polyhedral/index_map.h"
 #include "passes/schedule/flow.h"
 
-typedef VEC(Value) ValueList;
-
 /* ---- contraction ----------------------------------------------------------------------------- */
 
 enum { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_SUMS, N_ROLES };

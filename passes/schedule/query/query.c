@@ -9,7 +9,6 @@
 
 enum { WIDEST_BYTES = 16 }; /* of an access */
 
-typedef VEC(Value) ValueList;
 bool prim_loops(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};

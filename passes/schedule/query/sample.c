@@ -1,4 +1,5 @@
-/* sample.c - Implements the search spaces sample_perfect_tile and sample_categorical.
+/* sample.c - Implements the search spaces sample_perfect_tile, sample_categorical and
+ * sample_compute_location.
  *
  * In TVM these draw one value. Here they give all of them, the default first, and `tune NAME in
  * ...` takes one: the default, or what --set says. So a schedule runs to the same text every time,
@@ -6,7 +7,8 @@
  *
  *   sample_perfect_tile(i, 2)    for i in 12    =>    [[1, 12], [2, 6], [3, 4], ..., [12, 1]]
  *
- * Legal: the extent of the loop is a literal; the weights fit the values.
+ * Legal: the extent of the loop is a literal; the weights fit the values; compute_at accepts some
+ * loop.
  * Invariant: the kernel stays as it is. */
 #include <stdlib.h>
 
@@ -23,7 +25,7 @@ typedef struct {
     Divisors divisors;           /* of the extent, ascending */
     int64_t factor[MAX_FACTORS]; /* of the tile at work */
     int64_t first[MAX_FACTORS];  /* the default */
-    VEC(Value) tiles;
+    ValueList tiles;
     bool too_many;
 } Tiles;
 
@@ -160,5 +162,42 @@ bool prim_sample_categorical(Schedule *s, const PrimCall *call, Value *result)
     for (int i = 0; i < n; i++)
         values[i] = call->sample_categorical.candidates.u.list.items[order[i].place];
     *result = value_list(s, values, n);
+    return true;
+}
+
+/* ---- sample_compute_location ----------------------------------------------------------------- */
+
+/* The loops around the block's first consumer, outermost first: compute_at takes no others. */
+static ValueList loops_around_consumer(Schedule *s, const PrimCall *call)
+{
+    ValueList loops = {0};
+    Value consumers;
+    StmtPath path = {0};
+    if (!prim_consumers(s, call, &consumers) || consumers.u.list.n == 0)
+        return loops;
+    sched_block(s, &consumers.u.list.items[0], &path);
+    for (int i = 0; i < path.n; i++)
+        if (path.items[i]->kind == ST_FOR)
+            VEC_PUSH(s->ctx->arena, &loops, value_loop(path.items[i]));
+    return loops;
+}
+
+bool prim_sample_compute_location(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    const Stmt *block = sched_block(s, &call->sample_compute_location.block, &path);
+    ValueList around = loops_around_consumer(s, call), found = {0};
+    PrimCall move = {.primitive = primitive_find("compute_at"), .span = call->span};
+    move.compute_at.block = call->sample_compute_location.block;
+    for (int i = 0; i < around.n; i++) {
+        move.compute_at.loop = around.items[i];
+        if (sched_would_accept(s, &move))
+            VEC_PUSH(s->ctx->arena, &found, around.items[i]);
+    }
+    REQUIRE(s, E0806, call->span, found.n > 0,
+            "compute_at accepts block '%s' at none of the %d loops around its consumers; "
+            "compute_at(%s, LOOP) tells why",
+            stmt_label(block), around.n, stmt_label(block));
+    *result = value_list(s, found.items, found.n);
     return true;
 }

@@ -67,6 +67,7 @@ _METHODS = {
     "rolling_buffer": "block write_buffer_index",
     "sample_perfect_tile": "loop n max_innermost_factor decision",
     "sample_categorical": "candidates probs decision",
+    "sample_compute_location": "block decision",
 }
 _RENAMED = {
     "get_loops": "loops",
@@ -108,8 +109,8 @@ _REASONS = {
     "tensorize": "its intrinsic is code of TVM; declare the instruction as text, and use tensorize",
     "set_axis_separator": "buffers of tirc have one address",
     "unsafe_hide_buffer_access": "tirc derives the regions of a block",
-    "sample_compute_location": "its decision is a number of TVM; use compute_at with a loop",
 }
+_INLINE = -2  # a decision of sample_compute_location
 # Annotations that ask TVM for a transformation.
 _TRANSFORMATIONS = {
     "software_pipeline_stage": "pipeline(loop, stages)",
@@ -135,6 +136,7 @@ class Script:
         if kernel:
             self.reads = {b.name: list(b.reads) for b in kernel.blocks.values()}
         self.n_writes = {b.name: len(b.writes) for b in kernel.blocks.values()} if kernel else {}
+        self.no_loop: dict[str, int] = {}  # variables for decisions that are no loops
         self.lines: list[str] = []
         self.refused: set[str] = set()
 
@@ -193,6 +195,8 @@ class Script:
         if called(call).startswith("sample_") and call is value:
             if self._sample(call, targets):
                 return
+        if called(call).endswith("compute_at") and self._at_no_loop(call):
+            return
         text = self.value(value)
         block = self.block_of.pop(text, None)
         if not targets:
@@ -585,10 +589,17 @@ class Script:
     def _sample(self, call: ast.Call, targets: list[ast.expr]) -> bool:
         """The decision of a trace, or an open choice: `tune`."""
         name = called(call)
-        if name not in ("sample_perfect_tile", "sample_categorical"):
+        if name not in ("sample_perfect_tile", "sample_categorical", "sample_compute_location"):
             return False
         given = self._bind(call, name)
         decision = self._constant(given.get("decision"))
+        if name == "sample_compute_location":
+            if isinstance(decision, int) and decision < 0 and isinstance(targets[0], ast.Name):
+                self.no_loop[targets[0].id] = decision
+            else:
+                place = self._do_sample_compute_location(call, given)
+                self.lines.append(f"let {self._pattern(targets[0])} = {place};")
+            return True
         if decision is not None and name == "sample_categorical":
             candidates = self._constant(given["candidates"])
             assert isinstance(candidates, list) and isinstance(decision, int)
@@ -601,6 +612,25 @@ class Script:
         self.lines.append(f"tune {tile} in {self._space(name, given)};")
         self.lines.append(f"let {self._pattern(targets[0])} = {tile};")
         return True
+
+    def _do_sample_compute_location(self, call: ast.Call, given: Given) -> str:
+        """The loop around the first consumer that a decision counts, or an open choice."""
+        block, decision = self.value(given["block"]), self._constant(given.get("decision"))
+        if isinstance(decision, int):
+            return f"loops(consumers({block})[0])[{decision}]"
+        place = self.names.fresh("place")
+        self.lines.append(f"tune {place} in sample_compute_location({block});")
+        return place
+
+    def _at_no_loop(self, call: ast.Call) -> bool:
+        """TVM's decisions that are no loops: a block stays at the root (-1), or is inlined (-2)."""
+        given = self._bind(call, called(call))
+        loop = given["loop"]
+        decision = self.no_loop.get(loop.id) if isinstance(loop, ast.Name) else None
+        if decision == _INLINE:
+            prefix = called(call).removesuffix("compute_at")
+            self.lines.append(f"{prefix}compute_inline({self.value(given['block'])});")
+        return decision is not None
 
     def _space(self, name: str, given: Given) -> str:
         if name == "sample_categorical":
