@@ -101,6 +101,19 @@ void cuda_bulk_declarations(CudaWriter *w, const LaunchUse *use)
               cuda_helper(w, HELPER_BULK_BEGIN), use->groups, landed);
 }
 
+/* `, x` as the hardware takes it, an int. */
+static void coordinate_text(CudaWriter *w, const Expr *at)
+{
+    if (at->type == DT_I64) {
+        strbuf_addf(w->out, ", %s(", cuda_helper(w, HELPER_BULK_COORDINATE));
+        cuda_expr(w, at, 0);
+        strbuf_add(w->out, ")");
+        return;
+    }
+    strbuf_add(w->out, at->type == DT_INDEX ? ", " : ", (int)");
+    cuda_expr(w, at, at->type == DT_INDEX ? 0 : PRECEDENCE_UNARY);
+}
+
 void cuda_bulk_copy(CudaWriter *w, const Stmt *copy)
 {
     static const Helper helpers[] = {HELPER_BULK_COPY_1D, HELPER_BULK_COPY_2D, HELPER_BULK_COPY_3D,
@@ -113,9 +126,7 @@ void cuda_bulk_copy(CudaWriter *w, const Stmt *copy)
     cuda_element(w, to->u.load.buffer, to->u.load.index);
     strbuf_addf(w->out, ", %s", cuda_map_name(w, w->use, number));
     for (int d = rank - 1; d >= 0; d--) {
-        const Expr *at = from->u.load.index[d];
-        strbuf_add(w->out, at->type == DT_INDEX ? ", " : ", (int)");
-        cuda_expr(w, at, at->type == DT_INDEX ? 0 : PRECEDENCE_UNARY);
+        coordinate_text(w, from->u.load.index[d]);
         bytes *= w->use->boxes.items[number].extent[d];
     }
     strbuf_addf(w->out, ", &%s[%s %% %d], %lld);\n", landed_name(w), begun_name(w), w->use->groups,

@@ -65,7 +65,8 @@ BulkBox bulk_box(const Stmt *copy)
     const Stmt *loops = copy->u.instruction.body, *store = loops;
     while (store->kind == ST_FOR)
         store = store->u.loop.body;
-    const Expr *read = stmt_single_store(store)->u.store.value;
+    Expr *inside;
+    const Expr *read = expr_copied(stmt_single_store(store)->u.store.value, &inside);
     for (int d = 0; d < box.from->rank; d++)
         box.extent[d] = 1;
     for (; loops->kind == ST_FOR; loops = loops->u.loop.body)

@@ -7,7 +7,8 @@
  *   }
  *
  * The first element says where the box lies in shared memory, row by row, the second one where it
- * begins in the tensor. The loops say how long it is. */
+ * begins in the tensor. The loops say how long it is. A box may reach beyond the tensor, or begin
+ * before it, where the value is `inside ? element : 0`: the hardware writes zeros there. */
 #ifndef TIRC_IR_BULK_COPY_H
 #define TIRC_IR_BULK_COPY_H
 

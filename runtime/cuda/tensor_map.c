@@ -14,6 +14,7 @@ typedef int EncodeTiled(void *map, int type, unsigned rank, void *tensor, const 
 /* enum CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion of cuda.h */
 enum { MAP_UINT8 = 0, MAP_UINT16 = 1, MAP_UINT32 = 2, MAP_UINT64 = 4 };
 enum { MAP_PROMOTE_256_BYTES = 3, MAP_VERSION = 12000, MAP_ALIGNMENT = 16 };
+enum { MAP_MAX_EXTENT = INT32_MAX - 511 };
 
 /* NULL where the driver has none. */
 static EncodeTiled *find_encoder(CudaDevice *d)
@@ -51,7 +52,7 @@ typedef struct {
     unsigned box[MAP_MAX_RANK], steps[MAP_MAX_RANK];
 } Tiles;
 
-/* False where an axis has more elements than coordinates reach. */
+/* False where an axis has no elements, or more than coordinates reach, boxes beyond included. */
 static bool describe(const ModuleBuffer *buffer, const ModuleMap *map, const int64_t *sizes,
                      Tiles *out)
 {
@@ -60,7 +61,7 @@ static bool describe(const ModuleBuffer *buffer, const ModuleMap *map, const int
     bool reached = vm_eval_shape(buffer->shape, sizes, shape);
     for (int i = 0; reached && i < buffer->rank; i++) {
         int axis = buffer->rank - 1 - i;
-        reached = shape[axis] <= INT32_MAX;
+        reached = shape[axis] > 0 && shape[axis] <= MAP_MAX_EXTENT;
         out->extents[i] = (uint64_t)shape[axis];
         out->pitches[i] = pitch *= out->extents[i];
         out->box[i] = (unsigned)map->box[axis];
@@ -76,7 +77,7 @@ bool tensor_map_make(CudaDevice *d, const Module *m, const ModuleMap *map, const
     void *tensor = (void *)(uintptr_t)args->buffers[map->buffer];
     Tiles tiles;
     if (!describe(buffer, map, args->sizes, &tiles))
-        return refuse(d, buffer, "an axis has more than 2147483647 elements");
+        return refuse(d, buffer, "an axis has no elements, or more than 2147483136");
     if ((uintptr_t)tensor % MAP_ALIGNMENT != 0)
         return refuse(d, buffer, "it does not begin at a multiple of 16 bytes");
     EncodeTiled *encode = find_encoder(d);

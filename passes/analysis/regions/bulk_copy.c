@@ -69,11 +69,11 @@ static const char *box_obstacle(Context *c, Facts *f, BulkForm *form)
 static const char *copy_obstacle(Context *c, const BlockStmt *block, BulkForm *form)
 {
     form->store = block->init || block->atomic ? NULL : find_store(block->body, form);
-    if (!form->store || form->store->u.store.op != STORE_SET ||
-        form->store->u.store.value->kind != EX_LOAD)
+    if (form->store && form->store->u.store.op == STORE_SET)
+        form->load = expr_copied(form->store->u.store.value, &form->guard);
+    if (!form->load)
         return "is more than a nest of loops with literal ranges from 0 around one copy of an "
-               "element";
-    form->load = form->store->u.store.value;
+               "element, or of 'condition ? element : 0'";
     const Buffer *to = form->store->u.store.buffer, *from = form->load->u.load.buffer;
     if (to->scope != SCOPE_SHARED || from->scope != SCOPE_GLOBAL || from->role != ROLE_IN ||
         to->type != from->type)
@@ -88,11 +88,66 @@ static const char *copy_obstacle(Context *c, const BlockStmt *block, BulkForm *f
     return NULL;
 }
 
+/* ---- zeros ----------------------------------------------------------------------------------- */
+
+/* `cond` also holds. */
+static Expr * and (Context * c, Expr *so_far, Expr *cond)
+{
+    return so_far ? expr_binary(c, EX_AND, so_far, cond, cond->span) : cond;
+}
+
+/* 0 <= i < M && 0 <= k < K for the element A[i, k]; NULL: a subscript is no index. */
+static Expr *inside_tensor(Context *c, const Expr *load)
+{
+    const Buffer *from = buffer_defined(load->u.load.buffer);
+    Expr *inside = NULL;
+    for (int d = 0; d < from->rank; d++) {
+        Expr *at = load->u.load.index[d];
+        if (at->type != DT_INDEX)
+            return NULL;
+        inside = and(c, inside, expr_binary(c, EX_GE, at, expr_index(c, 0), at->span));
+        inside = and(c, inside, expr_binary(c, EX_LT, at, from->shape[d], at->span));
+    }
+    return inside;
+}
+
+/* Under the facts and `given`, `cond` holds. */
+static bool follows(Facts *f, Expr *given, Expr *cond)
+{
+    FactsMark mark = facts_mark(f);
+    facts_assume(f, given);
+    bool proved = prove(f, cond);
+    facts_reset(f, mark);
+    return proved;
+}
+
+/* NULL: an element of the box is 0 exactly where it is outside of the tensor, as the hardware
+ * fills it. */
+static const char *zeros_obstacle(Context *c, Facts *f, const BulkForm *form)
+{
+    if (!form->guard)
+        return NULL;
+    FactsMark mark = facts_mark(f);
+    for (int i = 0; i < form->n; i++)
+        facts_range(f, form->loops[i]->var, form->loops[i]->lo, form->loops[i]->hi);
+    Expr *inside = inside_tensor(c, form->load);
+    bool same = inside && follows(f, inside, form->guard) && follows(f, form->guard, inside);
+    facts_reset(f, mark);
+    if (same)
+        return NULL;
+    return arena_printf(c->arena,
+                        "sets elements to 0 under a condition that is not known to hold exactly "
+                        "inside of '%s'; the hardware writes zeros outside of it, and nowhere else",
+                        form->load->u.load.buffer->name);
+}
+
 const char *bulk_copy_obstacle(Context *c, Facts *f, const BlockStmt *block, BulkForm *form)
 {
     *form = (BulkForm){0};
     const char *why = copy_obstacle(c, block, form);
     if (!why)
         why = box_obstacle(c, f, form);
+    if (!why)
+        why = zeros_obstacle(c, f, form);
     return why ? arena_printf(c->arena, "block '%s' %s", block->name, why) : NULL;
 }

@@ -11,6 +11,7 @@
  * holds for programs of a usual size, and then the bound is a limit that each launch checks
  * (size_limits.c). All else is computed as i64 from its leaves on, and comes back where it fits
  * again. A size or a variable of the host that a launch only uses as i64 is passed to it as one. */
+#include "ir/copies/bulk_copy.h"
 #include "passes/analysis/symbolic/index_range.h"
 #include "passes/lower/index/size_limits.h"
 #include "passes/lower/pass.h"
@@ -358,7 +359,10 @@ static Expr *widen_element(void *user, Expr *e)
 
 static Stmt *widen_instruction(Widen *w, Stmt *s)
 {
-    return stmt_map_children(w->c, stmt_map_exprs(w->c, s, widen_element, w), widen_stmt, w);
+    w->speculates = stmt_is_bulk_copy(s); /* a box may begin outside of the tensor */
+    Stmt *done = stmt_map_exprs(w->c, s, widen_element, w);
+    w->speculates = false;
+    return stmt_map_children(w->c, done, widen_stmt, w);
 }
 
 static Stmt *widen_if(Widen *w, Stmt *s)
