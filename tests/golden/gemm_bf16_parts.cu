@@ -1,0 +1,160 @@
+// matmul_bf16: 2 launches
+//   A: bf16[20, 1024], read
+//   B: bf16[1024, 72], read
+//   C: bf16[20, 72], written
+//   T_rf: f32[2, 20, 72], temporary, allocated by the caller
+// matmul_bf16<<<dim3(2, 1, 2), 128, 131072>>>(A, B, T_rf);
+// matmul_bf16_1<<<3, 128>>>(C, T_rf);
+
+static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float high)
+{
+    unsigned int h2;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(h2) : "f"(high), "f"(low));
+    return h2;
+}
+
+template <int bytes>
+static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool wanted)
+{
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to), n = wanted ? bytes : 0;
+    if (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(bytes), "r"(n));
+}
+
+static __device__ __forceinline__ void copy_async_commit()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int pending>
+static __device__ __forceinline__ void copy_async_wait()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+
+static __device__ __forceinline__ void fence_proxy_async()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B, float *__restrict__ T_rf)
+{
+    extern __shared__ __align__(1024) unsigned char shared_memory[];
+    unsigned short (*A_shared)[64][64] = (unsigned short (*)[64][64])shared_memory;
+    unsigned short (*B_shared)[64][64] = (unsigned short (*)[64][64])(shared_memory + 65536);
+    const int part = blockIdx.z;
+    const int bx = blockIdx.x;
+    const int lane = threadIdx.x;
+    __align__(16) float T_rf_shared[2][16];
+    for (int u = 0; u < 2; ++u) {
+        for (int nj = 0; nj < 8; ++nj) {
+            for (int pair = 0; pair < 2; ++pair)
+                T_rf_shared[u][nj * 2 + pair] = 0.0f;
+        }
+    }
+    for (int ko_first = 0; ko_first < 3; ++ko_first) {
+        #pragma unroll
+        for (int each = 0; each < 8; ++each) {
+            const int i = each * 8 + lane / 16;
+            copy_async_or_zero<16>(&A_shared[ko_first * 2 + lane % 16 / 8][i][(lane % 8 ^ i % 8) * 8], &A[(long long)(lane / 16 * 1024 + part * 512 + lane % 16 * 8) + (long long)ko_first * 128 + each * 8192], i < 20);
+        }
+        #pragma unroll
+        for (int each = 0; each < 8; ++each) {
+            const int v0 = part * 512 + ko_first * 128 + each * 16 + lane / 8;
+            copy_async_or_zero<16>(&B_shared[ko_first * 2 + each / 4][v0 % 64][(lane % 8 ^ v0 % 8) * 8], &B[(long long)(part * 36864 + lane / 8 * 72 + bx * 64 + lane % 8 * 8) + (long long)ko_first * 9216 + each * 1152], bx * 8 + lane % 8 < 9);
+        }
+    }
+    copy_async_commit();  // the copies above are one group
+    copy_async_wait<0>();  // all copies
+    fence_proxy_async();
+    __syncthreads();  // A_shared, B_shared: written above by other threads, read below
+    for (int ko = 0; ko < 4; ++ko) {
+        if (ko < 1) {
+            #pragma unroll
+            for (int each = 0; each < 8; ++each) {
+                const int i = each * 8 + lane / 16;
+                copy_async_or_zero<16>(&A_shared[ko * 2 + lane % 16 / 8 + 6][i][(lane % 8 ^ i % 8) * 8], &A[(long long)(lane / 16 * 1024 + part * 512 + lane % 16 * 8) + (long long)ko * 128 + (each * 8192 + 384)], i < 20);
+            }
+            #pragma unroll
+            for (int each = 0; each < 8; ++each) {
+                const int v0 = part * 512 + ko * 128 + each * 16 + lane / 8 + 384;
+                copy_async_or_zero<16>(&B_shared[ko * 2 + each / 4 + 6][v0 % 64][(lane % 8 ^ v0 % 8) * 8], &B[(long long)(part * 36864 + lane / 8 * 72 + bx * 64 + lane % 8 * 8) + (long long)ko * 9216 + (each * 1152 + 27648)], bx * 8 + lane % 8 < 9);
+            }
+        }
+        copy_async_commit();  // the copies above are one group
+        #pragma unroll
+        for (int ki = 0; ki < 2; ++ki) {
+            float *mma_c = &T_rf_shared[0][0];
+            const unsigned long long mma_p = 0x4000004000010000ull
+                | (unsigned)__cvta_generic_to_shared(&A_shared[ko * 2 + ki][0][0]) >> 4;
+            const unsigned long long mma_q = 0x4000004002000000ull
+                | (unsigned)__cvta_generic_to_shared(&B_shared[ko * 2 + ki][0][0]) >> 4;
+            asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+            #pragma unroll
+            for (int k = 0; k < 4; k++)
+                asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
+                             "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, "
+                             "%14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, "
+                             "%26, %27, %28, %29, %30, %31}, "
+                             "%32, %33, 1, 1, 1, 0, 1;"
+                             : "+f"(mma_c[0]), "+f"(mma_c[1]), "+f"(mma_c[16]),
+                               "+f"(mma_c[17]), "+f"(mma_c[2]), "+f"(mma_c[3]),
+                               "+f"(mma_c[18]), "+f"(mma_c[19]), "+f"(mma_c[4]),
+                               "+f"(mma_c[5]), "+f"(mma_c[20]), "+f"(mma_c[21]),
+                               "+f"(mma_c[6]), "+f"(mma_c[7]), "+f"(mma_c[22]),
+                               "+f"(mma_c[23]), "+f"(mma_c[8]), "+f"(mma_c[9]),
+                               "+f"(mma_c[24]), "+f"(mma_c[25]), "+f"(mma_c[10]),
+                               "+f"(mma_c[11]), "+f"(mma_c[26]), "+f"(mma_c[27]),
+                               "+f"(mma_c[12]), "+f"(mma_c[13]), "+f"(mma_c[28]),
+                               "+f"(mma_c[29]), "+f"(mma_c[14]), "+f"(mma_c[15]),
+                               "+f"(mma_c[30]), "+f"(mma_c[31])
+                             : "l"(mma_p + 2 * k), "l"(mma_q + 128 * k));
+            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+        }
+        copy_async_wait<2>();  // all copies but those of the last 2 groups
+        fence_proxy_async();
+        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads
+    }
+    #pragma unroll
+    for (int u = 0; u < 2; ++u) {
+        const int i = lane / 32 * 16 + u * 8 + lane / 4 % 8;
+        if (i < 20) {
+            #pragma unroll
+            for (int nj = 0; nj < 8; ++nj) {
+                if (bx * 32 + nj * 4 + lane % 4 < 36) {
+                    *(float2 *)&T_rf[(long long)(part * 1440 + lane / 32 * 1152 + lane / 4 % 8 * 72 + bx * 64 + lane % 4 * 2) + (u * 576 + nj * 8)] = make_float2(T_rf_shared[u][nj * 2], T_rf_shared[u][nj * 2 + 1]);
+                }
+            }
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+matmul_bf16_1(unsigned short *__restrict__ C, const float *__restrict__ T_rf)
+{
+    const int b = blockIdx.x;
+    const int t = threadIdx.x;
+    __align__(16) float T[4];
+    const int i = (b * 128 + t) / 18;
+    if (i < 20) {
+        *(float4 *)&T[0] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        #pragma unroll
+        for (int part = 0; part < 2; ++part) {
+            const float4 T_v = *(const float4 *)&T[0];
+            const float4 T_rf_v1 = *(const float4 *)&T_rf[part * 1440 + b * 512 + t * 4];
+            float4 result;
+            result.x = T_v.x + T_rf_v1.x;
+            result.y = T_v.y + T_rf_v1.y;
+            result.z = T_v.z + T_rf_v1.z;
+            result.w = T_v.w + T_rf_v1.w;
+            *(float4 *)&T[0] = result;
+        }
+    }
+    if (b * 128 + t < 360) {
+        *(uint2 *)&C[b * 512 + t * 4] = make_uint2(bf16x2_from_f32(T[0], T[1]), bf16x2_from_f32(T[2], T[3]));
+    }
+}
