@@ -1,9 +1,9 @@
 // matmul_bf16: 2 launches
-//   A: bf16[20, 1024], read
-//   B: bf16[1024, 72], read
+//   A: bf16[20, 128], read
+//   B: bf16[128, 72], read
 //   C: bf16[20, 72], written
 //   T_rf: f32[2, 20, 72], temporary, allocated by the caller
-// matmul_bf16<<<dim3(2, 1, 2), 128, 131072>>>(A, B, T_rf);
+// matmul_bf16<<<dim3(2, 1, 2), 128>>>(A, B, T_rf);
 // matmul_bf16_1<<<3, 128>>>(C, T_rf);
 
 static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float high)
@@ -42,9 +42,8 @@ static __device__ __forceinline__ void fence_proxy_async()
 extern "C" __global__ void __launch_bounds__(128)
 matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B, float *__restrict__ T_rf)
 {
-    extern __shared__ __align__(1024) unsigned char shared_memory[];
-    unsigned short (*A_shared)[64][64] = (unsigned short (*)[64][64])shared_memory;
-    unsigned short (*B_shared)[64][64] = (unsigned short (*)[64][64])(shared_memory + 65536);
+    __shared__ __align__(1024) unsigned short A_shared[64][64];
+    __shared__ __align__(1024) unsigned short B_shared[64][64];
     const int part = blockIdx.z;
     const int bx = blockIdx.x;
     const int lane = threadIdx.x;
@@ -55,69 +54,48 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
                 T_rf_shared[u][nj * 2 + pair] = 0.0f;
         }
     }
-    for (int ko_first = 0; ko_first < 3; ++ko_first) {
-        #pragma unroll
-        for (int each = 0; each < 8; ++each) {
-            const int i = each * 8 + lane / 16;
-            copy_async_or_zero<16>(&A_shared[ko_first * 2 + lane % 16 / 8][i][(lane % 8 ^ i % 8) * 8], &A[(long long)(lane / 16 * 1024 + part * 512 + lane % 16 * 8) + (long long)ko_first * 128 + each * 8192], i < 20);
-        }
-        #pragma unroll
-        for (int each = 0; each < 8; ++each) {
-            const int v0 = part * 512 + ko_first * 128 + each * 16 + lane / 8;
-            copy_async_or_zero<16>(&B_shared[ko_first * 2 + each / 4][v0 % 64][(lane % 8 ^ v0 % 8) * 8], &B[(long long)(part * 36864 + lane / 8 * 72 + bx * 64 + lane % 8 * 8) + (long long)ko_first * 9216 + each * 1152], bx * 8 + lane % 8 < 9);
-        }
+    #pragma unroll
+    for (int each = 0; each < 4; ++each) {
+        const int i = each * 16 + lane / 8;
+        copy_async_or_zero<16>(&A_shared[i][(lane % 8 ^ i % 8) * 8], &A[i * 128 + part * 64 + lane % 8 * 8], i < 20);
+    }
+    #pragma unroll
+    for (int each = 0; each < 4; ++each) {
+        const int v0 = part * 64 + each * 16 + lane / 8;
+        copy_async_or_zero<16>(&B_shared[v0 % 64][(lane % 8 ^ v0 % 8) * 8], &B[v0 * 72 + bx * 64 + lane % 8 * 8], bx * 8 + lane % 8 < 9);
     }
     copy_async_commit();  // the copies above are one group
     copy_async_wait<0>();  // all copies
     fence_proxy_async();
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
-    for (int ko = 0; ko < 4; ++ko) {
-        if (ko < 1) {
-            #pragma unroll
-            for (int each = 0; each < 8; ++each) {
-                const int i = each * 8 + lane / 16;
-                copy_async_or_zero<16>(&A_shared[ko * 2 + lane % 16 / 8 + 6][i][(lane % 8 ^ i % 8) * 8], &A[(long long)(lane / 16 * 1024 + part * 512 + lane % 16 * 8) + (long long)ko * 128 + (each * 8192 + 384)], i < 20);
-            }
-            #pragma unroll
-            for (int each = 0; each < 8; ++each) {
-                const int v0 = part * 512 + ko * 128 + each * 16 + lane / 8 + 384;
-                copy_async_or_zero<16>(&B_shared[ko * 2 + each / 4 + 6][v0 % 64][(lane % 8 ^ v0 % 8) * 8], &B[(long long)(part * 36864 + lane / 8 * 72 + bx * 64 + lane % 8 * 8) + (long long)ko * 9216 + (each * 1152 + 27648)], bx * 8 + lane % 8 < 9);
-            }
-        }
-        copy_async_commit();  // the copies above are one group
+    {
+        float *mma_c = &T_rf_shared[0][0];
+        const unsigned long long mma_p = 0x4000004000010000ull
+            | (unsigned)__cvta_generic_to_shared(&A_shared[0][0]) >> 4;
+        const unsigned long long mma_q = 0x4000004002000000ull
+            | (unsigned)__cvta_generic_to_shared(&B_shared[0][0]) >> 4;
+        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
         #pragma unroll
-        for (int ki = 0; ki < 2; ++ki) {
-            float *mma_c = &T_rf_shared[0][0];
-            const unsigned long long mma_p = 0x4000004000010000ull
-                | (unsigned)__cvta_generic_to_shared(&A_shared[ko * 2 + ki][0][0]) >> 4;
-            const unsigned long long mma_q = 0x4000004002000000ull
-                | (unsigned)__cvta_generic_to_shared(&B_shared[ko * 2 + ki][0][0]) >> 4;
-            asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-            #pragma unroll
-            for (int k = 0; k < 4; k++)
-                asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
-                             "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, "
-                             "%14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, "
-                             "%26, %27, %28, %29, %30, %31}, "
-                             "%32, %33, 1, 1, 1, 0, 1;"
-                             : "+f"(mma_c[0]), "+f"(mma_c[1]), "+f"(mma_c[16]),
-                               "+f"(mma_c[17]), "+f"(mma_c[2]), "+f"(mma_c[3]),
-                               "+f"(mma_c[18]), "+f"(mma_c[19]), "+f"(mma_c[4]),
-                               "+f"(mma_c[5]), "+f"(mma_c[20]), "+f"(mma_c[21]),
-                               "+f"(mma_c[6]), "+f"(mma_c[7]), "+f"(mma_c[22]),
-                               "+f"(mma_c[23]), "+f"(mma_c[8]), "+f"(mma_c[9]),
-                               "+f"(mma_c[24]), "+f"(mma_c[25]), "+f"(mma_c[10]),
-                               "+f"(mma_c[11]), "+f"(mma_c[26]), "+f"(mma_c[27]),
-                               "+f"(mma_c[12]), "+f"(mma_c[13]), "+f"(mma_c[28]),
-                               "+f"(mma_c[29]), "+f"(mma_c[14]), "+f"(mma_c[15]),
-                               "+f"(mma_c[30]), "+f"(mma_c[31])
-                             : "l"(mma_p + 2 * k), "l"(mma_q + 128 * k));
-            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-        }
-        copy_async_wait<2>();  // all copies but those of the last 2 groups
-        fence_proxy_async();
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads
+        for (int k = 0; k < 4; k++)
+            asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
+                         "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, "
+                         "%14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, "
+                         "%26, %27, %28, %29, %30, %31}, "
+                         "%32, %33, 1, 1, 1, 0, 1;"
+                         : "+f"(mma_c[0]), "+f"(mma_c[1]), "+f"(mma_c[16]),
+                           "+f"(mma_c[17]), "+f"(mma_c[2]), "+f"(mma_c[3]),
+                           "+f"(mma_c[18]), "+f"(mma_c[19]), "+f"(mma_c[4]),
+                           "+f"(mma_c[5]), "+f"(mma_c[20]), "+f"(mma_c[21]),
+                           "+f"(mma_c[6]), "+f"(mma_c[7]), "+f"(mma_c[22]),
+                           "+f"(mma_c[23]), "+f"(mma_c[8]), "+f"(mma_c[9]),
+                           "+f"(mma_c[24]), "+f"(mma_c[25]), "+f"(mma_c[10]),
+                           "+f"(mma_c[11]), "+f"(mma_c[26]), "+f"(mma_c[27]),
+                           "+f"(mma_c[12]), "+f"(mma_c[13]), "+f"(mma_c[28]),
+                           "+f"(mma_c[29]), "+f"(mma_c[14]), "+f"(mma_c[15]),
+                           "+f"(mma_c[30]), "+f"(mma_c[31])
+                         : "l"(mma_p + 2 * k), "l"(mma_q + 128 * k));
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     }
     #pragma unroll
     for (int u = 0; u < 2; ++u) {

@@ -1,0 +1,135 @@
+// matmul_f64: 2 launches
+//   A: f64[20, 128], read
+//   B: f64[128, 71], read
+//   C: f64[20, 71], written
+//   C_rf: f64[2, 20, 71], temporary, allocated by the caller
+// matmul_f64<<<dim3(2, 1, 2), dim3(32, 2), 52736>>>(A, B, C_rf);
+// matmul_f64_1<<<12, 128>>>(C, C_rf);
+
+template <int bytes>
+static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool wanted)
+{
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to), n = wanted ? bytes : 0;
+    if (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(bytes), "r"(n));
+}
+
+static __device__ __forceinline__ void copy_async_commit()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int pending>
+static __device__ __forceinline__ void copy_async_wait()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+
+extern "C" __global__ void __launch_bounds__(64)
+matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *__restrict__ C_rf)
+{
+    extern __shared__ __align__(16) unsigned char shared_memory[];
+    double (*A_shared)[52] = (double (*)[52])shared_memory;
+    double (*B_shared)[68] = (double (*)[68])(shared_memory + 26624);
+    const int part = blockIdx.z;
+    const int bx = blockIdx.x;
+    const int wy_wx_fused = threadIdx.y;
+    const int lane = threadIdx.x;
+    double C_rf_shared[8][8];
+    const int j = bx * 64 + wy_wx_fused * 32 + lane;
+    for (int ko_first = 0; ko_first < 2; ++ko_first) {
+        #pragma unroll
+        for (int each = 0; each < 8; ++each) {
+            const int i = each * 8 + wy_wx_fused * 4 + lane / 8;
+            copy_async_or_zero<16>(&A_shared[i][(part * 4 + ko_first) % 3 * 16 + lane % 8 * 2], &A[(long long)(wy_wx_fused * 512 + lane / 8 * 128 + part * 64 + lane % 8 * 2) + (long long)ko_first * 16 + each * 1024], i < 20);
+        }
+        #pragma unroll
+        for (int each = 0; each < 16; ++each)
+            copy_async_or_zero<8>(&B_shared[(part * 4 + ko_first) % 3 * 16 + each][wy_wx_fused * 32 + lane], &B[(long long)(part * 4544 + j) + (long long)ko_first * 1136 + each * 71], j < 71);
+    }
+    copy_async_commit();  // the copies above are one group
+    for (int mi = 0; mi < 8; ++mi) {
+        for (int nj = 0; nj < 4; ++nj) {
+            for (int pair = 0; pair < 2; ++pair)
+                C_rf_shared[mi][nj * 2 + pair] = 0.0;
+        }
+    }
+    copy_async_wait<0>();  // all copies
+    __syncthreads();  // A_shared, B_shared: written above by other threads, read below
+    for (int ko = 0; ko < 4; ++ko) {
+        if (ko < 2) {
+            #pragma unroll
+            for (int each = 0; each < 8; ++each) {
+                const int i = each * 8 + wy_wx_fused * 4 + lane / 8;
+                copy_async_or_zero<16>(&A_shared[i][(part * 4 + ko + 2) % 3 * 16 + lane % 8 * 2], &A[(long long)(wy_wx_fused * 512 + lane / 8 * 128 + part * 64 + lane % 8 * 2) + (long long)ko * 16 + (each * 1024 + 32)], i < 20);
+            }
+            #pragma unroll
+            for (int each = 0; each < 16; ++each)
+                copy_async_or_zero<8>(&B_shared[(part * 4 + ko + 2) % 3 * 16 + each][wy_wx_fused * 32 + lane], &B[(long long)(part * 4544 + j) + (long long)ko * 1136 + (each * 71 + 2272)], j < 71);
+        }
+        copy_async_commit();  // the copies above are one group
+        #pragma unroll
+        for (int ki = 0; ki < 2; ++ki) {
+            const int part_at = (part * 4 + ko) % 3 * 16 + ki * 8;
+            {
+                double mma_a[4][4], mma_b[4][2];
+                double(*mma_c)[4][2] = (double(*)[4][2])&C_rf_shared[0][0];
+                const int mma_m = threadIdx.x / 4, mma_k = threadIdx.x % 4;
+                const auto *mma_p = &A_shared[0][part_at] + mma_m * (&A_shared[1][part_at] - &A_shared[0][part_at]) + mma_k;
+                const auto *mma_q = &B_shared[part_at][wy_wx_fused * 32] + mma_k * (&B_shared[part_at + 1][wy_wx_fused * 32] - &B_shared[part_at][wy_wx_fused * 32]) + mma_m;
+                #pragma unroll
+                for (int i = 0; i < 16; i++)
+                    mma_a[i / 4][i % 4] = mma_p[(i / 4 * 2 + i % 2) * (&A_shared[8][part_at] - &A_shared[0][part_at]) + i % 4 / 2 * 4];
+                #pragma unroll
+                for (int i = 0; i < 8; i++)
+                    mma_b[i / 2][i % 2] = mma_q[i % 2 * (&B_shared[part_at + 4][wy_wx_fused * 32] - &B_shared[part_at][wy_wx_fused * 32]) + i / 2 * 8];
+                #pragma unroll
+                for (int i = 0; i < 4; i++)
+                #pragma unroll
+                    for (int j = 0; j < 4; j++)
+                        asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
+                                     "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                                     : "+d"(mma_c[2 * i][j][0]), "+d"(mma_c[2 * i][j][1]),
+                                       "+d"(mma_c[2 * i + 1][j][0]), "+d"(mma_c[2 * i + 1][j][1])
+                                     : "d"(mma_a[i][0]), "d"(mma_a[i][1]), "d"(mma_a[i][2]),
+                                       "d"(mma_a[i][3]), "d"(mma_b[j][0]), "d"(mma_b[j][1]));
+            }
+        }
+        copy_async_wait<1>();  // all copies but those of the last group
+        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
+    }
+    #pragma unroll
+    for (int mi = 0; mi < 8; ++mi) {
+        const int i = mi * 8 + lane / 4;
+        if (i < 20) {
+            #pragma unroll
+            for (int nj = 0; nj < 4; ++nj) {
+                #pragma unroll
+                for (int pair = 0; pair < 2; ++pair) {
+                    const int j_1 = bx * 64 + wy_wx_fused * 32 + nj * 8 + lane % 4 * 2 + pair;
+                    if (j_1 < 71)
+                        C_rf[(long long)(part * 1420 + lane / 4 * 71 + bx * 64 + wy_wx_fused * 32 + lane % 4 * 2) + (mi * 568 + nj * 8 + pair)] = C_rf_shared[mi][nj * 2 + pair];
+                }
+            }
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+matmul_f64_1(double *__restrict__ C, const double *__restrict__ C_rf)
+{
+    const int b = blockIdx.x;
+    const int t = threadIdx.x;
+    double C_shared;
+    const int i = (b * 128 + t) / 71;
+    if (i < 20) {
+        C_shared = 0.0;
+        #pragma unroll
+        for (int part = 0; part < 2; ++part)
+            C_shared += C_rf[part * 1420 + b * 128 + t];
+    }
+    if (b * 128 + t < 1420)
+        C[b * 128 + t] = C_shared;
+}
