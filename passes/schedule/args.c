@@ -231,18 +231,38 @@ static bool check_named(const ArgPlace *p, const Value *value, ValueKind wanted,
     return true;
 }
 
+/* Virtual threads have axes by name alone: no launch has them. */
+static const char *const virtual_axes[] = {"vthread", "vthread.x", "vthread.y", "vthread.z"};
+enum {
+    N_VIRTUAL = sizeof virtual_axes / sizeof *virtual_axes,
+    MOST_WORDS = (int)SCOPE_COUNT + (int)AXIS_COUNT + N_VIRTUAL,
+};
+
+bool axis_is_virtual(const char *name)
+{
+    for (int i = 0; i < N_VIRTUAL; i++)
+        if (strcmp(virtual_axes[i], name) == 0)
+            return true;
+    return false;
+}
+
+static const char *axis_word(int i)
+{
+    return i < AXIS_COUNT ? axis_name((Axis)i) : virtual_axes[i - AXIS_COUNT];
+}
+
 /* The names of scopes, or of axes. */
 static bool check_word(const ArgPlace *p, const Value *value, Value *out)
 {
     Schedule *s = p->s;
     bool scope = p->param->kind == PARAM_SCOPE, known = false;
-    const char *words[(int)SCOPE_COUNT + (int)AXIS_COUNT];
-    int n = scope ? SCOPE_COUNT : AXIS_COUNT;
+    const char *words[MOST_WORDS];
+    int n = scope ? SCOPE_COUNT : AXIS_COUNT + N_VIRTUAL;
     StrBuf all = strbuf_new(s->ctx->arena);
     if (value->kind != VALUE_WORD && value->kind != VALUE_STRING)
         return refuse_kind(p, value);
     for (int i = 0; i < n; i++) {
-        words[i] = scope ? scope_name((Scope)i) : axis_name((Axis)i);
+        words[i] = scope ? scope_name((Scope)i) : axis_word(i);
         known |= !strcmp(words[i], value->u.s);
         strbuf_addf(&all, "%s%s", i ? ", " : "", words[i]);
     }

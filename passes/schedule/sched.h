@@ -176,6 +176,8 @@ const Kernel *versions_kernel(const Schedule *s, const Kernel *kernel, int step)
 
 /* Checks and orders arguments. */
 bool args_check(Schedule *s, const Primitive *primitive, const GivenArgs *given, PrimCall *call);
+/* An axis of virtual threads: "vthread", "vthread.x". */
+bool axis_is_virtual(const char *name);
 /* The text of a call; `loop_name` gives the variable of a loop's handle (NULL: the loop's own name)
  * and `taken` says which words are variables and must be quoted (NULL: none). */
 void call_print(const Schedule *s, const CallRecord *call, const Name *loop_names,

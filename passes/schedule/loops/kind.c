@@ -479,10 +479,38 @@ static ForStmt bound_loop(Schedule *s, const Stmt *loop, Stmt *from_zero, Axis a
     return shares;
 }
 
+#define MAX_UNROLL 1024
+
+static bool require_short(Schedule *s, const StmtPath *path, Span span)
+{
+    int64_t extent;
+    if (!require_literal(s, path, "an unrolled loop", span, &extent))
+        return false;
+    REQUIRE(s, E0427, span, extent <= MAX_UNROLL,
+            "loop '%s' has %lld iterations, but the limit for unrolling is %d; split it and unroll "
+            "the inner loop",
+            stmt_label(path->items[path->n - 1]), (long long)extent, MAX_UNROLL);
+    return true;
+}
+
+static bool bind_virtual(Schedule *s, Stmt *loop, StmtPath *path, Span span)
+{
+    if (!loop_make_serial(s, &loop, path, span) || !require_short(s, path, span))
+        return false;
+    ForStmt apart = of_kind(loop, LOOP_PARALLEL, AXIS_NONE);
+    if (!require_legal(s, loop, &apart, span))
+        return false;
+    sched_replace(s, loop, loop_interleaved(s, loop));
+    return true;
+}
+
 bool prim_bind(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     Stmt *loop = sched_loop(s, &call->bind.loop, &path);
+    *result = (Value){.kind = VALUE_NONE};
+    if (axis_is_virtual(call->bind.axis.u.s))
+        return bind_virtual(s, loop, &path, call->span);
     Axis axis = axis_find(call->bind.axis.u.s);
     if (!loop_make_serial(s, &loop, &path, call->span) ||
         !require_axis_limit(s, &path, axis, call->span) ||
@@ -502,7 +530,6 @@ bool prim_bind(Schedule *s, const PrimCall *call, Value *result)
     s->reassociates = axis_is_thread(axis) && rounds_apart(s, loop) &&
                       expr_is_const(sched_extent(s, &path), &extent) && extent > 1;
     set_kind(s, loop, &bound);
-    *result = (Value){.kind = VALUE_NONE};
     return true;
 }
 
@@ -541,20 +568,12 @@ bool loop_vectorize(Schedule *s, Stmt *loop, const StmtPath *path, Span span)
     return true;
 }
 
-#define MAX_UNROLL 1024
-
 bool prim_unroll(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     Stmt *loop = sched_loop(s, &call->unroll.loop, &path);
-    int64_t extent;
-    if (!loop_make_serial(s, &loop, &path, call->span) ||
-        !require_literal(s, &path, "an unrolled loop", call->span, &extent))
+    if (!loop_make_serial(s, &loop, &path, call->span) || !require_short(s, &path, call->span))
         return false;
-    REQUIRE(s, E0427, call->span, extent <= MAX_UNROLL,
-            "loop '%s' has %lld iterations, but the limit for unrolling is %d; split it and unroll "
-            "the inner loop",
-            stmt_label(loop), (long long)extent, MAX_UNROLL);
     ForStmt unrolled = of_kind(loop, LOOP_UNROLL, AXIS_NONE);
     set_kind(s, loop, &unrolled);
     *result = (Value){.kind = VALUE_NONE};

@@ -26,6 +26,8 @@ Expr *loop_extent_from_zero(Schedule *s, Facts *facts, Expr *extent);
 /* Gives a loop that has a kind back its serial one, for another kind to replace it; *loop and *path
  * are then of that loop. The rest of a launch may need a bound loop: false after an error. */
 bool loop_make_serial(Schedule *s, Stmt **loop, StmtPath *path, Span span);
+/* The iterations of the loop side by side in the loops below it, unrolled (virtual.c). */
+Stmt *loop_interleaved(Schedule *s, const Stmt *loop);
 /* Vectorizes a serial loop; false after an error. */
 bool loop_vectorize(Schedule *s, Stmt *loop, const StmtPath *path, Span span);
 

@@ -365,10 +365,7 @@ class Script:
         return f"loop_partition({self.value(given['loop'])}, {self.value(given['factors'])})"
 
     def _do_bind(self, call: ast.Call, given: Given) -> str:
-        axis = self.value(given["thread_axis"])
-        if axis.startswith("vthread"):  # each thread runs the iterations of a virtual one
-            return f"unroll({self.value(given['loop'])})"
-        return f"bind({self.value(given['loop'])}, {axis})"
+        return f"bind({self.value(given['loop'])}, {self.value(given['thread_axis'])})"
 
     # ---- copies ------------------------------------------------------------------------------
 
