@@ -180,6 +180,55 @@ static void sums_have_digits(void **state)
     ctx_free(c);
 }
 
+/* The blocks b and threads t of a pooling: b / 29791 makes b a number, and what 256 b + t has below
+ * its multiples is one number for all quotients. It took isl 10 ms for each pair. */
+static void rests_have_digits(void **state)
+{
+    (void)state;
+    Context *c = ctx_new(0);
+    Poly *p = poly_new(c);
+    static const int64_t parts[][2] = {{238328, 32}, {3844, 62}, {62, 62}, {1, 62}};
+    Affine block[2], all[2][5];
+    for (int i = 0; i < 2; i++) {
+        block[i] = within(p, affine_const(476656));
+        all[i][4] = poly_quotient(p, block[i], 29791);
+        Affine sum = poly_add(p, within(p, affine_const(256)), block[i], 256);
+        for (int k = 0; k < 4; k++)
+            all[i][k] = digit(p, sum, parts[k][0], parts[k][1]);
+    }
+    for (int k = 0; k < 5; k++)
+        poly_equal(p, &p->top, all[0][k], all[1][k]);
+    poly_at_most(p, &p->top, block[0], block[1], -1);
+    isl_ctx_set_max_operations(p->isl, 1000);
+    assert_int_equal(poly_solve(p, NULL, 0, NULL), POLY_NONE);
+    ctx_free(c);
+}
+
+/* The results of a transposed convolution in steps of 2: twice each digit of 256 b + t, and a
+ * residue. Where two of the digits are equal, what is left of the other rows is digits, too. */
+static void equal_digits_leave_digits(void **state)
+{
+    (void)state;
+    Context *c = ctx_new(0);
+    Poly *p = poly_new(c);
+    Affine block[2], all[2][3];
+    for (int i = 0; i < 2; i++) {
+        block[i] = within(p, affine_const(73));
+        Affine sum = poly_add(p, within(p, affine_const(256)), block[i], 256);
+        Affine digits[] = {poly_quotient(p, sum, 1089), digit(p, sum, 33, 33),
+                           poly_add(p, sum, poly_quotient(p, sum, 33), -33)};
+        for (int k = 0; k < 3; k++)
+            all[i][k] = poly_add(p, within(p, affine_const(2)), digits[k], 2);
+    }
+    for (int k = 0; k < 3; k++)
+        poly_equal(p, &p->top, all[0][k], all[1][k]);
+    Affine distance = poly_add(p, block[1], block[0], -1);
+    Bounds range;
+    assert_true(poly_ranges(p, &distance, 1, &range));
+    assert_range(range, 0, 0);
+    ctx_free(c);
+}
+
 /* Numbers that do not fit give no bounds, and no answer that there is no solution. */
 static void far_numbers_have_no_ranges(void **state)
 {
@@ -202,6 +251,8 @@ int main(void)
         cmocka_unit_test(spent_budgets_end_the_search),
         cmocka_unit_test(ranges_follow_from_rows),
         cmocka_unit_test(sums_have_digits),
+        cmocka_unit_test(rests_have_digits),
+        cmocka_unit_test(equal_digits_leave_digits),
         cmocka_unit_test(far_numbers_have_no_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

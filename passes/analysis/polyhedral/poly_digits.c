@@ -9,7 +9,7 @@
  *   16 a - 16 b + t - u == 0    a - b == 0,  t - u == 0      where t - u lies in -15..16
  *
  * All steps keep the integer solutions. They run before equalities are eliminated, which would mix
- * the digits. */
+ * the digits; but a == b is at once: the digits of further equations may be those of a - b. */
 #include "passes/analysis/polyhedral/poly_reduce.h"
 
 /* Rows of at most n variables, as bounds. */
@@ -80,6 +80,23 @@ static void use_digits(System *s)
     }
 }
 
+/* x == y + c, x == c */
+static bool is_renaming(const Line *l)
+{
+    bool units = l->equal && !l->gone && l->n_terms > 0 && l->n_terms <= 2;
+    for (int t = 0; t < l->n_terms && units; t++)
+        units = l->factor[l->term[t]] == 1 || l->factor[l->term[t]] == -1;
+    return units;
+}
+
+/* Eliminates variables that equal another one. That mixes no digits, and leaves fewer of them. */
+static void rename_equals(System *s)
+{
+    for (int k = 0; k < s->n_lines && !s->impossible && !s->overflow; k++)
+        if (is_renaming(&s->lines[k]))
+            system_eliminate(s, &s->lines[k], s->lines[k].term[0]);
+}
+
 void system_split_digits(System *s)
 {
     use_digits(s);
@@ -87,6 +104,7 @@ void system_split_digits(System *s)
     for (bool again = true; again && !s->impossible && !s->overflow;) {
         again = false;
         read_bounds(s, 3);
+        rename_equals(s);
         for (int k = 0; k < s->n_lines && !s->impossible && !s->overflow; k++) {
             Line *l = &s->lines[k];
             if (l->equal && !l->gone)

@@ -155,18 +155,28 @@ static Affine define_quotient(Poly *p, Affine e, int64_t d)
     return q;
 }
 
+/* e in digits: as a whole, where it is a number, or term by term. */
+static Affine in_digits(Poly *p, Affine e)
+{
+    const Quotient *number = find_quotient(p, e, affine_const(1));
+    return poly_digits(p, number ? poly_term(p, 1, number->column) : e);
+}
+
+/* What is left below a quotient of digits may be a number with digits, too. These have columns
+ * that are newer than the number's, so this ends. */
 bool poly_floor(Poly *p, Affine e, int64_t d, Affine *q)
 {
-    Affine rest;
-    shorten(p, &e, &d);
-    const Quotient *number = find_quotient(p, e, affine_const(1));
-    if (number)
-        e = poly_term(p, 1, number->column);
-    e = poly_digits(p, e);
-    shorten(p, &e, &d);
     Radix r = radix_of(p);
-    if (!radix_take_least(&r, &e, d, q, &rest))
-        return false;
+    Affine high, rest = e;
+    *q = affine_const(0);
+    do {
+        shorten(p, &rest, &d);
+        e = in_digits(p, rest);
+        shorten(p, &e, &d);
+        if (!radix_take_least(&r, &e, d, &high, &rest))
+            return false;
+        *q = poly_add(p, *q, high, 1);
+    } while (rest.n > 0 && find_quotient(p, rest, affine_const(1)));
     if (rest.n > 0)
         *q = poly_add(p, *q, define_quotient(p, rest, d), 1);
     return true;
