@@ -67,20 +67,6 @@ static bool begins_at(const Place *p, int64_t align)
     return prove_divisible(p->f, sum, align / p->bytes);
 }
 
-/* The rows of the tensor begin at multiples of 16 bytes. */
-static bool rows_are_aligned(const Place *p)
-{
-    const Buffer *from = p->form->load->u.load.buffer;
-    int64_t chunk = BULK_CHUNK_BYTES / p->bytes;
-    Expr *stride = expr_index(p->c, 1);
-    for (int d = from->rank - 1; d > 0; d--) {
-        stride = index_mul(p->c, stride, from->shape[d]);
-        if (!prove_divisible(p->f, stride, chunk))
-            return false;
-    }
-    return true;
-}
-
 /* The axis of the buffer that alone has loop `i`, in steps of 1; -1: there is none. */
 static int axis_of(const Place *p, int i)
 {
@@ -145,7 +131,7 @@ static BulkMode find_mode(const Place *p)
 static const char *place_obstacle(const Place *p, BulkMode mode)
 {
     Context *c = p->c;
-    const char *to = p->to->name, *from = p->form->load->u.load.buffer->name;
+    const char *to = p->to->name;
     if (!is_dense(p))
         return arena_printf(c->arena,
                             "writes a box of '%s' that has gaps, or not row by row; the hardware "
@@ -155,11 +141,6 @@ static const char *place_obstacle(const Place *p, BulkMode mode)
         return arena_printf(c->arena,
                             "copies rows of %" PRId64 " bytes, which is no multiple of %d",
                             p->form->extent[p->form->n - 1] * p->bytes, BULK_CHUNK_BYTES);
-    if (!rows_are_aligned(p))
-        return arena_printf(c->arena,
-                            "copies from '%s', whose rows are not known to begin at multiples of "
-                            "%d bytes",
-                            from, BULK_CHUNK_BYTES);
     if (mode == BULK_NONE)
         return arena_printf(c->arena,
                             "writes '%s', whose layout the hardware cannot make; it makes rows "

@@ -2,7 +2,8 @@
 //   A: bf16[72, 64], read
 //   B: bf16[72, 66], read
 //   C: f32[64, 66], written
-// product<<<2, 128>>>(A, B, C);
+//   A_map: cuTensorMapEncodeTiled of A, UINT16, extents {64, 72}, boxes {64, 64}, SWIZZLE_128B
+// product<<<2, 128>>>(B, C, A_map);
 
 template <int bytes>
 static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool wanted)
@@ -25,16 +26,73 @@ static __device__ __forceinline__ void copy_async_wait()
     asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
+struct alignas(64) TensorMap {
+    unsigned long long opaque[16];
+};
+
+template <int groups>
+static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
+        for (int i = 0; i < groups; ++i)
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;"
+                         ::"r"((unsigned int)__cvta_generic_to_shared(landed + i))
+                         : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
+}
+
+static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y, unsigned long long *landed, int bytes)
+{
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
+                 mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+                 ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
+}
+
+template <int groups>
+static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                     ::"r"((unsigned int)__cvta_generic_to_shared(landed + begun % groups))
+                     : "memory");
+    ++begun;
+}
+
+template <int groups>
+static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed, int &waited, int until)
+{
+    for (; waited < until; ++waited) {
+        unsigned int mbarrier =
+            (unsigned int)__cvta_generic_to_shared(landed + waited % groups);
+        unsigned int parity = waited / groups & 1, complete;
+        do
+            asm volatile("{ .reg .pred p;"
+                         " mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;"
+                         " selp.u32 %0, 1, 0, p; }"
+                         : "=r"(complete) : "r"(mbarrier), "r"(parity) : "memory");
+        while (!complete);
+    }
+}
+
 static __device__ __forceinline__ void fence_proxy_async()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-product(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B, float *__restrict__ C)
+product(const unsigned short *__restrict__ B, float *__restrict__ C, const __grid_constant__ TensorMap A_map)
 {
     __shared__ __align__(1024) unsigned short A_shared[2][64][64];
     __shared__ __align__(1024) unsigned short B_shared[2][64][64];
+    __shared__ unsigned long long landed[2];
+    int begun = 0, waited = 0;
+    copy_bulk_begin<2>(landed);  // an mbarrier for each group of copies under way
     const int bx = blockIdx.x;
     const int lane = threadIdx.x;
     __align__(16) float C_shared[2][16];
@@ -45,11 +103,8 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
         }
     }
     for (int ko_first = 0; ko_first < 2; ++ko_first) {
-        #pragma unroll
-        for (int each = 0; each < 4; ++each) {
-            const int k = ko_first * 64 + each * 16 + lane / 8;
-            copy_async_or_zero<16>(&A_shared[k / 64][k % 64][(lane % 8 ^ k % 8) * 8], &A[(long long)(lane * 8) + (long long)ko_first * 4096 + (each * 1024 - 3584)], k > 55);
-        }
+        if (lane == 0)
+            copy_bulk_2d(&A_shared[ko_first][0][0], A_map, 0, ko_first * 64 - 56, &landed[begun % 2], 8192);
         #pragma unroll
         for (int each = 0; each < 16; ++each) {
             const int k = ko_first * 64 + each * 4 + lane / 32;
@@ -57,11 +112,14 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
         }
     }
     copy_async_commit();  // the copies above are one group
+    copy_bulk_commit<2>(landed, begun);  // the copies above are one group
     copy_async_wait<0>();  // all copies
+    copy_bulk_wait<2>(landed, waited, begun);  // all copies
     fence_proxy_async();
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     for (int ko = 0; ko < 2; ++ko) {
         copy_async_commit();  // the copies above are one group
+        copy_bulk_commit<2>(landed, begun);  // the copies above are one group
         {
             float *mma_c = &C_shared[0][0];
             const unsigned long long mma_p = 0x4000004002000000ull

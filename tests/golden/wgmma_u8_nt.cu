@@ -2,49 +2,73 @@
 //   A: u8[128, 128], read
 //   B: u8[200, 128], read
 //   C: i32[128, 200], written
-// product<<<1, dim3(128, 2)>>>(A, B, C);
+//   A_map: cuTensorMapEncodeTiled of A, UINT8, extents {128, 128}, boxes {128, 128}, SWIZZLE_128B
+//   B_map: cuTensorMapEncodeTiled of B, UINT8, extents {128, 200}, boxes {128, 256}, SWIZZLE_128B
+// product<<<1, dim3(128, 2), 49160>>>(C, A_map, B_map);
 
-template <int bytes>
-static __device__ __forceinline__ void copy_async(void *to, const void *from)
+struct alignas(64) TensorMap {
+    unsigned long long opaque[16];
+};
+
+template <int groups>
+static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
 {
-    unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
-    if (bytes == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from));
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(from), "n"(bytes));
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
+        for (int i = 0; i < groups; ++i)
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;"
+                         ::"r"((unsigned int)__cvta_generic_to_shared(landed + i))
+                         : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
 }
 
-template <int bytes>
-static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool wanted)
+static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y, unsigned long long *landed, int bytes)
 {
-    unsigned int at = (unsigned int)__cvta_generic_to_shared(to), n = wanted ? bytes : 0;
-    if (bytes == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n));
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(bytes), "r"(n));
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
+                 mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+                 ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
 }
 
-static __device__ __forceinline__ void copy_async_commit()
+template <int groups>
+static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
 {
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                     ::"r"((unsigned int)__cvta_generic_to_shared(landed + begun % groups))
+                     : "memory");
+    ++begun;
 }
 
-template <int pending>
-static __device__ __forceinline__ void copy_async_wait()
+template <int groups>
+static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed, int &waited, int until)
 {
-    asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
-}
-
-static __device__ __forceinline__ void fence_proxy_async()
-{
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    for (; waited < until; ++waited) {
+        unsigned int mbarrier =
+            (unsigned int)__cvta_generic_to_shared(landed + waited % groups);
+        unsigned int parity = waited / groups & 1, complete;
+        do
+            asm volatile("{ .reg .pred p;"
+                         " mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;"
+                         " selp.u32 %0, 1, 0, p; }"
+                         : "=r"(complete) : "r"(mbarrier), "r"(parity) : "memory");
+        while (!complete);
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-product(const unsigned char *__restrict__ A, const unsigned char *__restrict__ B, int *__restrict__ C)
+product(int *__restrict__ C, const __grid_constant__ TensorMap A_map, const __grid_constant__ TensorMap B_map)
 {
-    __shared__ __align__(1024) unsigned char A_shared[128][128];
-    __shared__ __align__(1024) unsigned char B_shared[256][128];
+    extern __shared__ __align__(1024) unsigned char shared_memory[];
+    unsigned char (*A_shared)[128] = (unsigned char (*)[128])shared_memory;
+    unsigned char (*B_shared)[128] = (unsigned char (*)[128])(shared_memory + 16384);
+    unsigned long long *landed = (unsigned long long *)(shared_memory + 49152);
+    int begun = 0, waited = 0;
+    copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way
     const int group = threadIdx.y;
     const int lane = threadIdx.x;
     __align__(16) int C_shared[2][64];
@@ -54,19 +78,12 @@ product(const unsigned char *__restrict__ A, const unsigned char *__restrict__ B
                 C_shared[u][panel_nj_fused * 2 + pair] = 0;
         }
     }
-    #pragma unroll
-    for (int each = 0; each < 4; ++each) {
-        const int i = each * 32 + group * 16 + lane / 8;
-        copy_async<16>(&A_shared[i][(lane % 8 ^ i % 8) * 16], &A[each * 4096 + group * 2048 + lane * 16]);
+    if (lane == 0 && group == 0) {
+        copy_bulk_2d(&A_shared[0][0], A_map, 0, 0, &landed[begun % 1], 16384);
+        copy_bulk_2d(&B_shared[0][0], B_map, 0, 0, &landed[begun % 1], 32768);
     }
-    #pragma unroll
-    for (int each = 0; each < 8; ++each) {
-        const int j = each * 32 + group * 16 + lane / 8;
-        copy_async_or_zero<16>(&B_shared[j][(lane % 8 ^ j % 8) * 16], &B[each * 4096 + group * 2048 + lane * 16], j < 200);
-    }
-    copy_async_commit();  // the copies above are one group
-    copy_async_wait<0>();  // all copies
-    fence_proxy_async();
+    copy_bulk_commit<1>(landed, begun);  // the copies above are one group
+    copy_bulk_wait<1>(landed, waited, begun);  // all copies
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     {
         int *mma_c = &C_shared[0][0];

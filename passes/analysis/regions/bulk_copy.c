@@ -66,6 +66,24 @@ static const char *box_obstacle(Context *c, Facts *f, BulkForm *form)
     return NULL;
 }
 
+/* NULL: the rows of the tensor begin at multiples of 16 bytes. */
+static const char *rows_obstacle(Context *c, Facts *f, const Buffer *from)
+{
+    int64_t chunk = BULK_CHUNK_BYTES / type_bytes(from->type);
+    Expr *stride = expr_index(c, 1);
+    bool aligned = true;
+    for (int d = from->rank - 1; d > 0 && aligned; d--) {
+        stride = index_mul(c, stride, from->shape[d]);
+        aligned = prove_divisible(f, stride, chunk);
+    }
+    if (aligned)
+        return NULL;
+    return arena_printf(c->arena,
+                        "copies from '%s', whose rows are not known to begin at multiples of %d "
+                        "bytes",
+                        from->name, BULK_CHUNK_BYTES);
+}
+
 static const char *copy_obstacle(Context *c, const BlockStmt *block, BulkForm *form)
 {
     form->store = block->init || block->atomic ? NULL : find_store(block->body, form);
@@ -147,6 +165,8 @@ const char *bulk_copy_obstacle(Context *c, Facts *f, const BlockStmt *block, Bul
     const char *why = copy_obstacle(c, block, form);
     if (!why)
         why = box_obstacle(c, f, form);
+    if (!why)
+        why = rows_obstacle(c, f, form->load->u.load.buffer);
     if (!why)
         why = zeros_obstacle(c, f, form);
     return why ? arena_printf(c->arena, "block '%s' %s", block->name, why) : NULL;
