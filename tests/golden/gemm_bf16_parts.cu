@@ -2,8 +2,10 @@
 //   A: bf16[20, 128], read
 //   B: bf16[128, 72], read
 //   C: bf16[20, 72], written
+//   A_map: cuTensorMapEncodeTiled of A, UINT16, extents {128, 20}, boxes {64, 64}, SWIZZLE_128B
+//   B_map: cuTensorMapEncodeTiled of B, UINT16, extents {72, 128}, boxes {64, 64}, SWIZZLE_128B
 //   T_rf: f32[2, 20, 72], temporary, allocated by the caller
-// matmul_bf16<<<dim3(2, 1, 2), 128>>>(A, B, T_rf);
+// matmul_bf16<<<dim3(2, 1, 2), 128>>>(T_rf, A_map, B_map);
 // matmul_bf16_1<<<3, 128>>>(C, T_rf);
 
 static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float high)
@@ -13,37 +15,68 @@ static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float 
     return h2;
 }
 
-template <int bytes>
-static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool wanted)
+struct alignas(64) TensorMap {
+    unsigned long long opaque[16];
+};
+
+template <int groups>
+static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
 {
-    unsigned int at = (unsigned int)__cvta_generic_to_shared(to), n = wanted ? bytes : 0;
-    if (bytes == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n));
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(bytes), "r"(n));
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
+        for (int i = 0; i < groups; ++i)
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;"
+                         ::"r"((unsigned int)__cvta_generic_to_shared(landed + i))
+                         : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
 }
 
-static __device__ __forceinline__ void copy_async_commit()
+static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y, unsigned long long *landed, int bytes)
 {
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
+                 mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+                 ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
 }
 
-template <int pending>
-static __device__ __forceinline__ void copy_async_wait()
+template <int groups>
+static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
 {
-    asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                     ::"r"((unsigned int)__cvta_generic_to_shared(landed + begun % groups))
+                     : "memory");
+    ++begun;
 }
 
-static __device__ __forceinline__ void fence_proxy_async()
+template <int groups>
+static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed, int &waited, int until)
 {
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    for (; waited < until; ++waited) {
+        unsigned int mbarrier =
+            (unsigned int)__cvta_generic_to_shared(landed + waited % groups);
+        unsigned int parity = waited / groups & 1, complete;
+        do
+            asm volatile("{ .reg .pred p;"
+                         " mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;"
+                         " selp.u32 %0, 1, 0, p; }"
+                         : "=r"(complete) : "r"(mbarrier), "r"(parity) : "memory");
+        while (!complete);
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B, float *__restrict__ T_rf)
+matmul_bf16(float *__restrict__ T_rf, const __grid_constant__ TensorMap A_map, const __grid_constant__ TensorMap B_map)
 {
     __shared__ __align__(1024) unsigned short A_shared[64][64];
     __shared__ __align__(1024) unsigned short B_shared[64][64];
+    __shared__ unsigned long long landed[1];
+    int begun = 0, waited = 0;
+    copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way
     const int part = blockIdx.z;
     const int bx = blockIdx.x;
     const int lane = threadIdx.x;
@@ -54,19 +87,12 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
                 T_rf_shared[u][nj * 2 + pair] = 0.0f;
         }
     }
-    #pragma unroll
-    for (int each = 0; each < 4; ++each) {
-        const int i = each * 16 + lane / 8;
-        copy_async_or_zero<16>(&A_shared[i][(lane % 8 ^ i % 8) * 8], &A[i * 128 + part * 64 + lane % 8 * 8], i < 20);
+    if (lane == 0) {
+        copy_bulk_2d(&A_shared[0][0], A_map, part * 64, 0, &landed[begun % 1], 8192);
+        copy_bulk_2d(&B_shared[0][0], B_map, bx * 64, part * 64, &landed[begun % 1], 8192);
     }
-    #pragma unroll
-    for (int each = 0; each < 4; ++each) {
-        const int v0 = part * 64 + each * 16 + lane / 8;
-        copy_async_or_zero<16>(&B_shared[v0 % 64][(lane % 8 ^ v0 % 8) * 8], &B[v0 * 72 + bx * 64 + lane % 8 * 8], bx * 8 + lane % 8 < 9);
-    }
-    copy_async_commit();  // the copies above are one group
-    copy_async_wait<0>();  // all copies
-    fence_proxy_async();
+    copy_bulk_commit<1>(landed, begun);  // the copies above are one group
+    copy_bulk_wait<1>(landed, waited, begun);  // all copies
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     {
         float *mma_c = &T_rf_shared[0][0];
