@@ -1,15 +1,19 @@
 /* pipeline.c - Implements pipeline: runs copies ahead of the iteration that uses them.
  *
- *   for ko in n {                 load(0) ... load(stages - 2)
+ *   for ko in n {                 load(0) ... load(ahead - 1)
  *       load(ko)            =>    for ko in n {
- *       use(ko)                       load(ko + stages - 1)      if there is such an iteration
+ *       use(ko)                       load(ko + ahead)      if there is such an iteration
  *   }                                 use(ko)
  *                                 }
  *
+ * Of the stages, one is in use and `ahead` are being filled. `pending` more belong to the
+ * iterations before: instructions that they have begun may still read them
+ * (passes/lower/threads/async.c).
+ *
  * Buffers are logical, whole arrays at this level, so loads of different iterations write different
  * elements and the step is nothing but another order, which dependence_order_kept judges: in the
- * loop that runs load(t) and use(t - stages + 1) for t in 0..n + stages - 1, of which the program
- * above is the first stages - 1 iterations, peeled, and the rest. What makes it cheap is the fold
+ * loop that runs load(t) and use(t - ahead) for t in 0..n + ahead, of which the program above is
+ * the first `ahead` iterations, peeled, and the rest. What makes it cheap is the fold
  * of the axis along which the loop moves: lowering keeps the parts of the iterations that overlap,
  * in a circle.
  *
@@ -45,6 +49,7 @@ typedef struct {
     Stmt *loop;           /* from 0 in steps of 1 */
     const StmtPath *path; /* to the loop as it was */
     int64_t stages;
+    int64_t distance; /* of a copy from the iteration that uses it */
     VEC(Ahead) ahead;
     VEC(Stmt *) rest; /* the other statements of the body */
 } Pipeline;
@@ -315,7 +320,7 @@ static Stmt *model_ahead(const Pipeline *p, Stmt *group, void *user)
 static Stmt *model_use(const Pipeline *p, Stmt *group, void *user)
 {
     Context *c = p->s->ctx;
-    Expr *t = user, *late = expr_index(c, p->stages - 1);
+    Expr *t = user, *late = expr_index(c, p->distance);
     return ahead_model(&p->at, group, index_sub(c, t, late),
                        expr_binary(c, EX_GE, t, late, group->span));
 }
@@ -333,7 +338,7 @@ static bool check_order(Pipeline *p)
         kernel_with_body(s->ctx, s->kernel,
                          stmt_replace(c, s->kernel->body, p->path->items[p->path->n - 1], p->loop));
     ForStmt model =
-        flow_loop(s, old->var->name, old->lo, index_add(c, old->hi, expr_index(c, p->stages - 1)));
+        flow_loop(s, old->var->name, old->lo, index_add(c, old->hi, expr_index(c, p->distance)));
     model.body = in_order(p, model_ahead, model_use, expr_var(c, model.var, span_none()));
     REQUIRE_KEPT(
         s, E0473, p->call->span,
@@ -349,7 +354,7 @@ static bool check_order(Pipeline *p)
 static Stmt *move_ahead(const Pipeline *p, Stmt *group, void *user)
 {
     (void)user;
-    return ahead_inside(&p->at, group, p->stages - 1);
+    return ahead_inside(&p->at, group, p->distance);
 }
 
 static Stmt *keep(const Pipeline *p, Stmt *group, void *user)
@@ -440,16 +445,26 @@ bool prim_pipeline(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     Stmt *loop = sched_loop(s, &call->pipeline.loop, &path);
+    const Value *asked = &call->pipeline.pending;
     int64_t stages = call->pipeline.stages.u.i, extent;
+    int64_t pending = asked->kind == VALUE_NONE ? 0 : asked->u.i;
     REQUIRE(s, E0474, call->pipeline.stages.span, stages >= 2 && stages <= MAX_STAGES,
             "a pipeline has 2 to %d stages, found %lld", MAX_STAGES, (long long)stages);
+    REQUIRE(s, E0474, asked->span, pending >= 0 && pending <= stages - 2,
+            "of %lld stages, one is in use and at least one is being filled, so 0 to %lld are left "
+            "for the iterations before; found pending = %lld",
+            (long long)stages, (long long)stages - 2, (long long)pending);
     if (!sched_require_serial(s, loop, call->span))
         return false;
     *result = value_list(s, NULL, 0);
     if (loop_const_extent(&loop->u.loop, &extent) && extent <= 1)
         return true;
-    Pipeline p = {
-        .s = s, .call = call, .loop = loop_from_zero(s, &path), .path = &path, .stages = stages};
+    Pipeline p = {.s = s,
+                  .call = call,
+                  .loop = loop_from_zero(s, &path),
+                  .path = &path,
+                  .stages = stages,
+                  .distance = stages - 1 - pending};
     p.at = (AheadLoop){s, p.loop, &path};
     if (!find_stages(&p))
         return false;
@@ -460,7 +475,7 @@ bool prim_pipeline(Schedule *s, const PrimCall *call, Value *result)
     if (!check_order(&p) || !find_used_up(&p))
         return false;
 
-    Stmt *first = ahead_before(&p.at, in_order(&p, keep, NULL, NULL), stages - 1),
+    Stmt *first = ahead_before(&p.at, in_order(&p, keep, NULL, NULL), p.distance),
          *body = build_body(&p, &first);
     if (!flow_recheck_kinds(s, body, loop->u.loop.id, call->span))
         return false;
