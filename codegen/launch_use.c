@@ -180,6 +180,24 @@ static bool needs_fences(Context *c, const LaunchUse *use)
     return false;
 }
 
+/* ---- asynchronous instructions --------------------------------------------------------------- */
+
+static void find_in_flight(Context *c, LaunchUse *use)
+{
+    BufferIds known = {0};
+    for (Cursor at = cursor_stmts(c, use->launch->u.launch.body); cursor_next(&at);) {
+        const Instruction *of = at.stmt->kind == ST_INSTRUCTION ? at.stmt->u.instruction.of : NULL;
+        for (int i = 0; instruction_is_async(of) && i < of->n_elements; i++) {
+            const Buffer *b = at.stmt->u.instruction.elements[i]->u.load.buffer;
+            bool written = of->operands[of->elements[i].operand].buffer->role != ROLE_IN;
+            if (!written || has_buffer(&known, b))
+                continue;
+            VEC_PUSH(c->arena, &known, b->id);
+            VEC_PUSH(c->arena, &use->in_flight, b);
+        }
+    }
+}
+
 /* ---- shared memory --------------------------------------------------------------------------- */
 
 static void align_shared(Context *c, LaunchUse *use)
@@ -247,6 +265,7 @@ static LaunchUse use_of(Context *c, const Stmt *launch)
     use.threads_copy |= use.boxes.n == 0;
     use.groups = use.boxes.n ? copy_groups(launch->u.launch.body) : 0;
     use.needs_fences = needs_fences(c, &use);
+    find_in_flight(c, &use);
     place_shared(c, &use);
     return use;
 }

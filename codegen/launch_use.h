@@ -25,6 +25,7 @@ typedef struct {
     bool threads_copy;     /* some copies are not bulk copies, or none are */
     int groups;            /* of copies under way at a time, each with an mbarrier; 0: none bulk */
     int64_t groups_offset; /* in dynamic shared memory, where their mbarriers lie */
+    VEC(const Buffer *) in_flight; /* in registers: what asynchronous instructions write */
     int barriers;
 } LaunchUse;
 typedef VEC(LaunchUse) LaunchUseList;

@@ -384,14 +384,18 @@ Stmt *stmt_barrier(Context *c, const char *why, Span span)
     return new_sync(c, SYNC_THREADS, 0, why, span);
 }
 
-Stmt *stmt_commit(Context *c, const char *why, Span span)
+Stmt *stmt_commit(Context *c, const Instruction *of, const char *why, Span span)
 {
-    return new_sync(c, SYNC_COMMIT, 0, why, span);
+    Stmt *s = new_sync(c, SYNC_COMMIT, 0, why, span);
+    s->u.barrier.of = of;
+    return s;
 }
 
-Stmt *stmt_wait(Context *c, int pending, const char *why, Span span)
+Stmt *stmt_wait(Context *c, const Instruction *of, int pending, const char *why, Span span)
 {
-    return new_sync(c, SYNC_WAIT, pending, why, span);
+    Stmt *s = new_sync(c, SYNC_WAIT, pending, why, span);
+    s->u.barrier.of = of;
+    return s;
 }
 
 Stmt *stmt_launch(Context *c, const LaunchStmt *launch, Span span)

@@ -305,6 +305,7 @@ static bool same_stmt(const Match *m, const Stmt *a, const Stmt *b)
     case ST_BARRIER:
         return a->u.barrier.kind == b->u.barrier.kind &&
                a->u.barrier.pending == b->u.barrier.pending &&
+               same_instruction(a->u.barrier.of, b->u.barrier.of) &&
                same_text(a->u.barrier.why, b->u.barrier.why);
     case ST_BREAK: return true;
     case ST_LAUNCH: return same_launch(m, &a->u.launch, &b->u.launch);
@@ -398,5 +399,7 @@ bool instruction_equal(const Instruction *a, const Instruction *b)
     for (int i = 0; i < a->n_lines; i++)
         if (strcmp(a->lines[i], b->lines[i]) != 0)
             return false;
+    if (!same_text(a->commit, b->commit) || !same_text(a->wait, b->wait))
+        return false;
     return true;
 }

@@ -63,10 +63,22 @@ struct Instruction {
     int n_lines;
     const TemplatePiece *pieces; /* the template as it is read */
     int n_pieces;
+    /* The texts that make a group of executions, and wait until all but the {pending} latest groups
+     * are complete. NULL: an execution is complete when its text is. */
+    const char *commit, *wait;
     const OperandElement *elements; /* that the pieces name, each once */
     int n_elements;
     BulkMode bulk; /* it is no declared one, but a copy of a box: two elements, no template */
 };
+/* The place of the number of groups in the text of `wait`. */
+#define PENDING_MARK "{pending}"
+
+/* Its executions go on behind its text, until a wait for their group. */
+static inline bool instruction_is_async(const Instruction *of)
+{
+    return of && of->commit;
+}
+
 /* The same operands, template and body. */
 bool instruction_equal(const Instruction *a, const Instruction *b);
 

@@ -252,8 +252,9 @@ static inline bool store_updates(StoreOp op)
 /* The kinds of synchronization. */
 typedef enum {
     SYNC_THREADS, /* the other threads of its block: __syncthreads */
-    SYNC_COMMIT,  /* its asynchronous stores since the last commit become one group */
-    SYNC_WAIT,    /* its groups, but for the `pending` latest, are stored; pending <= MAX_PENDING */
+    SYNC_COMMIT,  /* its asynchronous stores, or instructions, since the last commit become one
+                     group */
+    SYNC_WAIT,    /* its groups, but for the `pending` latest, are done; pending <= MAX_PENDING */
 } SyncKind;
 enum { MAX_PENDING = 31 };
 
@@ -389,7 +390,9 @@ struct Stmt {
         } let;
         struct {
             SyncKind kind;
-            int pending;     /* of SYNC_WAIT */
+            int pending; /* of SYNC_WAIT */
+            /* of COMMIT and WAIT: executions of this instruction; NULL: asynchronous stores */
+            const Instruction *of;
             const char *why; /* what it orders, in words */
         } barrier;
         LaunchStmt launch;
@@ -529,8 +532,9 @@ Stmt *stmt_temp(Context *c, Buffer *buffer, Span span);
 Stmt *stmt_let(Context *c, Var *var, Expr *value, Span span);
 Stmt *stmt_barrier(Context *c, const char *why, Span span); /* SYNC_THREADS */
 Stmt *stmt_break(Context *c, Span span);
-Stmt *stmt_commit(Context *c, const char *why, Span span);
-Stmt *stmt_wait(Context *c, int pending, const char *why, Span span);
+/* Of executions of `of`; NULL: of asynchronous stores. */
+Stmt *stmt_commit(Context *c, const Instruction *of, const char *why, Span span);
+Stmt *stmt_wait(Context *c, const Instruction *of, int pending, const char *why, Span span);
 Stmt *stmt_launch(Context *c, const LaunchStmt *launch, Span span);
 Stmt *stmt_instruction(Context *c, const Instruction *of, Expr *const *elements, Stmt *body,
                        Span span);

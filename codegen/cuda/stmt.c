@@ -337,8 +337,18 @@ static void condition(CudaWriter *w, const Stmt *s)
     }
 }
 
+/* A buffer that an asynchronous instruction writes: waits pass it on until it goes out of scope. */
+static void note_in_flight(CudaWriter *w, const Stmt *item)
+{
+    const LaunchUse *use = w->use;
+    for (int i = 0; use && item->kind == ST_TEMP && i < use->in_flight.n; i++)
+        if (use->in_flight.items[i]->id == item->u.temp->id)
+            VEC_PUSH(w->c->arena, &w->in_flight, item->u.temp);
+}
+
 static void sequence(CudaWriter *w, const Stmt *s)
 {
+    int outside = w->in_flight.n;
     /* stores that declare their variable; never the first */
     bool *sets = ARENA_ARRAY(w->c->arena, bool, s->u.seq.n + 1);
     for (int i = 0; i < s->u.seq.n; i++) {
@@ -349,7 +359,9 @@ static void sequence(CudaWriter *w, const Stmt *s)
             initialised(w, item);
         else if (value == 0)
             cuda_statement(w, item);
+        note_in_flight(w, item);
     }
+    w->in_flight.n = outside;
 }
 
 /* A group has the bulk copies of the launch, and those that each thread makes itself. */
@@ -369,9 +381,53 @@ static void wait_text(CudaWriter *w, int pending, const char *why)
         cuda_bulk_wait(w, pending, why);
 }
 
+/* The text of the wait with the number of groups in its place. */
+static const char *awaited_text(CudaWriter *w, const Stmt *s)
+{
+    const char *text = s->u.barrier.of->wait, *mark = strstr(text, PENDING_MARK);
+    return arena_printf(w->c->arena, "%.*s%d%s", (int)(mark - text), text, s->u.barrier.pending,
+                        mark + strlen(PENDING_MARK));
+}
+
+/* The registers of the buffer are what they are behind a wait: no compiler reads them in front of
+ * it. */
+static void settle_text(CudaWriter *w, const Buffer *b)
+{
+    Helper helper = b->type == DT_F32   ? HELPER_SETTLE_F32
+                    : b->type == DT_F64 ? HELPER_SETTLE_F64
+                    : b->type == DT_I32 ? HELPER_SETTLE_I32
+                                        : HELPER_SETTLE_U32;
+    int64_t elements, *strides = ARENA_ARRAY(w->c->arena, int64_t, b->rank + 1);
+    Expr **first = ARENA_ARRAY(w->c->arena, Expr *, b->rank + 1);
+    for (int d = 0; d < b->rank; d++)
+        first[d] = expr_index(w->c, 0);
+    if (!buffer_strides(b, strides, &elements))
+        TIRC_BUG(w->c, "registers of unknown number");
+    cuda_indent(w);
+    strbuf_addf(w->out, "%s<%lld>(&", cuda_helper(w, helper), (long long)elements);
+    cuda_element(w, b, first);
+    strbuf_add(w->out, ");\n");
+}
+
+/* A group of executions of an instruction, or the wait for one. */
+static void group_text(CudaWriter *w, const Stmt *s, const char *why)
+{
+    if (s->u.barrier.kind == SYNC_COMMIT) {
+        cuda_line(w, "%s  // %s", s->u.barrier.of->commit, why);
+        return;
+    }
+    cuda_line(w, "%s  // %s", awaited_text(w, s), why);
+    for (int i = 0; s->u.barrier.pending == 0 && i < w->in_flight.n; i++)
+        settle_text(w, w->in_flight.items[i]);
+}
+
 static void sync_text(CudaWriter *w, const Stmt *s)
 {
     const char *why = cuda_comment(w->c, s->u.barrier.why);
+    if (s->u.barrier.of) {
+        group_text(w, s, why);
+        return;
+    }
     if (s->u.barrier.kind == SYNC_THREADS && w->use->needs_fences)
         cuda_line(w, "%s();", cuda_helper(w, HELPER_FENCE_PROXY));
     if (s->u.barrier.kind == SYNC_THREADS)

@@ -54,6 +54,8 @@ typedef struct {
     /* buffers of the launch that vectorized loops touch: they need 16-byte alignment */
     BufferList wide;
     const LaunchUse *use; /* of the launch under way; NULL: none */
+    /* buffers in scope that asynchronous instructions of the launch write */
+    VEC(const Buffer *) in_flight;
 } CudaWriter;
 
 /* Marks a helper as used and gives its name. */

@@ -334,6 +334,8 @@ void coder_stmt(VmCoder *k, const Stmt *s)
         break;
     case ST_LET: coder_define(k, s->u.let.var, coder_expr(k, s->u.let.value).reg); break;
     case ST_BARRIER:
+        if (s->u.barrier.of)
+            break;
         coder_emit(k, (VmInst){.op = sync_op(s->u.barrier.kind),
                                .type = VM_BOOL,
                                .sub = s->u.barrier.pending});

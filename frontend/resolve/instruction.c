@@ -480,6 +480,12 @@ static bool check_written(Declaration *d)
     return true;
 }
 
+static bool is_one_line(const AstExpr *line)
+{
+    const char *text = line->u.string.text;
+    return strlen(text) == line->u.string.length && !strpbrk(text, "\n\r");
+}
+
 static bool resolve_template(Declaration *d)
 {
     Context *c = d->r.ctx;
@@ -487,7 +493,7 @@ static bool resolve_template(Declaration *d)
     for (int i = 0; i < d->ast->n_lines; i++) {
         const AstExpr *line = d->ast->lines[i];
         lines[i] = line->u.string.text;
-        if (strlen(lines[i]) != line->u.string.length || strpbrk(lines[i], "\n\r"))
+        if (!is_one_line(line))
             return refuse_piece(d, line,
                                 "each line of the template is a string of its own%s%s, without "
                                 "line breaks in it",
@@ -506,6 +512,48 @@ static bool resolve_template(Declaration *d)
     d->out->elements = d->elements.items;
     d->out->n_elements = d->elements.n;
     return check_written(d);
+}
+
+/* ---- waits ----------------------------------------------------------------------------------- */
+
+/* What an execution under way writes stays in registers, which the text of a wait passes on. */
+static bool check_async_operands(Declaration *d)
+{
+    for (int i = 0; i < d->out->n_operands; i++) {
+        const Operand *operand = &d->out->operands[i];
+        DType type = operand->buffer->type;
+        bool in_registers = type == DT_F32 || type == DT_I32 || type == DT_U32 || type == DT_F64;
+        if (operand->buffer->role == ROLE_IN || in_registers)
+            continue;
+        diag_error(
+            d->r.ctx, E0248, operand->buffer->span,
+            "an instruction that is waited for writes elements of f32, f64, i32 or u32, each "
+            "a register; those of '%.60s' are %s",
+            operand->buffer->name, type_info(type)->name);
+        return false;
+    }
+    return true;
+}
+
+/* commit "..." wait "... {pending} ...", both or none. */
+static bool resolve_waiting(Declaration *d)
+{
+    const AstExpr *commit = d->ast->commit, *wait = d->ast->wait;
+    if (!commit && !wait)
+        return true;
+    const AstExpr *at = wait ? wait : commit;
+    const char *mark = wait ? strstr(wait->u.string.text, PENDING_MARK) : NULL;
+    if (!commit || !mark || d->out->lanes == 1 || !is_one_line(commit) || !is_one_line(wait)) {
+        diag_error(d->r.ctx, E0248, at->span,
+                   "the executions of an instruction of several lanes go on behind its text if it "
+                   "has both clauses: commit \"...\", the text that makes a group of them, and "
+                   "wait \"...\", which waits for all groups but the " PENDING_MARK
+                   " latest; each is one line");
+        return false;
+    }
+    d->out->commit = commit->u.string.text;
+    d->out->wait = wait->u.string.text;
+    return check_async_operands(d);
 }
 
 /* ---- declarations ---------------------------------------------------------------------------- */
@@ -544,7 +592,8 @@ const Instruction *resolve_instruction(Context *c, const AstInstruction *ast)
     Declaration d = {
         .r = {.ctx = c, .mode = MODE_BLOCK}, .ast = ast, .out = ARENA_NEW(c->arena, Instruction)};
     bool good = check_lanes(&d) && resolve_computation(&d) && resolve_operands(&d) &&
-                check_warp_operands(&d) && check_axes(&d) && resolve_template(&d);
+                check_warp_operands(&d) && check_axes(&d) && resolve_template(&d) &&
+                resolve_waiting(&d);
     return good ? d.out : NULL;
 }
 

@@ -418,13 +418,31 @@ Stmt *resolve_let(Resolver *r, const AstStmt *s)
 
 /* ---- statements of lowered kernels ---- */
 
+/* The instruction whose groups a commit or wait is about, in `of`; NULL: those of stores. */
+static bool resolve_waited(Resolver *r, const AstStmt *s, const Instruction **of)
+{
+    AstName name = s->u.barrier.instruction;
+    *of = name.text ? resolve_instruction_name(r, name) : NULL;
+    if (!*of || instruction_is_async(*of))
+        return *of || !name.text;
+    diag_error(
+        r->ctx, E0250, name.span,
+        "an execution of '%.60s' is complete when its text is; its declaration has no clauses "
+        "`commit` and `wait`",
+        name.text);
+    return false;
+}
+
 static Stmt *resolve_barrier(Resolver *r, const AstStmt *s)
 {
     const char *why = s->u.barrier.why->u.string.text;
+    const Instruction *of = NULL;
+    if (r->mode == MODE_LAUNCH && !resolve_waited(r, s, &of))
+        return NULL;
     if (r->mode == MODE_LAUNCH && s->u.barrier.kind == SYNC_WAIT)
-        return stmt_wait(r->ctx, s->u.barrier.pending, why, s->span);
+        return stmt_wait(r->ctx, of, s->u.barrier.pending, why, s->span);
     if (r->mode == MODE_LAUNCH)
-        return s->u.barrier.kind == SYNC_COMMIT ? stmt_commit(r->ctx, why, s->span)
+        return s->u.barrier.kind == SYNC_COMMIT ? stmt_commit(r->ctx, of, why, s->span)
                                                 : stmt_barrier(r->ctx, why, s->span);
     diag_error(r->ctx, E0222, s->span,
                "a barrier must be inside a launch; in scheduled programs, tirc inserts barriers "

@@ -129,7 +129,7 @@ typedef enum {
     AS_LABEL,       /* K    name: body */
     AS_BLOCK,       /* K    block name(iterators) where cond atomic @a { body } */
     AS_INIT,        /* K    init body */
-    AS_BARRIER,     /* K    barrier "why"; commit "why"; wait 2 "why"; */
+    AS_BARRIER,     /* K    barrier "why"; commit "why"; wait 2 "why" instruction name; */
     AS_LAUNCH,      /* K    launch name grid(..) block(..) { body } */
     AS_INSTRUCTION, /* K    instruction name(x[i], y[j]) { body } */
     AS_EACH,        /* S    for pattern in value { body } */
@@ -259,7 +259,8 @@ struct AstStmt {
         struct {
             SyncKind kind;
             int pending;
-            AstExpr *why; /* AE_STRING */
+            AstExpr *why;        /* AE_STRING */
+            AstName instruction; /* text is NULL where none is written */
         } barrier;
         struct {
             AstName name;
@@ -369,7 +370,8 @@ typedef struct {
     int n_clauses;
 } AstOperand;
 
-/* instruction NAME(operands) -> outputs lanes N cuda "..." "..." { body } */
+/* instruction NAME(operands) -> outputs lanes N cuda "..." "..." commit "..." wait "..."
+ * { body } */
 typedef struct {
     AstName name;
     Span span;
@@ -381,6 +383,7 @@ typedef struct {
     Span lanes_span;
     AstExpr *const *lines; /* AE_STRING */
     int n_lines;
+    const AstExpr *commit, *wait;     /* AE_STRING, or NULL */
     AstStmt *body;                    /* AS_SEQ */
     const AstFunctionList *functions; /* of its file */
     AstReducer *const *reducers;      /* of its file */

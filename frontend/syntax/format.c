@@ -197,7 +197,9 @@ static void set_line(Lines *l, Piece *p, const Piece *before)
         l->open.n--;
         l->braces--;
     }
-    bool where = (p->kind == TOKEN_WHERE || p->kind == TOKEN_CUDA) && l->braces == 0;
+    bool where = (p->kind == TOKEN_WHERE || p->kind == TOKEN_CUDA || p->kind == TOKEN_COMMIT ||
+                  p->kind == TOKEN_WAIT) &&
+                 l->braces == 0;
     bool template = p->kind == TOKEN_STRING && last == TOKEN_STRING && l->item == TOKEN_INSTRUCTION;
     bool ended = last == ';' || last == '{' || last == '}';
     p->begins = body || where || template || ended || p->kind == '}' || p->kind == TOKEN_ELSE ||

@@ -124,6 +124,7 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %type <name> name opt_scope opt_let_type opt_instruction
 %type <names> names
 %type <expr> expr place primary value size_value sub opt_expr opt_where opt_step opt_value string
+%type <expr> opt_commit opt_awaited
 %type <exprs> places strings exprs opt_exprs values opt_values subs
 %type <arg> arg
 %type <args> args opt_args
@@ -213,11 +214,13 @@ reducer: REDUCER name '(' params ')' opt_facts '{' init expr ';' name '(' name '
 
 init: INIT | name { parse_expect_word(p, $1, "init"); };
 
-instruction: INSTRUCTION name '(' opt_operands ')' results opt_lanes CUDA strings block {
+instruction: INSTRUCTION name '(' opt_operands ')' results opt_lanes CUDA strings
+             opt_commit opt_awaited block {
         AstInstruction *i = NEW(AstInstruction);
         *i = (AstInstruction){.name = $2, .span = @$, .operands = $4.items, .n_operands = $4.n,
                               .outputs = $6.items, .n_outputs = $6.n, .lanes = $7,
-                              .lanes_span = @7, .lines = $9.items, .n_lines = $9.n, .body = $10};
+                              .lanes_span = @7, .lines = $9.items, .n_lines = $9.n, .commit = $10,
+                              .wait = $11, .body = $12};
         PUSH(p->instructions, i);
     };
 
@@ -236,6 +239,10 @@ operand: param opt_scope layouts {
     };
 
 opt_lanes: %empty { $$ = 1; } | LANES INT { $$ = $2; };
+
+opt_commit: %empty { $$ = NULL; } | COMMIT string { $$ = $2; };
+
+opt_awaited: %empty { $$ = NULL; } | WAIT string { $$ = $2; };
 
 strings:
     string { $$ = (AstExprList){0}; PUSH($$, $1); }
@@ -493,8 +500,14 @@ stmt:
     }
   | INIT stmt { $$ = ast_stmt(p, AS_INIT, ast_depth($2), @$); $$->u.init = $2; }
   | BARRIER string ';' { $$ = ast_barrier(p, SYNC_THREADS, 0, $2, @$); }
-  | COMMIT string ';' { $$ = ast_barrier(p, SYNC_COMMIT, 0, $2, @$); }
-  | WAIT INT string ';' { $$ = ast_barrier(p, SYNC_WAIT, $2, $3, @$); }
+  | COMMIT string opt_instruction ';' {
+        $$ = ast_barrier(p, SYNC_COMMIT, 0, $2, @$);
+        $$->u.barrier.instruction = $3;
+    }
+  | WAIT INT string opt_instruction ';' {
+        $$ = ast_barrier(p, SYNC_WAIT, $2, $3, @$);
+        $$->u.barrier.instruction = $4;
+    }
   | LAUNCH name name '(' exprs ')' name '(' exprs ')' annotations block {
         parse_expect_word(p, $3, "grid");
         parse_expect_word(p, $7, "block");

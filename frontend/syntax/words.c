@@ -128,8 +128,8 @@ static bool is_reducer(const Parser *p, int next)
 /* An item of a file, a clause of a block, or a statement of a launch. */
 static bool is_instruction(const Parser *p, int next)
 {
-    return next == TOKEN_NAME &&
-           (p->last == 0 || before_statement(p->last) || p->last == TOKEN_ATOMIC);
+    return next == TOKEN_NAME && (p->last == 0 || before_statement(p->last) ||
+                                  p->last == TOKEN_ATOMIC || p->last == TOKEN_STRING);
 }
 
 /* `lanes 32`, in the head of an instruction. */
@@ -177,9 +177,15 @@ static bool is_break(const Parser *p, int next)
     return before_statement(p->last) && next == ';';
 }
 
+/* A statement, or a clause in the head of an instruction. */
+static bool is_commit(const Parser *p, int next)
+{
+    return is_barrier(p, next) || is_cuda(p, next);
+}
+
 static bool is_wait(const Parser *p, int next)
 {
-    return before_statement(p->last) && next == TOKEN_INT;
+    return (before_statement(p->last) && next == TOKEN_INT) || is_cuda(p, next);
 }
 
 static const struct {
@@ -208,7 +214,7 @@ static const struct {
     {"launch", TOKEN_LAUNCH, is_named},
     {"fn", TOKEN_FN, is_fn},
     {"barrier", TOKEN_BARRIER, is_barrier},
-    {"commit", TOKEN_COMMIT, is_barrier},
+    {"commit", TOKEN_COMMIT, is_commit},
     {"wait", TOKEN_WAIT, is_wait},
     {"try", TOKEN_TRY, is_try},
     {"while", TOKEN_WHILE, is_while},

@@ -128,6 +128,8 @@ static GroupCount count_groups(const Stmt *s, GroupCount n)
         return larger(then, s->u.cond.otherwise ? count_groups(s->u.cond.otherwise, n) : n);
     }
     case ST_BARRIER:
+        if (s->u.barrier.of)
+            return n;
         if (s->u.barrier.kind == SYNC_COMMIT)
             n.now++;
         if (s->u.barrier.kind == SYNC_WAIT && n.now > s->u.barrier.pending)

@@ -620,6 +620,8 @@ static void print_rest(Printer *p, const Stmt *s, int indent)
         else
             strbuf_add(p->out, s->u.barrier.kind == SYNC_COMMIT ? "commit " : "barrier ");
         print_string(s->u.barrier.why, p->out);
+        if (s->u.barrier.of)
+            strbuf_addf(p->out, " instruction %s", s->u.barrier.of->kernel->name);
         strbuf_add(p->out, ";\n");
         return;
     case ST_BREAK: strbuf_add(p->out, "break;\n"); return;

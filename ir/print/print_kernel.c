@@ -193,6 +193,15 @@ static void add_params(const Kernel *kernel, const Operand *operands, StrBuf *ou
     strbuf_add(out, kernel->n_outputs ? "" : ")");
 }
 
+/* commit "...", wait "...": how executions of an instruction are waited for. */
+static void add_waiting(const char *word, const char *text, StrBuf *out)
+{
+    if (!text)
+        return;
+    strbuf_addf(out, "\n%*s%s ", PRINT_INDENT, "", word);
+    print_string(text, out);
+}
+
 /* ---- instructions ---------------------------------------------------------------------------- */
 
 static void print_declaration(Context *c, const Instruction *instruction, StrBuf *out)
@@ -207,6 +216,8 @@ static void print_declaration(Context *c, const Instruction *instruction, StrBuf
         strbuf_addf(out, i ? "\n%*s" : "\n%*scuda ", i ? 2 * PRINT_INDENT : PRINT_INDENT, "");
         print_string(instruction->lines[i], out);
     }
+    add_waiting("commit", instruction->commit, out);
+    add_waiting("wait", instruction->wait, out);
     print_kernel_body(c, instruction->kernel, out);
     strbuf_addc(out, '\n');
 }
@@ -216,6 +227,8 @@ static const Instruction *instruction_of(const Stmt *s)
 {
     if (s->kind == ST_BLOCK)
         return s->u.block.instruction;
+    if (s->kind == ST_BARRIER)
+        return s->u.barrier.of;
     return s->kind == ST_INSTRUCTION && !stmt_is_bulk_copy(s) ? s->u.instruction.of : NULL;
 }
 

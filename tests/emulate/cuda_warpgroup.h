@@ -162,6 +162,10 @@ static inline void ptx_wgmma_wait_group_sync_aligned(int pending)
 {
     emulator::product_wait(pending);
 }
+/* An asm without instructions, for the compiler alone. */
+static inline void ptx_()
+{
+}
 static inline void ptx_fence_proxy_async_shared_cta()
 {
     emulator::proxy_fence();

@@ -91,6 +91,7 @@ schedule launches for rows()
 """
 MATMUL = ["examples/matmul/matmul.tir", "-D", "M=100", "-D", "N=68", "-D", "K=44"]
 TILES = (emulate.ROOT / "tests/golden/instructions_warpgroup.case").read_text().partition("\n\n")[2]
+PENDING = (emulate.ROOT / "tests/golden/pipeline_pending.case").read_text().partition("\n\n")[2]
 BULK = (emulate.ROOT / "tests/golden/primitive_copy_bulk.case").read_text().partition("\n\n")[2]
 # name: (program or None, arguments, [(text, its replacement)], verdict, part of the detail)
 FAULTS = {
@@ -212,6 +213,35 @@ FAULTS = {
         TILES,
         ["--schedule", "tiles"],
         [('asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");', ";")],
+        "wrong",
+        "C[",
+    ),
+    "products in flight": (PENDING, ["--schedule", "tiles"], [], "exact", ""),
+    "waited for too few products": (
+        PENDING,
+        ["--schedule", "tiles"],
+        [("wgmma.wait_group.sync.aligned 1;", "wgmma.wait_group.sync.aligned 2;")],
+        "wrong",
+        "C[",
+    ),
+    "last wait for products removed": (
+        PENDING,
+        ["--schedule", "tiles"],
+        [('asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");', ";")],
+        "wrong",
+        "C[",
+    ),
+    "wait for products behind the barrier": (
+        PENDING,
+        ["--schedule", "tiles"],
+        [
+            ('asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");', ";"),
+            (
+                'asm volatile("wgmma.fence.sync.aligned;" ::: "memory");',
+                'asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");'
+                'asm volatile("wgmma.fence.sync.aligned;" ::: "memory");',
+            ),
+        ],
         "wrong",
         "C[",
     ),

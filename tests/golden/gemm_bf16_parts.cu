@@ -69,6 +69,14 @@ static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed
     }
 }
 
+template <int n>
+static __device__ __forceinline__ void settle_f32(float *t)
+{
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+        asm volatile("" : "+f"(t[i])::"memory");
+}
+
 extern "C" __global__ void __launch_bounds__(128)
 matmul_bf16(float *__restrict__ T_rf, const __grid_constant__ TensorMap A_map, const __grid_constant__ TensorMap B_map)
 {
@@ -120,9 +128,10 @@ matmul_bf16(float *__restrict__ T_rf, const __grid_constant__ TensorMap A_map, c
                            "+f"(mma_c[29]), "+f"(mma_c[14]), "+f"(mma_c[15]),
                            "+f"(mma_c[30]), "+f"(mma_c[31])
                          : "l"(mma_p + 2 * k), "l"(mma_q + 128 * k));
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     }
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: T_rf_shared is accessed below
+    settle_f32<32>(&T_rf_shared[0][0]);
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
         const int i = lane / 32 * 16 + u * 8 + lane / 4 % 8;

@@ -76,6 +76,14 @@ static __device__ __forceinline__ void fence_proxy_async()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+template <int n>
+static __device__ __forceinline__ void settle_f32(float *t)
+{
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+        asm volatile("" : "+f"(t[i])::"memory");
+}
+
 extern "C" __global__ void __launch_bounds__(256)
 matmul_bf16(const unsigned short *__restrict__ B, unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_map)
 {
@@ -163,13 +171,14 @@ matmul_bf16(const unsigned short *__restrict__ B, unsigned short *__restrict__ C
                                "+f"(mma_c[30]), "+f"(mma_c[31]), "+f"(mma_c[62]),
                                "+f"(mma_c[63])
                              : "l"(mma_p + 2 * k), "l"(mma_q + 128 * k));
-            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
         }
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
         copy_bulk_wait<2>(landed, waited, begun);  // all copies
         fence_proxy_async();
         __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads
     }
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: T is accessed below
+    settle_f32<64>(&T[0][0]);
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
         const int i = group * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8;

@@ -9,6 +9,14 @@ static __device__ __forceinline__ void fence_proxy_async()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+template <int n>
+static __device__ __forceinline__ void settle_i32(int *t)
+{
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+        asm volatile("" : "+r"(t[i])::"memory");
+}
+
 extern "C" __global__ void __launch_bounds__(128)
 matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ B, int *__restrict__ C)
 {
@@ -50,34 +58,37 @@ matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ 
     fence_proxy_async();
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     for (int ko = 0; ko < 2; ++ko) {
-        int *mma_c = &C_shared[0][0];
-        const unsigned long long mma_p = 0x4000004000010000ull
-            | (unsigned)__cvta_generic_to_shared(&A_shared[ko][0][0]) >> 4;
-        const unsigned long long mma_q = 0x4000004000010000ull
-            | (unsigned)__cvta_generic_to_shared(&B_shared[ko][0][0]) >> 4;
-        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-        #pragma unroll
-        for (int k = 0; k < 4; k++)
-            asm volatile("wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8 "
-                         "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, "
-                         "%14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, "
-                         "%26, %27, %28, %29, %30, %31}, "
-                         "%32, %33, 1;"
-                         : "+r"(mma_c[0]), "+r"(mma_c[1]), "+r"(mma_c[16]),
-                           "+r"(mma_c[17]), "+r"(mma_c[2]), "+r"(mma_c[3]),
-                           "+r"(mma_c[18]), "+r"(mma_c[19]), "+r"(mma_c[4]),
-                           "+r"(mma_c[5]), "+r"(mma_c[20]), "+r"(mma_c[21]),
-                           "+r"(mma_c[6]), "+r"(mma_c[7]), "+r"(mma_c[22]),
-                           "+r"(mma_c[23]), "+r"(mma_c[8]), "+r"(mma_c[9]),
-                           "+r"(mma_c[24]), "+r"(mma_c[25]), "+r"(mma_c[10]),
-                           "+r"(mma_c[11]), "+r"(mma_c[26]), "+r"(mma_c[27]),
-                           "+r"(mma_c[12]), "+r"(mma_c[13]), "+r"(mma_c[28]),
-                           "+r"(mma_c[29]), "+r"(mma_c[14]), "+r"(mma_c[15]),
-                           "+r"(mma_c[30]), "+r"(mma_c[31])
-                         : "l"(mma_p + 2 * k), "l"(mma_q + 2 * k));
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+        {
+            int *mma_c = &C_shared[0][0];
+            const unsigned long long mma_p = 0x4000004000010000ull
+                | (unsigned)__cvta_generic_to_shared(&A_shared[ko][0][0]) >> 4;
+            const unsigned long long mma_q = 0x4000004000010000ull
+                | (unsigned)__cvta_generic_to_shared(&B_shared[ko][0][0]) >> 4;
+            asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+            #pragma unroll
+            for (int k = 0; k < 4; k++)
+                asm volatile("wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8 "
+                             "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, "
+                             "%14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, "
+                             "%26, %27, %28, %29, %30, %31}, "
+                             "%32, %33, 1;"
+                             : "+r"(mma_c[0]), "+r"(mma_c[1]), "+r"(mma_c[16]),
+                               "+r"(mma_c[17]), "+r"(mma_c[2]), "+r"(mma_c[3]),
+                               "+r"(mma_c[18]), "+r"(mma_c[19]), "+r"(mma_c[4]),
+                               "+r"(mma_c[5]), "+r"(mma_c[20]), "+r"(mma_c[21]),
+                               "+r"(mma_c[6]), "+r"(mma_c[7]), "+r"(mma_c[22]),
+                               "+r"(mma_c[23]), "+r"(mma_c[8]), "+r"(mma_c[9]),
+                               "+r"(mma_c[24]), "+r"(mma_c[25]), "+r"(mma_c[10]),
+                               "+r"(mma_c[11]), "+r"(mma_c[26]), "+r"(mma_c[27]),
+                               "+r"(mma_c[12]), "+r"(mma_c[13]), "+r"(mma_c[28]),
+                               "+r"(mma_c[29]), "+r"(mma_c[14]), "+r"(mma_c[15]),
+                               "+r"(mma_c[30]), "+r"(mma_c[31])
+                             : "l"(mma_p + 2 * k), "l"(mma_q + 2 * k));
+        }
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
     }
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: C_shared is accessed below
+    settle_i32<32>(&C_shared[0][0]);
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
         const int i = by * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8;

@@ -30,6 +30,14 @@ static __device__ __forceinline__ void fence_proxy_async()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+template <int n>
+static __device__ __forceinline__ void settle_f32(float *t)
+{
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+        asm volatile("" : "+f"(t[i])::"memory");
+}
+
 extern "C" __global__ void __launch_bounds__(256)
 product(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B, float *__restrict__ C)
 {
@@ -98,13 +106,14 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
                                "+f"(mma_c[29]), "+f"(mma_c[14]), "+f"(mma_c[15]),
                                "+f"(mma_c[30]), "+f"(mma_c[31])
                              : "l"(mma_p + 2 * k), "l"(mma_q + 2 * k));
-            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
         }
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
         copy_async_wait<0>();  // all copies
         fence_proxy_async();
         __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads
     }
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: C_shared is accessed below
+    settle_f32<32>(&C_shared[0][0]);
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
         #pragma unroll

@@ -85,6 +85,14 @@ static __device__ __forceinline__ void fence_proxy_async()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+template <int n>
+static __device__ __forceinline__ void settle_f32(float *t)
+{
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+        asm volatile("" : "+f"(t[i])::"memory");
+}
+
 extern "C" __global__ void __launch_bounds__(128)
 product(const unsigned short *__restrict__ B, float *__restrict__ C, const __grid_constant__ TensorMap A_map)
 {
@@ -146,10 +154,11 @@ product(const unsigned short *__restrict__ B, float *__restrict__ C, const __gri
                                "+f"(mma_c[29]), "+f"(mma_c[14]), "+f"(mma_c[15]),
                                "+f"(mma_c[30]), "+f"(mma_c[31])
                              : "l"(mma_p + 128 * k), "l"(mma_q + 128 * k));
-            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
         }
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
     }
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: C_shared is accessed below
+    settle_f32<32>(&C_shared[0][0]);
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
         #pragma unroll

@@ -95,6 +95,14 @@ static __device__ __forceinline__ void fence_proxy_async()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+template <int n>
+static __device__ __forceinline__ void settle_f32(float *t)
+{
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+        asm volatile("" : "+f"(t[i])::"memory");
+}
+
 extern "C" __global__ void __launch_bounds__(256)
 product(const unsigned short *__restrict__ B, float *__restrict__ C, const __grid_constant__ TensorMap A_map)
 {
@@ -183,9 +191,10 @@ product(const unsigned short *__restrict__ B, float *__restrict__ C, const __gri
                                "+f"(mma_c[30]), "+f"(mma_c[31]), "+f"(mma_c[62]),
                                "+f"(mma_c[63])
                              : "l"(mma_p + 128 * k), "l"(mma_q + 2 * k));
-            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
         }
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
+        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions
+        settle_f32<64>(&C_shared[0][0]);
         copy_async_wait<0>();  // all copies
         copy_bulk_wait<1>(landed, waited, begun);  // all copies
         fence_proxy_async();

@@ -30,6 +30,14 @@ static __device__ __forceinline__ void fence_proxy_async()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+template <int n>
+static __device__ __forceinline__ void settle_i32(int *t)
+{
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+        asm volatile("" : "+r"(t[i])::"memory");
+}
+
 extern "C" __global__ void __launch_bounds__(128)
 product(const signed char *__restrict__ A, const signed char *__restrict__ B, int *__restrict__ C)
 {
@@ -100,9 +108,10 @@ product(const signed char *__restrict__ A, const signed char *__restrict__ B, in
                                "+r"(mma_c[29]), "+r"(mma_c[14]), "+r"(mma_c[15]),
                                "+r"(mma_c[30]), "+r"(mma_c[31])
                              : "l"(mma_p + 2 * k), "l"(mma_q + 2 * k));
-            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
         }
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
+        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions
+        settle_i32<32>(&C_shared[0][0]);
         copy_async_wait<0>();  // all copies
         fence_proxy_async();
         __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads

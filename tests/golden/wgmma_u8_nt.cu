@@ -60,6 +60,14 @@ static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed
     }
 }
 
+template <int n>
+static __device__ __forceinline__ void settle_i32(int *t)
+{
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+        asm volatile("" : "+r"(t[i])::"memory");
+}
+
 extern "C" __global__ void __launch_bounds__(256)
 product(int *__restrict__ C, const __grid_constant__ TensorMap A_map, const __grid_constant__ TensorMap B_map)
 {
@@ -151,9 +159,10 @@ product(int *__restrict__ C, const __grid_constant__ TensorMap A_map, const __gr
                            "+r"(mma_c[125]), "+r"(mma_c[62]), "+r"(mma_c[63]),
                            "+r"(mma_c[126]), "+r"(mma_c[127])
                          : "l"(mma_p + 2 * k), "l"(mma_q + 2 * k));
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     }
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: C_shared is accessed below
+    settle_i32<128>(&C_shared[0][0]);
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
         #pragma unroll

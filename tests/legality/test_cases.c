@@ -410,9 +410,11 @@ static bool loop_has_sync(const char *line, const char *end)
 /* The barriers, commits and waits of a text, and the loops around them. */
 static const char *outline_of(Case *k, const char *text)
 {
-    const char *end = text + strlen(text);
+    const char *end = text + strlen(text), *kernel = strstr(text, "kernel ");
     char *to = k->outline = allocate(strlen(text) + 8);
     to += sprintf(to, "\n{\n");
+    if (kernel) /* behind declarations of instructions, which have such clauses */
+        text = kernel;
     for (const char *line = text; line < end; line = next_line(line, end)) {
         int length = (int)(next_line(line, end) - 1 - line);
         if (is_one_of(line, BARRIERS))

@@ -434,6 +434,44 @@ static void test_warpgroup_operands(void **state)
     CHECK_CASES(cases);
 }
 
+#define HEAD_OF  "instruction f(a: f32[11, 16] in shared, "
+#define SUMS(of) "inout c: " of "[4] in local) lanes 128 cuda \"{c[0]} += {a[0, 0]};\" "
+#define BODY     "{ for i in 4, k in 16 c[i] += a[lane / 16 + i, k]; } " KERNEL
+
+/* How an instruction that goes on behind its text is waited for. */
+static void test_waits_of_instructions(void **state)
+{
+    (void)state;
+    static const Case cases[] = {
+        {E0248, HEAD_OF SUMS("f32") "commit |\"end();\" " BODY, "it has both clauses"},
+        {E0248, HEAD_OF SUMS("f32") "wait |\"w({pending});\" " BODY, "it has both clauses"},
+        {E0248, HEAD_OF SUMS("f32") "commit \"end();\" wait |\"w();\" " BODY,
+         "waits for all groups but the {pending} latest"},
+        {E0248, HEAD_OF SUMS("f32") "commit \"end();\" wait |\"w({pending});\\n\" " BODY,
+         "each is one line"},
+        {E0248, HEAD_OF SUMS("f32") "commit \"end();\\n\" wait |\"w({pending});\" " BODY,
+         "each is one line"},
+        {E0248,
+         "instruction f(a: f32[4], inout c: f32[4] in local) cuda \"{c[0]} += {a[0]};\" "
+         "commit \"end();\" wait |\"w({pending});\" { for i in 4 c[i] += a[i]; } " KERNEL,
+         "an instruction of several lanes"},
+        {E0248,
+         "instruction f(a: f16[11, 16] in shared, |" SUMS(
+             "f16") "commit \"end();\" wait \"w({pending});\" " BODY,
+         "each a register; those of 'c' are f16"},
+        {E0250,
+         HEAD_OF SUMS("f32") "{ for i in 4, k in 16 c[i] += a[lane / 16 + i, k]; } " HEAD
+                             "launch q grid(1, 1, 1) block(1, 1, 1) "
+                             "{ commit \"group\" instruction |f; } }",
+         "an execution of 'f' is complete when its text is"},
+        {E0250,
+         HEAD_OF SUMS("f32") BODY HEAD "launch q grid(1, 1, 1) block(1, 1, 1) "
+                                       "{ wait 0 \"group\" instruction |g; } }",
+         "declares no instruction 'g'"},
+    };
+    CHECK_CASES(cases);
+}
+
 static void check_override(const char *text, ErrorCode code)
 {
     Text t;
@@ -477,6 +515,7 @@ int main(void)
         cmocka_unit_test(test_reports_several),
         cmocka_unit_test(test_warp_instructions),
         cmocka_unit_test(test_warpgroup_operands),
+        cmocka_unit_test(test_waits_of_instructions),
         cmocka_unit_test(test_overrides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

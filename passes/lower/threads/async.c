@@ -1,4 +1,5 @@
-/* async.c - Groups asynchronous copies and decides which groups to wait for (see barriers.c).
+/* async.c - Groups what is asynchronous, copies and instructions, and decides which groups to wait
+ * for (see barriers.c).
  *
  *   for ko in n {                                          for ko in n {
  *       if (ko + 3 < n) { copy A(ko + 3); copy B(ko + 3) }      ...
@@ -11,52 +12,108 @@
  * else, so that every iteration commits one group, even if a condition leaves it empty. A wait for
  * copies that have no group yet commits them first. A barrier at the end of such an iteration
  * leaves as many of the latest groups in flight as there are iterations between a copy and the
- * first access that can conflict with it. */
+ * first access that can conflict with it.
+ *
+ * Executions of an instruction with the clauses `commit` and `wait` are counted in the same way:
+ * until a wait they may still read their operands, and have not written their registers. */
 #include "passes/lower/threads/async.h"
+
+#include <string.h>
 
 #include "ir/copies/bulk_copy.h"
 #include "passes/analysis/regions/async_copy.h"
 
-bool async_only(Context *c, const Stmt *s)
+static bool is_of_kind(const BlockStmt *block, FlightKind kind)
+{
+    return kind == FLIGHT_COPIES ? block_is_async(block) : instruction_is_async(block->instruction);
+}
+
+bool async_only(Context *c, const Stmt *s, FlightKind kind)
 {
     bool any = false;
     for (Cursor at = cursor_outer(c, s); cursor_next(&at);) {
-        bool copies = at.stmt->kind == ST_BLOCK && block_is_async(&at.stmt->u.block);
-        if (!copies && (at.stmt->kind == ST_BLOCK || at.stmt->kind == ST_BARRIER))
+        bool member = at.stmt->kind == ST_BLOCK && is_of_kind(&at.stmt->u.block, kind);
+        if (!member && (at.stmt->kind == ST_BLOCK || at.stmt->kind == ST_BARRIER))
             return false;
-        any |= copies;
+        any |= member;
     }
     return any;
 }
 
-Stmt *async_commit(Context *c, const Stmt *copies)
+Stmt *async_commit(Context *c, const Instruction *of, const Stmt *members)
 {
-    return stmt_stamp(stmt_commit(c, "the copies above are one group", copies->span), copies);
+    const char *why =
+        of ? "the instructions above are one group" : "the copies above are one group";
+    return stmt_stamp(stmt_commit(c, of, why, members->span), members);
 }
 
-static bool is_commit(const Stmt *s)
+static bool is_commit(const Stmt *s, FlightKind kind)
 {
-    return s->kind == ST_BARRIER && s->u.barrier.kind == SYNC_COMMIT;
+    return s->kind == ST_BARRIER && s->u.barrier.kind == SYNC_COMMIT &&
+           (s->u.barrier.of != NULL) == (kind == FLIGHT_INSTRUCTIONS);
 }
 
-/* Does every run of `body` close a group? */
-static bool always_commits(const Stmt *body)
+/* Does every run of the body close a group? */
+static bool always_commits(const CountedGroups *groups)
 {
-    bool commits = is_commit(body);
+    const Stmt *body = groups->body;
+    bool commits = is_commit(body, groups->kind);
     for (int i = 0; body->kind == ST_SEQ && i < body->u.seq.n; i++)
-        commits |= is_commit(body->u.seq.items[i]);
+        commits |= is_commit(body->u.seq.items[i], groups->kind);
     return commits;
 }
 
-int async_pending(Threads *t, const BlockPairs *pairs, const Stmt *counted, const Stmt *body)
+int async_pending(Threads *t, const BlockPairs *pairs, const CountedGroups *groups)
 {
     Hazard hazard;
     int pending = 0;
-    while (always_commits(body) && pending < MAX_PENDING &&
-           !threads_meet(t, pairs, counted, pending + 1, &hazard))
+    while (always_commits(groups) && pending < MAX_PENDING &&
+           !threads_meet(t, pairs, groups->counted, pending + 1, &hazard))
         pending++;
     return pending;
 }
+
+/* ---- instructions ---------------------------------------------------------------------------- */
+
+const Instruction *async_queue(Context *c, const Stmt *root)
+{
+    const Instruction *queue = NULL;
+    StmtList blocks = stmts_of_kind(c, (Stmt *)root, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++) {
+        const Instruction *of = blocks.items[i]->u.block.instruction;
+        if (!instruction_is_async(of))
+            continue;
+        if (queue && (strcmp(queue->commit, of->commit) != 0 || strcmp(queue->wait, of->wait) != 0))
+            return NULL;
+        queue = of;
+    }
+    return queue;
+}
+
+/* Some block touches the buffer, other than by executions of `of`. */
+static bool is_touched(Context *c, const Buffer *buffer, const Instruction *of,
+                       const StmtList *blocks)
+{
+    for (int i = 0; i < blocks->n; i++)
+        if (blocks->items[i]->u.block.instruction != of &&
+            stmt_accesses(c, blocks->items[i], buffer, ACCESS_ANY))
+            return true;
+    return false;
+}
+
+Name async_registers(Context *c, const StmtList *in_flight, const StmtList *after)
+{
+    for (int i = 0; i < in_flight->n; i++)
+        for (Cursor at = cursor_stmts(c, in_flight->items[i]); cursor_next(&at);) {
+            const Buffer *written = at.stmt->kind == ST_STORE ? at.stmt->u.store.buffer : NULL;
+            if (written && written->scope == SCOPE_LOCAL &&
+                is_touched(c, written, in_flight->items[i]->u.block.instruction, after))
+                return written->name;
+        }
+    return NULL;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 /* One thread starts a bulk copy: the one whose coordinates are all 0, which also says that a group
  * is complete. */

@@ -1,12 +1,17 @@
-/* async.h - Groups asynchronous copies, for the pass that inserts barriers (internal to
- * passes/lower). */
+/* async.h - Groups asynchronous copies and instructions, for the pass that inserts barriers
+ * (internal to passes/lower). */
 #ifndef TIRC_PASSES_LOWER_THREADS_ASYNC_H
 #define TIRC_PASSES_LOWER_THREADS_ASYNC_H
 
+#include "ir/instruction.h"
 #include "passes/lower/pass.h"
 
-/* Whether the statement has blocks, and all of them are asynchronous copies. */
-bool async_only(Context *c, const Stmt *s);
+/* What goes on behind its text, in groups of its own: asynchronous copies; instructions with the
+ * clauses `commit` and `wait`. */
+typedef enum { FLIGHT_COPIES, FLIGHT_INSTRUCTIONS, FLIGHT_KINDS } FlightKind;
+
+/* Whether the statement has blocks, and all of them are of the kind. */
+bool async_only(Context *c, const Stmt *s, FlightKind kind);
 /* Checks that the blocks marked by copy_async are still copies, and that one thread makes those
  * marked by copy_bulk. False after a diagnostic. */
 bool async_copies_can(Context *c, Stmt *root);
@@ -15,11 +20,22 @@ bool async_has_bulk(Context *c, const Stmt *root);
 /* Checks that `done`, the root with its commits and waits, has no more groups under way at a time
  * than MAX_PENDING where the root has bulk copies. False after a diagnostic. */
 bool async_groups_can(Context *c, const Stmt *root, const Stmt *done);
-/* Builds the commit that closes the group of `copies`. */
-Stmt *async_commit(Context *c, const Stmt *copies);
-/* How many of the latest groups may stay in flight at the end of an iteration of `counted`, whose
- * body commits them: the distance, in iterations of `counted`, between a copy and an access that it
- * is paired with (threads_meet), minus one. */
-int async_pending(Threads *t, const BlockPairs *pairs, const Stmt *counted, const Stmt *body);
+/* The one kind of groups that the instructions of the launch make: one of those instructions. NULL:
+ * there is none, or there are several, which nobody counts. */
+const Instruction *async_queue(Context *c, const Stmt *root);
+/* In registers, a block of `after` touches what instructions of `in_flight` write: its name. NULL:
+ * none does. Executions of one instruction are no hazard: the hardware keeps their order where they
+ * add to the same registers. */
+Name async_registers(Context *c, const StmtList *in_flight, const StmtList *after);
+/* Builds the commit that closes the group of `members`; `of` is NULL for copies. */
+Stmt *async_commit(Context *c, const Instruction *of, const Stmt *members);
+/* How many of the latest groups of the kind may stay in flight at the end of an iteration of
+ * `counted`, whose body commits them: the distance, in iterations of `counted`, between a member
+ * and an access that it is paired with (threads_meet), minus one. */
+typedef struct {
+    FlightKind kind;
+    const Stmt *counted, *body;
+} CountedGroups;
+int async_pending(Threads *t, const BlockPairs *pairs, const CountedGroups *groups);
 
 #endif

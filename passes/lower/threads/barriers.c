@@ -10,33 +10,43 @@
  * The values of asynchronous copies are visible only after a wait. A barrier between such a copy
  * and an access that can conflict with it, also by the same thread, has a wait before it (async.c).
  *
+ * An instruction that goes on behind its text (async.h) is waited for in the same way: a wait
+ * stands in front of a barrier between it and a write to what it reads, and alone in front of an
+ * access to the registers that it writes. Where threads go separate ways, it is waited for at once.
+ *
  * Each barrier says what it orders. */
 #include "passes/lower/threads/async.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* What a statement leaves without a wait, of one kind. */
+typedef struct {
+    StmtList blocks;
+    bool open; /* some of them may be in no group yet: nothing has committed them */
+} Flight;
+
 /* The synchronization summary of a statement: how it interacts with statements before and after. */
 typedef struct {
-    StmtList first;     /* blocks that can run before any barrier inside */
-    StmtList last;      /* blocks that can run after the last barrier inside */
-    bool barrier;       /* every path through the statement has one */
-    StmtList in_flight; /* asynchronous copies without a wait */
-    bool open;          /* some of them may be in no group yet: nothing has committed them */
-    /* Each iteration of loop `counted` commits one group. At its end, all but the last `pending`
-     * groups are complete. `steady` is `counted`, or the outermost loop of a perfect nest down to
-     * it. NULL: nothing is known. */
+    StmtList first; /* blocks that can run before any barrier inside */
+    StmtList last;  /* blocks that can run after the last barrier inside */
+    bool barrier;   /* every path through the statement has one */
+    Flight flights[FLIGHT_KINDS];
+    /* Of copies: each iteration of loop `counted` commits one group. At its end, all but the last
+     * `pending` groups are complete. `steady` is `counted`, or the outermost loop of a perfect nest
+     * down to it. NULL: nothing is known. */
     const Stmt *steady, *counted;
     int pending;
 } SyncSummary;
 
-/* Why a barrier is needed: buffers by kind of hazard. */
+/* Why a barrier or a wait is needed: buffers by kind of hazard. */
 typedef struct {
     Context *c;
     VEC(Name) buffers[HAZARD_KINDS];
     Hazard example;
-    bool any;
-    int pending; /* groups of copies that may stay in flight; -1: no wait */
+    bool any;                  /* it is a barrier, too */
+    int pending[FLIGHT_KINDS]; /* groups that may stay in flight; -1: no wait */
+    Name registers;            /* that instructions in flight write and the code below touches */
 } Reasons;
 
 /* Serial loops around the place, each the whole body of the next one out; innermost first. */
@@ -50,10 +60,11 @@ typedef struct {
     Facts *facts;
     Threads *threads;
     const Nest *nest;
-    StmtList passed;        /* loops with a barrier in each iteration */
-    VarList divergent;      /* variables whose value differs between the threads of a block */
-    const Stmt *divergence; /* the innermost enclosing statement that differs between threads */
-    bool bulk;              /* the launch has bulk copies: all threads count groups alike */
+    StmtList passed;          /* loops with a barrier in each iteration */
+    VarList divergent;        /* variables whose value differs between the threads of a block */
+    const Stmt *divergence;   /* the innermost enclosing statement that differs between threads */
+    bool bulk;                /* the launch has bulk copies: all threads count groups alike */
+    const Instruction *queue; /* of the groups of instructions; NULL: each is waited for at once */
     bool failed;
 } Barriers;
 
@@ -82,7 +93,7 @@ static void add_reason(void *user, const Hazard *h)
 static Reasons find_hazards(Barriers *b, const StmtList *before, const StmtList *after,
                             const Stmt *carrier)
 {
-    Reasons reasons = {.c = b->c, .pending = -1};
+    Reasons reasons = {.c = b->c, .pending = {-1, -1}};
     threads_hazards(b->threads, &(BlockPairs){before, after, carrier}, &b->passed, add_reason,
                     &reasons);
     return reasons;
@@ -94,7 +105,7 @@ static void find_copy_hazards(Barriers *b, const SyncSummary *summary, Stmt *s, 
                               Reasons *reasons)
 {
     Hazard hazard;
-    const StmtList *in_flight = &summary->in_flight;
+    const StmtList *in_flight = &summary->flights[FLIGHT_COPIES].blocks;
     StmtList blocks = in_flight->n ? stmts_of_kind(b->c, s, ST_BLOCK) : (StmtList){0};
     bool steady = carrier && summary->steady && summary->steady == carrier->u.loop.body;
     const Stmt *counted = steady ? summary->counted : carrier;
@@ -104,7 +115,35 @@ static void find_copy_hazards(Barriers *b, const SyncSummary *summary, Stmt *s, 
         return;
     if (!reasons->any)
         add_reason(reasons, &hazard);
-    reasons->pending = carrier && !steady ? async_pending(b->threads, &pairs, carrier, s) : 0;
+    CountedGroups groups = {FLIGHT_COPIES, carrier, s};
+    reasons->pending[FLIGHT_COPIES] =
+        carrier && !steady ? async_pending(b->threads, &pairs, &groups) : 0;
+}
+
+/* Adds the instructions in flight that conflict with accesses below `s`, or, with a carrier, in a
+ * later iteration of it: what they read is written, or their registers are touched. */
+static void find_instruction_hazards(Barriers *b, const SyncSummary *summary, Stmt *s,
+                                     const Stmt *carrier, Reasons *reasons)
+{
+    Hazard hazard;
+    const StmtList *in_flight = &summary->flights[FLIGHT_INSTRUCTIONS].blocks;
+    StmtList blocks = in_flight->n ? stmts_of_kind(b->c, s, ST_BLOCK) : (StmtList){0};
+    BlockPairs pairs = {in_flight, &blocks, carrier};
+    int *pending = &reasons->pending[FLIGHT_INSTRUCTIONS];
+    if (in_flight->n && threads_meet(b->threads, &pairs, carrier, INT32_MAX, &hazard)) {
+        if (!reasons->any)
+            add_reason(reasons, &hazard);
+        CountedGroups groups = {FLIGHT_INSTRUCTIONS, carrier, s};
+        *pending = carrier ? async_pending(b->threads, &pairs, &groups) : 0;
+    }
+    reasons->registers = async_registers(b->c, in_flight, &blocks);
+    if (reasons->registers)
+        *pending = 0;
+}
+
+static bool needs_sync(const Reasons *r)
+{
+    return r->any || r->pending[FLIGHT_INSTRUCTIONS] >= 0;
 }
 
 /* The barrier at the end of `body`, the innermost of the nest, also waits for copies that outer
@@ -113,15 +152,17 @@ static void find_nest_hazards(Barriers *b, const SyncSummary *inner, Stmt *body,
                               Reasons *reasons)
 {
     Hazard hazard;
-    const StmtList *in_flight = &inner->in_flight;
+    const StmtList *in_flight = &inner->flights[FLIGHT_COPIES].blocks;
+    int *least = &reasons->pending[FLIGHT_COPIES];
+    CountedGroups groups = {FLIGHT_COPIES, nest->loop, body};
     StmtList blocks = in_flight->n ? stmts_of_kind(b->c, body, ST_BLOCK) : (StmtList){0};
     for (const Nest *outer = nest->outer; outer && reasons->any; outer = outer->outer) {
         BlockPairs pairs = {in_flight, &blocks, outer->loop};
         if (!threads_meet(b->threads, &pairs, nest->loop, INT32_MAX, &hazard))
             continue;
-        int pending = async_pending(b->threads, &pairs, nest->loop, body);
-        if (pending > 0 && (reasons->pending < 0 || pending < reasons->pending))
-            reasons->pending = pending;
+        int pending = async_pending(b->threads, &pairs, &groups);
+        if (pending > 0 && (*least < 0 || pending < *least))
+            *least = pending;
     }
 }
 
@@ -149,7 +190,16 @@ static void reason_words(StrBuf *out, HazardKind kind, const Stmt *carrier)
     strbuf_add(out, mark + 2);
 }
 
-/* It comes from the access that has to wait, and from the step that made the buffer. */
+/* "all copies but those of the last 2 groups" */
+static const char *all_but(Context *c, const char *what, int pending)
+{
+    if (pending == 0)
+        return what;
+    if (pending == 1)
+        return arena_printf(c->arena, "%s but those of the last group", what);
+    return arena_printf(c->arena, "%s but those of the last %d groups", what, pending);
+}
+
 static Stmt *make_barrier(Barriers *b, Reasons *r, const Stmt *carrier)
 {
     StrBuf text = strbuf_new(b->c->arena);
@@ -165,18 +215,33 @@ static Stmt *make_barrier(Barriers *b, Reasons *r, const Stmt *carrier)
         strbuf_add(&text, ": ");
         reason_words(&text, kind, carrier);
     }
-    Stmt *barrier = stmt_barrier(b->c, text.text, r->example.second_span);
-    barrier->step = r->example.buffer->step;
-    if (r->pending < 0)
-        return barrier;
-    const char *words =
-        r->pending == 0 ? "all copies"
-        : r->pending == 1
-            ? "all copies but those of the last group"
-            : arena_printf(b->c->arena, "all copies but those of the last %d groups", r->pending);
-    Stmt *wait = stmt_wait(b->c, r->pending, words, r->example.second_span);
-    wait->step = r->example.buffer->step;
-    return stmt_then(b->c, wait, barrier);
+    return stmt_barrier(b->c, text.text, r->example.second_span);
+}
+
+static Stmt *make_instruction_wait(Barriers *b, const Reasons *r, Span span)
+{
+    int pending = r->pending[FLIGHT_INSTRUCTIONS];
+    const char *words = all_but(b->c, "all instructions", pending);
+    if (r->registers)
+        words = arena_printf(b->c->arena, "%s: %s is accessed below", words, r->registers);
+    return stmt_wait(b->c, b->queue, pending, words, span);
+}
+
+/* Waits, and a barrier behind them. They come from the access that has to wait, here or in front of
+ * `at`, and from the step that made the buffer. */
+static void add_syncs(Barriers *b, Reasons *r, const Stmt *carrier, const Stmt *at, StmtList *out)
+{
+    int copies = r->pending[FLIGHT_COPIES], from = out->n;
+    Span span = r->any ? r->example.second_span : at->span;
+    if (r->pending[FLIGHT_INSTRUCTIONS] >= 0)
+        VEC_PUSH(b->c->arena, out, make_instruction_wait(b, r, span));
+    if (copies >= 0)
+        VEC_PUSH(b->c->arena, out,
+                 stmt_wait(b->c, NULL, copies, all_but(b->c, "all copies", copies), span));
+    if (r->any)
+        VEC_PUSH(b->c->arena, out, make_barrier(b, r, carrier));
+    for (int i = from; i < out->n; i++)
+        out->items[i]->step = r->any ? r->example.buffer->step : at->step;
 }
 
 /* Refuses a barrier that only some threads would reach. */
@@ -219,6 +284,15 @@ static void append(Context *c, StmtList *to, const StmtList *from)
         VEC_PUSH(c->arena, to, from->items[i]);
 }
 
+/* The blocks in flight of two summaries. */
+static void append_flights(Context *c, SyncSummary *to, const SyncSummary *from)
+{
+    for (FlightKind kind = 0; kind < FLIGHT_KINDS; kind++) {
+        append(c, &to->flights[kind].blocks, &from->flights[kind].blocks);
+        to->flights[kind].open |= from->flights[kind].open;
+    }
+}
+
 /* Extends the summary of `so far` by `next`. */
 static void summary_then(Context *c, SyncSummary *so_far, const SyncSummary *next)
 {
@@ -227,58 +301,81 @@ static void summary_then(Context *c, SyncSummary *so_far, const SyncSummary *nex
     if (next->barrier)
         so_far->last.n = 0;
     append(c, &so_far->last, &next->last);
-    append(c, &so_far->in_flight, &next->in_flight);
+    append_flights(c, so_far, next);
     so_far->barrier |= next->barrier;
-    so_far->open |= next->open;
     so_far->steady = NULL;
 }
 
-/* Whether a group ends behind item `i`, which leaves copies without one: `copies` says that the
- * whole sequence makes copies, so that it ends further out. */
-static bool group_ends(Context *c, const Stmt *seq, int i, bool copies)
+/* Whether a group ends behind item `i`, which leaves members without one. Where the whole sequence
+ * consists of members, it ends further out. */
+static bool group_ends(Context *c, const Stmt *seq, int i, FlightKind kind)
 {
     Stmt *const *items = seq->u.seq.items;
-    if (!async_only(c, items[i]))
+    if (!async_only(c, items[i], kind))
         return true;
-    return !copies && (i + 1 == seq->u.seq.n || !async_only(c, items[i + 1]));
+    return !async_only(c, seq, kind) &&
+           (i + 1 == seq->u.seq.n || !async_only(c, items[i + 1], kind));
 }
 
-/* Commits the copies of the statements so far. */
-static void close_group(Context *c, SyncSummary *summary, StmtList *out)
+/* Commits what the statements so far have left open of the kind. */
+static void close_group(Barriers *b, SyncSummary *summary, FlightKind kind, StmtList *out)
 {
-    Stmt *commit = async_commit(c, out->items[out->n - 1]);
-    VEC_PUSH(c->arena, out, commit);
-    summary->open = false;
+    const Instruction *of = kind == FLIGHT_INSTRUCTIONS ? b->queue : NULL;
+    Stmt *commit = async_commit(b->c, of, out->items[out->n - 1]);
+    VEC_PUSH(b->c->arena, out, commit);
+    summary->flights[kind].open = false;
+}
+
+/* Adds the waits and the barrier to the statements so far, and commits what they wait for. */
+static void synchronize(Barriers *b, SyncSummary *summary, Reasons *r, const Stmt *carrier,
+                        StmtList *out)
+{
+    const Stmt *before = out->items[out->n - 1];
+    for (FlightKind kind = 0; kind < FLIGHT_KINDS; kind++) {
+        Flight *flight = &summary->flights[kind];
+        if (flight->open && r->pending[kind] >= 0)
+            close_group(b, summary, kind, out);
+        if (r->pending[kind] == 0)
+            flight->blocks.n = 0;
+    }
+    add_syncs(b, r, carrier, before, out);
+    if (r->any)
+        summary->last.n = 0;
+    summary->barrier |= r->any;
+}
+
+/* Commits groups that end behind item `i` of the sequence. */
+static bool end_groups(Barriers *b, const Stmt *seq, int i, SyncSummary *summary, StmtList *out)
+{
+    bool closes = false;
+    for (FlightKind kind = 0; kind < FLIGHT_KINDS; kind++)
+        if (summary->flights[kind].open && group_ends(b->c, seq, i, kind)) {
+            close_group(b, summary, kind, out);
+            closes = true;
+        }
+    return closes;
 }
 
 static Stmt *walk_seq(Barriers *b, Stmt *s, SyncSummary *summary)
 {
     Context *c = b->c;
     StmtList out = {0};
-    bool changed = false, copies = async_only(b->c, s); /* then the group ends further out */
+    bool changed = false;
     for (int i = 0; i < s->u.seq.n; i++) {
         Stmt *item = s->u.seq.items[i];
         SyncSummary inner = {0};
         Stmt *done = walk(b, item, &inner);
         Reasons reasons = find_hazards(b, &summary->last, &inner.first, NULL);
         find_copy_hazards(b, summary, item, NULL, &reasons);
+        find_instruction_hazards(b, summary, item, NULL, &reasons);
         if (reasons.any && b->divergence)
             refuse_divergent(b, &reasons);
-        if (reasons.pending == 0)
-            summary->in_flight.n = 0;
-        if (reasons.any) {
-            if (summary->open && reasons.pending >= 0)
-                close_group(c, summary, &out);
-            VEC_PUSH(c->arena, &out, make_barrier(b, &reasons, NULL));
-            summary->last.n = 0;
-            summary->barrier = true;
-        }
+        if (needs_sync(&reasons))
+            synchronize(b, summary, &reasons, NULL, &out);
         summary_then(c, summary, &inner);
         VEC_PUSH(c->arena, &out, done);
-        bool closes = summary->open && group_ends(c, s, i, copies);
-        if (closes)
-            close_group(c, summary, &out);
-        changed |= closes || reasons.any || done != item;
+        bool closes = end_groups(b, s, i, summary, &out);
+        changed |= closes || needs_sync(&reasons) || done != item;
     }
     return changed ? stmt_seq(c, out.items, out.n, s->span) : s;
 }
@@ -305,11 +402,12 @@ static bool runs_at_least_once(Barriers *b, const Stmt *s)
 static void note_steady_state(SyncSummary *inner, const Stmt *s, const Reasons *reasons)
 {
     bool nest = inner->steady && inner->steady == s->u.loop.body;
-    if (reasons->pending > 0) {
+    int pending = reasons->pending[FLIGHT_COPIES];
+    if (pending > 0) {
         inner->counted = s;
-        inner->pending = reasons->pending;
+        inner->pending = pending;
     }
-    inner->steady = reasons->pending > 0 || (nest && reasons->pending < 0) ? s : NULL;
+    inner->steady = pending > 0 || (nest && pending < 0) ? s : NULL;
 }
 
 static Stmt *walk_serial(Barriers *b, Stmt *s, SyncSummary *summary)
@@ -325,29 +423,27 @@ static Stmt *walk_serial(Barriers *b, Stmt *s, SyncSummary *summary)
     Stmt *body = walk(b, s->u.loop.body, &inner);
     b->nest = around;
     facts_reset(b->facts, mark);
-    if (inner.barrier)
+    bool barriers = inner.barrier;
+    if (barriers)
         VEC_PUSH(c->arena, &b->passed, s);
     Reasons reasons = find_hazards(b, &inner.last, &inner.first, s);
     find_copy_hazards(b, &inner, body, s, &reasons);
     find_nest_hazards(b, &inner, body, &nest, &reasons);
-    if (reasons.pending == 0)
-        inner.in_flight.n = 0;
+    find_instruction_hazards(b, &inner, body, s, &reasons);
     note_steady_state(&inner, s, &reasons);
     if (reasons.any && (b->divergence || s->u.loop.kind == LOOP_VECTORIZE)) {
         if (!b->divergence)
             b->divergence = s;
         refuse_divergent(b, &reasons);
     }
-    if (reasons.any) {
-        if (inner.open && reasons.pending >= 0)
-            body = stmt_then(c, body, async_commit(c, body));
-        inner.open &= reasons.pending < 0;
-        body = stmt_then(c, body, make_barrier(b, &reasons, s));
-        inner.last.n = 0;
-        if (!inner.barrier)
-            VEC_PUSH(c->arena, &b->passed, s);
-        inner.barrier = true;
+    if (needs_sync(&reasons)) {
+        StmtList out = {0};
+        VEC_PUSH(c->arena, &out, body);
+        synchronize(b, &inner, &reasons, s, &out);
+        body = stmt_seq(c, out.items, out.n, body->span);
     }
+    if (reasons.any && !barriers)
+        VEC_PUSH(c->arena, &b->passed, s);
     inner.barrier &= runs;
     *summary = inner;
     return body == s->u.loop.body ? s : loop_with_body(c, s, body);
@@ -389,8 +485,7 @@ static Stmt *walk_if(Barriers *b, Stmt *s, SyncSummary *summary)
         otherwise = walk(b, otherwise, &other);
     append(c, &summary->first, &other.first);
     append(c, &summary->last, &other.last);
-    append(c, &summary->in_flight, &other.in_flight);
-    summary->open |= other.open;
+    append_flights(c, summary, &other);
     summary->barrier &= other.barrier;
     summary->steady = NULL;
     b->divergence = outside;
@@ -399,21 +494,46 @@ static Stmt *walk_if(Barriers *b, Stmt *s, SyncSummary *summary)
     return stmt_stamp(stmt_if(c, s->u.cond.cond, then, otherwise, s->span), s);
 }
 
+static void take_off(Barriers *b, Stmt *block, FlightKind kind, SyncSummary *summary)
+{
+    summary->flights[kind].open = true;
+    VEC_PUSH(b->c->arena, &summary->flights[kind].blocks, block);
+}
+
+/* An instruction and the wait for it. */
+static Stmt *wait_at_once(Barriers *b, Stmt *block)
+{
+    const Instruction *of = block->u.block.instruction;
+    Stmt *wait = stmt_wait(b->c, of, 0, "all instructions, at once", block->span);
+    Stmt *items[] = {block, async_commit(b->c, of, block), stmt_stamp(wait, block)};
+    return stmt_seq(b->c, items, 3, block->span);
+}
+
+static Stmt *walk_block(Barriers *b, Stmt *s, SyncSummary *summary)
+{
+    const BlockStmt *block = &s->u.block;
+    VEC_PUSH(b->c->arena, &summary->first, s);
+    VEC_PUSH(b->c->arena, &summary->last, s);
+    if (block_is_async(block)) {
+        if (b->bulk && b->divergence)
+            refuse_uncounted(b, s);
+        take_off(b, s, FLIGHT_COPIES, summary);
+    }
+    if (!instruction_is_async(block->instruction))
+        return s;
+    if (b->divergence || !b->queue)
+        return wait_at_once(b, s);
+    take_off(b, s, FLIGHT_INSTRUCTIONS, summary);
+    return s;
+}
+
 static Stmt *walk(Barriers *b, Stmt *s, SyncSummary *summary)
 {
     switch (s->kind) {
     case ST_SEQ: return walk_seq(b, s, summary);
     case ST_FOR: return walk_for(b, s, summary);
     case ST_IF: return walk_if(b, s, summary);
-    case ST_BLOCK:
-        VEC_PUSH(b->c->arena, &summary->first, s);
-        VEC_PUSH(b->c->arena, &summary->last, s);
-        summary->open = block_is_async(&s->u.block);
-        if (summary->open && b->bulk && b->divergence)
-            refuse_uncounted(b, s);
-        if (summary->open)
-            VEC_PUSH(b->c->arena, &summary->in_flight, s);
-        return s;
+    case ST_BLOCK: return walk_block(b, s, summary);
     case ST_STORE:
     case ST_TEMP:
     case ST_LET:
@@ -463,6 +583,7 @@ static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)
     }
     SyncSummary summary = {0};
     b.bulk = async_has_bulk(w->c, root);
+    b.queue = async_queue(w->c, root);
     Stmt *done = walk(&b, root, &summary);
     return b.failed || !async_groups_can(w->c, root, done) ? NULL : done;
 }
