@@ -173,6 +173,24 @@ static void walk_temp(Walk *w, const AstStmt *s)
                                   .type = s->u.temp.type.span});
 }
 
+static void walk_view(Walk *w, const AstStmt *s)
+{
+    int begin = walk_begin(w);
+    for (int i = 0; i < s->u.view.n; i++)
+        walk_declare_here(w, &(Named){.kind = NAMED_VALUE,
+                                      .name = s->u.view.params[i].text,
+                                      .span = s->u.view.params[i].span,
+                                      .whole = s->span,
+                                      .domain = span_none()});
+    walk_expr(w, s->u.view.place);
+    walk_end(w, begin, s->span);
+    walk_declare_here(w, &(Named){.kind = NAMED_VALUE,
+                                  .name = s->u.view.name.text,
+                                  .span = s->u.view.name.span,
+                                  .whole = s->span,
+                                  .domain = span_of(s->u.view.place)});
+}
+
 static void walk_store(Walk *w, const AstStmt *s)
 {
     use_name(w, s->u.store.buffer);
@@ -204,6 +222,7 @@ static void walk_stmt(Walk *w, const AstStmt *s)
     case AS_STORE: walk_store(w, s); return;
     case AS_UPDATE: walk_update(w, s); return;
     case AS_TEMP: walk_temp(w, s); return;
+    case AS_VIEW: walk_view(w, s); return;
     case AS_LABEL:
         declare_block(w, s->u.label.name, s->span);
         walk_stmt(w, s->u.label.body);

@@ -47,6 +47,11 @@ static Value resolve_name(Resolver *r, const AstExpr *e)
     }
     case SYMBOL_TYPE: return refuse_type_name(r, name, span);
     case SYMBOL_TUPLE: return value_of(resolve_single_tuple(r, e));
+    case SYMBOL_VIEW:
+        diag_error(r->ctx, E0218, span,
+                   "'%.60s' is a view; write one of its elements with %d subscript%s", name,
+                   s->part->n, s->part->n == 1 ? "" : "s");
+        return no_value;
     case SYMBOL_BUFFER: break;
     }
     if (s->buffer->rank == 0)
@@ -168,6 +173,10 @@ static Value resolve_load(Resolver *r, const AstExpr *e)
         return no_value;
     if (s->kind == SYMBOL_TUPLE && !field)
         return value_of(resolve_single_tuple(r, e));
+    if (s->kind == SYMBOL_VIEW && !field) {
+        Expr **index = view_subscripts(r, s, e->u.index.items, e->u.index.n, e->span);
+        return index ? value_of(expr_load(r->ctx, s->part->buffer, index, e->span)) : no_value;
+    }
     if (s->kind != SYMBOL_BUFFER) {
         diag_error(r->ctx, E0218, base->span,
                    "'%.60s' is %s and has no subscripts; only buffers do", s->name,

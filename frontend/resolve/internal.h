@@ -6,6 +6,7 @@
  *   expr.c            expressions
  *   value.c           the `let` of programs
  *   instruction.c     the instructions of a file; the entry for kernels, which see them
+ *   view.c            the views of programs: other subscripts for elements
  *   function.c        the functions of a file: their cases, and calls written out
  *   index.c           subscripts, bounds, extents: integers that shape the program
  *   where.c           what a program assumes about its arguments
@@ -23,7 +24,22 @@
 
 /* ---- names ---- */
 
-typedef enum { SYMBOL_SIZE, SYMBOL_TYPE, SYMBOL_VAR, SYMBOL_BUFFER, SYMBOL_TUPLE } SymbolKind;
+typedef enum {
+    SYMBOL_SIZE,
+    SYMBOL_TYPE,
+    SYMBOL_VAR,
+    SYMBOL_BUFFER,
+    SYMBOL_TUPLE,
+    SYMBOL_VIEW
+} SymbolKind;
+
+/* What a view's subscripts stand for: the element `index` of a buffer, in terms of them. */
+typedef struct {
+    Var *const *params;
+    int n;
+    Buffer *buffer;
+    Expr *const *index;
+} View;
 
 /* What the name of a tuple stands for: one buffer per component, or, in a reducer, one variable. */
 typedef struct {
@@ -39,15 +55,16 @@ typedef struct {
     Name name;
     SymbolKind kind;
     Span span;
-    int64_t value;  /* of SYMBOL_SIZE when `var` is NULL */
-    Var *var;       /* of SYMBOL_VAR, and of a symbolic SYMBOL_SIZE */
-    Buffer *buffer; /* of SYMBOL_BUFFER */
-    Tuple *tuple;   /* of SYMBOL_TUPLE */
-    Buffer *view;   /* with one subscript, once a launch has used it so */
-    DType type;     /* of SYMBOL_TYPE */
-    bool over;      /* out of sight, but its name is not free */
-    bool is_free;   /* its name is: a value of the program */
-    bool broken;    /* its declaration was refused: uses of it are passed over in silence */
+    int64_t value;    /* of SYMBOL_SIZE when `var` is NULL */
+    Var *var;         /* of SYMBOL_VAR, and of a symbolic SYMBOL_SIZE */
+    Buffer *buffer;   /* of SYMBOL_BUFFER */
+    Tuple *tuple;     /* of SYMBOL_TUPLE */
+    const View *part; /* of SYMBOL_VIEW */
+    Buffer *view;     /* with one subscript, once a launch has used it so */
+    DType type;       /* of SYMBOL_TYPE */
+    bool over;        /* out of sight, but its name is not free */
+    bool is_free;     /* its name is: a value of the program */
+    bool broken;      /* its declaration was refused: uses of it are passed over in silence */
 } Symbol;
 
 /* Names of blocks: each slot a name and how many blocks asked for it. */
@@ -270,6 +287,13 @@ void values_check(Resolver *r, const Stmt *s);
 /* The same at the end of a loop in `loops` others, for the uses in it, of which the first has this
  * number: its later iterations see what earlier ones wrote. */
 void values_check_loop(Resolver *r, int loops, int first_use);
+
+/* ---- views (view.c) ---- */
+
+/* Declares a view; an empty statement, or NULL after an error. */
+Stmt *resolve_view(Resolver *r, const AstStmt *s);
+/* The subscripts of a view's buffer for those of the view; NULL after an error. */
+Expr **view_subscripts(Resolver *r, const Symbol *view, AstExpr *const *items, int n, Span span);
 
 /* ---- statements ---- */
 

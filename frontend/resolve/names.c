@@ -1,8 +1,8 @@
 /* names.c - Keeps the names in scope and the names of blocks.
  *
  * A name means one thing at a time: declaring one that is in sight is an error, so text can move
- * through rewrites without renaming.  Loops and values are out of sight in the body of a written
- * block, which speaks of its iterators; those may share the loops' names. */
+ * through rewrites without renaming.  Loops, values and views are out of sight in the body of a
+ * written block, which speaks of its iterators; those may share the loops' names. */
 #include <string.h>
 
 #include "frontend/resolve/internal.h"
@@ -10,8 +10,9 @@
 static bool is_hidden_loop(const Resolver *r, int i)
 {
     const Symbol *s = &r->symbols.items[i];
-    return i < r->loops_from && s->kind == SYMBOL_VAR &&
-           (s->var->kind == VAR_LOOP || s->var->kind == VAR_LET);
+    bool hides = s->kind == SYMBOL_VIEW ||
+                 (s->kind == SYMBOL_VAR && (s->var->kind == VAR_LOOP || s->var->kind == VAR_LET));
+    return i < r->loops_from && hides;
 }
 
 static bool in_sight(const Resolver *r, int i)
@@ -33,6 +34,7 @@ const char *symbol_describe(const Symbol *s)
     case SYMBOL_SIZE: return "a size";
     case SYMBOL_TYPE: return "a type parameter";
     case SYMBOL_TUPLE: return "a tuple";
+    case SYMBOL_VIEW: return "a view";
     case SYMBOL_BUFFER: return s->buffer->role == ROLE_TEMP ? "a temp" : "a buffer";
     case SYMBOL_VAR: break;
     }
@@ -101,7 +103,7 @@ void names_end(Resolver *r, int n)
     for (int i = n; i < r->symbols.n; i++) {
         Symbol *s = &r->symbols.items[i];
         s->over = true;
-        s->is_free = r->mode == MODE_PROGRAM && s->kind == SYMBOL_VAR;
+        s->is_free = r->mode == MODE_PROGRAM && (s->kind == SYMBOL_VAR || s->kind == SYMBOL_VIEW);
     }
 }
 

@@ -369,7 +369,7 @@ static bool has_statement(const AstStmt *s)
     for (int i = 0; s->kind == AS_SEQ && i < s->u.seq.n; i++)
         if (has_statement(s->u.seq.items[i]))
             return true;
-    return s->kind != AS_SEQ && s->kind != AS_TEMP;
+    return s->kind != AS_SEQ && s->kind != AS_TEMP && s->kind != AS_VIEW;
 }
 
 Kernel *resolve_kernel_with(Context *c, const AstKernel *k, const InstructionList *all,

@@ -7,8 +7,22 @@
 
 /* ---- stores ---- */
 
-/* The buffer that a store names, if it may be written. */
-static Buffer *find_target(Resolver *r, AstName name)
+/* An access as it is written: a name, and subscripts. */
+typedef struct {
+    AstName name;
+    AstExpr *const *items;
+    int n;
+    Span span;
+} WrittenPlace;
+
+/* The buffer of what a store names, a buffer or a view. */
+static Buffer *buffer_of(const Symbol *target)
+{
+    return target->kind == SYMBOL_VIEW ? target->part->buffer : target->buffer;
+}
+
+/* What a store names, if it may be written. */
+static const Symbol *find_target(Resolver *r, AstName name)
 {
     const Symbol *symbol = names_find(r, name.text);
     if (!symbol) {
@@ -17,18 +31,19 @@ static Buffer *find_target(Resolver *r, AstName name)
     }
     if (symbol->broken)
         return NULL;
-    if (symbol->kind != SYMBOL_BUFFER) {
+    if (symbol->kind != SYMBOL_BUFFER && symbol->kind != SYMBOL_VIEW) {
         diag_error(
             r->ctx, E0211, name.span,
             "'%.60s' is %s and cannot be written; only outputs, inout parameters and temps can be",
             name.text, symbol_describe(symbol));
         return NULL;
     }
-    if (symbol->buffer->role == ROLE_IN) {
+    const Buffer *buffer = buffer_of(symbol);
+    if (buffer->role == ROLE_IN) {
         diag_error(r->ctx, E0211, name.span,
                    "'%.60s' is an input and cannot be written; declare it 'inout "
                    "%.60s: ...' if the kernel changes it in place",
-                   name.text, name.text);
+                   buffer->name, buffer->name);
         diag_note(r->ctx, symbol->span, "'%.60s' is declared here", name.text);
         return NULL;
     }
@@ -37,21 +52,38 @@ static Buffer *find_target(Resolver *r, AstName name)
                    "in a kernel with launches, each store must be inside a launch");
         return NULL;
     }
-    return symbol->buffer;
+    return symbol;
+}
+
+/* The buffer that is written, and the subscripts of its element; NULL after an error. */
+static Buffer *find_element(Resolver *r, const WrittenPlace *place, Expr ***index)
+{
+    const Symbol *target = find_target(r, place->name);
+    Buffer *buffer = target ? buffer_of(target) : NULL;
+    if (!target)
+        return NULL;
+    *index = target->kind == SYMBOL_VIEW
+                 ? view_subscripts(r, target, place->items, place->n, place->span)
+                 : resolve_subscripts(r, &buffer, place->items, place->n, place->span);
+    return *index ? buffer : NULL;
 }
 
 Buffer *resolve_target(Resolver *r, const AstExpr *place, Expr *const **index)
 {
     const AstExpr *base = place->kind == AE_INDEX ? place->u.index.base : place;
-    bool named = base->kind == AE_NAME;
-    if (!named)
-        diag_error(r->ctx, E0246, place->span, "an update writes elements of buffers");
-    Buffer *buffer = named ? find_target(r, (AstName){base->u.name, base->span}) : NULL;
     bool subscripts = place->kind == AE_INDEX;
-    if (buffer)
-        *index = resolve_subscripts(r, &buffer, subscripts ? place->u.index.items : NULL,
-                                    subscripts ? place->u.index.n : 0, place->span);
-    return buffer && *index ? buffer : NULL;
+    if (base->kind != AE_NAME) {
+        diag_error(r->ctx, E0246, place->span, "an update writes elements of buffers");
+        return NULL;
+    }
+    WrittenPlace written = {.name = {base->u.name, base->span},
+                            .items = subscripts ? place->u.index.items : NULL,
+                            .n = subscripts ? place->u.index.n : 0,
+                            .span = place->span};
+    Expr **found = NULL;
+    Buffer *buffer = find_element(r, &written, &found);
+    *index = found;
+    return buffer;
 }
 
 static bool op_fits(Resolver *r, const AstStmt *s, const Buffer *buffer)
@@ -103,13 +135,12 @@ static bool async_fits(Resolver *r, const AstStmt *s, const Buffer *buffer)
 
 Stmt *resolve_store(Resolver *r, const AstStmt *s)
 {
-    Buffer *buffer = find_target(r, s->u.store.buffer);
+    WrittenPlace place = {s->u.store.buffer, s->u.store.index, s->u.store.n,
+                          s->u.store.buffer.span};
     Expr **index = NULL;
-    if (buffer)
-        index =
-            resolve_subscripts(r, &buffer, s->u.store.index, s->u.store.n, s->u.store.buffer.span);
+    Buffer *buffer = find_element(r, &place, &index);
     Value v = resolve_value(r, s->u.store.value);
-    if (!buffer || !index || !v.e || !op_fits(r, s, buffer))
+    if (!buffer || !v.e || !op_fits(r, s, buffer))
         return NULL;
     Expr *value = value_widen(r, v, buffer->type, ctx_namef(r->ctx, "'%.60s'", buffer->name));
     if (!value)
@@ -691,6 +722,7 @@ Stmt *resolve_stmt(Resolver *r, const AstStmt *s)
                       : NULL;
     }
     case AS_TEMP: return temp_statement(r, s);
+    case AS_VIEW: return resolve_view(r, s);
     case AS_LABEL: return resolve_label(r, s);
     case AS_BLOCK: return resolve_written_block(r, s);
     case AS_INIT: return resolve_init(r, s, NULL);

@@ -126,6 +126,7 @@ typedef enum {
     AS_STORE,       /* K    x[i, j] [atomic] op= value; */
     AS_UPDATE,      /* K    x[i], y[i] NAME= value;  with the name of a reducer */
     AS_TEMP,        /* K    temp x: f32[N] in shared pad(1, 4); */
+    AS_VIEW,        /* K    view S[x, y] = A[i + x, y]; */
     AS_LABEL,       /* K    name: body */
     AS_BLOCK,       /* K    block name(iterators) where cond atomic @a { body } */
     AS_INIT,        /* K    init body */
@@ -240,6 +241,12 @@ struct AstStmt {
             const AstLayout *layout;
             int n_layout;
         } temp;
+        struct {
+            AstName name;
+            const AstName *params;
+            int n;
+            AstExpr *place; /* AE_NAME or AE_INDEX */
+        } view;
         struct {
             AstName name;
             AstStmt *body;

@@ -119,9 +119,9 @@ static const char *const operators[] = {
     "'&&'", "'||'", "'<<'", "'>>'", "'&'", "'|'", "'^'", "'?'",  "'['",  "'.'",  "'('",
 };
 static const char *const starters[] = {
-    "'for'",    "'if'",      "'let'",    "'assert'", "'tune'",        "'return'",
-    "'{'",      "'block'",   "'while'",  "'break'",  "'temp'",        "'init'",
-    "'launch'", "'barrier'", "'commit'", "'wait'",   "'instruction'", "a name",
+    "'for'",    "'if'",    "'let'",         "'assert'", "'tune'", "'return'", "'{'",
+    "'block'",  "'while'", "'break'",       "'temp'",   "'init'", "'launch'", "'barrier'",
+    "'commit'", "'wait'",  "'instruction'", "'view'",   "a name",
 };
 
 /* ---- what was expected ---- */

@@ -93,7 +93,7 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %token INSTRUCTION "'instruction'" INCLUDE "'include'"
 %token FOR "'for'" IF "'if'" ELSE "'else'" LET "'let'" ASSERT "'assert'" TUNE "'tune'"
 %token RETURN "'return'" TRY "'try'" FILL "'_'" IN "'in'" STEP "'step'" BIND "'bind'" IS "'is'"
-%token WHILE "'while'" BREAK "'break'"
+%token VIEW "'view'" WHILE "'while'" BREAK "'break'"
 %token PARALLEL "'parallel'" VECTORIZE "'vectorize'" UNROLL "'unroll'" REDUCE "'reduce'"
 %token INOUT "'inout'" WHERE "'where'" ATOMIC "'atomic'" INIT "'init'" BLOCK "'block'"
 %token TEMP "'temp'" LANES "'lanes'" CUDA "'cuda'" LAUNCH "'launch'" BARRIER "'barrier'"
@@ -473,6 +473,13 @@ stmt:
         $$->u.temp.scope = $5;
         $$->u.temp.layout = $6.items;
         $$->u.temp.n_layout = $6.n;
+    }
+  | VIEW name '[' names ']' '=' place ';' {
+        $$ = ast_stmt(p, AS_VIEW, 0, @$);
+        $$->u.view.name = $2;
+        $$->u.view.params = $4.items;
+        $$->u.view.n = $4.n;
+        $$->u.view.place = $7;
     }
   | name ':' stmt {
         $$ = ast_stmt(p, AS_LABEL, ast_depth($3), @$);

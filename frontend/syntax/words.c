@@ -211,6 +211,7 @@ static const struct {
     {"cuda", TOKEN_CUDA, is_cuda},
     {"block", TOKEN_BLOCK, is_named},
     {"temp", TOKEN_TEMP, is_named},
+    {"view", TOKEN_VIEW, is_named},
     {"launch", TOKEN_LAUNCH, is_named},
     {"fn", TOKEN_FN, is_fn},
     {"barrier", TOKEN_BARRIER, is_barrier},

@@ -83,7 +83,7 @@ def test_calls_have_no_bare_truth_values():
 # expressions; a statement holds statements, a call of a script a body. The machine asks itself for
 # shapes.
 RECURSION = [
-    {f"frontend/resolve/{name}.c" for name in ("expr", "index", "tuple_field")},
+    {f"frontend/resolve/{name}.c" for name in ("expr", "index", "tuple_field", "view")},
     {f"frontend/resolve/{name}.c" for name in ("block", "loop", "stmt", "tuple")},
     {f"frontend/script/{name}.c" for name in ("call", "eval", "map", "run", "tune")},
     {"codegen/cuda/expr.c", "codegen/cuda/int.c"},

@@ -340,6 +340,59 @@ def test_a_trace_becomes_a_script(tirc):
         assert done.returncode == 0, done.stderr
 
 
+VIEWS = """
+@T.prim_func
+def tiles(A: T.Buffer((32, 16), "float32"), C: T.Buffer((32,), "float32")):
+    for io in range(2):
+        with T.sblock("tile"):
+            vo = T.axis.spatial(2, io)
+            T.reads(A[vo * 16 : vo * 16 + 16, 0:16])
+            T.writes(C[vo * 16 : vo * 16 + 16])
+            X = T.match_buffer(A[vo * 16 : vo * 16 + 16, 0:16], (16, 16), offset_factor=1)
+            Y = T.match_buffer(C[vo * 16 : vo * 16 + 16], (16,), strides=[1])
+            for i, k in T.grid(16, 16):
+                with T.sblock("C"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    T.reads(X[vi, vk])
+                    R = T.match_buffer(X[vi, 2:14], (12,))
+                    with T.init():
+                        Y[vi] = 0.0
+                    %s
+"""
+
+
+@pytest.mark.parametrize(
+    ("store", "read"),
+    [
+        ("Y[vi] = Y[vi] + X[vi, vk]", "A[io * 16 + i, k]"),
+        ("Y[vi] = Y[vi] + R[vk % 12]", "A[io * 16 + i, 2 + k % 12]"),
+    ],
+)
+def test_views_are_written_out(tirc, store, read):
+    found = convert(VIEWS % store, "p.py")
+    assert not found.refused, found.messages
+    done = tirc("-", "--schedule", "none", "--emit", "tir", stdin=found.program)
+    assert done.returncode == 0, done.stderr
+    assert f"C[io * 16 + i] += {read};" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("(16,), strides", "(8,), strides", "the shape is that of the part"),
+        ("vo * 16 + 16], (16,)", "vo * 16 + 16]", "a view has a part of a buffer and a shape"),
+        ("C[vo * 16 : vo * 16 + 16], (16,)", "C, (32,)", "the part is written as"),
+        ("X[vi, 2:14]", "X[vi, 2:]", "a slice has a beginning and an end"),
+        ("X[vi, 2:14]", "X[vi, vk:vi]", "the extent of a slice"),
+        ("vi, vk = T", "vi, vo = T", "'vo' has another meaning in a view above"),
+        ("T.reads(X[vi, vk])", "T.reads(X[vi])", "the view has 2 axes, and 1 here"),
+    ],
+)
+def test_other_views_are_refused(old, new, words):
+    found = convert((VIEWS % "Y[vi] = Y[vi] + X[vi, vk]").replace(old, new), "p.py")
+    assert words in found.messages
+
+
 PLACES = """
 @T.prim_func
 def staged(A: T.Buffer((16, 8), "float32"), C: T.Buffer((16, 8), "float32")):

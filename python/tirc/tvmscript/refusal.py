@@ -48,7 +48,8 @@ CODES = {
     ),
     "P0109": (
         "view of a buffer",
-        "tirc has no T.match_buffer inside blocks; write the subscripts of the buffer itself",
+        "T.match_buffer in a block names a part of a buffer, A[i : i + 16, k], of the same shape; "
+        "elsewhere, write the subscripts of the buffer itself",
     ),
     "P0201": (
         "schedule step without a counterpart",

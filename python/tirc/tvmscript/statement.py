@@ -12,6 +12,7 @@ from .expression import Access, Buffer, Expressions, Refused, Scope, called, ele
 from .names import Names, legal
 from .refusal import Refusal, Report, targets
 from .value import NARROW, Value, beside, cast, integer
+from .view import Views
 
 # One statement as lines of text.
 Item = list[str]
@@ -437,9 +438,12 @@ class Statements(Expressions):
             self.scope.frames.pop()
 
     def _header(self, node: ast.With) -> Header:
-        header = Header()
+        header, views = Header(), Views()
         for statement in node.body:
             try:
+                if views.takes(statement):
+                    continue
+                statement = views.visit(statement)
                 if not self._declaration(statement, header):
                     header.body.append(statement)
             except Refusal as refusal:

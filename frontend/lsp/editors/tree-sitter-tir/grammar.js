@@ -91,7 +91,7 @@ module.exports = grammar({
     // ---- statements of programs
     block: ($) => seq("{", repeat($._statement), "}"),
     _statement: ($) =>
-      choice($.block, $.if, $.for, $.while, $.break, $.let, $.store, $.update, $.temp, $.label, $.block_statement,
+      choice($.block, $.if, $.for, $.while, $.break, $.let, $.store, $.update, $.temp, $.view, $.label, $.block_statement,
              $.init, $.barrier, $.launch, $.instruction_statement),
     if: ($) => prec.right(seq("if", $._expression, $._statement, optional(seq("else", $._statement)))),
     for: ($) => seq("for", list1($.loop), $._statement),
@@ -111,6 +111,9 @@ module.exports = grammar({
           choice("=", "+=", "-=", "*=", "/=", "&=", "|=", "^=", "&&=", "||=", "min=", "max=", "async="),
           $._expression, ";"),
     update: ($) => seq(list1($.place), field("reducer", $.name), token.immediate("="), $._expression, ";"),
+    view: ($) =>
+      seq("view", field("name", $.name), "[", list1($.name), "]", "=", $.place, ";"),
+
     temp: ($) =>
       seq("temp", field("name", $.name), ":", $.type, optional(seq("in", $.name)), repeat($.layout), ";"),
     layout: ($) => seq($.name, "(", list($._expression), ")"),
