@@ -229,6 +229,21 @@ static void equal_digits_leave_digits(void **state)
     ctx_free(c);
 }
 
+/* A tap u = (y + 1) % 2 + 2 m of a result y divides y + 1 - u, which may be negative: one case. */
+static void exact_quotients_have_one_case(void **state)
+{
+    (void)state;
+    Context *c = ctx_new(0);
+    Poly *p = poly_new(c);
+    Affine y = within(p, affine_const(2)), m = within(p, affine_const(4));
+    Affine next = poly_add(p, y, affine_const(1), 1), half = poly_quotient(p, next, 2);
+    Affine tap = poly_add(p, poly_add(p, next, half, -2), m, 2);
+    Affine q = poly_quotient(p, poly_add(p, next, tap, -1), 2);
+    assert_true(affine_equal(q, poly_add(p, half, m, -1)));
+    assert_int_equal(p->top.choices.n, 0);
+    ctx_free(c);
+}
+
 /* Numbers that do not fit give no bounds, and no answer that there is no solution. */
 static void far_numbers_have_no_ranges(void **state)
 {
@@ -253,6 +268,7 @@ int main(void)
         cmocka_unit_test(sums_have_digits),
         cmocka_unit_test(rests_have_digits),
         cmocka_unit_test(equal_digits_leave_digits),
+        cmocka_unit_test(exact_quotients_have_one_case),
         cmocka_unit_test(far_numbers_have_no_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

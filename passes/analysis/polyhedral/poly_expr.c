@@ -182,13 +182,20 @@ bool poly_floor(Poly *p, Affine e, int64_t d, Affine *q)
     return true;
 }
 
-/* One case where e has one sign, else two. */
+static bool divides(int64_t d, Affine e)
+{
+    return e.constant % d == 0 && affine_gcd(e) % d == 0;
+}
+
+/* One case where d divides e, or e has one sign, else two. */
 Affine poly_quotient(Poly *p, Affine e, int64_t d)
 {
-    Affine q;
-    Bounds range = affine_range(p, e), quotient = bounds_divide(range, bounds_exactly(d));
+    Affine q, digits = poly_digits(p, e);
     if (e.n == 0)
         return affine_const(e.constant / d);
+    if (divides(d, digits))
+        return affine_divide(p->ctx, digits, d);
+    Bounds range = affine_range(p, e), quotient = bounds_divide(range, bounds_exactly(d));
     if (range.min >= 0 && poly_floor(p, e, d, &q))
         return q;
     const Quotient *known = find_quotient(p, e, affine_const(d));
