@@ -22,9 +22,11 @@ tirc_file *api_file_new(tirc *t, const AstFile *ast)
 static bool parse_source(tirc *t, uint32_t source, tirc_file **file)
 {
     const AstFile *ast = source ? parse_text(t->ctx, source) : NULL;
-    if (ast)
-        *file = api_file_new(t, ast);
-    return ast != NULL;
+    if (!ast)
+        return false;
+    script_add_program(t->ctx, ast);
+    *file = api_file_new(t, ast);
+    return true;
 }
 
 static bool parse_path(tirc *t, const char *path, tirc_file **file)

@@ -352,12 +352,23 @@ static void walk_operands(Walk *w, const AstOperand *operands, int n, bool outpu
     }
 }
 
+static void walk_template_loop(Walk *w, const AstLoop *loop)
+{
+    walk_expr(w, loop->lo);
+    walk_expr(w, loop->hi);
+}
+
 static void walk_instruction(Walk *w, const AstInstruction *i, int number)
 {
     int begin = walk_begin(w);
     w->parent = number;
+    walk_sizes(w, i->sizes, i->n_sizes);
     walk_operands(w, i->operands, i->n_operands, INPUTS);
     walk_operands(w, i->outputs, i->n_outputs, OUTPUTS);
+    walk_facts(w, i->facts, i->n_facts);
+    for (int k = 0; k < i->n_parts; k++)
+        if (i->template[k].loop)
+            walk_template_loop(w, i->template[k].loop);
     walk_stmt(w, i->body);
     walk_end(w, begin, i->span);
     w->parent = -1;

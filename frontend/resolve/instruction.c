@@ -9,7 +9,10 @@
  *   }
  *
  * The body is that of a kernel without sizes, whose parameters are the operands. It is kept a
- * second time as loops over stores, with which blocks are compared (passes/shared/unify.h). */
+ * second time as loops over stores, with which blocks are compared (passes/shared/unify.h).
+ *
+ * An instruction with parameters, `mma<T: type, N>(...)`, is resolved once for each list of
+ * arguments. The result has none: it is what a declaration with these values in their places is. */
 #include <ctype.h>
 #include <string.h>
 
@@ -23,6 +26,8 @@ enum { MOST_ALIGN = 16, MOST_SHARED_ALIGN = 1024 };
 typedef struct {
     Resolver r; /* of the declaration: it sees no kernel */
     const AstInstruction *ast;
+    const SizeOverride *arguments; /* of its parameters */
+    int n_arguments;
     Instruction *out;
     VEC(TemplatePiece) pieces;
     VEC(OperandElement) elements;
@@ -41,13 +46,34 @@ static int operand_count(const Declaration *d)
     return d->ast->n_operands + d->ast->n_outputs;
 }
 
-/* `lane`, in the body of an instruction of a warp: a number without a value, as a size is. */
-static const AstSize *lane_size(Declaration *d)
+/* `lane`, in the body of an instruction of a warp: a number without a value, as a size is. The
+ * parameters of the instruction follow. */
+static const AstSize *body_sizes(Declaration *d)
 {
-    AstSize *lane = ARENA_NEW(d->r.ctx->arena, AstSize);
-    lane->name = (AstName){.text = ctx_name(d->r.ctx, "lane"), .span = d->ast->lanes_span};
-    lane->span = d->ast->lanes_span;
-    return lane;
+    AstSize *sizes = ARENA_ARRAY(d->r.ctx->arena, AstSize, d->ast->n_sizes + 1);
+    AstName lane = {.text = ctx_name(d->r.ctx, "lane"), .span = d->ast->lanes_span};
+    int n = 0;
+    if (d->out->lanes > 1)
+        sizes[n++] = (AstSize){.name = lane, .span = d->ast->lanes_span};
+    for (int i = 0; i < d->ast->n_sizes; i++)
+        sizes[n++] = d->ast->sizes[i];
+    return sizes;
+}
+
+/* NAME_bf16_128: as printed programs call the instruction with these arguments. */
+static AstName full_name(const Declaration *d)
+{
+    Context *c = d->r.ctx;
+    StrBuf text = strbuf_new(c->arena);
+    strbuf_add(&text, d->ast->name.text);
+    for (int i = 0; i < d->n_arguments; i++) {
+        const SizeOverride *a = &d->arguments[i];
+        if (a->kind == SIZE_TYPE)
+            strbuf_addf(&text, "_%s", type_info(a->type)->name);
+        else
+            strbuf_addf(&text, "_%lld", (long long)a->value);
+    }
+    return (AstName){.text = ctx_name(c, text.text), .span = d->ast->name.span};
 }
 
 static const AstKernel *body_kernel(Declaration *d)
@@ -58,14 +84,16 @@ static const AstKernel *body_kernel(Declaration *d)
     AstKernel *kernel = ARENA_NEW(arena, AstKernel);
     for (int i = 0; i < operand_count(d); i++)
         params[i] = operand_ast(d, i)->param;
-    *kernel = (AstKernel){.name = ast->name,
+    *kernel = (AstKernel){.name = full_name(d),
                           .span = ast->span,
-                          .sizes = lane_size(d),
-                          .n_sizes = d->out->lanes > 1,
+                          .sizes = body_sizes(d),
+                          .n_sizes = ast->n_sizes + (d->out->lanes > 1),
                           .params = params,
                           .n_params = ast->n_operands,
                           .outputs = params + ast->n_operands,
                           .n_outputs = ast->n_outputs,
+                          .facts = ast->facts,
+                          .n_facts = ast->n_facts,
                           .body = ast->body,
                           .functions = ast->functions,
                           .reducers = ast->reducers,
@@ -305,15 +333,35 @@ static bool check_axes(Declaration *d)
     return true;
 }
 
+/* What the body computes for these arguments. They are no part of the result, but names for
+ * clauses and the template. */
+static bool resolve_body_kernel(Declaration *d)
+{
+    const InstructionList none = {0};
+    const AstKernel *ast = body_kernel(d);
+    Kernel scratch = {0};
+    Kernel *kernel = resolve_kernel_with(d->r.ctx, ast, &none, d->arguments, d->n_arguments);
+    d->out->kernel = kernel;
+    if (!kernel || !resolve_sizes(&d->r, ast, d->arguments, d->n_arguments, &scratch))
+        return false;
+    kernel->n_sizes = d->out->lanes > 1;
+    d->out->lane = d->out->lanes > 1 ? kernel->sizes[0].var : NULL;
+    if (kernel->n_facts == 0)
+        return true;
+    diag_error(d->r.ctx, E0248, kernel->facts[0].span,
+               "a condition of an instruction is about its parameters alone: nothing is known of "
+               "its operands");
+    return false;
+}
+
 static bool resolve_computation(Declaration *d)
 {
     Context *c = d->r.ctx;
-    const InstructionList none = {0};
-    d->out->kernel = resolve_kernel_with(c, body_kernel(d), &none, NULL, 0);
-    const Kernel *plain = d->out->kernel ? sequential_kernel(c, d->out->kernel) : NULL;
+    if (!resolve_body_kernel(d))
+        return false;
+    const Kernel *plain = sequential_kernel(c, d->out->kernel);
     if (!plain)
         return false;
-    d->out->lane = d->out->lanes > 1 ? d->out->kernel->sizes[0].var : NULL;
     Rewriter r = {.ctx = c, .stmt = dissolve};
     d->out->body = rewrite_stmt(&r, plain->body);
     return check_body(d);
@@ -472,7 +520,7 @@ static bool check_written(Declaration *d)
         for (int k = 0; k < d->elements.n; k++)
             named |= d->elements.items[k].operand == i;
         if (!named)
-            return refuse_piece(d, d->ast->lines[0],
+            return refuse_piece(d, d->ast->template[0].texts[0],
                                 "the template does not name operand '%.60s'; write {%s} where it "
                                 "belongs",
                                 d->out->operands[i].buffer->name, d->out->operands[i].buffer->name);
@@ -489,24 +537,21 @@ static bool is_one_line(const AstExpr *line)
 static bool resolve_template(Declaration *d)
 {
     Context *c = d->r.ctx;
-    const char **lines = ARENA_ARRAY(c->arena, const char *, d->ast->n_lines);
-    for (int i = 0; i < d->ast->n_lines; i++) {
-        const AstExpr *line = d->ast->lines[i];
-        lines[i] = line->u.string.text;
-        if (!is_one_line(line))
-            return refuse_piece(d, line,
-                                "each line of the template is a string of its own%s%s, without "
-                                "line breaks in it",
-                                "", "");
+    TemplateLineList all = {0};
+    if (!template_lines(&d->r, d->ast, &all))
+        return false;
+    const char **lines = ARENA_ARRAY(c->arena, const char *, all.n);
+    for (int i = 0; i < all.n; i++) {
+        lines[i] = all.items[i].text;
         if (i > 0) {
             TemplatePiece next = {.kind = PIECE_TEXT, .text = "\n"};
             VEC_PUSH(c->arena, &d->pieces, next);
         }
-        if (!read_line(d, line, lines[i]))
+        if (!read_line(d, all.items[i].from, lines[i]))
             return false;
     }
     d->out->lines = lines;
-    d->out->n_lines = d->ast->n_lines;
+    d->out->n_lines = all.n;
     d->out->pieces = d->pieces.items;
     d->out->n_pieces = d->pieces.n;
     d->out->elements = d->elements.items;
@@ -587,19 +632,25 @@ static bool check_warp_operands(Declaration *d)
     return true;
 }
 
-const Instruction *resolve_instruction(Context *c, const AstInstruction *ast)
+const Instruction *resolve_instruction(Context *c, const AstInstruction *ast,
+                                       const SizeOverride *arguments, int n)
 {
-    Declaration d = {
-        .r = {.ctx = c, .mode = MODE_BLOCK}, .ast = ast, .out = ARENA_NEW(c->arena, Instruction)};
+    Declaration d = {.r = {.ctx = c, .mode = MODE_BLOCK},
+                     .ast = ast,
+                     .arguments = arguments,
+                     .n_arguments = n,
+                     .out = ARENA_NEW(c->arena, Instruction)};
     bool good = check_lanes(&d) && resolve_computation(&d) && resolve_operands(&d) &&
                 check_warp_operands(&d) && check_axes(&d) && resolve_template(&d) &&
                 resolve_waiting(&d);
     return good ? d.out : NULL;
 }
 
+/* Those without parameters: a block that is written names no other. */
 static bool resolve_instructions(Context *c, const AstKernel *k, InstructionList *out)
 {
     const Instruction **all = ARENA_ARRAY(c->arena, const Instruction *, k->n_instructions + 1);
+    int n = 0;
     for (int i = 0; i < k->n_instructions; i++) {
         const AstInstruction *ast = k->instructions[i];
         for (int j = 0; j < i; j++)
@@ -608,11 +659,13 @@ static bool resolve_instructions(Context *c, const AstKernel *k, InstructionList
                            ast->name.text);
                 return false;
             }
-        all[i] = resolve_instruction(c, ast);
-        if (!all[i])
+        if (ast->n_sizes > 0)
+            continue;
+        all[n] = resolve_instruction(c, ast, NULL, 0);
+        if (!all[n++])
             return false;
     }
-    *out = (InstructionList){all, k->n_instructions};
+    *out = (InstructionList){all, n};
     return true;
 }
 

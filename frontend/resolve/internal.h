@@ -6,6 +6,7 @@
  *   expr.c            expressions
  *   value.c           the `let` of programs
  *   instruction.c     the instructions of a file; the entry for kernels, which see them
+ *   template.c        the CUDA text of an instruction, for values of its parameters
  *   view.c            the views of programs: other subscripts for elements
  *   function.c        the functions of a file: their cases, and calls written out
  *   index.c           subscripts, bounds, extents: integers that shape the program
@@ -331,6 +332,18 @@ typedef struct {
 /* resolve_kernel, of a kernel that sees these instructions (resolve.c). */
 Kernel *resolve_kernel_with(Context *c, const AstKernel *kernel, const InstructionList *all,
                             const SizeOverride *overrides, int n_overrides);
+/* The sizes and type parameters of a kernel, as names; false after errors (resolve.c). */
+bool resolve_sizes(Resolver *r, const AstKernel *k, const SizeOverride *overrides, int n,
+                   Kernel *kernel);
+/* A line of an instruction's template, and where it comes from. */
+typedef struct {
+    const char *text;
+    const AstExpr *from;
+} TemplateLine;
+typedef VEC(TemplateLine) TemplateLineList;
+/* The lines for the parameters of the instruction, which the resolver has as names; false after
+ * E0249 (template.c). */
+bool template_lines(Resolver *r, const AstInstruction *ast, TemplateLineList *out);
 /* The instruction that the kernel sees under this name; NULL after E0250 (stmt.c). */
 const Instruction *resolve_instruction_name(Resolver *r, AstName name);
 

@@ -119,7 +119,7 @@ static bool resolve_conditions(Resolver *r, const AstReducer *ast, Combiner *out
     }
     for (int i = 0; good && i < ast->n_facts; i++) {
         const AstFact *fact = &ast->facts[i];
-        good = !fact->lo && !fact->order.text;
+        good = !fact->lo && !fact->types && !fact->order.text;
         if (!good)
             diag_error(r->ctx, E0246, fact->span,
                        "the `where` clause of a reducer holds conditions on its components, such "

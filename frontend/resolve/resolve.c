@@ -151,8 +151,8 @@ static bool resolve_type_param(Resolver *r, const AstSize *s, const SizeOverride
     return *type != DT_COUNT;
 }
 
-static bool resolve_sizes(Resolver *r, const AstKernel *k, const SizeOverride *overrides, int n,
-                          Kernel *kernel)
+bool resolve_sizes(Resolver *r, const AstKernel *k, const SizeOverride *overrides, int n,
+                   Kernel *kernel)
 {
     Size *sizes = ARENA_ARRAY(r->ctx->arena, Size, k->n_sizes + 1);
     bool good = true;

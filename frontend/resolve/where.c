@@ -274,8 +274,35 @@ static bool resolve_order(WhereClause *w, const AstFact *f)
     return true;
 }
 
+/* `T in [f16, bf16]`: a type parameter is one of these types. */
+static bool resolve_types(WhereClause *w, const AstFact *f)
+{
+    const AstExpr *name = f->value;
+    const Symbol *s = name->kind == AE_NAME ? names_find(w->r, name->u.name) : NULL;
+    bool found = false;
+    if (!s || s->kind != SYMBOL_TYPE || f->types->kind != AE_LIST)
+        return refuse(w, f->span,
+                      "`in` takes a range a..b, or a type parameter and types, as in "
+                      "T in [f16, bf16]");
+    for (int i = 0; i < f->types->u.list.n; i++) {
+        const AstExpr *e = f->types->u.list.items[i];
+        if (e->kind != AE_NAME)
+            return refuse(w, e->span, "this is not the name of a type");
+        DType type = resolve_type(w->r, (AstName){e->u.name, e->span});
+        if (type == DT_COUNT)
+            return false;
+        found |= type == s->type;
+    }
+    return found || s->broken ||
+           refuse_contradiction(w, f->span,
+                                arena_printf(w->r->ctx->arena, "'%.60s' is %s here", s->name,
+                                             type_info(s->type)->name));
+}
+
 static bool resolve_item(WhereClause *w, const AstFact *f)
 {
+    if (f->types)
+        return resolve_types(w, f);
     if (f->order.text)
         return resolve_order(w, f);
     return f->lo ? resolve_in(w, f) : resolve_condition_item(w, f->value);

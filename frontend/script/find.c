@@ -39,16 +39,11 @@ typedef struct {
     const AstFile *file; /* NULL: none declares it */
 } LibraryName;
 
-typedef struct {
-    const AstInstruction *ast;
-    const Instruction *instruction; /* NULL after an error */
-} LoadedInstruction;
-
 struct ScriptFiles {
     VEC(LoadedFile) loaded;
     VEC(LoadedItem) items;
     VEC(LibraryName) names;
-    VEC(LoadedInstruction) instructions;
+    VEC(const AstFile *) programs; /* that kernels come from */
     uint32_t *library; /* [library_count] the sources of the shipped files, 0: not yet */
 };
 
@@ -338,46 +333,34 @@ const AstProc *script_find_proc(Context *c, const AstFile *file, Name name, cons
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-/* The declaration as an instruction, resolved once. */
-static const Instruction *load_instruction(Context *c, const AstInstruction *ast)
+void script_add_program(Context *c, const AstFile *file)
 {
-    struct ScriptFiles *files = files_of(c);
-    for (int i = 0; i < files->instructions.n; i++)
-        if (files->instructions.items[i].ast == ast)
-            return files->instructions.items[i].instruction;
-    LoadedInstruction loaded = {ast, resolve_instruction(c, ast)};
-    VEC_PUSH(c->arena, &files->instructions, loaded);
-    return loaded.instruction;
+    VEC_PUSH(c->arena, &files_of(c)->programs, file);
 }
 
-static const char *nearest_instruction(Context *c, const AstFile *file, const Kernel *kernel,
-                                       Name name)
+/* The file that the kernel was resolved from; NULL: it has none. */
+static const AstFile *program_of(Context *c, const Kernel *kernel)
 {
-    ScriptFileList seen = {0};
-    VEC(const char *) words = {0};
-    for (int i = 0; i < kernel->n_instructions; i++)
-        VEC_PUSH(c->arena, &words, kernel->instructions[i]->kernel->name);
-    script_files_seen(c, file, &seen);
-    for (int i = 0; i < seen.n; i++)
-        for (int k = 0; k < seen.items[i]->n_instructions; k++)
-            VEC_PUSH(c->arena, &words, seen.items[i]->instructions[k]->name.text);
-    return diag_suggest(name, words.items, words.n);
+    const struct ScriptFiles *files = files_of(c);
+    for (int i = 0; i < files->programs.n; i++)
+        if (files->programs.items[i]->source == kernel->span.source)
+            return files->programs.items[i];
+    return NULL;
 }
 
-const Instruction *script_find_instruction(void *script, const Kernel *kernel, Name name,
-                                           const char **near)
+const AstInstruction *script_find_declaration(Context *c, const AstFile *file, const Kernel *kernel,
+                                              Name name)
 {
-    const Script *s = script;
     FileList seen = {0};
-    reachable(s->c, s->frame->file, &seen);
+    reachable(c, program_of(c, kernel), &seen);
+    reachable(c, file, &seen);
     for (int pass = 0; pass <= seen.n; pass++) {
-        const AstFile *file =
-            pass < seen.n ? seen.items[pass] : find_library_item(s->c, DECLARED_INSTRUCTION, name);
-        for (int i = 0; file && i < file->n_instructions; i++)
-            if (file->instructions[i]->name.text == name)
-                return load_instruction(s->c, file->instructions[i]);
+        const AstFile *in =
+            pass < seen.n ? seen.items[pass] : find_library_item(c, DECLARED_INSTRUCTION, name);
+        for (int i = 0; in && i < in->n_instructions; i++)
+            if (in->instructions[i]->name.text == name)
+                return in->instructions[i];
     }
-    *near = nearest_instruction(s->c, s->frame->file, kernel, name);
     return NULL;
 }
 

@@ -3,6 +3,7 @@
 #define TIRC_FRONTEND_SCRIPT_INTERNAL_H
 
 #include "frontend/script/script.h"
+#include "frontend/syntax/parse.h"
 
 typedef struct Binding {
     Name name;
@@ -25,6 +26,14 @@ typedef struct Frame {
     struct Frame *caller;
 } Frame;
 
+/* An instruction that the script has asked for. */
+typedef struct {
+    const AstInstruction *ast;
+    const SizeOverride *arguments; /* [n] */
+    int n;
+    const Instruction *instruction;
+} UsedInstruction;
+
 typedef struct {
     Context *c;
     const Kernel *kernel; /* as it came: for its sizes */
@@ -38,6 +47,7 @@ typedef struct {
     int depth;       /* expressions and statements that are under way, one inside another */
     int calls;       /* of procs, likewise */
     VEC(Span) sites; /* of the steps so far, in the schedule itself */
+    VEC(UsedInstruction) instructions;
 } Script;
 
 /* Evaluation; false after a diagnostic. */
@@ -93,9 +103,12 @@ const Value *script_setting(const Script *s, Name name);
 /* The same kind and value; handles by what they name. */
 bool script_value_equal(const Value *a, const Value *b);
 
-/* The instruction `name`, as procs are found; NULL, with the nearest name or after diagnostics. */
-const Instruction *script_find_instruction(void *script, const Kernel *kernel, Name name,
-                                           const char **near);
+/* The instruction of a call; NULL, with the nearest name or after diagnostics (instruction.c). */
+const Instruction *script_find_instruction(void *script, const Kernel *kernel,
+                                           const InstructionCall *call, const char **near);
+/* The declaration of an instruction, beside the kernel or as procs are found; NULL: none. */
+const AstInstruction *script_find_declaration(Context *c, const AstFile *file, const Kernel *kernel,
+                                              Name name);
 /* The proc `name` seen from `file`: in it, in what it includes, then in the library. */
 const AstProc *script_find_proc(Context *c, const AstFile *file, Name name, const AstFile **where);
 

@@ -42,6 +42,8 @@ uint32_t script_read_file(Context *c, const char *path, Span from);
 /* The text of a file as an editor has it, which is then not read from its path. NULL after errors
  * in it. */
 const AstFile *script_provide(Context *c, const char *path, const char *text, size_t length);
+/* A file that kernels come from: schedules for them see its instructions. */
+void script_add_program(Context *c, const AstFile *file);
 /* The files whose procs a file sees, each once: itself, those it includes, the library. */
 typedef VEC(const AstFile *) ScriptFileList;
 void script_files_seen(Context *c, const AstFile *file, ScriptFileList *out);

@@ -329,6 +329,7 @@ typedef struct {
 typedef struct {
     AstExpr *value;
     AstExpr *lo, *hi; /* NULL where no range is written */
+    AstExpr *types;   /* `T in [f16, bf16]`: an AE_LIST, or NULL */
     AstName order;    /* text is NULL where none is written */
     Span span;
 } AstFact;
@@ -377,19 +378,30 @@ typedef struct {
     int n_clauses;
 } AstOperand;
 
-/* instruction NAME(operands) -> outputs lanes N cuda "..." "..." commit "..." wait "..."
- * { body } */
+/* Lines of the CUDA text of an instruction, once or for each iteration of a loop. */
+typedef struct {
+    AstExpr *const *texts; /* AE_STRING */
+    int n;
+    const AstLoop *loop; /* its name and range; NULL: once */
+} AstTemplatePart;
+
+/* instruction NAME<sizes>(operands) -> outputs lanes N where facts cuda "..." "..." commit "..."
+ * wait "..." { body } */
 typedef struct {
     AstName name;
     Span span;
+    const AstSize *sizes; /* its parameters */
+    int n_sizes;
     const AstOperand *operands; /* before the arrow */
     int n_operands;
     const AstOperand *outputs;
     int n_outputs;
     uint64_t lanes; /* 1 where none are written */
     Span lanes_span;
-    AstExpr *const *lines; /* AE_STRING */
-    int n_lines;
+    const AstFact *facts; /* about the parameters */
+    int n_facts;
+    const AstTemplatePart *template;
+    int n_parts;
     const AstExpr *commit, *wait;     /* AE_STRING, or NULL */
     AstStmt *body;                    /* AS_SEQ */
     const AstFunctionList *functions; /* of its file */

@@ -152,7 +152,8 @@ typedef struct {
     int next_body;
     VEC(uint32_t) open; /* the ends of the bodies around; 0 for a brace */
     int braces;
-    int item; /* the word that began the item of the file */
+    int item;  /* the word that began the item of the file */
+    bool loop; /* a loop in the CUDA text of an instruction is open */
 } Lines;
 
 static uint32_t offset_of(const Lines *l, const Piece *p)
@@ -184,7 +185,19 @@ static bool open_body(Lines *l, const Piece *p)
 /* The braces of kernels, functions and `combine` have lines of their own. */
 static bool is_outer_brace(const Lines *l, const Piece *p)
 {
-    return p->kind == '{' && (l->braces == 0 || (l->item == TOKEN_REDUCER && l->braces == 1));
+    return p->kind == '{' && !l->loop &&
+           (l->braces == 0 || (l->item == TOKEN_REDUCER && l->braces == 1));
+}
+
+/* A line of the CUDA text of an instruction begins, or a loop over some of them; or such a loop
+ * ends. */
+static bool in_template(Lines *l, const Piece *p, int last)
+{
+    if (l->item != TOKEN_INSTRUCTION || l->braces > l->loop)
+        return false;
+    l->loop |= p->kind == TOKEN_FOR;
+    return last != TOKEN_CUDA &&
+           (p->kind == TOKEN_STRING || p->kind == TOKEN_FOR || (p->kind == '}' && l->loop));
 }
 
 static void set_line(Lines *l, Piece *p, const Piece *before)
@@ -200,7 +213,10 @@ static void set_line(Lines *l, Piece *p, const Piece *before)
     bool where = (p->kind == TOKEN_WHERE || p->kind == TOKEN_CUDA || p->kind == TOKEN_COMMIT ||
                   p->kind == TOKEN_WAIT) &&
                  l->braces == 0;
-    bool template = p->kind == TOKEN_STRING && last == TOKEN_STRING && l->item == TOKEN_INSTRUCTION;
+    bool template = in_template(l, p, last);
+    bool looped = template && p->kind == TOKEN_STRING && l->loop && l->braces == 0;
+    if (l->loop && (looped || p->kind == '}'))
+        l->loop = false;
     bool ended = last == ';' || last == '{' || last == '}';
     p->begins = body || where || template || ended || p->kind == '}' || p->kind == TOKEN_ELSE ||
                 is_outer_brace(l, p);
@@ -208,7 +224,7 @@ static void set_line(Lines *l, Piece *p, const Piece *before)
         p->begins = false;
     if (p->kind == TOKEN_IF && last == TOKEN_ELSE)
         p->begins = false;
-    p->indent = FORMAT_INDENT * (l->open.n + where + 2 * template);
+    p->indent = FORMAT_INDENT * (l->open.n + where + 2 * template + looped);
     p->own_blank =
         p->begins && (last == ';' || last == '}') && p->kind != '}' && p->kind != TOKEN_ELSE;
     if (p->kind == '{') {

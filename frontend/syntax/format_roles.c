@@ -282,7 +282,7 @@ static void step(State *s, int i)
     if (p->begins)
         s->selects = 0;
     if (s->braces == 0 && piece_starts_item(p)) {
-        s->header = p->kind == TOKEN_KERNEL || p->kind == TOKEN_FN;
+        s->header = p->kind == TOKEN_KERNEL || p->kind == TOKEN_FN || p->kind == TOKEN_INSTRUCTION;
         s->reducer = p->kind == TOKEN_REDUCER;
     }
     TokenRole role = role_of(s, i);

@@ -23,6 +23,7 @@ typedef VEC(AstLayout) LayoutList;
 typedef VEC(AstSize) SizeList;
 typedef VEC(AstParam) ParamList;
 typedef VEC(AstOperand) OperandList;
+typedef VEC(AstTemplatePart) TemplatePartList;
 typedef VEC(AstFact) FactList;
 typedef VEC(AstScriptParam) ScriptParamList;
 

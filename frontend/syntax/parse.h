@@ -37,7 +37,9 @@ bool size_override_parse(Context *c, const char *text, SizeOverride *out);
 Kernel *resolve_kernel(Context *c, const AstKernel *kernel, const SizeOverride *overrides,
                        int n_overrides);
 
-/* The instruction that is declared; NULL after diagnostics. */
-const Instruction *resolve_instruction(Context *c, const AstInstruction *ast);
+/* The instruction that is declared, with these arguments for its parameters; those that are missing
+ * have defaults. NULL after diagnostics. */
+const Instruction *resolve_instruction(Context *c, const AstInstruction *ast,
+                                       const SizeOverride *arguments, int n);
 
 #endif

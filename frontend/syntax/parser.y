@@ -35,6 +35,7 @@
     AstParam *param;
     AstReducer *reducer;
     AstOperand *operand;
+    AstTemplatePart *template_part;
     AstFact *fact;
     AstScriptParam *sparam;
     NameList names;
@@ -49,6 +50,7 @@
     SizeList sizes;
     ParamList params;
     OperandList operands;
+    TemplatePartList template_parts;
     FactList facts;
     ScriptParamList sparams;
     bool flag;
@@ -125,7 +127,7 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %type <names> names
 %type <expr> expr place primary value size_value sub opt_expr opt_where opt_step opt_value string
 %type <expr> opt_commit opt_awaited
-%type <exprs> places strings exprs opt_exprs values opt_values subs
+%type <exprs> places line lines template_body exprs opt_exprs values opt_values subs
 %type <arg> arg
 %type <args> args opt_args
 %type <stmt> let block stmt if_stmt script script_stmt script_if
@@ -146,6 +148,8 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %type <reducer> combined
 %type <param> param
 %type <operand> operand
+%type <template_part> template_part
+%type <template_parts> template
 %type <operands> operands opt_operands results
 %type <params> params opt_params outputs
 %type <fact> fact
@@ -214,13 +218,15 @@ reducer: REDUCER name '(' params ')' opt_facts '{' init expr ';' name '(' name '
 
 init: INIT | name { parse_expect_word(p, $1, "init"); };
 
-instruction: INSTRUCTION name '(' opt_operands ')' results opt_lanes CUDA strings
-             opt_commit opt_awaited block {
+instruction: INSTRUCTION name opt_sizes '(' opt_operands ')' results opt_lanes opt_facts
+             CUDA template opt_commit opt_awaited block {
         AstInstruction *i = NEW(AstInstruction);
-        *i = (AstInstruction){.name = $2, .span = @$, .operands = $4.items, .n_operands = $4.n,
-                              .outputs = $6.items, .n_outputs = $6.n, .lanes = $7,
-                              .lanes_span = @7, .lines = $9.items, .n_lines = $9.n, .commit = $10,
-                              .wait = $11, .body = $12};
+        *i = (AstInstruction){.name = $2, .span = @$, .sizes = $3.items, .n_sizes = $3.n,
+                              .operands = $5.items, .n_operands = $5.n, .outputs = $7.items,
+                              .n_outputs = $7.n, .lanes = $8, .lanes_span = @8,
+                              .facts = $9.items, .n_facts = $9.n, .template = $11.items,
+                              .n_parts = $11.n, .commit = $12,
+                              .wait = $13, .body = $14};
         PUSH(p->instructions, i);
     };
 
@@ -244,9 +250,28 @@ opt_commit: %empty { $$ = NULL; } | COMMIT string { $$ = $2; };
 
 opt_awaited: %empty { $$ = NULL; } | WAIT string { $$ = $2; };
 
-strings:
-    string { $$ = (AstExprList){0}; PUSH($$, $1); }
-  | strings string { $$ = $1; PUSH($$, $2); }
+template:
+    template_part { $$ = (TemplatePartList){0}; PUSH($$, *$1); }
+  | template template_part { $$ = $1; PUSH($$, *$2); }
+  ;
+
+template_part:
+    line { $$ = NEW(AstTemplatePart); *$$ = (AstTemplatePart){.texts = $1.items, .n = $1.n}; }
+  | FOR name IN range template_body {
+        $4->name = $2;
+        $4->span = @2;
+        $$ = NEW(AstTemplatePart);
+        *$$ = (AstTemplatePart){.texts = $5.items, .n = $5.n, .loop = $4};
+    }
+  ;
+
+template_body: line | '{' lines '}' { $$ = $2; };
+
+line: string { $$ = (AstExprList){0}; PUSH($$, $1); };
+
+lines:
+    line
+  | lines string { $$ = $1; PUSH($$, $2); }
   ;
 
 combined:
@@ -330,6 +355,10 @@ fact:
   | expr IN expr DOTS expr {
         $$ = NEW(AstFact);
         *$$ = (AstFact){.value = $1, .lo = $3, .hi = $5, .span = @$};
+    }
+  | expr IN expr {
+        $$ = NEW(AstFact);
+        *$$ = (AstFact){.value = $1, .types = $3, .span = @$};
     }
   | expr IS name {
         $$ = NEW(AstFact);

@@ -95,12 +95,13 @@ static bool is_inout(const Parser *p, int next)
 }
 
 /* Behind a type without a shape or with one, only in the head of a kernel: `-> y: f32[N] where N >
- * 1 {`. */
+ * 1 {`; behind `lanes 32` in that of an instruction. */
 static bool is_where(const Parser *p, int next)
 {
     bool behind_type = p->braces == 0 && (p->last == TOKEN_NAME || p->last == ']');
-    return (p->last == ')' || behind_type) && next != '[' && next != ':' && next != '=' &&
-           next != TOKEN_UPDATE;
+    bool behind_lanes = p->last == TOKEN_INT && p->before_last == TOKEN_LANES;
+    return (p->last == ')' || behind_type || behind_lanes) && next != '[' && next != ':' &&
+           next != '=' && next != TOKEN_UPDATE;
 }
 
 /* `x[i] atomic += 1`, and `s atomic += 1`, where a statement begins with `s`: after `for i in N` a
@@ -140,7 +141,7 @@ static bool is_lanes(const Parser *p, int next)
 
 static bool is_cuda(const Parser *p, int next)
 {
-    return p->braces == 0 && p->brackets == 0 && next == TOKEN_STRING;
+    return p->braces == 0 && p->brackets == 0 && (next == TOKEN_STRING || next == TOKEN_FOR);
 }
 
 static bool is_named(const Parser *p, int next)

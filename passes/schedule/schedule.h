@@ -103,11 +103,20 @@ Schedule *schedule_new(Context *c, const Kernel *kernel);
 const Kernel *schedule_kernel(const Schedule *s);
 Context *schedule_context(const Schedule *s);
 
-/* Where tensorize finds instructions that are not declared beside the kernel. `find` returns NULL,
- * with the nearest name in *near (NULL: none), or after diagnostics of the declaration. */
+/* An instruction by its name, with values for its parameters: integers and types. */
+typedef struct {
+    Name name;
+    const Value *arguments;
+    int n_arguments;
+    Span span; /* of the call */
+} InstructionCall;
+/* Where tensorize finds instructions that have parameters, or are not declared beside the kernel.
+ * `find` returns NULL, with the nearest name in *near (NULL: none), or after diagnostics of the
+ * declaration or of the arguments. */
 typedef struct {
     void *user;
-    const Instruction *(*find)(void *user, const Kernel *kernel, Name name, const char **near);
+    const Instruction *(*find)(void *user, const Kernel *kernel, const InstructionCall *call,
+                               const char **near);
 } InstructionFinder;
 void schedule_set_finder(Schedule *s, InstructionFinder finder);
 

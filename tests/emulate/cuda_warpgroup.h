@@ -125,11 +125,19 @@ template <class T, int n> static inline void issue_bytes(int line, const void **
         const void *all[] = {&operands...};                                                        \
         emulator::issue<type##_format, n / 2>(__LINE__, all);                                      \
     }
+WGMMA(8, bf16)
+WGMMA(24, bf16)
 WGMMA(64, bf16)
+WGMMA(96, bf16)
 WGMMA(128, bf16)
+WGMMA(192, bf16)
 WGMMA(256, bf16)
+WGMMA(8, f16)
+WGMMA(24, f16)
 WGMMA(64, f16)
+WGMMA(96, f16)
 WGMMA(128, f16)
+WGMMA(192, f16)
 WGMMA(256, f16)
 #undef WGMMA
 
@@ -142,11 +150,19 @@ WGMMA(256, f16)
         const void *all[] = {&operands...};                                                        \
         emulator::issue_bytes<element, n / 2>(__LINE__, all);                                      \
     }
+WGMMA(8, s8, signed char)
+WGMMA(24, s8, signed char)
 WGMMA(64, s8, signed char)
+WGMMA(96, s8, signed char)
 WGMMA(128, s8, signed char)
+WGMMA(192, s8, signed char)
 WGMMA(256, s8, signed char)
+WGMMA(8, u8, unsigned char)
+WGMMA(24, u8, unsigned char)
 WGMMA(64, u8, unsigned char)
+WGMMA(96, u8, unsigned char)
 WGMMA(128, u8, unsigned char)
+WGMMA(192, u8, unsigned char)
 WGMMA(256, u8, unsigned char)
 #undef WGMMA
 

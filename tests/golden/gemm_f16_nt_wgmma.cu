@@ -93,21 +93,32 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
             asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
             #pragma unroll
             for (int k = 0; k < 4; k++)
-                asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 "
-                             "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, "
-                             "%14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, "
-                             "%26, %27, %28, %29, %30, %31}, "
+                asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {"
+                             "%0, %1, %2, %3, "
+                             "%4, %5, %6, %7, "
+                             "%8, %9, %10, %11, "
+                             "%12, %13, %14, %15, "
+                             "%16, %17, %18, %19, "
+                             "%20, %21, %22, %23, "
+                             "%24, %25, %26, %27, "
+                             "%28, %29, %30, %31}, "
                              "%32, %33, 1, 1, 1, 0, 0;"
-                             : "+f"(mma_c[0]), "+f"(mma_c[1]), "+f"(mma_c[16]),
-                               "+f"(mma_c[17]), "+f"(mma_c[2]), "+f"(mma_c[3]),
-                               "+f"(mma_c[18]), "+f"(mma_c[19]), "+f"(mma_c[4]),
-                               "+f"(mma_c[5]), "+f"(mma_c[20]), "+f"(mma_c[21]),
-                               "+f"(mma_c[6]), "+f"(mma_c[7]), "+f"(mma_c[22]),
-                               "+f"(mma_c[23]), "+f"(mma_c[8]), "+f"(mma_c[9]),
-                               "+f"(mma_c[24]), "+f"(mma_c[25]), "+f"(mma_c[10]),
-                               "+f"(mma_c[11]), "+f"(mma_c[26]), "+f"(mma_c[27]),
-                               "+f"(mma_c[12]), "+f"(mma_c[13]), "+f"(mma_c[28]),
-                               "+f"(mma_c[29]), "+f"(mma_c[14]), "+f"(mma_c[15]),
+                             :
+                               "+f"(mma_c[0]), "+f"(mma_c[1]),
+                               "+f"(mma_c[16]), "+f"(mma_c[17]),
+                               "+f"(mma_c[2]), "+f"(mma_c[3]),
+                               "+f"(mma_c[18]), "+f"(mma_c[19]),
+                               "+f"(mma_c[4]), "+f"(mma_c[5]),
+                               "+f"(mma_c[20]), "+f"(mma_c[21]),
+                               "+f"(mma_c[6]), "+f"(mma_c[7]),
+                               "+f"(mma_c[22]), "+f"(mma_c[23]),
+                               "+f"(mma_c[8]), "+f"(mma_c[9]),
+                               "+f"(mma_c[24]), "+f"(mma_c[25]),
+                               "+f"(mma_c[10]), "+f"(mma_c[11]),
+                               "+f"(mma_c[26]), "+f"(mma_c[27]),
+                               "+f"(mma_c[12]), "+f"(mma_c[13]),
+                               "+f"(mma_c[28]), "+f"(mma_c[29]),
+                               "+f"(mma_c[14]), "+f"(mma_c[15]),
                                "+f"(mma_c[30]), "+f"(mma_c[31])
                              : "l"(mma_p + 2 * k), "l"(mma_q + 2 * k));
         }

@@ -67,21 +67,32 @@ matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ 
             asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
             #pragma unroll
             for (int k = 0; k < 4; k++)
-                asm volatile("wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8 "
-                             "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, "
-                             "%14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, "
-                             "%26, %27, %28, %29, %30, %31}, "
+                asm volatile("wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8 {"
+                             "%0, %1, %2, %3, "
+                             "%4, %5, %6, %7, "
+                             "%8, %9, %10, %11, "
+                             "%12, %13, %14, %15, "
+                             "%16, %17, %18, %19, "
+                             "%20, %21, %22, %23, "
+                             "%24, %25, %26, %27, "
+                             "%28, %29, %30, %31}, "
                              "%32, %33, 1;"
-                             : "+r"(mma_c[0]), "+r"(mma_c[1]), "+r"(mma_c[16]),
-                               "+r"(mma_c[17]), "+r"(mma_c[2]), "+r"(mma_c[3]),
-                               "+r"(mma_c[18]), "+r"(mma_c[19]), "+r"(mma_c[4]),
-                               "+r"(mma_c[5]), "+r"(mma_c[20]), "+r"(mma_c[21]),
-                               "+r"(mma_c[6]), "+r"(mma_c[7]), "+r"(mma_c[22]),
-                               "+r"(mma_c[23]), "+r"(mma_c[8]), "+r"(mma_c[9]),
-                               "+r"(mma_c[24]), "+r"(mma_c[25]), "+r"(mma_c[10]),
-                               "+r"(mma_c[11]), "+r"(mma_c[26]), "+r"(mma_c[27]),
-                               "+r"(mma_c[12]), "+r"(mma_c[13]), "+r"(mma_c[28]),
-                               "+r"(mma_c[29]), "+r"(mma_c[14]), "+r"(mma_c[15]),
+                             :
+                               "+r"(mma_c[0]), "+r"(mma_c[1]),
+                               "+r"(mma_c[16]), "+r"(mma_c[17]),
+                               "+r"(mma_c[2]), "+r"(mma_c[3]),
+                               "+r"(mma_c[18]), "+r"(mma_c[19]),
+                               "+r"(mma_c[4]), "+r"(mma_c[5]),
+                               "+r"(mma_c[20]), "+r"(mma_c[21]),
+                               "+r"(mma_c[6]), "+r"(mma_c[7]),
+                               "+r"(mma_c[22]), "+r"(mma_c[23]),
+                               "+r"(mma_c[8]), "+r"(mma_c[9]),
+                               "+r"(mma_c[24]), "+r"(mma_c[25]),
+                               "+r"(mma_c[10]), "+r"(mma_c[11]),
+                               "+r"(mma_c[26]), "+r"(mma_c[27]),
+                               "+r"(mma_c[12]), "+r"(mma_c[13]),
+                               "+r"(mma_c[28]), "+r"(mma_c[29]),
+                               "+r"(mma_c[14]), "+r"(mma_c[15]),
                                "+r"(mma_c[30]), "+r"(mma_c[31])
                              : "l"(mma_p + 2 * k), "l"(mma_q + 2 * k));
         }

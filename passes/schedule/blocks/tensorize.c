@@ -22,17 +22,30 @@ void schedule_set_finder(Schedule *s, InstructionFinder finder)
     s->finder = finder;
 }
 
-/* NULL after a refusal. */
-static const Instruction *find_instruction(Schedule *s, const Value *name)
+/* Those without parameters that are declared beside the kernel; NULL: none of this name. */
+static const Instruction *beside_kernel(const Schedule *s, Name name)
 {
     const Kernel *kernel = s->first;
     for (int i = 0; i < kernel->n_instructions; i++)
-        if (kernel->instructions[i]->kernel->name == name->u.s)
+        if (kernel->instructions[i]->kernel->name == name)
             return kernel->instructions[i];
+    return NULL;
+}
+
+/* NULL after a refusal. */
+static const Instruction *find_instruction(Schedule *s, const PrimCall *call)
+{
+    const Value *name = &call->tensorize.instruction, *arguments = &call->tensorize.arguments;
+    InstructionCall of = {.name = name->u.s, .span = call->span};
+    if (arguments->kind == VALUE_LIST) {
+        of.arguments = arguments->u.list.items;
+        of.n_arguments = arguments->u.list.n;
+    }
     int errors = s->ctx->n_errors;
     const char *near = NULL;
-    const Instruction *found =
-        s->finder.find ? s->finder.find(s->finder.user, kernel, name->u.s, &near) : NULL;
+    const Instruction *found = of.n_arguments ? NULL : beside_kernel(s, of.name);
+    if (!found && s->finder.find)
+        found = s->finder.find(s->finder.user, s->first, &of, &near);
     if (found || s->ctx->n_errors > errors)
         return found;
     sched_refuse(s, E0840, name->span,
@@ -47,6 +60,24 @@ static const Instruction *find_instruction(Schedule *s, const Value *name)
 }
 
 /* ---- the block ------------------------------------------------------------------------------- */
+
+/* Printed programs declare the instructions that they use by name. */
+static bool require_own_name(Schedule *s, const PrimCall *call, const Instruction *of)
+{
+    const Instruction *other = beside_kernel(s, of->kernel->name);
+    StmtList used = sched_instructions(s);
+    for (int i = 0; i < used.n && !other; i++)
+        if (used.items[i]->u.block.instruction->kernel->name == of->kernel->name)
+            other = used.items[i]->u.block.instruction;
+    if (!other || instruction_equal(other, of))
+        return true;
+    sched_refuse(s, E0851, call->span,
+                 "there are two instructions '%s', and printed programs tell them apart by name; "
+                 "rename one",
+                 of->kernel->name);
+    diag_note(s->ctx, other->kernel->span, "the other one is declared here");
+    return false;
+}
 
 static bool require_plain(Schedule *s, const PrimCall *call, const Stmt *node)
 {
@@ -101,10 +132,10 @@ static bool take_block(Schedule *s, const PrimCall *call, const Instruction *of,
 
 bool prim_tensorize(Schedule *s, const PrimCall *call, Value *result)
 {
-    const Instruction *of = find_instruction(s, &call->tensorize.instruction);
+    const Instruction *of = find_instruction(s, call);
     Value value;
     StmtPath path = {0};
-    if (!of || !take_block(s, call, of, &value))
+    if (!of || !require_own_name(s, call, of) || !take_block(s, call, of, &value))
         return false;
     Stmt *old = sched_block(s, &value, &path);
     if (!require_plain(s, call, old))

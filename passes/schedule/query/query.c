@@ -450,6 +450,13 @@ bool prim_bytes(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
+bool prim_type(Schedule *s, const PrimCall *call, Value *result)
+{
+    const Buffer *buffer = sched_buffer(s, call->type.buffer.u.id);
+    *result = (Value){.kind = VALUE_STRING, .u.s = ctx_name(s->ctx, type_info(buffer->type)->name)};
+    return true;
+}
+
 bool prim_width(Schedule *s, const PrimCall *call, Value *result)
 {
     const Buffer *b = sched_buffer(s, call->width.buffer.u.id);
