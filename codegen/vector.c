@@ -6,6 +6,8 @@
  * or on words that hold elements of 1 and 2 bytes. */
 #include "codegen/vector.h"
 
+#include "ir/packed.h"
+
 const char *vector_type(Context *c, DType type, int64_t lanes)
 {
     static const char *const base[DT_COUNT] = {
@@ -118,20 +120,31 @@ static bool plan_load(Context *c, VectorPlan *plan, Expr *e)
            (plan->copies || moves_words(plan, e) || has_type(c, b->type, plan->lanes));
 }
 
-/* Plans the wide loads of `e`; false where one has no form. Operands that a condition may leave out
- * hold none but those that are made anyway. */
+/* The loads from number `first` on run for all lanes, though `e` may leave them out: they run in
+ * any case, or read inputs where data decide, which the vectorize pass has proved to exist. */
+static bool run_anyway(const VectorPlan *plan, const Expr *e, int first)
+{
+    for (int i = first; i < plan->loads.n; i++) {
+        const Expr *load = plan->loads.items[i].load;
+        bool early = load->u.load.buffer->role == ROLE_IN && expr_has_load(e->u.arg[0]);
+        if (!early && !expr_reads_certainly(plan->value, load))
+            return false;
+    }
+    return true;
+}
+
+/* Plans the wide loads of `e`; false where one has no form. */
 static bool plan_loads(Context *c, VectorPlan *plan, Expr *e)
 {
     if (e->kind == EX_LOAD && subscripts_use(e, plan->var))
         return plan_load(c, plan, e);
-    bool lazy = e->kind == EX_SELECT || e->kind == EX_AND || e->kind == EX_OR;
-    int made = -1;
+    int certain = packed_certain_operands(e), made = plan->loads.n;
     for (int i = 0; i < expr_operands(e); i++) {
         if (!plan_loads(c, plan, expr_operand(e, i)))
             return false;
-        made = i == 0 ? plan->loads.n : made;
+        made = i < certain ? plan->loads.n : made;
     }
-    return !lazy || plan->loads.n == made;
+    return run_anyway(plan, e, made);
 }
 
 bool vector_plan(Context *c, const ForStmt *loop, VectorPlan *plan)

@@ -142,3 +142,13 @@ int packed_certain_operands(const Expr *e)
     bool lazy = e->kind == EX_SELECT || e->kind == EX_AND || e->kind == EX_OR;
     return lazy ? 1 : expr_operands(e);
 }
+
+bool expr_reads_certainly(const Expr *e, const Expr *load)
+{
+    if (e->kind == EX_LOAD)
+        return expr_equal(e, load);
+    for (int i = 0; i < packed_certain_operands(e); i++)
+        if (expr_reads_certainly(expr_operand(e, i), load))
+            return true;
+    return false;
+}

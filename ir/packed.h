@@ -34,5 +34,7 @@ bool packed_is_missing(const Expr *e);
 /* The number of operands that are evaluated whenever `e` is: of a selection, `&&` and `||` the
  * first one. */
 int packed_certain_operands(const Expr *e);
+/* `e` reads the element of the load whenever it is evaluated. */
+bool expr_reads_certainly(const Expr *e, const Expr *load);
 
 #endif

@@ -2,10 +2,11 @@
  *
  * Two 16-bit floats in a word are a pair. Arithmetic on pairs is packed where the GPU has an
  * instruction for it (ir/packed.h); all else computes lane by lane, and a conversion makes a pair
- * of two results:
+ * of two results. A comparison makes a mask, whose bits choose between two pairs:
  *
- *   z[i] = x[i] * a + exp(y[i]);   =>   add_f16x2(mul_f16x2(x_v.x, broadcast_half(a)),
- *                                                 f16x2_from_f32(expf(...), expf(...))) */
+ *   z[i] = x[i] * a + exp(y[i]);    =>   add_f16x2(mul_f16x2(x_v.x, broadcast_half(a)),
+ *                                                  f16x2_from_f32(expf(...), expf(...)))
+ *   z[i] = x[i] > 0 ? x[i] : y[i];  =>   select_halves(gt_f16x2(x_v.x, 0u), x_v.x, y_v.x) */
 #include "codegen/cuda/packed.h"
 
 #include <math.h>
@@ -90,10 +91,136 @@ static void apart(Lanes *l, Expr *e, int first)
     strbuf_add(w->out, ")");
 }
 
+/* All its memory is read in any case: the lanes may compute it where its value is not used. */
+static bool runs_anyway(const Lanes *l, const Expr *e)
+{
+    for (Cursor at = cursor_expr(l->w->c, e); cursor_next(&at);) {
+        if (at.expr->kind == EX_LOAD && lane_vector(l, at.expr))
+            cursor_prune(&at);
+        else if (at.expr->kind == EX_LOAD || at.expr->kind == EX_SHUFFLE_XOR)
+            return false;
+    }
+    return true;
+}
+
+/* A choice of two pairs by the bits of a mask. */
+static bool is_choice(const Lanes *l, const Expr *e)
+{
+    return e->kind == EX_SELECT && packed_type(e->type) && runs_anyway(l, e);
+}
+
 static bool has_packed_form(const Lanes *l, const Expr *e)
 {
-    return packed_op(e) != PACKED_COUNT && expr_uses_var(e, l->plan->var);
+    return (packed_op(e) != PACKED_COUNT || is_choice(l, e)) && expr_uses_var(e, l->plan->var);
 }
+
+static void pair(Lanes *l, Expr *e, int first);
+
+/* ---- masks ----------------------------------------------------------------------------------- */
+
+/* All bits of a lane are 1 where a comparison holds. */
+typedef struct {
+    Helper f16, bf16;
+    bool turned; /* a < b is b > a */
+} Compare;
+
+/* NULL: `e` does not compare 16-bit floats. */
+static const Compare *compare_of(const Expr *e)
+{
+    static const Compare greater = {HELPER_GT_F16X2, HELPER_GT_BF16X2, false},
+                         less = {HELPER_GT_F16X2, HELPER_GT_BF16X2, true},
+                         at_least = {HELPER_GE_F16X2, HELPER_GE_BF16X2, false},
+                         at_most = {HELPER_GE_F16X2, HELPER_GE_BF16X2, true},
+                         equal = {HELPER_EQ_F16X2, HELPER_EQ_BF16X2, false},
+                         other = {HELPER_NE_F16X2, HELPER_NE_BF16X2, false};
+    if (!expr_is_binary(e->kind) || !packed_type(e->u.arg[0]->type))
+        return NULL;
+    switch (e->kind) {
+    case EX_GT: return &greater;
+    case EX_LT: return &less;
+    case EX_GE: return &at_least;
+    case EX_LE: return &at_most;
+    case EX_EQ: return &equal;
+    case EX_NE: return &other;
+    default: return NULL;
+    }
+}
+
+static void comparison(Lanes *l, const Compare *by, const Expr *e, int first)
+{
+    open_helper(l, e->u.arg[0]->type == DT_F16 ? by->f16 : by->bf16);
+    pair(l, e->u.arg[by->turned], first);
+    strbuf_add(l->w->out, ", ");
+    pair(l, e->u.arg[!by->turned], first);
+    strbuf_add(l->w->out, ")");
+}
+
+/* NaN differs from itself. */
+static bool is_nan_test(const Expr *e)
+{
+    return e->kind == EX_CALL && e->u.call.call == CALL_ISNAN &&
+           packed_type(e->u.call.arg[0]->type);
+}
+
+/* Two lanes of a condition that are computed one by one. */
+static void mask_apart(Lanes *l, Expr *e, int first)
+{
+    open_helper(l, HELPER_MASK_HALVES);
+    for (int i = 0; i < PAIR; i++) {
+        strbuf_add(l->w->out, i ? ", " : "");
+        l->lane = first + i;
+        cuda_expr(l->w, lane_value(l, e), 0);
+    }
+    strbuf_add(l->w->out, ")");
+}
+
+/* The lanes `first` and `first` + 1 of a condition as bits. */
+static void mask(Lanes *l, Expr *e, int first)
+{
+    StrBuf *out = l->w->out;
+    const Compare *by = compare_of(e);
+    if (by) {
+        comparison(l, by, e, first);
+    } else if (e->kind == EX_AND || e->kind == EX_OR) {
+        strbuf_add(out, "(");
+        mask(l, e->u.arg[0], first);
+        strbuf_add(out, e->kind == EX_AND ? " & " : " | ");
+        mask(l, e->u.arg[1], first);
+        strbuf_add(out, ")");
+    } else if (is_nan_test(e)) {
+        open_helper(l, e->u.call.arg[0]->type == DT_F16 ? HELPER_NE_F16X2 : HELPER_NE_BF16X2);
+        pair(l, e->u.call.arg[0], first);
+        strbuf_add(out, ", ");
+        pair(l, e->u.call.arg[0], first);
+        strbuf_add(out, ")");
+    } else if (e->kind == EX_NOT) {
+        strbuf_add(out, "~");
+        mask(l, e->u.arg[0], first);
+    } else {
+        mask_apart(l, e, first);
+    }
+}
+
+/* One answer for all lanes chooses as it stands. */
+static void choice(Lanes *l, Expr *e, int first)
+{
+    StrBuf *out = l->w->out;
+    bool alike = !expr_uses_var(e->u.arg[0], l->plan->var);
+    if (alike) {
+        strbuf_add(out, "(");
+        cuda_expr(l->w, e->u.arg[0], 0);
+    } else {
+        open_helper(l, HELPER_SELECT_HALVES);
+        mask(l, e->u.arg[0], first);
+    }
+    strbuf_add(out, alike ? " ? " : ", ");
+    pair(l, e->u.arg[1], first);
+    strbuf_add(out, alike ? " : " : ", ");
+    pair(l, e->u.arg[2], first);
+    strbuf_add(out, ")");
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
 
 /* The lanes `first` and `first` + 1 of `e` in one word. */
 static void pair(Lanes *l, Expr *e, int first)
@@ -109,6 +236,8 @@ static void pair(Lanes *l, Expr *e, int first)
         open_helper(l, HELPER_BROADCAST_HALF);
         cuda_stored(w, e);
         strbuf_add(w->out, ")");
+    } else if (is_choice(l, e)) {
+        choice(l, e, first);
     } else if (has_packed_form(l, e)) {
         open_helper(l, packed_helper(packed_op(e), e->type));
         for (int i = 0; i < expr_operands(e); i++) {

@@ -384,12 +384,30 @@ static unsigned each_half(const NarrowFormat &format, unsigned a, unsigned b, Op
                 << at;
     return pair;
 }
+template <class Condition>
+static unsigned where_half(const NarrowFormat &format, unsigned a, unsigned b, Condition holds)
+{
+    unsigned pair = 0;
+    for (int at = 0; at < 32; at += 16)
+        if (holds(narrow_value(format, a >> at & 0xffff), narrow_value(format, b >> at & 0xffff)))
+            pair |= 0xffffu << at;
+    return pair;
+}
 #define PACKED(name, suffix, format, value)                                                        \
     static inline void ptx_##name##_##suffix(unsigned &to, unsigned x, unsigned y)                 \
     {                                                                                              \
         to = each_half(format, x, y, [](double a, double b) -> double { return value; });          \
     }
+#define COMPARED(name, suffix, format, holds)                                                      \
+    static inline void ptx_set_##name##_u32_##suffix(unsigned &to, unsigned x, unsigned y)         \
+    {                                                                                              \
+        to = where_half(format, x, y, [](double a, double b) -> bool { return holds; });           \
+    }
 #define PACKED_TYPE(suffix, format)                                                                \
+    COMPARED(gt, suffix, format, a > b)                                                            \
+    COMPARED(ge, suffix, format, a >= b)                                                           \
+    COMPARED(eq, suffix, format, a == b)                                                           \
+    COMPARED(neu, suffix, format, a != b)                                                          \
     PACKED(add_rn, suffix, format, a + b)                                                          \
     PACKED(sub_rn, suffix, format, a - b)                                                          \
     PACKED(mul_rn, suffix, format, a *b)                                                           \
@@ -412,6 +430,7 @@ static unsigned each_half(const NarrowFormat &format, unsigned a, unsigned b, Op
 PACKED_TYPE(f16x2, f16_format)
 PACKED_TYPE(bf16x2, bf16_format)
 #undef PACKED_TYPE
+#undef COMPARED
 #undef PACKED
 static inline void ptx_cvt_rn_bf16_f32(unsigned short &to, float f)
 {

@@ -207,8 +207,8 @@ static void warn_of_unpacked(WideCheck *v, const Stmt *loop)
         diag_warning(v->c, W0004, loop->span, "'%s' of %s is not packed", operator_name(at.expr),
                      type);
         diag_note(v->c, loop->span,
-                  "each lane computes it in f32 and converts the result; + - *, min, max, abs and "
-                  "negation have packed instructions");
+                  "each lane computes it in f32 and converts the result; + - *, min, max, abs, "
+                  "negation and comparisons have packed instructions");
         return;
     }
 }

@@ -6,6 +6,7 @@
  * a local buffer. */
 #include "passes/lower/access/wide.h"
 
+#include "ir/packed.h"
 #include "passes/shared/unify.h"
 
 static void refuse(WideCheck *v, const char *why, const char *remedy)
@@ -155,19 +156,39 @@ static bool is_wide(const WideCheck *v, const Expr *load)
     return uses && !registers;
 }
 
-static bool has_wide(const WideCheck *v, const Expr *e)
+/* An element of an input, which exists whatever the condition says. */
+static bool may_run_early(const WideCheck *v, const Expr *load)
 {
+    Buffer *buffer = load->u.load.buffer;
+    Expr **index = ARENA_ARRAY(v->c->arena, Expr *, buffer->rank + 1);
+    for (int d = 0; d < buffer->rank; d++)
+        index[d] = lanes_expand(v->c, &v->lets, load->u.load.index[d]);
+    return buffer->role == ROLE_IN &&
+           load_exists(v->facts, expr_load(v->c, buffer, index, load->span));
+}
+
+/* What decides over an access: data, which each lane has of its own, or loops and sizes, which
+ * leave out whole accesses. */
+typedef enum { BY_LOOPS, BY_DATA } Decider;
+
+/* A wide load that must run under the condition alone. */
+static bool has_wide(const WideCheck *v, const Expr *e, Decider by)
+{
+    const Expr *value = v->loop->u.loop.body->u.store.value;
     for (Cursor at = cursor_expr(v->c, e); cursor_next(&at);)
-        if (at.expr->kind == EX_LOAD && is_wide(v, at.expr))
+        if (at.expr->kind == EX_LOAD && is_wide(v, at.expr) &&
+            !expr_reads_certainly(value, at.expr) && !(by == BY_DATA && may_run_early(v, at.expr)))
             return true;
     return false;
 }
 
 bool wide_is_lazy(const WideCheck *v, const Expr *e)
 {
-    if (e->kind == EX_SELECT)
-        return has_wide(v, e->u.arg[1]) || has_wide(v, e->u.arg[2]);
-    return (e->kind == EX_AND || e->kind == EX_OR) && has_wide(v, e->u.arg[1]);
+    bool choice = e->kind == EX_SELECT;
+    if (!choice && e->kind != EX_AND && e->kind != EX_OR)
+        return false;
+    Decider by = expr_has_load(e->u.arg[0]) ? BY_DATA : BY_LOOPS;
+    return has_wide(v, e->u.arg[1], by) || (choice && has_wide(v, e->u.arg[2], by));
 }
 
 static void check_loads(WideCheck *v, const Expr *e)
