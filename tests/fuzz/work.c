@@ -32,6 +32,17 @@ static int64_t work_of_loop(Work *w, const ForStmt *loop)
     return checked_mul(n, body ? body : 1, &all) ? all : INT64_MAX;
 }
 
+/* Both parts, unless the sizes decide between them. */
+static int64_t work_of_if(Work *w, const Stmt *s)
+{
+    const Stmt *otherwise = s->u.cond.otherwise;
+    int64_t decided = -1, all;
+    value_of(w, s->u.cond.cond, &decided);
+    int64_t then = decided ? work_of(w, s->u.cond.then) : 0;
+    int64_t rest = otherwise && decided <= 0 ? work_of(w, otherwise) : 0;
+    return checked_add(then, rest, &all) ? all : INT64_MAX;
+}
+
 static int64_t work_of(Work *w, const Stmt *s)
 {
     int64_t sum = 0;
@@ -42,6 +53,7 @@ static int64_t work_of(Work *w, const Stmt *s)
                 return INT64_MAX;
         return sum;
     case ST_FOR: return work_of_loop(w, &s->u.loop);
+    case ST_IF: return work_of_if(w, s);
     case ST_BLOCK: return work_of(w, s->u.block.body);
     default: return 0;
     }
