@@ -93,11 +93,12 @@ static const char *copy_obstacle(Context *c, const BlockStmt *block, BulkForm *f
         return "is more than a nest of loops with literal ranges from 0 around one copy of an "
                "element, or of 'condition ? element : 0'";
     const Buffer *to = form->store->u.store.buffer, *from = form->load->u.load.buffer;
-    if (to->scope != SCOPE_SHARED || from->scope != SCOPE_GLOBAL || from->role != ROLE_IN ||
+    bool whole = from->role == ROLE_IN || from->role == ROLE_TEMP;
+    if (to->scope != SCOPE_SHARED || from->scope != SCOPE_GLOBAL || !whole ||
         to->type != from->type)
         return arena_printf(c->arena,
-                            "copies '%s' (%s, %s) to '%s' (%s, %s), and not an input to shared "
-                            "memory, without conversion",
+                            "copies '%s' (%s, %s) to '%s' (%s, %s), and not an input or a temp in "
+                            "global memory to shared memory, without conversion",
                             from->name, type_info(from->type)->name, scope_name(from->scope),
                             to->name, type_info(to->type)->name, scope_name(to->scope));
     if (from->rank < 1 || from->rank > BULK_MAX_RANK)

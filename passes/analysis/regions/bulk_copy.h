@@ -18,9 +18,10 @@ typedef struct {
     int64_t extent[BULK_MAX_RANK]; /* of each */
 } BulkForm;
 
-/* NULL: the block is a nest of loops over one store of an element of an input, or of 0 where there
- * is none, to a buffer of the same type in shared memory, and they go through a box of the tensor
- * row by row. Else the reason why it is no such copy, as a sentence that begins with the block. */
+/* NULL: the block is a nest of loops over one store of an element of an input or a temp, or of 0
+ * where there is none, to a buffer of the same type in shared memory, and they go through a box of
+ * the tensor row by row. Else the reason why it is no such copy, as a sentence that begins with the
+ * block. */
 const char *bulk_copy_obstacle(Context *c, Facts *f, const BlockStmt *block, BulkForm *form);
 
 #endif

@@ -135,6 +135,34 @@ static bool bulk_copy_can(Context *c, Stmt *root, const Stmt *block)
     return true;
 }
 
+/* The buffer that the copy reads and a statement of the launch writes; NULL: there is none. */
+static const Buffer *written_source(Context *c, Stmt *root, const Stmt *copy)
+{
+    StmtList copies = {0};
+    for (Cursor at = cursor_stmts(c, copy->u.block.body); cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE)
+            VEC_PUSH(c->arena, &copies, at.stmt);
+    for (Cursor at = cursor_stmts(c, root); cursor_next(&at);)
+        for (int i = 0; i < copies.n && at.stmt->kind == ST_STORE; i++)
+            if (expr_reads(copies.items[i]->u.store.value, at.stmt->u.store.buffer))
+                return at.stmt->u.store.buffer;
+    return NULL;
+}
+
+/* The hardware reads the tensor through the asynchronous proxy, which sees what an earlier launch
+ * wrote, and nothing of its own. */
+static bool bulk_source_can(Context *c, Stmt *root, const Stmt *block)
+{
+    const Buffer *from = written_source(c, root, block);
+    if (!from)
+        return true;
+    diag_error(c, E0860, block->span,
+               "block '%s' copies from '%s', which the same launch writes; write it in a launch of "
+               "its own, before",
+               block->u.block.name, from->name);
+    return false;
+}
+
 bool async_has_bulk(Context *c, const Stmt *root)
 {
     StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
@@ -161,7 +189,8 @@ bool async_copies_can(Context *c, Stmt *root)
     for (int i = 0; i < blocks.n; i++) {
         const BlockStmt *block = &blocks.items[i]->u.block;
         bool bulk = block_is_bulk(block);
-        if (bulk && !bulk_copy_can(c, root, blocks.items[i]))
+        if (bulk && (!bulk_copy_can(c, root, blocks.items[i]) ||
+                     !bulk_source_can(c, root, blocks.items[i])))
             return false;
         const char *obstacle =
             block_is_async(block) && !bulk ? async_copy_obstacle(c, block) : NULL;

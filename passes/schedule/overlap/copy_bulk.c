@@ -4,8 +4,8 @@
  * wait in front of every access that may meet it (passes/lower/threads/async.c), as for copy_async.
  * Layouts may still change, so lowering proves where the box lies (passes/shared/bulk_place.h).
  *
- * Legal: the block goes through a box of an input row by row, and copies each element to shared
- * memory.
+ * Legal: the block goes through a box of an input or of a global temp row by row, and copies each
+ * element, or 0 where there is none, to shared memory.
  * Invariant: every access finds the value that it found before. */
 #include "passes/analysis/regions/bulk_copy.h"
 #include "passes/schedule/sched.h"
