@@ -57,6 +57,11 @@ enum { VM_FMA_TO_ODD = CALL_COUNT };
 enum { VM_READ_ONLY = 1, VM_AWAITED = 2 };
 enum { VM_ASYNC = 1, VM_PUBLISHED = 2 };
 
+/* What `sub` of FLIGHT says of instructions that go on behind their text: what one accesses comes
+ * between BEGIN and END; those since the last commit become a group; all groups are complete but
+ * for the `sub - VM_FLIGHT_WAIT` latest. */
+enum { VM_FLIGHT_BEGIN, VM_FLIGHT_END, VM_FLIGHT_COMMIT, VM_FLIGHT_WAIT };
+
 /* What `sub` of FOR and NEXT joins. */
 enum {
     VM_LOOP_DOWN = 1,   /* the step is negative */

@@ -318,6 +318,21 @@ static VmOp sync_op(SyncKind kind)
     return ops[kind];
 }
 
+static void flight(VmCoder *k, int what)
+{
+    coder_emit(k, (VmInst){.op = VM_FLIGHT, .type = VM_BOOL, .sub = (uint8_t)what});
+}
+
+static void instruction(VmCoder *k, const Stmt *s)
+{
+    bool goes_on = instruction_is_async(s->u.instruction.of);
+    if (goes_on)
+        flight(k, VM_FLIGHT_BEGIN);
+    coder_stmt(k, s->u.instruction.body);
+    if (goes_on)
+        flight(k, VM_FLIGHT_END);
+}
+
 void coder_stmt(VmCoder *k, const Stmt *s)
 {
     Origin outer = k->at;
@@ -334,15 +349,18 @@ void coder_stmt(VmCoder *k, const Stmt *s)
         break;
     case ST_LET: coder_define(k, s->u.let.var, coder_expr(k, s->u.let.value).reg); break;
     case ST_BARRIER:
-        if (s->u.barrier.of)
+        if (s->u.barrier.of) {
+            flight(k, s->u.barrier.kind == SYNC_COMMIT ? VM_FLIGHT_COMMIT
+                                                       : VM_FLIGHT_WAIT + s->u.barrier.pending);
             break;
+        }
         coder_emit(k, (VmInst){.op = sync_op(s->u.barrier.kind),
                                .type = VM_BOOL,
                                .sub = s->u.barrier.pending});
         break;
     case ST_BREAK: leave_loop(k); break;
     case ST_LAUNCH: launch(k, &s->u.launch); break;
-    case ST_INSTRUCTION: coder_stmt(k, s->u.instruction.body); break;
+    case ST_INSTRUCTION: instruction(k, s); break;
     }
     k->at = outer;
 }

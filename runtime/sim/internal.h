@@ -38,6 +38,8 @@ struct VmStep {
     const int64_t *bound;           /* how many elements it has */
     int width;                      /* elements that a lane accesses, at least 1 */
     VmApply *check;                 /* of an access, before it is done; NULL: none */
+    VmApply *unmarked;              /* where `check` is that of flight.c: what it stands before */
+    uint32_t *marks;                /* of flight.c, of the buffer */
     void *cells;                    /* what `check` knows of the buffer (shadow.h) */
     uint32_t *crowded;              /* of shared memory */
     uint8_t *vague;                 /* likewise */
@@ -102,6 +104,7 @@ VmApply *vm_convert(VmOp op); /* ROUND and BITCAST */
 VmApply *vm_memory(VmOp op, DType type);
 VmApply vm_fit; /* of FIT */
 VmApply vm_await;
+VmApply vm_flight; /* of FLIGHT, flight.c */
 VmApply *vm_shuffle(VmType type);
 
 /* What has just been stored is taken back until its group is waited for; COMMIT and WAIT; a block

@@ -56,6 +56,8 @@ static VmApply *apply_of(const VmFunction *f, const VmInst *inst)
         return vm_convert(op);
     if (op == VM_SHUFFLE)
         return vm_shuffle((VmType)inst->type);
+    if (op == VM_FLIGHT)
+        return vm_flight;
     if (op == VM_COMMIT || op == VM_WAIT)
         return vm_async(op);
     return vm_arithmetic(op, (VmType)inst->type);

@@ -379,9 +379,11 @@ static void watch(VmState *st, VmStep *s)
         s->crowded = b->crowded + cells_before(st->f, number);
         s->vague = b->vague + cells_before(st->f, number);
         s->check = vm_shadow_shared(op);
+        vm_flight_watch(st, s, cells_before(st->f, number));
     } else {
         s->cells = b->defined + cells_before(st->f, number) * st->lanes;
         s->check = vm_shadow_local(op);
+        vm_flight_watch(st, s, cells_before(st->f, number) * st->lanes);
     }
 }
 
@@ -427,7 +429,7 @@ bool vm_shadow_attach(VmState *st, VmShadow *shadow, bool concurrent)
     b->defined = calloc((size_t)b->n_defined + 1, 1);
     b->n_carried = (size_t)(widest(st->f) * st->lanes);
     if (!b->cells || !b->crowded || !b->vague || !b->defined || !vm_find_copies(st) ||
-        !make_carriers(st))
+        !make_carriers(st) || !vm_flight_open(st))
         return false;
     for (int i = 0; i < st->f->n_code; i++)
         if (vm_is_access((VmOp)st->f->code[i].op) || st->f->code[i].op == VM_FORGET)
@@ -446,6 +448,7 @@ void vm_shadow_detach(VmState *st)
     for (int i = 0; i < st->f->n_code; i++)
         free(st->steps[i].carried);
     free(b->defined);
+    vm_flight_close(b);
     free(b);
     st->shadow = NULL;
 }
@@ -513,4 +516,5 @@ void vm_shadow_begin(VmState *st)
     for (int i = 0; i < st->f->n_code; i++)
         vm_has_stored(&st->steps[i]);
     memset(b->defined, 0, (size_t)b->n_defined);
+    vm_flight_begin(b);
 }

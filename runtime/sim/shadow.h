@@ -103,6 +103,15 @@ struct VmShadow {
     uint8_t locks[LOCKS];
 };
 
+/* Instructions that go on behind their text (flight.c): the group that executions now belong to, of
+ * which all before `landed` are complete, and for each element the last group that reads it in
+ * shared memory, or writes it in local memory. */
+typedef struct {
+    uint32_t group, landed;
+    bool under_way;           /* an execution */
+    uint32_t *shared, *local; /* [n_cells], [n_defined]; NULL: the kernel has no such instruction */
+} Flight;
+
 /* The shadow memory of one block. */
 typedef struct BlockShadow {
     VmShadow *global;
@@ -118,8 +127,9 @@ typedef struct BlockShadow {
     size_t n_carried;            /* width times lanes of the widest access */
     uint32_t epoch, first_epoch; /* now; of the block */
     uint64_t serial;             /* of the block */
-    bool concurrent;             /* other threads of the machine run blocks of this launch */
-    VmFault deferred;            /* a race with a later block, which is that block's fault */
+    Flight flight;
+    bool concurrent;  /* other threads of the machine run blocks of this launch */
+    VmFault deferred; /* a race with a later block, which is that block's fault */
     int64_t deferred_block;
 } BlockShadow;
 
@@ -133,6 +143,14 @@ static inline bool mark_is_atomic(const VmState *st, Mark m)
 VmApply *vm_shadow_shared(VmOp op);
 VmApply *vm_shadow_global(const GlobalShadow *g, VmOp op, bool written /* by the kernel */);
 VmApply *vm_shadow_local(VmOp op);
+
+/* Allots marks for the instructions of the kernel, if it has some; false where memory ends. */
+bool vm_flight_open(VmState *st);
+/* Puts the checks of flight.c before that of an access; `cells` are those before its buffer. */
+void vm_flight_watch(VmState *st, VmStep *s, int64_t cells);
+/* A block begins: nothing is in flight. */
+void vm_flight_begin(BlockShadow *b);
+void vm_flight_close(BlockShadow *b);
 
 static inline bool vm_is_async(const VmInst *inst)
 {

@@ -133,7 +133,7 @@ def with_weaker_waits(lines):
                 range(i, i + 1),
                 "\n".join(lines[:i] + [f"{wait[1]}{int(wait[2]) + 1}{wait[3]}"] + lines[i + 1 :]),
             )
-        if wait or re.match(r'\s*commit "', line):
+        if wait or re.match(r'\s{8,}commit "', line):  # in a launch
             yield Mutant("wait", range(i, i + 1), "\n".join(lines[:i] + lines[i + 1 :]))
 
 
