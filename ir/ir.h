@@ -605,6 +605,8 @@ bool exprs_equal(Expr *const *a, Expr *const *b, int n); /* one by one */
 /* Structure with variables and buffers matched by position of definition and by name. */
 bool kernel_equal(const Kernel *a, const Kernel *b);
 bool stmt_is_reduction(const BlockStmt *block); /* has a reduce iterator */
+/* Declared so: the updates of each element keep their order, also where only rounding tells. */
+bool block_in_order(const BlockStmt *block);
 /* The distance in elements between neighbours along each axis, with the buffer's layout, and the
  * number of elements that it takes, gaps included (layout.c). False where an extent is no literal
  * or the product does not fit. */

@@ -53,6 +53,11 @@ bool stmt_is_reduction(const BlockStmt *block)
     return false;
 }
 
+bool block_in_order(const BlockStmt *block)
+{
+    return annotation_find(block->annotations, ANNOTATION_IN_ORDER) != NULL;
+}
+
 bool loop_const_extent(const ForStmt *loop, int64_t *extent)
 {
     int64_t lo, hi, span, stride = loop->step;

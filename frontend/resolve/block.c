@@ -431,6 +431,17 @@ static bool check_init(Resolver *r, const AstStmt *s, const BlockStmt *block)
                        "the block has no reduce iterator");
 }
 
+/* Atomic updates have no order, and an instruction has its own. */
+static bool check_order(Resolver *r, const AstStmt *s, const BlockStmt *block)
+{
+    if (!block_in_order(block) || !(block->atomic || block->instruction))
+        return true;
+    diag_error(r->ctx, E0223, s->u.block.name.span,
+               "the updates of block '%.60s' keep their order (@in_order), and %s", block->name,
+               block->atomic ? "atomic updates have none" : "those of an instruction have its own");
+    return false;
+}
+
 Stmt *resolve_written_block(Resolver *r, const AstStmt *s)
 {
     if (r->mode != MODE_PROGRAM) {
@@ -458,6 +469,7 @@ Stmt *resolve_written_block(Resolver *r, const AstStmt *s)
     good = resolve_annotations(r, s->u.block.annotations, s->u.block.n_annotations,
                                &block.annotations) &&
            good;
+    good = good && check_order(r, s, &block);
     good = resolve_iters(r, s, iters) && good;
     r->mode = MODE_BLOCK;
     r->spelt_out = true;

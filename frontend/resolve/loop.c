@@ -161,6 +161,12 @@ bool resolve_loop(Resolver *r, const AstLoop *loop, ForStmt *out)
     good = resolve_axis(r, loop, &out->axis) && good;
     good =
         resolve_annotations(r, loop->annotations, loop->n_annotations, &out->annotations) && good;
+    if (good && annotation_find(out->annotations, ANNOTATION_IN_ORDER)) {
+        diag_error(r->ctx, E0223, loop->span,
+                   "'@in_order' is for blocks: the updates of each element keep their order; write "
+                   "block NAME(...) @in_order { ... }");
+        good = false;
+    }
     DType type = good ? common_bound_type(r, out) : DT_INDEX;
     out->var = var_new(r->ctx, loop->name.text, type, VAR_LOOP, loop->name.span);
     names_add(r, (Symbol){.name = loop->name.text,

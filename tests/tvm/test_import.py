@@ -340,6 +340,34 @@ def test_a_trace_becomes_a_script(tirc):
         assert done.returncode == 0, done.stderr
 
 
+ORDERED = """
+@T.prim_func
+def total(A: T.Buffer((32,), "float32"), C: T.Buffer((1,), "float32")):
+    C[0] = 0.0
+    for i in range(32):
+        with T.sblock("C_update"):
+            v = T.axis.opaque(32, i)
+            w = T.axis.scan(1, 0)
+            C[w] = C[w] + A[v]
+"""
+
+
+def test_opaque_axes_keep_their_order(tirc):
+    found = convert(ORDERED, "p.py")
+    assert not found.refused, found.messages
+    done = tirc("-", "--schedule", "none", "--emit", "tir", stdin=found.program)
+    assert done.returncode == 0, done.stderr
+    assert "block C_update(i in 32 = i, w in 1 = 0) @in_order(1) {" in done.stdout
+
+
+def test_blocks_in_a_block_have_no_order():
+    inside = ORDERED.replace(
+        "            C[w] = C[w] + A[v]\n",
+        '            with T.sblock("inner"):\n                C[w] = C[w] + A[v]\n',
+    )
+    assert "P0107" in convert(inside, "p.py").messages
+
+
 VIEWS = """
 @T.prim_func
 def tiles(A: T.Buffer((32, 16), "float32"), C: T.Buffer((32,), "float32")):
@@ -561,7 +589,7 @@ REFUSED = {
         3,
         "2 loop variables, and 1 extents",
     ),
-    "scan axis": ("P0107", axis("T.axis.scan(8, i)"), 5, "tirc has no 'T.axis.scan(8, i)'"),
+    "other axis": ("P0107", axis("T.axis.any(8, i)"), 5, "tirc has no 'T.axis.any(8, i)'"),
     "remap": ("P0107", axis("T.axis.remap('S', [i + 1])"), 5, "'S' of i + 1 is no axis of a loop"),
     "slice": ("P0108", block("B[v] = A[v:v + 4]"), 6, "'A' is used as a slice, not an element"),
     "axes": ("P0108", block("B[v] = A[v, 0]"), 6, "'A' has 1 axes, and 2 subscripts here"),

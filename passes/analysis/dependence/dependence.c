@@ -179,10 +179,10 @@ static bool accesses_kept(OrderPair *o, const Access *x, const Access *y)
 }
 
 /* x then y are updates of one reduction: they may change places, which rounds differently in
- * floats. */
+ * floats, unless the block declares their order. */
 static bool reduction_pair(const Unit *a, const Access *x, const Unit *b, const Access *y)
 {
-    return a == b && accesses_commute(x, y);
+    return a == b && !block_in_order(a->block) && accesses_commute(x, y);
 }
 
 static bool rounds(const Access *x)

@@ -354,7 +354,9 @@ static const char *refusal_of_block(Context *c, const BlockStmt *block, Reducer 
 
 static const char *refusal(Context *c, const StmtPath *path, int from, Reducer *r)
 {
-    const char *why = refusal_of_block(c, &path->items[path->n - 1]->u.block, r);
+    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    const char *why = block_in_order(block) ? "its updates keep their order (@in_order)"
+                                            : refusal_of_block(c, block, r);
     for (int k = 0; !why && k < r->n; k++)
         why = element_apart(c, path, from, &r->parts[k].target);
     return why;

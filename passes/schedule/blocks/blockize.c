@@ -52,7 +52,8 @@ static bool refuse_inner(Blockize *b, const Stmt *stmt, const char *why)
     return false;
 }
 
-/* The new block takes over what other tools read; what tirc reads is said of the inner block. */
+/* The new block takes over what other tools read, and the order of updates; what else tirc reads is
+ * said of the inner block. */
 static bool take_annotations(Blockize *b, const Stmt *stmt)
 {
     Context *c = b->s->ctx;
@@ -64,7 +65,8 @@ static bool take_annotations(Blockize *b, const Stmt *stmt)
     for (int i = 0; i < block->annotations.n; i++) {
         const Annotation *a = &block->annotations.items[i];
         bool again = annotations_without(c, b->annotations, a->key).n < b->annotations.n;
-        if (again || annotation_key(a->key) != ANNOTATION_KEYS)
+        AnnotationKey key = annotation_key(a->key);
+        if (key != ANNOTATION_IN_ORDER && (again || key != ANNOTATION_KEYS))
             return refuse_inner(b, stmt,
                                 arena_printf(c->arena,
                                              "block '%s' has the annotation '%s'%s, which would be "

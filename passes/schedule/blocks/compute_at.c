@@ -237,27 +237,28 @@ static Stmt *alone(Schedule *s, const StmtPath *path)
 
 /* The loops of the new place follow the iterators, and may add the floats of a reduction in another
  * order than the old ones. */
-static void note_order(Schedule *s, const StmtPath *path)
+static bool keeps_order(Schedule *s, const StmtPath *path, Span span)
 {
     Stmt *block = path->items[path->n - 1], *before = alone(s, path);
     bool reassociates = false;
     Conflict why;
     if (!block->u.block.init ||
         !type_is_float(flow_single_store(s->ctx, block)->u.store.buffer->type))
-        return;
+        return true;
     bool kept = dependence_order_kept(
         s->ctx,
         (Rewrite){kernel_with_body(s->ctx, s->kernel, before), before, flow_whole_nest(s, block)},
         &reassociates, &why);
+    REQUIRE_KEPT(s, E0419, span, kept || !block_in_order(&block->u.block), &why,
+                 "block '%s' would update its elements in another order, and is declared @in_order",
+                 block->u.block.name);
     s->reassociates |= !kept || reassociates;
+    return true;
 }
 
 static bool keeps_meaning(Move *m)
 {
-    if (!runs_no_more(m))
-        return false;
-    note_order(m->s, &m->path);
-    return true;
+    return runs_no_more(m) && keeps_order(m->s, &m->path, m->at_block);
 }
 
 bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)

@@ -105,6 +105,10 @@ static bool check_form(const Lookback *l)
             "loop '%s' is not the scan of the sums of chunks, as in  before[p] = s; s += "
             "total[p];, with one number for each chunk",
             stmt_label(l->loop));
+    REQUIRE(s, E0486, l->span, !block_in_order(&l->update->u.block),
+            "the updates of block '%s' keep their order (@in_order), and blocks that look back add "
+            "in another one",
+            stmt_label(l->update));
     REQUIRE(s, E0486, l->span, expr_is_const(loop->lo, &lo) && lo == 0 && loop->step == 1,
             "the values of loop '%s' are not 0, 1, 2, ...", stmt_label(l->loop));
     REQUIRE(s, E0486, l->span, type_info(l->sum->buffer->type)->bits <= VALUE_BIT,

@@ -88,6 +88,10 @@ static bool require_plain(Schedule *s, const PrimCall *call, const Stmt *node)
                block->instruction->kernel->name);
     REQUIRE_AT(s, E0848, call->span, !block->atomic, node,
                "the updates of block '%s' are atomic, and the instruction is not", block->name);
+    REQUIRE_AT(s, E0848, call->span, !block_in_order(block), node,
+               "the updates of block '%s' keep their order (@in_order), and an instruction adds in "
+               "its own",
+               block->name);
     REQUIRE_AT(s, E0848, call->span, !key, node,
                "block '%s' has the annotation '%s', but the CUDA text says how the instruction "
                "accesses memory",

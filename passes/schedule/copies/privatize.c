@@ -83,6 +83,9 @@ static bool find_update(Privatize *p)
             "block '%s' initializes what it updates; use rfactor, which gives each iteration a "
             "result of its own",
             block->name);
+    REQUIRE(p->s, E0476, p->span, !block_in_order(block),
+            "the updates of block '%s' keep their order (@in_order), and copies add up apart",
+            block->name);
     for (Cursor at = cursor_stmts(p->s->ctx, block->body); cursor_next(&at);) {
         REQUIRE(p->s, E0476, p->span, at.stmt->kind != ST_SEQ || !at.stmt->u.seq.combiner,
                 "block '%s' updates a tuple, and privatize takes a single buffer", block->name);

@@ -358,9 +358,11 @@ static Stmt *next_value(const Carry *k)
         iters[i].kind = expr_uses_var(iters[i].binding, k->loop->u.loop.var)
                             ? block_implied_kind(c, body, iters[i].var)
                             : ITER_SPATIAL;
-    return block_of_temp(
-        k, &(BlockStmt){
-               .name = k->temp->name, .iters = iters, .predicate = block.predicate, .body = body});
+    return block_of_temp(k, &(BlockStmt){.name = k->temp->name,
+                                         .iters = iters,
+                                         .predicate = block.predicate,
+                                         .body = body,
+                                         .annotations = block.annotations});
 }
 
 /* y[j] = temp, in the block that computed the element. */

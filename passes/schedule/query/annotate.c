@@ -75,6 +75,8 @@ static bool check_known_key(Schedule *s, const PrimCall *call, const Annotation 
     if (key == ANNOTATION_KEYS)
         return true;
     const AnnotationInfo *info = annotation_info(key);
+    REQUIRE(s, E0498, call->span, key != ANNOTATION_IN_ORDER,
+            "the program declares the order of updates: block NAME(...) @%s { ... }", added->key);
     REQUIRE(s, E0498, call->span, !info->primitive,
             "the annotation '%s' is reserved: its primitive first proves that the result stays the "
             "same; call %s instead",
@@ -117,6 +119,10 @@ bool prim_unannotate(Schedule *s, const PrimCall *call, Value *result)
     const Stmt *node = state_path(s, call->unannotate.node.u.id, &path);
     Name key = call->unannotate.key.u.s;
     AnnotationList old = annotations_of(node), kept = annotations_without(s->ctx, old, key);
+    REQUIRE(s, E0498, call->span, annotation_key(key) != ANNOTATION_IN_ORDER,
+            "'%s' declares the order of updates, which no step changes; remove it where it is "
+            "declared",
+            key);
     REQUIRE(s, E0429, call->span, kept.n < old.n, "%s '%s' has no annotation '%s'%s%s%s",
             node->kind == ST_FOR ? "loop" : "block", stmt_label(node), key,
             old.n > 0 ? "; it has '" : "", old.n > 0 ? old.items[0].key : "", old.n > 0 ? "'" : "");
@@ -162,6 +168,9 @@ bool prim_atomic(Schedule *s, const PrimCall *call, Value *result)
                *read = store_that_is_read(s->ctx, block.body);
     const Stmt *update = stmt_valued_update(block.body);
     bool tuple = update && update->kind == ST_SEQ;
+    REQUIRE(s, E0432, call->span, !block_in_order(&block),
+            "the updates of block '%s' keep their order (@in_order), and atomic updates have none",
+            block.name);
     REQUIRE(s, E0432, call->span, !tuple,
             "block '%s' updates all components of reducer '%s' at once, which no instruction does; "
             "use rfactor, or bind a loop of the reduction to threads",

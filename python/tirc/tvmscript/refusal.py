@@ -40,7 +40,8 @@ CODES = {
     ),
     "P0107": (
         "block axis without a counterpart",
-        "axes are T.axis.spatial, T.axis.reduce and T.axis.remap",
+        "axes are T.axis.spatial, T.axis.reduce, T.axis.remap, and in a block that holds no blocks "
+        "T.axis.opaque and T.axis.scan",
     ),
     "P0108": (
         "expression without a counterpart",

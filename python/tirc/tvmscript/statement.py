@@ -31,7 +31,8 @@ _ALLOCATE = {"alloc_buffer", "sblock_alloc_buffer", "block_alloc_buffer"}
 _BLOCKS = {"block", "sblock"}
 _SCOPES = {"global": "", "shared": " in shared", "shared.dyn": " in shared", "local": " in local"}
 _AXES = [f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx") for axis in "xyz"]
-_AXIS_KINDS = {"spatial": "S", "S": "S", "reduce": "R", "R": "R"}
+_AXIS_KINDS = {"spatial": "S", "S": "S", "reduce": "R", "R": "R", "opaque": "O", "scan": "O"}
+_IN_ORDER = " @in_order"
 _IGNORED = {"reads", "writes", "func_attr"}
 _UPDATES = {
     ast.Add: "+=",
@@ -507,6 +508,8 @@ class Statements(Expressions):
                 raise Refusal("P0107", name, "an axis has a name")
             loop = Loop(self._axis_name(name.id, low, end, binding, header), low, end)
             header.axes.append((name.id, Axis(loop, kind == "R", binding)))
+            if kind == "O" and _IN_ORDER not in header.annotations:
+                header.annotations += _IN_ORDER
 
     def _axis_name(
         self, wanted: str, low: Value, end: Value, binding: Value, header: Header
@@ -543,6 +546,10 @@ class Statements(Expressions):
 
     def _flat(self, node: ast.With, name: str, header: Header) -> list[Item]:
         """A block around blocks: its axes are replaced by what they are bound to."""
+        if _IN_ORDER in header.annotations:
+            raise Refusal(
+                "P0107", node, "the iterations of blocks in a block have no order to keep"
+            )
         if header.axes:
             self.report.warn(
                 node, f"block '{name}' holds blocks, and is written out; schedules cannot name it"
