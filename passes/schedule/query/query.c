@@ -348,10 +348,20 @@ typedef struct {
     AccessList accesses;
 } LoopAccesses;
 
+/* With the values of its lets written out, where its text allows: subscripts then say which loops
+ * they depend on. */
+static Stmt *with_values(Context *c, Stmt *block)
+{
+    const Stmt *store = stmt_written_out(c, block->u.block.body);
+    BlockStmt plain = block->u.block;
+    plain.body = (Stmt *)store;
+    return store ? stmt_block(c, &plain, block->span) : block;
+}
+
 static LoopAccesses loop_accesses(Schedule *s, const PrimCall *call)
 {
     StmtPath path = {0}, to_loop = {0};
-    Stmt *block = sched_block(s, &call->contiguous.block, &path);
+    Stmt *block = with_values(s->ctx, sched_block(s, &call->contiguous.block, &path));
     LoopAccesses a = {.s = s,
                       .facts = sched_facts(s, &path),
                       .block = &block->u.block,
