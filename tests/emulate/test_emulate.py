@@ -17,6 +17,7 @@ ROUNDED = {
     "l2_norm_default_odd",
     "packed_choices",
     "packed_halves",
+    "resize_default",
     "rms_norm_default",
     "softmax_default",
     "softmax_default_long",
