@@ -136,12 +136,14 @@ static bool read_sum(Reader *t, int64_t *out)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* The type as PTX calls it. */
+/* The type as PTX calls it: s8 of i8, e4m3 of f8e4m3. */
 static void add_type(DType type, StrBuf *out)
 {
-    const char *name = type_info(type)->name;
-    bool is_signed = type_is_int(type) && name[0] == 'i';
-    strbuf_addf(out, "%s%s", is_signed ? "s" : "", name + is_signed);
+    const TypeInfo *info = type_info(type);
+    bool is_signed = type_is_int(type) && info->name[0] == 'i';
+    bool is_float8 = type_is_float(type) && info->bits == 8;
+    strbuf_addf(out, "%s%s", is_signed ? "s" : "",
+                info->name + (is_float8 ? strlen("f8") : is_signed));
 }
 
 /* What the placeholder behind the brace stands for. */

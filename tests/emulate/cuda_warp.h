@@ -90,6 +90,18 @@ template <class Byte> static inline long long bytes_product(const Lanes &all, in
     return sum;
 }
 
+static inline double floats_product(const Lanes &all, int row, int column, NarrowFormat format)
+{
+    double sum = 0;
+    for (int k = 0; k < 32; k++) {
+        const auto *x = all.at<Fragments<unsigned>>(row % 8 * 4 + k % 16 / 4),
+                   *y = all.at<Fragments<unsigned>>(column * 4 + k % 16 / 4);
+        sum += narrow_value(format, x->a[row / 8 + k / 16 * 2] >> k % 4 * 8 & 0xff) *
+               narrow_value(format, y->b[k / 16] >> k % 4 * 8 & 0xff);
+    }
+    return sum;
+}
+
 static inline double doubles_product(const Lanes &all, int row, int column)
 {
     double sum = 0;
@@ -125,6 +137,10 @@ MMA(m16n8k16_row_col_f32_bf16_bf16_f32, unsigned, float,
 MMA(m16n8k16_row_col_f32_f16_f16_f32, unsigned, float, halves_product(all, row, column, f16_format))
 MMA(m16n8k32_row_col_s32_s8_s8_s32, unsigned, int, bytes_product<signed char>(all, row, column))
 MMA(m16n8k32_row_col_s32_u8_u8_s32, unsigned, int, bytes_product<unsigned char>(all, row, column))
+MMA(m16n8k32_row_col_f32_e4m3_e4m3_f32, unsigned, float,
+    floats_product(all, row, column, f8e4m3_format))
+MMA(m16n8k32_row_col_f32_e5m2_e5m2_f32, unsigned, float,
+    floats_product(all, row, column, f8e5m2_format))
 MMA(m16n8k8_row_col_f64_f64_f64_f64, double, double, doubles_product(all, row, column))
 
 #undef LDMATRIX
