@@ -2,10 +2,9 @@
 //   A: bf16[20, 128], read
 //   B: bf16[128, 72], read
 //   C: bf16[20, 72], written
-//   A_map: cuTensorMapEncodeTiled of A, UINT16, extents {128, 20}, boxes {64, 64}, SWIZZLE_128B
 //   B_map: cuTensorMapEncodeTiled of B, UINT16, extents {72, 128}, boxes {64, 64}, SWIZZLE_128B
 //   T_rf: f32[2, 20, 72], temporary, allocated by the caller
-// matmul_bf16<<<dim3(2, 1, 2), 128>>>(T_rf, A_map, B_map);
+// matmul_bf16<<<dim3(2, 1, 2), 128>>>(A, T_rf, B_map);
 // matmul_bf16_1<<<3, 128>>>(C, T_rf);
 
 static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float high)
@@ -13,6 +12,27 @@ static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float 
     unsigned int h2;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(h2) : "f"(high), "f"(low));
     return h2;
+}
+
+template <int bytes>
+static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool wanted)
+{
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to), n = wanted ? bytes : 0;
+    if (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(bytes), "r"(n));
+}
+
+static __device__ __forceinline__ void copy_async_commit()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int pending>
+static __device__ __forceinline__ void copy_async_wait()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
 struct alignas(64) TensorMap {
@@ -69,6 +89,11 @@ static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed
     }
 }
 
+static __device__ __forceinline__ void fence_proxy_async()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 template <int n>
 static __device__ __forceinline__ void settle_f32(float *t)
 {
@@ -78,7 +103,7 @@ static __device__ __forceinline__ void settle_f32(float *t)
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-matmul_bf16(float *__restrict__ T_rf, const __grid_constant__ TensorMap A_map, const __grid_constant__ TensorMap B_map)
+matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf, const __grid_constant__ TensorMap B_map)
 {
     __shared__ __align__(1024) unsigned short A_shared[64][64];
     __shared__ __align__(1024) unsigned short B_shared[64][64];
@@ -95,51 +120,55 @@ matmul_bf16(float *__restrict__ T_rf, const __grid_constant__ TensorMap A_map, c
                 T_rf_shared[u][nj * 2 + pair] = 0.0f;
         }
     }
-    if (lane == 0) {
-        copy_bulk_2d(&A_shared[0][0], A_map, part * 64, 0, &landed[begun % 1], 8192);
+    #pragma unroll
+    for (int each = 0; each < 4; ++each) {
+        const int i = each * 16 + lane / 8;
+        copy_async_or_zero<16>(&A_shared[i][(lane % 8 ^ i % 8) * 8], &A[i * 128 + part * 64 + lane % 8 * 8], i < 20);
+    }
+    if (lane == 0)
         copy_bulk_2d(&B_shared[0][0], B_map, bx * 64, part * 64, &landed[begun % 1], 8192);
-    }
+    copy_async_commit();  // the copies above are one group
     copy_bulk_commit<1>(landed, begun);  // the copies above are one group
+    copy_async_wait<0>();  // all copies
     copy_bulk_wait<1>(landed, waited, begun);  // all copies
+    fence_proxy_async();
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
-    {
-        float *mma_c = &T_rf_shared[0][0];
-        const unsigned long long mma_p = 0x4000004000010000ull
-            | (unsigned)__cvta_generic_to_shared(&A_shared[0][0]) >> 4;
-        const unsigned long long mma_q = 0x4000004002000000ull
-            | (unsigned)__cvta_generic_to_shared(&B_shared[0][0]) >> 4;
-        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-        #pragma unroll
-        for (int k = 0; k < 4; k++)
-            asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
-                         "%0, %1, %2, %3, "
-                         "%4, %5, %6, %7, "
-                         "%8, %9, %10, %11, "
-                         "%12, %13, %14, %15, "
-                         "%16, %17, %18, %19, "
-                         "%20, %21, %22, %23, "
-                         "%24, %25, %26, %27, "
-                         "%28, %29, %30, %31}, "
-                         "%32, %33, 1, 1, 1, 0, 1;"
-                         :
-                           "+f"(mma_c[0]), "+f"(mma_c[1]),
-                           "+f"(mma_c[16]), "+f"(mma_c[17]),
-                           "+f"(mma_c[2]), "+f"(mma_c[3]),
-                           "+f"(mma_c[18]), "+f"(mma_c[19]),
-                           "+f"(mma_c[4]), "+f"(mma_c[5]),
-                           "+f"(mma_c[20]), "+f"(mma_c[21]),
-                           "+f"(mma_c[6]), "+f"(mma_c[7]),
-                           "+f"(mma_c[22]), "+f"(mma_c[23]),
-                           "+f"(mma_c[8]), "+f"(mma_c[9]),
-                           "+f"(mma_c[24]), "+f"(mma_c[25]),
-                           "+f"(mma_c[10]), "+f"(mma_c[11]),
-                           "+f"(mma_c[26]), "+f"(mma_c[27]),
-                           "+f"(mma_c[12]), "+f"(mma_c[13]),
-                           "+f"(mma_c[28]), "+f"(mma_c[29]),
-                           "+f"(mma_c[14]), "+f"(mma_c[15]),
-                           "+f"(mma_c[30]), "+f"(mma_c[31])
-                         : "l"(mma_p + 2 * k), "l"(mma_q + 128 * k));
-    }
+    float *mma_c = &T_rf_shared[0][0];
+    const unsigned long long mma_p = 0x4000004000010000ull
+        | (unsigned)__cvta_generic_to_shared(&A_shared[0][0]) >> 4;
+    const unsigned long long mma_q = 0x4000004002000000ull
+        | (unsigned)__cvta_generic_to_shared(&B_shared[0][0]) >> 4;
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    #pragma unroll
+    for (int k = 0; k < 4; k++)
+        asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
+                     "%0, %1, %2, %3, "
+                     "%4, %5, %6, %7, "
+                     "%8, %9, %10, %11, "
+                     "%12, %13, %14, %15, "
+                     "%16, %17, %18, %19, "
+                     "%20, %21, %22, %23, "
+                     "%24, %25, %26, %27, "
+                     "%28, %29, %30, %31}, "
+                     "%32, %33, 1, 1, 1, 0, 1;"
+                     :
+                       "+f"(mma_c[0]), "+f"(mma_c[1]),
+                       "+f"(mma_c[16]), "+f"(mma_c[17]),
+                       "+f"(mma_c[2]), "+f"(mma_c[3]),
+                       "+f"(mma_c[18]), "+f"(mma_c[19]),
+                       "+f"(mma_c[4]), "+f"(mma_c[5]),
+                       "+f"(mma_c[20]), "+f"(mma_c[21]),
+                       "+f"(mma_c[6]), "+f"(mma_c[7]),
+                       "+f"(mma_c[22]), "+f"(mma_c[23]),
+                       "+f"(mma_c[8]), "+f"(mma_c[9]),
+                       "+f"(mma_c[24]), "+f"(mma_c[25]),
+                       "+f"(mma_c[10]), "+f"(mma_c[11]),
+                       "+f"(mma_c[26]), "+f"(mma_c[27]),
+                       "+f"(mma_c[12]), "+f"(mma_c[13]),
+                       "+f"(mma_c[28]), "+f"(mma_c[29]),
+                       "+f"(mma_c[14]), "+f"(mma_c[15]),
+                       "+f"(mma_c[30]), "+f"(mma_c[31])
+                     : "l"(mma_p + 2 * k), "l"(mma_q + 128 * k));
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: T_rf_shared is accessed below
     settle_f32<32>(&T_rf_shared[0][0]);

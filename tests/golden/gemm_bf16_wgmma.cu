@@ -2,8 +2,7 @@
 //   A: bf16[70, 136], read
 //   B: bf16[136, 131], read
 //   C: bf16[70, 131], written
-//   A_map: cuTensorMapEncodeTiled of A, UINT16, extents {136, 70}, boxes {64, 128}, SWIZZLE_128B
-// matmul_bf16<<<2, dim3(128, 2), 98320>>>(B, C, A_map);
+// matmul_bf16<<<2, dim3(128, 2), 98304>>>(A, B, C);
 
 static __device__ __forceinline__ float bf16_to_f32(unsigned short h)
 {
@@ -17,58 +16,25 @@ static __device__ __forceinline__ unsigned short bf16_from_f32(float f)
     return h;
 }
 
-struct alignas(64) TensorMap {
-    unsigned long long opaque[16];
-};
-
-template <int groups>
-static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
+template <int bytes>
+static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool wanted)
 {
-    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
-        for (int i = 0; i < groups; ++i)
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;"
-                         ::"r"((unsigned int)__cvta_generic_to_shared(landed + i))
-                         : "memory");
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    }
-    __syncthreads();
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to), n = wanted ? bytes : 0;
+    if (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(bytes), "r"(n));
 }
 
-static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y, unsigned long long *landed, int bytes)
+static __device__ __forceinline__ void copy_async_commit()
 {
-    unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
-                 mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
-                 ::"r"(mbarrier), "r"(bytes) : "memory");
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
-                 ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
+    asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-template <int groups>
-static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
+template <int pending>
+static __device__ __forceinline__ void copy_async_wait()
 {
-    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
-        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
-                     ::"r"((unsigned int)__cvta_generic_to_shared(landed + begun % groups))
-                     : "memory");
-    ++begun;
-}
-
-template <int groups>
-static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed, int &waited, int until)
-{
-    for (; waited < until; ++waited) {
-        unsigned int mbarrier =
-            (unsigned int)__cvta_generic_to_shared(landed + waited % groups);
-        unsigned int parity = waited / groups & 1, complete;
-        do
-            asm volatile("{ .reg .pred p;"
-                         " mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;"
-                         " selp.u32 %0, 1, 0, p; }"
-                         : "=r"(complete) : "r"(mbarrier), "r"(parity) : "memory");
-        while (!complete);
-    }
+    asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
 static __device__ __forceinline__ void fence_proxy_async()
@@ -85,14 +51,11 @@ static __device__ __forceinline__ void settle_f32(float *t)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-matmul_bf16(const unsigned short *__restrict__ B, unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_map)
+matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B, unsigned short *__restrict__ C)
 {
     extern __shared__ __align__(1024) unsigned char shared_memory[];
     unsigned short (*A_shared)[128][64] = (unsigned short (*)[128][64])shared_memory;
     unsigned short (*B_shared)[2][64][64] = (unsigned short (*)[2][64][64])(shared_memory + 49152);
-    unsigned long long *landed = (unsigned long long *)(shared_memory + 98304);
-    int begun = 0, waited = 0;
-    copy_bulk_begin<2>(landed);  // an mbarrier for each group of copies under way
     const int bx = blockIdx.x;
     const int group = threadIdx.y;
     const int lane = threadIdx.x;
@@ -107,24 +70,29 @@ matmul_bf16(const unsigned short *__restrict__ B, unsigned short *__restrict__ C
         }
     }
     for (int ko_first = 0; ko_first < 2; ++ko_first) {
-        if (lane == 0 && group == 0)
-            copy_bulk_2d(&A_shared[ko_first][0][0], A_map, ko_first * 64 - 56, 0, &landed[begun % 2], 16384);
-        copy_bulk_commit<2>(landed, begun);  // the copies above are one group
+        #pragma unroll
+        for (int each = 0; each < 4; ++each) {
+            const int i = each * 32 + group * 16 + lane / 8;
+            copy_async_or_zero<16>(&A_shared[ko_first][i][(lane % 8 ^ i % 8) * 8], &A[(long long)(group * 2176 + lane / 8 * 136 + lane % 8 * 8) + (long long)ko_first * 64 + (each * 4352 - 56)], i < 70 && ko_first * 8 + lane % 8 > 6);
+        }
+        copy_async_commit();  // the copies above are one group
         #pragma unroll
         for (int each = 0; each < 32; ++each) {
             const int k = ko_first * 64 + each * 2 + group;
             B_shared[k / 64][lane / 64][k % 64][(j % 64 / 8 ^ k % 8) * 8 + j % 8] = bf16_from_f32(k > 55 && j < 131 ? bf16_to_f32(B[(k - 56) * 131 + j]) : 0.0f);
         }
     }
-    copy_bulk_wait<2>(landed, waited, begun);  // all copies
+    copy_async_wait<0>();  // all copies
     fence_proxy_async();
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     for (int ko = 0; ko < 3; ++ko) {
-        const int ko_1 = ko + 2;
         if (ko < 1) {
-            if (lane == 0 && group == 0)
-                copy_bulk_2d(&A_shared[ko_1][0][0], A_map, ko_1 * 64 - 56, 0, &landed[begun % 2], 16384);
-            copy_bulk_commit<2>(landed, begun);  // the copies above are one group
+            #pragma unroll
+            for (int each = 0; each < 4; ++each) {
+                const int i = each * 32 + group * 16 + lane / 8;
+                copy_async_or_zero<16>(&A_shared[ko + 2][i][(lane % 8 ^ i % 8) * 8], &A[(long long)(group * 2176 + lane / 8 * 136 + lane % 8 * 8) + (long long)ko * 64 + (each * 4352 + 72)], i < 70);
+            }
+            copy_async_commit();  // the copies above are one group
             #pragma unroll
             for (int each = 0; each < 32; ++each) {
                 const int k = ko * 64 + each * 2 + group + 128;
@@ -194,7 +162,7 @@ matmul_bf16(const unsigned short *__restrict__ B, unsigned short *__restrict__ C
                              : "l"(mma_p + 2 * k), "l"(mma_q + 128 * k));
         }
         asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
-        copy_bulk_wait<2>(landed, waited, begun);  // all copies
+        copy_async_wait<0>();  // all copies
         fence_proxy_async();
         __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads
     }

@@ -2,8 +2,7 @@
 //   A: f16[130, 72], read
 //   B: f16[128, 130], read
 //   C: f32[72, 128], written
-//   A_map: cuTensorMapEncodeTiled of A, UINT16, extents {72, 130}, boxes {64, 64}, SWIZZLE_128B
-// product<<<1, dim3(128, 2), 65544>>>(B, C, A_map);
+// product<<<1, dim3(128, 2), 65536>>>(A, B, C);
 
 template <int bytes>
 static __device__ __forceinline__ void copy_async(void *to, const void *from)
@@ -36,60 +35,6 @@ static __device__ __forceinline__ void copy_async_wait()
     asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-struct alignas(64) TensorMap {
-    unsigned long long opaque[16];
-};
-
-template <int groups>
-static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
-{
-    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
-        for (int i = 0; i < groups; ++i)
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;"
-                         ::"r"((unsigned int)__cvta_generic_to_shared(landed + i))
-                         : "memory");
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    }
-    __syncthreads();
-}
-
-static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y, unsigned long long *landed, int bytes)
-{
-    unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
-                 mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
-                 ::"r"(mbarrier), "r"(bytes) : "memory");
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
-                 ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
-}
-
-template <int groups>
-static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
-{
-    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
-        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
-                     ::"r"((unsigned int)__cvta_generic_to_shared(landed + begun % groups))
-                     : "memory");
-    ++begun;
-}
-
-template <int groups>
-static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed, int &waited, int until)
-{
-    for (; waited < until; ++waited) {
-        unsigned int mbarrier =
-            (unsigned int)__cvta_generic_to_shared(landed + waited % groups);
-        unsigned int parity = waited / groups & 1, complete;
-        do
-            asm volatile("{ .reg .pred p;"
-                         " mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;"
-                         " selp.u32 %0, 1, 0, p; }"
-                         : "=r"(complete) : "r"(mbarrier), "r"(parity) : "memory");
-        while (!complete);
-    }
-}
-
 static __device__ __forceinline__ void fence_proxy_async()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -104,14 +49,11 @@ static __device__ __forceinline__ void settle_f32(float *t)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-product(const unsigned short *__restrict__ B, float *__restrict__ C, const __grid_constant__ TensorMap A_map)
+product(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B, float *__restrict__ C)
 {
     extern __shared__ __align__(1024) unsigned char shared_memory[];
     unsigned short (*A_shared)[2][64][64] = (unsigned short (*)[2][64][64])shared_memory;
     unsigned short (*B_shared)[128][64] = (unsigned short (*)[128][64])(shared_memory + 32768);
-    unsigned long long *landed = (unsigned long long *)(shared_memory + 65536);
-    int begun = 0, waited = 0;
-    copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way
     const int group = threadIdx.y;
     const int lane = threadIdx.x;
     __align__(16) float C_shared[2][32];
@@ -121,9 +63,10 @@ product(const unsigned short *__restrict__ B, float *__restrict__ C, const __gri
                 C_shared[u][panel_nj_fused * 2 + pair] = 0.0f;
         }
     }
-    if (lane == 0 && group == 0) {
-        for (int ax1 = 0; ax1 < 2; ++ax1)
-            copy_bulk_2d(&A_shared[0][ax1][0][0], A_map, ax1 * 64, -62, &landed[begun % 1], 8192);
+    #pragma unroll
+    for (int each = 0; each < 4; ++each) {
+        const int k = each * 16 + group * 8 + lane / 16;
+        copy_async_or_zero<16>(&A_shared[0][lane % 16 / 8][k][(lane % 8 ^ k % 8) * 8], &A[(k - 62) * 72 + lane % 16 * 8], k > 61 && lane % 16 < 9);
     }
     #pragma unroll
     for (int each = 0; each < 16; ++each) {
@@ -131,17 +74,15 @@ product(const unsigned short *__restrict__ B, float *__restrict__ C, const __gri
         copy_async_or_zero<4>(&B_shared[0][j][(lane % 32 / 4 ^ j % 8) * 8 + lane % 4 * 2], &B[j * 130 + lane % 32 * 2 - 62], lane % 32 > 30);
     }
     copy_async_commit();  // the copies above are one group
-    copy_bulk_commit<1>(landed, begun);  // the copies above are one group
     copy_async_wait<0>();  // all copies
-    copy_bulk_wait<1>(landed, waited, begun);  // all copies
     fence_proxy_async();
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     for (int ko = 0; ko < 3; ++ko) {
-        const int ko_1 = ko + 1;
         if (ko < 2) {
-            if (lane == 0 && group == 0) {
-                for (int ax1 = 0; ax1 < 2; ++ax1)
-                    copy_bulk_2d(&A_shared[(ko + 1) % 2][ax1][0][0], A_map, ax1 * 64, ko_1 * 64 - 62, &landed[begun % 1], 8192);
+            #pragma unroll
+            for (int each = 0; each < 4; ++each) {
+                const int k = ko * 64 + each * 16 + group * 8 + lane / 16 + 64;
+                copy_async_or_zero<16>(&A_shared[(ko + 1) % 2][lane % 16 / 8][k % 64][(lane % 8 ^ k % 8) * 8], &A[(long long)(group * 576 + lane / 16 * 72 + lane % 16 * 8) + (long long)ko * 4608 + (each * 1152 + 144)], lane % 16 < 9);
             }
             #pragma unroll
             for (int each = 0; each < 16; ++each) {
@@ -150,7 +91,6 @@ product(const unsigned short *__restrict__ B, float *__restrict__ C, const __gri
             }
         }
         copy_async_commit();  // the copies above are one group
-        copy_bulk_commit<1>(landed, begun);  // the copies above are one group
         {
             float *mma_c = &C_shared[0][0];
             const unsigned long long mma_p = 0x4000004002000000ull
@@ -217,7 +157,6 @@ product(const unsigned short *__restrict__ B, float *__restrict__ C, const __gri
         asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions
         settle_f32<64>(&C_shared[0][0]);
         copy_async_wait<0>();  // all copies
-        copy_bulk_wait<1>(landed, waited, begun);  // all copies
         fence_proxy_async();
         __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
     }

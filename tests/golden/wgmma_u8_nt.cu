@@ -3,8 +3,28 @@
 //   B: u8[200, 128], read
 //   C: i32[128, 200], written
 //   A_map: cuTensorMapEncodeTiled of A, UINT8, extents {128, 128}, boxes {128, 128}, SWIZZLE_128B
-//   B_map: cuTensorMapEncodeTiled of B, UINT8, extents {128, 200}, boxes {128, 256}, SWIZZLE_128B
-// product<<<1, dim3(128, 2), 49160>>>(C, A_map, B_map);
+// product<<<1, dim3(128, 2), 49160>>>(B, C, A_map);
+
+template <int bytes>
+static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool wanted)
+{
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to), n = wanted ? bytes : 0;
+    if (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(bytes), "r"(n));
+}
+
+static __device__ __forceinline__ void copy_async_commit()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int pending>
+static __device__ __forceinline__ void copy_async_wait()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
 
 struct alignas(64) TensorMap {
     unsigned long long opaque[16];
@@ -60,6 +80,11 @@ static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed
     }
 }
 
+static __device__ __forceinline__ void fence_proxy_async()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 template <int n>
 static __device__ __forceinline__ void settle_i32(int *t)
 {
@@ -69,7 +94,7 @@ static __device__ __forceinline__ void settle_i32(int *t)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-product(int *__restrict__ C, const __grid_constant__ TensorMap A_map, const __grid_constant__ TensorMap B_map)
+product(const unsigned char *__restrict__ B, int *__restrict__ C, const __grid_constant__ TensorMap A_map)
 {
     extern __shared__ __align__(1024) unsigned char shared_memory[];
     unsigned char (*A_shared)[128] = (unsigned char (*)[128])shared_memory;
@@ -86,12 +111,18 @@ product(int *__restrict__ C, const __grid_constant__ TensorMap A_map, const __gr
                 C_shared[u][panel_nj_fused * 2 + pair] = 0;
         }
     }
-    if (lane == 0 && group == 0) {
+    if (lane == 0 && group == 0)
         copy_bulk_2d(&A_shared[0][0], A_map, 0, 0, &landed[begun % 1], 16384);
-        copy_bulk_2d(&B_shared[0][0], B_map, 0, 0, &landed[begun % 1], 32768);
+    #pragma unroll
+    for (int each = 0; each < 8; ++each) {
+        const int j = each * 32 + group * 16 + lane / 8;
+        copy_async_or_zero<16>(&B_shared[j][(lane % 8 ^ j % 8) * 16], &B[each * 4096 + group * 2048 + lane * 16], j < 200);
     }
+    copy_async_commit();  // the copies above are one group
     copy_bulk_commit<1>(landed, begun);  // the copies above are one group
+    copy_async_wait<0>();  // all copies
     copy_bulk_wait<1>(landed, waited, begun);  // all copies
+    fence_proxy_async();
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     {
         int *mma_c = &C_shared[0][0];
