@@ -147,7 +147,7 @@ MOST_SIZE = 160
 
 def smaller(arguments, program):
     """More arguments of tirc, with which the sizes that are literal stay below MOST_SIZE, with the
-    same remainder by 32."""
+    same remainder by 32, and multiples of 64 for such."""
     known = json.loads(run_tirc([*arguments, "--emit", "json"], program))["sizes"]
     large = {n: v for n, v in known.items() if v is not None and v > MOST_SIZE}
     kept, at = [], 0
@@ -156,7 +156,9 @@ def smaller(arguments, program):
         if not (define and arguments[at + 1].split("=")[0] in large):
             kept += arguments[at : at + 1 + define]
         at += 1 + define
-    return kept + [a for n, v in large.items() for a in ("-D", f"{n}={96 + v % 32}")]
+    return kept + [
+        a for n, v in large.items() for a in ("-D", f"{n}={96 + v % 32 if v % 64 else 128}")
+    ]
 
 
 def golden_records(names=()):
