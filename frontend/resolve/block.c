@@ -18,6 +18,17 @@ IterKind loop_implied_kind(const Resolver *r, const Stmt *body, int i)
                : block_implied_kind(r->ctx, body, r->loops.items[i]->var);
 }
 
+/* The declarations that stood in the block, and the block. */
+static Stmt *behind_moved(Resolver *r, Stmt *block)
+{
+    if (r->moved.n == 0)
+        return block;
+    StmtList items = r->moved;
+    r->moved = (StmtList){0};
+    VEC_PUSH(r->ctx->arena, &items, block);
+    return stmt_seq(r->ctx, items.items, items.n, block->span);
+}
+
 Stmt *block_wrap(Resolver *r, const BlockInit *init, Stmt *body, int n_loops, Label *label)
 {
     if (r->mode != MODE_PROGRAM)
@@ -26,7 +37,7 @@ Stmt *block_wrap(Resolver *r, const BlockInit *init, Stmt *body, int n_loops, La
     body = values_bind(r, body);
     Name implied = block_implied_name(r->ctx, body), name = NULL;
     if (!implied)
-        return stmt_seq(r->ctx, NULL, 0, body->span); /* it writes nothing */
+        return behind_moved(r, stmt_seq(r->ctx, NULL, 0, body->span)); /* it writes nothing */
     if (label && label->name.text && !label->used) {
         label->used = true;
         name = label->name.text;
@@ -35,14 +46,14 @@ Stmt *block_wrap(Resolver *r, const BlockInit *init, Stmt *body, int n_loops, La
         name = block_names_fresh(r, implied);
     }
     int n_private = block_private_loops(body, &r->temps), n_anew = init ? init->n_loops : 0;
-    return block_implied(r->ctx,
-                         &(ImpliedBlock){.loops = r->loops.items,
-                                         .n_loops = n_loops,
-                                         .n_spatial = n_private > n_anew ? n_private : n_anew,
-                                         .name = name,
-                                         .init = init ? values_write_out(r, init->stmt) : NULL,
-                                         .body = body,
-                                         .span = body->span});
+    ImpliedBlock block = {.loops = r->loops.items,
+                          .n_loops = n_loops,
+                          .n_spatial = n_private > n_anew ? n_private : n_anew,
+                          .name = name,
+                          .init = init ? values_write_out(r, init->stmt) : NULL,
+                          .body = body,
+                          .span = body->span};
+    return behind_moved(r, block_implied(r->ctx, &block));
 }
 
 /* ---- an assignment and a nest of updates ---- */

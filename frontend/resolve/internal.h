@@ -140,6 +140,7 @@ typedef struct Resolver {
     PrivateTemps temps;         /* all so far */
     bool breaks;                /* the innermost loop may end by a `break` */
     bool spelt_out;             /* in a block that is written out, or an init */
+    StmtList moved;             /* declarations inside the next block, which stand in front of it */
     NameTable blocks;
     Label label;
     VEC(Name) labels;            /* those that blocks have taken */

@@ -371,11 +371,28 @@ static Scope resolve_scope(Resolver *r, const AstStmt *s)
     return scope;
 }
 
-/* The statement that declares the temp, private to each iteration of the loops around it. */
+/* The statement that declares the temp, private to each iteration of the loops around it. Control
+ * that data decide becomes a block: the declaration goes in front of it. */
 static Stmt *declare_temp(Resolver *r, Buffer *temp, Span span)
 {
+    Stmt *out = stmt_temp(r->ctx, temp, span);
     VEC_PUSH(r->ctx->arena, &r->temps, ((PrivateTemp){temp, r->loops.n}));
-    return stmt_temp(r->ctx, temp, span);
+    if (r->mode != MODE_BLOCK)
+        return out;
+    VEC_PUSH(r->ctx->arena, &r->moved, out);
+    return stmt_seq(r->ctx, NULL, 0, span);
+}
+
+/* May a temp be declared here? */
+static bool check_declared(Resolver *r, const AstStmt *s)
+{
+    bool moves = r->kernel && !r->spelt_out && !reducer_find(r, s->u.temp.type.name.text);
+    if (r->mode != MODE_BLOCK || moves)
+        return true;
+    diag_error(r->ctx, E0222, s->span,
+               "a temp cannot be declared inside a block; declare '%.60s' before the block",
+               s->u.temp.name.text);
+    return false;
 }
 
 /* A temp of a reducer's type: one for each component. */
@@ -403,12 +420,8 @@ static Stmt *temp_statement(Resolver *r, const AstStmt *s)
 {
     AstName name = s->u.temp.name;
     const AstType *type = &s->u.temp.type;
-    if (r->mode == MODE_BLOCK) {
-        diag_error(r->ctx, E0222, s->span,
-                   "a temp cannot be declared inside a block; declare '%.60s' before the block",
-                   name.text);
+    if (!check_declared(r, s))
         return NULL;
-    }
     Scope scope = resolve_scope(r, s);
     if (reducer_find(r, type->name.text))
         return scope == SCOPE_COUNT ? NULL : tuple_statement(r, s, scope);

@@ -156,6 +156,39 @@ void access_collect_expr(Context *c, Expr *e, const Buffer *buffer, AccessList *
     collect_expr(&k, e, &(EnclosingList){0});
 }
 
+static bool path_begins_with(const EnclosingList *path, const EnclosingList *with)
+{
+    if (with->n > path->n)
+        return false;
+    for (int i = 0; i < with->n; i++)
+        if (path->items[i].stmt != with->items[i].stmt ||
+            path->items[i].otherwise != with->items[i].otherwise)
+            return false;
+    return true;
+}
+
+static bool index_has_load(const Access *x)
+{
+    for (int d = 0; d < x->buffer->rank; d++)
+        if (expr_has_load(x->index[d]))
+            return true;
+    return false;
+}
+
+bool access_reads_own(const AccessList *block, int i)
+{
+    const Access *read = &block->items[i];
+    if (read->awaits || index_has_load(read))
+        return false;
+    for (int k = 0; k < i; k++) {
+        const Access *x = &block->items[k];
+        if (x->writes && x->buffer == read->buffer && path_begins_with(&read->path, &x->path) &&
+            exprs_equal(x->index, read->index, x->buffer->rank))
+            return true;
+    }
+    return false;
+}
+
 bool stmt_accesses(Context *c, const Stmt *s, const Buffer *buffer, AccessMode mode)
 {
     for (Cursor at = cursor_stmt(c, s); cursor_next(&at);) {
