@@ -46,6 +46,16 @@ static void grouped(Remap *r, int64_t size)
     r->column = index_div(c, place, height);
 }
 
+/* Is the coordinate in the grid? Where the extent is a number, its range has to say so: loops ask
+ * for the range of what is named here, and not where it comes from. */
+static bool is_within(Remap *r, Expr *coordinate, Expr *extent)
+{
+    int64_t number, least, greatest;
+    if (!expr_is_const(extent, &number))
+        return prove(r->facts, expr_binary(r->ctx, EX_LT, coordinate, extent, span_none()));
+    return bounds_const(r->facts, coordinate, &least, &greatest) && greatest < number;
+}
+
 /* Known to be in the grid for every block of it: as it is, or with its greatest value written
  * down. */
 static Expr *within(Remap *r, Expr *coordinate, Expr *extent)
@@ -56,7 +66,7 @@ static Expr *within(Remap *r, Expr *coordinate, Expr *extent)
     facts_axis(r->facts, AXIS_BLOCK_Y, r->rows);
     for (int i = 0; i < r->lets.n; i++)
         facts_enter(r->facts, r->lets.items[i]);
-    bool known = prove(r->facts, expr_binary(c, EX_LT, coordinate, extent, span_none()));
+    bool known = is_within(r, coordinate, extent);
     facts_reset(r->facts, mark);
     return known ? coordinate : index_min(c, coordinate, index_sub(c, extent, expr_index(c, 1)));
 }
