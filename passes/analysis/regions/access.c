@@ -178,7 +178,7 @@ static bool index_has_load(const Access *x)
 bool access_reads_own(const AccessList *block, int i)
 {
     const Access *read = &block->items[i];
-    if (read->awaits || index_has_load(read))
+    if (index_has_load(read))
         return false;
     for (int k = 0; k < i; k++) {
         const Access *x = &block->items[k];
