@@ -126,6 +126,11 @@ PackedOp packed_op(const Expr *e)
     }
 }
 
+bool packed_or_chosen(const Expr *e)
+{
+    return packed_op(e) != PACKED_COUNT || (e->kind == EX_SELECT && packed_type(e->type));
+}
+
 bool packed_is_missing(const Expr *e)
 {
     if (!packed_type(e->type) || packed_op(e) != PACKED_COUNT)

@@ -26,6 +26,8 @@ typedef enum {
 
 /* The packed operation that computes `e` for two lanes; PACKED_COUNT: none does. */
 PackedOp packed_op(const Expr *e);
+/* `e` is a packed operation, or a choice between 16-bit floats, made for two lanes by a mask. */
+bool packed_or_chosen(const Expr *e);
 /* f16 and bf16, two of which fill a register. */
 bool packed_type(DType type);
 /* `e` computes a 16-bit float by an operation without a packed form. Moves, choices and conversions

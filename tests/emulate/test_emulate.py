@@ -21,6 +21,7 @@ ROUNDED = {
     "rms_norm_default",
     "softmax_default",
     "softmax_default_long",
+    "softplus_bf16_default",
 }
 
 

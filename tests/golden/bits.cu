@@ -75,6 +75,20 @@ static __device__ __forceinline__ unsigned int pack_halves(unsigned short a, uns
     return a | (unsigned int)b << 16;
 }
 
+static __device__ __forceinline__ unsigned int min_or_nan_f16x2(unsigned int a, unsigned int b)
+{
+    unsigned int h2;
+    asm("min.NaN.f16x2 %0, %1, %2;" : "=r"(h2) : "r"(a), "r"(b));
+    return h2;
+}
+
+static __device__ __forceinline__ unsigned int max_or_nan_f16x2(unsigned int a, unsigned int b)
+{
+    unsigned int h2;
+    asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(h2) : "r"(a), "r"(b));
+    return h2;
+}
+
 static __device__ __forceinline__ unsigned int pack_bytes(unsigned char a, unsigned char b, unsigned char c,
                                                           unsigned char d)
 {
@@ -175,43 +189,21 @@ extern "C" __global__ void __launch_bounds__(128)
 bits_2(const unsigned short *__restrict__ h, const short *__restrict__ s, unsigned short *__restrict__ n)
 {
     const int thread = threadIdx.x;
-    __align__(16) unsigned short n_local[8];
-    __align__(16) unsigned short h_local[8];
-    __align__(16) short s_local[8];
     if (thread < 4) {
-        *(uint4 *)&h_local[0] = *(const uint4 *)&h[thread * 8];
+        const uint4 h_v = *(const uint4 *)&h[thread * 8];
+        const uint4 s_v1 = *(const uint4 *)&s[thread * 8];
+        uint4 result;
+        result.x = max_or_nan_f16x2(h_v.x, min_or_nan_f16x2(pack_halves((unsigned short)((short)s_v1.x), (unsigned short)((short)(s_v1.x >> 16u))), 0x38003800u));
+        result.y = max_or_nan_f16x2(h_v.y, min_or_nan_f16x2(pack_halves((unsigned short)((short)s_v1.y), (unsigned short)((short)(s_v1.y >> 16u))), 0x38003800u));
+        result.z = max_or_nan_f16x2(h_v.z, min_or_nan_f16x2(pack_halves((unsigned short)((short)s_v1.z), (unsigned short)((short)(s_v1.z >> 16u))), 0x38003800u));
+        result.w = max_or_nan_f16x2(h_v.w, min_or_nan_f16x2(pack_halves((unsigned short)((short)s_v1.w), (unsigned short)((short)(s_v1.w >> 16u))), 0x38003800u));
+        *(uint4 *)&n[thread * 8] = result;
     }
     else {
         #pragma unroll
-        for (int ax0 = 0; ax0 < 8; ++ax0) {
-            if (thread * 8 + ax0 < 33)
-                h_local[ax0] = h[thread * 8 + ax0];
-        }
-    }
-    if (thread < 4) {
-        *(uint4 *)&s_local[0] = *(const uint4 *)&s[thread * 8];
-    }
-    else {
-        #pragma unroll
-        for (int ax0_1 = 0; ax0_1 < 8; ++ax0_1) {
-            if (thread * 8 + ax0_1 < 33)
-                s_local[ax0_1] = s[thread * 8 + ax0_1];
-        }
-    }
-    #pragma unroll
-    for (int lane = 0; lane < 8; ++lane) {
-        const int i = thread * 8 + lane;
-        if (i < 33)
-            n_local[lane] = f16_from_f32(max_or_nan_f32(f16_to_f32(h_local[lane]), min_or_nan_f32(f16_to_f32((unsigned short)s_local[lane]), 0.5f)));
-    }
-    if (thread < 4) {
-        *(uint4 *)&n[thread * 8] = make_uint4(pack_halves(n_local[0], n_local[1]), pack_halves(n_local[2], n_local[3]), pack_halves(n_local[4], n_local[5]), pack_halves(n_local[6], n_local[7]));
-    }
-    else {
-        #pragma unroll
-        for (int ax0_2 = 0; ax0_2 < 8; ++ax0_2) {
-            if (thread * 8 + ax0_2 < 33)
-                n[thread * 8 + ax0_2] = n_local[ax0_2];
+        for (int lane = 0; lane < 8; ++lane) {
+            if (thread * 8 + lane < 33)
+                n[thread * 8 + lane] = f16_from_f32(max_or_nan_f32(f16_to_f32(h[thread * 8 + lane]), min_or_nan_f32(f16_to_f32((unsigned short)s[thread * 8 + lane]), 0.5f)));
         }
     }
 }
@@ -276,77 +268,10 @@ extern "C" __global__ void __launch_bounds__(128)
 bits_4(const float *__restrict__ x, const double *__restrict__ d, const unsigned short *__restrict__ h, const unsigned short *__restrict__ g, const unsigned char *__restrict__ e, int *__restrict__ test)
 {
     const int thread = threadIdx.x;
-    __align__(16) int test_local[2];
-    __align__(16) float x_local_1[2];
-    __align__(16) unsigned short h_local_1[2];
-    __align__(16) unsigned short g_local[2];
-    __align__(16) double d_local_1[2];
-    __align__(16) unsigned char e_local[2];
-    if (thread < 16) {
-        *(float2 *)&x_local_1[0] = *(const float2 *)&x[thread * 2];
-    }
-    else {
-        #pragma unroll
-        for (int ax0 = 0; ax0 < 2; ++ax0) {
-            if (thread * 2 + ax0 < 33)
-                x_local_1[ax0] = x[thread * 2 + ax0];
-        }
-    }
-    if (thread < 16) {
-        *(unsigned int *)&h_local_1[0] = *(const unsigned int *)&h[thread * 2];
-    }
-    else {
-        #pragma unroll
-        for (int ax0_1 = 0; ax0_1 < 2; ++ax0_1) {
-            if (thread * 2 + ax0_1 < 33)
-                h_local_1[ax0_1] = h[thread * 2 + ax0_1];
-        }
-    }
-    if (thread < 16) {
-        *(unsigned int *)&g_local[0] = *(const unsigned int *)&g[thread * 2];
-    }
-    else {
-        #pragma unroll
-        for (int ax0_2 = 0; ax0_2 < 2; ++ax0_2) {
-            if (thread * 2 + ax0_2 < 33)
-                g_local[ax0_2] = g[thread * 2 + ax0_2];
-        }
-    }
-    if (thread < 16) {
-        *(double2 *)&d_local_1[0] = *(const double2 *)&d[thread * 2];
-    }
-    else {
-        #pragma unroll
-        for (int ax0_3 = 0; ax0_3 < 2; ++ax0_3) {
-            if (thread * 2 + ax0_3 < 33)
-                d_local_1[ax0_3] = d[thread * 2 + ax0_3];
-        }
-    }
-    if (thread < 16) {
-        *(unsigned short *)&e_local[0] = *(const unsigned short *)&e[thread * 2];
-    }
-    else {
-        #pragma unroll
-        for (int ax0_4 = 0; ax0_4 < 2; ++ax0_4) {
-            if (thread * 2 + ax0_4 < 33)
-                e_local[ax0_4] = e[thread * 2 + ax0_4];
-        }
-    }
     #pragma unroll
     for (int lane = 0; lane < 2; ++lane) {
-        const int i = thread * 2 + lane;
-        if (i < 33)
-            test_local[lane] = (isnan(x_local_1[lane]) ? 1 : 0) + (isnan(f16_to_f32(f16_from_f32(f16_to_f32(h_local_1[lane]) - f16_to_f32(g_local[lane])))) ? 4 : 0) + (isinf(x_local_1[lane]) ? 2 : 0) + (isinf(d_local_1[lane]) || isnan(f8e5m2_to_f32(e_local[lane])) ? 8 : 0);
-    }
-    if (thread < 16) {
-        *(int2 *)&test[thread * 2] = make_int2(test_local[0], test_local[1]);
-    }
-    else {
-        #pragma unroll
-        for (int ax0_5 = 0; ax0_5 < 2; ++ax0_5) {
-            if (thread * 2 + ax0_5 < 33)
-                test[thread * 2 + ax0_5] = test_local[ax0_5];
-        }
+        if (thread * 2 + lane < 33)
+            test[thread * 2 + lane] = (isnan(x[thread * 2 + lane]) ? 1 : 0) + (isnan(f16_to_f32(f16_from_f32(f16_to_f32(h[thread * 2 + lane]) - f16_to_f32(g[thread * 2 + lane])))) ? 4 : 0) + (isinf(x[thread * 2 + lane]) ? 2 : 0) + (isinf(d[thread * 2 + lane]) || isnan(f8e5m2_to_f32(e[thread * 2 + lane])) ? 8 : 0);
     }
 }
 
@@ -355,16 +280,16 @@ bits_5(const double *__restrict__ d, const unsigned long long *__restrict__ w, u
 {
     const int thread = threadIdx.x;
     __align__(16) unsigned long long k_local[2];
-    __align__(16) double d_local_2[2];
+    __align__(16) double d_local_1[2];
     __align__(16) unsigned long long w_local_2[2];
     if (thread < 16) {
-        *(double2 *)&d_local_2[0] = *(const double2 *)&d[thread * 2];
+        *(double2 *)&d_local_1[0] = *(const double2 *)&d[thread * 2];
     }
     else {
         #pragma unroll
         for (int ax0 = 0; ax0 < 2; ++ax0) {
             if (thread * 2 + ax0 < 33)
-                d_local_2[ax0] = d[thread * 2 + ax0];
+                d_local_1[ax0] = d[thread * 2 + ax0];
         }
     }
     if (thread < 16) {
@@ -381,7 +306,7 @@ bits_5(const double *__restrict__ d, const unsigned long long *__restrict__ w, u
     for (int lane = 0; lane < 2; ++lane) {
         const int i = thread * 2 + lane;
         if (i < 33)
-            k_local[lane] = (unsigned long long)__double_as_longlong(d_local_2[lane]) + (unsigned long long)((long long)w_local_2[lane]);
+            k_local[lane] = (unsigned long long)__double_as_longlong(d_local_1[lane]) + (unsigned long long)((long long)w_local_2[lane]);
     }
     if (thread < 16) {
         *(ulonglong2 *)&k[thread * 2] = make_ulonglong2(k_local[0], k_local[1]);
@@ -405,7 +330,7 @@ bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const in
     __align__(16) unsigned int u_local_1[4];
     __align__(16) unsigned int u_local_2[4];
     __align__(16) int a_local_3[4];
-    __align__(16) float x_local_2[4];
+    __align__(16) float x_local_1[4];
     if (thread < 8) {
         *(int4 *)&a_local_2[0] = *(const int4 *)&a[thread * 4];
     }
@@ -463,20 +388,20 @@ bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const in
         }
     }
     if (thread < 8) {
-        *(float4 *)&x_local_2[0] = *(const float4 *)&x[thread * 4];
+        *(float4 *)&x_local_1[0] = *(const float4 *)&x[thread * 4];
     }
     else {
         #pragma unroll
         for (int ax0_5 = 0; ax0_5 < 4; ++ax0_5) {
             if (thread * 4 + ax0_5 < 33)
-                x_local_2[ax0_5] = x[thread * 4 + ax0_5];
+                x_local_1[ax0_5] = x[thread * 4 + ax0_5];
         }
     }
     #pragma unroll
     for (int lane = 0; lane < 4; ++lane) {
         const int i = thread * 4 + lane;
         if (i < 33)
-            udot_local[lane] = __dp4a(u_local_2[lane], (unsigned int)a_local_3[lane], 7u) + __float_as_uint(x_local_2[lane]);
+            udot_local[lane] = __dp4a(u_local_2[lane], (unsigned int)a_local_3[lane], 7u) + __float_as_uint(x_local_1[lane]);
     }
     if (thread < 8) {
         *(uint4 *)&udot[thread * 4] = make_uint4(udot_local[0], udot_local[1], udot_local[2], udot_local[3]);
@@ -497,24 +422,24 @@ bits_7(const unsigned short *__restrict__ h, const unsigned char *__restrict__ e
     __align__(16) unsigned short v_local[8];
     __align__(16) unsigned short z_local[8];
     __align__(16) unsigned char b_local[8];
-    __align__(16) unsigned short h_local_2[8];
-    __align__(16) short s_local_1[8];
-    __align__(16) unsigned char e_local_1[8];
+    __align__(16) unsigned short h_local[8];
+    __align__(16) short s_local[8];
+    __align__(16) unsigned char e_local[8];
     if (thread < 4) {
-        *(uint4 *)&h_local_2[0] = *(const uint4 *)&h[thread * 8];
+        *(uint4 *)&h_local[0] = *(const uint4 *)&h[thread * 8];
     }
     else {
         #pragma unroll
         for (int ax0 = 0; ax0 < 8; ++ax0) {
             if (thread * 8 + ax0 < 33)
-                h_local_2[ax0] = h[thread * 8 + ax0];
+                h_local[ax0] = h[thread * 8 + ax0];
         }
     }
     #pragma unroll
     for (int lane = 0; lane < 8; ++lane) {
         const int i = thread * 8 + lane;
         if (i < 33)
-            v_local[lane] = h_local_2[lane];
+            v_local[lane] = h_local[lane];
     }
     if (thread < 4) {
         *(uint4 *)&v[thread * 8] = make_uint4(pack_halves(v_local[0], v_local[1]), pack_halves(v_local[2], v_local[3]), pack_halves(v_local[4], v_local[5]), pack_halves(v_local[6], v_local[7]));
@@ -527,20 +452,20 @@ bits_7(const unsigned short *__restrict__ h, const unsigned char *__restrict__ e
         }
     }
     if (thread < 4) {
-        *(uint4 *)&s_local_1[0] = *(const uint4 *)&s[thread * 8];
+        *(uint4 *)&s_local[0] = *(const uint4 *)&s[thread * 8];
     }
     else {
         #pragma unroll
         for (int ax0_2 = 0; ax0_2 < 8; ++ax0_2) {
             if (thread * 8 + ax0_2 < 33)
-                s_local_1[ax0_2] = s[thread * 8 + ax0_2];
+                s_local[ax0_2] = s[thread * 8 + ax0_2];
         }
     }
     #pragma unroll
     for (int lane = 0; lane < 8; ++lane) {
         const int i = thread * 8 + lane;
         if (i < 33)
-            z_local[lane] = (unsigned short)s_local_1[lane];
+            z_local[lane] = (unsigned short)s_local[lane];
     }
     if (thread < 4) {
         *(uint4 *)&z[thread * 8] = make_uint4(pack_halves(z_local[0], z_local[1]), pack_halves(z_local[2], z_local[3]), pack_halves(z_local[4], z_local[5]), pack_halves(z_local[6], z_local[7]));
@@ -553,20 +478,20 @@ bits_7(const unsigned short *__restrict__ h, const unsigned char *__restrict__ e
         }
     }
     if (thread < 4) {
-        *(uint2 *)&e_local_1[0] = *(const uint2 *)&e[thread * 8];
+        *(uint2 *)&e_local[0] = *(const uint2 *)&e[thread * 8];
     }
     else {
         #pragma unroll
         for (int ax0_4 = 0; ax0_4 < 8; ++ax0_4) {
             if (thread * 8 + ax0_4 < 33)
-                e_local_1[ax0_4] = e[thread * 8 + ax0_4];
+                e_local[ax0_4] = e[thread * 8 + ax0_4];
         }
     }
     #pragma unroll
     for (int lane = 0; lane < 8; ++lane) {
         const int i = thread * 8 + lane;
         if (i < 33)
-            b_local[lane] = e_local_1[lane];
+            b_local[lane] = e_local[lane];
     }
     if (thread < 4) {
         *(uint2 *)&b[thread * 8] = make_uint2(pack_bytes(b_local[0], b_local[1], b_local[2], b_local[3]), pack_bytes(b_local[4], b_local[5], b_local[6], b_local[7]));

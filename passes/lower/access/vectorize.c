@@ -5,8 +5,8 @@
  *   for v in 4 vectorize  C[i, j * 4 + v] = A[j * 4 + v, i];    A is strided: unrolls
  *
  * A loop stays vectorized if it is one wide access (wide.h), and becomes one under a condition
- * where it has a condition that all lanes agree on or pass (lanes.h). Operations on 16-bit floats
- * that it computes lane by lane get a warning (ir/packed.h). */
+ * where it has a condition that all lanes agree on or pass (lanes.h). A loop gets a warning if it
+ * computes 16-bit floats only lane by lane (ir/packed.h). */
 #include "ir/packed.h"
 #include "passes/lower/access/wide.h"
 
@@ -197,20 +197,31 @@ static const char *operator_name(const Expr *e)
     return e->kind == EX_CALL ? call_info(e->u.call.call)->name : op_info(e->kind)->token;
 }
 
+/* The first operation on 16-bit floats that has no packed form, where no other one has; else
+ * NULL. */
+static const Expr *unpacked_operation(WideCheck *v, const Stmt *loop)
+{
+    const Expr *missing = NULL;
+    for (Cursor at = cursor_stmt(v->c, loop->u.loop.body); cursor_next(&at);) {
+        if (at.expr && packed_or_chosen(at.expr))
+            return NULL;
+        if (at.expr && !missing && packed_is_missing(at.expr))
+            missing = at.expr;
+    }
+    return missing;
+}
+
 /* Arithmetic on 16-bit floats computes two lanes at once only where the GPU has an instruction. */
 static void warn_of_unpacked(WideCheck *v, const Stmt *loop)
 {
-    for (Cursor at = cursor_stmt(v->c, loop->u.loop.body); cursor_next(&at);) {
-        if (!at.expr || !packed_is_missing(at.expr))
-            continue;
-        const char *type = type_info(at.expr->type)->name;
-        diag_warning(v->c, W0004, loop->span, "'%s' of %s is not packed", operator_name(at.expr),
-                     type);
-        diag_note(v->c, loop->span,
-                  "each lane computes it in f32 and converts the result; + - *, min, max, abs, "
-                  "negation and comparisons have packed instructions");
+    const Expr *e = unpacked_operation(v, loop);
+    if (!e)
         return;
-    }
+    diag_warning(v->c, W0004, loop->span, "'%s' of %s is not packed", operator_name(e),
+                 type_info(e->type)->name);
+    diag_note(v->c, loop->span,
+              "each lane computes it in f32 and converts the result; + - *, min, max, abs, "
+              "negation and comparisons have packed instructions");
 }
 
 static Stmt *vectorize_loop(WideCheck *v, Stmt *s)
