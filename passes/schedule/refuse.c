@@ -85,7 +85,11 @@ void sched_note_conflict(Schedule *s, const Conflict *why)
         diag_note(s->ctx, why->first_span, "block '%s' at %s", why->first->name, why->first_at);
         return;
     }
-    if (*why->first_at) {
+    if (!*why->first_at && !*why->second_at) { /* no instances are known */
+        diag_note(s->ctx, why->first_span, "block '%s' accesses '%s' (%s)", why->first->name,
+                  why->buffer->name, hazard_text(why->kind));
+        diag_note(s->ctx, why->second_span, "block '%s' accesses it, too", why->second->name);
+    } else if (*why->first_at) {
         diag_note(s->ctx, why->first_span, "block '%s' at %s runs first and accesses %s (%s)",
                   why->first->name, why->first_at, why->element, hazard_text(why->kind));
         diag_note(s->ctx, why->second_span, "block '%s' at %s accesses the same element",

@@ -118,9 +118,7 @@ void unit_assume_runs(Poly *p, const Unit *unit)
             continue;
         Affine extent =
             poly_add(p, poly_value(p, &p->fixed, iter->hi), poly_value(p, &p->fixed, iter->lo), -1);
-        if (extent.n != 1 || extent.terms[0].factor != 1)
-            continue;
-        poly_raise(p, extent.terms[0].column, 1 - extent.constant);
+        poly_raise_positive(p, extent);
     }
 }
 

@@ -109,6 +109,16 @@ void poly_raise(Poly *p, int column, int64_t min)
     poly_not_negative(p, &p->top, form);
 }
 
+void poly_raise_positive(Poly *p, Affine size)
+{
+    if (size.n == 0 || !affine_is_fixed(p, size))
+        return;
+    if (size.n == 1 && size.terms[0].factor > 0)
+        poly_raise(p, size.terms[0].column, ceil_div64(1 - size.constant, size.terms[0].factor));
+    else
+        poly_at_most(p, &p->top, affine_const(1), size, 0);
+}
+
 /* ---- affine forms ---------------------------------------------------------------------------- */
 
 Affine poly_term(Poly *p, int64_t factor, int column)

@@ -118,6 +118,8 @@ void poly_end(Poly *p, const PolyPart *part);
 void poly_end_work(Poly *p, const PolyPart *part);
 /* From here on the column is at least `min`. */
 void poly_raise(Poly *p, int column, int64_t min);
+/* From here on a form of sizes is at least 1: 2 N - 1 says N >= 1. */
+void poly_raise_positive(Poly *p, Affine size);
 
 /* ---- affine forms ---------------------------------------------------------------------------- */
 

@@ -224,10 +224,17 @@ static bool find_product(Poly *p, Affine a, Affine b, Affine *found)
     return false;
 }
 
-/* Whether `a` may be the size of a Product. */
-static bool is_size(const Poly *p, Affine a)
+/* By the bounds of columns or, of sizes, by the rows: M + N - 1 where a loop runs so often. */
+static bool is_not_negative(Poly *p, Affine a)
 {
-    return affine_is_fixed(p, a) && affine_range(p, a).min >= 0;
+    return affine_range(p, a).min >= 0 ||
+           (affine_is_fixed(p, a) && poly_implied(p, &p->top.rows, -1, a));
+}
+
+/* Whether `a` may be the size of a Product. */
+static bool is_size(Poly *p, Affine a)
+{
+    return affine_is_fixed(p, a) && is_not_negative(p, a);
 }
 
 /* factor * size for a form of fixed columns; unknown where neither is. */
@@ -242,7 +249,7 @@ static Affine times_size(Poly *p, Affine a, Affine b)
         return poly_unknown(p);
     if (find_product(p, a, b, &product) || find_product(p, b, a, &product))
         return product;
-    bool positive = affine_range(p, a).min >= 0 && affine_range(p, b).min >= 0;
+    bool positive = is_not_negative(p, a) && is_not_negative(p, b);
     product = poly_column(p, positive ? 0 : INT64_MIN, INT64_MAX,
                           affine_is_fixed(p, a) && affine_is_fixed(p, b));
     int column = product.terms[0].column;
@@ -345,9 +352,10 @@ static Affine either(Poly *p, Affine a, Affine b, Bounds bounds)
 static Affine extreme(Poly *p, ExprKind kind, Affine a, Affine b)
 {
     bool least = kind == EX_MIN;
-    Bounds gap = affine_range(p, poly_add(p, b, a, -1));
-    if (gap.min >= 0 || gap.max <= 0)
-        return least == (gap.min >= 0) ? a : b;
+    if (is_not_negative(p, poly_add(p, b, a, -1)))
+        return least ? a : b;
+    if (is_not_negative(p, poly_add(p, a, b, -1)))
+        return least ? b : a;
     Affine m = either(p, a, b, bounds_minmax(kind, affine_range(p, a), affine_range(p, b)));
     Conj **which = poly_choice(p, &p->top, 2);
     poly_at_most(p, which[0], a, b, 0);
@@ -463,9 +471,7 @@ void poly_assume_positive(Poly *p, const Expr *e)
         assume_one(p, arg[0], arg[1]);
         assume_one(p, arg[1], arg[0]);
     } else if (e->kind == EX_VAR || e->kind == EX_ADD || e->kind == EX_SUB) {
-        Affine value = poly_value(p, &p->fixed, e);
-        if (value.n == 1 && value.terms[0].factor == 1 && affine_is_fixed(p, value))
-            poly_raise(p, value.terms[0].column, 1 - value.constant);
+        poly_raise_positive(p, poly_value(p, &p->fixed, e));
     }
 }
 

@@ -23,12 +23,20 @@ static Affine expanded(Polynomials *r, Affine form)
     for (int i = 0; i < r->expansions.n; i++) {
         Expansion e = r->expansions.items[i];
         int64_t factor = affine_factor(form, e.column);
-        if (factor) {
+        if (factor && factor % e.by == 0) {
             form = poly_add(r->p, form, poly_term(r->p, 1, e.column), -factor);
-            form = poly_add(r->p, form, e.value, factor);
+            form = poly_add(r->p, form, e.value, factor / e.by);
         }
     }
     return form;
+}
+
+static bool is_product(const Poly *p, int column)
+{
+    for (int i = 0; i < p->products.n; i++)
+        if (p->products.items[i].column == column)
+            return true;
+    return false;
 }
 
 /* True for a row that the meaning of the column implies: x N >= 0, e / N >= 0. */
@@ -39,44 +47,77 @@ static bool is_of_definition(const Polynomials *r, Row row)
         p->columns.items[row.form.terms[0].column].min < 0)
         return false;
     int column = row.form.terms[0].column;
-    for (int i = 0; i < p->products.n; i++)
-        if (p->products.items[i].column == column)
-            return true;
+    if (is_product(p, column))
+        return true;
     for (int i = 0; i < p->quotients.n; i++)
         if (p->quotients.items[i].column == column && p->quotients.items[i].divisor.n > 0)
             return true;
     return false;
 }
 
-/* N becomes n + 2 where a product has N - 2: polynomials then divide by it. */
-static void shift_size(Polynomials *r, Affine a)
+static bool has_expansion(const Polynomials *r, int column)
 {
-    if (a.n != 1 || a.terms[0].factor != 1 || a.constant == 0 || !affine_is_fixed(r->p, a))
-        return;
     for (int i = 0; i < r->expansions.n; i++)
-        if (r->expansions.items[i].column == a.terms[0].column)
-            return;
-    Affine size = poly_fixed_column(r->p, 0, INT64_MAX);
-    VEC_PUSH(r->p->ctx->arena, &r->expansions,
-             ((Expansion){a.terms[0].column, poly_add(r->p, size, affine_const(a.constant), -1)}));
+        if (r->expansions.items[i].column == column)
+            return true;
+    return false;
+}
+
+/* The term of a size for which a column of the whole size makes room; NULL: there is none. */
+static const Term *term_to_replace(const Polynomials *r, Affine a)
+{
+    const Term *best = NULL;
+    for (int i = 0; i < a.n; i++) {
+        const Term *t = &a.terms[i];
+        if (t->factor > 0 && !has_expansion(r, t->column) && !is_product(r->p, t->column) &&
+            (!best || t->factor < best->factor))
+            best = t;
+    }
+    return best;
+}
+
+/* Rows: size == a. No equality, which would take the column out again. */
+static void tie_size(Polynomials *r, Affine size, Affine a)
+{
+    Affine gap = poly_add(r->p, size, a, -1);
+    radix_not_negative(r, gap);
+    radix_not_negative(r, poly_add(r->p, affine_const(0), gap, -1));
+}
+
+/* A column takes the place of a size such as N - 2, 2 N - 1 or M + N - 1, since polynomials divide
+ * by columns: N becomes n + 2, 2 N becomes n + 1, and N becomes n - M + 1. */
+static void name_size(Polynomials *r, Affine a)
+{
+    Context *c = r->p->ctx;
+    int64_t g = gcd64(affine_gcd(a), a.constant);
+    if (a.n == 0 || (a.n == 1 && a.constant == 0) || !affine_is_fixed(r->p, a))
+        return;
+    a = affine_divide(c, a, g);
+    const Term *t = term_to_replace(r, a);
+    if (!t)
+        return;
+    int64_t min = affine_range(r->p, a).min;
+    Affine size = poly_fixed_column(r->p, min < 0 ? 0 : min, INT64_MAX);
+    Affine rest = poly_add(r->p, a, poly_term(r->p, 1, t->column), -t->factor);
+    Affine value = poly_add(r->p, size, rest, -1);
+    VEC_PUSH(c->arena, &r->expansions, ((Expansion){t->column, t->factor, value}));
+    if (t->factor != 1)
+        tie_size(r, size, a);
 }
 
 static void expand_products(Polynomials *r)
 {
-    for (int i = 0; i < r->p->products.n; i++)
-        shift_size(r, r->p->products.items[i].size);
-    for (int i = 0; i < r->p->products.n; i++) {
-        Product product = r->p->products.items[i];
-        bool known = false;
-        for (int k = 0; k < r->expansions.n && !known; k++)
-            known = r->expansions.items[k].column == product.column;
-        if (known)
-            continue;
-        Affine value = radix_multiply(r, expanded(r, product.factor), expanded(r, product.size));
-        VEC_PUSH(r->p->ctx->arena, &r->expansions, ((Expansion){product.column, value}));
-    }
     RowList old = *r->rows;
     *r->rows = (RowList){0};
+    for (int i = 0; i < r->p->products.n; i++)
+        name_size(r, r->p->products.items[i].size);
+    for (int i = 0; i < r->p->products.n; i++) {
+        Product product = r->p->products.items[i];
+        if (has_expansion(r, product.column))
+            continue;
+        Affine value = radix_multiply(r, expanded(r, product.factor), expanded(r, product.size));
+        VEC_PUSH(r->p->ctx->arena, &r->expansions, ((Expansion){product.column, 1, value}));
+    }
     for (int i = 0; i < old.n; i++)
         if (!is_of_definition(r, old.items[i]))
             radix_add_row(r, expanded(r, old.items[i].form), old.items[i].equal);
@@ -124,8 +165,8 @@ static bool split(Polynomials *r)
     bool again = true;
     for (int round = 0;
          again && round < MAX_ROUNDS && !r->failed && r->p->ctx->solver->work_left > 0; round++)
-        again =
-            use_equality(r) || radix_merge_digits(r) || radix_use_pairs(r) || radix_split_rows(r);
+        again = radix_split_numbers(r) || use_equality(r) || radix_merge_digits(r) ||
+                radix_use_pairs(r) || radix_split_rows(r);
     if (r->failed || r->p->ctx->solver->work_left < 0)
         return false;
     if (!any_product(r))

@@ -12,9 +12,11 @@ typedef struct {
     int column, degree, base[MAX_DEGREE];
 } Monomial;
 
-/* The replacement of a column that the system had for a product or a size. */
+/* The replacement of a column that the system had for a product or a size: `value` stands for
+ * column * by. */
 typedef struct {
     int column;
+    int64_t by;
     Affine value;
 } Expansion;
 
@@ -81,6 +83,9 @@ bool radix_next_digit(Polynomials *r, int *k, DigitColumn *d);
 
 /* ---- steps, each true where it has changed something ----------------------------------------- */
 
+/* An equality of numbers becomes one of their digits, by bounds of columns: 32 a + b == 32 c + d
+ * with b and d in 0..32 (radix_high.c). Before equalities are used, which mixes the digits. */
+bool radix_split_numbers(Polynomials *r);
 /* A digit and the number that it is the low part of become one column (radix_digits.c). */
 bool radix_merge_digits(Polynomials *r);
 /* 0 <= x <= width - 1 forgets a quotient that there is once for each x, or gives x a name

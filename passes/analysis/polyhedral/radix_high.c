@@ -41,6 +41,33 @@ static bool split_row(Polynomials *r, int at, Affine width)
     return false;
 }
 
+/* g high + low == 0 with low in -g + 1..g says that both are 0. */
+static bool split_equality(Polynomials *r, int at, int64_t g)
+{
+    Affine high, low, form = r->rows->items[at].form;
+    radix_divide(r, form, affine_const(g), &high, &low);
+    Bounds range = affine_range(r->p, low);
+    if (high.n == 0 || low.n == 0 || range.min <= -g || range.max >= g)
+        return false;
+    radix_drop_row(r, at);
+    radix_zero(r, high);
+    radix_zero(r, low);
+    return true;
+}
+
+bool radix_split_numbers(Polynomials *r)
+{
+    for (int i = 0; i < r->rows->n; i++) {
+        Row row = r->rows->items[i];
+        for (int k = 0; k < row.form.n && row.equal; k++) {
+            int64_t factor = row.form.terms[k].factor, g = factor < 0 ? -factor : factor;
+            if (g > 1 && split_equality(r, i, g))
+                return true;
+        }
+    }
+    return false;
+}
+
 bool radix_split_rows(Polynomials *r)
 {
     VEC(int) met = {0};
