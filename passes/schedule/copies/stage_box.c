@@ -2,16 +2,16 @@
  * loop accesses, for all threads that share it (stage.h). */
 #include "passes/schedule/copies/stage.h"
 
-/* The variables of bound loops on `path` whose iterations share a buffer of this scope. */
+/* The variables of bound loops on `path` whose iterations share what one of them copies: threads of
+ * a block do, unless each has its own copy. A block of the grid cannot wait for another one, so
+ * each copies all that it reads, also in global memory. */
 static int sharing_vars(const StmtPath *path, Scope scope, const Var **out)
 {
     int n = 0;
     for (int i = 0; i < path->n; i++) {
         const Stmt *stmt = path->items[i];
-        if (stmt->kind != ST_FOR || stmt->u.loop.kind != LOOP_BIND)
-            continue;
-        if (scope_outlives_launch(scope) ||
-            (scope == SCOPE_SHARED && axis_is_thread(stmt->u.loop.axis)))
+        if (stmt->kind == ST_FOR && stmt->u.loop.kind == LOOP_BIND && scope != SCOPE_LOCAL &&
+            axis_is_thread(stmt->u.loop.axis))
             out[n++] = stmt->u.loop.var;
     }
     return n;
