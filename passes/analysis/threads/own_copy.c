@@ -149,12 +149,25 @@ static bool plainly_covers(OwnCopy *o, const Definition *d, const ThreadInstance
     return n_left == 0 || (n_left > 0 && poly_solve(p, NULL, 0, NULL) == POLY_NONE);
 }
 
+/* Rows: the read is of an element that there is. A program that reads others, as where a size of 0
+ * makes (0 - 1) / 2 + 1 iterations, has no meaning to keep. */
+static void assume_element(const OwnCopy *o, const Affine *index)
+{
+    Poly *p = o->p;
+    const Buffer *buffer = o->read->buffer;
+    for (int i = 0; i < buffer->rank; i++) {
+        poly_not_negative(p, &p->top, index[i]);
+        poly_at_most(p, &p->top, index[i], poly_value(p, &p->fixed, buffer->shape[i]), -1);
+    }
+}
+
 /* The definitions cover all that is read, one after the other. */
 static bool all_plainly_cover(OwnCopy *o)
 {
     PolyMark start = poly_mark(o->p);
     ThreadInstance r = thread_instance(o->t, o->p, o->reader);
     const Affine *read = instance_index(o->p, &r.at, o->read);
+    assume_element(o, read);
     bool covered = false;
     for (Definition d = definitions_of(o); !covered && definition_next(o, &d);)
         covered = plainly_covers(o, &d, &r, read);
@@ -194,6 +207,8 @@ static isl_set *access_image(const OwnCopy *o, const Definition *d, bool *exact)
     p->inexact = p->lost = false;
     ThreadInstance at = thread_instance(o->t, p, d->by.unit);
     const Affine *index = instance_index(p, &at.at, x);
+    if (x == o->read)
+        assume_element(o, index);
     VEC(Affine) forms = {0};
     Arena *arena = p->ctx->arena;
     for (int i = 0; i < p->fixed.n; i++)
@@ -255,6 +270,9 @@ static bool reads_covered(OwnCopy *o)
     if (some) {
         StrBuf element = strbuf_new(p->ctx->arena), thread = strbuf_new(p->ctx->arena);
         const int64_t *axes = values + p->fixed.n + o->n_most, *index = axes + o->n_axes;
+        for (int i = 0; i < p->fixed.n; i++)
+            if (p->fixed.items[i].var->kind == VAR_SIZE)
+                point_print(&thread, p->fixed.items[i].var->name, values[i]);
         for (int i = 0; i < o->n_axes; i++)
             if (o->t->axis[i])
                 point_print(&thread, axis_name((Axis)i), axes[i]);
