@@ -66,19 +66,15 @@ static inline uint32_t narrow(const Format *format, float x)
     return sign | (result > format->largest ? format->overflow : result);
 }
 
+/* Not of infinities and NaNs.  The fraction and the exponent move to their places; the product,
+ * which is exact, makes up for the other bias. */
 static inline float widen(const Format *format, uint32_t bits)
 {
-    uint32_t sign = (bits >> (format->exponent_bits + format->fraction_bits)) << 31;
-    uint32_t fraction = bits & ((1u << format->fraction_bits) - 1);
-    int exponent = (int)(bits >> format->fraction_bits) & ((1 << format->exponent_bits) - 1);
-    int bias = (1 << (format->exponent_bits - 1)) - 1;
-    float magnitude;
-    if (exponent == 0)
-        magnitude = ldexpf((float)fraction, 1 - bias - format->fraction_bits);
-    else
-        magnitude = float_of(((uint32_t)(exponent - bias + 127) << 23) |
-                             (fraction << (23 - format->fraction_bits)));
-    return float_of(bits_of(magnitude) | sign);
+    int width = format->exponent_bits + format->fraction_bits;
+    uint32_t sign = bits >> width << 31, magnitude = bits & ((1u << width) - 1);
+    uint32_t bias = (1u << (format->exponent_bits - 1)) - 1;
+    return float_of(sign | magnitude << (23 - format->fraction_bits)) *
+           float_of((127 + 127 - bias) << 23);
 }
 
 uint16_t f16_from_f32(float x)

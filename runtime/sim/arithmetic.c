@@ -60,23 +60,44 @@
 #define DIVISOR(T)                                                                                 \
     {                                                                                              \
         const T *divisor = s->b;                                                                   \
-        for (int i = 0; i < s->n; i++)                                                             \
+        for (int i = 0; i < s->n && (s->lanes_b || *divisor == 0); i++)                            \
             if (divisor[s->lanes_b ? i : 0] == 0 && (s->n == 1 || vm_runs(st, i)))                 \
                 return vm_fault(st, s, FAULT_DIVIDE_BY_ZERO, i, "integer division by zero");       \
     }
-#define DIVISION(name, T, expr)                                                                    \
+#define DIVISION(name, T, expr, shortcut)                                                          \
     static bool name(VmState *st, const VmStep *s)                                                 \
     {                                                                                              \
         DIVISOR(T)                                                                                 \
-        LOOP2(T, T, expr)                                                                          \
+        shortcut LOOP2(T, T, expr)                                                                 \
+        return true;                                                                               \
+    }
+/* Most divisors of subscripts are the same power of two in all lanes: `expr` is what becomes of the
+ * magnitude u of a lane, which gets its sign back since division truncates. */
+#define BY_POWER_OF_TWO(name, T, U, expr)                                                          \
+    VM_LANES static void name(const VmStep *s, U b)                                                \
+    {                                                                                              \
+        T *d = s->d;                                                                               \
+        const T *pa = s->a;                                                                        \
+        for (int i = 0; i < s->n; i++) {                                                           \
+            const U sign = pa[i] < 0 ? ~(U)0 : 0;                                                  \
+            const U u = ((U)pa[i] ^ sign) - sign;                                                  \
+            d[i] = (T)(((expr) ^ sign) - sign);                                                    \
+        }                                                                                          \
+    }
+#define SHORTCUT(name, T, U)                                                                       \
+    const T all = *(const T *)s->b;                                                                \
+    if (s->lanes_a && !s->lanes_b && all > 0 && (all & (all - 1)) == 0) {                          \
+        name(s, (U)all);                                                                           \
         return true;                                                                               \
     }
 #define SIGNED_DIVISION(t, T, U)                                                                   \
-    DIVISION(div_##t, T, b == 0 ? 0 : b == -1 ? (T)(0 - (U)a) : a / b)                             \
-    DIVISION(mod_##t, T, b == 0 || b == -1 ? 0 : a % b)
+    BY_POWER_OF_TWO(shift_##t, T, U, u >> __builtin_ctzll(b))                                      \
+    BY_POWER_OF_TWO(mask_##t, T, U, u &(b - 1))                                                    \
+    DIVISION(div_##t, T, b == 0 ? 0 : b == -1 ? (T)(0 - (U)a) : a / b, SHORTCUT(shift_##t, T, U))  \
+    DIVISION(mod_##t, T, b == 0 || b == -1 ? 0 : a % b, SHORTCUT(mask_##t, T, U))
 #define UNSIGNED_DIVISION(t, T)                                                                    \
-    DIVISION(div_##t, T, b == 0 ? 0 : a / b)                                                       \
-    DIVISION(mod_##t, T, b == 0 ? 0 : a % b)
+    DIVISION(div_##t, T, b == 0 ? 0 : a / b, )                                                     \
+    DIVISION(mod_##t, T, b == 0 ? 0 : a % b, )
 SIGNED_DIVISION(i32, int32_t, uint32_t)
 SIGNED_DIVISION(i64, int64_t, uint64_t)
 UNSIGNED_DIVISION(u32, uint32_t)

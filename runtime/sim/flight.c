@@ -70,16 +70,17 @@ static bool check(VmState *st, const VmStep *s)
     bool local = st->f->buffers[s->inst->c].space == VM_LOCAL, loads = s->inst->op == VM_LOAD;
     bool takes_off = f->under_way && local != loads;
     bool harmless = f->under_way ? !takes_off : !local && loads;
-    for (int i = 0; i < st->lanes * s->width && !harmless; i++) {
-        int lane = i / s->width;
+    for (int lane = 0; lane < st->lanes && !harmless; lane++) {
         if (!vm_runs(st, lane))
             continue;
-        int64_t element = index[s->lanes_a ? lane : 0] + i % s->width;
-        uint32_t *mark = &s->marks[local ? element * st->lanes + lane : element];
-        if (takes_off)
-            *mark = f->group;
-        else if (*mark >= f->landed)
-            return refuse(st, s, lane, element);
+        for (int i = 0; i < s->width; i++) {
+            int64_t element = index[s->lanes_a ? lane : 0] + i;
+            uint32_t *mark = &s->marks[local ? element * st->lanes + lane : element];
+            if (takes_off)
+                *mark = f->group;
+            else if (*mark >= f->landed)
+                return refuse(st, s, lane, element);
+        }
     }
     return s->unmarked(st, s);
 }

@@ -94,7 +94,7 @@ VM_LANES bool vm_fit(VmState *st, const VmStep *s)
     int n = s->lanes_a ? st->lanes : 1;
     uint64_t bad = 0;
     for (int i = 0; i < n; i++)
-        bad |= (uint64_t)(index[i] ^ (int64_t)(int32_t)index[i]);
+        bad |= ((uint64_t)index[i] + (1u << 31)) >> 32;
     for (int i = 0; i < n && bad; i++)
         if (index[i] != (int32_t)index[i] && (n == 1 || vm_runs(st, i)))
             return vm_fault(st, s, FAULT_INDEX_TOO_LARGE, i,

@@ -124,6 +124,35 @@ static void test_lanes_diverge(void **state)
     run_close(&r);
 }
 
+static const char powers_of_two[] =
+    "kernel t(x: i64[64]) -> q: i64[64], r: i64[64], one: i64[64] {\n"
+    "  launch t grid(1, 1, 1) block(64, 1, 1) {\n"
+    "    let i = threadIdx.x;\n"
+    "    q[i] = x[i] / 8;\n"
+    "    r[i] = x[i] % 8;\n"
+    "    one[i] = x[i] / 1 + x[i] % 1;\n"
+    "  }\n}\n";
+
+static void test_lanes_divide_by_powers_of_two(void **state)
+{
+    Context *c = *state;
+    GUARD(c);
+    Run run = run_open(c, parsed(c, powers_of_two));
+    int64_t *x = data_of(&run, "x");
+    for (int i = 0; i < 62; i++)
+        x[i] = i - 31;
+    x[62] = INT64_MIN;
+    x[63] = INT64_MAX;
+    assert_true(run_once(&run));
+    const int64_t *q = data_of(&run, "q"), *r = data_of(&run, "r"), *one = data_of(&run, "one");
+    for (int i = 0; i < 64; i++) {
+        assert_int_equal(q[i], x[i] / 8);
+        assert_int_equal(r[i], x[i] % 8);
+        assert_int_equal(one[i], x[i]);
+    }
+    run_close(&run);
+}
+
 static const char breaking_loops[] =
     "kernel t(n: i32[64]) -> y: i32[64], z: i32[2] {\n"
     "  launch t grid(2, 1, 1) block(32, 1, 1) {\n"
@@ -355,6 +384,8 @@ int main(void)
                                         free_context),
         cmocka_unit_test_setup_teardown(test_lazy_operands_do_not_run, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_lanes_diverge, new_context, free_context),
+        cmocka_unit_test_setup_teardown(test_lanes_divide_by_powers_of_two, new_context,
+                                        free_context),
         cmocka_unit_test_setup_teardown(test_lanes_leave_loops, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_shared_memory, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_atomics_do_not_lose_updates, new_context,
