@@ -25,6 +25,7 @@ typedef struct {
     PeerMatrix a, b, c;
     int64_t rows, columns, depth, batch;
     PeerTypes types;
+    bool tf32; /* the routine may round elements of f32 to TF32 */
     int bias;  /* a buffer [columns] that is added to each row; -1: none */
     bool relu; /* after that, max with 0 */
 } PeerProduct;
@@ -46,7 +47,8 @@ typedef struct LibraryPeer LibraryPeer;
 LibraryPeer *peer_open(Device *d, const PeerTask *task, const Workload *w);
 void peer_close(LibraryPeer *p);
 bool peer_run(LibraryPeer *p);
-/* It moves as many bytes as the program, and does not compute what that computes. */
-bool peer_only_copies(const LibraryPeer *p);
+/* Is its result that of the program but for rounding? One that copies moves as many bytes, and
+ * computes nothing; how a routine rounds to TF32 is not documented. */
+bool peer_is_comparable(const LibraryPeer *p);
 
 #endif

@@ -44,7 +44,7 @@ static const char *wrong_types(Context *c, const Contraction *form, PeerTypes ty
                             "operands, and i8 with sums of i32",
                             type_info(types.operands)->name, type_info(types.sums)->name,
                             type_info(types.result)->name);
-    if (form->bias && types.operands != DT_F32)
+    if (form->bias && (types.operands != DT_F32 || form->a_tf32))
         return "cublasLt fuses a bias only in f32";
     return NULL;
 }
@@ -64,6 +64,7 @@ static bool product_task(tirc *t, const Kernel *program, const Workload *w, Peer
                        .c = {buffer_number(program, form.c), form.c_transposed},
                        .batch = 1,
                        .types = types,
+                       .tf32 = form.a_tf32,
                        .bias = form.bias ? buffer_number(program, form.bias) : -1,
                        .relu = form.relu};
     if (x->a.buffer < 0 || x->b.buffer < 0 || x->c.buffer < 0)

@@ -1,7 +1,7 @@
 /* peer.c - Runs cuBLAS and cudaMemcpy as peers.
  *
  * cuBLAS counts columns first. A row-major matrix is its transpose there, so c = a b is computed as
- * c' = b' a'. Products in f32 use no tensor cores: TF32 would be another result. */
+ * c' = b' a'. Products in f32 use no tensor cores, unless the program rounds to TF32 itself. */
 #include "runtime/peer.h"
 
 #include <string.h>
@@ -61,10 +61,17 @@ static int data_type(DType type)
     }
 }
 
-/* Products with sums of another type than the operands'. */
+/* cublasComputeType_t */
+static int compute_type(const PeerProduct *x)
+{
+    enum { COMPUTE_32F = 68, COMPUTE_32I = 72, COMPUTE_32F_FAST_TF32 = 77 };
+    return x->types.sums == DT_I32 ? COMPUTE_32I : x->tf32 ? COMPUTE_32F_FAST_TF32 : COMPUTE_32F;
+}
+
+/* Products with sums of another type than the operands', or in TF32. */
 static bool multiply_mixed(LibraryPeer *p, const PeerProduct *x)
 {
-    enum { COMPUTE_32F = 68, COMPUTE_32I = 72, ALGORITHM_DEFAULT = -1 };
+    enum { ALGORITHM_DEFAULT = -1 };
     bool integers = x->types.sums == DT_I32;
     const void *one = integers ? (const void *)&(int32_t){1} : &(float){1};
     const void *zero = integers ? (const void *)&(int32_t){0} : &(float){0};
@@ -72,7 +79,7 @@ static bool multiply_mixed(LibraryPeer *p, const PeerProduct *x)
     Operand c = operand(p, x->c, x->rows, x->columns);
     int m = (int)x->columns, n = (int)x->rows, k = (int)x->depth;
     int in = data_type(x->types.operands), out = data_type(x->types.result);
-    int sums = integers ? COMPUTE_32I : COMPUTE_32F;
+    int sums = compute_type(x);
     if (x->batch > 1)
         return check(p,
                      p->api.cublasGemmStridedBatchedEx(
@@ -104,7 +111,7 @@ static PeerProduct with_rows_first(PeerProduct x)
 static bool multiply(LibraryPeer *p)
 {
     PeerProduct x = with_rows_first(p->task.product);
-    if (x.types.sums != x.types.operands)
+    if (x.types.sums != x.types.operands || x.tf32)
         return multiply_mixed(p, &x);
     Operand a = operand(p, x.a, x.rows, x.depth), b = operand(p, x.b, x.depth, x.columns);
     Operand c = operand(p, x.c, x.rows, x.columns);
@@ -130,9 +137,9 @@ static bool multiply(LibraryPeer *p)
                  "cublasSgemm");
 }
 
-bool peer_only_copies(const LibraryPeer *p)
+bool peer_is_comparable(const LibraryPeer *p)
 {
-    return !p->handle && !p->lt;
+    return (p->handle || p->lt) && !p->task.product.tf32;
 }
 
 bool peer_run(LibraryPeer *p)

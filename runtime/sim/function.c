@@ -16,6 +16,19 @@ static double largest_or_nan(double x, double y)
     return isnan(x) ? x : isnan(y) ? y : vm_largest_f64(x, y);
 }
 
+/* The number nearest to x that has TF32's 11 digits and the exponents of f32, ties away from 0. */
+static double tf32(double x)
+{
+    enum { DIGITS = 11, LEAST_EXPONENT = -126 };
+    const double past_largest = 0x1p128;
+    if (!(fabs(x) < past_largest))
+        return isnan(x) ? x : copysign(INFINITY, x);
+    int exponent = x == 0 ? LEAST_EXPONENT : ilogb(x);
+    double step = ldexp(1, (exponent < LEAST_EXPONENT ? LEAST_EXPONENT : exponent) - DIGITS + 1);
+    double nearest = round(x / step) * step;
+    return fabs(nearest) < past_largest ? nearest : copysign(INFINITY, x);
+}
+
 double function_f64(int function, const double *x)
 {
     switch ((CallKind)function) {
@@ -38,6 +51,7 @@ double function_f64(int function, const double *x)
     case CALL_CEIL: return ceil(x[0]);
     case CALL_ROUND: return rint(x[0]);
     case CALL_TRUNC: return trunc(x[0]);
+    case CALL_TF32: return tf32(x[0]);
     case CALL_POW: return pow(x[0], x[1]);
     case CALL_FMOD: return fmod(x[0], x[1]);
     case CALL_FMA: return fma(x[0], x[1], x[2]);
@@ -147,6 +161,7 @@ int function_flops(int function)
     case CALL_DP4A:
     case CALL_BITCAST:
     case CALL_AWAIT:
+    case CALL_TF32:
     case CALL_ISNAN:
     case CALL_ISINF: return 0;
     default: return 1;

@@ -432,6 +432,12 @@ PACKED_TYPE(bf16x2, bf16_format)
 #undef PACKED_TYPE
 #undef COMPARED
 #undef PACKED
+/* A NaN keeps its upper bits. */
+static inline void ptx_cvt_rna_tf32_f32(unsigned &to, float f)
+{
+    memcpy(&to, &f, sizeof to);
+    to = (fabsf(f) < INFINITY ? to + 0x1000 : to) & 0xffffe000;
+}
 static inline void ptx_cvt_rn_bf16_f32(unsigned short &to, float f)
 {
     to = (unsigned short)narrow_bits(bf16_format, f);

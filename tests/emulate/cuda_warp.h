@@ -102,6 +102,24 @@ static inline double floats_product(const Lanes &all, int row, int column, Narro
     return sum;
 }
 
+/* TF32: the hardware ignores the digits of f32 that it does not have. */
+static inline double truncated(unsigned bits)
+{
+    float value;
+    bits &= 0xffffe000;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline double tf32_product(const Lanes &all, int row, int column)
+{
+    double sum = 0;
+    for (int k = 0; k < 8; k++)
+        sum += truncated(all.at<Fragments<unsigned>>(row % 8 * 4 + k % 4)->a[row / 8 + k / 4 * 2]) *
+               truncated(all.at<Fragments<unsigned>>(column * 4 + k % 4)->b[k / 4]);
+    return sum;
+}
+
 static inline double doubles_product(const Lanes &all, int row, int column)
 {
     double sum = 0;
@@ -141,6 +159,7 @@ MMA(m16n8k32_row_col_f32_e4m3_e4m3_f32, unsigned, float,
     floats_product(all, row, column, f8e4m3_format))
 MMA(m16n8k32_row_col_f32_e5m2_e5m2_f32, unsigned, float,
     floats_product(all, row, column, f8e5m2_format))
+MMA(m16n8k8_row_col_f32_tf32_tf32_f32, unsigned, float, tf32_product(all, row, column))
 MMA(m16n8k8_row_col_f64_f64_f64_f64, double, double, doubles_product(all, row, column))
 
 #undef LDMATRIX

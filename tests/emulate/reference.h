@@ -356,6 +356,24 @@ FUNCTION(ceil, ceilf, ceil)
 FUNCTION(round, rintf, rint)
 FUNCTION(trunc, truncf, trunc)
 #undef FUNCTION
+/* Half of the last digit that stays is added to the magnitude; what is behind it goes. */
+static inline double call_tf32(double x)
+{
+    const double least = 0x1p-126;
+    if (isnan(x) || isinf(x))
+        return x;
+    if (fabs(x) < least) /* all have the spacing of the least normal number */
+        return copysign(call_tf32(fabs(x) + least) - least, x);
+    unsigned long long bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = (bits + (1ull << 41)) >> 42 << 42;
+    memcpy(&x, &bits, sizeof x);
+    return fabs(x) < 0x1p128 ? x : copysign(INFINITY, x);
+}
+static inline float call_tf32(float x)
+{
+    return (float)call_tf32((double)x);
+}
 static inline float call_rsqrt(float x)
 {
     return (float)(1 / sqrt((double)x));

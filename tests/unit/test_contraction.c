@@ -14,9 +14,9 @@ static const char *form(Context *c, const char *shapes, const char *body)
     snprintf(text, sizeof text, "kernel t<P = 2, M = 3, N = 4, K = 5>(%s { %s }", shapes, body);
     if (!contraction_of(c, parsed(c, text), &x, &why))
         return why;
-    return arena_printf(c->arena, "%c%c%s%d%s%s", x.a_transposed ? 't' : 'n',
+    return arena_printf(c->arena, "%c%c%s%d%s%s%s", x.a_transposed ? 't' : 'n',
                         x.b_transposed ? 't' : 'n', x.c_transposed ? "'" : "", x.n_batch,
-                        x.bias ? "+" : "", x.relu ? "relu" : "");
+                        x.bias ? "+" : "", x.relu ? "relu" : "", x.a_tf32 ? " tf32" : "");
 }
 
 #define F32(a, b, c) "A: f32[" a "], B: f32[" b "]) -> C: f32[" c "]"
@@ -33,6 +33,18 @@ static void test_axes(void **state)
         form(c, F32("K, M", "N, K", "M, N"),
              "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[k, i] * B[j, k]; }"),
         "tt0");
+    assert_string_equal(form(c, F32("M, K", "K, N", "M, N"),
+                             "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += tf32(A[i, "
+                             "k]) * tf32(B[k, j]); }"),
+                        "nn0 tf32");
+    assert_non_null(strstr(form(c, F32("M, K", "K, N", "M, N"),
+                                "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * "
+                                "tf32(B[k, j]); }"),
+                           "it rounds one operand to TF32, but not the other"));
+    assert_non_null(strstr(form(c, F32("M, K", "K, N", "M, N"),
+                                "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += abs(A[i, "
+                                "k]) * B[k, j]; }"),
+                           "not a product of two elements"));
     assert_string_equal(
         form(c, F32("M, K", "N, K", "N, M"),
              "for j in N, i in M { C[j, i] = 0; for k in K C[j, i] += A[i, k] * B[j, k]; }"),

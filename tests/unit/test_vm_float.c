@@ -79,12 +79,47 @@ static void test_ends_of_the_range(void **state)
     assert_true(isnan(f32_from_f8e5m2(f8e5m2_from_f32(NAN))));
 }
 
+/* Of the bits of an f32: half of the last digit that stays is added, and what is behind it goes. */
+static void check_tf32(uint32_t bits)
+{
+    float x = from_bits(bits), expected = from_bits((bits + 0x1000) & 0xffffe000);
+    float found = function_f32(CALL_TF32, &x);
+    assert_memory_equal(&found, &expected, sizeof found);
+    double wide = function_f64(CALL_TF32, (const double[]){x});
+    assert_true(wide == expected && !signbit(wide) == !signbit(expected));
+}
+
+static void test_tf32_is_nearest_with_ties_away_from_0(void **state)
+{
+    (void)state;
+    Random r = random_new(5, 0);
+    for (uint32_t exponent = 0; exponent < 255; exponent++)
+        for (uint32_t high = 0; high < 64; high++) {
+            uint32_t bits = (exponent & 1) << 31 | exponent << 23 | high << 12;
+            check_tf32(bits);
+            check_tf32(bits | 0xfff);
+            check_tf32(bits | 1);
+            check_tf32(exponent << 23 | (uint32_t)random_below(&r, 1 << 23));
+        }
+    check_tf32(0x7f7fefff);
+    check_tf32(0x7f7ff000); /* to an infinity */
+    check_tf32(0xff7fffff);
+    check_tf32(0x7f800000);
+    const double half = 1 + 0x1p-11;
+    assert_true(function_f64(CALL_TF32, &half) == 1 + 0x1p-10);
+    assert_true(function_f64(CALL_TF32, (const double[]){half - 0x1p-52}) == 1);
+    assert_true(function_f64(CALL_TF32, (const double[]){-1e300}) == -INFINITY);
+    assert_true(function_f64(CALL_TF32, (const double[]){0x1p-137}) == 0x1p-136);
+    assert_true(isnan(function_f64(CALL_TF32, (const double[]){NAN})));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_value_comes_back),
         cmocka_unit_test(test_rounding_is_to_nearest_even),
         cmocka_unit_test(test_ends_of_the_range),
+        cmocka_unit_test(test_tf32_is_nearest_with_ties_away_from_0),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,16 @@ static bool is_zero(const Expr *e)
     return (e->kind == EX_FLOAT && e->u.f == 0) || (e->kind == EX_INT && e->u.i == 0);
 }
 
-/* The element of a matrix, where it is cast to the type of the sums or not. */
+static bool rounds_to_tf32(const Expr *factor)
+{
+    return factor->kind == EX_CALL && factor->u.call.call == CALL_TF32;
+}
+
+/* The element of a matrix, where it is cast to the type of the sums, rounded, or neither. */
 static const Expr *element_of(const Expr *factor)
 {
+    if (rounds_to_tf32(factor))
+        return factor->u.call.arg[0];
     return factor->kind == EX_CAST ? factor->u.arg[0] : factor;
 }
 
@@ -26,6 +33,8 @@ static const char *read_statement(const BlockStmt *block, Contraction *out, cons
         return "what it adds is not a product of two elements";
     *a = element_of(product->u.arg[0]);
     *b = element_of(product->u.arg[1]);
+    out->a_tf32 = rounds_to_tf32(product->u.arg[0]);
+    out->b_tf32 = rounds_to_tf32(product->u.arg[1]);
     out->a = (*a)->u.load.buffer;
     out->b = (*b)->u.load.buffer;
     out->c = update->u.store.buffer;
@@ -181,6 +190,8 @@ bool contraction_of(Context *c, const Kernel *program, Contraction *out, const c
     contraction_of_block(c, &blocks.items[0]->u.block, out, why);
     if (!*why && out->a->type != out->b->type)
         *why = "its operands differ in type";
+    if (!*why && out->a_tf32 != out->b_tf32)
+        *why = "it rounds one operand to TF32, but not the other";
     if (!*why && blocks.n == 2)
         *why = read_epilogue(&blocks.items[1]->u.block, out);
     return !*why;

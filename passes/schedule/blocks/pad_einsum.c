@@ -129,6 +129,12 @@ static bool check_nest(Einsum *e)
     return true;
 }
 
+/* Is the function of 0 a 0? */
+static bool keeps_zero(CallKind call)
+{
+    return call == CALL_TF32 || call == CALL_ABS;
+}
+
 /* Beyond the edge of iterator `iter`, where everything that it is a subscript of is 0, the value is
  * 0: of floats a product of zeros only, as 0 times infinity is none. */
 static bool vanishes(const Einsum *e, const Expr *value, int iter)
@@ -140,6 +146,7 @@ static bool vanishes(const Einsum *e, const Expr *value, int iter)
                 return true;
         return false;
     case EX_CAST: return vanishes(e, value->u.arg[0], iter);
+    case EX_CALL: return keeps_zero(value->u.call.call) && vanishes(e, value->u.call.arg[0], iter);
     case EX_MUL: {
         bool a = vanishes(e, value->u.arg[0], iter), b = vanishes(e, value->u.arg[1], iter);
         return type_is_float(value->type) ? a && b : a || b;

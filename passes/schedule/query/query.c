@@ -115,6 +115,17 @@ bool prim_update(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
+bool prim_calls(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    CallKind function = call_find(call->calls.function.u.s);
+    *result = (Value){.kind = VALUE_INT};
+    for (Cursor at = cursor_stmt(s->ctx, sched_block(s, &call->calls.block, &path));
+         cursor_next(&at);)
+        result->u.i += at.expr && at.expr->kind == EX_CALL && at.expr->u.call.call == function;
+    return true;
+}
+
 bool prim_is_matmul(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
