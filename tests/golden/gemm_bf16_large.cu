@@ -4,7 +4,7 @@
 //   C: bf16[4096, 4096], written
 //   A_map: cuTensorMapEncodeTiled of A, UINT16, extents {4096, 4096}, boxes {64, 128}, SWIZZLE_128B
 //   B_map: cuTensorMapEncodeTiled of B, UINT16, extents {4096, 4096}, boxes {64, 64}, SWIZZLE_128B
-// matmul_bf16<<<dim3(16, 32), dim3(128, 2), 196624>>>(C, A_map, B_map);
+// matmul_bf16<<<dim3(16, 32), dim3(128, 2), 213008>>>(C, A_map, B_map);
 
 static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float high)
 {
@@ -81,7 +81,8 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
     extern __shared__ __align__(1024) unsigned char shared_memory[];
     unsigned short (*A_shared)[128][64] = (unsigned short (*)[128][64])shared_memory;
     unsigned short (*B_shared)[4][64][64] = (unsigned short (*)[4][64][64])(shared_memory + 65536);
-    unsigned long long *landed = (unsigned long long *)(shared_memory + 196608);
+    unsigned short (*C_shared)[64] = (unsigned short (*)[64])(shared_memory + 196608);
+    unsigned long long *landed = (unsigned long long *)(shared_memory + 212992);
     int begun = 0, waited = 0;
     copy_bulk_begin<2>(landed);  // an mbarrier for each group of copies under way
     const int first = (int)blockIdx.y / 8 * 8;
@@ -233,13 +234,19 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: T is accessed below
     settle_f32<128>(&T[0][0]);
     #pragma unroll
-    for (int u = 0; u < 2; ++u) {
+    for (int panels = 0; panels < 4; ++panels) {
         #pragma unroll
-        for (int panel = 0; panel < 4; ++panel) {
+        for (int u = 0; u < 2; ++u) {
             #pragma unroll
             for (int nj = 0; nj < 8; ++nj) {
-                *(unsigned int *)&C[(long long)(by * 524288 + group * 262144 + lane / 32 * 65536 + lane / 4 % 8 * 4096 + bx * 256 + lane % 4 * 2) + (u * 32768 + panel * 64 + nj * 8)] = bf16x2_from_f32(T[u][panel * 16 + nj * 2], T[u][panel * 16 + nj * 2 + 1]);
+                *(unsigned int *)&C_shared[group * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8][(nj ^ lane / 4 % 8) * 8 + lane % 4 * 2] = bf16x2_from_f32(T[u][panels * 16 + nj * 2], T[u][panels * 16 + nj * 2 + 1]);
             }
         }
+        __syncthreads();  // C_shared: written above by other threads, read below
+        #pragma unroll
+        for (int each = 0; each < 4; ++each) {
+            *(uint4 *)&C[(long long)(by * 524288 + group * 65536 + lane / 8 * 4096 + bx * 256 + lane % 8 * 8) + (each * 131072 + panels * 64)] = *(const uint4 *)&C_shared[each * 32 + group * 16 + lane / 8][(lane % 8 ^ lane / 8 % 8) * 8];
+        }
+        __syncthreads();  // C_shared: read above, overwritten in the next iteration of panels by other threads
     }
 }

@@ -2,7 +2,7 @@
 //   A: bf16[70, 136], read
 //   B: bf16[136, 131], read
 //   C: bf16[70, 131], written
-// matmul_bf16<<<2, dim3(128, 2), 98304>>>(A, B, C);
+// matmul_bf16<<<2, dim3(128, 2), 107264>>>(A, B, C);
 
 static __device__ __forceinline__ float bf16_to_f32(unsigned short h)
 {
@@ -14,6 +14,13 @@ static __device__ __forceinline__ unsigned short bf16_from_f32(float f)
     unsigned short h;
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
     return h;
+}
+
+static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float high)
+{
+    unsigned int h2;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(h2) : "f"(high), "f"(low));
+    return h2;
 }
 
 template <int bytes>
@@ -56,10 +63,11 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
     extern __shared__ __align__(1024) unsigned char shared_memory[];
     unsigned short (*A_shared)[128][64] = (unsigned short (*)[128][64])shared_memory;
     unsigned short (*B_shared)[2][64][64] = (unsigned short (*)[2][64][64])(shared_memory + 49152);
+    unsigned short (*C_shared)[64] = (unsigned short (*)[64])(shared_memory + 98304);
     const int bx = blockIdx.x;
     const int group = threadIdx.y;
     const int lane = threadIdx.x;
-    float T[2][32];
+    __align__(16) float T[2][32];
     const int j = bx * 128 + lane;
     for (int u = 0; u < 2; ++u) {
         for (int panel = 0; panel < 2; ++panel) {
@@ -169,20 +177,38 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: T is accessed below
     settle_f32<64>(&T[0][0]);
     #pragma unroll
-    for (int u = 0; u < 2; ++u) {
-        const int i = group * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8;
-        if (i < 70) {
-            #pragma unroll
-            for (int panel = 0; panel < 2; ++panel) {
+    for (int panels = 0; panels < 2; ++panels) {
+        const int j_1 = bx * 128 + panels * 64 + lane % 64;
+        #pragma unroll
+        for (int u = 0; u < 2; ++u) {
+            const int i = group * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8;
+            if (i < 70) {
                 #pragma unroll
                 for (int nj = 0; nj < 8; ++nj) {
-                    for (int pair = 0; pair < 2; ++pair) {
-                        const int j_1 = bx * 128 + panel * 64 + nj * 8 + lane % 4 * 2 + pair;
-                        if (j_1 < 131)
-                            C[(long long)(group * 8384 + lane / 32 * 2096 + lane / 4 % 8 * 131 + bx * 128 + lane % 4 * 2) + pair + (u * 1048 + panel * 64 + nj * 8)] = bf16_from_f32(T[u][panel * 16 + nj * 2 + pair]);
+                    if (bx * 64 + panels * 32 + nj * 4 + lane % 4 < 65) {
+                        *(unsigned int *)&C_shared[i][(nj ^ i % 8) * 8 + lane % 4 * 2] = bf16x2_from_f32(T[u][panels * 16 + nj * 2], T[u][panels * 16 + nj * 2 + 1]);
+                    }
+                    else {
+                        #pragma unroll
+                        for (int pair = 0; pair < 2; ++pair) {
+                            if (bx * 128 + panels * 64 + nj * 8 + lane % 4 * 2 + pair < 131)
+                                C_shared[i][(nj ^ i % 8) * 8 + lane % 4 * 2 + pair] = bf16_from_f32(T[u][panels * 16 + nj * 2 + pair]);
+                        }
                     }
                 }
             }
         }
+        fence_proxy_async();
+        __syncthreads();  // C_shared: written above by other threads, read below
+        if (j_1 < 131) {
+            #pragma unroll
+            for (int each = 0; each < 32; ++each) {
+                const int i = each * 4 + group * 2 + lane / 64;
+                if (i < 70)
+                    C[(long long)(group * 262 + lane / 64 * 131 + bx * 128 + lane % 64) + (each * 524 + panels * 64)] = C_shared[i][(lane % 64 / 8 ^ i % 8) * 8 + lane % 8];
+            }
+        }
+        fence_proxy_async();
+        __syncthreads();  // C_shared: read above, overwritten in the next iteration of panels by other threads
     }
 }
