@@ -98,11 +98,12 @@ typedef struct {
  * rule). A `fold` above 0 makes the axis circular: element x lies in place x % fold, and lives
  * until another one takes the place. Lowering checks that nothing is read after that. With
  * `choose_pad` and `choose_swizzle` lowering finds the numbers, once it knows the accesses of every
- * warp (passes/lower/access/choose_layouts.c); until then they are 0. */
+ * warp (passes/lower/access/choose_layouts.c); until then they are 0. With `quiet` nobody has asked
+ * for it, and it says nothing of conflicts that stay. */
 typedef struct {
     int64_t pad, align_factor, align_offset, fold;
     Swizzle swizzle;
-    bool choose_pad, choose_swizzle;
+    bool choose_pad, choose_swizzle, quiet;
 } AxisLayout;
 
 typedef struct Buffer {

@@ -146,6 +146,16 @@ static Buffer *partials_buffer(Apart *a, const Buffer *like, Name name)
     return b;
 }
 
+/* Rows of partial results in shared memory get the pad that keeps their columns apart. */
+static const AxisLayout *rows_apart(Apart *a, int rank, Scope scope)
+{
+    if (scope != SCOPE_SHARED || rank < 2)
+        return NULL;
+    AxisLayout *layout = ARENA_ARRAY(a->c->arena, AxisLayout, rank);
+    layout[rank - 1] = (AxisLayout){.choose_pad = true, .quiet = true};
+    return layout;
+}
+
 Buffer *const *partials_buffers(Apart *a, const char *suffix, int64_t last, Scope scope)
 {
     Expr **shape = ARENA_ARRAY(a->c->arena, Expr *, a->dims.n + 1);
@@ -163,6 +173,7 @@ Buffer *const *partials_buffers(Apart *a, const char *suffix, int64_t last, Scop
                        .rank = a->dims.n + 1,
                        .scope = scope,
                        .role = ROLE_TEMP,
+                       .layout = rows_apart(a, a->dims.n + 1, scope),
                        .span = of->span};
         out[k] = partials_buffer(a, &like, ctx_namef(a->c, "%s_%s", of->name, suffix));
     }

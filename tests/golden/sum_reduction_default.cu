@@ -6,7 +6,7 @@
 extern "C" __global__ void __launch_bounds__(1024)
 sum_reduction(const float *__restrict__ x, float *__restrict__ y)
 {
-    __shared__ float y_threads[128][8];
+    __shared__ float y_threads[128][9];
     const int block = blockIdx.x;
     const int column = threadIdx.x;
     const int part = threadIdx.y;

@@ -174,8 +174,8 @@ static void report_access(const Choice *ch, const Buffer *b, const int64_t *stri
 /* Warns where the choice is not known to be free of conflicts. */
 static void report(const Choice *ch, const Buffer *b, bool pad)
 {
-    bool certain = ch->free;
-    for (int i = 0; i < ch->accesses->n; i++)
+    bool certain = ch->free || ch->best.quiet;
+    for (int i = 0; i < ch->accesses->n && !ch->best.quiet; i++)
         certain = certain && ch->accesses->items[i].known && ch->accesses->items[i].complete;
     if (certain)
         return;
