@@ -358,9 +358,7 @@ static bool index_tells_instance(const Unit *u, const Access *x)
     return x->path.n == 0;
 }
 
-/* All writes of an element of `buffer` write the same value: there is one plain store, of values
- * that the launch does not change, and the subscripts determine the instance. */
-static bool values_constant(const Threads *t, const Buffer *buffer)
+bool threads_write_alike(const Threads *t, const Buffer *buffer)
 {
     int writes = 0;
     for (BufferAccesses x = accesses_of(t->model, buffer); accesses_next(&x);) {
@@ -403,7 +401,7 @@ static bool exactly_owned(OwnCopy *o)
     if (!o->written || (reads_covered(o) && writes_own(o)))
         return true;
     o->why = &ignored;
-    o->any = values_constant(o->t, o->read->buffer) ? o->t->places[o->reader].rerun : NULL;
+    o->any = threads_write_alike(o->t, o->read->buffer) ? o->t->places[o->reader].rerun : NULL;
     bool owned = o->any && o->defined && reads_covered(o);
     o->any = NULL;
     o->carried = true;

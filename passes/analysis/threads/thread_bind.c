@@ -199,13 +199,22 @@ static bool inits_set_once(Threads *t, Conflict *why)
 
 /* ---- the questions --------------------------------------------------------------------------- */
 
+/* The buffer is private to threads or blocks, of which each has written what it reads
+ * (threads_copies_own), and every write of an element is of the same value: no other order of the
+ * two changes it. So a tile may be copied again in a later iteration of a serial loop. */
+static bool any_order_will_do(const Meeting *m)
+{
+    const Buffer *buffer = m->pair.x->buffer;
+    return !scope_outlives_launch(buffer->scope) && threads_write_alike(m->t, buffer);
+}
+
 /* All pairs of accesses that clash are ordered in the launch, and, in a grid, never in different
  * blocks. */
 static bool pairs_legal(Threads *t, Poly *p, Conflict *why)
 {
     bool grid = t->axis[AXIS_BLOCK_X] || t->axis[AXIS_BLOCK_Y] || t->axis[AXIS_BLOCK_Z];
     for (Meeting m = meetings_all(t, p); meeting_next(&m);) {
-        if (!meeting_is_first(&m) || !meeting_measure(&m))
+        if (!meeting_is_first(&m) || any_order_will_do(&m) || !meeting_measure(&m))
             continue;
         if (!order_left(&m, why) ||
             (grid && m.distance && !(grid_apart(&m, why) && stored_once(&m, why))))
