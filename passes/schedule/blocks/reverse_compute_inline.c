@@ -43,7 +43,10 @@ static bool find_pair(ReverseInline *v, const PrimCall *call)
         BlockList writers = {0}, readers = {0};
         flow_blocks(s, s->kernel->body, read.items[i], ACCESS_WRITE, &writers);
         flow_blocks(s, s->kernel->body, read.items[i], ACCESS_READ, &readers);
-        if (read.items[i]->role != ROLE_TEMP || writers.n != 1 || readers.n != 1 ||
+        bool updates = false; /* of its own elements, which check_blocks refuses */
+        for (int k = 0; k < readers.n && writers.n == 1; k++)
+            updates |= readers.items[k] == writers.items[0];
+        if (read.items[i]->role != ROLE_TEMP || writers.n != 1 || readers.n != 1 + updates ||
             writers.items[0] == v->block)
             continue;
         v->between = read.items[i];
