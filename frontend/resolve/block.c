@@ -180,22 +180,43 @@ static Stmt *reduction_leaf(Reduction *red, const AstStmt *s)
     return update ? reduction_block(red, update) : NULL;
 }
 
-/* A condition on sizes and loops decides which blocks run; one that reads data is in the block. */
+/* The `if` has nothing but a store behind it, without a label, and other conditions. */
+static bool guards_store(Context *c, const AstStmt *s)
+{
+    Unwrapped inner = {.stmt = s};
+    while (inner.stmt->kind == AS_IF && !inner.stmt->u.cond.otherwise)
+        unwrap(c, inner.stmt->u.cond.then, &inner);
+    return inner.stmt->kind == AS_STORE && !inner.label.text;
+}
+
+/* A condition on sizes and loops decides which blocks run. */
+static Stmt *reduction_if_around(Reduction *red, const OpenIf *open, const AstStmt *s)
+{
+    Resolver *r = red->r;
+    Label outside = r->label;
+    separate(red);
+    r->label = red->second;
+    Stmt *out = if_close(r, open, resolve_body(r, s->u.cond.then), NULL);
+    red->second = r->label;
+    r->label = outside;
+    return out;
+}
+
+/* One that reads data is in the block. So is any in front of the update alone, where the assignment
+ * is the update's init: that runs for all elements. */
 static Stmt *reduction_if(Reduction *red, const AstStmt *s)
 {
     Resolver *r = red->r;
     OpenIf open = if_open(r, s);
-    Label outside = r->label;
-    if (!open.data) {
-        separate(red);
-        r->label = red->second;
-    }
+    if (!open.data && !(r->mode == MODE_PROGRAM && guards_store(r->ctx, s)))
+        return reduction_if_around(red, &open, s);
+    r->mode = MODE_BLOCK;
     Stmt *out = if_close(r, &open, resolve_body(r, s->u.cond.then), NULL);
-    if (!open.data) {
-        red->second = r->label;
-        r->label = outside;
-    }
-    return out && open.data ? reduction_block(red, out) : out;
+    if (!out || open.data || is_init_of(red, out))
+        return out ? reduction_block(red, out) : NULL;
+    separate(red);
+    Stmt *block = block_wrap(r, NULL, out->u.cond.then, r->loops.n, &red->second);
+    return stmt_if(r->ctx, out->u.cond.cond, block, NULL, out->span);
 }
 
 static Stmt *reduction_nest(Reduction *red, const AstStmt *s, int i);
