@@ -321,6 +321,7 @@ void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out, LineOrigins *line
     }
     if (uses.n == 0)
         strbuf_add(&kernels, "// Nothing to launch: the program is empty.\n");
+    kernels = cuda_folded(&w, &kernels);
     StrBuf needed = strbuf_new(c->arena);
     cuda_helpers(&w, &needed);
     if (needed.length)

@@ -2,7 +2,10 @@
  *
  * Writers mark where the text of a statement begins; text after a mark comes from that statement,
  * up to the next mark. Marks are at the start of lines. */
+#include <string.h>
+
 #include "codegen/cuda/text.h"
+#include "codegen/fold.h"
 
 Origin cuda_mark(CudaWriter *w, Span span, int step)
 {
@@ -26,6 +29,25 @@ void cuda_lines(CudaWriter *w, const StrBuf *text, LineOrigins *lines)
             origin = w->marks.items[mark].origin;
         VEC_PUSH(w->c->arena, lines, origin);
     }
+}
+
+StrBuf cuda_folded(CudaWriter *w, const StrBuf *text)
+{
+    StrBuf out = strbuf_new(w->c->arena);
+    const char *end = text->text + text->length;
+    int mark = 0;
+    for (const char *line = text->text; line < end;) {
+        size_t offset = (size_t)(line - text->text);
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        for (; mark < w->marks.n && w->marks.items[mark].offset <= offset; mark++)
+            w->marks.items[mark].offset = out.length;
+        fold_line(&out, line, stop);
+        strbuf_add(&out, "\n");
+        line = stop + 1;
+    }
+    for (; mark < w->marks.n; mark++) /* of what comes next */
+        w->marks.items[mark].offset = out.length;
+    return out;
 }
 
 /* ---- comments -------------------------------------------------------------------------------- */

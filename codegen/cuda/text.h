@@ -158,6 +158,9 @@ Origin cuda_mark(CudaWriter *w, Span span, int step);
 /* The origin of each line of `text`, which w's marks are about, added to `lines`. */
 void cuda_lines(CudaWriter *w, const StrBuf *text, LineOrigins *lines);
 
+/* `text`, whole lines which w's marks are about, with long ones folded; moves the marks. */
+StrBuf cuda_folded(CudaWriter *w, const StrBuf *text);
+
 /* A whole line at the depth of the place; and only what it begins with. */
 void cuda_line(CudaWriter *w, const char *format, ...) TIRC_PRINTF(2, 3);
 void cuda_indent(CudaWriter *w);

@@ -29,7 +29,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
             if (k_2 < 1000)                                    // matmul.tir:6, matmul.sched:7: split(k, [_, 32])
                 C_acc += A_shared[ty][ki] * B_shared[ki][tx];  // matmul.tir:6
         }
-        __syncthreads();  // A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads  // matmul.tir:6, matmul.sched:14: cache_read(C, A, shared)
+        __syncthreads();  // A_shared, B_shared: read above, overwritten in the next iteration of ko  // matmul.tir:6, matmul.sched:14: cache_read(C, A, shared)
+                          // by other threads                  // matmul.tir:6, matmul.sched:14: cache_read(C, A, shared)
     }
     C[i * 1024 + j] = C_acc;                                   // matmul.tir:6, matmul.sched:7: split(k, [_, 32])
 }

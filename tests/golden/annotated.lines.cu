@@ -50,7 +50,9 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                 C_acc += A_shared[ty][ki] * B_shared[ki][tx];
 #line 5 "examples/matmul/matmul.tir"
         }
-        __syncthreads();  // A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
+        __syncthreads();  // A_shared, B_shared: read above, overwritten in the next iteration of ko
+#line 6 "examples/matmul/matmul.tir"
+                          // by other threads
 #line 5 "examples/matmul/matmul.tir"
     }
     C[i * 1024 + j] = C_acc;

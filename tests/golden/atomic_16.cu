@@ -54,7 +54,8 @@ static __device__ __forceinline__ void atomic_add_bf16(unsigned short *p, unsign
 }
 
 extern "C" __global__ void __launch_bounds__(1)
-halves(unsigned short *__restrict__ sum, unsigned short *__restrict__ most, unsigned short *__restrict__ total, short *__restrict__ bits)
+halves(unsigned short *__restrict__ sum, unsigned short *__restrict__ most,
+       unsigned short *__restrict__ total, short *__restrict__ bits)
 {
     for (int i = 0; i < 4; ++i) {
         sum[i] = f16_from_f32(0.0f);
@@ -75,7 +76,10 @@ extern "C" __global__ void __launch_bounds__(64)
 halves_2(const unsigned short *__restrict__ x, unsigned short *__restrict__ most)
 {
     const int i = threadIdx.x;
-    atomic_update_16(&most[i % 4], [=](unsigned short old) { return (unsigned short)(f16_from_f32(fmaxf(f16_to_f32(old), f16_to_f32(x[i])))); });
+    atomic_update_16(&most[i % 4],
+                     [=](unsigned short old) { return (unsigned short)(
+                                                  f16_from_f32(fmaxf(f16_to_f32(old),
+                                                                     f16_to_f32(x[i])))); });
 }
 
 extern "C" __global__ void __launch_bounds__(64)

@@ -130,7 +130,8 @@ bits(const float *__restrict__ x, float *__restrict__ y)
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-bits_1(const double *__restrict__ d, const unsigned long long *__restrict__ w, const int *__restrict__ a, double *__restrict__ m)
+bits_1(const double *__restrict__ d, const unsigned long long *__restrict__ w,
+       const int *__restrict__ a, double *__restrict__ m)
 {
     const int thread = threadIdx.x;
     __align__(16) double m_local[2];
@@ -171,7 +172,10 @@ bits_1(const double *__restrict__ d, const unsigned long long *__restrict__ w, c
     for (int lane = 0; lane < 2; ++lane) {
         const int i = thread * 2 + lane;
         if (i < 33)
-            m_local[lane] = min_or_nan_f64(d_local[lane], max_or_nan_f64(__longlong_as_double(w_local[lane]), __longlong_as_double((long long)a_local[lane])));
+            m_local[lane] = min_or_nan_f64(d_local[lane],
+                                           max_or_nan_f64(__longlong_as_double(w_local[lane]),
+                                                          __longlong_as_double(
+                                                              (long long)a_local[lane])));
     }
     if (thread < 16) {
         *(double2 *)&m[thread * 2] = make_double2(m_local[0], m_local[1]);
@@ -186,30 +190,53 @@ bits_1(const double *__restrict__ d, const unsigned long long *__restrict__ w, c
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-bits_2(const unsigned short *__restrict__ h, const short *__restrict__ s, unsigned short *__restrict__ n)
+bits_2(const unsigned short *__restrict__ h, const short *__restrict__ s,
+       unsigned short *__restrict__ n)
 {
     const int thread = threadIdx.x;
     if (thread < 4) {
         const uint4 h_v = *(const uint4 *)&h[thread * 8];
         const uint4 s_v1 = *(const uint4 *)&s[thread * 8];
         uint4 result;
-        result.x = max_or_nan_f16x2(h_v.x, min_or_nan_f16x2(pack_halves((unsigned short)((short)s_v1.x), (unsigned short)((short)(s_v1.x >> 16u))), 0x38003800u));
-        result.y = max_or_nan_f16x2(h_v.y, min_or_nan_f16x2(pack_halves((unsigned short)((short)s_v1.y), (unsigned short)((short)(s_v1.y >> 16u))), 0x38003800u));
-        result.z = max_or_nan_f16x2(h_v.z, min_or_nan_f16x2(pack_halves((unsigned short)((short)s_v1.z), (unsigned short)((short)(s_v1.z >> 16u))), 0x38003800u));
-        result.w = max_or_nan_f16x2(h_v.w, min_or_nan_f16x2(pack_halves((unsigned short)((short)s_v1.w), (unsigned short)((short)(s_v1.w >> 16u))), 0x38003800u));
+        result.x = max_or_nan_f16x2(h_v.x,
+                                    min_or_nan_f16x2(pack_halves((unsigned short)((short)s_v1.x),
+                                                                 (unsigned short)(
+                                                                     (short)(s_v1.x >> 16u))),
+                                                     0x38003800u));
+        result.y = max_or_nan_f16x2(h_v.y,
+                                    min_or_nan_f16x2(pack_halves((unsigned short)((short)s_v1.y),
+                                                                 (unsigned short)(
+                                                                     (short)(s_v1.y >> 16u))),
+                                                     0x38003800u));
+        result.z = max_or_nan_f16x2(h_v.z,
+                                    min_or_nan_f16x2(pack_halves((unsigned short)((short)s_v1.z),
+                                                                 (unsigned short)(
+                                                                     (short)(s_v1.z >> 16u))),
+                                                     0x38003800u));
+        result.w = max_or_nan_f16x2(h_v.w,
+                                    min_or_nan_f16x2(pack_halves((unsigned short)((short)s_v1.w),
+                                                                 (unsigned short)(
+                                                                     (short)(s_v1.w >> 16u))),
+                                                     0x38003800u));
         *(uint4 *)&n[thread * 8] = result;
     }
     else {
         #pragma unroll
         for (int lane = 0; lane < 8; ++lane) {
             if (thread * 8 + lane < 33)
-                n[thread * 8 + lane] = f16_from_f32(max_or_nan_f32(f16_to_f32(h[thread * 8 + lane]), min_or_nan_f32(f16_to_f32((unsigned short)s[thread * 8 + lane]), 0.5f)));
+                n[thread * 8 + lane] =
+                    f16_from_f32(max_or_nan_f32(f16_to_f32(h[thread * 8 + lane]),
+                                                min_or_nan_f32(
+                                                    f16_to_f32(
+                                                        (unsigned short)s[thread * 8 + lane]),
+                                                    0.5f)));
         }
     }
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-bits_3(const unsigned int *__restrict__ u, const unsigned long long *__restrict__ w, const int *__restrict__ a, int *__restrict__ count)
+bits_3(const unsigned int *__restrict__ u, const unsigned long long *__restrict__ w,
+       const int *__restrict__ a, int *__restrict__ count)
 {
     const int thread = threadIdx.x;
     __align__(16) int count_local[2];
@@ -250,7 +277,11 @@ bits_3(const unsigned int *__restrict__ u, const unsigned long long *__restrict_
     for (int lane = 0; lane < 2; ++lane) {
         const int i = thread * 2 + lane;
         if (i < 33)
-            count_local[lane] = (int)(__popc(u_local[lane]) + (unsigned int)__clzll(w_local_1[lane]) * __clz(a_local_1[lane]) - __popcll(w_local_1[lane]) + 100u * __popcll((long long)a_local_1[lane]) + __clz(u_local[lane] >> 7u));
+            count_local[lane] =
+                (int)(__popc(u_local[lane])
+                      + (unsigned int)__clzll(w_local_1[lane]) * __clz(a_local_1[lane])
+                      - __popcll(w_local_1[lane]) + 100u * __popcll((long long)a_local_1[lane])
+                      + __clz(u_local[lane] >> 7u));
     }
     if (thread < 16) {
         *(int2 *)&count[thread * 2] = make_int2(count_local[0], count_local[1]);
@@ -265,18 +296,28 @@ bits_3(const unsigned int *__restrict__ u, const unsigned long long *__restrict_
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-bits_4(const float *__restrict__ x, const double *__restrict__ d, const unsigned short *__restrict__ h, const unsigned short *__restrict__ g, const unsigned char *__restrict__ e, int *__restrict__ test)
+bits_4(const float *__restrict__ x, const double *__restrict__ d,
+       const unsigned short *__restrict__ h, const unsigned short *__restrict__ g,
+       const unsigned char *__restrict__ e, int *__restrict__ test)
 {
     const int thread = threadIdx.x;
     #pragma unroll
     for (int lane = 0; lane < 2; ++lane) {
         if (thread * 2 + lane < 33)
-            test[thread * 2 + lane] = (isnan(x[thread * 2 + lane]) ? 1 : 0) + (isnan(f16_to_f32(f16_from_f32(f16_to_f32(h[thread * 2 + lane]) - f16_to_f32(g[thread * 2 + lane])))) ? 4 : 0) + (isinf(x[thread * 2 + lane]) ? 2 : 0) + (isinf(d[thread * 2 + lane]) || isnan(f8e5m2_to_f32(e[thread * 2 + lane])) ? 8 : 0);
+            test[thread * 2 + lane] = (isnan(x[thread * 2 + lane]) ? 1 : 0)
+                + (isnan(
+                       f16_to_f32(
+                           f16_from_f32(f16_to_f32(h[thread * 2 + lane])
+                                        - f16_to_f32(g[thread * 2 + lane])))) ? 4 : 0)
+                + (isinf(x[thread * 2 + lane]) ? 2 : 0)
+                + (isinf(d[thread * 2 + lane]) || isnan(f8e5m2_to_f32(e[thread * 2 + lane])) ? 8
+                   : 0);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-bits_5(const double *__restrict__ d, const unsigned long long *__restrict__ w, unsigned long long *__restrict__ k)
+bits_5(const double *__restrict__ d, const unsigned long long *__restrict__ w,
+       unsigned long long *__restrict__ k)
 {
     const int thread = threadIdx.x;
     __align__(16) unsigned long long k_local[2];
@@ -306,7 +347,8 @@ bits_5(const double *__restrict__ d, const unsigned long long *__restrict__ w, u
     for (int lane = 0; lane < 2; ++lane) {
         const int i = thread * 2 + lane;
         if (i < 33)
-            k_local[lane] = (unsigned long long)__double_as_longlong(d_local_1[lane]) + (unsigned long long)((long long)w_local_2[lane]);
+            k_local[lane] = (unsigned long long)__double_as_longlong(d_local_1[lane])
+                + (unsigned long long)((long long)w_local_2[lane]);
     }
     if (thread < 16) {
         *(ulonglong2 *)&k[thread * 2] = make_ulonglong2(k_local[0], k_local[1]);
@@ -321,7 +363,8 @@ bits_5(const double *__restrict__ d, const unsigned long long *__restrict__ w, u
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const int *__restrict__ a, int *__restrict__ dot, unsigned int *__restrict__ udot)
+bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const int *__restrict__ a,
+       int *__restrict__ dot, unsigned int *__restrict__ udot)
 {
     const int thread = threadIdx.x;
     __align__(16) int dot_local[4];
@@ -358,7 +401,8 @@ bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const in
             dot_local[lane] = __dp4a(a_local_2[lane], (int)u_local_1[lane], -3);
     }
     if (thread < 8) {
-        *(int4 *)&dot[thread * 4] = make_int4(dot_local[0], dot_local[1], dot_local[2], dot_local[3]);
+        *(int4 *)&dot[thread * 4] =
+            make_int4(dot_local[0], dot_local[1], dot_local[2], dot_local[3]);
     }
     else {
         #pragma unroll
@@ -401,10 +445,12 @@ bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const in
     for (int lane = 0; lane < 4; ++lane) {
         const int i = thread * 4 + lane;
         if (i < 33)
-            udot_local[lane] = __dp4a(u_local_2[lane], (unsigned int)a_local_3[lane], 7u) + __float_as_uint(x_local_1[lane]);
+            udot_local[lane] = __dp4a(u_local_2[lane], (unsigned int)a_local_3[lane], 7u)
+                + __float_as_uint(x_local_1[lane]);
     }
     if (thread < 8) {
-        *(uint4 *)&udot[thread * 4] = make_uint4(udot_local[0], udot_local[1], udot_local[2], udot_local[3]);
+        *(uint4 *)&udot[thread * 4] =
+            make_uint4(udot_local[0], udot_local[1], udot_local[2], udot_local[3]);
     }
     else {
         #pragma unroll
@@ -416,7 +462,9 @@ bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const in
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-bits_7(const unsigned short *__restrict__ h, const unsigned char *__restrict__ e, const short *__restrict__ s, unsigned short *__restrict__ v, unsigned short *__restrict__ z, unsigned char *__restrict__ b)
+bits_7(const unsigned short *__restrict__ h, const unsigned char *__restrict__ e,
+       const short *__restrict__ s, unsigned short *__restrict__ v, unsigned short *__restrict__ z,
+       unsigned char *__restrict__ b)
 {
     const int thread = threadIdx.x;
     __align__(16) unsigned short v_local[8];
@@ -442,7 +490,10 @@ bits_7(const unsigned short *__restrict__ h, const unsigned char *__restrict__ e
             v_local[lane] = h_local[lane];
     }
     if (thread < 4) {
-        *(uint4 *)&v[thread * 8] = make_uint4(pack_halves(v_local[0], v_local[1]), pack_halves(v_local[2], v_local[3]), pack_halves(v_local[4], v_local[5]), pack_halves(v_local[6], v_local[7]));
+        *(uint4 *)&v[thread * 8] = make_uint4(pack_halves(v_local[0], v_local[1]),
+                                              pack_halves(v_local[2], v_local[3]),
+                                              pack_halves(v_local[4], v_local[5]),
+                                              pack_halves(v_local[6], v_local[7]));
     }
     else {
         #pragma unroll
@@ -468,7 +519,10 @@ bits_7(const unsigned short *__restrict__ h, const unsigned char *__restrict__ e
             z_local[lane] = (unsigned short)s_local[lane];
     }
     if (thread < 4) {
-        *(uint4 *)&z[thread * 8] = make_uint4(pack_halves(z_local[0], z_local[1]), pack_halves(z_local[2], z_local[3]), pack_halves(z_local[4], z_local[5]), pack_halves(z_local[6], z_local[7]));
+        *(uint4 *)&z[thread * 8] = make_uint4(pack_halves(z_local[0], z_local[1]),
+                                              pack_halves(z_local[2], z_local[3]),
+                                              pack_halves(z_local[4], z_local[5]),
+                                              pack_halves(z_local[6], z_local[7]));
     }
     else {
         #pragma unroll
@@ -494,7 +548,9 @@ bits_7(const unsigned short *__restrict__ h, const unsigned char *__restrict__ e
             b_local[lane] = e_local[lane];
     }
     if (thread < 4) {
-        *(uint2 *)&b[thread * 8] = make_uint2(pack_bytes(b_local[0], b_local[1], b_local[2], b_local[3]), pack_bytes(b_local[4], b_local[5], b_local[6], b_local[7]));
+        *(uint2 *)&b[thread * 8] =
+            make_uint2(pack_bytes(b_local[0], b_local[1], b_local[2], b_local[3]),
+                       pack_bytes(b_local[4], b_local[5], b_local[6], b_local[7]));
     }
     else {
         #pragma unroll

@@ -77,7 +77,9 @@ far_apart(float *__restrict__ y, const __grid_constant__ TensorMap x_map)
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way
     const int jo = blockIdx.x;
     for (int ax0 = 0; ax0 < 8; ++ax0)
-        copy_bulk_1d(&t[ax0][0], x_map, copy_bulk_coordinate((long long)ax0 * 1000000000 + jo * 32 - 16), &landed[begun % 1], 128);
+        copy_bulk_1d(&t[ax0][0], x_map,
+                     copy_bulk_coordinate((long long)ax0 * 1000000000 + jo * 32 - 16),
+                     &landed[begun % 1], 128);
     copy_bulk_commit<1>(landed, begun);  // the copies above are one group
     copy_bulk_wait<1>(landed, waited, begun);  // all copies
     fence_proxy_async();

@@ -64,7 +64,8 @@ cumsum_exclusive(const float *__restrict__ x, float *__restrict__ y)
         #pragma unroll
         for (int some = 0; some < 16; ++some) {
             const int j = tile * 4096 + some * 256 + thread;
-            y[(long long)(i * 32768 + thread) + (long long)tile * 4096 + some * 256] = y_shared[some * 16 + thread / 16][j % 16];
+            y[(long long)(i * 32768 + thread) + (long long)tile * 4096 + some * 256] =
+                y_shared[some * 16 + thread / 16][j % 16];
         }
     }
 }

@@ -22,7 +22,9 @@ static __device__ __forceinline__ unsigned short f16_from_f32(float f)
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-functions(const float *__restrict__ x, const unsigned short *__restrict__ h, const int *__restrict__ n, float *__restrict__ y, unsigned short *__restrict__ z, int *__restrict__ m)
+functions(const float *__restrict__ x, const unsigned short *__restrict__ h,
+          const int *__restrict__ n, float *__restrict__ y, unsigned short *__restrict__ z,
+          int *__restrict__ m)
 {
     const int b = blockIdx.x;
     const int t = threadIdx.x;

@@ -33,7 +33,8 @@ static __device__ __forceinline__ void copy_async_wait()
 }
 
 extern "C" __global__ void __launch_bounds__(32)
-matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B, unsigned short *__restrict__ C)
+matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B,
+            unsigned short *__restrict__ C)
 {
     __shared__ __align__(16) unsigned short A_shared[64][72];
     __shared__ __align__(16) unsigned short B_shared[64][72];
@@ -45,11 +46,13 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
     #pragma unroll
     for (int each = 0; each < 16; ++each) {
         const int i = by * 64 + each * 4 + lane / 8;
-        copy_async_or_zero<16>(&A_shared[each * 4 + lane / 8][lane % 8 * 8], &A[i * 24 + lane % 8 * 8 - 40], i < 70 && lane % 8 > 4);
+        copy_async_or_zero<16>(&A_shared[each * 4 + lane / 8][lane % 8 * 8],
+                               &A[i * 24 + lane % 8 * 8 - 40], i < 70 && lane % 8 > 4);
     }
     #pragma unroll
     for (int each = 0; each < 64; ++each) {
-        copy_async_or_zero<4>(&B_shared[each][lane * 2], &B[(each - 40) * 66 + bx * 64 + lane * 2], each > 39 && bx * 32 + lane < 33);
+        copy_async_or_zero<4>(&B_shared[each][lane * 2], &B[(each - 40) * 66 + bx * 64 + lane * 2],
+                              each > 39 && bx * 32 + lane < 33);
     }
     copy_async_commit();  // the copies above are one group
     for (int mi = 0; mi < 8; ++mi) {
@@ -68,9 +71,12 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
         const int mma_i = 2 * (&A_shared[16][ki * 16] - &A_shared[0][ki * 16]);
         const int mma_j = 32;
         const unsigned mma_p = __cvta_generic_to_shared(
-            &A_shared[0][ki * 16] + mma_l % 16 * (&A_shared[1][ki * 16] - &A_shared[0][ki * 16]) + mma_l / 16 * 8);
+            &A_shared[0][ki * 16] + mma_l % 16 * (&A_shared[1][ki * 16] - &A_shared[0][ki * 16])
+                + mma_l / 16 * 8);
         const unsigned mma_q = __cvta_generic_to_shared(
-            &B_shared[ki * 16][0] + mma_l % 16 * (&B_shared[ki * 16 + 1][0] - &B_shared[ki * 16][0]) + mma_l / 16 * 8);
+            &B_shared[ki * 16][0]
+                + mma_l % 16 * (&B_shared[ki * 16 + 1][0] - &B_shared[ki * 16][0])
+                + mma_l / 16 * 8);
         #pragma unroll
         for (int i = 0; i < 4; i++)
             asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
@@ -103,7 +109,10 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
             #pragma unroll
             for (int nj = 0; nj < 8; ++nj) {
                 if (bx * 32 + nj * 4 + lane % 4 < 33) {
-                    *(unsigned int *)&C[(long long)(by * 4224 + lane / 4 * 66 + bx * 64 + lane % 4 * 2) + (mi * 528 + nj * 8)] = bf16x2_from_f32(T[mi][nj * 2], T[mi][nj * 2 + 1]);
+                    *(
+                        unsigned int *)&C[(long long)(by * 4224 + lane / 4 * 66 + bx * 64
+                                                      + lane % 4 * 2) + (mi * 528 + nj * 8)] =
+                        bf16x2_from_f32(T[mi][nj * 2], T[mi][nj * 2 + 1]);
                 }
             }
         }

@@ -76,7 +76,8 @@ static __device__ __forceinline__ void settle_f32(float *t)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_map, const __grid_constant__ TensorMap B_map)
+matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_map,
+            const __grid_constant__ TensorMap B_map)
 {
     extern __shared__ __align__(1024) unsigned char shared_memory[];
     unsigned short (*A_shared)[128][64] = (unsigned short (*)[128][64])shared_memory;
@@ -102,9 +103,11 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
     }
     if (lane == 0 && group == 0) {
         for (int ko_first = 0; ko_first < 2; ++ko_first) {
-            copy_bulk_2d(&A_shared[ko_first][0][0], A_map, ko_first * 64, by * 128, &landed[begun % 2], 16384);
+            copy_bulk_2d(&A_shared[ko_first][0][0], A_map, ko_first * 64, by * 128,
+                         &landed[begun % 2], 16384);
             for (int ax1_1 = 0; ax1_1 < 4; ++ax1_1)
-                copy_bulk_2d(&B_shared[ko_first][ax1_1][0][0], B_map, bx * 256 + ax1_1 * 64, ko_first * 64, &landed[begun % 2], 8192);
+                copy_bulk_2d(&B_shared[ko_first][ax1_1][0][0], B_map, bx * 256 + ax1_1 * 64,
+                             ko_first * 64, &landed[begun % 2], 8192);
         }
     }
     copy_bulk_commit<2>(landed, begun);  // the copies above are one group
@@ -113,9 +116,11 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
     for (int ko = 0; ko < 64; ++ko) {
         const int ko_1 = ko + 2;
         if (ko < 62 && lane == 0 && group == 0) {
-            copy_bulk_2d(&A_shared[(ko + 2) % 4][0][0], A_map, ko_1 * 64, by * 128, &landed[begun % 2], 16384);
+            copy_bulk_2d(&A_shared[(ko + 2) % 4][0][0], A_map, ko_1 * 64, by * 128,
+                         &landed[begun % 2], 16384);
             for (int ax1_1 = 0; ax1_1 < 4; ++ax1_1)
-                copy_bulk_2d(&B_shared[(ko + 2) % 4][ax1_1][0][0], B_map, bx * 256 + ax1_1 * 64, ko_1 * 64, &landed[begun % 2], 8192);
+                copy_bulk_2d(&B_shared[(ko + 2) % 4][ax1_1][0][0], B_map, bx * 256 + ax1_1 * 64,
+                             ko_1 * 64, &landed[begun % 2], 8192);
         }
         copy_bulk_commit<2>(landed, begun);  // the copies above are one group
         float *mma_c = &T[0][0];
@@ -226,12 +231,17 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
                            "+f"(mma_c[62]), "+f"(mma_c[63]),
                            "+f"(mma_c[126]), "+f"(mma_c[127])
                          : "l"(mma_p + 2 * k), "l"(mma_q + 128 * k));
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
-        asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");  // all instructions but those of the last group
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above
+                                                                        // are one group
+        asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");  // all instructions but
+                                                                        // those of the last group
         copy_bulk_wait<2>(landed, waited, begun - 1);  // all copies but those of the last group
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
+        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by
+                          // other threads; A_shared, B_shared: read above, overwritten in the next
+                          // iteration of ko by other threads
     }
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: T is accessed below
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: T is
+                                                                    // accessed below
     settle_f32<128>(&T[0][0]);
     #pragma unroll
     for (int panels = 0; panels < 4; ++panels) {
@@ -239,14 +249,21 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
         for (int u = 0; u < 2; ++u) {
             #pragma unroll
             for (int nj = 0; nj < 8; ++nj) {
-                *(unsigned int *)&C_shared[group * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8][(nj ^ lane / 4 % 8) * 8 + lane % 4 * 2] = bf16x2_from_f32(T[u][panels * 16 + nj * 2], T[u][panels * 16 + nj * 2 + 1]);
+                *(unsigned int *)&C_shared[group * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8]
+                                          [(nj ^ lane / 4 % 8) * 8 + lane % 4 * 2] =
+                    bf16x2_from_f32(T[u][panels * 16 + nj * 2], T[u][panels * 16 + nj * 2 + 1]);
             }
         }
         __syncthreads();  // C_shared: written above by other threads, read below
         #pragma unroll
         for (int each = 0; each < 4; ++each) {
-            *(uint4 *)&C[(long long)(by * 524288 + group * 65536 + lane / 8 * 4096 + bx * 256 + lane % 8 * 8) + (each * 131072 + panels * 64)] = *(const uint4 *)&C_shared[each * 32 + group * 16 + lane / 8][(lane % 8 ^ lane / 8 % 8) * 8];
+            *(
+                uint4 *)&C[(long long)(by * 524288 + group * 65536 + lane / 8 * 4096 + bx * 256
+                                       + lane % 8 * 8) + (each * 131072 + panels * 64)] =
+                *(const uint4 *)&C_shared[each * 32 + group * 16 + lane / 8]
+                                         [(lane % 8 ^ lane / 8 % 8) * 8];
         }
-        __syncthreads();  // C_shared: read above, overwritten in the next iteration of panels by other threads
+        __syncthreads();  // C_shared: read above, overwritten in the next iteration of panels by
+                          // other threads
     }
 }

@@ -103,7 +103,8 @@ static __device__ __forceinline__ void settle_f32(float *t)
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf, const __grid_constant__ TensorMap B_map)
+matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf,
+            const __grid_constant__ TensorMap B_map)
 {
     __shared__ __align__(1024) unsigned short A_shared[64][64];
     __shared__ __align__(1024) unsigned short B_shared[64][64];
@@ -123,7 +124,8 @@ matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf, cons
     #pragma unroll
     for (int each = 0; each < 4; ++each) {
         const int i = each * 16 + lane / 8;
-        copy_async_or_zero<16>(&A_shared[i][(lane % 8 ^ i % 8) * 8], &A[i * 128 + part * 64 + lane % 8 * 8], i < 20);
+        copy_async_or_zero<16>(&A_shared[i][(lane % 8 ^ i % 8) * 8],
+                               &A[i * 128 + part * 64 + lane % 8 * 8], i < 20);
     }
     if (lane == 0)
         copy_bulk_2d(&B_shared[0][0], B_map, bx * 64, part * 64, &landed[begun % 1], 8192);
@@ -169,8 +171,10 @@ matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf, cons
                        "+f"(mma_c[14]), "+f"(mma_c[15]),
                        "+f"(mma_c[30]), "+f"(mma_c[31])
                      : "l"(mma_p + 2 * k), "l"(mma_q + 128 * k));
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: T_rf_shared is accessed below
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are
+                                                                    // one group
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: T_rf_shared
+                                                                    // is accessed below
     settle_f32<32>(&T_rf_shared[0][0]);
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
@@ -179,7 +183,11 @@ matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf, cons
             #pragma unroll
             for (int nj = 0; nj < 8; ++nj) {
                 if (bx * 32 + nj * 4 + lane % 4 < 36) {
-                    *(float2 *)&T_rf[(long long)(part * 1440 + lane / 32 * 1152 + lane / 4 % 8 * 72 + bx * 64 + lane % 4 * 2) + (u * 576 + nj * 8)] = make_float2(T_rf_shared[u][nj * 2], T_rf_shared[u][nj * 2 + 1]);
+                    *(
+                        float2 *)&T_rf[(long long)(part * 1440 + lane / 32 * 1152
+                                                   + lane / 4 % 8 * 72 + bx * 64 + lane % 4 * 2)
+                                       + (u * 576 + nj * 8)] =
+                        make_float2(T_rf_shared[u][nj * 2], T_rf_shared[u][nj * 2 + 1]);
                 }
             }
         }
@@ -208,6 +216,7 @@ matmul_bf16_1(unsigned short *__restrict__ C, const float *__restrict__ T_rf)
         }
     }
     if (b * 128 + t < 360) {
-        *(uint2 *)&C[b * 512 + t * 4] = make_uint2(bf16x2_from_f32(T[0], T[1]), bf16x2_from_f32(T[2], T[3]));
+        *(uint2 *)&C[b * 512 + t * 4] =
+            make_uint2(bf16x2_from_f32(T[0], T[1]), bf16x2_from_f32(T[2], T[3]));
     }
 }

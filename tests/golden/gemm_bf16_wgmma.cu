@@ -58,7 +58,8 @@ static __device__ __forceinline__ void settle_f32(float *t)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B, unsigned short *__restrict__ C)
+matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B,
+            unsigned short *__restrict__ C)
 {
     extern __shared__ __align__(1024) unsigned char shared_memory[];
     unsigned short (*A_shared)[128][64] = (unsigned short (*)[128][64])shared_memory;
@@ -81,13 +82,17 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
         #pragma unroll
         for (int each = 0; each < 4; ++each) {
             const int i = each * 32 + group * 16 + lane / 8;
-            copy_async_or_zero<16>(&A_shared[ko_first][i][(lane % 8 ^ i % 8) * 8], &A[(long long)(group * 2176 + lane / 8 * 136 + lane % 8 * 8) + (long long)ko_first * 64 + (each * 4352 - 56)], i < 70 && ko_first * 8 + lane % 8 > 6);
+            copy_async_or_zero<16>(&A_shared[ko_first][i][(lane % 8 ^ i % 8) * 8],
+                                   &A[(long long)(group * 2176 + lane / 8 * 136 + lane % 8 * 8)
+                                      + (long long)ko_first * 64 + (each * 4352 - 56)],
+                                   i < 70 && ko_first * 8 + lane % 8 > 6);
         }
         copy_async_commit();  // the copies above are one group
         #pragma unroll
         for (int each = 0; each < 32; ++each) {
             const int k = ko_first * 64 + each * 2 + group;
-            B_shared[k / 64][lane / 64][k % 64][(j % 64 / 8 ^ k % 8) * 8 + j % 8] = bf16_from_f32(k > 55 && j < 131 ? bf16_to_f32(B[(k - 56) * 131 + j]) : 0.0f);
+            B_shared[k / 64][lane / 64][k % 64][(j % 64 / 8 ^ k % 8) * 8 + j % 8] =
+                bf16_from_f32(k > 55 && j < 131 ? bf16_to_f32(B[(k - 56) * 131 + j]) : 0.0f);
         }
     }
     copy_async_wait<0>();  // all copies
@@ -98,13 +103,16 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
             #pragma unroll
             for (int each = 0; each < 4; ++each) {
                 const int i = each * 32 + group * 16 + lane / 8;
-                copy_async_or_zero<16>(&A_shared[ko + 2][i][(lane % 8 ^ i % 8) * 8], &A[(long long)(group * 2176 + lane / 8 * 136 + lane % 8 * 8) + (long long)ko * 64 + (each * 4352 + 72)], i < 70);
+                copy_async_or_zero<16>(&A_shared[ko + 2][i][(lane % 8 ^ i % 8) * 8],
+                                       &A[(long long)(group * 2176 + lane / 8 * 136 + lane % 8 * 8)
+                                          + (long long)ko * 64 + (each * 4352 + 72)], i < 70);
             }
             copy_async_commit();  // the copies above are one group
             #pragma unroll
             for (int each = 0; each < 32; ++each) {
                 const int k = ko * 64 + each * 2 + group + 128;
-                B_shared[2][lane / 64][k - 128][(j % 64 / 8 ^ k % 8) * 8 + j % 8] = bf16_from_f32(j < 131 ? bf16_to_f32(B[(k - 56) * 131 + j]) : 0.0f);
+                B_shared[2][lane / 64][k - 128][(j % 64 / 8 ^ k % 8) * 8 + j % 8] =
+                    bf16_from_f32(j < 131 ? bf16_to_f32(B[(k - 56) * 131 + j]) : 0.0f);
             }
         }
         {
@@ -169,12 +177,15 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
                                "+f"(mma_c[62]), "+f"(mma_c[63])
                              : "l"(mma_p + 2 * k), "l"(mma_q + 128 * k));
         }
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above
+                                                                        // are one group
         copy_async_wait<0>();  // all copies
         fence_proxy_async();
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads
+        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by
+                          // other threads
     }
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: T is accessed below
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: T is
+                                                                    // accessed below
     settle_f32<64>(&T[0][0]);
     #pragma unroll
     for (int panels = 0; panels < 2; ++panels) {
@@ -186,13 +197,16 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
                 #pragma unroll
                 for (int nj = 0; nj < 8; ++nj) {
                     if (bx * 64 + panels * 32 + nj * 4 + lane % 4 < 65) {
-                        *(unsigned int *)&C_shared[i][(nj ^ i % 8) * 8 + lane % 4 * 2] = bf16x2_from_f32(T[u][panels * 16 + nj * 2], T[u][panels * 16 + nj * 2 + 1]);
+                        *(unsigned int *)&C_shared[i][(nj ^ i % 8) * 8 + lane % 4 * 2] =
+                            bf16x2_from_f32(T[u][panels * 16 + nj * 2],
+                                            T[u][panels * 16 + nj * 2 + 1]);
                     }
                     else {
                         #pragma unroll
                         for (int pair = 0; pair < 2; ++pair) {
                             if (bx * 128 + panels * 64 + nj * 8 + lane % 4 * 2 + pair < 131)
-                                C_shared[i][(nj ^ i % 8) * 8 + lane % 4 * 2 + pair] = bf16_from_f32(T[u][panels * 16 + nj * 2 + pair]);
+                                C_shared[i][(nj ^ i % 8) * 8 + lane % 4 * 2 + pair] =
+                                    bf16_from_f32(T[u][panels * 16 + nj * 2 + pair]);
                         }
                     }
                 }
@@ -205,10 +219,13 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
             for (int each = 0; each < 32; ++each) {
                 const int i = each * 4 + group * 2 + lane / 64;
                 if (i < 70)
-                    C[(long long)(group * 262 + lane / 64 * 131 + bx * 128 + lane % 64) + (each * 524 + panels * 64)] = C_shared[i][(lane % 64 / 8 ^ i % 8) * 8 + lane % 8];
+                    C[(long long)(group * 262 + lane / 64 * 131 + bx * 128 + lane % 64)
+                      + (each * 524 + panels * 64)] =
+                        C_shared[i][(lane % 64 / 8 ^ i % 8) * 8 + lane % 8];
             }
         }
         fence_proxy_async();
-        __syncthreads();  // C_shared: read above, overwritten in the next iteration of panels by other threads
+        __syncthreads();  // C_shared: read above, overwritten in the next iteration of panels by
+                          // other threads
     }
 }

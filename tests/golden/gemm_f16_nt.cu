@@ -26,7 +26,8 @@ static __device__ __forceinline__ void copy_async_wait()
 }
 
 extern "C" __global__ void __launch_bounds__(32)
-matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B, float *__restrict__ C)
+matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B,
+              float *__restrict__ C)
 {
     __shared__ __align__(16) unsigned short A_shared[64][72];
     __shared__ __align__(16) unsigned short B_shared[64][72];
@@ -35,12 +36,14 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
     #pragma unroll
     for (int each = 0; each < 16; ++each) {
         const int i = each * 4 + lane / 8;
-        copy_async_or_zero<16>(&A_shared[i][lane % 8 * 8], &A[i * 48 + lane % 8 * 8 - 16], lane % 8 > 1);
+        copy_async_or_zero<16>(&A_shared[i][lane % 8 * 8], &A[i * 48 + lane % 8 * 8 - 16],
+                               lane % 8 > 1);
     }
     #pragma unroll
     for (int each = 0; each < 16; ++each) {
         const int j = each * 4 + lane / 8;
-        copy_async_or_zero<16>(&B_shared[j][lane % 8 * 8], &B[j * 48 + lane % 8 * 8 - 16], lane % 8 > 1);
+        copy_async_or_zero<16>(&B_shared[j][lane % 8 * 8], &B[j * 48 + lane % 8 * 8 - 16],
+                               lane % 8 > 1);
     }
     copy_async_commit();  // the copies above are one group
     for (int mi = 0; mi < 8; ++mi) {
@@ -60,9 +63,11 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
         const int mma_i = 2 * (&A_shared[16][ki * 16] - &A_shared[0][ki * 16]);
         const int mma_j = 2 * (&B_shared[16][ki * 16] - &B_shared[0][ki * 16]);
         const unsigned mma_p = __cvta_generic_to_shared(
-            &A_shared[0][ki * 16] + mma_l % 16 * (&A_shared[1][ki * 16] - &A_shared[0][ki * 16]) + mma_l / 16 * 8);
+            &A_shared[0][ki * 16] + mma_l % 16 * (&A_shared[1][ki * 16] - &A_shared[0][ki * 16])
+                + mma_l / 16 * 8);
         const unsigned mma_q = __cvta_generic_to_shared(
-            &B_shared[0][ki * 16] + mma_r * (&B_shared[1][ki * 16] - &B_shared[0][ki * 16]) + mma_s * 8);
+            &B_shared[0][ki * 16] + mma_r * (&B_shared[1][ki * 16] - &B_shared[0][ki * 16])
+                + mma_s * 8);
         #pragma unroll
         for (int i = 0; i < 4; i++)
             asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
@@ -92,7 +97,8 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
     for (int mi = 0; mi < 8; ++mi) {
         #pragma unroll
         for (int nj = 0; nj < 8; ++nj) {
-            *(float2 *)&C[(long long)(lane / 4 * 64 + lane % 4 * 2) + (mi * 512 + nj * 8)] = make_float2(C_shared[mi][nj * 2], C_shared[mi][nj * 2 + 1]);
+            *(float2 *)&C[(long long)(lane / 4 * 64 + lane % 4 * 2) + (mi * 512 + nj * 8)] =
+                make_float2(C_shared[mi][nj * 2], C_shared[mi][nj * 2 + 1]);
         }
     }
 }

@@ -39,7 +39,8 @@ static __device__ __forceinline__ void settle_f32(float *t)
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B, float *__restrict__ C)
+matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B,
+              float *__restrict__ C)
 {
     __shared__ __align__(1024) unsigned short A_shared[3][64][64];
     __shared__ __align__(1024) unsigned short B_shared[3][64][64];
@@ -58,12 +59,22 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
         #pragma unroll
         for (int each = 0; each < 8; ++each) {
             const int i = by * 64 + each * 8 + lane / 16;
-            copy_async_or_zero<8>(&A_shared[ko_first][each * 8 + lane / 16][(lane % 16 / 2 ^ lane / 16) * 8 + lane % 2 * 4], &A[(long long)(by * 19200 + lane / 16 * 300 + lane % 16 * 4) + (long long)ko_first * 64 + (each * 2400 - 20)], i < 72 && ko_first * 16 + lane % 16 > 4);
+            copy_async_or_zero<8>(
+                &A_shared[ko_first][each * 8 + lane / 16]
+                         [(lane % 16 / 2 ^ lane / 16) * 8 + lane % 2 * 4],
+                &A[(long long)(by * 19200 + lane / 16 * 300 + lane % 16 * 4)
+                   + (long long)ko_first * 64 + (each * 2400 - 20)],
+                i < 72 && ko_first * 16 + lane % 16 > 4);
         }
         #pragma unroll
         for (int each = 0; each < 8; ++each) {
             const int j = bx * 64 + each * 8 + lane / 16;
-            copy_async_or_zero<8>(&B_shared[ko_first][each * 8 + lane / 16][(lane % 16 / 2 ^ lane / 16) * 8 + lane % 2 * 4], &B[(long long)(bx * 19200 + lane / 16 * 300 + lane % 16 * 4) + (long long)ko_first * 64 + (each * 2400 - 20)], j < 68 && ko_first * 16 + lane % 16 > 4);
+            copy_async_or_zero<8>(
+                &B_shared[ko_first][each * 8 + lane / 16]
+                         [(lane % 16 / 2 ^ lane / 16) * 8 + lane % 2 * 4],
+                &B[(long long)(bx * 19200 + lane / 16 * 300 + lane % 16 * 4)
+                   + (long long)ko_first * 64 + (each * 2400 - 20)],
+                j < 68 && ko_first * 16 + lane % 16 > 4);
         }
     }
     copy_async_commit();  // the copies above are one group
@@ -75,12 +86,20 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
             #pragma unroll
             for (int each = 0; each < 8; ++each) {
                 const int i = by * 64 + each * 8 + lane / 16;
-                copy_async_or_zero<8>(&A_shared[(ko + 2) % 3][each * 8 + lane / 16][(lane % 16 / 2 ^ lane / 16) * 8 + lane % 2 * 4], &A[(long long)(by * 19200 + lane / 16 * 300 + lane % 16 * 4) + (long long)ko * 64 + (each * 2400 + 108)], i < 72);
+                copy_async_or_zero<8>(
+                    &A_shared[(ko + 2) % 3][each * 8 + lane / 16]
+                             [(lane % 16 / 2 ^ lane / 16) * 8 + lane % 2 * 4],
+                    &A[(long long)(by * 19200 + lane / 16 * 300 + lane % 16 * 4)
+                       + (long long)ko * 64 + (each * 2400 + 108)], i < 72);
             }
             #pragma unroll
             for (int each = 0; each < 8; ++each) {
                 const int j = bx * 64 + each * 8 + lane / 16;
-                copy_async_or_zero<8>(&B_shared[(ko + 2) % 3][each * 8 + lane / 16][(lane % 16 / 2 ^ lane / 16) * 8 + lane % 2 * 4], &B[(long long)(bx * 19200 + lane / 16 * 300 + lane % 16 * 4) + (long long)ko * 64 + (each * 2400 + 108)], j < 68);
+                copy_async_or_zero<8>(
+                    &B_shared[(ko + 2) % 3][each * 8 + lane / 16]
+                             [(lane % 16 / 2 ^ lane / 16) * 8 + lane % 2 * 4],
+                    &B[(long long)(bx * 19200 + lane / 16 * 300 + lane % 16 * 4)
+                       + (long long)ko * 64 + (each * 2400 + 108)], j < 68);
             }
         }
         copy_async_commit();  // the copies above are one group
@@ -122,12 +141,15 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
                                "+f"(mma_c[30]), "+f"(mma_c[31])
                              : "l"(mma_p + 2 * k), "l"(mma_q + 2 * k));
         }
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above
+                                                                        // are one group
         asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions
         settle_f32<32>(&C_shared[0][0]);
         copy_async_wait<1>();  // all copies but those of the last group
         fence_proxy_async();
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
+        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by
+                          // other threads; A_shared, B_shared: read above, overwritten in the next
+                          // iteration of ko by other threads
     }
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
@@ -136,7 +158,10 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
             #pragma unroll
             for (int nj = 0; nj < 8; ++nj) {
                 if (bx * 32 + nj * 4 + lane % 4 < 34) {
-                    *(float2 *)&C[(long long)(by * 4352 + lane / 32 * 1088 + lane / 4 % 8 * 68 + bx * 64 + lane % 4 * 2) + (u * 544 + nj * 8)] = make_float2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
+                    *(
+                        float2 *)&C[(long long)(by * 4352 + lane / 32 * 1088 + lane / 4 % 8 * 68
+                                                + bx * 64 + lane % 4 * 2) + (u * 544 + nj * 8)] =
+                        make_float2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
                 }
             }
         }

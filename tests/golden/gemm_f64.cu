@@ -37,12 +37,16 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
         #pragma unroll
         for (int each = 0; each < 8; ++each) {
             const int i = each * 8 + wy_wx_fused * 4 + lane / 8;
-            copy_async<16>(&A_shared[i][ko_first * 16 + lane % 8 * 2], &A[(long long)(wy_wx_fused * 128 + lane / 8 * 32 + lane % 8 * 2) + (long long)ko_first * 16 + each * 256]);
+            copy_async<16>(&A_shared[i][ko_first * 16 + lane % 8 * 2],
+                           &A[(long long)(wy_wx_fused * 128 + lane / 8 * 32 + lane % 8 * 2)
+                              + (long long)ko_first * 16 + each * 256]);
         }
         #pragma unroll
         for (int each = 0; each < 8; ++each) {
             const int k = ko_first * 16 + each * 2 + wy_wx_fused;
-            copy_async<16>(&B_shared[k][lane * 2], &B[(long long)(wy_wx_fused * 64 + lane * 2) + (long long)ko_first * 1024 + each * 128]);
+            copy_async<16>(&B_shared[k][lane * 2],
+                           &B[(long long)(wy_wx_fused * 64 + lane * 2) + (long long)ko_first * 1024
+                              + each * 128]);
         }
     }
     copy_async_commit();  // the copies above are one group
@@ -61,14 +65,24 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
             double mma_a[4][4], mma_b[4][2];
             double(*mma_c)[4][2] = (double(*)[4][2])&C_shared[0][0];
             const int mma_m = threadIdx.x / 4, mma_k = threadIdx.x % 4;
-            const auto *mma_p = &A_shared[0][ko * 16 + ki * 8] + mma_m * (&A_shared[1][ko * 16 + ki * 8] - &A_shared[0][ko * 16 + ki * 8]) + mma_k;
-            const auto *mma_q = &B_shared[ko * 16 + ki * 8][wy_wx_fused * 32] + mma_k * (&B_shared[ko * 16 + ki * 8 + 1][wy_wx_fused * 32] - &B_shared[ko * 16 + ki * 8][wy_wx_fused * 32]) + mma_m;
+            const auto *mma_p = &A_shared[0][ko * 16 + ki * 8]
+                + mma_m * (&A_shared[1][ko * 16 + ki * 8] - &A_shared[0][ko * 16 + ki * 8]) + mma_k;
+            const auto *mma_q = &B_shared[ko * 16 + ki * 8][wy_wx_fused * 32]
+                + mma_k
+                * (&B_shared[ko * 16 + ki * 8 + 1][wy_wx_fused * 32]
+                   - &B_shared[ko * 16 + ki * 8][wy_wx_fused * 32]) + mma_m;
             #pragma unroll
             for (int i = 0; i < 16; i++)
-                mma_a[i / 4][i % 4] = mma_p[(i / 4 * 2 + i % 2) * (&A_shared[8][ko * 16 + ki * 8] - &A_shared[0][ko * 16 + ki * 8]) + i % 4 / 2 * 4];
+                mma_a[i / 4][i % 4] =
+                    mma_p[(i / 4 * 2 + i % 2)
+                          * (&A_shared[8][ko * 16 + ki * 8] - &A_shared[0][ko * 16 + ki * 8])
+                          + i % 4 / 2 * 4];
             #pragma unroll
             for (int i = 0; i < 8; i++)
-                mma_b[i / 2][i % 2] = mma_q[i % 2 * (&B_shared[ko * 16 + ki * 8 + 4][wy_wx_fused * 32] - &B_shared[ko * 16 + ki * 8][wy_wx_fused * 32]) + i / 2 * 8];
+                mma_b[i / 2][i % 2] =
+                    mma_q[i % 2
+                          * (&B_shared[ko * 16 + ki * 8 + 4][wy_wx_fused * 32]
+                             - &B_shared[ko * 16 + ki * 8][wy_wx_fused * 32]) + i / 2 * 8];
             #pragma unroll
             for (int i = 0; i < 4; i++)
             #pragma unroll
@@ -85,7 +99,10 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
     for (int mi = 0; mi < 8; ++mi) {
         #pragma unroll
         for (int nj = 0; nj < 4; ++nj) {
-            *(double2 *)&C[(long long)(lane / 4 * 64 + wy_wx_fused * 32 + lane % 4 * 2) + (mi * 512 + nj * 8)] = make_double2(C_shared[mi][nj * 2], C_shared[mi][nj * 2 + 1]);
+            *(
+                double2 *)&C[(long long)(lane / 4 * 64 + wy_wx_fused * 32 + lane % 4 * 2)
+                             + (mi * 512 + nj * 8)] =
+                make_double2(C_shared[mi][nj * 2], C_shared[mi][nj * 2 + 1]);
         }
     }
 }

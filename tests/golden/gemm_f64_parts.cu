@@ -43,11 +43,16 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
         #pragma unroll
         for (int each = 0; each < 8; ++each) {
             const int i = each * 8 + wy_wx_fused * 4 + lane / 8;
-            copy_async_or_zero<16>(&A_shared[i][(part * 4 + ko_first) % 3 * 16 + lane % 8 * 2], &A[(long long)(wy_wx_fused * 512 + lane / 8 * 128 + part * 64 + lane % 8 * 2) + (long long)ko_first * 16 + each * 1024], i < 20);
+            copy_async_or_zero<16>(&A_shared[i][(part * 4 + ko_first) % 3 * 16 + lane % 8 * 2],
+                                   &A[(long long)(wy_wx_fused * 512 + lane / 8 * 128 + part * 64
+                                                  + lane % 8 * 2) + (long long)ko_first * 16
+                                      + each * 1024], i < 20);
         }
         #pragma unroll
         for (int each = 0; each < 16; ++each)
-            copy_async_or_zero<8>(&B_shared[(part * 4 + ko_first) % 3 * 16 + each][wy_wx_fused * 32 + lane], &B[(long long)(part * 4544 + j) + (long long)ko_first * 1136 + each * 71], j < 71);
+            copy_async_or_zero<8>(
+                &B_shared[(part * 4 + ko_first) % 3 * 16 + each][wy_wx_fused * 32 + lane],
+                &B[(long long)(part * 4544 + j) + (long long)ko_first * 1136 + each * 71], j < 71);
     }
     copy_async_commit();  // the copies above are one group
     for (int mi = 0; mi < 8; ++mi) {
@@ -63,11 +68,17 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
             #pragma unroll
             for (int each = 0; each < 8; ++each) {
                 const int i = each * 8 + wy_wx_fused * 4 + lane / 8;
-                copy_async_or_zero<16>(&A_shared[i][(part * 4 + ko + 2) % 3 * 16 + lane % 8 * 2], &A[(long long)(wy_wx_fused * 512 + lane / 8 * 128 + part * 64 + lane % 8 * 2) + (long long)ko * 16 + (each * 1024 + 32)], i < 20);
+                copy_async_or_zero<16>(&A_shared[i][(part * 4 + ko + 2) % 3 * 16 + lane % 8 * 2],
+                                       &A[(long long)(wy_wx_fused * 512 + lane / 8 * 128
+                                                      + part * 64 + lane % 8 * 2)
+                                          + (long long)ko * 16 + (each * 1024 + 32)], i < 20);
             }
             #pragma unroll
             for (int each = 0; each < 16; ++each)
-                copy_async_or_zero<8>(&B_shared[(part * 4 + ko + 2) % 3 * 16 + each][wy_wx_fused * 32 + lane], &B[(long long)(part * 4544 + j) + (long long)ko * 1136 + (each * 71 + 2272)], j < 71);
+                copy_async_or_zero<8>(
+                    &B_shared[(part * 4 + ko + 2) % 3 * 16 + each][wy_wx_fused * 32 + lane],
+                    &B[(long long)(part * 4544 + j) + (long long)ko * 1136 + (each * 71 + 2272)],
+                    j < 71);
         }
         copy_async_commit();  // the copies above are one group
         #pragma unroll
@@ -77,14 +88,23 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
                 double mma_a[4][4], mma_b[4][2];
                 double(*mma_c)[4][2] = (double(*)[4][2])&C_rf_shared[0][0];
                 const int mma_m = threadIdx.x / 4, mma_k = threadIdx.x % 4;
-                const auto *mma_p = &A_shared[0][part_at] + mma_m * (&A_shared[1][part_at] - &A_shared[0][part_at]) + mma_k;
-                const auto *mma_q = &B_shared[part_at][wy_wx_fused * 32] + mma_k * (&B_shared[part_at + 1][wy_wx_fused * 32] - &B_shared[part_at][wy_wx_fused * 32]) + mma_m;
+                const auto *mma_p = &A_shared[0][part_at]
+                    + mma_m * (&A_shared[1][part_at] - &A_shared[0][part_at]) + mma_k;
+                const auto *mma_q = &B_shared[part_at][wy_wx_fused * 32]
+                    + mma_k
+                    * (&B_shared[part_at + 1][wy_wx_fused * 32]
+                       - &B_shared[part_at][wy_wx_fused * 32]) + mma_m;
                 #pragma unroll
                 for (int i = 0; i < 16; i++)
-                    mma_a[i / 4][i % 4] = mma_p[(i / 4 * 2 + i % 2) * (&A_shared[8][part_at] - &A_shared[0][part_at]) + i % 4 / 2 * 4];
+                    mma_a[i / 4][i % 4] =
+                        mma_p[(i / 4 * 2 + i % 2) * (&A_shared[8][part_at] - &A_shared[0][part_at])
+                              + i % 4 / 2 * 4];
                 #pragma unroll
                 for (int i = 0; i < 8; i++)
-                    mma_b[i / 2][i % 2] = mma_q[i % 2 * (&B_shared[part_at + 4][wy_wx_fused * 32] - &B_shared[part_at][wy_wx_fused * 32]) + i / 2 * 8];
+                    mma_b[i / 2][i % 2] =
+                        mma_q[i % 2
+                              * (&B_shared[part_at + 4][wy_wx_fused * 32]
+                                 - &B_shared[part_at][wy_wx_fused * 32]) + i / 2 * 8];
                 #pragma unroll
                 for (int i = 0; i < 4; i++)
                 #pragma unroll
@@ -98,7 +118,9 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
             }
         }
         copy_async_wait<1>();  // all copies but those of the last group
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
+        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by
+                          // other threads; A_shared, B_shared: read above, overwritten in the next
+                          // iteration of ko by other threads
     }
     #pragma unroll
     for (int mi = 0; mi < 8; ++mi) {
@@ -110,7 +132,9 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
                 for (int pair = 0; pair < 2; ++pair) {
                     const int j_1 = bx * 64 + wy_wx_fused * 32 + nj * 8 + lane % 4 * 2 + pair;
                     if (j_1 < 71)
-                        C_rf[(long long)(part * 1420 + lane / 4 * 71 + bx * 64 + wy_wx_fused * 32 + lane % 4 * 2) + (mi * 568 + nj * 8 + pair)] = C_rf_shared[mi][nj * 2 + pair];
+                        C_rf[(long long)(part * 1420 + lane / 4 * 71 + bx * 64 + wy_wx_fused * 32
+                                         + lane % 4 * 2) + (mi * 568 + nj * 8 + pair)] =
+                            C_rf_shared[mi][nj * 2 + pair];
                 }
             }
         }

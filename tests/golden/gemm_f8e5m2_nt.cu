@@ -26,7 +26,8 @@ static __device__ __forceinline__ void copy_async_wait()
 }
 
 extern "C" __global__ void __launch_bounds__(32)
-matmul_f8_nt(const unsigned char *__restrict__ A, const unsigned char *__restrict__ B, float *__restrict__ C)
+matmul_f8_nt(const unsigned char *__restrict__ A, const unsigned char *__restrict__ B,
+             float *__restrict__ C)
 {
     __shared__ __align__(16) unsigned char A_shared[64][144];
     __shared__ __align__(16) unsigned char B_shared[64][144];
@@ -35,12 +36,14 @@ matmul_f8_nt(const unsigned char *__restrict__ A, const unsigned char *__restric
     #pragma unroll
     for (int each = 0; each < 16; ++each) {
         const int i = each * 4 + lane / 8;
-        copy_async_or_zero<16>(&A_shared[i][lane % 8 * 16], &A[i * 48 + lane % 8 * 16 - 80], i < 50 && lane % 8 > 4);
+        copy_async_or_zero<16>(&A_shared[i][lane % 8 * 16], &A[i * 48 + lane % 8 * 16 - 80],
+                               i < 50 && lane % 8 > 4);
     }
     #pragma unroll
     for (int each = 0; each < 16; ++each) {
         const int j = each * 4 + lane / 8;
-        copy_async_or_zero<16>(&B_shared[j][lane % 8 * 16], &B[j * 48 + lane % 8 * 16 - 80], lane % 8 > 4);
+        copy_async_or_zero<16>(&B_shared[j][lane % 8 * 16], &B[j * 48 + lane % 8 * 16 - 80],
+                               lane % 8 > 4);
     }
     copy_async_commit();  // the copies above are one group
     for (int mi = 0; mi < 8; ++mi) {
@@ -60,9 +63,11 @@ matmul_f8_nt(const unsigned char *__restrict__ A, const unsigned char *__restric
         const int mma_i = 1 * (&A_shared[16][ki * 32] - &A_shared[0][ki * 32]);
         const int mma_j = 1 * (&B_shared[16][ki * 32] - &B_shared[0][ki * 32]);
         const unsigned mma_p = __cvta_generic_to_shared(
-            &A_shared[0][ki * 32] + mma_l % 16 * (&A_shared[1][ki * 32] - &A_shared[0][ki * 32]) + mma_l / 16 * 16);
+            &A_shared[0][ki * 32] + mma_l % 16 * (&A_shared[1][ki * 32] - &A_shared[0][ki * 32])
+                + mma_l / 16 * 16);
         const unsigned mma_q = __cvta_generic_to_shared(
-            &B_shared[0][ki * 32] + mma_r * (&B_shared[1][ki * 32] - &B_shared[0][ki * 32]) + mma_s * 16);
+            &B_shared[0][ki * 32] + mma_r * (&B_shared[1][ki * 32] - &B_shared[0][ki * 32])
+                + mma_s * 16);
         #pragma unroll
         for (int i = 0; i < 4; i++)
             asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
@@ -94,7 +99,8 @@ matmul_f8_nt(const unsigned char *__restrict__ A, const unsigned char *__restric
         if (i < 50) {
             #pragma unroll
             for (int nj = 0; nj < 8; ++nj) {
-                *(float2 *)&C[(long long)(lane / 4 * 64 + lane % 4 * 2) + (mi * 512 + nj * 8)] = make_float2(C_shared[mi][nj * 2], C_shared[mi][nj * 2 + 1]);
+                *(float2 *)&C[(long long)(lane / 4 * 64 + lane % 4 * 2) + (mi * 512 + nj * 8)] =
+                    make_float2(C_shared[mi][nj * 2], C_shared[mi][nj * 2 + 1]);
             }
         }
     }

@@ -18,7 +18,8 @@ static __device__ __forceinline__ void settle_i32(int *t)
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ B, int *__restrict__ C)
+matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ B,
+             int *__restrict__ C)
 {
     __shared__ __align__(1024) signed char A_shared[2][64][128];
     __shared__ __align__(1024) signed char B_shared[2][64][128];
@@ -38,20 +39,30 @@ matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ 
         for (int each = 0; each < 32; ++each) {
             const int i = by * 64 + each * 2 + lane / 64;
             if (i < 66 && ko_first * 64 + lane % 64 > 62) {
-                *(char2 *)&A_shared[ko_first][each * 2 + lane / 64][(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16 + lane % 8 * 2] = *(const char2 *)&A[i * 130 + ko_first * 128 + lane % 64 * 2 - 126];
+                *(char2 *)&A_shared[ko_first][each * 2 + lane / 64]
+                                   [(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16
+                                    + lane % 8 * 2] =
+                    *(const char2 *)&A[i * 130 + ko_first * 128 + lane % 64 * 2 - 126];
             }
             else {
-                *(char2 *)&A_shared[ko_first][each * 2 + lane / 64][(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16 + lane % 8 * 2] = make_char2(0, 0);
+                *(char2 *)&A_shared[ko_first][each * 2 + lane / 64]
+                                   [(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16
+                                    + lane % 8 * 2] = make_char2(0, 0);
             }
         }
         #pragma unroll
         for (int each = 0; each < 32; ++each) {
             const int j = bx * 64 + each * 2 + lane / 64;
             if (j < 70 && ko_first * 64 + lane % 64 > 62) {
-                *(char2 *)&B_shared[ko_first][each * 2 + lane / 64][(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16 + lane % 8 * 2] = *(const char2 *)&B[j * 130 + ko_first * 128 + lane % 64 * 2 - 126];
+                *(char2 *)&B_shared[ko_first][each * 2 + lane / 64]
+                                   [(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16
+                                    + lane % 8 * 2] =
+                    *(const char2 *)&B[j * 130 + ko_first * 128 + lane % 64 * 2 - 126];
             }
             else {
-                *(char2 *)&B_shared[ko_first][each * 2 + lane / 64][(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16 + lane % 8 * 2] = make_char2(0, 0);
+                *(char2 *)&B_shared[ko_first][each * 2 + lane / 64]
+                                   [(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16
+                                    + lane % 8 * 2] = make_char2(0, 0);
             }
         }
     }
@@ -96,9 +107,11 @@ matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ 
                                "+r"(mma_c[30]), "+r"(mma_c[31])
                              : "l"(mma_p + 2 * k), "l"(mma_q + 2 * k));
         }
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above
+                                                                        // are one group
     }
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: C_shared is accessed below
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: C_shared is
+                                                                    // accessed below
     settle_i32<32>(&C_shared[0][0]);
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
@@ -107,7 +120,10 @@ matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ 
             #pragma unroll
             for (int nj = 0; nj < 8; ++nj) {
                 if (bx * 32 + nj * 4 + lane % 4 < 35) {
-                    *(int2 *)&C[(long long)(by * 4480 + lane / 32 * 1120 + lane / 4 % 8 * 70 + bx * 64 + lane % 4 * 2) + (u * 560 + nj * 8)] = make_int2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
+                    *(
+                        int2 *)&C[(long long)(by * 4480 + lane / 32 * 1120 + lane / 4 % 8 * 70
+                                              + bx * 64 + lane % 4 * 2) + (u * 560 + nj * 8)] =
+                        make_int2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
                 }
             }
         }

@@ -9,7 +9,8 @@
 // sums_1<<<1, 32>>>(u, v, w);
 
 extern "C" __global__ void __launch_bounds__(32)
-sums(const unsigned short *__restrict__ x, const unsigned short *__restrict__ y, unsigned short *__restrict__ z)
+sums(const unsigned short *__restrict__ x, const unsigned short *__restrict__ y,
+     unsigned short *__restrict__ z)
 {
     const int io = threadIdx.x;
     {
@@ -20,7 +21,8 @@ sums(const unsigned short *__restrict__ x, const unsigned short *__restrict__ y,
 }
 
 extern "C" __global__ void __launch_bounds__(32)
-sums_1(const unsigned short *__restrict__ u, const unsigned short *__restrict__ v, unsigned short *__restrict__ w)
+sums_1(const unsigned short *__restrict__ u, const unsigned short *__restrict__ v,
+       unsigned short *__restrict__ w)
 {
     const int io = threadIdx.x;
     {

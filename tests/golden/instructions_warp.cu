@@ -33,7 +33,8 @@ static __device__ __forceinline__ void copy_async_wait()
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-product(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B, unsigned short *__restrict__ C)
+product(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B,
+        unsigned short *__restrict__ C)
 {
     extern __shared__ __align__(16) unsigned char shared_memory[];
     unsigned short (*A_shared)[104] = (unsigned short (*)[104])shared_memory;
@@ -45,11 +46,15 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
         #pragma unroll
         for (int each = 0; each < 4; ++each) {
             const int i = each * 32 + warp * 8 + lane / 4;
-            copy_async<16>(&A_shared[i][ko_first * 32 + lane % 4 * 8], &A[(long long)(warp * 2048 + lane / 4 * 256 + lane % 4 * 8) + (long long)ko_first * 32 + each * 8192]);
+            copy_async<16>(&A_shared[i][ko_first * 32 + lane % 4 * 8],
+                           &A[(long long)(warp * 2048 + lane / 4 * 256 + lane % 4 * 8)
+                              + (long long)ko_first * 32 + each * 8192]);
         }
         #pragma unroll
         for (int each = 0; each < 4; ++each) {
-            copy_async<16>(&B_shared[ko_first * 32 + each * 8 + warp * 2 + lane / 16][lane % 16 * 8], &B[(long long)(warp * 256 + lane * 8) + (long long)ko_first * 4096 + each * 1024]);
+            copy_async<16>(
+                &B_shared[ko_first * 32 + each * 8 + warp * 2 + lane / 16][lane % 16 * 8],
+                &B[(long long)(warp * 256 + lane * 8) + (long long)ko_first * 4096 + each * 1024]);
         }
     }
     copy_async_commit();  // the copies above are one group
@@ -66,11 +71,16 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
             #pragma unroll
             for (int each = 0; each < 4; ++each) {
                 const int i = each * 32 + warp * 8 + lane / 4;
-                copy_async<16>(&A_shared[i][(ko + 2) % 3 * 32 + lane % 4 * 8], &A[(long long)(warp * 2048 + lane / 4 * 256 + lane % 4 * 8) + (long long)ko * 32 + (each * 8192 + 64)]);
+                copy_async<16>(&A_shared[i][(ko + 2) % 3 * 32 + lane % 4 * 8],
+                               &A[(long long)(warp * 2048 + lane / 4 * 256 + lane % 4 * 8)
+                                  + (long long)ko * 32 + (each * 8192 + 64)]);
             }
             #pragma unroll
             for (int each = 0; each < 4; ++each) {
-                copy_async<16>(&B_shared[(ko + 2) % 3 * 32 + each * 8 + warp * 2 + lane / 16][lane % 16 * 8], &B[(long long)(warp * 256 + lane * 8) + (long long)ko * 4096 + (each * 1024 + 8192)]);
+                copy_async<16>(
+                    &B_shared[(ko + 2) % 3 * 32 + each * 8 + warp * 2 + lane / 16][lane % 16 * 8],
+                    &B[(long long)(warp * 256 + lane * 8) + (long long)ko * 4096
+                       + (each * 1024 + 8192)]);
             }
         }
         copy_async_commit();  // the copies above are one group
@@ -81,12 +91,19 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
                 unsigned mma_a[4][4], mma_b[8][2];
                 float(*mma_c)[8][2] = (float(*)[8][2])&T[0][0];
                 const int mma_l = threadIdx.x;
-                const int mma_i = 2 * (&A_shared[warp / 2 * 64 + 16][ko_at] - &A_shared[warp / 2 * 64][ko_at]);
+                const int mma_i =
+                    2 * (&A_shared[warp / 2 * 64 + 16][ko_at] - &A_shared[warp / 2 * 64][ko_at]);
                 const int mma_j = 32;
                 const unsigned mma_p = __cvta_generic_to_shared(
-                    &A_shared[warp / 2 * 64][ko_at] + mma_l % 16 * (&A_shared[warp / 2 * 64 + 1][ko_at] - &A_shared[warp / 2 * 64][ko_at]) + mma_l / 16 * 8);
+                    &A_shared[warp / 2 * 64][ko_at]
+                        + mma_l % 16
+                        * (&A_shared[warp / 2 * 64 + 1][ko_at] - &A_shared[warp / 2 * 64][ko_at])
+                        + mma_l / 16 * 8);
                 const unsigned mma_q = __cvta_generic_to_shared(
-                    &B_shared[ko_at][warp % 2 * 64] + mma_l % 16 * (&B_shared[ko_at + 1][warp % 2 * 64] - &B_shared[ko_at][warp % 2 * 64]) + mma_l / 16 * 8);
+                    &B_shared[ko_at][warp % 2 * 64]
+                        + mma_l % 16
+                        * (&B_shared[ko_at + 1][warp % 2 * 64] - &B_shared[ko_at][warp % 2 * 64])
+                        + mma_l / 16 * 8);
                 #pragma unroll
                 for (int i = 0; i < 4; i++)
                     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
@@ -114,13 +131,18 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
             }
         }
         copy_async_wait<1>();  // all copies but those of the last group
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
+        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by
+                          // other threads; A_shared, B_shared: read above, overwritten in the next
+                          // iteration of ko by other threads
     }
     #pragma unroll
     for (int mo = 0; mo < 8; ++mo) {
         #pragma unroll
         for (int no = 0; no < 8; ++no) {
-            *(unsigned int *)&C[(long long)(warp / 2 * 8192 + lane / 4 * 128 + warp % 2 * 64 + lane % 4 * 2) + (mo * 1024 + no * 8)] = bf16x2_from_f32(T[mo][no * 2], T[mo][no * 2 + 1]);
+            *(
+                unsigned int *)&C[(long long)(warp / 2 * 8192 + lane / 4 * 128 + warp % 2 * 64
+                                              + lane % 4 * 2) + (mo * 1024 + no * 8)] =
+                bf16x2_from_f32(T[mo][no * 2], T[mo][no * 2 + 1]);
         }
     }
 }

@@ -67,7 +67,8 @@ masked_cumsum(const float *__restrict__ x, const bool *__restrict__ mask, float 
         #pragma unroll
         for (int some = 0; some < 16; ++some) {
             const int j = tile * 4096 + some * 256 + thread;
-            y[(long long)(i * 32768 + thread) + (long long)tile * 4096 + some * 256] = y_shared[some * 16 + thread / 16][j % 16];
+            y[(long long)(i * 32768 + thread) + (long long)tile * 4096 + some * 256] =
+                y_shared[some * 16 + thread / 16][j % 16];
         }
     }
 }

@@ -29,7 +29,8 @@ static __device__ __forceinline__ void copy_async_wait()
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ acc_rf_global)
+matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B,
+                 float *__restrict__ acc_rf_global)
 {
     __shared__ __align__(16) float A_shared[32][68];
     __shared__ __align__(16) float B_shared[32][256];
@@ -46,10 +47,18 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
     for (int ko_first = 0; ko_first < 3; ++ko_first) {
         #pragma unroll
         for (int each = 0; each < 2; ++each)
-            copy_async<4>(&A_shared[ko_first * 8 + lane % 8][each * 32 + wy_wx_fused * 4 + lane / 8], &A[(long long)(by * 65536 + wy_wx_fused * 4096 + lane / 8 * 1024 + part * 512 + lane % 8) + (long long)ko_first * 8 + each * 32768]);
+            copy_async<4>(
+                &A_shared[ko_first * 8 + lane % 8][each * 32 + wy_wx_fused * 4 + lane / 8],
+                &A[(long long)(by * 65536 + wy_wx_fused * 4096 + lane / 8 * 1024 + part * 512
+                               + lane % 8) + (long long)ko_first * 8 + each * 32768]);
         #pragma unroll
         for (int each = 0; each < 2; ++each) {
-            copy_async<16>(&B_shared[ko_first * 8 + each * 4 + wy_wx_fused / 2][wy_wx_fused % 2 * 128 + lane * 4], &B[(long long)(part * 524288 + wy_wx_fused / 2 * 1024 + bx * 256 + wy_wx_fused % 2 * 128 + lane * 4) + (long long)ko_first * 8192 + each * 4096]);
+            copy_async<16>(
+                &B_shared[ko_first * 8 + each * 4 + wy_wx_fused / 2]
+                         [wy_wx_fused % 2 * 128 + lane * 4],
+                &B[(long long)(part * 524288 + wy_wx_fused / 2 * 1024 + bx * 256
+                               + wy_wx_fused % 2 * 128 + lane * 4) + (long long)ko_first * 8192
+                   + each * 4096]);
         }
     }
     copy_async_commit();  // the copies above are one group
@@ -57,11 +66,15 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
     __syncthreads();  // A_shared: written above by other threads, read below
     #pragma unroll
     for (int run1 = 0; run1 < 2; ++run1) {
-        *(float4 *)&A_shared_local[0][run1 * 4] = *(const float4 *)&A_shared[0][run1 * 32 + wy_wx_fused / 4 * 16 + lane / 2 % 4 * 4];
+        *(float4 *)&A_shared_local[0][run1 * 4] =
+            *(const float4 *)&A_shared[0][run1 * 32 + wy_wx_fused / 4 * 16 + lane / 2 % 4 * 4];
     }
     #pragma unroll
     for (int run1_1 = 0; run1_1 < 2; ++run1_1) {
-        *(float4 *)&B_shared_local[0][run1_1 * 4] = *(const float4 *)&B_shared[0][run1_1 * 128 + wy_wx_fused % 4 * 32 + lane / 8 * 8 + lane % 2 * 4];
+        *(float4 *)&B_shared_local[0][run1_1 * 4] =
+            *(const float4 *)&B_shared[0]
+                                      [run1_1 * 128 + wy_wx_fused % 4 * 32 + lane / 8 * 8
+                                       + lane % 2 * 4];
     }
     #pragma unroll
     for (int row = 0; row < 8; ++row) {
@@ -75,10 +88,20 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
             if (ko_0 * 4 + again < 61) {
                 #pragma unroll
                 for (int each = 0; each < 2; ++each)
-                    copy_async<4>(&A_shared[(again + 3) % 4 * 8 + lane % 8][each * 32 + wy_wx_fused * 4 + lane / 8], &A[(long long)(by * 65536 + wy_wx_fused * 4096 + lane / 8 * 1024 + part * 512 + lane % 8) + (long long)ko_0 * 32 + (each * 32768 + again * 8 + 24)]);
+                    copy_async<4>(
+                        &A_shared[(again + 3) % 4 * 8 + lane % 8]
+                                 [each * 32 + wy_wx_fused * 4 + lane / 8],
+                        &A[(long long)(by * 65536 + wy_wx_fused * 4096 + lane / 8 * 1024
+                                       + part * 512 + lane % 8) + (long long)ko_0 * 32
+                           + (each * 32768 + again * 8 + 24)]);
                 #pragma unroll
                 for (int each = 0; each < 2; ++each) {
-                    copy_async<16>(&B_shared[(again + 3) % 4 * 8 + each * 4 + wy_wx_fused / 2][wy_wx_fused % 2 * 128 + lane * 4], &B[(long long)(part * 524288 + wy_wx_fused / 2 * 1024 + bx * 256 + wy_wx_fused % 2 * 128 + lane * 4) + (long long)ko_0 * 32768 + (again * 8192 + each * 4096 + 24576)]);
+                    copy_async<16>(
+                        &B_shared[(again + 3) % 4 * 8 + each * 4 + wy_wx_fused / 2]
+                                 [wy_wx_fused % 2 * 128 + lane * 4],
+                        &B[(long long)(part * 524288 + wy_wx_fused / 2 * 1024 + bx * 256
+                                       + wy_wx_fused % 2 * 128 + lane * 4)
+                           + (long long)ko_0 * 32768 + (again * 8192 + each * 4096 + 24576)]);
                 }
             }
             copy_async_commit();  // the copies above are one group
@@ -87,48 +110,73 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
                 if (ki < 7) {
                     #pragma unroll
                     for (int run1 = 0; run1 < 2; ++run1) {
-                        *(float4 *)&A_shared_local[(ki + 1) % 2][run1 * 4] = *(const float4 *)&A_shared[again * 8 + ki + 1][run1 * 32 + wy_wx_fused / 4 * 16 + lane / 2 % 4 * 4];
+                        *(float4 *)&A_shared_local[(ki + 1) % 2][run1 * 4] =
+                            *(const float4 *)&A_shared[again * 8 + ki + 1]
+                                                      [run1 * 32 + wy_wx_fused / 4 * 16
+                                                       + lane / 2 % 4 * 4];
                     }
                     #pragma unroll
                     for (int run1_1 = 0; run1_1 < 2; ++run1_1) {
-                        *(float4 *)&B_shared_local[(ki + 1) % 2][run1_1 * 4] = *(const float4 *)&B_shared[again * 8 + ki + 1][run1_1 * 128 + wy_wx_fused % 4 * 32 + lane / 8 * 8 + lane % 2 * 4];
+                        *(float4 *)&B_shared_local[(ki + 1) % 2][run1_1 * 4] =
+                            *(const float4 *)&B_shared[again * 8 + ki + 1]
+                                                      [run1_1 * 128 + wy_wx_fused % 4 * 32
+                                                       + lane / 8 * 8 + lane % 2 * 4];
                     }
                 }
                 #pragma unroll
                 for (int row_pair = 0; row_pair < 4; ++row_pair) {
                     #pragma unroll
                     for (int column = 0; column < 8; ++column)
-                        acc_rf[row_pair * 2][column] += A_shared_local[ki % 2][row_pair * 2] * B_shared_local[ki % 2][column];
+                        acc_rf[row_pair * 2][column] +=
+                            A_shared_local[ki % 2][row_pair * 2] * B_shared_local[ki % 2][column];
                     #pragma unroll
                     for (int column_turn = 0; column_turn < 8; ++column_turn)
-                        acc_rf[row_pair * 2 + 1][7 - column_turn] += A_shared_local[ki % 2][row_pair * 2 + 1] * B_shared_local[ki % 2][7 - column_turn];
+                        acc_rf[row_pair * 2 + 1][7 - column_turn] +=
+                            A_shared_local[ki % 2][row_pair * 2 + 1]
+                            * B_shared_local[ki % 2][7 - column_turn];
                 }
             }
             if (ko_0 * 4 + again < 63) {
                 #pragma unroll
                 for (int run1 = 0; run1 < 2; ++run1) {
-                    *(float4 *)&A_shared_local[0][run1 * 4] = *(const float4 *)&A_shared[(again + 1) % 4 * 8][run1 * 32 + wy_wx_fused / 4 * 16 + lane / 2 % 4 * 4];
+                    *(float4 *)&A_shared_local[0][run1 * 4] =
+                        *(const float4 *)&A_shared[(again + 1) % 4 * 8]
+                                                  [run1 * 32 + wy_wx_fused / 4 * 16
+                                                   + lane / 2 % 4 * 4];
                 }
                 #pragma unroll
                 for (int run1_1 = 0; run1_1 < 2; ++run1_1) {
-                    *(float4 *)&B_shared_local[0][run1_1 * 4] = *(const float4 *)&B_shared[(again + 1) % 4 * 8][run1_1 * 128 + wy_wx_fused % 4 * 32 + lane / 8 * 8 + lane % 2 * 4];
+                    *(float4 *)&B_shared_local[0][run1_1 * 4] =
+                        *(const float4 *)&B_shared[(again + 1) % 4 * 8]
+                                                  [run1_1 * 128 + wy_wx_fused % 4 * 32
+                                                   + lane / 8 * 8 + lane % 2 * 4];
                 }
             }
             copy_async_wait<1>();  // all copies but those of the last group
-            __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of again by other threads; A_shared, B_shared: read above, overwritten in the next iteration of again by other threads
+            __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of
+                              // again by other threads; A_shared, B_shared: read above, overwritten
+                              // in the next iteration of again by other threads
         }
     }
     #pragma unroll
     for (int loop = 0; loop < 8; ++loop) {
         #pragma unroll
         for (int nj = 0; nj < 2; ++nj) {
-            *(float4 *)&acc_rf_global[(long long)(part * 1048576 + by * 65536 + wy_wx_fused / 4 * 16384 + lane / 2 % 4 * 4096 + bx * 256 + wy_wx_fused % 4 * 32 + lane / 8 * 8 + lane % 2 * 4) + (loop / 4 * 32768 + loop % 4 * 1024 + nj * 128)] = make_float4(acc_rf[loop][nj * 4], acc_rf[loop][nj * 4 + 1], acc_rf[loop][nj * 4 + 2], acc_rf[loop][nj * 4 + 3]);
+            *(
+                float4 *)&acc_rf_global[(long long)(part * 1048576 + by * 65536
+                                                    + wy_wx_fused / 4 * 16384 + lane / 2 % 4 * 4096
+                                                    + bx * 256 + wy_wx_fused % 4 * 32
+                                                    + lane / 8 * 8 + lane % 2 * 4)
+                                        + (loop / 4 * 32768 + loop % 4 * 1024 + nj * 128)] =
+                make_float4(acc_rf[loop][nj * 4], acc_rf[loop][nj * 4 + 1],
+                            acc_rf[loop][nj * 4 + 2], acc_rf[loop][nj * 4 + 3]);
         }
     }
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-matmul_bias_relu_1(const float *__restrict__ bias, float *__restrict__ C, const float *__restrict__ acc_rf_global)
+matmul_bias_relu_1(const float *__restrict__ bias, float *__restrict__ C,
+                   const float *__restrict__ acc_rf_global)
 {
     const int b = blockIdx.x;
     const int t = threadIdx.x;
@@ -137,7 +185,8 @@ matmul_bias_relu_1(const float *__restrict__ bias, float *__restrict__ C, const 
     #pragma unroll
     for (int part = 0; part < 2; ++part) {
         const float4 acc_v = *(const float4 *)&acc[0];
-        const float4 acc_rf_global_v1 = *(const float4 *)&acc_rf_global[part * 1048576 + b * 512 + t * 4];
+        const float4 acc_rf_global_v1 =
+            *(const float4 *)&acc_rf_global[part * 1048576 + b * 512 + t * 4];
         float4 result;
         result.x = acc_v.x + acc_rf_global_v1.x;
         result.y = acc_v.y + acc_rf_global_v1.y;

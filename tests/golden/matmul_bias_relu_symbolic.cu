@@ -28,7 +28,9 @@ static __device__ __forceinline__ void copy_async_wait()
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, const float *__restrict__ bias, float *__restrict__ C, const int M, const int N, const int K)
+matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B,
+                 const float *__restrict__ bias, float *__restrict__ C, const int M, const int N,
+                 const int K)
 {
     __shared__ __align__(16) float A_shared[32][68];
     __shared__ __align__(16) float B_shared[32][64];
@@ -49,13 +51,17 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, const
         const long long i = by * 64 + each % 4 * 16 + wy_wx_fused * 4 + lane / 8;
         const int k = each / 4 * 8 + lane % 8;
         if (k < (K + 31) / 32 * 32)
-            copy_async_or_zero<4>(&A_shared[k][each % 4 * 16 + wy_wx_fused * 4 + lane / 8], &A[i * K + k + (K + 31) % 32 - 31], k + (K + 31) % 32 > 30 && i < M);
+            copy_async_or_zero<4>(&A_shared[k][each % 4 * 16 + wy_wx_fused * 4 + lane / 8],
+                                  &A[i * K + k + (K + 31) % 32 - 31],
+                                  k + (K + 31) % 32 > 30 && i < M);
     }
     #pragma unroll
     for (int each = 0; each < 8; ++each) {
         const int k = each * 2 + wy_wx_fused / 2;
         if (k < (K + 31) / 32 * 32)
-            copy_async_or_zero<4>(&B_shared[each * 2 + wy_wx_fused / 2][wy_wx_fused % 2 * 32 + lane], &B[(k + (K + 31) % 32 - 31) * N + j], k + (K + 31) % 32 > 30 && j < N);
+            copy_async_or_zero<4>(
+                &B_shared[each * 2 + wy_wx_fused / 2][wy_wx_fused % 2 * 32 + lane],
+                &B[(k + (K + 31) % 32 - 31) * N + j], k + (K + 31) % 32 > 30 && j < N);
     }
     copy_async_commit();  // the copies above are one group
     copy_async_wait<0>();  // all copies
@@ -63,13 +69,16 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, const
     if ((K + 31) / 32 > 0) {
         #pragma unroll
         for (int run1 = 0; run1 < 2; ++run1) {
-            *(float4 *)&A_shared_local[0][run1 * 4] = *(const float4 *)&A_shared[0][run1 * 32 + wy_wx_fused / 2 * 16 + lane / 2 % 4 * 4];
+            *(float4 *)&A_shared_local[0][run1 * 4] =
+                *(const float4 *)&A_shared[0][run1 * 32 + wy_wx_fused / 2 * 16 + lane / 2 % 4 * 4];
         }
-        *(float4 *)&B_shared_local[0][0] = *(const float4 *)&B_shared[0][wy_wx_fused % 2 * 32 + lane / 8 * 8 + lane % 2 * 4];
+        *(float4 *)&B_shared_local[0][0] =
+            *(const float4 *)&B_shared[0][wy_wx_fused % 2 * 32 + lane / 8 * 8 + lane % 2 * 4];
     }
     #pragma unroll
     for (int row = 0; row < 8; ++row) {
-        const long long i = by * 64 + row / 4 * 32 + wy_wx_fused / 2 * 16 + lane / 2 % 4 * 4 + row % 4;
+        const long long i =
+            by * 64 + row / 4 * 32 + wy_wx_fused / 2 * 16 + lane / 2 % 4 * 4 + row % 4;
         if (i < (M + 63) / 64 * 64) {
             #pragma unroll
             for (int column = 0; column < 4; ++column)
@@ -84,12 +93,18 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, const
                 for (int each = 0; each < 8; ++each) {
                     const long long i = by * 64 + each % 4 * 16 + wy_wx_fused * 4 + lane / 8;
                     const int k = ko_0 * 32 + again * 16 + each / 4 * 8 + lane % 8 + 16;
-                    copy_async_or_zero<4>(&A_shared[(again + 1) % 2 * 16 + each / 4 * 8 + lane % 8][each % 4 * 16 + wy_wx_fused * 4 + lane / 8], &A[i * K + k + (K + 31) % 32 - 31], k + (K + 31) % 32 > 30 && i < M);
+                    copy_async_or_zero<4>(
+                        &A_shared[(again + 1) % 2 * 16 + each / 4 * 8 + lane % 8]
+                                 [each % 4 * 16 + wy_wx_fused * 4 + lane / 8],
+                        &A[i * K + k + (K + 31) % 32 - 31], k + (K + 31) % 32 > 30 && i < M);
                 }
                 #pragma unroll
                 for (int each = 0; each < 8; ++each) {
                     const int k = ko_0 * 32 + again * 16 + each * 2 + wy_wx_fused / 2 + 16;
-                    copy_async_or_zero<4>(&B_shared[(again + 1) % 2 * 16 + each * 2 + wy_wx_fused / 2][wy_wx_fused % 2 * 32 + lane], &B[(k + (K + 31) % 32 - 31) * N + j], k + (K + 31) % 32 > 30 && j < N);
+                    copy_async_or_zero<4>(
+                        &B_shared[(again + 1) % 2 * 16 + each * 2 + wy_wx_fused / 2]
+                                 [wy_wx_fused % 2 * 32 + lane],
+                        &B[(k + (K + 31) % 32 - 31) * N + j], k + (K + 31) % 32 > 30 && j < N);
                 }
             }
             copy_async_commit();  // the copies above are one group
@@ -98,18 +113,26 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, const
                 if (ki < 15) {
                     #pragma unroll
                     for (int run1 = 0; run1 < 2; ++run1) {
-                        *(float4 *)&A_shared_local[(ki + 1) % 2][run1 * 4] = *(const float4 *)&A_shared[again * 16 + ki + 1][run1 * 32 + wy_wx_fused / 2 * 16 + lane / 2 % 4 * 4];
+                        *(float4 *)&A_shared_local[(ki + 1) % 2][run1 * 4] =
+                            *(const float4 *)&A_shared[again * 16 + ki + 1]
+                                                      [run1 * 32 + wy_wx_fused / 2 * 16
+                                                       + lane / 2 % 4 * 4];
                     }
-                    *(float4 *)&B_shared_local[(ki + 1) % 2][0] = *(const float4 *)&B_shared[again * 16 + ki + 1][wy_wx_fused % 2 * 32 + lane / 8 * 8 + lane % 2 * 4];
+                    *(float4 *)&B_shared_local[(ki + 1) % 2][0] =
+                        *(const float4 *)&B_shared[again * 16 + ki + 1]
+                                                  [wy_wx_fused % 2 * 32 + lane / 8 * 8
+                                                   + lane % 2 * 4];
                 }
                 #pragma unroll
                 for (int row = 0; row < 8; ++row) {
-                    const long long i = by * 64 + row / 4 * 32 + wy_wx_fused / 2 * 16 + lane / 2 % 4 * 4 + row % 4;
+                    const long long i =
+                        by * 64 + row / 4 * 32 + wy_wx_fused / 2 * 16 + lane / 2 % 4 * 4 + row % 4;
                     if (i < (M + 63) / 64 * 64) {
                         #pragma unroll
                         for (int column_turn = 0; column_turn < 4; ++column_turn) {
                             const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
-                            acc_shared[row][column] += A_shared_local[ki % 2][row] * B_shared_local[ki % 2][column];
+                            acc_shared[row][column] +=
+                                A_shared_local[ki % 2][row] * B_shared_local[ki % 2][column];
                         }
                     }
                 }
@@ -119,9 +142,14 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, const
             if (ko_0 * 2 + again + 1 < (K + 31) / 32 * 2) {
                 #pragma unroll
                 for (int run1 = 0; run1 < 2; ++run1) {
-                    *(float4 *)&A_shared_local[0][run1 * 4] = *(const float4 *)&A_shared[(again + 1) % 2 * 16][run1 * 32 + wy_wx_fused / 2 * 16 + lane / 2 % 4 * 4];
+                    *(float4 *)&A_shared_local[0][run1 * 4] =
+                        *(const float4 *)&A_shared[(again + 1) % 2 * 16]
+                                                  [run1 * 32 + wy_wx_fused / 2 * 16
+                                                   + lane / 2 % 4 * 4];
                 }
-                *(float4 *)&B_shared_local[0][0] = *(const float4 *)&B_shared[(again + 1) % 2 * 16][wy_wx_fused % 2 * 32 + lane / 8 * 8 + lane % 2 * 4];
+                *(float4 *)&B_shared_local[0][0] =
+                    *(const float4 *)&B_shared[(again + 1) % 2 * 16]
+                                              [wy_wx_fused % 2 * 32 + lane / 8 * 8 + lane % 2 * 4];
             }
         }
     }
@@ -129,7 +157,10 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, const
     for (int rows = 0; rows < 2; ++rows) {
         #pragma unroll
         for (int ti = 0; ti < 4; ++ti) {
-            *(float4 *)&acc[ti][wy_wx_fused / 2 * 4 + lane / 2 % 4][wy_wx_fused % 2 * 32 + lane / 8 * 8 + lane % 2 * 4] = make_float4(acc_shared[rows * 4 + ti][0], acc_shared[rows * 4 + ti][1], acc_shared[rows * 4 + ti][2], acc_shared[rows * 4 + ti][3]);
+            *(float4 *)&acc[ti][wy_wx_fused / 2 * 4 + lane / 2 % 4]
+                           [wy_wx_fused % 2 * 32 + lane / 8 * 8 + lane % 2 * 4] =
+                make_float4(acc_shared[rows * 4 + ti][0], acc_shared[rows * 4 + ti][1],
+                            acc_shared[rows * 4 + ti][2], acc_shared[rows * 4 + ti][3]);
         }
         __syncthreads();  // acc: written above by other threads, read below
         if (j < N) {
@@ -137,9 +168,12 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, const
             for (int each = 0; each < 16; ++each) {
                 const long long i = by * 64 + rows * 32 + each * 2 + wy_wx_fused / 2;
                 if (i < M)
-                    C[(int)(i * N) + j] = fmaxf(acc[(int)(i % 4)][each / 2][wy_wx_fused % 2 * 32 + lane] + bias[j], 0.0f);
+                    C[(int)(i * N) + j] =
+                        fmaxf(acc[(int)(i % 4)][each / 2][wy_wx_fused % 2 * 32 + lane] + bias[j],
+                              0.0f);
             }
         }
-        __syncthreads();  // acc: read above, overwritten in the next iteration of rows by other threads
+        __syncthreads();  // acc: read above, overwritten in the next iteration of rows by other
+                          // threads
     }
 }

@@ -52,9 +52,11 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     __syncthreads();  // A_shared: written above by other threads, read below
     #pragma unroll
     for (int run1 = 0; run1 < 2; ++run1) {
-        *(float4 *)&A_shared_local[0][run1 * 4] = *(const float4 *)&A_shared[0][run1 * 32 + wy_wx_fused / 4 * 16 + lane / 2 % 4 * 4];
+        *(float4 *)&A_shared_local[0][run1 * 4] =
+            *(const float4 *)&A_shared[0][run1 * 32 + wy_wx_fused / 4 * 16 + lane / 2 % 4 * 4];
     }
-    *(float4 *)&B_shared_local[0][0] = *(const float4 *)&B_shared[0][wy_wx_fused % 4 * 32 + lane / 8 * 8 + lane % 2 * 4];
+    *(float4 *)&B_shared_local[0][0] =
+        *(const float4 *)&B_shared[0][wy_wx_fused % 4 * 32 + lane / 8 * 8 + lane % 2 * 4];
     #pragma unroll
     for (int row = 0; row < 8; ++row) {
         #pragma unroll
@@ -69,12 +71,22 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                 for (int each = 0; each < 4; ++each) {
                     const int i = by * 64 + each % 2 * 32 + wy_wx_fused * 4 + lane / 8;
                     const int k = ko_0 * 64 + again * 16 + each / 2 * 8 + lane % 8 + 16;
-                    copy_async_or_zero<4>(&A_shared[(again + 1) % 2 * 16 + each / 2 * 8 + lane % 8][each % 2 * 32 + wy_wx_fused * 4 + lane / 8], &A[(long long)(by * 63808 + wy_wx_fused * 3988 + lane / 8 * 997 + lane % 8) + (long long)ko_0 * 64 + (each % 2 * 31904 + again * 16 + each / 2 * 8 - 11)], k > 26 && i < 1000);
+                    copy_async_or_zero<4>(
+                        &A_shared[(again + 1) % 2 * 16 + each / 2 * 8 + lane % 8]
+                                 [each % 2 * 32 + wy_wx_fused * 4 + lane / 8],
+                        &A[(long long)(by * 63808 + wy_wx_fused * 3988 + lane / 8 * 997 + lane % 8)
+                           + (long long)ko_0 * 64
+                           + (each % 2 * 31904 + again * 16 + each / 2 * 8 - 11)],
+                        k > 26 && i < 1000);
                 }
                 #pragma unroll
                 for (int each = 0; each < 8; ++each) {
                     const int k = ko_0 * 64 + again * 16 + each * 2 + wy_wx_fused / 4 + 16;
-                    copy_async_or_zero<4>(&B_shared[(again + 1) % 2 * 16 + each * 2 + wy_wx_fused / 4][wy_wx_fused % 4 * 32 + lane], &B[(long long)(wy_wx_fused / 4 * 999 + j) + (long long)ko_0 * 63936 + (again * 15984 + each * 1998 - 10989)], k > 26 && j < 999);
+                    copy_async_or_zero<4>(
+                        &B_shared[(again + 1) % 2 * 16 + each * 2 + wy_wx_fused / 4]
+                                 [wy_wx_fused % 4 * 32 + lane],
+                        &B[(long long)(wy_wx_fused / 4 * 999 + j) + (long long)ko_0 * 63936
+                           + (again * 15984 + each * 1998 - 10989)], k > 26 && j < 999);
                 }
             }
             copy_async_commit();  // the copies above are one group
@@ -83,18 +95,27 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                 if (ki < 15) {
                     #pragma unroll
                     for (int run1 = 0; run1 < 2; ++run1) {
-                        *(float4 *)&A_shared_local[(ki + 1) % 2][run1 * 4] = *(const float4 *)&A_shared[again % 2 * 16 + ki + 1][run1 * 32 + wy_wx_fused / 4 * 16 + lane / 2 % 4 * 4];
+                        *(float4 *)&A_shared_local[(ki + 1) % 2][run1 * 4] =
+                            *(const float4 *)&A_shared[again % 2 * 16 + ki + 1]
+                                                      [run1 * 32 + wy_wx_fused / 4 * 16
+                                                       + lane / 2 % 4 * 4];
                     }
-                    *(float4 *)&B_shared_local[(ki + 1) % 2][0] = *(const float4 *)&B_shared[again % 2 * 16 + ki + 1][wy_wx_fused % 4 * 32 + lane / 8 * 8 + lane % 2 * 4];
+                    *(float4 *)&B_shared_local[(ki + 1) % 2][0] =
+                        *(const float4 *)&B_shared[again % 2 * 16 + ki + 1]
+                                                  [wy_wx_fused % 4 * 32 + lane / 8 * 8
+                                                   + lane % 2 * 4];
                 }
                 #pragma unroll
                 for (int row_pair = 0; row_pair < 4; ++row_pair) {
                     #pragma unroll
                     for (int column = 0; column < 4; ++column)
-                        C_shared_shared[row_pair * 2][column] += A_shared_local[ki % 2][row_pair * 2] * B_shared_local[ki % 2][column];
+                        C_shared_shared[row_pair * 2][column] +=
+                            A_shared_local[ki % 2][row_pair * 2] * B_shared_local[ki % 2][column];
                     #pragma unroll
                     for (int column_turn = 0; column_turn < 4; ++column_turn)
-                        C_shared_shared[row_pair * 2 + 1][3 - column_turn] += A_shared_local[ki % 2][row_pair * 2 + 1] * B_shared_local[ki % 2][3 - column_turn];
+                        C_shared_shared[row_pair * 2 + 1][3 - column_turn] +=
+                            A_shared_local[ki % 2][row_pair * 2 + 1]
+                            * B_shared_local[ki % 2][3 - column_turn];
                 }
             }
             copy_async_wait<0>();  // all copies
@@ -102,9 +123,14 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
             if (ko_0 * 4 + again < 63) {
                 #pragma unroll
                 for (int run1 = 0; run1 < 2; ++run1) {
-                    *(float4 *)&A_shared_local[0][run1 * 4] = *(const float4 *)&A_shared[(again + 1) % 2 * 16][run1 * 32 + wy_wx_fused / 4 * 16 + lane / 2 % 4 * 4];
+                    *(float4 *)&A_shared_local[0][run1 * 4] =
+                        *(const float4 *)&A_shared[(again + 1) % 2 * 16]
+                                                  [run1 * 32 + wy_wx_fused / 4 * 16
+                                                   + lane / 2 % 4 * 4];
                 }
-                *(float4 *)&B_shared_local[0][0] = *(const float4 *)&B_shared[(again + 1) % 2 * 16][wy_wx_fused % 4 * 32 + lane / 8 * 8 + lane % 2 * 4];
+                *(float4 *)&B_shared_local[0][0] =
+                    *(const float4 *)&B_shared[(again + 1) % 2 * 16]
+                                              [wy_wx_fused % 4 * 32 + lane / 8 * 8 + lane % 2 * 4];
             }
         }
     }
@@ -112,7 +138,10 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     for (int rows = 0; rows < 2; ++rows) {
         #pragma unroll
         for (int ti = 0; ti < 4; ++ti) {
-            *(float4 *)&C_shared[ti][wy_wx_fused / 4 * 4 + lane / 2 % 4][wy_wx_fused % 4 * 32 + lane / 8 * 8 + lane % 2 * 4] = make_float4(C_shared_shared[rows * 4 + ti][0], C_shared_shared[rows * 4 + ti][1], C_shared_shared[rows * 4 + ti][2], C_shared_shared[rows * 4 + ti][3]);
+            *(float4 *)&C_shared[ti][wy_wx_fused / 4 * 4 + lane / 2 % 4]
+                                [wy_wx_fused % 4 * 32 + lane / 8 * 8 + lane % 2 * 4] =
+                make_float4(C_shared_shared[rows * 4 + ti][0], C_shared_shared[rows * 4 + ti][1],
+                            C_shared_shared[rows * 4 + ti][2], C_shared_shared[rows * 4 + ti][3]);
         }
         __syncthreads();  // C_shared: written above by other threads, read below
         if (j < 999) {
@@ -123,6 +152,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                     C[i * 999 + j] = C_shared[i % 4][each / 2][wy_wx_fused % 4 * 32 + lane];
             }
         }
-        __syncthreads();  // C_shared: read above, overwritten in the next iteration of rows by other threads
+        __syncthreads();  // C_shared: read above, overwritten in the next iteration of rows by
+                          // other threads
     }
 }

@@ -6,7 +6,8 @@
 // matmul<<<dim3((N + 31) / 32, (M + 31) / 32), dim3(32, 32)>>>(A, B, C, M, N, K);
 
 extern "C" __global__ void __launch_bounds__(1024)
-matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C, const int M, const int N, const int K)
+matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C,
+       const int M, const int N, const int K)
 {
     const int by = blockIdx.y;
     const int bx = blockIdx.x;

@@ -42,7 +42,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         for (int ki = 0; ki < 16; ++ki) {
             for (int ti = 0; ti < 4; ++ti) {
                 for (int tj = 0; tj < 4; ++tj)
-                    C_local[ti][tj] += A_shared[ty * 4 + ti][ko % 2 * 16 + ki] * B_shared[ko % 2 * 16 + ki][tx * 4 + tj];
+                    C_local[ti][tj] += A_shared[ty * 4 + ti][ko % 2 * 16 + ki]
+                        * B_shared[ko % 2 * 16 + ki][tx * 4 + tj];
             }
         }
         if (ko < 15) {
@@ -51,7 +52,9 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
             for (int each = 0; each < 4; ++each)
                 B_shared[(ko + 1) % 2 * 16 + each * 4 + ty / 4][ty % 4 * 16 + tx] = B_local[each];
         }
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
+        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by
+                          // other threads; A_shared, B_shared: read above, overwritten in the next
+                          // iteration of ko by other threads
     }
     for (int ax0 = 0; ax0 < 4; ++ax0) {
         for (int ax1 = 0; ax1 < 4; ++ax1)

@@ -61,7 +61,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                 if (k_2 < 33) {
                     for (int ti = 0; ti < 4; ++ti) {
                         for (int tj = 0; tj < 4; ++tj)
-                            C_local[ti][tj] += A_shared[ty * 4 + ti][ko % 2 * 16 + ki] * B_shared[ko % 2 * 16 + ki][tx * 4 + tj];
+                            C_local[ti][tj] += A_shared[ty * 4 + ti][ko % 2 * 16 + ki]
+                                * B_shared[ko % 2 * 16 + ki][tx * 4 + tj];
                     }
                 }
             }
@@ -80,7 +81,9 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                     B_shared[k_3 % 32][j] = B_local[each_div - (ty * 16 + tx) / 60][j];
             }
         }
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
+        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by
+                          // other threads; A_shared, B_shared: read above, overwritten in the next
+                          // iteration of ko by other threads
     }
     if (tx < 15) {
         for (int ax0 = 0; ax0 < 4; ++ax0) {

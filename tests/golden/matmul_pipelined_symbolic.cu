@@ -6,7 +6,8 @@
 // matmul<<<dim3((N + 63) / 64, (M + 63) / 64), dim3(16, 16)>>>(A, B, C, M, N, K);
 
 extern "C" __global__ void __launch_bounds__(256)
-matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C, const int M, const int N, const int K)
+matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C,
+       const int M, const int N, const int K)
 {
     __shared__ float A_shared[64][32];
     __shared__ float B_shared[32][64];
@@ -86,7 +87,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                         for (int tj = 0; tj < 4; ++tj) {
                             const int j_2 = bx * 64 + tx * 4 + tj;
                             if (j_2 < N)
-                                C_local[ti][tj] += A_shared[ty * 4 + ti][ko % 2 * 16 + ki] * B_shared[ko % 2 * 16 + ki][tx * 4 + tj];
+                                C_local[ti][tj] += A_shared[ty * 4 + ti][ko % 2 * 16 + ki]
+                                    * B_shared[ko % 2 * 16 + ki][tx * 4 + tj];
                         }
                     }
                 }
@@ -104,11 +106,14 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                 for (int each = 0; each < 4; ++each) {
                     const int k_3 = ko * 16 + each * 4 + ty / 4 + 16;
                     if (k_3 < K)
-                        B_shared[(ko + 1) % 2 * 16 + each * 4 + ty / 4][ty % 4 * 16 + tx] = B_local[each];
+                        B_shared[(ko + 1) % 2 * 16 + each * 4 + ty / 4][ty % 4 * 16 + tx] =
+                            B_local[each];
                 }
             }
         }
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
+        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by
+                          // other threads; A_shared, B_shared: read above, overwritten in the next
+                          // iteration of ko by other threads
     }
     for (int ax0 = 0; ax0 < 4; ++ax0) {
         const int i = by * 64 + ty * 4 + ax0;

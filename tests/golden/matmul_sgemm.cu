@@ -37,7 +37,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     __align__(16) float C_shared[4][4];
     #pragma unroll
     for (int each = 0; each < 2; ++each)
-        copy_async<4>(&A_shared[lane % 4][each * 8 + lane / 4], &A[(by * 16 + each * 8 + lane / 4) * 64 + lane % 4]);
+        copy_async<4>(&A_shared[lane % 4][each * 8 + lane / 4],
+                      &A[(by * 16 + each * 8 + lane / 4) * 64 + lane % 4]);
     copy_async<16>(&B_shared[lane / 8][lane % 8 * 4], &B[lane / 8 * 64 + bx * 32 + lane % 8 * 4]);
     copy_async_commit();  // the copies above are one group
     #pragma unroll
@@ -54,32 +55,45 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
             if (ko_0 * 2 + again < 15) {
                 #pragma unroll
                 for (int each = 0; each < 2; ++each)
-                    copy_async<4>(&A_shared[(again + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4], &A[(long long)(by * 1024 + lane / 4 * 64 + lane % 4) + (long long)ko_0 * 8 + (each * 512 + again * 4 + 4)]);
-                copy_async<16>(&B_shared[(again + 1) % 2 * 4 + lane / 8][lane % 8 * 4], &B[(long long)(lane / 8 * 64 + bx * 32 + lane % 8 * 4) + (long long)ko_0 * 512 + (again * 256 + 256)]);
+                    copy_async<4>(&A_shared[(again + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4],
+                                  &A[(long long)(by * 1024 + lane / 4 * 64 + lane % 4)
+                                     + (long long)ko_0 * 8 + (each * 512 + again * 4 + 4)]);
+                copy_async<16>(&B_shared[(again + 1) % 2 * 4 + lane / 8][lane % 8 * 4],
+                               &B[(long long)(lane / 8 * 64 + bx * 32 + lane % 8 * 4)
+                                  + (long long)ko_0 * 512 + (again * 256 + 256)]);
             }
             copy_async_commit();  // the copies above are one group
             #pragma unroll
             for (int ki = 0; ki < 4; ++ki) {
                 __align__(16) float A_shared_local[4];
                 __align__(16) float B_shared_local[4];
-                *(float4 *)&A_shared_local[0] = *(const float4 *)&A_shared[again * 4 + ki][lane / 2 % 4 * 4];
-                *(float4 *)&B_shared_local[0] = *(const float4 *)&B_shared[again * 4 + ki][lane / 8 * 8 + lane % 2 * 4];
+                *(float4 *)&A_shared_local[0] =
+                    *(const float4 *)&A_shared[again * 4 + ki][lane / 2 % 4 * 4];
+                *(float4 *)&B_shared_local[0] =
+                    *(const float4 *)&B_shared[again * 4 + ki][lane / 8 * 8 + lane % 2 * 4];
                 #pragma unroll
                 for (int row_pair = 0; row_pair < 2; ++row_pair) {
                     #pragma unroll
                     for (int column = 0; column < 4; ++column)
-                        C_shared[row_pair * 2][column] += A_shared_local[row_pair * 2] * B_shared_local[column];
+                        C_shared[row_pair * 2][column] +=
+                            A_shared_local[row_pair * 2] * B_shared_local[column];
                     #pragma unroll
                     for (int column_turn = 0; column_turn < 4; ++column_turn)
-                        C_shared[row_pair * 2 + 1][3 - column_turn] += A_shared_local[row_pair * 2 + 1] * B_shared_local[3 - column_turn];
+                        C_shared[row_pair * 2 + 1][3 - column_turn] +=
+                            A_shared_local[row_pair * 2 + 1] * B_shared_local[3 - column_turn];
                 }
             }
             copy_async_wait<0>();  // all copies
-            __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of again by other threads; A_shared, B_shared: read above, overwritten in the next iteration of again by other threads
+            __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of
+                              // again by other threads; A_shared, B_shared: read above, overwritten
+                              // in the next iteration of again by other threads
         }
     }
     #pragma unroll
     for (int loop = 0; loop < 4; ++loop) {
-        *(float4 *)&C[(by * 16 + lane / 2 % 4 * 4 + loop) * 64 + bx * 32 + lane / 8 * 8 + lane % 2 * 4] = make_float4(C_shared[loop][0], C_shared[loop][1], C_shared[loop][2], C_shared[loop][3]);
+        *(
+            float4 *)&C[(by * 16 + lane / 2 % 4 * 4 + loop) * 64 + bx * 32 + lane / 8 * 8
+                        + lane % 2 * 4] =
+            make_float4(C_shared[loop][0], C_shared[loop][1], C_shared[loop][2], C_shared[loop][3]);
     }
 }

@@ -38,12 +38,14 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     #pragma unroll
     for (int each = 0; each < 2; ++each) {
         const int i = by * 16 + each * 8 + lane / 4;
-        copy_async_or_zero<4>(&A_shared[lane % 4][each * 8 + lane / 4], &A[i * 13 + k - 3], k > 2 && i < 33);
+        copy_async_or_zero<4>(&A_shared[lane % 4][each * 8 + lane / 4], &A[i * 13 + k - 3],
+                              k > 2 && i < 33);
     }
     #pragma unroll
     for (int each = 0; each < 2; ++each) {
         const int k_1 = each * 2 + lane / 16;
-        copy_async_or_zero<8>(&B_shared[each * 2 + lane / 16][lane % 16 * 2], &B[(k_1 - 3) * 30 + lane % 16 * 2], k_1 > 2 && lane % 16 < 15);
+        copy_async_or_zero<8>(&B_shared[each * 2 + lane / 16][lane % 16 * 2],
+                              &B[(k_1 - 3) * 30 + lane % 16 * 2], k_1 > 2 && lane % 16 < 15);
     }
     copy_async_commit();  // the copies above are one group
     #pragma unroll
@@ -61,11 +63,17 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                 #pragma unroll
                 for (int each = 0; each < 2; ++each) {
                     const int i = by * 16 + each * 8 + lane / 4;
-                    copy_async_or_zero<4>(&A_shared[(again + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4], &A[(long long)(by * 208 + lane / 4 * 13 + lane % 4) + (long long)ko_0 * 8 + (each * 104 + again * 4 + 1)], i < 33);
+                    copy_async_or_zero<4>(
+                        &A_shared[(again + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4],
+                        &A[(long long)(by * 208 + lane / 4 * 13 + lane % 4) + (long long)ko_0 * 8
+                           + (each * 104 + again * 4 + 1)], i < 33);
                 }
                 #pragma unroll
                 for (int each = 0; each < 2; ++each) {
-                    copy_async_or_zero<8>(&B_shared[(again + 1) % 2 * 4 + each * 2 + lane / 16][lane % 16 * 2], &B[(long long)(lane / 16 * 30 + lane % 16 * 2) + (long long)ko_0 * 240 + (again * 120 + each * 60 + 30)], lane % 16 < 15);
+                    copy_async_or_zero<8>(
+                        &B_shared[(again + 1) % 2 * 4 + each * 2 + lane / 16][lane % 16 * 2],
+                        &B[(long long)(lane / 16 * 30 + lane % 16 * 2) + (long long)ko_0 * 240
+                           + (again * 120 + each * 60 + 30)], lane % 16 < 15);
                 }
             }
             copy_async_commit();  // the copies above are one group
@@ -73,25 +81,33 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
             for (int ki = 0; ki < 4; ++ki) {
                 __align__(16) float A_shared_local[4];
                 __align__(16) float B_shared_local[4];
-                *(float4 *)&A_shared_local[0] = *(const float4 *)&A_shared[again * 4 + ki][lane / 2 % 4 * 4];
-                *(float4 *)&B_shared_local[0] = *(const float4 *)&B_shared[again * 4 + ki][lane / 8 * 8 + lane % 2 * 4];
+                *(float4 *)&A_shared_local[0] =
+                    *(const float4 *)&A_shared[again * 4 + ki][lane / 2 % 4 * 4];
+                *(float4 *)&B_shared_local[0] =
+                    *(const float4 *)&B_shared[again * 4 + ki][lane / 8 * 8 + lane % 2 * 4];
                 #pragma unroll
                 for (int row_pair = 0; row_pair < 2; ++row_pair) {
                     #pragma unroll
                     for (int column = 0; column < 4; ++column)
-                        C_shared_shared[row_pair * 2][column] += A_shared_local[row_pair * 2] * B_shared_local[column];
+                        C_shared_shared[row_pair * 2][column] +=
+                            A_shared_local[row_pair * 2] * B_shared_local[column];
                     #pragma unroll
                     for (int column_turn = 0; column_turn < 4; ++column_turn)
-                        C_shared_shared[row_pair * 2 + 1][3 - column_turn] += A_shared_local[row_pair * 2 + 1] * B_shared_local[3 - column_turn];
+                        C_shared_shared[row_pair * 2 + 1][3 - column_turn] +=
+                            A_shared_local[row_pair * 2 + 1] * B_shared_local[3 - column_turn];
                 }
             }
             copy_async_wait<0>();  // all copies
-            __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of again by other threads; A_shared, B_shared: read above, overwritten in the next iteration of again by other threads
+            __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of
+                              // again by other threads; A_shared, B_shared: read above, overwritten
+                              // in the next iteration of again by other threads
         }
     }
     #pragma unroll
     for (int ti = 0; ti < 4; ++ti) {
-        *(float4 *)&C_shared[ti][lane / 2 % 4][lane / 8 * 8 + lane % 2 * 4] = make_float4(C_shared_shared[ti][0], C_shared_shared[ti][1], C_shared_shared[ti][2], C_shared_shared[ti][3]);
+        *(float4 *)&C_shared[ti][lane / 2 % 4][lane / 8 * 8 + lane % 2 * 4] =
+            make_float4(C_shared_shared[ti][0], C_shared_shared[ti][1], C_shared_shared[ti][2],
+                        C_shared_shared[ti][3]);
     }
     __syncthreads();  // C_shared: written above by other threads, read below
     if (lane < 30) {

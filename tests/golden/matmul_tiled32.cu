@@ -22,7 +22,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         __syncthreads();  // A_shared, B_shared: written above by other threads, read below
         for (int ki = 0; ki < 32; ++ki)
             C_acc += A_shared[ty][ki] * B_shared[ki][tx];
-        __syncthreads();  // A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
+        __syncthreads();  // A_shared, B_shared: read above, overwritten in the next iteration of ko
+                          // by other threads
     }
     C[i * 1024 + j] = C_acc;
 }

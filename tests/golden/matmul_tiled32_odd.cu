@@ -31,7 +31,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                     C_acc += A_shared[ty][ki] * B_shared[ki][tx];
             }
         }
-        __syncthreads();  // A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
+        __syncthreads();  // A_shared, B_shared: read above, overwritten in the next iteration of ko
+                          // by other threads
     }
     if (i < 1000 && j < 999)
         C[i * 999 + j] = C_acc;

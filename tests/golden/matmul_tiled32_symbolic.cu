@@ -6,7 +6,8 @@
 // matmul<<<dim3((N + 31) / 32, (M + 31) / 32), dim3(32, 32)>>>(A, B, C, M, N, K);
 
 extern "C" __global__ void __launch_bounds__(1024)
-matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C, const int M, const int N, const int K)
+matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C,
+       const int M, const int N, const int K)
 {
     __shared__ float A_shared[32][32];
     __shared__ float B_shared[32][32];
@@ -32,7 +33,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                     C_acc += A_shared[ty][ki] * B_shared[ki][tx];
             }
         }
-        __syncthreads();  // A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
+        __syncthreads();  // A_shared, B_shared: read above, overwritten in the next iteration of ko
+                          // by other threads
     }
     if (i < M && j < N)
         C[i * N + j] = C_acc;

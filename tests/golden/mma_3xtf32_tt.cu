@@ -56,20 +56,26 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
         unsigned mma_a[2][4][4], mma_b[2][8][2];
         float(*mma_c)[8][2] = (float(*)[8][2])&C_shared[0][0];
         const int mma_l = threadIdx.x;
-        const auto *mma_p = &A_shared[ki * 8][0] + mma_l % 4 * (&A_shared[ki * 8 + 1][0] - &A_shared[ki * 8][0]) + mma_l / 4;
+        const auto *mma_p = &A_shared[ki * 8][0]
+            + mma_l % 4 * (&A_shared[ki * 8 + 1][0] - &A_shared[ki * 8][0]) + mma_l / 4;
         const unsigned mma_q = __cvta_generic_to_shared(
-            &B_shared[0][ki * 8] + (mma_l % 8 + mma_l / 16 * 8) * (&B_shared[1][ki * 8] - &B_shared[0][ki * 8]) + mma_l / 8 % 2 * 4);
+            &B_shared[0][ki * 8]
+                + (mma_l % 8 + mma_l / 16 * 8) * (&B_shared[1][ki * 8] - &B_shared[0][ki * 8])
+                + mma_l / 8 % 2 * 4);
         #pragma unroll
         for (int i = 0; i < 16; i++)
             mma_a[1][i / 4][i % 4] = __float_as_uint(
-                mma_p[i % 4 / 2 * (&A_shared[ki * 8 + 4][0] - &A_shared[ki * 8][0]) + i / 4 * 16 + i % 2 * 8]);
+                mma_p[i % 4 / 2 * (&A_shared[ki * 8 + 4][0] - &A_shared[ki * 8][0]) + i / 4 * 16
+                      + i % 2 * 8]);
         #pragma unroll
         for (int i = 0; i < 4; i++)
             asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
                          "{%0, %1, %2, %3}, [%4];"
                          : "=r"(mma_b[1][2 * i][0]), "=r"(mma_b[1][2 * i][1]),
                            "=r"(mma_b[1][2 * i + 1][0]), "=r"(mma_b[1][2 * i + 1][1])
-                         : "r"(mma_q + i * 4 * (int)(&B_shared[16][ki * 8] - &B_shared[0][ki * 8])));
+                        
+                             : "r"(mma_q
+                                   + i * 4 * (int)(&B_shared[16][ki * 8] - &B_shared[0][ki * 8])));
         #pragma unroll
         for (int i = 0; i < 32; i++) {
             unsigned *mma_x = i < 16 ? &mma_a[0][i / 4][i % 4] : &mma_b[0][i / 2 - 8][i % 2];
@@ -100,7 +106,8 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
     for (int mi = 0; mi < 8; ++mi) {
         #pragma unroll
         for (int nj = 0; nj < 8; ++nj) {
-            *(float2 *)&C[(long long)(lane / 4 * 64 + lane % 4 * 2) + (mi * 512 + nj * 8)] = make_float2(C_shared[mi][nj * 2], C_shared[mi][nj * 2 + 1]);
+            *(float2 *)&C[(long long)(lane / 4 * 64 + lane % 4 * 2) + (mi * 512 + nj * 8)] =
+                make_float2(C_shared[mi][nj * 2], C_shared[mi][nj * 2 + 1]);
         }
     }
 }

@@ -38,10 +38,12 @@ exp_1(const float *__restrict__ old, float *__restrict__ y)
 }
 
 extern "C" __global__ void __launch_bounds__(32)
-exp_2(const float *__restrict__ old, float *__restrict__ y, const float *__restrict__ and_, const int N, const int result)
+exp_2(const float *__restrict__ old, float *__restrict__ y, const float *__restrict__ and_,
+      const int N, const int result)
 {
     const int inner = threadIdx.x;
     const int i = result * 32 + inner;
     if (i < N)
-        atomic_update_f32(&y[i % 4], [=](float old_) { return (float)(old_ * (and_[i] + old[i % 4])); });
+        atomic_update_f32(&y[i % 4],
+                          [=](float old_) { return (float)(old_ * (and_[i] + old[i % 4])); });
 }

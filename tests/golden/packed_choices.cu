@@ -117,33 +117,51 @@ static __device__ __forceinline__ unsigned int select_halves(unsigned int mask, 
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-choices(const unsigned short *__restrict__ x, const unsigned short *__restrict__ y, unsigned short *__restrict__ relu, const unsigned short a)
+choices(const unsigned short *__restrict__ x, const unsigned short *__restrict__ y,
+        unsigned short *__restrict__ relu, const unsigned short a)
 {
     const int t = threadIdx.x;
     {
         const uint4 x_v = *(const uint4 *)&x[t * 8];
         const uint4 y_v1 = *(const uint4 *)&y[t * 8];
         uint4 result;
-        result.x = select_halves(gt_f16x2(x_v.x, 0x00000000u), x_v.x, mul_f16x2(y_v1.x, broadcast_half(a)));
-        result.y = select_halves(gt_f16x2(x_v.y, 0x00000000u), x_v.y, mul_f16x2(y_v1.y, broadcast_half(a)));
-        result.z = select_halves(gt_f16x2(x_v.z, 0x00000000u), x_v.z, mul_f16x2(y_v1.z, broadcast_half(a)));
-        result.w = select_halves(gt_f16x2(x_v.w, 0x00000000u), x_v.w, mul_f16x2(y_v1.w, broadcast_half(a)));
+        result.x = select_halves(gt_f16x2(x_v.x, 0x00000000u), x_v.x,
+                                 mul_f16x2(y_v1.x, broadcast_half(a)));
+        result.y = select_halves(gt_f16x2(x_v.y, 0x00000000u), x_v.y,
+                                 mul_f16x2(y_v1.y, broadcast_half(a)));
+        result.z = select_halves(gt_f16x2(x_v.z, 0x00000000u), x_v.z,
+                                 mul_f16x2(y_v1.z, broadcast_half(a)));
+        result.w = select_halves(gt_f16x2(x_v.w, 0x00000000u), x_v.w,
+                                 mul_f16x2(y_v1.w, broadcast_half(a)));
         *(uint4 *)&relu[t * 8] = result;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-choices_1(const unsigned short *__restrict__ x, const unsigned short *__restrict__ y, unsigned short *__restrict__ band, const unsigned short a)
+choices_1(const unsigned short *__restrict__ x, const unsigned short *__restrict__ y,
+          unsigned short *__restrict__ band, const unsigned short a)
 {
     const int t = threadIdx.x;
     {
         const uint4 x_v = *(const uint4 *)&x[t * 8];
         const uint4 y_v1 = *(const uint4 *)&y[t * 8];
         uint4 result;
-        result.x = select_halves(((ge_f16x2(x_v.x, y_v1.x) & ~gt_f16x2(0x44004400u, x_v.x)) | eq_f16x2(x_v.x, broadcast_half(a))), add_f16x2(x_v.x, 0x3c003c00u), 0x00000000u);
-        result.y = select_halves(((ge_f16x2(x_v.y, y_v1.y) & ~gt_f16x2(0x44004400u, x_v.y)) | eq_f16x2(x_v.y, broadcast_half(a))), add_f16x2(x_v.y, 0x3c003c00u), 0x00000000u);
-        result.z = select_halves(((ge_f16x2(x_v.z, y_v1.z) & ~gt_f16x2(0x44004400u, x_v.z)) | eq_f16x2(x_v.z, broadcast_half(a))), add_f16x2(x_v.z, 0x3c003c00u), 0x00000000u);
-        result.w = select_halves(((ge_f16x2(x_v.w, y_v1.w) & ~gt_f16x2(0x44004400u, x_v.w)) | eq_f16x2(x_v.w, broadcast_half(a))), add_f16x2(x_v.w, 0x3c003c00u), 0x00000000u);
+        result.x =
+            select_halves(
+            ((ge_f16x2(x_v.x, y_v1.x) & ~gt_f16x2(0x44004400u, x_v.x))
+             | eq_f16x2(x_v.x, broadcast_half(a))), add_f16x2(x_v.x, 0x3c003c00u), 0x00000000u);
+        result.y =
+            select_halves(
+            ((ge_f16x2(x_v.y, y_v1.y) & ~gt_f16x2(0x44004400u, x_v.y))
+             | eq_f16x2(x_v.y, broadcast_half(a))), add_f16x2(x_v.y, 0x3c003c00u), 0x00000000u);
+        result.z =
+            select_halves(
+            ((ge_f16x2(x_v.z, y_v1.z) & ~gt_f16x2(0x44004400u, x_v.z))
+             | eq_f16x2(x_v.z, broadcast_half(a))), add_f16x2(x_v.z, 0x3c003c00u), 0x00000000u);
+        result.w =
+            select_halves(
+            ((ge_f16x2(x_v.w, y_v1.w) & ~gt_f16x2(0x44004400u, x_v.w))
+             | eq_f16x2(x_v.w, broadcast_half(a))), add_f16x2(x_v.w, 0x3c003c00u), 0x00000000u);
         *(uint4 *)&band[t * 8] = result;
     }
 }
@@ -155,16 +173,41 @@ choices_2(const unsigned short *__restrict__ u, unsigned short *__restrict__ tes
     {
         const uint4 u_v = *(const uint4 *)&u[t * 8];
         uint4 result;
-        result.x = select_halves(ne_bf16x2(u_v.x, u_v.x), 0x00000000u, select_halves(ne_bf16x2(u_v.x, 0x3f803f80u), neg_bf16x2(u_v.x), bf16x2_from_f32(expf(bf16_to_f32((unsigned short)u_v.x)), expf(bf16_to_f32((unsigned short)(u_v.x >> 16u))))));
-        result.y = select_halves(ne_bf16x2(u_v.y, u_v.y), 0x00000000u, select_halves(ne_bf16x2(u_v.y, 0x3f803f80u), neg_bf16x2(u_v.y), bf16x2_from_f32(expf(bf16_to_f32((unsigned short)u_v.y)), expf(bf16_to_f32((unsigned short)(u_v.y >> 16u))))));
-        result.z = select_halves(ne_bf16x2(u_v.z, u_v.z), 0x00000000u, select_halves(ne_bf16x2(u_v.z, 0x3f803f80u), neg_bf16x2(u_v.z), bf16x2_from_f32(expf(bf16_to_f32((unsigned short)u_v.z)), expf(bf16_to_f32((unsigned short)(u_v.z >> 16u))))));
-        result.w = select_halves(ne_bf16x2(u_v.w, u_v.w), 0x00000000u, select_halves(ne_bf16x2(u_v.w, 0x3f803f80u), neg_bf16x2(u_v.w), bf16x2_from_f32(expf(bf16_to_f32((unsigned short)u_v.w)), expf(bf16_to_f32((unsigned short)(u_v.w >> 16u))))));
+        result.x = select_halves(ne_bf16x2(u_v.x, u_v.x), 0x00000000u,
+                                 select_halves(ne_bf16x2(u_v.x, 0x3f803f80u), neg_bf16x2(u_v.x),
+                                               bf16x2_from_f32(
+                                                   expf(bf16_to_f32((unsigned short)u_v.x)),
+                                                   expf(
+                                                       bf16_to_f32(
+                                                           (unsigned short)(u_v.x >> 16u))))));
+        result.y = select_halves(ne_bf16x2(u_v.y, u_v.y), 0x00000000u,
+                                 select_halves(ne_bf16x2(u_v.y, 0x3f803f80u), neg_bf16x2(u_v.y),
+                                               bf16x2_from_f32(
+                                                   expf(bf16_to_f32((unsigned short)u_v.y)),
+                                                   expf(
+                                                       bf16_to_f32(
+                                                           (unsigned short)(u_v.y >> 16u))))));
+        result.z = select_halves(ne_bf16x2(u_v.z, u_v.z), 0x00000000u,
+                                 select_halves(ne_bf16x2(u_v.z, 0x3f803f80u), neg_bf16x2(u_v.z),
+                                               bf16x2_from_f32(
+                                                   expf(bf16_to_f32((unsigned short)u_v.z)),
+                                                   expf(
+                                                       bf16_to_f32(
+                                                           (unsigned short)(u_v.z >> 16u))))));
+        result.w = select_halves(ne_bf16x2(u_v.w, u_v.w), 0x00000000u,
+                                 select_halves(ne_bf16x2(u_v.w, 0x3f803f80u), neg_bf16x2(u_v.w),
+                                               bf16x2_from_f32(
+                                                   expf(bf16_to_f32((unsigned short)u_v.w)),
+                                                   expf(
+                                                       bf16_to_f32(
+                                                           (unsigned short)(u_v.w >> 16u))))));
         *(uint4 *)&tests[t * 8] = result;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-choices_3(const unsigned short *__restrict__ x, const float *__restrict__ f, const bool *__restrict__ m, unsigned short *__restrict__ masked)
+choices_3(const unsigned short *__restrict__ x, const float *__restrict__ f,
+          const bool *__restrict__ m, unsigned short *__restrict__ masked)
 {
     const int t = threadIdx.x;
     {
@@ -172,8 +215,13 @@ choices_3(const unsigned short *__restrict__ x, const float *__restrict__ f, con
         const uint2 x_v1 = *(const uint2 *)&x[t * 4];
         const float4 f_v2 = *(const float4 *)&f[t * 4];
         uint2 result;
-        result.x = select_halves(mask_halves((unsigned char)m_v != 0, (unsigned char)(m_v >> 8u) != 0), x_v1.x, f16x2_from_f32(f_v2.x, f_v2.y));
-        result.y = select_halves(mask_halves((unsigned char)(m_v >> 16u) != 0, (unsigned char)(m_v >> 24u) != 0), x_v1.y, f16x2_from_f32(f_v2.z, f_v2.w));
+        result.x =
+            select_halves(mask_halves((unsigned char)m_v != 0, (unsigned char)(m_v >> 8u) != 0),
+                          x_v1.x, f16x2_from_f32(f_v2.x, f_v2.y));
+        result.y =
+            select_halves(mask_halves((unsigned char)(m_v >> 16u) != 0,
+                                      (unsigned char)(m_v >> 24u) != 0), x_v1.y,
+                          f16x2_from_f32(f_v2.z, f_v2.w));
         *(uint2 *)&masked[t * 4] = result;
     }
 }
@@ -197,14 +245,16 @@ choices_4(const unsigned short *__restrict__ u, unsigned short *__restrict__ ali
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-choices_5(const unsigned short *__restrict__ x, const unsigned short *__restrict__ y, const float *__restrict__ f, float *__restrict__ wide)
+choices_5(const unsigned short *__restrict__ x, const unsigned short *__restrict__ y,
+          const float *__restrict__ f, float *__restrict__ wide)
 {
     const int t = threadIdx.x;
     {
         const uint2 x_v = *(const uint2 *)&x[t * 4];
         const uint2 y_v1 = *(const uint2 *)&y[t * 4];
         const float4 f_v2 = *(const float4 *)&f[t * 4];
-        const uint2 packed = make_uint2(select_halves(ge_f16x2(y_v1.x, x_v.x), x_v.x, y_v1.x), select_halves(ge_f16x2(y_v1.y, x_v.y), x_v.y, y_v1.y));
+        const uint2 packed = make_uint2(select_halves(ge_f16x2(y_v1.x, x_v.x), x_v.x, y_v1.x),
+                                        select_halves(ge_f16x2(y_v1.y, x_v.y), x_v.y, y_v1.y));
         float4 result;
         result.x = f16_to_f32((unsigned short)packed.x) * f_v2.x;
         result.y = f16_to_f32((unsigned short)(packed.x >> 16u)) * f_v2.y;

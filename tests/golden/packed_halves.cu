@@ -166,39 +166,58 @@ static __device__ __forceinline__ unsigned int pack_bytes(unsigned char a, unsig
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-halves(const unsigned short *__restrict__ x, const unsigned short *__restrict__ y, unsigned short *__restrict__ direct, const unsigned short a)
+halves(const unsigned short *__restrict__ x, const unsigned short *__restrict__ y,
+       unsigned short *__restrict__ direct, const unsigned short a)
 {
     const int t = threadIdx.x;
     {
         const uint4 x_v = *(const uint4 *)&x[t * 8];
         const uint4 y_v1 = *(const uint4 *)&y[t * 8];
         uint4 result;
-        result.x = add_f16x2(sub_f16x2(mul_f16x2(x_v.x, broadcast_half(a)), mul_f16x2(abs_f16x2(y_v1.x), 0x38003800u)), neg_f16x2(x_v.x));
-        result.y = add_f16x2(sub_f16x2(mul_f16x2(x_v.y, broadcast_half(a)), mul_f16x2(abs_f16x2(y_v1.y), 0x38003800u)), neg_f16x2(x_v.y));
-        result.z = add_f16x2(sub_f16x2(mul_f16x2(x_v.z, broadcast_half(a)), mul_f16x2(abs_f16x2(y_v1.z), 0x38003800u)), neg_f16x2(x_v.z));
-        result.w = add_f16x2(sub_f16x2(mul_f16x2(x_v.w, broadcast_half(a)), mul_f16x2(abs_f16x2(y_v1.w), 0x38003800u)), neg_f16x2(x_v.w));
+        result.x =
+            add_f16x2(sub_f16x2(mul_f16x2(x_v.x, broadcast_half(a)),
+                                mul_f16x2(abs_f16x2(y_v1.x), 0x38003800u)), neg_f16x2(x_v.x));
+        result.y =
+            add_f16x2(sub_f16x2(mul_f16x2(x_v.y, broadcast_half(a)),
+                                mul_f16x2(abs_f16x2(y_v1.y), 0x38003800u)), neg_f16x2(x_v.y));
+        result.z =
+            add_f16x2(sub_f16x2(mul_f16x2(x_v.z, broadcast_half(a)),
+                                mul_f16x2(abs_f16x2(y_v1.z), 0x38003800u)), neg_f16x2(x_v.z));
+        result.w =
+            add_f16x2(sub_f16x2(mul_f16x2(x_v.w, broadcast_half(a)),
+                                mul_f16x2(abs_f16x2(y_v1.w), 0x38003800u)), neg_f16x2(x_v.w));
         *(uint4 *)&direct[t * 8] = result;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-halves_1(const unsigned short *__restrict__ u, const unsigned short *__restrict__ v, const unsigned short *__restrict__ k, unsigned short *__restrict__ limits)
+halves_1(const unsigned short *__restrict__ u, const unsigned short *__restrict__ v,
+         const unsigned short *__restrict__ k, unsigned short *__restrict__ limits)
 {
     const int t = threadIdx.x;
     {
         const uint4 u_v = *(const uint4 *)&u[t * 8];
         const uint4 v_v1 = *(const uint4 *)&v[t * 8];
         uint4 result;
-        result.x = max_or_nan_bf16x2(min_bf16x2(u_v.x, v_v1.x), min_or_nan_bf16x2(max_bf16x2(u_v.x, 0xbfa0bfa0u), broadcast_half(k[0])));
-        result.y = max_or_nan_bf16x2(min_bf16x2(u_v.y, v_v1.y), min_or_nan_bf16x2(max_bf16x2(u_v.y, 0xbfa0bfa0u), broadcast_half(k[0])));
-        result.z = max_or_nan_bf16x2(min_bf16x2(u_v.z, v_v1.z), min_or_nan_bf16x2(max_bf16x2(u_v.z, 0xbfa0bfa0u), broadcast_half(k[0])));
-        result.w = max_or_nan_bf16x2(min_bf16x2(u_v.w, v_v1.w), min_or_nan_bf16x2(max_bf16x2(u_v.w, 0xbfa0bfa0u), broadcast_half(k[0])));
+        result.x = max_or_nan_bf16x2(min_bf16x2(u_v.x, v_v1.x),
+                                     min_or_nan_bf16x2(max_bf16x2(u_v.x, 0xbfa0bfa0u),
+                                                       broadcast_half(k[0])));
+        result.y = max_or_nan_bf16x2(min_bf16x2(u_v.y, v_v1.y),
+                                     min_or_nan_bf16x2(max_bf16x2(u_v.y, 0xbfa0bfa0u),
+                                                       broadcast_half(k[0])));
+        result.z = max_or_nan_bf16x2(min_bf16x2(u_v.z, v_v1.z),
+                                     min_or_nan_bf16x2(max_bf16x2(u_v.z, 0xbfa0bfa0u),
+                                                       broadcast_half(k[0])));
+        result.w = max_or_nan_bf16x2(min_bf16x2(u_v.w, v_v1.w),
+                                     min_or_nan_bf16x2(max_bf16x2(u_v.w, 0xbfa0bfa0u),
+                                                       broadcast_half(k[0])));
         *(uint4 *)&limits[t * 8] = result;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-halves_2(const unsigned short *__restrict__ x, const unsigned short *__restrict__ y, const float *__restrict__ f, unsigned short *__restrict__ mixed)
+halves_2(const unsigned short *__restrict__ x, const unsigned short *__restrict__ y,
+         const float *__restrict__ f, unsigned short *__restrict__ mixed)
 {
     const int t = threadIdx.x;
     {
@@ -206,16 +225,31 @@ halves_2(const unsigned short *__restrict__ x, const unsigned short *__restrict_
         const uint2 y_v1 = *(const uint2 *)&y[t * 4];
         const float4 f_v2 = *(const float4 *)&f[t * 4];
         const uint2 packed = make_uint2(add_f16x2(x_v.x, y_v1.x), add_f16x2(x_v.y, y_v1.y));
-        const uint2 packed_2 = make_uint2(add_f16x2(0x3c003c00u, abs_f16x2(y_v1.x)), add_f16x2(0x3c003c00u, abs_f16x2(y_v1.y)));
+        const uint2 packed_2 = make_uint2(add_f16x2(0x3c003c00u, abs_f16x2(y_v1.x)),
+                                          add_f16x2(0x3c003c00u, abs_f16x2(y_v1.y)));
         uint2 result;
-        result.x = add_f16x2(f16x2_from_f32(f16_to_f32((unsigned short)packed.x) / f16_to_f32((unsigned short)packed_2.x), f16_to_f32((unsigned short)(packed.x >> 16u)) / f16_to_f32((unsigned short)(packed_2.x >> 16u))), f16x2_from_f32((f_v2.x * 0.25f), (f_v2.y * 0.25f)));
-        result.y = add_f16x2(f16x2_from_f32(f16_to_f32((unsigned short)packed.y) / f16_to_f32((unsigned short)packed_2.y), f16_to_f32((unsigned short)(packed.y >> 16u)) / f16_to_f32((unsigned short)(packed_2.y >> 16u))), f16x2_from_f32((f_v2.z * 0.25f), (f_v2.w * 0.25f)));
+        result.x =
+            add_f16x2(
+            f16x2_from_f32(f16_to_f32((unsigned short)packed.x)
+                           / f16_to_f32((unsigned short)packed_2.x),
+                           f16_to_f32((unsigned short)(packed.x >> 16u))
+                           / f16_to_f32((unsigned short)(packed_2.x >> 16u))),
+            f16x2_from_f32((f_v2.x * 0.25f), (f_v2.y * 0.25f)));
+        result.y =
+            add_f16x2(
+            f16x2_from_f32(f16_to_f32((unsigned short)packed.y)
+                           / f16_to_f32((unsigned short)packed_2.y),
+                           f16_to_f32((unsigned short)(packed.y >> 16u))
+                           / f16_to_f32((unsigned short)(packed_2.y >> 16u))),
+            f16x2_from_f32((f_v2.z * 0.25f), (f_v2.w * 0.25f)));
         *(uint2 *)&mixed[t * 4] = result;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-halves_3(const unsigned short *__restrict__ x, const unsigned short *__restrict__ y, const unsigned short *__restrict__ u, const unsigned short *__restrict__ v, const float *__restrict__ f, float *__restrict__ wide)
+halves_3(const unsigned short *__restrict__ x, const unsigned short *__restrict__ y,
+         const unsigned short *__restrict__ u, const unsigned short *__restrict__ v,
+         const float *__restrict__ f, float *__restrict__ wide)
 {
     const int t = threadIdx.x;
     {
@@ -227,10 +261,14 @@ halves_3(const unsigned short *__restrict__ x, const unsigned short *__restrict_
         const uint2 packed = make_uint2(mul_f16x2(x_v.x, y_v1.x), mul_f16x2(x_v.y, y_v1.y));
         const uint2 packed_2 = make_uint2(add_bf16x2(u_v2.x, v_v3.x), add_bf16x2(u_v2.y, v_v3.y));
         float4 result;
-        result.x = f16_to_f32((unsigned short)packed.x) + bf16_to_f32((unsigned short)packed_2.x) * f_v4.x;
-        result.y = f16_to_f32((unsigned short)(packed.x >> 16u)) + bf16_to_f32((unsigned short)(packed_2.x >> 16u)) * f_v4.y;
-        result.z = f16_to_f32((unsigned short)packed.y) + bf16_to_f32((unsigned short)packed_2.y) * f_v4.z;
-        result.w = f16_to_f32((unsigned short)(packed.y >> 16u)) + bf16_to_f32((unsigned short)(packed_2.y >> 16u)) * f_v4.w;
+        result.x =
+            f16_to_f32((unsigned short)packed.x) + bf16_to_f32((unsigned short)packed_2.x) * f_v4.x;
+        result.y = f16_to_f32((unsigned short)(packed.x >> 16u))
+            + bf16_to_f32((unsigned short)(packed_2.x >> 16u)) * f_v4.y;
+        result.z =
+            f16_to_f32((unsigned short)packed.y) + bf16_to_f32((unsigned short)packed_2.y) * f_v4.z;
+        result.w = f16_to_f32((unsigned short)(packed.y >> 16u))
+            + bf16_to_f32((unsigned short)(packed_2.y >> 16u)) * f_v4.w;
         *(float4 *)&wide[t * 4] = result;
     }
 }
@@ -242,35 +280,77 @@ halves_4(const signed char *__restrict__ q, signed char *__restrict__ bytes)
     {
         const uint2 q_v = *(const uint2 *)&q[t * 8];
         uint2 result;
-        result.x = pack_bytes((signed char)((int)((unsigned int)((int)((signed char)q_v.x) / 2) + 3)), (signed char)((int)((unsigned int)((int)((signed char)(q_v.x >> 8u)) / 2) + 3)), (signed char)((int)((unsigned int)((int)((signed char)(q_v.x >> 16u)) / 2) + 3)), (signed char)((int)((unsigned int)((int)((signed char)(q_v.x >> 24u)) / 2) + 3)));
-        result.y = pack_bytes((signed char)((int)((unsigned int)((int)((signed char)q_v.y) / 2) + 3)), (signed char)((int)((unsigned int)((int)((signed char)(q_v.y >> 8u)) / 2) + 3)), (signed char)((int)((unsigned int)((int)((signed char)(q_v.y >> 16u)) / 2) + 3)), (signed char)((int)((unsigned int)((int)((signed char)(q_v.y >> 24u)) / 2) + 3)));
+        result.x =
+            pack_bytes((signed char)((int)((unsigned int)((int)((signed char)q_v.x) / 2) + 3)),
+                       (signed char)(
+                           (int)((unsigned int)((int)((signed char)(q_v.x >> 8u)) / 2) + 3)),
+                       (signed char)(
+                           (int)((unsigned int)((int)((signed char)(q_v.x >> 16u)) / 2) + 3)),
+                       (signed char)(
+                           (int)((unsigned int)((int)((signed char)(q_v.x >> 24u)) / 2) + 3)));
+        result.y =
+            pack_bytes((signed char)((int)((unsigned int)((int)((signed char)q_v.y) / 2) + 3)),
+                       (signed char)(
+                           (int)((unsigned int)((int)((signed char)(q_v.y >> 8u)) / 2) + 3)),
+                       (signed char)(
+                           (int)((unsigned int)((int)((signed char)(q_v.y >> 16u)) / 2) + 3)),
+                       (signed char)(
+                           (int)((unsigned int)((int)((signed char)(q_v.y >> 24u)) / 2) + 3)));
         *(uint2 *)&bytes[t * 8] = result;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-halves_5(const unsigned short *__restrict__ x, const unsigned char *__restrict__ c, unsigned char *__restrict__ narrow)
+halves_5(const unsigned short *__restrict__ x, const unsigned char *__restrict__ c,
+         unsigned char *__restrict__ narrow)
 {
     const int t = threadIdx.x;
     {
         const uint2 c_v = *(const uint2 *)&c[t * 8];
         const uint4 x_v1 = *(const uint4 *)&x[t * 8];
         uint2 result;
-        result.x = pack_bytes(f8e4m3_from_f32((f8e4m3_to_f32((unsigned char)c_v.x) * 2.0f + f16_to_f32((unsigned short)x_v1.x))), f8e4m3_from_f32((f8e4m3_to_f32((unsigned char)(c_v.x >> 8u)) * 2.0f + f16_to_f32((unsigned short)(x_v1.x >> 16u)))), f8e4m3_from_f32((f8e4m3_to_f32((unsigned char)(c_v.x >> 16u)) * 2.0f + f16_to_f32((unsigned short)x_v1.y))), f8e4m3_from_f32((f8e4m3_to_f32((unsigned char)(c_v.x >> 24u)) * 2.0f + f16_to_f32((unsigned short)(x_v1.y >> 16u)))));
-        result.y = pack_bytes(f8e4m3_from_f32((f8e4m3_to_f32((unsigned char)c_v.y) * 2.0f + f16_to_f32((unsigned short)x_v1.z))), f8e4m3_from_f32((f8e4m3_to_f32((unsigned char)(c_v.y >> 8u)) * 2.0f + f16_to_f32((unsigned short)(x_v1.z >> 16u)))), f8e4m3_from_f32((f8e4m3_to_f32((unsigned char)(c_v.y >> 16u)) * 2.0f + f16_to_f32((unsigned short)x_v1.w))), f8e4m3_from_f32((f8e4m3_to_f32((unsigned char)(c_v.y >> 24u)) * 2.0f + f16_to_f32((unsigned short)(x_v1.w >> 16u)))));
+        result.x =
+            pack_bytes(
+            f8e4m3_from_f32(
+                (f8e4m3_to_f32((unsigned char)c_v.x) * 2.0f + f16_to_f32((unsigned short)x_v1.x))),
+            f8e4m3_from_f32(
+                (f8e4m3_to_f32((unsigned char)(c_v.x >> 8u)) * 2.0f
+                 + f16_to_f32((unsigned short)(x_v1.x >> 16u)))),
+            f8e4m3_from_f32(
+                (f8e4m3_to_f32((unsigned char)(c_v.x >> 16u)) * 2.0f
+                 + f16_to_f32((unsigned short)x_v1.y))),
+            f8e4m3_from_f32(
+                (f8e4m3_to_f32((unsigned char)(c_v.x >> 24u)) * 2.0f
+                 + f16_to_f32((unsigned short)(x_v1.y >> 16u)))));
+        result.y =
+            pack_bytes(
+            f8e4m3_from_f32(
+                (f8e4m3_to_f32((unsigned char)c_v.y) * 2.0f + f16_to_f32((unsigned short)x_v1.z))),
+            f8e4m3_from_f32(
+                (f8e4m3_to_f32((unsigned char)(c_v.y >> 8u)) * 2.0f
+                 + f16_to_f32((unsigned short)(x_v1.z >> 16u)))),
+            f8e4m3_from_f32(
+                (f8e4m3_to_f32((unsigned char)(c_v.y >> 16u)) * 2.0f
+                 + f16_to_f32((unsigned short)x_v1.w))),
+            f8e4m3_from_f32(
+                (f8e4m3_to_f32((unsigned char)(c_v.y >> 24u)) * 2.0f
+                 + f16_to_f32((unsigned short)(x_v1.w >> 16u)))));
         *(uint2 *)&narrow[t * 8] = result;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(512)
-halves_6(const unsigned short *__restrict__ x, const unsigned short *__restrict__ y, bool *__restrict__ above)
+halves_6(const unsigned short *__restrict__ x, const unsigned short *__restrict__ y,
+         bool *__restrict__ above)
 {
     const int t = threadIdx.x;
     {
         const unsigned int x_v = *(const unsigned int *)&x[t * 2];
         const unsigned int y_v1 = *(const unsigned int *)&y[t * 2];
         unsigned short result;
-        result = pack_two_bytes(f16_to_f32((unsigned short)x_v) > f16_to_f32((unsigned short)y_v1), f16_to_f32((unsigned short)(x_v >> 16u)) > f16_to_f32((unsigned short)(y_v1 >> 16u)));
+        result = pack_two_bytes(f16_to_f32((unsigned short)x_v) > f16_to_f32((unsigned short)y_v1),
+                                f16_to_f32((unsigned short)(x_v >> 16u))
+                                > f16_to_f32((unsigned short)(y_v1 >> 16u)));
         *(unsigned short *)&above[t * 2] = result;
     }
 }
@@ -282,10 +362,22 @@ halves_7(const unsigned short *__restrict__ x, short *__restrict__ whole)
     {
         const uint4 x_v = *(const uint4 *)&x[t * 8];
         uint4 result;
-        result.x = pack_halves((short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)x_v.x))) - 3), (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)(x_v.x >> 16u)))) - 3));
-        result.y = pack_halves((short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)x_v.y))) - 3), (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)(x_v.y >> 16u)))) - 3));
-        result.z = pack_halves((short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)x_v.z))) - 3), (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)(x_v.z >> 16u)))) - 3));
-        result.w = pack_halves((short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)x_v.w))) - 3), (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)(x_v.w >> 16u)))) - 3));
+        result.x =
+            pack_halves(
+            (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)x_v.x))) - 3),
+            (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)(x_v.x >> 16u)))) - 3));
+        result.y =
+            pack_halves(
+            (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)x_v.y))) - 3),
+            (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)(x_v.y >> 16u)))) - 3));
+        result.z =
+            pack_halves(
+            (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)x_v.z))) - 3),
+            (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)(x_v.z >> 16u)))) - 3));
+        result.w =
+            pack_halves(
+            (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)x_v.w))) - 3),
+            (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)(x_v.w >> 16u)))) - 3));
         *(uint4 *)&whole[t * 8] = result;
     }
 }
@@ -297,10 +389,18 @@ halves_8(const unsigned short *__restrict__ x, unsigned short *__restrict__ edge
     {
         const uint4 x_v = *(const uint4 *)&x[t * 8];
         uint4 result;
-        result.x = min_or_nan_f16x2(mul_f16x2(max_f16x2(add_f16x2(x_v.x, 0x00020002u), 0xfc00fc00u), 0x80008000u), 0x7fff7fffu);
-        result.y = min_or_nan_f16x2(mul_f16x2(max_f16x2(add_f16x2(x_v.y, 0x00020002u), 0xfc00fc00u), 0x80008000u), 0x7fff7fffu);
-        result.z = min_or_nan_f16x2(mul_f16x2(max_f16x2(add_f16x2(x_v.z, 0x00020002u), 0xfc00fc00u), 0x80008000u), 0x7fff7fffu);
-        result.w = min_or_nan_f16x2(mul_f16x2(max_f16x2(add_f16x2(x_v.w, 0x00020002u), 0xfc00fc00u), 0x80008000u), 0x7fff7fffu);
+        result.x =
+            min_or_nan_f16x2(mul_f16x2(max_f16x2(add_f16x2(x_v.x, 0x00020002u), 0xfc00fc00u),
+                                       0x80008000u), 0x7fff7fffu);
+        result.y =
+            min_or_nan_f16x2(mul_f16x2(max_f16x2(add_f16x2(x_v.y, 0x00020002u), 0xfc00fc00u),
+                                       0x80008000u), 0x7fff7fffu);
+        result.z =
+            min_or_nan_f16x2(mul_f16x2(max_f16x2(add_f16x2(x_v.z, 0x00020002u), 0xfc00fc00u),
+                                       0x80008000u), 0x7fff7fffu);
+        result.w =
+            min_or_nan_f16x2(mul_f16x2(max_f16x2(add_f16x2(x_v.w, 0x00020002u), 0xfc00fc00u),
+                                       0x80008000u), 0x7fff7fffu);
         *(uint4 *)&edges[t * 8] = result;
     }
 }

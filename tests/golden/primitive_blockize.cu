@@ -23,7 +23,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                     C_acc = C[(io * 8 + ii) * 33 + jo * 8 + ji];
                 for (int ki = 0; ki < 4; ++ki) {
                     if (io * 8 + ii < 20 && jo * 8 + ji < 33 && ko * 4 + ki < 17)
-                        C_acc += A[(io * 8 + ii) * 17 + ko * 4 + ki] * B[(ko * 4 + ki) * 33 + jo * 8 + ji];
+                        C_acc += A[(io * 8 + ii) * 17 + ko * 4 + ki]
+                            * B[(ko * 4 + ki) * 33 + jo * 8 + ji];
                 }
                 if (io * 8 + ii < 20 && jo * 8 + ji < 33)
                     C[(io * 8 + ii) * 33 + jo * 8 + ji] = C_acc;

@@ -32,7 +32,8 @@ copy(const float *__restrict__ x, float *__restrict__ y)
     const int lane = threadIdx.x;
     if (lane < 4) {
         for (int jo_first = 0; jo_first < 2; ++jo_first) {
-            copy_async<16>(&x_shared[jo_first * 16 + lane * 4], &x[(long long)(i * 64 + lane * 4) + (long long)jo_first * 16]);
+            copy_async<16>(&x_shared[jo_first * 16 + lane * 4],
+                           &x[(long long)(i * 64 + lane * 4) + (long long)jo_first * 16]);
         }
     }
     copy_async_commit();  // the copies above are one group
@@ -40,11 +41,14 @@ copy(const float *__restrict__ x, float *__restrict__ y)
     __syncthreads();  // x_shared: written above by other threads, read below
     for (int jo = 0; jo < 4; ++jo) {
         if (jo < 2 && lane < 4) {
-            copy_async<16>(&x_shared[(jo + 2) % 3 * 16 + lane * 4], &x[(long long)(i * 64 + lane * 4) + (long long)jo * 16 + 32]);
+            copy_async<16>(&x_shared[(jo + 2) % 3 * 16 + lane * 4],
+                           &x[(long long)(i * 64 + lane * 4) + (long long)jo * 16 + 32]);
         }
         copy_async_commit();  // the copies above are one group
         y[i * 64 + jo * 16 + lane] = x_shared[jo % 3 * 16 + lane];
         copy_async_wait<1>();  // all copies but those of the last group
-        __syncthreads();  // x_shared: written above, read in the next iteration of jo by other threads; x_shared: read above, overwritten in the next iteration of jo by other threads
+        __syncthreads();  // x_shared: written above, read in the next iteration of jo by other
+                          // threads; x_shared: read above, overwritten in the next iteration of jo
+                          // by other threads
     }
 }

@@ -75,7 +75,8 @@ copy(float *__restrict__ y, const __grid_constant__ TensorMap x_map)
     const int ji = threadIdx.x;
     if (ji == 0 && ii == 0) {
         for (int jo_first = 0; jo_first < 2; ++jo_first)
-            copy_bulk_2d(&x_shared[jo_first][0][0], x_map, jo_first * 32, io * 8, &landed[begun % 2], 1024);
+            copy_bulk_2d(&x_shared[jo_first][0][0], x_map, jo_first * 32, io * 8,
+                         &landed[begun % 2], 1024);
     }
     copy_bulk_commit<2>(landed, begun);  // the copies above are one group
     copy_bulk_wait<2>(landed, waited, begun);  // all copies
@@ -85,11 +86,14 @@ copy(float *__restrict__ y, const __grid_constant__ TensorMap x_map)
         const int jo_1 = jo + 2;
         const int j = jo * 32 + ji;
         if (jo < 2 && ji == 0 && ii == 0)
-            copy_bulk_2d(&x_shared[(jo + 2) % 3][0][0], x_map, jo_1 * 32, io * 8, &landed[begun % 2], 1024);
+            copy_bulk_2d(&x_shared[(jo + 2) % 3][0][0], x_map, jo_1 * 32, io * 8,
+                         &landed[begun % 2], 1024);
         copy_bulk_commit<2>(landed, begun);  // the copies above are one group
         y[(io * 8 + ii) * 128 + j] = x_shared[jo % 3][ii][(j % 32 / 4 ^ ii) * 4 + j % 4];
         copy_bulk_wait<2>(landed, waited, begun - 1);  // all copies but those of the last group
         fence_proxy_async();
-        __syncthreads();  // x_shared: written above, read in the next iteration of jo by other threads; x_shared: read above, overwritten in the next iteration of jo by other threads
+        __syncthreads();  // x_shared: written above, read in the next iteration of jo by other
+                          // threads; x_shared: read above, overwritten in the next iteration of jo
+                          // by other threads
     }
 }

@@ -47,7 +47,9 @@ cumsum_2(float *__restrict__ sum)
 }
 
 extern "C" __global__ void __launch_bounds__(32)
-cumsum_3(const float *__restrict__ x, float *__restrict__ y, float *__restrict__ sum_total, unsigned long long *__restrict__ sum_sums, unsigned long long *__restrict__ sum_groups, float *__restrict__ sum_before, const float *__restrict__ sum, const int N)
+cumsum_3(const float *__restrict__ x, float *__restrict__ y, float *__restrict__ sum_total,
+         unsigned long long *__restrict__ sum_sums, unsigned long long *__restrict__ sum_groups,
+         float *__restrict__ sum_before, const float *__restrict__ sum, const int N)
 {
     __shared__ float sum_near;
     __shared__ float sum_far;
@@ -62,11 +64,14 @@ cumsum_3(const float *__restrict__ x, float *__restrict__ y, float *__restrict__
                 sum_total_acc += x[all * 64 + inside];
         }
         sum_total[all] = sum_total_acc;
-        publish_element(&sum_sums[all], ((unsigned long long)__float_as_uint(sum_total[all]) << 32ull) | 1ull);
+        publish_element(&sum_sums[all],
+                        ((unsigned long long)__float_as_uint(sum_total[all]) << 32ull) | 1ull);
     }
     sum_near_part = -0.0f;
     if (member < all % 32)
-        sum_near_part += __uint_as_float((unsigned int)(await_element(&sum_sums[all / 32 * 32 + member]) >> 32ull));
+        sum_near_part +=
+            __uint_as_float(
+            (unsigned int)(await_element(&sum_sums[all / 32 * 32 + member]) >> 32ull));
     sum_near_part += __shfl_xor_sync(0xffffffff, sum_near_part, 16);
     sum_near_part += __shfl_xor_sync(0xffffffff, sum_near_part, 8);
     sum_near_part += __shfl_xor_sync(0xffffffff, sum_near_part, 4);
@@ -75,12 +80,15 @@ cumsum_3(const float *__restrict__ x, float *__restrict__ y, float *__restrict__
     if (member == 0)
         sum_near = sum_near_part;
     if (member == 0 && all % 32 == 31)
-        publish_element(&sum_groups[all / 32], ((unsigned long long)__float_as_uint(sum_near + sum_total[all]) << 32ull) | 1ull);
+        publish_element(&sum_groups[all / 32],
+                        ((unsigned long long)__float_as_uint(sum_near + sum_total[all]) << 32ull)
+                        | 1ull);
     if (member == 0) {
         sum_far = -0.0f;
         for (int group = 0; group < ((N + 63) / 64 + 31) / 32; ++group) {
             if (group < all / 32)
-                sum_far += __uint_as_float((unsigned int)(await_element(&sum_groups[group]) >> 32ull));
+                sum_far +=
+                    __uint_as_float((unsigned int)(await_element(&sum_groups[group]) >> 32ull));
         }
         sum_before[all] = sum[0] + (sum_far + sum_near);
         sum_chunk = sum_before[all];

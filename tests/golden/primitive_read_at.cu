@@ -17,6 +17,7 @@ staged(const float *__restrict__ x, float *__restrict__ y)
         }
         __syncthreads();  // x_shared: written above by other threads, read below
         y[i * 24 + j] = x_shared[j / 3 * 3] + x_shared[j % 5];
-        __syncthreads();  // x_shared: read above, overwritten in the next iteration of jo by other threads
+        __syncthreads();  // x_shared: read above, overwritten in the next iteration of jo by other
+                          // threads
     }
 }

@@ -17,12 +17,14 @@ stencil(const float *__restrict__ x, float *__restrict__ y)
             for (int each = 0; each < 2; ++each) {
                 const int i_1 = (io + each) * 4 + ty;
                 if ((io < 1 || each * 4 + ty > 1) && each * 32 + ty * 8 + tx < 48 && i_1 < 39)
-                    a[((io + each) * 4 + ty) % 6][tx] = x[i_1 * 20 + j] + 0.5f * x[(i_1 + 1) * 20 + j] + x[(i_1 + 2) * 20 + j];
+                    a[((io + each) * 4 + ty) % 6][tx] =
+                        x[i_1 * 20 + j] + 0.5f * x[(i_1 + 1) * 20 + j] + x[(i_1 + 2) * 20 + j];
             }
         }
         __syncthreads();  // a: written above by other threads, read below
         if (i < 37 && j < 20)
-            y[i * 20 + j] = a[(io * 4 + ty) % 6][tx] + 0.5f * a[(io * 4 + ty + 1) % 6][tx] + a[(io * 4 + ty + 2) % 6][tx];
+            y[i * 20 + j] = a[(io * 4 + ty) % 6][tx] + 0.5f * a[(io * 4 + ty + 1) % 6][tx]
+                + a[(io * 4 + ty + 2) % 6][tx];
         __syncthreads();  // a: read above, overwritten in the next iteration of io by other threads
     }
 }

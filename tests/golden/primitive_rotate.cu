@@ -34,7 +34,9 @@ scaled(const float *__restrict__ x, const float *__restrict__ f, float *__restri
     float x_shared_local[16];
     for (int jo_first = 0; jo_first < 3; ++jo_first) {
         for (int ax1_0 = 0; ax1_0 < 2; ++ax1_0)
-            copy_async<4>(&x_shared[jo_first * 16 + ax1_0 * 8 + ax1_1], &x[(long long)(i * 128 + ax1_1) + ((long long)jo_first * 16 + (long long)ax1_0 * 8)]);
+            copy_async<4>(&x_shared[jo_first * 16 + ax1_0 * 8 + ax1_1],
+                          &x[(long long)(i * 128 + ax1_1)
+                             + ((long long)jo_first * 16 + (long long)ax1_0 * 8)]);
     }
     copy_async_commit();  // the copies above are one group
     copy_async_wait<0>();  // all copies
@@ -46,22 +48,28 @@ scaled(const float *__restrict__ x, const float *__restrict__ f, float *__restri
         for (int jo_1 = 0; jo_1 < 2; ++jo_1) {
             if (jo_0 * 2 + jo_1 < 5) {
                 for (int ax1_0 = 0; ax1_0 < 2; ++ax1_0)
-                    copy_async<4>(&x_shared[(jo_0 * 2 + jo_1 + 3) % 4 * 16 + ax1_0 * 8 + ax1_1], &x[(long long)(i * 128 + ax1_1) + ((long long)jo_0 * 32 + (long long)ax1_0 * 8) + (jo_1 * 16 + 48)]);
+                    copy_async<4>(&x_shared[(jo_0 * 2 + jo_1 + 3) % 4 * 16 + ax1_0 * 8 + ax1_1],
+                                  &x[(long long)(i * 128 + ax1_1)
+                                     + ((long long)jo_0 * 32 + (long long)ax1_0 * 8)
+                                     + (jo_1 * 16 + 48)]);
             }
             copy_async_commit();  // the copies above are one group
             for (int ji = 0; ji < 2; ++ji) {
                 if (ji < 1) {
                     for (int ax1 = 0; ax1 < 8; ++ax1)
-                        x_shared_local[ji * 8 + ax1 + 8] = x_shared[jo_0 % 2 * 32 + jo_1 * 16 + ji * 8 + ax1 + 8];
+                        x_shared_local[ji * 8 + ax1 + 8] =
+                            x_shared[jo_0 % 2 * 32 + jo_1 * 16 + ji * 8 + ax1 + 8];
                 }
-                y[i * 128 + jo_0 * 32 + jo_1 * 16 + ji * 8 + ax1_1] = x_shared_local[ji * 8 + ax1_1] * f[i];
+                y[i * 128 + jo_0 * 32 + jo_1 * 16 + ji * 8 + ax1_1] =
+                    x_shared_local[ji * 8 + ax1_1] * f[i];
             }
             if (jo_0 * 2 + jo_1 < 7) {
                 for (int ax1 = 0; ax1 < 8; ++ax1)
                     x_shared_local[ax1] = x_shared[(jo_0 * 2 + jo_1 + 1) % 4 * 16 + ax1];
             }
             copy_async_wait<1>();  // all copies but those of the last group
-            __syncthreads();  // x_shared: read above, overwritten in the next iteration of jo_1 by other threads
+            __syncthreads();  // x_shared: read above, overwritten in the next iteration of jo_1 by
+                              // other threads
         }
     }
 }

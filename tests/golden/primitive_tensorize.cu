@@ -5,7 +5,8 @@
 // products<<<20, 8>>>(A, B, D);
 
 extern "C" __global__ void __launch_bounds__(8)
-products(const unsigned char *__restrict__ A, const unsigned char *__restrict__ B, unsigned int *__restrict__ D)
+products(const unsigned char *__restrict__ A, const unsigned char *__restrict__ B,
+         unsigned int *__restrict__ D)
 {
     __shared__ __align__(16) unsigned char A_shared[64];
     const int i = blockIdx.x;
@@ -20,11 +21,13 @@ products(const unsigned char *__restrict__ A, const unsigned char *__restrict__ 
         if (j < 33) {
             unsigned int D_acc = 0u;
             for (int ko = 0; ko < 16; ++ko) {
-                unsigned int sum = __dp4a(*(const unsigned int *)&A_shared[ko * 4], *(const unsigned int *)&B[j * 64 + ko * 4], D_acc);
+                unsigned int sum = __dp4a(*(const unsigned int *)&A_shared[ko * 4],
+                                          *(const unsigned int *)&B[j * 64 + ko * 4], D_acc);
                 D_acc = sum;
             }
             D[i * 33 + j] = D_acc;
         }
-        __syncthreads();  // A_shared: read above, overwritten in the next iteration of jo by other threads
+        __syncthreads();  // A_shared: read above, overwritten in the next iteration of jo by other
+                          // threads
     }
 }

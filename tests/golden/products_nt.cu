@@ -37,7 +37,8 @@ matmul_nt(const float *__restrict__ A, const float *__restrict__ B, float *__res
     const int k = lane % 8;
     #pragma unroll
     for (int each = 0; each < 4; ++each)
-        copy_async<4>(&A_shared[lane % 8][each * 8 + wy_wx_fused * 4 + lane / 8], &A[(by * 32 + each * 8 + wy_wx_fused * 4 + lane / 8) * 64 + k]);
+        copy_async<4>(&A_shared[lane % 8][each * 8 + wy_wx_fused * 4 + lane / 8],
+                      &A[(by * 32 + each * 8 + wy_wx_fused * 4 + lane / 8) * 64 + k]);
     #pragma unroll
     for (int each = 0; each < 8; ++each) {
         const int j = each * 8 + wy_wx_fused * 4 + lane / 8;
@@ -58,11 +59,17 @@ matmul_nt(const float *__restrict__ A, const float *__restrict__ B, float *__res
             if (ko_0 * 2 + again < 7) {
                 #pragma unroll
                 for (int each = 0; each < 4; ++each)
-                    copy_async<4>(&A_shared[(again + 1) % 2 * 8 + lane % 8][each * 8 + wy_wx_fused * 4 + lane / 8], &A[(long long)(by * 2048 + wy_wx_fused * 256 + lane / 8 * 64 + lane % 8) + (long long)ko_0 * 16 + (each * 512 + again * 8 + 8)]);
+                    copy_async<4>(
+                        &A_shared[(again + 1) % 2 * 8 + lane % 8]
+                                 [each * 8 + wy_wx_fused * 4 + lane / 8],
+                        &A[(long long)(by * 2048 + wy_wx_fused * 256 + lane / 8 * 64 + lane % 8)
+                           + (long long)ko_0 * 16 + (each * 512 + again * 8 + 8)]);
                 #pragma unroll
                 for (int each = 0; each < 8; ++each) {
                     const int j = each * 8 + wy_wx_fused * 4 + lane / 8;
-                    copy_async<4>(&B_shared[(again + 1) % 2 * 8 + lane % 8][j], &B[(long long)(wy_wx_fused * 256 + lane / 8 * 64 + lane % 8) + (long long)ko_0 * 16 + (each * 512 + again * 8 + 8)]);
+                    copy_async<4>(&B_shared[(again + 1) % 2 * 8 + lane % 8][j],
+                                  &B[(long long)(wy_wx_fused * 256 + lane / 8 * 64 + lane % 8)
+                                     + (long long)ko_0 * 16 + (each * 512 + again * 8 + 8)]);
                 }
             }
             copy_async_commit();  // the copies above are one group
@@ -72,25 +79,35 @@ matmul_nt(const float *__restrict__ A, const float *__restrict__ B, float *__res
                 __align__(16) float B_shared_local[4];
                 #pragma unroll
                 for (int run1 = 0; run1 < 2; ++run1) {
-                    *(float4 *)&A_shared_local[run1 * 4] = *(const float4 *)&A_shared[again * 8 + ki][run1 * 16 + lane / 2 % 4 * 4];
+                    *(float4 *)&A_shared_local[run1 * 4] =
+                        *(const float4 *)&A_shared[again * 8 + ki][run1 * 16 + lane / 2 % 4 * 4];
                 }
-                *(float4 *)&B_shared_local[0] = *(const float4 *)&B_shared[again * 8 + ki][wy_wx_fused * 32 + lane / 8 * 8 + lane % 2 * 4];
+                *(float4 *)&B_shared_local[0] =
+                    *(const float4 *)&B_shared[again * 8 + ki]
+                                              [wy_wx_fused * 32 + lane / 8 * 8 + lane % 2 * 4];
                 #pragma unroll
                 for (int row_pair = 0; row_pair < 4; ++row_pair) {
                     #pragma unroll
                     for (int column = 0; column < 4; ++column)
-                        C_shared[row_pair * 2][column] += A_shared_local[row_pair * 2] * B_shared_local[column];
+                        C_shared[row_pair * 2][column] +=
+                            A_shared_local[row_pair * 2] * B_shared_local[column];
                     #pragma unroll
                     for (int column_turn = 0; column_turn < 4; ++column_turn)
-                        C_shared[row_pair * 2 + 1][3 - column_turn] += A_shared_local[row_pair * 2 + 1] * B_shared_local[3 - column_turn];
+                        C_shared[row_pair * 2 + 1][3 - column_turn] +=
+                            A_shared_local[row_pair * 2 + 1] * B_shared_local[3 - column_turn];
                 }
             }
             copy_async_wait<0>();  // all copies
-            __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of again by other threads; A_shared, B_shared: read above, overwritten in the next iteration of again by other threads
+            __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of
+                              // again by other threads; A_shared, B_shared: read above, overwritten
+                              // in the next iteration of again by other threads
         }
     }
     #pragma unroll
     for (int loop = 0; loop < 8; ++loop) {
-        *(float4 *)&C[(by * 32 + loop / 4 * 16 + lane / 2 % 4 * 4 + loop % 4) * 64 + wy_wx_fused * 32 + lane / 8 * 8 + lane % 2 * 4] = make_float4(C_shared[loop][0], C_shared[loop][1], C_shared[loop][2], C_shared[loop][3]);
+        *(
+            float4 *)&C[(by * 32 + loop / 4 * 16 + lane / 2 % 4 * 4 + loop % 4) * 64
+                        + wy_wx_fused * 32 + lane / 8 * 8 + lane % 2 * 4] =
+            make_float4(C_shared[loop][0], C_shared[loop][1], C_shared[loop][2], C_shared[loop][3]);
     }
 }

@@ -39,7 +39,8 @@ static __device__ __forceinline__ void copy_async_wait()
 }
 
 extern "C" __global__ void __launch_bounds__(32)
-matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ acc_rf_global)
+matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B,
+                 float *__restrict__ acc_rf_global)
 {
     __shared__ __align__(16) float A_shared[8][20];
     __shared__ __align__(16) float B_shared[8][32];
@@ -52,9 +53,11 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
     #pragma unroll
     for (int each = 0; each < 2; ++each) {
         const int i = by * 16 + each * 8 + lane / 4;
-        copy_async_or_zero<4>(&A_shared[lane % 4][each * 8 + lane / 4], &A[i * 64 + part * 32 + lane % 4], i < 33);
+        copy_async_or_zero<4>(&A_shared[lane % 4][each * 8 + lane / 4],
+                              &A[i * 64 + part * 32 + lane % 4], i < 33);
     }
-    copy_async<16>(&B_shared[lane / 8][lane % 8 * 4], &B[(part * 32 + lane / 8) * 64 + bx * 32 + lane % 8 * 4]);
+    copy_async<16>(&B_shared[lane / 8][lane % 8 * 4],
+                   &B[(part * 32 + lane / 8) * 64 + bx * 32 + lane % 8 * 4]);
     copy_async_commit();  // the copies above are one group
     #pragma unroll
     for (int row = 0; row < 4; ++row) {
@@ -71,39 +74,54 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B, float
                 #pragma unroll
                 for (int each = 0; each < 2; ++each) {
                     const int i = by * 16 + each * 8 + lane / 4;
-                    copy_async_or_zero<4>(&A_shared[(again + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4], &A[(long long)(by * 1024 + lane / 4 * 64 + part * 32 + lane % 4) + (long long)ko_0 * 8 + (each * 512 + again * 4 + 4)], i < 33);
+                    copy_async_or_zero<4>(
+                        &A_shared[(again + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4],
+                        &A[(long long)(by * 1024 + lane / 4 * 64 + part * 32 + lane % 4)
+                           + (long long)ko_0 * 8 + (each * 512 + again * 4 + 4)], i < 33);
                 }
-                copy_async<16>(&B_shared[(again + 1) % 2 * 4 + lane / 8][lane % 8 * 4], &B[(long long)(part * 2048 + lane / 8 * 64 + bx * 32 + lane % 8 * 4) + (long long)ko_0 * 512 + (again * 256 + 256)]);
+                copy_async<16>(&B_shared[(again + 1) % 2 * 4 + lane / 8][lane % 8 * 4],
+                               &B[(long long)(part * 2048 + lane / 8 * 64 + bx * 32 + lane % 8 * 4)
+                                  + (long long)ko_0 * 512 + (again * 256 + 256)]);
             }
             copy_async_commit();  // the copies above are one group
             #pragma unroll
             for (int ki = 0; ki < 4; ++ki) {
                 __align__(16) float A_shared_local[4];
                 __align__(16) float B_shared_local[4];
-                *(float4 *)&A_shared_local[0] = *(const float4 *)&A_shared[again * 4 + ki][lane / 2 % 4 * 4];
-                *(float4 *)&B_shared_local[0] = *(const float4 *)&B_shared[again * 4 + ki][lane / 8 * 8 + lane % 2 * 4];
+                *(float4 *)&A_shared_local[0] =
+                    *(const float4 *)&A_shared[again * 4 + ki][lane / 2 % 4 * 4];
+                *(float4 *)&B_shared_local[0] =
+                    *(const float4 *)&B_shared[again * 4 + ki][lane / 8 * 8 + lane % 2 * 4];
                 #pragma unroll
                 for (int row_pair = 0; row_pair < 2; ++row_pair) {
                     #pragma unroll
                     for (int column = 0; column < 4; ++column)
-                        acc_rf[row_pair * 2][column] += A_shared_local[row_pair * 2] * B_shared_local[column];
+                        acc_rf[row_pair * 2][column] +=
+                            A_shared_local[row_pair * 2] * B_shared_local[column];
                     #pragma unroll
                     for (int column_turn = 0; column_turn < 4; ++column_turn)
-                        acc_rf[row_pair * 2 + 1][3 - column_turn] += A_shared_local[row_pair * 2 + 1] * B_shared_local[3 - column_turn];
+                        acc_rf[row_pair * 2 + 1][3 - column_turn] +=
+                            A_shared_local[row_pair * 2 + 1] * B_shared_local[3 - column_turn];
                 }
             }
             copy_async_wait<0>();  // all copies
-            __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of again by other threads; A_shared, B_shared: read above, overwritten in the next iteration of again by other threads
+            __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of
+                              // again by other threads; A_shared, B_shared: read above, overwritten
+                              // in the next iteration of again by other threads
         }
     }
     #pragma unroll
     for (int loop = 0; loop < 4; ++loop) {
-        *(float4 *)&acc_rf_global[(part * 48 + by * 16 + lane / 2 % 4 * 4 + loop) * 64 + bx * 32 + lane / 8 * 8 + lane % 2 * 4] = make_float4(acc_rf[loop][0], acc_rf[loop][1], acc_rf[loop][2], acc_rf[loop][3]);
+        *(
+            float4 *)&acc_rf_global[(part * 48 + by * 16 + lane / 2 % 4 * 4 + loop) * 64 + bx * 32
+                                    + lane / 8 * 8 + lane % 2 * 4] =
+            make_float4(acc_rf[loop][0], acc_rf[loop][1], acc_rf[loop][2], acc_rf[loop][3]);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-matmul_bias_relu_1(const float *__restrict__ bias, float *__restrict__ C, const float *__restrict__ acc_rf_global)
+matmul_bias_relu_1(const float *__restrict__ bias, float *__restrict__ C,
+                   const float *__restrict__ acc_rf_global)
 {
     const int b = blockIdx.x;
     const int t = threadIdx.x;
@@ -113,7 +131,8 @@ matmul_bias_relu_1(const float *__restrict__ bias, float *__restrict__ C, const 
     #pragma unroll
     for (int part = 0; part < 2; ++part) {
         const float4 acc_v = *(const float4 *)&acc[0];
-        const float4 acc_rf_global_v1 = *(const float4 *)&acc_rf_global[part * 3072 + b * 512 + t * 4];
+        const float4 acc_rf_global_v1 =
+            *(const float4 *)&acc_rf_global[part * 3072 + b * 512 + t * 4];
         float4 result;
         result.x = acc_v.x + acc_rf_global_v1.x;
         result.y = acc_v.y + acc_rf_global_v1.y;

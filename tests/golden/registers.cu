@@ -11,7 +11,8 @@
 // rows_1<<<1, 1>>>(s, N);
 
 extern "C" __global__ void __launch_bounds__(16)
-rows(const float *__restrict__ x, const bool *__restrict__ keep, float *__restrict__ sum, float *__restrict__ best, int *__restrict__ at, float *__restrict__ up, const int N)
+rows(const float *__restrict__ x, const bool *__restrict__ keep, float *__restrict__ sum,
+     float *__restrict__ best, int *__restrict__ at, float *__restrict__ up, const int N)
 {
     const int i = threadIdx.x;
     float sum_acc = 0.0f;

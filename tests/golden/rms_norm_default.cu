@@ -22,5 +22,6 @@ rms_norm(const float *__restrict__ x, float *__restrict__ y)
         squares += x_local[c] * x_local[c];
     #pragma unroll
     for (int c = 0; c < 64; ++c)
-        y[(long long)(n * 32768 + i * 32 + j) + c * 512] = x_local[c] / sqrtf(squares / 64.0f + 1e-5f);
+        y[(long long)(n * 32768 + i * 32 + j) + c * 512] =
+            x_local[c] / sqrtf(squares / 64.0f + 1e-5f);
 }

@@ -8,7 +8,8 @@
 // spmv<<<(N + 7) / 8, dim3(32, 8)>>>(ptr, col, val, x, y, N);
 
 extern "C" __global__ void __launch_bounds__(256)
-spmv(const int *__restrict__ ptr, const int *__restrict__ col, const float *__restrict__ val, const float *__restrict__ x, float *__restrict__ y, const int N)
+spmv(const int *__restrict__ ptr, const int *__restrict__ col, const float *__restrict__ val,
+     const float *__restrict__ x, float *__restrict__ y, const int N)
 {
     const int block = blockIdx.x;
     const int row = threadIdx.y;

@@ -53,7 +53,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     #pragma unroll
     for (int each = 0; each < 4; ++each) {
         const int i = by * 128 + each * 32 + wy_wx_fused * 4 + lane / 8;
-        copy_async_or_zero<4>(&A_shared[lane % 8][each * 32 + wy_wx_fused * 4 + lane / 8], &A[i * 64 + lane % 8], i < 1025);
+        copy_async_or_zero<4>(&A_shared[lane % 8][each * 32 + wy_wx_fused * 4 + lane / 8],
+                              &A[i * 64 + lane % 8], i < 1025);
     }
     copy_async<16>(&B_shared[wy_wx_fused][lane * 4], &B[wy_wx_fused * 256 + bx * 128 + lane * 4]);
     copy_async_commit();  // the copies above are one group
@@ -61,11 +62,15 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     __syncthreads();  // A_shared: written above by other threads, read below
     #pragma unroll
     for (int run1 = 0; run1 < 2; ++run1) {
-        *(float4 *)&A_shared_local[0][run1 * 4] = *(const float4 *)&A_shared[0][run1 * 64 + wy_wx_fused / 2 * 16 + lane / 2 % 4 * 4];
+        *(float4 *)&A_shared_local[0][run1 * 4] =
+            *(const float4 *)&A_shared[0][run1 * 64 + wy_wx_fused / 2 * 16 + lane / 2 % 4 * 4];
     }
     #pragma unroll
     for (int run1_1 = 0; run1_1 < 2; ++run1_1) {
-        *(float4 *)&B_shared_local[0][run1_1 * 4] = *(const float4 *)&B_shared[0][run1_1 * 64 + wy_wx_fused % 2 * 32 + lane / 8 * 8 + lane % 2 * 4];
+        *(float4 *)&B_shared_local[0][run1_1 * 4] =
+            *(const float4 *)&B_shared[0]
+                                      [run1_1 * 64 + wy_wx_fused % 2 * 32 + lane / 8 * 8
+                                       + lane % 2 * 4];
     }
     #pragma unroll
     for (int row = 0; row < 8; ++row) {
@@ -80,9 +85,15 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                 #pragma unroll
                 for (int each = 0; each < 4; ++each) {
                     const int i = by * 128 + each * 32 + wy_wx_fused * 4 + lane / 8;
-                    copy_async_or_zero<4>(&A_shared[(again + 1) % 2 * 8 + lane % 8][each * 32 + wy_wx_fused * 4 + lane / 8], &A[(long long)(by * 8192 + wy_wx_fused * 256 + lane / 8 * 64 + lane % 8) + (long long)ko_0 * 16 + (each * 2048 + again * 8 + 8)], i < 1025);
+                    copy_async_or_zero<4>(
+                        &A_shared[(again + 1) % 2 * 8 + lane % 8]
+                                 [each * 32 + wy_wx_fused * 4 + lane / 8],
+                        &A[(long long)(by * 8192 + wy_wx_fused * 256 + lane / 8 * 64 + lane % 8)
+                           + (long long)ko_0 * 16 + (each * 2048 + again * 8 + 8)], i < 1025);
                 }
-                copy_async<16>(&B_shared[(again + 1) % 2 * 8 + wy_wx_fused][lane * 4], &B[(long long)(wy_wx_fused * 256 + bx * 128 + lane * 4) + (long long)ko_0 * 4096 + (again * 2048 + 2048)]);
+                copy_async<16>(&B_shared[(again + 1) % 2 * 8 + wy_wx_fused][lane * 4],
+                               &B[(long long)(wy_wx_fused * 256 + bx * 128 + lane * 4)
+                                  + (long long)ko_0 * 4096 + (again * 2048 + 2048)]);
             }
             copy_async_commit();  // the copies above are one group
             #pragma unroll
@@ -90,21 +101,30 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                 if (ki < 7) {
                     #pragma unroll
                     for (int run1 = 0; run1 < 2; ++run1) {
-                        *(float4 *)&A_shared_local[(ki + 1) % 2][run1 * 4] = *(const float4 *)&A_shared[again * 8 + ki + 1][run1 * 64 + wy_wx_fused / 2 * 16 + lane / 2 % 4 * 4];
+                        *(float4 *)&A_shared_local[(ki + 1) % 2][run1 * 4] =
+                            *(const float4 *)&A_shared[again * 8 + ki + 1]
+                                                      [run1 * 64 + wy_wx_fused / 2 * 16
+                                                       + lane / 2 % 4 * 4];
                     }
                     #pragma unroll
                     for (int run1_1 = 0; run1_1 < 2; ++run1_1) {
-                        *(float4 *)&B_shared_local[(ki + 1) % 2][run1_1 * 4] = *(const float4 *)&B_shared[again * 8 + ki + 1][run1_1 * 64 + wy_wx_fused % 2 * 32 + lane / 8 * 8 + lane % 2 * 4];
+                        *(float4 *)&B_shared_local[(ki + 1) % 2][run1_1 * 4] =
+                            *(const float4 *)&B_shared[again * 8 + ki + 1]
+                                                      [run1_1 * 64 + wy_wx_fused % 2 * 32
+                                                       + lane / 8 * 8 + lane % 2 * 4];
                     }
                 }
                 #pragma unroll
                 for (int row_pair = 0; row_pair < 4; ++row_pair) {
                     #pragma unroll
                     for (int column = 0; column < 8; ++column)
-                        C_shared[row_pair * 2][column] += A_shared_local[ki % 2][row_pair * 2] * B_shared_local[ki % 2][column];
+                        C_shared[row_pair * 2][column] +=
+                            A_shared_local[ki % 2][row_pair * 2] * B_shared_local[ki % 2][column];
                     #pragma unroll
                     for (int column_turn = 0; column_turn < 8; ++column_turn)
-                        C_shared[row_pair * 2 + 1][7 - column_turn] += A_shared_local[ki % 2][row_pair * 2 + 1] * B_shared_local[ki % 2][7 - column_turn];
+                        C_shared[row_pair * 2 + 1][7 - column_turn] +=
+                            A_shared_local[ki % 2][row_pair * 2 + 1]
+                            * B_shared_local[ki % 2][7 - column_turn];
                 }
             }
             copy_async_wait<0>();  // all copies
@@ -112,11 +132,17 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
             if (ko_0 * 2 + again < 7) {
                 #pragma unroll
                 for (int run1 = 0; run1 < 2; ++run1) {
-                    *(float4 *)&A_shared_local[0][run1 * 4] = *(const float4 *)&A_shared[(again + 1) % 2 * 8][run1 * 64 + wy_wx_fused / 2 * 16 + lane / 2 % 4 * 4];
+                    *(float4 *)&A_shared_local[0][run1 * 4] =
+                        *(const float4 *)&A_shared[(again + 1) % 2 * 8]
+                                                  [run1 * 64 + wy_wx_fused / 2 * 16
+                                                   + lane / 2 % 4 * 4];
                 }
                 #pragma unroll
                 for (int run1_1 = 0; run1_1 < 2; ++run1_1) {
-                    *(float4 *)&B_shared_local[0][run1_1 * 4] = *(const float4 *)&B_shared[(again + 1) % 2 * 8][run1_1 * 64 + wy_wx_fused % 2 * 32 + lane / 8 * 8 + lane % 2 * 4];
+                    *(float4 *)&B_shared_local[0][run1_1 * 4] =
+                        *(const float4 *)&B_shared[(again + 1) % 2 * 8]
+                                                  [run1_1 * 64 + wy_wx_fused % 2 * 32
+                                                   + lane / 8 * 8 + lane % 2 * 4];
                 }
             }
         }
@@ -127,7 +153,13 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         if (i < 1025) {
             #pragma unroll
             for (int nj = 0; nj < 2; ++nj) {
-                *(float4 *)&C[(long long)(by * 32768 + wy_wx_fused / 2 * 4096 + lane / 2 % 4 * 1024 + bx * 128 + wy_wx_fused % 2 * 32 + lane / 8 * 8 + lane % 2 * 4) + (loop / 4 * 16384 + loop % 4 * 256 + nj * 64)] = make_float4(C_shared[loop][nj * 4], C_shared[loop][nj * 4 + 1], C_shared[loop][nj * 4 + 2], C_shared[loop][nj * 4 + 3]);
+                *(
+                    float4 *)&C[(long long)(by * 32768 + wy_wx_fused / 2 * 4096
+                                            + lane / 2 % 4 * 1024 + bx * 128 + wy_wx_fused % 2 * 32
+                                            + lane / 8 * 8 + lane % 2 * 4)
+                                + (loop / 4 * 16384 + loop % 4 * 256 + nj * 64)] =
+                    make_float4(C_shared[loop][nj * 4], C_shared[loop][nj * 4 + 1],
+                                C_shared[loop][nj * 4 + 2], C_shared[loop][nj * 4 + 3]);
             }
         }
     }

@@ -69,6 +69,7 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
         #pragma unroll
         for (int lane = 0; lane < 4; ++lane)
             y_local[lane] = expf(x_local[each * 4 + lane] - largest) / sum;
-        *(float4 *)&y[i * 4096 + each * 1024 + thread * 4] = make_float4(y_local[0], y_local[1], y_local[2], y_local[3]);
+        *(float4 *)&y[i * 4096 + each * 1024 + thread * 4] =
+            make_float4(y_local[0], y_local[1], y_local[2], y_local[3]);
     }
 }

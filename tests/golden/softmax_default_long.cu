@@ -21,7 +21,8 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
         __align__(16) float x_local[32];
         #pragma unroll
         for (int each = 0; each < 8; ++each) {
-            *(float4 *)&x_local[each * 4] = *(const float4 *)&x[i * 65536 + chunk * 32768 + each * 4096 + thread * 4];
+            *(float4 *)&x_local[each * 4] =
+                *(const float4 *)&x[i * 65536 + chunk * 32768 + each * 4096 + thread * 4];
         }
         largest_rf[chunk] = -__int_as_float(0x7f800000);
         #pragma unroll
@@ -35,7 +36,8 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
         for (int part = 0; part < 8; ++part) {
             #pragma unroll
             for (int lane = 0; lane < 4; ++lane)
-                sum_rf[chunk] += expf(x_local[part * 4 + lane] - fmaxf(largest_rf[chunk], -3.4028235e38f));
+                sum_rf[chunk] +=
+                    expf(x_local[part * 4 + lane] - fmaxf(largest_rf[chunk], -3.4028235e38f));
         }
     }
     largest_part = -__int_as_float(0x7f800000);
@@ -84,7 +86,8 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
         __align__(16) float x_local_1[32];
         #pragma unroll
         for (int each = 0; each < 8; ++each) {
-            *(float4 *)&x_local_1[each * 4] = *(const float4 *)&x[i * 65536 + round * 32768 + each * 4096 + thread * 4];
+            *(float4 *)&x_local_1[each * 4] =
+                *(const float4 *)&x[i * 65536 + round * 32768 + each * 4096 + thread * 4];
         }
         #pragma unroll
         for (int each = 0; each < 8; ++each) {
@@ -92,7 +95,8 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
             #pragma unroll
             for (int lane = 0; lane < 4; ++lane)
                 y_local[lane] = expf(x_local_1[each * 4 + lane] - largest) / sum;
-            *(float4 *)&y[i * 65536 + round * 32768 + each * 4096 + thread * 4] = make_float4(y_local[0], y_local[1], y_local[2], y_local[3]);
+            *(float4 *)&y[i * 65536 + round * 32768 + each * 4096 + thread * 4] =
+                make_float4(y_local[0], y_local[1], y_local[2], y_local[3]);
         }
     }
 }

@@ -48,23 +48,92 @@ static __device__ __forceinline__ unsigned int select_halves(unsigned int mask, 
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-softplus(const unsigned short *__restrict__ x, unsigned short *__restrict__ y, const unsigned short a)
+softplus(const unsigned short *__restrict__ x, unsigned short *__restrict__ y,
+         const unsigned short a)
 {
     const int thread = threadIdx.x;
     if (thread < 125) {
         const uint4 x_v = *(const uint4 *)&x[thread * 8];
         uint4 result;
-        result.x = select_halves(gt_bf16x2(x_v.x, 0x41a041a0u), x_v.x, mul_bf16x2(broadcast_half(a), bf16x2_from_f32(log1pf(bf16_to_f32(bf16_from_f32(expf(bf16_to_f32((unsigned short)x_v.x))))), log1pf(bf16_to_f32(bf16_from_f32(expf(bf16_to_f32((unsigned short)(x_v.x >> 16u)))))))));
-        result.y = select_halves(gt_bf16x2(x_v.y, 0x41a041a0u), x_v.y, mul_bf16x2(broadcast_half(a), bf16x2_from_f32(log1pf(bf16_to_f32(bf16_from_f32(expf(bf16_to_f32((unsigned short)x_v.y))))), log1pf(bf16_to_f32(bf16_from_f32(expf(bf16_to_f32((unsigned short)(x_v.y >> 16u)))))))));
-        result.z = select_halves(gt_bf16x2(x_v.z, 0x41a041a0u), x_v.z, mul_bf16x2(broadcast_half(a), bf16x2_from_f32(log1pf(bf16_to_f32(bf16_from_f32(expf(bf16_to_f32((unsigned short)x_v.z))))), log1pf(bf16_to_f32(bf16_from_f32(expf(bf16_to_f32((unsigned short)(x_v.z >> 16u)))))))));
-        result.w = select_halves(gt_bf16x2(x_v.w, 0x41a041a0u), x_v.w, mul_bf16x2(broadcast_half(a), bf16x2_from_f32(log1pf(bf16_to_f32(bf16_from_f32(expf(bf16_to_f32((unsigned short)x_v.w))))), log1pf(bf16_to_f32(bf16_from_f32(expf(bf16_to_f32((unsigned short)(x_v.w >> 16u)))))))));
+        result.x = select_halves(gt_bf16x2(x_v.x, 0x41a041a0u), x_v.x,
+                                 mul_bf16x2(broadcast_half(a),
+                                            bf16x2_from_f32(
+                                                log1pf(
+                                                    bf16_to_f32(
+                                                        bf16_from_f32(
+                                                            expf(
+                                                                bf16_to_f32(
+                                                                    (unsigned short)x_v.x))))),
+                                                log1pf(
+                                                    bf16_to_f32(
+                                                        bf16_from_f32(
+                                                            expf(
+                                                                bf16_to_f32(
+                                                                    (unsigned short)(x_v.x
+                                                                        >> 16u)))))))));
+        result.y = select_halves(gt_bf16x2(x_v.y, 0x41a041a0u), x_v.y,
+                                 mul_bf16x2(broadcast_half(a),
+                                            bf16x2_from_f32(
+                                                log1pf(
+                                                    bf16_to_f32(
+                                                        bf16_from_f32(
+                                                            expf(
+                                                                bf16_to_f32(
+                                                                    (unsigned short)x_v.y))))),
+                                                log1pf(
+                                                    bf16_to_f32(
+                                                        bf16_from_f32(
+                                                            expf(
+                                                                bf16_to_f32(
+                                                                    (unsigned short)(x_v.y
+                                                                        >> 16u)))))))));
+        result.z = select_halves(gt_bf16x2(x_v.z, 0x41a041a0u), x_v.z,
+                                 mul_bf16x2(broadcast_half(a),
+                                            bf16x2_from_f32(
+                                                log1pf(
+                                                    bf16_to_f32(
+                                                        bf16_from_f32(
+                                                            expf(
+                                                                bf16_to_f32(
+                                                                    (unsigned short)x_v.z))))),
+                                                log1pf(
+                                                    bf16_to_f32(
+                                                        bf16_from_f32(
+                                                            expf(
+                                                                bf16_to_f32(
+                                                                    (unsigned short)(x_v.z
+                                                                        >> 16u)))))))));
+        result.w = select_halves(gt_bf16x2(x_v.w, 0x41a041a0u), x_v.w,
+                                 mul_bf16x2(broadcast_half(a),
+                                            bf16x2_from_f32(
+                                                log1pf(
+                                                    bf16_to_f32(
+                                                        bf16_from_f32(
+                                                            expf(
+                                                                bf16_to_f32(
+                                                                    (unsigned short)x_v.w))))),
+                                                log1pf(
+                                                    bf16_to_f32(
+                                                        bf16_from_f32(
+                                                            expf(
+                                                                bf16_to_f32(
+                                                                    (unsigned short)(x_v.w
+                                                                        >> 16u)))))))));
         *(uint4 *)&y[thread * 8] = result;
     }
     else {
         #pragma unroll
         for (int lane = 0; lane < 8; ++lane) {
             if (thread * 8 + lane < 1003)
-                y[thread * 8 + lane] = bf16_from_f32(bf16_to_f32(x[thread * 8 + lane]) > 20.0f ? bf16_to_f32(x[thread * 8 + lane]) : bf16_to_f32(bf16_from_f32(bf16_to_f32(a) * bf16_to_f32(bf16_from_f32(log1pf(bf16_to_f32(bf16_from_f32(expf(bf16_to_f32(x[thread * 8 + lane]))))))))));
+                y[thread * 8 + lane] = bf16_from_f32(bf16_to_f32(x[thread * 8 + lane]) > 20.0f
+                                                     ? bf16_to_f32(x[thread * 8 + lane])
+                                                     : bf16_to_f32(
+                                                         bf16_from_f32(bf16_to_f32(a)
+                                                                       * bf16_to_f32(
+                        bf16_from_f32(
+                            log1pf(
+                                bf16_to_f32(
+                                    bf16_from_f32(expf(bf16_to_f32(x[thread * 8 + lane]))))))))));
         }
     }
 }

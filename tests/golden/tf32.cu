@@ -37,7 +37,9 @@ static __device__ __forceinline__ double f64_to_tf32(double x)
 }
 
 extern "C" __global__ void __launch_bounds__(1)
-rounded(const float *__restrict__ x, const double *__restrict__ d, const unsigned short *__restrict__ h, float *__restrict__ y, double *__restrict__ z, unsigned short *__restrict__ g)
+rounded(const float *__restrict__ x, const double *__restrict__ d,
+        const unsigned short *__restrict__ h, float *__restrict__ y, double *__restrict__ z,
+        unsigned short *__restrict__ g)
 {
     for (int i = 0; i < 8; ++i) {
         y[i] = to_tf32(x[i]);

@@ -12,9 +12,11 @@ transpose(const double *__restrict__ in, double *__restrict__ out)
     const int tx = threadIdx.x;
     #pragma unroll
     for (int each = 0; each < 4; ++each)
-        in_shared[each * 8 + ty][tx] = in[(grid % 128 * 32 + each * 8 + ty) * 4096 + grid / 128 * 32 + tx];
+        in_shared[each * 8 + ty][tx] =
+            in[(grid % 128 * 32 + each * 8 + ty) * 4096 + grid / 128 * 32 + tx];
     __syncthreads();  // in_shared: written above by other threads, read below
     #pragma unroll
     for (int each = 0; each < 4; ++each)
-        out[(grid / 128 * 32 + each * 8 + ty) * 4096 + grid % 128 * 32 + tx] = in_shared[tx][each * 8 + ty];
+        out[(grid / 128 * 32 + each * 8 + ty) * 4096 + grid % 128 * 32 + tx] =
+            in_shared[tx][each * 8 + ty];
 }

@@ -18,15 +18,22 @@ transpose(const unsigned short *__restrict__ in, unsigned short *__restrict__ ou
     __align__(16) unsigned short in_local[8][8];
     #pragma unroll
     for (int ax0 = 0; ax0 < 8; ++ax0) {
-        *(uint4 *)&in_local[ax0][0] = *(const uint4 *)&in[(br * 128 + t / 16 * 8 + ax0) * 4096 + bc * 128 + t % 16 * 8];
+        *(uint4 *)&in_local[ax0][0] =
+            *(const uint4 *)&in[(br * 128 + t / 16 * 8 + ax0) * 4096 + bc * 128 + t % 16 * 8];
     }
     #pragma unroll
     for (int vc = 0; vc < 8; ++vc) {
-        *(uint4 *)&out_shared[t % 16 * 8 + vc][(t / 16 ^ t % 8) * 8] = make_uint4(pack_halves(in_local[0][vc], in_local[1][vc]), pack_halves(in_local[2][vc], in_local[3][vc]), pack_halves(in_local[4][vc], in_local[5][vc]), pack_halves(in_local[6][vc], in_local[7][vc]));
+        *(uint4 *)&out_shared[t % 16 * 8 + vc][(t / 16 ^ t % 8) * 8] =
+            make_uint4(pack_halves(in_local[0][vc], in_local[1][vc]),
+                       pack_halves(in_local[2][vc], in_local[3][vc]),
+                       pack_halves(in_local[4][vc], in_local[5][vc]),
+                       pack_halves(in_local[6][vc], in_local[7][vc]));
     }
     __syncthreads();  // out_shared: written above by other threads, read below
     #pragma unroll
     for (int again = 0; again < 8; ++again) {
-        *(uint4 *)&out[(bc * 128 + again * 16 + t / 16) * 4096 + br * 128 + t % 16 * 8] = *(const uint4 *)&out_shared[again * 16 + t / 16][(t % 16 ^ again % 4 * 2 + t / 128) * 8];
+        *(uint4 *)&out[(bc * 128 + again * 16 + t / 16) * 4096 + br * 128 + t % 16 * 8] =
+            *(const uint4 *)&out_shared[again * 16 + t / 16]
+                                       [(t % 16 ^ again % 4 * 2 + t / 128) * 8];
     }
 }

@@ -25,13 +25,16 @@ transpose(const float *__restrict__ in, float *__restrict__ out, const int R, co
         for (int turn = 0; turn < 8; ++turn) {
             const int br_at = br * 64 + t / 128 * 32 + turn * 4;
             if (br_at + 3 < R) {
-                *(float4 *)&out_shared[t % 128][(t / 128 * 8 + turn ^ t % 8) * 4] = make_float4(in_local[turn * 4], in_local[turn * 4 + 1], in_local[turn * 4 + 2], in_local[turn * 4 + 3]);
+                *(float4 *)&out_shared[t % 128][(t / 128 * 8 + turn ^ t % 8) * 4] =
+                    make_float4(in_local[turn * 4], in_local[turn * 4 + 1], in_local[turn * 4 + 2],
+                                in_local[turn * 4 + 3]);
             }
             else {
                 #pragma unroll
                 for (int vr = 0; vr < 4; ++vr) {
                     if (br_at + vr < R)
-                        out_shared[t % 128][(t / 128 * 8 + turn ^ t % 8) * 4 + vr] = in_local[turn * 4 + vr];
+                        out_shared[t % 128][(t / 128 * 8 + turn ^ t % 8) * 4 + vr] =
+                            in_local[turn * 4 + vr];
                 }
             }
         }
@@ -42,7 +45,9 @@ transpose(const float *__restrict__ in, float *__restrict__ out, const int R, co
         for (int again = 0; again < 32; ++again) {
             const int c_1 = bc * 128 + again * 4 + t / 64;
             if (c_1 < C)
-                out[c_1 * R + r] = out_shared[again * 4 + t / 64][(t % 64 / 4 ^ again % 2 * 4 + t / 64) * 4 + t % 4];
+                out[c_1 * R + r] =
+                    out_shared[again * 4 + t / 64]
+                              [(t % 64 / 4 ^ again % 2 * 4 + t / 64) * 4 + t % 4];
         }
     }
 }

@@ -20,15 +20,27 @@ transpose(const unsigned char *__restrict__ in, unsigned char *__restrict__ out)
     __align__(16) unsigned char in_local[16][16];
     #pragma unroll
     for (int ax0 = 0; ax0 < 16; ++ax0) {
-        *(uint4 *)&in_local[ax0][0] = *(const uint4 *)&in[(br * 256 + t / 16 * 16 + ax0) * 4096 + bc * 256 + t % 16 * 16];
+        *(uint4 *)&in_local[ax0][0] =
+            *(const uint4 *)&in[(br * 256 + t / 16 * 16 + ax0) * 4096 + bc * 256 + t % 16 * 16];
     }
     #pragma unroll
     for (int vc = 0; vc < 16; ++vc) {
-        *(uint4 *)&out_shared[t % 16 * 16 + vc][(t / 16 ^ t % 8) * 16] = make_uint4(pack_bytes(in_local[0][vc], in_local[1][vc], in_local[2][vc], in_local[3][vc]), pack_bytes(in_local[4][vc], in_local[5][vc], in_local[6][vc], in_local[7][vc]), pack_bytes(in_local[8][vc], in_local[9][vc], in_local[10][vc], in_local[11][vc]), pack_bytes(in_local[12][vc], in_local[13][vc], in_local[14][vc], in_local[15][vc]));
+        *(uint4 *)&out_shared[t % 16 * 16 + vc][(t / 16 ^ t % 8) * 16] =
+            make_uint4(pack_bytes(in_local[0][vc], in_local[1][vc], in_local[2][vc],
+                                  in_local[3][vc]),
+                       pack_bytes(in_local[4][vc], in_local[5][vc], in_local[6][vc],
+                                  in_local[7][vc]),
+                       pack_bytes(in_local[8][vc], in_local[9][vc], in_local[10][vc],
+                                  in_local[11][vc]),
+                       pack_bytes(in_local[12][vc], in_local[13][vc], in_local[14][vc],
+                                  in_local[15][vc]));
     }
     __syncthreads();  // out_shared: written above by other threads, read below
     #pragma unroll
     for (int again = 0; again < 16; ++again) {
-        *(uint4 *)&out[(long long)(bc * 1048576 + t / 16 * 4096 + br * 256 + t % 16 * 16) + again * 65536] = *(const uint4 *)&out_shared[again * 16 + t / 16][(t % 16 ^ again % 8) * 16];
+        *(
+            uint4 *)&out[(long long)(bc * 1048576 + t / 16 * 4096 + br * 256 + t % 16 * 16)
+                         + again * 65536] =
+            *(const uint4 *)&out_shared[again * 16 + t / 16][(t % 16 ^ again % 8) * 16];
     }
 }

@@ -26,7 +26,8 @@ transpose(const float *__restrict__ in, float *__restrict__ out)
         for (int ec = 0; ec < 8; ++ec) {
             const int c_1 = bc * 64 + ec * 8 + lane / 32;
             if (c_1 < 4000) {
-                float in_shared_local = in_shared[lane % 32 - lane / 32 * 6001 % 8 + 7][ec * 8 + lane / 32];
+                float in_shared_local =
+                    in_shared[lane % 32 - lane / 32 * 6001 % 8 + 7][ec * 8 + lane / 32];
                 out[c_1 * 6001 + r] = in_shared_local;
             }
         }

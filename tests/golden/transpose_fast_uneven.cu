@@ -18,7 +18,9 @@ transpose(const float *__restrict__ in, float *__restrict__ out)
             in_local[ax0] = in[(br * 64 + t / 128 * 32 + ax0) * 6001 + c];
         #pragma unroll
         for (int turn = 0; turn < 8; ++turn) {
-            *(float4 *)&out_shared[t % 128][(t / 128 * 8 + turn ^ t % 8) * 4] = make_float4(in_local[turn * 4], in_local[turn * 4 + 1], in_local[turn * 4 + 2], in_local[turn * 4 + 3]);
+            *(float4 *)&out_shared[t % 128][(t / 128 * 8 + turn ^ t % 8) * 4] =
+                make_float4(in_local[turn * 4], in_local[turn * 4 + 1], in_local[turn * 4 + 2],
+                            in_local[turn * 4 + 3]);
         }
     }
     __syncthreads();  // out_shared: written above by other threads, read below
@@ -27,7 +29,8 @@ transpose(const float *__restrict__ in, float *__restrict__ out)
         for (int again = 0; again < 8; ++again) {
             const int c_1 = bc * 128 + again * 16 + t / 16;
             if (c_1 < 6001) {
-                *(float4 *)&out[c_1 * 4000 + br * 64 + t % 16 * 4] = *(const float4 *)&out_shared[again * 16 + t / 16][(t % 16 ^ t / 16 % 8) * 4];
+                *(float4 *)&out[c_1 * 4000 + br * 64 + t % 16 * 4] =
+                    *(const float4 *)&out_shared[again * 16 + t / 16][(t % 16 ^ t / 16 % 8) * 4];
             }
         }
     }

@@ -8,7 +8,8 @@
 // values<<<100, 32>>>(table, id, w, y, s, n);
 
 extern "C" __global__ void __launch_bounds__(32)
-values(const float *__restrict__ table, const int *__restrict__ id, const float *__restrict__ w, float *__restrict__ y, float *__restrict__ s, int *__restrict__ n)
+values(const float *__restrict__ table, const int *__restrict__ id, const float *__restrict__ w,
+       float *__restrict__ y, float *__restrict__ s, int *__restrict__ n)
 {
     const int b = blockIdx.x;
     const int t = threadIdx.x;

@@ -94,7 +94,8 @@ static __device__ __forceinline__ void settle_f32(float *t)
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-product(const unsigned short *__restrict__ B, float *__restrict__ C, const __grid_constant__ TensorMap A_map)
+product(const unsigned short *__restrict__ B, float *__restrict__ C,
+        const __grid_constant__ TensorMap A_map)
 {
     __shared__ __align__(1024) unsigned short A_shared[2][64][64];
     __shared__ __align__(1024) unsigned short B_shared[2][64][64];
@@ -112,11 +113,16 @@ product(const unsigned short *__restrict__ B, float *__restrict__ C, const __gri
     }
     for (int ko_first = 0; ko_first < 2; ++ko_first) {
         if (lane == 0)
-            copy_bulk_2d(&A_shared[ko_first][0][0], A_map, 0, ko_first * 64 - 56, &landed[begun % 2], 8192);
+            copy_bulk_2d(&A_shared[ko_first][0][0], A_map, 0, ko_first * 64 - 56,
+                         &landed[begun % 2], 8192);
         #pragma unroll
         for (int each = 0; each < 16; ++each) {
             const int k = ko_first * 64 + each * 4 + lane / 32;
-            copy_async_or_zero<4>(&B_shared[k / 64][k % 64][(lane % 32 / 4 ^ k % 8) * 8 + lane % 4 * 2], &B[(long long)(lane / 32 * 66 + bx * 64 + lane % 32 * 2) + (long long)ko_first * 4224 + (each * 264 - 3696)], k > 55 && bx * 32 + lane % 32 < 33);
+            copy_async_or_zero<4>(
+                &B_shared[k / 64][k % 64][(lane % 32 / 4 ^ k % 8) * 8 + lane % 4 * 2],
+                &B[(long long)(lane / 32 * 66 + bx * 64 + lane % 32 * 2)
+                   + (long long)ko_first * 4224 + (each * 264 - 3696)],
+                k > 55 && bx * 32 + lane % 32 < 33);
         }
     }
     copy_async_commit();  // the copies above are one group
@@ -166,16 +172,21 @@ product(const unsigned short *__restrict__ B, float *__restrict__ C, const __gri
                                "+f"(mma_c[30]), "+f"(mma_c[31])
                              : "l"(mma_p + 128 * k), "l"(mma_q + 128 * k));
         }
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above
+                                                                        // are one group
     }
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: C_shared is accessed below
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: C_shared is
+                                                                    // accessed below
     settle_f32<32>(&C_shared[0][0]);
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
         #pragma unroll
         for (int nj = 0; nj < 8; ++nj) {
             if (bx * 32 + nj * 4 + lane % 4 < 33) {
-                *(float2 *)&C[(long long)(lane / 32 * 1056 + lane / 4 % 8 * 66 + bx * 64 + lane % 4 * 2) + (u * 528 + nj * 8)] = make_float2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
+                *(
+                    float2 *)&C[(long long)(lane / 32 * 1056 + lane / 4 % 8 * 66 + bx * 64
+                                            + lane % 4 * 2) + (u * 528 + nj * 8)] =
+                    make_float2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
             }
         }
     }

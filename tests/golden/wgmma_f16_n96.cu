@@ -39,7 +39,8 @@ static __device__ __forceinline__ void settle_f32(float *t)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-product(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B, float *__restrict__ C)
+product(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B,
+        float *__restrict__ C)
 {
     extern __shared__ __align__(1024) unsigned char shared_memory[];
     unsigned short (*A_shared)[128][64] = (unsigned short (*)[128][64])shared_memory;
@@ -50,12 +51,14 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
     #pragma unroll
     for (int each = 0; each < 4; ++each) {
         const int i = each * 32 + group * 16 + warp_ly_fused_lx_fused / 8;
-        copy_async<16>(&A_shared[0][i][(warp_ly_fused_lx_fused % 8 ^ i % 8) * 8], &A[i * 128 + warp_ly_fused_lx_fused % 8 * 8]);
+        copy_async<16>(&A_shared[0][i][(warp_ly_fused_lx_fused % 8 ^ i % 8) * 8],
+                       &A[i * 128 + warp_ly_fused_lx_fused % 8 * 8]);
     }
     #pragma unroll
     for (int each = 0; each < 3; ++each) {
         const int j = each * 32 + group * 16 + warp_ly_fused_lx_fused / 8;
-        copy_async<16>(&B_shared[0][j][(warp_ly_fused_lx_fused % 8 ^ j % 8) * 8], &B[j * 128 + warp_ly_fused_lx_fused % 8 * 8]);
+        copy_async<16>(&B_shared[0][j][(warp_ly_fused_lx_fused % 8 ^ j % 8) * 8],
+                       &B[j * 128 + warp_ly_fused_lx_fused % 8 * 8]);
     }
     copy_async_commit();  // the copies above are one group
     for (int u = 0; u < 2; ++u) {
@@ -72,12 +75,18 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
             #pragma unroll
             for (int each = 0; each < 4; ++each) {
                 const int i = each * 32 + group * 16 + warp_ly_fused_lx_fused / 8;
-                copy_async<16>(&A_shared[ko + 1][i][(warp_ly_fused_lx_fused % 8 ^ i % 8) * 8], &A[(long long)(group * 2048 + warp_ly_fused_lx_fused / 8 * 128 + warp_ly_fused_lx_fused % 8 * 8) + (long long)ko * 64 + (each * 4096 + 64)]);
+                copy_async<16>(&A_shared[ko + 1][i][(warp_ly_fused_lx_fused % 8 ^ i % 8) * 8],
+                               &A[(long long)(group * 2048 + warp_ly_fused_lx_fused / 8 * 128
+                                              + warp_ly_fused_lx_fused % 8 * 8)
+                                  + (long long)ko * 64 + (each * 4096 + 64)]);
             }
             #pragma unroll
             for (int each = 0; each < 3; ++each) {
                 const int j = each * 32 + group * 16 + warp_ly_fused_lx_fused / 8;
-                copy_async<16>(&B_shared[ko + 1][j][(warp_ly_fused_lx_fused % 8 ^ j % 8) * 8], &B[(long long)(group * 2048 + warp_ly_fused_lx_fused / 8 * 128 + warp_ly_fused_lx_fused % 8 * 8) + (long long)ko * 64 + (each * 4096 + 64)]);
+                copy_async<16>(&B_shared[ko + 1][j][(warp_ly_fused_lx_fused % 8 ^ j % 8) * 8],
+                               &B[(long long)(group * 2048 + warp_ly_fused_lx_fused / 8 * 128
+                                              + warp_ly_fused_lx_fused % 8 * 8)
+                                  + (long long)ko * 64 + (each * 4096 + 64)]);
             }
         }
         copy_async_commit();  // the copies above are one group
@@ -131,18 +140,25 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
                                "+f"(mma_c[46]), "+f"(mma_c[47])
                              : "l"(mma_p + 2 * k), "l"(mma_q + 2 * k));
         }
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above
+                                                                        // are one group
         copy_async_wait<0>();  // all copies
         fence_proxy_async();
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads
+        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by
+                          // other threads
     }
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: C_shared is accessed below
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: C_shared is
+                                                                    // accessed below
     settle_f32<48>(&C_shared[0][0]);
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
         #pragma unroll
         for (int nj = 0; nj < 12; ++nj) {
-            *(float2 *)&C[(long long)(group * 6144 + warp_ly_fused_lx_fused / 32 * 1536 + warp_ly_fused_lx_fused / 4 % 8 * 96 + warp_ly_fused_lx_fused % 4 * 2) + (u * 768 + nj * 8)] = make_float2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
+            *(
+                float2 *)&C[(long long)(group * 6144 + warp_ly_fused_lx_fused / 32 * 1536
+                                        + warp_ly_fused_lx_fused / 4 % 8 * 96
+                                        + warp_ly_fused_lx_fused % 4 * 2) + (u * 768 + nj * 8)] =
+                make_float2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
         }
     }
 }

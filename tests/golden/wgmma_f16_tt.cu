@@ -49,7 +49,8 @@ static __device__ __forceinline__ void settle_f32(float *t)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-product(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B, float *__restrict__ C)
+product(const unsigned short *__restrict__ A, const unsigned short *__restrict__ B,
+        float *__restrict__ C)
 {
     extern __shared__ __align__(1024) unsigned char shared_memory[];
     unsigned short (*A_shared)[2][64][64] = (unsigned short (*)[2][64][64])shared_memory;
@@ -66,12 +67,14 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
     #pragma unroll
     for (int each = 0; each < 4; ++each) {
         const int k = each * 16 + group * 8 + lane / 16;
-        copy_async_or_zero<16>(&A_shared[0][lane % 16 / 8][k][(lane % 8 ^ k % 8) * 8], &A[(k - 62) * 72 + lane % 16 * 8], k > 61 && lane % 16 < 9);
+        copy_async_or_zero<16>(&A_shared[0][lane % 16 / 8][k][(lane % 8 ^ k % 8) * 8],
+                               &A[(k - 62) * 72 + lane % 16 * 8], k > 61 && lane % 16 < 9);
     }
     #pragma unroll
     for (int each = 0; each < 16; ++each) {
         const int j = each * 8 + group * 4 + lane / 32;
-        copy_async_or_zero<4>(&B_shared[0][j][(lane % 32 / 4 ^ j % 8) * 8 + lane % 4 * 2], &B[j * 130 + lane % 32 * 2 - 62], lane % 32 > 30);
+        copy_async_or_zero<4>(&B_shared[0][j][(lane % 32 / 4 ^ j % 8) * 8 + lane % 4 * 2],
+                              &B[j * 130 + lane % 32 * 2 - 62], lane % 32 > 30);
     }
     copy_async_commit();  // the copies above are one group
     copy_async_wait<0>();  // all copies
@@ -82,12 +85,18 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
             #pragma unroll
             for (int each = 0; each < 4; ++each) {
                 const int k = ko * 64 + each * 16 + group * 8 + lane / 16 + 64;
-                copy_async_or_zero<16>(&A_shared[(ko + 1) % 2][lane % 16 / 8][k % 64][(lane % 8 ^ k % 8) * 8], &A[(long long)(group * 576 + lane / 16 * 72 + lane % 16 * 8) + (long long)ko * 4608 + (each * 1152 + 144)], lane % 16 < 9);
+                copy_async_or_zero<16>(
+                    &A_shared[(ko + 1) % 2][lane % 16 / 8][k % 64][(lane % 8 ^ k % 8) * 8],
+                    &A[(long long)(group * 576 + lane / 16 * 72 + lane % 16 * 8)
+                       + (long long)ko * 4608 + (each * 1152 + 144)], lane % 16 < 9);
             }
             #pragma unroll
             for (int each = 0; each < 16; ++each) {
                 const int j = each * 8 + group * 4 + lane / 32;
-                copy_async<4>(&B_shared[(ko + 1) % 2][j][(lane % 32 / 4 ^ j % 8) * 8 + lane % 4 * 2], &B[(long long)(group * 520 + lane / 32 * 130 + lane % 32 * 2) + (long long)ko * 64 + (each * 1040 + 2)]);
+                copy_async<4>(
+                    &B_shared[(ko + 1) % 2][j][(lane % 32 / 4 ^ j % 8) * 8 + lane % 4 * 2],
+                    &B[(long long)(group * 520 + lane / 32 * 130 + lane % 32 * 2)
+                       + (long long)ko * 64 + (each * 1040 + 2)]);
             }
         }
         copy_async_commit();  // the copies above are one group
@@ -153,12 +162,15 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
                                "+f"(mma_c[62]), "+f"(mma_c[63])
                              : "l"(mma_p + 128 * k), "l"(mma_q + 2 * k));
         }
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above
+                                                                        // are one group
         asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions
         settle_f32<64>(&C_shared[0][0]);
         copy_async_wait<0>();  // all copies
         fence_proxy_async();
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
+        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by
+                          // other threads; A_shared, B_shared: read above, overwritten in the next
+                          // iteration of ko by other threads
     }
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
@@ -168,7 +180,12 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
             for (int panel = 0; panel < 2; ++panel) {
                 #pragma unroll
                 for (int nj = 0; nj < 8; ++nj) {
-                    *(float2 *)&C[(long long)(group * 8192 + lane / 32 * 2048 + lane / 4 % 8 * 128 + lane % 4 * 2) + (u * 1024 + panel * 64 + nj * 8)] = make_float2(C_shared[u][panel * 16 + nj * 2], C_shared[u][panel * 16 + nj * 2 + 1]);
+                    *(
+                        float2 *)&C[(long long)(group * 8192 + lane / 32 * 2048
+                                                + lane / 4 % 8 * 128 + lane % 4 * 2)
+                                    + (u * 1024 + panel * 64 + nj * 8)] =
+                        make_float2(C_shared[u][panel * 16 + nj * 2],
+                                    C_shared[u][panel * 16 + nj * 2 + 1]);
                 }
             }
         }

@@ -57,12 +57,18 @@ product(const signed char *__restrict__ A, const signed char *__restrict__ B, in
     #pragma unroll
     for (int each = 0; each < 16; ++each) {
         const int i = by * 64 + each * 4 + lane / 32;
-        copy_async_or_zero<4>(&A_shared[0][each * 4 + lane / 32][(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4], &A[i * 260 + lane % 32 * 4 - 124], i < 66 && lane % 32 > 30);
+        copy_async_or_zero<4>(
+            &A_shared[0][each * 4 + lane / 32]
+                     [(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
+            &A[i * 260 + lane % 32 * 4 - 124], i < 66 && lane % 32 > 30);
     }
     #pragma unroll
     for (int each = 0; each < 16; ++each) {
         const int j = bx * 64 + each * 4 + lane / 32;
-        copy_async_or_zero<4>(&B_shared[0][each * 4 + lane / 32][(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4], &B[j * 260 + lane % 32 * 4 - 124], j < 70 && lane % 32 > 30);
+        copy_async_or_zero<4>(
+            &B_shared[0][each * 4 + lane / 32]
+                     [(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
+            &B[j * 260 + lane % 32 * 4 - 124], j < 70 && lane % 32 > 30);
     }
     copy_async_commit();  // the copies above are one group
     copy_async_wait<0>();  // all copies
@@ -73,12 +79,20 @@ product(const signed char *__restrict__ A, const signed char *__restrict__ B, in
             #pragma unroll
             for (int each = 0; each < 16; ++each) {
                 const int i = by * 64 + each * 4 + lane / 32;
-                copy_async_or_zero<4>(&A_shared[(ko + 1) % 2][each * 4 + lane / 32][(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4], &A[(long long)(by * 16640 + lane / 32 * 260 + lane % 32 * 4) + (long long)ko * 128 + (each * 1040 + 4)], i < 66);
+                copy_async_or_zero<4>(
+                    &A_shared[(ko + 1) % 2][each * 4 + lane / 32]
+                             [(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
+                    &A[(long long)(by * 16640 + lane / 32 * 260 + lane % 32 * 4)
+                       + (long long)ko * 128 + (each * 1040 + 4)], i < 66);
             }
             #pragma unroll
             for (int each = 0; each < 16; ++each) {
                 const int j = bx * 64 + each * 4 + lane / 32;
-                copy_async_or_zero<4>(&B_shared[(ko + 1) % 2][each * 4 + lane / 32][(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4], &B[(long long)(bx * 16640 + lane / 32 * 260 + lane % 32 * 4) + (long long)ko * 128 + (each * 1040 + 4)], j < 70);
+                copy_async_or_zero<4>(
+                    &B_shared[(ko + 1) % 2][each * 4 + lane / 32]
+                             [(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
+                    &B[(long long)(bx * 16640 + lane / 32 * 260 + lane % 32 * 4)
+                       + (long long)ko * 128 + (each * 1040 + 4)], j < 70);
             }
         }
         copy_async_commit();  // the copies above are one group
@@ -120,12 +134,15 @@ product(const signed char *__restrict__ A, const signed char *__restrict__ B, in
                                "+r"(mma_c[30]), "+r"(mma_c[31])
                              : "l"(mma_p + 2 * k), "l"(mma_q + 2 * k));
         }
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above
+                                                                        // are one group
         asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions
         settle_i32<32>(&C_shared[0][0]);
         copy_async_wait<0>();  // all copies
         fence_proxy_async();
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads; A_shared, B_shared: read above, overwritten in the next iteration of ko by other threads
+        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by
+                          // other threads; A_shared, B_shared: read above, overwritten in the next
+                          // iteration of ko by other threads
     }
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
@@ -134,7 +151,10 @@ product(const signed char *__restrict__ A, const signed char *__restrict__ B, in
             #pragma unroll
             for (int nj = 0; nj < 8; ++nj) {
                 if (bx * 32 + nj * 4 + lane % 4 < 35) {
-                    *(int2 *)&C[(long long)(by * 4480 + lane / 32 * 1120 + lane / 4 % 8 * 70 + bx * 64 + lane % 4 * 2) + (u * 560 + nj * 8)] = make_int2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
+                    *(
+                        int2 *)&C[(long long)(by * 4480 + lane / 32 * 1120 + lane / 4 % 8 * 70
+                                              + bx * 64 + lane % 4 * 2) + (u * 560 + nj * 8)] =
+                        make_int2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
                 }
             }
         }

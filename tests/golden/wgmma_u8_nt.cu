@@ -94,7 +94,8 @@ static __device__ __forceinline__ void settle_i32(int *t)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-product(const unsigned char *__restrict__ B, int *__restrict__ C, const __grid_constant__ TensorMap A_map)
+product(const unsigned char *__restrict__ B, int *__restrict__ C,
+        const __grid_constant__ TensorMap A_map)
 {
     extern __shared__ __align__(1024) unsigned char shared_memory[];
     unsigned char (*A_shared)[128] = (unsigned char (*)[128])shared_memory;
@@ -116,7 +117,8 @@ product(const unsigned char *__restrict__ B, int *__restrict__ C, const __grid_c
     #pragma unroll
     for (int each = 0; each < 8; ++each) {
         const int j = each * 32 + group * 16 + lane / 8;
-        copy_async_or_zero<16>(&B_shared[j][(lane % 8 ^ j % 8) * 16], &B[each * 4096 + group * 2048 + lane * 16], j < 200);
+        copy_async_or_zero<16>(&B_shared[j][(lane % 8 ^ j % 8) * 16],
+                               &B[each * 4096 + group * 2048 + lane * 16], j < 200);
     }
     copy_async_commit();  // the copies above are one group
     copy_bulk_commit<1>(landed, begun);  // the copies above are one group
@@ -234,8 +236,10 @@ product(const unsigned char *__restrict__ B, int *__restrict__ C, const __grid_c
                            "+r"(mma_c[126]), "+r"(mma_c[127])
                          : "l"(mma_p + 2 * k), "l"(mma_q + 2 * k));
     }
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: C_shared is accessed below
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are
+                                                                    // one group
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: C_shared is
+                                                                    // accessed below
     settle_i32<128>(&C_shared[0][0]);
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
@@ -244,7 +248,11 @@ product(const unsigned char *__restrict__ B, int *__restrict__ C, const __grid_c
             #pragma unroll
             for (int nj = 0; nj < 8; ++nj) {
                 if (panel * 32 + nj * 4 + lane % 4 < 100) {
-                    *(int2 *)&C[(long long)(group * 12800 + lane / 32 * 3200 + lane / 4 % 8 * 200 + lane % 4 * 2) + (u * 1600 + panel * 64 + nj * 8)] = make_int2(C_shared[u][panel * 16 + nj * 2], C_shared[u][panel * 16 + nj * 2 + 1]);
+                    *(
+                        int2 *)&C[(long long)(group * 12800 + lane / 32 * 3200 + lane / 4 % 8 * 200
+                                              + lane % 4 * 2) + (u * 1600 + panel * 64 + nj * 8)] =
+                        make_int2(C_shared[u][panel * 16 + nj * 2],
+                                  C_shared[u][panel * 16 + nj * 2 + 1]);
                 }
             }
         }

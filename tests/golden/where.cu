@@ -7,7 +7,8 @@
 // embedding<<<dim3(D / 32, B), 32>>>(table, id, y, D, scale);
 
 extern "C" __global__ void __launch_bounds__(32)
-embedding(const float *__restrict__ table, const int *__restrict__ id, float *__restrict__ y, const int D, const float scale)
+embedding(const float *__restrict__ table, const int *__restrict__ id, float *__restrict__ y,
+          const int D, const float scale)
 {
     const int b = blockIdx.y;
     const int block = blockIdx.x;
