@@ -214,7 +214,8 @@ void fold_line(StrBuf *out, const char *line, const char *end)
     const char *comment = comment_of(line, end), *code_end = comment;
     while (comment < end && code_end > line && code_end[-1] == ' ')
         code_end--;
-    fold_code(&f, line, code_end);
+    put(&f, line, line + f.indent);
+    fold_code(&f, line + f.indent, code_end);
     strbuf_addn(out, code_end, (size_t)(comment - code_end));
     f.column += (int)(comment - code_end);
     if (comment < end)

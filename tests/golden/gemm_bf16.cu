@@ -109,9 +109,8 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
             #pragma unroll
             for (int nj = 0; nj < 8; ++nj) {
                 if (bx * 32 + nj * 4 + lane % 4 < 33) {
-                    *(
-                        unsigned int *)&C[(long long)(by * 4224 + lane / 4 * 66 + bx * 64
-                                                      + lane % 4 * 2) + (mi * 528 + nj * 8)] =
+                    *(unsigned int *)&C[(long long)(by * 4224 + lane / 4 * 66 + bx * 64
+                                                    + lane % 4 * 2) + (mi * 528 + nj * 8)] =
                         bf16x2_from_f32(T[mi][nj * 2], T[mi][nj * 2 + 1]);
                 }
             }

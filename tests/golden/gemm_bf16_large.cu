@@ -257,9 +257,8 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
         __syncthreads();  // C_shared: written above by other threads, read below
         #pragma unroll
         for (int each = 0; each < 4; ++each) {
-            *(
-                uint4 *)&C[(long long)(by * 524288 + group * 65536 + lane / 8 * 4096 + bx * 256
-                                       + lane % 8 * 8) + (each * 131072 + panels * 64)] =
+            *(uint4 *)&C[(long long)(by * 524288 + group * 65536 + lane / 8 * 4096 + bx * 256
+                                     + lane % 8 * 8) + (each * 131072 + panels * 64)] =
                 *(const uint4 *)&C_shared[each * 32 + group * 16 + lane / 8]
                                          [(lane % 8 ^ lane / 8 % 8) * 8];
         }

@@ -183,10 +183,8 @@ matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf,
             #pragma unroll
             for (int nj = 0; nj < 8; ++nj) {
                 if (bx * 32 + nj * 4 + lane % 4 < 36) {
-                    *(
-                        float2 *)&T_rf[(long long)(part * 1440 + lane / 32 * 1152
-                                                   + lane / 4 % 8 * 72 + bx * 64 + lane % 4 * 2)
-                                       + (u * 576 + nj * 8)] =
+                    *(float2 *)&T_rf[(long long)(part * 1440 + lane / 32 * 1152 + lane / 4 % 8 * 72
+                                                 + bx * 64 + lane % 4 * 2) + (u * 576 + nj * 8)] =
                         make_float2(T_rf_shared[u][nj * 2], T_rf_shared[u][nj * 2 + 1]);
                 }
             }

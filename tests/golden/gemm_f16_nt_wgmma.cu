@@ -158,9 +158,8 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
             #pragma unroll
             for (int nj = 0; nj < 8; ++nj) {
                 if (bx * 32 + nj * 4 + lane % 4 < 34) {
-                    *(
-                        float2 *)&C[(long long)(by * 4352 + lane / 32 * 1088 + lane / 4 % 8 * 68
-                                                + bx * 64 + lane % 4 * 2) + (u * 544 + nj * 8)] =
+                    *(float2 *)&C[(long long)(by * 4352 + lane / 32 * 1088 + lane / 4 % 8 * 68
+                                              + bx * 64 + lane % 4 * 2) + (u * 544 + nj * 8)] =
                         make_float2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
                 }
             }

@@ -99,9 +99,8 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
     for (int mi = 0; mi < 8; ++mi) {
         #pragma unroll
         for (int nj = 0; nj < 4; ++nj) {
-            *(
-                double2 *)&C[(long long)(lane / 4 * 64 + wy_wx_fused * 32 + lane % 4 * 2)
-                             + (mi * 512 + nj * 8)] =
+            *(double2 *)&C[(long long)(lane / 4 * 64 + wy_wx_fused * 32 + lane % 4 * 2)
+                           + (mi * 512 + nj * 8)] =
                 make_double2(C_shared[mi][nj * 2], C_shared[mi][nj * 2 + 1]);
         }
     }

@@ -120,9 +120,8 @@ matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ 
             #pragma unroll
             for (int nj = 0; nj < 8; ++nj) {
                 if (bx * 32 + nj * 4 + lane % 4 < 35) {
-                    *(
-                        int2 *)&C[(long long)(by * 4480 + lane / 32 * 1120 + lane / 4 % 8 * 70
-                                              + bx * 64 + lane % 4 * 2) + (u * 560 + nj * 8)] =
+                    *(int2 *)&C[(long long)(by * 4480 + lane / 32 * 1120 + lane / 4 % 8 * 70
+                                            + bx * 64 + lane % 4 * 2) + (u * 560 + nj * 8)] =
                         make_int2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
                 }
             }

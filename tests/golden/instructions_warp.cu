@@ -139,9 +139,8 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
     for (int mo = 0; mo < 8; ++mo) {
         #pragma unroll
         for (int no = 0; no < 8; ++no) {
-            *(
-                unsigned int *)&C[(long long)(warp / 2 * 8192 + lane / 4 * 128 + warp % 2 * 64
-                                              + lane % 4 * 2) + (mo * 1024 + no * 8)] =
+            *(unsigned int *)&C[(long long)(warp / 2 * 8192 + lane / 4 * 128 + warp % 2 * 64
+                                            + lane % 4 * 2) + (mo * 1024 + no * 8)] =
                 bf16x2_from_f32(T[mo][no * 2], T[mo][no * 2 + 1]);
         }
     }

@@ -161,13 +161,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B,
     for (int loop = 0; loop < 8; ++loop) {
         #pragma unroll
         for (int nj = 0; nj < 2; ++nj) {
-            *(
-                float4 *)&C_shared_rf_global[(long long)(part * 1048576 + by * 65536
-                                                         + wy_wx_fused / 4 * 16384
-                                                         + lane / 2 % 4 * 4096 + bx * 256
-                                                         + wy_wx_fused % 4 * 32 + lane / 8 * 8
-                                                         + lane % 2 * 4)
-                                             + (loop / 4 * 32768 + loop % 4 * 1024 + nj * 128)] =
+            *(float4 *)&C_shared_rf_global[(long long)(part * 1048576 + by * 65536
+                                                       + wy_wx_fused / 4 * 16384
+                                                       + lane / 2 % 4 * 4096 + bx * 256
+                                                       + wy_wx_fused % 4 * 32 + lane / 8 * 8
+                                                       + lane % 2 * 4)
+                                           + (loop / 4 * 32768 + loop % 4 * 1024 + nj * 128)] =
                 make_float4(C_shared_rf[loop][nj * 4], C_shared_rf[loop][nj * 4 + 1],
                             C_shared_rf[loop][nj * 4 + 2], C_shared_rf[loop][nj * 4 + 3]);
         }

@@ -91,9 +91,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     }
     #pragma unroll
     for (int loop = 0; loop < 4; ++loop) {
-        *(
-            float4 *)&C[(by * 16 + lane / 2 % 4 * 4 + loop) * 64 + bx * 32 + lane / 8 * 8
-                        + lane % 2 * 4] =
+        *(float4 *)&C[(by * 16 + lane / 2 % 4 * 4 + loop) * 64 + bx * 32 + lane / 8 * 8
+                      + lane % 2 * 4] =
             make_float4(C_shared[loop][0], C_shared[loop][1], C_shared[loop][2], C_shared[loop][3]);
     }
 }

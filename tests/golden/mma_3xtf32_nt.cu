@@ -69,18 +69,16 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
                          "{%0, %1, %2, %3}, [%4];"
                          : "=r"(mma_a[1][i][0]), "=r"(mma_a[1][i][1]),
                            "=r"(mma_a[1][i][2]), "=r"(mma_a[1][i][3])
-                        
-                             : "r"(mma_p
-                                   + i * 4 * (int)(&A_shared[16][ki * 8] - &A_shared[0][ki * 8])));
+                         : "r"(mma_p
+                               + i * 4 * (int)(&A_shared[16][ki * 8] - &A_shared[0][ki * 8])));
         #pragma unroll
         for (int i = 0; i < 4; i++)
             asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
                          "{%0, %1, %2, %3}, [%4];"
                          : "=r"(mma_b[1][2 * i][0]), "=r"(mma_b[1][2 * i][1]),
                            "=r"(mma_b[1][2 * i + 1][0]), "=r"(mma_b[1][2 * i + 1][1])
-                        
-                             : "r"(mma_q
-                                   + i * 4 * (int)(&B_shared[16][ki * 8] - &B_shared[0][ki * 8])));
+                         : "r"(mma_q
+                               + i * 4 * (int)(&B_shared[16][ki * 8] - &B_shared[0][ki * 8])));
         #pragma unroll
         for (int i = 0; i < 32; i++) {
             unsigned *mma_x = i < 16 ? &mma_a[0][i / 4][i % 4] : &mma_b[0][i / 2 - 8][i % 2];

@@ -67,9 +67,8 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
                          "{%0, %1, %2, %3}, [%4];"
                          : "=r"(mma_a[i][0]), "=r"(mma_a[i][1]),
                            "=r"(mma_a[i][2]), "=r"(mma_a[i][3])
-                        
-                             : "r"(mma_p
-                                   + i * 4 * (int)(&A_shared[16][ki * 8] - &A_shared[0][ki * 8])));
+                         : "r"(mma_p
+                               + i * 4 * (int)(&A_shared[16][ki * 8] - &A_shared[0][ki * 8])));
         #pragma unroll
         for (int i = 0; i < 16; i++)
             mma_b[i / 2][i % 2] =

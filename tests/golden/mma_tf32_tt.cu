@@ -73,9 +73,8 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
                          "{%0, %1, %2, %3}, [%4];"
                          : "=r"(mma_b[2 * i][0]), "=r"(mma_b[2 * i][1]),
                            "=r"(mma_b[2 * i + 1][0]), "=r"(mma_b[2 * i + 1][1])
-                        
-                             : "r"(mma_q
-                                   + i * 4 * (int)(&B_shared[16][ki * 8] - &B_shared[0][ki * 8])));
+                         : "r"(mma_q
+                               + i * 4 * (int)(&B_shared[16][ki * 8] - &B_shared[0][ki * 8])));
         #pragma unroll
         for (int i = 0; i < 16; i++)
             asm("cvt.rna.tf32.f32 %0, %1;"

@@ -147,10 +147,9 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
     for (int u = 0; u < 2; ++u) {
         #pragma unroll
         for (int nj = 0; nj < 8; ++nj) {
-            *(
-                float2 *)&C[(long long)(group * 4096 + warp_ly_fused_lx_fused / 32 * 1024
-                                        + warp_ly_fused_lx_fused / 4 % 8 * 64
-                                        + warp_ly_fused_lx_fused % 4 * 2) + (u * 512 + nj * 8)] =
+            *(float2 *)&C[(long long)(group * 4096 + warp_ly_fused_lx_fused / 32 * 1024
+                                      + warp_ly_fused_lx_fused / 4 % 8 * 64
+                                      + warp_ly_fused_lx_fused % 4 * 2) + (u * 512 + nj * 8)] =
                 make_float2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
         }
     }

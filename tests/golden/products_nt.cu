@@ -105,9 +105,8 @@ matmul_nt(const float *__restrict__ A, const float *__restrict__ B, float *__res
     }
     #pragma unroll
     for (int loop = 0; loop < 8; ++loop) {
-        *(
-            float4 *)&C[(by * 32 + loop / 4 * 16 + lane / 2 % 4 * 4 + loop % 4) * 64
-                        + wy_wx_fused * 32 + lane / 8 * 8 + lane % 2 * 4] =
+        *(float4 *)&C[(by * 32 + loop / 4 * 16 + lane / 2 % 4 * 4 + loop % 4) * 64
+                      + wy_wx_fused * 32 + lane / 8 * 8 + lane % 2 * 4] =
             make_float4(C_shared[loop][0], C_shared[loop][1], C_shared[loop][2], C_shared[loop][3]);
     }
 }

@@ -112,9 +112,8 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B,
     }
     #pragma unroll
     for (int loop = 0; loop < 4; ++loop) {
-        *(
-            float4 *)&acc_rf_global[(part * 48 + by * 16 + lane / 2 % 4 * 4 + loop) * 64 + bx * 32
-                                    + lane / 8 * 8 + lane % 2 * 4] =
+        *(float4 *)&acc_rf_global[(part * 48 + by * 16 + lane / 2 % 4 * 4 + loop) * 64 + bx * 32
+                                  + lane / 8 * 8 + lane % 2 * 4] =
             make_float4(acc_rf[loop][0], acc_rf[loop][1], acc_rf[loop][2], acc_rf[loop][3]);
     }
 }

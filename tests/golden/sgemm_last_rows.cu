@@ -153,11 +153,10 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         if (i < 1025) {
             #pragma unroll
             for (int nj = 0; nj < 2; ++nj) {
-                *(
-                    float4 *)&C[(long long)(by * 32768 + wy_wx_fused / 2 * 4096
-                                            + lane / 2 % 4 * 1024 + bx * 128 + wy_wx_fused % 2 * 32
-                                            + lane / 8 * 8 + lane % 2 * 4)
-                                + (loop / 4 * 16384 + loop % 4 * 256 + nj * 64)] =
+                *(float4 *)&C[(long long)(by * 32768 + wy_wx_fused / 2 * 4096 + lane / 2 % 4 * 1024
+                                          + bx * 128 + wy_wx_fused % 2 * 32 + lane / 8 * 8
+                                          + lane % 2 * 4)
+                              + (loop / 4 * 16384 + loop % 4 * 256 + nj * 64)] =
                     make_float4(C_shared[loop][nj * 4], C_shared[loop][nj * 4 + 1],
                                 C_shared[loop][nj * 4 + 2], C_shared[loop][nj * 4 + 3]);
             }

@@ -38,9 +38,8 @@ transpose(const unsigned char *__restrict__ in, unsigned char *__restrict__ out)
     __syncthreads();  // out_shared: written above by other threads, read below
     #pragma unroll
     for (int again = 0; again < 16; ++again) {
-        *(
-            uint4 *)&out[(long long)(bc * 1048576 + t / 16 * 4096 + br * 256 + t % 16 * 16)
-                         + again * 65536] =
+        *(uint4 *)&out[(long long)(bc * 1048576 + t / 16 * 4096 + br * 256 + t % 16 * 16)
+                       + again * 65536] =
             *(const uint4 *)&out_shared[again * 16 + t / 16][(t % 16 ^ again % 8) * 16];
     }
 }

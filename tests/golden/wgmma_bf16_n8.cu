@@ -112,9 +112,8 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
     settle_f32<4>(&C_shared[0][0]);
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
-        *(
-            float2 *)&C[group * 512 + warp_ly_fused_lx_fused / 32 * 128 + u * 64
-                        + warp_ly_fused_lx_fused % 32 * 2] =
+        *(float2 *)&C[group * 512 + warp_ly_fused_lx_fused / 32 * 128 + u * 64
+                      + warp_ly_fused_lx_fused % 32 * 2] =
             make_float2(C_shared[u][0], C_shared[u][1]);
     }
 }

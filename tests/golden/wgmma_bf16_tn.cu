@@ -183,9 +183,8 @@ product(const unsigned short *__restrict__ B, float *__restrict__ C,
         #pragma unroll
         for (int nj = 0; nj < 8; ++nj) {
             if (bx * 32 + nj * 4 + lane % 4 < 33) {
-                *(
-                    float2 *)&C[(long long)(lane / 32 * 1056 + lane / 4 % 8 * 66 + bx * 64
-                                            + lane % 4 * 2) + (u * 528 + nj * 8)] =
+                *(float2 *)&C[(long long)(lane / 32 * 1056 + lane / 4 % 8 * 66 + bx * 64
+                                          + lane % 4 * 2) + (u * 528 + nj * 8)] =
                     make_float2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
             }
         }

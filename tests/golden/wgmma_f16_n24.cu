@@ -122,10 +122,9 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
     for (int u = 0; u < 2; ++u) {
         #pragma unroll
         for (int nj = 0; nj < 3; ++nj) {
-            *(
-                float2 *)&C[(group * 64 + warp_ly_fused_lx_fused / 32 * 16 + u * 8
-                             + warp_ly_fused_lx_fused / 4 % 8) * 24 + nj * 8
-                            + warp_ly_fused_lx_fused % 4 * 2] =
+            *(float2 *)&C[(group * 64 + warp_ly_fused_lx_fused / 32 * 16 + u * 8
+                           + warp_ly_fused_lx_fused / 4 % 8) * 24 + nj * 8
+                          + warp_ly_fused_lx_fused % 4 * 2] =
                 make_float2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
         }
     }

@@ -180,10 +180,8 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
             for (int panel = 0; panel < 2; ++panel) {
                 #pragma unroll
                 for (int nj = 0; nj < 8; ++nj) {
-                    *(
-                        float2 *)&C[(long long)(group * 8192 + lane / 32 * 2048
-                                                + lane / 4 % 8 * 128 + lane % 4 * 2)
-                                    + (u * 1024 + panel * 64 + nj * 8)] =
+                    *(float2 *)&C[(long long)(group * 8192 + lane / 32 * 2048 + lane / 4 % 8 * 128
+                                              + lane % 4 * 2) + (u * 1024 + panel * 64 + nj * 8)] =
                         make_float2(C_shared[u][panel * 16 + nj * 2],
                                     C_shared[u][panel * 16 + nj * 2 + 1]);
                 }

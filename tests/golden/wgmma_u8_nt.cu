@@ -248,9 +248,8 @@ product(const unsigned char *__restrict__ B, int *__restrict__ C,
             #pragma unroll
             for (int nj = 0; nj < 8; ++nj) {
                 if (panel * 32 + nj * 4 + lane % 4 < 100) {
-                    *(
-                        int2 *)&C[(long long)(group * 12800 + lane / 32 * 3200 + lane / 4 % 8 * 200
-                                              + lane % 4 * 2) + (u * 1600 + panel * 64 + nj * 8)] =
+                    *(int2 *)&C[(long long)(group * 12800 + lane / 32 * 3200 + lane / 4 % 8 * 200
+                                            + lane % 4 * 2) + (u * 1600 + panel * 64 + nj * 8)] =
                         make_int2(C_shared[u][panel * 16 + nj * 2],
                                   C_shared[u][panel * 16 + nj * 2 + 1]);
                 }
