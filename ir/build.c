@@ -477,7 +477,8 @@ Expr *stored_value(Context *c, const Stmt *s)
     Expr *old = expr_load(c, s->u.store.buffer, s->u.store.index, s->span);
     old->hint = cache_hint_info(s->u.store.hint)->load ? s->u.store.hint : HINT_NONE;
     /* All lanes of a warp exchange values, so `||` and `&&` must not skip an exchange. */
-    bool first = (kind == EX_OR || kind == EX_AND) && s->u.store.value->kind == EX_SHUFFLE_XOR;
+    bool first =
+        (kind == EX_OR || kind == EX_AND) && op_info(s->u.store.value->kind)->class == OP_LANES;
     return first ? expr_binary(c, kind, s->u.store.value, old, s->span)
                  : expr_binary(c, kind, old, s->u.store.value, s->span);
 }

@@ -25,41 +25,8 @@
 #define TIRC_IR_IR_H
 
 #include "ir/diag.h"
+#include "ir/tables/place.h"
 #include "ir/type.h"
-
-/* ---- where things are ------------------------------------------------------------------------ */
-
-/* `constant` is global memory that launches only read, through a cache of its own: it holds what
- * another buffer holds when a launch begins. */
-typedef enum { SCOPE_GLOBAL, SCOPE_SHARED, SCOPE_LOCAL, SCOPE_CONSTANT, SCOPE_COUNT } Scope;
-const char *scope_name(Scope scope);
-Scope scope_find(const char *name); /* SCOPE_COUNT if there is none */
-/* There is one copy of it, which all launches see. */
-static inline bool scope_outlives_launch(Scope scope)
-{
-    return scope == SCOPE_GLOBAL || scope == SCOPE_CONSTANT;
-}
-
-typedef enum {
-    AXIS_BLOCK_X,
-    AXIS_BLOCK_Y,
-    AXIS_BLOCK_Z,
-    AXIS_THREAD_X,
-    AXIS_THREAD_Y,
-    AXIS_THREAD_Z,
-    AXIS_COUNT,
-    AXIS_NONE = AXIS_COUNT
-} Axis;
-const char *axis_name(Axis axis); /* "blockIdx.x" */
-Axis axis_find(const char *name); /* AXIS_NONE if there is none */
-static inline bool axis_is_thread(Axis a)
-{
-    return a >= AXIS_THREAD_X && a <= AXIS_THREAD_Z;
-}
-static inline bool axis_is_block(Axis a)
-{
-    return a <= AXIS_BLOCK_Z;
-}
 
 /* ---- variables and buffers: identity is the pointer ------------------------------------------ */
 

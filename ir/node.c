@@ -141,7 +141,8 @@ bool packed_is_missing(const Expr *e)
     case EX_LOAD:
     case EX_CAST:
     case EX_SELECT:
-    case EX_SHUFFLE_XOR: return false;
+    case EX_SHUFFLE_XOR:
+    case EX_SHUFFLE: return false;
     case EX_CALL: return e->u.call.call != CALL_BITCAST;
     default: return true;
     }

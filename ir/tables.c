@@ -179,7 +179,7 @@ CallKind call_find(const char *name)
 
 /* ---- vocabularies ---------------------------------------------------------------------------- */
 
-static const char *const scope_names[] = {"global", "shared", "local", "constant"};
+static const char *const scope_names[] = {"global", "shared", "local", "constant", "warp"};
 
 const char *scope_name(Scope scope)
 {

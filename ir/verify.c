@@ -214,9 +214,10 @@ static bool check_binary(Verifier *v, const Expr *e, Use use)
                     type_name(b->type));
     int64_t lanes;
     if (class == OP_LANES &&
-        (!(v->in_launch || v->block >= 0) || v->level == LEVEL_PROGRAM || use != USE_VALUE ||
-         !expr_is_const(b, &lanes) || lanes < 1 || lanes > 31))
-        return fail(v, "a shuffle outside of a launch, or not by 1 to 31 lanes");
+        (!(v->in_launch || v->block >= 0) || v->level == LEVEL_PROGRAM || use != USE_VALUE))
+        return fail(v, "a shuffle outside of a launch");
+    if (e->kind == EX_SHUFFLE_XOR && (!expr_is_const(b, &lanes) || lanes < 1 || lanes > 31))
+        return fail(v, "a shuffle not by 1 to 31 lanes");
     return check_expr(v, a, use) && check_expr(v, b, use);
 }
 
@@ -409,6 +410,8 @@ static bool check_temp(Verifier *v, const Buffer *buffer)
         (v->in_launch || !buffer->copy_of))
         return fail(v, "'%s' in constant memory is no copy of a buffer, made outside launches",
                     buffer->name);
+    if (buffer->scope == SCOPE_WARP && v->level == LEVEL_LOWERED)
+        return fail(v, "'%s' is in the memory of a warp, which lowering removes", buffer->name);
     if (buffer->copy_of && !check_buffer(v, buffer->copy_of))
         return false;
     return check_shape(v, buffer);

@@ -187,10 +187,13 @@ static void shuffle(CudaWriter *w, const Expr *e, int precedence)
 {
     bool truth = e->type == DT_BOOL, parenthesis = truth && precedence > op_info(EX_NE)->precedence;
     open_if(w, parenthesis);
-    add(w, "__shfl_xor_sync(0xffffffff, ");
+    add(w, e->kind == EX_SHUFFLE ? "__shfl_sync" : "__shfl_xor_sync");
+    add(w, "(0xffffffff, ");
     add(w, truth ? "(int)" : "");
     cuda_expr(w, e->u.arg[0], truth ? PRECEDENCE_UNARY : 0);
-    strbuf_addf(w->out, truth ? ", %lld) != 0" : ", %lld)", (long long)e->u.arg[1]->u.i);
+    add(w, ", ");
+    cuda_expr(w, e->u.arg[1], 0);
+    add(w, truth ? ") != 0" : ")");
     close_if(w, parenthesis);
 }
 
@@ -523,7 +526,8 @@ static bool is_exact(const Expr *e)
     case EX_SELECT:
     case EX_MIN:
     case EX_MAX:
-    case EX_SHUFFLE_XOR: return true;
+    case EX_SHUFFLE_XOR:
+    case EX_SHUFFLE: return true;
     case EX_CALL:
         return e->u.call.call == CALL_ABS || e->u.call.call == CALL_FLOOR ||
                e->u.call.call == CALL_CEIL || e->u.call.call == CALL_ROUND ||

@@ -97,7 +97,7 @@ static bool runs_anyway(const Lanes *l, const Expr *e)
     for (Cursor at = cursor_expr(l->w->c, e); cursor_next(&at);) {
         if (at.expr->kind == EX_LOAD && lane_vector(l, at.expr))
             cursor_prune(&at);
-        else if (at.expr->kind == EX_LOAD || at.expr->kind == EX_SHUFFLE_XOR)
+        else if (at.expr->kind == EX_LOAD || op_info(at.expr->kind)->class == OP_LANES)
             return false;
     }
     return true;

@@ -217,15 +217,21 @@ static Value binary(VmCoder *k, const Expr *e)
 /* The lanes of a warp exchange what they have; a value that all agree on stays. */
 static Value shuffle(VmCoder *k, const Expr *e)
 {
+    bool any = e->kind == EX_SHUFFLE;
+    Value b = any ? coder_expr(k, e->u.arg[1]) : (Value){0};
     Value a = coder_expr(k, e->u.arg[0]);
     VmType type = vm_type_of(e->type);
     bool uniform = false; /* not the register of `a`, which other lanes read */
     Value d = coder_temporary(k, type, uniform);
-    coder_emit(
-        k,
-        (VmInst){
-            .op = VM_SHUFFLE, .type = type, .sub = (int)e->u.arg[1]->u.i, .d = d.reg, .a = a.reg});
+    coder_emit(k, (VmInst){.op = any ? VM_SHUFFLE_LANE : VM_SHUFFLE,
+                           .type = type,
+                           .sub = any ? 0 : (int)e->u.arg[1]->u.i,
+                           .d = d.reg,
+                           .a = a.reg,
+                           .b = b.reg});
     coder_release(k, a);
+    if (any)
+        coder_release(k, b);
     return d;
 }
 
@@ -378,7 +384,8 @@ Value coder_expr(VmCoder *k, const Expr *e)
     case EX_CALL: return function(k, e);
     case EX_AND:
     case EX_OR: return logic(k, e);
-    case EX_SHUFFLE_XOR: return shuffle(k, e);
+    case EX_SHUFFLE_XOR:
+    case EX_SHUFFLE: return shuffle(k, e);
     default: return expr_is_unary(e->kind) ? unary(k, e) : binary(k, e);
     }
 }

@@ -28,7 +28,7 @@ static const char *const script_words[] = {"let",   "for",    "if",     "else", 
                                            "false", "auto",   NULL};
 static const char *const script_values[] = {
     "blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",
-    "shared",     "local",      "global",     "constant",    NULL};
+    "shared",     "local",      "global",     "constant",    "warp",        NULL};
 static const char *const script_functions[] = {"len", "ceildiv", "min", "max", NULL};
 static const char *const program_words[] = {"for",  "while", "break",  "if", "else", "let", "temp",
                                             "init", "block", "reduce", "in", "step", NULL};

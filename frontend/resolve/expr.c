@@ -390,24 +390,39 @@ static Value resolve_min_max(Resolver *r, const AstExpr *e, ExprKind op)
     return value_of(expr_binary(r->ctx, op, both[0], both[1], e->span));
 }
 
-/* Values of other lanes are there in launches only. */
-static Value resolve_shuffle(Resolver *r, const AstExpr *e)
+/* The lane of a shuffle: any, or one at a literal distance. NULL after an error. */
+static Expr *resolve_lane(Resolver *r, const AstExpr *e, ExprKind kind)
 {
     int64_t lanes;
+    if (kind == EX_SHUFFLE)
+        return resolve_index(r, e, "a lane");
+    Value v = resolve_value(r, e);
+    if (!v.e || (v.literal && expr_is_const(v.e, &lanes) && lanes >= 1 && lanes <= 31))
+        return v.e;
+    diag_error(r->ctx, E0222, e->span,
+               "'shuffle_xor' reads a value of another lane, at a literal distance of 1 to 31");
+    return NULL;
+}
+
+/* Values of other lanes are there in launches only. */
+static Value resolve_shuffle(Resolver *r, const AstExpr *e, ExprKind kind)
+{
     if (!check_arguments(r, e, 2))
         return no_value;
     Value a = resolve_value(r, e->u.call.args[0].value);
-    Value b = resolve_value(r, e->u.call.args[1].value);
-    if (!a.e || !b.e)
-        return no_value;
-    if (a.literal && a.e->kind == EX_FLOAT)
+    if (a.e && a.literal && a.e->kind == EX_FLOAT)
         a = value_of(value_convert(r, a, DT_F32));
-    bool near = b.literal && expr_is_const(b.e, &lanes) && lanes >= 1 && lanes <= 31;
-    if (r->mode == MODE_LAUNCH && near && a.e && a.e->type != DT_INDEX)
-        return value_of(expr_binary(r->ctx, EX_SHUFFLE_XOR, a.e, b.e, e->span));
+    if (!a.e)
+        return no_value;
+    if (r->mode == MODE_LAUNCH && a.e->type != DT_INDEX) {
+        Expr *lane = resolve_lane(r, e->u.call.args[1].value, kind);
+        return lane ? value_of(expr_binary(r->ctx, kind, a.e, lane, e->span)) : no_value;
+    }
     diag_error(r->ctx, E0222, e->span,
-               "'shuffle_xor' is allowed only in the launches of a lowered kernel; it reads a "
-               "value of another lane, at a literal distance of 1 to 31");
+               "'%s' is allowed only in the launches of a lowered kernel; it reads a value of "
+               "another lane%s",
+               op_info(kind)->token,
+               kind == EX_SHUFFLE ? "" : ", at a literal distance of 1 to 31");
     return no_value;
 }
 
@@ -655,8 +670,9 @@ static Value resolve_call(Resolver *r, const AstExpr *e)
         return resolve_conversion(r, e, type_find(callee.text));
     if (strcmp(callee.text, "min") == 0 || strcmp(callee.text, "max") == 0)
         return resolve_min_max(r, e, callee.text[1] == 'i' ? EX_MIN : EX_MAX);
-    if (strcmp(callee.text, op_info(EX_SHUFFLE_XOR)->token) == 0)
-        return resolve_shuffle(r, e);
+    for (ExprKind kind = 0; kind < EX_COUNT; kind++)
+        if (op_info(kind)->class == OP_LANES && !strcmp(callee.text, op_info(kind)->token))
+            return resolve_shuffle(r, e, kind);
     if (strcmp(callee.text, "select") == 0) {
         const AstArg *a = e->u.call.args;
         return check_arguments(r, e, 3) ? choose(r, a[0].value, a[1].value, a[2].value, e->span)

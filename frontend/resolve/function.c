@@ -14,7 +14,8 @@ static bool is_builtin(Name name)
 {
     return call_find(name) != CALL_COUNT || type_find(name) != DT_COUNT || !strcmp(name, "min") ||
            !strcmp(name, "max") || !strcmp(name, "select") ||
-           !strcmp(name, op_info(EX_SHUFFLE_XOR)->token);
+           !strcmp(name, op_info(EX_SHUFFLE_XOR)->token) ||
+           !strcmp(name, op_info(EX_SHUFFLE)->token);
 }
 
 void functions_check_names(Resolver *r)

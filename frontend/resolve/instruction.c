@@ -197,7 +197,7 @@ static bool resolve_scope(Declaration *d, AstName name, Operand *out)
         return true;
     out->has_scope = true;
     out->scope = scope_find(name.text);
-    if (out->scope != SCOPE_COUNT)
+    if (out->scope != SCOPE_COUNT && out->scope != SCOPE_WARP)
         return true;
     diag_error(
         d->r.ctx, E0248, name.span,

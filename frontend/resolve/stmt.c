@@ -364,10 +364,16 @@ static Scope resolve_scope(Resolver *r, const AstStmt *s)
     AstName name = s->u.temp.scope;
     Scope scope = name.text ? scope_find(name.text) : SCOPE_GLOBAL;
     if (scope == SCOPE_COUNT)
-        diag_error(
-            r->ctx, E0223, name.span,
-            "unknown memory scope '%.60s'; the scopes are global, shared, local and constant",
-            name.text);
+        diag_error(r->ctx, E0223, name.span,
+                   "unknown memory scope '%.60s'; the scopes are global, shared, warp, local and "
+                   "constant",
+                   name.text);
+    if (scope == SCOPE_WARP && (r->mode == MODE_LAUNCH || r->mode == MODE_HOST)) {
+        diag_error(r->ctx, E0222, name.span,
+                   "memory of a warp is part of schedules; a lowered kernel has local memory and "
+                   "'shuffle' instead");
+        return SCOPE_COUNT;
+    }
     return scope;
 }
 

@@ -59,11 +59,18 @@ Expr *expr_replace_axis(Context *c, Expr *e, Axis axis, Expr *value)
     return rewrite_expr(&r, e);
 }
 
+typedef struct {
+    Context *c;
+    Scope scope;
+} ToAxes;
+
 static Stmt *to_axes(void *user, Stmt *s)
 {
-    Context *c = user;
-    Stmt *done = stmt_map_children(c, s, to_axes, c);
-    if (done->kind != ST_FOR || done->u.loop.kind != LOOP_BIND)
+    const ToAxes *x = user;
+    Context *c = x->c;
+    Stmt *done = stmt_map_children(c, s, to_axes, user);
+    if (done->kind != ST_FOR || done->u.loop.kind != LOOP_BIND ||
+        scope_shared_along(x->scope, done->u.loop.axis))
         return done;
     const ForStmt *loop = &done->u.loop;
     Expr *at = index_mul(c, expr_axis(c, loop->axis), expr_index(c, loop->step));
@@ -71,9 +78,20 @@ static Stmt *to_axes(void *user, Stmt *s)
     return loop_with_body(c, done, stmt_subst(c, loop->body, &to, 1));
 }
 
-Stmt *bound_to_axes(Context *c, Stmt *s)
+Stmt *bound_to_axes(Context *c, Stmt *s, Scope scope)
 {
-    return to_axes(c, s);
+    ToAxes x = {c, scope};
+    return to_axes(&x, s);
+}
+
+void domains_assume(Facts *f, Context *c, const BlockStmt *block)
+{
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        Expr *at = iter->binding;
+        facts_assume(f, expr_binary(c, EX_GE, at, iters_to_loops(c, block, iter->lo), at->span));
+        facts_assume(f, expr_binary(c, EX_LT, at, iters_to_loops(c, block, iter->hi), at->span));
+    }
 }
 
 void axis_facts(Facts *f, Context *c, Stmt *s)

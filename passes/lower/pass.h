@@ -35,10 +35,12 @@ const AxisAccess *axes_subst(Context *c, const AxisAccess *axes, const Subst *ma
 /* `e` with an axis replaced. */
 Expr *expr_replace_axis(Context *c, Expr *e, Axis axis, Expr *value);
 
-/* Replaces loops bound inside `s` by their axes, so that regions of private memory are per thread.
- * Blocks in the result are for measuring regions only, as their bindings no longer use the bound
- * loops. */
-Stmt *bound_to_axes(Context *c, Stmt *s);
+/* Replaces loops bound inside `s` by their axes where each coordinate has memory of that scope for
+ * itself, so that regions are those of one copy of it. Blocks in the result are for measuring
+ * regions only, as their bindings no longer use the bound loops. */
+Stmt *bound_to_axes(Context *c, Stmt *s, Scope scope);
+/* What the domains of the block's iterators say of the loops around it. */
+void domains_assume(Facts *f, Context *c, const BlockStmt *block);
 /* The ranges of the axes that loops below `s` are bound to. */
 void axis_facts(Facts *f, Context *c, Stmt *s);
 

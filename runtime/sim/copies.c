@@ -122,6 +122,16 @@ static Moved moved(const Flow *w, int reg)
     return (Moved){loads ? &w->f->code[inst - 1] : NULL, reg};
 }
 
+/* The number of the shuffle that made the value of a register, of that of a load; 0: there is
+ * none. */
+static int shuffled(const Flow *w, int reg)
+{
+    int inst = w->line[reg] == w->now ? w->made[reg] : 0;
+    const VmInst *made = inst ? &w->f->code[inst - 1] : NULL;
+    bool shuffles = made && (made->op == VM_SHUFFLE || made->op == VM_SHUFFLE_LANE);
+    return shuffles && moved(w, made->a).load ? inst : 0;
+}
+
 /* The loads of the values that a store takes: one of all, in their order, or one for each. */
 static void link_store(const Flow *w, VmStep *steps, int store)
 {
@@ -134,11 +144,19 @@ static void link_store(const Flow *w, VmStep *steps, int store)
     if (together)
         steps[first - w->f->code].into = &steps[store];
     for (int k = 0; k < width && !together; k++) {
-        const VmInst *load = moved(w, part(w->f, s->b, width, k)).load;
+        int reg = part(w->f, s->b, width, k), shuffle = shuffled(w, reg);
+        VmStep *into = &steps[store];
+        if (shuffle) { /* in between: a step that changes which lane has the value */
+            steps[shuffle - 1].into = into;
+            steps[shuffle - 1].part = k;
+            into = &steps[shuffle - 1];
+            reg = w->f->code[shuffle - 1].a;
+        }
+        const VmInst *load = moved(w, reg).load;
         if (!load || load->width > 1)
             continue;
-        steps[load - w->f->code].into = &steps[store];
-        steps[load - w->f->code].part = k;
+        steps[load - w->f->code].into = into;
+        steps[load - w->f->code].part = shuffle ? 0 : k;
     }
 }
 
@@ -153,7 +171,9 @@ static void link_copies(Flow *w, VmStep *steps)
     for (int i = 0; i < f->n_code; i++) {
         const VmInst *l = &f->code[i];
         int width = l->width > 1 ? l->width : 1;
-        if (w->uses[i + 1] != width)
+        const VmStep *into = steps[i].into;
+        bool kept = !into || into->inst->op == VM_STORE || w->uses[into - steps + 1] == 1;
+        if (w->uses[i + 1] != width || !kept)
             steps[i].into = NULL;
         if (w->passes[i + 1] && w->uses[i + 1] != 1)
             steps[w->passes[i + 1] - 1].into = NULL;

@@ -43,11 +43,11 @@ struct VmStep {
     void *cells;                    /* what `check` knows of the buffer (shadow.h) */
     uint32_t *crowded;              /* of shared memory */
     uint8_t *vague;                 /* likewise */
-    /* of a store that such a load goes into: 1 where some value to come is undefined, then
-     * [width][lanes] which */
+    /* of a store or shuffle that such a load goes into: 1 where some value to come is undefined,
+     * then [width][lanes] which */
     uint8_t *carried;
-    /* of a load in memory that is watched: the store that its value goes to, and nothing else; or
-     * NULL */
+    /* of a load in memory that is watched: the store that its value goes to, and nothing else, or
+     * the shuffle in front of that; of a shuffle likewise; or NULL */
     const VmStep *into;
     int part; /* of such a load: which of the elements of that store it begins with */
 };

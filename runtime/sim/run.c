@@ -54,7 +54,7 @@ static VmApply *apply_of(const VmFunction *f, const VmInst *inst)
         return vm_call((VmType)inst->type, f->registers[inst->d].type);
     if (op == VM_ROUND || op == VM_BITCAST)
         return vm_convert(op);
-    if (op == VM_SHUFFLE)
+    if (op == VM_SHUFFLE || op == VM_SHUFFLE_LANE)
         return vm_shuffle((VmType)inst->type);
     if (op == VM_FLIGHT)
         return vm_flight;

@@ -352,7 +352,8 @@ static int64_t cells_of(const VmFunction *f, VmSpace space)
 /* Results have to be defined when they are written, and so has what the host part works on. */
 static void restrict_copy(BlockShadow *b, const VmFunction *f, VmStep *s)
 {
-    const VmBuffer *to = &f->buffers[s->into->inst->c];
+    const VmStep *store = s->into->into ? s->into->into : s->into; /* behind a shuffle */
+    const VmBuffer *to = &f->buffers[store->inst->c];
     if (to->space != VM_GLOBAL)
         return;
     const GlobalShadow *g = &b->global->buffers[to->argument];

@@ -2,7 +2,9 @@
  *
  * A warp is 32 threads in a row, x fastest, as on the GPU; the last one of a block may be shorter.
  * The emitted code names all 32 lanes, so each lane that the warp has must be here. */
-#include "runtime/sim/internal.h"
+#include "runtime/sim/shadow.h"
+
+#include <string.h>
 
 enum { WARP = 32 };
 
@@ -23,16 +25,39 @@ static bool warps_whole(VmState *st, const VmStep *s)
     return true;
 }
 
+/* The lane whose value lane `i` gets. */
+static int source(const VmStep *s, int i)
+{
+    if (s->inst->op == VM_SHUFFLE)
+        return i ^ s->inst->sub;
+    int64_t lane = ((const int64_t *)s->b)[s->lanes_b ? i : 0];
+    return i / WARP * WARP + (int)((uint64_t)lane % WARP);
+}
+
 /* Does every lane that runs have a partner? */
 static bool partners_exist(VmState *st, const VmStep *s)
 {
     for (int lane = 0; lane < st->lanes; lane++)
-        if ((lane ^ s->inst->sub) >= st->lanes && vm_runs(st, lane))
+        if (source(s, lane) >= st->lanes && vm_runs(st, lane))
             return vm_fault(
                 st, s, FAULT_DIVERGENT_SHUFFLE, lane,
                 "lane %d reads the value of lane %d, which does not exist in a block of %d threads",
-                lane % WARP, (lane ^ s->inst->sub) % WARP, st->lanes);
+                lane % WARP, source(s, lane) % WARP, st->lanes);
     return true;
+}
+
+/* Where the value is a copy of elements, what is known of undefined ones goes with it. */
+static void pass_marks(const VmState *st, const VmStep *s)
+{
+    const VmStep *store = s->into;
+    if (!store || !s->carried || !s->carried[0])
+        return;
+    if (!store->carried[0])
+        memset(store->carried, 0, 1 + st->shadow->n_carried);
+    store->carried[0] = 1;
+    for (int i = 0; i < st->lanes; i++)
+        store->carried[1 + s->part * st->lanes + i] = s->carried[1 + source(s, i)];
+    s->carried[0] = 0;
 }
 
 #define SHUFFLE(t, T)                                                                              \
@@ -43,9 +68,10 @@ static bool partners_exist(VmState *st, const VmStep *s)
         if (!warps_whole(st, s) || !partners_exist(st, s))                                         \
             return false;                                                                          \
         for (int i = 0; i < s->n; i++) {                                                           \
-            int from = i ^ s->inst->sub;                                                           \
+            int from = source(s, i);                                                               \
             d[i] = a[s->lanes_a && from < st->lanes ? from : 0];                                   \
         }                                                                                          \
+        pass_marks(st, s);                                                                         \
         return true;                                                                               \
     }
 SHUFFLE(f64, double)

@@ -117,6 +117,15 @@ template <class T> T shuffle_xor(int line, T value, unsigned lane_mask)
     __builtin_memcpy(&value, &bits, sizeof value);
     return value;
 }
+/* The value of lane `lane` % 32; each lane names one of its own. */
+template <class T> T shuffle(int line, T value, unsigned lane)
+{
+    uint64_t bits = 0, all[32];
+    __builtin_memcpy(&bits, &value, sizeof value);
+    gather(line, bits, all);
+    __builtin_memcpy(&value, &all[lane % 32], sizeof value);
+    return value;
+}
 /* cp.async: of `bytes` bytes the first `given` come from memory, the others are 0. */
 void copy_async(void *to, const void *from, int bytes, int given);
 void copy_commit();

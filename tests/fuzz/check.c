@@ -81,7 +81,8 @@ static int legal_width(const Module *m, int width)
 {
     for (int k = 0; k < m->n_kernels; k++)
         for (int i = 0; i < m->kernels[k].code->n_code; i++)
-            if (m->kernels[k].code->code[i].op == VM_SHUFFLE)
+            if (m->kernels[k].code->code[i].op == VM_SHUFFLE ||
+                m->kernels[k].code->code[i].op == VM_SHUFFLE_LANE)
                 return 32;
     return width;
 }

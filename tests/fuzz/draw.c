@@ -158,8 +158,8 @@ static Pick draw_int(Focus *f, const char *parameter)
 
 static bool draw_pick(Focus *f, const PrimParam *param, Pick *pick)
 {
-    static const char *const scopes[] = {"global", "shared", "shared",
-                                         "local",  "local",  "constant"};
+    static const char *const scopes[] = {"global", "shared", "shared",  "local",
+                                         "local",  "warp",   "constant"};
     static const char *const axes[] = {"blockIdx.x",  "blockIdx.x",  "blockIdx.y",  "blockIdx.z",
                                        "threadIdx.x", "threadIdx.x", "threadIdx.y", "threadIdx.z",
                                        "vthread.x",   "vthread.y"};

@@ -106,8 +106,8 @@ static int follow_place(Schedule *s, Random *r, const Step *step, Step *out)
         return 0;
     Pick buffer = {.kind = VALUE_BUFFER};
     snprintf(buffer.name, sizeof buffer.name, "%s", written->name);
-    out[0] = step_of("set_scope", 2,
-                     (Pick[]){buffer, pick_word(random_below(r, 2) ? "shared" : "local")});
+    static const char *const scopes[] = {"shared", "shared", "local", "local", "warp"};
+    out[0] = step_of("set_scope", 2, (Pick[]){buffer, pick_word(scopes[random_below(r, 5)])});
     out[1] = step_of("rolling_buffer", 1, name);
     return random_below(r, 3) ? 1 : 2;
 }

@@ -25,9 +25,9 @@ typedef struct {
 /* Rows: the two are in one copy of the memory. */
 static void share_copy(Fold *q, const ThreadInstance *a, const ThreadInstance *b)
 {
-    int n_axes = q->of.buffer->scope == SCOPE_SHARED ? AXIS_THREAD_X : AXIS_COUNT;
-    for (int i = 0; i < n_axes; i++)
-        poly_equal(q->p, &q->p->top, a->axis[i], b->axis[i]);
+    for (Axis i = 0; i < AXIS_COUNT; i++)
+        if (!scope_shared_along(q->of.buffer->scope, i))
+            poly_equal(q->p, &q->p->top, a->axis[i], b->axis[i]);
 }
 
 /* Rows: the two are in one place of it, `fold` or more apart. */

@@ -202,7 +202,7 @@ static int64_t idle_of(Idle *k)
 static bool has_exchange(Context *c, const Stmt *body)
 {
     for (Cursor at = cursor_stmt(c, body); cursor_next(&at);)
-        if (at.expr && at.expr->kind == EX_SHUFFLE_XOR)
+        if (at.expr && op_info(at.expr->kind)->class == OP_LANES)
             return true;
     return false;
 }

@@ -1,5 +1,5 @@
-/* own_copy.c - Checks privatization: each thread (local memory) or block (shared memory) reads only
- * what it has written itself.
+/* own_copy.c - Checks privatization: each thread (local memory), warp, or block (shared memory)
+ * reads only what it has written itself.
  *
  * The program has one copy of a buffer. Privatization is legal if the same owner wrote every
  * element that it reads, in the same iteration of some of the loops that write and read share, and
@@ -20,7 +20,8 @@ typedef struct {
     Poly *p;
     int reader;
     const Access *read;
-    int n_axes; /* coordinates that own a copy: 3 block axes, or all 6 */
+    Axis axes[AXIS_COUNT]; /* whose coordinates own a copy: 3 block axes, or all 6 */
+    int n_axes;
     bool carried;
     int from;
     const bool *any;       /* [loops] the reader runs redundantly in the loop, so its iteration does
@@ -108,7 +109,7 @@ static bool add_earlier(OwnCopy *o, const Definition *d, const ThreadInstance *r
     instance_precedes(p, &w.at, &r->at,
                       (Precedence){.from = same, .level = d->level, .any = o->any});
     for (int i = 0; i < o->n_axes; i++)
-        poly_equal(p, &p->top, w.axis[i], r->axis[i]);
+        poly_equal(p, &p->top, w.axis[o->axes[i]], r->axis[o->axes[i]]);
     for (int i = 0; i < o->read->buffer->rank; i++)
         poly_equal(p, &p->top, written[i], read[i]);
     return !p->inexact && p->top.choices.n == n_choices && p->fixed.n == n_fixed;
@@ -179,7 +180,11 @@ static bool all_plainly_cover(OwnCopy *o)
 
 static const char *owner_text(const OwnCopy *o)
 {
-    return o->n_axes == 3 ? "block of the grid" : "thread";
+    switch (o->read->buffer->scope) {
+    case SCOPE_LOCAL: return "thread";
+    case SCOPE_WARP: return "warp";
+    default: return "block of the grid";
+    }
 }
 
 /* The turn of loop `i` in a read of an element that `at` wrote before: equal for the loops
@@ -216,7 +221,7 @@ static isl_set *access_image(const OwnCopy *o, const Definition *d, bool *exact)
     for (int i = 0; i < o->n_most; i++)
         VEC_PUSH(arena, &forms, reader_loop(o, d, &at, i));
     for (int i = 0; i < o->n_axes; i++)
-        VEC_PUSH(arena, &forms, at.axis[i]);
+        VEC_PUSH(arena, &forms, at.axis[o->axes[i]]);
     for (int i = 0; i < x->buffer->rank; i++)
         VEC_PUSH(arena, &forms, index[i]);
     isl_set *set = poly_image(p, forms.items, forms.n, exact);
@@ -274,8 +279,8 @@ static bool reads_covered(OwnCopy *o)
             if (p->fixed.items[i].var->kind == VAR_SIZE)
                 point_print(&thread, p->fixed.items[i].var->name, values[i]);
         for (int i = 0; i < o->n_axes; i++)
-            if (o->t->axis[i])
-                point_print(&thread, axis_name((Axis)i), axes[i]);
+            if (o->t->axis[o->axes[i]])
+                point_print(&thread, axis_name(o->axes[i]), axes[i]);
         for (int i = 0; i < o->read->buffer->rank; i++)
             strbuf_addf(&element, "%s%lld", i ? ", " : "", (long long)index[i]);
         o->why->element =
@@ -290,7 +295,8 @@ static bool reads_covered(OwnCopy *o)
 static bool same_owner(const OwnCopy *o, int writer, int n)
 {
     const Place *w = &o->t->places[writer], *r = &o->t->places[o->reader];
-    for (int axis = 0; axis < o->n_axes; axis++) {
+    for (int i = 0; i < o->n_axes; i++) {
+        Axis axis = o->axes[i];
         bool shared = w->loop[axis] >= 0 && w->loop[axis] == r->loop[axis] && w->loop[axis] < n;
         if (!shared && !w->every[axis] &&
             !(thread_on_zero(o->t, writer, axis) && thread_on_zero(o->t, o->reader, axis)))
@@ -322,10 +328,14 @@ static bool writes_own(OwnCopy *o)
         thread_be_first_run(o->t, p, o->reader, &b);
         AccessPair pair = {&a.at, x.access, &b.at, o->read};
         pair_collide(p, pair);
-        for (int axis = 0; axis < o->n_axes; axis++)
-            if (o->t->places[x.unit].every[axis])
-                poly_equal(p, &p->top, a.axis[axis], b.axis[axis]);
-        poly_differ(p, &p->top, a.axis, b.axis, o->n_axes);
+        Affine one[AXIS_COUNT], other[AXIS_COUNT];
+        for (int i = 0; i < o->n_axes; i++) {
+            one[i] = a.axis[o->axes[i]];
+            other[i] = b.axis[o->axes[i]];
+            if (o->t->places[x.unit].every[o->axes[i]])
+                poly_equal(p, &p->top, one[i], other[i]);
+        }
+        poly_differ(p, &p->top, one, other, o->n_axes);
         if (!conflict_none(p, pair, reason, o->why)) {
             poly_reset(p, mark);
             return false;
@@ -376,12 +386,11 @@ bool threads_write_alike(const Threads *t, const Buffer *buffer)
 
 static OwnCopy own_copy_of(Threads *t, Poly *p, int reader, const Access *read, Conflict *why)
 {
-    return (OwnCopy){.t = t,
-                     .p = p,
-                     .reader = reader,
-                     .read = read,
-                     .why = why,
-                     .n_axes = read->buffer->scope == SCOPE_SHARED ? 3 : AXIS_COUNT};
+    OwnCopy o = {.t = t, .p = p, .reader = reader, .read = read, .why = why};
+    for (Axis axis = 0; axis < AXIS_COUNT; axis++)
+        if (!scope_shared_along(read->buffer->scope, axis))
+            o.axes[o.n_axes++] = axis;
+    return o;
 }
 
 /* Each read finds a definition whose iteration can be computed. */

@@ -119,8 +119,10 @@ bool meeting_stays(const Meeting *m, Axis first, int n)
 
 void meeting_in_block(Meeting *m)
 {
-    for (Axis axis = AXIS_BLOCK_X; axis <= AXIS_BLOCK_Z; axis++)
-        poly_equal(m->p, &m->p->top, m->at_a.axis[axis], m->at_b.axis[axis]);
+    Scope scope = m->pair.x->buffer->scope;
+    for (Axis axis = 0; axis < AXIS_COUNT; axis++)
+        if (axis_is_block(axis) || (scope == SCOPE_WARP && !scope_shared_along(scope, axis)))
+            poly_equal(m->p, &m->p->top, m->at_a.axis[axis], m->at_b.axis[axis]);
 }
 
 /* A warp runs the unit together: any of its threads accesses what one of them needs. */

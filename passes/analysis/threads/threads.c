@@ -46,9 +46,10 @@ static bool path_uses(const Stmt *const *path, int n, int from, const Var *var)
 /* Every copy of the memory that the block writes needs its own run, on this axis. */
 static bool runs_on_all(unsigned scopes, Axis axis)
 {
-    if (scopes & (1u << SCOPE_GLOBAL | 1u << SCOPE_CONSTANT))
-        return false;
-    return !(scopes & 1u << SCOPE_SHARED) || axis_is_block(axis);
+    for (Scope scope = 0; scope < SCOPE_COUNT; scope++)
+        if (scopes & 1u << scope && scope_shared_along(scope, axis))
+            return false;
+    return true;
 }
 
 static bool is_bound_to(const Stmt *s, Axis axis)

@@ -98,7 +98,7 @@ bool meeting_measure(Meeting *m);
 bool meeting_solve(Meeting *m);
 /* The two run on equal coordinates of n axes, wherever they touch one element. */
 bool meeting_stays(const Meeting *m, Axis first, int n);
-/* Rows, after those: they run in one block of the grid. */
+/* Rows, after those: they run in one block of the grid, with memory of a warp in one warp. */
 void meeting_in_block(Meeting *m);
 /* Rows: the two, measured, touch one element on different threads of one block. False where they
  * never do. */

@@ -27,7 +27,7 @@ static Expr *exact_node(Rewriter *r, Expr *e)
     Context *c = r->ctx;
     Var *const *axes = r->user;
     Expr *const *arg = e->u.arg;
-    if (e->kind == EX_SHUFFLE_XOR) /* data: its second operand only names a lane */
+    if (op_info(e->kind)->class == OP_LANES) /* data: its second operand only names a lane */
         return e;
     if (e->kind == EX_AXIS)
         return expr_var(c, axes[e->u.axis], e->span);

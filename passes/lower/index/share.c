@@ -117,7 +117,7 @@ static Shape shape_of_node(const Search *s, const Expr *e)
     return (Shape){.hash = hash_node(e),
                    .operators = operators_of_node(e),
                    .reads = reads,
-                   .inner = is_inner(s, e) || e->kind == EX_SHUFFLE_XOR};
+                   .inner = is_inner(s, e) || op_info(e->kind)->class == OP_LANES};
 }
 
 static bool may_have_name(const Expr *e, const Shape *shape, Place at)

@@ -1,5 +1,5 @@
-/* compact.c - Shrinks shared and local buffers to the part in use, and moves them to where it is
- * used.
+/* compact.c - Shrinks buffers of blocks, warps and threads to the part in use, and moves them to
+ * where it is used.
  *
  *   temp S: f32[1024, 1024] in shared;              for ko in 32 {
  *   for ko in 32 {                          =>          temp S: f32[32, 32] in shared;
@@ -10,7 +10,7 @@
  * The allocation moves to the lowest common ancestor of the accesses, and its shape is the box that
  * they access there for fixed outer loops. Shared memory belongs to all threads of a block, so
  * loops bound to threads always count as inside; registers belong to one thread, so these loops
- * count as outside.
+ * count as outside. Memory of a warp belongs to the threads along threadIdx.x.
  *
  * A serial loop may stay outside only if each of its iterations reads only what it has written
  * (flow.c); otherwise the allocation moves out of the loop.
@@ -81,29 +81,30 @@ static void refuse_carried(Compact *k, const Buffer *b, const Stmt *loop)
 
 /* ---- the box --------------------------------------------------------------------------------- */
 
-/* The thread loops around `place`, copied around `s`: the region of what a block of threads
- * touches. */
-static Stmt *under_thread_loops(Compact *k, const Place *place, Stmt *s)
+/* The iterations of the loop share memory of the scope. */
+static bool is_shared_along(Scope scope, const Stmt *s)
 {
-    for (int i = place->path.n - 2; i >= place->root; i--) {
-        Stmt *loop = place->path.items[i];
-        if (loop->kind == ST_FOR && loop->u.loop.kind == LOOP_BIND &&
-            axis_is_thread(loop->u.loop.axis))
-            s = loop_with_body(k->c, loop, s);
-    }
+    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND &&
+           scope_shared_along(scope, s->u.loop.axis);
+}
+
+/* The loops around `place` whose iterations share the memory, copied around `s`: the region of what
+ * all that share a copy touch. */
+static Stmt *under_shared_loops(Compact *k, const Place *place, Scope scope, Stmt *s)
+{
+    for (int i = place->path.n - 2; i >= place->root; i--)
+        if (is_shared_along(scope, place->path.items[i]))
+            s = loop_with_body(k->c, place->path.items[i], s);
     return s;
 }
 
-typedef enum { LOOPS_OF_ONE_THREAD, LOOPS_OF_ALL_THREADS } PathLoops;
-
-static void enter_path(Facts *f, const Place *place, PathLoops loops)
+/* What holds at the place, but for the loops whose iterations share memory of the scope. */
+static void enter_path(Facts *f, const Place *place, Scope scope)
 {
     for (int i = 0; i + 1 < place->path.n; i++) {
         Stmt *s = place->path.items[i];
-        bool thread =
-            s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_thread(s->u.loop.axis);
         bool known = s->kind == ST_FOR || (s->kind == ST_IF && !s->u.cond.otherwise);
-        if (known && (loops == LOOPS_OF_ALL_THREADS || !thread))
+        if (known && !is_shared_along(scope, s))
             facts_enter(f, s);
     }
 }
@@ -207,7 +208,7 @@ typedef struct {
     /* [rank] there: the last element of the box, 0 where an axis is not searched */
     const int64_t *last;
     const BlockStmt *block; /* the one at work, or NULL */
-    SubstList bound;        /* local buffers: bound loops inside the place, to their axes */
+    SubstList bound;        /* bound loops inside the place, to their axes; of own coordinates */
 } Rebase;
 
 /* Rewrites `e` in terms of axes, and back: a box of registers uses axes, because several loops may
@@ -284,17 +285,6 @@ static Stmt *rebase_store(Rewriter *rewriter, Stmt *s)
     return stmt_store_like(r->c, s, r->to, rebase_index(r, s->u.store.index), s->u.store.value);
 }
 
-/* Assumes the conditions that the domains of a block put on its loops. */
-static void assume_domains(Facts *f, Context *c, const BlockStmt *block)
-{
-    for (int i = 0; i < block->n_iters; i++) {
-        const BlockIter *iter = &block->iters[i];
-        Expr *at = iter->binding;
-        facts_assume(f, expr_binary(c, EX_GE, at, iters_to_loops(c, block, iter->lo), at->span));
-        facts_assume(f, expr_binary(c, EX_LT, at, iters_to_loops(c, block, iter->hi), at->span));
-    }
-}
-
 /* Assumes the ranges of the loops inside a block. */
 static void enter_loops(Facts *f, Context *c, const Stmt *body)
 {
@@ -311,7 +301,7 @@ static Stmt *rebase(void *user, Stmt *s)
     if (s->kind == ST_BLOCK) {
         BlockStmt block = s->u.block;
         Rewriter rewriter = {.ctx = r->c, .user = r, .expr = rebase_load, .stmt = rebase_store};
-        assume_domains(r->facts, r->c, &s->u.block);
+        domains_assume(r->facts, r->c, &s->u.block);
         enter_loops(r->facts, r->c, block.body);
         r->block = &s->u.block;
         block.body = rewrite_stmt(&rewriter, block.body);
@@ -321,7 +311,8 @@ static Stmt *rebase(void *user, Stmt *s)
         int bound = r->bound.n;
         if (s->kind == ST_FOR || (s->kind == ST_IF && !s->u.cond.otherwise))
             facts_enter(r->facts, s);
-        if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && r->from->scope == SCOPE_LOCAL)
+        if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && r->from->scope != SCOPE_SHARED &&
+            !is_shared_along(r->from->scope, s))
             enter_bound(r, &s->u.loop);
         done = stmt_map_children(r->c, s, rebase, r);
         r->bound.n = bound;
@@ -359,11 +350,20 @@ static void find_spreads(Rebase *r, Stmt *at, Expr **shape)
     }
 }
 
-/* The box within the buffer. A thread's registers keep a box of the whole length where it begins at
+/* What says where the box lies. In the memory of a warp it begins with what is written, so that
+ * lanes find their own elements there whatever is read beside it under a condition. */
+static AccessMode mode_of_box(Compact *k, const Stmt *at, const Buffer *b)
+{
+    bool written = stmt_accesses(k->c, at, b, ACCESS_WRITE);
+    return b->scope == SCOPE_WARP && written ? ACCESS_WRITE : ACCESS_ANY;
+}
+
+/* The box within the buffer. That of a warp's memory stays whole: where it begins says which lane
+ * has which elements. A thread's registers keep a box of the whole length where it begins at
  * a place of the thread's: subscripts relative to that may have gaps that spread.c can close. */
 static void clip_box(Facts *f, const Buffer *b, Interval *box)
 {
-    for (int d = 0; d < b->rank; d++) {
+    for (int d = 0; d < b->rank && b->scope != SCOPE_WARP; d++) {
         int64_t min;
         bool own = b->scope == SCOPE_LOCAL && !expr_is_const(box[d].min, &min) &&
                    expr_equal(simplify(f, box[d].extent), b->shape[d]);
@@ -378,7 +378,8 @@ static void clip_box(Facts *f, const Buffer *b, Interval *box)
 static bool reads_its_own(Compact *k, const Place *place, const Buffer *b)
 {
     int n_loops;
-    if (reads_own_writes(k->c, place->path.items, place->path.n, place->root, b))
+    if (b->scope != SCOPE_WARP &&
+        reads_own_writes(k->c, place->path.items, place->path.n, place->root, b))
         return true;
     if (place->root >= place->path.n)
         return false;
@@ -447,18 +448,15 @@ static void compact_buffer(Compact *k, Stmt *temp)
     Stmt *at = place.path.items[place.path.n - 1], *what;
     bool shared = b->scope == SCOPE_SHARED;
     Facts *f = facts_of_kernel(c, k->kernel);
-    enter_path(f, &place, shared ? LOOPS_OF_ONE_THREAD : LOOPS_OF_ALL_THREADS);
-    if (shared) {
-        what = under_thread_loops(k, &place, at);
-    } else {
+    enter_path(f, &place, b->scope);
+    if (!shared)
         axis_facts(f, c, at);
-        what = bound_to_axes(c, at);
-    }
+    what = under_shared_loops(k, &place, b->scope, shared ? at : bound_to_axes(c, at, b->scope));
     Rebase r = {.c = c, .from = b};
     r.box = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
     r.fold = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank + 1);
-    if (!region_reached(f, what, b, ACCESS_ANY, r.box))
+    if (!region_reached(f, what, b, mode_of_box(k, at, b), r.box))
         return;
     clip_box(f, b, r.box);
     if (!fold_box(k, f, &place, &r) || !literal_extents(k, f, b, r.box, shape))
@@ -468,7 +466,7 @@ static void compact_buffer(Compact *k, Stmt *temp)
     if (is_folded(b))
         small->layout = unfolded_layout(c, b);
     Facts *inside = facts_of_kernel(c, k->kernel);
-    enter_path(inside, &place, LOOPS_OF_ALL_THREADS);
+    enter_path(inside, &place, SCOPE_LOCAL);
     if (!shared)
         axis_facts(inside, c, at);
     r.facts = inside;

@@ -234,7 +234,7 @@ bool reads_own_writes(Context *c, Stmt *const *path, int n, int root, const Buff
             facts_enter(p.facts, path[i]);
     if (p.keep_threads) {
         axis_facts(p.facts, c, s);
-        s = bound_to_axes(c, s);
+        s = bound_to_axes(c, s, b->scope);
     }
     Stmt *whole = s;
     for (int i = n - 2; i >= root && !p.keep_threads; i--)

@@ -59,7 +59,7 @@ static bool is_output(const Buffer *buffer)
 static bool is_computed(Context *c, const Expr *value)
 {
     for (Cursor at = cursor_expr(c, value); cursor_next(&at);)
-        if (at.expr->kind == EX_SHUFFLE_XOR ||
+        if (op_info(at.expr->kind)->class == OP_LANES ||
             (at.expr->kind == EX_LOAD && at.expr->u.load.buffer->role != ROLE_IN))
             return true;
     return false;

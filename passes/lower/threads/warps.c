@@ -41,12 +41,34 @@ static void refuse(Warps *w, const Stmt *s)
     w->failed = true;
 }
 
+/* It shuffles any values: what the exchanges of reductions do is checked where they are made. */
+static const Expr *shuffle_in(Context *c, const Stmt *s)
+{
+    for (int i = 0; i < stmt_operands(s); i++)
+        for (Cursor at = cursor_expr(c, stmt_operand(s, i)); cursor_next(&at);)
+            if (at.expr->kind == EX_SHUFFLE)
+                return at.expr;
+    return NULL;
+}
+
+static void refuse_shuffle(Warps *w, const Expr *e)
+{
+    diag_error(w->c, E0524, e->span,
+               "memory of a warp is read here by all its lanes together, but what stands around it "
+               "sends some of them another way");
+    diag_note(w->c, w->around->span, "here");
+    w->failed = true;
+}
+
 static Stmt *check(void *user, Stmt *s)
 {
     Warps *w = user;
     const Stmt *outer = w->around;
     if (s->kind == ST_INSTRUCTION)
         refuse(w, s);
+    const Expr *shuffle = w->around ? shuffle_in(w->c, s) : NULL;
+    if (shuffle)
+        refuse_shuffle(w, shuffle);
     if (s->kind == ST_LET && differs(w, s->u.let.value))
         VEC_PUSH(w->c->arena, &w->differing, s->u.let.var);
     if (s->kind == ST_IF && differs(w, s->u.cond.cond))

@@ -31,7 +31,7 @@ CODES = {
     "P0105": (
         "parameter or buffer without a counterpart",
         "parameters are T.Buffer, T.handle with T.match_buffer, or scalars; buffers are dense, in "
-        "row-major order, in scope global, shared or local",
+        "row-major order, in scope global, shared, warp or local",
     ),
     "P0106": (
         "loop without a counterpart",

@@ -420,7 +420,7 @@ class Script:
     def _scope(self, given: Given) -> str:
         scope = str(self._constant(given.get("storage_scope")))
         scope = "shared" if scope == "shared.dyn" else scope
-        if scope not in ("global", "shared", "local"):
+        if scope not in ("global", "shared", "warp", "local"):
             raise Refusal("P0202", given["storage_scope"], f"tirc has no memory scope {scope!r}")
         return scope
 
@@ -661,7 +661,7 @@ def _balanced(text: str) -> bool:
 
 def _word(text: str) -> str:
     """A string of Python: a scope, an axis, the name of a block or buffer."""
-    return text if "." in text else legal(text) if text not in ("shared", "local") else text
+    return text if "." in text else legal(text) if text not in ("shared", "warp", "local") else text
 
 
 def _unscaled(node: ast.Lambda) -> ast.Lambda:

@@ -29,7 +29,13 @@ _KINDS = {
 }
 _ALLOCATE = {"alloc_buffer", "sblock_alloc_buffer", "block_alloc_buffer"}
 _BLOCKS = {"block", "sblock"}
-_SCOPES = {"global": "", "shared": " in shared", "shared.dyn": " in shared", "local": " in local"}
+_SCOPES = {
+    "global": "",
+    "shared": " in shared",
+    "shared.dyn": " in shared",
+    "warp": " in warp",
+    "local": " in local",
+}
 _AXES = [f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx") for axis in "xyz"]
 _AXIS_KINDS = {"spatial": "S", "S": "S", "reduce": "R", "R": "R", "opaque": "O", "scan": "O"}
 _IN_ORDER = " @in_order"
