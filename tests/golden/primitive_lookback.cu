@@ -1,16 +1,14 @@
-// cumsum: 4 launches
+// cumsum: 3 launches
 //   x: f32[N], read
 //   y: f32[N], written
 //   32-bit indices: N + 63 is at most 2147483647
-//   sum: f32[], temporary, allocated by the caller
 //   sum_before: f32[(N + 63) / 64], temporary, allocated by the caller
 //   sum_total: f32[(N + 63) / 64], temporary, allocated by the caller
 //   sum_sums: u64[(N + 63) / 64], temporary, allocated by the caller
 //   sum_groups: u64[((N + 63) / 64 + 31) / 32], temporary, allocated by the caller
 // cumsum<<<1, 1>>>(sum_sums, N);
 // cumsum_1<<<1, 1>>>(sum_groups, N);
-// cumsum_2<<<1, 1>>>(sum);
-// cumsum_3<<<(N + 63) / 64, 32>>>(x, y, sum_total, sum_sums, sum_groups, sum_before, sum, N);
+// cumsum_2<<<(N + 63) / 64, 32>>>(x, y, sum_total, sum_sums, sum_groups, sum_before, N);
 
 static __device__ __forceinline__ unsigned long long await_element(const unsigned long long *element)
 {
@@ -29,27 +27,21 @@ static __device__ __forceinline__ void publish_element(unsigned long long *eleme
 extern "C" __global__ void __launch_bounds__(1)
 cumsum(unsigned long long *__restrict__ sum_sums, const int N)
 {
-    for (int part = 0; part < (N + 63) / 64; ++part)
-        sum_sums[part] = 0ull;
+    for (int ax0 = 0; ax0 < (N + 63) / 64; ++ax0)
+        sum_sums[ax0] = 0ull;
 }
 
 extern "C" __global__ void __launch_bounds__(1)
 cumsum_1(unsigned long long *__restrict__ sum_groups, const int N)
 {
-    for (int part = 0; part < ((N + 63) / 64 + 31) / 32; ++part)
-        sum_groups[part] = 0ull;
-}
-
-extern "C" __global__ void __launch_bounds__(1)
-cumsum_2(float *__restrict__ sum)
-{
-    sum[0] = 0.0f;
+    for (int ax0 = 0; ax0 < ((N + 63) / 64 + 31) / 32; ++ax0)
+        sum_groups[ax0] = 0ull;
 }
 
 extern "C" __global__ void __launch_bounds__(32)
-cumsum_3(const float *__restrict__ x, float *__restrict__ y, float *__restrict__ sum_total,
+cumsum_2(const float *__restrict__ x, float *__restrict__ y, float *__restrict__ sum_total,
          unsigned long long *__restrict__ sum_sums, unsigned long long *__restrict__ sum_groups,
-         float *__restrict__ sum_before, const float *__restrict__ sum, const int N)
+         float *__restrict__ sum_before, const int N)
 {
     __shared__ float sum_near;
     __shared__ float sum_far;
@@ -90,7 +82,7 @@ cumsum_3(const float *__restrict__ x, float *__restrict__ y, float *__restrict__
                 sum_far +=
                     __uint_as_float((unsigned int)(await_element(&sum_groups[group]) >> 32ull));
         }
-        sum_before[all] = sum[0] + (sum_far + sum_near);
+        sum_before[all] = 0.0f + (sum_far + sum_near);
         sum_chunk = sum_before[all];
         for (int inside = 0; inside < 64; ++inside) {
             const int j = all * 64 + inside;
