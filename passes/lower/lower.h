@@ -17,6 +17,7 @@ typedef struct {
     int64_t max_shared_static;     /* 49152 bytes */
     int64_t max_shared;            /* 232448 bytes a block */
     int64_t max_constant;          /* 65536 bytes a program */
+    int64_t max_registers;         /* 65536 of 32 bits a block */
     int64_t max_resident_blocks;   /* 32 a multiprocessor */
     int64_t max_resident_threads;  /* 2048 a multiprocessor */
     int64_t max_resident_shared;   /* 233472 bytes a multiprocessor */

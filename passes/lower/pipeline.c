@@ -25,6 +25,7 @@ Limits limits_default(void)
         .max_grid = {INT32_MAX, 65535, 65535},
         .max_shared_static = 49152,
         .max_shared = 232448,
+        .max_registers = 65536,
         .max_resident_blocks = 32,
         .max_resident_threads = 2048,
         .max_resident_shared = 233472,

@@ -1,5 +1,6 @@
 /* limits.c - Refuses launches that exceed hardware limits, at the schedule line that asked for
  * them. */
+#include "ir/instruction.h"
 #include "passes/lower/pass.h"
 #include "passes/lower/threads/warps.h"
 
@@ -145,6 +146,46 @@ static void check_min_blocks(Check *k, const Stmt *s)
     k->failed = true;
 }
 
+static int64_t operand_registers(const Operand *operand)
+{
+    enum { WORD = 4, ADDRESS = 2 };
+    const Buffer *b = operand->buffer;
+    int64_t bytes = type_bytes(b->type), extent;
+    if (!operand->has_scope || operand->scope != SCOPE_LOCAL)
+        return ADDRESS;
+    for (int d = 0; d < b->rank; d++)
+        bytes *= expr_is_const(b->shape[d], &extent) ? extent : 1;
+    return (bytes + WORD - 1) / WORD;
+}
+
+/* What runs on behind its text keeps its sums in registers: they cannot be spilled. */
+static void check_registers(Check *k, const Stmt *launch, const Stmt *s)
+{
+    const int64_t *block = launch->u.launch.block;
+    const Instruction *of = s->u.instruction.of;
+    int64_t threads = block[0] * block[1] * block[2], needed = 0;
+    for (int i = 0; i < of->n_operands; i++)
+        needed += operand_registers(&of->operands[i]);
+    if (k->failed || threads * needed <= k->limits->max_registers)
+        return;
+    diag_error(k->c, E0525, s->span,
+               "instruction '%s' holds %lld registers of each thread until it is complete, but "
+               "launch '%s' has %lld threads per block, which leave %lld to each",
+               of->kernel->name, (long long)needed, launch->u.launch.name, (long long)threads,
+               (long long)(k->limits->max_registers / threads));
+    diag_note(k->c, s->span,
+              "use fewer threads, or an instruction with fewer sums, such as a tile of half as "
+              "many rows or columns");
+    k->failed = true;
+}
+
+static void check_instructions(Check *k, const Stmt *launch)
+{
+    for (Cursor at = cursor_stmts(k->c, launch->u.launch.body); cursor_next(&at);)
+        if (at.stmt->kind == ST_INSTRUCTION && instruction_is_async(at.stmt->u.instruction.of))
+            check_registers(k, launch, at.stmt);
+}
+
 static bool check_launch(Context *c, const Limits *limits, const Stmt *s)
 {
     Check k = {.c = c, .limits = limits};
@@ -159,6 +200,7 @@ static bool check_launch(Context *c, const Limits *limits, const Stmt *s)
     check_grid(&k, s);
     check_shared(&k, s);
     check_min_blocks(&k, s);
+    check_instructions(&k, s);
     return warps_together(c, s) && !k.failed;
 }
 
