@@ -294,6 +294,8 @@ void values_check_loop(Resolver *r, int loops, int first_use);
 
 /* Declares a view; an empty statement, or NULL after an error. */
 Stmt *resolve_view(Resolver *r, const AstStmt *s);
+/* Where a view has its element `at`, in subscripts of its buffer. */
+Expr **view_element(Context *c, const View *part, Expr *const *at);
 /* The subscripts of a view's buffer for those of the view; NULL after an error. */
 Expr **view_subscripts(Resolver *r, const Symbol *view, AstExpr *const *items, int n, Span span);
 

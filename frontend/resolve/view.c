@@ -5,6 +5,7 @@
  *
  * A view is a name and no memory: each use is written out, and printed programs name the buffer. */
 #include "frontend/resolve/internal.h"
+#include "passes/analysis/symbolic/simplify.h"
 
 /* The names of the subscripts, in scope until the caller cuts them. */
 static Var *const *declare_params(Resolver *r, const AstStmt *s)
@@ -68,6 +69,34 @@ Stmt *resolve_view(Resolver *r, const AstStmt *s)
     return part ? stmt_seq(r->ctx, NULL, 0, s->span) : NULL;
 }
 
+/* Sums and products with the literals that the subscripts of a view have become. */
+static Expr *fold_literals(Rewriter *w, Expr *e)
+{
+    int64_t x, y;
+    bool sum = e->kind == EX_ADD || e->kind == EX_SUB;
+    if (e->type != DT_INDEX || !(sum || e->kind == EX_MUL))
+        return e;
+    Expr *a = e->u.arg[0], *b = e->u.arg[1];
+    bool one = expr_is_const(a, &x), other = expr_is_const(b, &y);
+    if (e->kind == EX_MUL)
+        return one && other ? index_mul(w->ctx, a, b) : e;
+    if (e->kind == EX_ADD)
+        return one || other ? index_add(w->ctx, a, b) : e;
+    return other ? index_sub(w->ctx, a, b) : e;
+}
+
+Expr **view_element(Context *c, const View *part, Expr *const *at)
+{
+    Subst *map = ARENA_ARRAY(c->arena, Subst, part->n + 1);
+    Expr **index = ARENA_ARRAY(c->arena, Expr *, part->buffer->rank + 1);
+    Rewriter fold = {.ctx = c, .expr = fold_literals};
+    for (int i = 0; i < part->n; i++)
+        map[i] = (Subst){part->params[i], at[i]};
+    for (int k = 0; k < part->buffer->rank; k++)
+        index[k] = rewrite_expr(&fold, expr_subst(c, part->index[k], map, part->n));
+    return index;
+}
+
 Expr **view_subscripts(Resolver *r, const Symbol *view, AstExpr *const *items, int n, Span span)
 {
     const View *part = view->part;
@@ -77,14 +106,11 @@ Expr **view_subscripts(Resolver *r, const Symbol *view, AstExpr *const *items, i
         diag_note(r->ctx, view->span, "'%.60s' is declared here", view->name);
         return NULL;
     }
-    Subst *map = ARENA_ARRAY(r->ctx->arena, Subst, n);
+    Expr **at = ARENA_ARRAY(r->ctx->arena, Expr *, n);
     bool good = true;
     for (int i = 0; i < n; i++) {
-        map[i] = (Subst){part->params[i], resolve_subscript(r, items[i])};
-        good = good && map[i].value;
+        at[i] = resolve_subscript(r, items[i]);
+        good = good && at[i];
     }
-    Expr **index = ARENA_ARRAY(r->ctx->arena, Expr *, part->buffer->rank + 1);
-    for (int k = 0; k < part->buffer->rank && good; k++)
-        index[k] = expr_subst(r->ctx, part->index[k], map, n);
-    return good ? index : NULL;
+    return good ? view_element(r->ctx, part, at) : NULL;
 }
