@@ -81,18 +81,35 @@ static bool element_uses(Context *c, const Stmt *update, const Stmt *body, const
     return false;
 }
 
+int loops_around_temp(const Buffer *buffer, const PrivateTemps *temps)
+{
+    int n = 0;
+    for (int i = 0; i < temps->n; i++)
+        if (temps->items[i].buffer->id == buffer->id)
+            n = temps->items[i].n_loops;
+    return n;
+}
+
 /* How many loops are around the declaration of what an update writes: of one of its buffers. */
 static int loops_around_target(const Stmt *update, const PrivateTemps *temps)
 {
-    int most = 0;
+    int most = update->kind == ST_STORE ? loops_around_temp(update->u.store.buffer, temps) : 0;
     for (int i = 0; update->kind == ST_SEQ && i < update->u.seq.n; i++) {
         int n = loops_around_target(update->u.seq.items[i], temps);
         most = n > most ? n : most;
     }
-    for (int i = 0; update->kind == ST_STORE && i < temps->n; i++)
-        if (temps->items[i].buffer->id == update->u.store.buffer->id)
-            most = temps->items[i].n_loops;
     return most;
+}
+
+/* The body of an instruction, which may be loops and conditions, only updates elements, and none of
+ * them depends on the variable. */
+static bool only_reduces(Context *c, const Stmt *body, const Var *var)
+{
+    for (Cursor at = cursor_stmts(c, body); cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE &&
+            (!store_updates(at.stmt->u.store.op) || subscripts_use(at.stmt, var)))
+            return false;
+    return true;
 }
 
 int block_private_loops(const Stmt *body, const PrivateTemps *temps)
@@ -199,6 +216,13 @@ Name block_implied_name(Context *c, const Stmt *body)
     return NULL;
 }
 
+static IterKind implied_kind(Context *c, const ImpliedBlock *of, const Var *loop)
+{
+    if (of->instruction)
+        return only_reduces(c, of->body, loop) ? ITER_REDUCE : ITER_SPATIAL;
+    return block_implied_kind(c, of->body, loop);
+}
+
 /* The iterators of the block's loops, and in map[n_loops] what replaces the loops' variables in
  * it. */
 static BlockIter *implied_iters(Context *c, const ImpliedBlock *of, Subst *map)
@@ -212,7 +236,7 @@ static BlockIter *implied_iters(Context *c, const ImpliedBlock *of, Subst *map)
         iters[i].lo = expr_subst(c, lo, map, i);
         iters[i].hi = expr_subst(c, hi, map, i);
         iters[i].binding = expr_var(c, loop, loop->span);
-        iters[i].kind = i < of->n_spatial ? ITER_SPATIAL : block_implied_kind(c, of->body, loop);
+        iters[i].kind = i < of->n_spatial ? ITER_SPATIAL : implied_kind(c, of, loop);
         map[i] = (Subst){loop, expr_var(c, iters[i].var, loop->span)};
     }
     return iters;
@@ -228,6 +252,7 @@ Stmt *block_implied(Context *c, const ImpliedBlock *of)
         .n_iters = of->n_loops,
         .init = of->init ? stmt_subst(c, of->init, map, of->n_loops) : NULL,
         .body = stmt_subst(c, of->body, map, of->n_loops),
+        .instruction = of->instruction,
     };
     return stmt_block(c, &block, of->span);
 }

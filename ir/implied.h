@@ -17,6 +17,7 @@ typedef struct {
     int n_loops;
 } PrivateTemp;
 typedef VEC(PrivateTemp) PrivateTemps;
+int loops_around_temp(const Buffer *buffer, const PrivateTemps *temps);
 /* How many of the outermost loops around `body`, with these temps in sight, each have in every
  * iteration an element of their own that it updates. */
 int block_private_loops(const Stmt *body, const PrivateTemps *temps);
@@ -42,6 +43,7 @@ typedef struct {
     int n_spatial; /* the outermost of them, which do not reduce */
     Name name;
     Stmt *init, *body;
+    const Instruction *instruction; /* the body is what it computes; NULL: a plain statement */
     Span span;
 } ImpliedBlock;
 

@@ -199,6 +199,7 @@ static bool resolve(tirc *t, const tirc_file *file, const char *name, const char
         strbuf_addf(&command, " -D '%s'", defines[i]);
     }
     t->subject = command.text;
+    ast = script_program(c, file->ast, ast);
     const Kernel *resolved = readable ? resolve_kernel(c, ast, overrides, (int)n_defines) : NULL;
     LowerOptions options = {.limits = limits_default()};
     if (resolved && kernel_level(c, resolved) == LEVEL_LOWERED)

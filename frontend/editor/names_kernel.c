@@ -238,6 +238,12 @@ static void walk_stmt(Walk *w, const AstStmt *s)
         if (s->u.barrier.instruction.text)
             use_instruction(w, s->u.barrier.instruction);
         return;
+    case AS_CALL:
+        use_instruction(w, s->u.call.name);
+        walk_exprs(w, s->u.call.values, s->u.call.n_values);
+        for (int i = 0; i < s->u.call.n; i++)
+            walk_expr(w, s->u.call.args[i].value);
+        return;
     case AS_INSTRUCTION:
         use_instruction(w, s->u.instruction.name);
         walk_exprs(w, s->u.instruction.elements, s->u.instruction.n);

@@ -29,22 +29,26 @@ static Stmt *behind_moved(Resolver *r, Stmt *block)
     return stmt_seq(r->ctx, items.items, items.n, block->span);
 }
 
+/* The label, if there is one that no block took, or a name like `implied`. */
+static Name take_name(Resolver *r, Label *label, Name implied)
+{
+    if (!label || !label->name.text || label->used)
+        return block_names_fresh(r, implied);
+    label->used = true;
+    VEC_PUSH(r->ctx->arena, &r->labels, label->name.text);
+    return label->name.text;
+}
+
 Stmt *block_wrap(Resolver *r, const BlockInit *init, Stmt *body, int n_loops, Label *label)
 {
     if (r->mode != MODE_PROGRAM)
         return body;
     values_check(r, body);
     body = values_bind(r, body);
-    Name implied = block_implied_name(r->ctx, body), name = NULL;
+    Name implied = block_implied_name(r->ctx, body);
     if (!implied)
         return behind_moved(r, stmt_seq(r->ctx, NULL, 0, body->span)); /* it writes nothing */
-    if (label && label->name.text && !label->used) {
-        label->used = true;
-        name = label->name.text;
-        VEC_PUSH(r->ctx->arena, &r->labels, name);
-    } else {
-        name = block_names_fresh(r, implied);
-    }
+    Name name = take_name(r, label, implied);
     int n_private = block_private_loops(body, &r->temps), n_anew = init ? init->n_loops : 0;
     ImpliedBlock block = {.loops = r->loops.items,
                           .n_loops = n_loops,
@@ -54,6 +58,31 @@ Stmt *block_wrap(Resolver *r, const BlockInit *init, Stmt *body, int n_loops, La
                           .body = body,
                           .span = body->span};
     return behind_moved(r, block_implied(r->ctx, &block));
+}
+
+/* Temps that the body writes are private to each iteration of how many of the outermost loops? */
+static int private_loops(const Resolver *r, const Stmt *body)
+{
+    int most = 0;
+    for (Cursor at = cursor_stmts(r->ctx, body); cursor_next(&at);) {
+        int n =
+            at.stmt->kind == ST_STORE ? loops_around_temp(at.stmt->u.store.buffer, &r->temps) : 0;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+Stmt *block_of_instruction(Resolver *r, const Instruction *of, Stmt *body)
+{
+    values_check(r, body);
+    ImpliedBlock block = {.loops = r->loops.items,
+                          .n_loops = r->loops.n,
+                          .n_spatial = private_loops(r, body),
+                          .name = take_name(r, &r->label, block_implied_name(r->ctx, body)),
+                          .body = values_write_out(r, body),
+                          .instruction = of,
+                          .span = body->span};
+    return block_implied(r->ctx, &block);
 }
 
 /* ---- an assignment and a nest of updates ---- */

@@ -646,6 +646,28 @@ const Instruction *resolve_instruction(Context *c, const AstInstruction *ast,
     return good ? d.out : NULL;
 }
 
+static bool same_arguments(const InstructionCase *of, const SizeOverride *arguments, int n)
+{
+    bool same = of->n == n;
+    for (int i = 0; same && i < n; i++) {
+        const SizeOverride *a = &of->arguments[i], *b = &arguments[i];
+        same = a->kind == SIZE_TYPE ? a->type == b->type : a->value == b->value;
+    }
+    return same;
+}
+
+const Instruction *instruction_case(Context *c, InstructionCases *known, const AstInstruction *ast,
+                                    const SizeOverride *arguments, int n)
+{
+    for (int i = 0; i < known->n; i++)
+        if (known->items[i].ast == ast && same_arguments(&known->items[i], arguments, n))
+            return known->items[i].instruction;
+    InstructionCase one = {ast, arguments, n, resolve_instruction(c, ast, arguments, n)};
+    if (one.instruction)
+        VEC_PUSH(c->arena, known, one);
+    return one.instruction;
+}
+
 /* Those without parameters: a block that is written names no other. */
 static bool resolve_instructions(Context *c, const AstKernel *k, InstructionList *out)
 {
@@ -665,14 +687,15 @@ static bool resolve_instructions(Context *c, const AstKernel *k, InstructionList
         if (!all[n++])
             return false;
     }
-    *out = (InstructionList){all, n};
+    out->items = all;
+    out->n = n;
     return true;
 }
 
 Kernel *resolve_kernel(Context *c, const AstKernel *kernel, const SizeOverride *overrides,
                        int n_overrides)
 {
-    InstructionList all = {0};
+    InstructionList all = {.with_values = instruction_case};
     bool good = resolve_instructions(c, kernel, &all);
     Kernel *resolved = resolve_kernel_with(c, kernel, &all, overrides, n_overrides);
     return good ? resolved : NULL;

@@ -7,6 +7,7 @@
  *   value.c           the `let` of programs
  *   instruction.c     the instructions of a file; the entry for kernels, which see them
  *   template.c        the CUDA text of an instruction, for values of its parameters
+ *   call.c            calls of instructions
  *   view.c            the views of programs: other subscripts for elements
  *   function.c        the functions of a file: their cases, and calls written out
  *   index.c           subscripts, bounds, extents: integers that shape the program
@@ -129,6 +130,16 @@ typedef struct {
     const Combiner *combiner;
 } NamedCombiner;
 
+/* The instructions without parameters that a kernel sees. */
+typedef struct {
+    const Instruction *const *items;
+    int n;
+    /* Resolves one for values of its parameters, once for each list of them. */
+    const Instruction *(*with_values)(Context *c, InstructionCases *known,
+                                      const AstInstruction *ast, const SizeOverride *arguments,
+                                      int n);
+} InstructionList;
+
 typedef struct Resolver {
     Context *ctx;
     const Kernel *kernel; /* so far */
@@ -150,7 +161,11 @@ typedef struct Resolver {
     Functions *functions;        /* NULL: none */
     AstReducer *const *reducers; /* of the file */
     int n_reducers;
-    VEC(NamedCombiner) combiners; /* those that are resolved */
+    VEC(NamedCombiner) combiners;        /* those that are resolved */
+    AstInstruction *const *instructions; /* that calls see */
+    int n_instructions;
+    const InstructionList *visible; /* those without parameters, resolved */
+    InstructionCases cases;         /* the others, for the values of calls so far */
 } Resolver;
 
 /* Declares a name; an error when it is taken. */
@@ -326,12 +341,8 @@ Expr *resolve_component(Resolver *r, const AstExpr *e, const Combiner *combiner,
  * after an error that shows a counterexample. */
 bool reducer_obeys_laws(Context *c, const Combiner *combiner);
 
-/* ---- instructions (instruction.c) ---- */
+/* ---- instructions (instruction.c, call.c) ---- */
 
-typedef struct {
-    const Instruction *const *items;
-    int n;
-} InstructionList;
 /* resolve_kernel, of a kernel that sees these instructions (resolve.c). */
 Kernel *resolve_kernel_with(Context *c, const AstKernel *kernel, const InstructionList *all,
                             const SizeOverride *overrides, int n_overrides);
@@ -347,6 +358,8 @@ typedef VEC(TemplateLine) TemplateLineList;
 /* The lines for the parameters of the instruction, which the resolver has as names; false after
  * E0249 (template.c). */
 bool template_lines(Resolver *r, const AstInstruction *ast, TemplateLineList *out);
+/* A call of an instruction; NULL after an error. */
+Stmt *resolve_instruction_call(Resolver *r, const AstStmt *s);
 /* The instruction that the kernel sees under this name; NULL after E0250 (stmt.c). */
 const Instruction *resolve_instruction_name(Resolver *r, AstName name);
 
@@ -425,6 +438,8 @@ typedef struct {
  * none. */
 Stmt *block_wrap(Resolver *r, const BlockInit *init, Stmt *body, int n_loops, Label *label);
 Stmt *resolve_written_block(Resolver *r, const AstStmt *s);
+/* The block under the enclosing loops whose body is what an instruction computes. */
+Stmt *block_of_instruction(Resolver *r, const Instruction *of, Stmt *body);
 /* `init S` followed by `next`: a reduction block. */
 Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next);
 /* Whether `first`, an assignment, and `next`, an update of the same buffer in loops of its own, may

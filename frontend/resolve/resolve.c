@@ -381,7 +381,10 @@ Kernel *resolve_kernel_with(Context *c, const AstKernel *k, const InstructionLis
                   .mode = has_launch(k->body) ? MODE_HOST : MODE_PROGRAM,
                   .functions = &functions,
                   .reducers = k->reducers,
-                  .n_reducers = k->n_reducers};
+                  .n_reducers = k->n_reducers,
+                  .instructions = k->instructions,
+                  .n_instructions = k->n_instructions,
+                  .visible = all};
     Kernel *kernel = ARENA_NEW(c->arena, Kernel);
     r.kernel = kernel;
     kernel->name = k->name.text;

@@ -742,6 +742,7 @@ Stmt *resolve_stmt(Resolver *r, const AstStmt *s)
     }
     case AS_TEMP: return temp_statement(r, s);
     case AS_VIEW: return resolve_view(r, s);
+    case AS_CALL: return resolve_instruction_call(r, s);
     case AS_LABEL: return resolve_label(r, s);
     case AS_BLOCK: return resolve_written_block(r, s);
     case AS_INIT: return resolve_init(r, s, NULL);

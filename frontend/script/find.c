@@ -348,20 +348,49 @@ static const AstFile *program_of(Context *c, const Kernel *kernel)
     return NULL;
 }
 
+static AstInstruction *find_in(Context *c, const FileList *files, Name name)
+{
+    for (int pass = 0; pass <= files->n; pass++) {
+        const AstFile *in =
+            pass < files->n ? files->items[pass] : find_library_item(c, DECLARED_INSTRUCTION, name);
+        for (int i = 0; in && i < in->n_instructions; i++)
+            if (in->instructions[i]->name.text == name)
+                return in->instructions[i];
+    }
+    return NULL;
+}
+
 const AstInstruction *script_find_declaration(Context *c, const AstFile *file, const Kernel *kernel,
                                               Name name)
 {
     FileList seen = {0};
     reachable(c, program_of(c, kernel), &seen);
     reachable(c, file, &seen);
-    for (int pass = 0; pass <= seen.n; pass++) {
-        const AstFile *in =
-            pass < seen.n ? seen.items[pass] : find_library_item(c, DECLARED_INSTRUCTION, name);
-        for (int i = 0; in && i < in->n_instructions; i++)
-            if (in->instructions[i]->name.text == name)
-                return in->instructions[i];
+    return find_in(c, &seen, name);
+}
+
+const AstKernel *script_program(Context *c, const AstFile *file, const AstKernel *kernel)
+{
+    VEC(AstInstruction *) all = {0};
+    FileList seen = {0};
+    if (kernel->n_calls == 0)
+        return kernel;
+    reachable(c, file, &seen);
+    for (int i = 0; i < kernel->n_instructions; i++)
+        VEC_PUSH(c->arena, &all, kernel->instructions[i]);
+    for (int i = 0; i < kernel->n_calls; i++) {
+        AstInstruction *found = find_in(c, &seen, kernel->calls[i].text);
+        for (int k = 0; found && k < all.n; k++)
+            if (all.items[k] == found)
+                found = NULL;
+        if (found)
+            VEC_PUSH(c->arena, &all, found);
     }
-    return NULL;
+    AstKernel *out = ARENA_NEW(c->arena, AstKernel);
+    *out = *kernel;
+    out->instructions = all.items;
+    out->n_instructions = all.n;
+    return out;
 }
 
 /* ---- schedules ------------------------------------------------------------------------------- */

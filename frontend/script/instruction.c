@@ -67,16 +67,6 @@ static bool read_arguments(Script *s, const InstructionCall *call, const AstInst
     return true;
 }
 
-static bool same_arguments(const UsedInstruction *used, const SizeOverride *arguments, int n)
-{
-    bool same = used->n == n;
-    for (int i = 0; same && i < n; i++) {
-        const SizeOverride *a = &used->arguments[i], *b = &arguments[i];
-        same = a->kind == SIZE_TYPE ? a->type == b->type : a->value == b->value;
-    }
-    return same;
-}
-
 static const Instruction *use_instruction(Script *s, const InstructionCall *call,
                                           const AstInstruction *ast)
 {
@@ -84,16 +74,10 @@ static const Instruction *use_instruction(Script *s, const InstructionCall *call
     SizeOverride *arguments = ARENA_ARRAY(s->c->arena, SizeOverride, n + 1);
     if (!read_arguments(s, call, ast, arguments))
         return NULL;
-    for (int i = 0; i < s->instructions.n; i++)
-        if (s->instructions.items[i].ast == ast &&
-            same_arguments(&s->instructions.items[i], arguments, n))
-            return s->instructions.items[i].instruction;
-    UsedInstruction used = {ast, arguments, n, resolve_instruction(s->c, ast, arguments, n)};
-    if (used.instruction)
-        VEC_PUSH(s->c->arena, &s->instructions, used);
-    else if (ast->n_sizes > 0)
+    const Instruction *found = instruction_case(s->c, &s->instructions, ast, arguments, n);
+    if (!found && ast->n_sizes > 0)
         diag_note(s->c, call->span, "the instruction is used with these values here");
-    return used.instruction;
+    return found;
 }
 
 static const char *nearest_instruction(Context *c, const AstFile *file, const Kernel *kernel,

@@ -26,14 +26,6 @@ typedef struct Frame {
     struct Frame *caller;
 } Frame;
 
-/* An instruction that the script has asked for. */
-typedef struct {
-    const AstInstruction *ast;
-    const SizeOverride *arguments; /* [n] */
-    int n;
-    const Instruction *instruction;
-} UsedInstruction;
-
 typedef struct {
     Context *c;
     const Kernel *kernel; /* as it came: for its sizes */
@@ -47,7 +39,7 @@ typedef struct {
     int depth;       /* expressions and statements that are under way, one inside another */
     int calls;       /* of procs, likewise */
     VEC(Span) sites; /* of the steps so far, in the schedule itself */
-    VEC(UsedInstruction) instructions;
+    InstructionCases instructions; /* that it has asked for */
 } Script;
 
 /* Evaluation; false after a diagnostic. */

@@ -44,6 +44,9 @@ uint32_t script_read_file(Context *c, const char *path, Span from);
 const AstFile *script_provide(Context *c, const char *path, const char *text, size_t length);
 /* A file that kernels come from: schedules for them see its instructions. */
 void script_add_program(Context *c, const AstFile *file);
+/* The kernel of the file with the instructions that it calls, also those that stand elsewhere: in
+ * files that its file includes, and in the library. */
+const AstKernel *script_program(Context *c, const AstFile *file, const AstKernel *kernel);
 /* The files whose procs a file sees, each once: itself, those it includes, the library. */
 typedef VEC(const AstFile *) ScriptFileList;
 void script_files_seen(Context *c, const AstFile *file, ScriptFileList *out);

@@ -127,6 +127,7 @@ typedef enum {
     AS_UPDATE,      /* K    x[i], y[i] NAME= value;  with the name of a reducer */
     AS_TEMP,        /* K    temp x: f32[N] in shared pad(1, 4); */
     AS_VIEW,        /* K    view S[x, y] = A[i + x, y]; */
+    AS_CALL,        /* K    call name<values>(x[i, 0:], y[j], lane = t); */
     AS_LABEL,       /* K    name: body */
     AS_BLOCK,       /* K    block name(iterators) where cond atomic @a { body } */
     AS_INIT,        /* K    init body */
@@ -247,6 +248,13 @@ struct AstStmt {
             int n;
             AstExpr *place; /* AE_NAME or AE_INDEX */
         } view;
+        struct {
+            AstName name;
+            AstExpr *const *values; /* of the instruction's parameters */
+            int n_values;
+            const AstArg *args; /* operands, and `lane` */
+            int n;
+        } call;
         struct {
             AstName name;
             AstStmt *body;
@@ -426,6 +434,8 @@ typedef struct {
     int n_reducers;
     AstInstruction *const *instructions; /* of its file */
     int n_instructions;
+    const AstName *calls; /* the instructions that its body calls */
+    int n_calls;
 } AstKernel;
 
 /* A parameter of a schedule (a name, always with a value) or of a proc (a pattern, with or

@@ -61,7 +61,8 @@ typedef struct Parser {
     int braces, brackets;        /* that are open */
     bool resync;                 /* skip to the end of the statement or item that holds an error */
     int resync_open, resync_parens; /* braces and parentheses opened while skipping */
-    bool gave_up; /* no token follows: the rest of the text is not worth reading */
+    bool gave_up;   /* no token follows: the rest of the text is not worth reading */
+    NameList calls; /* of instructions, in the kernel at work */
     VEC(AstKernel *) kernels;
     VEC(AstFunction *) functions;
     VEC(AstReducer *) reducers;

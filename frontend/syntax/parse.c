@@ -121,7 +121,7 @@ static const char *const operators[] = {
 static const char *const starters[] = {
     "'for'",    "'if'",    "'let'",         "'assert'", "'tune'", "'return'", "'{'",
     "'block'",  "'while'", "'break'",       "'temp'",   "'init'", "'launch'", "'barrier'",
-    "'commit'", "'wait'",  "'instruction'", "'view'",   "a name",
+    "'commit'", "'wait'",  "'instruction'", "'view'",   "'call'", "a name",
 };
 
 /* ---- what was expected ---- */

@@ -42,4 +42,16 @@ Kernel *resolve_kernel(Context *c, const AstKernel *kernel, const SizeOverride *
 const Instruction *resolve_instruction(Context *c, const AstInstruction *ast,
                                        const SizeOverride *arguments, int n);
 
+/* An instruction with these values of its first parameters. */
+typedef struct {
+    const AstInstruction *ast;
+    const SizeOverride *arguments; /* [n] */
+    int n;
+    const Instruction *instruction;
+} InstructionCase;
+typedef VEC(InstructionCase) InstructionCases;
+/* The same, resolved once for each list of arguments. NULL after diagnostics. */
+const Instruction *instruction_case(Context *c, InstructionCases *known, const AstInstruction *ast,
+                                    const SizeOverride *arguments, int n);
+
 #endif

@@ -95,7 +95,7 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %token INSTRUCTION "'instruction'" INCLUDE "'include'"
 %token FOR "'for'" IF "'if'" ELSE "'else'" LET "'let'" ASSERT "'assert'" TUNE "'tune'"
 %token RETURN "'return'" TRY "'try'" FILL "'_'" IN "'in'" STEP "'step'" BIND "'bind'" IS "'is'"
-%token VIEW "'view'" WHILE "'while'" BREAK "'break'"
+%token VIEW "'view'" CALL "'call'" WHILE "'while'" BREAK "'break'"
 %token PARALLEL "'parallel'" VECTORIZE "'vectorize'" UNROLL "'unroll'" REDUCE "'reduce'"
 %token INOUT "'inout'" WHERE "'where'" ATOMIC "'atomic'" INIT "'init'" BLOCK "'block'"
 %token TEMP "'temp'" LANES "'lanes'" CUDA "'cuda'" LAUNCH "'launch'" BARRIER "'barrier'"
@@ -128,6 +128,7 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %type <expr> expr place primary value size_value sub opt_expr opt_where opt_step opt_value string
 %type <expr> opt_commit opt_awaited
 %type <exprs> places line lines template_body exprs opt_exprs values opt_values subs
+%type <exprs> instruction_values opt_instruction_values
 %type <arg> arg
 %type <args> args opt_args
 %type <stmt> let block stmt if_stmt script script_stmt script_if
@@ -183,8 +184,10 @@ kernel: KERNEL name opt_sizes '(' opt_params ')' outputs opt_facts block {
         AstKernel *k = NEW(AstKernel);
         *k = (AstKernel){.name = $2, .span = @$, .sizes = $3.items, .n_sizes = $3.n,
                          .params = $5.items, .n_params = $5.n, .outputs = $7.items,
-                         .n_outputs = $7.n, .facts = $8.items, .n_facts = $8.n, .body = $9};
+                         .n_outputs = $7.n, .facts = $8.items, .n_facts = $8.n, .body = $9,
+                         .calls = p->calls.items, .n_calls = p->calls.n};
         PUSH(p->kernels, k);
+        p->calls = (NameList){0};
     };
 
 function: FN name opt_sizes '(' opt_params ')' ARROW name '{' fn_lets RETURN expr ';' '}' {
@@ -510,6 +513,15 @@ stmt:
         $$->u.view.n = $4.n;
         $$->u.view.place = $7;
     }
+  | CALL name opt_instruction_values '(' opt_args ')' ';' {
+        $$ = ast_stmt(p, AS_CALL, 0, @$);
+        $$->u.call.name = $2;
+        $$->u.call.values = $3.items;
+        $$->u.call.n_values = $3.n;
+        $$->u.call.args = $5.items;
+        $$->u.call.n = $5.n;
+        PUSH(p->calls, $2);
+    }
   | name ':' stmt {
         $$ = ast_stmt(p, AS_LABEL, ast_depth($3), @$);
         $$->u.label.name = $1;
@@ -557,6 +569,16 @@ stmt:
         $$->u.launch.n_annotations = $11.n;
         $$->u.launch.body = $12;
     }
+  ;
+
+opt_instruction_values:
+    %empty { $$ = (AstExprList){0}; }
+  | '<' instruction_values '>' { $$ = $2; }
+  ;
+
+instruction_values:
+    size_value { $$ = (AstExprList){0}; PUSH($$, $1); }
+  | instruction_values ',' size_value { $$ = $1; PUSH($$, $3); }
   ;
 
 /* What an update with a reducer of the program writes. */

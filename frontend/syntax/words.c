@@ -213,6 +213,7 @@ static const struct {
     {"block", TOKEN_BLOCK, is_named},
     {"temp", TOKEN_TEMP, is_named},
     {"view", TOKEN_VIEW, is_named},
+    {"call", TOKEN_CALL, is_named},
     {"launch", TOKEN_LAUNCH, is_named},
     {"fn", TOKEN_FN, is_fn},
     {"barrier", TOKEN_BARRIER, is_barrier},

@@ -60,12 +60,37 @@ StmtList sched_instructions(Schedule *s)
     return blocks;
 }
 
+/* The block is a call of the program that is not an execution yet: its threads are not bound, or an
+ * operand is still to be copied. */
+static bool is_open(const Schedule *s, const BlockStmt *block)
+{
+    for (int i = 0; i < s->open_calls.n; i++)
+        if (s->open_calls.items[i] == block->id)
+            return true;
+    return false;
+}
+
+void sched_open_calls(Schedule *s)
+{
+    const StmtList blocks = sched_instructions(s);
+    for (int i = 0; i < blocks.n; i++) {
+        const BlockStmt *block = &blocks.items[i]->u.block;
+        StmtPath path = {0};
+        Unify u = {.of = block->instruction};
+        stmt_find(s->ctx, s->kernel->body, block->id, &path);
+        if (!sched_matches(s, &u, &path, PLACES_ANY))
+            VEC_PUSH(s->ctx->arena, &s->open_calls, block->id);
+    }
+}
+
 static bool still_matches(Schedule *s, const Stmt *stmt, Span span)
 {
     StmtPath path = {0};
     const BlockStmt *block = &stmt->u.block;
     Unify u = {.of = block->instruction};
     const char *key = sched_access_annotation(block);
+    if (is_open(s, block))
+        return true;
     stmt_find(s->ctx, s->kernel->body, block->id, &path);
     bool good = !block->atomic && !key && sched_matches(s, &u, &path, PLACES_ANY);
     return good || sched_refuse(s, E0849, span,

@@ -131,8 +131,9 @@ struct Schedule {
     bool reassociates;            /* the step at work does (StepRecord) */
     const char *remark;           /* likewise */
     InstructionFinder finder;
-    bool has_instructions; /* some block has, or had, an instruction */
-    int step;              /* the step at work, or the next one */
+    bool has_instructions;    /* some block has, or had, an instruction */
+    VEC(uint32_t) open_calls; /* the blocks of calls that did not match at first */
+    int step;                 /* the step at work, or the next one */
     /* ids from here on were made by the step at work, or the last one */
     uint32_t first_new_id;
     uint32_t first_id;   /* of `handles` */
@@ -290,6 +291,9 @@ Stmt *loop_from_zero(Schedule *s, const StmtPath *path);
 
 /* The blocks with an instruction (instructions.c). */
 StmtList sched_instructions(Schedule *s);
+/* Finds the calls of the program that a schedule has to make executions of: steps may leave them
+ * what they are, and lowering checks them. */
+void sched_open_calls(Schedule *s);
 /* Those `before` a step are still instructions, and all that the step has made or changed match
  * theirs; false after E0849. */
 bool sched_check_instructions(Schedule *s, const StmtList *before, Span span);

@@ -42,6 +42,7 @@ Schedule *schedule_new(Context *c, const Kernel *kernel)
     state_rebuild(s);
     s->has_instructions = true;
     s->has_instructions = sched_instructions(s).n > 0;
+    sched_open_calls(s);
     return s;
 }
 

@@ -53,3 +53,20 @@ def test_a_name_that_is_not_there(files, name):
 def test_a_file_that_is_not_there(files):
     done = files("copy.tir", "--schedule", "fast/none.sched:wide", "--emit", "tir")
     assert done.status != 0 and "fast/none.sched" in done.err and "wide" not in done.out
+
+
+def test_a_program_calls_what_its_file_includes(tirc):
+    tirc.write(
+        "own.sched",
+        'instruction add(a: f32[1], inout c: f32)\n    cuda "{c} += {a[0]};"\n'
+        "{\n    for k in 1\n        c += a[k];\n}\n",
+    )
+    tirc.write(
+        "sums.tir",
+        'include "own.sched";\nkernel sums(x: f32[8], p: i8[8]) -> y: f32, n: i32\n{\n'
+        "    y = 0;\n    for i in 8\n        call add(x[i:], y);\n"
+        "    n = 0;\n    for i in 2\n        call dp4a_i8(p[i * 4:], p[4 - i * 4:], n);\n}\n",
+    )
+    done = tirc("sums.tir", "--verify")
+    assert done.status == 0 and "ok: 2 of 2 elements" in done.out, done.err
+    assert "instruction add(" in tirc("sums.tir", "--emit", "tir").out

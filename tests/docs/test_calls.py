@@ -84,7 +84,7 @@ def test_calls_have_no_bare_truth_values():
 # shapes.
 RECURSION = [
     {f"frontend/resolve/{name}.c" for name in ("expr", "index", "tuple_field", "view")},
-    {f"frontend/resolve/{name}.c" for name in ("block", "loop", "stmt", "tuple")},
+    {f"frontend/resolve/{name}.c" for name in ("block", "call", "loop", "stmt", "tuple")},
     {f"frontend/script/{name}.c" for name in ("call", "eval", "map", "run", "tune")},
     {"codegen/cuda/expr.c", "codegen/cuda/int.c"},
     {"codegen/module/buffer.c", "codegen/module/expr.c"},

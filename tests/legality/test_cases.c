@@ -153,10 +153,11 @@ static const char *emitted(Taken *s, const tirc_kernel *kernel, tirc_format form
                : tirc_diagnostics(s->t, false);
 }
 
-/* What stands between the braces of the kernel: compared, and not copied. */
+/* What stands between the braces of the kernel, the last of the text: compared, and not copied. */
 static bool has_body(const char *text, const char *body)
 {
-    const char *open = strstr(text, "\n{\n");
+    const char *kernel = strstr(text, "\nkernel ");
+    const char *open = strstr(kernel ? kernel : text, "\n{\n");
     size_t length = strlen(body);
     return open && strncmp(open + 3, body, length) == 0 && strcmp(open + 3 + length, "}\n") == 0;
 }

@@ -181,8 +181,10 @@ bool program_use(const Program *program, const char *schedule, const char *const
     for (int i = 0; i < n_overrides; i++)
         if (!size_override_parse(c, overrides[i], &sizes[i]))
             return false;
-    if (use->file)
-        use->kernel = resolve_kernel(c, use->file->kernels[program->kernel], sizes, n_overrides);
+    if (use->file) {
+        const AstKernel *ast = script_program(c, use->file, use->file->kernels[program->kernel]);
+        use->kernel = resolve_kernel(c, ast, sizes, n_overrides);
+    }
     FoundSchedule found;
     if (use->kernel && *schedule && script_find(c, use->file, use->kernel->name, schedule, &found))
         use->schedule = script_run(c, use->kernel, &found, NULL, 0);

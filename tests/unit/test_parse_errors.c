@@ -419,6 +419,58 @@ static void test_warp_instructions(void **state)
     CHECK_CASES(cases);
 }
 
+#define CALLS                                                                                      \
+    "instruction add(a: f32[4], inout c: f32) cuda \"{c} += {a}[0];\" { for k in 4 c += a[k]; } "  \
+    "instruction some<T: type, N>(a: T[N], inout c: f32) cuda \"{c} += {a}[0];\" "                 \
+    "{ for k in N c += f32(a[k]); } "                                                              \
+    "instruction row(a: f32[4] in shared, inout c: f32[2] in local) lanes 32 "                     \
+    "cuda \"{c}[0] += {a}[0];\" { for i in 2, k in 4 c[i] += a[k]; } "                             \
+    "kernel k<N = 8>(x: f32[N, N], h: f16[N], s: f32) -> y: f32[N] { "
+
+static void test_calls(void **state)
+{
+    (void)state;
+    static const Case cases[] = {
+        {E0250, CALLS "call |ad(x[0, 0:], y[0]); }", "did you mean 'add'?"},
+        {E0253, CALLS "call |add(x[0, 0:]); }", "has 2 operands, and 1 is given"},
+        {E0253, CALLS "call |add(x[0, 0:], y[0], y[1]); }", "has 2 operands, and 3 are given"},
+        {E0253, CALLS "call add(|x[0, 0], y[0]); }", "operand 'a' has 1 axis"},
+        {E0253, CALLS "call add(|x[0:, 0:], y[0]); }", "operand 'a' has 1 axis"},
+        {E0253, CALLS "call add(|1 + 2, y[0]); }", "operand 'a' has 1 axis"},
+        {E0253, CALLS "call add(x[0, 0:], |y[0:]); }", "operand 'c' has 0 axes"},
+        {E0253, CALLS "call add(x[0, |2:7], y[0]); }", "has 4 elements along this axis"},
+        {E0253, CALLS "call add(|h, y[0]); }", "operand 'a' holds f32, but 'h' holds f16"},
+        {E0203, CALLS "call add(|x, y[0]); }", "'x' has 2 axes, but 1 subscript is given"},
+        {E0211, CALLS "call add(x[0, 0:], |h[0]); }", "'h' is an input and cannot be written"},
+        {E0253, CALLS "call add(x[0, 0:], |c = y[0]); }", "operands have no names"},
+        {E0253, CALLS "call add(x[0, 0:], y[0], lane = |0); }", "one thread runs"},
+        {E0253, CALLS "call |row(x[0, 0:], y[0:]); }", "the call says which loop"},
+        {E0253, CALLS "for t in 16 call row(x[0, 0:], y[0:], lane = |t); }",
+         "`lane` is a loop of 32 iterations"},
+        {E0253, CALLS "for t in 32 call row(x[0, 0:], y[0:], lane = |t / 2); }",
+         "`lane` is a loop of 32 iterations"},
+        {E0253, CALLS "for t in 1..33 call row(x[0, 0:], y[0:], lane = |t); }",
+         "`lane` is a loop of 32 iterations"},
+        {E0253, CALLS "for t in 0..64 step 2 call row(x[0, 0:], y[0:], lane = |t); }",
+         "`lane` is a loop of 32 iterations"},
+        {E0253, CALLS "call |some(x[0, 0:], y[0]); }", "has 2 parameters, and 0 values are given"},
+        {E0253, CALLS "call some<f16, |0>(h, y[0]); }", "of at least 1, and this is 0"},
+        {E0253,
+         "instruction some_f16_4(a: f16[2], inout c: f32) cuda \"{c} += {a}[0];\" "
+         "{ for k in 2 c += f32(a[k]); } " CALLS "call |some<f16, 4>(h, y[0]); }",
+         "call the instruction 'some_f16_4', as the file does another one"},
+        {E0253, CALLS "call |some<f16, 4, 4>(h, y[0]); }", "and 3 values are given"},
+        {E0253, CALLS "call some<|4, 4>(h, y[0]); }", "parameter 'T' is a type"},
+        {E0207, CALLS "call some<|f61, 4>(h, y[0]); }", "did you mean 'f64'?"},
+        {E0253, CALLS "for i in N if x[i, 0] > 0 |call add(x[0, 0:], y[i]); }",
+         "conditions and loops that data decide"},
+        {E0253, CALLS "for i in N block b(v in N = i) { |call add(x[v, 0:], y[v]); } }",
+         "a call is a block of its own"},
+        {E0218, CALLS "call add(|s, y[0]); }", "'s' is a scalar parameter"},
+    };
+    CHECK_CASES(cases);
+}
+
 #define TILES                                                                                      \
     "inout c: f32[4] in local) lanes 128 cuda \"{c[0]} += {a[0, 0]};\" "                           \
     "{ for i in 4, k in 16 c[i] += a[lane / 16 + i, k]; } " KERNEL
@@ -533,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_structure),
         cmocka_unit_test(test_reports_several),
         cmocka_unit_test(test_warp_instructions),
+        cmocka_unit_test(test_calls),
         cmocka_unit_test(test_warpgroup_operands),
         cmocka_unit_test(test_waits_of_instructions),
         cmocka_unit_test(test_overrides),

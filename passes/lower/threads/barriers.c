@@ -16,6 +16,7 @@
  *
  * Each barrier says what it orders. */
 #include "passes/lower/threads/async.h"
+#include "passes/lower/threads/warps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -592,6 +593,8 @@ Kernel *pass_insert_barriers(Context *c, const Kernel *kernel, const LowerOption
 {
     (void)options;
     LaunchWalk w = {.c = c, .kernel = kernel, .root = barriers_of_launch};
+    if (!warps_bound(c, kernel->body))
+        return NULL;
     Stmt *body = launch_roots_map(&w, kernel->body);
     return body ? kernel_with_body(c, kernel, body) : NULL;
 }

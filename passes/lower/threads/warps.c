@@ -6,6 +6,7 @@
 #include "passes/lower/threads/warps.h"
 
 #include "ir/instruction.h"
+#include "passes/analysis/threads/launch.h"
 
 typedef struct {
     Context *c;
@@ -87,4 +88,26 @@ bool warps_together(Context *c, const Stmt *launch)
     Warps w = {.c = c};
     check(&w, launch->u.launch.body);
     return !w.failed;
+}
+
+bool warps_bound(Context *c, const Stmt *root)
+{
+    StmtList blocks = stmts_of_kind(c, (Stmt *)root, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++) {
+        const BlockStmt *block = &blocks.items[i]->u.block;
+        StmtPath path = {0};
+        bool every;
+        if (!block->instruction || block->instruction->lanes == 1)
+            continue;
+        stmt_find(c, (Stmt *)root, block->id, &path);
+        if (thread_loop(c, &path, AXIS_THREAD_X, &every))
+            continue;
+        diag_error(
+            c, E0850, blocks.items[i]->span,
+            "block '%s' is not what instruction '%s' computes: %lld threads run it together, "
+            "but no loop around it is bound to threadIdx.x",
+            block->name, block->instruction->kernel->name, (long long)block->instruction->lanes);
+        return false;
+    }
+    return true;
 }

@@ -4,6 +4,9 @@
 
 #include "passes/lower/pass.h"
 
+/* False after a refusal: some instruction of a warp stands in no loop over threads. The pass that
+ * places the instruction sees to the number of iterations. */
+bool warps_bound(Context *c, const Stmt *root);
 /* False after a refusal: some instruction of a warp in the launch is not run by all its threads. */
 bool warps_together(Context *c, const Stmt *launch);
 

@@ -91,8 +91,8 @@ module.exports = grammar({
     // ---- statements of programs
     block: ($) => seq("{", repeat($._statement), "}"),
     _statement: ($) =>
-      choice($.block, $.if, $.for, $.while, $.break, $.let, $.store, $.update, $.temp, $.view, $.label, $.block_statement,
-             $.init, $.barrier, $.launch, $.instruction_statement),
+      choice($.block, $.if, $.for, $.while, $.break, $.let, $.store, $.update, $.temp, $.view, $.label,
+             $.call_statement, $.block_statement, $.init, $.barrier, $.launch, $.instruction_statement),
     if: ($) => prec.right(seq("if", $._expression, $._statement, optional(seq("else", $._statement)))),
     for: ($) => seq("for", list1($.loop), $._statement),
     while: ($) => seq("while", $._expression, $._statement),
@@ -113,7 +113,9 @@ module.exports = grammar({
     update: ($) => seq(list1($.place), field("reducer", $.name), token.immediate("="), $._expression, ";"),
     view: ($) =>
       seq("view", field("name", $.name), "[", list1($.name), "]", "=", $.place, ";"),
-
+    call_statement: ($) =>
+      seq("call", field("instruction", $.name), optional(seq("<", list1($._primary), ">")),
+          "(", list($.argument), ")", ";"),
     temp: ($) =>
       seq("temp", field("name", $.name), ":", $.type, optional(seq("in", $.name)), repeat($.layout), ";"),
     layout: ($) => seq($.name, "(", list($._expression), ")"),

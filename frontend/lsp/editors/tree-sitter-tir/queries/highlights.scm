@@ -5,7 +5,7 @@
 (boolean) @constant.builtin
 (fill) @constant.builtin
 
-["kernel" "fn" "reducer" "instruction" "cuda" "lanes" "schedule" "proc" "include" "let" "temp" "block" "init" "launch" "grid"
+["kernel" "fn" "reducer" "instruction" "cuda" "lanes" "schedule" "proc" "include" "let" "temp" "call" "block" "init" "launch" "grid"
  "barrier" "commit" "wait" "combine" "where" "is" "inout" "atomic" "reduce" "type"] @keyword
 ["for" "while" "break" "in" "step" "parallel" "vectorize" "unroll" "bind"] @keyword.repeat
 ["if" "else" "try"] @keyword.conditional
@@ -17,6 +17,7 @@
 (proc name: (name) @function)
 (reducer name: (name) @type)
 (instruction name: (name) @function)
+(call_statement instruction: (name) @function)
 (call function: (name) @function.call)
 (type (name) @type)
 (parameter name: (name) @variable.parameter)
