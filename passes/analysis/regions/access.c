@@ -156,34 +156,74 @@ void access_collect_expr(Context *c, Expr *e, const Buffer *buffer, AccessList *
     collect_expr(&k, e, &(EnclosingList){0});
 }
 
-static bool path_begins_with(const EnclosingList *path, const EnclosingList *with)
+static int common_path(const EnclosingList *a, const EnclosingList *b)
 {
-    if (with->n > path->n)
+    int n = 0;
+    while (n < a->n && n < b->n && a->items[n].stmt == b->items[n].stmt &&
+           a->items[n].otherwise == b->items[n].otherwise)
+        n++;
+    return n;
+}
+
+/* The loop goes over all of axis `d` of the buffer, of which it is the subscript. */
+static bool fills_axis(const Stmt *loop, const Access *write, int d)
+{
+    int64_t lo;
+    const ForStmt *f = &loop->u.loop;
+    return write->index[d]->kind == EX_VAR && write->index[d]->u.var == f->var && f->step == 1 &&
+           f->kind != LOOP_BREAKS && expr_is_const(f->lo, &lo) && lo == 0 &&
+           expr_equal(f->hi, write->buffer->shape[d]);
+}
+
+/* The axis that the loop fills, if it is the subscript of no other one; -1: none. */
+static int filled_axis(const Stmt *loop, const Access *write)
+{
+    int axis = -1;
+    for (int d = 0; d < write->buffer->rank; d++) {
+        if (!expr_uses_var(write->index[d], loop->u.loop.var))
+            continue;
+        if (axis >= 0 || !fills_axis(loop, write, d))
+            return -1;
+        axis = d;
+    }
+    return axis;
+}
+
+/* The axes that the loops around the write, and not around the read, fill: each loop one of them.
+ * False where something else is around the write alone. */
+static bool find_filled(const Access *write, const Access *read, bool *filled)
+{
+    for (int i = common_path(&write->path, &read->path); i < write->path.n; i++) {
+        const Stmt *around = write->path.items[i].stmt;
+        int axis = around->kind == ST_FOR ? filled_axis(around, write) : -1;
+        if (axis < 0 && around->kind != ST_SEQ)
+            return false;
+        if (axis >= 0)
+            filled[axis] = true;
+    }
+    return true;
+}
+
+/* The write comes first in any case, and has then written all elements that the read may be of. */
+static bool writes_before(Context *c, const Access *write, const Access *read)
+{
+    int rank = read->buffer->rank;
+    bool *filled = ARENA_ARRAY(c->arena, bool, rank + 1);
+    if (!find_filled(write, read, filled))
         return false;
-    for (int i = 0; i < with->n; i++)
-        if (path->items[i].stmt != with->items[i].stmt ||
-            path->items[i].otherwise != with->items[i].otherwise)
+    for (int d = 0; d < rank; d++)
+        if (!filled[d] &&
+            (expr_has_load(read->index[d]) || !expr_equal(write->index[d], read->index[d])))
             return false;
     return true;
 }
 
-static bool index_has_load(const Access *x)
-{
-    for (int d = 0; d < x->buffer->rank; d++)
-        if (expr_has_load(x->index[d]))
-            return true;
-    return false;
-}
-
-bool access_reads_own(const AccessList *block, int i)
+bool access_reads_own(Context *c, const AccessList *block, int i)
 {
     const Access *read = &block->items[i];
-    if (index_has_load(read))
-        return false;
     for (int k = 0; k < i; k++) {
         const Access *x = &block->items[k];
-        if (x->writes && x->buffer == read->buffer && path_begins_with(&read->path, &x->path) &&
-            exprs_equal(x->index, read->index, x->buffer->rank))
+        if (x->writes && x->buffer == read->buffer && writes_before(c, x, read))
             return true;
     }
     return false;

@@ -35,9 +35,9 @@ typedef VEC(Access) AccessList;
 void access_collect(Context *c, const Stmt *s, const Buffer *buffer, AccessMode mode,
                     AccessList *out);
 /* Does number `i` of the accesses of one block read what an earlier store of the same execution of
- * the block has written in any case? That store is under no condition and in no loop that is not
- * around the read, too. */
-bool access_reads_own(const AccessList *block, int i);
+ * the block has written in any case? That store is under no condition that is not around the read,
+ * too, and each loop around it alone goes over a whole axis of the buffer. */
+bool access_reads_own(Context *c, const AccessList *block, int i);
 /* The reads in an expression, likewise. */
 void access_collect_expr(Context *c, Expr *e, const Buffer *buffer, AccessList *out);
 /* Is there such an access of `buffer` below `s`? */
