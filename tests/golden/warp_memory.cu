@@ -21,7 +21,8 @@ static __device__ __forceinline__ unsigned short f16_from_f32(float f)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-smooth(const unsigned short *__restrict__ x, const unsigned char *__restrict__ code, const float *__restrict__ scale, float *__restrict__ y, const int N)
+smooth(const unsigned short *__restrict__ x, const unsigned char *__restrict__ code,
+       const float *__restrict__ scale, float *__restrict__ y, const int N)
 {
     const int b = blockIdx.x;
     const int w = threadIdx.y;
@@ -33,7 +34,8 @@ smooth(const unsigned short *__restrict__ x, const unsigned char *__restrict__ c
         scale_warp = scale[lane];
     if (i <= N + 1)
         row = f16_to_f32(f16_from_f32(f16_to_f32(x[i]) * 0.25f));
-    float scale_warp_from = __shfl_sync(0xffffffff, scale_warp, lane < 30 && i < N ? (int)code[i] : 0);
+    float scale_warp_from =
+        __shfl_sync(0xffffffff, scale_warp, lane < 30 && i < N ? (int)code[i] : 0);
     float row_from = __shfl_sync(0xffffffff, row, lane + 1);
     float row_from_1 = __shfl_sync(0xffffffff, row, lane + 2);
     if (lane < 30 && i < N)

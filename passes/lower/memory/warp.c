@@ -480,13 +480,12 @@ static ExprList conditions(const WarpMemory *w, const BlockStmt *block)
     return all;
 }
 
-/* What decides whether the block runs reads the buffer. */
-static bool decides(const WarpMemory *w, const ExprList *conds)
+/* What decides whether a block runs reads inputs alone (flow_require_no_range). */
+static void demand_undecided(const WarpMemory *w, const ExprList *conds)
 {
     for (int i = 0; i < conds->n; i++)
         if (expr_reads(conds->items[i], w->parts.from))
-            return true;
-    return false;
+            TIRC_BUG(w->c, "'%s' decides whether a block runs", w->parts.from->name);
 }
 
 /* All lanes have the element, in one register. */
@@ -561,8 +560,7 @@ static Stmt *rewrite_block(WarpMemory *w, Stmt *s)
     AtBlock b = {.w = w, .block = &s->u.block, .self = coordinate(w)};
     FactsMark start = facts_mark(w->facts);
     ExprList all = conditions(w, &block), apart = {0};
-    if (decides(w, &all))
-        refuse(w, E0524, s->span, "it decides whether a block runs");
+    demand_undecided(w, &all);
     Expr *where = common_conditions(w, &all, &apart);
     block.body = rewrite_apart(&b, &apart);
     Stmt *before = NULL;
