@@ -8,7 +8,8 @@
  * Legal: the loop is serial, and the points of the cuts lie in order.
  * Invariant: every instance runs exactly once, in the same order; S and its copies share the
  * instances among them. The one thing that could happen twice is the init of a reduction, which
- * runs before the outermost loop of the reduction: it must stand inside the loop that is cut. */
+ * runs before the outermost loop of the reduction: it stands inside the loop that is cut, or stays
+ * with the first part, which then has all elements that the others update. */
 #include "passes/schedule/loops/partition.h"
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -139,6 +140,44 @@ Stmt *partition_part(Partition *p, const char *base, Expr *lo, Expr *hi, PartBod
     return stmt_for(c, &part, loop->span);
 }
 
+/* ---- inits ----------------------------------------------------------------------------------- */
+
+/* Each iteration of the loop at the end of the path updates the same elements in the block, so that
+ * the init of those of one iteration is that of all. */
+static bool updates_alike(Context *c, const StmtPath *path, const Stmt *stmt)
+{
+    const Stmt *loop = path->items[path->n - 1];
+    const Var *var = loop->u.loop.var;
+    const BlockStmt *block = &stmt->u.block;
+    EnclosingList around = {0};
+    stmt_enclosing(c, loop->u.loop.body, stmt, &around);
+    for (int i = 0; i < around.n; i++)
+        for (int k = 0; k < stmt_operands(around.items[i].stmt); k++)
+            if (expr_uses_var(stmt_operand(around.items[i].stmt, k), var))
+                return false;
+    for (int i = 0; i < block->n_iters; i++)
+        if (block->iters[i].kind == ITER_SPATIAL && expr_uses_var(block->iters[i].binding, var))
+            return false;
+    return block_uses_loop(block, ITER_REDUCE, var) &&
+           !(block->predicate && expr_uses_var(block->predicate, var));
+}
+
+/* The loop with reductions that it carries without their inits; NULL where the init of one has to
+ * run in a later part, too. */
+static Stmt *without_inits(Context *c, const StmtPath *path)
+{
+    Stmt *loop = path->items[path->n - 1];
+    for (const Stmt *at; (at = reduction_of(c, path, loop->u.loop.body));) {
+        BlockStmt block = at->u.block;
+        if (!updates_alike(c, path, at))
+            return NULL;
+        block.init = NULL;
+        Stmt *updates = stmt_stamp(stmt_block(c, &block, at->span), at);
+        loop = loop_with_body(c, loop, stmt_replace(c, loop->u.loop.body, at, updates));
+    }
+    return loop;
+}
+
 /* ---- loop_partition -------------------------------------------------------------------------- */
 
 typedef struct {
@@ -206,6 +245,37 @@ static Expr *cut_at(const Partition *p, const Parts *parts, int i)
     return simplify(p->facts, index_max(c, from_end, cut_at(p, parts, parts->fill)));
 }
 
+/* The loop of the parts behind the first: all of it, or, where that has iterations wherever there
+ * are any, without the inits that stay there. NULL after a refusal. */
+static Stmt *later_loop(const Partition *p, const Parts *parts, Span span)
+{
+    Stmt *loop = p->path.items[p->path.n - 1];
+    Stmt *updates = parts->fill == 0 ? NULL : without_inits(p->s->ctx, &p->path);
+    if (updates)
+        return updates;
+    return partition_require_inits(p->s, &p->path, loop->u.loop.body, span) ? loop : NULL;
+}
+
+/* The parts, one after the other. NULL after a refusal. */
+static Stmt *make_parts(Partition *p, const Parts *parts, Span span, Value *values)
+{
+    Context *c = p->s->ctx;
+    Stmt **last = &p->path.items[p->path.n - 1], *later = later_loop(p, parts, span);
+    const char *label = stmt_label(*last);
+    if (!later)
+        return NULL;
+    Stmt **loops = ARENA_ARRAY(c->arena, Stmt *, parts->n);
+    int original = parts->fill < 0 ? 0 : parts->fill;
+    for (int i = 0; i < parts->n; i++) {
+        const char *name = arena_printf(c->arena, "%.24s_%d", label, i);
+        *last = i == 1 ? later : *last;
+        loops[i] = partition_part(p, name, cut_at(p, parts, i), cut_at(p, parts, i + 1),
+                                  i != original ? PART_COPIES_BODY : PART_SHARES_BODY);
+        values[i] = value_loop(loops[i]);
+    }
+    return stmt_seq(c, loops, parts->n, later->span);
+}
+
 bool prim_loop_partition(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
@@ -214,22 +284,19 @@ bool prim_loop_partition(Schedule *s, const PrimCall *call, Value *result)
     if (!sched_require_plain(s, loop, call->span) || !read_parts(s, call, &parts) ||
         !require_end(s, call, &path, &parts))
         return false;
-    Partition p = partition_new(s, &path);
-    if (parts.n > 1 && !partition_require_inits(s, &path, loop->u.loop.body, call->span))
-        return false;
     *result = value_list(s, &call->loop_partition.loop, 1);
     if (parts.n == 1)
         return true;
-    Stmt **loops = ARENA_ARRAY(s->ctx->arena, Stmt *, parts.n);
+    Partition p = partition_new(s, &path);
     Value *values = ARENA_ARRAY(s->ctx->arena, Value, parts.n);
-    int original = parts.fill < 0 ? 0 : parts.fill;
-    for (int i = 0; i < parts.n; i++) {
-        const char *name = arena_printf(s->ctx->arena, "%.24s_%d", stmt_label(loop), i);
-        loops[i] = partition_part(&p, name, cut_at(&p, &parts, i), cut_at(&p, &parts, i + 1),
-                                  i != original ? PART_COPIES_BODY : PART_SHARES_BODY);
-        values[i] = value_loop(loops[i]);
-    }
-    sched_replace(s, loop, stmt_seq(s->ctx, loops, parts.n, loop->span));
+    Stmt *made = make_parts(&p, &parts, call->span, values);
+    if (!made)
+        return false;
+    bool inits = reduction_of(s->ctx, &path, loop->u.loop.body) != NULL;
+    Stmt *body = inits ? stmt_replace(s->ctx, s->kernel->body, loop, made) : NULL;
+    if (body && !flow_recheck_all(s, body, call->span))
+        return false;
+    sched_replace(s, loop, made);
     *result = value_list(s, values, parts.n);
     return true;
 }
