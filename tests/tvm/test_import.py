@@ -81,6 +81,20 @@ for io, ii in T.grid(5, 16):
     )
 
 
+@pytest.mark.parametrize("axis", ["vthread", "vthread.x", "vthread.y", "vthread.z"])
+def test_virtual_threads_are_iterations_of_a_thread(axis):
+    text = function(
+        f"""
+for i in T.thread_binding(16, thread="threadIdx.x"):
+    for j in T.thread_binding(4, thread="{axis}"):
+        with T.block("B"):
+            v = T.axis.S(64, j * 16 + i)
+            B[v] = A[v]
+"""
+    )
+    assert "j in 4 unroll" in program(text)
+
+
 def test_loop_kinds_become_kinds():
     text = function(
         """
@@ -571,11 +585,11 @@ REFUSED = {
         "tirc has no memory scope 'wmma.accumulator'",
     ),
     "handle": ("P0105", function("x = 1", "B: T.handle"), 2, "no T.match_buffer says what 'B' is"),
-    "vthread": (
+    "thread axis": (
         "P0106",
-        function("for i in T.thread_binding(4, thread='vthread.x'):\n    B[i] = A[i]"),
+        function("for i in T.thread_binding(4, thread='warp.x'):\n    B[i] = A[i]"),
         3,
-        "tirc has no thread axis 'vthread.x'",
+        "tirc has no thread axis 'warp.x'",
     ),
     "steps": (
         "P0106",

@@ -36,7 +36,7 @@ CODES = {
     "P0106": (
         "loop without a counterpart",
         "loops are range, T.grid, T.serial, T.parallel, T.vectorized, T.unroll and "
-        "T.thread_binding of blockIdx or threadIdx",
+        "T.thread_binding of blockIdx, threadIdx or vthread",
     ),
     "P0107": (
         "block axis without a counterpart",

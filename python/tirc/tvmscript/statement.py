@@ -37,6 +37,8 @@ _SCOPES = {
     "local": " in local",
 }
 _AXES = [f"{kind}.{axis}" for kind in ("blockIdx", "threadIdx") for axis in "xyz"]
+# The iterations of virtual threads run side by side in one thread.
+_VIRTUAL_AXES = ["vthread", *(f"vthread.{axis}" for axis in "xyz")]
 _AXIS_KINDS = {"spatial": "S", "S": "S", "reduce": "R", "R": "R", "opaque": "O", "scan": "O"}
 _IN_ORDER = " @in_order"
 _IGNORED = {"reads", "writes", "func_attr"}
@@ -236,6 +238,8 @@ class Statements(Expressions):
         kind = _KINDS[called(call)]
         if kind == " bind ":
             axis = self.constant(keyword(call, "thread", 2) or ast.Constant(None))
+            if axis in _VIRTUAL_AXES:
+                return " unroll", call
             if axis not in _AXES:
                 raise Refusal("P0106", call, f"tirc has no thread axis {axis!r}")
             kind += str(axis)
