@@ -199,13 +199,34 @@ static bool inits_set_once(Threads *t, Conflict *why)
 
 /* ---- the questions --------------------------------------------------------------------------- */
 
+/* Two threads of a block write no element in one iteration of the serial loops: a barrier can stand
+ * between their writes. */
+static bool writes_apart(Meeting *m)
+{
+    const Unit *a = thread_unit(m->t, m->pair.a), *b = thread_unit(m->t, m->pair.b);
+    Poly *p = m->p;
+    if (!m->pair.x->writes || !m->pair.y->writes || !meeting_solve(m) ||
+        meeting_stays(m, AXIS_THREAD_X, 3))
+        return true;
+    PolyMark mark = poly_mark(p);
+    meeting_in_block(m);
+    poly_differ(p, &p->top, &m->at_a.axis[AXIS_THREAD_X], &m->at_b.axis[AXIS_THREAD_X], 3);
+    for (int i = 0; i < units_common(a, b); i++)
+        if (loop_has_order(a->loops[i]))
+            poly_equal(p, &p->top, m->at_a.at.turns[i], m->at_b.at.turns[i]);
+    bool apart = poly_solve(p, NULL, 0, NULL) == POLY_NONE;
+    poly_reset(p, mark);
+    return apart;
+}
+
 /* The buffer is private to threads or blocks, of which each has written what it reads
  * (threads_copies_own), and every write of an element is of the same value: no other order of the
  * two changes it. So a tile may be copied again in a later iteration of a serial loop. */
-static bool any_order_will_do(const Meeting *m)
+static bool any_order_will_do(Meeting *m)
 {
     const Buffer *buffer = m->pair.x->buffer;
-    return !scope_outlives_launch(buffer->scope) && threads_write_alike(m->t, buffer);
+    return !scope_outlives_launch(buffer->scope) && threads_write_alike(m->t, buffer) &&
+           writes_apart(m);
 }
 
 /* All pairs of accesses that clash are ordered in the launch, and, in a grid, never in different
@@ -214,7 +235,7 @@ static bool pairs_legal(Threads *t, Poly *p, Conflict *why)
 {
     bool grid = t->axis[AXIS_BLOCK_X] || t->axis[AXIS_BLOCK_Y] || t->axis[AXIS_BLOCK_Z];
     for (Meeting m = meetings_all(t, p); meeting_next(&m);) {
-        if (!meeting_is_first(&m) || any_order_will_do(&m) || !meeting_measure(&m))
+        if (!meeting_is_first(&m) || !meeting_measure(&m) || any_order_will_do(&m))
             continue;
         if (!order_left(&m, why) ||
             (grid && m.distance && !(grid_apart(&m, why) && stored_once(&m, why))))
