@@ -76,7 +76,8 @@ static __device__ __forceinline__ void settle_f32(float *t)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_map, const __grid_constant__ TensorMap B_map)
+matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_map,
+            const __grid_constant__ TensorMap B_map)
 {
     extern __shared__ __align__(1024) unsigned char shared_memory[];
     unsigned short (*A_shared)[128][64] = (unsigned short (*)[128][64])shared_memory;
@@ -102,7 +103,8 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
     if (lane == 0 && group == 0) {
         copy_bulk_2d(&A_shared[0][0][0], A_map, 0, by * 128, &landed[begun % 1], 16384);
         for (int ax1_1 = 0; ax1_1 < 3; ++ax1_1)
-            copy_bulk_2d(&B_shared[0][ax1_1][0][0], B_map, bx * 192 + ax1_1 * 64, 0, &landed[begun % 1], 8192);
+            copy_bulk_2d(&B_shared[0][ax1_1][0][0], B_map, bx * 192 + ax1_1 * 64, 0,
+                         &landed[begun % 1], 8192);
     }
     copy_bulk_commit<1>(landed, begun);  // the copies above are one group
     copy_bulk_wait<1>(landed, waited, begun);  // all copies
@@ -110,9 +112,11 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
     for (int ko = 0; ko < 2; ++ko) {
         const int ko_1 = ko + 1;
         if (ko < 1 && lane == 0 && group == 0) {
-            copy_bulk_2d(&A_shared[ko_1][0][0], A_map, ko_1 * 64, by * 128, &landed[begun % 1], 16384);
+            copy_bulk_2d(&A_shared[ko_1][0][0], A_map, ko_1 * 64, by * 128, &landed[begun % 1],
+                         16384);
             for (int ax1_1 = 0; ax1_1 < 3; ++ax1_1)
-                copy_bulk_2d(&B_shared[ko_1][ax1_1][0][0], B_map, bx * 192 + ax1_1 * 64, ko_1 * 64, &landed[begun % 1], 8192);
+                copy_bulk_2d(&B_shared[ko_1][ax1_1][0][0], B_map, bx * 192 + ax1_1 * 64, ko_1 * 64,
+                             &landed[begun % 1], 8192);
         }
         copy_bulk_commit<1>(landed, begun);  // the copies above are one group
         float *mma_c = &T[0][0];
@@ -199,11 +203,14 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
                            "+f"(mma_c[46]), "+f"(mma_c[47]),
                            "+f"(mma_c[94]), "+f"(mma_c[95])
                          : "l"(mma_p + 2 * k), "l"(mma_q + 128 * k));
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above are one group
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above
+                                                                        // are one group
         copy_bulk_wait<1>(landed, waited, begun);  // all copies
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by other threads
+        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by
+                          // other threads
     }
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: T is accessed below
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: T is
+                                                                    // accessed below
     settle_f32<96>(&T[0][0]);
     #pragma unroll
     for (int panels = 0; panels < 3; ++panels) {
@@ -214,7 +221,11 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
                 #pragma unroll
                 for (int nj = 0; nj < 8; ++nj) {
                     if (bx * 96 + panels * 32 + nj * 4 + lane % 4 < 100) {
-                        *(unsigned int *)&C_shared[group * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8][(nj ^ lane / 4 % 8) * 8 + lane % 4 * 2] = bf16x2_from_f32(T[u][panels * 16 + nj * 2], T[u][panels * 16 + nj * 2 + 1]);
+                        *(unsigned int *)&C_shared[group * 64 + lane / 32 * 16 + u * 8
+                                                   + lane / 4 % 8]
+                                                  [(nj ^ lane / 4 % 8) * 8 + lane % 4 * 2] =
+                            bf16x2_from_f32(T[u][panels * 16 + nj * 2],
+                                            T[u][panels * 16 + nj * 2 + 1]);
                     }
                 }
             }
@@ -225,10 +236,13 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
             for (int each = 0; each < 4; ++each) {
                 const int i = by * 128 + each * 32 + group * 16 + lane / 8;
                 if (i < 136) {
-                    *(uint4 *)&C[i * 200 + bx * 192 + panels * 64 + lane % 8 * 8] = *(const uint4 *)&C_shared[each * 32 + group * 16 + lane / 8][(lane % 8 ^ lane / 8 % 8) * 8];
+                    *(uint4 *)&C[i * 200 + bx * 192 + panels * 64 + lane % 8 * 8] =
+                        *(const uint4 *)&C_shared[each * 32 + group * 16 + lane / 8]
+                                                 [(lane % 8 ^ lane / 8 % 8) * 8];
                 }
             }
         }
-        __syncthreads();  // C_shared: read above, overwritten in the next iteration of panels by other threads
+        __syncthreads();  // C_shared: read above, overwritten in the next iteration of panels by
+                          // other threads
     }
 }
