@@ -35,9 +35,9 @@ dots_1(const float *__restrict__ F, const float *__restrict__ f, float *__restri
         sum[i] = 0.0f;
     {
         for (int k = 0; k < 32; ++k)
-            sum[0] += (&tile[0][0])[(threadIdx.x / 8 + 0) * 32 + k] * (&row[0])[k];
+            sum[0] += (&tile[0][0])[(0 + threadIdx.x / 8) * 32 + k] * (&row[0])[k];
         for (int k = 0; k < 32; ++k)
-            sum[1] += (&tile[0][0])[(threadIdx.x / 8 + 4) * 32 + k] * (&row[0])[k];
+            sum[1] += (&tile[0][0])[(4 + threadIdx.x / 8) * 32 + k] * (&row[0])[k];
     }
     if (k % 8 == 0) {
         for (int i = 0; i < 2; ++i)
