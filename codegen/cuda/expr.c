@@ -267,6 +267,8 @@ static const char *function_name(CudaWriter *w, CallKind call, DType type)
         return either_helper(w, is_f64 ? HELPER_MAX_OR_NAN_F64 : HELPER_MAX_OR_NAN_F32,
                              HOST_MAX_OR_NAN);
     case CALL_TF32: return either_helper(w, is_f64 ? HELPER_TF32_F64 : HELPER_TF32, HOST_TF32);
+    case CALL_TF32_RZ:
+        return either_helper(w, is_f64 ? HELPER_TF32_RZ_F64 : HELPER_TF32_RZ, HOST_TF32_RZ);
     case CALL_ISNAN: return w->host ? "std::isnan" : info->f32;
     case CALL_ISINF: return w->host ? "std::isinf" : info->f32;
     case CALL_POPCOUNT:

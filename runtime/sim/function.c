@@ -16,17 +16,25 @@ static double largest_or_nan(double x, double y)
     return isnan(x) ? x : isnan(y) ? y : vm_largest_f64(x, y);
 }
 
-/* The number nearest to x that has TF32's 11 digits and the exponents of f32, ties away from 0. */
-static double tf32(double x)
+/* x with TF32's 11 digits and the exponents of f32, as `whole` rounds to integers. */
+static double tf32(double x, double (*whole)(double))
 {
     enum { DIGITS = 11, LEAST_EXPONENT = -126 };
-    const double past_largest = 0x1p128;
-    if (!(fabs(x) < past_largest))
-        return isnan(x) ? x : copysign(INFINITY, x);
-    int exponent = x == 0 ? LEAST_EXPONENT : ilogb(x);
+    int exponent = x == 0 || !isfinite(x) ? LEAST_EXPONENT : ilogb(x);
     double step = ldexp(1, (exponent < LEAST_EXPONENT ? LEAST_EXPONENT : exponent) - DIGITS + 1);
-    double nearest = round(x / step) * step;
-    return fabs(nearest) < past_largest ? nearest : copysign(INFINITY, x);
+    return whole(x / step) * step;
+}
+
+static double tf32_nearest(double x)
+{
+    double nearest = tf32(x, round);
+    return fabs(nearest) < 0x1p128 ? nearest : isnan(x) ? x : copysign(INFINITY, x);
+}
+
+static double tf32_towards_0(double x)
+{
+    const double largest = 0x1.ffcp127;
+    return isinf(x) || !(fabs(x) > largest) ? tf32(x, trunc) : copysign(largest, x);
 }
 
 double function_f64(int function, const double *x)
@@ -51,7 +59,8 @@ double function_f64(int function, const double *x)
     case CALL_CEIL: return ceil(x[0]);
     case CALL_ROUND: return rint(x[0]);
     case CALL_TRUNC: return trunc(x[0]);
-    case CALL_TF32: return tf32(x[0]);
+    case CALL_TF32: return tf32_nearest(x[0]);
+    case CALL_TF32_RZ: return tf32_towards_0(x[0]);
     case CALL_POW: return pow(x[0], x[1]);
     case CALL_FMOD: return fmod(x[0], x[1]);
     case CALL_FMA: return fma(x[0], x[1], x[2]);
@@ -162,6 +171,7 @@ int function_flops(int function)
     case CALL_BITCAST:
     case CALL_AWAIT:
     case CALL_TF32:
+    case CALL_TF32_RZ:
     case CALL_ISNAN:
     case CALL_ISINF: return 0;
     default: return 1;

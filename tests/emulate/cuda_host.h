@@ -433,6 +433,10 @@ PACKED_TYPE(bf16x2, bf16_format)
 #undef PACKED_TYPE
 #undef COMPARED
 #undef PACKED
+static inline void ptx_add_rn_f32(float &to, float a, float b)
+{
+    to = a + b;
+}
 /* A NaN keeps its upper bits. */
 static inline void ptx_cvt_rna_tf32_f32(unsigned &to, float f)
 {

@@ -53,13 +53,14 @@ static inline double element(const unsigned *registers, int number, const Narrow
 
 /* d = a * b + c for the elements of this lane: rows lane / 4 and 8 more, two columns. */
 template <class Register, class Sum, class Product>
-static inline void multiply(Sum *const d[4], const Fragments<Register> &mine, Product product)
+static inline void multiply(Sum *const d[4], const Sum *const c[4], const Fragments<Register> &mine,
+                            Product product)
 {
     Lanes all(__LINE__, (uint64_t)&mine);
     int lane = own_lane();
     Sum sums[4];
     for (int r = 0; r < 4; r++)
-        sums[r] = (Sum)(*d[r] + product(all, lane / 4 + r / 2 * 8, lane % 4 * 2 + r % 2));
+        sums[r] = (Sum)(*c[r] + product(all, lane / 4 + r / 2 * 8, lane % 4 * 2 + r % 2));
     warp_barrier(__LINE__);
     for (int r = 0; r < 4; r++)
         *d[r] = sums[r];
@@ -143,11 +144,12 @@ LDMATRIX(trans_shared_b16, true)
 #define MMA(name, Register, Sum, product)                                                          \
     static inline void ptx_mma_sync_aligned_##name(                                                \
         Sum &d0, Sum &d1, Sum &d2, Sum &d3, Register a0, Register a1, Register a2, Register a3,    \
-        Register b0, Register b1, Sum &, Sum &, Sum &, Sum &)                                      \
+        Register b0, Register b1, const Sum &c0, const Sum &c1, const Sum &c2, const Sum &c3)      \
     {                                                                                              \
         using namespace emulator;                                                                  \
         Sum *const d[4] = {&d0, &d1, &d2, &d3};                                                    \
-        multiply(d, Fragments<Register>{{a0, a1, a2, a3}, {b0, b1}},                               \
+        const Sum *const c[4] = {&c0, &c1, &c2, &c3};                                              \
+        multiply(d, c, Fragments<Register>{{a0, a1, a2, a3}, {b0, b1}},                            \
                  [](const Lanes &all, int row, int column) { return product; });                   \
     }
 MMA(m16n8k16_row_col_f32_bf16_bf16_f32, unsigned, float,

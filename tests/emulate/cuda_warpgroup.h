@@ -72,6 +72,22 @@ static inline void add_products(const Product &p, uint32_t *sums)
     }
 }
 
+/* Of f32, whose last digits the hardware ignores. */
+static inline void add_tf32(const Product &p, uint32_t *sums)
+{
+    for (unsigned n = 0; n < (unsigned)p.n; n++) {
+        Place at = place_of(n);
+        float before;
+        memcpy(&before, &sums[n], sizeof before);
+        double sum = before;
+        for (unsigned k = 0; k < 8; k++)
+            sum += truncated(along_k<uint32_t>(p.a, at.row, k)) *
+                   truncated(along_k<uint32_t>(p.b, at.column, k));
+        float after = (float)sum;
+        memcpy(&sums[n], &after, sizeof after);
+    }
+}
+
 template <class T> static inline void add_bytes(const Product &p, uint32_t *sums)
 {
     for (unsigned n = 0; n < (unsigned)p.n; n++) {
@@ -102,6 +118,16 @@ template <const NarrowFormat &format, int n> static inline void issue(int line, 
     product.a_turned = *(const int *)all[n + 5];
     product.b_turned = *(const int *)all[n + 6];
     product.add = add_products<format>;
+    for (int i = 3; i < 5; i++)
+        if (*(const int *)all[n + i] != 1)
+            fault("a product with an operand of the other sign");
+    product_issue(line, product);
+}
+
+template <int n> static inline void issue_tf32(int line, const void **all)
+{
+    Product product = product_of(n, all);
+    product.add = add_tf32;
     for (int i = 3; i < 5; i++)
         if (*(const int *)all[n + i] != 1)
             fault("a product with an operand of the other sign");
@@ -164,6 +190,21 @@ WGMMA(96, u8, unsigned char)
 WGMMA(128, u8, unsigned char)
 WGMMA(192, u8, unsigned char)
 WGMMA(256, u8, unsigned char)
+#undef WGMMA
+
+#define WGMMA(n)                                                                                   \
+    template <class... Operands>                                                                   \
+    static inline void ptx_wgmma_mma_async_sync_aligned_m64n##n##k8_f32_tf32_tf32(                 \
+        Operands &&...operands)                                                                    \
+    {                                                                                              \
+        static_assert(sizeof...(operands) == n / 2 + 5, "m64nNk8 has N / 2 sums");                 \
+        const void *all[] = {&operands...};                                                        \
+        emulator::issue_tf32<n / 2>(__LINE__, all);                                                \
+    }
+WGMMA(8)
+WGMMA(64)
+WGMMA(128)
+WGMMA(256)
 #undef WGMMA
 
 static inline void ptx_wgmma_fence_sync_aligned()

@@ -374,6 +374,23 @@ static inline float call_tf32(float x)
 {
     return (float)call_tf32((double)x);
 }
+static inline double call_tf32_rz(double x)
+{
+    const double least = 0x1p-126, largest = 0x1.ffcp127;
+    if (isnan(x) || isinf(x))
+        return x;
+    if (fabs(x) < least)
+        return copysign(call_tf32_rz(fabs(x) + least) - least, x);
+    unsigned long long bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = bits >> 42 << 42;
+    memcpy(&x, &bits, sizeof x);
+    return fabs(x) <= largest ? x : copysign(largest, x);
+}
+static inline float call_tf32_rz(float x)
+{
+    return (float)call_tf32_rz((double)x);
+}
 static inline float call_rsqrt(float x)
 {
     return (float)(1 / sqrt((double)x));

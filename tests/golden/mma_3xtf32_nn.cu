@@ -53,50 +53,66 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     #pragma unroll
     for (int ki = 0; ki < 4; ++ki) {
-        unsigned mma_a[2][4][4], mma_b[2][8][2];
+        unsigned mma_a[2][4], mma_b[2][8][2];
         float(*mma_c)[8][2] = (float(*)[8][2])&C_shared[0][0];
         const int mma_l = threadIdx.x;
+        auto mma_rest = [](unsigned x) {
+            return __float_as_uint(__uint_as_float(x) - __uint_as_float(x & 0xffffe000));
+        };
         const unsigned mma_p = __cvta_generic_to_shared(
             &A_shared[0][ki * 8] + mma_l % 16 * (&A_shared[1][ki * 8] - &A_shared[0][ki * 8])
                 + mma_l / 16 * 4);
         const auto *mma_q = &B_shared[ki * 8][0]
             + mma_l % 4 * (&B_shared[ki * 8 + 1][0] - &B_shared[ki * 8][0]) + mma_l / 4;
         #pragma unroll
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < 16; i++)
+            mma_b[0][i / 2][i % 2] = __float_as_uint(
+                mma_q[i % 2 * (&B_shared[ki * 8 + 4][0] - &B_shared[ki * 8][0]) + i / 2 * 8]);
+        #pragma unroll
+        for (int i = 0; i < 16; i++)
+            mma_b[1][i / 2][i % 2] = mma_rest(mma_b[0][i / 2][i % 2]);
+        #pragma unroll
+        for (int i = 0; i < 4; i++) {
             asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
                          "{%0, %1, %2, %3}, [%4];"
-                         : "=r"(mma_a[1][i][0]), "=r"(mma_a[1][i][1]),
-                           "=r"(mma_a[1][i][2]), "=r"(mma_a[1][i][3])
+                         : "=r"(mma_a[0][0]), "=r"(mma_a[0][1]),
+                           "=r"(mma_a[0][2]), "=r"(mma_a[0][3])
                          : "r"(mma_p
                                + i * 4 * (int)(&A_shared[16][ki * 8] - &A_shared[0][ki * 8])));
         #pragma unroll
-        for (int i = 0; i < 16; i++)
-            mma_b[1][i / 2][i % 2] = __float_as_uint(
-                mma_q[i % 2 * (&B_shared[ki * 8 + 4][0] - &B_shared[ki * 8][0]) + i / 2 * 8]);
+            for (int j = 0; j < 4; j++)
+                mma_a[1][j] = mma_rest(mma_a[0][j]);
         #pragma unroll
-        for (int i = 0; i < 32; i++) {
-            unsigned *mma_x = i < 16 ? &mma_a[0][i / 4][i % 4] : &mma_b[0][i / 2 - 8][i % 2];
-            unsigned *mma_y = i < 16 ? &mma_a[1][i / 4][i % 4] : &mma_b[1][i / 2 - 8][i % 2];
-            const float mma_v = __uint_as_float(*mma_y);
-            asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(*mma_x) : "f"(mma_v));
-            const float mma_w = mma_v - __uint_as_float(*mma_x);
-            asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(*mma_y) : "f"(mma_w));
-        }
+            for (int h = 0; h < 8; h += 4) {
+                float mma_d[4][4];
         #pragma unroll
-        for (int p = 0; p < 3; p++) {
-            unsigned(*mma_x)[4] = mma_a[p == 0], (*mma_y)[2] = mma_b[p == 1];
+                for (int j = 0; j < 4; j++)
+                    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+                                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+                                 "{%10, %10, %10, %10};"
+                                 : "=f"(mma_d[j][0]), "=f"(mma_d[j][1]),
+                                   "=f"(mma_d[j][2]), "=f"(mma_d[j][3])
+                                 : "r"(mma_a[1][0]), "r"(mma_a[1][1]),
+                                   "r"(mma_a[1][2]), "r"(mma_a[1][3]),
+                                   "r"(mma_b[0][h + j][0]), "r"(mma_b[0][h + j][1]),
+                                   "f"(0.0f));
         #pragma unroll
-            for (int i = 0; i < 4; i++)
-        #pragma unroll
-                for (int j = 0; j < 8; j++)
+                for (int j = 7; j >= 0; j--)
                     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
                                  "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
                                  "{%0, %1, %2, %3};"
-                                 : "+f"(mma_c[2 * i][j][0]), "+f"(mma_c[2 * i][j][1]),
-                                   "+f"(mma_c[2 * i + 1][j][0]), "+f"(mma_c[2 * i + 1][j][1])
-                                 : "r"(mma_x[i][0]), "r"(mma_x[i][1]),
-                                   "r"(mma_x[i][2]), "r"(mma_x[i][3]),
-                                   "r"(mma_y[j][0]), "r"(mma_y[j][1]));
+                                 : "+f"(mma_d[j % 4][0]), "+f"(mma_d[j % 4][1]),
+                                   "+f"(mma_d[j % 4][2]), "+f"(mma_d[j % 4][3])
+                                 : "r"(mma_a[0][0]), "r"(mma_a[0][1]),
+                                   "r"(mma_a[0][2]), "r"(mma_a[0][3]),
+                                   "r"(mma_b[j / 4][h + j % 4][0]),
+                                   "r"(mma_b[j / 4][h + j % 4][1]));
+        #pragma unroll
+                for (int j = 0; j < 16; j++)
+                    asm volatile("add.rn.f32 %0, %0, %1;"
+                                 : "+f"(mma_c[2 * i + j % 4 / 2][h + j / 4][j % 2])
+                                 : "f"(mma_d[j / 4][j % 4]));
+            }
         }
     }
     #pragma unroll

@@ -36,14 +36,30 @@ static __device__ __forceinline__ double f64_to_tf32(double x)
     return fabs(near) < 3.4028236692093846e38 ? near : near * 1e308;
 }
 
+static __device__ __forceinline__ float to_tf32_rz(float x)
+{
+    return __uint_as_float(__float_as_uint(x) & 0xffffe000u);
+}
+
+static __device__ __forceinline__ double f64_to_tf32_rz(double x)
+{
+    const double most = 3.4011621342146535e38;
+    if (!(fabs(x) <= most))
+        return x != x || x * 0 != 0 ? x : copysign(most, x);
+    double step = ldexp(1.0, max(ilogb(x), -126) - 10);
+    return trunc(x / step) * step;
+}
+
 extern "C" __global__ void __launch_bounds__(1)
 rounded(const float *__restrict__ x, const double *__restrict__ d,
         const unsigned short *__restrict__ h, float *__restrict__ y, double *__restrict__ z,
         unsigned short *__restrict__ g)
 {
     for (int i = 0; i < 8; ++i) {
-        y[i] = to_tf32(x[i]);
-        z[i] = f64_to_tf32(d[i]);
-        g[i] = f16_from_f32(to_tf32(f16_to_f32(h[i])));
+        y[i] = to_tf32(x[i]) - to_tf32_rz(x[i]);
+        z[i] = f64_to_tf32(d[i]) - f64_to_tf32_rz(d[i]);
+        g[i] =
+            f16_from_f32(f16_to_f32(f16_from_f32(to_tf32(f16_to_f32(h[i]))))
+                         - f16_to_f32(f16_from_f32(to_tf32_rz(f16_to_f32(h[i])))));
     }
 }

@@ -32,7 +32,8 @@ entry func visible param cuda nvcuda cub thrust cooperative_groups nv
 """.split()
 MATHS = """
 exp exp2 expf exp2f log log2 log10 logf log2f sqrt sqrtf rsqrt rsqrtf sin cos tan sinf cosf tanf
-to_tf32 f64_to_tf32 host_tf32 log1p log1pf expm1 expm1f isnan isinf __popc __clzll __dp4a
+to_tf32 f64_to_tf32 host_tf32 to_tf32_rz f64_to_tf32_rz host_tf32_rz
+log1p log1pf expm1 expm1f isnan isinf __popc __clzll __dp4a
 tanh tanhf erf erff fabs fabsf floor floorf ceil ceilf rint rintf round roundf trunc truncf pow powf
 fmod fmodf fma fmaf fmin fmax fminf fmaxf min max abs labs llabs y0 y1 yn j0 j1 jn gamma lgamma
 hypot cbrt acos asin atan atan2 cosh sinh ldexp frexp modf remainder scalb signbit significand

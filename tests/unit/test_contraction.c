@@ -8,7 +8,7 @@
 /* "nn", "tn" ...: how A and B lie, and C where it is transposed; or why it is none. */
 static const char *form(Context *c, const char *shapes, const char *body)
 {
-    char text[800];
+    char text[1000];
     Contraction x;
     const char *why;
     snprintf(text, sizeof text, "kernel t<P = 2, M = 3, N = 4, K = 5>(%s { %s }", shapes, body);
@@ -22,8 +22,9 @@ static const char *form(Context *c, const char *shapes, const char *body)
 #define F32(a, b, c) "A: f32[" a "], B: f32[" b "]) -> C: f32[" c "]"
 
 #define TIMES                                                                                      \
-    "tf32(A[i, k]) * tf32(B[k, j]) + tf32(A[i, k]) * tf32(B[k, j] - tf32(B[k, j])) + tf32(A[i, "   \
-    "k] - tf32(A[i, k])) * tf32(B[k, j])"
+    "tf32_rz(A[i, k]) * tf32_rz(B[k, j]) + tf32_rz(A[i, k]) * tf32_rz(B[k, j] - tf32_rz(B[k, "     \
+    "j])) + tf32_rz(A[i, "                                                                         \
+    "k] - tf32_rz(A[i, k])) * tf32_rz(B[k, j])"
 
 /* One term or factor of a product in three passes is changed. */
 static void test_passes(void **state)
@@ -37,27 +38,36 @@ static void test_passes(void **state)
         {"-(" TIMES ")", NULL},
         {TIMES " + 1", NULL},
         {"1 + " TIMES, NULL},
-        {"tf32(A[i, k]) * tf32(B[k, j]) + tf32(A[i, k]) * tf32(B[k, j] - tf32(B[k, j]))", NULL},
-        {"A[i, k] * tf32(B[k, j]) + tf32(A[i, k]) * tf32(B[k, j] - tf32(B[k, j])) + tf32(A[i, k] - "
-         "tf32(A[i, k])) * tf32(B[k, j])",
+        {"tf32_rz(A[i, k]) * tf32_rz(B[k, j]) + tf32_rz(A[i, k]) * tf32_rz(B[k, j] - tf32_rz(B[k, "
+         "j]))",
          NULL},
-        {"tf32(A[i, k]) * tf32(B[k, j]) + tf32(A[i, j]) * tf32(B[k, j] - tf32(B[k, j])) + "
-         "tf32(A[i, k] - tf32(A[i, k])) * tf32(B[k, j])",
+        {"A[i, k] * tf32_rz(B[k, j]) + tf32_rz(A[i, k]) * tf32_rz(B[k, j] - tf32_rz(B[k, j])) + "
+         "tf32_rz(A[i, k] - "
+         "tf32_rz(A[i, k])) * tf32_rz(B[k, j])",
          NULL},
-        {"tf32(A[i, k]) * tf32(B[k, j]) + tf32(A[i, k]) * tf32(B[k, j] + tf32(B[k, j])) + "
-         "tf32(A[i, k] - tf32(A[i, k])) * tf32(B[k, j])",
+        {"tf32_rz(A[i, k]) * tf32_rz(B[k, j]) + tf32_rz(A[i, j]) * tf32_rz(B[k, j] - tf32_rz(B[k, "
+         "j])) + "
+         "tf32_rz(A[i, k] - tf32_rz(A[i, k])) * tf32_rz(B[k, j])",
          NULL},
-        {"tf32(A[i, k]) * tf32(B[k, j]) + tf32(A[i, k]) * tf32(B[k, j] - tf32(B[j, k])) + "
-         "tf32(A[i, k] - tf32(A[i, k])) * tf32(B[k, j])",
+        {"tf32_rz(A[i, k]) * tf32_rz(B[k, j]) + tf32_rz(A[i, k]) * tf32_rz(B[k, j] + tf32_rz(B[k, "
+         "j])) + "
+         "tf32_rz(A[i, k] - tf32_rz(A[i, k])) * tf32_rz(B[k, j])",
          NULL},
-        {"tf32(A[i, k]) * tf32(B[k, j]) + tf32(A[i, k]) * tf32(B[k, j] - tf32(B[k, j])) + "
-         "(A[i, k] - tf32(A[i, k])) * tf32(B[k, j])",
+        {"tf32_rz(A[i, k]) * tf32_rz(B[k, j]) + tf32_rz(A[i, k]) * tf32_rz(B[k, j] - tf32_rz(B[j, "
+         "k])) + "
+         "tf32_rz(A[i, k] - tf32_rz(A[i, k])) * tf32_rz(B[k, j])",
          NULL},
-        {"tf32(A[i, k]) * tf32(B[k, j]) + tf32(A[i, k]) * tf32(B[k, j] - tf32(B[k, j])) + "
-         "tf32(A[i, j] - tf32(A[i, k])) * tf32(B[k, j])",
+        {"tf32_rz(A[i, k]) * tf32_rz(B[k, j]) + tf32_rz(A[i, k]) * tf32_rz(B[k, j] - tf32_rz(B[k, "
+         "j])) + "
+         "(A[i, k] - tf32_rz(A[i, k])) * tf32_rz(B[k, j])",
          NULL},
-        {"tf32(A[i, k]) * tf32(B[k, j]) + tf32(A[i, k]) * tf32(B[k, j] - tf32(B[k, j])) + "
-         "tf32(A[i, k] - tf32(A[i, k])) * B[k, j]",
+        {"tf32_rz(A[i, k]) * tf32_rz(B[k, j]) + tf32_rz(A[i, k]) * tf32_rz(B[k, j] - tf32_rz(B[k, "
+         "j])) + "
+         "tf32_rz(A[i, j] - tf32_rz(A[i, k])) * tf32_rz(B[k, j])",
+         NULL},
+        {"tf32_rz(A[i, k]) * tf32_rz(B[k, j]) + tf32_rz(A[i, k]) * tf32_rz(B[k, j] - tf32_rz(B[k, "
+         "j])) + "
+         "tf32_rz(A[i, k] - tf32_rz(A[i, k])) * B[k, j]",
          NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -88,6 +98,10 @@ static void test_axes(void **state)
                              "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += tf32(A[i, "
                              "k]) * tf32(B[k, j]); }"),
                         "nn0 tf32");
+    assert_string_equal(form(c, F32("M, K", "N, K", "M, N"),
+                             "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += "
+                             "tf32_rz(A[i, k]) * tf32_rz(B[j, k]); }"),
+                        "nt0 tf32");
     assert_non_null(strstr(form(c, F32("M, K", "K, N", "M, N"),
                                 "for i in M, j in N { C[i, j] = 0; for k in K C[i, j] += A[i, k] * "
                                 "tf32(B[k, j]); }"),

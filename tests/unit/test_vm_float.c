@@ -87,9 +87,12 @@ static void check_tf32(uint32_t bits)
     assert_memory_equal(&found, &expected, sizeof found);
     double wide = function_f64(CALL_TF32, (const double[]){x});
     assert_true(wide == expected && !signbit(wide) == !signbit(expected));
+    expected = from_bits(bits & 0xffffe000);
+    found = function_f32(CALL_TF32_RZ, &x);
+    assert_memory_equal(&found, &expected, sizeof found);
 }
 
-static void test_tf32_is_nearest_with_ties_away_from_0(void **state)
+static void test_tf32_has_11_digits(void **state)
 {
     (void)state;
     Random r = random_new(5, 0);
@@ -111,6 +114,11 @@ static void test_tf32_is_nearest_with_ties_away_from_0(void **state)
     assert_true(function_f64(CALL_TF32, (const double[]){-1e300}) == -INFINITY);
     assert_true(function_f64(CALL_TF32, (const double[]){0x1p-137}) == 0x1p-136);
     assert_true(isnan(function_f64(CALL_TF32, (const double[]){NAN})));
+    assert_true(function_f64(CALL_TF32_RZ, &half) == 1);
+    assert_true(function_f64(CALL_TF32_RZ, (const double[]){-1e300}) == -0x1.ffcp127);
+    assert_true(function_f64(CALL_TF32_RZ, (const double[]){0x1.8p-136}) == 0x1p-136);
+    assert_true(function_f64(CALL_TF32_RZ, (const double[]){INFINITY}) == INFINITY);
+    assert_true(isnan(function_f64(CALL_TF32_RZ, (const double[]){NAN})));
 }
 
 int main(void)
@@ -119,7 +127,7 @@ int main(void)
         cmocka_unit_test(test_every_value_comes_back),
         cmocka_unit_test(test_rounding_is_to_nearest_even),
         cmocka_unit_test(test_ends_of_the_range),
-        cmocka_unit_test(test_tf32_is_nearest_with_ties_away_from_0),
+        cmocka_unit_test(test_tf32_has_11_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,26 +6,31 @@ static bool is_zero(const Expr *e)
     return (e->kind == EX_FLOAT && e->u.f == 0) || (e->kind == EX_INT && e->u.i == 0);
 }
 
+static bool calls(const Expr *e, CallKind function)
+{
+    return e->kind == EX_CALL && e->u.call.call == function;
+}
+
 static bool rounds_to_tf32(const Expr *factor)
 {
-    return factor->kind == EX_CALL && factor->u.call.call == CALL_TF32;
+    return calls(factor, CALL_TF32) || calls(factor, CALL_TF32_RZ);
 }
 
 static bool is_rounded(const Expr *e, const Expr *x)
 {
-    return rounds_to_tf32(e) && expr_equal(e->u.call.arg[0], x);
+    return calls(e, CALL_TF32_RZ) && expr_equal(e->u.call.arg[0], x);
 }
 
-/* tf32(x - tf32(x)), what the first rounding leaves */
+/* t(x - t(x)), what the first rounding leaves */
 static bool is_rest(const Expr *e, const Expr *x)
 {
-    const Expr *rest = rounds_to_tf32(e) ? e->u.call.arg[0] : e;
+    const Expr *rest = calls(e, CALL_TF32_RZ) ? e->u.call.arg[0] : e;
     return rest != e && rest->kind == EX_SUB && expr_equal(rest->u.arg[0], x) &&
            is_rounded(rest->u.arg[1], x);
 }
 
-/* The product x * y in three passes, t(x) t(y) + t(x) t(y - t(y)) + t(x - t(x)) t(y): the first of
- * them, in which x and y stand. NULL if the value is another. */
+/* The product x * y in three passes of tf32_rz: t(x) t(y) + t(x) t(y - t(y)) + t(x - t(x)) t(y).
+ * Returns the first of them, in which x and y stand; NULL if the value is another. */
 static const Expr *first_pass(const Expr *value)
 {
     const Expr *sum = value->kind == EX_ADD ? value->u.arg[0] : value;
@@ -33,7 +38,7 @@ static const Expr *first_pass(const Expr *value)
         sum->u.arg[0]->kind != EX_MUL || sum->u.arg[1]->kind != EX_MUL)
         return NULL;
     const Expr *first = sum->u.arg[0], *second = sum->u.arg[1], *third = value->u.arg[1];
-    if (!rounds_to_tf32(first->u.arg[0]) || !rounds_to_tf32(first->u.arg[1]))
+    if (!calls(first->u.arg[0], CALL_TF32_RZ) || !calls(first->u.arg[1], CALL_TF32_RZ))
         return NULL;
     const Expr *x = first->u.arg[0]->u.call.arg[0], *y = first->u.arg[1]->u.call.arg[0];
     bool is = is_rounded(second->u.arg[0], x) && is_rest(second->u.arg[1], y) &&

@@ -19,9 +19,20 @@ static bool evaluate(const Counter *k, const Expr *e, int64_t *value)
 
 /* ---- one instance ---------------------------------------------------------------------------- */
 
+static int64_t count_call(CallKind call)
+{
+    switch (call) {
+    case CALL_FMA: return 2;
+    case CALL_BITCAST:
+    case CALL_TF32:
+    case CALL_TF32_RZ: return 0;
+    default: return 1;
+    }
+}
+
 static int64_t count_operation(const Expr *e)
 {
-    if (!type_is_float(e->type) || (e->kind == EX_CALL && e->u.call.call == CALL_BITCAST))
+    if (!type_is_float(e->type))
         return 0;
     switch (e->kind) {
     case EX_ADD:
@@ -31,7 +42,7 @@ static int64_t count_operation(const Expr *e)
     case EX_MIN:
     case EX_MAX:
     case EX_NEG: return 1;
-    case EX_CALL: return e->u.call.call == CALL_FMA ? 2 : 1;
+    case EX_CALL: return count_call(e->u.call.call);
     default: return 0;
     }
 }

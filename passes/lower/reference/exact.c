@@ -123,8 +123,8 @@ Ref ref_exact_call(RefBuilder *b, const Expr *e, Expr *v, const Ref *arg)
     Ref r = {.v = v};
     for (int i = 0; i < info->arity; i++)
         r.err = ref_add(b, r.err, arg[i].err);
-    if (b->combining &&
-        (call == CALL_FMA || call == CALL_SQRT || call == CALL_TF32 || info->ulp != 0))
+    if (b->combining && (call == CALL_FMA || call == CALL_SQRT || call == CALL_TF32 ||
+                         call == CALL_TF32_RZ || info->ulp != 0))
         return (Ref){.v = v, .err = ref_float(b, INFINITY)};
     if (call == CALL_FMA) {
         if (e->type != DT_F64)

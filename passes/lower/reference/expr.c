@@ -243,11 +243,12 @@ static Expr *tangent_error(RefBuilder *b, Expr *v, Expr *err)
     return pick(b, op2(b, EX_LT, err, ref_float(b, 1)), good, ref_float(b, INFINITY));
 }
 
-/* |tf32(x +- e) - tf32(x)|: it does not decrease, so no more than from one end to the other. */
-static Expr *step_error(RefBuilder *b, Ref x)
+/* |f(x +- e) - f(x)|, where f rounds: it does not decrease, so no more than from one end to the
+ * other. */
+static Expr *step_error(RefBuilder *b, CallKind call, Ref x)
 {
-    Expr *least = ref_let(b, fn(b, CALL_TF32, op2(b, EX_SUB, x.v, x.err)));
-    Expr *largest = ref_let(b, fn(b, CALL_TF32, op2(b, EX_ADD, x.v, x.err)));
+    Expr *least = ref_let(b, fn(b, call, op2(b, EX_SUB, x.v, x.err)));
+    Expr *largest = ref_let(b, fn(b, call, op2(b, EX_ADD, x.v, x.err)));
     Expr *range = ref_let(b, op2(b, EX_SUB, largest, least));
     return pick(b, op2(b, EX_EQ, largest, least), ref_float(b, 0), where_positive(b, range, range));
 }
@@ -289,7 +290,8 @@ static Expr *through_call(RefBuilder *b, CallKind call, Expr *v, Ref x)
     case CALL_ABS: return x.err;
     case CALL_ERF: return scaled(b, 1.1283791670955126, x.err); /* 2 / sqrt(pi) */
     case CALL_TAN: return tangent_error(b, v, x.err);
-    case CALL_TF32: return step_error(b, x);
+    case CALL_TF32:
+    case CALL_TF32_RZ: return step_error(b, call, x);
     default: /* steps */
         return pick(b,
                     op2(b, EX_EQ, fn(b, call, op2(b, EX_SUB, x.v, x.err)),
@@ -326,8 +328,8 @@ static Expr *through_many(RefBuilder *b, CallKind call, Expr *v, const Ref *arg)
 static bool is_exact_call(CallKind call)
 {
     return call == CALL_ABS || call == CALL_FLOOR || call == CALL_CEIL || call == CALL_ROUND ||
-           call == CALL_TRUNC || call == CALL_FMOD || call == CALL_TF32 || call == CALL_MINIMUM ||
-           call == CALL_MAXIMUM;
+           call == CALL_TRUNC || call == CALL_FMOD || call == CALL_TF32 || call == CALL_TF32_RZ ||
+           call == CALL_MINIMUM || call == CALL_MAXIMUM;
 }
 
 /* The value of a function. K ulp are at most 2 K unit roundoffs, of f32 for narrow types, which

@@ -132,7 +132,7 @@ static bool check_nest(Einsum *e)
 /* Is the function of 0 a 0? */
 static bool keeps_zero(CallKind call)
 {
-    return call == CALL_TF32 || call == CALL_ABS;
+    return call == CALL_TF32 || call == CALL_TF32_RZ || call == CALL_ABS;
 }
 
 /* Beyond the edge of iterator `iter`, where everything that it is a subscript of is 0, the value is
