@@ -13,12 +13,14 @@ None)
 Facts:        ("condition", e) ("range", e, lo, hi) ("order", buffer, word)
 """
 
+import functools
 import operator
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
 from tir_tokens import LEVELS, STORE_OPS, TirError, tokens  # noqa: E402
 
 WORD_OPS = {"min", "max", "async"}  # min= and max= are two tokens
@@ -86,6 +88,49 @@ class Reducer(NamedTuple):
         ]
 
 
+class Instruction(NamedTuple):
+    sizes: list
+    operands: list  # Parameter
+    body: tuple
+
+
+class View(NamedTuple):
+    """Other subscripts for the elements of a buffer."""
+
+    axes: list  # names
+    buffer: str
+    index: list  # of the names
+
+    def at(self, subscripts):
+        """The buffer and the subscripts of an element."""
+        return self.buffer, replaced(self.index, dict(zip(self.axes, subscripts)))
+
+
+def called(node, names, views):
+    """The statement with values in the place of names, types of parameters included, and elements
+    in that of operands."""
+    if isinstance(node, list):
+        return [called(x, names, views) for x in node]
+    if not isinstance(node, tuple):
+        return node
+    if node[0] == "name":
+        view = views.get(node[1])
+        if not view:
+            return names.get(node[1], node)
+        buffer, index = view.at([])
+        return ("load", buffer, index) if index else ("name", buffer)
+    if node[0] in ("load", "store"):
+        subscripts, *rest = called(list(node[2:]), names, views)
+        return (node[0], *views[node[1]].at(subscripts), *rest)
+    if node[0] == "for":
+        variable = f"{node[1]}__called"  # the operands may speak of one of that name
+        inside = called(list(node[2:]), {**names, node[1]: ("name", variable)}, views)
+        return ("for", variable, *inside)
+    if node[0] == "call":
+        return ("call", names.get(node[1], node[1]), called(node[2], names, views))
+    return tuple(called(x, names, views) for x in node)
+
+
 def replaced(e, values):
     """The expression with values in the place of names."""
     if not isinstance(e, tuple):
@@ -124,6 +169,8 @@ class Parser:
         self.functions = {}
         self.reducers = {}
         self.reduced = {}  # temps of a reducer's type
+        self.instructions = {}
+        self.views = {}  # in scope
         self.defaults = {}  # of the sizes before
 
     # ---- tokens ----
@@ -190,7 +237,9 @@ class Parser:
             elif word == "include":
                 self.next()
                 self.expect(";")
-            else:  # a schedule, proc or instruction
+            elif word == "instruction":
+                self.instruction()
+            else:  # a schedule or proc
                 while self.peek() != "{":
                     self.next()
                 self.skip_braces()
@@ -237,6 +286,40 @@ class Parser:
             self.expect("}")
         self.expect("}")
         self.reducers[name] = Reducer(parts, init, lets, value)
+
+    def instruction(self):
+        name = self.name()
+        sizes = self.list(">", self.size) if self.accept("<") else []
+        self.expect("(")
+        operands = self.list(")", self.operand)
+        if self.accept("->"):
+            operands.append(self.operand())
+            while self.accept(","):
+                operands.append(self.operand())
+        while self.peek() != "{":
+            if self.next() in ("cuda", "commit", "wait"):
+                self.skip_lines()
+        self.instructions[name] = Instruction(sizes, operands, self.statement())
+
+    def operand(self):
+        operand = self.parameter("in")
+        while self.peek() in ("in", "align", "strides", "swizzle", "proxy"):
+            if self.next() == "in":
+                self.name()
+            else:
+                self.expect("(")
+                while not self.accept(")"):
+                    self.next()
+        return operand
+
+    def skip_lines(self):
+        """CUDA text: strings, and loops over them."""
+        while self.kind() == "string" or self.peek() == "for":
+            if self.next() == "for":
+                self.loop()
+                if self.accept("{"):
+                    self.skip_lines()
+                    self.expect("}")
 
     def call(self, name, arguments):
         """A call; of a function of the file, its value. Functions stand before their calls."""
@@ -343,10 +426,11 @@ class Parser:
     def statement(self):
         if self.peek() == "{":
             self.next()
-            body = []
+            body, outside = [], dict(self.views)
             while not self.accept("}"):
                 one = self.statement()
                 body += one[1] if one[0] == "scope of all" else [one]
+            self.views = outside
             return ("seq", body)
         word = self.name()
         self.at -= 1
@@ -360,7 +444,54 @@ class Parser:
         name = self.name()
         if self.accept("."):
             self.name()  # a cache hint
-        return name, self.list("]", self.expression) if self.accept("[") else []
+        return self.element(name, self.list("]", self.expression) if self.accept("[") else [])
+
+    def element(self, name, index):
+        """The buffer and the subscripts behind those of a view."""
+        return self.views[name].at(index) if name in self.views else (name, index)
+
+    def read_view(self):
+        name = self.name()
+        self.expect("[")
+        axes = self.list("]", self.name)
+        self.expect("=")
+        self.views[name] = View(axes, *self.target())
+        self.expect(";")
+        return ("seq", [])
+
+    def read_call(self):
+        """The body of the instruction, of parts of buffers."""
+        name = self.name()
+        sizes, operands, body = self.instructions.get(name) or library()[name]
+        values = self.list(">", lambda: self.operators(len(LEVELS))) if self.accept("<") else []
+        self.expect("(")
+        views = {operand.name: self.part_of_buffer(operand) for operand in operands}
+        names = {s.name: s.default if s.is_type else ("int", s.default) for s in sizes}
+        names |= {s.name: v[1] if s.is_type else v for s, v in zip(sizes, values)}
+        if self.accept("lane"):
+            self.expect("=")
+            names["lane"] = ("name", self.name())
+        self.expect(")")
+        self.expect(";")
+        return called(body, names, views)
+
+    def part_of_buffer(self, operand):
+        axes = [f"{operand.name}__axis{n}" for n in range(len(operand.shape or []))]
+        subscripts, name = [("name", axis) for axis in axes], self.name()
+        if self.accept("["):
+            whole = iter(subscripts)
+            subscripts = self.list("]", lambda: self.slice(whole))
+        self.accept(",")
+        return View(axes, *self.element(name, subscripts))
+
+    def slice(self, axes):
+        """An element's subscript, or the begin of a slice plus the next of the operand's axes."""
+        begin = ("int", 0) if self.peek() == ":" else self.expression()
+        if not self.accept(":"):
+            return begin
+        if self.peek() not in (",", "]"):
+            self.expression()
+        return ("binary", "+", begin, next(axes))
 
     def reduction(self, targets):
         """Parts of tuples are buffers of their own; all are read before one is written."""
@@ -526,6 +657,8 @@ class Parser:
         iterators = self.list(")", self.iterator)
         where = self.expression() if self.accept("where") else None
         self.accept("atomic")
+        if self.accept("instruction"):
+            self.name()
         self.annotations()
         return ("block", name, iterators, where, self.statement())
 
@@ -593,11 +726,19 @@ class Parser:
         if name in self.reduced and self.accept("."):
             name += "_" + self.name()
         if index is not None:
-            return ("load", name, index)
+            return ("load", *self.element(name, index))
         if self.peek() == "." and self.kind(1) == "name":
             self.next()
             return ("name", name + "." + self.next())
         return ("name", name)
+
+
+@functools.cache
+def library():
+    """The instructions that ship with tirc: every program may call them."""
+    parser = Parser((ROOT / "frontend/library/instructions.sched").read_text())
+    parser.kernels()
+    return parser.instructions
 
 
 def kernels(text):
