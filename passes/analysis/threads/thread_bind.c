@@ -229,21 +229,33 @@ static bool any_order_will_do(Meeting *m)
            writes_apart(m);
 }
 
-/* All pairs of accesses that clash are ordered in the launch, and, in a grid, never in different
+/* A pair of accesses that clash is ordered in the launch, and, in a grid, never in different
  * blocks. */
+static bool pair_ordered(Meeting *m, bool grid, Conflict *why)
+{
+    if (!order_left(m, why) ||
+        (grid && m->distance && !(grid_apart(m, why) && stored_once(m, why))))
+        return false;
+    if (!m->distance) /* the rows leave no such pair */
+        return true;
+    Meeting back = meeting_reversed(m);
+    return order_left(&back, why);
+}
+
+/* All pairs of accesses that clash are ordered, or need no order. The second is asked of the pair as
+ * it was measured: the first leaves rows of the pair in either direction. */
 static bool pairs_legal(Threads *t, Poly *p, Conflict *why)
 {
     bool grid = t->axis[AXIS_BLOCK_X] || t->axis[AXIS_BLOCK_Y] || t->axis[AXIS_BLOCK_Z];
     for (Meeting m = meetings_all(t, p); meeting_next(&m);) {
-        if (!meeting_is_first(&m) || !meeting_measure(&m) || any_order_will_do(&m))
+        if (!meeting_is_first(&m) || !meeting_measure(&m))
             continue;
-        if (!order_left(&m, why) ||
-            (grid && m.distance && !(grid_apart(&m, why) && stored_once(&m, why))))
-            return false;
-        if (!m.distance) /* the rows leave no such pair */
+        PolyMark mark = poly_mark(p);
+        Meeting measured = m;
+        if (pair_ordered(&m, grid, why))
             continue;
-        Meeting back = meeting_reversed(&m);
-        if (!order_left(&back, why))
+        poly_reset(p, mark);
+        if (!any_order_will_do(&measured))
             return false;
     }
     return true;
