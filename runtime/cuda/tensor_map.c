@@ -13,7 +13,7 @@ typedef int EncodeTiled(void *map, int type, unsigned rank, void *tensor, const 
 
 /* enum CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion of cuda.h */
 enum { MAP_UINT8 = 0, MAP_UINT16 = 1, MAP_UINT32 = 2, MAP_UINT64 = 4 };
-enum { MAP_PROMOTE_256_BYTES = 3, MAP_VERSION = 12000, MAP_ALIGNMENT = 16 };
+enum { MAP_PROMOTE_128_BYTES = 2, MAP_VERSION = 12000, MAP_ALIGNMENT = 16 };
 enum { MAP_MAX_EXTENT = INT32_MAX - 511 };
 
 /* NULL where the driver has none. */
@@ -85,6 +85,6 @@ bool tensor_map_make(CudaDevice *d, const Module *m, const ModuleMap *map, const
         return refuse(d, buffer, "the driver makes no tensor maps; it is older than CUDA 12");
     int status = encode(out, type_of_bytes(type_bytes(buffer->type)), (unsigned)buffer->rank,
                         tensor, tiles.extents, tiles.pitches, tiles.box, tiles.steps, 0,
-                        swizzle_of_span(map->span), MAP_PROMOTE_256_BYTES, 0);
+                        swizzle_of_span(map->span), MAP_PROMOTE_128_BYTES, 0);
     return status == CUDA_OK || refuse(d, buffer, "the driver refuses its tensor map");
 }
