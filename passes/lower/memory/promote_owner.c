@@ -92,22 +92,40 @@ static bool is_injective(Promote *p, Expr *e, const Parts *parts)
     return axes_of(rest) == 0 && digits_are_apart(&digits);
 }
 
+/* Drops the parts that `e` determines. */
+static void drop_parts_of(Scan *scan, Expr *e, Parts *parts)
+{
+    Parts here = {.scan = scan};
+    add_parts(&here, e);
+    if (!is_injective(scan->p, e, &here))
+        return;
+    parts->axes &= ~here.axes;
+    for (int i = 0; i < here.loops.n; i++)
+        for (int k = 0; k < parts->loops.n; k++)
+            if (parts->loops.items[k] == here.loops.items[i])
+                parts->loops.items[k--] = parts->loops.items[--parts->loops.n];
+}
+
+/* The subscripts of the element in row-major order. One element has one number, so the element
+ * determines what the number does, such as a fused loop: f / N * N + f % N. */
+static Expr *element_number(const Scan *scan)
+{
+    Context *c = scan->p->c;
+    Expr *number = expr_index(c, 0);
+    for (int d = 0; d < scan->buffer->rank; d++) {
+        Expr *row = expr_binary(c, EX_MUL, number, scan->buffer->shape[d], span_none());
+        number = expr_binary(c, EX_ADD, row, expanded(scan->p, scan->index[d]), span_none());
+    }
+    return number;
+}
+
 /* Drops the parts that the element of `scan` determines: threads and iterations that differ in
  * these have different elements. */
 static void drop_determined(Scan *scan, Parts *parts)
 {
-    for (int d = 0; d < scan->buffer->rank; d++) {
-        Expr *e = expanded(scan->p, scan->index[d]);
-        Parts here = {.scan = scan};
-        add_parts(&here, e);
-        if (!is_injective(scan->p, e, &here))
-            continue;
-        parts->axes &= ~here.axes;
-        for (int i = 0; i < here.loops.n; i++)
-            for (int k = 0; k < parts->loops.n; k++)
-                if (parts->loops.items[k] == here.loops.items[i])
-                    parts->loops.items[k--] = parts->loops.items[--parts->loops.n];
-    }
+    for (int d = 0; d < scan->buffer->rank; d++)
+        drop_parts_of(scan, expanded(scan->p, scan->index[d]), parts);
+    drop_parts_of(scan, element_number(scan), parts);
 }
 
 static unsigned axes_of_launch(const Promote *p)
@@ -155,7 +173,9 @@ static bool is_same_thread(Scan *scan, const SubstList *lets, Expr *const *index
         if ((here.axes & shared) && is_injective(p, mine, &here))
             shared &= ~here.axes;
     }
-    return shared == 0;
+    Parts all = {.scan = scan, .axes = shared};
+    drop_parts_of(scan, element_number(scan), &all);
+    return all.axes == 0;
 }
 
 bool promote_passes_barriers(Scan *scan, Stmt *loop)
