@@ -27,6 +27,7 @@ RULES = [
     ("max_pool", ["threads"], 1440),
     ("conv2d", ["windows"], 2 * 2 * 256),
     ("upsampled", ["images"], 2 * 256),
+    ("masked_blocks", ["threads"], 22 * 256),
     ("sliding_mean", ["sliding"], 3 * 2 * 256),
     ("scan", ["scans"], 40 * 32),
     ("scan_columns", ["threads"], 100),
