@@ -82,7 +82,7 @@ def spmv_coo(row, col, val, x):
 @case(
     *sizes("M LOG", (3, 4), (1, 1), (2, 6)),
     inputs={"x": lambda rng, shape, _: rng.integers(-9, 10, shape)},
-    constant=("LOG",),
+    literal=("LOG",),
 )
 def bitonic_sort(x):
     return np.sort(x, axis=1)
@@ -140,7 +140,7 @@ def jacobi_step(A, b, x):
     return x + r / np.diag(A), r @ r
 
 
-@case(*sizes("N E", (37, 131), (1, 3), (67, 261)), inputs={"first": firsts, "col": below("N")})
+@case(*sizes("N E", (37, 131), (1, 1), (67, 261)), inputs={"first": firsts, "col": below("N")})
 def cg_step(first, col, val, x, r, p):
     ap = spmv_csr(first, col, val, p)
     rate = r @ r / (p @ ap)
@@ -159,3 +159,62 @@ def all_pairs(d):
 def stencil27(x):
     windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3, 3))
     return windows.mean(axis=(3, 4, 5))
+
+
+@case(*ARRAYS)
+def inclusive_scan(x):
+    return np.cumsum(x)
+
+
+PLANES = sizes("N", (67,), (1,), (300,), (37,))
+
+
+@case(*PLANES, inputs={"mass": positive, "soft": lambda *_: 0.1})
+def nbody(px, py, pz, mass, soft):
+    p = np.stack((px, py, pz))
+    gap = p[:, None, :] - p[:, :, None]
+    return tuple((gap * mass / ((gap**2).sum(axis=0) + soft) ** 1.5).sum(axis=2))
+
+
+IMAGES = sizes("H W R", (17, 37, 3), (1, 1, 1), (9, 67, 8), (5, 1, 2))
+
+
+@case(*IMAGES, constant=("R",))
+def convolution_rows(x, tap):
+    r = len(tap) // 2
+    padded = np.pad(x, ((0, 0), (r, r)))
+    return np.stack([np.correlate(row, tap, "valid") for row in padded])
+
+
+@case(*IMAGES, constant=("R",))
+def convolution_columns(x, tap):
+    return convolution_rows(x.T, tap).T
+
+
+@case(*sizes("H W", (3, 5), (1, 1), (2, 7)))
+def dct8x8(x):
+    k = np.arange(8)
+    basis = 0.5 * np.cos(np.pi / 16 * np.outer(k, 2 * k + 1))
+    basis[0] = np.sqrt(1 / 8)
+    blocks = x.reshape(len(x) // 8, 8, -1, 8).transpose(0, 2, 1, 3)
+    return (basis @ blocks @ basis.T).transpose(0, 2, 1, 3).reshape(x.shape)
+
+
+@case(*sizes("M LOG", (3, 4), (1, 1), (2, 6)), literal=("LOG",))
+def walsh_transform(x):
+    h = np.ones((1, 1))
+    while len(h) < x.shape[1]:
+        h = np.kron(h, [[1, 1], [1, -1]])
+    return x @ h
+
+
+@case(
+    *sizes("N T", (3, 37), (1, 1), (2, 131), (5, 2)),
+    inputs={n: positive for n in ("price", "strike")}
+    | {"step": lambda *_: 0.05, "up": lambda *_: 0.52, "down": lambda *_: 0.47},
+    constant=("T",),
+)
+def binomial_options(price, strike, step, up, down, T):
+    powers = [math.comb(T, i) * up**i * down ** (T - i) for i in range(T + 1)]
+    ends = np.exp(step * (2 * np.arange(T + 1) - T))
+    return np.maximum(price[:, None] * ends - strike[:, None], 0) @ powers

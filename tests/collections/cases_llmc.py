@@ -104,3 +104,14 @@ def global_norm(g):
 @case(*sizes("B T H D", (2, 7, 3, 5), (1, 1, 1, 1), (3, 17, 2, 8)))
 def permute(qkv):
     return tuple(np.ascontiguousarray(qkv[:, :, n].transpose(0, 2, 1, 3)) for n in range(3))
+
+
+@case(*sizes("H T", (2, 37), (1, 1), (1, 131), (3, 2)), inputs={"y": positive})
+def softmax_causal_backward(dy, y, scale):
+    y = np.tril(y)
+    return scale * y * (dy - (y * dy).sum(axis=2, keepdims=True))
+
+
+@case(*sizes("N", (261,), (1,), (4096,), (7,)), rtol=4e-3)
+def gelu_halves(x):
+    return x / (1 + np.exp(-1.702 * x))

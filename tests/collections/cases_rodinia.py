@@ -26,7 +26,7 @@ def bfs_step(first, target, frontier, level, depth):
     for i in np.flatnonzero(frontier):
         met[target[first[i] : first[i + 1]]] = True
     new = met & (level < 0)
-    return np.where(new, depth, level).astype("i4"), new
+    return np.where(new, depth, level).astype("i4"), new.astype("i4")
 
 
 def dominant(rng, shape, _):
@@ -174,3 +174,36 @@ def growing(rng, shape, _):
 @case(*sizes("N", (67,), (1,), (261,)), inputs={"total": growing, "u": positive})
 def find_index(total, u):
     return np.minimum(np.searchsorted(total, u), len(u) - 1).astype("i4")
+
+
+@case(
+    *sizes("N E", (37, 131), (1, 1), (261, 70)),
+    inputs={
+        "first": firsts,
+        "source": below("N"),
+        "frontier": lambda rng, shape, _: rng.random(shape) < 0.3,
+        "level": levels,
+        "depth": lambda *_: 7,
+    },
+)
+def bfs_bottom_up(first, source, frontier, level, depth):
+    rows = [frontier[source[a:b]].any() for a, b in zip(first[:-1], first[1:], strict=True)]
+    new = np.array(rows, bool) & (level < 0)
+    return np.where(new, depth, level).astype("i4"), new
+
+
+@case(
+    *sizes("N Q", (67, 37), (1, 1), (261, 1031), (2, 5)),
+    inputs={
+        "key": lambda rng, shape, _: np.sort(rng.integers(0, 50, shape)),
+        "query": lambda rng, shape, _: rng.integers(-5, 60, shape),
+    },
+)
+def tree_search(key, query):
+    return np.searchsorted(key, query).astype("i4")
+
+
+@case(*sizes("H W", (7, 37), (1, 1), (3, 131)))
+def haar(x):
+    a, b, c, d = (x[i::2, j::2] for i in (0, 1) for j in (0, 1))
+    return (a + b + c + d) / 4, (a - b + c - d) / 4, (a + b - c - d) / 4, (a - b - c + d) / 4

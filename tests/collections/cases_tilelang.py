@@ -7,6 +7,15 @@ CASES = Cases()
 case = CASES.case
 
 
+def ternary(rng, shape, _):
+    """Four numbers of 0..2 in each byte."""
+    return (rng.integers(0, 3, (*shape, 4)) << [0, 2, 4, 6]).sum(axis=-1)
+
+
+def signed(rng, shape, _):
+    return rng.integers(-128, 128, shape)
+
+
 @case(
     *sizes("M N K G", (3, 11, 37, 8), (1, 1, 1, 1), (2, 5, 131, 32)),
     inputs={"w": bytes_},
@@ -60,3 +69,9 @@ def conv_nhwc(x, w, K):
     around = [(0, 0), (K // 2, K // 2), (K // 2, K // 2), (0, 0)]
     windows = np.lib.stride_tricks.sliding_window_view(np.pad(x, around), (K, K), axis=(1, 2))
     return np.einsum("nijcpq,pqcf->nijf", windows, w)
+
+
+@case(*sizes("N K", (37, 67), (1, 1), (5, 131)), inputs={"w": ternary, "x": signed})
+def bitnet_gemv(w, x, scale):
+    two = np.stack([w >> 2 * part & 3 for part in range(4)], axis=2).reshape(len(w), -1)
+    return scale * ((two.astype("i4") - 1) @ x.astype("i4"))

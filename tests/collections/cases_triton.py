@@ -1,7 +1,7 @@
 """The kernels of examples/collections/triton."""
 
 import numpy as np
-from operators import Cases, positive, sizes
+from operators import Cases, below, firsts, positive, sizes
 
 CASES = Cases()
 case = CASES.case
@@ -40,7 +40,7 @@ def seeded_dropout(x, p, seed):
     return np.where(r > p, x / (1 - p), 0)
 
 
-@case(*sizes("H S D", (2, 37, 5), (1, 1, 1), (1, 67, 16)), constant=("S",))
+@case(*sizes("H S D", (2, 37, 5), (1, 1, 1), (1, 67, 16), (1, 131, 67)))
 def flash_attention(q, k, v):
     return softmax(np.einsum("hid,hjd->hij", q, k) / np.sqrt(q.shape[2])) @ v
 
@@ -143,3 +143,50 @@ def softcap_scores(q, k, cap):
 @case(*sizes("N", (2061,), (1,), (7,)))
 def vector_add(x, y):
     return x + y
+
+
+@case(
+    *sizes("B N K E", (3, 37, 19, 2), (1, 1, 1, 1), (5, 67, 131, 7)), inputs={"expert": below("E")}
+)
+def moe_gemm(x, w, expert):
+    return (x.reshape(len(expert), 16, -1) @ w[expert]).reshape(len(x), -1)
+
+
+@case(
+    *sizes("B H G P S D", (2, 3, 2, 7, 5, 37), (1, 1, 1, 1, 1, 1), (3, 1, 4, 5, 3, 67)),
+    inputs={
+        "page": below("P"),
+        "length": lambda rng, shape, sizes: rng.integers(1, 16 * sizes["S"] + 1, shape),
+    },
+)
+def paged_attention(q, keys, values, page, length, scale):
+    y = np.empty_like(q)
+    for b, n in enumerate(length):
+        k, v = (
+            p[page[b]].transpose(1, 0, 2, 3).reshape(p.shape[1], -1, p.shape[3])[:, :n]
+            for p in (keys, values)
+        )
+        y[b] = softmax(np.einsum("hgd,hsd->hgs", q[b], k) * scale) @ v
+    return y
+
+
+def rows_of_edges(rng, shape, sizes):
+    first = firsts(np.random.default_rng(sum(sizes.values())), (sizes["N"] + 1,), sizes)
+    return np.repeat(np.arange(sizes["N"]), np.diff(first))
+
+
+@case(*sizes("N E", (37, 131), (1, 1), (261, 70)), inputs={"first": firsts, "row": rows_of_edges})
+def edge_softmax(first, row, score):
+    total = np.bincount(row, np.exp(score), len(first) - 1)
+    return np.exp(score) / total[row]
+
+
+@case(*sizes("B T C K", (2, 17, 37, 4), (1, 1, 1, 1), (1, 67, 131, 3)), constant=("K",))
+def causal_conv1d(x, w, bias):
+    padded = np.pad(x, ((0, 0), (len(w) - 1, 0), (0, 0)))
+    return silu(sum(padded[:, k : k + x.shape[1]] * w[k] for k in range(len(w))) + bias)
+
+
+@case(*ROWS, inputs={"p": positive})
+def kl_divergence(x, p):
+    return (p * (np.log(p) - x)).sum(axis=1)

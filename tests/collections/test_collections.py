@@ -1,55 +1,53 @@
-"""The kernels of examples/collections on the simulator against NumPy (a file for each folder), with
-`default` and with their own schedules: some at one set of odd sizes; --long: all, at all sets of
-sizes, also as symbols.
+"""The kernels of examples/collections on the simulator against NumPy: some at one set of odd sizes;
+--long: all runs of every.py. tests/gpu/collections runs them on a GPU.
 """
 
-import importlib
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from operators import check, kernels_in
+import tirc
+from every import CASES, PROGRAMS, run, runs, schedules_of
 
-FOLDER = Path(__file__).resolve().parents[2] / "examples" / "collections"
-FOLDERS = sorted({p.parent.name for p in FOLDER.glob("*/*.tir")})
-PROGRAMS = kernels_in(FOLDER, "*/*.tir")
-CASES = {}
-for folder in FOLDERS:
-    CASES |= importlib.import_module(f"cases_{folder}").CASES
-EVERY = 12  # of the kernels, by default
+ROOT = Path(__file__).resolve().parents[2]
 
 
-def schedules_of(kernel):
-    """`default`, and those of its file."""
-    text = PROGRAMS[kernel].read_text()
-    own = re.findall(r"^schedule (\w+) for ([\w, ]+)\(", text, re.M)
-    return ["default"] + [name for name, kernels in own if kernel in kernels.split(", ")]
+def parameters():
+    for id, words, always in runs():
+        yield pytest.param(*words, marks=[] if always else [pytest.mark.long], id=id)
 
 
-def runs():
-    for place, (name, case) in enumerate(CASES.items()):
-        for schedule in schedules_of(name):
-            for number, sizes in enumerate(case.sizes):
-                some = place % EVERY == 0 and number == 0
-                marks = [] if some else [pytest.mark.long]
-                id = f"{name}-{schedule}-" + "-".join(map(str, sizes.values()))
-                yield pytest.param(name, schedule, sizes, False, marks=marks, id=id)
-                yield pytest.param(
-                    name, schedule, sizes, True, marks=pytest.mark.long, id=f"{id}-symbolic"
-                )
-
-
-@pytest.mark.parametrize("name, schedule, sizes, symbolic", list(runs()))
+@pytest.mark.parametrize("name, schedule, sizes, symbolic", list(parameters()))
 def test_kernel(name, schedule, sizes, symbolic):
-    case = CASES[name]
-    symbols = [n for n in sizes if n not in case.constant] if symbolic else ()
-    check(PROGRAMS[name], name, case, sizes, schedule=schedule, symbols=symbols)
+    run(name, schedule, sizes, symbolic)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", CASES)
+def test_sizes_of_the_file(name):
+    """What a reader emits first compiles."""
+    for schedule in schedules_of(name):
+        assert "__global__" in tirc.compile(PROGRAMS[name], name, schedule=schedule).cuda
 
 
 def test_collections():
-    """Each kernel has a case, and a schedule of at most 40 lines."""
+    """Each kernel has a case with a size of 1, and a schedule of at most 40 lines."""
     assert set(CASES) == set(PROGRAMS)
     for name, path in PROGRAMS.items():
         assert len(schedules_of(name)) > 1, name
+        assert any(set(sizes.values()) == {1} for sizes in CASES[name].sizes), name
         for body in re.findall(r"^schedule .*?^}", path.read_text(), re.M | re.S):
             assert len(body.splitlines()) <= 40, name
+
+
+def test_on_a_gpu():
+    """The script for a GPU runs on the simulator, too; without a GPU it says so."""
+    package = Path(tirc.__file__).resolve().parents[1]
+    script = [sys.executable, ROOT / "tests" / "gpu" / "collections", package.parents[1]]
+    done = subprocess.run(
+        [*script, "--sim", "--jobs", "1", "--only", "^haar-"], capture_output=True, text=True
+    )
+    assert re.search(r"^rodinia +1 +12 +0$", done.stdout, re.M), done.stdout + done.stderr
+    assert done.returncode == 0

@@ -40,15 +40,16 @@ class Case:
     sizes: tuple
     inputs: dict
     rtol: float
-    constant: tuple  # sizes that are never symbols
+    constant: tuple  # sizes that are no symbols in schedules of the file
+    literal: tuple  # sizes that are never symbols
 
 
 class Cases(dict):
     """By the names of their kernels."""
 
-    def case(self, *sizes, inputs=None, rtol=2e-5, constant=()):
+    def case(self, *sizes, inputs=None, rtol=2e-5, constant=(), literal=()):
         def add(evaluate):
-            case = Case(evaluate, sizes, inputs or {}, rtol, constant)
+            case = Case(evaluate, sizes, inputs or {}, rtol, constant, literal)
             self[evaluate.__name__.rstrip("_")] = case
             return evaluate
 
@@ -134,14 +135,15 @@ def compare(got, want, rtol):
         np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol / 2 * largest)
 
 
-def check(path, name, case, sizes, *, schedule=None, symbols=()):
+def check(path, name, case, sizes, *, schedule=None, symbols=(), device="auto"):
     """Runs a kernel at these sizes, some of them as symbols, and compares what it writes."""
-    kernel = tirc.compile(path, name, schedule=schedule, **sizes | dict.fromkeys(symbols, "?"))
+    given = sizes | dict.fromkeys(symbols, "?")
+    kernel = tirc.compile(path, name, schedule=schedule, device=device, **given)
     made = list(arrays(case, kernel.signature, sizes))
     given = {p.name: a for p, a in made}
     want = expected(case, given, sizes)
-    shapes = " ".join(p.shape for p, _ in made)
-    alone = {n: sizes[n] for n in symbols if not re.search(rf"\b{n}\b", shapes)}
+    shapes = " ".join(p.shape for p, _ in made)  # without divisors, which they do not determine
+    alone = {n: sizes[n] for n in symbols if not re.search(rf"(?<!// )\b{n}\b", shapes)}
     got = kernel(*[a if a.shape else a.item() for a in given.values()], **alone)
     inout = [a for p, a in made if p.inout]
     outputs = list(got) if isinstance(got, tuple) else [got]
