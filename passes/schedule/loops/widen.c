@@ -31,6 +31,22 @@ static bool depends_on(const ForStmt *loop, const Var *const *vars, int n)
     return false;
 }
 
+/* One of these loops has no iterations: a range of none then covers the loop inside. */
+static bool never_runs(const StmtPath *path, const Var *const *vars, int n)
+{
+    for (int i = 0; i + 1 < path->n; i++) {
+        const ForStmt *loop = &path->items[i]->u.loop;
+        bool between = false;
+        for (int k = 0; k < n && path->items[i]->kind == ST_FOR; k++)
+            between |= vars[k] == loop->var;
+        int64_t lo, hi;
+        if (between && expr_is_const(loop->lo, &lo) && expr_is_const(loop->hi, &hi) && hi <= lo &&
+            loop->step == 1)
+            return true;
+    }
+    return false;
+}
+
 typedef enum { SIDE_LOWER, SIDE_UPPER } RangeSide;
 
 typedef struct {
@@ -99,6 +115,8 @@ bool prim_widen(Schedule *s, const PrimCall *call, Value *result)
     Facts *facts = sched_facts(s, &path);
     Expr *lo = least_over(facts, narrow->lo, vars, n, &exact);
     Expr *hi = largest_over(facts, narrow->hi, vars, n, &exact);
+    if ((!lo || !hi) && never_runs(&path, vars, n))
+        lo = hi = expr_index(s->ctx, 0);
     REQUIRE_AT(s, E0497, call->span, lo && hi, stmt,
                "no range independent of loop '%s' is known that covers loop '%s'; the bounds "
                "of a widened loop must be affine in loops and sizes",
