@@ -29,7 +29,7 @@
 
 enum { MAX_BUFFERS = 24 };
 
-/* Kernels with a schedule of their own. */
+/* Kernels with a schedule of their own in another file. */
 static const struct {
     const char *name, *schedule;
 } tiled[] = {{"2mm", "two_mm_tiled"},
@@ -289,7 +289,7 @@ static void run_forms(Trial *t, const char *schedule, const char *const *overrid
     ctx_free(t->use.c);
 }
 
-/* With `default`, and with the kernel's own schedule if it has one. */
+/* With `default`, and with the kernel's own schedules. */
 static void run_schedules(Case *k, const char *type, const int64_t *const *sets, int n_sets,
                           bool symbolic)
 {
@@ -308,6 +308,9 @@ static void run_schedules(Case *k, const char *type, const int64_t *const *sets,
     for (int i = 0; i < n; i++)
         overrides[i] = text[i];
     run_forms(&t, "default", overrides, n, symbolic);
+    for (int i = 0; i < p->n_schedules; i++)
+        if (!program_ships(p, i) && !(symbolic && p->literal[i]))
+            run_forms(&t, p->schedules[i], overrides, n, symbolic);
     for (size_t i = 0; i < sizeof tiled / sizeof *tiled; i++)
         if (strcmp(tiled[i].name, k->reference->name) == 0)
             run_forms(&t, tiled[i].schedule, overrides, n, symbolic);
