@@ -69,7 +69,8 @@ tirc_status command_help(tirc *t, const char *topic)
         const char *near = tirc_nearest(topic, names, n);
         if (near)
             return usage_error("unknown primitive '%.60s'; did you mean '%s'?", topic, near);
-        return usage_error("unknown primitive '%.60s'; `tirc --help primitives` lists them all",
+        return usage_error("unknown primitive '%.60s'; `tirc --help primitives` lists them all, "
+                           "and docs/schedules.md the procs of the library",
                            topic);
     }
     return TIRC_OK;

@@ -547,7 +547,7 @@ def test_help(tirc):
     r = tirc("--help", "frobnicate")
     assert (
         r.status == 2
-        and "unknown primitive 'frobnicate'; `tirc --help primitives` lists them all" in r.err
+        and "unknown primitive 'frobnicate'; `tirc --help primitives` lists them all, and" in r.err
     )
 
 

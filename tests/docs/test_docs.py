@@ -223,3 +223,14 @@ def test_paths(name):
         assert list(ROOT.glob(path.replace("NAME", "*").rstrip("/"))), (
             f"{name}: {path} is not there"
         )
+
+
+def test_procs_of_the_library_are_listed():
+    """As schedules call them: a reader who meets one finds what it does."""
+    procs = re.findall(
+        r"^proc (.*)$", (ROOT / "frontend" / "library" / "common.sched").read_text(), re.M
+    )
+    listed = re.findall(
+        r"^\| `(\w+\(.*?\))` \|", (ROOT / "docs" / "schedules.md").read_text(), re.M
+    )
+    assert sorted(listed) == sorted(procs)
