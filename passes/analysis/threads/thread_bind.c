@@ -242,8 +242,8 @@ static bool pair_ordered(Meeting *m, bool grid, Conflict *why)
     return order_left(&back, why);
 }
 
-/* All pairs of accesses that clash are ordered, or need no order. The second is asked of the pair as
- * it was measured: the first leaves rows of the pair in either direction. */
+/* All pairs of accesses that clash are ordered, or need no order. The second is asked of the pair
+ * as it was measured: the first leaves rows of the pair in either direction. */
 static bool pairs_legal(Threads *t, Poly *p, Conflict *why)
 {
     bool grid = t->axis[AXIS_BLOCK_X] || t->axis[AXIS_BLOCK_Y] || t->axis[AXIS_BLOCK_Z];
