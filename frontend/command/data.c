@@ -105,6 +105,41 @@ static tirc_status read_inputs(Command *c)
 
 /* ---- what the arrays say about the sizes ----------------------------------------------------- */
 
+/* The layouts of arrays that the schedule changes are not those that the program declares, so such
+ * arrays say no sizes. Finds their parameters as a schedule at sizes that no array says would leave
+ * them; what it refuses then is judged later, at the right sizes. */
+static tirc_status find_layouts(const Command *c, tirc_kernel **scheduled)
+{
+    const Options *o = c->options;
+    size_t said = tirc_diagnostic_count(c->t);
+    const tirc_arguments none = {o->defines.items, o->defines.n, NULL, 0};
+    tirc_binding binding;
+    tirc_kernel *program;
+    *scheduled = NULL;
+    if (!o->schedule || !c->n_inputs)
+        return TIRC_OK;
+    tirc_status status = tirc_bind(c->t, c->file, o->kernel, &none, &binding);
+    if (!status)
+        status =
+            tirc_resolve(c->t, c->file, o->kernel, binding.defines, binding.n_defines, &program);
+    if (!status)
+        status = tirc_apply(c->t, c->file, program, o->schedule, o->settings.items, o->settings.n,
+                            scheduled);
+    if (status)
+        *scheduled = NULL;
+    tirc_keep_diagnostics(c->t, said);
+    return status == TIRC_REFUSED ? TIRC_OK : status;
+}
+
+static bool has_layout(tirc *t, const tirc_kernel *scheduled, const char *name)
+{
+    tirc_layout layout;
+    for (size_t i = 0; scheduled && tirc_layout_at(t, scheduled, i, &layout); i++)
+        if (!strcmp(layout.name, name))
+            return true;
+    return false;
+}
+
 static tirc_status bind_sizes(Command *c)
 {
     tirc_declaration d;
@@ -112,16 +147,22 @@ static tirc_status bind_sizes(Command *c)
         if (!d.is_input && find(&c->options->inputs, d.name))
             return usage_error("--input %s=...: it is an output; --output %s=FILE.npy writes it",
                                d.name, d.name);
+    tirc_kernel *scheduled;
+    tirc_status status = find_layouts(c, &scheduled);
+    if (status)
+        return status;
     tirc_argument *arguments = calloc(c->n_inputs + 1, sizeof *arguments);
     if (!arguments)
         return no_memory("the arrays");
+    size_t n = 0;
     for (size_t i = 0; i < c->n_inputs; i++) {
         const tirc_npy *a = &c->inputs[i].array;
-        arguments[i] = (tirc_argument){c->inputs[i].name, a->type, a->rank, a->dims};
+        if (!has_layout(c->t, scheduled, c->inputs[i].name))
+            arguments[n++] = (tirc_argument){c->inputs[i].name, a->type, a->rank, a->dims};
     }
     const Words *defines = &c->options->defines;
-    const tirc_arguments all = {defines->items, defines->n, arguments, c->n_inputs};
-    tirc_status status = tirc_bind(c->t, c->file, c->options->kernel, &all, &c->binding);
+    const tirc_arguments all = {defines->items, defines->n, arguments, n};
+    status = tirc_bind(c->t, c->file, c->options->kernel, &all, &c->binding);
     free(arguments);
     return status;
 }
@@ -197,15 +238,32 @@ static const InputFile *find_input(const Command *c, const char *name)
     return NULL;
 }
 
-/* Dimensions that tirc_bind could not compare, because their sizes came from elsewhere. */
+/* Types and numbers of axes, where the schedule has changed the layout of the parameter. */
+static tirc_status check_form(const tirc_parameter *p, const tirc_npy *a)
+{
+    bool raw = (!strcmp(a->type, "V2") && !strcmp(p->type, "bf16")) ||
+               (!strcmp(a->type, "V1") && !strncmp(p->type, "f8", 2));
+    if (strcmp(a->type, p->type) && !raw)
+        return usage_error("--input %s: '%s' has elements of type %s, but the array has %.20s",
+                           p->name, p->name, p->type, a->type);
+    if (a->rank != p->rank)
+        return usage_error("--input %s: '%s' has %d axes in the layout that the schedule gives it, "
+                           "but the array has %d",
+                           p->name, p->name, p->rank, a->rank);
+    return TIRC_OK;
+}
+
+/* What tirc_bind could not compare: dimensions whose sizes came from elsewhere, and the layouts of
+ * schedules. */
 static tirc_status check_shape(const tirc_parameter *p, const tirc_npy *a)
 {
-    for (int i = 0; i < p->rank; i++)
+    tirc_status status = check_form(p, a);
+    for (int i = 0; !status && i < p->rank; i++)
         if (a->dims[i] != p->dims[i])
             return usage_error("--input %s: axis %d of '%s' has extent %lld for these sizes, but "
                                "the array has %lld",
                                p->name, i, p->name, (long long)p->dims[i], (long long)a->dims[i]);
-    return TIRC_OK;
+    return status;
 }
 
 tirc_status data_find(const Command *c, const tirc_parameter *p, void *scalar, const void **data)

@@ -326,3 +326,37 @@ def test_an_array_is_read_and_written_in_place(tirc):
     r = tirc("s.tir", *SIM, "--input", "x=x.npy", "--arg", "by=-2", "--output", "x=x.npy")
     assert r.status == 0, r.err
     assert read(tirc.folder / "x.npy") == ("<i2", (3,), struct.pack("<3h", -1, 0, 1))
+
+
+LAID_OUT = """
+kernel laid_out<M, N>(x: f32[M, N], z: f32[M]) -> y: f32[M, N]
+{
+    for i in M, j in N
+        y[i, j] = x[i, j] + z[i];
+}
+schedule turned for laid_out()
+{
+    transform_layout(x, [i, j] -> [j, i]);
+    transform_layout(y, [i, j] -> [j, i]);
+}
+"""
+
+
+def test_arrays_have_the_layout_that_the_schedule_gives_a_parameter(tirc):
+    tirc.write("laid_out.tir", LAID_OUT)
+    tirc.write("x.npy", npy("<f4", (3, 2), floats(1, 2, 3, 4, 5, 6)))
+    tirc.write("z.npy", npy("<f4", (2,), floats(10, 20)))
+    words = ["laid_out.tir", "--run", "--device", "sim", "--schedule", "turned", "-D", "N=3"]
+    words += ["--input", "z=z.npy", "--output", "y=y.npy"]
+    r = tirc(*words, "--input", "x=x.npy")
+    assert r.status == 0, r.err
+    assert read(tirc.folder / "y.npy") == ("<f4", (3, 2), floats(11, 22, 13, 24, 15, 26))
+    wrong = {
+        ("<f4", (2, 3)): "axis 0 of 'x' has extent 3 for these sizes, but the array has 2",
+        ("<f4", (6,)): "'x' has 2 axes in the layout that the schedule gives it",
+        ("<i4", (3, 2)): "'x' has elements of type f32, but the array has i32",
+    }
+    for (kind, shape), message in wrong.items():
+        tirc.write("w.npy", npy(kind, shape, bytes(24)))
+        r = tirc(*words, "--input", "x=w.npy")
+        assert r.status == 2 and message in r.err, r.err
