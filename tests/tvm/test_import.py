@@ -304,6 +304,187 @@ def test_loops_that_leave_a_part_out_make_outputs_inout(loop):
     assert "-> B: f32[64]" in program(block("B[v] = A[v]"))
 
 
+def test_narrow_integers_are_updated_in_place():
+    narrow = 'A: T.Buffer((64,), "int8"), B: T.Buffer((64,), "int8")'
+    assert "B[i] max= A[i];" in program(block("B[v] = T.max(B[v], A[v])", narrow))
+    assert "B[i] += A[i];" in program(block("B[v] = B[v] + A[v]", narrow))
+
+
+def test_a_value_in_front_of_a_store_is_part_of_it():
+    text = "x: T.let[T.float32] = B[v] + A[v]\n        B[v] = x"
+    assert "B[i] += A[i];" in program(block(text))
+    assert "let x = A[i];" in program(block("x = A[v]\n        B[v] = x * x"))
+
+
+@pytest.mark.parametrize(
+    ("update", "kind", "text"),
+    [
+        ("B[v] + A[v] * 2.0", "float32", "B[i] = 1.0 + (A[i] * 2.0);"),
+        ("T.max(B[v], A[v])", "float32", "B[i] = max(1.0, A[i]);"),
+        ("B[v] + A[v]", "int8", "B[i] = i8(1 + (A[i]));"),
+    ],
+)
+def test_an_init_without_reduction_is_part_of_the_store(tirc, update, kind, text):
+    start = "T.int8(1)" if kind == "int8" else "1.0"
+    found = program(
+        block(
+            f"with T.init():\n            B[v] = {start}\n        B[v] = {update}",
+            f'A: T.Buffer((64,), "{kind}"), B: T.Buffer((64,), "{kind}")',
+        )
+        .replace("for i in range(64)", "for v in range(64)")
+        .replace("(64, i)", "(64, v)")
+    )
+    assert text.replace("[i]", "[v]") in found and "init" not in found
+    assert tirc("-", "--schedule", "none", "--emit", "tir", stdin=found).returncode == 0
+
+
+def test_type_variables_are_sizes():
+    text = """
+n = TypeVar("n")
+other = TypeVar("other")
+
+@T.prim_func
+def f(A: T.Buffer((n,), "float32"), B: T.Buffer((n,), "float32")):
+    for i in range(n):
+        with T.block("B"):
+            v = T.axis.spatial(n, i)
+            B[v] = A[v]
+"""
+    assert program(text).startswith("kernel f<n>(A: f32[n]) -> B: f32[n]\n")
+
+
+UNSEEN = """
+@T.prim_func
+def f():
+    A = T.sblock_alloc_buffer((8,))
+    B = T.sblock_alloc_buffer((8,))
+    C = T.sblock_alloc_buffer((8,))
+    for i in range(8):
+        with T.sblock("B"):
+            v = T.axis.spatial(8, i)
+            B[v] = A[v] + 1.0
+    for i in range(8):
+        with T.sblock("C"):
+            v = T.axis.spatial(8, i)
+            C[v] = B[v] * 2.0
+"""
+
+
+def test_functions_without_results_show_their_temporaries():
+    found = convert(UNSEEN, "p.py")
+    assert found.program.startswith("kernel f(A: f32[8]) -> C: f32[8]\n{\n    temp B: f32[8];\n")
+    assert "'C' becomes an output: no parameter is written" in found.messages
+    assert "'A' becomes an input" in found.messages
+
+
+def test_conditions_that_read_temporaries_stand_around_blocks(tirc):
+    text = function(
+        """
+C = T.alloc_buffer((64,))
+for i in range(64):
+    with T.block("C"):
+        v = T.axis.S(64, i)
+        C[v] = A[v] * 2.0
+for i in range(64):
+    with T.block("B"):
+        v = T.axis.S(64, i)
+        T.where(C[i] < 1.0)
+        B[v] = C[v]
+"""
+    )
+    found = convert(text + "\nsch = Schedule(f)\nsch.compute_inline('C')\n", "p.py")
+    assert "if C[i] < 1.0\n            B[i] = C[i];" in found.program
+    made = tirc("-", "--schedule", "sch", "--verify", stdin=found.program + found.schedules)
+    assert made.returncode == 0, made.stderr
+
+
+def test_opaque_blocks_use_the_loops_around():
+    text = function(
+        """
+for i in range(63):
+    with T.block("opaque"):
+        B[i + 1] = B[i + 1] + A[i]
+"""
+    )
+    assert "block opaque(i in 63 = i) {\n            B[i + 1] += A[i];" in program(text)
+
+
+NESTED = """
+@T.prim_func
+def f(A: T.Buffer((16, 16), "float32"), C: T.Buffer((16, 16), "float32")):
+    B = T.alloc_buffer((16, 16))
+    for io, jo in T.grid(4, 4):
+        with T.block("outer"):
+            vi, vj = T.axis.remap("SS", [io, jo])
+            for ii, ji in T.grid(4, 4):
+                with T.block("inner"):
+                    vii = T.axis.S(16, vi * 4 + ii)
+                    vji = T.axis.S(16, vj * 4 + ji)
+                    B[vii, vji] = A[vii, vji] * 2.0
+    for i, j in T.grid(16, 16):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + 1.0
+"""
+LOOPS_OF_NESTED = """
+sch = Schedule(f)
+outer = sch.get_sblock("outer")
+io, jo = sch.get_loops(outer)
+ii, ji = sch.get_loops(sch.get_sblock("inner"))
+sch.reorder(jo, io)
+sch.unroll(ji)
+"""
+WHOLE_NESTED = """
+sch = Schedule(f)
+outer = sch.get_sblock("outer")
+i, j = sch.get_loops("C")
+sch.compute_at(outer, i)
+sch.get_loops(sch.get_sblock("outer"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (
+            LOOPS_OF_NESTED,
+            ["let [io, jo] = loops(inner)[-4:-2];", "let [ii, ji] = loops(block(inner))[-2:];"],
+        ),
+        (
+            WHOLE_NESTED,
+            ["let outer = blockize(loops(inner)[-2]);", "compute_at(outer, i);", "loops(outer);"],
+        ),
+    ],
+)
+def test_schedules_name_blocks_around_blocks(tirc, text, lines):
+    found = convert(NESTED + text, "p.py")
+    assert [line for line in lines if line not in found.schedules] == [], found.schedules
+    made = tirc("-", "--schedule", "sch", "--verify", stdin=found.program + found.schedules)
+    assert made.returncode == 0, made.stderr
+
+
+def test_blocks_are_not_their_buffers(tirc):
+    """A label is no buffer, TVM adds the rest to parts of a loop, and rfactor names a block."""
+    steps = """
+sch = Schedule(mm)
+sch.reindex("CC", ("write", 0))
+i, j, k = sch.get_loops("CC")
+sch.loop_partition(i, [4, 2])
+other = Schedule(mm)
+i, j, k = other.get_loops(other.get_sblock("CC"))
+other.rfactor(k, 0)
+other.annotate(other.get_sblock("CC_rf"), "seen", 1)
+"""
+    found = convert(MATMUL.replace('"C"', '"CC"') + steps, "p.py")
+    assert "reindex(CC, writes(CC)[0]);" in found.schedules
+    assert "loop_partition(i, [4, 2, _]);" in found.schedules
+    assert "block(C_rf)" in found.schedules
+    for name in ("sch", "other"):
+        words = "-", "--schedule", name, "--emit", "tir"
+        made = tirc(*words, stdin=found.program + found.schedules)
+        assert made.returncode == 0, made.stderr
+
+
 def test_names_that_tirc_reserves_get_others():
     text = function("for exp in range(64):\n    B[exp] = A[exp]")
     assert "for exp_ in 64" in program(text)

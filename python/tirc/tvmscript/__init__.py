@@ -36,6 +36,7 @@ class _Found:
     node: ast.FunctionDef
     module: str
     constants: dict[str, object]
+    variables: list[str]
 
 
 class _Reader:
@@ -47,13 +48,17 @@ class _Reader:
         self.kernels: list[tuple[_Found, Kernel]] = []
         self.scripts: list[tuple[str, Script]] = []
         self.names = Names()
+        self.variables: list[str] = []
+        """the names of `n = TypeVar("n")`, which are sizes"""
 
     def collect(self, body: list[ast.stmt], constants: dict[str, object], module: str) -> None:
         """Programs first: a schedule may stand above the last of them."""
         for node in body:
             assign(node, constants)
+            self.variables += _type_variable(node)
             if isinstance(node, ast.FunctionDef) and _is_prim_func(node):
-                self.functions.append(_Found(node, module, dict(constants)))
+                found = _Found(node, module, dict(constants), list(self.variables))
+                self.functions.append(found)
             elif isinstance(node, ast.ClassDef):
                 self.collect(node.body, dict(constants), node.name)
             elif isinstance(node, ast.FunctionDef):
@@ -66,7 +71,7 @@ class _Reader:
             wanted = found.node.name if unique or not found.module else found.module
             if not unique and found.module and len(self._members(found.module)) > 1:
                 wanted = f"{found.module}_{found.node.name}"
-            function = Function(found.node, found.constants, self.report)
+            function = Function(found.node, found.constants, self.report, found.variables)
             self.kernels.append((found, function.translate(self.names.fresh(wanted))))
 
     def _members(self, module: str) -> list[_Found]:
@@ -122,6 +127,13 @@ class _Reader:
             script.run(body)
             if script.lines:
                 self.scripts.append((self.names.fresh(name or script.handle), script))
+
+
+def _type_variable(node: ast.stmt) -> list[str]:
+    call = getattr(node, "value", None)
+    if isinstance(node, ast.Assign) and isinstance(call, ast.Call) and called(call) == "TypeVar":
+        return [t.id for t in node.targets if isinstance(t, ast.Name)]
+    return []
 
 
 def _is_prim_func(node: ast.FunctionDef) -> bool:

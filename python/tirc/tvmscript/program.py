@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 
 from .expression import Buffer, Refused, Scope, called
+from .header import Item
 from .refusal import Refusal, Report
 from .statement import BlockInfo, Statements, keyword
 from .value import TYPES, Value
@@ -31,9 +32,16 @@ class Kernel:
 class Function(Statements):
     """Translates one function."""
 
-    def __init__(self, node: ast.FunctionDef, constants: dict[str, object], report: Report) -> None:
+    def __init__(
+        self,
+        node: ast.FunctionDef,
+        constants: dict[str, object],
+        report: Report,
+        variables: list[str],
+    ) -> None:
         super().__init__(Scope(dict(constants)), report)
         self.node = node
+        self.variables = variables
         self.sizes: list[str] = []
         self.parameters: list[Buffer | Value] = []
         self.handles: dict[str, int] = {}
@@ -42,6 +50,8 @@ class Function(Statements):
         self._declare_sizes()
         self._declare_parameters()
         items = self.sequence(self._match_buffers(self.node.body))
+        if not any(isinstance(p, Buffer) and self._role(p) != "in" for p in self.parameters):
+            items = self._show_results(items)
         body = "".join("    " + line + "\n" for item in items for line in item)
         text = f"{self._signature(name)}\n{{\n{body}}}\n"
         return Kernel(name, text, self.blocks, self.names.taken | self.block_names.taken)
@@ -51,7 +61,7 @@ class Function(Statements):
     def _declare_sizes(self) -> None:
         """Integer parameters that are extents, variables: `n = T.int32()`, and quoted names."""
         used = _names_of_extents(self.node)
-        names = []
+        names = [name for name in self.variables if name in used]
         for arg in self.node.args.args:
             names += _quoted_sizes(arg)
             if arg.annotation and _scalar(arg.annotation).startswith("int") and arg.arg in used:
@@ -138,12 +148,26 @@ class Function(Statements):
                     inputs.append(f"{parameter.text}: {parameter.type}")
                 continue
             role = self._role(parameter)
-            shape = ", ".join(v.text for v in parameter.shape)
-            text = f"{parameter.name}: {parameter.type}[{shape}]"
+            text = f"{parameter.name}: {parameter.type}[{_shape(parameter)}]"
             (outputs if role == "out" else inputs).append("inout " * (role == "inout") + text)
         sizes = f"<{', '.join(self.sizes)}>" if self.sizes else ""
         result = f" -> {', '.join(outputs)}" if outputs else ""
         return f"kernel {name}{sizes}({', '.join(inputs)}){result}"
+
+    def _show_results(self, items: list[Item]) -> list[Item]:
+        """A function that writes no parameter has no result. Its temporaries that are written and
+        not read become outputs, and those that are read and not written become inputs."""
+        for buffer in self.temporaries:
+            kinds = {a.write for a in self.scope.accesses if a.buffer is buffer}
+            declared = [f"temp {buffer.name}: {buffer.type}[{_shape(buffer)}];"]
+            if len(kinds) == 1 and declared in items:
+                items = [item for item in items if item != declared]
+                self.parameters.append(buffer)
+                role = "an output" if kinds == {True} else "an input"
+                self.report.warn(
+                    self.node, f"'{buffer.name}' becomes {role}: no parameter is written"
+                )
+        return items
 
     def _role(self, buffer: Buffer) -> str:
         """in, out or inout: an output is overwritten before it is read."""
@@ -152,6 +176,10 @@ class Function(Statements):
             return "in"
         whole = any(a.write and a.whole for a in accesses)
         return "out" if accesses[0].write and whole else "inout"
+
+
+def _shape(buffer: Buffer) -> str:
+    return ", ".join(v.text for v in buffer.shape)
 
 
 def _scalar(kind: ast.expr) -> str:

@@ -70,14 +70,12 @@ _METHODS = {
     "sample_compute_location": "block decision",
 }
 _RENAMED = {
-    "get_loops": "loops",
     "get_producers": "producers",
     "get_consumers": "consumers",
     "reorder_block_iter_var": "reorder_block_iter_var",
 }
 # Steps whose arguments are handles and numbers, in the order of tirc.
 _DIRECT = {
-    "get_loops": ["block"],
     "get_producers": ["block"],
     "get_consumers": ["block"],
     "add_unit_loop": ["block_or_loop"],
@@ -136,6 +134,10 @@ class Script:
         if kernel:
             self.reads = {b.name: list(b.reads) for b in kernel.blocks.values()}
         self.n_writes = {b.name: len(b.writes) for b in kernel.blocks.values()} if kernel else {}
+        # Blocks around blocks, and the variables for blocks that stand for them.
+        self.nests = {n: b for n, b in kernel.blocks.items() if b.holds} if kernel else {}
+        self.nest_of: dict[str, str] = {}
+        self.whole: dict[str, str] = {}
         self.no_loop: dict[str, int] = {}  # variables for decisions that are no loops
         self.lines: list[str] = []
         self.refused: set[str] = set()
@@ -192,6 +194,8 @@ class Script:
         if called(call) in _IGNORED:
             return
         targets = node.targets if isinstance(node, ast.Assign) else []
+        if called(call) in ("get_sblock", "get_block") and self._names_nest(call, targets):
+            return
         if called(call).startswith("sample_") and call is value:
             if self._sample(call, targets):
                 return
@@ -206,6 +210,54 @@ class Script:
         self.lines.append(f"let {pattern} = {text};")
         if block:
             self.block_of[pattern] = block
+
+    def _names_nest(self, call: ast.Call, targets: list[ast.expr]) -> bool:
+        """`b = sch.get_sblock(...)` of a block around blocks: no step until it is used."""
+        name = self._constant(self._bind(call, called(call)).get("name"))
+        if name not in self.nests or not targets or not isinstance(targets[0], ast.Name):
+            return False
+        self.nest_of[targets[0].id] = str(name)
+        return True
+
+    def _nest(self, node: ast.expr) -> str | None:
+        """The block around blocks that an argument names."""
+        if isinstance(node, ast.Call) and called(node) in ("get_sblock", "get_block"):
+            node = self._bind(node, called(node)).get("name", node)
+        name = self.nest_of.get(node.id) if isinstance(node, ast.Name) else self._constant(node)
+        return str(name) if name in self.nests else None
+
+    def _make_whole(self, name: str) -> str:
+        """One block in place of the blocks that a block of TVM holds."""
+        if name not in self.whole:
+            nest = self.nests[name]
+            inner = [b.name for b in nest.holds]
+            loops = nest.holds[0].depth - nest.depth
+            one_nest = len(inner) == 1 and loops > 0
+            nodes = f"loops({inner[0]})[-{loops}]" if one_nest else ", ".join(inner)
+            self.whole[name] = self.names.fresh(name)
+            self.lines.append(f"let {self.whole[name]} = blockize({nodes});")
+        return self.whole[name]
+
+    def _do_get_loops(self, call: ast.Call, given: Given) -> str:
+        """The loops of a block, up to the block of TVM that holds it."""
+        name = self._nest(given["block"])
+        if name and name not in self.whole:
+            nest = self.nests[name]
+            first, inside = nest.holds[0].name, nest.holds[0].depth - nest.depth
+            around = nest.depth - nest.outside
+            return self._part(f"loops({first})", -inside - around, -inside)
+        block = self.value(given["block"])
+        known = [b for b in self.kernel.blocks.values() if not b.holds] if self.kernel else []
+        info = next((b for b in known if b.name == self.block_of.get(block, block)), None)
+        if info and info.outside:
+            return self._part(f"loops({block})", info.outside - info.depth, 0)
+        return f"loops({block})"
+
+    def _part(self, loops: str, first: int, end: int) -> str:
+        """The loops that these numbers count from the innermost one, which has number -1."""
+        if first == end:
+            return "[]"
+        return f"{loops}[{first}:{end if end else ''}]"
 
     def _let(self, node: ast.Assign) -> None:
         text = self.value(node.value)
@@ -226,6 +278,7 @@ class Script:
             raise Refusal("P0203", node, "a step's result gets a name")
         if node.id == "_":
             return "_"
+        self.nest_of.pop(node.id, None)
         self.variables[node.id] = self.names.fresh(node.id)
         self.constants.pop(node.id, None)
         return self.variables[node.id]
@@ -238,6 +291,8 @@ class Script:
         except NotConstant:
             pass
         if isinstance(node, ast.Name):
+            if node.id in self.nest_of:
+                return self._make_whole(self.nest_of[node.id])
             if node.id in self.variables:
                 return self.variables[node.id]
             if node.id in self.refused:
@@ -259,7 +314,7 @@ class Script:
         if isinstance(value, list):
             return "[" + ", ".join(self._python(node, v) for v in value) + "]"
         if isinstance(value, str):
-            return _word(value)
+            return self._make_whole(value) if value in self.nests else _word(value)
         return str(value)
 
     def _index(self, node: ast.expr) -> str:
@@ -315,10 +370,15 @@ class Script:
 
     def _do_get_sblock(self, call: ast.Call, given: Given) -> str:
         name = str(self._constant(given.get("name")))
+        if name in self.nests:
+            return self._make_whole(name)
         known = self.kernel.blocks.get(name) if self.kernel else None
         word = known.name if known else legal(name.removesuffix("_update"))
         if not known and legal(name) != word and self.kernel and name in self.kernel.words:
             word = legal(name)
+        whole = self.kernel.blocks.get(name.removesuffix("_rf")) if self.kernel else None
+        if not known and whole and name.endswith("_rf") and whole.writes:
+            word = f"{whole.writes[0]}_rf"  # what rfactor makes of it
         text = f"block({word})"
         self.block_of[text] = word
         return text
@@ -362,7 +422,11 @@ class Script:
         return f"split({self.value(given['loop'])}, {self.value(given['factors'])})"
 
     def _do_loop_partition(self, call: ast.Call, given: Given) -> str:
-        return f"loop_partition({self.value(given['loop'])}, {self.value(given['factors'])})"
+        factors = self._constant(given["factors"])
+        text = self.value(given["factors"])
+        if isinstance(factors, list) and None not in factors:  # TVM adds what remains
+            text = f"{text[:-1]}, _]"
+        return f"loop_partition({self.value(given['loop'])}, {text})"
 
     def _do_bind(self, call: ast.Call, given: Given) -> str:
         return f"bind({self.value(given['loop'])}, {self.value(given['thread_axis'])})"
@@ -395,7 +459,7 @@ class Script:
     def _do_write_at(self, call: ast.Call, given: Given) -> str:
         self._only(given, "write_buffer_index")
         loop, block = self.value(given["loop"]), self.value(given["block"])
-        return f"write_at({loop}, {block}, {block}, {self._scope(given)})"
+        return f"write_at({loop}, {block}, {self._target(block)}, {self._scope(given)})"
 
     def _do_reindex_cache_read(self, call: ast.Call, given: Given) -> str:
         buffer = self._read(given, "read_buffer_index")
@@ -407,7 +471,7 @@ class Script:
     def _do_reindex_cache_write(self, call: ast.Call, given: Given) -> str:
         self._only(given, "write_buffer_index")
         block = self.value(given["block"])
-        text = self._copy("reindex_cache_write", given, block)
+        text = self._copy("reindex_cache_write", given, self._target(block))
         return text[:-1] + f", {self._map(given['index_map'])})"
 
     def _do_reindex(self, call: ast.Call, given: Given) -> str:
@@ -476,13 +540,21 @@ class Script:
         """ "A", ("read", 0), ("write", 0) or 0."""
         spec = self._constant(node)
         if isinstance(spec, list) and len(spec) == 2 and spec[0] in ("read", "write"):
-            if spec[0] == "write" and spec[1] == 0:
-                return block
+            if spec[0] == "write" and isinstance(spec[1], int):
+                return self._target(block, spec[1])
             if spec[0] == "read":
                 return self._read_at(block, ast.copy_location(ast.Constant(spec[1]), node))
         if isinstance(spec, str):
             return legal(spec)
         raise Refusal("P0202", node, f"'{ast.unparse(node)}' names no buffer of the block")
+
+    def _target(self, block: str, number: int = 0) -> str:
+        """The buffer that a block writes: the block itself where it writes one, unless it is named
+        by a label."""
+        known = self.kernel.blocks.values() if self.kernel else []
+        label = any(b.name == block and block not in b.writes for b in known)
+        count = self.n_writes.get(self.block_of.get(block, block), 1)
+        return f"writes({block})[{number}]" if label or count > 1 else block
 
     def _staged(self, buffer: str) -> None:
         """Readers of a staged buffer read the copy; its name is not known."""
@@ -519,7 +591,7 @@ class Script:
         if isinstance(spec, str):
             return legal(spec)
         self._only(given, "buffer_index")
-        return self.value(given["block"])
+        return self._target(self.value(given["block"]))
 
     def _do_set_scope(self, call: ast.Call, given: Given) -> str:
         return f"set_scope({self._chosen(given)}, {self._scope(given)})"

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .expression import Access, Buffer, Expressions, Refused, Scope, called, element
+from .header import Axis, Header, Item, Loop, runs_all
 from .names import Names, legal
 from .refusal import Refusal, Report, targets
 from .value import NARROW, Value, beside, cast, integer
 from .view import Views
-
-# One statement as lines of text.
-Item = list[str]
 
 _KINDS = {
     "range": "",
@@ -54,36 +51,6 @@ _UPDATE_CALLS = {"max": "max=", "min": "min=", "And": "&&=", "Or": "||="}
 _COMMUTE = {"+=", "*=", "&=", "|=", "^=", "max=", "min="}
 
 
-@dataclass(frozen=True)
-class Loop:
-    """A loop or an iterator of a block: `low..end`."""
-
-    name: str
-    low: Value
-    end: Value
-
-    def range(self) -> str:
-        return self.end.text if self.low.text == "0" else f"{self.low.text}..{self.end.text}"
-
-    def variable(self) -> Value:
-        high = None if self.end.high is None else self.end.high - 1
-        covers = self.end.text if self.low.text == "0" else ""
-        return Value(self.name, "index", low=self.low.low, high=high, covers=covers)
-
-
-@dataclass(frozen=True)
-class Axis:
-    """An iterator of a block, and what it is bound to."""
-
-    loop: Loop
-    reduce: bool
-    binding: Value
-
-    def text(self) -> str:
-        kind = "reduce " if self.reduce else ""
-        return f"{kind}{self.loop.name} in {self.loop.range()} = {self.binding.text}"
-
-
 @dataclass
 class BlockInfo:
     """A block for schedules: its name in tirc, and the buffers it reads, in the order of TVM."""
@@ -91,21 +58,12 @@ class BlockInfo:
     name: str
     reads: list[str]
     writes: list[str]
-
-
-@dataclass
-class Header:
-    """The declarations at the start of a block."""
-
-    axes: list[tuple[str, Axis]] = field(default_factory=list)
-    where: str = ""
-    bounds: list[tuple[str, str]] | None = field(default_factory=list)
-    """`where` as `a < b and ...`; None if it is anything else"""
-    annotations: str = ""
-    reads: list[str] | None = None
-    init: list[ast.stmt] | None = None
-    temporaries: list[Item] = field(default_factory=list)
-    body: list[ast.stmt] = field(default_factory=list)
+    depth: int = 0
+    """the loops around it"""
+    outside: int = 0
+    """those of them around the block of TVM that holds it"""
+    holds: list[BlockInfo] = field(default_factory=list)
+    """the blocks in it, if it is written out"""
 
 
 @dataclass
@@ -116,6 +74,7 @@ class Store:
     op: str
     value: str
     subscripts: list[str]
+    type: str = ""
 
     def text(self) -> str:
         return f"{self.element} {self.op} {self.value};"
@@ -158,6 +117,9 @@ class Statements(Expressions):
         self.around: list[tuple[str, Axis]] = []
         """the axes of the blocks around, which are written out"""
         self.stores: list[Store] = []
+        self.temporaries: list[Buffer] = []
+        self.outside = 0
+        """the loops around the block that holds the statements"""
 
     # ---- sequences ---------------------------------------------------------------------------
 
@@ -330,6 +292,7 @@ class Statements(Expressions):
     def _allocate(self, name: str, call: ast.Call) -> Item:
         buffer = self.make_buffer(name, call, 0)
         self.scope.define(name, buffer)
+        self.temporaries.append(buffer)
         shape = ", ".join(v.text for v in buffer.shape)
         return [f"temp {buffer.name}: {buffer.type}[{shape}]{_SCOPES[buffer.scope]};"]
 
@@ -390,7 +353,7 @@ class Statements(Expressions):
         store = self._update(buffer, place, node) or (buffer, place, "=", self.value(node))
         op, value = store[2], store[3]
         self.scope.accesses.append(Access(buffer, True, self._covers(buffer, at)))
-        found = Store(place, op, self._stored(value, buffer), [v.text for v in at])
+        found = Store(place, op, self._stored(value, buffer), [v.text for v in at], buffer.type)
         self.stores.append(found)
         return [[found.text()]]
 
@@ -413,8 +376,6 @@ class Statements(Expressions):
         self, buffer: Buffer, place: str, node: ast.expr
     ) -> tuple[Buffer, str, str, Value] | None:
         """`C[i] = C[i] + e` as `C[i] += e`."""
-        if buffer.type in NARROW:
-            return None
         if isinstance(node, ast.BinOp) and type(node.op) in _UPDATES:
             op, operands = _UPDATES[type(node.op)], [node.left, node.right]
         elif isinstance(node, ast.Call) and called(node) in _UPDATE_CALLS and len(node.args) == 2:
@@ -443,7 +404,7 @@ class Statements(Expressions):
             header = self._header(node)
             nested = any(_is_block(n) for s in header.body for n in ast.walk(s))
             if nested:
-                return self._flat(node, str(name or "root"), header)
+                return self._written_out(node, str(name or "root"), header)
             return self._block(node, str(name or "block"), header)
         finally:
             self.scope.frames.pop()
@@ -476,7 +437,9 @@ class Statements(Expressions):
             header.temporaries += self.statement(node)
         elif name == "where":
             frame = self.scope.frames.pop()
+            mark = len(self.scope.accesses)
             header.where = self.value(call.args[0]).text
+            header.reads_temp = any(not a.buffer.parameter for a in self.scope.accesses[mark:])
             header.bounds = self._bounds(call.args[0])
             self.scope.frames.append(frame)
         elif name in ("block_attr", "sblock_attr"):
@@ -554,6 +517,21 @@ class Statements(Expressions):
             axes.append((kind, loop.low, loop.end, value))
         return axes
 
+    def _written_out(self, node: ast.With, name: str, header: Header) -> list[Item]:
+        """A block around blocks, which schedules name by these."""
+        before, depth, outside = set(self.blocks), len(self.loops), self.outside
+        if header.axes or depth:
+            self.outside = depth
+        items = self._flat(node, name, header)
+        self.outside = outside
+        if header.axes or depth:
+            inner = [b for n, b in self.blocks.items() if n not in before and not b.holds]
+            if inner:
+                reads = header.reads or _unique(r for b in inner for r in b.reads)
+                writes = _unique(w for b in inner for w in b.writes)
+                self.blocks[name] = BlockInfo(name, reads, writes, depth, outside, inner)
+        return items
+
     def _flat(self, node: ast.With, name: str, header: Header) -> list[Item]:
         """A block around blocks: its axes are replaced by what they are bound to."""
         if _IN_ORDER in header.annotations:
@@ -562,11 +540,11 @@ class Statements(Expressions):
             )
         if header.axes:
             self.report.warn(
-                node, f"block '{name}' holds blocks, and is written out; schedules cannot name it"
+                node, f"block '{name}' holds blocks, and is written out: its axes stand in these"
             )
         for python, axis in header.axes:
             self.scope.define(python, self._bound(axis))
-        outer, partial = self.around, not _runs_all(header)
+        outer, partial = self.around, not runs_all(header)
         self.around = outer + header.axes
         self.conditions += partial
         items = self._flat_items(header)
@@ -591,7 +569,7 @@ class Statements(Expressions):
     def _inherit(self, header: Header) -> None:
         """Gives a block the axes of blocks around it that its body uses."""
         body = [*(header.init or []), *header.body]
-        used = {n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name)}
+        used = set(_names_in(body))
         used -= {python for python, _ in header.axes}
         place = 0
         for python, axis in self.around:
@@ -602,26 +580,46 @@ class Statements(Expressions):
                 header.axes.insert(place, (python, inherited))
                 place += 1
 
+    def _take_loops(self, header: Header) -> None:
+        """Gives an opaque block, which has no axes, the loops that its body uses."""
+        if header.axes:
+            return
+        for python in _names_in(header.body):
+            value = self.scope.find(python)
+            for loop in self.loops:
+                if isinstance(value, Value) and value.text == loop.name:
+                    header.axes.append((python, Axis(loop, False, loop.variable())))
+
     def _block(self, node: ast.With, name: str, header: Header) -> list[Item]:
         self._inherit(header)
+        self._take_loops(header)
+        header.body = _without_last_value(header.body)
         for python, axis in header.axes:
             self.scope.define(python, axis.loop.variable())
+        has_init = header.init is not None
+        if not any(axis.reduce for _, axis in header.axes):  # it runs in each instance
+            header.body, header.init = [*(header.init or []), *header.body], None
         outer, loops = self.stores, self.loops
         axis_names = {axis.loop.name for _, axis in header.axes} - self.names.taken
         self.names.taken |= axis_names
         self.stores, self.loops = [], []
-        start, partial = len(self.scope.accesses), not _runs_all(header)
+        start, partial = len(self.scope.accesses), not runs_all(header)
         self.conditions += partial
         init = self.sequence(header.init or [])
         n_init = len(self.stores)
         body = self.sequence(header.body)
         self.conditions -= partial
+        if header.body and has_init and not header.init:
+            body = _started(self.stores, body)
         stores, self.stores, self.loops = self.stores, outer, loops
         self.names.taken -= axis_names
-        info = self._info(name, header, self.scope.accesses[start:])
+        info = self._info(name, header, self.scope.accesses[start:], has_init)
         axes = [axis for _, axis in header.axes]
+        outside = header.where if header.reads_temp else ""  # it is no condition of a block
+        header.where = "" if outside else header.where
         if self._is_plain(header, axes, init, body, stores, n_init):
-            return [*header.temporaries, _plain(info, init, stores)]
+            plain = _plain(info, init, stores)
+            return [*header.temporaries, braces(f"if {outside}", [plain]) if outside else plain]
         text = [f"block {info.name}({', '.join(a.text() for a in axes)})"]
         text[0] += f" where {header.where}" if header.where else ""
         text[0] += header.annotations + " {"
@@ -632,14 +630,16 @@ class Statements(Expressions):
                 else ["    init " + init[0][0], *("    " + line for line in init[0][1:])]
             )
         text += ["    " + line for item in body for line in item]
-        return [*header.temporaries, [*text, "}"]]
+        text.append("}")
+        return [*header.temporaries, braces(f"if {outside}", [text]) if outside else text]
 
-    def _info(self, name: str, header: Header, accesses: list[Access]) -> BlockInfo:
+    def _info(self, name: str, header: Header, accesses: list[Access], has_init: bool) -> BlockInfo:
         writes = _unique(a.buffer.name for a in accesses if a.write)
         reads = _unique(a.buffer.name for a in accesses if not a.write)
-        if header.init:
+        if has_init:
             reads = [r for r in reads if r not in writes]
         info = BlockInfo(self.block_names.fresh(name), header.reads or reads, writes)
+        info.depth, info.outside = len(self.loops), self.outside
         self.blocks[name] = info
         return info
 
@@ -672,6 +672,23 @@ class Statements(Expressions):
         return stores[0].element == update.element and update.op != "="
 
 
+def _started(stores: list[Store], body: list[Item]) -> list[Item]:
+    """`x = a; x += b;`, an init and an update, as `x = a + b;`."""
+    if len(stores) != 2 or len(body) != 2 or stores[0].op != "=" or len(stores[1].op) < 2:
+        return body
+    first, update = stores
+    if first.element != update.element or first.element in update.value:
+        return body
+    op = update.op.removesuffix("=")
+    value = f"{first.value} {op} ({update.value})"
+    if op in ("max", "min"):
+        value = f"{op}({first.value}, {update.value})"
+    elif first.type in NARROW:
+        value = f"{first.type}({value})"
+    stores[:] = [Store(first.element, "=", value, first.subscripts, first.type)]
+    return [[stores[0].text()]]
+
+
 def _plain(info: BlockInfo, init: list[Item], stores: list[Store]) -> Item:
     label = "" if info.writes[0] == info.name else f"{info.name}: "
     if not init:
@@ -679,51 +696,32 @@ def _plain(info: BlockInfo, init: list[Item], stores: list[Store]) -> Item:
     return [f"{label}{{", "    init " + init[0][0], "    " + stores[-1].text(), "}"]
 
 
-def _runs_all(header: Header) -> bool:
-    """The block runs for all values of its spatial axes: the loops reach both ends of each, and a
-    condition only keeps loops of splits and fusions in bounds: each value that it bounds has all
-    its digits among the axes."""
-    axes = [axis for _, axis in header.axes]
-    if any(_falls_short(axis) for axis in axes if not axis.reduce):
-        return False
-    return header.bounds is not None and all(_covers_digits(axes, *b) for b in header.bounds)
-
-
-def _falls_short(axis: Axis) -> bool:
-    """The loops are known not to reach an end of the axis."""
-    value, low, end = axis.binding, axis.loop.low, axis.loop.end
-    if value.low is not None and low.high is not None and value.low > low.high:
-        return True
-    return value.high is not None and end.low is not None and value.high < end.low - 1
-
-
-def _covers_digits(axes: list[Axis], value: str, end: str) -> bool:
-    """Whether axes are all digits of `value`, which is below `end`: value / 8 and value % 8."""
-    if any(a.binding.text == value and a.loop.end.text == end for a in axes):
-        return True
-    digit = re.compile(rf"\(*{re.escape(value)}\)*(?: / (\(?[\w *]+\)?)\)*)?(?: % (.+))?")
-    found = [(digit.fullmatch(a.binding.text), a.loop.end.text) for a in axes]
-    digits = {_factors(m[1] or "1"): (m[2], extent) for m, extent in found if m}
-    below = _factors("1")
-    while below in digits:
-        modulus, extent = digits.pop(below)
-        if modulus and _factors(modulus) != _factors(extent):
-            return False
-        below = _factors(" * ".join([*below, extent]))
-    return not digits and below == _factors(end)
-
-
-def _factors(text: str) -> tuple[str, ...]:
-    """A product as its number and its names in order; other text as it is."""
-    parts = text.replace("(", "").replace(")", "").split(" * ")
-    if not all(part.isalnum() or part.isidentifier() for part in parts):
-        return (text,)
-    number = math.prod(int(part) for part in parts if part.isdigit())
-    return str(number), *sorted(part for part in parts if not part.isdigit())
-
-
 def _is_block(node: ast.AST) -> bool:
     return isinstance(node, ast.With) and called(node.items[0].context_expr) in _BLOCKS
+
+
+def _names_in(body: list[ast.stmt]) -> list[str]:
+    """Each name once, in the order of first use."""
+    found = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Name)]
+    return _unique(n.id for n in sorted(found, key=lambda n: (n.lineno, n.col_offset)))
+
+
+def _without_last_value(body: list[ast.stmt]) -> list[ast.stmt]:
+    """`v = e; C[i] = v` as `C[i] = e`, which is an update where e reads C[i]."""
+    if len(body) != 2:
+        return body
+    value, store = body
+    if not isinstance(store, ast.Assign):
+        return body
+    if not isinstance(value, (ast.Assign, ast.AnnAssign)) or value.value is None:
+        return body
+    target = value.target if isinstance(value, ast.AnnAssign) else value.targets[0]
+    used = [n.id for n in ast.walk(store) if isinstance(n, ast.Name)]
+    if not isinstance(target, ast.Name) or used.count(target.id) != 1:
+        return body
+    if not isinstance(store.value, ast.Name) or store.value.id != target.id:
+        return body
+    return [ast.copy_location(ast.Assign(store.targets, value.value), store)]
 
 
 def _is_axis(call: ast.Call) -> bool:
