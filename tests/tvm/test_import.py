@@ -452,7 +452,11 @@ sch.get_loops(sch.get_sblock("outer"))
         ),
         (
             WHOLE_NESTED,
-            ["let outer = blockize(loops(inner)[-2]);", "compute_at(outer, i);", "loops(outer);"],
+            [
+                "let outer = blockize(loops(inner)[-2]);",
+                "compute_at(outer, i, preserve_unit_loops = false);",
+                "loops(outer);",
+            ],
         ),
     ],
 )

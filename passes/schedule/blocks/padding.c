@@ -8,7 +8,7 @@
  *                                                              p[i] = x[i - 1]; }
  *
  * Legal: the block stores a selection between a value and a constant, and its condition speaks of
- * its iterators alone.
+ * its iterators alone; other blocks in the loop read only what its iteration has written.
  * Invariant: every element gets the same value; the fill comes before the copy. */
 #include "passes/schedule/copies/stage.h"
 #include "passes/shared/reductions.h"
@@ -46,6 +46,18 @@ static bool find_padding(Schedule *s, const Stmt *block, Span span, Padding *p)
     return true;
 }
 
+/* The other block in the loop only reads what the same iteration has written before: the copy has
+ * been there already, or the element is padding. */
+static bool sees_no_padding(Schedule *s, const StmtPath *path, int anchor, const Stmt *other,
+                            const Padding *p)
+{
+    const Buffer *buffer = p->store->u.store.buffer;
+    StmtPath loop = *path;
+    loop.n = anchor + 1;
+    return !stmt_accesses(s->ctx, other, buffer, ACCESS_WRITE) &&
+           flow_written_in_iteration(s, s->kernel->body, &loop, buffer);
+}
+
 /* The fill and the copy together do what the block does only if each element is written once, and
  * nothing in the loop sees it in between. */
 static bool check_padding(Schedule *s, const PrimCall *call, const StmtPath *path, int anchor,
@@ -65,7 +77,8 @@ static bool check_padding(Schedule *s, const PrimCall *call, const StmtPath *pat
             block->u.block.name, buffer->name);
     flow_blocks(s, path->items[anchor], buffer, ACCESS_ANY, &others);
     for (int i = 0; i < others.n; i++)
-        REQUIRE(s, E0830, call->span, others.items[i] == block,
+        REQUIRE(s, E0830, call->span,
+                others.items[i] == block || sees_no_padding(s, path, anchor, others.items[i], p),
                 "block '%s' in loop '%s' also accesses '%s', and would see the padding too early; "
                 "choose an inner loop",
                 others.items[i]->u.block.name, stmt_label(path->items[anchor]), buffer->name);

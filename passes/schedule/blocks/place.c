@@ -37,6 +37,25 @@ static Name fresh_name(const Move *m, const char *base, int own, const LoopList 
     }
 }
 
+/* Whether a loop of so many iterations is left out (preserve_unit_loops = false). */
+static bool is_left_out(const Move *m, const Expr *extent)
+{
+    const Value *kept = &m->call->compute_at.preserve_unit_loops;
+    int64_t n;
+    return kept->kind != VALUE_NONE && !kept->u.i && expr_is_const(extent, &n) && n == 1;
+}
+
+/* The iteration of a new loop over 0..extent, unless that is left out. */
+static Expr *iteration_of(const Move *m, const char *base, Expr *extent, LoopList *loops)
+{
+    Context *c = m->s->ctx;
+    if (is_left_out(m, extent))
+        return expr_index(c, 0);
+    ForStmt loop = flow_loop(m->s, fresh_name(m, base, -1, loops), expr_index(c, 0), extent);
+    VEC_PUSH(c->arena, loops, loop);
+    return expr_var(c, loop.var, m->block->span);
+}
+
 /* The loops over an axis of a part, outermost first, and its places in their terms. */
 static Expr *loops_over(const Move *m, int axis, LoopList *loops)
 {
@@ -46,13 +65,10 @@ static Expr *loops_over(const Move *m, int axis, LoopList *loops)
     Expr *value = part->box[axis].min;
     for (int i = runs.n > 0 ? runs.n - 1 : 0; i >= 0; i--) {
         Run run = runs.n > 0 ? runs.items[i] : (Run){1, 0};
-        Name name =
-            fresh_name(m, arena_printf(c->arena, i > 0 ? "run%d" : "ax%d", axis), -1, loops);
+        const char *base = arena_printf(c->arena, i > 0 ? "run%d" : "ax%d", axis);
         Expr *hi = runs.n > 0 ? expr_index(c, run.extent) : part->box[axis].extent;
-        ForStmt loop = flow_loop(m->s, name, expr_index(c, 0), hi);
-        VEC_PUSH(c->arena, loops, loop);
-        value = index_add(
-            c, value, index_mul(c, expr_index(c, run.stride), expr_var(c, loop.var, span_none())));
+        Expr *at = iteration_of(m, base, hi, loops);
+        value = index_add(c, value, index_mul(c, expr_index(c, run.stride), at));
     }
     return value;
 }
@@ -110,9 +126,11 @@ static Expr *loop_over_domain(const Move *m, int i, const Subst *values, LoopLis
 {
     Context *c = m->s->ctx;
     const BlockIter *iter = &m->block->u.block.iters[i];
-    ForStmt loop = flow_loop(m->s, fresh_name(m, iter->var->name, i, loops),
-                             simplify(m->facts, expr_subst(c, iter->lo, values, i)),
-                             simplify(m->facts, expr_subst(c, iter->hi, values, i)));
+    Expr *lo = simplify(m->facts, expr_subst(c, iter->lo, values, i)),
+         *hi = simplify(m->facts, expr_subst(c, iter->hi, values, i));
+    if (is_left_out(m, simplify(m->facts, index_sub(c, hi, lo))))
+        return lo;
+    ForStmt loop = flow_loop(m->s, fresh_name(m, iter->var->name, i, loops), lo, hi);
     VEC_PUSH(c->arena, loops, loop);
     return expr_var(c, loop.var, m->block->span);
 }
@@ -122,10 +140,8 @@ static Expr *loop_over_tiles(const Move *m, int i, LoopList *loops)
 {
     Context *c = m->s->ctx;
     Interval tiles = m->part.tiles[i];
-    Name name = fresh_name(m, arena_printf(c->arena, "ax%d", i), -1, loops);
-    ForStmt loop = flow_loop(m->s, name, expr_index(c, 0), tiles.extent);
-    VEC_PUSH(c->arena, loops, loop);
-    return index_add(c, tiles.min, expr_var(c, loop.var, m->block->span));
+    const char *base = arena_printf(c->arena, "ax%d", i);
+    return index_add(c, tiles.min, iteration_of(m, base, tiles.extent, loops));
 }
 
 int place_kept_by(const Move *m, int i)

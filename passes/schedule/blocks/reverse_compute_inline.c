@@ -10,7 +10,8 @@
  * reads it (tie.h).
  *
  * Legal: each iteration of the block reads one element, which no other reads and one iteration of
- * its only producer writes; at the producer's place it computes what it does now.
+ * its only producer writes, also if a condition of the producer leaves out elements that are not
+ * read; at the producer's place it computes what it does now.
  * Invariant: every block that stays computes what it computed. */
 #include "passes/analysis/polyhedral/index_map.h"
 #include "passes/analysis/polyhedral/poly.h"
@@ -242,27 +243,6 @@ bool inline_runs_whole(Schedule *s, Name what, const Stmt *block, Span span)
     return true;
 }
 
-/* The producer computes each element once, and so will the block in its place: one that computes
- * its elements from themselves has to do that now. */
-static bool both_run_once(const ReverseInline *v)
-{
-    Schedule *s = v->s;
-    Conflict why;
-    REQUIRE_KEPT(s, E0462, v->span, flow_runs_once(s, v->producer, &why), &why,
-                 "block '%s' would run in the place of its producer '%s', which does not compute "
-                 "each element exactly once: %s",
-                 v->block->u.block.name, v->producer->u.block.name, why.reason);
-    const Buffer *written = flow_single_store(s->ctx, v->block)->u.store.buffer;
-    REQUIRE_KEPT(s, E0462, v->span,
-                 !stmt_accesses(s->ctx, v->block, written, ACCESS_READ) ||
-                     flow_runs_once(s, v->block, &why),
-                 &why,
-                 "block '%s' changes each element of '%s' more than once, and would only once in "
-                 "the place of its producer '%s': %s",
-                 v->block->u.block.name, written->name, v->producer->u.block.name, why.reason);
-    return true;
-}
-
 /* The block's store moves up to its producer: nothing from there to the block may write what it
  * reads, or touch what it writes. */
 bool inline_order_kept(Schedule *s, Span span, const StmtPath *block_path,
@@ -342,6 +322,41 @@ static bool depends_on_order(const ReverseInline *v)
            !values_at(f, c, block, &own, store->u.store.index);
 }
 
+/* The producer's iterations for which the block has one, if their domains alone say which, run once
+ * each: a condition of the producer leaves others out. */
+static bool needed_run_once(const ReverseInline *v)
+{
+    Schedule *s = v->s;
+    Stmt *needed = stmt_block(s->ctx, &v->fused, v->producer->span);
+    Stmt *body = stmt_replace(s->ctx, s->kernel->body, v->producer, needed);
+    Conflict why;
+    return !v->where && !depends_on_order(v) &&
+           dependence_instances_kept(s->ctx, (Rewrite){s->kernel, flow_whole_nest(s, needed), body},
+                                     needed->u.block.id, &why);
+}
+
+/* The producer computes each element once, and so will the block in its place: one that computes
+ * its elements from themselves has to do that now. */
+static bool both_run_once(const ReverseInline *v)
+{
+    Schedule *s = v->s;
+    Conflict why;
+    REQUIRE_KEPT(s, E0462, v->span, flow_runs_once(s, v->producer, &why) || needed_run_once(v),
+                 &why,
+                 "block '%s' would run in the place of its producer '%s', which does not compute "
+                 "each element exactly once: %s",
+                 v->block->u.block.name, v->producer->u.block.name, why.reason);
+    const Buffer *written = flow_single_store(s->ctx, v->block)->u.store.buffer;
+    REQUIRE_KEPT(s, E0462, v->span,
+                 !stmt_accesses(s->ctx, v->block, written, ACCESS_READ) ||
+                     flow_runs_once(s, v->block, &why),
+                 &why,
+                 "block '%s' changes each element of '%s' more than once, and would only once in "
+                 "the place of its producer '%s': %s",
+                 v->block->u.block.name, written->name, v->producer->u.block.name, why.reason);
+    return true;
+}
+
 static bool keeps_order(const ReverseInline *v)
 {
     Schedule *s = v->s;
@@ -382,10 +397,10 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
     ReverseInline v = {.s = s, .span = call->reverse_compute_inline.block.span};
     (void)result;
     if (!find_pair(&v, call) || !check_blocks(&v) || !find_ties(&v) || !reads_what_is_made(&v) ||
-        !inline_runs_whole(s, v.producer->u.block.name, v.block, v.span) || !both_run_once(&v))
+        !inline_runs_whole(s, v.producer->u.block.name, v.block, v.span))
         return false;
     find_where(&v);
-    if (!keeps_order(&v))
+    if (!both_run_once(&v) || !keeps_order(&v))
         return false;
     Stmt *body = stmt_replace(s->ctx, s->kernel->body, v.producer, build_in_producer(&v));
     sched_replace_body(s, flow_undeclare(s, flow_remove(s, body, v.block), v.between));

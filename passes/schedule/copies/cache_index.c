@@ -4,11 +4,11 @@
  *   for i in 8, j in 6                           at[i] = i * 3 % 8      for all i
  *       y[i, j] = x[i * 3 % 8, j];       =>      y[i, j] = x[at[i], j]
  *
- * Kept are subscripts of reads that multiply, divide or take remainders, of the block's iterators
- * and sizes alone; each gets a buffer with those iterators for subscripts, as wide as its values.
- * Subscripts of what the block writes stay: with them in memory, nobody could say any more that
- * each element is written once. So do those by which an update reads what it writes, and those of
- * reads that decide ranges, which may only read inputs.
+ * Kept are subscripts of reads that multiply, divide, take remainders or convert floats, of the
+ * block's iterators and sizes alone; each gets a buffer with those iterators for subscripts, as
+ * wide as its values. Subscripts of what the block writes stay: with them in memory, nobody could
+ * say any more that each element is written once. So do those by which an update reads what it
+ * writes, and those of reads that decide ranges, which may only read inputs.
  *
  * Legal: the subscripts speak of iterators with literal domains and of sizes alone.
  * Invariant: every read has the subscript that it had. */
@@ -35,15 +35,17 @@ typedef struct {
 
 /* ---- what is worth it ------------------------------------------------------------------------ */
 
-/* It divides by what may be 0 for some iteration. */
+/* It divides whole numbers by what may be 0 for some iteration. */
 static bool may_divide_by_zero_here(const Keeper *k, Facts *facts, Expr *e)
 {
     Expr *zero = expr_index(k->s->ctx, 0);
-    return (e->kind == EX_DIV || e->kind == EX_MOD) &&
-           !prove(facts, expr_binary(k->s->ctx, EX_GT, e->u.arg[1], zero, e->span));
+    return (e->kind == EX_DIV || e->kind == EX_MOD) && !type_is_float(e->type) &&
+           (e->type != DT_INDEX ||
+            !prove(facts, expr_binary(k->s->ctx, EX_GT, e->u.arg[1], zero, e->span)));
 }
 
-/* The expression multiplies or divides, and is made of iterators, at least one, and sizes alone. */
+/* The expression multiplies, divides or converts floats, and is made of iterators, at least one,
+ * and sizes alone. */
 static bool is_worth(const Keeper *k, Expr *e)
 {
     Context *c = k->s->ctx;
@@ -54,12 +56,12 @@ static bool is_worth(const Keeper *k, Expr *e)
     for (Cursor at = cursor_expr(c, e); cursor_next(&at);) {
         ExprKind kind = at.expr->kind;
         bool own = kind == EX_VAR && block_iter(&k->stmt->u.block, at.expr->u.var);
-        if (at.expr->type != DT_INDEX || kind == EX_LOAD ||
-            (kind == EX_VAR && !own && at.expr->u.var->kind != VAR_SIZE) ||
+        if (kind == EX_LOAD || (kind == EX_VAR && !own && at.expr->u.var->kind != VAR_SIZE) ||
             may_divide_by_zero_here(k, facts, at.expr))
             return false;
         iter |= own;
-        arithmetic |= kind == EX_MUL || kind == EX_DIV || kind == EX_MOD;
+        arithmetic |= kind == EX_MUL || kind == EX_DIV || kind == EX_MOD ||
+                      (kind == EX_CAST && type_is_float(at.expr->u.arg[0]->type));
     }
     return arithmetic && iter;
 }
@@ -234,10 +236,9 @@ bool prim_cache_index(Schedule *s, const PrimCall *call, Value *result)
         sched_replace_body(s, flow_declare(s, body, kept->buffer));
     }
     REQUIRE(s, E0915, call->cache_index.block.span, blocks.n > 0,
-            "no read subscript of block '%s' multiplies, divides or takes a remainder of its "
-            "iterators%s; not cached are subscripts of writes and in ranges, those that read "
-            "memory, and "
-            "those of iterators whose ranges depend on data",
+            "no read subscript of block '%s' multiplies, divides, takes a remainder or converts "
+            "floats of its iterators%s; not cached are subscripts of writes and in ranges, those "
+            "that read memory, and those of iterators whose ranges depend on data",
             k.stmt->u.block.name,
             least > 1 ? arena_printf(c->arena, ", at least %lld times", (long long)least) : "");
     body = stmt_replace(c, s->kernel->body, k.stmt, visit_block(&k));

@@ -138,6 +138,8 @@ class Script:
         self.nests = {n: b for n, b in kernel.blocks.items() if b.holds} if kernel else {}
         self.nest_of: dict[str, str] = {}
         self.whole: dict[str, str] = {}
+        self.last_asked = 0
+        """the line of the last step that asks for loops"""
         self.no_loop: dict[str, int] = {}  # variables for decisions that are no loops
         self.lines: list[str] = []
         self.refused: set[str] = set()
@@ -150,6 +152,9 @@ class Script:
     # ---- statements --------------------------------------------------------------------------
 
     def run(self, body: list[ast.stmt]) -> None:
+        calls = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Call)]
+        asked = [c.lineno for c in calls if called(c) == "get_loops"]
+        self.last_asked = max([self.last_asked, *asked])
         for statement in body:
             try:
                 self._statement(statement)
@@ -567,17 +572,20 @@ class Script:
     # ---- placement and layouts ---------------------------------------------------------------
 
     def _do_compute_at(self, call: ast.Call, given: Given) -> str:
-        return self._at("compute_at", given)
+        return self._at("compute_at", call, given)
 
     def _do_reverse_compute_at(self, call: ast.Call, given: Given) -> str:
-        return self._at("reverse_compute_at", given)
+        return self._at("reverse_compute_at", call, given)
 
-    def _at(self, name: str, given: Given) -> str:
+    def _at(self, name: str, call: ast.Call, given: Given) -> str:
+        """Loops of one iteration matter where a later step counts the loops of a block."""
         index = given.get("index")
         if index is not None and self._constant(index) not in (-1, -2):
             number = f", index = {self.value(index)}"
         else:
             number = ""
+        if not self._constant(given.get("preserve_unit_loops")) and call.lineno < self.last_asked:
+            number += ", preserve_unit_loops = false"
         return f"{name}({self.value(given['block'])}, {self.value(given['loop'])}{number})"
 
     def _do_storage_align(self, call: ast.Call, given: Given) -> str:
