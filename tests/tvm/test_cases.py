@@ -129,7 +129,11 @@ def laid_out(np, array, parameter):
     return made
 
 
-def compare(tirc, data, words, stdin, folder):
+# Their temporary has 11 digits.
+ROUNDED = {"structures.dtype_of_a_temporary"}
+
+
+def compare(tirc, data, words, stdin, folder, case=""):
     """Runs a kernel on the arguments that TVM gave a program, in files that begin with `data`;
     False where no launch can hold the program."""
     np = pytest.importorskip("numpy")
@@ -158,7 +162,9 @@ def compare(tirc, data, words, stdin, folder):
         if (folder / f"{n}.npy").exists():
             expected = np.load(given[n + ".out"])
             expected = laid_out(np, expected, other[n]) if n in other else expected
-            np.testing.assert_allclose(np.load(folder / f"{n}.npy"), expected, 1e-4, 1e-5)
+            tolerance = 2e-3 if case in ROUNDED else 1e-4
+            found = np.load(folder / f"{n}.npy")
+            np.testing.assert_allclose(found, expected, tolerance, tolerance / 2)
             (folder / f"{n}.npy").unlink()
     return True
 
@@ -171,21 +177,44 @@ def test_results_are_those_of_tvm(tirc, asked, path, tmp_path):
         if accepted(tirc, case, text, found):
             words, stdin = command(found, case, text)
             data = asked / f"{path.stem}.{used(text)}"
-            ran += compare(tirc, data, words, stdin, tmp_path)
+            ran += compare(tirc, data, words, stdin, tmp_path, f"{path.stem}.{case}")
     assert ran > 10
 
 
-# What TVM prints after a schedule, and the importer refuses: names without a declaration, opaque
-# axes, an axis of threads that CUDA does not have.
+# What TVM prints after a schedule, and the importer refuses: names without a declaration, and an
+# axis of threads that CUDA does not have.
 NOT_PROGRAMS = {
-    "blocks.rolling_rows",
     "copies.copy_in_place",
     "inline.one_of_two_consumers",
     "loops.bind_to_an_unknown_axis",
 }
 # The results of TVM change there: see README.md.
-OTHER_RESULTS = {"blocks.layout_of_an_output", "blocks.layout_that_is_not_injective"}
-NOT_TRACES = {"blocks.fill_and_copy"}  # its trace is the address of an object
+OTHER_RESULTS = {
+    "blocks.layout_of_an_output",
+    "blocks.layout_that_is_not_injective",
+    "structures.layout_of_an_input",
+    "structures.block_of_two_blocks",
+    "structures.partition_of_a_reduction",
+    "nests.sums_that_are_clipped",
+    "nests.one_of_two_epilogues",
+}
+# Traces without their program do not say which blocks hold others.
+OF_NESTS = {
+    "nests.loops_of_a_tile",
+    "nests.tile_into_its_reader",
+    "nests.reader_into_a_tile",
+    "nests.split_around_an_opaque_block",
+}
+# Traces that are the address of an object, and one with a string without quotes.
+NOT_TRACES = {
+    "blocks.fill_and_copy",
+    "structures.padding_before_everything",
+    "structures.padding_in_the_outer_loop",
+    "structures.padding_of_tiles",
+    "structures.padding_at_a_reader",
+    "loops.annotation_with_a_map",
+    "nests.padding_before_all_tiles",
+}
 
 
 @pytest.mark.long
@@ -202,7 +231,7 @@ def test_programs_as_tvm_prints_them_after_schedules(tirc, asked, path, tmp_path
             continue
         kernel = re.match(r"kernel (\w+)", found.program)[1]
         data = asked / f"{path.stem}.{used(text)}"
-        ran += compare(tirc, data, ["-", "--kernel", kernel], found.program, tmp_path)
+        ran += compare(tirc, data, ["-", "--kernel", kernel], found.program, tmp_path, name)
     assert refused == {name for name in NOT_PROGRAMS if name.startswith(path.stem + ".")}
     assert ran > 10
 
@@ -221,7 +250,9 @@ def test_traces_do_what_their_schedules_do(tirc, asked, path):
     refused = set()
     for case, (text, found) in imported(path).items():
         name = f"{path.stem}.{case}"
-        if not (asked / f"{name}.trace").exists() or not accepted(tirc, case, text, found):
+        if name in OF_NESTS or not (asked / f"{name}.trace").exists():
+            continue
+        if not accepted(tirc, case, text, found):
             continue
         trace = convert((asked / f"{name}.trace").read_text())
         if trace.refused:

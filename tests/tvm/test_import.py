@@ -489,6 +489,25 @@ other.annotate(other.get_sblock("CC_rf"), "seen", 1)
         assert made.returncode == 0, made.stderr
 
 
+def test_traces_name_the_root_and_convert_pad_values(tirc):
+    """As TVM 0.27 prints them."""
+    steps = """
+def apply_trace(sch: Schedule) -> None:
+    b0 = sch.get_sblock(name="root", func_name="main")
+    b1, = sch.get_output_blocks(block=b0)
+    b2, b3 = sch.get_child_blocks(b0)
+    sch.transform_layout(block=b2, buffer=("write", 0), index_map=lambda i: (i // 5, i % 5,),
+        pad_value=lambda io, ii: (T.Cast("float32", ii),), assume_injective_transform=False)
+"""
+    found = convert(UNSEEN + steps, "p.py")
+    assert "root" not in found.schedules
+    assert "let [b1] = output_blocks();" in found.schedules
+    assert "let [b2, b3] = blocks();" in found.schedules
+    assert "pad_value = [io, ii] -> [ii]);" in found.schedules
+    made = tirc("-", "--schedule", "apply_trace", "--verify", stdin=found.program + found.schedules)
+    assert made.returncode == 0, made.stderr
+
+
 def test_names_that_tirc_reserves_get_others():
     text = function("for exp in range(64):\n    B[exp] = A[exp]")
     assert "for exp_ in 64" in program(text)

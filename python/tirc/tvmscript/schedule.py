@@ -25,7 +25,7 @@ _METHODS = {
     "get_producers": "block",
     "get_consumers": "block",
     "get_child_blocks": "block_or_loop",
-    "get_output_blocks": "scope_block",
+    "get_output_blocks": "block",
     "split": "loop factors preserve_unit_iters disable_predication",
     "fuse": "*loops preserve_unit_iters",
     "reorder": "*ordered_loops",
@@ -217,8 +217,13 @@ class Script:
             self.block_of[pattern] = block
 
     def _names_nest(self, call: ast.Call, targets: list[ast.expr]) -> bool:
-        """`b = sch.get_sblock(...)` of a block around blocks: no step until it is used."""
+        """`b = sch.get_sblock(...)` of a block around blocks: no step until it is used; of the
+        program as a whole: none."""
         name = self._constant(self._bind(call, called(call)).get("name"))
+        known = self.kernel.blocks if self.kernel else {}
+        if name == "root" and name not in known and targets and isinstance(targets[0], ast.Name):
+            self.variables[targets[0].id] = "block(root)"  # it has no steps of its own
+            return True
         if name not in self.nests or not targets or not isinstance(targets[0], ast.Name):
             return False
         self.nest_of[targets[0].id] = str(name)
@@ -745,8 +750,13 @@ def _word(text: str) -> str:
 
 
 def _unscaled(node: ast.Lambda) -> ast.Lambda:
-    """`lambda a, b: T.float32(1.0) * b`, as TVM asks for a type, without the factor 1."""
+    """`lambda a, b: T.float32(1.0) * b`, as TVM asks for a type, and `T.Cast("float32", b)`, as a
+    trace prints it, without the type."""
     body = node.body
+    if isinstance(body, ast.Tuple) and len(body.elts) == 1:
+        body = body.elts[0]
+    if isinstance(body, ast.Call) and called(body) == "Cast" and len(body.args) == 2:
+        return ast.copy_location(ast.Lambda(node.args, body.args[1]), node)
     if isinstance(body, ast.BinOp) and isinstance(body.op, ast.Mult):
         one = body.left
         if isinstance(one, ast.Call) and called(one) in TYPES and len(one.args) == 1:
