@@ -182,18 +182,39 @@ static void host_temp(CudaWriter *w, const Buffer *b)
     cuda_line(w, "%s%s *%s = (%s *)%s.data();", cuda_unused(w, b->id), type, name, type, data);
 }
 
+/* Does what the cursor goes over name the local buffer? Waits for instructions in flight name those
+ * that these write. */
+static bool names_buffer(Cursor at, const Buffer *b)
+{
+    while (cursor_next(&at)) {
+        bool loads = at.expr && at.expr->kind == EX_LOAD && at.expr->u.load.buffer == b;
+        bool stores = at.stmt && at.stmt->kind == ST_STORE && at.stmt->u.store.buffer == b;
+        bool waits = at.stmt && at.stmt->kind == ST_BARRIER && at.stmt->u.barrier.of;
+        if (loads || stores || waits)
+            return true;
+    }
+    return false;
+}
+
+/* Is this the store that gives a variable its first value? */
+static bool sets_first(CudaWriter *w, const Stmt *s, const Buffer *b)
+{
+    return s->kind == ST_STORE && s->u.store.buffer == b && s->u.store.op == STORE_SET &&
+           !names_buffer(cursor_expr(w->c, s->u.store.value), b);
+}
+
 /* Where a variable of one element gets its first value: the index of the store in `seq` that sets
- * the temp at `at`, with nothing but names and declarations between. 0: it stands alone. */
-static int first_value(const Stmt *seq, int at)
+ * the temp at `at`, with nothing between that names it. 0: it stands alone. */
+static int first_value(CudaWriter *w, const Stmt *seq, int at)
 {
     const Buffer *b = seq->u.seq.items[at]->u.temp;
     if (!cuda_is_variable(b))
         return 0;
     for (int i = at + 1; i < seq->u.seq.n; i++) {
         const Stmt *s = seq->u.seq.items[i];
-        if (s->kind == ST_STORE)
-            return s->u.store.buffer == b && s->u.store.op == STORE_SET ? i : 0;
-        if (s->kind != ST_LET && s->kind != ST_TEMP)
+        if (sets_first(w, s, b))
+            return i;
+        if (names_buffer(cursor_stmt(w->c, s), b))
             return 0;
     }
     return 0;
@@ -263,13 +284,19 @@ static bool is_simple(const Stmt *s)
            (s->kind == ST_SEQ && s->u.seq.n == 1 && s->u.seq.items[0]->kind == ST_STORE);
 }
 
-static void body(CudaWriter *w, const Stmt *s)
+/* What stands behind `if (...)`, without the brace that ends it. */
+static void open_body(CudaWriter *w, const Stmt *s)
 {
     strbuf_add(w->out, is_simple(s) ? "\n" : " {\n");
     w->indent++;
     w->in_braces = s->kind == ST_FOR || s->kind == ST_INSTRUCTION;
     cuda_statement(w, s);
     w->indent--;
+}
+
+static void body(CudaWriter *w, const Stmt *s)
+{
+    open_body(w, s);
     if (!is_simple(s))
         cuda_line(w, "}");
 }
@@ -329,12 +356,14 @@ static void condition(CudaWriter *w, const Stmt *s)
     strbuf_add(w->out, "if (");
     cuda_expr(w, s->u.cond.cond, 0);
     strbuf_add(w->out, ")");
-    body(w, s->u.cond.then);
-    if (s->u.cond.otherwise) {
-        cuda_indent(w);
-        strbuf_add(w->out, "else");
-        body(w, s->u.cond.otherwise);
+    if (!s->u.cond.otherwise) {
+        body(w, s->u.cond.then);
+        return;
     }
+    open_body(w, s->u.cond.then);
+    cuda_indent(w);
+    strbuf_add(w->out, is_simple(s->u.cond.then) ? "else" : "} else");
+    body(w, s->u.cond.otherwise);
 }
 
 /* A buffer that an asynchronous instruction writes: waits pass it on until it goes out of scope. */
@@ -353,7 +382,7 @@ static void sequence(CudaWriter *w, const Stmt *s)
     bool *sets = ARENA_ARRAY(w->c->arena, bool, s->u.seq.n + 1);
     for (int i = 0; i < s->u.seq.n; i++) {
         const Stmt *item = s->u.seq.items[i];
-        int value = item->kind == ST_TEMP && !w->host ? first_value(s, i) : 0;
+        int value = item->kind == ST_TEMP && !w->host ? first_value(w, s, i) : 0;
         sets[value] = true;
         if (value == 0 && sets[i] && i > 0)
             initialised(w, item);

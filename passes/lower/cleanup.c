@@ -1,7 +1,8 @@
 /* cleanup.c - Simplifies the whole kernel, as a pass.
  *
- * It also removes unused names and empty launches. One walk from the last statement to the first
- * finds them, because it visits all remaining uses of a name before its definition. */
+ * It also removes unused names and empty launches, and moves variables to where they are used. One
+ * walk from the last statement to the first finds unused names, because it visits all remaining uses
+ * of a name before its definition. */
 #include "passes/lower/pass.h"
 
 typedef struct {
@@ -116,6 +117,6 @@ Kernel *pass_simplify(Context *c, const Kernel *kernel, const LowerOptions *opti
     if (body)
         body = drop_unused_names(c, body);
     if (body)
-        body = drop_launches(c, body);
+        body = sink_variables(c, drop_launches(c, body));
     return names_settle(c, kernel_with_body(c, kernel, body ? body : stmt_empty(c, kernel->span)));
 }

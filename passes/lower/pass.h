@@ -91,6 +91,8 @@ void warn_of_waste(Context *c, const Kernel *kernel);
 Kernel *names_settle(Context *c, Kernel *kernel);
 /* The lowered body without names that nothing uses; NULL where nothing is left (cleanup.c). */
 Stmt *drop_unused_names(Context *c, Stmt *body);
+/* With local variables declared in the branch that alone names them (sink.c). */
+Stmt *sink_variables(Context *c, Stmt *body);
 
 /* ---- the order of a grid's blocks (remap.c) -------------------------------------------------- */
 

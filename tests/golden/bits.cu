@@ -103,8 +103,7 @@ bits(const float *__restrict__ x, float *__restrict__ y)
     __align__(16) float x_local[4];
     if (thread < 8) {
         *(float4 *)&x_local[0] = *(const float4 *)&x[thread * 4];
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0 = 0; ax0 < 4; ++ax0) {
             if (thread * 4 + ax0 < 33)
@@ -119,8 +118,7 @@ bits(const float *__restrict__ x, float *__restrict__ y)
     }
     if (thread < 8) {
         *(float4 *)&y[thread * 4] = make_float4(y_local[0], y_local[1], y_local[2], y_local[3]);
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_1 = 0; ax0_1 < 4; ++ax0_1) {
             if (thread * 4 + ax0_1 < 33)
@@ -140,8 +138,7 @@ bits_1(const double *__restrict__ d, const unsigned long long *__restrict__ w,
     __align__(16) int a_local[2];
     if (thread < 16) {
         *(double2 *)&d_local[0] = *(const double2 *)&d[thread * 2];
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0 = 0; ax0 < 2; ++ax0) {
             if (thread * 2 + ax0 < 33)
@@ -150,8 +147,7 @@ bits_1(const double *__restrict__ d, const unsigned long long *__restrict__ w,
     }
     if (thread < 16) {
         *(ulonglong2 *)&w_local[0] = *(const ulonglong2 *)&w[thread * 2];
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_1 = 0; ax0_1 < 2; ++ax0_1) {
             if (thread * 2 + ax0_1 < 33)
@@ -160,8 +156,7 @@ bits_1(const double *__restrict__ d, const unsigned long long *__restrict__ w,
     }
     if (thread < 16) {
         *(int2 *)&a_local[0] = *(const int2 *)&a[thread * 2];
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_2 = 0; ax0_2 < 2; ++ax0_2) {
             if (thread * 2 + ax0_2 < 33)
@@ -179,8 +174,7 @@ bits_1(const double *__restrict__ d, const unsigned long long *__restrict__ w,
     }
     if (thread < 16) {
         *(double2 *)&m[thread * 2] = make_double2(m_local[0], m_local[1]);
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_3 = 0; ax0_3 < 2; ++ax0_3) {
             if (thread * 2 + ax0_3 < 33)
@@ -219,8 +213,7 @@ bits_2(const unsigned short *__restrict__ h, const short *__restrict__ s,
                                                                      (short)(s_v1.w >> 16u))),
                                                      0x38003800u));
         *(uint4 *)&n[thread * 8] = result;
-    }
-    else {
+    } else {
         #pragma unroll
         for (int lane = 0; lane < 8; ++lane) {
             if (thread * 8 + lane < 33)
@@ -245,8 +238,7 @@ bits_3(const unsigned int *__restrict__ u, const unsigned long long *__restrict_
     __align__(16) int a_local_1[2];
     if (thread < 16) {
         *(uint2 *)&u_local[0] = *(const uint2 *)&u[thread * 2];
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0 = 0; ax0 < 2; ++ax0) {
             if (thread * 2 + ax0 < 33)
@@ -255,8 +247,7 @@ bits_3(const unsigned int *__restrict__ u, const unsigned long long *__restrict_
     }
     if (thread < 16) {
         *(ulonglong2 *)&w_local_1[0] = *(const ulonglong2 *)&w[thread * 2];
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_1 = 0; ax0_1 < 2; ++ax0_1) {
             if (thread * 2 + ax0_1 < 33)
@@ -265,8 +256,7 @@ bits_3(const unsigned int *__restrict__ u, const unsigned long long *__restrict_
     }
     if (thread < 16) {
         *(int2 *)&a_local_1[0] = *(const int2 *)&a[thread * 2];
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_2 = 0; ax0_2 < 2; ++ax0_2) {
             if (thread * 2 + ax0_2 < 33)
@@ -285,8 +275,7 @@ bits_3(const unsigned int *__restrict__ u, const unsigned long long *__restrict_
     }
     if (thread < 16) {
         *(int2 *)&count[thread * 2] = make_int2(count_local[0], count_local[1]);
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_3 = 0; ax0_3 < 2; ++ax0_3) {
             if (thread * 2 + ax0_3 < 33)
@@ -325,8 +314,7 @@ bits_5(const double *__restrict__ d, const unsigned long long *__restrict__ w,
     __align__(16) unsigned long long w_local_2[2];
     if (thread < 16) {
         *(double2 *)&d_local_1[0] = *(const double2 *)&d[thread * 2];
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0 = 0; ax0 < 2; ++ax0) {
             if (thread * 2 + ax0 < 33)
@@ -335,8 +323,7 @@ bits_5(const double *__restrict__ d, const unsigned long long *__restrict__ w,
     }
     if (thread < 16) {
         *(ulonglong2 *)&w_local_2[0] = *(const ulonglong2 *)&w[thread * 2];
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_1 = 0; ax0_1 < 2; ++ax0_1) {
             if (thread * 2 + ax0_1 < 33)
@@ -352,8 +339,7 @@ bits_5(const double *__restrict__ d, const unsigned long long *__restrict__ w,
     }
     if (thread < 16) {
         *(ulonglong2 *)&k[thread * 2] = make_ulonglong2(k_local[0], k_local[1]);
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_2 = 0; ax0_2 < 2; ++ax0_2) {
             if (thread * 2 + ax0_2 < 33)
@@ -376,8 +362,7 @@ bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const in
     __align__(16) float x_local_1[4];
     if (thread < 8) {
         *(int4 *)&a_local_2[0] = *(const int4 *)&a[thread * 4];
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0 = 0; ax0 < 4; ++ax0) {
             if (thread * 4 + ax0 < 33)
@@ -386,8 +371,7 @@ bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const in
     }
     if (thread < 8) {
         *(uint4 *)&u_local_1[0] = *(const uint4 *)&u[thread * 4];
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_1 = 0; ax0_1 < 4; ++ax0_1) {
             if (thread * 4 + ax0_1 < 33)
@@ -403,8 +387,7 @@ bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const in
     if (thread < 8) {
         *(int4 *)&dot[thread * 4] =
             make_int4(dot_local[0], dot_local[1], dot_local[2], dot_local[3]);
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_2 = 0; ax0_2 < 4; ++ax0_2) {
             if (thread * 4 + ax0_2 < 33)
@@ -413,8 +396,7 @@ bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const in
     }
     if (thread < 8) {
         *(uint4 *)&u_local_2[0] = *(const uint4 *)&u[thread * 4];
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_3 = 0; ax0_3 < 4; ++ax0_3) {
             if (thread * 4 + ax0_3 < 33)
@@ -423,8 +405,7 @@ bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const in
     }
     if (thread < 8) {
         *(int4 *)&a_local_3[0] = *(const int4 *)&a[thread * 4];
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_4 = 0; ax0_4 < 4; ++ax0_4) {
             if (thread * 4 + ax0_4 < 33)
@@ -433,8 +414,7 @@ bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const in
     }
     if (thread < 8) {
         *(float4 *)&x_local_1[0] = *(const float4 *)&x[thread * 4];
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_5 = 0; ax0_5 < 4; ++ax0_5) {
             if (thread * 4 + ax0_5 < 33)
@@ -451,8 +431,7 @@ bits_6(const float *__restrict__ x, const unsigned int *__restrict__ u, const in
     if (thread < 8) {
         *(uint4 *)&udot[thread * 4] =
             make_uint4(udot_local[0], udot_local[1], udot_local[2], udot_local[3]);
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_6 = 0; ax0_6 < 4; ++ax0_6) {
             if (thread * 4 + ax0_6 < 33)
@@ -475,8 +454,7 @@ bits_7(const unsigned short *__restrict__ h, const unsigned char *__restrict__ e
     __align__(16) unsigned char e_local[8];
     if (thread < 4) {
         *(uint4 *)&h_local[0] = *(const uint4 *)&h[thread * 8];
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0 = 0; ax0 < 8; ++ax0) {
             if (thread * 8 + ax0 < 33)
@@ -494,8 +472,7 @@ bits_7(const unsigned short *__restrict__ h, const unsigned char *__restrict__ e
                                               pack_halves(v_local[2], v_local[3]),
                                               pack_halves(v_local[4], v_local[5]),
                                               pack_halves(v_local[6], v_local[7]));
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_1 = 0; ax0_1 < 8; ++ax0_1) {
             if (thread * 8 + ax0_1 < 33)
@@ -504,8 +481,7 @@ bits_7(const unsigned short *__restrict__ h, const unsigned char *__restrict__ e
     }
     if (thread < 4) {
         *(uint4 *)&s_local[0] = *(const uint4 *)&s[thread * 8];
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_2 = 0; ax0_2 < 8; ++ax0_2) {
             if (thread * 8 + ax0_2 < 33)
@@ -523,8 +499,7 @@ bits_7(const unsigned short *__restrict__ h, const unsigned char *__restrict__ e
                                               pack_halves(z_local[2], z_local[3]),
                                               pack_halves(z_local[4], z_local[5]),
                                               pack_halves(z_local[6], z_local[7]));
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_3 = 0; ax0_3 < 8; ++ax0_3) {
             if (thread * 8 + ax0_3 < 33)
@@ -533,8 +508,7 @@ bits_7(const unsigned short *__restrict__ h, const unsigned char *__restrict__ e
     }
     if (thread < 4) {
         *(uint2 *)&e_local[0] = *(const uint2 *)&e[thread * 8];
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_4 = 0; ax0_4 < 8; ++ax0_4) {
             if (thread * 8 + ax0_4 < 33)
@@ -551,8 +525,7 @@ bits_7(const unsigned short *__restrict__ h, const unsigned char *__restrict__ e
         *(uint2 *)&b[thread * 8] =
             make_uint2(pack_bytes(b_local[0], b_local[1], b_local[2], b_local[3]),
                        pack_bytes(b_local[4], b_local[5], b_local[6], b_local[7]));
-    }
-    else {
+    } else {
         #pragma unroll
         for (int ax0_5 = 0; ax0_5 < 8; ++ax0_5) {
             if (thread * 8 + ax0_5 < 33)

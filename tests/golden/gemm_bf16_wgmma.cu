@@ -200,8 +200,7 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
                         *(unsigned int *)&C_shared[i][(nj ^ i % 8) * 8 + lane % 4 * 2] =
                             bf16x2_from_f32(T[u][panels * 16 + nj * 2],
                                             T[u][panels * 16 + nj * 2 + 1]);
-                    }
-                    else {
+                    } else {
                         #pragma unroll
                         for (int pair = 0; pair < 2; ++pair) {
                             if (bx * 128 + panels * 64 + nj * 8 + lane % 4 * 2 + pair < 131)

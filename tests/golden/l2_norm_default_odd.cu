@@ -10,9 +10,7 @@ l2_norm(const float *__restrict__ x, float *__restrict__ y)
     const int block = blockIdx.x;
     const int warp = threadIdx.y;
     const int thread = threadIdx.x;
-    float squares_part;
     float x_local[32];
-    float squares;
     const int i = block * 8 + warp;
     if (i < 100) {
         #pragma unroll
@@ -22,7 +20,7 @@ l2_norm(const float *__restrict__ x, float *__restrict__ y)
                 x_local[each] = x[i * 1001 + j];
         }
     }
-    squares_part = 0.0f;
+    float squares_part = 0.0f;
     if (i < 100) {
         #pragma unroll
         for (int each = 0; each < 32; ++each) {
@@ -40,7 +38,7 @@ l2_norm(const float *__restrict__ x, float *__restrict__ y)
         squares_total[warp] = squares_part;
     __syncthreads();  // squares_total: written above by other threads, read below
     if (i < 100) {
-        squares = squares_total[warp];
+        float squares = squares_total[warp];
         #pragma unroll
         for (int each = 0; each < 32; ++each) {
             const int j = each * 32 + thread;

@@ -238,8 +238,7 @@ choices_4(const unsigned short *__restrict__ u, unsigned short *__restrict__ ali
         result.z = mul_bf16x2(u_v.z, 0x40004000u);
         result.w = mul_bf16x2(u_v.w, 0x40004000u);
         *(uint4 *)&alike[t * 8] = result;
-    }
-    else {
+    } else {
         *(uint4 *)&alike[t * 8] = *(const uint4 *)&u[t * 8];
     }
 }

@@ -48,7 +48,6 @@ cumsum_2(const float *__restrict__ x, float *__restrict__ y, float *__restrict__
     __shared__ float sum_chunk;
     const int all = blockIdx.x;
     const int member = threadIdx.x;
-    float sum_near_part;
     if (member == 0) {
         float sum_total_acc = 0.0f;
         for (int inside = 0; inside < 64; ++inside) {
@@ -59,7 +58,7 @@ cumsum_2(const float *__restrict__ x, float *__restrict__ y, float *__restrict__
         publish_element(&sum_sums[all],
                         ((unsigned long long)__float_as_uint(sum_total[all]) << 32ull) | 1ull);
     }
-    sum_near_part = -0.0f;
+    float sum_near_part = -0.0f;
     if (member < all % 32)
         sum_near_part +=
             __uint_as_float(

@@ -13,7 +13,6 @@ spread(const float *__restrict__ x, float *__restrict__ y, const int N)
     __shared__ float s;
     const int i = blockIdx.x;
     const int thread = threadIdx.x;
-    float s_part;
     float m_part = -__int_as_float(0x7f800000);
     for (int step = 0; step < (N + 127) / 128; ++step) {
         const int j = step * 128 + thread;
@@ -33,7 +32,7 @@ spread(const float *__restrict__ x, float *__restrict__ y, const int N)
     m_part = fmaxf(m_part, __shfl_xor_sync(0xffffffff, m_part, 1));
     if (thread == 0)
         m = m_part;
-    s_part = 0.0f;
+    float s_part = 0.0f;
     __syncthreads();  // m: written above by other threads, read below
     for (int step = 0; step < (N + 127) / 128; ++step) {
         const int j = step * 128 + thread;

@@ -11,9 +11,8 @@ row_argmax(const float *__restrict__ x, int *__restrict__ at)
     [[maybe_unused]] __shared__ float best_value;
     const int i = blockIdx.x;
     const int t = threadIdx.x;
-    int best_index_part;
     float best_value_part = -__int_as_float(0x7f800000);
-    best_index_part = -1;
+    int best_index_part = -1;
     for (int step = 0; step < 128; ++step) {
         const int j = step * 32 + t;
         const float b_value = x[i * 4096 + j];

@@ -9,14 +9,13 @@ rms_norm(const float *__restrict__ x, float *__restrict__ y)
     const int block = blockIdx.x;
     const int thread = threadIdx.x;
     float x_local[64];
-    float squares;
     const int n = block / 2;
     const int i = block % 2 * 8 + thread / 32;
     const int j = thread % 32;
     #pragma unroll
     for (int ax1 = 0; ax1 < 64; ++ax1)
         x_local[ax1] = x[((n * 64 + ax1) * 16 + i) * 32 + j];
-    squares = 0.0f;
+    float squares = 0.0f;
     #pragma unroll
     for (int c = 0; c < 64; ++c)
         squares += x_local[c] * x_local[c];

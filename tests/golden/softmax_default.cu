@@ -12,14 +12,12 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
     __shared__ float sum;
     const int i = blockIdx.x;
     const int thread = threadIdx.x;
-    float sum_part;
-    float largest_part;
     __align__(16) float x_local[16];
     #pragma unroll
     for (int each = 0; each < 4; ++each) {
         *(float4 *)&x_local[each * 4] = *(const float4 *)&x[i * 4096 + each * 1024 + thread * 4];
     }
-    largest_part = -__int_as_float(0x7f800000);
+    float largest_part = -__int_as_float(0x7f800000);
     #pragma unroll
     for (int each = 0; each < 4; ++each) {
         #pragma unroll
@@ -40,7 +38,7 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
     largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 1));
     if (thread == 0)
         largest = largest_part;
-    sum_part = 0.0f;
+    float sum_part = 0.0f;
     __syncthreads();  // largest: written above by other threads, read below
     #pragma unroll
     for (int each = 0; each < 4; ++each) {

@@ -12,8 +12,6 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
     __shared__ float sum;
     const int i = blockIdx.x;
     const int thread = threadIdx.x;
-    float sum_part;
-    float largest_part;
     float largest_rf[2];
     float sum_rf[2];
     #pragma unroll
@@ -40,7 +38,7 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
                     expf(x_local[part * 4 + lane] - fmaxf(largest_rf[chunk], -3.4028235e38f));
         }
     }
-    largest_part = -__int_as_float(0x7f800000);
+    float largest_part = -__int_as_float(0x7f800000);
     #pragma unroll
     for (int round = 0; round < 2; ++round)
         largest_part = fmaxf(largest_part, largest_rf[round]);
@@ -60,7 +58,7 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
     largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 1));
     if (thread == 0)
         largest = largest_part;
-    sum_part = 0.0f;
+    float sum_part = 0.0f;
     __syncthreads();  // largest: written above by other threads, read below
     #pragma unroll
     for (int round = 0; round < 2; ++round)

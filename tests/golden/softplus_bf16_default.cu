@@ -120,8 +120,7 @@ softplus(const unsigned short *__restrict__ x, unsigned short *__restrict__ y,
                                                                     (unsigned short)(x_v.w
                                                                         >> 16u)))))))));
         *(uint4 *)&y[thread * 8] = result;
-    }
-    else {
+    } else {
         #pragma unroll
         for (int lane = 0; lane < 8; ++lane) {
             if (thread * 8 + lane < 1003)

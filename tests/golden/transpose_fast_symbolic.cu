@@ -28,8 +28,7 @@ transpose(const float *__restrict__ in, float *__restrict__ out, const int R, co
                 *(float4 *)&out_shared[t % 128][(t / 128 * 8 + turn ^ t % 8) * 4] =
                     make_float4(in_local[turn * 4], in_local[turn * 4 + 1], in_local[turn * 4 + 2],
                                 in_local[turn * 4 + 3]);
-            }
-            else {
+            } else {
                 #pragma unroll
                 for (int vr = 0; vr < 4; ++vr) {
                     if (br_at + vr < R)

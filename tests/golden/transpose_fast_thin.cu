@@ -8,11 +8,10 @@ transpose(const float *__restrict__ in, float *__restrict__ out)
 {
     __shared__ float out_shared[7][32];
     const int t = threadIdx.x;
-    float in_local;
     const int c = t % 128;
     const int r = t % 64;
     if (c < 7) {
-        in_local = in[c];
+        float in_local = in[c];
         #pragma unroll
         for (int turn = 0; turn < 8; ++turn) {
             #pragma unroll

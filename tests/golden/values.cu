@@ -13,14 +13,13 @@ values(const float *__restrict__ table, const int *__restrict__ id, const float 
 {
     const int b = blockIdx.x;
     const int t = threadIdx.x;
-    float s_part;
     for (int o = 0; o < 2; ++o) {
         const int d = o * 32 + t;
         const int row = id[b];
         const float v = table[row * 64 + 63 - d];
         y[b * 64 + d] = v * v - v;
     }
-    s_part = -0.0f;
+    float s_part = -0.0f;
     for (int o = 0; o < 2; ++o) {
         const int d = o * 32 + t;
         const int row = id[b];
@@ -39,8 +38,7 @@ values(const float *__restrict__ table, const int *__restrict__ id, const float 
         if (row > 0) {
             const int before = id[99 - b];
             n[b] = (int)((unsigned int)row - before);
-        }
-        else
+        } else
             n[b] = row;
     }
 }
