@@ -169,6 +169,12 @@ static void min_max(CudaWriter *w, const Expr *e)
     add(w, ")");
 }
 
+/* `a + -b` of floats reads better as `a - b`, which is the same. */
+static bool adds_negative(const Expr *e)
+{
+    return e->kind == EX_ADD && type_is_float(e->type) && e->u.arg[1]->kind == EX_NEG;
+}
+
 /* In long long arithmetic an int may stay as it is. */
 void cuda_right_operand(CudaWriter *w, const Expr *e, int precedence)
 {
@@ -212,9 +218,10 @@ static void binary(CudaWriter *w, const Expr *e, int precedence)
     bool unfamiliar = (op->class == OP_BITS || op->class == OP_SHIFT) && precedence > 0;
     bool parenthesis = op->precedence < precedence || unfamiliar;
     open_if(w, parenthesis);
+    const Expr *right = adds_negative(e) ? e->u.arg[1]->u.arg[0] : e->u.arg[1];
     cuda_expr(w, e->u.arg[0], op->precedence);
-    strbuf_addf(w->out, " %s ", op->token);
-    cuda_right_operand(w, e->u.arg[1], op->precedence + 1);
+    strbuf_addf(w->out, " %s ", right == e->u.arg[1] ? op->token : "-");
+    cuda_right_operand(w, right, op->precedence + 1);
     close_if(w, parenthesis);
 }
 
@@ -227,9 +234,23 @@ static void unary(CudaWriter *w, const Expr *e, int precedence)
     close_if(w, parenthesis);
 }
 
+/* The number that a literal integer is as a float: `(float)20` reads better as 20.0f. */
+static bool literal_as_float(CudaWriter *w, const Expr *e, int precedence)
+{
+    const Expr *from = e->u.arg[0];
+    bool wide = e->type == DT_F64;
+    if (from->kind != EX_INT || from->type == DT_U64 || !(wide || e->type == DT_F32))
+        return false;
+    double value = wide ? (double)from->u.i : (double)(float)from->u.i;
+    float_literal(w, value, wide ? LITERAL_F64 : LITERAL_F32, precedence);
+    return true;
+}
+
 static void cast(CudaWriter *w, const Expr *e, int precedence)
 {
     const Expr *from = e->u.arg[0];
+    if (literal_as_float(w, e, precedence))
+        return;
     const char *to = w->host && e->type == DT_INDEX ? "long long" : cuda_value_type(e->type);
     if (strcmp(to, cuda_value_type(from->type)) == 0 && e->type != DT_BOOL && !w->host) {
         cuda_expr(w, from, precedence);

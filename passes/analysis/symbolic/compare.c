@@ -226,15 +226,37 @@ static Expr *simplify_not(Facts *f, Expr *e)
     return cond_negate(f->c, simplify_bool(f, inner));
 }
 
+/* The number that a literal of f32 or f64 stands for. */
+static bool float_value(const Expr *e, double *value)
+{
+    *value = e->kind != EX_FLOAT ? 0 : e->type == DT_F32 ? (float)e->u.f : e->u.f;
+    return e->kind == EX_FLOAT && (e->type == DT_F32 || e->type == DT_F64);
+}
+
+/* A comparison of two literals, such as functions and reducers make of arguments; else `e`. */
+static Expr *compare_literals(Facts *f, Expr *e)
+{
+    double a, b;
+    if (!float_value(e->u.arg[0], &a) || !float_value(e->u.arg[1], &b))
+        return e;
+    switch (e->kind) {
+    case EX_LT: return expr_bool(f->c, a < b);
+    case EX_LE: return expr_bool(f->c, a <= b);
+    case EX_GT: return expr_bool(f->c, a > b);
+    case EX_GE: return expr_bool(f->c, a >= b);
+    case EX_EQ: return expr_bool(f->c, a == b);
+    default: return expr_bool(f->c, a != b);
+    }
+}
+
 static Expr *simplify_comparison(Facts *f, Expr *e)
 {
     Context *c = f->c;
     if (e->u.arg[0]->type == DT_INDEX)
         return compare_index(f, e);
     Expr *a = simplify_once(f, e->u.arg[0]), *b = simplify_once(f, e->u.arg[1]);
-    if (a == e->u.arg[0] && b == e->u.arg[1])
-        return e;
-    return expr_binary(c, e->kind, a, b, e->span);
+    bool same = a == e->u.arg[0] && b == e->u.arg[1];
+    return compare_literals(f, same ? e : expr_binary(c, e->kind, a, b, e->span));
 }
 
 Expr *simplify_bool(Facts *f, Expr *e)

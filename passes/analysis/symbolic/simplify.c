@@ -186,6 +186,18 @@ static Expr *simplify_index(Facts *f, Expr *e)
     return expr_settle(affine_expr(f->c, &form, e->span), e);
 }
 
+static bool is_one(const Expr *e)
+{
+    return e->kind == EX_FLOAT && e->u.f == 1.0;
+}
+
+/* A product of floats: that with 1 is the other factor, bit for bit. */
+static Expr *simplify_product(Facts *f, Expr *e)
+{
+    Expr *product = with_operands(f, e), *a = product->u.arg[0], *b = product->u.arg[1];
+    return is_one(a) ? b : is_one(b) ? a : product;
+}
+
 Expr *simplify_once(Facts *f, Expr *e)
 {
     if (e->kind == EX_INT || e->kind == EX_FLOAT)
@@ -201,6 +213,8 @@ Expr *simplify_once(Facts *f, Expr *e)
         return simplify_bool(f, e);
     if (e->type == DT_BOOL && e->kind == EX_VAR)
         return facts_know(f, e) ? expr_bool(f->c, true) : e;
+    if (e->kind == EX_MUL && type_is_float(e->type))
+        return simplify_product(f, e);
     return with_operands(f, e);
 }
 
