@@ -1,5 +1,8 @@
 /* helpers.c - Defines the helper functions of emitted text: names, texts, and which are used. */
 #include "codegen/cuda/text.h"
+#include "codegen/fold.h"
+
+#include <string.h>
 
 static const struct {
     const char *name, *text;
@@ -48,9 +51,19 @@ void cuda_host_helpers(const CudaWriter *w, StrBuf *out)
             strbuf_addf(out, "%s\n", host_helpers[i].text);
 }
 
+/* Adds the text of a helper, and an empty line. */
+static void add_folded(StrBuf *out, const char *text)
+{
+    for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+        fold_line(out, text, end);
+        strbuf_addc(out, '\n');
+    }
+    strbuf_addc(out, '\n');
+}
+
 void cuda_helpers(const CudaWriter *w, StrBuf *out)
 {
     for (int i = 0; i < HELPER_COUNT; i++)
         if (w->helper_used[i])
-            strbuf_addf(out, "%s\n", helpers[i].text);
+            add_folded(out, helpers[i].text);
 }

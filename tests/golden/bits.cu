@@ -89,8 +89,8 @@ static __device__ __forceinline__ unsigned int max_or_nan_f16x2(unsigned int a, 
     return h2;
 }
 
-static __device__ __forceinline__ unsigned int pack_bytes(unsigned char a, unsigned char b, unsigned char c,
-                                                          unsigned char d)
+static __device__ __forceinline__ unsigned int pack_bytes(unsigned char a, unsigned char b,
+                                                          unsigned char c, unsigned char d)
 {
     return a | (unsigned int)b << 8 | (unsigned int)c << 16 | (unsigned int)d << 24;
 }

@@ -26,7 +26,8 @@ static __device__ __forceinline__ int copy_bulk_coordinate(long long at)
     return (int)(at < -256 ? -256 : at < 0x7ffffe00 ? at : 0x7ffffe00);
 }
 
-static __device__ __forceinline__ void copy_bulk_1d(void *to, const TensorMap &map, int x, unsigned long long *landed, int bytes)
+static __device__ __forceinline__ void copy_bulk_1d(void *to, const TensorMap &map, int x,
+                                                    unsigned long long *landed, int bytes)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
@@ -48,7 +49,8 @@ static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *land
 }
 
 template <int groups>
-static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed, int &waited, int until)
+static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed, int &waited,
+                                                      int until)
 {
     for (; waited < until; ++waited) {
         unsigned int mbarrier =

@@ -30,7 +30,8 @@ static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *lande
     __syncthreads();
 }
 
-static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y, unsigned long long *landed, int bytes)
+static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
+                                                    unsigned long long *landed, int bytes)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
@@ -52,7 +53,8 @@ static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *land
 }
 
 template <int groups>
-static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed, int &waited, int until)
+static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed, int &waited,
+                                                      int until)
 {
     for (; waited < until; ++waited) {
         unsigned int mbarrier =

@@ -21,7 +21,8 @@ static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *
     if (bytes == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n));
     else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(bytes), "r"(n));
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from),
+                     "n"(bytes), "r"(n));
 }
 
 static __device__ __forceinline__ void copy_async_commit()
@@ -52,7 +53,8 @@ static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *lande
     __syncthreads();
 }
 
-static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y, unsigned long long *landed, int bytes)
+static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
+                                                    unsigned long long *landed, int bytes)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
@@ -74,7 +76,8 @@ static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *land
 }
 
 template <int groups>
-static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed, int &waited, int until)
+static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed, int &waited,
+                                                      int until)
 {
     for (; waited < until; ++waited) {
         unsigned int mbarrier =

@@ -11,7 +11,8 @@ static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *
     if (bytes == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n));
     else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(bytes), "r"(n));
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from),
+                     "n"(bytes), "r"(n));
 }
 
 static __device__ __forceinline__ void copy_async_commit()

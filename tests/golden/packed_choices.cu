@@ -111,7 +111,8 @@ static __device__ __forceinline__ unsigned int mask_halves(bool a, bool b)
     return (a ? 0x0000ffffu : 0u) | (b ? 0xffff0000u : 0u);
 }
 
-static __device__ __forceinline__ unsigned int select_halves(unsigned int mask, unsigned int a, unsigned int b)
+static __device__ __forceinline__ unsigned int select_halves(unsigned int mask, unsigned int a,
+                                                             unsigned int b)
 {
     return (mask & a) | (~mask & b);
 }

@@ -159,8 +159,8 @@ static __device__ __forceinline__ unsigned short pack_two_bytes(unsigned char a,
     return (unsigned short)(a | b << 8);
 }
 
-static __device__ __forceinline__ unsigned int pack_bytes(unsigned char a, unsigned char b, unsigned char c,
-                                                          unsigned char d)
+static __device__ __forceinline__ unsigned int pack_bytes(unsigned char a, unsigned char b,
+                                                          unsigned char c, unsigned char d)
 {
     return a | (unsigned int)b << 8 | (unsigned int)c << 16 | (unsigned int)d << 24;
 }

@@ -21,7 +21,8 @@ static __device__ __forceinline__ T load_evict_first(const T *from)
     if constexpr (sizeof(T) == 16) {
         uint4 v;
         asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from), "l"(policy) : "memory");
+                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from),
+                         "l"(policy) : "memory");
         return *(T *)&v;
     } else if constexpr (sizeof(T) == 8) {
         uint2 v;
@@ -30,14 +31,17 @@ static __device__ __forceinline__ T load_evict_first(const T *from)
         return *(T *)&v;
     } else if constexpr (sizeof(T) == 4) {
         unsigned int v;
-        asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(v) : "l"(from), "l"(policy) : "memory");
+        asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(v) : "l"(from),
+                     "l"(policy) : "memory");
         return *(T *)&v;
     } else {
         unsigned short v;
         if constexpr (sizeof(T) == 2)
-            asm volatile("ld.global.L2::cache_hint.u16 %0, [%1], %2;" : "=h"(v) : "l"(from), "l"(policy) : "memory");
+            asm volatile("ld.global.L2::cache_hint.u16 %0, [%1], %2;" : "=h"(v) : "l"(from),
+                         "l"(policy) : "memory");
         else
-            asm volatile("ld.global.L2::cache_hint.u8 %0, [%1], %2;" : "=h"(v) : "l"(from), "l"(policy) : "memory");
+            asm volatile("ld.global.L2::cache_hint.u8 %0, [%1], %2;" : "=h"(v) : "l"(from),
+                         "l"(policy) : "memory");
         return *(T *)&v;
     }
 }
@@ -57,9 +61,11 @@ static __device__ __forceinline__ void store_evict_first(T *to, Value value)
         asm volatile("st.global.L2::cache_hint.v2.u32 [%2], {%0, %1}, %3;"
                      :: "r"(v.x), "r"(v.y), "l"(to), "l"(policy) : "memory");
     } else if constexpr (sizeof(T) == 4) {
-        asm volatile("st.global.L2::cache_hint.u32 [%1], %0, %2;" :: "r"(*(unsigned int *)&t), "l"(to), "l"(policy) : "memory");
+        asm volatile("st.global.L2::cache_hint.u32 [%1], %0, %2;" :: "r"(*(unsigned int *)&t),
+                     "l"(to), "l"(policy) : "memory");
     } else if constexpr (sizeof(T) == 2) {
-        asm volatile("st.global.L2::cache_hint.u16 [%1], %0, %2;" :: "h"(*(unsigned short *)&t), "l"(to), "l"(policy) : "memory");
+        asm volatile("st.global.L2::cache_hint.u16 [%1], %0, %2;" :: "h"(*(unsigned short *)&t),
+                     "l"(to), "l"(policy) : "memory");
     } else {
         asm volatile("st.global.L2::cache_hint.u8 [%1], %0, %2;"
                      :: "h"((unsigned short)*(unsigned char *)&t), "l"(to), "l"(policy) : "memory");
@@ -74,7 +80,8 @@ static __device__ __forceinline__ T load_evict_last(const T *from)
     if constexpr (sizeof(T) == 16) {
         uint4 v;
         asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from), "l"(policy) : "memory");
+                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from),
+                         "l"(policy) : "memory");
         return *(T *)&v;
     } else if constexpr (sizeof(T) == 8) {
         uint2 v;
@@ -83,14 +90,17 @@ static __device__ __forceinline__ T load_evict_last(const T *from)
         return *(T *)&v;
     } else if constexpr (sizeof(T) == 4) {
         unsigned int v;
-        asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(v) : "l"(from), "l"(policy) : "memory");
+        asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(v) : "l"(from),
+                     "l"(policy) : "memory");
         return *(T *)&v;
     } else {
         unsigned short v;
         if constexpr (sizeof(T) == 2)
-            asm volatile("ld.global.L2::cache_hint.u16 %0, [%1], %2;" : "=h"(v) : "l"(from), "l"(policy) : "memory");
+            asm volatile("ld.global.L2::cache_hint.u16 %0, [%1], %2;" : "=h"(v) : "l"(from),
+                         "l"(policy) : "memory");
         else
-            asm volatile("ld.global.L2::cache_hint.u8 %0, [%1], %2;" : "=h"(v) : "l"(from), "l"(policy) : "memory");
+            asm volatile("ld.global.L2::cache_hint.u8 %0, [%1], %2;" : "=h"(v) : "l"(from),
+                         "l"(policy) : "memory");
         return *(T *)&v;
     }
 }

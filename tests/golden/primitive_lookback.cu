@@ -10,7 +10,8 @@
 // cumsum_1<<<1, 1>>>(sum_groups, N);
 // cumsum_2<<<(N + 63) / 64, 32>>>(x, y, sum_total, sum_sums, sum_groups, sum_before, N);
 
-static __device__ __forceinline__ unsigned long long await_element(const unsigned long long *element)
+static __device__ __forceinline__ unsigned long long await_element(
+    const unsigned long long *element)
 {
     unsigned long long value;
     do
@@ -19,7 +20,8 @@ static __device__ __forceinline__ unsigned long long await_element(const unsigne
     return value;
 }
 
-static __device__ __forceinline__ void publish_element(unsigned long long *element, unsigned long long value)
+static __device__ __forceinline__ void publish_element(unsigned long long *element,
+                                                       unsigned long long value)
 {
     *(volatile unsigned long long *)element = value;
 }

@@ -38,28 +38,32 @@ static __device__ __forceinline__ float f32_round_to_odd(double x)
     return (double)f == x || x != x ? f : __uint_as_float(__float_as_uint(f) | 1u);
 }
 
-static __device__ __forceinline__ unsigned short fma_f16(unsigned short a, unsigned short b, unsigned short c)
+static __device__ __forceinline__ unsigned short fma_f16(unsigned short a, unsigned short b,
+                                                         unsigned short c)
 {
     unsigned short d;
     asm("fma.rn.f16 %0, %1, %2, %3;" : "=h"(d) : "h"(a), "h"(b), "h"(c));
     return d;
 }
 
-static __device__ __forceinline__ unsigned short fma_bf16(unsigned short a, unsigned short b, unsigned short c)
+static __device__ __forceinline__ unsigned short fma_bf16(unsigned short a, unsigned short b,
+                                                          unsigned short c)
 {
     unsigned short d;
     asm("fma.rn.bf16 %0, %1, %2, %3;" : "=h"(d) : "h"(a), "h"(b), "h"(c));
     return d;
 }
 
-static __device__ __forceinline__ unsigned int fma_f16x2(unsigned int a, unsigned int b, unsigned int c)
+static __device__ __forceinline__ unsigned int fma_f16x2(unsigned int a, unsigned int b,
+                                                         unsigned int c)
 {
     unsigned int d;
     asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
     return d;
 }
 
-static __device__ __forceinline__ unsigned int fma_bf16x2(unsigned int a, unsigned int b, unsigned int c)
+static __device__ __forceinline__ unsigned int fma_bf16x2(unsigned int a, unsigned int b,
+                                                          unsigned int c)
 {
     unsigned int d;
     asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));

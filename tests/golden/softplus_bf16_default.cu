@@ -42,7 +42,8 @@ static __device__ __forceinline__ unsigned int gt_bf16x2(unsigned int a, unsigne
     return h2;
 }
 
-static __device__ __forceinline__ unsigned int select_halves(unsigned int mask, unsigned int a, unsigned int b)
+static __device__ __forceinline__ unsigned int select_halves(unsigned int mask, unsigned int a,
+                                                             unsigned int b)
 {
     return (mask & a) | (~mask & b);
 }

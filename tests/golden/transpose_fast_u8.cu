@@ -3,8 +3,8 @@
 //   out: u8[4096, 4096], written
 // transpose<<<dim3(16, 16), 256, 65536>>>(in, out);
 
-static __device__ __forceinline__ unsigned int pack_bytes(unsigned char a, unsigned char b, unsigned char c,
-                                                          unsigned char d)
+static __device__ __forceinline__ unsigned int pack_bytes(unsigned char a, unsigned char b,
+                                                          unsigned char c, unsigned char d)
 {
     return a | (unsigned int)b << 8 | (unsigned int)c << 16 | (unsigned int)d << 24;
 }
