@@ -529,9 +529,9 @@ void cuda_unrounded(CudaWriter *w, const Expr *e, int precedence)
             cuda_expr(w, e->u.arg[0], PRECEDENCE_POSTFIX);
             add(w, ")");
         } else {
-            if (strcmp(cuda_value_type(e->u.arg[0]->type), "float") != 0)
-                add(w, "(float)");
-            cuda_expr(w, e->u.arg[0], PRECEDENCE_POSTFIX);
+            bool converts = strcmp(cuda_value_type(e->u.arg[0]->type), "float") != 0;
+            add(w, converts ? "(float)" : "");
+            cuda_expr(w, e->u.arg[0], converts ? PRECEDENCE_POSTFIX : precedence);
         }
         return;
     case EX_CALL: call(w, e, precedence); return;

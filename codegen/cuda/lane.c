@@ -65,18 +65,24 @@ static Expr *component(const Lanes *l, Name vector, DType type)
     return from_bits(c, type, word);
 }
 
-/* The variable becomes the number of the lane. */
-static Expr *one_lane(Rewriter *r, Expr *e)
+/* The first lane adds 0 to where the others are. */
+static Expr *without_zero(Expr *e)
 {
-    Lanes *l = r->user;
-    if (e->kind == EX_VAR && e->u.var == l->plan->var)
-        return expr_int(r->ctx, e->type, l->lane, e->span);
     for (int side = 0; e->kind == EX_ADD && e->type == DT_INDEX && side < 2; side++) {
         int64_t zero;
         if (expr_is_const(e->u.arg[side], &zero) && zero == 0)
             return e->u.arg[1 - side];
     }
     return e;
+}
+
+/* The variable becomes the number of the lane. */
+static Expr *one_lane(Rewriter *r, Expr *e)
+{
+    Lanes *l = r->user;
+    if (e->kind == EX_VAR && e->u.var == l->plan->var)
+        return expr_int(r->ctx, e->type, l->lane, e->span);
+    return without_zero(e);
 }
 
 Expr *lane_value(Lanes *l, Expr *e)
@@ -104,5 +110,5 @@ Expr *lane_value(Lanes *l, Expr *e)
     } else {
         return rewrite_expr(&r, e);
     }
-    return copy_of;
+    return without_zero(copy_of);
 }

@@ -299,8 +299,8 @@ bits_4(const float *__restrict__ x, const double *__restrict__ d,
                            f16_from_f32(f16_to_f32(h[thread * 2 + lane])
                                         - f16_to_f32(g[thread * 2 + lane])))) ? 4 : 0)
                 + (isinf(x[thread * 2 + lane]) ? 2 : 0)
-                + (isinf(d[thread * 2 + lane]) || isnan(f8e5m2_to_f32(e[thread * 2 + lane])) ? 8
-                   : 0);
+                + (isinf(d[thread * 2 + lane]) || isnan(f8e5m2_to_f32(e[thread * 2 + lane]))
+                   ? 8 : 0);
     }
 }
 

@@ -26,8 +26,8 @@ literals(const float *__restrict__ x, const int *__restrict__ b, const double *_
         *(float2 *)&x_local[0] = *(const float2 *)&x[thread * 2];
         #pragma unroll
         for (int lane = 0; lane < 2; ++lane)
-            y_local[lane] = x_local[lane] < 0.0f ? 20.0f
-                : (x_local[lane] < 100.0f ? 1000000.0f : 0.5f);
+            y_local[lane] = x_local[lane] < 0.0f
+                ? 20.0f : (x_local[lane] < 100.0f ? 1000000.0f : 0.5f);
         *(float2 *)&y[thread * 2] = make_float2(y_local[0], y_local[1]);
         *(int2 *)&b_local[0] = *(const int2 *)&b[thread * 2];
         #pragma unroll
@@ -37,8 +37,8 @@ literals(const float *__restrict__ x, const int *__restrict__ b, const double *_
         *(double2 *)&d_local[0] = *(const double2 *)&d[thread * 2];
         #pragma unroll
         for (int lane = 0; lane < 2; ++lane)
-            w_local[lane] = (double)(d_local[lane] < 0.1 ? 10000000000.0f
-                                     : (d_local[lane] < 1e300 ? 0.25f : 2.0f));
+            w_local[lane] = (double)(d_local[lane] < 0.1
+                                     ? 10000000000.0f : (d_local[lane] < 1e300 ? 0.25f : 2.0f));
         *(double2 *)&w[thread * 2] = make_double2(w_local[0], w_local[1]);
         *(int2 *)&b_local_1[0] = *(const int2 *)&b[thread * 2];
         #pragma unroll

@@ -106,7 +106,8 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
                 const int i = each * 32 + group * 16 + lane / 8;
                 copy_async_or_zero<16>(&A_shared[ko + 2][i][(lane % 8 ^ i % 8) * 8],
                                        &A[(long long)(group * 2176 + lane / 8 * 136 + lane % 8 * 8)
-                                          + (long long)ko * 64 + (each * 4352 + 72)], i < 70);
+                                          + (long long)ko * 64 + (each * 4352 + 72)],
+                                       i < 70);
             }
             copy_async_commit();  // the copies above are one group
             #pragma unroll

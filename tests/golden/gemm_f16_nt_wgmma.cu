@@ -91,7 +91,8 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
                     &A_shared[(ko + 2) % 3][each * 8 + lane / 16]
                              [(lane % 16 / 2 ^ lane / 16) * 8 + lane % 2 * 4],
                     &A[(long long)(by * 19200 + lane / 16 * 300 + lane % 16 * 4)
-                       + (long long)ko * 64 + (each * 2400 + 108)], i < 72);
+                       + (long long)ko * 64 + (each * 2400 + 108)],
+                    i < 72);
             }
             #pragma unroll
             for (int each = 0; each < 8; ++each) {
@@ -100,7 +101,8 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
                     &B_shared[(ko + 2) % 3][each * 8 + lane / 16]
                              [(lane % 16 / 2 ^ lane / 16) * 8 + lane % 2 * 4],
                     &B[(long long)(bx * 19200 + lane / 16 * 300 + lane % 16 * 4)
-                       + (long long)ko * 64 + (each * 2400 + 108)], j < 68);
+                       + (long long)ko * 64 + (each * 2400 + 108)],
+                    j < 68);
             }
         }
         copy_async_commit();  // the copies above are one group

@@ -47,7 +47,8 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
             copy_async_or_zero<16>(&A_shared[i][(part * 4 + ko_first) % 3 * 16 + lane % 8 * 2],
                                    &A[(long long)(wy_wx_fused * 512 + lane / 8 * 128 + part * 64
                                                   + lane % 8 * 2) + (long long)ko_first * 16
-                                      + each * 1024], i < 20);
+                                      + each * 1024],
+                                   i < 20);
         }
         #pragma unroll
         for (int each = 0; each < 16; ++each)
@@ -72,7 +73,8 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
                 copy_async_or_zero<16>(&A_shared[i][(part * 4 + ko + 2) % 3 * 16 + lane % 8 * 2],
                                        &A[(long long)(wy_wx_fused * 512 + lane / 8 * 128
                                                       + part * 64 + lane % 8 * 2)
-                                          + (long long)ko * 16 + (each * 1024 + 32)], i < 20);
+                                          + (long long)ko * 16 + (each * 1024 + 32)],
+                                       i < 20);
             }
             #pragma unroll
             for (int each = 0; each < 16; ++each)
@@ -93,8 +95,8 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
                     + mma_m * (&A_shared[1][part_at] - &A_shared[0][part_at]) + mma_k;
                 const auto *mma_q = &B_shared[part_at][wy_wx_fused * 32]
                     + mma_k
-                    * (&B_shared[part_at + 1][wy_wx_fused * 32]
-                       - &B_shared[part_at][wy_wx_fused * 32]) + mma_m;
+                        * (&B_shared[part_at + 1][wy_wx_fused * 32]
+                           - &B_shared[part_at][wy_wx_fused * 32]) + mma_m;
                 #pragma unroll
                 for (int i = 0; i < 16; i++)
                     mma_a[i / 4][i % 4] =
@@ -104,8 +106,8 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
                 for (int i = 0; i < 8; i++)
                     mma_b[i / 2][i % 2] =
                         mma_q[i % 2
-                              * (&B_shared[part_at + 4][wy_wx_fused * 32]
-                                 - &B_shared[part_at][wy_wx_fused * 32]) + i / 2 * 8];
+                                  * (&B_shared[part_at + 4][wy_wx_fused * 32]
+                                     - &B_shared[part_at][wy_wx_fused * 32]) + i / 2 * 8];
                 #pragma unroll
                 for (int i = 0; i < 4; i++)
                 #pragma unroll

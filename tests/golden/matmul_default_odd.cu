@@ -87,7 +87,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                         &B_shared[(again + 1) % 2 * 16 + each * 2 + wy_wx_fused / 4]
                                  [wy_wx_fused % 4 * 32 + lane],
                         &B[(long long)(wy_wx_fused / 4 * 999 + j) + (long long)ko_0 * 63936
-                           + (again * 15984 + each * 1998 - 10989)], k > 26 && j < 999);
+                           + (again * 15984 + each * 1998 - 10989)],
+                        k > 26 && j < 999);
                 }
             }
             copy_async_commit();  // the copies above are one group

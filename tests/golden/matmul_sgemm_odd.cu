@@ -67,14 +67,16 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                     copy_async_or_zero<4>(
                         &A_shared[(again + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4],
                         &A[(long long)(by * 208 + lane / 4 * 13 + lane % 4) + (long long)ko_0 * 8
-                           + (each * 104 + again * 4 + 1)], i < 33);
+                           + (each * 104 + again * 4 + 1)],
+                        i < 33);
                 }
                 #pragma unroll
                 for (int each = 0; each < 2; ++each) {
                     copy_async_or_zero<8>(
                         &B_shared[(again + 1) % 2 * 4 + each * 2 + lane / 16][lane % 16 * 2],
                         &B[(long long)(lane / 16 * 30 + lane % 16 * 2) + (long long)ko_0 * 240
-                           + (again * 120 + each * 60 + 30)], lane % 16 < 15);
+                           + (again * 120 + each * 60 + 30)],
+                        lane % 16 < 15);
                 }
             }
             copy_async_commit();  // the copies above are one group

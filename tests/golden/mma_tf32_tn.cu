@@ -69,7 +69,7 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
         for (int i = 0; i < 16; i++)
             mma_b[i / 2][i % 2] =
                 __float_as_uint(
-                mma_q[i % 2 * (&B_shared[ki * 8 + 4][0] - &B_shared[ki * 8][0]) + i / 2 * 8]);
+                    mma_q[i % 2 * (&B_shared[ki * 8 + 4][0] - &B_shared[ki * 8][0]) + i / 2 * 8]);
         #pragma unroll
         for (int i = 0; i < 16; i++)
             asm("cvt.rna.tf32.f32 %0, %1;"

@@ -149,20 +149,24 @@ choices_1(const unsigned short *__restrict__ x, const unsigned short *__restrict
         uint4 result;
         result.x =
             select_halves(
-            ((ge_f16x2(x_v.x, y_v1.x) & ~gt_f16x2(0x44004400u, x_v.x))
-             | eq_f16x2(x_v.x, broadcast_half(a))), add_f16x2(x_v.x, 0x3c003c00u), 0x00000000u);
+                ((ge_f16x2(x_v.x, y_v1.x) & ~gt_f16x2(0x44004400u, x_v.x))
+                 | eq_f16x2(x_v.x, broadcast_half(a))),
+                add_f16x2(x_v.x, 0x3c003c00u), 0x00000000u);
         result.y =
             select_halves(
-            ((ge_f16x2(x_v.y, y_v1.y) & ~gt_f16x2(0x44004400u, x_v.y))
-             | eq_f16x2(x_v.y, broadcast_half(a))), add_f16x2(x_v.y, 0x3c003c00u), 0x00000000u);
+                ((ge_f16x2(x_v.y, y_v1.y) & ~gt_f16x2(0x44004400u, x_v.y))
+                 | eq_f16x2(x_v.y, broadcast_half(a))),
+                add_f16x2(x_v.y, 0x3c003c00u), 0x00000000u);
         result.z =
             select_halves(
-            ((ge_f16x2(x_v.z, y_v1.z) & ~gt_f16x2(0x44004400u, x_v.z))
-             | eq_f16x2(x_v.z, broadcast_half(a))), add_f16x2(x_v.z, 0x3c003c00u), 0x00000000u);
+                ((ge_f16x2(x_v.z, y_v1.z) & ~gt_f16x2(0x44004400u, x_v.z))
+                 | eq_f16x2(x_v.z, broadcast_half(a))),
+                add_f16x2(x_v.z, 0x3c003c00u), 0x00000000u);
         result.w =
             select_halves(
-            ((ge_f16x2(x_v.w, y_v1.w) & ~gt_f16x2(0x44004400u, x_v.w))
-             | eq_f16x2(x_v.w, broadcast_half(a))), add_f16x2(x_v.w, 0x3c003c00u), 0x00000000u);
+                ((ge_f16x2(x_v.w, y_v1.w) & ~gt_f16x2(0x44004400u, x_v.w))
+                 | eq_f16x2(x_v.w, broadcast_half(a))),
+                add_f16x2(x_v.w, 0x3c003c00u), 0x00000000u);
         *(uint4 *)&band[t * 8] = result;
     }
 }
@@ -221,8 +225,8 @@ choices_3(const unsigned short *__restrict__ x, const float *__restrict__ f,
                           x_v1.x, f16x2_from_f32(f_v2.x, f_v2.y));
         result.y =
             select_halves(mask_halves((unsigned char)(m_v >> 16u) != 0,
-                                      (unsigned char)(m_v >> 24u) != 0), x_v1.y,
-                          f16x2_from_f32(f_v2.z, f_v2.w));
+                                      (unsigned char)(m_v >> 24u) != 0),
+                          x_v1.y, f16x2_from_f32(f_v2.z, f_v2.w));
         *(uint2 *)&masked[t * 4] = result;
     }
 }

@@ -176,16 +176,20 @@ halves(const unsigned short *__restrict__ x, const unsigned short *__restrict__ 
         uint4 result;
         result.x =
             add_f16x2(sub_f16x2(mul_f16x2(x_v.x, broadcast_half(a)),
-                                mul_f16x2(abs_f16x2(y_v1.x), 0x38003800u)), neg_f16x2(x_v.x));
+                                mul_f16x2(abs_f16x2(y_v1.x), 0x38003800u)),
+                      neg_f16x2(x_v.x));
         result.y =
             add_f16x2(sub_f16x2(mul_f16x2(x_v.y, broadcast_half(a)),
-                                mul_f16x2(abs_f16x2(y_v1.y), 0x38003800u)), neg_f16x2(x_v.y));
+                                mul_f16x2(abs_f16x2(y_v1.y), 0x38003800u)),
+                      neg_f16x2(x_v.y));
         result.z =
             add_f16x2(sub_f16x2(mul_f16x2(x_v.z, broadcast_half(a)),
-                                mul_f16x2(abs_f16x2(y_v1.z), 0x38003800u)), neg_f16x2(x_v.z));
+                                mul_f16x2(abs_f16x2(y_v1.z), 0x38003800u)),
+                      neg_f16x2(x_v.z));
         result.w =
             add_f16x2(sub_f16x2(mul_f16x2(x_v.w, broadcast_half(a)),
-                                mul_f16x2(abs_f16x2(y_v1.w), 0x38003800u)), neg_f16x2(x_v.w));
+                                mul_f16x2(abs_f16x2(y_v1.w), 0x38003800u)),
+                      neg_f16x2(x_v.w));
         *(uint4 *)&direct[t * 8] = result;
     }
 }
@@ -230,18 +234,18 @@ halves_2(const unsigned short *__restrict__ x, const unsigned short *__restrict_
         uint2 result;
         result.x =
             add_f16x2(
-            f16x2_from_f32(f16_to_f32((unsigned short)packed.x)
-                           / f16_to_f32((unsigned short)packed_2.x),
-                           f16_to_f32((unsigned short)(packed.x >> 16u))
-                           / f16_to_f32((unsigned short)(packed_2.x >> 16u))),
-            f16x2_from_f32((f_v2.x * 0.25f), (f_v2.y * 0.25f)));
+                f16x2_from_f32(f16_to_f32((unsigned short)packed.x)
+                                   / f16_to_f32((unsigned short)packed_2.x),
+                               f16_to_f32((unsigned short)(packed.x >> 16u))
+                                   / f16_to_f32((unsigned short)(packed_2.x >> 16u))),
+                f16x2_from_f32(f_v2.x * 0.25f, f_v2.y * 0.25f));
         result.y =
             add_f16x2(
-            f16x2_from_f32(f16_to_f32((unsigned short)packed.y)
-                           / f16_to_f32((unsigned short)packed_2.y),
-                           f16_to_f32((unsigned short)(packed.y >> 16u))
-                           / f16_to_f32((unsigned short)(packed_2.y >> 16u))),
-            f16x2_from_f32((f_v2.z * 0.25f), (f_v2.w * 0.25f)));
+                f16x2_from_f32(f16_to_f32((unsigned short)packed.y)
+                                   / f16_to_f32((unsigned short)packed_2.y),
+                               f16_to_f32((unsigned short)(packed.y >> 16u))
+                                   / f16_to_f32((unsigned short)(packed_2.y >> 16u))),
+                f16x2_from_f32(f_v2.z * 0.25f, f_v2.w * 0.25f));
         *(uint2 *)&mixed[t * 4] = result;
     }
 }
@@ -311,30 +315,24 @@ halves_5(const unsigned short *__restrict__ x, const unsigned char *__restrict__
         uint2 result;
         result.x =
             pack_bytes(
-            f8e4m3_from_f32(
-                (f8e4m3_to_f32((unsigned char)c_v.x) * 2.0f + f16_to_f32((unsigned short)x_v1.x))),
-            f8e4m3_from_f32(
-                (f8e4m3_to_f32((unsigned char)(c_v.x >> 8u)) * 2.0f
-                 + f16_to_f32((unsigned short)(x_v1.x >> 16u)))),
-            f8e4m3_from_f32(
-                (f8e4m3_to_f32((unsigned char)(c_v.x >> 16u)) * 2.0f
-                 + f16_to_f32((unsigned short)x_v1.y))),
-            f8e4m3_from_f32(
-                (f8e4m3_to_f32((unsigned char)(c_v.x >> 24u)) * 2.0f
-                 + f16_to_f32((unsigned short)(x_v1.y >> 16u)))));
+                f8e4m3_from_f32(f8e4m3_to_f32((unsigned char)c_v.x) * 2.0f
+                                + f16_to_f32((unsigned short)x_v1.x)),
+                f8e4m3_from_f32(f8e4m3_to_f32((unsigned char)(c_v.x >> 8u)) * 2.0f
+                                + f16_to_f32((unsigned short)(x_v1.x >> 16u))),
+                f8e4m3_from_f32(f8e4m3_to_f32((unsigned char)(c_v.x >> 16u)) * 2.0f
+                                + f16_to_f32((unsigned short)x_v1.y)),
+                f8e4m3_from_f32(f8e4m3_to_f32((unsigned char)(c_v.x >> 24u)) * 2.0f
+                                + f16_to_f32((unsigned short)(x_v1.y >> 16u))));
         result.y =
             pack_bytes(
-            f8e4m3_from_f32(
-                (f8e4m3_to_f32((unsigned char)c_v.y) * 2.0f + f16_to_f32((unsigned short)x_v1.z))),
-            f8e4m3_from_f32(
-                (f8e4m3_to_f32((unsigned char)(c_v.y >> 8u)) * 2.0f
-                 + f16_to_f32((unsigned short)(x_v1.z >> 16u)))),
-            f8e4m3_from_f32(
-                (f8e4m3_to_f32((unsigned char)(c_v.y >> 16u)) * 2.0f
-                 + f16_to_f32((unsigned short)x_v1.w))),
-            f8e4m3_from_f32(
-                (f8e4m3_to_f32((unsigned char)(c_v.y >> 24u)) * 2.0f
-                 + f16_to_f32((unsigned short)(x_v1.w >> 16u)))));
+                f8e4m3_from_f32(f8e4m3_to_f32((unsigned char)c_v.y) * 2.0f
+                                + f16_to_f32((unsigned short)x_v1.z)),
+                f8e4m3_from_f32(f8e4m3_to_f32((unsigned char)(c_v.y >> 8u)) * 2.0f
+                                + f16_to_f32((unsigned short)(x_v1.z >> 16u))),
+                f8e4m3_from_f32(f8e4m3_to_f32((unsigned char)(c_v.y >> 16u)) * 2.0f
+                                + f16_to_f32((unsigned short)x_v1.w)),
+                f8e4m3_from_f32(f8e4m3_to_f32((unsigned char)(c_v.y >> 24u)) * 2.0f
+                                + f16_to_f32((unsigned short)(x_v1.w >> 16u))));
         *(uint2 *)&narrow[t * 8] = result;
     }
 }
@@ -350,7 +348,7 @@ halves_6(const unsigned short *__restrict__ x, const unsigned short *__restrict_
         unsigned short result;
         result = pack_two_bytes(f16_to_f32((unsigned short)x_v) > f16_to_f32((unsigned short)y_v1),
                                 f16_to_f32((unsigned short)(x_v >> 16u))
-                                > f16_to_f32((unsigned short)(y_v1 >> 16u)));
+                                    > f16_to_f32((unsigned short)(y_v1 >> 16u)));
         *(unsigned short *)&above[t * 2] = result;
     }
 }
@@ -364,20 +362,24 @@ halves_7(const unsigned short *__restrict__ x, short *__restrict__ whole)
         uint4 result;
         result.x =
             pack_halves(
-            (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)x_v.x))) - 3),
-            (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)(x_v.x >> 16u)))) - 3));
+                (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)x_v.x))) - 3),
+                (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)(x_v.x >> 16u))))
+                        - 3));
         result.y =
             pack_halves(
-            (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)x_v.y))) - 3),
-            (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)(x_v.y >> 16u)))) - 3));
+                (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)x_v.y))) - 3),
+                (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)(x_v.y >> 16u))))
+                        - 3));
         result.z =
             pack_halves(
-            (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)x_v.z))) - 3),
-            (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)(x_v.z >> 16u)))) - 3));
+                (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)x_v.z))) - 3),
+                (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)(x_v.z >> 16u))))
+                        - 3));
         result.w =
             pack_halves(
-            (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)x_v.w))) - 3),
-            (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)(x_v.w >> 16u)))) - 3));
+                (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)x_v.w))) - 3),
+                (short)((int)((short)__float2int_rz(f16_to_f32((unsigned short)(x_v.w >> 16u))))
+                        - 3));
         *(uint4 *)&whole[t * 8] = result;
     }
 }
@@ -391,16 +393,20 @@ halves_8(const unsigned short *__restrict__ x, unsigned short *__restrict__ edge
         uint4 result;
         result.x =
             min_or_nan_f16x2(mul_f16x2(max_f16x2(add_f16x2(x_v.x, 0x00020002u), 0xfc00fc00u),
-                                       0x80008000u), 0x7fff7fffu);
+                                       0x80008000u),
+                             0x7fff7fffu);
         result.y =
             min_or_nan_f16x2(mul_f16x2(max_f16x2(add_f16x2(x_v.y, 0x00020002u), 0xfc00fc00u),
-                                       0x80008000u), 0x7fff7fffu);
+                                       0x80008000u),
+                             0x7fff7fffu);
         result.z =
             min_or_nan_f16x2(mul_f16x2(max_f16x2(add_f16x2(x_v.z, 0x00020002u), 0xfc00fc00u),
-                                       0x80008000u), 0x7fff7fffu);
+                                       0x80008000u),
+                             0x7fff7fffu);
         result.w =
             min_or_nan_f16x2(mul_f16x2(max_f16x2(add_f16x2(x_v.w, 0x00020002u), 0xfc00fc00u),
-                                       0x80008000u), 0x7fff7fffu);
+                                       0x80008000u),
+                             0x7fff7fffu);
         *(uint4 *)&edges[t * 8] = result;
     }
 }

@@ -64,7 +64,7 @@ cumsum_2(const float *__restrict__ x, float *__restrict__ y, float *__restrict__
     if (member < all % 32)
         sum_near_part +=
             __uint_as_float(
-            (unsigned int)(await_element(&sum_sums[all / 32 * 32 + member]) >> 32ull));
+                (unsigned int)(await_element(&sum_sums[all / 32 * 32 + member]) >> 32ull));
     sum_near_part += __shfl_xor_sync(0xffffffff, sum_near_part, 16);
     sum_near_part += __shfl_xor_sync(0xffffffff, sum_near_part, 8);
     sum_near_part += __shfl_xor_sync(0xffffffff, sum_near_part, 4);
@@ -75,7 +75,7 @@ cumsum_2(const float *__restrict__ x, float *__restrict__ y, float *__restrict__
     if (member == 0 && all % 32 == 31)
         publish_element(&sum_groups[all / 32],
                         ((unsigned long long)__float_as_uint(sum_near + sum_total[all]) << 32ull)
-                        | 1ull);
+                            | 1ull);
     if (member == 0) {
         sum_far = -0.0f;
         for (int group = 0; group < ((N + 63) / 64 + 31) / 32; ++group) {

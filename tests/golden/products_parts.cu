@@ -78,7 +78,8 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B,
                     copy_async_or_zero<4>(
                         &A_shared[(again + 1) % 2 * 4 + lane % 4][each * 8 + lane / 4],
                         &A[(long long)(by * 1024 + lane / 4 * 64 + part * 32 + lane % 4)
-                           + (long long)ko_0 * 8 + (each * 512 + again * 4 + 4)], i < 33);
+                           + (long long)ko_0 * 8 + (each * 512 + again * 4 + 4)],
+                        i < 33);
                 }
                 copy_async<16>(&B_shared[(again + 1) % 2 * 4 + lane / 8][lane % 8 * 4],
                                &B[(long long)(part * 2048 + lane / 8 * 64 + bx * 32 + lane % 8 * 4)

@@ -21,12 +21,13 @@ resize(const float *__restrict__ x, float *__restrict__ y)
             const int x1 = min((int)((unsigned int)x0 + 1), 39);
             const float down = row - (float)y0;
             const float right = column - (float)x0;
-            y[(c * 64 + i) * 80 + column_1] = (1.0f - down)
-                * ((1.0f - right) * x[(int)(((long long)(c * 31) + y0) * 40 + x0)]
-                   + right * x[(int)(((long long)(c * 31) + y0) * 40 + x1)])
+            y[(c * 64 + i) * 80 + column_1] =
+                (1.0f - down)
+                    * ((1.0f - right) * x[(int)(((long long)(c * 31) + y0) * 40 + x0)]
+                       + right * x[(int)(((long long)(c * 31) + y0) * 40 + x1)])
                 + down
-                * ((1.0f - right) * x[(int)(((long long)(c * 31) + y1) * 40 + x0)]
-                   + right * x[(int)(((long long)(c * 31) + y1) * 40 + x1)]);
+                    * ((1.0f - right) * x[(int)(((long long)(c * 31) + y1) * 40 + x0)]
+                       + right * x[(int)(((long long)(c * 31) + y1) * 40 + x1)]);
         }
     }
 }

@@ -90,7 +90,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                         &A_shared[(again + 1) % 2 * 8 + lane % 8]
                                  [each * 32 + wy_wx_fused * 4 + lane / 8],
                         &A[(long long)(by * 8192 + wy_wx_fused * 256 + lane / 8 * 64 + lane % 8)
-                           + (long long)ko_0 * 16 + (each * 2048 + again * 8 + 8)], i < 1025);
+                           + (long long)ko_0 * 16 + (each * 2048 + again * 8 + 8)],
+                        i < 1025);
                 }
                 copy_async<16>(&B_shared[(again + 1) % 2 * 8 + wy_wx_fused][lane * 4],
                                &B[(long long)(wy_wx_fused * 256 + bx * 128 + lane * 4)

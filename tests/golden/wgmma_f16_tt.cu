@@ -89,7 +89,8 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
                 copy_async_or_zero<16>(
                     &A_shared[(ko + 1) % 2][lane % 16 / 8][k % 64][(lane % 8 ^ k % 8) * 8],
                     &A[(long long)(group * 576 + lane / 16 * 72 + lane % 16 * 8)
-                       + (long long)ko * 4608 + (each * 1152 + 144)], lane % 16 < 9);
+                       + (long long)ko * 4608 + (each * 1152 + 144)],
+                    lane % 16 < 9);
             }
             #pragma unroll
             for (int each = 0; each < 16; ++each) {

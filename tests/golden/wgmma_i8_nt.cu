@@ -84,7 +84,8 @@ product(const signed char *__restrict__ A, const signed char *__restrict__ B, in
                     &A_shared[(ko + 1) % 2][each * 4 + lane / 32]
                              [(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
                     &A[(long long)(by * 16640 + lane / 32 * 260 + lane % 32 * 4)
-                       + (long long)ko * 128 + (each * 1040 + 4)], i < 66);
+                       + (long long)ko * 128 + (each * 1040 + 4)],
+                    i < 66);
             }
             #pragma unroll
             for (int each = 0; each < 16; ++each) {
@@ -93,7 +94,8 @@ product(const signed char *__restrict__ A, const signed char *__restrict__ B, in
                     &B_shared[(ko + 1) % 2][each * 4 + lane / 32]
                              [(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
                     &B[(long long)(bx * 16640 + lane / 32 * 260 + lane % 32 * 4)
-                       + (long long)ko * 128 + (each * 1040 + 4)], j < 70);
+                       + (long long)ko * 128 + (each * 1040 + 4)],
+                    j < 70);
             }
         }
         copy_async_commit();  // the copies above are one group
