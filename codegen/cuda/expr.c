@@ -169,6 +169,20 @@ static void min_max(CudaWriter *w, const Expr *e)
     add(w, ")");
 }
 
+/* Few readers know that && binds more than ||, and sums more than shifts; a comparison of
+ * comparisons is rarely meant. */
+static int operand_precedence(const OpInfo *of, const Expr *operand, int precedence)
+{
+    bool silent = operand->kind == EX_CAST && operand->type == DT_I64; /* cuda_right_operand */
+    operand = silent ? operand->u.arg[0] : operand;
+    OpClass class = op_info(operand->kind)->class;
+    bool unclear = (of->class == OP_LOGIC && operand->kind == EX_AND) ||
+                   (of->class == OP_SHIFT && class == OP_ARITH) ||
+                   (of->class == OP_COMPARE && class == OP_COMPARE);
+    bool same = of->precedence == op_info(operand->kind)->precedence;
+    return unclear && (!same || class == OP_COMPARE) ? PRECEDENCE_POSTFIX : precedence;
+}
+
 /* `a + -b` of floats reads better as `a - b`, which is the same. */
 static bool adds_negative(const Expr *e)
 {
@@ -219,9 +233,9 @@ static void binary(CudaWriter *w, const Expr *e, int precedence)
     bool parenthesis = op->precedence < precedence || unfamiliar;
     open_if(w, parenthesis);
     const Expr *right = adds_negative(e) ? e->u.arg[1]->u.arg[0] : e->u.arg[1];
-    cuda_expr(w, e->u.arg[0], op->precedence);
+    cuda_expr(w, e->u.arg[0], operand_precedence(op, e->u.arg[0], op->precedence));
     strbuf_addf(w->out, " %s ", right == e->u.arg[1] ? op->token : "-");
-    cuda_right_operand(w, right, op->precedence + 1);
+    cuda_right_operand(w, right, operand_precedence(op, right, op->precedence + 1));
     close_if(w, parenthesis);
 }
 

@@ -198,9 +198,8 @@ static void modular(CudaWriter *w, const Expr *e, int precedence)
         const Expr *right = e->u.arg[1];
         bool minus = e->kind == EX_ADD && right->kind == EX_NEG;
         right = minus ? right->u.arg[0] : right;
-        bool unsigned_right = e->kind != EX_SHL && cuda_overflows(w, right),
-             shift = e->kind == EX_SHL && precedence > 0;
-        parenthesis = op->precedence < precedence || shift;
+        bool shifts = e->kind == EX_SHL, unsigned_right = !shifts && cuda_overflows(w, right);
+        parenthesis = op->precedence < precedence || (shifts && precedence > 0);
         strbuf_add(w->out, parenthesis ? "(" : "");
         if (unsigned_right && !cuda_overflows(w, e->u.arg[0]))
             cuda_expr(w, e->u.arg[0], op->precedence);
@@ -210,7 +209,7 @@ static void modular(CudaWriter *w, const Expr *e, int precedence)
         if (unsigned_right)
             modular(w, right, op->precedence + 1);
         else
-            cuda_right_operand(w, right, op->precedence + 1);
+            cuda_right_operand(w, right, shifts ? PRECEDENCE_POSTFIX : op->precedence + 1);
         strbuf_add(w->out, parenthesis ? ")" : "");
     }
 }
