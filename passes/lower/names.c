@@ -1,9 +1,14 @@
 /* names.c - Renames values of a lowered kernel so that a name means one thing on every path.
  *
  * Passes name new values after the program: two blocks may both have an iterator `k`, and a value
- * may be named like a loop around it. The outer one keeps the name; the inner one becomes k_1. */
+ * may be named like a loop around it. The outer one keeps the name; the inner one becomes k_1.
+ *
+ * A copy that a schedule made in shared memory and then moved to registers is no C_shared: it
+ * becomes C_local. */
 #include "ir/implied.h"
 #include "passes/lower/pass.h"
+
+#include <string.h>
 
 typedef struct {
     Context *c;
@@ -64,6 +69,18 @@ static Stmt *rename_temp(Settle *t, Stmt *s, Name name, Stmt **items, int n)
     return stmt_stamp(stmt_temp(c, buffer, s->span), s);
 }
 
+/* The name of a temp in the memory where it is now; no other buffer of the kernel has it. */
+static Name name_of_temp(Settle *t, const Buffer *b)
+{
+    static const char shared[] = "_shared";
+    size_t length = strlen(b->name), end = sizeof shared - 1;
+    bool misleads =
+        b->scope == SCOPE_LOCAL && length > end && strcmp(b->name + length - end, shared) == 0;
+    if (!misleads)
+        return b->name;
+    return names_fresh(&t->all, ctx_namef(t->c, "%.*s_local", (int)(length - end), b->name));
+}
+
 /* A let or temp names something for the rest of its sequence. */
 static Stmt *settle_seq(Settle *t, Stmt *s)
 {
@@ -75,12 +92,13 @@ static Stmt *settle_seq(Settle *t, Stmt *s)
         items[i] = s->u.seq.items[i];
     for (int i = 0; i < n; i++) {
         Stmt *item = items[i];
-        Name name = item->kind == ST_LET    ? item->u.let.var->name
-                    : item->kind == ST_TEMP ? item->u.temp->name
-                                            : NULL;
+        Name before = item->kind == ST_LET    ? item->u.let.var->name
+                      : item->kind == ST_TEMP ? item->u.temp->name
+                                              : NULL;
+        Name name = item->kind == ST_TEMP ? name_of_temp(t, item->u.temp) : before;
         if (!name)
             items[i] = settle(t, item);
-        else if (!enter(t, &name))
+        else if (!enter(t, &name) || name != before)
             items[i] = item->kind == ST_LET ? rename_let(t, item, name, items + i + 1, n - i - 1)
                                             : rename_temp(t, item, name, items + i + 1, n - i - 1);
         changed |= items[i] != s->u.seq.items[i];

@@ -117,11 +117,11 @@ matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf,
     const int part = blockIdx.z;
     const int bx = blockIdx.x;
     const int lane = threadIdx.x;
-    __align__(16) float T_rf_shared[2][16];
+    __align__(16) float T_rf_local[2][16];
     for (int u = 0; u < 2; ++u) {
         for (int nj = 0; nj < 8; ++nj) {
             for (int pair = 0; pair < 2; ++pair)
-                T_rf_shared[u][nj * 2 + pair] = 0.0f;
+                T_rf_local[u][nj * 2 + pair] = 0.0f;
         }
     }
     #pragma unroll
@@ -138,7 +138,7 @@ matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf,
     copy_bulk_wait<1>(landed, waited, begun);  // all copies
     fence_proxy_async();
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
-    float *mma_c = &T_rf_shared[0][0];
+    float *mma_c = &T_rf_local[0][0];
     const unsigned long long mma_p = 0x4000004000010000ull
         | (unsigned)__cvta_generic_to_shared(&A_shared[0][0]) >> 4;
     const unsigned long long mma_q = 0x4000004002000000ull
@@ -178,7 +178,7 @@ matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf,
                                                                     // one group
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: T_rf_shared
                                                                     // is accessed below
-    settle_f32<32>(&T_rf_shared[0][0]);
+    settle_f32<32>(&T_rf_local[0][0]);
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
         const int i = lane / 32 * 16 + u * 8 + lane / 4 % 8;
@@ -188,7 +188,7 @@ matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf,
                 if (bx * 32 + nj * 4 + lane % 4 < 36) {
                     *(float2 *)&T_rf[(long long)(part * 1440 + lane / 32 * 1152 + lane / 4 % 8 * 72
                                                  + bx * 64 + lane % 4 * 2) + (u * 576 + nj * 8)] =
-                        make_float2(T_rf_shared[u][nj * 2], T_rf_shared[u][nj * 2 + 1]);
+                        make_float2(T_rf_local[u][nj * 2], T_rf_local[u][nj * 2 + 1]);
                 }
             }
         }

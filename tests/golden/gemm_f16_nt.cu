@@ -33,7 +33,7 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
     __shared__ __align__(16) unsigned short A_shared[64][72];
     __shared__ __align__(16) unsigned short B_shared[64][72];
     const int lane = threadIdx.x;
-    __align__(16) float C_shared[8][16];
+    __align__(16) float C_local[8][16];
     #pragma unroll
     for (int each = 0; each < 16; ++each) {
         const int i = each * 4 + lane / 8;
@@ -50,7 +50,7 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
     for (int mi = 0; mi < 8; ++mi) {
         for (int nj = 0; nj < 8; ++nj) {
             for (int pair = 0; pair < 2; ++pair)
-                C_shared[mi][nj * 2 + pair] = 0.0f;
+                C_local[mi][nj * 2 + pair] = 0.0f;
         }
     }
     copy_async_wait<0>();  // all copies
@@ -58,7 +58,7 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
     #pragma unroll
     for (int ki = 0; ki < 4; ++ki) {
         unsigned mma_a[4][4], mma_b[8][2];
-        float(*mma_c)[8][2] = (float(*)[8][2])&C_shared[0][0];
+        float(*mma_c)[8][2] = (float(*)[8][2])&C_local[0][0];
         const int mma_l = threadIdx.x;
         const int mma_r = mma_l % 8 + mma_l / 16 * 8, mma_s = mma_l / 8 % 2;
         const int mma_i = 2 * (&A_shared[16][ki * 16] - &A_shared[0][ki * 16]);
@@ -99,7 +99,7 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
         #pragma unroll
         for (int nj = 0; nj < 8; ++nj) {
             *(float2 *)&C[(long long)(lane / 4 * 64 + lane % 4 * 2) + (mi * 512 + nj * 8)] =
-                make_float2(C_shared[mi][nj * 2], C_shared[mi][nj * 2 + 1]);
+                make_float2(C_local[mi][nj * 2], C_local[mi][nj * 2 + 1]);
         }
     }
 }

@@ -49,11 +49,11 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
     const int by = place % 2;
     const int bx = place / 2;
     const int lane = threadIdx.x;
-    __align__(16) float C_shared[2][16];
+    __align__(16) float C_local[2][16];
     for (int u = 0; u < 2; ++u) {
         for (int panel_nj_fused = 0; panel_nj_fused < 8; ++panel_nj_fused) {
             for (int pair = 0; pair < 2; ++pair)
-                C_shared[u][panel_nj_fused * 2 + pair] = 0.0f;
+                C_local[u][panel_nj_fused * 2 + pair] = 0.0f;
         }
     }
     for (int ko_first = 0; ko_first < 2; ++ko_first) {
@@ -107,7 +107,7 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
         }
         copy_async_commit();  // the copies above are one group
         {
-            float *mma_c = &C_shared[0][0];
+            float *mma_c = &C_local[0][0];
             const unsigned long long mma_p = 0x4000004000010000ull
                 | (unsigned)__cvta_generic_to_shared(&A_shared[ko % 3][0][0]) >> 4;
             const unsigned long long mma_q = 0x4000004000010000ull
@@ -147,7 +147,7 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
         asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above
                                                                         // are one group
         asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions
-        settle_f32<32>(&C_shared[0][0]);
+        settle_f32<32>(&C_local[0][0]);
         copy_async_wait<1>();  // all copies but those of the last group
         fence_proxy_async();
         __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by
@@ -163,7 +163,7 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
                 if (bx * 32 + nj * 4 + lane % 4 < 34) {
                     *(float2 *)&C[(long long)(by * 4352 + lane / 32 * 1088 + lane / 4 % 8 * 68
                                               + bx * 64 + lane % 4 * 2) + (u * 544 + nj * 8)] =
-                        make_float2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
+                        make_float2(C_local[u][nj * 2], C_local[u][nj * 2 + 1]);
                 }
             }
         }

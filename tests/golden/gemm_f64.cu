@@ -32,7 +32,7 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
     __shared__ __align__(16) double B_shared[32][68];
     const int wy_wx_fused = threadIdx.y;
     const int lane = threadIdx.x;
-    __align__(16) double C_shared[8][8];
+    __align__(16) double C_local[8][8];
     for (int ko_first = 0; ko_first < 2; ++ko_first) {
         #pragma unroll
         for (int each = 0; each < 8; ++each) {
@@ -53,7 +53,7 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
     for (int mi = 0; mi < 8; ++mi) {
         for (int nj = 0; nj < 4; ++nj) {
             for (int pair = 0; pair < 2; ++pair)
-                C_shared[mi][nj * 2 + pair] = 0.0;
+                C_local[mi][nj * 2 + pair] = 0.0;
         }
     }
     copy_async_wait<0>();  // all copies
@@ -63,7 +63,7 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
         #pragma unroll
         for (int ki = 0; ki < 2; ++ki) {
             double mma_a[4][4], mma_b[4][2];
-            double(*mma_c)[4][2] = (double(*)[4][2])&C_shared[0][0];
+            double(*mma_c)[4][2] = (double(*)[4][2])&C_local[0][0];
             const int mma_m = threadIdx.x / 4, mma_k = threadIdx.x % 4;
             const auto *mma_p = &A_shared[0][ko * 16 + ki * 8]
                 + mma_m * (&A_shared[1][ko * 16 + ki * 8] - &A_shared[0][ko * 16 + ki * 8]) + mma_k;
@@ -101,7 +101,7 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
         for (int nj = 0; nj < 4; ++nj) {
             *(double2 *)&C[(long long)(lane / 4 * 64 + wy_wx_fused * 32 + lane % 4 * 2)
                            + (mi * 512 + nj * 8)] =
-                make_double2(C_shared[mi][nj * 2], C_shared[mi][nj * 2 + 1]);
+                make_double2(C_local[mi][nj * 2], C_local[mi][nj * 2 + 1]);
         }
     }
 }

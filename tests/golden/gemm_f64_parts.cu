@@ -38,7 +38,7 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
     const int bx = blockIdx.x;
     const int wy_wx_fused = threadIdx.y;
     const int lane = threadIdx.x;
-    double C_rf_shared[8][8];
+    double C_rf_local[8][8];
     const int j = bx * 64 + wy_wx_fused * 32 + lane;
     for (int ko_first = 0; ko_first < 2; ++ko_first) {
         #pragma unroll
@@ -60,7 +60,7 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
     for (int mi = 0; mi < 8; ++mi) {
         for (int nj = 0; nj < 4; ++nj) {
             for (int pair = 0; pair < 2; ++pair)
-                C_rf_shared[mi][nj * 2 + pair] = 0.0;
+                C_rf_local[mi][nj * 2 + pair] = 0.0;
         }
     }
     copy_async_wait<0>();  // all copies
@@ -89,7 +89,7 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
             const int part_at = (part * 4 + ko) % 3 * 16 + ki * 8;
             {
                 double mma_a[4][4], mma_b[4][2];
-                double(*mma_c)[4][2] = (double(*)[4][2])&C_rf_shared[0][0];
+                double(*mma_c)[4][2] = (double(*)[4][2])&C_rf_local[0][0];
                 const int mma_m = threadIdx.x / 4, mma_k = threadIdx.x % 4;
                 const auto *mma_p = &A_shared[0][part_at]
                     + mma_m * (&A_shared[1][part_at] - &A_shared[0][part_at]) + mma_k;
@@ -137,7 +137,7 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
                     if (j_1 < 71)
                         C_rf[(long long)(part * 1420 + lane / 4 * 71 + bx * 64 + wy_wx_fused * 32
                                          + lane % 4 * 2) + (mi * 568 + nj * 8 + pair)] =
-                            C_rf_shared[mi][nj * 2 + pair];
+                            C_rf_local[mi][nj * 2 + pair];
                 }
             }
         }
@@ -149,14 +149,14 @@ matmul_f64_1(double *__restrict__ C, const double *__restrict__ C_rf)
 {
     const int b = blockIdx.x;
     const int t = threadIdx.x;
-    double C_shared;
+    double C_local;
     const int i = (b * 128 + t) / 71;
     if (i < 20) {
-        C_shared = 0.0;
+        C_local = 0.0;
         #pragma unroll
         for (int part = 0; part < 2; ++part)
-            C_shared += C_rf[part * 1420 + b * 128 + t];
+            C_local += C_rf[part * 1420 + b * 128 + t];
     }
     if (b * 128 + t < 1420)
-        C[b * 128 + t] = C_shared;
+        C[b * 128 + t] = C_local;
 }

@@ -33,7 +33,7 @@ matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ 
     __shared__ __align__(16) signed char A_shared[64][144];
     __shared__ __align__(16) signed char B_shared[64][144];
     const int lane = threadIdx.x;
-    __align__(16) int C_shared[8][16];
+    __align__(16) int C_local[8][16];
     #pragma unroll
     for (int each = 0; each < 16; ++each) {
         const int i = each * 4 + lane / 8;
@@ -50,7 +50,7 @@ matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ 
     for (int mi = 0; mi < 8; ++mi) {
         for (int nj = 0; nj < 8; ++nj) {
             for (int pair = 0; pair < 2; ++pair)
-                C_shared[mi][nj * 2 + pair] = 0;
+                C_local[mi][nj * 2 + pair] = 0;
         }
     }
     copy_async_wait<0>();  // all copies
@@ -58,7 +58,7 @@ matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ 
     #pragma unroll
     for (int ki = 0; ki < 4; ++ki) {
         unsigned mma_a[4][4], mma_b[8][2];
-        int(*mma_c)[8][2] = (int(*)[8][2])&C_shared[0][0];
+        int(*mma_c)[8][2] = (int(*)[8][2])&C_local[0][0];
         const int mma_l = threadIdx.x;
         const int mma_r = mma_l % 8 + mma_l / 16 * 8, mma_s = mma_l / 8 % 2;
         const int mma_i = 1 * (&A_shared[16][ki * 32] - &A_shared[0][ki * 32]);
@@ -101,7 +101,7 @@ matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ 
             #pragma unroll
             for (int nj = 0; nj < 8; ++nj) {
                 *(int2 *)&C[(long long)(lane / 4 * 64 + lane % 4 * 2) + (mi * 512 + nj * 8)] =
-                    make_int2(C_shared[mi][nj * 2], C_shared[mi][nj * 2 + 1]);
+                    make_int2(C_local[mi][nj * 2], C_local[mi][nj * 2 + 1]);
             }
         }
     }

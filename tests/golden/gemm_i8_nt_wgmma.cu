@@ -27,11 +27,11 @@ matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ 
     const int by = place % 2;
     const int bx = place / 2;
     const int lane = threadIdx.x;
-    __align__(16) int C_shared[2][16];
+    __align__(16) int C_local[2][16];
     for (int u = 0; u < 2; ++u) {
         for (int panel_nj_fused = 0; panel_nj_fused < 8; ++panel_nj_fused) {
             for (int pair = 0; pair < 2; ++pair)
-                C_shared[u][panel_nj_fused * 2 + pair] = 0;
+                C_local[u][panel_nj_fused * 2 + pair] = 0;
         }
     }
     for (int ko_first = 0; ko_first < 2; ++ko_first) {
@@ -68,7 +68,7 @@ matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ 
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     for (int ko = 0; ko < 2; ++ko) {
         {
-            int *mma_c = &C_shared[0][0];
+            int *mma_c = &C_local[0][0];
             const unsigned long long mma_p = 0x4000004000010000ull
                 | (unsigned)__cvta_generic_to_shared(&A_shared[ko][0][0]) >> 4;
             const unsigned long long mma_q = 0x4000004000010000ull
@@ -110,7 +110,7 @@ matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ 
     }
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: C_shared is
                                                                     // accessed below
-    settle_i32<32>(&C_shared[0][0]);
+    settle_i32<32>(&C_local[0][0]);
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
         const int i = by * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8;
@@ -120,7 +120,7 @@ matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ 
                 if (bx * 32 + nj * 4 + lane % 4 < 35) {
                     *(int2 *)&C[(long long)(by * 4480 + lane / 32 * 1120 + lane / 4 % 8 * 70
                                             + bx * 64 + lane % 4 * 2) + (u * 560 + nj * 8)] =
-                        make_int2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
+                        make_int2(C_local[u][nj * 2], C_local[u][nj * 2 + 1]);
                 }
             }
         }

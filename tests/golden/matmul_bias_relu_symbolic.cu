@@ -43,7 +43,7 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B,
     const int bx = min(place / height, (N + 63) / 64 - 1);
     const int wy_wx_fused = threadIdx.y;
     const int lane = threadIdx.x;
-    __align__(16) float acc_shared[8][4];
+    __align__(16) float acc_local[8][4];
     __align__(16) float A_shared_local[2][8];
     __align__(16) float B_shared_local[2][4];
     const int j = bx * 64 + wy_wx_fused % 2 * 32 + lane;
@@ -83,7 +83,7 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B,
         if (i < (M + 63) / 64 * 64) {
             #pragma unroll
             for (int column = 0; column < 4; ++column)
-                acc_shared[row][column] = 0.0f;
+                acc_local[row][column] = 0.0f;
         }
     }
     for (int ko_0 = 0; ko_0 < (K + 31) / 32; ++ko_0) {
@@ -132,7 +132,7 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B,
                         #pragma unroll
                         for (int column_turn = 0; column_turn < 4; ++column_turn) {
                             const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
-                            acc_shared[row][column] +=
+                            acc_local[row][column] +=
                                 A_shared_local[ki % 2][row] * B_shared_local[ki % 2][column];
                         }
                     }
@@ -160,8 +160,8 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B,
         for (int ti = 0; ti < 4; ++ti) {
             *(float4 *)&acc[ti][wy_wx_fused / 2 * 4 + lane / 2 % 4]
                            [wy_wx_fused % 2 * 32 + lane / 8 * 8 + lane % 2 * 4] =
-                make_float4(acc_shared[rows * 4 + ti][0], acc_shared[rows * 4 + ti][1],
-                            acc_shared[rows * 4 + ti][2], acc_shared[rows * 4 + ti][3]);
+                make_float4(acc_local[rows * 4 + ti][0], acc_local[rows * 4 + ti][1],
+                            acc_local[rows * 4 + ti][2], acc_local[rows * 4 + ti][3]);
         }
         __syncthreads();  // acc: written above by other threads, read below
         if (j < N) {

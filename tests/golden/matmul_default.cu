@@ -178,20 +178,19 @@ matmul_1(float *__restrict__ C, const float *__restrict__ C_shared_rf_global)
 {
     const int b = blockIdx.x;
     const int t = threadIdx.x;
-    __align__(16) float C_shared[4];
-    *(float4 *)&C_shared[0] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    __align__(16) float C_local[4];
+    *(float4 *)&C_local[0] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     #pragma unroll
     for (int part = 0; part < 2; ++part) {
-        const float4 C_shared_v = *(const float4 *)&C_shared[0];
+        const float4 C_local_v = *(const float4 *)&C_local[0];
         const float4 C_shared_rf_global_v1 =
             *(const float4 *)&C_shared_rf_global[part * 1048576 + b * 512 + t * 4];
         float4 result;
-        result.x = C_shared_v.x + C_shared_rf_global_v1.x;
-        result.y = C_shared_v.y + C_shared_rf_global_v1.y;
-        result.z = C_shared_v.z + C_shared_rf_global_v1.z;
-        result.w = C_shared_v.w + C_shared_rf_global_v1.w;
-        *(float4 *)&C_shared[0] = result;
+        result.x = C_local_v.x + C_shared_rf_global_v1.x;
+        result.y = C_local_v.y + C_shared_rf_global_v1.y;
+        result.z = C_local_v.z + C_shared_rf_global_v1.z;
+        result.w = C_local_v.w + C_shared_rf_global_v1.w;
+        *(float4 *)&C_local[0] = result;
     }
-    *(float4 *)&C[b * 512 + t * 4] =
-        make_float4(C_shared[0], C_shared[1], C_shared[2], C_shared[3]);
+    *(float4 *)&C[b * 512 + t * 4] = make_float4(C_local[0], C_local[1], C_local[2], C_local[3]);
 }

@@ -38,7 +38,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     const int bx = place / 8;
     const int wy_wx_fused = threadIdx.y;
     const int lane = threadIdx.x;
-    __align__(16) float C_shared_shared[8][4];
+    __align__(16) float C_shared_local[8][4];
     __align__(16) float A_shared_local[2][8];
     __align__(16) float B_shared_local[2][4];
     const int j = bx * 128 + wy_wx_fused % 4 * 32 + lane;
@@ -62,7 +62,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     for (int row = 0; row < 8; ++row) {
         #pragma unroll
         for (int column = 0; column < 4; ++column)
-            C_shared_shared[row][column] = 0.0f;
+            C_shared_local[row][column] = 0.0f;
     }
     for (int ko_0 = 0; ko_0 < 16; ++ko_0) {
         #pragma unroll
@@ -111,11 +111,11 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                 for (int row_pair = 0; row_pair < 4; ++row_pair) {
                     #pragma unroll
                     for (int column = 0; column < 4; ++column)
-                        C_shared_shared[row_pair * 2][column] +=
+                        C_shared_local[row_pair * 2][column] +=
                             A_shared_local[ki % 2][row_pair * 2] * B_shared_local[ki % 2][column];
                     #pragma unroll
                     for (int column_turn = 0; column_turn < 4; ++column_turn)
-                        C_shared_shared[row_pair * 2 + 1][3 - column_turn] +=
+                        C_shared_local[row_pair * 2 + 1][3 - column_turn] +=
                             A_shared_local[ki % 2][row_pair * 2 + 1]
                             * B_shared_local[ki % 2][3 - column_turn];
                 }
@@ -142,8 +142,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         for (int ti = 0; ti < 4; ++ti) {
             *(float4 *)&C_shared[ti][wy_wx_fused / 4 * 4 + lane / 2 % 4]
                                 [wy_wx_fused % 4 * 32 + lane / 8 * 8 + lane % 2 * 4] =
-                make_float4(C_shared_shared[rows * 4 + ti][0], C_shared_shared[rows * 4 + ti][1],
-                            C_shared_shared[rows * 4 + ti][2], C_shared_shared[rows * 4 + ti][3]);
+                make_float4(C_shared_local[rows * 4 + ti][0], C_shared_local[rows * 4 + ti][1],
+                            C_shared_local[rows * 4 + ti][2], C_shared_local[rows * 4 + ti][3]);
         }
         __syncthreads();  // C_shared: written above by other threads, read below
         if (j < 999) {

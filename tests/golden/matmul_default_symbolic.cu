@@ -41,7 +41,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     const int bx = min(place / height, (N + 63) / 64 - 1);
     const int wy_wx_fused = threadIdx.y;
     const int lane = threadIdx.x;
-    __align__(16) float C_shared_shared[8][4];
+    __align__(16) float C_shared_local[8][4];
     __align__(16) float A_shared_local[2][8];
     __align__(16) float B_shared_local[2][4];
     const int j = bx * 64 + wy_wx_fused % 2 * 32 + lane;
@@ -81,7 +81,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         if (i < (M + 63) / 64 * 64) {
             #pragma unroll
             for (int column = 0; column < 4; ++column)
-                C_shared_shared[row][column] = 0.0f;
+                C_shared_local[row][column] = 0.0f;
         }
     }
     for (int ko_0 = 0; ko_0 < (K + 31) / 32; ++ko_0) {
@@ -130,7 +130,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                         #pragma unroll
                         for (int column_turn = 0; column_turn < 4; ++column_turn) {
                             const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
-                            C_shared_shared[row][column] +=
+                            C_shared_local[row][column] +=
                                 A_shared_local[ki % 2][row] * B_shared_local[ki % 2][column];
                         }
                     }
@@ -158,8 +158,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         for (int ti = 0; ti < 4; ++ti) {
             *(float4 *)&C_shared[ti][wy_wx_fused / 2 * 4 + lane / 2 % 4]
                                 [wy_wx_fused % 2 * 32 + lane / 8 * 8 + lane % 2 * 4] =
-                make_float4(C_shared_shared[rows * 4 + ti][0], C_shared_shared[rows * 4 + ti][1],
-                            C_shared_shared[rows * 4 + ti][2], C_shared_shared[rows * 4 + ti][3]);
+                make_float4(C_shared_local[rows * 4 + ti][0], C_shared_local[rows * 4 + ti][1],
+                            C_shared_local[rows * 4 + ti][2], C_shared_local[rows * 4 + ti][3]);
         }
         __syncthreads();  // C_shared: written above by other threads, read below
         if (j < N) {

@@ -34,7 +34,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     const int by = place % 4;
     const int bx = place / 4;
     const int lane = threadIdx.x;
-    __align__(16) float C_shared[4][4];
+    __align__(16) float C_local[4][4];
     #pragma unroll
     for (int each = 0; each < 2; ++each)
         copy_async<4>(&A_shared[lane % 4][each * 8 + lane / 4],
@@ -45,7 +45,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     for (int row = 0; row < 4; ++row) {
         #pragma unroll
         for (int column = 0; column < 4; ++column)
-            C_shared[row][column] = 0.0f;
+            C_local[row][column] = 0.0f;
     }
     copy_async_wait<0>();  // all copies
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
@@ -75,11 +75,11 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                 for (int row_pair = 0; row_pair < 2; ++row_pair) {
                     #pragma unroll
                     for (int column = 0; column < 4; ++column)
-                        C_shared[row_pair * 2][column] +=
+                        C_local[row_pair * 2][column] +=
                             A_shared_local[row_pair * 2] * B_shared_local[column];
                     #pragma unroll
                     for (int column_turn = 0; column_turn < 4; ++column_turn)
-                        C_shared[row_pair * 2 + 1][3 - column_turn] +=
+                        C_local[row_pair * 2 + 1][3 - column_turn] +=
                             A_shared_local[row_pair * 2 + 1] * B_shared_local[3 - column_turn];
                 }
             }
@@ -93,6 +93,6 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     for (int loop = 0; loop < 4; ++loop) {
         *(float4 *)&C[(by * 16 + lane / 2 % 4 * 4 + loop) * 64 + bx * 32 + lane / 8 * 8
                       + lane % 2 * 4] =
-            make_float4(C_shared[loop][0], C_shared[loop][1], C_shared[loop][2], C_shared[loop][3]);
+            make_float4(C_local[loop][0], C_local[loop][1], C_local[loop][2], C_local[loop][3]);
     }
 }

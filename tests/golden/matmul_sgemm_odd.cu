@@ -34,7 +34,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     __shared__ __align__(16) float C_shared[4][4][40];
     const int by = blockIdx.y;
     const int lane = threadIdx.x;
-    __align__(16) float C_shared_shared[4][4];
+    __align__(16) float C_shared_local[4][4];
     const int k = lane % 4;
     #pragma unroll
     for (int each = 0; each < 2; ++each) {
@@ -53,7 +53,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     for (int row = 0; row < 4; ++row) {
         #pragma unroll
         for (int column = 0; column < 4; ++column)
-            C_shared_shared[row][column] = 0.0f;
+            C_shared_local[row][column] = 0.0f;
     }
     copy_async_wait<0>();  // all copies
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
@@ -92,11 +92,11 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                 for (int row_pair = 0; row_pair < 2; ++row_pair) {
                     #pragma unroll
                     for (int column = 0; column < 4; ++column)
-                        C_shared_shared[row_pair * 2][column] +=
+                        C_shared_local[row_pair * 2][column] +=
                             A_shared_local[row_pair * 2] * B_shared_local[column];
                     #pragma unroll
                     for (int column_turn = 0; column_turn < 4; ++column_turn)
-                        C_shared_shared[row_pair * 2 + 1][3 - column_turn] +=
+                        C_shared_local[row_pair * 2 + 1][3 - column_turn] +=
                             A_shared_local[row_pair * 2 + 1] * B_shared_local[3 - column_turn];
                 }
             }
@@ -109,8 +109,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     #pragma unroll
     for (int ti = 0; ti < 4; ++ti) {
         *(float4 *)&C_shared[ti][lane / 2 % 4][lane / 8 * 8 + lane % 2 * 4] =
-            make_float4(C_shared_shared[ti][0], C_shared_shared[ti][1], C_shared_shared[ti][2],
-                        C_shared_shared[ti][3]);
+            make_float4(C_shared_local[ti][0], C_shared_local[ti][1], C_shared_local[ti][2],
+                        C_shared_local[ti][3]);
     }
     __syncthreads();  // C_shared: written above by other threads, read below
     if (lane < 30) {

@@ -31,7 +31,7 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
     __shared__ __align__(16) float A_shared[32][72];
     __shared__ __align__(16) float B_shared[32][72];
     const int lane = threadIdx.x;
-    __align__(16) float C_shared[8][16];
+    __align__(16) float C_local[8][16];
     #pragma unroll
     for (int each = 0; each < 16; ++each) {
         const int k = each * 2 + lane / 16;
@@ -46,7 +46,7 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
     for (int mi = 0; mi < 8; ++mi) {
         for (int nj = 0; nj < 8; ++nj) {
             for (int pair = 0; pair < 2; ++pair)
-                C_shared[mi][nj * 2 + pair] = 0.0f;
+                C_local[mi][nj * 2 + pair] = 0.0f;
         }
     }
     copy_async_wait<0>();  // all copies
@@ -54,7 +54,7 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
     #pragma unroll
     for (int ki = 0; ki < 4; ++ki) {
         unsigned mma_a[2][4], mma_b[2][8][2];
-        float(*mma_c)[8][2] = (float(*)[8][2])&C_shared[0][0];
+        float(*mma_c)[8][2] = (float(*)[8][2])&C_local[0][0];
         const int mma_l = threadIdx.x;
         auto mma_rest = [](unsigned x) {
             return __float_as_uint(__uint_as_float(x) - __uint_as_float(x & 0xffffe000));
@@ -118,7 +118,7 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
         #pragma unroll
         for (int nj = 0; nj < 8; ++nj) {
             *(float2 *)&C[(long long)(lane / 4 * 64 + lane % 4 * 2) + (mi * 512 + nj * 8)] =
-                make_float2(C_shared[mi][nj * 2], C_shared[mi][nj * 2 + 1]);
+                make_float2(C_local[mi][nj * 2], C_local[mi][nj * 2 + 1]);
         }
     }
 }

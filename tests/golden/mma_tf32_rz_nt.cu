@@ -32,7 +32,7 @@ matmul_tf32_rz_nt(const float *__restrict__ A, const float *__restrict__ B, floa
     __shared__ __align__(16) float A_shared[64][36];
     __shared__ __align__(16) float B_shared[64][36];
     const int lane = threadIdx.x;
-    __align__(16) float C_shared[8][16];
+    __align__(16) float C_local[8][16];
     #pragma unroll
     for (int each = 0; each < 16; ++each) {
         const int i = each * 4 + lane / 8;
@@ -47,7 +47,7 @@ matmul_tf32_rz_nt(const float *__restrict__ A, const float *__restrict__ B, floa
     for (int mi = 0; mi < 8; ++mi) {
         for (int nj = 0; nj < 8; ++nj) {
             for (int pair = 0; pair < 2; ++pair)
-                C_shared[mi][nj * 2 + pair] = 0.0f;
+                C_local[mi][nj * 2 + pair] = 0.0f;
         }
     }
     copy_async_wait<0>();  // all copies
@@ -55,7 +55,7 @@ matmul_tf32_rz_nt(const float *__restrict__ A, const float *__restrict__ B, floa
     #pragma unroll
     for (int ki = 0; ki < 4; ++ki) {
         unsigned mma_a[4][4], mma_b[8][2];
-        float(*mma_c)[8][2] = (float(*)[8][2])&C_shared[0][0];
+        float(*mma_c)[8][2] = (float(*)[8][2])&C_local[0][0];
         const int mma_l = threadIdx.x;
         const unsigned mma_p = __cvta_generic_to_shared(
             &A_shared[0][ki * 8] + mma_l % 16 * (&A_shared[1][ki * 8] - &A_shared[0][ki * 8])
@@ -100,7 +100,7 @@ matmul_tf32_rz_nt(const float *__restrict__ A, const float *__restrict__ B, floa
                 if (nj * 4 + lane % 4 < 24) {
                     *(float2 *)&C[(long long)(lane / 4 * 48 + lane % 4 * 2)
                                   + (mi * 384 + nj * 8)] =
-                        make_float2(C_shared[mi][nj * 2], C_shared[mi][nj * 2 + 1]);
+                        make_float2(C_local[mi][nj * 2], C_local[mi][nj * 2 + 1]);
                 }
             }
         }

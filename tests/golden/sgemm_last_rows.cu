@@ -48,7 +48,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     const int bx = min(place / height, 1);
     const int wy_wx_fused = threadIdx.y;
     const int lane = threadIdx.x;
-    __align__(16) float C_shared[8][8];
+    __align__(16) float C_local[8][8];
     __align__(16) float A_shared_local[2][8];
     __align__(16) float B_shared_local[2][8];
     #pragma unroll
@@ -77,7 +77,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     for (int row = 0; row < 8; ++row) {
         #pragma unroll
         for (int column = 0; column < 8; ++column)
-            C_shared[row][column] = 0.0f;
+            C_local[row][column] = 0.0f;
     }
     for (int ko_0 = 0; ko_0 < 4; ++ko_0) {
         #pragma unroll
@@ -120,11 +120,11 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                 for (int row_pair = 0; row_pair < 4; ++row_pair) {
                     #pragma unroll
                     for (int column = 0; column < 8; ++column)
-                        C_shared[row_pair * 2][column] +=
+                        C_local[row_pair * 2][column] +=
                             A_shared_local[ki % 2][row_pair * 2] * B_shared_local[ki % 2][column];
                     #pragma unroll
                     for (int column_turn = 0; column_turn < 8; ++column_turn)
-                        C_shared[row_pair * 2 + 1][7 - column_turn] +=
+                        C_local[row_pair * 2 + 1][7 - column_turn] +=
                             A_shared_local[ki % 2][row_pair * 2 + 1]
                             * B_shared_local[ki % 2][7 - column_turn];
                 }
@@ -159,8 +159,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                                           + bx * 128 + wy_wx_fused % 2 * 32 + lane / 8 * 8
                                           + lane % 2 * 4)
                               + (loop / 4 * 16384 + loop % 4 * 256 + nj * 64)] =
-                    make_float4(C_shared[loop][nj * 4], C_shared[loop][nj * 4 + 1],
-                                C_shared[loop][nj * 4 + 2], C_shared[loop][nj * 4 + 3]);
+                    make_float4(C_local[loop][nj * 4], C_local[loop][nj * 4 + 1],
+                                C_local[loop][nj * 4 + 2], C_local[loop][nj * 4 + 3]);
             }
         }
     }

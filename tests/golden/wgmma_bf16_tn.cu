@@ -107,11 +107,11 @@ product(const unsigned short *__restrict__ B, float *__restrict__ C,
     copy_bulk_begin<2>(landed);  // an mbarrier for each group of copies under way
     const int bx = blockIdx.x;
     const int lane = threadIdx.x;
-    __align__(16) float C_shared[2][16];
+    __align__(16) float C_local[2][16];
     for (int u = 0; u < 2; ++u) {
         for (int nj = 0; nj < 8; ++nj) {
             for (int pair = 0; pair < 2; ++pair)
-                C_shared[u][nj * 2 + pair] = 0.0f;
+                C_local[u][nj * 2 + pair] = 0.0f;
         }
     }
     for (int ko_first = 0; ko_first < 2; ++ko_first) {
@@ -138,7 +138,7 @@ product(const unsigned short *__restrict__ B, float *__restrict__ C,
         copy_async_commit();  // the copies above are one group
         copy_bulk_commit<2>(landed, begun);  // the copies above are one group
         {
-            float *mma_c = &C_shared[0][0];
+            float *mma_c = &C_local[0][0];
             const unsigned long long mma_p = 0x4000004002000000ull
                 | (unsigned)__cvta_generic_to_shared(&A_shared[ko][0][0]) >> 4;
             const unsigned long long mma_q = 0x4000004002000000ull
@@ -180,7 +180,7 @@ product(const unsigned short *__restrict__ B, float *__restrict__ C,
     }
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: C_shared is
                                                                     // accessed below
-    settle_f32<32>(&C_shared[0][0]);
+    settle_f32<32>(&C_local[0][0]);
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
         #pragma unroll
@@ -188,7 +188,7 @@ product(const unsigned short *__restrict__ B, float *__restrict__ C,
             if (bx * 32 + nj * 4 + lane % 4 < 33) {
                 *(float2 *)&C[(long long)(lane / 32 * 1056 + lane / 4 % 8 * 66 + bx * 64
                                           + lane % 4 * 2) + (u * 528 + nj * 8)] =
-                    make_float2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
+                    make_float2(C_local[u][nj * 2], C_local[u][nj * 2 + 1]);
             }
         }
     }

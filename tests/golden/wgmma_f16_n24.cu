@@ -46,7 +46,7 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
     __shared__ __align__(1024) unsigned short B_shared[2][24][64];
     const int group = threadIdx.y;
     const int warp_ly_fused_lx_fused = threadIdx.x;
-    __align__(16) float C_shared[2][6];
+    __align__(16) float C_local[2][6];
     const int j = group * 16 + warp_ly_fused_lx_fused / 8;
     #pragma unroll
     for (int each = 0; each < 4; ++each) {
@@ -62,7 +62,7 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
     for (int u = 0; u < 2; ++u) {
         for (int nj = 0; nj < 3; ++nj) {
             for (int v = 0; v < 2; ++v)
-                C_shared[u][nj * 2 + v] = 0.0f;
+                C_local[u][nj * 2 + v] = 0.0f;
         }
     }
     copy_async_wait<0>();  // all copies
@@ -86,7 +86,7 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
         }
         copy_async_commit();  // the copies above are one group
         {
-            float *mma_c = &C_shared[0][0];
+            float *mma_c = &C_local[0][0];
             const unsigned long long mma_p = 0x4000004000010000ull
                 | (unsigned)__cvta_generic_to_shared(&A_shared[ko][group * 64][0]) >> 4;
             const unsigned long long mma_q = 0x4000004000010000ull
@@ -117,7 +117,7 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
     }
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: C_shared is
                                                                     // accessed below
-    settle_f32<12>(&C_shared[0][0]);
+    settle_f32<12>(&C_local[0][0]);
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
         #pragma unroll
@@ -125,7 +125,7 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
             *(float2 *)&C[(group * 64 + warp_ly_fused_lx_fused / 32 * 16 + u * 8
                            + warp_ly_fused_lx_fused / 4 % 8) * 24 + nj * 8
                           + warp_ly_fused_lx_fused % 4 * 2] =
-                make_float2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
+                make_float2(C_local[u][nj * 2], C_local[u][nj * 2 + 1]);
         }
     }
 }

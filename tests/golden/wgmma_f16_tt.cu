@@ -58,11 +58,11 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
     unsigned short (*B_shared)[128][64] = (unsigned short (*)[128][64])(shared_memory + 32768);
     const int group = threadIdx.y;
     const int lane = threadIdx.x;
-    __align__(16) float C_shared[2][32];
+    __align__(16) float C_local[2][32];
     for (int u = 0; u < 2; ++u) {
         for (int panel_nj_fused = 0; panel_nj_fused < 16; ++panel_nj_fused) {
             for (int pair = 0; pair < 2; ++pair)
-                C_shared[u][panel_nj_fused * 2 + pair] = 0.0f;
+                C_local[u][panel_nj_fused * 2 + pair] = 0.0f;
         }
     }
     #pragma unroll
@@ -103,7 +103,7 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
         }
         copy_async_commit();  // the copies above are one group
         {
-            float *mma_c = &C_shared[0][0];
+            float *mma_c = &C_local[0][0];
             const unsigned long long mma_p = 0x4000004002000000ull
                 | (unsigned)__cvta_generic_to_shared(&A_shared[ko % 2][group][0][0]) >> 4;
             const unsigned long long mma_q = 0x4000004000010000ull
@@ -167,7 +167,7 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
         asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above
                                                                         // are one group
         asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions
-        settle_f32<64>(&C_shared[0][0]);
+        settle_f32<64>(&C_local[0][0]);
         copy_async_wait<0>();  // all copies
         fence_proxy_async();
         __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by
@@ -184,8 +184,8 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
                 for (int nj = 0; nj < 8; ++nj) {
                     *(float2 *)&C[(long long)(group * 8192 + lane / 32 * 2048 + lane / 4 % 8 * 128
                                               + lane % 4 * 2) + (u * 1024 + panel * 64 + nj * 8)] =
-                        make_float2(C_shared[u][panel * 16 + nj * 2],
-                                    C_shared[u][panel * 16 + nj * 2 + 1]);
+                        make_float2(C_local[u][panel * 16 + nj * 2],
+                                    C_local[u][panel * 16 + nj * 2 + 1]);
                 }
             }
         }

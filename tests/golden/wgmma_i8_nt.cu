@@ -48,11 +48,11 @@ product(const signed char *__restrict__ A, const signed char *__restrict__ B, in
     const int by = place % 2;
     const int bx = place / 2;
     const int lane = threadIdx.x;
-    __align__(16) int C_shared[2][16];
+    __align__(16) int C_local[2][16];
     for (int u = 0; u < 2; ++u) {
         for (int panel_nj_fused = 0; panel_nj_fused < 8; ++panel_nj_fused) {
             for (int pair = 0; pair < 2; ++pair)
-                C_shared[u][panel_nj_fused * 2 + pair] = 0;
+                C_local[u][panel_nj_fused * 2 + pair] = 0;
         }
     }
     #pragma unroll
@@ -100,7 +100,7 @@ product(const signed char *__restrict__ A, const signed char *__restrict__ B, in
         }
         copy_async_commit();  // the copies above are one group
         {
-            int *mma_c = &C_shared[0][0];
+            int *mma_c = &C_local[0][0];
             const unsigned long long mma_p = 0x4000004000010000ull
                 | (unsigned)__cvta_generic_to_shared(&A_shared[ko % 2][0][0]) >> 4;
             const unsigned long long mma_q = 0x4000004000010000ull
@@ -140,7 +140,7 @@ product(const signed char *__restrict__ A, const signed char *__restrict__ B, in
         asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above
                                                                         // are one group
         asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions
-        settle_i32<32>(&C_shared[0][0]);
+        settle_i32<32>(&C_local[0][0]);
         copy_async_wait<0>();  // all copies
         fence_proxy_async();
         __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by
@@ -156,7 +156,7 @@ product(const signed char *__restrict__ A, const signed char *__restrict__ B, in
                 if (bx * 32 + nj * 4 + lane % 4 < 35) {
                     *(int2 *)&C[(long long)(by * 4480 + lane / 32 * 1120 + lane / 4 % 8 * 70
                                             + bx * 64 + lane % 4 * 2) + (u * 560 + nj * 8)] =
-                        make_int2(C_shared[u][nj * 2], C_shared[u][nj * 2 + 1]);
+                        make_int2(C_local[u][nj * 2], C_local[u][nj * 2 + 1]);
                 }
             }
         }

@@ -81,11 +81,11 @@ matmul_tf32_rz_nt(float *__restrict__ C, const __grid_constant__ TensorMap A_map
     int begun = 0, waited = 0;
     copy_bulk_begin<2>(landed);  // an mbarrier for each group of copies under way
     const int lane = threadIdx.x;
-    __align__(16) float C_shared[2][32];
+    __align__(16) float C_local[2][32];
     for (int u = 0; u < 2; ++u) {
         for (int panel_nj_fused = 0; panel_nj_fused < 16; ++panel_nj_fused) {
             for (int pair = 0; pair < 2; ++pair)
-                C_shared[u][panel_nj_fused * 2 + pair] = 0.0f;
+                C_local[u][panel_nj_fused * 2 + pair] = 0.0f;
         }
     }
     if (lane == 0) {
@@ -102,7 +102,7 @@ matmul_tf32_rz_nt(float *__restrict__ C, const __grid_constant__ TensorMap A_map
     for (int ko = 0; ko < 2; ++ko) {
         copy_bulk_commit<2>(landed, begun);  // the copies above are one group
         {
-            float *mma_c = &C_shared[0][0];
+            float *mma_c = &C_local[0][0];
             const unsigned long long mma_p = 0x4000004000010000ull
                 | (unsigned)__cvta_generic_to_shared(&A_shared[ko][0][0]) >> 4;
             const unsigned long long mma_q = 0x4000004000010000ull
@@ -168,7 +168,7 @@ matmul_tf32_rz_nt(float *__restrict__ C, const __grid_constant__ TensorMap A_map
     }
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: C_shared is
                                                                     // accessed below
-    settle_f32<64>(&C_shared[0][0]);
+    settle_f32<64>(&C_local[0][0]);
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
         #pragma unroll
@@ -177,8 +177,8 @@ matmul_tf32_rz_nt(float *__restrict__ C, const __grid_constant__ TensorMap A_map
             for (int nj = 0; nj < 8; ++nj) {
                 *(float2 *)&C[(long long)(lane / 32 * 2048 + lane / 4 % 8 * 128 + lane % 4 * 2)
                               + (u * 1024 + panel * 64 + nj * 8)] =
-                    make_float2(C_shared[u][panel * 16 + nj * 2],
-                                C_shared[u][panel * 16 + nj * 2 + 1]);
+                    make_float2(C_local[u][panel * 16 + nj * 2],
+                                C_local[u][panel * 16 + nj * 2 + 1]);
             }
         }
     }

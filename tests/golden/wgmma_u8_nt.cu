@@ -108,11 +108,11 @@ product(const unsigned char *__restrict__ B, int *__restrict__ C,
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way
     const int group = threadIdx.y;
     const int lane = threadIdx.x;
-    __align__(16) int C_shared[2][64];
+    __align__(16) int C_local[2][64];
     for (int u = 0; u < 2; ++u) {
         for (int panel_nj_fused = 0; panel_nj_fused < 32; ++panel_nj_fused) {
             for (int pair = 0; pair < 2; ++pair)
-                C_shared[u][panel_nj_fused * 2 + pair] = 0;
+                C_local[u][panel_nj_fused * 2 + pair] = 0;
         }
     }
     if (lane == 0 && group == 0)
@@ -130,7 +130,7 @@ product(const unsigned char *__restrict__ B, int *__restrict__ C,
     fence_proxy_async();
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     {
-        int *mma_c = &C_shared[0][0];
+        int *mma_c = &C_local[0][0];
         const unsigned long long mma_p = 0x4000004000010000ull
             | (unsigned)__cvta_generic_to_shared(&A_shared[group * 64][0]) >> 4;
         const unsigned long long mma_q = 0x4000004000010000ull
@@ -243,7 +243,7 @@ product(const unsigned char *__restrict__ B, int *__restrict__ C,
                                                                     // one group
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: C_shared is
                                                                     // accessed below
-    settle_i32<128>(&C_shared[0][0]);
+    settle_i32<128>(&C_local[0][0]);
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
         #pragma unroll
@@ -253,8 +253,8 @@ product(const unsigned char *__restrict__ B, int *__restrict__ C,
                 if (panel * 32 + nj * 4 + lane % 4 < 100) {
                     *(int2 *)&C[(long long)(group * 12800 + lane / 32 * 3200 + lane / 4 % 8 * 200
                                             + lane % 4 * 2) + (u * 1600 + panel * 64 + nj * 8)] =
-                        make_int2(C_shared[u][panel * 16 + nj * 2],
-                                  C_shared[u][panel * 16 + nj * 2 + 1]);
+                        make_int2(C_local[u][panel * 16 + nj * 2],
+                                  C_local[u][panel * 16 + nj * 2 + 1]);
                 }
             }
         }
