@@ -490,10 +490,13 @@ static void flat_subscript(CudaWriter *w, const Buffer *buffer, Expr *const *ind
     add(w, "]");
 }
 
+/* C makes an int of small integers, `count[x[i]]`. */
 static void subscript(CudaWriter *w, const Expr *index)
 {
+    bool small = index->kind == EX_CAST && index->type == DT_INDEX &&
+                 type_is_int(index->u.arg[0]->type) && type_info(index->u.arg[0]->type)->bits < 32;
     add(w, "[");
-    cuda_expr(w, index, 0);
+    cuda_expr(w, small ? index->u.arg[0] : index, 0);
     add(w, "]");
 }
 

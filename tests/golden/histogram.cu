@@ -26,7 +26,7 @@ histogram_1(const unsigned char *__restrict__ color, int *__restrict__ hist)
     *(uint4 *)&color_local[0] = *(const uint4 *)&color[part * 16384 + element * 16];
     #pragma unroll
     for (int each = 0; each < 16; ++each)
-        atomicAdd(&hist_private[(int)color_local[each]], 1);
+        atomicAdd(&hist_private[color_local[each]], 1);
     __syncthreads();  // hist_private: written above by other threads, read below
     if (element < 256)
         atomicAdd(&hist[element], hist_private[element]);

@@ -8,7 +8,6 @@ extern "C" __global__ void __launch_bounds__(32)
 row_argmax(const float *__restrict__ x, int *__restrict__ at)
 {
     __shared__ int best_index;
-    [[maybe_unused]] __shared__ float best_value;
     const int i = blockIdx.x;
     const int t = threadIdx.x;
     float best_value_part = -__int_as_float(0x7f800000);
@@ -52,7 +51,6 @@ row_argmax(const float *__restrict__ x, int *__restrict__ at)
     best_value_part = b_wins_4 ? b_value_4 : best_value_part;
     best_index_part = b_wins_4 ? b_index_4 : best_index_part;
     if (t == 0) {
-        best_value = best_value_part;
         best_index = best_index_part;
         at[i] = best_index;
     }
