@@ -18,6 +18,7 @@ ROUNDED = {
     "l2_norm_default_odd",
     "packed_choices",
     "packed_halves",
+    "repeated_values",
     "resize_default",
     "rms_norm_default",
     "softmax_default",

@@ -404,6 +404,54 @@ static bool name_next(Share *s, StmtList *items)
     return found;
 }
 
+/* ---- values that are there already ----------------------------------------------------------- */
+
+/* What the value of a let is, apart from what it reads that can change; NULL: it is no let, or
+ * reads that. */
+static Expr *lasting_value(Share *s, const Stmt *item, uint64_t *hash)
+{
+    if (item->kind != ST_LET)
+        return NULL;
+    Search search = {.s = s};
+    for (int i = 0; i < BUCKETS; i++)
+        search.bucket[i] = -1;
+    ArenaMark scratch = arena_mark(s->c->arena);
+    Shape shape = search_expr(&search, item->u.let.value, (Place){.sure = true});
+    arena_reset(s->c->arena, scratch);
+    *hash = shape.hash;
+    return shape.reads == READS_CHANGING || shape.inner ? NULL : item->u.let.value;
+}
+
+/* Drops lets of a value that a let in front of them has: two statements of the program may have
+ * computed the same. */
+static bool drop_repeated(Share *s, StmtList *items)
+{
+    Context *c = s->c;
+    int kept = 0;
+    Expr **values = ARENA_ARRAY(c->arena, Expr *, items->n + 1);
+    uint64_t *hashes = ARENA_ARRAY(c->arena, uint64_t, items->n + 1);
+    for (int i = 0; i < items->n; i++) {
+        Stmt *item = items->items[i];
+        Expr *value = lasting_value(s, item, &hashes[kept]);
+        int same = 0;
+        while (value && same < kept &&
+               !(values[same] && hashes[same] == hashes[kept] && expr_equal(values[same], value)))
+            same++;
+        if (value && same < kept) {
+            const Var *first = items->items[same]->u.let.var;
+            Subst to = {item->u.let.var, expr_var(c, (Var *)first, item->span)};
+            for (int k = i + 1; k < items->n; k++)
+                items->items[k] = stmt_subst(c, items->items[k], &to, 1);
+            continue;
+        }
+        values[kept] = value;
+        items->items[kept++] = item;
+    }
+    bool dropped = kept < items->n;
+    items->n = kept;
+    return dropped;
+}
+
 static Stmt *share_inside(void *user, Stmt *s)
 {
     Share *share = user;
@@ -425,9 +473,10 @@ static Stmt *share_body(void *user, Stmt *s)
     else
         VEC_PUSH(c->arena, &items, s);
     int before = share->made;
+    bool changed = drop_repeated(share, &items);
     while (share->made < MOST_NAMES && name_next(share, &items))
         continue;
-    bool changed = share->made > before;
+    changed |= share->made > before;
     for (int i = 0; i < items.n; i++) {
         Stmt *item = items.items[i];
         items.items[i] = share_inside(share, item);
