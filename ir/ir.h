@@ -752,8 +752,8 @@ void print_float(DType type, double value, StrBuf *out);
 void print_fact(const Fact *fact, StrBuf *out);
 
 typedef enum { LEVEL_PROGRAM, LEVEL_SCHEDULED, LEVEL_LOWERED } Level;
-/* The level the kernel's nodes belong to: lowered if there is a launch; scheduled if a loop, block
- * or temp shows what only schedules write. */
+/* The level the kernel's nodes belong to: lowered if there is a launch; scheduled if a loop or
+ * block shows what only schedules write. */
 Level kernel_level(Context *c, const Kernel *kernel);
 /* Checks the invariants of a level: scoping (a name means one thing on a path; a variable is
  * defined once and above its uses), types, ranks, iterator bindings, which kinds may stand where.

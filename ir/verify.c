@@ -607,14 +607,13 @@ static bool check_buffer_names(Verifier *v, const Kernel *kernel)
     return true;
 }
 
-/* Only schedules write it. */
+/* Only schedules write it. A program may choose the memory of a temporary itself. */
 static bool is_scheduled(const Stmt *s)
 {
     switch (s->kind) {
     case ST_FOR: return s->u.loop.kind != LOOP_SERIAL || s->u.loop.annotations.n > 0;
     case ST_BLOCK:
         return s->u.block.atomic || s->u.block.instruction || s->u.block.annotations.n > 0;
-    case ST_TEMP: return s->u.temp->scope != SCOPE_GLOBAL;
     default: return false;
     }
 }

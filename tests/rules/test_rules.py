@@ -82,6 +82,8 @@ RULES = [
     ("bytes_to_floats", ["elements"], 1000),
     ("reversed_axes", ["tiles"], 1000),
     ("histogram", ["scatters", "elements"], 288),
+    ("memory_of_threads", ["threads"], 300),
+    ("memory_of_launches", ["parts", "elements"], 512),
 ]
 
 

@@ -478,6 +478,13 @@ bool prim_type(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
+bool prim_scope(Schedule *s, const PrimCall *call, Value *result)
+{
+    const Buffer *buffer = sched_buffer(s, call->scope.buffer.u.id);
+    *result = (Value){.kind = VALUE_STRING, .u.s = ctx_name(s->ctx, scope_name(buffer->scope))};
+    return true;
+}
+
 bool prim_width(Schedule *s, const PrimCall *call, Value *result)
 {
     const Buffer *b = sched_buffer(s, call->width.buffer.u.id);
