@@ -68,7 +68,6 @@ Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *optio
      * so as if the kernel's text had been read. */
     current->body = stmt_clone_fresh(c, current->body);
     const Kernel *apart = current;
-    warn_of_waste(c, current);
     for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
         double start = now();
         Kernel *next = passes[i].run(c, current, options);
@@ -80,7 +79,9 @@ Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *optio
             options->after_pass(options->user, passes[i].name, next, next->body != current->body,
                                 seconds);
         current = next;
-        if (i == 0)
+        if (passes[i].run == pass_drop_dead_blocks)
+            warn_of_waste(c, current);
+        if (passes[i].run == pass_lower_thread_reductions)
             /* reductions across threads are ordinary loops, and all loops are still there */
             apart = next;
     }
