@@ -82,6 +82,7 @@ RULES = [
     ("bytes_to_floats", ["elements"], 1000),
     ("reversed_axes", ["tiles"], 1000),
     ("histogram", ["scatters", "elements"], 288),
+    ("floats_and_halves", ["elements"], 1024),
     ("memory_of_threads", ["threads"], 300),
     ("memory_of_launches", ["parts", "elements"], 512),
 ]
@@ -138,6 +139,15 @@ def test_pixels_of_joined_loops_are_independent():
     command = [os.environ["TIRC"], program, "--trace"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert "// contraction: " in done.stdout and "refused" not in done.stdout, done.stdout
+
+
+def test_halves_are_computed_and_rounded_in_pairs():
+    """Also beside results of other widths, for which accesses pass through registers."""
+    command = [os.environ["TIRC"], PROGRAMS, "--kernel", "floats_and_halves", "--emit", "cuda"]
+    for size in ("-DN=4096", "-DN=?"):
+        done = subprocess.run([*command, size], capture_output=True, text=True, timeout=100)
+        for pair in ("mul_f16x2(", "add_f16x2(", "bf16x2_from_f32("):
+            assert done.stdout.count(pair) > 2, done.stdout
 
 
 def test_every_program_has_its_row():

@@ -12,7 +12,7 @@
  * memory leaves no barrier, and a dead array in global memory needs no workspace. */
 #include "passes/lower/pass.h"
 
-/* ---- blocks ----------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 typedef struct {
     Context *c;
@@ -94,7 +94,7 @@ Kernel *pass_drop_dead_blocks(Context *c, const Kernel *kernel, const LowerOptio
     return kernel_with_body(c, kernel, body ? body : stmt_seq(c, NULL, 0, kernel->span));
 }
 
-/* ---- stores ----------------------------------------------------------------------------------- */
+/* ---- stores ---------------------------------------------------------------------------------- */
 
 static bool stmt_reads(const Stmt *s, const Buffer *b)
 {

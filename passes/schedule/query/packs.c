@@ -21,10 +21,16 @@ static bool reads_early(Context *c, const Expr *value)
     return true;
 }
 
+/* One instruction rounds two floats to a pair. */
+static bool rounds_to_half(const Expr *e)
+{
+    return e->kind == EX_CAST && packed_type(e->type) && e->u.arg[0]->type == DT_F32;
+}
+
 static bool has_packed_operation(Context *c, const Expr *value)
 {
     for (Cursor at = cursor_expr(c, value); cursor_next(&at);)
-        if (packed_or_chosen(at.expr) && expr_has_load(at.expr))
+        if ((packed_or_chosen(at.expr) || rounds_to_half(at.expr)) && expr_has_load(at.expr))
             return true;
     return false;
 }
