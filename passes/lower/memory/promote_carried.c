@@ -11,7 +11,10 @@
  * This is correct because the loop has one store to the buffer, which runs in every iteration, so
  * nothing else changes the element before the next iteration reads it: other threads could only do
  * so beyond a barrier. All stores remain, so other reads of the buffer may remain, too. The element
- * before the first iteration is loaded only where the loop itself would load it. */
+ * before the first iteration is loaded only where the loop itself would load it.
+ *
+ * Both branches of a condition may store the element: `if j == 0 y[j] = a; else y[j] = b;` is read
+ * as `y[j] = j == 0 ? a : b;`. */
 #include "passes/lower/memory/promote.h"
 
 typedef struct {
@@ -101,6 +104,17 @@ static bool find_chosen(Carried *x, Expr *cond, const Expr *e)
     return true;
 }
 
+/* Each of the two sides of a choice evaluates one; if only some iterations do, reads_previous refuses
+ * the two. */
+static bool find_in_both(Carried *x, const Expr *choice)
+{
+    int chosen = x->chosen.n;
+    if (find_load(x, choice->u.arg[1]) && find_load(x, choice->u.arg[2]))
+        return true;
+    x->chosen.n = chosen;
+    return false;
+}
+
 /* Finds a load of the previous element that `e` evaluates in every iteration, or in those that a
  * choice leaves. */
 static bool find_load(Carried *x, const Expr *e)
@@ -110,7 +124,8 @@ static bool find_load(Carried *x, const Expr *e)
         return true;
     }
     if (e->kind == EX_SELECT)
-        return find_load(x, e->u.arg[0]) || find_chosen(x, e->u.arg[0], e->u.arg[1]) ||
+        return find_load(x, e->u.arg[0]) || find_in_both(x, e) ||
+               find_chosen(x, e->u.arg[0], e->u.arg[1]) ||
                find_chosen(x, expr_unary(x->scan.p->c, EX_NOT, e->u.arg[0], e->span), e->u.arg[2]);
     int n = e->kind == EX_AND || e->kind == EX_OR ? 1 : expr_operands(e);
     for (int i = 0; i < n; i++)
@@ -195,7 +210,7 @@ static void load_first(Carried *x, StmtList *before)
                              stmt_stamp(stmt_store(c, &store, x->load->span), loop)));
 }
 
-Stmt *promote_carried(Promote *p, Stmt *loop, Buffer *buffer, StmtList *before)
+static Stmt *carry(Promote *p, Stmt *loop, Buffer *buffer, StmtList *before)
 {
     Carried x = {.scan = {.p = p, .buffer = buffer}, .loop = loop};
     VEC_PUSH(p->c->arena, &x.scan.inside, loop->u.loop.var);
@@ -209,4 +224,45 @@ Stmt *promote_carried(Promote *p, Stmt *loop, Buffer *buffer, StmtList *before)
     load_first(&x, before);
     Rewriter r = {.ctx = p->c, .user = &x, .expr = use_register, .stmt = set_both};
     return rewrite_stmt(&r, loop);
+}
+
+/* ---- stores in both branches ---------------------------------------------------------------- */
+
+/* The store of a value under conditions without `else`, which are added to `conds`. */
+static const Stmt *store_under(Context *c, const Stmt *s, ExprList *conds)
+{
+    for (; s->kind == ST_IF && !s->u.cond.otherwise; s = s->u.cond.then)
+        VEC_PUSH(c->arena, conds, s->u.cond.cond);
+    return s->kind == ST_STORE && s->u.store.op == STORE_SET ? s : NULL;
+}
+
+/* One store of `cond ? a : b` for stores of a and b in one element under the same conditions. */
+static Stmt *join_branches(Rewriter *r, Stmt *s)
+{
+    Context *c = r->ctx;
+    const Buffer *buffer = r->user;
+    ExprList conds = {0}, others = {0};
+    if (s->kind != ST_IF || !s->u.cond.otherwise)
+        return s;
+    const Stmt *a = store_under(c, s->u.cond.then, &conds);
+    const Stmt *b = store_under(c, s->u.cond.otherwise, &others);
+    if (!a || !b || a->u.store.buffer != buffer || b->u.store.buffer != buffer ||
+        !exprs_equal(a->u.store.index, b->u.store.index, buffer->rank) || conds.n != others.n ||
+        !exprs_equal(conds.items, others.items, conds.n))
+        return s;
+    Expr *value =
+        expr_select(c, s->u.cond.cond, a->u.store.value, b->u.store.value, a->u.store.value->span);
+    Stmt *store = stmt_store_like(c, a, (Buffer *)buffer, a->u.store.index, value);
+    return promote_guarded(c, &conds, stmt_stamp(store, a));
+}
+
+Stmt *promote_carried(Promote *p, Stmt *loop, Buffer *buffer, StmtList *before)
+{
+    Stmt *carried = carry(p, loop, buffer, before);
+    if (carried != loop)
+        return carried;
+    Rewriter r = {.ctx = p->c, .user = buffer, .stmt = join_branches};
+    Stmt *joined = rewrite_stmt(&r, loop);
+    carried = carry(p, joined, buffer, before);
+    return carried != joined ? carried : loop;
 }
