@@ -104,8 +104,8 @@ static bool find_chosen(Carried *x, Expr *cond, const Expr *e)
     return true;
 }
 
-/* Each of the two sides of a choice evaluates one; if only some iterations do, reads_previous refuses
- * the two. */
+/* Each of the two sides of a choice evaluates one; if only some iterations do, reads_previous
+ * refuses the two. */
 static bool find_in_both(Carried *x, const Expr *choice)
 {
     int chosen = x->chosen.n;
