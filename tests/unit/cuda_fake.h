@@ -253,7 +253,7 @@ static int fake_encode(void *map, int type, unsigned rank, void *tensor, const u
     snprintf(fake.map + strlen(fake.map), sizeof fake.map - strlen(fake.map), "type %d swizzle %d",
              type, swizzle);
     memset(map, 0, 128);
-    return tensor && interleave == 0 && promotion == 3 && fill == 0 ? 0 : 1;
+    return tensor && interleave == 0 && promotion == 2 && fill == 0 ? 0 : 1;
 }
 static int fake_cudaGetDriverEntryPointByVersion(const char *symbol, void **function,
                                                  unsigned version, unsigned long long flags,
