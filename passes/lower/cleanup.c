@@ -1,18 +1,14 @@
 /* cleanup.c - Simplifies the whole kernel, as a pass.
  *
- * It also removes unused names, stores that nothing reads, and empty launches, and moves variables
- * to where they are used. One walk from the last statement to the first finds unused names, because
- * it visits all remaining uses of a name before its definition. */
+ * It also removes unused names and empty launches, and moves variables to where they are used. One
+ * walk from the last statement to the first finds unused names, because it visits all remaining uses
+ * of a name before its definition. */
 #include "passes/lower/pass.h"
-
-#include <ctype.h>
-#include <string.h>
 
 typedef struct {
     Context *c;
     uint32_t n_ids;
-    bool *used;            /* [n_ids] by the id of the variable or buffer */
-    VEC(const char *) why; /* the reasons of barriers */
+    bool *used; /* [n_ids] by the id of the variable */
 } Drop;
 
 static void mark_at(Drop *d, Cursor at)
@@ -83,69 +79,9 @@ static Stmt *drop_unused(void *user, Stmt *s)
 
 Stmt *drop_unused_names(Context *c, Stmt *body)
 {
-    Drop d = {.c = c, .n_ids = c->next_id, .used = ARENA_ARRAY(c->arena, bool, c->next_id)};
+    Drop d = {c, c->next_id, ARENA_ARRAY(c->arena, bool, c->next_id)};
     return drop_unused(&d, body);
 }
-
-/* ---- values that nothing reads --------------------------------------------------------------- */
-
-/* Loads read, and so do instructions; a copy under way may be what a wait is for. */
-static void mark_read(Drop *d, const Stmt *body)
-{
-    for (Cursor at = cursor_stmt(d->c, body); cursor_next(&at);) {
-        if (at.stmt && at.stmt->kind == ST_BARRIER && at.stmt->u.barrier.why)
-            VEC_PUSH(d->c->arena, &d->why, at.stmt->u.barrier.why);
-        bool loads = at.expr && at.expr->kind == EX_LOAD;
-        bool copies = at.stmt && at.stmt->kind == ST_STORE && at.stmt->u.store.op == STORE_ASYNC;
-        const Buffer *b = loads ? at.expr->u.load.buffer : copies ? at.stmt->u.store.buffer : NULL;
-        if (b && b->id < d->n_ids)
-            d->used[b->id] = true;
-    }
-}
-
-static bool is_part_of_name(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-/* The text of a barrier speaks of the buffer: it stays. */
-static bool barrier_names(const Drop *d, Name name)
-{
-    size_t length = strlen(name);
-    for (int i = 0; i < d->why.n; i++)
-        for (const char *at = d->why.items[i]; (at = strstr(at, name)); at += length)
-            if ((at == d->why.items[i] || !is_part_of_name(at[-1])) && !is_part_of_name(at[length]))
-                return true;
-    return false;
-}
-
-/* Temps of a launch that nothing reads go, with the stores to them: other launches see none. */
-static Stmt *drop_unread(Rewriter *r, Stmt *s)
-{
-    const Drop *d = r->user;
-    const Buffer *b = s->kind == ST_STORE  ? s->u.store.buffer
-                      : s->kind == ST_TEMP ? s->u.temp
-                                           : NULL;
-    bool own = b && b->role == ROLE_TEMP && !scope_outlives_launch(b->scope);
-    return own && !d->used[b->id] && !barrier_names(d, b->name) ? NULL : s;
-}
-
-/* Without stores that nothing reads: of a tuple, the program may need one component alone. */
-static Stmt *drop_dead_stores(Context *c, Stmt *body)
-{
-    Stmt *before = NULL;
-    while (body && before != body) {
-        before = body;
-        Drop d = {.c = c, .n_ids = c->next_id, .used = ARENA_ARRAY(c->arena, bool, c->next_id)};
-        mark_read(&d, body);
-        Rewriter r = {.ctx = c, .user = &d, .stmt = drop_unread};
-        body = rewrite_stmt(&r, body);
-        body = body == before ? body : drop_unused_names(c, body);
-    }
-    return body;
-}
-
-/* ---- launches -------------------------------------------------------------------------------- */
 
 static bool is_idle(const Stmt *s)
 {
@@ -177,9 +113,7 @@ static Stmt *drop_launches(Context *c, Stmt *body)
 Kernel *pass_simplify(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
-    Stmt *body = drop_dead_stores(c, kernel->body);
-    if (body)
-        body = simplify_stmt(facts_of_kernel(c, kernel), body);
+    Stmt *body = simplify_stmt(facts_of_kernel(c, kernel), kernel->body);
     if (body)
         body = drop_unused_names(c, body);
     if (body)

@@ -1,5 +1,5 @@
 /* dead.c - Drops what no output depends on: temporaries whose values nothing uses, with the blocks
- * that compute them, and stores of elements that the next statements overwrite.
+ * that compute them, stores that nothing reads, and those that the next statements overwrite.
  *
  *   temp t: f32[8];              drop_dead_blocks              a[0] = x[i];     drop_dead_stores
  *   for i in 8 {                 =>  for i in 8                a[0] = 3.0;      =>  a[0] = 3.0;
@@ -9,7 +9,9 @@
  *
  * A block is needed if it writes a parameter, or a temporary that a needed block reads. Blocks are
  * kept or dropped as a whole; nothing outside of blocks reads a temporary. So a dead copy in shared
- * memory leaves no barrier, and a dead array in global memory needs no workspace. */
+ * memory leaves no barrier, and a dead array in global memory needs no workspace. Of a block that is
+ * kept, stores to memory of a launch go if nothing reads it: of a tuple, the program may use one
+ * component alone. */
 #include "passes/lower/pass.h"
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -151,9 +153,75 @@ static Stmt *drop_overwritten(Rewriter *r, Stmt *s)
     return kept > 0 ? stmt_seq(r->ctx, items + kept, n - kept, s->span) : s;
 }
 
+/* ---- values that nothing reads --------------------------------------------------------------- */
+
+typedef struct {
+    const bool *read; /* [id of a buffer] */
+    bool (*goes)(const Buffer *b);
+} Unread;
+
+/* Loads read, and so do instructions; a copy under way may be what a wait is for. */
+static bool *buffers_read(Context *c, const Stmt *body)
+{
+    bool *read = ARENA_ARRAY(c->arena, bool, c->next_id);
+    for (Cursor at = cursor_stmt(c, body); cursor_next(&at);)
+        if (at.expr && at.expr->kind == EX_LOAD)
+            read[at.expr->u.load.buffer->id] = true;
+        else if (at.stmt && at.stmt->kind == ST_STORE && at.stmt->u.store.op == STORE_ASYNC)
+            read[at.stmt->u.store.buffer->id] = true;
+    return read;
+}
+
+static bool is_empty(const Stmt *s)
+{
+    return s->kind == ST_SEQ && s->u.seq.n == 0;
+}
+
+static Stmt *drop_unread(Rewriter *r, Stmt *s)
+{
+    const Unread *u = r->user;
+    const Buffer *b = s->kind == ST_STORE  ? s->u.store.buffer
+                      : s->kind == ST_TEMP ? s->u.temp
+                                           : NULL;
+    if (b)
+        return u->goes(b) && !u->read[b->id] ? NULL : s;
+    return s->kind == ST_BLOCK && is_empty(s->u.block.body) ? NULL : s;
+}
+
+static Stmt *without_unread(Context *c, Stmt *body, bool (*goes)(const Buffer *b))
+{
+    Unread u = {buffers_read(c, body), goes};
+    Rewriter r = {.ctx = c, .user = &u, .stmt = drop_unread};
+    return rewrite_stmt(&r, body);
+}
+
+/* Memory of a launch: no other launch reads it. */
+static bool is_of_launch(const Buffer *b)
+{
+    return b->role == ROLE_TEMP && !scope_outlives_launch(b->scope);
+}
+
+static bool is_of_thread(const Buffer *b)
+{
+    return b->role == ROLE_TEMP && b->scope == SCOPE_LOCAL;
+}
+
+Kernel *pass_drop_unread_stores(Context *c, const Kernel *kernel, const LowerOptions *options)
+{
+    (void)options;
+    return kernel_with_body(c, kernel, without_unread(c, kernel->body, is_of_launch));
+}
+
+/* A value that only a dropped store has read goes with it, and what that has read. */
 Kernel *pass_drop_dead_stores(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
     Rewriter r = {.ctx = c, .stmt = drop_overwritten};
-    return kernel_with_body(c, kernel, rewrite_stmt(&r, kernel->body));
+    Stmt *body = rewrite_stmt(&r, kernel->body), *before;
+    do {
+        before = body;
+        body = without_unread(c, body, is_of_thread);
+        body = body == before ? body : drop_unused_names(c, body);
+    } while (body && body != before);
+    return kernel_with_body(c, kernel, body ? body : stmt_empty(c, kernel->span));
 }
