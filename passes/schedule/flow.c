@@ -318,6 +318,40 @@ static bool is_asked_with(Context *c, const Stmt *launch, const Stmt *loop)
            stmt_find(c, (Stmt *)launch, loop->u.loop.id, &(StmtPath){0});
 }
 
+/* The kernel with a copy of the temp for each block of the grid, or each thread. */
+static Kernel *with_own_copies(Schedule *s, const Kernel *kernel, const Buffer *temp, Axis axis)
+{
+    Buffer *own = buffer_copy(s->ctx, temp);
+    own->scope = axis_is_block(axis) ? SCOPE_SHARED : SCOPE_LOCAL;
+    return kernel_with_body(s->ctx, kernel, stmt_replace_buffer(s->ctx, kernel->body, temp, own));
+}
+
+/* How many blocks of `body` access the buffer. */
+static int n_users(Schedule *s, Stmt *body, const Buffer *buffer)
+{
+    BlockList users = {0};
+    flow_blocks(s, body, buffer, ACCESS_ANY, &users);
+    return users.n;
+}
+
+const char *flow_scope_remedy(Schedule *s, const Kernel *kernel, const ForStmt *loop,
+                              const Conflict *why)
+{
+    StmtPath path = {0};
+    const Buffer *temp = why->buffer;
+    if (!temp || temp->role != ROLE_TEMP || temp->scope != SCOPE_GLOBAL || loop->kind != LOOP_BIND)
+        return "";
+    const Kernel *own = with_own_copies(s, kernel, temp, loop->axis);
+    if (!stmt_find(s->ctx, own->body, loop->id, &path) ||
+        n_users(s, path.items[path.n - 1], temp) != n_users(s, s->kernel->body, temp) ||
+        !threads_loop_kind_legal(s->ctx, own, &path.items[path.n - 1]->u.loop, &(Conflict){0}))
+        return "";
+    bool block = axis_is_block(loop->axis);
+    return arena_printf(s->ctx->arena, "give each %s a copy of '%s', with set_scope(%s, %s)",
+                        block ? "block of the grid" : "thread", temp->name, temp->name,
+                        block ? "shared" : "local");
+}
+
 bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span)
 {
     StmtPath path = {0};
@@ -336,10 +370,12 @@ bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span)
             continue;
         if (f->kind == LOOP_BIND)
             launch = kinds.items[i];
-        REQUIRE_KEPT(s, E0441, span, threads_loop_kind_legal(s->ctx, kernel, f, &why), &why,
-                     "loop '%s' is %s, which would no longer be legal: %s", f->var->name,
+        bool legal = threads_loop_kind_legal(s->ctx, kernel, f, &why);
+        const char *remedy = legal ? "" : flow_scope_remedy(s, kernel, f, &why);
+        REQUIRE_KEPT(s, E0441, span, legal, &why,
+                     "loop '%s' is %s, which would no longer be legal: %s%s%s", f->var->name,
                      f->kind == LOOP_BIND ? axis_name(f->axis) : loop_kind_name(f->kind),
-                     why.reason);
+                     why.reason, *remedy ? "; " : "", remedy);
     }
     return true;
 }

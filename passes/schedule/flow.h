@@ -91,6 +91,11 @@ Stmt *flow_declare_beside(Schedule *s, Stmt *body, const Buffer *of, Buffer *buf
 /* `body` without the declaration of `buffer`. */
 Stmt *flow_undeclare(Schedule *s, Stmt *body, const Buffer *buffer);
 
+/* "give each thread a copy of 't', with ...": the step that makes a bound loop of the kernel legal
+ * whose iterations clash in a temp in global memory; "" if that is not what is wrong. */
+const char *flow_scope_remedy(Schedule *s, const Kernel *kernel, const ForStmt *loop,
+                              const Conflict *why);
+
 /* In a kernel with this body, the loops around and below `loop` that are bound, vectorized or
  * parallel are still legal. False after an error in the name of the primitive at work. */
 bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span);

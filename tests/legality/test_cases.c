@@ -5,6 +5,7 @@
  *     // with: -D N=?         sizes and types, as in the command
  *     // error: E0424         where it must be refused: the code
  *     // says: TEXT           a part of the messages; continued on lines with a deeper indentation
+ *     // omits: TEXT          what the messages do not contain
  *     // prints: TEXT         a part of the kernel after the steps; a run of blanks counts as one
  *     // holds: TEXT          the same of the lowered text
  *     // lacks: TEXT          what the lowered text does not contain
@@ -252,7 +253,7 @@ static void expect_pieces(Case *k, const char *key, const char *text)
     const char *pieces[MANY];
     size_t n = values(k, key, pieces);
     for (size_t i = 0; i < n; i++)
-        if (has_piece(text, pieces[i]) == (strcmp(key, "lacks") == 0))
+        if (has_piece(text, pieces[i]) == (strcmp(key, "lacks") == 0 || strcmp(key, "omits") == 0))
             complain(k, key, pieces[i], text);
 }
 
@@ -460,6 +461,7 @@ static void check(Case *k)
     if (k->failures == 0 && s.scheduled)
         expect_scheduled(k, &s);
     expect_pieces(k, "says", tirc_diagnostics(s.t, false));
+    expect_pieces(k, "omits", tirc_diagnostics(s.t, false));
     tirc_free(s.t);
 }
 

@@ -197,7 +197,7 @@ static void wide_accesses(void **state)
                 "            y[threadIdx.x * 4 + 4 + v] = x[v];\n"
                 "    }\n"
                 "}\n",
-           1, BOUNDS_LEAVES, "the subscript threadIdx.x * 4 + 4 + v is 67");
+           1, BOUNDS_LEAVES, "the subscript threadIdx.x * 4 + 4 + v is 64");
 }
 
 #define TABLE "kernel copy<N, M>(x: f32[N, M]) -> y: f32[N, M]\n{\n"

@@ -1,8 +1,8 @@
 /* conflict.c - Describes a solution of a system, two clashing iterations, in terms of the program.
  *
  * The numbers shown are the smallest that clash: sizes first, then the loops of the first
- * instance, then of the second. Instances of one block with the same iterators are told apart by
- * their loops. */
+ * instance, then of the second. Instances with the same iterators are told apart by the loops around
+ * both whose iterations differ: "i = 3, j = 0 (in tile = 1)". */
 #include "passes/analysis/dependence/model.h"
 
 #include <string.h>
@@ -137,14 +137,28 @@ static Answer smallest_point(Poly *p, const Instance *a, const Instance *b, int6
     return poly_solve(p, first.items, first.n, point);
 }
 
+/* The place of `at`, and the loops around both that have another iteration in `other`. */
+static const char *place_in_loops(Poly *p, const Instance *at, const Instance *other,
+                                  const int64_t *point)
+{
+    StrBuf apart = strbuf_new(p->ctx->arena);
+    const Unit *u = at->unit, *v = other->unit;
+    for (int i = 0; i < u->n_loops && i < v->n_loops && u->loops[i] == v->loops[i]; i++)
+        if (!u->absent[i] && !v->absent[i] &&
+            affine_at(at->loops[i], point) != affine_at(other->loops[i], point))
+            point_print(&apart, u->loops[i]->var->name, affine_at(at->loops[i], point));
+    const char *place = place_text(p, at, point);
+    return apart.length ? arena_printf(p->ctx->arena, "%s (in %s)", place, apart.text) : place;
+}
+
 /* The two instances at a point, at which the pair has the order of the program. */
 static void describe_point(Poly *p, AccessPair pair, const int64_t *point, Conflict *why)
 {
     why->first_at = place_text(p, pair.a, point);
     why->second_at = place_text(p, pair.b, point);
-    if (strcmp(why->first_at, why->second_at) == 0 && pair.a->unit == pair.b->unit) {
-        why->first_at = loops_text(p, pair.a, point);
-        why->second_at = loops_text(p, pair.b, point);
+    if (strcmp(why->first_at, why->second_at) == 0) {
+        why->first_at = place_in_loops(p, pair.a, pair.b, point);
+        why->second_at = place_in_loops(p, pair.b, pair.a, point);
     }
 }
 

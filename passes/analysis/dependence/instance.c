@@ -83,7 +83,9 @@ static void enter_iters(Poly *p, Instance *at)
         if (at->unit->init && iter->kind == ITER_REDUCE)
             continue;
         poly_at_most(p, &p->top, poly_value(p, &at->env, iter->lo), iters[i], 0);
-        poly_at_most(p, &p->top, iters[i], poly_value(p, &at->env, iter->hi), -1);
+        Affine hi = poly_value(p, &at->env, iter->hi);
+        poly_at_most(p, &p->top, iters[i], hi, -1);
+        poly_quotient_below(p, iters[i], hi);
         VEC_PUSH(p->ctx->arena, &at->env, ((Meaning){iter->var, iters[i], false}));
     }
     at->iters = iters;

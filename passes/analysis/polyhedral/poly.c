@@ -146,6 +146,9 @@ Affine poly_free_column(Poly *p, int64_t min, int64_t max)
 
 Affine poly_between(Poly *p, const Env *env, Affine lo, Affine hi)
 {
+    Affine extent = poly_add(p, hi, lo, -1);
+    if (extent.n == 0 && extent.constant == 1)
+        return lo;
     Bounds below = bounds_add(affine_range(p, hi), bounds_exactly(-1));
     Affine column = poly_column(p, affine_range(p, lo).min, below.max, env == &p->fixed);
     poly_at_most(p, &p->top, lo, column, 0);

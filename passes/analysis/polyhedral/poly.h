@@ -129,7 +129,8 @@ Affine poly_fixed_column(Poly *p, int64_t min, int64_t max);
 Affine poly_free_column(Poly *p, int64_t min, int64_t max);
 /* factor * column. */
 Affine poly_term(Poly *p, int64_t factor, int column);
-/* A column x with lo <= x < hi, fixed where `env` is the system's. */
+/* A value x with lo <= x < hi: a column, fixed where `env` is the system's, or `lo`, where it is
+ * the only value. */
 Affine poly_between(Poly *p, const Env *env, Affine lo, Affine hi);
 /* An unknown value; makes the system inexact. */
 Affine poly_unknown(Poly *p);
@@ -176,6 +177,9 @@ bool expr_of_sizes(const Expr *e);
 /* What follows for the sizes where `e`, an extent of sizes, is at least 1: (max(N - 2, 0) * M +
  * 255) / 256 says N >= 3. */
 void poly_assume_positive(Poly *p, const Expr *e);
+/* What q < hi says of the dividend where q is a quotient e / N by a size: e < hi N. The rows of the
+ * quotient and q < hi imply it, but only by a product. */
+void poly_quotient_below(Poly *p, Affine q, Affine hi);
 /* e / d for d > 0, truncating. A column that is divided gets digits: x == 4 q + r. */
 Affine poly_quotient(Poly *p, Affine e, int64_t d);
 /* The same, rounded down; false where the terms that d does not divide have no least value. */

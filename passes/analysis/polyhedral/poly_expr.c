@@ -280,6 +280,18 @@ static Affine quotient_size(Poly *p, Affine e, Affine size)
     return q;
 }
 
+void poly_quotient_below(Poly *p, Affine q, Affine hi)
+{
+    for (int i = 0; i < p->quotients.n; i++) {
+        Quotient known = p->quotients.items[i];
+        if (known.divisor.n == 0 || !affine_is_fixed(p, known.divisor) ||
+            !affine_equal(q, poly_term(p, 1, known.column)))
+            continue;
+        poly_at_most(p, &p->top, known.dividend, times_size(p, hi, known.divisor), -1);
+        return;
+    }
+}
+
 /* Divisors that are not the same in all instances are looked at number by number: the height of the
  * last of the groups that blocks of a grid go in. */
 enum { MOST_DIVISORS = 8 };

@@ -267,16 +267,20 @@ static bool fix_sizes(Search *s, int64_t value)
     return rows_feasible(s) == POLY_SOME;
 }
 
-/* Shows a solution of feasible rows; with products, one with small equal sizes. */
+/* Sizes that a solution is shown at: small ones, and two at which a loop over all elements of a
+ * matrix has several tiles. */
+static const int64_t shown_sizes[] = {2, 3, 4, 5, 16, 64};
+
+/* Shows a solution of feasible rows; with products, one with equal sizes. */
 static Answer show_solution(Search *s)
 {
     if (!s->point)
         return POLY_SOME;
     if (s->p->products.n == 0)
         return find_point(s) ? POLY_SOME : POLY_SPENT;
-    for (int64_t value = 2; value <= 5; value++) {
+    for (size_t i = 0; i < sizeof shown_sizes / sizeof *shown_sizes; i++) {
         Scratch scratch = scratch_begin(s);
-        bool found = fix_sizes(s, value) && find_point(s);
+        bool found = fix_sizes(s, shown_sizes[i]) && find_point(s);
         scratch_end(s, &scratch);
         if (found)
             return POLY_SOME;

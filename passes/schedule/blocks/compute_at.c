@@ -16,20 +16,23 @@
 #include "passes/schedule/blocks/place.h"
 #include "passes/schedule/copies/stage.h"
 
+/* The elements that an iteration reads, for all threads that share a buffer in `scope`. */
+static bool find_box(Move *m, Scope scope)
+{
+    BoxOf of = {.loop = &m->target, .buffer = m->buffer, .mode = ACCESS_READ, .scope = scope};
+    return stage_box(m->s, m->facts, &of, m->part.box);
+}
+
 /* Registers hold only what is read: a wide access of memory may as well bring more, and threads
- * share their copies by boxes. */
+ * share their copies by boxes. In global memory, each thread computes what it reads itself; but see
+ * share_part. */
 static bool find_part(Move *m)
 {
-    const Buffer *buffer = m->buffer;
-    Part *part = &m->part;
-    if (!stage_box(
-            m->s, m->facts,
-            &(BoxOf){
-                .loop = &m->target, .buffer = buffer, .mode = ACCESS_READ, .scope = buffer->scope},
-            part->box))
+    Scope scope = m->buffer->scope;
+    if (!find_box(m, scope == SCOPE_GLOBAL ? SCOPE_LOCAL : scope))
         return false;
-    if (buffer->scope == SCOPE_LOCAL)
-        part->runs = place_runs(m, ACCESS_READ);
+    if (scope == SCOPE_LOCAL)
+        m->part.runs = place_runs(m, ACCESS_READ);
     return true;
 }
 
@@ -256,8 +259,29 @@ static bool keeps_order(Schedule *s, const StmtPath *path, Span span)
     return true;
 }
 
+static bool kinds_are_kept(const Move *m)
+{
+    DiagMark mark = diag_mark(m->s->ctx);
+    bool kept = flow_recheck_kinds(m->s, m->body, m->loop->u.loop.id, m->at_loop);
+    diag_forget(m->s->ctx, mark);
+    return kept;
+}
+
+/* Where threads would write the same elements in global memory, they compute all that they read
+ * together. */
+static void share_part(Move *m)
+{
+    Stmt *own = m->body;
+    if (m->buffer->scope != SCOPE_GLOBAL || kinds_are_kept(m) || !find_box(m, SCOPE_GLOBAL))
+        return;
+    place_build(m, NULL);
+    if (!kinds_are_kept(m))
+        m->body = own;
+}
+
 static bool keeps_meaning(Move *m)
 {
+    share_part(m);
     return runs_no_more(m) && keeps_order(m->s, &m->path, m->at_block);
 }
 

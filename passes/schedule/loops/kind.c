@@ -143,6 +143,20 @@ static const char *scan_remedy(Schedule *s, const Stmt *loop, const Conflict *wh
                         stmt_label(loop), why->buffer->name);
 }
 
+/* What else may be done about the clash of iterations of a loop that is to become `as`. An init that
+ * they all run would undo atomic updates. */
+static const char *dependence_remedy(Schedule *s, const Kernel *kernel, const Stmt *loop,
+                                     const ForStmt *as, const Conflict *why)
+{
+    bool same = why->first && why->second && why->first->id == why->second->id;
+    const char *scope = flow_scope_remedy(s, kernel, as, why);
+    if (*scope)
+        return arena_printf(s->ctx->arena, ", or %s", scope);
+    return arena_printf(s->ctx->arena, "%s%s",
+                        atomic_remedy(s, same && !why->first->init ? why->first : NULL, as->kind),
+                        scan_remedy(s, loop, why));
+}
+
 /* Whether `loop` may become `as`. */
 static bool require_legal(Schedule *s, const Stmt *loop, const ForStmt *as, Span span)
 {
@@ -155,15 +169,13 @@ static bool require_legal(Schedule *s, const Stmt *loop, const ForStmt *as, Span
     const BlockStmt *reduction = sched_reduced_by(s->ctx, loop);
     if (reduction && !is_about(&why, reduction))
         reduction = NULL;
-    bool same = why.first && why.second && why.first->id == why.second->id;
     if (reduction)
         refuse_reduction(s, (Stmt *)loop, reduction, as->kind, span);
     else
         sched_refuse(s, E0423, span,
                      "iterations of loop '%s' depend on each other, so they cannot run "
-                     "concurrently; keep the loop serial%s%s",
-                     stmt_label(loop), atomic_remedy(s, same ? why.first : NULL, as->kind),
-                     scan_remedy(s, loop, &why));
+                     "concurrently; keep the loop serial%s",
+                     stmt_label(loop), dependence_remedy(s, kernel, loop, as, &why));
     sched_note_conflict(s, &why);
     return false;
 }
