@@ -187,7 +187,7 @@ static bool divides(int64_t d, Affine e)
     return e.constant % d == 0 && affine_gcd(e) % d == 0;
 }
 
-/* One case where d divides e, or e has one sign, else two. */
+/* One case where d divides e, or e is not negative, as the rows may say; else two. */
 Affine poly_quotient(Poly *p, Affine e, int64_t d)
 {
     Affine q, digits = poly_digits(p, e);
@@ -196,11 +196,11 @@ Affine poly_quotient(Poly *p, Affine e, int64_t d)
     if (divides(d, digits))
         return affine_divide(p->ctx, digits, d);
     Bounds range = affine_range(p, e), quotient = bounds_divide(range, bounds_exactly(d));
-    if (range.min >= 0 && poly_floor(p, e, d, &q))
-        return q;
     const Quotient *known = find_quotient(p, e, affine_const(d));
     if (known)
         return poly_term(p, 1, known->column);
+    if ((range.min >= 0 || poly_implied(p, &p->top.rows, -1, e)) && poly_floor(p, e, d, &q))
+        return q;
     q = poly_column(p, quotient.min, quotient.max, affine_is_fixed(p, e));
     VEC_PUSH(p->ctx->arena, &p->quotients,
              ((Quotient){e, affine_const(d), q.terms[0].column, -1, -1, {0}}));
@@ -501,6 +501,23 @@ static void assume_comparison(Poly *p, Conj *into, ExprKind kind, Affine a, Affi
     }
 }
 
+static bool divides_something(const Expr *e)
+{
+    bool found = e->kind == EX_DIV || e->kind == EX_MOD;
+    for (int i = 0; i < expr_arity(e->kind) && !found; i++)
+        found = divides_something(e->u.arg[i]);
+    return found;
+}
+
+/* Both hold, or do not. Signs come before quotients, which have one case where the sign is known:
+ * (p - r) / 2 < H && p >= r. */
+static void assume_both(Poly *p, Conj *into, const Env *env, const Expr *cond, bool hold)
+{
+    int first = divides_something(cond->u.arg[0]);
+    poly_assume_as(p, into, env, cond->u.arg[first], hold);
+    poly_assume_as(p, into, env, cond->u.arg[1 - first], hold);
+}
+
 void poly_assume_as(Poly *p, Conj *into, const Env *env, const Expr *cond, bool holds)
 {
     Expr *const *arg = cond->u.arg;
@@ -510,10 +527,13 @@ void poly_assume_as(Poly *p, Conj *into, const Env *env, const Expr *cond, bool 
     } else if (cond->kind == EX_NOT) {
         poly_assume_as(p, into, env, arg[0], !holds);
     } else if (cond->kind == EX_AND || cond->kind == EX_OR) {
-        bool both = (cond->kind == EX_AND) == holds;
-        Conj **branch = both ? NULL : poly_choice(p, into, 2);
-        poly_assume_as(p, both ? into : branch[0], env, arg[0], holds);
-        poly_assume_as(p, both ? into : branch[1], env, arg[1], holds);
+        if ((cond->kind == EX_AND) == holds) {
+            assume_both(p, into, env, cond, holds);
+            return;
+        }
+        Conj **branch = poly_choice(p, into, 2);
+        poly_assume_as(p, branch[0], env, arg[0], holds);
+        poly_assume_as(p, branch[1], env, arg[1], holds);
     } else if (op_info(cond->kind) && op_info(cond->kind)->class == OP_COMPARE &&
                type_is_int(arg[0]->type) && type_is_int(arg[1]->type)) {
         assume_comparison(p, into, holds ? cond->kind : compare_opposite(cond->kind),

@@ -342,19 +342,65 @@ static bool add_to_image(Search *s)
 /* With more choices than these there are too many cases to take all numbers in each apart. */
 enum { FEW_CHOICES = 4 };
 
-/* No solution where products are numbers with digits. */
+/* The rows taken have no solution where products are numbers with digits. */
 static bool none_in_digits(const Search *s)
 {
     Search without;
-    return s->p->products.n > 0 && s->todo.n <= FEW_CHOICES && split_products(s, &without) &&
+    return s->p->products.n > 0 && split_products(s, &without) &&
            rows_feasible(&without) == POLY_NONE;
+}
+
+/* The column is a quotient whose dividend may be negative: only a choice says what it is. */
+static bool is_chosen(const Poly *p, int column)
+{
+    for (int i = 0; i < p->quotients.n; i++) {
+        const Quotient *q = &p->quotients.items[i];
+        if (q->column == column)
+            return q->divisor.n == 0 && q->divisor.constant != 1 && q->number < 0;
+    }
+    return false;
+}
+
+static bool has_chosen(const Poly *p, const RowList *rows)
+{
+    for (int i = 0; i < rows->n; i++)
+        for (int k = 0; k < rows->items[i].form.n; k++)
+            if (is_chosen(p, rows->items[i].form.terms[k].column))
+                return true;
+    return false;
+}
+
+static bool is_about_quotients(const Poly *p, const Choice *choice)
+{
+    bool about = false;
+    for (int i = 0; i < choice->n; i++)
+        about |=
+            choice->alternatives[i]->choices.n > 0 || has_chosen(p, &choice->alternatives[i]->rows);
+    return about;
+}
+
+/* The rows and choices that are not about such quotients. */
+static Search without_quotients(const Search *s)
+{
+    Arena *arena = s->p->ctx->arena;
+    Search plain = {.p = s->p, .answer = POLY_NONE};
+    for (int i = 0; i < s->rows.n; i++) {
+        RowList one = {0};
+        VEC_PUSH(arena, &one, s->rows.items[i]);
+        if (!has_chosen(s->p, &one))
+            VEC_PUSH(arena, &plain.rows, s->rows.items[i]);
+    }
+    for (int i = 0; i < s->todo.n; i++)
+        if (!is_about_quotients(s->p, s->todo.items[i]))
+            VEC_PUSH(arena, &plain.todo, s->todo.items[i]);
+    return plain;
 }
 
 /* All choices are taken. True if the search is over. */
 static bool search_leaf(Search *s)
 {
     Answer answer = rows_feasible(s);
-    if (answer == POLY_NONE || none_in_digits(s))
+    if (answer == POLY_NONE || (s->todo.n <= FEW_CHOICES && none_in_digits(s)))
         return false;
     s->answer = answer == POLY_SOME ? show_solution(s) : POLY_SPENT;
     return true;
@@ -414,12 +460,26 @@ static bool guess(Poly *p)
     return found;
 }
 
+/* Where there are too many choices for digits, those that conditions such as (p - r) % 2 == 0 make
+ * may not be needed. Their rows would mix the digits of p with others, too. */
+static bool none_without_quotients(Search *s)
+{
+    if (s->image || s->p->products.n == 0 || s->todo.n <= FEW_CHOICES)
+        return false;
+    Search plain = without_quotients(s);
+    if (plain.todo.n > FEW_CHOICES)
+        return false;
+    search(&plain);
+    return plain.answer == POLY_NONE;
+}
+
 /* All of the question. */
 static void search_top(Search *s)
 {
     Scratch scratch = scratch_begin(s);
     push_conj(s, &s->p->top);
-    search(s);
+    if (!none_without_quotients(s))
+        search(s);
     scratch_end(s, &scratch);
 }
 

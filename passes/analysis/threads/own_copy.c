@@ -229,12 +229,14 @@ static isl_set *access_image(const OwnCopy *o, const Definition *d, bool *exact)
     return set;
 }
 
-/* Takes `set`, the reads; returns the upward-exposed ones, which no definition covers. */
-static isl_set *subtract_definitions(OwnCopy *o, isl_set *set)
+/* Takes `set`, the reads; returns the upward-exposed ones, which no definition covers. What is not
+ * known exactly covers nothing; *all_exact becomes false then. */
+static isl_set *subtract_definitions(OwnCopy *o, isl_set *set, bool *all_exact)
 {
     for (Definition d = definitions_of(o); set && definition_next(o, &d);) {
         bool exact;
         isl_set *part = access_image(o, &d, &exact);
+        *all_exact &= exact;
         if (exact || !part)
             set = isl_set_subtract(set, part);
         else
@@ -256,7 +258,7 @@ static bool reads_covered(OwnCopy *o)
         .by = {.unit = o->reader, .access = o->read}, .level = o->n_most, .common = o->n_most};
     arena_begin_lenient(p->ctx->arena);
     isl_set *set = access_image(o, &itself, &exact);
-    set = subtract_definitions(o, set);
+    set = subtract_definitions(o, set, &exact);
     bool some = poly_set_point(set, values, n, &spent);
     isl_set_free(set);
     arena_end_lenient(p->ctx->arena);
@@ -265,14 +267,17 @@ static bool reads_covered(OwnCopy *o)
     PolyMark mark = poly_mark(p);
     Instance w = instance_new(p, thread_unit(o->t, o->writer));
     Instance r = instance_new(p, thread_unit(o->t, o->reader));
-    const char *reason =
-        arena_printf(p->ctx->arena,
-                     "'%s' is in %s memory, which is private to each %s, and the %s that reads "
-                     "this element has not written it%s",
-                     o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o),
-                     owner_text(o), spent ? " (not proved: the analysis budget was spent)" : "");
+    const char *reason = arena_printf(
+        p->ctx->arena,
+        "'%s' is in %s memory, which is private to each %s, and the %s that reads "
+        "this element has not written it%s",
+        o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o), owner_text(o),
+        spent    ? " (not proved: the analysis budget was spent)"
+        : !exact ? " (not proved: products of sizes, or values that are not affine in "
+                   "loops and sizes, decide which elements it writes)"
+                 : "");
     conflict_unproved((AccessPair){&w, o->write, &r, o->read}, reason, o->why);
-    if (some) {
+    if (some && exact) {
         StrBuf element = strbuf_new(p->ctx->arena), thread = strbuf_new(p->ctx->arena);
         const int64_t *axes = values + p->fixed.n + o->n_most, *index = axes + o->n_axes;
         for (int i = 0; i < p->fixed.n; i++)
