@@ -147,6 +147,44 @@ static bool use_equality(Polynomials *r)
     return false;
 }
 
+/* ---- equal quotients -------------------------------------------------------------------------- */
+
+/* The form with the first of two columns that a row says to be equal. */
+static Affine renamed(const Polynomials *r, Affine form)
+{
+    for (int i = 0; i < r->rows->n; i++) {
+        Affine row = r->rows->items[i].form;
+        bool units = row.n == 2 && (row.terms[0].factor == 1 || row.terms[0].factor == -1);
+        if (!r->rows->items[i].equal || row.constant != 0 || !units ||
+            row.terms[1].factor != -row.terms[0].factor)
+            continue;
+        Affine change = poly_add(r->p, poly_term(r->p, 1, row.terms[0].column),
+                                 poly_term(r->p, 1, row.terms[1].column), -1);
+        form = poly_add(r->p, form, change, affine_factor(form, row.terms[1].column));
+    }
+    return form;
+}
+
+/* Rows: equal numbers have equal quotients by one size. Two threads of a block have the same
+ * blockIdx.x, and so the same blockIdx.x / N. */
+static void equate_quotients(Polynomials *r)
+{
+    const Poly *p = r->p;
+    int n = p->quotients.n;
+    Affine *dividend = ARENA_ARRAY(p->ctx->arena, Affine, n + 1);
+    for (int i = 0; i < n; i++) {
+        const Quotient *q = &p->quotients.items[i];
+        dividend[i] = renamed(r, q->dividend);
+        for (int k = 0; k < i; k++)
+            if (q->divisor.n > 0 && affine_equal(dividend[i], dividend[k]) &&
+                affine_equal(q->divisor, p->quotients.items[k].divisor)) {
+                radix_zero(r, poly_add(r->p, poly_term(r->p, 1, q->column),
+                                       poly_term(r->p, 1, p->quotients.items[k].column), -1));
+                break;
+            }
+    }
+}
+
 /* ---- all steps ------------------------------------------------------------------------------- */
 
 static bool any_product(const Polynomials *r)
@@ -183,6 +221,7 @@ bool poly_split_products(Poly *p, RowList *rows, Affine *forms, int n_forms)
         .p = p, .rows = rows, .forms = forms, .n_forms = n_forms, .n_given = p->columns.n};
     bool lost = p->lost;
     p->lost = false; /* of numbers that do not fit */
+    equate_quotients(&r);
     expand_products(&r);
     bool done = split(&r) && !p->lost;
     p->lost = lost;
