@@ -89,6 +89,8 @@ enum {
 bool script_tune(Script *s, const AstStmt *stmt);
 /* Every setting is of a parameter or of a name that some `tune` declares; false after E0312. */
 bool script_check_settings(Script *s);
+/* Warns of parameters that the script does not use (unused.c). */
+void script_warn_unused(Context *c, const AstSchedule *schedule);
 /* The value of --set for the name, or NULL. */
 const Value *script_setting(const Script *s, Name name);
 

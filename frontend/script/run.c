@@ -301,6 +301,8 @@ bool script_run_partly(Context *c, const Kernel *kernel, ScriptRun *run)
                 .budget = SCRIPT_BUDGET};
     schedule_set_finder(s.schedule, (InstructionFinder){&s, script_find_instruction});
     bool ok = bind_parameters(&s) && script_block(&s, run->found->schedule->body);
+    if (ok)
+        script_warn_unused(c, run->found->schedule);
     run->schedule = s.schedule;
     run->sites = s.sites.items;
     return ok;

@@ -49,6 +49,35 @@ def test_unused_parameter():
     assert ":1:21: warning[W0001]: parameter 'scale' is not used" in done.stderr
 
 
+SCRIPT = """kernel k<N = 64>(x: f32[N]) -> y: f32[N]
+{
+    for i in N
+        y[i] = x[i];
+}
+schedule s for k(%s)
+{
+    tune T in [8, 16];
+    let [i] = loops(y);
+    let [_, t] = split(i, [_, %s]);
+    if U > 1 {
+        for a in [[1, V]] {
+            try { unroll(t); } else { assert W == 1; }
+        }
+    }
+}
+"""
+
+
+def test_unused_parameter_of_a_schedule():
+    """Naming it in `tune` does not use it; its part in another default does."""
+    text = SCRIPT % ("T = 8, S = 4, U = S, V = 2, W = 1", "4")
+    unused = tirc("--schedule", "s", text=text)
+    assert ":6:18: warning[W0001]: parameter 'T' of schedule 's' is not used" in unused.stderr
+    assert unused.stderr.count("W0001") == 1
+    used = tirc("--schedule", "s", text=SCRIPT % ("T = 8, U = 2, V = 2, W = 1", "-T < 0 ? T : 1"))
+    assert (used.returncode, used.stderr) == (0, "")
+
+
 def test_no_warn():
     done = tirc("--no-warn")
     assert (done.returncode, done.stderr) == (0, "")

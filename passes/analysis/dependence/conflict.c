@@ -1,8 +1,8 @@
 /* conflict.c - Describes a solution of a system, two clashing iterations, in terms of the program.
  *
- * The numbers shown are the smallest that clash: sizes first, then the loops of the first
- * instance, then of the second. Instances with the same iterators are told apart by the loops around
- * both whose iterations differ: "i = 3, j = 0 (in tile = 1)". */
+ * The numbers shown are the smallest that clash: sizes first, then the loops of the first instance,
+ * then of the second. Instances with the same iterators are told apart by the loops around both
+ * whose iterations differ: "i = 3, j = 0 (in tile = 1)". */
 #include "passes/analysis/dependence/model.h"
 
 #include <string.h>

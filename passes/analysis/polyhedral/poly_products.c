@@ -147,7 +147,7 @@ static bool use_equality(Polynomials *r)
     return false;
 }
 
-/* ---- equal quotients -------------------------------------------------------------------------- */
+/* ---- equal quotients ------------------------------------------------------------------------- */
 
 /* The form with the first of two columns that a row says to be equal. */
 static Affine renamed(const Polynomials *r, Affine form)

@@ -143,8 +143,8 @@ static const char *scan_remedy(Schedule *s, const Stmt *loop, const Conflict *wh
                         stmt_label(loop), why->buffer->name);
 }
 
-/* What else may be done about the clash of iterations of a loop that is to become `as`. An init that
- * they all run would undo atomic updates. */
+/* What else may be done about the clash of iterations of a loop that is to become `as`. An init
+ * that they all run would undo atomic updates. */
 static const char *dependence_remedy(Schedule *s, const Kernel *kernel, const Stmt *loop,
                                      const ForStmt *as, const Conflict *why)
 {
