@@ -1,8 +1,8 @@
 /* cleanup.c - Simplifies the whole kernel, as a pass.
  *
  * It also removes unused names and empty launches, and moves variables to where they are used. One
- * walk from the last statement to the first finds unused names, because it visits all remaining uses
- * of a name before its definition. */
+ * walk from the last statement to the first finds unused names, because it visits all remaining
+ * uses of a name before its definition. */
 #include "passes/lower/pass.h"
 
 typedef struct {

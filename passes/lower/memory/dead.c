@@ -9,9 +9,9 @@
  *
  * A block is needed if it writes a parameter, or a temporary that a needed block reads. Blocks are
  * kept or dropped as a whole; nothing outside of blocks reads a temporary. So a dead copy in shared
- * memory leaves no barrier, and a dead array in global memory needs no workspace. Of a block that is
- * kept, stores to memory of a launch go if nothing reads it: of a tuple, the program may use one
- * component alone. */
+ * memory leaves no barrier, and a dead array in global memory needs no workspace. Of a block that
+ * is kept, stores to memory of a launch go if nothing reads it: of a tuple, the program may use
+ * one component alone. */
 #include "passes/lower/pass.h"
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
