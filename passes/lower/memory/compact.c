@@ -350,12 +350,28 @@ static void find_spreads(Rebase *r, Stmt *at, Expr **shape)
     }
 }
 
-/* What says where the box lies. In the memory of a warp it begins with what is written, so that
- * lanes find their own elements there whatever is read beside it under a condition. */
-static AccessMode mode_of_box(Compact *k, const Stmt *at, const Buffer *b)
+/* The launch has lanes that share the memory of a warp (count_lanes in warp.c). */
+static bool has_lanes(Compact *k, const Place *place)
 {
-    bool written = stmt_accesses(k->c, at, b, ACCESS_WRITE);
-    return b->scope == SCOPE_WARP && written ? ACCESS_WRITE : ACCESS_ANY;
+    int first = place->root < place->path.n ? place->root : place->path.n - 1;
+    for (Cursor at = cursor_outer(k->c, place->path.items[first]); cursor_next(&at);) {
+        const ForStmt *loop = &at.stmt->u.loop;
+        int64_t extent;
+        if (at.stmt->kind == ST_FOR && loop->kind == LOOP_BIND && loop->axis == AXIS_THREAD_X &&
+            !(loop_const_extent(loop, &extent) && extent == 1))
+            return true;
+    }
+    return false;
+}
+
+/* What says where the box lies. In memory that lanes share it begins with what is written, so that
+ * they find their own elements there whatever is read beside it under a condition: a shuffle needs
+ * a proof that the element exists. */
+static AccessMode mode_of_box(Compact *k, const Place *place, const Buffer *b)
+{
+    const Stmt *at = place->path.items[place->path.n - 1];
+    bool written = b->scope == SCOPE_WARP && stmt_accesses(k->c, at, b, ACCESS_WRITE);
+    return written && has_lanes(k, place) ? ACCESS_WRITE : ACCESS_ANY;
 }
 
 /* The box within the buffer. That of a warp's memory stays whole: where it begins says which lane
@@ -456,7 +472,7 @@ static void compact_buffer(Compact *k, Stmt *temp)
     r.box = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
     r.fold = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank + 1);
-    if (!region_reached(f, what, b, mode_of_box(k, at, b), r.box))
+    if (!region_reached(f, what, b, mode_of_box(k, &place, b), r.box))
         return;
     clip_box(f, b, r.box);
     if (!fold_box(k, f, &place, &r) || !literal_extents(k, f, b, r.box, shape))
