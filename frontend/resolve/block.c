@@ -457,7 +457,10 @@ static bool resolve_block_body(Resolver *r, const AstStmt *s, BlockStmt *block)
         rest.u.seq.items++;
         rest.u.seq.n--;
     }
+    for (int i = 0; i < block->n_iters; i++)
+        r->reduces = r->reduces || block->iters[i].kind == ITER_REDUCE;
     block->body = resolve_body(r, &rest);
+    r->reduces = false;
     return block->body && (!has_init || block->init);
 }
 

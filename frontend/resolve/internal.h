@@ -151,6 +151,7 @@ typedef struct Resolver {
     PrivateTemps temps;         /* all so far */
     bool breaks;                /* the innermost loop may end by a `break` */
     bool spelt_out;             /* in a block that is written out, or an init */
+    bool reduces;               /* in the body of one that reduces: x = x + e is an update */
     StmtList moved;             /* declarations inside the next block, which stand in front of it */
     NameTable blocks;
     Label label;

@@ -163,7 +163,8 @@ Stmt *resolve_store(Resolver *r, const AstStmt *s)
         s->span);
     store->u.store.atomic = s->u.store.atomic;
     store->u.store.hint = hint;
-    bool stays = r->spelt_out || (r->mode != MODE_PROGRAM && r->mode != MODE_BLOCK);
+    bool stays =
+        (r->spelt_out && !r->reduces) || (r->mode != MODE_PROGRAM && r->mode != MODE_BLOCK);
     return stays ? store : store_as_update(r->ctx, store);
 }
 
