@@ -719,6 +719,125 @@ def tuned():
     )
 
 
+# ---- calls that TVM does not look into -----------------------------------------------------------
+
+FILL = "T.tvm_fill_fragment(B.data, 16, 16, 16, i * 4 + j, T.float32(2))"
+LOAD = (
+    "T.tvm_load_matrix_sync(B.data, 16, 16, 16, i * 4 + j, T.tvm_access_ptr("
+    'T.type_annotation("float32"), A.data, i * 1024 + j * 16, 1024, 1), 64, "row_major")'
+)
+MATRICES = 'A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32")'
+
+
+def fragment(call, writes="B[i * 16:i * 16 + 16, j * 16:j * 16 + 16]", reads=""):
+    """A call in each tile of 16 x 16 of two matrices."""
+    reads = reads or "A[i * 16:i * 16 + 16, j * 16:j * 16 + 16]"
+    body = f"""
+for i_0, j_0 in T.grid(4, 4):
+    with T.sblock("B"):
+        i, j = T.axis.remap("SS", [i_0, j_0])
+        T.reads({reads})
+        T.writes({writes})
+        {call}
+"""
+    return function(body, MATRICES)
+
+
+@pytest.mark.parametrize(
+    "call, reads, store",
+    [
+        (FILL, "", "B[i_0 * 16 + row, j_0 * 16 + col] = 2.0"),
+        (LOAD, "", "B[i_0 * 16 + row, j_0 * 16 + col] = A[i_0 * 16 + row, j_0 * 16 + col]"),
+        (
+            LOAD.replace("i * 1024 + j * 16", "j * 1024 + 16 * i").replace("row_m", "col_m"),
+            "A[j * 16:j * 16 + 16, i * 16:i * 16 + 16]",
+            "B[i_0 * 16 + row, j_0 * 16 + col] = A[j_0 * 16 + col, i_0 * 16 + row]",
+        ),
+        (
+            LOAD.replace("load", "store").replace("A.data", "b").replace("B.data", "A.data")
+            .replace("b,", "B.data,"),
+            "",
+            "B[i_0 * 16 + row, j_0 * 16 + col] = A[i_0 * 16 + row, j_0 * 16 + col]",
+        ),
+    ],
+)  # fmt: skip
+def test_calls_of_fragments_are_written_out(call, reads, store):
+    found = convert(fragment(call, reads=reads), "p.py")
+    assert not found.refused and f"for row in 16, col in 16\n{' ' * 16}{store};" in found.program, (
+        found.program
+    )
+    assert "-> B: f32[64, 64]" in found.program
+
+
+def test_fragments_of_views_lie_where_the_view_does():
+    body = """
+for i_0 in range(4):
+    with T.sblock("B"):
+        row = T.axis.spatial(4, i_0)
+        W = T.match_buffer(A[row * 16:row * 16 + 16, 0:16], (16, 16), strides=(64, 1))
+        C = T.match_buffer(B[0:16, row * 16:row * 16 + 16], (16, 16), strides=(64, 1))
+        T.tvm_load_matrix_sync(C.data, 16, 16, 16, row, T.tvm_access_ptr(
+            T.type_annotation("float32"), W.data, W.elem_offset, 1024, 1), 64, "row_major")
+"""
+    text = program(function(body, MATRICES))
+    assert "B[col, i_0 * 16 + row_1] = A[i_0 * 16 + col, row_1]" in text
+
+
+def test_pointers_alone_access_nothing():
+    pointer = "T.tvm_access_ptr(T.type_annotation('float32'), A.data, 0, 64, 1)"
+    found = convert(block(f"{pointer}\n        B[v] = 1.0"), "p.py")
+    assert not found.refused and "warning: the pointer is left out" in found.messages
+    assert "B[i] = 1.0;" in found.program
+
+
+SCALED = """instruction scaled(a: i32[8] align(4), inout b: i32[8]) -> c: i32
+    cuda "{c} = scaled({a}, {b});"
+{
+    c = 0;
+    for i in 8
+        c += a[i];
+    for i in 8
+        b[i] += a[i] * 2;
+}
+"""
+EXTERNAL = function(
+    """
+for i_0 in range(4):
+    with T.sblock("s"):
+        i = T.axis.spatial(4, i_0)
+        T.reads(A[i, 0:8], B[i, 0:8])
+        T.writes(B[i, 0:8], C[i])
+        T.evaluate(T.call_extern("int32", "scaled", A.access_ptr, B.data, T.address_of(C[i])))
+""".replace("A.access_ptr", 'T.tvm_access_ptr(T.type_annotation("int32"), A.data, i * 8, 8, 1)'),
+    'A: T.Buffer((4, 8), "int32"), B: T.Buffer((4, 8), "int32"), C: T.Buffer((4,), "int32")',
+)
+
+
+def test_functions_of_c_are_calls_of_declared_instructions(tirc):
+    found = convert(EXTERNAL, "p.py", SCALED)
+    assert not found.messages, found.messages
+    assert "s: call scaled(A[i_0, 0:8], B[i_0, 0:8], C[i_0]);" in found.program
+    assert found.program.startswith(SCALED)
+    schedule = "schedule t for f()\n{\n    let [i] = loops(s);\n    bind(i, threadIdx.x);\n}\n"
+    done = tirc("-", "--schedule", "t", "--verify", stdin=found.program + schedule)
+    assert done.returncode == 0 and "verify  ok" in done.stdout, done.stdout + done.stderr
+
+
+def test_instructions_stand_in_front_of_programs_that_call_them():
+    assert convert(block("B[v] = A[v]"), "p.py", SCALED).program.startswith("kernel")
+
+
+def test_calls_have_the_operands_of_their_instruction():
+    found = convert(EXTERNAL.replace(", B.data", ""), "p.py", SCALED)
+    assert "error[P0110]: 'scaled' has 3 operands, not 2" in found.messages
+    found = convert(EXTERNAL.replace("B.data", "B[i, 0]"), "p.py", SCALED)
+    assert not found.refused and "B[i_0, 0:]" in found.program
+    found = convert(EXTERNAL.replace("B.data", "i + 1"), "p.py", SCALED)
+    assert "'i + 1' is no pointer to a buffer, as A.data is" in found.messages
+    guarded = EXTERNAL.replace("T.reads", "T.where(i_0 < 3)\n            T.reads")
+    assert "no condition, init or annotation" in convert(guarded, "p.py", SCALED).messages
+
+
 # ---- refusals ----------------------------------------------------------------------------------
 
 
@@ -745,12 +864,7 @@ REFUSED = {
         3,
         "tirc has no counterpart of this While",
     ),
-    "opaque call": (
-        "P0102",
-        function("T.evaluate(T.call_extern('int32', 'f'))"),
-        3,
-        "stores nothing that tirc sees",
-    ),
+    "no store": ("P0102", function("A[0] + 1.0"), 3, "'A[0] + 1.0' stores nothing that tirc sees"),
     "type": (
         "P0103",
         function("B[0] = 1.0", 'B: T.Buffer((4,), "float32x4")'),
@@ -816,6 +930,62 @@ REFUSED = {
         function("W = T.match_buffer(A[0:4], (4,))"),
         3,
         "this names a part of a buffer",
+    ),
+    "function of C": (
+        "P0110",
+        function("T.evaluate(T.call_extern('int32', 'f'))"),
+        3,
+        "nothing says what 'f' computes: declare `instruction f(...)`",
+    ),
+    "pointer that writes": (
+        "P0110",
+        block(
+            "T.tvm_access_ptr(T.type_annotation('float32'), A.data, 0, 64, 2)\n        B[v] = 1.0"
+        ),
+        6,
+        "the block says that it writes 'A', and nothing says what",
+    ),
+    "product of fragments": (
+        "P0110",
+        block("T.tvm_mma_sync(B.data, 0, A.data, 0, A.data, 0, B.data, 0)"),
+        6,
+        "nothing says what 'T.tvm_mma_sync' reads, writes and computes",
+    ),
+    "another fragment": (
+        "P0110",
+        fragment(FILL.replace("i * 4 + j", "j * 4 + i")),
+        8,
+        "fragment j * 4 + i of 'B' is not the part that T.reads and T.writes name",
+    ),
+    "fragment without a part": (
+        "P0110",
+        fragment(FILL, writes=""),
+        8,
+        "T.reads and T.writes do not say which part of 'B' it accesses",
+    ),
+    "shape of a fragment": (
+        "P0110",
+        fragment(FILL.replace("16, 16, 16", "8, 16, 16")),
+        8,
+        "the part of 'B' in T.reads and T.writes is not 8 x 16",
+    ),
+    "pointer elsewhere": (
+        "P0110",
+        fragment(LOAD.replace("j * 16,", "j * 16 + 1,")),
+        8,
+        "it is not the part of 'A' that T.reads and T.writes name",
+    ),
+    "rows elsewhere": (
+        "P0110",
+        fragment(LOAD.replace('64, "row', '32, "row')),
+        8,
+        "it is not the part of 'A' that T.reads and T.writes name",
+    ),
+    "layout of a fragment": (
+        "P0110",
+        fragment(LOAD.replace("row_major", "packed")),
+        8,
+        "the layout is row_major or col_major",
     ),
     "tensorize": (
         "P0201",

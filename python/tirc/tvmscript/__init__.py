@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from .constants import assign
 from .expression import called
 from .names import Names
+from .opaque import instructions
 from .program import Function, Kernel
 from .refusal import Finding, Refusal, Report
 from .schedule import Script
@@ -42,8 +43,9 @@ class _Found:
 class _Reader:
     """Finds the programs and schedules of a file."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, declared: str) -> None:
         self.report = report
+        self.declared = instructions(declared)
         self.functions: list[_Found] = []
         self.kernels: list[tuple[_Found, Kernel]] = []
         self.scripts: list[tuple[str, Script]] = []
@@ -71,7 +73,9 @@ class _Reader:
             wanted = found.node.name if unique or not found.module else found.module
             if not unique and found.module and len(self._members(found.module)) > 1:
                 wanted = f"{found.module}_{found.node.name}"
-            function = Function(found.node, found.constants, self.report, found.variables)
+            function = Function(
+                found.node, found.constants, self.report, found.variables, self.declared
+            )
             self.kernels.append((found, function.translate(self.names.fresh(wanted))))
 
     def _members(self, module: str) -> list[_Found]:
@@ -145,10 +149,11 @@ def _texts(reader: _Reader) -> Iterator[str]:
         yield script.text(name)
 
 
-def convert(text: str, path: str = "<text>") -> Imported:
-    """The programs and schedules of a Python file."""
+def convert(text: str, path: str = "<text>", declared: str = "") -> Imported:
+    """The programs and schedules of a Python file. `declared` is a `.tir` file whose instructions
+    say what functions of C compute."""
     report = Report(path, text)
-    reader = _Reader(report)
+    reader = _Reader(report, declared)
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError) as e:
@@ -161,4 +166,6 @@ def convert(text: str, path: str = "<text>") -> Imported:
     if not reader.kernels and not reader.scripts:
         report.refuse(Refusal("P0002", tree, "the file holds no program and no schedule of TVM"))
     program = "\n".join(kernel.text for _, kernel in reader.kernels)
+    if any(kernel.called for _, kernel in reader.kernels):
+        program = f"{declared.rstrip()}\n\n{program}"
     return Imported(program, "\n".join(_texts(reader)), report.render(), report.refused)

@@ -24,6 +24,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="write to FILE: all of it if FILE ends in .tir, the schedules if it ends in .sched",
     )
+    parser.add_argument(
+        "--instructions",
+        metavar="FILE.tir",
+        help="declarations of what the functions of T.call_extern compute, as instructions",
+    )
     return parser
 
 
@@ -41,12 +46,14 @@ def main(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     if options.output and not options.output.endswith((".tir", ".sched")):
         _parser().error(f"-o {options.output}: the name ends in .tir or .sched")
-    try:
-        text = _read(options.file)
-    except (OSError, UnicodeDecodeError) as e:
-        print(f"tirc: cannot read {options.file}: {e}", file=sys.stderr)
-        return REFUSED
-    found = convert(text, "<stdin>" if options.file == "-" else options.file)
+    texts = []
+    for path in filter(None, [options.file, options.instructions]):
+        try:
+            texts.append(_read(path))
+        except (OSError, UnicodeDecodeError) as e:
+            print(f"tirc: cannot read {path}: {e}", file=sys.stderr)
+            return REFUSED
+    found = convert(texts[0], "<stdin>" if options.file == "-" else options.file, *texts[1:])
     sys.stderr.write(found.messages)
     if found.refused:
         return REFUSED

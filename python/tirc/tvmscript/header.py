@@ -7,6 +7,7 @@ import math
 import re
 from dataclasses import dataclass, field
 
+from .opaque import Regions
 from .value import Value
 
 # One statement as lines of text.
@@ -55,6 +56,9 @@ class Header:
     """`where` reads a temporary"""
     annotations: str = ""
     reads: list[str] | None = None
+    regions: Regions = field(default_factory=Regions)
+    pointers: list[ast.stmt] = field(default_factory=list)
+    """statements that are pointers and nothing else"""
     init: list[ast.stmt] | None = None
     temporaries: list[Item] = field(default_factory=list)
     body: list[ast.stmt] = field(default_factory=list)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from .expression import Buffer, Refused, Scope, called
 from .header import Item
+from .opaque import Instruction
 from .refusal import Refusal, Report
 from .statement import BlockInfo, Statements, keyword
 from .value import TYPES, Value
@@ -27,6 +28,8 @@ class Kernel:
     text: str
     blocks: dict[str, BlockInfo]
     words: set[str] = field(default_factory=set)
+    called: set[str] = field(default_factory=set)
+    """the declared instructions that it calls"""
 
 
 class Function(Statements):
@@ -38,8 +41,10 @@ class Function(Statements):
         constants: dict[str, object],
         report: Report,
         variables: list[str],
+        declared: dict[str, Instruction],
     ) -> None:
         super().__init__(Scope(dict(constants)), report)
+        self.instructions = declared
         self.node = node
         self.variables = variables
         self.sizes: list[str] = []
@@ -54,7 +59,8 @@ class Function(Statements):
             items = self._show_results(items)
         body = "".join("    " + line + "\n" for item in items for line in item)
         text = f"{self._signature(name)}\n{{\n{body}}}\n"
-        return Kernel(name, text, self.blocks, self.names.taken | self.block_names.taken)
+        words = self.names.taken | self.block_names.taken
+        return Kernel(name, text, self.blocks, words, self.called)
 
     # ---- sizes -------------------------------------------------------------------------------
 

@@ -52,6 +52,11 @@ CODES = {
         "T.match_buffer in a block names a part of a buffer, A[i : i + 16, k], of the same shape; "
         "elsewhere, write the subscripts of the buffer itself",
     ),
+    "P0110": (
+        "call whose effect is not known",
+        "write what the call computes as loops and stores, or declare it: docs/import_tvm.md, "
+        "'Calls of functions and instructions'",
+    ),
     "P0201": (
         "schedule step without a counterpart",
         "docs/import_tvm.md lists the methods of Schedule that become steps",

@@ -10,6 +10,17 @@ from dataclasses import dataclass, field
 from .expression import Access, Buffer, Expressions, Refused, Scope, called, element
 from .header import Axis, Header, Item, Loop, runs_all
 from .names import Names, legal
+from .opaque import (
+    EXTERNAL,
+    Fragments,
+    Instruction,
+    Regions,
+    is_fragment,
+    is_pointer,
+    missing,
+    opaque_call,
+    written_pointer,
+)
 from .refusal import Refusal, Report, targets
 from .value import NARROW, Value, beside, cast, integer
 from .view import Views
@@ -109,6 +120,10 @@ class Statements(Expressions):
     def __init__(self, scope: Scope, report: Report) -> None:
         super().__init__(scope)
         self.report = report
+        self.instructions: dict[str, Instruction] = {}
+        """those that the user declares"""
+        self.called: set[str] = set()
+        """those of them that the function calls"""
         self.names = Names()
         self.block_names = Names()
         self.blocks: dict[str, BlockInfo] = {}
@@ -164,7 +179,16 @@ class Statements(Expressions):
                 return []
         if isinstance(call, ast.Call) and called(call) == "buffer_store":
             return self._buffer_store(call)
+        inner = opaque_call(node)
+        if inner and is_pointer(inner) and not written_pointer(inner, self.constant):
+            self._drop_pointer(node)
+            return []
+        if inner:
+            raise Refusal("P0110", inner, missing(inner))
         raise Refusal("P0102", node, f"'{ast.unparse(call)[:80]}' stores nothing that tirc sees")
+
+    def _drop_pointer(self, node: ast.stmt) -> None:
+        self.report.warn(node, "the pointer is left out: nothing uses it, so nothing is accessed")
 
     def _if_statement(self, node: ast.If) -> list[Item]:
         condition = self.value(node.test)
@@ -415,12 +439,42 @@ class Statements(Expressions):
             try:
                 if views.takes(statement):
                     continue
+                call = opaque_call(statement)
+                if call and is_fragment(call):
+                    fragments = Fragments(header.regions, views, self.constant)
+                    statement = fragments.write_out(call, self._row_length)
                 statement = views.visit(statement)
-                if not self._declaration(statement, header):
+                if call and is_pointer(call):
+                    header.pointers.append(statement)
+                elif not self._declaration(statement, header):
                     header.body.append(statement)
             except Refusal as refusal:
                 self.refuse(statement, refusal)
+        self._check_pointers(header)
         return header
+
+    def _row_length(self, name: ast.Name) -> int | None:
+        shape = self.buffer(name).shape
+        return shape[-1].low if shape and shape[-1].low == shape[-1].high else None
+
+    def _check_pointers(self, header: Header) -> None:
+        """A pointer alone accesses nothing. One for writing says that the block writes a buffer."""
+        stored = {
+            n.value.id
+            for s in header.body
+            for n in ast.walk(s)
+            if isinstance(n, ast.Subscript)
+            and isinstance(n.ctx, ast.Store)
+            and isinstance(n.value, ast.Name)
+        }
+        for statement in header.pointers:
+            call = opaque_call(statement)
+            name = written_pointer(call, self.constant) if call else ""
+            if call and name and name not in stored:
+                message = f"the block says that it writes '{name}', and nothing says what"
+                self.report.refuse(Refusal("P0110", call, message))
+            else:
+                self._drop_pointer(statement)
 
     def _declaration(self, node: ast.stmt, header: Header) -> bool:
         """Takes an axis, a condition, an annotation, a temporary or the init of a block."""
@@ -446,7 +500,10 @@ class Statements(Expressions):
             header.annotations += self._annotations(call.args[0])
         elif name == "reads":
             header.reads = self._regions(call)
-        elif name != "writes":
+            header.regions.reads.update(_parts(call))
+        elif name == "writes":
+            header.regions.writes.update(_parts(call))
+        else:
             return False
         return True
 
@@ -590,7 +647,73 @@ class Statements(Expressions):
                 if isinstance(value, Value) and value.text == loop.name:
                     header.axes.append((python, Axis(loop, False, loop.variable())))
 
+    def _external(self, name: str, call: ast.Call, header: Header) -> list[Item]:
+        """A block of one call of a declared instruction: `name: call f(A[i, 0:16], B[i:]);`."""
+        texts = [self.constant(a) for a in call.args]
+        at = next((i for i, t in enumerate(texts) if str(t) in self.instructions), None)
+        if at is None:
+            raise Refusal("P0110", call, missing(call))
+        declared = self.instructions[str(texts[at])]
+        given = call.args[at + 1 :]
+        if len(given) != len(declared.ranks):
+            n = len(declared.ranks)
+            raise Refusal("P0110", call, f"'{declared.name}' has {n} operands, not {len(given)}")
+        if header.where or header.annotations or header.init:
+            raise Refusal("P0110", call, "the block of a call has no condition, init or annotation")
+        for python, axis in header.axes:
+            self.scope.define(python, self._bound(axis))
+        start, operands = len(self.scope.accesses), []
+        for node, rank, reads, writes in zip(
+            given, declared.ranks, declared.reads, declared.writes
+        ):
+            buffer, text, whole = self._operand(node, rank, header, writes)
+            operands.append(text)
+            self.scope.accesses += [Access(buffer, False)] * reads
+            self.scope.accesses += [Access(buffer, True, whole)] * writes
+        info = self._info(name, header, self.scope.accesses[start:], False)
+        self.called.add(declared.name)
+        text = f"{info.name}: call {declared.name}({', '.join(operands)});"
+        return [*header.temporaries, [text]]
+
+    def _operand(
+        self, node: ast.expr, rank: int, header: Header, writes: bool
+    ) -> tuple[Buffer, str, bool]:
+        """A pointer as the part of its buffer that T.reads or T.writes name."""
+        pointer = node.args[1] if isinstance(node, ast.Call) and len(node.args) > 1 else node
+        if isinstance(node, ast.Call) and called(node) == "address_of" and len(node.args) == 1:
+            pointer = node.args[0]
+        if isinstance(pointer, ast.Subscript):
+            buffer = self.buffer(pointer.value)
+            at = [v.text for v in self.subscripts(pointer, buffer)]
+            sliced = [*at[: len(at) - rank], *(f"{t}:" for t in at[len(at) - rank :])]
+            return buffer, f"{buffer.name}[{', '.join(sliced)}]", False
+        if not isinstance(pointer, ast.Attribute) or pointer.attr != "data":
+            message = f"'{ast.unparse(node)[:80]}' is no pointer to a buffer, as A.data is"
+            raise Refusal("P0110", node, message)
+        buffer = self.buffer(pointer.value)
+        regions = header.regions.writes if writes else header.regions.reads
+        region = regions.get(getattr(pointer.value, "id", ""))
+        if not isinstance(region, ast.Subscript):
+            return buffer, buffer.name, not self.conditions
+        items = region.slice.elts if isinstance(region.slice, ast.Tuple) else [region.slice]
+        if len(items) != len(buffer.shape):
+            raise Refusal("P0108", region, f"'{buffer.name}' has {len(buffer.shape)} axes")
+        bounds = [self._slice(item) for item in items]
+        whole = all(b == f"0:{n.text}" for b, n in zip(bounds, buffer.shape))
+        text = buffer.name if whole else f"{buffer.name}[{', '.join(bounds)}]"
+        return buffer, text, whole and not self.conditions
+
+    def _slice(self, item: ast.expr) -> str:
+        if not isinstance(item, ast.Slice):
+            return self.value(item).text
+        if item.lower is None or item.upper is None or item.step:
+            raise Refusal("P0108", item, "a part has a beginning and an end: a : a + 16")
+        return f"{self.value(item.lower).text}:{self.value(item.upper).text}"
+
     def _block(self, node: ast.With, name: str, header: Header) -> list[Item]:
+        call = opaque_call(header.body[0]) if len(header.body) == 1 else None
+        if call and called(call) in EXTERNAL:
+            return self._external(name, call, header)
         self._inherit(header)
         self._take_loops(header)
         header.body = _without_last_value(header.body)
@@ -722,6 +845,13 @@ def _without_last_value(body: list[ast.stmt]) -> list[ast.stmt]:
     if not isinstance(store.value, ast.Name) or store.value.id != target.id:
         return body
     return [ast.copy_location(ast.Assign(store.targets, value.value), store)]
+
+
+def _parts(call: ast.Call) -> dict[str, ast.expr]:
+    """The parts in T.reads or T.writes, by the names of their buffers."""
+    items = [i for a in call.args for i in (a.elts if isinstance(a, ast.List) else [a])]
+    parts = [i for i in items if isinstance(i, ast.Subscript) and isinstance(i.value, ast.Name)]
+    return {part.value.id: part for part in parts}  # type: ignore[attr-defined]
 
 
 def _is_axis(call: ast.Call) -> bool:

@@ -20,6 +20,7 @@ class View:
 
     base: ast.expr
     first: list[ast.expr]
+    extents: list[ast.expr]
     rank: int
     """the last axes of the part that subscripts of the view count along"""
 
@@ -51,15 +52,15 @@ class Views(ast.NodeTransformer):
             raise Refusal("P0109", call, "a view has a part of a buffer and a shape")
         if not isinstance(part, ast.Subscript):
             raise Refusal("P0109", call, "the part is written as A[i : i + 16, k]")
-        first, extents = self._box(part)
+        first, extents = self.box(part)
         rank = len(shape.elts)
         same = [ast.dump(a) == ast.dump(b) for a, b in zip(extents[-rank:], shape.elts)]
         if rank > len(first) or not all(same) or any(not _is_one(e) for e in extents[:-rank]):
             raise Refusal("P0109", call, "the shape is that of the part, but for its first axes")
-        self.views[name] = View(part.value, first, rank)
+        self.views[name] = View(part.value, first, extents, rank)
         self.fixed |= {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
 
-    def _box(self, part: ast.Subscript) -> tuple[list[ast.expr], list[ast.expr]]:
+    def box(self, part: ast.Subscript) -> tuple[list[ast.expr], list[ast.expr]]:
         """The first subscripts of a part, and its extents."""
         items = part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]
         first: list[ast.expr] = []
