@@ -467,6 +467,23 @@ def test_schedules_name_blocks_around_blocks(tirc, text, lines):
     assert made.returncode == 0, made.stderr
 
 
+def test_parts_of_loops_have_the_names_of_tvm(tirc):
+    steps = """
+sch = Schedule(mm)
+i, j, k = sch.get_loops(sch.get_sblock("C"))
+a, b, c = sch.loop_partition(i, [4, 2])
+first, second, third = sch.get_loops(sch.get_sblock("C_i1"))
+d, e = sch.loop_partition(second, [8, None])
+inner = sch.get_sblock("C_i1_j1")
+sch.annotate(inner, "seen", 1)
+"""
+    found = convert(MATMUL + steps, "p.py")
+    words = "-", "--schedule", "sch"
+    made = tirc(*words, "--verify", stdin=found.program + found.schedules)
+    assert made.returncode == 0 and "verify  ok" in made.stdout, made.stderr
+    assert "loops(blocks(b)[0])" in found.schedules
+
+
 def test_blocks_are_not_their_buffers(tirc):
     """A label is no buffer, TVM adds the rest to parts of a loop, and rfactor names a block."""
     steps = """

@@ -131,6 +131,7 @@ class Script:
         # What the reads of a block are called now, by the text of its handle or by its name.
         self.reads: dict[str, list[str]] = {}
         self.block_of: dict[str, str] = {}
+        self.blocks = kernel.blocks if kernel else {}
         if kernel:
             self.reads = {b.name: list(b.reads) for b in kernel.blocks.values()}
         self.n_writes = {b.name: len(b.writes) for b in kernel.blocks.values()} if kernel else {}
@@ -138,6 +139,11 @@ class Script:
         self.nests = {n: b for n, b in kernel.blocks.items() if b.holds} if kernel else {}
         self.nest_of: dict[str, str] = {}
         self.whole: dict[str, str] = {}
+        # The names of the loops of blocks in TVM, by blocks and by variables, and the first block of
+        # each part that loop_partition makes, by its name in TVM.
+        self.loops_of = {b.name: b.loops for b in self.blocks.values() if not b.holds}
+        self.loop_of: dict[str, tuple[str, str]] = {}
+        self.parts: dict[str, str] = {}
         self.last_asked = 0
         """the line of the last step that asks for loops"""
         self.no_loop: dict[str, int] = {}  # variables for decisions that are no loops
@@ -213,8 +219,28 @@ class Script:
             return
         pattern = self._pattern(targets[0])
         self.lines.append(f"let {pattern} = {text};")
+        self._name_loops(call, targets[0])
         if block:
             self.block_of[pattern] = block
+
+    def _name_loops(self, call: ast.Call, target: ast.expr) -> None:
+        """Which loops the variables of `i, j = sch.get_loops(b)` are, and what TVM calls the blocks
+        of `a, b = sch.loop_partition(i, ...)`: B_i0 and B_i1."""
+        given = self._bind(call, called(call)) if called(call) in _METHODS else {}
+        variables = [self.variables.get(getattr(n, "id", "")) for n in getattr(target, "elts", [])]
+        if called(call) == "get_loops" and not self._nest(given["block"]):
+            block = self.value(given["block"])
+            block = self.block_of.get(block, block)
+            names = self.loops_of.get(block, [])
+            if len(names) == len(variables):
+                named = {v: (block, name) for v, name in zip(variables, names) if v}
+                self.loop_of.update(named)
+        if called(call) == "loop_partition":
+            block, loop = self.loop_of.get(self.value(given["loop"]), ("", ""))
+            for n, variable in enumerate(variables):
+                if block and variable:
+                    self.parts[f"{block}_{loop}{n}"] = f"blocks({variable})[0]"
+                    self.loops_of[f"{block}_{loop}{n}"] = self.loops_of[block]
 
     def _names_nest(self, call: ast.Call, targets: list[ast.expr]) -> bool:
         """`b = sch.get_sblock(...)` of a block around blocks: no step until it is used; of the
@@ -390,6 +416,8 @@ class Script:
         if not known and whole and name.endswith("_rf") and whole.writes:
             word = f"{whole.writes[0]}_rf"  # what rfactor makes of it
         text = f"block({word})"
+        if not known and name in self.parts:
+            text, word = self.parts[name], name
         self.block_of[text] = word
         return text
 

@@ -75,6 +75,8 @@ class BlockInfo:
     """those of them around the block of TVM that holds it"""
     holds: list[BlockInfo] = field(default_factory=list)
     """the blocks in it, if it is written out"""
+    loops: list[str] = field(default_factory=list)
+    """the names of the loops around it"""
 
 
 @dataclass
@@ -763,6 +765,7 @@ class Statements(Expressions):
             reads = [r for r in reads if r not in writes]
         info = BlockInfo(self.block_names.fresh(name), header.reads or reads, writes)
         info.depth, info.outside = len(self.loops), self.outside
+        info.loops = [loop.name for loop in self.loops]
         self.blocks[name] = info
         return info
 
