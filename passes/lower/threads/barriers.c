@@ -474,6 +474,7 @@ static Stmt *walk_for(Barriers *b, Stmt *s, SyncSummary *summary)
     return done;
 }
 
+/* Threads that take different branches run them at the same time: no barrier stands between. */
 static Stmt *walk_if(Barriers *b, Stmt *s, SyncSummary *summary)
 {
     Context *c = b->c;
@@ -484,6 +485,11 @@ static Stmt *walk_if(Barriers *b, Stmt *s, SyncSummary *summary)
     Stmt *then = walk(b, s->u.cond.then, summary), *otherwise = s->u.cond.otherwise;
     if (otherwise)
         otherwise = walk(b, otherwise, &other);
+    if (diverges(b, s)) {
+        Reasons reasons = find_hazards(b, &summary->last, &other.first, NULL);
+        if (reasons.any)
+            refuse_divergent(b, &reasons);
+    }
     append(c, &summary->first, &other.first);
     append(c, &summary->last, &other.last);
     append_flights(c, summary, &other);
