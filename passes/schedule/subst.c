@@ -48,7 +48,8 @@ static Expr *replaced_predicate(Below *b, const BlockStmt *block)
     Facts *facts = facts_of_init(b, block);
     Expr *simple = simplify(facts, now);
     int64_t truth;
-    return facts != b->facts && expr_is_const(simple, &truth) ? now : simple;
+    bool decided = expr_is_const(simple, &truth) && (facts != b->facts || (block->init && !truth));
+    return decided ? now : simple;
 }
 
 /* A variable of `e` that `without` does not use, and whose range is not literal. */
