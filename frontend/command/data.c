@@ -243,7 +243,7 @@ static tirc_status check_form(const tirc_parameter *p, const tirc_npy *a)
 {
     bool raw = (!strcmp(a->type, "V2") && !strcmp(p->type, "bf16")) ||
                (!strcmp(a->type, "V1") && !strncmp(p->type, "f8", 2));
-    if (strcmp(a->type, p->type) && !raw)
+    if (strcmp(a->type, p->type) != 0 && !raw)
         return usage_error("--input %s: '%s' has elements of type %s, but the array has %.20s",
                            p->name, p->name, p->type, a->type);
     if (a->rank != p->rank)
