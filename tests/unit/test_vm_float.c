@@ -82,13 +82,14 @@ static void test_ends_of_the_range(void **state)
 /* Of the bits of an f32: half of the last digit that stays is added, and what is behind it goes. */
 static void check_tf32(uint32_t bits)
 {
-    float x = from_bits(bits), expected = from_bits((bits + 0x1000) & 0xffffe000);
-    float found = function_f32(CALL_TF32, &x);
+    const float x[3] = {from_bits(bits)};
+    float expected = from_bits((bits + 0x1000) & 0xffffe000);
+    float found = function_f32(CALL_TF32, x);
     assert_memory_equal(&found, &expected, sizeof found);
-    double wide = function_f64(CALL_TF32, (const double[]){x});
+    double wide = function_f64(CALL_TF32, (const double[3]){x[0]});
     assert_true(wide == expected && !signbit(wide) == !signbit(expected));
     expected = from_bits(bits & 0xffffe000);
-    found = function_f32(CALL_TF32_RZ, &x);
+    found = function_f32(CALL_TF32_RZ, x);
     assert_memory_equal(&found, &expected, sizeof found);
 }
 
@@ -109,16 +110,16 @@ static void test_tf32_has_11_digits(void **state)
     check_tf32(0xff7fffff);
     check_tf32(0x7f800000);
     const double half = 1 + 0x1p-11;
-    assert_true(function_f64(CALL_TF32, &half) == 1 + 0x1p-10);
-    assert_true(function_f64(CALL_TF32, (const double[]){half - 0x1p-52}) == 1);
-    assert_true(function_f64(CALL_TF32, (const double[]){-1e300}) == -INFINITY);
-    assert_true(function_f64(CALL_TF32, (const double[]){0x1p-137}) == 0x1p-136);
-    assert_true(isnan(function_f64(CALL_TF32, (const double[]){NAN})));
+    assert_true(function_f64(CALL_TF32, (const double[3]){half}) == 1 + 0x1p-10);
+    assert_true(function_f64(CALL_TF32, (const double[3]){half - 0x1p-52}) == 1);
+    assert_true(function_f64(CALL_TF32, (const double[3]){-1e300}) == -INFINITY);
+    assert_true(function_f64(CALL_TF32, (const double[3]){0x1p-137}) == 0x1p-136);
+    assert_true(isnan(function_f64(CALL_TF32, (const double[3]){NAN})));
     assert_true(function_f64(CALL_TF32_RZ, &half) == 1);
-    assert_true(function_f64(CALL_TF32_RZ, (const double[]){-1e300}) == -0x1.ffcp127);
-    assert_true(function_f64(CALL_TF32_RZ, (const double[]){0x1.8p-136}) == 0x1p-136);
-    assert_true(function_f64(CALL_TF32_RZ, (const double[]){INFINITY}) == INFINITY);
-    assert_true(isnan(function_f64(CALL_TF32_RZ, (const double[]){NAN})));
+    assert_true(function_f64(CALL_TF32_RZ, (const double[3]){-1e300}) == -0x1.ffcp127);
+    assert_true(function_f64(CALL_TF32_RZ, (const double[3]){0x1.8p-136}) == 0x1p-136);
+    assert_true(function_f64(CALL_TF32_RZ, (const double[3]){INFINITY}) == INFINITY);
+    assert_true(isnan(function_f64(CALL_TF32_RZ, (const double[3]){NAN})));
 }
 
 int main(void)
