@@ -100,8 +100,18 @@ static void map_var(Factor *f, Var *from, Expr *to)
     VEC_PUSH(f->s->ctx->arena, &f->map, ((Subst){from, to}));
 }
 
+/* An iterator of the reduction that `domain`, an end of the range of another one, depends on; NULL:
+ * none. */
+static const BlockIter *reduced_in(const Factor *f, const Expr *domain)
+{
+    for (int i = 0; i < f->block->n_iters; i++)
+        if (f->block->iters[i].kind == ITER_REDUCE && expr_uses_var(domain, f->block->iters[i].var))
+            return &f->block->iters[i];
+    return NULL;
+}
+
 /* Spatial iterators stay; where one is just a loop, it stands for the loop. */
-static void keep_spatial(Factor *f)
+static bool keep_spatial(Factor *f, Span span)
 {
     Context *c = f->s->ctx;
     VEC(Subst) renamed = {0};
@@ -109,6 +119,13 @@ static void keep_spatial(Factor *f)
         BlockIter iter = f->block->iters[i];
         if (iter.kind != ITER_SPATIAL)
             continue;
+        const BlockIter *reduced = reduced_in(f, iter.lo);
+        reduced = reduced ? reduced : reduced_in(f, iter.hi);
+        REQUIRE(f->s, E0475, span, !reduced,
+                "the range of iterator '%s' of block '%s' depends on '%s', which the reduction "
+                "runs over, but the elements of a partial result are the same in all of its "
+                "iterations",
+                iter.var->name, f->block->name, reduced->var->name);
         Var *old = iter.var;
         iter.var = var_new(c, old->name, old->type, VAR_ITER, old->span);
         iter.lo = expr_subst(c, iter.lo, renamed.items, renamed.n);
@@ -121,6 +138,7 @@ static void keep_spatial(Factor *f)
             map_var(f, iter.binding->u.var, value);
     }
     f->n_spatial = f->iters.n;
+    return true;
 }
 
 /* An iterator for a loop of the reduction. */
@@ -240,8 +258,7 @@ static bool map_reduction(Factor *f, Span span)
 
 bool factor_find_iters(Factor *f, Span span)
 {
-    keep_spatial(f);
-    return add_reduction_loops(f, span) && map_reduction(f, span);
+    return keep_spatial(f, span) && add_reduction_loops(f, span) && map_reduction(f, span);
 }
 
 /* ---- build ----------------------------------------------------------------------------------- */
