@@ -110,12 +110,25 @@ static bool is_awaited(const Meeting *m)
     return m->pair.x->awaits && m->pair.y->writes && !m->pair.y->reads;
 }
 
-/* A block waits for those before it only, so that some block can always go on. */
+/* The hardware starts blocks along x first, then y, then z. A block waits for those before it only,
+ * so that some block can always go on. */
 static bool awaits_earlier(Meeting *m, Conflict *why)
 {
-    return conflict_none_before(
-        m->p, meeting_pair(m), (Precedence){.distance = m->distance},
-        "the first awaits the second, which runs in a later block of the grid", why);
+    const Affine *reader = m->at_a.axis, *writer = m->at_b.axis;
+    PolyMark mark = poly_mark(m->p);
+    bool earlier = true;
+    for (int axis = AXIS_BLOCK_X + 2; axis >= (int)AXIS_BLOCK_X && earlier; axis--) {
+        PolyMark equal = poly_mark(m->p);
+        poly_at_most(m->p, &m->p->top, reader[axis], writer[axis], -1);
+        earlier = conflict_none(m->p, meeting_pair(m),
+                                "the one that reads awaits the other one, which runs in a later "
+                                "block of the grid",
+                                why);
+        poly_reset(m->p, equal);
+        poly_equal(m->p, &m->p->top, reader[axis], writer[axis]);
+    }
+    poly_reset(m->p, mark);
+    return earlier;
 }
 
 /* Different blocks of the grid never meet, but where one awaits what an earlier one stores. */
@@ -124,16 +137,15 @@ static bool grid_apart(Meeting *m, Conflict *why)
     if (!scope_outlives_launch(m->pair.x->buffer->scope) || meeting_stays(m, AXIS_BLOCK_X, 3) ||
         !meeting_solve(m) || meeting_stays(m, AXIS_BLOCK_X, 3))
         return true;
+    Meeting back = meeting_reversed(m);
+    if (is_awaited(m) || is_awaited(&back))
+        return awaits_earlier(is_awaited(m) ? m : &back, why);
     PolyMark mark = poly_mark(m->p);
     poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_BLOCK_X], &m->at_b.axis[AXIS_BLOCK_X], 3);
-    Meeting back = meeting_reversed(m);
-    bool apart = is_awaited(m) ? awaits_earlier(m, why)
-                 : is_awaited(&back)
-                     ? awaits_earlier(&back, why)
-                     : conflict_none(m->p, meeting_pair(m),
-                                     "the two run in different blocks of the grid, which "
-                                     "have no order within one launch",
-                                     why);
+    bool apart = conflict_none(m->p, meeting_pair(m),
+                               "the two run in different blocks of the grid, which have no order "
+                               "within one launch",
+                               why);
     poly_reset(m->p, mark);
     return apart;
 }

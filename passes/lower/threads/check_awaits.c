@@ -2,14 +2,13 @@
  *
  * A block awaits an element until it is not 0. That ends, and gives what an earlier block has
  * stored, if
- * - blocks start in the order of the bound loops, so that those which are awaited run: the hardware
- *   starts them from 0 on, along x first, then y, then z (CUB's scans and the split-K kernels of
- *   CUTLASS rely on it). So the loop bound to z is around that of y, and that around the one of x,
- *   there is one for each axis, and no `remap`;
+ * - blocks start in the order of blockIdx, so that those which are awaited run: the hardware starts
+ *   them from 0 on, along x first, then y, then z (CUB's scans and the split-K kernels of CUTLASS
+ *   rely on it). So no bound loop has a `remap`;
  * - the element is 0 when the launch starts: a block of the program clears the whole buffer before,
  *   and nothing else outside of the launch stores to it, nor does the launch run again.
- * The bindings are checked elsewhere (thread_bind.c): each element is stored once, by an earlier
- * block than those that await it. */
+ * The bindings are checked elsewhere (thread_bind.c): each element is stored once, by a block that
+ * starts before those that await it. */
 #include "passes/lower/pass.h"
 
 typedef struct {
@@ -30,30 +29,14 @@ static bool refuse(const Awaited *a, const char *why)
 
 /* ---- an order of blocks ---------------------------------------------------------------------- */
 
-/* A loop bound to blocks inside of another one, `around` (NULL: of none), runs them in the order in
- * which they start. */
-static bool is_next(const ForStmt *around, const EnclosingList *path, const ForStmt *loop)
-{
-    bool inside = !around;
-    for (int i = 0; i < path->n; i++)
-        inside |= around && path->items[i].stmt->kind == ST_FOR &&
-                  path->items[i].stmt->u.loop.id == around->id;
-    return inside && (!around || loop->axis < around->axis) &&
-           !annotations_remap(loop->annotations);
-}
-
 static bool has_order(const Awaited *a)
 {
-    const ForStmt *around = NULL;
-    Cursor at = cursor_with_path(cursor_outer(a->w->c, a->root), NULL);
-    while (cursor_next(&at)) {
+    for (Cursor at = cursor_outer(a->w->c, a->root); cursor_next(&at);) {
         const ForStmt *loop = at.stmt->kind == ST_FOR ? &at.stmt->u.loop : NULL;
-        if (!loop || loop->kind != LOOP_BIND || !axis_is_block(loop->axis))
-            continue;
-        if (!is_next(around, &at.path, loop))
-            return refuse(a, "they start in the order of the loops only where blockIdx.z is around "
-                             "blockIdx.y around blockIdx.x, each bound once, without remap");
-        around = loop;
+        if (loop && loop->kind == LOOP_BIND && axis_is_block(loop->axis) &&
+            annotations_remap(loop->annotations))
+            return refuse(a, "with remap, they do not start in the order of blockIdx; leave the "
+                             "grid as it is");
     }
     return true;
 }
