@@ -166,6 +166,10 @@ static const char *const programs[] = {
     " for i in N y[i] = f16(0.5 * f32(x[i]) * (1.0 + erf(f32(x[i]) * 0.7071067811865476))); }",
     "kernel scale<N = 70>(inout x: f32[N], a: f32) -> y: f32[N] {"
     " for i in N x[i] = x[i] * a; for i in N y[i] = x[i] + 1.0; }",
+    "kernel shares<M = 5, N = 14>(x: f32[M, N]) -> y: f32[M, N] { for i in M { temp sum: f32; temp "
+    "z: f32[N]; sum = 1; for j in N z[j] = exp(x[i, j]); for j in N sum += z[j]; for j in N y[i, "
+    "j] = "
+    "z[j] / sum; } }",
     "kernel triangle<N = 20>(A: f32[N, N]) -> L: f32[N, N] {"
     " for i in N, j in N { L[i, j] = 0; } for i in N, j in i + 1..N { L[i, j] = A[j, i]; } }",
 };
@@ -220,6 +224,33 @@ static void test_a_large_matmul_is_sampled_quickly(void **state)
     assert_true(reference_work(c, reference, sizes, INT64_MAX) > 1e11);
 }
 
+/* A temp of one iteration does not keep the others from being skipped. */
+static void test_rows_with_temps_are_sampled_quickly(void **state)
+{
+    Context *c = *state;
+    GUARD(c);
+    Kernel *k = parsed(
+        c, "kernel shares<M = 16384, N = 8192>(x: f32[M, N]) -> y: f32[M, N] { for i in M { temp "
+           "sum: f32; sum = 0; for j in N sum += x[i, j]; for j in N y[i, j] = x[i, j] / sum; } }");
+    Kernel *reference = reference_kernel_sampled(c, k);
+    int64_t sizes[2] = {16384, 8192};
+    assert_true(reference_work(c, reference, sizes, 8) < 1e6);
+    assert_true(reference_work(c, reference, sizes, INT64_MAX) > 1e8);
+}
+
+/* What the next iteration reads is no temp of one: no iteration is skipped. */
+static void test_rows_that_go_on_are_computed_whole(void **state)
+{
+    Context *c = *state;
+    GUARD(c);
+    Kernel *k = parsed(
+        c, "kernel sums<M = 16384, N = 8192>(x: f32[M, N]) -> y: f32[M, N] { temp sum: f32; sum = "
+           "0; for i in M { for j in N sum += x[i, j]; for j in N y[i, j] = x[i, j] / sum; } }");
+    Kernel *reference = reference_kernel_sampled(c, k);
+    int64_t sizes[2] = {16384, 8192};
+    assert_true(reference_work(c, reference, sizes, 8) > 1e8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +266,10 @@ int main(void)
                                         free_context),
         cmocka_unit_test_setup_teardown(test_references_print_and_parse, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_a_large_matmul_is_sampled_quickly, new_context,
+                                        free_context),
+        cmocka_unit_test_setup_teardown(test_rows_with_temps_are_sampled_quickly, new_context,
+                                        free_context),
+        cmocka_unit_test_setup_teardown(test_rows_that_go_on_are_computed_whole, new_context,
                                         free_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,8 @@
  *
  * The wanted elements are the product of one set of indices per axis. A nest can skip other
  * elements if all its stores go to one buffer, with a separate loop as each subscript, and it reads
- * that buffer nowhere else. Wanted sets propagate from a nest to the buffers that it reads: the
+ * that buffer nowhere else. Stores to a temp that an iteration declares do not count: no other
+ * iteration sees them. Wanted sets propagate from a nest to the buffers that it reads: the
  * same indices along an axis that it subscripts with a guarded loop, all indices along other axes.
  * The propagation runs first, from the last nest backwards, and the sets only grow, so every
  * element that a wanted one depends on is computed. */
@@ -35,13 +36,28 @@ static bool has_axis_loops(const RefBuilder *b, const Twin *t, Expr *const *inde
     return true;
 }
 
+static bool declares(Context *c, const Stmt *s, const Buffer *buffer)
+{
+    StmtList temps = stmts_of_kind(c, s, ST_TEMP);
+    for (int i = 0; i < temps.n; i++)
+        if (temps.items[i]->u.temp->id == buffer->id)
+            return true;
+    return false;
+}
+
+/* A store below `s` to what outlives it. */
+static bool stores_outside(Context *c, const Stmt *store, const Stmt *s)
+{
+    return store->kind == ST_STORE && !declares(c, s, store->u.store.buffer);
+}
+
 /* The buffer that every store of the item goes to; NULL where there are several, or it may be
  * unsure. */
 static Twin *target_of(RefBuilder *b, const Stmt *item)
 {
     Twin *target = NULL;
     for (Cursor at = cursor_stmts(b->c, item); cursor_next(&at);)
-        if (at.stmt->kind == ST_STORE) {
+        if (stores_outside(b->c, at.stmt, item)) {
             Twin *t = ref_twin(b, at.stmt->u.store.buffer);
             if (t->unsure || (target && target != t))
                 return NULL;
@@ -60,13 +76,14 @@ static int subscript_that_is(const Stmt *store, const Var *var)
     return -1;
 }
 
-/* The axis that the loop runs along in every store below it; -1 if there is none. */
-static int axis_of_loop(Context *c, const ForStmt *loop)
+/* The axis of the target that the loop runs along in every store below it; -1 if there is none. */
+static int axis_of_loop(Context *c, const Twin *target, const ForStmt *loop)
 {
     int axis = -1;
     for (Cursor at = cursor_stmts(c, loop->body); cursor_next(&at);)
-        if (at.stmt->kind == ST_STORE) {
-            int here = subscript_that_is(at.stmt, loop->var);
+        if (stores_outside(c, at.stmt, loop->body)) {
+            bool to_target = at.stmt->u.store.buffer->id == target->from->id;
+            int here = to_target ? subscript_that_is(at.stmt, loop->var) : -1;
             if (here < 0 || (axis >= 0 && here != axis))
                 return -1;
             axis = here;
@@ -74,13 +91,13 @@ static int axis_of_loop(Context *c, const ForStmt *loop)
     return axis;
 }
 
-/* All accesses of the target in the item, whose stores go to nothing else. */
+/* All accesses of the target in the item, whose stores go to nothing else that outlives it. */
 static bool all_by_axis_loops(RefBuilder *b, const Twin *target, const Stmt *item)
 {
     for (Cursor at = cursor_stmt(b->c, item); cursor_next(&at);) {
         const Stmt *s = at.stmt;
         const Expr *e = at.expr;
-        if (s && s->kind == ST_STORE && !has_axis_loops(b, target, s->u.store.index))
+        if (s && stores_outside(b->c, s, item) && !has_axis_loops(b, target, s->u.store.index))
             return false;
         if (e && e->kind == EX_LOAD && e->u.load.buffer->id == target->from->id &&
             !has_axis_loops(b, target, e->u.load.index))
@@ -95,7 +112,7 @@ static void find_guards(RefBuilder *b, const Stmt *item)
     int first = b->guards.n;
     Twin *target = target_of(b, item);
     for (Cursor at = cursor_stmts(b->c, item); target && cursor_next(&at);) {
-        int axis = at.stmt->kind == ST_FOR ? axis_of_loop(b->c, &at.stmt->u.loop) : -1;
+        int axis = at.stmt->kind == ST_FOR ? axis_of_loop(b->c, target, &at.stmt->u.loop) : -1;
         if (axis >= 0)
             VEC_PUSH(b->c->arena, &b->guards, ((Guard){at.stmt->u.loop.var, target, axis}));
     }
