@@ -89,6 +89,8 @@ typedef struct Buffer {
     Span span;
     Span origin; /* the schedule line that made it or chose its scope; none for the program's own */
     int step;    /* the schedule step that made it or changed it last; 0: the program */
+    /* in `warp`: where a lane reads what another has written, its own register has the same bits */
+    bool lanes_alike;
     /* of a reference: what it says of which buffer of the program; of a NEED, of which axis */
     BufferPart part;
     const struct Buffer *part_of;

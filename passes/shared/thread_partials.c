@@ -174,6 +174,7 @@ Buffer *const *partials_buffers(Apart *a, const char *suffix, int64_t last, Scop
                        .scope = scope,
                        .role = ROLE_TEMP,
                        .layout = rows_apart(a, a->dims.n + 1, scope),
+                       .lanes_alike = scope == SCOPE_WARP,
                        .span = of->span};
         out[k] = partials_buffer(a, &like, ctx_namef(a->c, "%s_%s", of->name, suffix));
     }
@@ -289,13 +290,6 @@ static Stmt *halve(Apart *a, const Place *place, int64_t n)
                        partials_update(a, (PartialElement){a->red, &f, f.lane}, other));
 }
 
-static bool whole_warps(const Apart *a)
-{
-    bool power = (a->extent & (a->extent - 1)) == 0;
-    return a->lanes->u.loop.axis == AXIS_THREAD_X &&
-           (a->extent % WARP == 0 || (a->extent < WARP && power));
-}
-
 /* The partial results of whole warps become one, which all their threads have. */
 static Stmt *combine_warps(Apart *a)
 {
@@ -324,23 +318,31 @@ Stmt *partials_start(Apart *a)
     return nest(a, start, 0);
 }
 
-static bool reduces_into_local(const Apart *a)
+/* Lane 0 sends its values to all lanes. */
+static Stmt *send_first(Apart *a, const Place *place, int64_t n)
 {
+    Context *c = a->c;
+    Frame f = partials_open(a, place);
+    PartialElement mine = {a->part, &f, f.lane};
+    Expr *const *own = partials_load(a, mine);
+    Expr **sent = ARENA_ARRAY(c->arena, Expr *, a->r.n);
     for (int k = 0; k < a->r.n; k++)
-        if (a->r.parts[k].target.buffer->scope == SCOPE_LOCAL)
-            return true;
-    return false;
+        sent[k] = expr_binary(c, EX_SHUFFLE, own[k], expr_index(c, n), a->r.update->span);
+    return close_frame(a, &f, "send", NULL, partials_set(a, mine, sent));
 }
 
-/* Every thread stores local memory into its own copy, so all threads need the result. */
-Stmt *partials_combine(Apart *a, bool *in_registers)
+/* All lanes that read a result in memory of the warp need the same bits. A butterfly computes `x op
+ * y` in one lane and `y op x` in another: these are the same for an operator, but a combiner can
+ * choose one of two equal values by their order, or round the products of a sum differently where
+ * they are contracted. */
+Stmt *partials_combine(Apart *a)
 {
-    *in_registers = false;
-    if (!whole_warps(a))
+    if (!reduction_whole_warps(a))
         return combine_threads(a);
     Stmt *all = combine_warps(a);
-    *in_registers = !reduces_into_local(a);
-    if (*in_registers)
+    if (a->result == RESULT_WARP && a->r.combiner)
+        return stmt_then(a->c, all, nest(a, send_first, 0));
+    if (a->result != RESULT_SHARED)
         return all;
     a->red = partials_buffers(a, "total", 1, SCOPE_SHARED);
     return stmt_then(a->c, all, nest(a, share_result, 0));

@@ -102,15 +102,16 @@ static Stmt *store_results(Apart *a, Expr *const *results)
 
 /* The result goes where the block would have made it: the place of its init, which has the same
  * instances. What is in shared memory is stored by the thread that a block without a loop of lanes
- * runs on, or by every thread into its own copy. */
-static Stmt *finish(Apart *a, bool in_registers)
+ * runs on, or by every thread into its own copy, as is what is in memory of the warp. */
+static Stmt *finish(Apart *a)
 {
     Context *c = a->c;
     Stmt *old = a->path.items[a->path.n - 1], *stores, *rest;
     Place place = partials_place(a);
     Frame f = partials_open(a, &place);
-    PartialElement result_at = {in_registers ? a->part : a->red, &f,
-                                in_registers ? f.lane : expr_index(c, 0)};
+    bool first = a->result == RESULT_FIRST_LANE;
+    PartialElement result_at = {a->result == RESULT_SHARED ? a->red : a->part, &f,
+                                first ? f.lane : expr_index(c, 0)};
     BlockStmt block = with_frame(a, &f, a->dims.n);
     block.init = stmt_stamp(store_results(a, partials_load(a, result_at)), old);
     StmtPath path = {0};
@@ -125,7 +126,7 @@ static Stmt *finish(Apart *a, bool in_registers)
     named.name = names_fresh(&a->names, ctx_namef(c, "%s_result", a->block->name));
     Stmt *result = stmt_stamp(stmt_block(c, &named, old->span), old);
     stores = stmt_replace(c, stores, stmt_nest_block(stores), result);
-    return in_registers ? on_lane(a, stores, f.iters[a->dims.n]) : stores;
+    return first ? on_lane(a, stores, f.iters[a->dims.n]) : stores;
 }
 
 /* One launch holds it all, also where only threads are bound: then it has one block. */
@@ -150,12 +151,13 @@ static Kernel *take_apart(Apart *a)
 {
     Context *c = a->c;
     Stmt *anchor = a->path.items[a->anchor], *block = a->path.items[a->path.n - 1];
-    a->part = partials_buffers(a, "part", a->extent, SCOPE_LOCAL);
-    bool in_registers;
+    a->result = reduction_result_place(a);
+    a->part =
+        partials_buffers(a, "part", a->extent, a->result == RESULT_WARP ? SCOPE_WARP : SCOPE_LOCAL);
     Stmt *all = partials_start(a);
     all = stmt_then(c, all, stmt_replace(c, anchor, block, update(a)));
-    all = stmt_then(c, all, partials_combine(a, &in_registers));
-    all = in_one_launch(a, stmt_then(c, all, finish(a, in_registers)));
+    all = stmt_then(c, all, partials_combine(a));
+    all = in_one_launch(a, stmt_then(c, all, finish(a)));
     Stmt *body = stmt_replace(c, a->kernel->body, anchor, all);
     for (int i = a->temps.n - 1; i >= 0; i--)
         body =

@@ -12,6 +12,13 @@ enum { WARP = 32 };
 
 typedef VEC(const ForStmt *) LoopList;
 
+/* Where the result is before it is stored. */
+typedef enum {
+    RESULT_SHARED,     /* in element 0 of a->red */
+    RESULT_FIRST_LANE, /* in a->part of lane 0, which stores it */
+    RESULT_WARP        /* in element 0 of a->part, which is memory of a warp */
+} ResultPlace;
+
 /* One reduction that is taken apart. */
 typedef struct {
     Context *c;
@@ -28,8 +35,9 @@ typedef struct {
          * inside */
         dims;
     int outside; /* how many of them are outside */
+    ResultPlace result;
     /* one for each component: */
-    Buffer *const *part; /* of each thread, in registers */
+    Buffer *const *part; /* of each thread: in registers, or in memory of the warp */
     Buffer *const *red;  /* what threads hand over at present, in shared memory; NULL: nothing */
     VEC(Buffer *) temps; /* all of both, and those before */
     const char *why;     /* the reason of a refusal */
@@ -45,6 +53,12 @@ int reduced_lanes(Context *c, const StmtPath *path, const Stmt **first);
 bool reduction_uses(Context *c, const BlockStmt *block, IterKind kind, const Stmt *loop);
 /* Fills in a->r, a->extent and a->dims; false with the reason in a->why. */
 bool reduction_check(Apart *a);
+
+/* ---- where the result is left (thread_readers.c) --------------------------------------------- */
+
+ResultPlace reduction_result_place(const Apart *a);
+/* The lanes are whole warps along x, or a power of two of lanes within one. */
+bool reduction_whole_warps(const Apart *a);
 
 /* ---- blocks of partial results (thread_partials.c) ------------------------------------------- */
 
@@ -83,8 +97,7 @@ Buffer *const *partials_buffers(Apart *a, const char *suffix, int64_t last, Scop
 
 /* Initializes the partial result of each thread, a->part, with the identity. */
 Stmt *partials_start(Apart *a);
-/* From a->part of each thread to one result: in a->part of lane 0 (`*in_registers`), or in element
- * 0 of a->red. */
-Stmt *partials_combine(Apart *a, bool *in_registers);
+/* From a->part of each thread to one result, in a->result. */
+Stmt *partials_combine(Apart *a);
 
 #endif

@@ -6,7 +6,6 @@
 extern "C" __global__ void __launch_bounds__(256)
 l2_norm(const float *__restrict__ x, float *__restrict__ y)
 {
-    __shared__ float squares_total[8];
     const int block = blockIdx.x;
     const int warp = threadIdx.y;
     const int thread = threadIdx.x;
@@ -34,11 +33,8 @@ l2_norm(const float *__restrict__ x, float *__restrict__ y)
     squares_part += __shfl_xor_sync(0xffffffff, squares_part, 4);
     squares_part += __shfl_xor_sync(0xffffffff, squares_part, 2);
     squares_part += __shfl_xor_sync(0xffffffff, squares_part, 1);
-    if (thread == 0)
-        squares_total[warp] = squares_part;
-    __syncthreads();  // squares_total: written above by other threads, read below
     if (i < 100) {
-        float squares = squares_total[warp];
+        float squares = squares_part;
         #pragma unroll
         for (int each = 0; each < 32; ++each) {
             const int j = each * 32 + thread;

@@ -10,7 +10,9 @@
  *                                                    y[i] = w_from[0]; }
  *
  * Along one axis, lane e / chunk % 32 has element e, in its register e / (32 * chunk) * chunk + e %
- * chunk. Every write must be the lane's own. A lane sends one register at a time, so what a shuffle
+ * chunk. Every write must be the lane's own. Where all lanes of a reduction have the same bits
+ * (lanes_alike), a lane reads its own register instead of another one's, so any number of lanes up
+ * to 32 may share the buffer. A lane sends one register at a time, so what a shuffle
  * reads has the same number in all lanes; where the numbers differ and the registers are few, all
  * of them are sent. All lanes run the shuffle: it is a block of its own in front of the one that
  * reads, without that one's guards. check_limits asks whether the loops and conditions around are
@@ -361,7 +363,7 @@ static Expr *rewrite_load(AtBlock *b, Expr *e)
         element[d] =
             d == p->axis ? register_of(w, at) : simplify(w->facts, in_loops(b, e->u.load.index[d]));
     Expr *done;
-    if (is_own(w, at, b->self))
+    if (is_own(w, at, b->self) || p->from->lanes_alike)
         done = expr_load_like(c, e, p->to, element);
     else
         done = read_other(b, e, at, element);
@@ -581,12 +583,13 @@ static int64_t count_lanes(WarpMemory *w, const Stmt *root)
         if (!is_lane_loop(at.stmt) ||
             (loop_const_extent(&at.stmt->u.loop, &extent) && extent == lanes))
             continue;
-        if (!loop_const_extent(&at.stmt->u.loop, &extent) || extent != LANES) {
+        if (!loop_const_extent(&at.stmt->u.loop, &extent) ||
+            (extent != LANES && !(w->parts.from->lanes_alike && extent < LANES))) {
             refuse(w, E0523, at.stmt->span,
                    "the loop that is bound to threadIdx.x has not the 32 iterations of a warp");
             return 0;
         }
-        lanes = LANES;
+        lanes = extent;
     }
     return lanes;
 }

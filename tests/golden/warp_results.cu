@@ -1,0 +1,89 @@
+// rows: 1 launch
+//   x: f32[50, 100], read
+//   y: f32[50, 100], written
+//   at: i32[50, 100], written
+// rows<<<13, dim3(32, 4)>>>(x, y, at);
+
+extern "C" __global__ void __launch_bounds__(128)
+rows(const float *__restrict__ x, float *__restrict__ y, int *__restrict__ at)
+{
+    const int block = blockIdx.x;
+    const int row = threadIdx.y;
+    const int lane = threadIdx.x;
+    float s;
+    const int i = block * 4 + row;
+    float s_part = 0.0f;
+    if (i < 50) {
+        for (int j_0 = 0; j_0 < 4; ++j_0) {
+            const int j = j_0 * 32 + lane;
+            if (j < 100)
+                s_part += x[i * 100 + j];
+        }
+    }
+    s_part += __shfl_xor_sync(0xffffffff, s_part, 16);
+    s_part += __shfl_xor_sync(0xffffffff, s_part, 8);
+    s_part += __shfl_xor_sync(0xffffffff, s_part, 4);
+    s_part += __shfl_xor_sync(0xffffffff, s_part, 2);
+    s_part += __shfl_xor_sync(0xffffffff, s_part, 1);
+    if (i < 50)
+        s = s_part;
+    float b_value_part = -__int_as_float(0x7f800000);
+    int b_index_part = -1;
+    if (i < 50) {
+        for (int j_0 = 0; j_0 < 4; ++j_0) {
+            const int j = j_0 * 32 + lane;
+            if (j < 100) {
+                const float b_value = x[i * 100 + j];
+                const bool b_wins = b_value > b_value_part
+                    || (b_value == b_value_part && j < b_index_part);
+                b_value_part = b_wins ? b_value : b_value_part;
+                b_index_part = b_wins ? j : b_index_part;
+            }
+        }
+    }
+    const float b_value = __shfl_xor_sync(0xffffffff, b_value_part, 16);
+    const int b_index_1 = __shfl_xor_sync(0xffffffff, b_index_part, 16);
+    const bool b_wins = b_value > b_value_part
+        || (b_value == b_value_part && b_index_1 < b_index_part);
+    b_value_part = b_wins ? b_value : b_value_part;
+    b_index_part = b_wins ? b_index_1 : b_index_part;
+    const float b_value_1 = __shfl_xor_sync(0xffffffff, b_value_part, 8);
+    const int b_index_2 = __shfl_xor_sync(0xffffffff, b_index_part, 8);
+    const bool b_wins_1 = b_value_1 > b_value_part
+        || (b_value_1 == b_value_part && b_index_2 < b_index_part);
+    b_value_part = b_wins_1 ? b_value_1 : b_value_part;
+    b_index_part = b_wins_1 ? b_index_2 : b_index_part;
+    const float b_value_2 = __shfl_xor_sync(0xffffffff, b_value_part, 4);
+    const int b_index_3 = __shfl_xor_sync(0xffffffff, b_index_part, 4);
+    const bool b_wins_2 = b_value_2 > b_value_part
+        || (b_value_2 == b_value_part && b_index_3 < b_index_part);
+    b_value_part = b_wins_2 ? b_value_2 : b_value_part;
+    b_index_part = b_wins_2 ? b_index_3 : b_index_part;
+    const float b_value_3 = __shfl_xor_sync(0xffffffff, b_value_part, 2);
+    const int b_index_4 = __shfl_xor_sync(0xffffffff, b_index_part, 2);
+    const bool b_wins_3 = b_value_3 > b_value_part
+        || (b_value_3 == b_value_part && b_index_4 < b_index_part);
+    b_value_part = b_wins_3 ? b_value_3 : b_value_part;
+    b_index_part = b_wins_3 ? b_index_4 : b_index_part;
+    const float b_value_4 = __shfl_xor_sync(0xffffffff, b_value_part, 1);
+    const int b_index_5 = __shfl_xor_sync(0xffffffff, b_index_part, 1);
+    const bool b_wins_4 = b_value_4 > b_value_part
+        || (b_value_4 == b_value_part && b_index_5 < b_index_part);
+    b_value_part = b_wins_4 ? b_value_4 : b_value_part;
+    b_index_part = b_wins_4 ? b_index_5 : b_index_part;
+    b_value_part = __shfl_sync(0xffffffff, b_value_part, 0);
+    b_index_part = __shfl_sync(0xffffffff, b_index_part, 0);
+    if (i < 50) {
+        int b_index = b_index_part;
+        for (int j_0 = 0; j_0 < 4; ++j_0) {
+            const int j = j_0 * 32 + lane;
+            if (j < 100)
+                y[i * 100 + j] = x[i * 100 + j] * s;
+        }
+        for (int j_0 = 0; j_0 < 4; ++j_0) {
+            const int j = j_0 * 32 + lane;
+            if (j < 100)
+                at[i * 100 + j] = (int)((unsigned int)j - b_index);
+        }
+    }
+}
