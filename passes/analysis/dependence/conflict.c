@@ -1,9 +1,10 @@
 /* conflict.c - Describes a solution of a system, two clashing iterations, in terms of the program.
  *
  * The numbers shown are the smallest that clash: sizes first, then the loops of the first instance,
- * then of the second. Instances with the same iterators are told apart by the loops around both
- * whose iterations differ: "i = 3, j = 0 (in tile = 1)". */
+ * then of the second. The loops around both whose iterations differ follow where the iterators do
+ * not show them, or are the same in both: "i = 3, j = 0 (in tile = 1)". */
 #include "passes/analysis/dependence/model.h"
+#include "passes/analysis/regions/region.h"
 
 #include <string.h>
 
@@ -137,29 +138,35 @@ static Answer smallest_point(Poly *p, const Instance *a, const Instance *b, int6
     return poly_solve(p, first.items, first.n, point);
 }
 
-/* The place of `at`, and the loops around both that have another iteration in `other`. */
-static const char *place_in_loops(Poly *p, const Instance *at, const Instance *other,
+static bool shows_loop(const Unit *u, const ForStmt *loop)
+{
+    return block_uses_loop(u->block, ITER_SPATIAL, loop->var) ||
+           block_uses_loop(u->block, ITER_REDUCE, loop->var);
+}
+
+/* The place of `at`, and the loops around both that have another iteration in `other`: `all`, or
+ * those that the iterators do not show. */
+static const char *place_in_loops(Poly *p, const Instance *at, const Instance *other, bool all,
                                   const int64_t *point)
 {
     StrBuf apart = strbuf_new(p->ctx->arena);
     const Unit *u = at->unit, *v = other->unit;
     for (int i = 0; i < u->n_loops && i < v->n_loops && u->loops[i] == v->loops[i]; i++)
-        if (!u->absent[i] && !v->absent[i] &&
+        if (!u->absent[i] && !v->absent[i] && (all || !shows_loop(u, u->loops[i])) &&
             affine_at(at->loops[i], point) != affine_at(other->loops[i], point))
             point_print(&apart, u->loops[i]->var->name, affine_at(at->loops[i], point));
     const char *place = place_text(p, at, point);
+    if (instance_text(p, at, point)[0] == '\0' && !all)
+        return place;
     return apart.length ? arena_printf(p->ctx->arena, "%s (in %s)", place, apart.text) : place;
 }
 
 /* The two instances at a point, at which the pair has the order of the program. */
 static void describe_point(Poly *p, AccessPair pair, const int64_t *point, Conflict *why)
 {
-    why->first_at = place_text(p, pair.a, point);
-    why->second_at = place_text(p, pair.b, point);
-    if (strcmp(why->first_at, why->second_at) == 0) {
-        why->first_at = place_in_loops(p, pair.a, pair.b, point);
-        why->second_at = place_in_loops(p, pair.b, pair.a, point);
-    }
+    bool all = strcmp(place_text(p, pair.a, point), place_text(p, pair.b, point)) == 0;
+    why->first_at = place_in_loops(p, pair.a, pair.b, all, point);
+    why->second_at = place_in_loops(p, pair.b, pair.a, all, point);
 }
 
 bool conflict_none(Poly *p, AccessPair pair, const char *reason, Conflict *why)

@@ -26,6 +26,7 @@ typedef struct {
     int from;
     const bool *any;       /* [loops] the reader runs redundantly in the loop, so its iteration does
                       * not matter; or NULL */
+    bool first;            /* asks about the reader's first runs: the launch has no others */
     int n_least;           /* loops with equal values in the read and its definitions */
     int n_most;            /* loops whose values distinguish a definition from a later write */
     bool defined, written; /* it has definitions; is written in the launch at all */
@@ -162,11 +163,18 @@ static void assume_element(const OwnCopy *o, const Affine *index)
     }
 }
 
+/* A run of the reader that is asked about. */
+static ThreadInstance reader_run(const OwnCopy *o)
+{
+    return o->first ? thread_first_run(o->t, o->p, o->reader)
+                    : thread_instance(o->t, o->p, o->reader);
+}
+
 /* The definitions cover all that is read, one after the other. */
 static bool all_plainly_cover(OwnCopy *o)
 {
     PolyMark start = poly_mark(o->p);
-    ThreadInstance r = thread_instance(o->t, o->p, o->reader);
+    ThreadInstance r = reader_run(o);
     const Affine *read = instance_index(o->p, &r.at, o->read);
     assume_element(o, read);
     bool covered = false;
@@ -210,7 +218,7 @@ static isl_set *access_image(const OwnCopy *o, const Definition *d, bool *exact)
     Poly *p = o->p;
     PolyMark mark = poly_mark(p);
     p->inexact = p->lost = false;
-    ThreadInstance at = thread_instance(o->t, p, d->by.unit);
+    ThreadInstance at = x == o->read ? reader_run(o) : thread_instance(o->t, p, d->by.unit);
     const Affine *index = instance_index(p, &at.at, x);
     if (x == o->read)
         assume_element(o, index);
@@ -474,6 +482,7 @@ bool threads_copies_own(Threads *t, Poly *p, Conflict *why)
                 access_reads_own(t->ctx, &u->accesses, k))
                 continue;
             OwnCopy o = own_copy_of(t, p, i, x, why);
+            o.first = true;
             if (!read_owned(&o))
                 return false;
         }

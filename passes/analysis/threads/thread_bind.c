@@ -254,6 +254,44 @@ static bool pair_ordered(Meeting *m, bool grid, Conflict *why)
     return order_left(&back, why);
 }
 
+/* How many loops all accesses of the buffer share. */
+static int loops_of_all(const Threads *t, const Buffer *buffer)
+{
+    int n = 0;
+    const Unit *first = NULL;
+    for (BufferAccesses x = accesses_of(t->model, buffer); accesses_next(&x);) {
+        const Unit *u = thread_unit(t, x.unit);
+        int common = units_common(first ? first : u, u);
+        n = first && n < common ? n : common;
+        first = first ? first : u;
+    }
+    return n;
+}
+
+/* Only pairs within one iteration of the serial loops around all accesses of the buffer matter, and
+ * they are ordered. The buffer is private to threads or blocks, and each read finds a write in the
+ * same iteration of all these loops. The launch runs the iterations of the serial ones in order, so
+ * the last write before a read is one of its own iteration, whatever other iterations write. */
+static bool ordered_in_iteration(Meeting *m)
+{
+    const Buffer *buffer = m->pair.x->buffer;
+    const Unit *a = thread_unit(m->t, m->pair.a);
+    int n = loops_of_all(m->t, buffer);
+    Conflict ignored;
+    if (scope_outlives_launch(buffer->scope) || !threads_reads_covered(m->t, buffer, n))
+        return false;
+    if (!meeting_solve(m))
+        return true;
+    for (int i = 0; i < n; i++)
+        if (loop_has_order(a->loops[i]))
+            poly_equal(m->p, &m->p->top, m->at_a.at.turns[i], m->at_b.at.turns[i]);
+    m->distance = instances_distance(m->p, &m->at_a.at, &m->at_b.at);
+    if (!m->distance)
+        return true;
+    Meeting back = meeting_reversed(m);
+    return order_left(m, &ignored) && order_left(&back, &ignored);
+}
+
 /* All pairs of accesses that clash are ordered, or need no order. The second is asked of the pair
  * as it was measured: the first leaves rows of the pair in either direction. */
 static bool pairs_legal(Threads *t, Poly *p, Conflict *why)
@@ -267,7 +305,11 @@ static bool pairs_legal(Threads *t, Poly *p, Conflict *why)
         if (pair_ordered(&m, grid, why))
             continue;
         poly_reset(p, mark);
-        if (!any_order_will_do(&measured))
+        Meeting again = measured;
+        if (any_order_will_do(&again))
+            continue;
+        poly_reset(p, mark);
+        if (!ordered_in_iteration(&measured))
             return false;
     }
     return true;

@@ -120,22 +120,40 @@ static const char *between_reason(const Between *b)
                         b->access->reads ? "reads is written" : "writes is overwritten");
 }
 
-/* Whether it depends on the loop, so that it writes other elements in each iteration. */
-static bool other_is_used(const Between *b)
+/* What the unit writes may differ between iterations of its loop `at`: it depends on the loop, or
+ * it fills copies that the iterations have of their own from values that differ. */
+static bool unit_varies(const Threads *t, int unit, int at, bool *seen)
 {
-    return b->t->places[b->other].used[b->at];
+    const Unit *u = thread_unit(t, unit);
+    if (t->places[unit].used[at])
+        return true;
+    if (t->places[unit].rerun[at] || seen[unit])
+        return false;
+    seen[unit] = true;
+    for (int i = 0; i < u->accesses.n; i++)
+        for (BufferAccesses x = accesses_of(t->model, u->accesses.items[i].buffer);
+             u->accesses.items[i].reads && accesses_next(&x);)
+            if (x.access->writes && units_common(u, thread_unit(t, x.unit)) > at &&
+                unit_varies(t, x.unit, at, seen))
+                return true;
+    return false;
+}
+
+static bool other_varies(const Between *b)
+{
+    bool *seen = ARENA_ARRAY(b->t->ctx->arena, bool, b->t->model->units.n);
+    return unit_varies(b->t, b->other, b->at, seen);
 }
 
 static bool may_disturb(const Between *b)
 {
-    return b->written->writes && (other_is_used(b) || b->access->reads);
+    return b->written->writes && (b->access->reads || other_varies(b));
 }
 
 static bool access_is_steady(Between *b)
 {
-    bool used = other_is_used(b);
     b->reason = between_reason(b);
-    if (!used)
+    if (!other_varies(b))
         return none_behind(b) || threads_read_renewed(b->t, b->p, b->again, b->access, b->at + 1);
     return none_behind(b) && none_in_front(b);
 }
