@@ -128,6 +128,7 @@ struct Schedule {
     bool lowered;                 /* nothing can be scheduled any more */
     const Primitive *running;     /* the primitive at work, or NULL */
     bool refused;                 /* the last call was, for what it would do */
+    bool mistaken;                /* the last call was refused for an argument (REQUIRE_WORD) */
     bool reassociates;            /* the step at work does (StepRecord) */
     const char *remark;           /* likewise */
     InstructionFinder finder;
@@ -194,13 +195,17 @@ bool sched_would_accept(Schedule *s, const PrimCall *call);
 
 /* One line per precondition: diagnoses and leaves the primitive.
  *   REQUIRE(s, E0412, call->span, loop->kind == LOOP_SERIAL, "...", ...)
- * _AT shows a loop or block as it is now, _KEPT the conflict that the condition has found. */
+ * _AT shows a loop or block as it is now, _KEPT the conflict that the condition has found. _WORD is
+ * for arguments that are wrong in any program, such as a misspelt option: `try` does not catch
+ * these. */
 #define REQUIRE(s, code, span, condition, ...)                                                     \
     REQUIRE_OR_NOTE(s, code, span, condition, (void)0, __VA_ARGS__)
 #define REQUIRE_AT(s, code, span, condition, node, ...)                                            \
     REQUIRE_OR_NOTE(s, code, span, condition, sched_note_now((s), (node)), __VA_ARGS__)
 #define REQUIRE_KEPT(s, code, span, condition, why, ...)                                           \
     REQUIRE_OR_NOTE(s, code, span, condition, sched_note_conflict((s), (why)), __VA_ARGS__)
+#define REQUIRE_WORD(s, code, span, condition, ...)                                                \
+    REQUIRE_OR_NOTE(s, code, span, condition, (s)->mistaken = true, __VA_ARGS__)
 #define REQUIRE_OR_NOTE(s, code, span, condition, note, ...)                                       \
     do {                                                                                           \
         if (!(condition)) {                                                                        \

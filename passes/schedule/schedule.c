@@ -195,13 +195,13 @@ bool schedule_call(Schedule *s, const Primitive *primitive, const GivenArgs *giv
     PrimCall call;
     *result = (Value){.kind = VALUE_NONE};
     s->running = primitive;
-    s->refused = false;
+    s->refused = s->mistaken = false;
     REQUIRE(s, E0408, given->span, !s->lowered,
             "kernel '%s' is lowered already; schedule its program instead", s->kernel->name);
     bool done = args_check(s, primitive, given, &call);
     if (done) {
         done = primitive->is_query ? run_query(s, &call, result) : run_step(s, &call, result);
-        s->refused = !done;
+        s->refused = !done && !s->mistaken;
     }
     s->running = NULL;
     result->span = given->span;

@@ -57,10 +57,11 @@ static bool find_extents(Einsum *e)
             e->block->name, e->block->n_iters, padding->u.list.n);
     const Value *zeros = &e->call->pad_einsum.zeros;
     bool before = zeros->kind != VALUE_NONE && !strcmp(zeros->u.s, "before");
-    REQUIRE(s, E0831, e->call->span,
-            before || zeros->kind == VALUE_NONE || !strcmp(zeros->u.s, "behind"),
-            "the position of zeros is 'before' or 'behind' the terms of a reduction, found '%s'",
-            zeros->u.s);
+    REQUIRE_WORD(
+        s, E0831, e->call->span,
+        before || zeros->kind == VALUE_NONE || !strcmp(zeros->u.s, "behind"),
+        "the position of zeros is 'before' or 'behind' the terms of a reduction, found '%s'",
+        zeros->u.s);
     e->padded = ARENA_ARRAY(s->ctx->arena, Expr *, e->block->n_iters + 1);
     e->shift = ARENA_ARRAY(s->ctx->arena, Expr *, e->block->n_iters + 1);
     for (int i = 0; i < e->block->n_iters; i++) {

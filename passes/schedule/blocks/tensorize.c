@@ -54,6 +54,7 @@ static const Instruction *find_instruction(Schedule *s, const PrimCall *call)
                      : "there is no instruction '%s'; declare it beside the kernel, or include the "
                        "file that declares it in the file of the schedule",
                  name->u.s, near);
+    s->mistaken = true; /* as REQUIRE_WORD has it */
     if (near)
         diag_remedy(s->ctx, name->span, name->u.s, near);
     return NULL;

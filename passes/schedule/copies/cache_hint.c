@@ -22,9 +22,9 @@ static bool read_hint(Schedule *s, const PrimCall *call, const char *block, cons
         strbuf_addf(&all, "%s%s", all.length ? ", " : "", words[i - 1]);
     }
     const char *near = diag_suggest(word, words, HINT_COUNT - 1);
-    REQUIRE(s, E0449, call->span, hint != HINT_COUNT,
-            "there is no cache hint '%s'%s%s%s (hints: %s)", word, near ? "; did you mean '" : "",
-            near ? near : "", near ? "'?" : "", all.text);
+    REQUIRE_WORD(s, E0449, call->span, hint != HINT_COUNT,
+                 "there is no cache hint '%s'%s%s%s (hints: %s)", word,
+                 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", all.text);
     const CacheHintInfo *info = cache_hint_info(hint);
     REQUIRE(s, E0449, call->span,
             (mode & ACCESS_READ && info->load) || (mode & ACCESS_WRITE && info->store),

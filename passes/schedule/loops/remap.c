@@ -29,12 +29,12 @@ static bool read_order(Schedule *s, const PrimCall *call, Annotation *order)
     const Value *size = &call->remap.size;
     bool grouped = strcmp(word, "grouped") == 0;
     const char *near = diag_suggest(word, orders, 2);
-    REQUIRE(s, E0495, call->span, grouped || strcmp(word, "diagonal") == 0,
-            "unknown order '%s'%s%s%s (orders: diagonal, grouped)", word,
-            near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-    REQUIRE(s, E0495, call->span, grouped || size->kind == VALUE_NONE,
-            "the diagonal order has no size; omit %lld", (long long)size->u.i);
-    REQUIRE(
+    REQUIRE_WORD(s, E0495, call->span, grouped || strcmp(word, "diagonal") == 0,
+                 "unknown order '%s'%s%s%s (orders: diagonal, grouped)", word,
+                 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    REQUIRE_WORD(s, E0495, call->span, grouped || size->kind == VALUE_NONE,
+                 "the diagonal order has no size; omit %lld", (long long)size->u.i);
+    REQUIRE_WORD(
         s, E0495, call->span, !grouped || size->kind == VALUE_INT,
         "the grouped order needs the number of rows in a group, as in  remap(by, bx, grouped, 8)");
     REQUIRE(s, E0495, call->span, !grouped || (size->u.i >= 1 && size->u.i <= 65535),

@@ -177,7 +177,7 @@ static bool read_tail(Schedule *s, const PrimCall *call, TailKind *kind)
         return true;
     while (*kind < TAIL_COUNT && strcmp(tail->u.s, names[*kind]) != 0)
         ++*kind;
-    REQUIRE(
+    REQUIRE_WORD(
         s, E0491, call->span, *kind < TAIL_COUNT,
         "unknown tail mode '%s'; tail = guard guards the iterations of a partial last tile, tail = "
         "peel gives them a loop of their own, and tail = pad runs them if they have no effect",

@@ -102,10 +102,11 @@ bool prim_annotate(Schedule *s, const PrimCall *call, Value *result)
     const Stmt *node = state_path(s, call->annotate.node.u.id, &path);
     Annotation added = {.key = call->annotate.key.u.s};
     const Value *value = &call->annotate.value;
-    REQUIRE(s, E0430, call->span, make_annotation(s, value, &added),
-            "the value of '%s' is %s; an annotation takes a number, a string or a list of these",
-            added.key,
-            value->kind == VALUE_LIST ? "a list of other values" : value_kind_name(value->kind));
+    REQUIRE_WORD(
+        s, E0430, call->span, make_annotation(s, value, &added),
+        "the value of '%s' is %s; an annotation takes a number, a string or a list of these",
+        added.key,
+        value->kind == VALUE_LIST ? "a list of other values" : value_kind_name(value->kind));
     if (!check_known_key(s, call, &added))
         return false;
     set_annotations(s, node, annotations_with(s->ctx, annotations_of(node), added));
