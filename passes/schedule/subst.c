@@ -72,7 +72,11 @@ static Expr *replaced_binding(Below *b, const BlockStmt *block, const BlockIter 
         return now;
     Facts *facts = iter->kind == ITER_REDUCE ? facts_for(b, now) : facts_of_init(b, block);
     Expr *simple = simplify(facts, now);
-    return iter->kind == ITER_REDUCE && block->init && loses_var(b, now, simple) ? now : simple;
+    int64_t value;
+    bool reduces = iter->kind == ITER_REDUCE && block->init;
+    /* the loop stays one of the reduction, for steps such as rfactor, as at other sizes */
+    bool leaves_loop = now->kind == EX_VAR && expr_is_const(simple, &value);
+    return reduces && (leaves_loop || loses_var(b, now, simple)) ? now : simple;
 }
 
 /* distance = coefficient * var + rest reaches `end` and beyond on the side of `sign` only: it is at

@@ -105,6 +105,12 @@ static bool require_divisors(Schedule *s, const PrimCall *call, Stmt **nest, con
     return true;
 }
 
+static bool is_one(const Expr *extent)
+{
+    int64_t n;
+    return expr_is_const(extent, &n) && n == 1;
+}
+
 static bool is_empty(const Expr *extent)
 {
     int64_t n;
@@ -153,6 +159,9 @@ static Stmt *build_fuse(Schedule *s, const PrimCall *call, const StmtPath *path,
     Expr *rest = expr_var(c, fused.var, span_none());
     if (!require_init_kept(s, call, nest, extents, n))
         return NULL;
+    bool single = true; /* then the fused loop keeps the place of the innermost one */
+    for (int i = 0; i < n; i++)
+        single = single && is_one(extents[i]);
     for (int i = n - 1; i >= 0; i--) {
         const ForStmt *loop = &nest[i]->u.loop;
         /* the fused loop is this one then, and the others count nothing */
@@ -160,6 +169,8 @@ static Stmt *build_fuse(Schedule *s, const PrimCall *call, const StmtPath *path,
         Expr *count = i == 0 || empty ? rest : index_mod(c, rest, extents[i]);
         count = index_mul(c, expr_index(c, loop->step), count);
         map[i] = (Subst){loop->var, simplify(facts, index_add(c, loop->lo, count))};
+        if (single && i == n - 1)
+            map[i].value = index_add(c, loop->lo, expr_var(c, fused.var, span_none()));
         rest = empty ? expr_index(c, 0) : index_div(c, rest, extents[i]);
     }
     if (!require_divisors(s, call, nest, map, n))
