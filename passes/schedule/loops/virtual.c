@@ -22,6 +22,22 @@ typedef struct {
     bool placed; /* the loop itself has its place; what follows are copies */
 } Interleaving;
 
+/* The temporaries in `s` whose shapes use the variable, with their accesses, are of its value. */
+static Stmt *subst_shapes(Context *c, Stmt *s, const Subst *to)
+{
+    StmtList temps = stmts_of_kind(c, s, ST_TEMP);
+    for (int i = 0; i < temps.n; i++) {
+        const Buffer *from = temps.items[i]->u.temp;
+        Buffer *own = buffer_copy(c, from);
+        Expr **shape = ARENA_ARRAY(c->arena, Expr *, from->rank);
+        for (int axis = 0; axis < from->rank; axis++)
+            shape[axis] = expr_subst(c, from->shape[axis], to, 1);
+        own->shape = shape;
+        s = stmt_replace_buffer(c, s, from, own);
+    }
+    return s;
+}
+
 /* The loop, or a copy of it, around `body`. */
 static Stmt *with_loop(Interleaving *v, Stmt *body)
 {
@@ -32,7 +48,7 @@ static Stmt *with_loop(Interleaving *v, Stmt *body)
         loop.id = ctx_new_id(v->c);
         loop.var = var_new(v->c, loop.var->name, DT_INDEX, VAR_LOOP, loop.var->span);
         Subst own = {v->loop->u.loop.var, expr_var(v->c, loop.var, span_none())};
-        loop.body = stmt_subst(v->c, body, &own, 1);
+        loop.body = subst_shapes(v->c, stmt_subst(v->c, body, &own, 1), &own);
     }
     v->placed = true;
     return stmt_for(v->c, &loop, v->loop->span);
