@@ -14,7 +14,7 @@ FIXED, SYMBOLIC = (DIVIDING, ODD), (ODD, ONES)  # what is run as numbers, and as
 
 # What they write, and where, depends on data; of the others it is proved that each element is
 # written once.
-DATA = ("histogram",)
+DATA = ("histogram", "edge_softmax")
 # Programs with subscripts that depend on data.
 BY_DATA = ()
 

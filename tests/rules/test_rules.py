@@ -85,6 +85,9 @@ RULES = [
     ("floats_and_halves", ["elements"], 1024),
     ("memory_of_threads", ["threads"], 300),
     ("memory_of_launches", ["parts", "elements"], 512),
+    ("scaled_rows", ["threads"], 700),
+    ("segment_softmax", ["threads"], 700),
+    ("placed", ["threads"], 700),
 ]
 
 

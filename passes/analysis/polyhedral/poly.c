@@ -51,8 +51,16 @@ Poly *poly_new(Context *c)
 
 PolyMark poly_mark(const Poly *p)
 {
-    return (PolyMark){p->columns.n, p->top.rows.n, p->top.choices.n, p->quotients.n, p->products.n,
-                      p->fixed.n,   p->raised.n,   p->inexact,       p->lost};
+    return (PolyMark){.columns = p->columns.n,
+                      .rows = p->top.rows.n,
+                      .choices = p->top.choices.n,
+                      .quotients = p->quotients.n,
+                      .products = p->products.n,
+                      .elements = p->elements.n,
+                      .fixed = p->fixed.n,
+                      .raised = p->raised.n,
+                      .inexact = p->inexact,
+                      .lost = p->lost};
 }
 
 void poly_reset(Poly *p, PolyMark mark)
@@ -62,6 +70,7 @@ void poly_reset(Poly *p, PolyMark mark)
     p->top.choices.n = mark.choices;
     p->quotients.n = mark.quotients;
     p->products.n = mark.products;
+    p->elements.n = mark.elements;
     p->fixed.n = mark.fixed;
     while (p->raised.n > mark.raised) {
         Raised last = p->raised.items[--p->raised.n];

@@ -65,6 +65,12 @@ typedef struct {
     int column;
 } Product;
 
+/* An element of an input, as a load reads it. */
+typedef struct {
+    const Buffer *buffer;
+    Affine at, value; /* its subscript, and a column */
+} Element;
+
 typedef struct {
     const Var *var;
     Affine value;
@@ -90,9 +96,10 @@ typedef struct {
     Conj top;
     VEC(Quotient) quotients;
     VEC(Product) products;
-    Env fixed;    /* sizes and scalars met so far, loops outside the root */
-    bool inexact; /* a constraint was dropped, a value is unknown or a product of sizes */
-    bool lost;    /* the first two of these */
+    VEC(Element) elements; /* of inputs with an order (poly_order.c) */
+    Env fixed;             /* sizes and scalars met so far, loops outside the root */
+    bool inexact;          /* a constraint was dropped, a value is unknown or a product of sizes */
+    bool lost;             /* the first two of these */
 } Poly;
 
 /* An empty system. Makes the context's isl_ctx if it has none and starts a new budget of
@@ -101,7 +108,7 @@ Poly *poly_new(Context *c);
 
 /* Everything added since a mark is dropped by poly_reset. */
 typedef struct {
-    int columns, rows, choices, quotients, products, fixed, raised;
+    int columns, rows, choices, quotients, products, elements, fixed, raised;
     bool inexact, lost;
 } PolyMark;
 PolyMark poly_mark(const Poly *p);
@@ -163,8 +170,12 @@ int poly_given(Poly *p, const Kernel *kernel, Affine *given, int most);
 /* What the kernel assumes of its sizes, of integer scalars and, wherever they are read from now on,
  * of the elements of integer inputs (poly_where.c). */
 void poly_assume_where(Poly *p, const Kernel *kernel);
-/* The value of a load of integers: unknown, but in the range that the `where` clause gives it. */
-Affine poly_element(Poly *p, const Expr *load);
+/* The value of a load of integers under `env`: unknown, but in the range that the `where` clause
+ * gives it, and in the order of the other elements. */
+Affine poly_element(Poly *p, const Env *env, const Expr *load);
+/* The value of a load, related to the elements of the same input that the system has: `value`, a
+ * new column, or that of an equal subscript (poly_order.c). */
+Affine poly_ordered(Poly *p, const Env *env, const Expr *load, Affine value);
 /* The value of an integer expression under `env`. */
 Affine poly_value(Poly *p, const Env *env, const Expr *e);
 /* `cond` holds, does not hold, or is as `holds` says; what is not affine is dropped. */

@@ -415,7 +415,7 @@ Affine poly_value(Poly *p, const Env *env, const Expr *e)
     if (e->kind == EX_VAR)
         return variable_value(p, env, e->u.var);
     if (e->kind == EX_LOAD && type_is_int(e->type))
-        return poly_element(p, e);
+        return poly_element(p, env, e);
     if (e->type != DT_INDEX)
         return poly_unknown(p);
     Expr *const *arg = e->u.arg;

@@ -43,7 +43,7 @@ void poly_assume_where(Poly *p, const Kernel *kernel)
     }
 }
 
-Affine poly_element(Poly *p, const Expr *load)
+Affine poly_element(Poly *p, const Env *env, const Expr *load)
 {
     Affine value = poly_unknown(p);
     const Buffer *buffer = buffer_defined(load->u.load.buffer);
@@ -53,5 +53,5 @@ Affine poly_element(Poly *p, const Expr *load)
             fact->subject.buffer->id == buffer->id)
             assume_ends(p, fact, value);
     }
-    return value;
+    return poly_ordered(p, env, load, value);
 }
