@@ -91,6 +91,7 @@ typedef struct {
     struct isl_ctx *isl;
     struct PolyMemo *memo; /* questions that the context has asked before */
     const Kernel *kernel;  /* whose `where` clause holds, or NULL */
+    bool has_order;        /* it states an order of an input */
     VEC(Column) columns;
     VEC(Raised) raised; /* by poly_raise, to be undone by poly_reset */
     Conj top;
@@ -176,6 +177,8 @@ Affine poly_element(Poly *p, const Env *env, const Expr *load);
 /* The value of a load, related to the elements of the same input that the system has: `value`, a
  * new column, or that of an equal subscript (poly_order.c). */
 Affine poly_ordered(Poly *p, const Env *env, const Expr *load, Affine value);
+/* The value of an operator or conversion of type i32 (poly_wrap.c). */
+Affine poly_wrapped(Poly *p, const Env *env, const Expr *e);
 /* The value of an integer expression under `env`. */
 Affine poly_value(Poly *p, const Env *env, const Expr *e);
 /* `cond` holds, does not hold, or is as `holds` says; what is not affine is dropped. */

@@ -7,7 +7,7 @@
  *
  * Helper columns are defined at the top of the system, also where the expression stands in one
  * alternative of a choice. They are total functions, so no solution is lost, and equal quotients
- * share a column. Only INDEX arithmetic is translated: arithmetic of machine types may wrap. */
+ * share a column. Only INDEX arithmetic is translated: arithmetic of machine types may wrap (poly_wrap.c). */
 #include "passes/analysis/polyhedral/poly_reduce.h"
 #include "passes/analysis/symbolic/affine.h"
 #include "passes/analysis/symbolic/mixed_radix.h"
@@ -417,7 +417,7 @@ Affine poly_value(Poly *p, const Env *env, const Expr *e)
     if (e->kind == EX_LOAD && type_is_int(e->type))
         return poly_element(p, env, e);
     if (e->type != DT_INDEX)
-        return poly_unknown(p);
+        return e->type == DT_I32 && p->has_order ? poly_wrapped(p, env, e) : poly_unknown(p);
     Expr *const *arg = e->u.arg;
     switch (e->kind) {
     case EX_NEG: return poly_add(p, affine_const(0), poly_value(p, env, arg[0]), -1);

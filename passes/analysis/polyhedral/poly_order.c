@@ -89,6 +89,16 @@ static void relate_distinct(Poly *p, const Element *a, const Element *b)
     one_outside(p, which[2], a, b);
 }
 
+/* The rows that the type of the elements says. */
+static void assume_type(Poly *p, const Buffer *buffer, Affine value)
+{
+    Bounds type = bounds_of_type(buffer->type);
+    if (!bounds_are_finite(type))
+        return;
+    poly_at_most(p, &p->top, affine_const(type.min), value, 0);
+    poly_at_most(p, &p->top, value, affine_const(type.max), 0);
+}
+
 static const Element *find_element(const Poly *p, const Element *wanted)
 {
     for (int i = 0; i < p->elements.n; i++) {
@@ -118,6 +128,7 @@ Affine poly_ordered(Poly *p, const Env *env, const Expr *load, Affine value)
         else
             relate_distinct(p, other, &own);
     }
+    assume_type(p, buffer, value);
     VEC_PUSH(p->ctx->arena, &p->elements, own);
     return value;
 }

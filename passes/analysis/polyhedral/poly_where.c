@@ -34,6 +34,7 @@ void poly_assume_where(Poly *p, const Kernel *kernel)
     for (int i = 0; i < kernel->n_facts; i++) {
         const Fact *fact = &kernel->facts[i];
         const Var *scalar = fact->subject.scalar;
+        p->has_order |= fact->kind == FACT_ORDER;
         if (fact->kind == FACT_SIZES)
             poly_assume(p, &p->top, &p->fixed, fact->cond);
         else if (fact->kind == FACT_VALUES && scalar && type_is_int(scalar->type))
