@@ -88,6 +88,7 @@ RULES = [
     ("scaled_rows", ["threads"], 700),
     ("segment_softmax", ["threads"], 700),
     ("placed", ["threads"], 700),
+    ("halves_of_rows", ["threads"], 700),
 ]
 
 

@@ -7,7 +7,8 @@
  *
  * Helper columns are defined at the top of the system, also where the expression stands in one
  * alternative of a choice. They are total functions, so no solution is lost, and equal quotients
- * share a column. Only INDEX arithmetic is translated: arithmetic of machine types may wrap (poly_wrap.c). */
+ * share a column. Only INDEX arithmetic is translated, and sums of i32 (poly_wrap.c): arithmetic of
+ * machine types may wrap. */
 #include "passes/analysis/polyhedral/poly_reduce.h"
 #include "passes/analysis/symbolic/affine.h"
 #include "passes/analysis/symbolic/mixed_radix.h"
