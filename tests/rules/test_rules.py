@@ -89,6 +89,8 @@ RULES = [
     ("segment_softmax", ["threads"], 700),
     ("placed", ["threads"], 700),
     ("halves_of_rows", ["threads"], 700),
+    ("half_softmax", ["rows"], 3 * 32),
+    ("half_columns", ["columns", "columns"], 9 * 2 * 256),
 ]
 
 
@@ -173,6 +175,65 @@ def test_long_rows_are_read_wide(kernel):
     for elements, is_wide in ((8192, True), (8191, not rows)):
         trace, report = run(kernel, f"-D{last}={elements}", *few)
         assert report["verify"]["ok"] and ("vectorize(" in trace) == is_wide
+
+
+def emit(program, *options):
+    command = [os.environ["TIRC"], program, *options, "--emit", "cuda"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+@pytest.mark.parametrize("elements", [512, 4096])
+def test_rows_of_halves_are_read_and_written_wide(elements, element):
+    """Sixteen bytes for each access of a thread, with conversions of pairs."""
+    sizes = [f"-DN={elements}", f"-DT={element}"]
+    assert run("half_softmax", *sizes)[1]["verify"]["ok"]
+    text = emit(PROGRAMS, "--kernel", "half_softmax", *sizes)
+    assert "*(const uint4 *)&x[" in text and "*(uint4 *)&y[" in text, text
+    assert f"{element}x2_from_f32(" in text and f"{element}_from_f32(" not in text, text
+
+
+@pytest.mark.parametrize("element", ["f16", "f32"])
+def test_rows_of_symbolic_size_are_read_wide(tmp_path, element):
+    """Where the program says that all of them start at a multiple of sixteen bytes."""
+    program = tmp_path / "sums.tir"
+    program.write_text("""
+kernel sums<M, N, T: type>(x: T[M, N]) -> y: f32[M]
+    where N % 8 == 0
+{
+    for i in M {
+        y[i] = 0;
+        for j in N
+            y[i] += f32(x[i, j]);
+    }
+}
+""")
+    wide = "uint4" if element == "f16" else "float4"
+    assert f"*(const {wide} *)&x[" in emit(program, f"-DT={element}")
+    for elements in ("8", "1120", "4096"):
+        command = [os.environ["TIRC"], program, f"-DT={element}", "--size=M=2", "--verify"]
+        done = subprocess.run(
+            [*command, f"--size=N={elements}"], capture_output=True, text=True, timeout=100
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_rows_that_start_at_any_byte_are_not_read_wide():
+    trace, report = run("half_softmax", "-DN=4097")
+    assert report["verify"]["ok"] and "vectorize(" not in trace
+
+
+@pytest.mark.parametrize("element, lanes", [("bf16", 2), ("f16", 2), ("i8", 4), ("f32", 1)])
+@pytest.mark.parametrize("columns", [48, 64])
+@pytest.mark.parametrize("terms", [100, 600])
+def test_narrow_columns_are_read_in_words(terms, columns, element, lanes):
+    """Four bytes for each load of a thread, so that a warp reads a line of the cache."""
+    sizes = [f"-DM={terms}", f"-DN={columns}", f"-DT={element}"]
+    trace, report = run("half_columns", *sizes)
+    splits = trace.count(f", [_, 32, {lanes}])")
+    assert report["verify"]["ok"] and splits == (2 if lanes > 1 else 0), trace
 
 
 @pytest.mark.parametrize(
