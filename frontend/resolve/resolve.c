@@ -100,6 +100,22 @@ static void check_overrides(Resolver *r, const AstKernel *k, const SizeOverride 
 
 /* ---- sizes ---- */
 
+/* Refuses a default that is known only at run time: an expression of some symbolic size. */
+static bool refuse_default(Resolver *r, const AstSize *s, const Expr *value)
+{
+    const char *name = s->name.text;
+    Cursor at = cursor_expr(r->ctx, value);
+    while (cursor_next(&at) && at.expr->kind != EX_VAR)
+        ;
+    const char *of = at.expr->u.var->name;
+    diag_error(r->ctx, E0224, s->value->span,
+               "the default of size '%.60s' depends on '%.60s', which is symbolic, and a default "
+               "must be a number when the kernel is compiled; set -D %.60s=NUMBER, or make '%.60s' "
+               "symbolic, too (without a default, or -D %.60s=?) and give its value in each run",
+               name, of, of, name, name);
+    return false;
+}
+
 /* The default of a size: a number, or an expression of earlier sizes. */
 static bool read_default(Resolver *r, const AstSize *s, int64_t *value)
 {
@@ -107,8 +123,11 @@ static bool read_default(Resolver *r, const AstSize *s, int64_t *value)
     if (e->kind == AE_INT && e->u.i > INT64_MAX)
         return refuse_size(r->ctx, e->span, s->name.text,
                            ctx_namef(r->ctx, "%llu", (unsigned long long)e->u.i));
-    if (!resolve_literal(r, e, "the default of a size", value))
+    const Expr *folded = resolve_bound(r, e, "the default of a size");
+    if (!folded)
         return false;
+    if (!expr_is_const(folded, value))
+        return refuse_default(r, s, folded);
     return *value >= 1 ||
            refuse_size(r->ctx, e->span, s->name.text, ctx_namef(r->ctx, "%lld", (long long)*value));
 }
