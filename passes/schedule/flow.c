@@ -3,6 +3,7 @@
 #include "passes/schedule/flow.h"
 
 #include "passes/analysis/regions/inits.h"
+#include "passes/analysis/regions/private.h"
 #include "passes/shared/reductions.h"
 
 void flow_blocks(Schedule *s, Stmt *root, const Buffer *buffer, AccessMode mode, BlockList *out)
@@ -334,6 +335,33 @@ static int n_users(Schedule *s, Stmt *body, const Buffer *buffer)
     return users.n;
 }
 
+/* The innermost loop of the kernel that declares the temp, at or below `outer`; NULL if none. */
+static const Stmt *declaring_loop(Context *c, Stmt *outer, const Buffer *temp)
+{
+    const Stmt *found = NULL;
+    StmtList loops = stmts_of_kind(c, outer, ST_FOR);
+    for (int i = 0; i < loops.n; i++) {
+        StmtList temps = stmts_of_kind(c, loops.items[i]->u.loop.body, ST_TEMP);
+        for (int k = 0; k < temps.n; k++)
+            found = temps.items[k]->u.temp->id == temp->id ? loops.items[i] : found;
+    }
+    return found;
+}
+
+/* ", or ...": the way for a temp of an iteration that is too large for memory of its own, or of
+ * symbolic size; "" for others. */
+static const char *expand_remedy(Context *c, Stmt *outer, const Buffer *temp, Axis axis)
+{
+    const Stmt *loop =
+        private_scope(temp, axis) == SCOPE_GLOBAL ? declaring_loop(c, outer, temp) : NULL;
+    if (!loop)
+        return "";
+    return arena_printf(c->arena,
+                        " where the part in use has a small constant size, or each iteration "
+                        "elements of its own in global memory, with expand(%s)",
+                        stmt_label(loop));
+}
+
 const char *flow_scope_remedy(Schedule *s, const Kernel *kernel, const ForStmt *loop,
                               const Conflict *why)
 {
@@ -347,9 +375,10 @@ const char *flow_scope_remedy(Schedule *s, const Kernel *kernel, const ForStmt *
         !threads_loop_kind_legal(s->ctx, own, &path.items[path.n - 1]->u.loop, &(Conflict){0}))
         return "";
     bool block = axis_is_block(loop->axis);
-    return arena_printf(s->ctx->arena, "give each %s a copy of '%s', with set_scope(%s, %s)",
+    return arena_printf(s->ctx->arena, "give each %s a copy of '%s', with set_scope(%s, %s)%s",
                         block ? "block of the grid" : "thread", temp->name, temp->name,
-                        block ? "shared" : "local");
+                        block ? "shared" : "local",
+                        expand_remedy(s->ctx, path.items[path.n - 1], temp, loop->axis));
 }
 
 bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span)

@@ -90,6 +90,8 @@ RULES = [
     ("placed", ["threads"], 700),
     ("halves_of_rows", ["threads"], 700),
     ("half_softmax", ["rows"], 3 * 32),
+    ("kept_rows", ["rows", "elements", "elements", "threads", "elements"], 5 * 13000 / 4),
+    ("kept_steps", ["elements", "elements"], 13000 / 4),
     ("half_columns", ["columns", "columns"], 9 * 2 * 256),
 ]
 

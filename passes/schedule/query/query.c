@@ -257,6 +257,17 @@ bool prim_extent(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
+bool prim_divides(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    sched_loop(s, &call->divides.loop, &path);
+    Facts *facts = sched_facts(s, &path);
+    int64_t by = call->divides.number.u.i;
+    bool yes = by >= 1 && prove_divisible(facts, sched_extent(s, &path), by);
+    *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
+    return true;
+}
+
 /* ---- elements -------------------------------------------------------------------------------- */
 
 bool prim_reads(Schedule *s, const PrimCall *call, Value *result)
