@@ -123,21 +123,19 @@ static void float_literal(CudaWriter *w, double value, FloatType type, int prece
                     type == LITERAL_F64 ? "(double)" : "", isnan(value) ? "NAN" : "INFINITY");
         return;
     }
-    if (isnan(value)) {
-        add(w, type == LITERAL_F64 ? "__longlong_as_double(0x7ff8000000000000ll)"
-                                   : "__int_as_float(0x7fc00000)");
+    if (!isfinite(value)) {
+        const char *f32 = isnan(value) ? "7fc00000" : signbit(value) ? "ff800000" : "7f800000";
+        const char *f64 = isnan(value) ? "7ff8" : signbit(value) ? "fff0" : "7ff0";
+        if (type == LITERAL_F64)
+            strbuf_addf(w->out, "__longlong_as_double(0x%s000000000000ll)", f64);
+        else
+            strbuf_addf(w->out, "__int_as_float(0x%s)", f32);
         return;
     }
     bool parenthesis = signbit(value) && precedence > PRECEDENCE_UNARY;
     open_if(w, parenthesis);
-    if (isinf(value)) {
-        add(w, signbit(value) ? "-" : "");
-        add(w, type == LITERAL_F64 ? "__longlong_as_double(0x7ff0000000000000ll)"
-                                   : "__int_as_float(0x7f800000)");
-    } else {
-        shortest(w, value, type);
-        add(w, type == LITERAL_F64 ? "" : "f");
-    }
+    shortest(w, value, type);
+    add(w, type == LITERAL_F64 ? "" : "f");
     close_if(w, parenthesis);
 }
 

@@ -59,7 +59,7 @@ halves(unsigned short *__restrict__ sum, unsigned short *__restrict__ most,
 {
     for (int i = 0; i < 4; ++i) {
         sum[i] = f16_from_f32(0.0f);
-        most[i] = f16_from_f32(-__int_as_float(0x7f800000));
+        most[i] = f16_from_f32(__int_as_float(0xff800000));
         total[i] = bf16_from_f32(0.0f);
         bits[i] = 0;
     }

@@ -28,7 +28,7 @@ literals_folded(const float *__restrict__ x, const unsigned short *__restrict__ 
     const int t = threadIdx.x;
     const int i = b * 128 + t;
     if (i < 1000) {
-        float s_largest_ = -__int_as_float(0x7f800000);
+        float s_largest_ = __int_as_float(0xff800000);
         float s_sum_ = 0.0f;
         for (int j = 0; j < 64; ++j) {
             const float b_largest = x[i * 64 + j];

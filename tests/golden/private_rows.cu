@@ -13,7 +13,7 @@ spread(const float *__restrict__ x, float *__restrict__ y, const int N)
     __shared__ float s;
     const int i = blockIdx.x;
     const int thread = threadIdx.x;
-    float m_part = -__int_as_float(0x7f800000);
+    float m_part = __int_as_float(0xff800000);
     for (int step = 0; step < (N + 127) / 128; ++step) {
         const int j = step * 128 + thread;
         if (j < N)
@@ -27,7 +27,7 @@ spread(const float *__restrict__ x, float *__restrict__ y, const int N)
     if (thread % 32 == 0)
         m_warps[thread / 32] = m_part;
     __syncthreads();  // m_warps: written above by other threads, read below
-    m_part = thread % 32 < 4 ? m_warps[thread % 32] : -__int_as_float(0x7f800000);
+    m_part = thread % 32 < 4 ? m_warps[thread % 32] : __int_as_float(0xff800000);
     m_part = fmaxf(m_part, __shfl_xor_sync(0xffffffff, m_part, 2));
     m_part = fmaxf(m_part, __shfl_xor_sync(0xffffffff, m_part, 1));
     if (thread == 0)

@@ -10,7 +10,7 @@ row_argmax(const float *__restrict__ x, int *__restrict__ at)
     __shared__ int best_index;
     const int i = blockIdx.x;
     const int t = threadIdx.x;
-    float best_value_part = -__int_as_float(0x7f800000);
+    float best_value_part = __int_as_float(0xff800000);
     int best_index_part = -1;
     for (int step = 0; step < 128; ++step) {
         const int j = step * 32 + t;

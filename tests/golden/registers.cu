@@ -21,7 +21,7 @@ rows(const float *__restrict__ x, const bool *__restrict__ keep, float *__restri
             sum_acc += x[i * N + j];
     }
     sum[i] = sum_acc;
-    float best_acc = -__int_as_float(0x7f800000);
+    float best_acc = __int_as_float(0xff800000);
     int at_acc = -1;
     for (int j = 0; j < N; ++j) {
         if (x[i * N + j] > best_acc) {

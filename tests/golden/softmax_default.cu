@@ -17,7 +17,7 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
     for (int each = 0; each < 4; ++each) {
         *(float4 *)&x_local[each * 4] = *(const float4 *)&x[i * 4096 + each * 1024 + thread * 4];
     }
-    float largest_part = -__int_as_float(0x7f800000);
+    float largest_part = __int_as_float(0xff800000);
     #pragma unroll
     for (int each = 0; each < 4; ++each) {
         #pragma unroll
@@ -32,7 +32,7 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
     if (thread % 32 == 0)
         largest_warps[thread / 32] = largest_part;
     __syncthreads();  // largest_warps: written above by other threads, read below
-    largest_part = thread % 32 < 8 ? largest_warps[thread % 32] : -__int_as_float(0x7f800000);
+    largest_part = thread % 32 < 8 ? largest_warps[thread % 32] : __int_as_float(0xff800000);
     largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 4));
     largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 2));
     largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 1));

@@ -22,7 +22,7 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
             *(float4 *)&x_local[each * 4] =
                 *(const float4 *)&x[i * 65536 + chunk * 32768 + each * 4096 + thread * 4];
         }
-        largest_rf[chunk] = -__int_as_float(0x7f800000);
+        largest_rf[chunk] = __int_as_float(0xff800000);
         #pragma unroll
         for (int part = 0; part < 8; ++part) {
             #pragma unroll
@@ -38,7 +38,7 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
                     expf(x_local[part * 4 + lane] - fmaxf(largest_rf[chunk], -3.4028235e38f));
         }
     }
-    float largest_part = -__int_as_float(0x7f800000);
+    float largest_part = __int_as_float(0xff800000);
     #pragma unroll
     for (int round = 0; round < 2; ++round)
         largest_part = fmaxf(largest_part, largest_rf[round]);

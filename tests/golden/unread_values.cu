@@ -15,7 +15,7 @@ unread_values(const float *__restrict__ x, const unsigned char *__restrict__ c,
     __shared__ int best_index;
     const int i = blockIdx.x;
     const int lane = threadIdx.x;
-    float best_value_part = -__int_as_float(0x7f800000);
+    float best_value_part = __int_as_float(0xff800000);
     int best_index_part = -1;
     for (int each = 0; each < 2; ++each) {
         const int j = each * 128 + lane;
@@ -60,7 +60,7 @@ unread_values(const float *__restrict__ x, const unsigned char *__restrict__ c,
         best_index_warps[lane / 32] = best_index_part;
     }
     __syncthreads();  // best_value_warps: written above by other threads, read below
-    best_value_part = lane % 32 < 4 ? best_value_warps[lane % 32] : -__int_as_float(0x7f800000);
+    best_value_part = lane % 32 < 4 ? best_value_warps[lane % 32] : __int_as_float(0xff800000);
     best_index_part = lane % 32 < 4 ? best_index_warps[lane % 32] : -1;
     const float b_value_5 = __shfl_xor_sync(0xffffffff, best_value_part, 2);
     const int b_index_5 = __shfl_xor_sync(0xffffffff, best_index_part, 2);
