@@ -175,8 +175,9 @@ static bool same_parts(const Match *m, const Combiner *a, const Combiner *b, int
 
 bool combiner_equal(const Combiner *a, const Combiner *b)
 {
-    return a == b || (same_text(a->name, b->name) && a->n == b->n && a->n_lets == b->n_lets &&
-                      a->n_conditions == b->n_conditions && same_parts(NULL, a, b, 0));
+    return a == b || (same_text(a->name, b->name) && a->n == b->n && a->ordered == b->ordered &&
+                      a->n_lets == b->n_lets && a->n_conditions == b->n_conditions &&
+                      same_parts(NULL, a, b, 0));
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */

@@ -14,11 +14,14 @@ typedef struct {
     Expr *value;
 } CombinerPart;
 
-/* A monoid over tuples, as declared by `reducer NAME(...) { init ...; combine(a, b): ...; }`. */
+/* A monoid over tuples, as declared by `reducer NAME(...) { init ...; combine(a, b): ...; }`. Its
+ * operands may change places, unless it is declared `ordered`: then they may be grouped otherwise,
+ * and no more. */
 struct Combiner {
     Name name, a, b; /* its own, and those of the operands */
     const CombinerPart *parts;
     int n;
+    bool ordered;
     Expr *const *conditions; /* that all tuples satisfy, of the components' `self` */
     int n_conditions;
     const Subst *lets; /* named values, in order */

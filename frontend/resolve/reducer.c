@@ -250,6 +250,7 @@ static const Combiner *declare(Context *c, const AstReducer *ast)
                       .b = ast->b.text,
                       .parts = parts,
                       .n = ast->n,
+                      .ordered = ast->ordered,
                       .span = ast->name.span};
     bool good = true;
     for (int k = 0; k < ast->n; k++)

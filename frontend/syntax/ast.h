@@ -362,13 +362,14 @@ typedef struct {
     int n;
 } AstFunctionList;
 
-/* reducer NAME(parts) { init identities; combine(a, b) { lets; return value; } }, where
+/* reducer NAME(parts) [ordered] { init identities; combine(a, b) { lets; return value; } }, where
  * `combine(a, b): value;` has no lets. */
 typedef struct {
     AstName name;
     Span span;
     const AstParam *parts;
     int n;
+    bool ordered;
     const AstFact *facts;
     int n_facts;
     AstExpr *identities;

@@ -98,6 +98,7 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %token VIEW "'view'" CALL "'call'" WHILE "'while'" BREAK "'break'"
 %token PARALLEL "'parallel'" VECTORIZE "'vectorize'" UNROLL "'unroll'" REDUCE "'reduce'"
 %token INOUT "'inout'" WHERE "'where'" ATOMIC "'atomic'" INIT "'init'" BLOCK "'block'"
+%token ORDERED "'ordered'"
 %token TEMP "'temp'" LANES "'lanes'" CUDA "'cuda'" LAUNCH "'launch'" BARRIER "'barrier'"
 %token COMMIT "'commit'" WAIT "'wait'" ARROW "'->'" DOTS "'..'" SHL "'<<'" SHR "'>>'"
 %token LE "'<='" GE "'>='" EQ "'=='" NE "'!='" AND "'&&'" OR "'||'"
@@ -160,6 +161,7 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %type <token.update> store_op
 %type <flag> opt_atomic opt_inout
 %type <token.i> opt_lanes
+%type <flag> opt_ordered
 
 %%
 
@@ -203,21 +205,24 @@ fn_lets:
   | fn_lets let { $$ = $1; PUSH($$, $2); }
   ;
 
-reducer: REDUCER name '(' params ')' opt_facts '{' init expr ';' name '(' name ',' name ')'
-         combined '}' {
-        AstReducer *r = $17;
+reducer: REDUCER name '(' params ')' opt_ordered opt_facts
+         '{' init expr ';' name '(' name ',' name ')' combined '}' {
+        AstReducer *r = $18;
         r->name = $2;
         r->span = @$;
         r->parts = $4.items;
         r->n = $4.n;
-        r->facts = $6.items;
-        r->n_facts = $6.n;
-        r->identities = $9;
-        parse_expect_word(p, $11, "combine");
-        r->a = $13;
-        r->b = $15;
+        r->ordered = $6;
+        r->facts = $7.items;
+        r->n_facts = $7.n;
+        r->identities = $10;
+        parse_expect_word(p, $12, "combine");
+        r->a = $14;
+        r->b = $16;
         PUSH(p->reducers, r);
     };
+
+opt_ordered: %empty { $$ = false; } | ORDERED { $$ = true; };
 
 init: INIT | name { parse_expect_word(p, $1, "init"); };
 

@@ -95,13 +95,14 @@ static bool is_inout(const Parser *p, int next)
 }
 
 /* Behind a type without a shape or with one, only in the head of a kernel: `-> y: f32[N] where N >
- * 1 {`; behind `lanes 32` in that of an instruction. */
+ * 1 {`; behind `lanes 32` in that of an instruction, and behind `ordered` in that of a reducer. */
 static bool is_where(const Parser *p, int next)
 {
     bool behind_type = p->braces == 0 && (p->last == TOKEN_NAME || p->last == ']');
     bool behind_lanes = p->last == TOKEN_INT && p->before_last == TOKEN_LANES;
-    return (p->last == ')' || behind_type || behind_lanes) && next != '[' && next != ':' &&
-           next != '=' && next != TOKEN_UPDATE;
+    bool behind_word = p->last == TOKEN_ORDERED;
+    return (p->last == ')' || behind_type || behind_lanes || behind_word) && next != '[' &&
+           next != ':' && next != '=' && next != TOKEN_UPDATE;
 }
 
 /* `x[i] atomic += 1`, and `s atomic += 1`, where a statement begins with `s`: after `for i in N` a
@@ -124,6 +125,13 @@ static bool is_reducer(const Parser *p, int next)
 {
     bool first = p->last == 0 || p->last == '}' || p->last == ';';
     return first && p->braces == 0 && p->brackets == 0 && next == TOKEN_NAME;
+}
+
+/* `reducer affine(a: f32, b: f32) ordered {`, before a clause `where`. */
+static bool is_ordered(const Parser *p, int next)
+{
+    return p->braces == 0 && p->brackets == 0 && p->last == ')' &&
+           (next == '{' || next == TOKEN_NAME);
 }
 
 /* An item of a file, a clause of a block, or a statement of a launch. */
@@ -207,6 +215,7 @@ static const struct {
     {"atomic", TOKEN_ATOMIC, is_atomic},
     {"init", TOKEN_INIT, is_init},
     {"reducer", TOKEN_REDUCER, is_reducer},
+    {"ordered", TOKEN_ORDERED, is_ordered},
     {"instruction", TOKEN_INSTRUCTION, is_instruction},
     {"lanes", TOKEN_LANES, is_lanes},
     {"cuda", TOKEN_CUDA, is_cuda},

@@ -48,7 +48,7 @@ static void print_combiner(const Combiner *combiner, StrBuf *out)
     for (int k = 0; k < combiner->n; k++)
         strbuf_addf(out, "%s%s: %s", k ? ", " : "", combiner->parts[k].name,
                     type_info(combiner->parts[k].type)->name);
-    strbuf_add(out, ")");
+    strbuf_add(out, combiner->ordered ? ") ordered" : ")");
     for (int i = 0; i < combiner->n_conditions; i++) {
         strbuf_add(out, i ? ", " : "\n    where ");
         print_value(combiner->conditions[i], DT_COUNT, out);

@@ -3,7 +3,11 @@
  *
  * Warps combine by butterflies of shuffles, after which all their lanes hold the same value;
  * several warps hand theirs over in shared memory. Threads that are not in whole warps along x
- * combine in shared memory, halving their number each time. */
+ * combine in shared memory, halving their number each time.
+ *
+ * Values of an ordered reducer are combined with their neighbours first: the butterfly starts with
+ * lanes 1 apart, after which lane 2t holds 2t and 2t + 1, in this order. Lane 0 has the result of
+ * all; the other lanes have combined in other orders, and nothing reads theirs. */
 #include "passes/shared/thread_reduction.h"
 
 /* ---- blocks over all partial results --------------------------------------------------------- */
@@ -201,12 +205,15 @@ static Stmt *start(Apart *a, const Place *place, int64_t n)
         partials_set(a, (PartialElement){a->part, &f, f.lane}, reducer_identities(a->c, &a->r)));
 }
 
-/* n lanes, a power of two, combine: afterwards each has the result of all. */
+/* n lanes, a power of two, combine: afterwards each has the result of all, or of an ordered reducer
+ * the first. */
 static Stmt *butterfly(Apart *a, const Frame *f, int64_t n)
 {
     Stmt *all = NULL;
     PartialElement mine = {a->part, f, f->lane};
-    for (int64_t apart = n / 2; apart >= 1; apart /= 2) {
+    bool ordered = reducer_is_ordered(&a->r);
+    for (int64_t step = 1; step < n; step *= 2) {
+        int64_t apart = ordered ? step : n / 2 / step;
         Expr *const *own = partials_load(a, mine);
         Expr **other = ARENA_ARRAY(a->c->arena, Expr *, a->r.n);
         for (int k = 0; k < a->r.n; k++)
@@ -290,6 +297,21 @@ static Stmt *halve(Apart *a, const Place *place, int64_t n)
                        partials_update(a, (PartialElement){a->red, &f, f.lane}, other));
 }
 
+/* Of every 2n threads the first combines the value of the thread n further on, if there is one. */
+static Stmt *join_neighbours(Apart *a, const Place *place, int64_t n)
+{
+    Context *c = a->c;
+    Span span = a->r.update->span;
+    Frame f = partials_open(a, place);
+    Expr *const *other =
+        partials_load(a, (PartialElement){a->red, &f, index_add(c, f.lane, expr_index(c, n))});
+    Expr *first = expr_binary(c, EX_EQ, index_mod(c, place->lane, expr_index(c, 2 * n)),
+                              expr_index(c, 0), span);
+    Expr *exists = expr_binary(c, EX_LT, place->lane, expr_index(c, a->extent - n), span);
+    return close_frame(a, &f, "combine", cond_and(c, first, exists),
+                       partials_update(a, (PartialElement){a->red, &f, f.lane}, other));
+}
+
 /* The partial results of whole warps become one, which all their threads have. */
 static Stmt *combine_warps(Apart *a)
 {
@@ -303,13 +325,15 @@ static Stmt *combine_warps(Apart *a)
 /* The same of any threads; element 0 has the result. */
 static Stmt *combine_threads(Apart *a)
 {
-    int64_t half = 1;
-    while (2 * half < a->extent)
-        half *= 2;
+    int64_t most = 1;
+    while (2 * most < a->extent)
+        most *= 2;
     a->red = partials_buffers(a, "threads", a->extent, SCOPE_SHARED);
     Stmt *all = nest(a, spread, 0);
-    for (; half >= 1; half /= 2)
-        all = stmt_then(a->c, all, nest(a, halve, half));
+    for (int64_t step = 1; step <= most; step *= 2)
+        all = stmt_then(a->c, all,
+                        reducer_is_ordered(&a->r) ? nest(a, join_neighbours, step)
+                                                  : nest(a, halve, most / step));
     return all;
 }
 

@@ -67,6 +67,21 @@ static bool check_lanes(Apart *a)
     return true;
 }
 
+/* Each thread combines consecutive values, and threads come in the order of their values. */
+static bool check_order(Apart *a)
+{
+    const Stmt *anchor = a->path.items[a->anchor];
+    if (reducer_is_ordered(&a->r) && anchor != a->lanes)
+        return refuse(a,
+                      "reducer '%s' is ordered, so each thread has to combine consecutive values, "
+                      "but loop '%s' of the reduction is around loop '%s', so that its threads "
+                      "take turns; bind the outer one of the two, as in  let [lane, each] = "
+                      "split(%s, [32, _]);  bind(lane, threadIdx.x);",
+                      a->r.combiner->name, anchor->u.loop.var->name, a->lanes->u.loop.var->name,
+                      anchor->u.loop.var->name);
+    return true;
+}
+
 /* Checks a loop inside the anchor, which may be an axis of the partial results. */
 static bool check_inner(Apart *a, const Stmt *s)
 {
@@ -190,6 +205,6 @@ bool reduction_check(Apart *a)
     const char *why;
     if (!reducer_of(a->c, &a->path, a->anchor, &a->r, &why))
         return refuse(a, "block '%s' cannot be reduced across threads: %s", a->block->name, why);
-    return check_lanes(a) && check_loops(a) && check_convergent(a) && check_alone(a) &&
-           check_place(a);
+    return check_lanes(a) && check_order(a) && check_loops(a) && check_convergent(a) &&
+           check_alone(a) && check_place(a);
 }

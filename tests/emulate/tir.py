@@ -266,6 +266,7 @@ class Parser:
         name = self.name()
         self.expect("(")
         parts = [(p.name, p.type) for p in self.list(")", lambda: self.parameter("in"))]
+        self.accept("ordered")
         if self.accept("where"):
             self.expression()
             while self.accept(","):

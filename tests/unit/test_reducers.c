@@ -73,6 +73,27 @@ static void test_laws(void **state)
     "return (n, a.mean + d * share, " m2 "); } }\n"                                                \
     "kernel k<N = 8>(x: f32[N]) -> y: moments { for i in N y moments= (1, x[i], 0); }\n"
 
+#define AFFINE(word)                                                                               \
+    "reducer affine(a: f32, b: f32) " word " { init (1, 0); combine(x, y): (y.a * x.a, y.a * x.b " \
+    "+ y.b); }\nkernel k<N = 8>(x: f32[N]) -> y: affine { for i in N y affine= (0.5, x[i]); }\n"
+
+/* One that is declared ordered does not commute, and has an identity on both sides. */
+static void test_ordered_laws(void **state)
+{
+    (void)state;
+    static const ReducerCase cases[] = {
+        {0, AFFINE("ordered"), NULL},
+        {0, AFFINE("ordered where a >= 0"), NULL},
+        {E0247, AFFINE(""), "say so, and schedules keep it: reducer affine(...) ordered"},
+        {0, ONE("i32", "ordered", "0", "a + b"), NULL},
+        {0, ONE("f32", "ordered", "0", "b != 0 ? b : a"), NULL},
+        {E0247, ONE("i32", "ordered", "0", "a - b"), "combine(init, x)"},
+        {E0247, ONE("i32", "ordered", "0", "b"), "combine(x, init) is (v = 0), but x is"},
+        {E0247, ONE("f32", "ordered", "0", "a + b + a * a * b * b"), "not associative"},
+    };
+    CHECK_REDUCERS(cases);
+}
+
 /* Laws that hold up to rounding, or only for the tuples that occur. */
 static void test_tuple_laws(void **state)
 {
@@ -201,9 +222,8 @@ static void test_texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_laws),
-        cmocka_unit_test(test_tuple_laws),
-        cmocka_unit_test(test_misuse),
+        cmocka_unit_test(test_laws),       cmocka_unit_test(test_ordered_laws),
+        cmocka_unit_test(test_tuple_laws), cmocka_unit_test(test_misuse),
         cmocka_unit_test(test_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
  * system has rows for the domains of both instances, for "the same element", for "first comes
  * before second", and for the violation (second before first in the new tree; different iterations
  * of a parallel loop). The step is legal if no pair has a solution. */
+#include "ir/tuple.h"
 #include "passes/analysis/dependence/model.h"
 #include "passes/analysis/regions/private.h"
 
@@ -126,6 +127,21 @@ static bool distance_keeps(const OrderPair *o)
     return true;
 }
 
+/* Why the second of a pair must not run before the first, as a sentence in the arena. */
+static const char *turned_reason(Context *c, const AccessPair *pair)
+{
+    const Access *x = pair->x, *y = pair->y;
+    if (x->combiner && x->combiner == y->combiner && x->combiner->ordered)
+        return arena_printf(c->arena,
+                            "the second would run before the first, but reducer '%s' is ordered: "
+                            "'%s' combines its values in the order of the program",
+                            x->combiner->name, x->buffer->name);
+    return arena_printf(c->arena, "the second would run before the first, which %s '%s' %s",
+                        x->writes ? "writes the element of" : "still reads the element of",
+                        x->buffer->name,
+                        y->writes ? "that the second overwrites" : "that it reads");
+}
+
 /* No instance where x comes before y at `level`, and after it in the new order. */
 static bool level_kept(OrderPair *o, AccessPair pair, int level)
 {
@@ -138,10 +154,7 @@ static bool level_kept(OrderPair *o, AccessPair pair, int level)
     match_instances(p, pair.a, &new_a);
     match_instances(p, pair.b, &new_b);
     PolyMark mark = poly_mark(p);
-    const char *reason = arena_printf(
-        p->ctx->arena, "the second would run before the first, which %s '%s' %s",
-        pair.x->writes ? "writes the element of" : "still reads the element of",
-        pair.x->buffer->name, pair.y->writes ? "that the second overwrites" : "that it reads");
+    const char *reason = turned_reason(p->ctx, &pair);
     const Bounds *distance = instances_distance(p, &new_b, &new_a);
     for (int i = 0; distance && i <= units_common(o->new_a, o->new_b); i++) {
         poly_reset(p, mark);

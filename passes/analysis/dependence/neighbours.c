@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "ir/tuple.h"
+
 bool accesses_meet(const Access *a, const Access *b)
 {
     if (a->buffer->id != b->buffer->id || !(a->writes || b->writes))
@@ -21,7 +23,7 @@ bool accesses_meet(const Access *a, const Access *b)
 bool accesses_commute(const Access *a, const Access *b)
 {
     return a->writes && b->writes && a->reads && b->reads && a->op == b->op &&
-           a->combiner == b->combiner;
+           a->combiner == b->combiner && !(a->combiner && a->combiner->ordered);
 }
 
 static AccessRef access_ref(const Access *access, int unit)

@@ -71,6 +71,11 @@ Expr *reducer_neutral(Context *c, StoreOp op, DType type, Span span)
     return identity_of(c, op, type, NULL, span);
 }
 
+bool reducer_is_ordered(const Reducer *r)
+{
+    return r->combiner && r->combiner->ordered;
+}
+
 bool reducer_rounds(StoreOp op, DType type)
 {
     return type_is_float(type) && (op == STORE_ADD || op == STORE_MUL);

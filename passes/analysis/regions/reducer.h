@@ -1,7 +1,9 @@
 /* reducer.h - Describes reductions that can be computed as partial results, each over some of the
  * values, and then combined.
  *
- * Such operators are commutative and associative and have an identity, the result for no values.
+ * Such operators are associative and have an identity, the result for no values. They are
+ * commutative, too, but for reducers that are declared `ordered`: of these a partial result is one
+ * of consecutive values, and partial results are combined in their order.
  * Floating-point sums and products then round in another order. */
 #ifndef TIRC_PASSES_ANALYSIS_REGIONS_REDUCER_H
 #define TIRC_PASSES_ANALYSIS_REGIONS_REDUCER_H
@@ -43,6 +45,8 @@ typedef struct {
 /* The same, where several instances of the block may update one element. */
 bool reducer_of_block(Context *c, const BlockStmt *block, Reducer *out);
 
+/* Values keep their order: they may be grouped otherwise, and no more. */
+bool reducer_is_ordered(const Reducer *r);
 /* elements = values. */
 Stmt *reducer_set(Context *c, const Reducer *r, ReducerStore to);
 /* elements = elements op values. */

@@ -30,7 +30,8 @@ int words_of(DType type)
 Expr *word_of(Context *c, Expr *value, int number)
 {
     DType bits = type_of_bits(type_info(value->type)->bits);
-    Expr *held = value->type == bits ? value : expr_bitcast(c, bits, value, value->span);
+    bool is_number = value->type == bits || value->type == DT_BOOL;
+    Expr *held = is_number ? value : expr_bitcast(c, bits, value, value->span);
     Expr *wide = converted(c, DT_U64, held);
     if (words_of(value->type) == 2 && number == 0)
         wide = shift(c, EX_SHR, wide);
@@ -50,6 +51,8 @@ Expr *value_of_words(Context *c, DType type, Expr *const *elements)
     Expr *held = awaited(c, elements[0]);
     if (words_of(type) == 2)
         held = expr_binary(c, EX_BITOR, shift(c, EX_SHL, held), awaited(c, elements[1]), span);
+    if (type == DT_BOOL)
+        return expr_binary(c, EX_NE, held, u64(c, 0), span);
     held = converted(c, bits, held);
     return type == bits ? held : expr_bitcast(c, type, held, span);
 }

@@ -11,7 +11,7 @@
  *                                                       y[i] += y_rf[ki, i]; }
  *
  * Legal: the loop carries a reduction whose operator is associative and commutative and has an
- * identity.
+ * identity. Of a reducer that is declared ordered, the loop is the outermost of the reduction.
  * Invariant: each value is added to one partial result, and each partial result to one element. */
 #include "passes/schedule/blocks/factor.h"
 
@@ -50,6 +50,25 @@ static void find_anchor(Factor *f)
     while (f->path.items[f->anchor] != f->loop &&
            !factor_uses(f, ITER_REDUCE, f->path.items[f->anchor]))
         f->anchor++;
+}
+
+/* The values of one partial result are consecutive, and partial results come in their order. */
+static bool check_order(const Factor *f, Span span)
+{
+    const Stmt *outer = f->path.items[f->anchor];
+    Name loop = stmt_label(f->loop);
+    if (!reducer_is_ordered(&f->r))
+        return true;
+    REQUIRE(f->s, E0475, span, outer == f->loop,
+            "reducer '%s' is ordered, so a partial result is one of consecutive values, but those "
+            "of an iteration of loop '%s' are apart: loop '%s' of the reduction is around it; "
+            "rfactor(%s, ...) has the parts in order",
+            f->r.combiner->name, loop, stmt_label(outer), stmt_label(outer));
+    REQUIRE(f->s, E0475, span, f->loop->u.loop.step > 0,
+            "reducer '%s' is ordered, and loop '%s' counts down, but partial results are combined "
+            "upwards",
+            f->r.combiner->name, loop);
+    return true;
 }
 
 static int find_top(Factor *f)
@@ -127,8 +146,8 @@ bool prim_rfactor(Schedule *s, const PrimCall *call, Value *result)
     if (!find_block(&f, call))
         return false;
     find_anchor(&f);
-    if (!factor_check_reducer(&f, span) || !factor_check_loops(&f, span) || !check_axis(&f, call) ||
-        !factor_find_iters(&f, span))
+    if (!factor_check_reducer(&f, span) || !factor_check_loops(&f, span) ||
+        !check_order(&f, span) || !check_axis(&f, call) || !factor_find_iters(&f, span))
         return false;
 
     int at = find_top(&f);

@@ -24,7 +24,7 @@
  * Legal: one block updates the value, as a reduction does; the values that it combines can be read
  * before the loop; what the loop reads of the value are elements that the block updates.
  * Invariant: each value is combined once into the sum of its chunk, and each sum into the value
- * that the next chunk starts from, in order. */
+ * that the next chunk starts from, in order. So it holds for reducers that are declared ordered. */
 #include "passes/analysis/dependence/dependence.h"
 #include "passes/analysis/threads/launch.h"
 #include "passes/schedule/blocks/factor.h"

@@ -60,7 +60,7 @@ module.exports = grammar({
       seq("fn", field("name", $.name), optional($.sizes), $.parameters, "->", field("result", $.name),
           "{", repeat($.let), $.return, "}"),
     reducer: ($) =>
-      seq("reducer", field("name", $.name), $.parameters, optional($.facts),
+      seq("reducer", field("name", $.name), $.parameters, optional("ordered"), optional($.facts),
           "{", "init", $._expression, ";", $.combine, "}"),
     instruction: ($) =>
       seq("instruction", field("name", $.name), "(", list($.operand), ")",
