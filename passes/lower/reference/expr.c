@@ -8,6 +8,8 @@
 
 #include "passes/lower/reference/reference.h"
 
+enum { REGROUPED = 8 };
+
 /* ---- small constructors -------------------------------------------------------------------- */
 
 static Expr *op2(RefBuilder *b, ExprKind kind, Expr *x, Expr *y)
@@ -68,6 +70,14 @@ static Ref named(RefBuilder *b, Ref r)
 static double roundoff(DType type)
 {
     return ldexp(1, -type_info(type)->digits) + 0x1p-53;
+}
+
+/* The roundoff of an operation of the program. The operands of an ordered combiner are partial
+ * results of some grouping, which may be larger than those in the order of the program, so there
+ * each operation may round more. */
+static double roundoff_here(const RefBuilder *b, DType type)
+{
+    return (b->combining ? REGROUPED : 1) * roundoff(type);
 }
 
 /* Half the smallest number: what rounding loses where nothing is left to be relative to. Of f64
@@ -175,7 +185,8 @@ static Ref compare(RefBuilder *b, ExprKind kind, Ref x, Ref y)
 /* A sum, difference, product or quotient v. */
 static Ref rounded_binary(RefBuilder *b, const RefOperation *o, Expr *v)
 {
-    Rounding r = {.type = o->type, .u = roundoff(o->type), .eta = underflow(o->type), .v = v};
+    Rounding r = {
+        .type = o->type, .u = roundoff_here(b, o->type), .eta = underflow(o->type), .v = v};
     Expr *both = ref_add(b, o->x.err, o->y.err);
     if (o->kind == EX_MUL)
         r.err = ref_let(b, product_error(b, o->x, o->y));
@@ -340,7 +351,7 @@ static Ref rounded_call(RefBuilder *b, const Expr *e, Expr *v, Expr *through, co
     DType computed = e->type == DT_F64 ? DT_F64 : DT_F32;
     double ulps = info->ulp ? 2 * info->ulp : 1;
     Rounding r = {.type = e->type,
-                  .u = ulps * roundoff(computed) + 0x1p-52,
+                  .u = ulps * roundoff_here(b, computed) + 0x1p-52,
                   .eta = ulps * underflow(computed),
                   .v = v,
                   .err = through};

@@ -345,6 +345,18 @@ static bool is_sum(const Combiner *combiner, const CombinerPart *part)
            ((x == part->a && y == part->b) || (x == part->b && y == part->a));
 }
 
+/* An update of a tuple: the values that it combines, and the combiner. The operands of one that is
+ * ordered, such as a recurrence, grow and cancel by the grouping. */
+static void ref_update(RefBuilder *b, const Stmt *s)
+{
+    int n = s->u.seq.combiner->n;
+    for (int i = 0; i < s->u.seq.n; i++) {
+        b->combining = s->u.seq.combiner->ordered && i >= n;
+        ref_stmt(b, s->u.seq.items[i]);
+    }
+    b->combining = false;
+}
+
 /* An update of a tuple in `exact` mode. What its combiner rounds depends on the order, since its
  * operands do; a component that is a sum is known where sums are. */
 static void ref_combine(RefBuilder *b, const Stmt *s)
@@ -372,8 +384,8 @@ static void ref_stmt(RefBuilder *b, Stmt *s)
 {
     switch (s->kind) {
     case ST_SEQ:
-        if (s->u.seq.combiner && b->exact) {
-            ref_combine(b, s);
+        if (s->u.seq.combiner) {
+            (b->exact ? ref_combine : ref_update)(b, s);
             break;
         }
         for (int i = 0; i < s->u.seq.n; i++)
