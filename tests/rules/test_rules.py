@@ -36,6 +36,8 @@ RULES = [
     ("two_scans", ["scans"], 3 * 256),
     ("scan_of_pairs", ["scans"], 3 * 256),
     ("pairs_of_all", ["scan"], 3 * 256),
+    ("recurrence_of_rows", ["rows"], 3 * 256),
+    ("end_of_recurrence", ["parts"], 3 * 256),
     ("scan_of_many", ["scan"], 2 * 256),
     ("recurrence", ["recurrence", "scan"], 3 * 256),
     ("differences", ["elements"], 4000),
