@@ -114,6 +114,44 @@ def top_k(x, K):
     return np.take_along_axis(x, place, axis=1), place.astype("i4")
 
 
+def decays(rng, shape, _):
+    return -rng.uniform(0, 1, shape)
+
+
+def steps(rng, shape, _):
+    return rng.uniform(0, 1, shape)
+
+
+@case(*sizes("D L", (3, 1031), (1, 1), (2, 67), (5, 2)), inputs={"A": decays, "delta": steps})
+def selective_scan_long(x, delta, A, B, C):
+    h, y = np.zeros(len(x)), np.empty_like(x)
+    for t in range(x.shape[1]):
+        h = np.exp(delta[:, t] * A) * h + delta[:, t] * B[t] * x[:, t]
+        y[:, t] = C[t] * h
+    return y
+
+
+def some(rng, shape, _):
+    return rng.uniform(0, 1, shape) < 0.1
+
+
+@case(*sizes("N", (5003,), (1,), (67,), (2,)), inputs={"head": some})
+def segmented_scan(x, head):
+    y, s = np.empty_like(x), 0.0
+    for i, starts in enumerate(head):
+        s = x[i] + (0 if starts else s)
+        y[i] = s
+    return y
+
+
+@case(*ROWS)
+def cumulative_max(x):
+    y = np.maximum.accumulate(x, axis=1)
+    grows = np.concatenate([np.ones_like(x[:, :1], bool), x[:, 1:] > y[:, :-1]], axis=1)
+    place = np.where(grows, np.arange(x.shape[1]), 0)
+    return y, np.maximum.accumulate(place, axis=1).astype("i4")
+
+
 def with_halves(rng, shape, _):
     """Without quotients that round to even: 127 / largest is no short binary fraction."""
     return rng.uniform(-1, 1, shape)
