@@ -96,12 +96,15 @@ bool prim_align(Schedule *s, const PrimCall *call, Value *result)
     REQUIRE(s, E0416, call->span, path.n < to_block.n && to_block.items[path.n - 1] == stmt,
             "loop '%s' does not enclose block '%s'", stmt_label(stmt),
             stmt_label(to_block.items[to_block.n - 1]));
-    const BlockStmt *aligned = &to_block.items[to_block.n - 1]->u.block;
-    REQUIRE(s, E0489, call->span,
-            !aligned->init || !block_uses_loop(aligned, ITER_REDUCE, stmt->u.loop.var),
-            "loop '%s' carries a reduction, whose init would no longer be in the loops around it; "
-            "use decompose_reduction first",
-            stmt_label(stmt));
+    StmtList blocks = stmts_of_kind(s->ctx, stmt, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++) {
+        const BlockStmt *block = &blocks.items[i]->u.block;
+        REQUIRE(s, E0489, call->span,
+                !block->init || !block_uses_loop(block, ITER_REDUCE, stmt->u.loop.var),
+                "loop '%s' carries a reduction, whose init would no longer be in the loops around "
+                "it; use decompose_reduction first",
+                stmt_label(stmt));
+    }
     REQUIRE(s, E0489, call->span, n >= 1 && n <= 65536,
             "the alignment is 1 to 65536 elements, found %lld", (long long)n);
     const ForStmt *loop = &loop_from_zero(s, &path)->u.loop;
