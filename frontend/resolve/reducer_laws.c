@@ -341,23 +341,25 @@ static bool with_remedy(const Laws *laws)
 
 /* ---- laws ---- */
 
-/* combine(init, x), or with `last` combine(x, init). */
-static Number *with_identity(Laws *laws, const Number *x, bool last)
+typedef enum { INIT_FIRST, INIT_LAST } InitPlace;
+
+/* combine(init, x) or combine(x, init). */
+static Number *with_identity(Laws *laws, const Number *x, InitPlace place)
 {
     const Number *identity = identity_of(laws);
-    return combine(laws, last ? x : identity, last ? identity : x);
+    return combine(laws, place == INIT_LAST ? x : identity, place == INIT_LAST ? identity : x);
 }
 
-static bool changes(Laws *laws, const Number *x, bool last)
+static bool changes(Laws *laws, const Number *x, InitPlace place)
 {
-    return !same_tuple(laws, with_identity(laws, x, last), x, size_of(laws, x));
+    return !same_tuple(laws, with_identity(laws, x, place), x, size_of(laws, x));
 }
 
 /* Finds tuples, the identity first; false if the identity changes most of them. */
 static bool find_tuples(Laws *laws)
 {
     Number *identity = identity_of(laws), *changed = NULL;
-    bool last = false;
+    InitPlace place = INIT_FIRST;
     Number *twice = combine(laws, identity, identity);
     if (!same_tuple(laws, twice, identity, 0))
         return refuse(laws, "a monoid",
@@ -370,20 +372,20 @@ static bool find_tuples(Laws *laws)
             x[k] = random_component(laws, k);
         if (!satisfies_conditions(laws, x))
             continue;
-        bool first = changes(laws, x, false);
-        if (!first && !(laws->combiner->ordered && changes(laws, x, true))) {
+        bool first = changes(laws, x, INIT_FIRST);
+        if (!first && !(laws->combiner->ordered && changes(laws, x, INIT_LAST))) {
             laws->tuples[laws->n++] = x;
             continue;
         }
         n_changed++;
         changed = x;
-        last = !first;
+        place = first ? INIT_FIRST : INIT_LAST;
     }
     if (2 * n_changed < laws->n)
         return true;
     refuse(laws, "a monoid",
-           (Difference){last ? "combine(x, init)" : "combine(init, x)", "x",
-                        with_identity(laws, changed, last), changed});
+           (Difference){place == INIT_LAST ? "combine(x, init)" : "combine(init, x)", "x",
+                        with_identity(laws, changed, place), changed});
     return with_remedy(laws);
 }
 

@@ -59,8 +59,9 @@ class Function(NamedTuple):
 class Reducer(NamedTuple):
     parts: list  # (name, type)
     init: tuple
+    names: list  # of what is combined: a and b
     lets: list  # (name, type or None, value)
-    value: tuple  # of a and b
+    value: tuple  # of both
 
     def part(self, e, k):
         """The k-th part of a tuple."""
@@ -75,7 +76,7 @@ class Reducer(NamedTuple):
     def combined(self, old, new):
         """The parts of combine(a, b), of the parts of a and b."""
         values = {}
-        for name, parts in (("a", old), ("b", new)):
+        for name, parts in zip(self.names, (old, new)):
             values[name] = parts[0] if len(parts) == 1 else ("name", name)
             for (part, _), value in zip(self.parts, parts):
                 values[name + "." + part] = value
@@ -275,8 +276,9 @@ class Parser:
         self.expect("init")
         init = self.expression()
         self.expect(";")
-        for text in ("combine", "(", "a", ",", "b", ")"):
-            self.expect(text)
+        self.expect("combine")
+        self.expect("(")
+        names = self.list(")", self.name)
         lets, braces = [], self.accept("{")
         while braces and self.accept("let"):
             lets.append(self.typed_let())
@@ -286,7 +288,7 @@ class Parser:
         if braces:
             self.expect("}")
         self.expect("}")
-        self.reducers[name] = Reducer(parts, init, lets, value)
+        self.reducers[name] = Reducer(parts, init, names, lets, value)
 
     def instruction(self):
         name = self.name()

@@ -27,7 +27,7 @@ rows(const float *__restrict__ x, float *__restrict__ y, int *__restrict__ at)
     s_part += __shfl_xor_sync(0xffffffff, s_part, 1);
     if (i < 50)
         s = s_part;
-    float b_value_part = -__int_as_float(0x7f800000);
+    float b_value_part = __int_as_float(0xff800000);
     int b_index_part = -1;
     if (i < 50) {
         for (int j_0 = 0; j_0 < 4; ++j_0) {
