@@ -89,6 +89,7 @@ void namemap_set(Arena *arena, NameMap *map, Name name, uint32_t value);
 typedef struct {
     int loops;              /* loops and iterators: a name may return in another nest */
     int others;             /* sizes, scalars, buffers, blocks, lets */
+    int lets;               /* of the others: in blocks, so that buffers may have their names */
     uint32_t block, buffer; /* one that has the name, or 0 */
 } NameUse;
 

@@ -115,6 +115,13 @@ static void enter_buffer(Schedule *s, Buffer *buffer)
     use->buffer = buffer->id;
 }
 
+static void count_let(Schedule *s, const Stmt *let, int by)
+{
+    NameUse *use = name_use(s, let->u.let.var->name);
+    use->others += by;
+    use->lets += by;
+}
+
 static void enter_block(Schedule *s, const BlockStmt *block, uint32_t parent)
 {
     handle_alive(s, block->id, HANDLE_BLOCK, block->name, parent);
@@ -153,7 +160,7 @@ static void enter_stmt(Schedule *s, const Stmt *stmt, uint32_t parent, Inside in
         return;
     case ST_BLOCK: enter_block(s, &stmt->u.block, parent); return;
     case ST_TEMP: enter_buffer(s, stmt->u.temp); return;
-    case ST_LET: name_use(s, stmt->u.let.var->name)->others++; return;
+    case ST_LET: count_let(s, stmt, 1); return;
     case ST_LAUNCH: enter_stmt(s, stmt->u.launch.body, parent, inside); return;
     case ST_STORE:
     case ST_BARRIER:
@@ -199,7 +206,7 @@ static void leave_stmt(Schedule *s, const Stmt *stmt, Inside inside)
         name_use(s, stmt->u.temp->name)->others--;
         handle_dead(s, stmt->u.temp->id);
         return;
-    case ST_LET: name_use(s, stmt->u.let.var->name)->others--; return;
+    case ST_LET: count_let(s, stmt, -1); return;
     case ST_LAUNCH: leave_stmt(s, stmt->u.launch.body, inside); return;
     case ST_STORE:
     case ST_BARRIER:

@@ -79,11 +79,11 @@ static bool check_body(const Expand *e)
 
 /* ---- build ----------------------------------------------------------------------------------- */
 
-/* Its name, unless something else of the kernel has it as well, beside a block. */
+/* Its name, unless something else of the kernel has it as well, beside a block and lets in blocks. */
 static Name name_outside(const Expand *e, const Buffer *temp)
 {
     const NameUse *use = state_name(e->s, temp->name);
-    bool alone = use->loops == 0 && use->others == 1 + (use->block != 0);
+    bool alone = use->loops == 0 && use->others - use->lets == 1 + (use->block != 0);
     return alone ? temp->name : sched_fresh_name(e->s, temp->name);
 }
 
