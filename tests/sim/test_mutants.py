@@ -26,14 +26,15 @@ SIZES = {
     "matmul": (37, 70, 150),  # `default` is the same pipeline
     "matmul_bias_relu": (37, 70, 150),
     "adi": (3, 16),
+    "conv_f16_nhwc": (7, 9, 5, 5, 1, 3, 1),
 }  # where bounds still tell something: errors of its recurrences grow with the size
 ODD = (70, 33, 45)
 MANY = 12  # mutants of one text; of more a part is enough, with --part
 FEW = 3  # times that a stencil goes over its field
 
 
-# Data decide which elements of edge_softmax are written: its short rows use few lanes of a warp, and
-# with longer ones some elements are never written.
+# Data decide which elements of edge_softmax are written: its short rows use few lanes of a warp,
+# and with longer ones some elements are never written.
 OTHERS = ("kernelbench", "collections", "edge_softmax")
 FOLDERS = sorted(p for p in (ROOT / "examples").iterdir() if p.is_dir() and p.name not in OTHERS)
 

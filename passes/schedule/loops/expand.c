@@ -79,7 +79,8 @@ static bool check_body(const Expand *e)
 
 /* ---- build ----------------------------------------------------------------------------------- */
 
-/* Its name, unless something else of the kernel has it as well, beside a block and lets in blocks. */
+/* Its name, unless something else of the kernel has it as well, beside a block, and lets in
+ * blocks. */
 static Name name_outside(const Expand *e, const Buffer *temp)
 {
     const NameUse *use = state_name(e->s, temp->name);
