@@ -13,6 +13,9 @@
  * A reduction that adds its identity unless a congruence holds needs one residue class of the loop,
  * which the loops outside determine.
  *
+ * An iteration of its own elements runs their init, too: a reduction without an update leaves its
+ * first value.
+ *
  * Legal: always, for a loop that starts at 0.
  * Invariant: every instance that changes anything runs exactly once, in the same order. */
 #include "passes/analysis/regions/affine_bounds.h"
@@ -53,12 +56,19 @@ static void bound_by_room(Narrowing *n, Expr *room)
         n->hi = simplify(n->facts, index_min(c, n->hi, end));
 }
 
+/* Each iteration of the loop has elements whose init the block runs, whatever is added to them. */
+static bool has_inits(const Narrowing *n, const BlockStmt *block)
+{
+    return block->init && block_uses_loop(block, ITER_SPATIAL, n->loop->var);
+}
+
 static void bound_by_block(Narrowing *n, const BlockStmt *block)
 {
     Context *c = n->s->ctx;
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
-        if (!expr_uses_var(iter->binding, n->loop->var))
+        if (!expr_uses_var(iter->binding, n->loop->var) ||
+            (iter->kind == ITER_REDUCE && has_inits(n, block)))
             continue;
         Expr *lo = iters_to_loops(c, block, iter->lo), *hi = iters_to_loops(c, block, iter->hi);
         bound_by_room(n, index_sub(c, iter->binding, lo));
@@ -92,7 +102,8 @@ static void take_residue_class(Narrowing *n, const StmtPath *path, const Stmt *b
     StmtPath to_block = {0};
     int64_t lo, hi, always;
     state_path(n->s, block->u.block.id, &to_block);
-    if (!expr_is_const(loop->lo, &lo) || lo != 0 || !stride_of(n->s, &to_block, loop->var, &which))
+    if (has_inits(n, &block->u.block) || !expr_is_const(loop->lo, &lo) || lo != 0 ||
+        !stride_of(n->s, &to_block, loop->var, &which))
         return;
     Context *c = n->s->ctx;
     Expr *first, *miss;
