@@ -158,6 +158,14 @@ StmtList stmts_of_kind(Context *c, const Stmt *root, StmtKind kind)
     return found;
 }
 
+bool stmt_declares(Context *c, const Stmt *s, const Buffer *buffer)
+{
+    for (Cursor at = cursor_outer(c, s); cursor_next(&at);)
+        if (at.stmt->kind == ST_TEMP && at.stmt->u.temp->id == buffer->id)
+            return true;
+    return false;
+}
+
 Stmt *stmt_bound_loop(Context *c, const Stmt *s)
 {
     for (Cursor at = cursor_outer(c, s); cursor_next(&at);)

@@ -656,6 +656,8 @@ ExprList enclosing_conds(Context *c, const EnclosingList *path);
 
 /* Those of one kind below and including the root, in program order; none of those in a block. */
 StmtList stmts_of_kind(Context *c, const Stmt *root, StmtKind kind);
+/* The buffer is a temp that is declared below and including `s`, not in a block. */
+bool stmt_declares(Context *c, const Stmt *s, const Buffer *buffer);
 /* The outermost loop below and including `s` that is bound, the first in the text; none of those
  * inside a block. NULL: there is none. */
 Stmt *stmt_bound_loop(Context *c, const Stmt *s);

@@ -36,19 +36,10 @@ static bool has_axis_loops(const RefBuilder *b, const Twin *t, Expr *const *inde
     return true;
 }
 
-static bool declares(Context *c, const Stmt *s, const Buffer *buffer)
-{
-    StmtList temps = stmts_of_kind(c, s, ST_TEMP);
-    for (int i = 0; i < temps.n; i++)
-        if (temps.items[i]->u.temp->id == buffer->id)
-            return true;
-    return false;
-}
-
 /* A store below `s` to what outlives it. */
 static bool stores_outside(Context *c, const Stmt *store, const Stmt *s)
 {
-    return store->kind == ST_STORE && !declares(c, s, store->u.store.buffer);
+    return store->kind == ST_STORE && !stmt_declares(c, s, store->u.store.buffer);
 }
 
 /* The buffer that every store of the item goes to; NULL where there are several, or it may be

@@ -205,15 +205,6 @@ static bool check_loops(const Lookback *l)
     return true;
 }
 
-static bool declares(Context *c, const Stmt *loop, const Buffer *buffer)
-{
-    StmtList temps = stmts_of_kind(c, loop, ST_TEMP);
-    for (int i = 0; i < temps.n; i++)
-        if (temps.items[i]->u.temp->id == buffer->id)
-            return true;
-    return false;
-}
-
 /* Different iterations of the loop have different elements of the value. */
 static bool has_own_value(const Lookback *l, const Stmt *loop, const LookbackPart *part)
 {
@@ -222,7 +213,7 @@ static bool has_own_value(const Lookback *l, const Stmt *loop, const LookbackPar
         if (at->kind == EX_VAR && at->u.var == loop->u.loop.var)
             return true;
     }
-    return declares(l->s->ctx, loop, part->value);
+    return stmt_declares(l->s->ctx, loop, part->value);
 }
 
 /* A value passes through the iterations of the loop, and not from one loop around to the next. */

@@ -259,8 +259,7 @@ bool inline_order_kept(Schedule *s, Span span, const StmtPath *block_path,
     for (int i = 0; seq->kind == ST_SEQ && i < seq->u.seq.n; i++) {
         Stmt *item = seq->u.seq.items[i];
         between |= item == producer_path->items[n];
-        REQUIRE(s, E0461, span,
-                !between || item->kind != ST_TEMP || item->u.temp->id != written->id,
+        REQUIRE(s, E0461, span, !between || !stmt_declares(s->ctx, item, written),
                 "'%s', which block '%s' writes, is declared behind producer '%s', so that block "
                 "cannot move up; declare it before the producer",
                 written->name, block->u.block.name, producer->u.block.name);

@@ -50,15 +50,6 @@ typedef struct {
 
 /* ---- which block ----------------------------------------------------------------------------- */
 
-static bool declares(Context *c, const Stmt *loop, const Buffer *buffer)
-{
-    StmtList temps = stmts_of_kind(c, loop, ST_TEMP);
-    for (int i = 0; i < temps.n; i++)
-        if (temps.items[i]->u.temp->id == buffer->id)
-            return true;
-    return false;
-}
-
 /* Another block of the loop that accesses `buffer`; NULL: none. */
 static const Stmt *other_user(const Scan *scan, const Stmt *block, const Buffer *buffer,
                               AccessMode mode)
@@ -82,7 +73,7 @@ static bool carries_scan(const Scan *scan, const Stmt *block)
         return false;
     flow_buffers(scan->s, (Stmt *)block, ACCESS_WRITE, &written);
     for (int i = 0; i < written.n; i++)
-        if (!declares(c, scan->loop, written.items[i]) &&
+        if (!stmt_declares(c, scan->loop, written.items[i]) &&
             other_user(scan, block, written.items[i], ACCESS_READ))
             return true;
     return false;
@@ -144,7 +135,7 @@ static bool check_value(const Scan *scan)
     flow_buffers(s, scan->update, ACCESS_WRITE, &written);
     for (int k = 0; k < written.n; k++) {
         const Buffer *value = written.items[k];
-        REQUIRE(s, E0478, scan->span, !declares(s->ctx, scan->loop, value),
+        REQUIRE(s, E0478, scan->span, !stmt_declares(s->ctx, scan->loop, value),
                 "'%s' is declared in loop '%s', so no value of it passes from one iteration to the "
                 "next; choose an inner loop",
                 value->name, loop);

@@ -29,21 +29,13 @@ Stmt *stage_item(const StagePlace *place, int i)
     return place->parent->kind == ST_SEQ ? place->parent->u.seq.items[i] : place->parent;
 }
 
-static bool declares(Context *c, const Stmt *item, const Buffer *buffer)
-{
-    for (Cursor at = cursor_outer(c, item); cursor_next(&at);)
-        if (at.stmt->kind == ST_TEMP && at.stmt->u.temp->id == buffer->id)
-            return true;
-    return false;
-}
-
 /* Nothing in `item` declares the buffer, or touches it in `mode` but, where that is allowed, the
  * users. */
 static bool is_clean(Schedule *s, Stmt *item, const BlockList *users, const Buffer *buffer,
                      AccessMode mode)
 {
     BlockList others = {0};
-    bool clean = !declares(s->ctx, item, buffer);
+    bool clean = !stmt_declares(s->ctx, item, buffer);
     flow_blocks(s, item, buffer, mode, &others);
     for (int o = 0; o < others.n && clean; o++) {
         clean = false;
