@@ -14,7 +14,6 @@ from .opaque import (
     EXTERNAL,
     Fragments,
     Instruction,
-    Regions,
     is_fragment,
     is_pointer,
     missing,
