@@ -143,6 +143,32 @@ static const char *scan_remedy(Schedule *s, const Stmt *loop, const Conflict *wh
                         stmt_label(loop), why->buffer->name);
 }
 
+static bool has_order(const Kernel *kernel, const Buffer *buffer)
+{
+    for (int i = 0; i < kernel->n_facts; i++)
+        if (kernel->facts[i].kind == FACT_ORDER &&
+            kernel->facts[i].subject.buffer->id == buffer->id)
+            return true;
+    return false;
+}
+
+/* "; if ...": the promise that makes rows apart whose ends are read from an input; "" where no loop
+ * in `loop` has such ends. */
+static const char *order_remedy(Schedule *s, const Stmt *loop)
+{
+    StmtList loops = stmts_of_kind(s->ctx, loop->u.loop.body, ST_FOR);
+    for (int i = 0; i < loops.n; i++)
+        for (Cursor at = cursor_expr(s->ctx, loops.items[i]->u.loop.lo); cursor_next(&at);) {
+            const Buffer *ends = at.expr->kind == EX_LOAD ? at.expr->u.load.buffer : NULL;
+            if (ends && ends->role == ROLE_IN && ends->rank == 1 && !has_order(s->kernel, ends))
+                return arena_printf(s->ctx->arena,
+                                    "; if no element of '%s' is less than the one before, say so, "
+                                    "and rows are apart: where %s is nondecreasing",
+                                    ends->name, ends->name);
+        }
+    return "";
+}
+
 /* What else may be done about the clash of iterations of a loop that is to become `as`. An init
  * that they all run would undo atomic updates. */
 static const char *dependence_remedy(Schedule *s, const Kernel *kernel, const Stmt *loop,
@@ -152,9 +178,9 @@ static const char *dependence_remedy(Schedule *s, const Kernel *kernel, const St
     const char *scope = flow_scope_remedy(s, kernel, as, why);
     if (*scope)
         return arena_printf(s->ctx->arena, ", or %s", scope);
-    return arena_printf(s->ctx->arena, "%s%s",
+    return arena_printf(s->ctx->arena, "%s%s%s",
                         atomic_remedy(s, same && !why->first->init ? why->first : NULL, as->kind),
-                        scan_remedy(s, loop, why));
+                        scan_remedy(s, loop, why), order_remedy(s, loop));
 }
 
 /* Whether `loop` may become `as`. */
