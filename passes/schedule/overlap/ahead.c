@@ -9,6 +9,16 @@
  * primitives. */
 #include "passes/schedule/overlap/ahead.h"
 
+bool ahead_require_range(Schedule *s, const Stmt *loop, Span span)
+{
+    REQUIRE_AT(
+        s, E0464, span, !expr_has_load(loop->u.loop.lo) && !expr_has_load(loop->u.loop.hi), loop,
+        "data decide the range of loop '%s', so no condition on sizes and loops says whether "
+        "an iteration has a later one; split the loop by a number, and use the inner one",
+        stmt_label(loop));
+    return true;
+}
+
 int ahead_items(const AheadLoop *a)
 {
     const Stmt *body = a->loop->u.loop.body;

@@ -14,6 +14,10 @@ typedef struct {
     const StmtPath *path;
 } AheadLoop;
 
+/* The range of the loop is one of sizes and loops, so that a condition can say which iterations
+ * have a later one. False after a refusal (E0464). */
+bool ahead_require_range(Schedule *s, const Stmt *loop, Span span);
+
 /* How many statements the loop's body has, and one of them. */
 int ahead_items(const AheadLoop *a);
 Stmt *ahead_item(const AheadLoop *a, int i);

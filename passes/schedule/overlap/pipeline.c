@@ -454,7 +454,7 @@ bool prim_pipeline(Schedule *s, const PrimCall *call, Value *result)
             "of %lld stages, one is in use and at least one is being filled, so 0 to %lld are left "
             "for the iterations before; found pending = %lld",
             (long long)stages, (long long)stages - 2, (long long)pending);
-    if (!sched_require_serial(s, loop, call->span))
+    if (!sched_require_serial(s, loop, call->span) || !ahead_require_range(s, loop, call->span))
         return false;
     *result = value_list(s, NULL, 0);
     if (loop_const_extent(&loop->u.loop, &extent) && extent <= 1)

@@ -154,7 +154,7 @@ bool prim_rotate(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     int64_t extent;
     Stmt *loop = sched_loop(s, &call->rotate.loop, &path);
-    if (!sched_require_serial(s, loop, call->span))
+    if (!sched_require_serial(s, loop, call->span) || !ahead_require_range(s, loop, call->span))
         return false;
     Rotate r = {.s = s, .call = call, .at = {s, loop, &path}};
     if (!find_moves(&r, loop) || !take_apart(&r) ||
