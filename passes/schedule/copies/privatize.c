@@ -12,7 +12,8 @@
  * Legal: below the loop there is one block, whose stores all update one buffer by one operator that
  * is associative and commutative and has an identity, and which reads nothing of that buffer. Every
  * element has a value before the loop, since all are updated behind it.
- * Invariant: each value is combined with one copy, and each copy with the buffer. */
+ * Invariant: each value is combined with one copy, and each copy with the buffer. The copying blocks
+ * cover what an iteration of the loop may update. */
 #include "passes/analysis/regions/reducer.h"
 #include "passes/schedule/copies/stage.h"
 
@@ -24,6 +25,7 @@ typedef struct {
     Buffer *buffer; /* that the block updates */
     StoreOp op;
     Buffer *copy;
+    const Interval *box; /* the elements that an iteration may update; NULL: all */
 } Privatize;
 
 /* ---- check ----------------------------------------------------------------------------------- */
@@ -100,13 +102,23 @@ static bool find_update(Privatize *p)
 
 /* ---- build ----------------------------------------------------------------------------------- */
 
-/* A block over all elements: `to` op= the value that `from` has, or the identity (NULL). */
-static Stmt *over_all(const Privatize *p, const char *suffix, StoreStmt store, const Buffer *from)
+static const Interval *updated_box(Privatize *p)
+{
+    BoxOf of = {&p->path, p->buffer, ACCESS_WRITE, p->copy->scope};
+    Interval *box = ARENA_ARRAY(p->s->ctx->arena, Interval, p->buffer->rank + 1);
+    Facts *facts = sched_facts(p->s, &p->path);
+    facts_enter(facts, p->loop);
+    return stage_box(p->s, facts, &of, box) ? box : NULL;
+}
+
+/* A block over the box: `to` op= the value that `from` has, or the identity (NULL). */
+static Stmt *over_box(const Privatize *p, const char *suffix, StoreStmt store, const Buffer *from)
 {
     Schedule *s = p->s;
     Context *c = s->ctx;
     Expr **index;
     StageNest nest = stage_over(c, p->buffer, NULL, p->span, &index);
+    nest.box = p->box;
     nest.block = sched_fresh_name(s, arena_printf(c->arena, "%s_%s", p->buffer->name, suffix));
     store.index = index;
     store.value = from ? expr_load(c, (Buffer *)from, index, p->span)
@@ -121,7 +133,7 @@ static Stmt *add_copy(const Privatize *p)
     Context *c = p->s->ctx;
     const ForStmt *loop = &p->loop->u.loop;
     StoreStmt store = {.buffer = p->buffer, .op = p->op};
-    Stmt *nest = over_all(p, "add", store, p->copy), *bottom = stmt_nest_block(nest);
+    Stmt *nest = over_box(p, "add", store, p->copy), *bottom = stmt_nest_block(nest);
     Expr *lo, *hi;
     loop_domain(c, loop, &lo, &hi);
     BlockStmt block = bottom->u.block;
@@ -150,7 +162,8 @@ bool prim_privatize(Schedule *s, const PrimCall *call, Value *result)
         return false;
 
     p.copy = stage_buffer(s, p.buffer, "private", SCOPE_GLOBAL, call->span);
-    Stmt *clear = over_all(&p, "clear", (StoreStmt){.buffer = p.copy, .op = STORE_SET}, NULL);
+    p.box = updated_box(&p);
+    Stmt *clear = over_box(&p, "clear", (StoreStmt){.buffer = p.copy, .op = STORE_SET}, NULL);
     Stmt *add = add_copy(&p);
     Stmt *body = stmt_replace(s->ctx, s->kernel->body, p.loop, with_copy(&p, clear, add));
     bool valued = p.buffer->role == ROLE_INOUT || flow_written_before_use(s, body, p.buffer);
