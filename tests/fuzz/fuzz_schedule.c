@@ -8,7 +8,7 @@
  *     fuzz_schedule [-j PROCESSES] [-t SECONDS] [-l LIMIT] COUNT SEED FOLDER...
  *
  * Trials SEED, SEED + 1, ..., of which none begins after SECONDS, and each of which has LIMIT
- * seconds of CPU (30). A failure is reduced and printed, and makes the status 1, and so does a
+ * seconds of CPU (300). A failure is reduced and printed, and makes the status 1, and so does a
  * trial whose end is not known, or a primitive of the table that two thousand trials or more never
  * call, or call nearly always without success. The report has a line for each primitive: how many
  * calls it accepted of those that were made.
@@ -107,7 +107,7 @@ static int usage(void)
 int main(int argc, char **argv)
 {
     int jobs = 1, seconds = 0, option;
-    double limit = 30;
+    double limit = 300;
     while ((option = getopt(argc, argv, "j:t:l:")) != -1) {
         if (option == 'j')
             jobs = atoi(optarg);
