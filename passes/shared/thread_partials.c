@@ -2,7 +2,8 @@
  * threads and that combine them.
  *
  * Warps combine by butterflies of shuffles, after which all their lanes hold the same value;
- * several warps hand theirs over in shared memory. Threads that are not in whole warps along x
+ * several warps hand theirs over in shared memory, where all threads that need the result combine
+ * them, or else the first warp. Threads that are not in whole warps along x
  * combine in shared memory, halving their number each time.
  *
  * Values of an ordered reducer are combined with their neighbours first: the butterfly starts with
@@ -273,17 +274,6 @@ static Stmt *spread(Apart *a, const Place *place, int64_t n)
                        partials_set(a, (PartialElement){a->red, &f, f.lane}, mine));
 }
 
-/* The first lane hands over the result of all. */
-static Stmt *share_result(Apart *a, const Place *place, int64_t n)
-{
-    Context *c = a->c;
-    Frame f = partials_open(a, place);
-    Expr *zero = expr_index(c, n), *first = expr_binary(c, EX_EQ, place->lane, zero, zero->span);
-    Expr *const *mine = partials_load(a, (PartialElement){a->part, &f, f.lane});
-    return close_frame(a, &f, "share", first,
-                       partials_set(a, (PartialElement){a->red, &f, zero}, mine));
-}
-
 /* Threads below n combine the values of the threads n further on, if these exist. */
 static Stmt *halve(Apart *a, const Place *place, int64_t n)
 {
@@ -312,14 +302,21 @@ static Stmt *join_neighbours(Apart *a, const Place *place, int64_t n)
                        partials_update(a, (PartialElement){a->red, &f, f.lane}, other));
 }
 
+/* Each warp hands over its result in shared memory. */
+static Stmt *share_warps(Apart *a)
+{
+    a->warps = a->extent <= WARP ? 1 : a->extent / WARP;
+    a->red = partials_buffers(a, a->warps > 1 ? "warps" : "total", a->warps, SCOPE_SHARED);
+    return nest(a, combine_and_share, a->extent / a->warps);
+}
+
 /* The partial results of whole warps become one, which all their threads have. */
 static Stmt *combine_warps(Apart *a)
 {
     if (a->extent <= WARP)
         return nest(a, combine_warp, a->extent);
-    a->red = partials_buffers(a, "warps", a->extent / WARP, SCOPE_SHARED);
-    Stmt *warps = nest(a, combine_and_share, WARP);
-    return stmt_then(a->c, warps, nest(a, combine_shared, a->extent / WARP));
+    Stmt *warps = share_warps(a);
+    return stmt_then(a->c, warps, nest(a, combine_shared, a->warps));
 }
 
 /* The same of any threads; element 0 has the result. */
@@ -363,11 +360,9 @@ Stmt *partials_combine(Apart *a)
 {
     if (!reduction_whole_warps(a))
         return combine_threads(a);
+    if (a->result == RESULT_SHARED)
+        return share_warps(a);
     Stmt *all = combine_warps(a);
-    if (a->result == RESULT_WARP && a->r.combiner)
-        return stmt_then(a->c, all, nest(a, send_first, 0));
-    if (a->result != RESULT_SHARED)
-        return all;
-    a->red = partials_buffers(a, "total", 1, SCOPE_SHARED);
-    return stmt_then(a->c, all, nest(a, share_result, 0));
+    return a->result == RESULT_WARP && a->r.combiner ? stmt_then(a->c, all, nest(a, send_first, 0))
+                                                     : all;
 }

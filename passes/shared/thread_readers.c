@@ -3,7 +3,9 @@
  *
  * A result in local memory has a copy for each thread. If thread 0 alone reads it, the first lane
  * stores its copy. If the lanes are in one warp, the partial results are memory of the warp, of
- * which each lane takes element 0: this needs neither shared memory nor a barrier. */
+ * which each lane takes element 0: this needs neither shared memory nor a barrier. Several warps
+ * hand theirs over in shared memory, and each thread combines them: this needs one barrier, where
+ * a result that one warp computes for all needs two. */
 #include "passes/analysis/threads/launch.h"
 #include "passes/shared/thread_reduction.h"
 

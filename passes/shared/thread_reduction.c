@@ -86,18 +86,80 @@ static Stmt *on_lane(Apart *a, Stmt *stores, BlockIter lane)
     return stmt_stamp(stmt_for(c, &lanes, stores->span), a->lanes);
 }
 
-/* The results as the reduction's own elements. */
+/* The reduction's own elements. */
+static const TupleElement *targets_of(Apart *a)
+{
+    TupleElement *targets = ARENA_ARRAY(a->c->arena, TupleElement, a->r.n);
+    for (int k = 0; k < a->r.n; k++)
+        targets[k] = a->r.parts[k].target;
+    return targets;
+}
+
+/* They become the results. */
 static Stmt *store_results(Apart *a, Expr *const *results)
 {
     Context *c = a->c;
-    TupleElement *targets = ARENA_ARRAY(c->arena, TupleElement, a->r.n);
     Expr **values = ARENA_ARRAY(c->arena, Expr *, a->r.n);
-    for (int k = 0; k < a->r.n; k++) {
-        targets[k] = a->r.parts[k].target;
+    for (int k = 0; k < a->r.n; k++)
         values[k] = a->r.from_identity ? results[k]
                                        : reducer_combine(c, &a->r, a->r.parts[k].start, results[k]);
+    return reducer_set(c, &a->r, (ReducerStore){targets_of(a), values});
+}
+
+/* They become what they start from. */
+static Stmt *store_starts(Apart *a)
+{
+    Expr **values = ARENA_ARRAY(a->c->arena, Expr *, a->r.n);
+    for (int k = 0; k < a->r.n; k++)
+        values[k] = a->r.parts[k].start;
+    return reducer_set(a->c, &a->r, (ReducerStore){targets_of(a), values});
+}
+
+/* The iterators of `block` that are spatial, by those of its init. */
+static SubstList to_iters(Context *c, const BlockStmt *block, const BlockStmt *init)
+{
+    SubstList map = {0};
+    for (int i = 0; i < block->n_iters; i++) {
+        if (block->iters[i].kind != ITER_SPATIAL)
+            continue;
+        Var *to = init->iters[map.n].var;
+        VEC_PUSH(c->arena, &map, ((Subst){block->iters[i].var, expr_var(c, to, to->span)}));
     }
-    return reducer_set(c, &a->r, (ReducerStore){targets, values});
+    return map;
+}
+
+/* A loop over the warps, unrolled. */
+static ForStmt over_warps(Apart *a, Span span)
+{
+    Context *c = a->c;
+    return (ForStmt){.var = var_new(c, names_fresh(&a->names, "warp"), DT_INDEX, VAR_LOOP, span),
+                     .lo = expr_index(c, 0),
+                     .hi = expr_index(c, a->warps),
+                     .step = 1,
+                     .kind = LOOP_UNROLL,
+                     .axis = AXIS_NONE,
+                     .id = ctx_new_id(c)};
+}
+
+/* `stores`, which is the init of `block`, and after it the values that the warps have handed over.
+ * All threads that have a copy of the result combine them, so in one order. */
+static Stmt *then_combine(Apart *a, const BlockStmt *block, const Frame *f, Stmt *stores)
+{
+    Context *c = a->c;
+    Stmt *old = stmt_nest_block(stores);
+    ForStmt warps = over_warps(a, old->span);
+    BlockStmt each = old->u.block;
+    SubstList map = to_iters(c, block, &each);
+    Var *warp = var_new(c, warps.var->name, DT_INDEX, VAR_ITER, old->span);
+    BlockIter *iters = block_own_iters(c, &each, 1);
+    iters[each.n_iters++] =
+        (BlockIter){warp, warps.lo, warps.hi, expr_var(c, warps.var, old->span), ITER_REDUCE};
+    PartialElement handed = {a->red, f, expr_var(c, warp, old->span)};
+    ReducerStore to = {targets_of(a), partials_load(a, handed)};
+    each.init = each.body;
+    each.body = stmt_stamp(stmt_subst(c, reducer_update(c, &a->r, to), map.items, map.n), old);
+    warps.body = stmt_stamp(stmt_block(c, &each, old->span), old);
+    return stmt_replace(c, stores, old, stmt_stamp(stmt_for(c, &warps, old->span), old));
 }
 
 /* The result goes where the block would have made it: the place of its init, which has the same
@@ -113,7 +175,9 @@ static Stmt *finish(Apart *a)
     PartialElement result_at = {a->result == RESULT_SHARED ? a->red : a->part, &f,
                                 first ? f.lane : expr_index(c, 0)};
     BlockStmt block = with_frame(a, &f, a->dims.n);
-    block.init = stmt_stamp(store_results(a, partials_load(a, result_at)), old);
+    bool combines = a->result == RESULT_SHARED && a->warps > 1;
+    block.init =
+        stmt_stamp(combines ? store_starts(a) : store_results(a, partials_load(a, result_at)), old);
     StmtPath path = {0};
     for (int i = 0; i + 1 < a->path.n; i++)
         VEC_PUSH(c->arena, &path, a->path.items[i]);
@@ -126,6 +190,8 @@ static Stmt *finish(Apart *a)
     named.name = names_fresh(&a->names, ctx_namef(c, "%s_result", a->block->name));
     Stmt *result = stmt_stamp(stmt_block(c, &named, old->span), old);
     stores = stmt_replace(c, stores, stmt_nest_block(stores), result);
+    if (combines)
+        return then_combine(a, &block, &f, stores);
     return first ? on_lane(a, stores, f.iters[a->dims.n]) : stores;
 }
 

@@ -14,7 +14,7 @@ typedef VEC(const ForStmt *) LoopList;
 
 /* Where the result is before it is stored. */
 typedef enum {
-    RESULT_SHARED,     /* in element 0 of a->red */
+    RESULT_SHARED,     /* in a->red: in element 0, or in one for each of several warps */
     RESULT_FIRST_LANE, /* in a->part of lane 0, which stores it */
     RESULT_WARP        /* in element 0 of a->part, which is memory of a warp */
 } ResultPlace;
@@ -36,6 +36,7 @@ typedef struct {
         dims;
     int outside; /* how many of them are outside */
     ResultPlace result;
+    int64_t warps; /* how many of them share a->red */
     /* one for each component: */
     Buffer *const *part; /* of each thread: in registers, or in memory of the warp */
     Buffer *const *red;  /* what threads hand over at present, in shared memory; NULL: nothing */

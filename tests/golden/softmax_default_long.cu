@@ -8,8 +8,6 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
 {
     __shared__ float sum_warps[32];
     __shared__ float largest_warps[32];
-    __shared__ float largest;
-    __shared__ float sum;
     const int i = blockIdx.x;
     const int thread = threadIdx.x;
     float largest_rf[2];
@@ -49,17 +47,12 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
     largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 1));
     if (thread % 32 == 0)
         largest_warps[thread / 32] = largest_part;
+    float largest = __int_as_float(0xff800000);
     __syncthreads();  // largest_warps: written above by other threads, read below
-    largest_part = largest_warps[thread % 32];
-    largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 16));
-    largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 8));
-    largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 4));
-    largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 2));
-    largest_part = fmaxf(largest_part, __shfl_xor_sync(0xffffffff, largest_part, 1));
-    if (thread == 0)
-        largest = largest_part;
+    #pragma unroll
+    for (int warp = 0; warp < 32; ++warp)
+        largest = fmaxf(largest, largest_warps[warp]);
     float sum_part = 0.0f;
-    __syncthreads();  // largest: written above by other threads, read below
     #pragma unroll
     for (int round = 0; round < 2; ++round)
         sum_part += sum_rf[round] * expf(largest_rf[round] - largest);
@@ -70,16 +63,11 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
     sum_part += __shfl_xor_sync(0xffffffff, sum_part, 1);
     if (thread % 32 == 0)
         sum_warps[thread / 32] = sum_part;
+    float sum = 0.0f;
     __syncthreads();  // sum_warps: written above by other threads, read below
-    sum_part = sum_warps[thread % 32];
-    sum_part += __shfl_xor_sync(0xffffffff, sum_part, 16);
-    sum_part += __shfl_xor_sync(0xffffffff, sum_part, 8);
-    sum_part += __shfl_xor_sync(0xffffffff, sum_part, 4);
-    sum_part += __shfl_xor_sync(0xffffffff, sum_part, 2);
-    sum_part += __shfl_xor_sync(0xffffffff, sum_part, 1);
-    if (thread == 0)
-        sum = sum_part;
-    __syncthreads();  // sum: written above by other threads, read below
+    #pragma unroll
+    for (int warp_1 = 0; warp_1 < 32; ++warp_1)
+        sum += sum_warps[warp_1];
     for (int round = 0; round < 2; ++round) {
         __align__(16) float x_local_1[32];
         #pragma unroll

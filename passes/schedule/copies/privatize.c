@@ -12,8 +12,8 @@
  * Legal: below the loop there is one block, whose stores all update one buffer by one operator that
  * is associative and commutative and has an identity, and which reads nothing of that buffer. Every
  * element has a value before the loop, since all are updated behind it.
- * Invariant: each value is combined with one copy, and each copy with the buffer. The copying blocks
- * cover what an iteration of the loop may update. */
+ * Invariant: each value is combined with one copy, and each copy with the buffer. The copying
+ * blocks cover what an iteration of the loop may update. */
 #include "passes/analysis/regions/reducer.h"
 #include "passes/schedule/copies/stage.h"
 
