@@ -37,6 +37,7 @@ static bool make_peer(tirc *t, const tirc_program *program, const int64_t *sizes
     Device *d = program->device->device;
     const Kernel *kernel = program->kernel->program;
     LowerOptions options = {.limits = limits_default()};
+    DiagMark mark = diag_mark(c);
     FoundSchedule found;
     Schedule *s = script_find(c, NULL, kernel->name, "default", &found)
                       ? script_run(c, kernel, &found, NULL, 0)
@@ -45,8 +46,10 @@ static bool make_peer(tirc *t, const tirc_program *program, const int64_t *sizes
     options.index64 = out->module && module_broken_limit(out->module, sizes);
     if (options.index64)
         out->module = peer_module(c, program, schedule_kernel(s), &options);
-    if (out->module)
+    if (out->module) {
         module_allow_partial(c, out->module, kernel);
+        diag_forget(c, mark); /* warnings of a schedule that is not the user's */
+    }
     out->loaded = out->module ? d->ops->load(d, out->module) : NULL;
     return out->loaded != NULL;
 }

@@ -80,8 +80,8 @@ typedef struct LaunchWalk {
 } LaunchWalk;
 Stmt *launch_roots_map(LaunchWalk *w, Stmt *s);
 
-/* Warns of blocks that one thread runs while others wait, and of annotations without effect
- * (waste.c). */
+/* Warns of blocks that one thread runs while others could share them, and of annotations without
+ * effect (waste.c). */
 void warn_of_waste(Context *c, const Kernel *kernel);
 
 /* ---- names ----------------------------------------------------------------------------------- */

@@ -67,7 +67,7 @@ Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *optio
     /* Terms of sums stand in the order of age: outer variables first, also those of late steps, and
      * so as if the kernel's text had been read. */
     current->body = stmt_clone_fresh(c, current->body);
-    const Kernel *apart = current;
+    const Kernel *apart = current, *stages = current;
     for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
         double start = now();
         Kernel *next = passes[i].run(c, current, options);
@@ -80,11 +80,14 @@ Kernel *lower_kernel(Context *c, const Kernel *kernel, const LowerOptions *optio
                                 seconds);
         current = next;
         if (passes[i].run == pass_drop_dead_blocks)
-            warn_of_waste(c, current);
+            stages = next;
         if (passes[i].run == pass_lower_thread_reductions)
             /* reductions across threads are ordinary loops, and all loops are still there */
             apart = next;
     }
     ir_demand(c, current);
-    return threads_proved(c, apart) && awaits_proved(c, apart) ? current : NULL;
+    if (!threads_proved(c, apart) || !awaits_proved(c, apart))
+        return NULL;
+    warn_of_waste(c, stages);
+    return current;
 }

@@ -49,7 +49,7 @@ def test_unused_parameter():
     assert ":1:21: warning[W0001]: parameter 'scale' is not used" in done.stderr
 
 
-SCRIPT = """kernel k<N = 64>(x: f32[N]) -> y: f32[N]
+SCRIPT = """kernel k<N = 32>(x: f32[N]) -> y: f32[N]
 {
     for i in N
         y[i] = x[i];
@@ -154,3 +154,60 @@ schedule threads for rounds()
 def test_stage_between_shared_loops():
     """Threads share what a round does, so no thread could run other rounds."""
     assert tirc("--schedule", "threads", text=ROUNDS).stderr == ""
+
+
+LAUNCH = """kernel k%s(x: f32[N], g: i32[N]) -> y: f32[N], total: f32
+{
+    for i in N
+        y[i] = x[g[i]];
+    total = 0;
+    for i in N
+        total += x[i];
+}
+schedule one for k()
+{
+    bind(loops(%s)[0], blockIdx.x);
+}
+schedule tuned for k()
+{
+    bind(loops(y)[0], blockIdx.x);
+    bind(split(loops(total)[0], [_, 32])[1], threadIdx.x);
+}
+"""
+
+
+def test_launch_of_one_thread():
+    """Each launch by itself, at its first block, with the remedy for what it computes."""
+    for sizes in ["<N>", "<N = 33>"]:
+        sums = tirc("--schedule", "one", text=LAUNCH % (sizes, "y")).stderr
+        assert ":7:9: warning[W0003]: block 'total' runs on the only thread of its launch" in sums
+        assert "split loop 'i' and bind a part to threadIdx.x" in sums
+        assert sums.count("W0003") == 1
+        both = tirc("--schedule", "none", text=LAUNCH % (sizes, "y")).stderr
+        assert both.count("W0003") == 2
+        assert "split loop 'i' and bind its parts to blockIdx.x and threadIdx.x" in both
+        assert tirc("--schedule", "tuned", text=LAUNCH % (sizes, "y")).stderr == ""
+    handful = tirc("--schedule", "one", text=LAUNCH % ("<N = 32>", "y"))
+    assert (handful.returncode, handful.stderr) == (0, "")
+
+
+ORDER = """kernel k<N>(x: f32[N], g: bool[N]) -> y: f32[N]
+{
+    temp s: f32;
+    s = 0;
+    for j in N {
+        %s
+        y[j] = s;
+    }
+}
+"""
+
+
+def test_launch_of_one_thread_in_order():
+    """A scan can be shared; iterations that have to run in order get no warning."""
+    scan = tirc("--schedule", "none", text=ORDER % "s += x[j];").stderr
+    assert "W0003" in scan and "scan_chunks of a split of loop 'j' shares its scan" in scan
+    for step in ["s = s * x[j] + 1;", "if g[j] { s = 0; } s += x[j];"]:
+        done = tirc("--schedule", "none", "--no-warn", text=ORDER % step)
+        assert done.returncode == 0
+        assert "W0003" not in tirc("--schedule", "none", text=ORDER % step).stderr

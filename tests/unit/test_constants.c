@@ -68,14 +68,14 @@ static void reads_of_a_warp(void **state)
 static void refusals(void **state)
 {
     (void)state;
-    expect("kernel k<N>(c: f32[N]) -> y: f32[64] { for i in 64 y[i] = c[0]; }\n"
+    expect("kernel k<N>(c: f32[N]) -> y: f32[32] { for i in 32 y[i] = c[0]; }\n"
            "schedule s for k() { cache_read(y, c, constant); }",
            TIRC_REFUSED, "E0803", "needs constant sizes");
-    expect("kernel k(c: f32[16385]) -> y: f32[64] { for i in 64 y[i] = c[0]; }\n"
+    expect("kernel k(c: f32[16385]) -> y: f32[32] { for i in 32 y[i] = c[0]; }\n"
            "schedule s for k() { cache_read(y, c, constant); }",
            TIRC_REFUSED, "E0803",
            "take 65540 bytes, including 'c_constant', but the limit is 65536");
-    expect("kernel k(c: f32[16384]) -> y: f32[64] { for i in 64 y[i] = c[0]; }\n"
+    expect("kernel k(c: f32[16384]) -> y: f32[32] { for i in 32 y[i] = c[0]; }\n"
            "schedule s for k() { cache_read(y, c, constant); }",
            TIRC_OK, NULL, NULL);
     expect("kernel k(c: f32[4]) -> y: f32[64] { temp t: f32[4] in constant; for b in 1 bind "
