@@ -40,6 +40,7 @@ RULES = [
     ("end_of_recurrence", ["parts"], 3 * 256),
     ("scan_of_many", ["scan"], 2 * 256),
     ("recurrence", ["recurrence", "scan"], 3 * 256),
+    ("recurrence_of_choices", ["recurrence", "scan"], 3 * 256),
     ("differences", ["elements"], 4000),
     ("relu", ["elements"], 1024),
     ("bias", ["elements"], 1536),

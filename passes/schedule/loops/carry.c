@@ -12,11 +12,19 @@
  * elements become a reduction. The temporary has the type of the buffer, so each value is rounded
  * as before.
  *
+ * The first iteration need not read an element: then the temporary starts with what it computes.
+ *
+ *   for j in N                             y_carry = x[0];
+ *       y[j] = j == 0 ? x[0]        =>     for j in N {
+ *              : y[j - 1] + x[j];              if (j >= 1) y_carry += x[j];
+ *                                              y[j] = y_carry; }
+ *
  * Legal: in the loop one block writes the buffer, an element of its own in each iteration, and
- * reads the element of the iteration before. If an iteration writes its element, so has the one
- * before.
+ * reads the element of the iteration before, the first iteration perhaps not. If an iteration
+ * writes its element, so has the one before. What the first iteration computes without such an
+ * element can be computed before the loop.
  * Invariant: before each iteration that runs the block, the temporary has the value of the element
- * that the block would read. */
+ * that the block would read; before a first one that reads none, the value that it computes. */
 #include "ir/implied.h"
 #include "passes/analysis/regions/private.h"
 #include "passes/schedule/loops/loop.h"
@@ -30,6 +38,7 @@ typedef struct {
     const Stmt *store; /* the only one of the block, its values written out */
     Facts *facts;      /* that hold where the block runs */
     Expr *value;       /* that it stores, without choices that these facts decide */
+    Expr *first;       /* that the first iteration stores where it reads no element; or NULL */
     Expr **stored;     /* its subscripts in terms of loops */
     Expr *const *read; /* those of the element of the iteration before, in terms of iterators */
     Buffer *temp;
@@ -174,21 +183,74 @@ static Expr *decided_value(Carry *k)
     return rewrite_expr(&r, stored_value(k->s->ctx, k->store));
 }
 
-/* Each iteration reads the element: under a condition it may not exist in the first one. */
+/* The subscripts of the element in the value that iterations store; NULL: not all of them read it.
+ * Under a condition it may not exist in the first one. */
+static Expr *const *read_in_value(Carry *k)
+{
+    AccessList reads = {0};
+    k->value = decided_value(k);
+    access_collect_expr(k->s->ctx, k->value, k->buffer, &reads);
+    for (int i = 0; i < reads.n; i++)
+        if (reads.items[i].path.n == 0 && is_before(k, reads.items[i].index))
+            return reads.items[i].index;
+    return NULL;
+}
+
+/* The iteration is not the first one. */
+static Expr *is_later(const Carry *k)
+{
+    Context *c = k->s->ctx;
+    const ForStmt *loop = &k->loop->u.loop;
+    Expr *before = later(k, expr_var(c, loop->var, span_none()), -1);
+    return expr_binary(c, loop->step > 0 ? EX_GE : EX_LE, before, loop->lo, span_none());
+}
+
+/* The value of the first iteration, without choices that this decides. */
+static Expr *value_of_first(Carry *k)
+{
+    Context *c = k->s->ctx;
+    const ForStmt *loop = &k->loop->u.loop;
+    FactsMark mark = facts_mark(k->facts);
+    Expr *at = expr_var(c, loop->var, span_none());
+    facts_assume(k->facts, expr_binary(c, EX_EQ, at, loop->lo, span_none()));
+    Expr *first = decided_value(k);
+    facts_reset(k->facts, mark);
+    return first;
+}
+
+/* No other block of the loop computes what the first iteration needs for its value. */
+static bool check_first(const Carry *k)
+{
+    Schedule *s = k->s;
+    for (Cursor at = cursor_expr(s->ctx, k->first); cursor_next(&at);) {
+        BlockList writers = {0};
+        if (at.expr->kind != EX_LOAD || at.expr->u.load.buffer->id == k->buffer->id)
+            continue;
+        const Buffer *read = at.expr->u.load.buffer;
+        flow_blocks(s, k->loop, read, ACCESS_WRITE, &writers);
+        REQUIRE(s, E0483, k->loop_span, writers.n == 0 && !stmt_declares(s->ctx, k->loop, read),
+                "the first iteration of loop '%s' reads no element of '%s' but '%s', which the "
+                "loop computes, so its value is not known before the loop; loop_partition it away",
+                stmt_label(k->loop), k->buffer->name, read->name);
+    }
+    return true;
+}
+
+/* Each iteration reads the element, or each but the first. */
 static bool find_read(Carry *k)
 {
     Schedule *s = k->s;
-    AccessList reads = {0};
-    k->value = decided_value(k);
-    access_collect_expr(s->ctx, k->value, k->buffer, &reads);
-    for (int i = 0; i < reads.n && !k->read; i++)
-        if (reads.items[i].path.n == 0 && is_before(k, reads.items[i].index))
-            k->read = reads.items[i].index;
+    k->read = read_in_value(k);
+    if (k->read)
+        return true;
+    k->first = value_of_first(k);
+    facts_assume(k->facts, is_later(k));
+    k->read = read_in_value(k);
     REQUIRE(s, E0483, k->buffer_span, k->read != NULL,
             "block '%s' does not read %s, the element that the iteration before has written, in "
-            "all iterations of loop '%s'; if only the first does not, loop_partition it away",
+            "all iterations of loop '%s' behind the first",
             stmt_label(k->block), element_before(k), stmt_label(k->loop));
-    return true;
+    return check_first(k);
 }
 
 /* ---- which iterations run the block ---------------------------------------------------------- */
@@ -239,14 +301,10 @@ static bool held_before(const Carry *k, Expr *cond)
 static bool check_runs(Carry *k)
 {
     Schedule *s = k->s;
-    Context *c = s->ctx;
-    const ForStmt *loop = &k->loop->u.loop;
     ExprList conds = conditions(k);
     add_domains(k, &conds);
     FactsMark mark = facts_mark(k->facts);
-    Expr *before = later(k, expr_var(c, loop->var, span_none()), -1);
-    facts_assume(k->facts,
-                 expr_binary(c, loop->step > 0 ? EX_GE : EX_LE, before, loop->lo, span_none()));
+    facts_assume(k->facts, is_later(k));
     for (int i = 0; i < conds.n; i++)
         REQUIRE(s, E0484, k->loop_span, held_before(k, conds.items[i]),
                 "block '%s' runs only where %s; it is not proved that the iteration of loop '%s' "
@@ -313,7 +371,7 @@ static Expr *first_runs(const Carry *k)
     return cond;
 }
 
-/* temp = y[the element that the first iteration reads]. */
+/* temp = y[the element that the first iteration reads], or the value that it computes. */
 static Stmt *first_value(const Carry *k)
 {
     Context *c = k->s->ctx;
@@ -323,12 +381,12 @@ static Stmt *first_value(const Carry *k)
         iters[i].binding = at_first(k, iters[i].binding);
         iters[i].kind = ITER_SPATIAL;
     }
-    Expr *load = expr_load(c, (Buffer *)k->buffer, k->read, k->store->span);
+    Expr *value = k->first ? k->first : expr_load(c, (Buffer *)k->buffer, k->read, k->store->span);
     Name name = sched_fresh_name(k->s, arena_printf(c->arena, "%s_before", k->buffer->name));
     return block_of_temp(k, &(BlockStmt){.name = name,
                                          .iters = iters,
                                          .predicate = first_runs(k),
-                                         .body = set_temp(k, load)});
+                                         .body = set_temp(k, value)});
 }
 
 static Expr *use_temp(Rewriter *r, Expr *e)
@@ -358,11 +416,13 @@ static Stmt *next_value(const Carry *k)
         iters[i].kind = expr_uses_var(iters[i].binding, k->loop->u.loop.var)
                             ? block_implied_kind(c, body, iters[i].var)
                             : ITER_SPATIAL;
-    return block_of_temp(k, &(BlockStmt){.name = k->temp->name,
-                                         .iters = iters,
-                                         .predicate = block.predicate,
-                                         .body = body,
-                                         .annotations = block.annotations});
+    return block_of_temp(
+        k, &(BlockStmt){.name = k->temp->name,
+                        .iters = iters,
+                        .predicate =
+                            k->first ? cond_and(c, block.predicate, is_later(k)) : block.predicate,
+                        .body = body,
+                        .annotations = block.annotations});
 }
 
 /* y[j] = temp, in the block that computed the element. */
