@@ -41,6 +41,7 @@ RULES = [
     ("scan_of_many", ["scan"], 2 * 256),
     ("recurrence", ["recurrence", "scan"], 3 * 256),
     ("recurrence_of_choices", ["recurrence", "scan"], 3 * 256),
+    ("recurrence_of_branches", ["recurrence", "scan"], 3 * 256),
     ("differences", ["elements"], 4000),
     ("relu", ["elements"], 1024),
     ("bias", ["elements"], 1536),

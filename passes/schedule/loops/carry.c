@@ -27,13 +27,15 @@
  * that the block would read; before a first one that reads none, the value that it computes. */
 #include "ir/implied.h"
 #include "passes/analysis/regions/private.h"
+#include "passes/schedule/loops/carry_choice.h"
 #include "passes/schedule/loops/loop.h"
 
 typedef struct {
     Schedule *s;
     Span span, loop_span, buffer_span; /* of the call and its arguments */
     StmtPath outer, path;              /* to the loop; to the block */
-    Stmt *loop, *block;
+    Stmt *given;                       /* the loop of the kernel */
+    Stmt *loop, *block;                /* two blocks for one element are one */
     const Buffer *buffer;
     const Stmt *store; /* the only one of the block, its values written out */
     Facts *facts;      /* that hold where the block runs */
@@ -45,6 +47,19 @@ typedef struct {
 } Carry;
 
 /* ---- the block ------------------------------------------------------------------------------- */
+
+/* The path to the block, which is in the loop. */
+static StmtPath path_in_loop(const Carry *k)
+{
+    Context *c = k->s->ctx;
+    StmtPath path = {0}, inner = {0};
+    stmt_path_to(c, k->loop, k->block, &inner);
+    for (int i = 0; i + 1 < k->outer.n; i++)
+        VEC_PUSH(c->arena, &path, k->outer.items[i]);
+    for (int i = 0; i < inner.n; i++)
+        VEC_PUSH(c->arena, &path, inner.items[i]);
+    return path;
+}
 
 static bool find_block(Carry *k)
 {
@@ -60,8 +75,8 @@ static bool find_block(Carry *k)
             "has written the element that the next iteration reads; separate them with "
             "loop_partition or fission",
             stmt_label(writers.items[0]), stmt_label(writers.items[1]), k->buffer->name, loop);
-    k->block = sched_block(s, &(Value){.kind = VALUE_BLOCK, .u.id = writers.items[0]->u.block.id},
-                           &k->path);
+    k->block = writers.items[0];
+    k->path = path_in_loop(k);
     return true;
 }
 
@@ -451,14 +466,16 @@ static Stmt *body_with(const Carry *k, Stmt *first, Stmt *loop)
     Stmt *items[] = {stmt_temp(s->ctx, k->temp, k->temp->span), first, loop};
     Stmt *now = in_loop ? stmt_seq(s->ctx, items, 3, loop->span)
                         : stmt_seq(s->ctx, items + 1, 2, loop->span);
-    Stmt *body = stmt_replace(s->ctx, s->kernel->body, k->loop, now);
+    Stmt *body = stmt_replace(s->ctx, s->kernel->body, k->given, now);
     return in_loop ? body : flow_declare(s, body, k->temp);
 }
 
 static bool check(Carry *k)
 {
-    if (!sched_require_serial(k->s, k->loop, k->loop_span) || !find_block(k) || !check_nest(k) ||
-        !check_store(k))
+    if (!sched_require_serial(k->s, k->given, k->loop_span))
+        return false;
+    k->loop = loop_with_choice(k->s, &k->outer);
+    if (!find_block(k) || !check_nest(k) || !check_store(k))
         return false;
     k->facts = sched_facts(k->s, &k->path);
     facts_enter(k->facts, k->block);
@@ -469,7 +486,7 @@ bool prim_carries_update(Schedule *s, const PrimCall *call, Value *result)
 {
     Carry k = {.s = s};
     DiagMark mark = diag_mark(s->ctx);
-    k.loop = sched_loop(s, &call->carries_update.loop, &k.outer);
+    k.given = sched_loop(s, &call->carries_update.loop, &k.outer);
     k.buffer = sched_buffer(s, call->carries_update.buffer.u.id);
     bool updates = check(&k);
     diag_forget(s->ctx, mark);
@@ -488,7 +505,7 @@ bool prim_carry(Schedule *s, const PrimCall *call, Value *result)
                .span = call->span,
                .loop_span = call->carry.loop.span,
                .buffer_span = call->carry.buffer.span};
-    k.loop = sched_loop(s, &call->carry.loop, &k.outer);
+    k.given = sched_loop(s, &call->carry.loop, &k.outer);
     k.buffer = sched_buffer(s, call->carry.buffer.u.id);
     if (!check(&k))
         return false;
