@@ -254,6 +254,20 @@ static isl_set *subtract_definitions(OwnCopy *o, isl_set *set, bool *all_exact)
     return set;
 }
 
+/* "; ...": a number for the size that a subscript of the read divides by makes it affine. */
+static const char *divisor_remedy(const OwnCopy *o)
+{
+    Context *c = o->p->ctx;
+    for (int d = 0; d < o->read->buffer->rank; d++)
+        for (Cursor at = cursor_expr(c, o->read->index[d]); cursor_next(&at);) {
+            const Expr *by = at.expr->kind == EX_DIV ? at.expr->u.arg[1] : NULL;
+            if (by && by->kind == EX_VAR && by->u.var->kind == VAR_SIZE)
+                return arena_printf(c->arena, "; give size '%s' a number, as in -D %s=16",
+                                    by->u.var->name, by->u.var->name);
+        }
+    return "";
+}
+
 /* Every element read was written before by the thread, or block of the grid, that reads it. */
 static bool reads_covered(OwnCopy *o)
 {
@@ -279,12 +293,13 @@ static bool reads_covered(OwnCopy *o)
     const char *reason = arena_printf(
         p->ctx->arena,
         "'%s' is in %s memory, which is private to each %s, and the %s that reads "
-        "this element has not written it%s",
+        "this element has not written it%s%s",
         o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o), owner_text(o),
         spent    ? " (not proved: the analysis budget was spent)"
         : !exact ? " (not proved: products of sizes, or values that are not affine in "
                    "loops and sizes, decide which elements it writes)"
-                 : "");
+                 : "",
+        exact ? "" : divisor_remedy(o));
     conflict_unproved((AccessPair){&w, o->write, &r, o->read}, reason, o->why);
     if (some && exact) {
         StrBuf element = strbuf_new(p->ctx->arena), thread = strbuf_new(p->ctx->arena);
