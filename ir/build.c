@@ -439,6 +439,11 @@ Buffer *buffer_new(Context *c, const Buffer *like)
     return buffer;
 }
 
+int buffer_sum_digits(const Buffer *buffer)
+{
+    return buffer->sum_digits ? buffer->sum_digits : type_info(buffer->type)->digits;
+}
+
 Buffer *buffer_flat_view(Context *c, Buffer *buffer)
 {
     if (buffer->rank == 1)

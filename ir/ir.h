@@ -79,6 +79,9 @@ typedef struct Buffer {
     int rank;
     Expr *const *shape;       /* [rank], INDEX; row major */
     const AxisLayout *layout; /* [rank], or NULL where nothing is asked for */
+    /* an addition to an element may keep so many digits and cut the others off; 0: those of the
+     * type. Of an operand of an instruction: it does. */
+    int sum_digits;
     Scope scope;
     Role role;
     uint32_t id; /* stays the same when a schedule changes shape, scope or layout */
@@ -584,6 +587,8 @@ bool buffer_strides(const Buffer *buffer, int64_t *strides /* [rank] */, int64_t
 /* The offset of an element in elements, for these strides; it includes swizzles, but not folds. */
 int64_t buffer_offset(const Buffer *buffer, const int64_t *strides, const int64_t *index);
 bool buffer_is_swizzled(const Buffer *buffer, int axis); /* chunks of the axis change places */
+/* How many digits additions to an element keep; 0 where they are exact or not of floats. */
+int buffer_sum_digits(const Buffer *buffer);
 bool swizzle_equal(const Swizzle *x, const Swizzle *y);
 /* Describes the error in the swizzle of an axis; NULL if it is valid. */
 const char *swizzle_error(Context *c, const Buffer *buffer, int axis, const Swizzle *swizzle);

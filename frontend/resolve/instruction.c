@@ -168,6 +168,17 @@ static bool resolve_proxy(Declaration *d, const AstLayout *clause, Operand *out)
     return good;
 }
 
+static bool resolve_sums(Declaration *d, const AstLayout *clause, Operand *out)
+{
+    bool good = out->buffer->role != ROLE_IN;
+    if (!good)
+        diag_error(
+            d->r.ctx, E0248, clause->span,
+            "sum_digits says how an instruction adds to an operand, and '%.60s' is only read",
+            out->buffer->name);
+    return good && resolve_sum_digits(&d->r, clause, out->buffer);
+}
+
 static bool resolve_strides(Declaration *d, const AstLayout *clause, int64_t *strides,
                             const Buffer *buffer)
 {
@@ -227,10 +238,12 @@ static bool resolve_operand(Declaration *d, int i, Operand *out)
             good = resolve_swizzle(d, clause, out) && good;
         else if (!strcmp(clause->name.text, "proxy"))
             good = resolve_proxy(d, clause, out) && good;
+        else if (!strcmp(clause->name.text, "sum_digits"))
+            good = resolve_sums(d, clause, out) && good;
         else {
             diag_error(d->r.ctx, E0248, clause->name.span,
                        "an operand has no clause '%.60s'; there are align(bytes), strides(...), "
-                       "swizzle(...) and proxy(async)",
+                       "swizzle(...), proxy(async) and sum_digits(n)",
                        clause->name.text);
             good = false;
         }

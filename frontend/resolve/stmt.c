@@ -229,6 +229,24 @@ static const struct {
     [LAYOUT_SWIZZLE] = {"swizzle", 5, true},
 };
 
+bool resolve_sum_digits(Resolver *r, const AstLayout *clause, Buffer *buffer)
+{
+    int64_t digits = 0;
+    int most = type_info(buffer->type)->digits - 1;
+    bool good = clause->n == 1 && !buffer->sum_digits;
+    if (good && !resolve_literal(r, clause->args[0], "a number of digits", &digits))
+        return false;
+    buffer->sum_digits = (int)digits;
+    if (good && digits >= 2 && digits <= most)
+        return true;
+    diag_error(r->ctx, E0254, clause->span,
+               most < 2 ? "'%.60s' holds %s, whose sums are exact; only those of floats are cut off"
+                        : "sum_digits stands once and takes a number of binary digits: '%.60s' "
+                          "holds %s, whose sums keep fewer than its own if they keep 2 to %d",
+               buffer->name, type_info(buffer->type)->name, most);
+    return false;
+}
+
 static LayoutKind layout_kind(Resolver *r, const AstLayout *l)
 {
     int kind = 0;
@@ -337,26 +355,34 @@ static bool resolve_copy_of(Resolver *r, const AstLayout *l, Buffer *buffer)
     return good;
 }
 
+static bool check_has_layout(Resolver *r, const AstLayout *clause, const Buffer *buffer)
+{
+    if (!scope_outlives_launch(buffer->scope))
+        return true;
+    diag_error(r->ctx, E0223, clause->span,
+               "'%.60s' is in %s memory, where buffers are dense; only temps in shared or local "
+               "memory can have a layout",
+               buffer->name, scope_name(buffer->scope));
+    return false;
+}
+
 static bool resolve_layout(Resolver *r, const AstStmt *s, Buffer *buffer)
 {
-    if (s->u.temp.n_layout == 0)
-        return true;
     const AstLayout *first = &s->u.temp.layout[0];
     if (buffer->scope == SCOPE_CONSTANT && s->u.temp.n_layout == 1 &&
         strcmp(first->name.text, "of") == 0)
         return resolve_copy_of(r, first, buffer);
-    if (scope_outlives_launch(buffer->scope)) {
-        diag_error(r->ctx, E0223, s->u.temp.layout[0].span,
-                   "'%.60s' is in %s memory, where buffers are dense; only temps in shared or "
-                   "local memory can have a layout",
-                   buffer->name, scope_name(buffer->scope));
-        return false;
-    }
     AxisLayout *layout = ARENA_ARRAY(r->ctx->arena, AxisLayout, buffer->rank + 1);
-    buffer->layout = layout;
-    for (int i = 0; i < s->u.temp.n_layout; i++)
-        if (!layout_of_axis(r, &s->u.temp.layout[i], buffer->rank, layout))
+    for (int i = 0; i < s->u.temp.n_layout; i++) {
+        const AstLayout *clause = &s->u.temp.layout[i];
+        bool sums = !strcmp(clause->name.text, "sum_digits");
+        if (!sums && !check_has_layout(r, clause, buffer))
             return false;
+        if (!(sums ? resolve_sum_digits(r, clause, buffer)
+                   : layout_of_axis(r, clause, buffer->rank, layout)))
+            return false;
+        buffer->layout = sums ? buffer->layout : layout;
+    }
     return check_swizzles(r, s, buffer);
 }
 

@@ -540,6 +540,8 @@ static void print_temp(Printer *p, const Buffer *buffer)
     print_type(buffer, p->out);
     if (buffer->scope != SCOPE_GLOBAL)
         strbuf_addf(p->out, " in %s", scope_name(buffer->scope));
+    if (buffer->sum_digits)
+        strbuf_addf(p->out, " sum_digits(%d)", buffer->sum_digits);
     if (buffer->copy_of)
         strbuf_addf(p->out, " of(%s)", buffer->copy_of->name);
     for (int i = 0; buffer->layout && i < buffer->rank; i++) {

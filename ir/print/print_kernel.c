@@ -89,7 +89,7 @@ static void add_sizes(const Kernel *kernel, StrBuf *out)
     strbuf_add(out, kernel->n_sizes ? ">" : "");
 }
 
-/* in shared align(16) strides(_, 1) swizzle(1, 0, 8, 8, 1) proxy(async) */
+/* in shared align(16) strides(_, 1) swizzle(1, 0, 8, 8, 1) proxy(async) sum_digits(14) */
 static void add_operand_clauses(const Operand *operand, StrBuf *out)
 {
     const Buffer *buffer = operand->buffer;
@@ -114,6 +114,8 @@ static void add_operand_clauses(const Operand *operand, StrBuf *out)
                     operand->swizzle.count, operand->swizzle.every);
     if (operand->proxy == PROXY_ASYNC)
         strbuf_add(out, " proxy(async)");
+    if (buffer->sum_digits)
+        strbuf_addf(out, " sum_digits(%d)", buffer->sum_digits);
 }
 
 static void add_param(const Param *param, bool first, StrBuf *out)

@@ -102,6 +102,12 @@ static bool match_operand(Search *s, TupleElement mine, TupleElement other, Span
     if (own->type != theirs->type)
         return fail(s, E0842, at, "operand '%s' holds %s, but '%s' holds %s", own->name,
                     type_info(own->type)->name, theirs->name, type_info(theirs->type)->name);
+    if (buffer_sum_digits(own) < buffer_sum_digits(theirs))
+        return fail(s, E0852, at,
+                    "sums in operand '%s' keep %d digits, and those in '%s' have %d; declare the "
+                    "temp with sum_digits(%d) if so many are enough",
+                    own->name, buffer_sum_digits(own), theirs->name, buffer_sum_digits(theirs),
+                    buffer_sum_digits(own));
     if (s->buffers[k] && s->buffers[k] != theirs)
         return fail(s, E0842, at, "operand '%s' is '%s' in one place and '%s' in another",
                     own->name, s->buffers[k]->name, theirs->name);

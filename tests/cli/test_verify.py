@@ -76,6 +76,24 @@ def test_more_additions_than_a_type_has_numbers(tirc, kind, terms):
     assert r.status == 4 and not found["ok"]
 
 
+@pytest.mark.parametrize(
+    "digits, good", [("", False), ("sum_digits(20)", False), ("sum_digits(8)", True)]
+)
+def test_sums_of_few_digits(tirc, digits, good):
+    """Partial sums that keep the 8 digits of bf16 are those of a program that allows them. Then 8
+    digits decide which sums are exact, too, and a term less shows in these."""
+    program = (
+        f"kernel total<N = 500>(x: f32[8, N]) -> y: f32[8] {{ temp s: f32[8] {digits}; "
+        "for r in 8 { s[r] = 0; for i in N s[r] += x[r, i]; } for r in 8 y[r] = s[r]; }\n"
+    )
+    old, new = r"(s_acc\[0\]) \+= (x\[.*\]);", r"\1 = f32(bf16(\1 + \2));"
+    r, found = against(tirc, program, lambda text: re.sub(old, new, text), *CHAIN)
+    assert found["ok"] == good and (r.status == 0) == good
+    assert not good or found["structure"]["exact"] == 8
+    r, found = against(tirc, program, lambda text: text.replace("in 500", "in 499"), *CHAIN)
+    assert r.status == 4 and not found["ok"]
+
+
 def test_a_tree_has_narrower_bounds(tirc):
     """Terms rounded to f16 do not show on integers; on reals they lie between the bounds of a tree
     of 37 additions and of a chain of 1024."""

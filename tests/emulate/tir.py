@@ -306,7 +306,7 @@ class Parser:
 
     def operand(self):
         operand = self.parameter("in")
-        while self.peek() in ("in", "align", "strides", "swizzle", "proxy"):
+        while self.peek() in ("in", "align", "strides", "swizzle", "proxy", "sum_digits"):
             if self.next() == "in":
                 self.name()
             else:

@@ -62,8 +62,9 @@ SHAPES = (
 ).split()
 TIR = """
 in step bind parallel vectorize unroll reduce inout where atomic init block temp launch barrier
-commit wait grid pad swizzle align fold auto of on split fuse loops shared local global constant
-serial spatial index kernel_ range_ select async evict_first streaming read_only u v w
+commit wait grid pad swizzle align fold sum_digits auto of on split fuse loops
+shared local global constant serial spatial index kernel_ range_ select async evict_first streaming
+read_only u v w
 """.split()
 TIR_RESERVED = set(
     "kernel schedule proc include for if else let assert tune return true false inf nan _ "

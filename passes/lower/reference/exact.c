@@ -10,8 +10,9 @@
  * 53 digits hide a second rounding to 24 and fewer: Figueroa, When is double rounding innocuous?,
  * SIGNUM 1995), and for a product that is a number of its type, so that a fused multiply-add gives
  * the same.  A sum in any order is exact where all partial sums are numbers of its type: let every
- * term be a multiple of q; then so is every partial sum, and it is one where sum |t| <= 2^digits q.
- * Terms are gathered in fixed point; the lowest bit of them all is q. */
+ * term be a multiple of q; then so is every partial sum, and it is one where sum |t| <= 2^digits q,
+ * for the digits that sums keep. Terms are gathered in fixed point; the lowest bit of them all is
+ * q. */
 #include <math.h>
 
 #include "passes/lower/reference/reference.h"
@@ -169,13 +170,13 @@ Expr *ref_exact_bits(RefBuilder *b, Expr *term, Expr **err)
     return fixed;
 }
 
-Expr *ref_exact_sum(RefBuilder *b, DType type, Expr *abs, Expr *n, Expr *bits)
+Expr *ref_exact_sum(RefBuilder *b, const Buffer *of, Expr *abs, Expr *n, Expr *bits)
 {
     Context *c = b->c;
     Expr *lowest = op2(b, EX_BITAND, bits, expr_unary(c, EX_NEG, bits, span_none()));
-    double digits = ldexp(1, type_info(type)->digits - FRACTION_BITS);
+    double digits = ldexp(1, buffer_sum_digits(of) - FRACTION_BITS);
     Expr *room = op2(b, EX_MUL, expr_cast(c, DT_F64, lowest, span_none()), ref_float(b, digits));
     Expr *fits = op2(b, EX_AND, op2(b, EX_LE, abs, room),
-                     op2(b, EX_LE, abs, ref_float(b, type_largest(type))));
+                     op2(b, EX_LE, abs, ref_float(b, type_largest(of->type))));
     return unless(b, op2(b, EX_OR, op2(b, EX_EQ, n, ref_float(b, 0)), fits));
 }

@@ -513,10 +513,17 @@ static Expr *read(RefBuilder *b, Buffer *buffer, Expr *const *index, Span span)
     return ref_let(b, load);
 }
 
-/* n u |x|, which holds for every order of n additions, and every n. */
-static Expr *sum_error(RefBuilder *b, DType type, Expr *abs, Expr *n)
+/* What an addition to an element loses, relative to the magnitudes that were added. Where sums keep
+ * fewer digits than their type has, the rest of an operand is cut off, and that of the result. */
+static double sum_roundoff(const Buffer *buffer)
 {
-    return op2(b, EX_MUL, scaled(b, roundoff(type), n), abs);
+    return buffer->sum_digits ? ldexp(1, 2 - buffer->sum_digits) + 0x1p-53 : roundoff(buffer->type);
+}
+
+/* n u |x|, which holds for every order of n additions, and every n. */
+static Expr *sum_error(RefBuilder *b, const Buffer *buffer, Expr *abs, Expr *n)
+{
+    return op2(b, EX_MUL, scaled(b, sum_roundoff(buffer), n), abs);
 }
 
 Ref ref_element(RefBuilder *b, const Twin *t, Expr *const *index, Span span)
@@ -530,9 +537,10 @@ Ref ref_element(RefBuilder *b, const Twin *t, Expr *const *index, Span span)
         r.err = t->err ? read(b, t->err, index, span) : NULL;
         if (t->abs) {
             Expr *abs = read(b, t->abs, index, span), *n = read(b, t->n, index, span);
-            r.err = ref_add(b, r.err,
-                            t->bits ? ref_exact_sum(b, type, abs, n, read(b, t->bits, index, span))
-                                    : sum_error(b, type, abs, n));
+            r.err =
+                ref_add(b, r.err,
+                        t->bits ? ref_exact_sum(b, t->from, abs, n, read(b, t->bits, index, span))
+                                : sum_error(b, t->from, abs, n));
         }
         if (t->unsure) {
             Expr *zero = expr_index(b->c, 0);

@@ -84,9 +84,9 @@ Ref ref_exact_narrowed(RefBuilder *b, DType from, DType type, Expr *v, Expr *err
 /* A term of a sum in fixed point, for `bits`; what is no such number adds an infinite error to *err
  * (which may be NULL). */
 Expr *ref_exact_bits(RefBuilder *b, Expr *term, Expr **err);
-/* The error of a sum of which `abs` and `bits` are known: 0 where all partial sums are numbers of
- * the type. */
-Expr *ref_exact_sum(RefBuilder *b, DType type, Expr *abs, Expr *n, Expr *bits);
+/* The error of a sum in `of` of which `abs` and `bits` are known: 0 where all partial sums are
+ * numbers of the type. */
+Expr *ref_exact_sum(RefBuilder *b, const Buffer *of, Expr *abs, Expr *n, Expr *bits);
 
 /* reference.c */
 /* A new buffer of the reference that says this of `from`, and of its axis `axis` where it is about
