@@ -88,6 +88,23 @@ static inline void add_tf32(const Product &p, uint32_t *sums)
     }
 }
 
+/* Of floats of 8 bits. The hardware keeps fewer digits of the sum. */
+template <const NarrowFormat &format>
+static inline void add_floats(const Product &p, uint32_t *sums)
+{
+    for (unsigned n = 0; n < (unsigned)p.n; n++) {
+        Place at = place_of(n);
+        float before;
+        memcpy(&before, &sums[n], sizeof before);
+        double sum = before;
+        for (unsigned k = 0; k < 32; k++)
+            sum += narrow_value(format, along_k<unsigned char>(p.a, at.row, k)) *
+                   narrow_value(format, along_k<unsigned char>(p.b, at.column, k));
+        float after = (float)sum;
+        memcpy(&sums[n], &after, sizeof after);
+    }
+}
+
 template <class T> static inline void add_bytes(const Product &p, uint32_t *sums)
 {
     for (unsigned n = 0; n < (unsigned)p.n; n++) {
@@ -124,10 +141,13 @@ template <const NarrowFormat &format, int n> static inline void issue(int line, 
     product_issue(line, product);
 }
 
-template <int n> static inline void issue_tf32(int line, const void **all)
+/* Whose operands are never turned: f32, and floats of 8 bits. */
+template <int n>
+static inline void issue_along_k(int line, const void **all,
+                                 void (*add)(const Product &, uint32_t *))
 {
     Product product = product_of(n, all);
-    product.add = add_tf32;
+    product.add = add;
     for (int i = 3; i < 5; i++)
         if (*(const int *)all[n + i] != 1)
             fault("a product with an operand of the other sign");
@@ -199,12 +219,29 @@ WGMMA(256, u8, unsigned char)
     {                                                                                              \
         static_assert(sizeof...(operands) == n / 2 + 5, "m64nNk8 has N / 2 sums");                 \
         const void *all[] = {&operands...};                                                        \
-        emulator::issue_tf32<n / 2>(__LINE__, all);                                                \
+        emulator::issue_along_k<n / 2>(__LINE__, all, emulator::add_tf32);                         \
     }
 WGMMA(8)
 WGMMA(64)
 WGMMA(128)
 WGMMA(256)
+#undef WGMMA
+
+#define WGMMA(n, type, format)                                                                     \
+    template <class... Operands>                                                                   \
+    static inline void ptx_wgmma_mma_async_sync_aligned_m64n##n##k32_f32_##type##_##type(          \
+        Operands &&...operands)                                                                    \
+    {                                                                                              \
+        static_assert(sizeof...(operands) == n / 2 + 5, "m64nNk32 has N / 2 sums");                \
+        const void *all[] = {&operands...};                                                        \
+        emulator::issue_along_k<n / 2>(__LINE__, all, emulator::add_floats<format>);               \
+    }
+WGMMA(8, e4m3, f8e4m3_format)
+WGMMA(64, e4m3, f8e4m3_format)
+WGMMA(128, e4m3, f8e4m3_format)
+WGMMA(192, e4m3, f8e4m3_format)
+WGMMA(256, e4m3, f8e4m3_format)
+WGMMA(64, e5m2, f8e5m2_format)
 #undef WGMMA
 
 static inline void ptx_wgmma_fence_sync_aligned()
