@@ -161,6 +161,7 @@ class Host:
     def __init__(self, program, lowered, launches, text):
         self.program = program  # evaluate.Program of the same kernel
         self.lowered = lowered  # tir.Kernel
+        self.shapes = {p.name: p.shape for p in lowered.parameters}
         self.launches, self.temps = list(launches["launches"]), launches["temps"]
         self.names = functions(text)
         self.described = {p["name"]: p for p in launches["parameters"]}
@@ -294,13 +295,13 @@ class Host:
         self.line(f"const long long h_{s[1]} = {self.code(s[2])};")
         self.learn(s[1])
 
-    def write_temp(self, _):
-        """The launches say which buffers they need."""
+    def write_temp(self, s):
+        """The launches say which buffers they need; a tensor map also needs the shape."""
+        self.shapes[s[1]] = s[3]
 
     def tensor_map(self, a):
         """A tensor map, the last axis first as CUDA wants it."""
-        tensor = next(p for p in self.lowered.parameters if p.name == a["name"])
-        extents = ", ".join(self.code(e) for e in reversed(tensor.shape))
+        extents = ", ".join(self.code(e) for e in reversed(self.shapes[a["name"]]))
         box = ", ".join(str(e) for e in reversed(a["box"]))
         return (
             f"emulator::TensorMapOf{{d_{a['name']}, (int)sizeof *d_{a['name']}, "
