@@ -564,7 +564,7 @@ void cu_emit(Context *c, const CuKernels *k, const char *kernels, StrBuf *out)
     host_text(&w, k);
     strbuf_addf(out,
                 "// %s: a complete program. Build and run it with\n"
-                "//   nvcc -O3 -arch=sm_90 %s.cu && ./a.out\n",
+                "//   nvcc -O3 -gencode=arch=compute_90a,code=sm_90a %s.cu && ./a.out\n",
                 lowered->name, lowered->name);
     strbuf_add(out, texts[TEXT_INCLUDES]);
     conversion_includes(host.text, out);

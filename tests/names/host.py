@@ -92,8 +92,14 @@ def main_of(calls):
     return "int main()\n{\n    int failed = 0;\n" + calls + "    return failed;\n}\n"
 
 
+def architecture(program):
+    """The option of nvcc in the command at the top of a complete program."""
+    return re.search(r"^//   nvcc -O3 (\S+) ", program, re.M)[1]
+
+
 def nvcc(programs, *flags):
-    """What nvcc says to complete programs, where warnings are errors; empty where it is content."""
+    """What nvcc says to complete programs, for the architecture that they ask for and with warnings
+    as errors; empty where it is content."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "programs.cu"
         source.write_text(
@@ -102,7 +108,7 @@ def nvcc(programs, *flags):
         done = subprocess.run(
             [
                 "nvcc",
-                "-gencode=arch=compute_90a,code=sm_90a",
+                architecture(programs[0]),
                 "-Werror",
                 "all-warnings",
                 "-Xcompiler",
