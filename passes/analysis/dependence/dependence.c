@@ -37,19 +37,17 @@ static bool loops_all_from(const Unit *new, const Unit *old)
     return true;
 }
 
-/* Rows: `a` before and `b` after the rewrite are one instance: the same iterators, and where every
- * loop of `b` is a loop of `a`, also the same loops (a block may run more than once with equal
- * iterators). */
+/* Rows: `a` before and `b` after the rewrite are one instance: the same iterators, and the same
+ * values of the loops that both have (a block may run more than once with equal iterators). */
 static void match_instances(Poly *p, const Instance *a, const Instance *b)
 {
     for (int i = 0; i < a->unit->block->n_iters; i++)
         poly_equal(p, &p->top, a->iters[i], b->iters[i]);
-    if (!loops_all_from(b->unit, a->unit))
-        return;
-    for (int i = 0; i < b->unit->n_loops; i++)
-        if (!b->unit->absent[i])
-            poly_equal(p, &p->top, a->loops[find_loop(a->unit, b->unit->loops[i]->var)],
-                       b->loops[i]);
+    for (int i = 0; i < b->unit->n_loops; i++) {
+        int old = b->unit->absent[i] ? -1 : find_loop(a->unit, b->unit->loops[i]->var);
+        if (old >= 0)
+            poly_equal(p, &p->top, a->loops[old], b->loops[i]);
+    }
 }
 
 /* Writing the same values again is no conflict. */

@@ -44,10 +44,10 @@ typedef struct {
 } Rewrite;
 
 /* Every dependence of `before` keeps its order in `after`.
- * Instances are matched by the values of iterators, and also by their loops where all loops around
- * the block in `after` are around it in `before`. Updates of one reduction block by one operator
+ * Instances are matched by the values of iterators, and of the loops that are around the block in
+ * both: such a loop counts the same iterations. Updates of one reduction block by one operator
  * may change places with each other (`*reassociates` says that they did). `before`'s blocks must
- * each run every instance once. */
+ * each run every instance once, or once in each iteration of loops that `after` keeps. */
 bool dependence_order_kept(Context *c, Rewrite rewrite, bool *reassociates, Conflict *why);
 
 /* Every instance of the block with id `block` (0: of each block of `before`) runs exactly once in

@@ -97,7 +97,11 @@ Stmt *ahead_model(const AheadLoop *a, Stmt *group, Expr *value, Expr *cond)
 {
     Context *c = a->s->ctx;
     Subst to = {a->loop->u.loop.var, value};
-    return stmt_if(c, cond, stmt_subst(c, group, &to, 1), NULL, group->span);
+    ForStmt same = a->loop->u.loop;
+    same.lo = value;
+    same.hi = index_add(c, value, expr_index(c, 1));
+    same.body = stmt_subst(c, group, &to, 1);
+    return stmt_if(c, cond, stmt_for(c, &same, group->span), NULL, group->span);
 }
 
 Value ahead_blocks(Schedule *s, Stmt *first)

@@ -30,7 +30,8 @@ Stmt *ahead_before(const AheadLoop *a, Stmt *group, int64_t n);
  * for all of it. */
 Stmt *ahead_inside(const AheadLoop *a, Stmt *group, int64_t by);
 
-/* In a model of the order: `group` of iteration `value`, where `cond` holds. */
+/* In a model of the order: `group` of iteration `value`, where `cond` holds. The loop stands around
+ * it with this one iteration, which says whose a copy is that each iteration makes anew. */
 Stmt *ahead_model(const AheadLoop *a, Stmt *group, Expr *value, Expr *cond);
 
 /* The blocks below `first`, in order, as a list. */
