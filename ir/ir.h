@@ -539,6 +539,7 @@ bool expr_binary_accepts(ExprKind kind, DType a, DType b);
 /* ---- reading --------------------------------------------------------------------------------- */
 
 bool expr_is_const(const Expr *e, int64_t *value); /* an integer literal */
+bool expr_is(const Expr *e, int64_t value);        /* that integer literal */
 /* How many of u.arg are used; 0 for the other leaves. */
 static inline int expr_arity(ExprKind kind)
 {
@@ -594,6 +595,8 @@ bool swizzle_equal(const Swizzle *x, const Swizzle *y);
 const char *swizzle_error(Context *c, const Buffer *buffer, int axis, const Swizzle *swizzle);
 /* The literal number of iterations, if lo and hi are literals and no `break` ends it. */
 bool loop_const_extent(const ForStmt *loop, int64_t *extent);
+/* Its values are 0, 1, 2, ...: it starts at a literal 0, and its step is 1. */
+bool loop_counts_from_zero(const ForStmt *loop);
 /* The half-open range that holds a loop's values: lo..hi; of a downward loop hi..lo + 1, where `n -
  * 1` and literals lose or take the 1 instead of gaining an addition. */
 void loop_domain(Context *c, const ForStmt *loop, Expr **lo, Expr **hi);

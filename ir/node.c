@@ -45,6 +45,12 @@ bool expr_is_const(const Expr *e, int64_t *value)
     return e->kind == EX_INT;
 }
 
+bool expr_is(const Expr *e, int64_t value)
+{
+    int64_t literal;
+    return expr_is_const(e, &literal) && literal == value;
+}
+
 bool stmt_is_reduction(const BlockStmt *block)
 {
     for (int i = 0; i < block->n_iters; i++)
@@ -56,6 +62,11 @@ bool stmt_is_reduction(const BlockStmt *block)
 bool block_in_order(const BlockStmt *block)
 {
     return annotation_find(block->annotations, ANNOTATION_IN_ORDER) != NULL;
+}
+
+bool loop_counts_from_zero(const ForStmt *loop)
+{
+    return loop->step == 1 && expr_is(loop->lo, 0);
 }
 
 bool loop_const_extent(const ForStmt *loop, int64_t *extent)

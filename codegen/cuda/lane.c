@@ -68,11 +68,9 @@ static Expr *component(const Lanes *l, Name vector, DType type)
 /* The first lane adds 0 to where the others are. */
 static Expr *without_zero(Expr *e)
 {
-    for (int side = 0; e->kind == EX_ADD && e->type == DT_INDEX && side < 2; side++) {
-        int64_t zero;
-        if (expr_is_const(e->u.arg[side], &zero) && zero == 0)
+    for (int side = 0; e->kind == EX_ADD && e->type == DT_INDEX && side < 2; side++)
+        if (expr_is(e->u.arg[side], 0))
             return e->u.arg[1 - side];
-    }
     return e;
 }
 

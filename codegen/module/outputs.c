@@ -49,8 +49,7 @@ static bool store_covers(const Cover *k, const BlockStmt *block, const Stmt *s, 
         return false;
     for (int d = 0; d < b->rank; d++) {
         const BlockIter *iter = iter_of(block, s->u.store.index[d]);
-        int64_t lo;
-        if (!iter || !takes_all(k, iter) || !expr_is_const(iter->lo, &lo) || lo != 0 ||
+        if (!iter || !takes_all(k, iter) || !expr_is(iter->lo, 0) ||
             !expr_equal(iter->hi, b->shape[d]))
             return false;
         for (int before = 0; before < d; before++)

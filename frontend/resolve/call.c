@@ -159,8 +159,7 @@ static bool check_extent(Call *call, const AstExpr *slice, Expr *extent)
     if (!hi || !lo)
         return false;
     Expr *rest = simplify(facts_new(c), index_sub(c, index_sub(c, hi, lo), extent));
-    int64_t value = 1;
-    if (expr_is_const(rest, &value) && value == 0)
+    if (expr_is(rest, 0))
         return true;
     StrBuf wanted = strbuf_new(c->arena);
     print_expr(extent, &wanted);
@@ -278,14 +277,14 @@ static bool resolve_operand(Call *call, AstExpr *arg, int i)
 static bool resolve_lane(Call *call, const AstExpr *arg)
 {
     Resolver *r = call->r;
-    int64_t lo = -1, extent = 0;
+    int64_t extent = 0;
     if (!call->of->lane)
         return refuse(call, arg->span, "one thread runs the instruction, so it has no `lane`");
     call->lane = resolve_subscript(r, arg);
     for (int i = 0; call->lane && call->lane->kind == EX_VAR && i < r->loops.n; i++) {
         const ForStmt *loop = r->loops.items[i];
-        if (loop->var == call->lane->u.var && expr_is_const(loop->lo, &lo) && lo == 0 &&
-            loop->step == 1 && loop_const_extent(loop, &extent) && extent == call->of->lanes)
+        if (loop->var == call->lane->u.var && loop_counts_from_zero(loop) &&
+            loop_const_extent(loop, &extent) && extent == call->of->lanes)
             return true;
     }
     return call->lane &&

@@ -279,8 +279,7 @@ static Value resolve_logic(Resolver *r, const AstExpr *e, Value a, Value b)
 /* A size by name that is the constant 1, as an index. */
 static bool is_size_one(const AstExpr *ast, const Expr *e)
 {
-    int64_t value;
-    return ast->kind == AE_NAME && e->type == DT_INDEX && expr_is_const(e, &value) && value == 1;
+    return ast->kind == AE_NAME && e->type == DT_INDEX && expr_is(e, 1);
 }
 
 /* The other operand of a product or quotient by a size of 1, such as a stride: as it stands it

@@ -66,7 +66,7 @@ static Expr *fold_node(Rewriter *w, Expr *e)
     bool *failed = w->user;
     int64_t a, b, value;
     bool divides = (e->kind == EX_DIV || e->kind == EX_MOD) && e->type == DT_INDEX;
-    if (divides && expr_is_const(e->u.arg[1], &b) && b == 0) {
+    if (divides && expr_is(e->u.arg[1], 0)) {
         diag_error(w->ctx, E0229, e->span, "division by zero");
         *failed = true;
         return e;

@@ -541,10 +541,9 @@ static Guarded lower_block(Blocks *b, Stmt *s)
 /* A guard that all iterations of a loop agree on (lanes.h): the first one speaks for the others. */
 static bool guard_for_all(Blocks *b, const ForStmt *loop, Guard *guard)
 {
-    int64_t count, lo;
+    int64_t count;
     SubstList none = {0};
-    if (loop->kind == LOOP_BIND || !loop_const_extent(loop, &count) ||
-        !expr_is_const(loop->lo, &lo) || lo != 0 || loop->step != 1)
+    if (loop->kind == LOOP_BIND || !loop_const_extent(loop, &count) || !loop_counts_from_zero(loop))
         return false;
     Lanes lanes = {.c = b->c, .facts = b->facts, .lets = &none, .var = loop->var, .count = count};
     Expr *first = lanes_agree(&lanes, guard->expanded);

@@ -13,9 +13,8 @@ static bool is_variable(const Stmt *s)
 {
     if (s->kind != ST_TEMP || s->u.temp->scope != SCOPE_LOCAL)
         return false;
-    int64_t extent;
     for (int i = 0; i < s->u.temp->rank; i++)
-        if (!expr_is_const(s->u.temp->shape[i], &extent) || extent != 1)
+        if (!expr_is(s->u.temp->shape[i], 1))
             return false;
     return true;
 }

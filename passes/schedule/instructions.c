@@ -23,10 +23,10 @@ const char *sched_access_annotation(const BlockStmt *block)
 static const Var *lane_of(Context *c, const StmtPath *path, int64_t lanes)
 {
     bool every;
-    int64_t extent = 0, lo = -1;
+    int64_t extent = 0;
     const Stmt *loop = thread_loop(c, path, AXIS_THREAD_X, &every);
     bool whole = loop && loop_const_extent(&loop->u.loop, &extent) && extent == lanes &&
-                 expr_is_const(loop->u.loop.lo, &lo) && lo == 0 && loop->u.loop.step == 1;
+                 loop_counts_from_zero(&loop->u.loop);
     return whole ? unify_lane(&path->items[path->n - 1]->u.block, loop->u.loop.var) : NULL;
 }
 

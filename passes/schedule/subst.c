@@ -269,8 +269,7 @@ Stmt *loop_from_zero(Schedule *s, const StmtPath *path)
     Context *c = s->ctx;
     Stmt *stmt = path->items[path->n - 1];
     ForStmt loop = stmt->u.loop;
-    int64_t lo;
-    if (loop.step == 1 && expr_is_const(loop.lo, &lo) && lo == 0)
+    if (loop_counts_from_zero(&loop))
         return stmt;
     loop.hi = sched_extent(s, path);
     loop.lo = expr_index(c, 0);

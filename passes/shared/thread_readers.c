@@ -52,12 +52,12 @@ static bool first_reads(const Apart *a, const Stmt *root)
 static bool lanes_are_coordinates(const Apart *a, const Stmt *root)
 {
     for (Cursor at = cursor_outer(a->c, root); cursor_next(&at);) {
-        int64_t lo, extent;
+        int64_t extent;
         const ForStmt *loop = &at.stmt->u.loop;
         if (at.stmt->kind != ST_FOR || loop->kind != LOOP_BIND || loop->axis != AXIS_THREAD_X)
             continue;
-        if (loop->step != 1 || !expr_is_const(loop->lo, &lo) || lo != 0 ||
-            !loop_const_extent(loop, &extent) || extent != a->extent)
+        if (!loop_counts_from_zero(loop) || !loop_const_extent(loop, &extent) ||
+            extent != a->extent)
             return false;
     }
     return true;

@@ -458,12 +458,11 @@ static bool find_base(Search *s, int operand, const int64_t *step, Expr **base)
     for (int i = 0; i < s->seen.n; i++) {
         const Occurrence *o = &s->seen.items[i];
         for (int d = 0; o->operand == operand && d < buffer->rank; d++) {
-            int64_t apart = 0;
             Expr *at = base_of(s, o, d, step, own->rank);
             bool fits = is_fixed(s, buffer, at);
             Expr *difference =
                 base[d] ? simplify(s->u->facts, index_sub(s->u->c, at, base[d])) : NULL;
-            fits = fits && (!difference || (expr_is_const(difference, &apart) && apart == 0));
+            fits = fits && (!difference || expr_is(difference, 0));
             if (!fits)
                 return fail(s, E0844, o->at,
                             "subscript %d of '%s', '%s', differs from where operand '%s' has this "
@@ -542,7 +541,7 @@ static bool check_stride(Search *s, int k, int x, const int64_t *step)
     Context *c = s->u->c;
     const Operand *operand = &s->u->of->operands[k];
     const Buffer *buffer = s->buffers[k];
-    int64_t wanted = operand->strides[x], found;
+    int64_t wanted = operand->strides[x];
     Expr *stride = expr_index(c, 0);
     if (wanted == STRIDE_ANY || extent_of(operand, x) == 1)
         return true;
@@ -559,7 +558,7 @@ static bool check_stride(Search *s, int k, int x, const int64_t *step)
         stride = index_add(c, stride, index_mul(c, expr_index(c, by), buffer_stride(c, buffer, d)));
     }
     stride = simplify(s->u->facts, stride);
-    if (expr_is_const(stride, &found) && found == wanted)
+    if (expr_is(stride, wanted))
         return true;
     return fail(s, E0844, buffer->span,
                 "neighbours along axis %d of operand '%s' lie %" PRId64 " element%s apart, but "

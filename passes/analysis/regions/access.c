@@ -168,10 +168,9 @@ static int common_path(const EnclosingList *a, const EnclosingList *b)
 /* The loop goes over all of axis `d` of the buffer, of which it is the subscript. */
 static bool fills_axis(const Stmt *loop, const Access *write, int d)
 {
-    int64_t lo;
     const ForStmt *f = &loop->u.loop;
-    return write->index[d]->kind == EX_VAR && write->index[d]->u.var == f->var && f->step == 1 &&
-           f->kind != LOOP_BREAKS && expr_is_const(f->lo, &lo) && lo == 0 &&
+    return write->index[d]->kind == EX_VAR && write->index[d]->u.var == f->var &&
+           f->kind != LOOP_BREAKS && loop_counts_from_zero(f) &&
            expr_equal(f->hi, write->buffer->shape[d]);
 }
 

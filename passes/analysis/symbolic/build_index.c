@@ -138,12 +138,6 @@ static bool both_const(const Expr *a, const Expr *b, int64_t *x, int64_t *y)
     return expr_is_const(a, x) && expr_is_const(b, y);
 }
 
-static bool is_literal(const Expr *e, int64_t value)
-{
-    int64_t v;
-    return expr_is_const(e, &v) && v == value;
-}
-
 static Expr *binary(Context *c, ExprKind kind, Expr *a, Expr *b)
 {
     return expr_binary(c, kind, a, b, span_join(a->span, b->span));
@@ -181,7 +175,7 @@ Expr *index_sub(Context *c, Expr *a, Expr *b)
         return add_literal(c, a, -k, span_join(a->span, b->span));
     if (expr_same(a, b))
         return literal(c, 0, a->span);
-    if (is_literal(a, 0))
+    if (expr_is(a, 0))
         return expr_unary(c, EX_NEG, b, b->span);
     return binary(c, EX_SUB, a, b);
 }
@@ -193,9 +187,9 @@ Expr *index_mul(Context *c, Expr *a, Expr *b)
         return literal(c, product, span_join(a->span, b->span));
     if (expr_is_const(a, &x) && !expr_is_const(b, &y))
         return index_mul(c, b, a);
-    if (is_literal(b, 0) || is_literal(a, 1))
+    if (expr_is(b, 0) || expr_is(a, 1))
         return b;
-    if (is_literal(b, 1) || is_literal(a, 0))
+    if (expr_is(b, 1) || expr_is(a, 0))
         return a;
     if (a->kind == EX_MUL && both_const(a->u.arg[1], b, &x, &y) && checked_mul(x, y, &product))
         return binary(c, EX_MUL, a->u.arg[0], literal(c, product, b->span));
@@ -213,7 +207,7 @@ Expr *index_div(Context *c, Expr *a, Expr *b)
     int64_t x, y;
     if (both_const(a, b, &x, &y) && divides(x, y))
         return literal(c, x / y, span_join(a->span, b->span));
-    return is_literal(b, 1) ? a : binary(c, EX_DIV, a, b);
+    return expr_is(b, 1) ? a : binary(c, EX_DIV, a, b);
 }
 
 Expr *index_mod(Context *c, Expr *a, Expr *b)
@@ -221,7 +215,7 @@ Expr *index_mod(Context *c, Expr *a, Expr *b)
     int64_t x, y;
     if (both_const(a, b, &x, &y) && divides(x, y))
         return literal(c, x % y, span_join(a->span, b->span));
-    return is_literal(b, 1) ? literal(c, 0, a->span) : binary(c, EX_MOD, a, b);
+    return expr_is(b, 1) ? literal(c, 0, a->span) : binary(c, EX_MOD, a, b);
 }
 
 Expr *index_min(Context *c, Expr *a, Expr *b)
@@ -245,7 +239,7 @@ Expr *index_ceildiv(Context *c, Expr *a, Expr *b)
     int64_t x, y;
     if (both_const(a, b, &x, &y) && divides(x, y))
         return literal(c, x / y + (x % y > 0), span_join(a->span, b->span));
-    if (is_literal(b, 1))
+    if (expr_is(b, 1))
         return a;
     return index_div(c, index_add(c, a, index_sub(c, b, literal(c, 1, b->span))), b);
 }
@@ -254,7 +248,7 @@ Expr *index_ceildiv(Context *c, Expr *a, Expr *b)
 static Expr *difference(Context *c, Expr *a, Expr *b)
 {
     Affine x, y, d;
-    if (is_literal(b, 0))
+    if (expr_is(b, 0))
         return a;
     if (affine_of(c, a, PRODUCTS_KEPT, &x) && affine_of(c, b, PRODUCTS_KEPT, &y) &&
         affine_combine(c, x, 1, y, -1, &d))

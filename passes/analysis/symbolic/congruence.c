@@ -28,10 +28,10 @@ static int64_t inverse(int64_t a, int64_t m)
 
 bool congruence_of(Facts *f, const Expr *cond, const Var *var, Congruence *out)
 {
-    int64_t zero, m;
+    int64_t m;
     if (cond->kind != EX_EQ || cond->u.arg[0]->kind != EX_MOD || cond->u.arg[0]->type != DT_INDEX ||
-        !expr_is_const(cond->u.arg[1], &zero) || zero != 0 ||
-        !expr_is_const(cond->u.arg[0]->u.arg[1], &m) || m < 2 || m > INT32_MAX)
+        !expr_is(cond->u.arg[1], 0) || !expr_is_const(cond->u.arg[0]->u.arg[1], &m) || m < 2 ||
+        m > INT32_MAX)
         return false;
     out->modulus = m;
     return split_linear(f, cond->u.arg[0]->u.arg[0], var, &out->factor, &out->rest);

@@ -113,11 +113,10 @@ bool facts_divisible(const Facts *f, const Expr *e, int64_t by)
 {
     for (int k = f->conditions.n - 1, first = facts_first_condition(f); k >= first; k--) {
         const Expr *cond = f->conditions.items[k].expr;
-        int64_t zero, divisor;
+        int64_t divisor;
         if (cond && cond->kind == EX_EQ && cond->u.arg[0]->kind == EX_MOD &&
-            expr_is_const(cond->u.arg[1], &zero) && zero == 0 &&
-            expr_is_const(cond->u.arg[0]->u.arg[1], &divisor) && divisor % by == 0 &&
-            expr_same(cond->u.arg[0]->u.arg[0], e))
+            expr_is(cond->u.arg[1], 0) && expr_is_const(cond->u.arg[0]->u.arg[1], &divisor) &&
+            divisor % by == 0 && expr_same(cond->u.arg[0]->u.arg[0], e))
             return true;
     }
     return false;

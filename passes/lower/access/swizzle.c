@@ -58,10 +58,9 @@ static Expr *exchange(Swizzles *z, const Swizzle *s, Expr *x, Expr *y)
 {
     Context *c = z->c;
     Expr *first = x, *lane = NULL;
-    int64_t row;
     Expr *key = index_mod(c, index_div(c, y, expr_index(c, s->every)), expr_index(c, s->count));
     key = simplify(z->facts, key);
-    if (expr_is_const(key, &row) && row == 0)
+    if (expr_is(key, 0))
         return x;
     if (z->lane && expr_uses_var(x, z->lane)) {
         Subst zero = {(Var *)z->lane, expr_index(c, 0)};

@@ -43,9 +43,8 @@ static Stmt *again(WideCheck *v, Stmt *s)
 /* Lanes 0, 1, ... of a literal number. */
 static bool counts_lanes(WideCheck *v, const Stmt *s)
 {
-    int64_t lo;
     return loop_const_extent(&s->u.loop, &v->lanes) && v->lanes > 1 &&
-           expr_is_const(s->u.loop.lo, &lo) && lo == 0 && s->u.loop.step == 1;
+           loop_counts_from_zero(&s->u.loop);
 }
 
 /* An asynchronous copy that fills with zeros where all lanes agree to: the condition without the

@@ -81,18 +81,12 @@ static Expr *add_terms(Context *c, Expr *a, Expr *b)
     return index_add(c, a, b);
 }
 
-static bool is_number(const Expr *e, int64_t value)
-{
-    int64_t v;
-    return expr_is_const(e, &v) && v == value;
-}
-
 static Expr *horner(Context *c, const Buffer *b, Expr *const *index)
 {
     Expr *sum = index[0];
     for (int d = 1; d < b->rank; d++) {
         sum = index_mul(c, sum, b->shape[d]);
-        sum = is_number(sum, 0) ? index[d] : add_terms(c, sum, index[d]);
+        sum = expr_is(sum, 0) ? index[d] : add_terms(c, sum, index[d]);
     }
     return sum;
 }
@@ -118,7 +112,7 @@ static Expr *add_wide(Context *c, Expr *a, Expr *b)
 {
     if (b->kind == EX_ADD || b->kind == EX_SUB)
         return expr_binary(c, b->kind, add_wide(c, a, b->u.arg[0]), widen(c, b->u.arg[1]), b->span);
-    return is_number(b, 0) ? a : expr_binary(c, EX_ADD, a, widen(c, b), b->span);
+    return expr_is(b, 0) ? a : expr_binary(c, EX_ADD, a, widen(c, b), b->span);
 }
 
 /* The same in 64 bits: every leaf is converted before it is multiplied. */
@@ -126,11 +120,11 @@ static Expr *horner_wide(Context *c, const Buffer *b, Expr *const *index)
 {
     Expr *sum = widen(c, index[0]);
     for (int d = 1; d < b->rank; d++) {
-        if (is_number(sum, 0)) {
+        if (expr_is(sum, 0)) {
             sum = widen(c, index[d]);
             continue;
         }
-        if (!is_number(b->shape[d], 1))
+        if (!expr_is(b->shape[d], 1))
             sum = expr_binary(c, EX_MUL, sum, widen(c, b->shape[d]), sum->span);
         sum = add_wide(c, sum, index[d]);
     }

@@ -252,10 +252,9 @@ static Expr *const *rebase_index(Rebase *r, Expr *const *index)
 {
     Expr **out = ARENA_ARRAY(r->c->arena, Expr *, r->from->rank + 1);
     for (int d = 0; d < r->from->rank; d++) {
-        int64_t min;
         bool dense = r->step == REBASE ? r->spread[d].period == 1 : r->last[d] == 0;
         out[d] = index[d];
-        if (expr_is_const(r->box[d].min, &min) && min == 0 && r->fold[d] == 0 && dense)
+        if (expr_is(r->box[d].min, 0) && r->fold[d] == 0 && dense)
             continue;
         Expr *at = r->block ? iters_to_loops(r->c, r->block, index[d]) : index[d];
         Expr *offset = index_sub(r->c, to_axes(r, at), r->box[d].min);

@@ -90,12 +90,10 @@ static bool matters(const Paper *p, const Writing *w, int loop)
 /* The loop of a subscript that goes through all of the box there, -1 if it does not. */
 static int loop_through(const Paper *p, const Writing *w, int d)
 {
-    int64_t lo, hi;
     for (int i = 0; i < w->loops.n; i++) {
         const ForStmt *loop = &w->loops.items[i];
-        if (w->index[d]->kind == EX_VAR && w->index[d]->u.var == loop->var && loop->step == 1 &&
-            expr_is_const(loop->lo, &lo) && expr_is_const(loop->hi, &hi) && lo == 0 &&
-            hi == p->extent[d])
+        if (w->index[d]->kind == EX_VAR && w->index[d]->u.var == loop->var &&
+            loop_counts_from_zero(loop) && expr_is(loop->hi, p->extent[d]))
             return i;
     }
     return -1;

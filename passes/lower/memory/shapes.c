@@ -55,8 +55,7 @@ static Buffer *widest(Shapes *s, const Buffer *b)
         }
         /* The facts hold only where the loops run at all. */
         shape[axis] = simplify(facts_new(c), index_max(c, shape[axis], expr_index(c, 0)));
-        int64_t extent;
-        if (expr_is_const(shape[axis], &extent) && extent == 0)
+        if (expr_is(shape[axis], 0))
             shape[axis] = expr_index(c, 1); /* no axis of a text has 0 elements */
     }
     Buffer *wide = buffer_copy(c, b);

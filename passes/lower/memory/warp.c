@@ -73,8 +73,7 @@ static Expr *coordinate(const WarpMemory *w)
 {
     bool every;
     const Stmt *loop = thread_loop(w->c, &w->path, AXIS_THREAD_X, &every);
-    int64_t lo;
-    if (!loop || loop->u.loop.step != 1 || !expr_is_const(loop->u.loop.lo, &lo) || lo != 0)
+    if (!loop || !loop_counts_from_zero(&loop->u.loop))
         return NULL;
     return expr_var(w->c, loop->u.loop.var, loop->span);
 }
@@ -91,8 +90,7 @@ static Expr *lane_of(const WarpMemory *w, Expr *e)
 static Expr *register_of(const WarpMemory *w, Expr *e)
 {
     Context *c = w->c;
-    int64_t extent;
-    if (expr_is_const(w->parts.to->shape[w->parts.axis], &extent) && extent == 1)
+    if (expr_is(w->parts.to->shape[w->parts.axis], 1))
         return expr_index(c, 0);
     Expr *chunk = expr_index(c, w->parts.chunk);
     Expr *row = index_div(c, e, expr_index(c, LANES * w->parts.chunk));

@@ -496,10 +496,9 @@ static bool is_same(const Question *q, Facts *f, Expr *a, Expr *b)
         Subst known = {s->u.let.var, expr_subst(c, s->u.let.value, names.items, names.n)};
         VEC_PUSH(c->arena, &names, known);
     }
-    int64_t zero;
     Expr *difference = index_sub(c, expr_subst(c, a, names.items, names.n),
                                  expr_subst(c, b, names.items, names.n));
-    return expr_is_const(simplify(f, difference), &zero) && zero == 0;
+    return expr_is(simplify(f, difference), 0);
 }
 
 /* The subscripts by axis, where they are those of the one that is emitted. */

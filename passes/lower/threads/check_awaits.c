@@ -45,8 +45,7 @@ static bool has_order(const Awaited *a)
 
 static bool is_zero(const StoreStmt *store)
 {
-    int64_t value;
-    return store->op == STORE_SET && expr_is_const(store->value, &value) && value == 0;
+    return store->op == STORE_SET && expr_is(store->value, 0);
 }
 
 /* The block stores to every element: each subscript is an iterator of its own over the axis. */
@@ -57,9 +56,8 @@ static bool stores_all(const Awaited *a, const BlockStmt *block)
     bool all = block->n_iters == store->buffer->rank && !block->predicate;
     for (int d = 0; d < store->buffer->rank && all; d++) {
         const BlockIter *iter = &block->iters[d];
-        int64_t lo;
         all = store->index[d]->kind == EX_VAR && store->index[d]->u.var == iter->var &&
-              expr_is_const(iter->lo, &lo) && lo == 0 &&
+              expr_is(iter->lo, 0) &&
               prove(facts, expr_binary(a->w->c, EX_EQ, iter->hi, store->buffer->shape[d],
                                        store->buffer->span));
     }

@@ -33,17 +33,10 @@ typedef struct {
     bool failed;
 } Mapper;
 
-static bool from_zero(const ForStmt *loop)
-{
-    int64_t lo;
-    return loop->step == 1 && expr_is_const(loop->lo, &lo) && lo == 0;
-}
-
 /* There is one coordinate, 0, on the axis. */
 static bool is_single(const AxisUse *use)
 {
-    int64_t extent;
-    return use->extent && expr_is_const(use->extent, &extent) && extent == 1;
+    return use->extent && expr_is(use->extent, 1);
 }
 
 /* The largest number of iterations that `loop` can have, in terms of what is fixed outside the
@@ -118,7 +111,7 @@ static void use_axis(Mapper *m, const Stmt *s)
     }
     if (loop->axis == AXIS_BLOCK_X && !m->remap && annotations_remap(loop->annotations))
         m->remap = s;
-    if (use->var || !from_zero(loop) || is_single(use))
+    if (use->var || !loop_counts_from_zero(loop) || is_single(use))
         return;
     use->var = var_new(m->c, loop->var->name, DT_INDEX, VAR_LET, loop->var->span);
     Stmt *let = stmt_let(m->c, use->var, expr_axis(m->c, loop->axis), s->span);

@@ -224,8 +224,7 @@ static bool check_order(const Fusion *f)
 /* start op rest, where start may be what changes nothing. */
 static Expr *started_from(Context *c, ExprKind op, Expr *start, Expr *rest)
 {
-    int64_t value;
-    if (expr_is_const(start, &value) && value == (op == EX_MUL) && (op == EX_ADD || op == EX_MUL))
+    if ((op == EX_ADD && expr_is(start, 0)) || (op == EX_MUL && expr_is(start, 1)))
         return rest;
     return expr_binary(c, op, start, rest, rest->span);
 }

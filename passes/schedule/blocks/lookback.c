@@ -191,10 +191,9 @@ static bool check_form(Lookback *l)
 static bool check_loops(const Lookback *l)
 {
     Schedule *s = l->s;
-    int64_t lo;
     for (int i = 0; i < l->loops.n; i++) {
         const ForStmt *loop = &l->loops.items[i]->u.loop;
-        REQUIRE(s, E0486, l->span, expr_is_const(loop->lo, &lo) && lo == 0 && loop->step == 1,
+        REQUIRE(s, E0486, l->span, loop_counts_from_zero(loop),
                 "the values of loop '%s' are not 0, 1, 2, ...", stmt_label(l->loops.items[i]));
         REQUIRE(
             s, E0486, l->span, expr_of_sizes(loop->hi),

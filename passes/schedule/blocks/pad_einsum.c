@@ -90,7 +90,6 @@ static bool is_plain_nest(const StmtPath *path, int *top)
     bool plain = n == block->n_iters && !block->predicate;
     for (int i = 0; i < n && plain; i++) {
         const BlockIter *iter = &block->iters[i];
-        int64_t lo;
         int users = 0;
         for (int k = *top; k + 1 < path->n; k++) {
             const ForStmt *loop = &path->items[k]->u.loop;
@@ -98,7 +97,7 @@ static bool is_plain_nest(const StmtPath *path, int *top)
                      iter->binding->u.var == loop->var && expr_equal(loop->hi, iter->hi) &&
                      expr_equal(loop->lo, iter->lo);
         }
-        plain = users == 1 && expr_is_const(iter->lo, &lo) && lo == 0;
+        plain = users == 1 && expr_is(iter->lo, 0);
     }
     return plain;
 }

@@ -41,8 +41,7 @@ static Name fresh_name(const Move *m, const char *base, int own, const LoopList 
 static bool is_left_out(const Move *m, const Expr *extent)
 {
     const Value *kept = &m->call->compute_at.preserve_unit_loops;
-    int64_t n;
-    return kept->kind != VALUE_NONE && !kept->u.i && expr_is_const(extent, &n) && n == 1;
+    return kept->kind != VALUE_NONE && !kept->u.i && expr_is(extent, 1);
 }
 
 /* The iteration of a new loop over 0..extent, unless that is left out. */
@@ -85,8 +84,7 @@ static void loops_over_places(const Move *m, const Expr *back, Subst *at, LoopLi
 static void loops_over_taken(const Move *m, Subst *at, LoopList *loops)
 {
     for (int axis = 0; axis < m->buffer->rank; axis++) {
-        int64_t extent;
-        bool one = expr_is_const(m->part.box[axis].extent, &extent) && extent == 1;
+        bool one = expr_is(m->part.box[axis].extent, 1);
         if (!one && !at[axis].value && expr_uses_var(m->tie.taken, m->tie.place[axis]))
             at[axis] = (Subst){m->tie.place[axis], loops_over(m, axis, loops)};
     }

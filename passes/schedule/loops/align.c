@@ -110,11 +110,11 @@ bool prim_align(Schedule *s, const PrimCall *call, Value *result)
     const ForStmt *loop = &loop_from_zero(s, &path)->u.loop;
     REQUIRE(s, E0489, call->span, loop == &stmt->u.loop,
             "loop '%s' does not start at 0 with step 1", stmt_label(stmt));
-    int64_t zero, extent;
+    int64_t extent;
     if (loop_const_extent(loop, &extent) && extent <= 1) /* one element is a run wherever it is */
         return true;
     Expr *offset = row_offset(s, call, loop, n);
-    if (!offset || (expr_is_const(offset, &zero) && zero == 0))
+    if (!offset || expr_is(offset, 0))
         return offset != NULL;
     StmtPath inner = {.items = to_block.items + path.n, .n = to_block.n - path.n};
     REQUIRE(s, E0489, call->span, !path_binds(&inner, offset),

@@ -105,12 +105,6 @@ static bool require_divisors(Schedule *s, const PrimCall *call, Stmt **nest, con
     return true;
 }
 
-static bool is_one(const Expr *extent)
-{
-    int64_t n;
-    return expr_is_const(extent, &n) && n == 1;
-}
-
 static bool is_empty(const Expr *extent)
 {
     int64_t n;
@@ -125,10 +119,9 @@ static bool require_init_kept(Schedule *s, const PrimCall *call, Stmt **nest, Ex
     const Stmt *init = flow_block_with_init(s->ctx, nest[n - 1]->u.loop.body), *empty = NULL,
                *other = NULL;
     for (int i = 0; i < n; i++) {
-        int64_t extent;
         if (is_empty(extents[i]) && !empty)
             empty = nest[i];
-        else if (!expr_is_const(extents[i], &extent) || extent != 1)
+        else if (!expr_is(extents[i], 1))
             other = nest[i];
     }
     REQUIRE(s, E0417, call->span, !init || !empty || !other,
@@ -161,7 +154,7 @@ static Stmt *build_fuse(Schedule *s, const PrimCall *call, const StmtPath *path,
         return NULL;
     bool single = true; /* then the fused loop keeps the place of the innermost one */
     for (int i = 0; i < n; i++)
-        single = single && is_one(extents[i]);
+        single = single && expr_is(extents[i], 1);
     for (int i = n - 1; i >= 0; i--) {
         const ForStmt *loop = &nest[i]->u.loop;
         /* the fused loop is this one then, and the others count nothing */

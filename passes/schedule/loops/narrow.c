@@ -100,9 +100,9 @@ static void take_residue_class(Narrowing *n, const StmtPath *path, const Stmt *b
 {
     Congruence which;
     StmtPath to_block = {0};
-    int64_t lo, hi, always;
+    int64_t hi, always;
     state_path(n->s, block->u.block.id, &to_block);
-    if (has_inits(n, &block->u.block) || !expr_is_const(loop->lo, &lo) || lo != 0 ||
+    if (has_inits(n, &block->u.block) || !expr_is(loop->lo, 0) ||
         !stride_of(n->s, &to_block, loop->var, &which))
         return;
     Context *c = n->s->ctx;
@@ -121,12 +121,10 @@ bool prim_narrow(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     Stmt *stmt = sched_loop(s, &call->narrow.loop, &path);
     const ForStmt *loop = &stmt->u.loop;
-    int64_t lo;
     StmtList blocks = stmts_of_kind(s->ctx, loop->body, ST_BLOCK);
     if (!sched_require_plain(s, stmt, call->span))
         return false;
-    REQUIRE_AT(s, E0487, call->span,
-               expr_is_const(loop->lo, &lo) && lo == 0 && loop->step == 1 && blocks.n == 1, stmt,
+    REQUIRE_AT(s, E0487, call->span, loop_counts_from_zero(loop) && blocks.n == 1, stmt,
                "loop '%s' must start at 0 and have one block in it, found %d; narrow it before "
                "other blocks are moved into it",
                stmt_label(stmt), blocks.n);

@@ -170,9 +170,7 @@ static bool body_depends_on(Context *c, const ForStmt *loop)
 Stmt *tail_padded(Schedule *s, Stmt *loop, Expr *end, Span span, TailBuffers *grown)
 {
     Tail t = {.s = s, .loop = &loop->u.loop, .end = end, .span = span};
-    int64_t lo;
-    bool plain = loop->u.loop.step == 1 && expr_is_const(loop->u.loop.lo, &lo) && lo == 0 &&
-                 !body_depends_on(s->ctx, &loop->u.loop);
+    bool plain = loop_counts_from_zero(&loop->u.loop) && !body_depends_on(s->ctx, &loop->u.loop);
     if (!plain) {
         sched_refuse(s, E0811, span,
                      "loop '%s' cannot be padded: it must run from 0 with step 1, and no temp, "

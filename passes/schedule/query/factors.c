@@ -41,9 +41,8 @@ static const BlockIter *iter_of_loop(const BlockStmt *block, const ForStmt *loop
 {
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
-        int64_t lo;
         if (iter->binding->kind == EX_VAR && iter->binding->u.var == loop->var &&
-            expr_is_const(iter->lo, &lo) && lo == 0)
+            expr_is(iter->lo, 0))
             return iter;
     }
     return NULL;

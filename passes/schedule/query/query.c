@@ -402,9 +402,8 @@ static Expr *subscript_of_loops(const LoopAccesses *a, int access, int axis)
 /* The last axis that has more than one element, or the first. */
 static int row_axis(const Buffer *b)
 {
-    int64_t extent;
     int axis = b->rank - 1;
-    while (axis > 0 && expr_is_const(b->shape[axis], &extent) && extent == 1)
+    while (axis > 0 && expr_is(b->shape[axis], 1))
         axis--;
     return axis;
 }
