@@ -39,6 +39,19 @@ const BlockIter *reduction_empty_for_some(Context *c, const BlockStmt *block)
     return NULL;
 }
 
+const BlockIter *reduction_empty_for_all(Context *c, const BlockStmt *block)
+{
+    Facts *f = facts_new(c);
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        if (iter->kind == ITER_REDUCE &&
+            prove(f, expr_binary(c, EX_GE, iter->lo, iter->hi, span_none())))
+            return iter;
+        facts_range(f, iter->var, iter->lo, iter->hi);
+    }
+    return NULL;
+}
+
 /* The init writes elements of the block only: the values that loops around `path->items[depth]`
  * give the spatial iterators lie in their domains. */
 static void assume_point(Facts *f, Context *c, const BlockStmt *block, const StmtPath *path,

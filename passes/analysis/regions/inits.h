@@ -9,6 +9,10 @@
  * and values for others: some elements have only their init. NULL: there is none. */
 const BlockIter *reduction_empty_for_some(Context *c, const BlockStmt *block);
 
+/* The reduce iterator that takes no value for any element: the block has its inits alone. NULL:
+ * there is none. */
+const BlockIter *reduction_empty_for_all(Context *c, const BlockStmt *block);
+
 /* Some reduce iterator is not known to take a value: of some elements, or of all. */
 bool reduction_may_be_empty(Context *c, const BlockStmt *block);
 

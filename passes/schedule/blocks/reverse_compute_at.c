@@ -159,7 +159,8 @@ static const Stmt *loop_that_may_skip(const Move *m)
 }
 
 /* An init runs also where its reduction is empty: then no instance of the block requires the loops
- * around it to run. */
+ * around it to run. If it always is, no instance tells either which elements these loops have to go
+ * through. */
 static bool init_still_runs(const Move *m)
 {
     const BlockStmt *block = &m->block->u.block;
@@ -170,6 +171,11 @@ static bool init_still_runs(const Move *m)
             "loop '%s' may have no iteration, and then the init of block '%s' would not run there; "
             "use decompose_reduction first, and move the updates alone",
             stmt_label(loop), block->name);
+    const BlockIter *empty = reduction_empty_for_all(m->s->ctx, block);
+    REQUIRE(m->s, E0456, m->at_block, !empty,
+            "the range of '%s' is empty, so block '%s' runs its init alone, and no instance tells "
+            "where; use decompose_reduction first",
+            empty->var->name, block->name);
     return true;
 }
 
