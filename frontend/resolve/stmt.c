@@ -368,10 +368,9 @@ static bool check_has_layout(Resolver *r, const AstLayout *clause, const Buffer 
 
 static bool resolve_layout(Resolver *r, const AstStmt *s, Buffer *buffer)
 {
-    const AstLayout *first = &s->u.temp.layout[0];
     if (buffer->scope == SCOPE_CONSTANT && s->u.temp.n_layout == 1 &&
-        strcmp(first->name.text, "of") == 0)
-        return resolve_copy_of(r, first, buffer);
+        strcmp(s->u.temp.layout->name.text, "of") == 0)
+        return resolve_copy_of(r, s->u.temp.layout, buffer);
     AxisLayout *layout = ARENA_ARRAY(r->ctx->arena, AxisLayout, buffer->rank + 1);
     for (int i = 0; i < s->u.temp.n_layout; i++) {
         const AstLayout *clause = &s->u.temp.layout[i];
