@@ -255,7 +255,8 @@ static LayoutKind layout_kind(Resolver *r, const AstLayout *l)
     if (kind == LAYOUT_COUNT)
         diag_error(r->ctx, E0223, l->name.span,
                    "unknown layout '%.60s'; the layouts are pad(axis, n), align(axis, factor, "
-                   "offset), fold(axis, n) and swizzle(axis, by, chunk, count, every)",
+                   "offset), fold(axis, n) and swizzle(axis, by, chunk, count, every); any temp "
+                   "takes sum_digits(n)",
                    l->name.text);
     return (LayoutKind)kind;
 }
@@ -359,6 +360,8 @@ static bool check_has_layout(Resolver *r, const AstLayout *clause, const Buffer 
 {
     if (!scope_outlives_launch(buffer->scope))
         return true;
+    if (layout_kind(r, clause) == LAYOUT_COUNT)
+        return false;
     diag_error(r->ctx, E0223, clause->span,
                "'%.60s' is in %s memory, where buffers are dense; only temps in shared or local "
                "memory can have a layout",

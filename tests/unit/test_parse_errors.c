@@ -319,6 +319,8 @@ static void test_structure(void **state)
         {E0223, HEAD "temp t: f32[N] |pad(0, 1); t[0] = x[0]; y[0] = t[0]; }", "global memory"},
         {E0223, HEAD "temp t: f32[N] sum_digits(14) |fold(0, 2); t[0] = x[0]; y[0] = t[0]; }",
          "global memory"},
+        {E0223, HEAD "temp t: f32[N] |sum_digts(14); t[0] = x[0]; y[0] = t[0]; }",
+         "any temp takes sum_digits(n)"},
         {E0254, HEAD "temp t: f32[N] |sum_digits(24); t[0] = x[0]; y[0] = t[0]; }",
          "'t' holds f32, whose sums keep fewer than its own if they keep 2 to 23"},
         {E0254, HEAD "temp t: f32[N] |sum_digits(1); t[0] = x[0]; y[0] = t[0]; }", "2 to 23"},
