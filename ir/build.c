@@ -48,6 +48,16 @@ Expr *expr_bool(Context *c, bool value)
     return expr_int(c, DT_BOOL, value, span_none());
 }
 
+Expr *expr_true(Context *c)
+{
+    return expr_int(c, DT_BOOL, 1, span_none());
+}
+
+Expr *expr_false(Context *c)
+{
+    return expr_int(c, DT_BOOL, 0, span_none());
+}
+
 Expr *expr_float(Context *c, DType type, double value, Span span)
 {
     if (!type_is_float(type))

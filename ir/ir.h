@@ -472,6 +472,8 @@ typedef struct Kernel {
 Expr *expr_int(Context *c, DType type, int64_t value, Span span);
 Expr *expr_index(Context *c, int64_t value); /* an INDEX literal */
 Expr *expr_bool(Context *c, bool value);
+Expr *expr_true(Context *c);
+Expr *expr_false(Context *c);
 Expr *expr_float(Context *c, DType type, double value, Span span);
 Expr *expr_var(Context *c, Var *var, Span span);
 Expr *expr_axis(Context *c, Axis axis);

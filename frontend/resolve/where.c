@@ -333,7 +333,7 @@ static bool sizes_exist(WhereClause *w, int n)
     Poly *p = poly_new(w->r->ctx);
     for (int i = 0; i < n; i++)
         if (w->facts.items[i].kind == FACT_SIZES)
-            poly_assume(p, &p->top, &p->fixed, w->facts.items[i].cond);
+            poly_assume(p, &p->top, &p->fixed, w->facts.items[i].cond, HOLDS);
     return poly_solve(p, NULL, 0, NULL) != POLY_NONE;
 }
 

@@ -276,6 +276,9 @@ COMBINE_INTEGER(combine_int32_t, int32_t, uint32_t)
 COMBINE_INTEGER(combine_uint32_t, uint32_t, uint32_t)
 COMBINE_INTEGER(combine_uint8_t, uint8_t, uint8_t)
 
+/* The exchange may fail where it need not: it is in a loop. */
+enum { WEAK = 1 };
+
 #define ATOMIC(t, S, R, in, out)                                                                   \
     static void update_##t(S *element, int op, R value)                                            \
     {                                                                                              \
@@ -283,7 +286,7 @@ COMBINE_INTEGER(combine_uint8_t, uint8_t, uint8_t)
         __atomic_load(element, &old, __ATOMIC_RELAXED);                                            \
         do                                                                                         \
             new = out(combine_##R(op, in(old), value));                                            \
-        while (!__atomic_compare_exchange(element, &old, &new, true, __ATOMIC_RELAXED,             \
+        while (!__atomic_compare_exchange(element, &old, &new, WEAK, __ATOMIC_RELAXED,             \
                                           __ATOMIC_RELAXED));                                      \
     }                                                                                              \
     static bool atomic_##t(VmState *st, const VmStep *s)                                           \

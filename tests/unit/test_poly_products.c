@@ -227,7 +227,7 @@ static void ask(const Nest *nest)
     Expr *asked[3] = {nest->guard(c, v), nest->first(c, v), nest->second(c, v)};
     forms[2] = poly_value(p, &env, asked[1]);
     forms[3] = poly_value(p, &env, asked[2]);
-    poly_assume(p, &p->top, &env, asked[0]);
+    poly_assume(p, &p->top, &env, asked[0], HOLDS);
     assert_true(p->products.n > 0);
     bool exact = false;
     isl_set *set = poly_image(p, forms, DIMENSIONS, &exact);

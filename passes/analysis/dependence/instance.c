@@ -42,7 +42,7 @@ void model_enter_scope(Poly *p, Env *env, Enclosing scope)
     if (s->kind == ST_FOR)
         enter_loop(p, env, &s->u.loop);
     else if (s->kind == ST_IF)
-        poly_assume_as(p, &p->top, env, s->u.cond.cond, !scope.otherwise);
+        poly_assume(p, &p->top, env, s->u.cond.cond, scope.otherwise ? HOLDS_NOT : HOLDS);
     else if (type_is_int(s->u.let.var->type) && !expr_has_load(s->u.let.value))
         model_enter_let(p, env, s);
 }
@@ -98,7 +98,7 @@ static void assume_known(Poly *p, const Instance *at, const Expr *cond)
         assume_known(p, at, cond->u.arg[0]);
         assume_known(p, at, cond->u.arg[1]);
     } else if (!absent_in(at->unit, cond)) {
-        poly_assume(p, &p->top, &at->env, cond);
+        poly_assume(p, &p->top, &at->env, cond, HOLDS);
     }
 }
 
@@ -108,7 +108,7 @@ static void assume_branch(Poly *p, const Instance *at, Enclosing branch)
     if (!branch.otherwise)
         assume_known(p, at, cond);
     else if (!absent_in(at->unit, cond))
-        poly_assume_not(p, &p->top, &at->env, cond);
+        poly_assume(p, &p->top, &at->env, cond, HOLDS_NOT);
 }
 
 void unit_assume_runs(Poly *p, const Unit *unit)

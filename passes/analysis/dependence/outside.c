@@ -39,7 +39,7 @@ static Poly *iterations(const Outside *o, Env *env, Affine *given, int *n)
     for (int i = 0; i < o->path->n; i++)
         model_enter_scope(p, env, o->path->items[i]);
     if (o->block->predicate)
-        poly_assume(p, &p->top, env, o->block->predicate);
+        poly_assume(p, &p->top, env, o->block->predicate, HOLDS);
     for (int i = 0; i < o->block->n_iters; i++) {
         const BlockIter *iter = &o->block->iters[i];
         Affine value = poly_value(p, env, iter->binding);

@@ -137,20 +137,25 @@ Affine poly_term(Poly *p, int64_t factor, int column)
     return (Affine){.terms = term, .n = 1};
 }
 
+static Affine add_column(Poly *p, Column column)
+{
+    VEC_PUSH(p->ctx->arena, &p->columns, column);
+    return poly_term(p, 1, p->columns.n - 1);
+}
+
 Affine poly_column(Poly *p, int64_t min, int64_t max, bool fixed)
 {
-    VEC_PUSH(p->ctx->arena, &p->columns, ((Column){min, max, fixed, false}));
-    return poly_term(p, 1, p->columns.n - 1);
+    return add_column(p, (Column){.min = min, .max = max, .fixed = fixed});
 }
 
 Affine poly_fixed_column(Poly *p, int64_t min, int64_t max)
 {
-    return poly_column(p, min, max, true);
+    return add_column(p, (Column){.min = min, .max = max, .fixed = true});
 }
 
 Affine poly_free_column(Poly *p, int64_t min, int64_t max)
 {
-    return poly_column(p, min, max, false);
+    return add_column(p, (Column){.min = min, .max = max});
 }
 
 Affine poly_between(Poly *p, const Env *env, Affine lo, Affine hi)

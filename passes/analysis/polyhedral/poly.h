@@ -181,10 +181,9 @@ Affine poly_ordered(Poly *p, const Env *env, const Expr *load, Affine value);
 Affine poly_wrapped(Poly *p, const Env *env, const Expr *e);
 /* The value of an integer expression under `env`. */
 Affine poly_value(Poly *p, const Env *env, const Expr *e);
-/* `cond` holds, does not hold, or is as `holds` says; what is not affine is dropped. */
-void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond);
-void poly_assume_not(Poly *p, Conj *into, const Env *env, const Expr *cond);
-void poly_assume_as(Poly *p, Conj *into, const Env *env, const Expr *cond, bool holds);
+typedef enum { HOLDS_NOT, HOLDS } Truth;
+/* `cond` holds, or does not hold; what is not affine is dropped. */
+void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond, Truth truth);
 const Affine *env_find(const Env *env, const Var *var);
 /* Sizes, numbers, and what is computed from them. */
 bool expr_of_sizes(const Expr *e);

@@ -402,9 +402,9 @@ static Affine selected(Poly *p, const Env *env, const Expr *e)
     if (!affine_is_fixed(p, a) || !affine_is_fixed(p, b) || e->u.arg[0]->kind != EX_INT)
         p->columns.items[m.terms[0].column].fixed = false;
     Conj **which = poly_choice(p, &p->top, 2);
-    poly_assume(p, which[0], env, e->u.arg[0]);
+    poly_assume(p, which[0], env, e->u.arg[0], HOLDS);
     poly_equal(p, which[0], m, a);
-    poly_assume_not(p, which[1], env, e->u.arg[0]);
+    poly_assume(p, which[1], env, e->u.arg[0], HOLDS_NOT);
     poly_equal(p, which[1], m, b);
     return m;
 }
@@ -512,44 +512,34 @@ static bool divides_something(const Expr *e)
 
 /* Both hold, or do not. Signs come before quotients, which have one case where the sign is known:
  * (p - r) / 2 < H && p >= r. */
-static void assume_both(Poly *p, Conj *into, const Env *env, const Expr *cond, bool hold)
+static void assume_both(Poly *p, Conj *into, const Env *env, const Expr *cond, Truth truth)
 {
     int first = divides_something(cond->u.arg[0]);
-    poly_assume_as(p, into, env, cond->u.arg[first], hold);
-    poly_assume_as(p, into, env, cond->u.arg[1 - first], hold);
+    poly_assume(p, into, env, cond->u.arg[first], truth);
+    poly_assume(p, into, env, cond->u.arg[1 - first], truth);
 }
 
-void poly_assume_as(Poly *p, Conj *into, const Env *env, const Expr *cond, bool holds)
+void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond, Truth truth)
 {
     Expr *const *arg = cond->u.arg;
     if (cond->kind == EX_INT) {
-        if ((cond->u.i != 0) != holds)
+        if ((cond->u.i != 0) != (truth == HOLDS))
             poly_not_negative(p, into, affine_const(-1));
     } else if (cond->kind == EX_NOT) {
-        poly_assume_as(p, into, env, arg[0], !holds);
+        poly_assume(p, into, env, arg[0], !truth);
     } else if (cond->kind == EX_AND || cond->kind == EX_OR) {
-        if ((cond->kind == EX_AND) == holds) {
-            assume_both(p, into, env, cond, holds);
+        if ((cond->kind == EX_AND) == (truth == HOLDS)) {
+            assume_both(p, into, env, cond, truth);
             return;
         }
         Conj **branch = poly_choice(p, into, 2);
-        poly_assume_as(p, branch[0], env, arg[0], holds);
-        poly_assume_as(p, branch[1], env, arg[1], holds);
+        poly_assume(p, branch[0], env, arg[0], truth);
+        poly_assume(p, branch[1], env, arg[1], truth);
     } else if (op_info(cond->kind) && op_info(cond->kind)->class == OP_COMPARE &&
                type_is_int(arg[0]->type) && type_is_int(arg[1]->type)) {
-        assume_comparison(p, into, holds ? cond->kind : compare_opposite(cond->kind),
+        assume_comparison(p, into, truth == HOLDS ? cond->kind : compare_opposite(cond->kind),
                           poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
     } else {
         p->inexact = p->lost = true;
     }
-}
-
-void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond)
-{
-    poly_assume_as(p, into, env, cond, true);
-}
-
-void poly_assume_not(Poly *p, Conj *into, const Env *env, const Expr *cond)
-{
-    poly_assume_as(p, into, env, cond, false);
 }

@@ -36,7 +36,7 @@ void poly_assume_where(Poly *p, const Kernel *kernel)
         const Var *scalar = fact->subject.scalar;
         p->has_order |= fact->kind == FACT_ORDER;
         if (fact->kind == FACT_SIZES)
-            poly_assume(p, &p->top, &p->fixed, fact->cond);
+            poly_assume(p, &p->top, &p->fixed, fact->cond, HOLDS);
         else if (fact->kind == FACT_VALUES && scalar && type_is_int(scalar->type))
             assume_ends(p, fact,
                         env_find(&p->fixed, scalar) ? *env_find(&p->fixed, scalar)

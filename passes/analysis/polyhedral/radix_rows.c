@@ -15,25 +15,30 @@ bool radix_is_solvable(const Polynomials *r, Affine form, Term t)
     return n == 1 && (t.factor == 1 || t.factor == -1) && !radix_monomial(r, t.column);
 }
 
-void radix_add_row(Polynomials *r, Affine form, bool equal)
+static void add_row(Polynomials *r, Row row)
 {
-    form = affine_reduced(r->p->ctx, form, equal);
-    if (form.n == 0 && (equal ? form.constant == 0 : form.constant >= 0))
+    row.form = affine_reduced(r->p->ctx, row.form, row.equal);
+    if (row.form.n == 0 && (row.equal ? row.form.constant == 0 : row.form.constant >= 0))
         return;
     for (int i = 0; i < r->rows->n; i++)
-        if (r->rows->items[i].equal == equal && affine_equal(r->rows->items[i].form, form))
+        if (r->rows->items[i].equal == row.equal && affine_equal(r->rows->items[i].form, row.form))
             return;
-    VEC_PUSH(r->p->ctx->arena, r->rows, ((Row){.form = form, .equal = equal}));
+    VEC_PUSH(r->p->ctx->arena, r->rows, row);
+}
+
+void radix_add_row(Polynomials *r, Affine form, bool equal)
+{
+    add_row(r, (Row){.form = form, .equal = equal});
 }
 
 void radix_not_negative(Polynomials *r, Affine form)
 {
-    radix_add_row(r, form, false);
+    add_row(r, (Row){.form = form});
 }
 
 void radix_zero(Polynomials *r, Affine form)
 {
-    radix_add_row(r, form, true);
+    add_row(r, (Row){.form = form, .equal = true});
 }
 
 static Affine with_value(Polynomials *r, Affine form, int column, Affine value)

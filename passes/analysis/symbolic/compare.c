@@ -74,10 +74,10 @@ static Expr *order_canonical(Facts *f, const Affine *form, Span span)
     Context *c = f->c;
     Affine opposite = {0}, reduced, low, high;
     if (prove_nonneg(f, form))
-        return expr_bool(c, true);
+        return expr_true(c);
     if (affine_push_scaled(c, &opposite, form, -1) &&
         checked_sub(opposite.constant, 1, &opposite.constant) && prove_nonneg(f, &opposite))
-        return expr_bool(c, false);
+        return expr_false(c);
     if (form->n == 0)
         return NULL;
     reduced = affine_divide(c, *form, affine_gcd(*form));
@@ -143,19 +143,14 @@ static Expr *compare_index(Facts *f, Expr *e)
 
 /* ---- boolean operators ----------------------------------------------------------------------- */
 
-static bool cond_is(const Expr *e, bool value)
-{
-    return e->kind == EX_INT && e->type == DT_BOOL && (e->u.i != 0) == value;
-}
-
 bool cond_is_true(const Expr *e)
 {
-    return cond_is(e, true);
+    return e->kind == EX_INT && e->type == DT_BOOL && e->u.i != 0;
 }
 
 bool cond_is_false(const Expr *e)
 {
-    return cond_is(e, false);
+    return e->kind == EX_INT && e->type == DT_BOOL && e->u.i == 0;
 }
 
 ExprKind compare_opposite(ExprKind kind)
@@ -203,12 +198,12 @@ static Expr *simplify_chain(Facts *f, Expr *e)
     Expr *out = NULL;
     for (int k = 0; k < parts.n; k++) {
         Expr *part = simplify_bool(f, parts.items[k]);
-        if (cond_is(part, is_and) || contains(out, e->kind, part))
-            continue;
-        if (cond_is(part, !is_and)) {
+        if (is_and ? cond_is_false(part) : cond_is_true(part)) {
             facts_reset(f, mark);
             return part;
         }
+        if (cond_is_true(part) || cond_is_false(part) || contains(out, e->kind, part))
+            continue;
         out = out ? expr_binary(c, e->kind, out, part, e->span) : part;
         facts_assume_canonical(f, is_and ? part : cond_negate(c, part));
     }
@@ -271,8 +266,8 @@ Expr *simplify_bool(Facts *f, Expr *e)
         return out;
     out = expr_settle(out, e);
     if (facts_know(f, out))
-        return expr_bool(f->c, true);
+        return expr_true(f->c);
     if (facts_know(f, cond_negate(f->c, out)))
-        return expr_bool(f->c, false);
+        return expr_false(f->c);
     return out;
 }

@@ -212,7 +212,7 @@ Expr *simplify_once(Facts *f, Expr *e)
     if (class == OP_LOGIC || class == OP_COMPARE || e->kind == EX_NOT)
         return simplify_bool(f, e);
     if (e->type == DT_BOOL && e->kind == EX_VAR)
-        return facts_know(f, e) ? expr_bool(f->c, true) : e;
+        return facts_know(f, e) ? expr_true(f->c) : e;
     if (e->kind == EX_MUL && type_is_float(e->type))
         return simplify_product(f, e);
     return with_operands(f, e);

@@ -107,7 +107,7 @@ static Expr *beyond_error(RefBuilder *b, const Rounding *r)
     double most = type_largest(r->type) * (1 + 2 * r->u);
     Expr *least = r->err ? op2(b, EX_SUB, magnitude(b, r->v), r->err) : magnitude(b, r->v);
     Expr *finite = op2(b, EX_LT, magnitude(b, r->v), ref_float(b, INFINITY));
-    Expr *sure = r->certain ? r->certain : expr_bool(b->c, true);
+    Expr *sure = r->certain ? r->certain : expr_true(b->c);
     if (type_info(r->type)->bits > 8)
         sure = pick(b, finite, op2(b, EX_GT, least, ref_float(b, most)), sure);
     else
