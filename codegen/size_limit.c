@@ -3,12 +3,10 @@
 
 const char *size_limit_text(Context *c, const SizeLimit *limit)
 {
-    StrBuf text = strbuf_new(c->arena);
     Expr *whole = limit->by == 1
                       ? limit->sum
                       : expr_binary(c, EX_DIV, limit->sum, expr_index(c, limit->by), span_none());
-    print_expr(whole, &text);
-    return text.text;
+    return expr_text(c, whole);
 }
 
 /* Sums and products of numbers and sizes. */

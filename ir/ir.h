@@ -761,6 +761,9 @@ bool stmt_enclosing(Context *c, Stmt *root, const Stmt *node, EnclosingList *aro
 void print_kernel(Context *c, const Kernel *kernel, StrBuf *out);
 void print_stmt(Context *c, const Stmt *s, int indent, StrBuf *out);
 void print_expr(const Expr *e, StrBuf *out);
+/* With commas between them. */
+void print_exprs(Expr *const *items, int n, StrBuf *out);
+const char *expr_text(Context *c, const Expr *e);
 /* The shortest text that reads back as `value` in its type. */
 void print_float(DType type, double value, StrBuf *out);
 void print_fact(const Fact *fact, StrBuf *out);

@@ -25,10 +25,7 @@ static void layout_comment(CudaWriter *w, const Relayout *of)
     for (int i = 0; i < of->from->rank; i++)
         strbuf_addf(w->out, "%s%s", i ? ", " : "", of->at[i]->name);
     strbuf_add(w->out, "] at [");
-    for (int i = 0; i < of->to->rank; i++) {
-        strbuf_add(w->out, i ? ", " : "");
-        print_expr(of->place[i], w->out);
-    }
+    print_exprs(of->place, of->to->rank, w->out);
     strbuf_add(w->out, "]");
 }
 

@@ -17,9 +17,7 @@ static json_t *number_or_text(Context *c, const Expr *e)
     int64_t value;
     if (expr_is_const(e, &value))
         return json_integer(value);
-    StrBuf text = strbuf_new(c->arena);
-    print_expr(e, &text);
-    return json_string(text.text);
+    return json_string(expr_text(c, e));
 }
 
 static json_t *numbers_or_texts(Context *c, Expr *const *exprs, int n)

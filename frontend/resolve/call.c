@@ -161,12 +161,10 @@ static bool check_extent(Call *call, const AstExpr *slice, Expr *extent)
     Expr *rest = simplify(facts_new(c), index_sub(c, index_sub(c, hi, lo), extent));
     if (expr_is(rest, 0))
         return true;
-    StrBuf wanted = strbuf_new(c->arena);
-    print_expr(extent, &wanted);
     return refuse(call, slice->span,
                   "the operand has %s elements along this axis, and the slice has others; leave "
                   "the end out, as in x[i:]",
-                  wanted.text);
+                  expr_text(c, extent));
 }
 
 /* A subscript of the argument: a slice is the next axis of the operand. */

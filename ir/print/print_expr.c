@@ -236,3 +236,18 @@ void print_expr(const Expr *e, StrBuf *out)
 {
     print_value(e, DT_COUNT, out);
 }
+
+void print_exprs(Expr *const *items, int n, StrBuf *out)
+{
+    for (int i = 0; i < n; i++) {
+        strbuf_add(out, i ? ", " : "");
+        print_expr(items[i], out);
+    }
+}
+
+const char *expr_text(Context *c, const Expr *e)
+{
+    StrBuf text = strbuf_new(c->arena);
+    print_expr(e, &text);
+    return text.text;
+}

@@ -295,12 +295,10 @@ static Expr *in_named(const Blocks *b, Expr *e)
 
 static void refuse_bound(Blocks *b, const Expr *load, Span span)
 {
-    StrBuf text = strbuf_new(b->c->arena);
-    print_expr(load, &text);
     diag_error(b->c, E0519, span,
                "%s decides which iterations run here, but it is not known to be inside '%s' where "
                "the threads read it",
-               text.text, load->u.load.buffer->name);
+               expr_text(b->c, load), load->u.load.buffer->name);
     b->failed = true;
 }
 

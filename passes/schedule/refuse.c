@@ -14,19 +14,12 @@ bool sched_refuse(Schedule *s, ErrorCode code, Span span, const char *format, ..
     return false;
 }
 
-const char *sched_text(Schedule *s, const Expr *e)
-{
-    StrBuf text = strbuf_new(s->ctx->arena);
-    print_expr(e, &text);
-    return text.text;
-}
-
 const char *sched_box_text(Schedule *s, const Interval *box, int rank)
 {
     StrBuf text = strbuf_new(s->ctx->arena);
     for (int d = 0; d < rank; d++)
-        strbuf_addf(&text, "%s%s elements from %s", d ? ", " : "", sched_text(s, box[d].extent),
-                    sched_text(s, box[d].min));
+        strbuf_addf(&text, "%s%s elements from %s", d ? ", " : "", expr_text(s->ctx, box[d].extent),
+                    expr_text(s->ctx, box[d].min));
     return text.text;
 }
 

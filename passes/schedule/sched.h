@@ -260,8 +260,6 @@ int sched_loops_on(Schedule *s, const StmtPath *path, StmtPath *loops);
 const BlockStmt *sched_reduced_by(Context *c, const Stmt *loop);
 /* "C", for a loop or block of the kernel: the name that messages show. */
 Name stmt_label(const Stmt *node);
-/* The expression as text. */
-const char *sched_text(Schedule *s, const Expr *e);
 /* "4 elements from i * 4, ...": the box, axis by axis. */
 const char *sched_box_text(Schedule *s, const Interval *box, int rank);
 

@@ -61,7 +61,7 @@ static void print_value(const ValueText *t, const Value *value)
         strbuf_add(t->out,
                    t->loop_names ? t->loop_names[value->u.id - t->s->first_id] : handle->name);
         return;
-    case VALUE_MAP: index_map_print(t->s->ctx, value->u.map, t->out); return;
+    case VALUE_MAP: index_map_print(value->u.map, t->out); return;
     case VALUE_BLOCK:
     case VALUE_BUFFER: print_word(t, state_handle(t->s, value->u.id)->name); return;
     }

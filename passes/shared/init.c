@@ -158,12 +158,10 @@ static bool is_shared(const InitBuild *b, const Expr *cond)
 
 static void refuse_condition(InitBuild *b, const Expr *cond, const char *why)
 {
-    StrBuf text = strbuf_new(b->w->c->arena);
-    print_expr(cond, &text);
     diag_error(
         b->w->c, E0501, b->block->init->span,
         "the init of block '%s' cannot be placed before the reduction: the condition '%s' %s",
-        b->block->name, text.text, why);
+        b->block->name, expr_text(b->w->c, cond), why);
     diag_note(b->w->c, b->block->init->span,
               "use decompose_reduction to place the init before the loops are split or reordered");
     b->w->failed = true;

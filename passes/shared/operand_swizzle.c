@@ -56,13 +56,6 @@ static bool keeps_patterns(const Placed *p, int64_t chunks, int64_t rows)
     return whole;
 }
 
-static const char *text_of(Context *c, const Expr *e)
-{
-    StrBuf text = strbuf_new(c->arena);
-    print_expr(e, &text);
-    return text.text;
-}
-
 const char *swizzle_mismatch(Context *c, Facts *facts, const Operand *operand,
                              const OperandPlace *at)
 {
@@ -90,6 +83,6 @@ const char *swizzle_mismatch(Context *c, Facts *facts, const Operand *operand,
     return arena_printf(c->arena,
                         "operand '%s' begins at ['%s', '%s'] of the swizzled axes of '%s', which "
                         "is not known to be where the pattern of its chunks begins",
-                        operand->buffer->name, text_of(c, at->base[p.by]),
-                        text_of(c, at->base[p.axis]), at->buffer->name);
+                        operand->buffer->name, expr_text(c, at->base[p.by]),
+                        expr_text(c, at->base[p.axis]), at->buffer->name);
 }

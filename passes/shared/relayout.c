@@ -173,6 +173,6 @@ const char *relayout_text(Context *c, const Relayout *of)
 {
     StrBuf out = strbuf_new(c->arena);
     IndexMap map = {of->at, of->from->rank, of->place, of->to->rank};
-    index_map_print(c, &map, &out);
+    index_map_print(&map, &out);
     return out.text;
 }

@@ -55,13 +55,6 @@ static bool fail(Search *s, ErrorCode code, Span at, const char *format, ...)
     return false;
 }
 
-static const char *text_of(Unify *u, const Expr *e)
-{
-    StrBuf text = strbuf_new(u->c->arena);
-    print_expr(e, &text);
-    return text.text;
-}
-
 /* ---- choices --------------------------------------------------------------------------------- */
 
 static int choose(Search *s, int n)
@@ -161,7 +154,7 @@ static bool match_expr(Search *s, const Expr *own, const Expr *theirs)
                              theirs->span);
     if (own->kind != theirs->kind || own->type != theirs->type || !same_leaf(s, own, theirs))
         return fail(s, E0842, theirs->span, "expected '%s' of type %s, found '%s' of type %s",
-                    text_of(s->u, own), type_info(own->type)->name, text_of(s->u, theirs),
+                    expr_text(s->u->c, own), type_info(own->type)->name, expr_text(s->u->c, theirs),
                     type_info(theirs->type)->name);
     s->progress++;
     int n = expr_operands(own);
@@ -314,7 +307,7 @@ static bool match_stmt(Search *s, const Stmt *own, const Stmt *theirs)
         return fail(s, E0843, theirs->span,
                     "it runs only where '%s', but the instruction runs whole; split off its loop "
                     "before others, choose factors that divide the extents, or pad the operands",
-                    text_of(s->u, theirs->u.cond.cond));
+                    expr_text(s->u->c, theirs->u.cond.cond));
     if (theirs->kind == ST_SEQ && theirs->u.seq.combiner)
         return fail(s, E0842, theirs->span,
                     "it updates a tuple by reducer '%s', and the body of an instruction has none",
@@ -414,7 +407,7 @@ static bool find_step(Search *s, int operand, int x, int64_t *step)
                 return fail(s, E0844, o->at,
                             "subscript %d of '%s', '%s', does not advance by the same number in "
                             "each iteration of '%s', so operand '%s' has no stride",
-                            d, buffer->name, text_of(s->u, at), loop->name, own->name);
+                            d, buffer->name, expr_text(s->u->c, at), loop->name, own->name);
             step[d * own->rank + x] = by / of.factor;
         }
         return true;
@@ -467,7 +460,7 @@ static bool find_base(Search *s, int operand, const int64_t *step, Expr **base)
                 return fail(s, E0844, o->at,
                             "subscript %d of '%s', '%s', differs from where operand '%s' has this "
                             "element",
-                            d, buffer->name, text_of(s->u, o->theirs[d]), own->name);
+                            d, buffer->name, expr_text(s->u->c, o->theirs[d]), own->name);
             base[d] = at;
         }
     }
@@ -565,7 +558,7 @@ static bool check_stride(Search *s, int k, int x, const int64_t *step)
                 "those of '%s' lie %s apart; copy it with cache_read or cache_write, and transpose "
                 "the copy with transform_layout",
                 x, operand->buffer->name, wanted, wanted == 1 ? "" : "s", buffer->name,
-                text_of(s->u, stride));
+                expr_text(s->u->c, stride));
 }
 
 /* Two axes of the operand on one axis of the buffer: the larger step leaves room for the other. */
@@ -742,8 +735,8 @@ bool unify_aligned(Unify *u, const Subst *map, int n)
                         "operand '%s' begins at a multiple of %" PRId64 " bytes, but element '%s' "
                         "of '%s' is not known to; make the last extent a multiple of %" PRId64
                         ", with a where clause or by padding a copy",
-                        operand->buffer->name, operand->align, text_of(u, offset), buffer->name,
-                        elements);
+                        operand->buffer->name, operand->align, expr_text(u->c, offset),
+                        buffer->name, elements);
     }
     return true;
 }

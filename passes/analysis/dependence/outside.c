@@ -98,15 +98,14 @@ static bool are_all(const Outside *o, isl_set *leaving)
 
 static void refuse(Outside *o, int axis, const char *where, int64_t value, int64_t extent)
 {
-    StrBuf text = strbuf_new(o->c->arena);
-    print_expr(o->access->index[axis], &text);
     const char *end =
         value < 0 ? "axes start at 0"
                   : arena_printf(o->c->arena, "the axis ends at %lld", (long long)extent - 1);
     diag_error(o->c, E0232, o->access->span,
                "at %s the subscript %s of '%s' is %lld, but %s; shorten the loop, or guard the "
                "access with a condition",
-               where, text.text, o->access->buffer->name, (long long)value, end);
+               where, expr_text(o->c, o->access->index[axis]), o->access->buffer->name,
+               (long long)value, end);
     o->found = true;
 }
 

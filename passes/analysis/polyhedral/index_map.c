@@ -3,24 +3,14 @@
 
 #include "passes/analysis/symbolic/affine.h"
 
-static void print_list(Expr *const *items, int n, StrBuf *out)
+void index_map_print(const IndexMap *map, StrBuf *out)
 {
     strbuf_addc(out, '[');
-    for (int i = 0; i < n; i++) {
-        strbuf_add(out, i ? ", " : "");
-        print_expr(items[i], out);
-    }
-    strbuf_addc(out, ']');
-}
-
-void index_map_print(Context *c, const IndexMap *map, StrBuf *out)
-{
-    Expr **from = ARENA_ARRAY(c->arena, Expr *, map->n_from + 1);
     for (int i = 0; i < map->n_from; i++)
-        from[i] = expr_var(c, map->from[i], span_none());
-    print_list(from, map->n_from, out);
-    strbuf_add(out, " -> ");
-    print_list(map->to, map->n_to, out);
+        strbuf_addf(out, "%s%s", i ? ", " : "", map->from[i]->name);
+    strbuf_add(out, "] -> [");
+    print_exprs(map->to, map->n_to, out);
+    strbuf_addc(out, ']');
 }
 
 Expr **index_map_apply(Context *c, const IndexMap *map, Expr *const *values)

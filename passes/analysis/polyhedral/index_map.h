@@ -17,7 +17,7 @@ typedef struct IndexMap {
 } IndexMap;
 
 /* "[i, j] -> [i / 4, j, i % 4]" */
-void index_map_print(Context *c, const IndexMap *map, StrBuf *out);
+void index_map_print(const IndexMap *map, StrBuf *out);
 
 /* out[n_to]: the outputs with values in place of the parameters, not simplified. */
 Expr **index_map_apply(Context *c, const IndexMap *map, Expr *const *values);

@@ -133,11 +133,10 @@ static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, Acce
                    "vectorize a loop along which it is contiguous");
         } else if (d != b->rank - 1 || coefficient != 1 || !expr_is_const(stride, &distance) ||
                    distance != 1) {
-            StrBuf step = strbuf_new(c->arena);
-            print_expr(simplify(v->facts, index_mul(c, stride, expr_index(c, coefficient))), &step);
+            Expr *step = simplify(v->facts, index_mul(c, stride, expr_index(c, coefficient)));
             refuse(v,
                    arena_printf(c->arena, "'%s' is strided by %s elements along %s", b->name,
-                                step.text, var->name),
+                                expr_text(c, step), var->name),
                    contiguous_remedy(v, b, index));
         } else {
             check_contiguous(v, b, index);

@@ -310,10 +310,8 @@ static const char *element_text(const Lanes *l, const Buffer *b, Expr *const *in
 {
     StrBuf text = strbuf_new(l->c->arena);
     strbuf_add(&text, b->name);
-    for (int i = 0; i < b->rank; i++) {
-        strbuf_add(&text, i ? ", " : "[");
-        print_expr(index[i], &text);
-    }
+    strbuf_add(&text, b->rank ? "[" : "");
+    print_exprs(index, b->rank, &text);
     strbuf_add(&text, b->rank ? "]" : "");
     return text.text;
 }

@@ -30,12 +30,10 @@ static bool speaks_of_loops(const Shapes *s, const Buffer *b)
 
 static void refuse_extent(Shapes *s, const Buffer *b, int axis)
 {
-    StrBuf text = strbuf_new(s->c->arena);
-    print_expr(b->shape[axis], &text);
     diag_error(s->c, E0515, b->span,
                "axis %d of temp '%s' has %s elements, which has no known upper bound; write a "
                "bound in terms of sizes instead: a temp may be larger than the part in use",
-               axis, b->name, text.text);
+               axis, b->name, expr_text(s->c, b->shape[axis]));
 }
 
 /* The buffer, as large as it is in any iteration. */

@@ -48,18 +48,8 @@ static const char *element_text(Context *c, const Buffer *buffer, Expr *const *i
 {
     StrBuf text = strbuf_new(c->arena);
     strbuf_addf(&text, "%s[", buffer->name);
-    for (int i = 0; i < buffer->rank; i++) {
-        strbuf_addf(&text, "%s", i ? ", " : "");
-        print_expr(index[i], &text);
-    }
-    strbuf_addf(&text, "]");
-    return text.text;
-}
-
-static const char *expr_text(Context *c, const Expr *e)
-{
-    StrBuf text = strbuf_new(c->arena);
-    print_expr(e, &text);
+    print_exprs(index, buffer->rank, &text);
+    strbuf_addc(&text, ']');
     return text.text;
 }
 

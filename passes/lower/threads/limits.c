@@ -105,10 +105,7 @@ static void check_shared(Check *k, const Stmt *s)
     for (int i = 0; i < k->temps.n; i++) {
         const Buffer *b = k->temps.items[i]->u.temp;
         StrBuf shape = strbuf_new(k->c->arena);
-        for (int d = 0; d < b->rank; d++) {
-            strbuf_add(&shape, d ? ", " : "");
-            print_expr(b->shape[d], &shape);
-        }
+        print_exprs(b->shape, b->rank, &shape);
         diag_note(k->c, temp_span(b), "'%s' is %s[%s]", b->name, type_info(b->type)->name,
                   shape.text);
     }

@@ -63,13 +63,12 @@ static Expr *axis_extent(Mapper *m, const ForStmt *loop)
 
 static bool refuse_symbolic(Mapper *m, const Stmt *s, Axis axis)
 {
-    StrBuf text = strbuf_new(m->c->arena);
-    print_expr(loop_extent(m->c, &s->u.loop), &text);
     diag_error(m->c, E0506, s->span,
                "loop '%s' is bound to %s, which needs a literal number of iterations up to the "
                "hardware's limit, but "
                "it has %s",
-               s->u.loop.var->name, axis_name(axis), text.text);
+               s->u.loop.var->name, axis_name(axis),
+               expr_text(m->c, loop_extent(m->c, &s->u.loop)));
     diag_note(m->c, s->span, "split it by a constant first and bind the inner loop");
     m->failed = true;
     return false;
@@ -77,14 +76,11 @@ static bool refuse_symbolic(Mapper *m, const Stmt *s, Axis axis)
 
 static void refuse_unequal(Mapper *m, const Stmt *s, const AxisUse *use, Expr *extent)
 {
-    StrBuf mine = strbuf_new(m->c->arena), other = strbuf_new(m->c->arena);
-    print_expr(extent, &mine);
-    print_expr(use->extent, &other);
     diag_error(m->c, E0505, s->span,
                "loops bound to one axis of a launch must have equal extents: '%s' has %s "
                "iterations on %s, but '%s' has %s",
-               s->u.loop.var->name, mine.text, axis_name(s->u.loop.axis), use->by->u.loop.var->name,
-               other.text);
+               s->u.loop.var->name, expr_text(m->c, extent), axis_name(s->u.loop.axis),
+               use->by->u.loop.var->name, expr_text(m->c, use->extent));
     diag_note(m->c, use->by->span, "'%s' is bound to %s here", use->by->u.loop.var->name,
               axis_name(s->u.loop.axis));
     diag_note(m->c, s->span, "split one of them so that both have the same number of iterations");

@@ -191,7 +191,7 @@ static bool reduce_outside(Blockize *b, const Stmt *block, const StmtPath *path,
                     "iterator '%s' of block '%s', '%s', and its reduction both depend on loop "
                     "'%s', which stays outside, so the new block's init has no place; use "
                     "decompose_reduction first, or choose an outer loop",
-                    iter->var->name, block->u.block.name, sched_text(b->s, iter->binding),
+                    iter->var->name, block->u.block.name, expr_text(b->s->ctx, iter->binding),
                     var->name);
         }
         VEC_PUSH(c->arena, &b->reduced, var);

@@ -146,7 +146,7 @@ static bool require_exact(const Fusion *f)
             "that ends with it: in f32, (1 + 1) + 16777216 is 16777218, but (16777216 + 1) + 1 is "
             "16777216; move the epilogue after the reduction with reverse_compute_at instead",
             f->op == EX_ADD ? "sums" : "products", type_info(f->sum->type)->name,
-            sched_text(f->s, f->rest));
+            expr_text(f->s->ctx, f->rest));
     return true;
 }
 

@@ -183,7 +183,7 @@ static bool check_divisors(Einsum *e)
         bool divides = (d->kind == EX_DIV || d->kind == EX_MOD) && !type_is_float(d->type);
         REQUIRE(e->s, E0832, e->call->span, !divides || expr_is_const(d->u.arg[1], &known),
                 "block '%s' divides integers by %s, which may be 0 in the padding", e->block->name,
-                sched_text(e->s, d->u.arg[1]));
+                expr_text(e->s->ctx, d->u.arg[1]));
     }
     return true;
 }
@@ -207,13 +207,13 @@ static bool check_terms(Einsum *e)
         REQUIRE(s, E0832, e->call->span, vanishes(e, e->update->u.store.value, i),
                 "block '%s' adds %s, which may be nonzero where '%s' is padded; give each factor "
                 "'%s' as a subscript (0 times infinity is not 0)",
-                e->block->name, sched_text(s, e->update->u.store.value),
+                e->block->name, expr_text(s->ctx, e->update->u.store.value),
                 e->block->iters[i].var->name, e->block->iters[i].var->name);
         REQUIRE(s, E0832, e->call->span,
                 !e->shift[i] || !is_value(s->ctx, e->update->u.store.value, e->block->iters[i].var),
                 "block '%s' adds %s, whose value depends on '%s' itself, so zeros before the first "
                 "term would shift it; put them behind",
-                e->block->name, sched_text(s, e->update->u.store.value),
+                e->block->name, expr_text(s->ctx, e->update->u.store.value),
                 e->block->iters[i].var->name);
     }
     return true;
@@ -232,8 +232,8 @@ static bool check_axes(Einsum *e, const Access *a)
                 iter < 0 ? !written : expr_equal(a->buffer->shape[axis], e->block->iters[iter].hi),
                 "axis %d of '%s' has %s elements, but subscript %s of block '%s' has another "
                 "range; padded axes must be used completely",
-                axis, a->buffer->name, sched_text(e->s, a->buffer->shape[axis]),
-                sched_text(e->s, a->index[axis]), e->block->name);
+                axis, a->buffer->name, expr_text(e->s->ctx, a->buffer->shape[axis]),
+                expr_text(e->s->ctx, a->index[axis]), e->block->name);
     }
     return true;
 }
@@ -247,12 +247,13 @@ static bool touches_padded(Einsum *e, const Access *a, bool *touched)
         bool alone = iter >= 0;
         *touched |= alone && e->padded[iter];
         for (int i = 0; i < e->block->n_iters; i++)
-            REQUIRE(
-                e->s, E0831, e->call->span,
-                alone || !e->padded[i] || !expr_uses_var(a->index[axis], e->block->iters[i].var),
-                "subscript %s of '%s' is not just the iterator '%s', which is to be padded; "
-                "subscripts of an einsum are single iterators",
-                sched_text(e->s, a->index[axis]), a->buffer->name, e->block->iters[i].var->name);
+            REQUIRE(e->s, E0831, e->call->span,
+                    alone || !e->padded[i] ||
+                        !expr_uses_var(a->index[axis], e->block->iters[i].var),
+                    "subscript %s of '%s' is not just the iterator '%s', which is to be padded; "
+                    "subscripts of an einsum are single iterators",
+                    expr_text(e->s->ctx, a->index[axis]), a->buffer->name,
+                    e->block->iters[i].var->name);
     }
     return !*touched || check_axes(e, a);
 }

@@ -59,12 +59,12 @@ static bool find_element(Reindex *r)
                     "block '%s' accesses '%s' at '%s' and at '%s' along axis %d, but an iteration "
                     "must access a single element; use cache_read or cache_write, which copy the "
                     "whole buffer",
-                    r->stmt->u.block.name, r->from->name, sched_text(r->s, r->at[d]),
-                    sched_text(r->s, accesses.items[i].index[d]), d);
+                    r->stmt->u.block.name, r->from->name, expr_text(r->s->ctx, r->at[d]),
+                    expr_text(r->s->ctx, accesses.items[i].index[d]), d);
         const Var *inner = stage_other_var(c, &r->stmt->u.block, r->at[d]);
         REQUIRE(r->s, E0910, r->span, !inner,
                 "block '%s' accesses '%s' at '%s', which depends on loop '%s' inside the block",
-                r->stmt->u.block.name, r->from->name, sched_text(r->s, r->at[d]), inner->name);
+                r->stmt->u.block.name, r->from->name, expr_text(r->s->ctx, r->at[d]), inner->name);
     }
     return true;
 }
@@ -154,7 +154,7 @@ static bool find_places(Reindex *r)
     REQUIRE(
         r->s, E0902, r->map_span, wrong < 0,
         "the place '%s' along axis %d is negative or unbounded for some iteration of block '%s'",
-        sched_text(r->s, r->to[wrong]), wrong, r->stmt->u.block.name);
+        expr_text(r->s->ctx, r->to[wrong]), wrong, r->stmt->u.block.name);
     r->place = ARENA_ARRAY(c->arena, Var *, r->n_to + 1);
     r->at_place = facts_of_kernel(c, r->s->kernel);
     for (int k = 0; k < r->n_to; k++) {

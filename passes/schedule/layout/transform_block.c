@@ -78,7 +78,7 @@ static bool check_block(Transform *t)
                 "iterator '%s' of block '%s' is '%s', which is not one of the %d loops around this "
                 "block alone, serial with step 1 and with the iterator's range; transform the "
                 "block before its loops are split, reordered with others or bound",
-                block->iters[i].var->name, block->name, sched_text(s, block->iters[i].binding),
+                block->iters[i].var->name, block->name, expr_text(s->ctx, block->iters[i].binding),
                 block->n_iters);
     }
     t->top = t->path->items[t->path->n - 1 - block->n_iters];
@@ -139,11 +139,11 @@ static bool find_kinds(Transform *t)
         for (int i = 0; i < block->n_iters; i++)
             if (expr_uses_var(t->to[k], block->iters[i].var))
                 of_kind[block->iters[i].kind == ITER_REDUCE] = &block->iters[i];
-        REQUIRE(t->s, E0906, t->call->transform_block_layout.index_map.span,
-                !of_kind[0] || !of_kind[1],
-                "output %d of the index map, '%s', mixes the spatial iterator '%s' with the "
-                "reduction iterator '%s'",
-                k, sched_text(t->s, t->map->to[k]), of_kind[0]->var->name, of_kind[1]->var->name);
+        REQUIRE(
+            t->s, E0906, t->call->transform_block_layout.index_map.span, !of_kind[0] || !of_kind[1],
+            "output %d of the index map, '%s', mixes the spatial iterator '%s' with the "
+            "reduction iterator '%s'",
+            k, expr_text(t->s->ctx, t->map->to[k]), of_kind[0]->var->name, of_kind[1]->var->name);
         t->kind[k] = of_kind[1] ? ITER_REDUCE : ITER_SPATIAL;
     }
     return true;
@@ -159,7 +159,7 @@ static bool find_extents(Transform *t)
     REQUIRE(t->s, E0902, t->call->transform_block_layout.index_map.span, wrong < 0,
             "output %d of the index map, '%s', is negative or unbounded for some iteration of "
             "block '%s'",
-            wrong, sched_text(t->s, t->map->to[wrong]), t->stmt->u.block.name);
+            wrong, expr_text(t->s->ctx, t->map->to[wrong]), t->stmt->u.block.name);
     return true;
 }
 

@@ -96,7 +96,7 @@ static bool find_shape(Transform *r)
     int wrong = box_of(f, &r->elements, r->map->to, r->map->n_to, shape);
     REQUIRE(r->s, E0902, r->call->transform_layout.index_map.span, wrong < 0,
             "output %d of the index map, '%s', is negative or unbounded for some element of '%s'",
-            wrong, sched_text(r->s, r->map->to[wrong]), r->from->name);
+            wrong, expr_text(r->s->ctx, r->map->to[wrong]), r->from->name);
     r->to = buffer_copy(c, r->from);
     r->to->shape = stage_shape(r->s, shape, r->map->n_to);
     r->to->rank = r->map->n_to;

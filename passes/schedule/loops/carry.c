@@ -135,7 +135,7 @@ static const char *element_before(const Carry *k)
     strbuf_addf(&text, "%s[", k->buffer->name);
     for (int d = 0; d < k->buffer->rank; d++)
         strbuf_addf(&text, "%s%s", d ? ", " : "",
-                    sched_text(k->s, simplify(facts_new(c), later(k, k->stored[d], -1))));
+                    expr_text(k->s->ctx, simplify(facts_new(c), later(k, k->stored[d], -1))));
     strbuf_add(&text, "]");
     return text.text;
 }
@@ -324,7 +324,7 @@ static bool check_runs(Carry *k)
         REQUIRE(s, E0484, k->loop_span, held_before(k, conds.items[i]),
                 "block '%s' runs only where %s; it is not proved that the iteration of loop '%s' "
                 "before such a one runs it, too, so the element may have an older value",
-                stmt_label(k->block), sched_text(s, conds.items[i]), stmt_label(k->loop));
+                stmt_label(k->block), expr_text(s->ctx, conds.items[i]), stmt_label(k->loop));
     facts_reset(k->facts, mark);
     return true;
 }

@@ -46,7 +46,7 @@ static bool require_literal(Schedule *s, const StmtPath *path, const char *what,
     REQUIRE_AT(s, E0414, span, expr_is_const(count, extent), loop,
                "loop '%s' has %s iterations, but %s needs a literal extent; split it first, as "
                "in  split(%s, [_, 32])",
-               stmt_label(loop), sched_text(s, count), what, stmt_label(loop));
+               stmt_label(loop), expr_text(s->ctx, count), what, stmt_label(loop));
     return true;
 }
 
@@ -404,7 +404,7 @@ static bool require_equal_extents(const Launch *launch, Axis axis, Span span)
         sched_refuse(s, E0421, span,
                      "%s would have extent %s at loop '%s' and %s at loop '%s' of the same launch; "
                      "split one of them so that both have the same extent",
-                     axis_name(axis), sched_text(s, a), stmt_label(first), sched_text(s, b),
+                     axis_name(axis), expr_text(s->ctx, a), stmt_label(first), expr_text(s->ctx, b),
                      stmt_label(other));
         note_extent(s, first);
         note_extent(s, other);
@@ -440,11 +440,11 @@ static bool require_fixed_grid(const Launch *launch, Span span)
             REQUIRE(s, E0428, span, !expr_has_load(extent),
                     "loop '%s' has %s iterations, which data decide; the size of a grid is fixed "
                     "before the launch, so bind a loop whose range depends on sizes only",
-                    stmt_label(loop), sched_text(s, extent));
+                    stmt_label(loop), expr_text(s->ctx, extent));
             REQUIRE(s, E0428, span, !inside,
                     "loop '%s' has %s iterations, which depends on loop '%s' inside the launch; "
                     "the size of a grid is fixed, so bind a loop whose range depends on sizes only",
-                    stmt_label(loop), sched_text(s, extent), inside->name);
+                    stmt_label(loop), expr_text(s->ctx, extent), inside->name);
         }
     return true;
 }

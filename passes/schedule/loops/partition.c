@@ -224,7 +224,7 @@ static bool require_end(Schedule *s, const PrimCall *call, const StmtPath *path,
     REQUIRE_AT(s, E0438, call->span, parts->fill >= 0 || prove(sched_facts(s, path), reached), loop,
                "the parts together have %lld iterations, but loop '%s' has %s; write _ for the "
                "part that takes the remaining ones",
-               (long long)parts->total, stmt_label(loop), sched_text(s, extent));
+               (long long)parts->total, stmt_label(loop), expr_text(s->ctx, extent));
     return true;
 }
 

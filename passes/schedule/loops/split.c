@@ -73,7 +73,7 @@ static bool require_steady_fill(Schedule *s, const PrimCall *call, const Split *
     REQUIRE(s, E0414, call->span, !var,
             "the extent of loop '%s' is %s and depends on loop '%s', so the _ factor would, too; "
             "write _ as the first factor",
-            name, sched_text(s, split->extent), var->name);
+            name, expr_text(s->ctx, split->extent), var->name);
     return true;
 }
 
@@ -99,7 +99,7 @@ static bool check_cover(Schedule *s, const PrimCall *call, const StmtPath *path,
     REQUIRE(s, E0414, call->span, known || prove(sched_facts(s, path), enough),
             "loop '%s' has %s iterations, and factors %s may not cover them; write _ for one "
             "factor to let tirc compute it",
-            name, sched_text(s, split->extent), factors_text(s, split));
+            name, expr_text(s->ctx, split->extent), factors_text(s, split));
     split->exact = known && extent == split->product;
     return true;
 }

@@ -121,8 +121,8 @@ static void check_read(Tail *t, const Stmt *block, const Access *a, const Var *i
                arena_printf(
                    c->arena,
                    "they would read %s[.. %s ..], past the end of axis %d, which has %s elements",
-                   a->buffer->name, sched_text(t->s, a->index[axis]), axis,
-                   sched_text(t->s, a->buffer->shape[axis])));
+                   a->buffer->name, expr_text(t->s->ctx, a->index[axis]), axis,
+                   expr_text(t->s->ctx, a->buffer->shape[axis])));
         return;
     }
 }

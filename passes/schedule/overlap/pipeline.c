@@ -224,7 +224,7 @@ static const char *find_axis(Pipeline *p, Ahead *a, Facts *facts, const Interval
         if (!expr_is_const(box[d].extent, &extent) || extent != step)
             return arena_printf(c->arena,
                                 "Along axis %d it moves by %lld per iteration, but is %s long", d,
-                                (long long)step, sched_text(p->s, box[d].extent));
+                                (long long)step, expr_text(p->s->ctx, box[d].extent));
         const Var *thread = a->buffer->scope == SCOPE_SHARED ? uses_thread(p, rest) : NULL;
         if (thread)
             return arena_printf(c->arena, "The region depends on '%s'", thread->name);
@@ -244,9 +244,9 @@ static bool check_reads(Pipeline *p, const Ahead *a, Facts *facts, Interval got,
     REQUIRE(p->s, E0472, p->call->span, prove(facts, from) && prove(facts, to),
             "an iteration of '%s' fills %s elements of '%s' from %s along axis %d, but reads %s "
             "from %s; it must read only elements that it fills",
-            p->loop->u.loop.var->name, sched_text(p->s, made.extent), a->buffer->name,
-            sched_text(p->s, made.min), a->axis, sched_text(p->s, got.extent),
-            sched_text(p->s, got.min));
+            p->loop->u.loop.var->name, expr_text(p->s->ctx, made.extent), a->buffer->name,
+            expr_text(p->s->ctx, made.min), a->axis, expr_text(p->s->ctx, got.extent),
+            expr_text(p->s->ctx, got.min));
     return true;
 }
 

@@ -107,7 +107,7 @@ bool prim_sample_perfect_tile(Schedule *s, const PrimCall *call, Value *result)
             "loop '%s' has %s iterations, but only a literal extent of at least 1 can be "
             "factorized; set its sizes with -D, or tune the factors of split(%s, [_, T]) one by "
             "one: tune T in [8, 16, 32]",
-            name, sched_text(s, count), name);
+            name, expr_text(s->ctx, count), name);
     REQUIRE(s, E0801, call->span, n >= 1 && n <= MAX_FACTORS && innermost >= 1,
             "found %lld factors, the last at most %lld; expected 1 to %d factors, each at least 1",
             (long long)n, (long long)innermost, MAX_FACTORS);
