@@ -573,7 +573,10 @@ static inline Expr *expr_operand(const Expr *e, int k)
         return e->u.call.arg[k];
     return e->kind == EX_LOAD ? e->u.load.index[k] : e->u.arg[k];
 }
-/* The same of a statement: its own expressions, none of those of statements below it. */
+/* A body as a list of statements: the items of a sequence, or the one statement that it is. */
+int stmt_items(const Stmt *body);
+Stmt *stmt_item(const Stmt *body, int i);
+/* How many expressions a statement has, none of those of statements below it, and each. */
 int stmt_operands(const Stmt *s);
 Expr *stmt_operand(const Stmt *s, int k);
 bool expr_equal(const Expr *a, const Expr *b);           /* structure; variables by identity */

@@ -2,6 +2,16 @@
 #include "ir/instruction.h"
 #include "ir/packed.h"
 
+int stmt_items(const Stmt *body)
+{
+    return body->kind == ST_SEQ ? body->u.seq.n : 1;
+}
+
+Stmt *stmt_item(const Stmt *body, int i)
+{
+    return body->kind == ST_SEQ ? body->u.seq.items[i] : (Stmt *)body;
+}
+
 int stmt_operands(const Stmt *s)
 {
     switch (s->kind) {

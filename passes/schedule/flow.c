@@ -192,13 +192,13 @@ bool flow_require_inits(Schedule *s, Stmt *old, Stmt *now, Span span)
 Stmt *flow_declare(Schedule *s, Stmt *body, Buffer *buffer)
 {
     VEC(Stmt *) items = {0};
-    int n = body->kind == ST_SEQ ? body->u.seq.n : 1, temps = 0;
+    int n = stmt_items(body), temps = 0;
     while (temps < n && body->kind == ST_SEQ && body->u.seq.items[temps]->kind == ST_TEMP)
         temps++;
     for (int i = 0; i < n; i++) {
         if (i == temps)
             VEC_PUSH(s->ctx->arena, &items, stmt_temp(s->ctx, buffer, buffer->span));
-        VEC_PUSH(s->ctx->arena, &items, body->kind == ST_SEQ ? body->u.seq.items[i] : body);
+        VEC_PUSH(s->ctx->arena, &items, stmt_item(body, i));
     }
     return stmt_seq(s->ctx, items.items, items.n, body->span);
 }

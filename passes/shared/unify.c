@@ -297,7 +297,7 @@ static bool match_if(Search *s, const Stmt *own, const Stmt *theirs)
 
 static const char *count_stmts(Context *c, const Stmt *s)
 {
-    int n = s->kind == ST_SEQ ? s->u.seq.n : 1;
+    int n = stmt_items(s);
     return arena_printf(c->arena, "%d statement%s", n, n == 1 ? "" : "s");
 }
 

@@ -200,9 +200,8 @@ static const char *element_apart(Context *c, const StmtPath *path, int from,
 static const Stmt *start_of(const Stmt *init, const TupleElement *target)
 {
     const Stmt *found = NULL;
-    int n = init->kind == ST_SEQ ? init->u.seq.n : 1;
-    for (int i = 0; i < n; i++) {
-        const Stmt *s = init->kind == ST_SEQ ? init->u.seq.items[i] : init;
+    for (int i = 0; i < stmt_items(init); i++) {
+        const Stmt *s = stmt_item(init, i);
         if (s->kind != ST_STORE || s->u.store.op != STORE_SET)
             return NULL;
         if (same_element(target, s))

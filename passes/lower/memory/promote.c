@@ -164,12 +164,11 @@ static void walk_loop(Promote *p, Stmt *loop, StmtList *out)
 static Stmt *walk_items(Promote *p, Stmt *s)
 {
     Context *c = p->c;
-    Stmt *const *items = s->kind == ST_SEQ ? s->u.seq.items : &s;
-    int n = s->kind == ST_SEQ ? s->u.seq.n : 1, lets = p->lets.n;
+    int n = stmt_items(s), lets = p->lets.n;
     FactsMark mark = facts_mark(p->facts);
     StmtList out = {0};
     for (int i = 0; i < n; i++) {
-        Stmt *item = items[i];
+        Stmt *item = stmt_item(s, i);
         if (item->kind == ST_LET) {
             Subst to = {item->u.let.var, item->u.let.value};
             VEC_PUSH(c->arena, &p->lets, to);
@@ -184,7 +183,7 @@ static Stmt *walk_items(Promote *p, Stmt *s)
     facts_reset(p->facts, mark);
     bool same = out.n == n;
     for (int i = 0; same && i < n; i++)
-        same = out.items[i] == items[i];
+        same = out.items[i] == stmt_item(s, i);
     return same ? s : stmt_seq(c, out.items, out.n, s->span);
 }
 

@@ -197,27 +197,16 @@ static Stmt *nest_of(const Move *m, Expr *cond)
     return stmt_in_loops(c, loops.items, loops.n, block, m->block->span);
 }
 
-/* A body as items of a sequence, which it is or has one of. */
-static int body_items(const Stmt *body)
-{
-    return body->kind == ST_SEQ ? body->u.seq.n : 1;
-}
-
-static Stmt *body_item(Stmt *body, int i)
-{
-    return body->kind == ST_SEQ ? body->u.seq.items[i] : body;
-}
-
 /* The items of the loop's body, with the nest in front of item `at`. */
 static Stmt *body_with(Schedule *s, Stmt *body, int at, Stmt *nest)
 {
     VEC(Stmt *) items = {0};
-    int n = body_items(body);
+    int n = stmt_items(body);
     for (int i = 0; i <= n; i++) {
         if (i == at)
             VEC_PUSH(s->ctx->arena, &items, nest);
         if (i < n)
-            VEC_PUSH(s->ctx->arena, &items, body_item(body, i));
+            VEC_PUSH(s->ctx->arena, &items, stmt_item(body, i));
     }
     return stmt_seq(s->ctx, items.items, items.n, body->span);
 }
@@ -227,14 +216,14 @@ static Stmt *body_with(Schedule *s, Stmt *body, int at, Stmt *nest)
 static int place_in(const Move *m)
 {
     Stmt *body = m->loop->u.loop.body;
-    int at = 0, n = body_items(body);
+    int at = 0, n = stmt_items(body);
     if (m->side->loop_does == ACCESS_READ) {
-        while (at < n && !stmt_accesses(m->s->ctx, body_item(body, at), m->buffer, ACCESS_READ))
+        while (at < n && !stmt_accesses(m->s->ctx, stmt_item(body, at), m->buffer, ACCESS_READ))
             at++;
         return at;
     }
     at = n;
-    while (at > 0 && !stmt_accesses(m->s->ctx, body_item(body, at - 1), m->buffer, ACCESS_WRITE))
+    while (at > 0 && !stmt_accesses(m->s->ctx, stmt_item(body, at - 1), m->buffer, ACCESS_WRITE))
         at--;
     return at;
 }
@@ -242,9 +231,9 @@ static int place_in(const Move *m)
 /* The statement number `index` of a body, not counting declarations of temps, as an item. */
 static int item_of_statement(Stmt *body, int64_t index)
 {
-    int at = 0, n = body_items(body);
-    while (at < n && (index > 0 || body_item(body, at)->kind == ST_TEMP))
-        index -= body_item(body, at++)->kind != ST_TEMP;
+    int at = 0, n = stmt_items(body);
+    while (at < n && (index > 0 || stmt_item(body, at)->kind == ST_TEMP))
+        index -= stmt_item(body, at++)->kind != ST_TEMP;
     return index > 0 ? -1 : at;
 }
 

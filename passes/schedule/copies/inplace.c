@@ -65,9 +65,8 @@ static bool place_inside(InPlace *p)
     Stmt *body = p->loop->u.loop.body;
     BlockList users = {0};
     p->place = (StagePlace){body, -1, -1};
-    int n = body->kind == ST_SEQ ? body->u.seq.n : 1;
-    for (int i = 0; i < n; i++)
-        if (is_item(body->kind == ST_SEQ ? body->u.seq.items[i] : body, p->block, s->ctx))
+    for (int i = 0; i < stmt_items(body); i++)
+        if (is_item(stmt_item(body, i), p->block, s->ctx))
             p->place.first = p->place.last = i;
     REQUIRE(s, E0914, span, p->place.first >= 0, "loop '%s' does not enclose block '%s'", loop,
             p->block->u.block.name);

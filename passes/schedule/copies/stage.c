@@ -10,23 +10,15 @@
 static StagePlace place_of(Stmt *stmt, const BlockList *blocks, Context *c)
 {
     StagePlace place = {stmt, -1, -1};
-    int n = stmt->kind == ST_SEQ ? stmt->u.seq.n : 1;
-    for (int i = 0; i < n; i++) {
-        Stmt *item = stmt->kind == ST_SEQ ? stmt->u.seq.items[i] : stmt;
+    for (int i = 0; i < stmt_items(stmt); i++)
         for (int b = 0; b < blocks->n; b++) {
             StmtPath path = {0};
-            if (!stmt_find(c, item, blocks->items[b]->u.block.id, &path))
+            if (!stmt_find(c, stmt_item(stmt, i), blocks->items[b]->u.block.id, &path))
                 continue;
             place.first = place.first < 0 ? i : place.first;
             place.last = i;
         }
-    }
     return place;
-}
-
-Stmt *stage_item(const StagePlace *place, int i)
-{
-    return place->parent->kind == ST_SEQ ? place->parent->u.seq.items[i] : place->parent;
 }
 
 /* Nothing in `item` declares the buffer, or touches it in `mode` but, where that is allowed, the
@@ -64,10 +56,10 @@ bool stage_place(Schedule *s, const BlockList *users, const BufferSet *buffers, 
         bool clean = true;
         for (int i = place->first; i <= place->last && clean; i++)
             for (int b = 0; b < buffers->n && clean; b++)
-                clean = is_clean(s, stage_item(place, i), users, buffers->items[b], mode);
+                clean = is_clean(s, stmt_item(place->parent, i), users, buffers->items[b], mode);
         if (clean)
             return true;
-        Stmt *only = stage_item(place, place->first);
+        Stmt *only = stmt_item(place->parent, place->first);
         if (place->first != place->last || only->kind == ST_BLOCK)
             return false;
         if (only->kind == ST_FOR)
@@ -84,11 +76,11 @@ bool stage_place(Schedule *s, const BlockList *users, const BufferSet *buffers, 
 Stmt *stage_insert(Schedule *s, const StagePlace *place, Stmt *before, Stmt *after)
 {
     VEC(Stmt *) items = {0};
-    int n = place->parent->kind == ST_SEQ ? place->parent->u.seq.n : 1;
+    int n = stmt_items(place->parent);
     for (int i = 0; i < n; i++) {
         if (before && i == place->first)
             VEC_PUSH(s->ctx->arena, &items, before);
-        VEC_PUSH(s->ctx->arena, &items, stage_item(place, i));
+        VEC_PUSH(s->ctx->arena, &items, stmt_item(place->parent, i));
         if (after && i == place->last)
             VEC_PUSH(s->ctx->arena, &items, after);
     }

@@ -21,8 +21,6 @@ typedef struct {
  * not even they). False where only a block's own statement is left. */
 bool stage_place(Schedule *s, const BlockList *users, const BufferSet *buffers, AccessMode mode,
                  StagePlace *place);
-/* An item of it. */
-Stmt *stage_item(const StagePlace *place, int i);
 /* The list of `place` with `before` in front of the first user and `after` behind the last one;
  * either may be NULL. */
 Stmt *stage_insert(Schedule *s, const StagePlace *place, Stmt *before, Stmt *after);

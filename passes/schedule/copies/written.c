@@ -263,7 +263,7 @@ static bool reads_the_same(const Written *w, const StagePlace *place, Stmt *nest
         const Buffer *read = at.expr->u.load.buffer;
         bool written = false;
         for (int i = place->first; i <= place->last; i++)
-            written |= stmt_accesses(s->ctx, stage_item(place, i), read, ACCESS_WRITE);
+            written |= stmt_accesses(s->ctx, stmt_item(place->parent, i), read, ACCESS_WRITE);
         REQUIRE(s, w->copy->refusal, w->copy->at, !written,
                 "which elements block '%s' writes depends on '%s', which is written before the "
                 "copy would read it again",

@@ -19,16 +19,15 @@ bool ahead_require_range(Schedule *s, const Stmt *loop, Span span)
     return true;
 }
 
-int ahead_items(const AheadLoop *a)
+const Buffer *ahead_own_temp(const AheadLoop *a, const Stmt *group)
 {
     const Stmt *body = a->loop->u.loop.body;
-    return body->kind == ST_SEQ ? body->u.seq.n : 1;
-}
-
-Stmt *ahead_item(const AheadLoop *a, int i)
-{
-    Stmt *body = a->loop->u.loop.body;
-    return body->kind == ST_SEQ ? body->u.seq.items[i] : body;
+    for (int i = 0; i < stmt_items(body); i++) {
+        const Stmt *item = stmt_item(body, i);
+        if (item->kind == ST_TEMP && stmt_accesses(a->s->ctx, group, item->u.temp, ACCESS_ANY))
+            return item->u.temp;
+    }
+    return NULL;
 }
 
 static Stmt *first_name(Rewriter *r, Stmt *stmt)

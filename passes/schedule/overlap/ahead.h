@@ -18,9 +18,9 @@ typedef struct {
  * have a later one. False after a refusal (E0464). */
 bool ahead_require_range(Schedule *s, const Stmt *loop, Span span);
 
-/* How many statements the loop's body has, and one of them. */
-int ahead_items(const AheadLoop *a);
-Stmt *ahead_item(const AheadLoop *a, int i);
+/* The first temp of the loop's body that the group touches: another one in each iteration, which
+ * does not exist before the loop. NULL: it touches none. */
+const Buffer *ahead_own_temp(const AheadLoop *a, const Stmt *group);
 
 /* Iterations 0 to n - 1 of `group`, n >= 1, those that the loop has: copies with loops and blocks
  * of their own, called NAME_first, for a place before the loop. */

@@ -77,31 +77,20 @@ static bool reads_ahead(const Pipeline *p, Stmt *block, bool *drains)
 {
     BufferSet reads = {0};
     flow_buffers(p->s, block, ACCESS_READ, &reads);
+    const Stmt *body = p->at.loop->u.loop.body;
     *drains = false;
     for (int i = 0; i < reads.n; i++) {
         const Ahead *from = find_ahead(p, reads.items[i]);
         bool filled = from && from->buffer->scope == SCOPE_LOCAL && !from->drains;
         *drains |= filled;
-        for (int k = 0; k < ahead_items(&p->at) && !filled; k++) {
+        for (int k = 0; k < stmt_items(body) && !filled; k++) {
             BlockList writers = {0};
-            flow_blocks(p->s, ahead_item(&p->at, k), reads.items[i], ACCESS_WRITE, &writers);
+            flow_blocks(p->s, stmt_item(body, k), reads.items[i], ACCESS_WRITE, &writers);
             if (writers.n > 0 && !scope_outlives_launch(reads.items[i]->scope))
                 return false;
         }
     }
     return true;
-}
-
-/* A temp that is declared in the loop is another one in each iteration, and does not exist before
- * the loop. */
-static bool touches_own_temp(const Pipeline *p, Stmt *block)
-{
-    for (int i = 0; i < ahead_items(&p->at); i++) {
-        const Stmt *item = ahead_item(&p->at, i);
-        if (item->kind == ST_TEMP && stmt_accesses(p->s->ctx, block, item->u.temp, ACCESS_ANY))
-            return true;
-    }
-    return false;
 }
 
 /* The only store of a block, which may stand in loops of the block; NULL: there are several. */
@@ -122,7 +111,7 @@ static bool try_ahead(Pipeline *p, Stmt *item)
         store->u.store.buffer->role != ROLE_TEMP ||
         scope_outlives_launch(store->u.store.buffer->scope) ||
         stmt_accesses(p->s->ctx, block, store->u.store.buffer, ACCESS_READ) ||
-        touches_own_temp(p, block) || !reads_ahead(p, block, &ahead.drains))
+        ahead_own_temp(&p->at, block) || !reads_ahead(p, block, &ahead.drains))
         return false;
     ahead.buffer = sched_buffer(p->s, store->u.store.buffer->id);
     ahead.name = block->u.block.name;
@@ -142,9 +131,10 @@ static bool read_ahead_only(const Pipeline *p, const Buffer *buffer)
 static bool find_stages(Pipeline *p)
 {
     Name name = p->loop->u.loop.var->name;
-    for (int i = 0; i < ahead_items(&p->at); i++)
-        if (!try_ahead(p, ahead_item(&p->at, i)))
-            VEC_PUSH(p->s->ctx->arena, &p->rest, ahead_item(&p->at, i));
+    const Stmt *body = p->at.loop->u.loop.body;
+    for (int i = 0; i < stmt_items(body); i++)
+        if (!try_ahead(p, stmt_item(body, i)))
+            VEC_PUSH(p->s->ctx->arena, &p->rest, stmt_item(body, i));
     int used = 0;
     for (int i = 0; i < p->ahead.n; i++) {
         p->ahead.items[i].stays = read_ahead_only(p, p->ahead.items[i].buffer);

@@ -53,7 +53,7 @@ static bool find_moves(Rotate *r, const Stmt *loop)
 {
     Schedule *s = r->s;
     const Value *nodes = &r->call->rotate.nodes;
-    r->moves = ARENA_ARRAY(s->ctx->arena, bool, ahead_items(&r->at));
+    r->moves = ARENA_ARRAY(s->ctx->arena, bool, stmt_items(loop->u.loop.body));
     for (int i = 0; i < nodes->u.list.n; i++) {
         StmtPath path = {0};
         const Stmt *node = state_path(s, nodes->u.list.items[i].u.id, &path);
@@ -71,8 +71,9 @@ static bool take_apart(Rotate *r)
 {
     Context *c = r->s->ctx;
     BlockList moved = {0}, stays = {0};
-    for (int i = 0; i < ahead_items(&r->at); i++)
-        VEC_PUSH(c->arena, r->moves[i] ? &moved : &stays, ahead_item(&r->at, i));
+    const Stmt *body = r->at.loop->u.loop.body;
+    for (int i = 0; i < stmt_items(body); i++)
+        VEC_PUSH(c->arena, r->moves[i] ? &moved : &stays, stmt_item(body, i));
     REQUIRE(r->s, E0463, r->call->span, stays.n > 0,
             "all statements of loop '%s' would move; at least one must remain. Name only the "
             "statements that an iteration starts with",
@@ -93,17 +94,12 @@ static const Buffer *temp_in(Context *c, const Stmt *body)
 /* A temp of the body is another one in each iteration. */
 static bool check_temps(const Rotate *r)
 {
-    for (int i = 0; i < ahead_items(&r->at); i++) {
-        const Stmt *item = ahead_item(&r->at, i);
-        if (item->kind != ST_TEMP)
-            continue;
-        REQUIRE(r->s, E0463, r->call->span,
-                !stmt_accesses(r->s->ctx, r->moved, item->u.temp, ACCESS_ANY),
-                "temp '%s' is made anew in each iteration of loop '%s', and what moves into the "
-                "iteration before would use another one; declare it outside of the loop, with an "
-                "element for each iteration",
-                item->u.temp->name, r->at.loop->u.loop.var->name);
-    }
+    const Buffer *own = ahead_own_temp(&r->at, r->moved);
+    REQUIRE(r->s, E0463, r->call->span, !own,
+            "temp '%s' is made anew in each iteration of loop '%s', and what moves into the "
+            "iteration before would use another one; declare it outside of the loop, with an "
+            "element for each iteration",
+            own->name, r->at.loop->u.loop.var->name);
     const Buffer *inner = temp_in(r->s->ctx, r->moved);
     REQUIRE(r->s, E0463, r->call->span, !inner,
             "temp '%s' is declared in what would move, and there would be two of the name; declare "
