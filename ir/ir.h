@@ -722,6 +722,10 @@ Stmt *stmt_map_exprs(Context *c, Stmt *s, Expr *(*fn)(void *user, Expr *e), void
 Expr *expr_subst(Context *c, Expr *e, const Subst *map, int n);
 Stmt *stmt_subst(Context *c, Stmt *s, const Subst *map, int n);
 Stmt *stmt_replace_buffer(Context *c, Stmt *s, const Buffer *from, Buffer *to);
+/* Replaces variables in n_items expressions; the array is new. */
+Expr **exprs_subst(Context *c, Expr *const *items, int n_items, const Subst *map, int n);
+/* Replaces them in the shape of a copy of the buffer, which has the same id. */
+Buffer *buffer_subst(Context *c, const Buffer *buffer, const Subst *map, int n);
 /* A copy whose loops, blocks, iterators and lets are new variables with new ids, in the order of
  * the text. A temp whose shape uses them becomes another buffer with the same id. */
 Stmt *stmt_clone_fresh(Context *c, Stmt *s);

@@ -383,6 +383,21 @@ Stmt *stmt_subst(Context *c, Stmt *s, const Subst *map, int n)
     return n > 0 ? rewrite_stmt(&r, s) : s;
 }
 
+Expr **exprs_subst(Context *c, Expr *const *items, int n_items, const Subst *map, int n)
+{
+    Expr **out = ARENA_ARRAY(c->arena, Expr *, n_items + 1);
+    for (int i = 0; i < n_items; i++)
+        out[i] = expr_subst(c, items[i], map, n);
+    return out;
+}
+
+Buffer *buffer_subst(Context *c, const Buffer *buffer, const Subst *map, int n)
+{
+    Buffer *copy = buffer_copy(c, buffer);
+    copy->shape = exprs_subst(c, buffer->shape, buffer->rank, map, n);
+    return copy;
+}
+
 typedef struct {
     const Buffer *from;
     Buffer *to;

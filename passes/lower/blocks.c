@@ -479,9 +479,7 @@ static Stmt *place_instruction(Blocks *b, const Stmt *s, const SubstList *shown,
         b->failed = true;
         return NULL;
     }
-    Expr **elements = unify_elements(&u);
-    for (int i = 0; i < of->n_elements; i++)
-        elements[i] = expr_subst(c, elements[i], shown->items, shown->n);
+    Expr **elements = exprs_subst(c, unify_elements(&u), of->n_elements, shown->items, shown->n);
     Stmt *body = stmt_subst(c, block->body, shown->items, shown->n);
     return stmt_stamp(stmt_instruction(c, of, elements, body, s->span), s);
 }

@@ -33,13 +33,11 @@ static Expr *first_of_box(Context *c, const BulkForm *form, const Expr *element,
 {
     Buffer *buffer = element->u.load.buffer;
     Subst zero[BULK_MAX_RANK];
-    Expr **first = ARENA_ARRAY(c->arena, Expr *, buffer->rank + 1);
     for (int i = 0; i < form->n; i++)
         zero[i] = (Subst){form->loops[i]->var, expr_index(c, 0)};
-    for (int d = 0; d < buffer->rank; d++)
-        first[d] = expr_subst(c, expr_subst(c, element->u.load.index[d], zero, form->n),
-                              shown->items, shown->n);
-    return expr_load(c, buffer, first, element->span);
+    Expr **first = exprs_subst(c, element->u.load.index, buffer->rank, zero, form->n);
+    return expr_load(c, buffer, exprs_subst(c, first, buffer->rank, shown->items, shown->n),
+                     element->span);
 }
 
 /* The mode of the copy, and what it consists of; BULK_NONE after E0860. */

@@ -29,15 +29,19 @@ void vars_defined_in(Context *c, const Stmt *s, VarList *out)
             VEC_PUSH(c->arena, out, at.stmt->u.let.var);
 }
 
+Expr *expr_expand(Context *c, Expr *e, const SubstList *names)
+{
+    for (int i = names->n - 1; i >= 0; i--)
+        e = expr_subst(c, e, &names->items[i], 1);
+    return e;
+}
+
 const AxisAccess *axes_subst(Context *c, const AxisAccess *axes, const Subst *map, int n)
 {
     if (!axes || n == 0)
         return axes;
-    Expr **index = ARENA_ARRAY(c->arena, Expr *, axes->buffer->rank + 1);
-    for (int d = 0; d < axes->buffer->rank; d++)
-        index[d] = expr_subst(c, axes->index[d], map, n);
     AxisAccess *replaced = ARENA_NEW(c->arena, AxisAccess);
-    *replaced = (AxisAccess){axes->buffer, index};
+    *replaced = (AxisAccess){axes->buffer, exprs_subst(c, axes->index, axes->buffer->rank, map, n)};
     return replaced;
 }
 

@@ -7,13 +7,6 @@
  * one by one. */
 #include "passes/lower/lanes.h"
 
-Expr *lanes_expand(Context *c, const SubstList *lets, Expr *e)
-{
-    for (int i = lets->n - 1; i >= 0; i--)
-        e = expr_subst(c, e, &lets->items[i], 1);
-    return e;
-}
-
 static Expr *in_lane(const Lanes *l, Expr *cond, int64_t lane)
 {
     Subst at = {l->var, expr_index(l->c, lane)};
@@ -30,7 +23,7 @@ static bool compares(const Expr *cond)
 /* side = coefficient * var + rest */
 static bool linear(const Lanes *l, Expr *side, int64_t *coefficient, Expr **rest)
 {
-    return split_linear(l->facts, simplify(l->facts, lanes_expand(l->c, l->lets, side)), l->var,
+    return split_linear(l->facts, simplify(l->facts, expr_expand(l->c, side, l->lets)), l->var,
                         coefficient, rest);
 }
 
@@ -51,7 +44,7 @@ static bool same_for_all(const Lanes *l, Expr *cond)
     if (cond->kind == EX_LE || cond->kind == EX_GT)
         bound = index_add(l->c, bound, expr_index(l->c, 1));
     return prove_divisible(l->facts, simplify(l->facts, rest), l->count) &&
-           prove_divisible(l->facts, simplify(l->facts, lanes_expand(l->c, l->lets, bound)),
+           prove_divisible(l->facts, simplify(l->facts, expr_expand(l->c, bound, l->lets)),
                            l->count);
 }
 

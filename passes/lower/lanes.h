@@ -21,7 +21,4 @@ Expr *lanes_agree(const Lanes *l, Expr *cond);
  * simple form. */
 Expr *lanes_all(const Lanes *l, Expr *cond);
 
-/* `e` with names written out. */
-Expr *lanes_expand(Context *c, const SubstList *lets, Expr *e);
-
 #endif

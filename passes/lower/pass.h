@@ -30,6 +30,8 @@ bool stmt_has_barrier(Context *c, const Stmt *s); /* somewhere below */
 /* The variables of loops and lets below `s`, added to `out`. */
 void vars_defined_in(Context *c, const Stmt *s, VarList *out);
 
+/* The values of names in the place of the names, the last name first: values use earlier names. */
+Expr *expr_expand(Context *c, Expr *e, const SubstList *names);
 /* The axes of an access with variables replaced in their subscripts. NULL stays NULL. */
 const AxisAccess *axes_subst(Context *c, const AxisAccess *axes, const Subst *map, int n);
 /* `e` with an axis replaced. */

@@ -39,11 +39,8 @@ bool sched_matches(Schedule *s, Unify *u, const StmtPath *path, Places places)
     u->lane = u->of->lane ? lane_of(s->ctx, path, u->of->lanes) : NULL;
     if (!unify(u, block->body))
         return false;
-    Subst *map = ARENA_ARRAY(s->ctx->arena, Subst, block->n_iters + 1);
-    for (int i = 0; i < block->n_iters; i++)
-        map[i] = (Subst){block->iters[i].var, block->iters[i].binding};
     u->facts = sched_facts(s, path);
-    return places == PLACES_ANY || unify_aligned(u, map, block->n_iters);
+    return places == PLACES_ANY || unify_aligned(u, block_bindings(s->ctx, block), block->n_iters);
 }
 
 /* ---- later steps ----------------------------------------------------------------------------- */

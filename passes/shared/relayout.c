@@ -126,11 +126,9 @@ static Relayout composed(Context *c, const Kernel *kernel, const Relayout *first
                          const Relayout *of)
 {
     IndexMap map = {of->at, of->from->rank, of->place, of->to->rank};
-    Expr **lo = ARENA_ARRAY(c->arena, Expr *, first->from->rank + 1);
+    Expr **lo = exprs_zero(c, first->from->rank);
     Expr **place = index_map_apply(c, &map, first->place);
     Facts *f = facts_of_kernel(c, kernel);
-    for (int i = 0; i < first->from->rank; i++)
-        lo[i] = expr_index(c, 0);
     facts_points(f, &(PointBox){first->at, lo, first->from->shape, first->from->rank});
     for (int i = 0; i < of->to->rank; i++)
         place[i] = simplify(f, place[i]);

@@ -16,12 +16,38 @@ void index_map_print(const IndexMap *map, StrBuf *out)
 Expr **index_map_apply(Context *c, const IndexMap *map, Expr *const *values)
 {
     Subst *subst = ARENA_ARRAY(c->arena, Subst, map->n_from + 1);
-    Expr **out = ARENA_ARRAY(c->arena, Expr *, map->n_to + 1);
     for (int i = 0; i < map->n_from; i++)
         subst[i] = (Subst){map->from[i], values[i]};
-    for (int i = 0; i < map->n_to; i++)
-        out[i] = expr_subst(c, map->to[i], subst, map->n_from);
-    return out;
+    return exprs_subst(c, map->to, map->n_to, subst, map->n_from);
+}
+
+Expr **exprs_of_vars(Context *c, Var *const *vars, int n)
+{
+    Expr **values = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    for (int i = 0; i < n; i++)
+        values[i] = expr_var(c, vars[i], span_none());
+    return values;
+}
+
+Expr **exprs_zero(Context *c, int n)
+{
+    Expr **zeros = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    for (int i = 0; i < n; i++)
+        zeros[i] = expr_index(c, 0);
+    return zeros;
+}
+
+PointBox block_points(Context *c, const BlockStmt *block)
+{
+    int n = block->n_iters;
+    Var **var = ARENA_ARRAY(c->arena, Var *, n + 1);
+    Expr **lo = ARENA_ARRAY(c->arena, Expr *, n + 1), **hi = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    for (int i = 0; i < n; i++) {
+        var[i] = block->iters[i].var;
+        lo[i] = block->iters[i].lo;
+        hi[i] = block->iters[i].hi;
+    }
+    return (PointBox){var, lo, hi, n};
 }
 
 /* A box without points gets one, so that its places have bounds. */
@@ -116,11 +142,9 @@ bool index_map_back(Facts *f, const PointBox *box, Expr *const *to, int n, Var *
                     Expr **back)
 {
     Context *c = f->c;
-    Expr **variables = ARENA_ARRAY(c->arena, Expr *, box->n + 1);
+    Expr **variables = exprs_of_vars(c, box->var, box->n);
     Relation relation = {box, to, variables, n, box->n};
     facts_points(f, box);
-    for (int i = 0; i < box->n; i++)
-        variables[i] = expr_var(c, box->var[i], span_none());
     return digits_solve(c, f, box, to, n, place, back) || relation_solve(c, &relation, place, back);
 }
 

@@ -22,6 +22,11 @@ void index_map_print(const IndexMap *map, StrBuf *out);
 /* out[n_to]: the outputs with values in place of the parameters, not simplified. */
 Expr **index_map_apply(Context *c, const IndexMap *map, Expr *const *values);
 
+/* The variables as expressions; n zeros, the ends of a box from 0 on. */
+Expr **exprs_of_vars(Context *c, Var *const *vars, int n);
+Expr **exprs_zero(Context *c, int n);
+/* The domains of the block's iterators. */
+PointBox block_points(Context *c, const BlockStmt *block);
 /* Facts: each variable of the box is between its ends. */
 void facts_points(Facts *f, const PointBox *box);
 

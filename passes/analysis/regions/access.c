@@ -242,14 +242,17 @@ bool stmt_accesses(Context *c, const Stmt *s, const Buffer *buffer, AccessMode m
     return false;
 }
 
-Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e)
+Subst *block_bindings(Context *c, const BlockStmt *block)
 {
-    if (block->n_iters == 0)
-        return e;
-    Subst *map = ARENA_ARRAY(c->arena, Subst, block->n_iters);
+    Subst *map = ARENA_ARRAY(c->arena, Subst, block->n_iters + 1);
     for (int k = 0; k < block->n_iters; k++)
         map[k] = (Subst){block->iters[k].var, block->iters[k].binding};
-    return expr_subst(c, e, map, block->n_iters);
+    return map;
+}
+
+Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e)
+{
+    return expr_subst(c, e, block_bindings(c, block), block->n_iters);
 }
 
 static bool uses_only(const Expr *e, const Expr *known)

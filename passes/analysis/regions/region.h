@@ -48,6 +48,8 @@ bool stmt_accesses(Context *c, const Stmt *s, const Buffer *buffer, AccessMode m
  * `root`. */
 bool facts_enter_path(Facts *f, Stmt *root, const Stmt *target);
 
+/* What the block's iterators are bound to. [n_iters] */
+Subst *block_bindings(Context *c, const BlockStmt *block);
 /* Replaces the iterators of `block` by their bindings in `e`. */
 Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e);
 

@@ -17,8 +17,7 @@ typedef struct {
 /* Names written out, axes as variables. */
 static Expr *expanded(Walk *w, Expr *e)
 {
-    for (int i = w->lets.n - 1; i >= 0; i--)
-        e = expr_subst(w->c, e, &w->lets.items[i], 1);
+    e = expr_expand(w->c, e, &w->lets);
     for (int a = 0; a < AXIS_COUNT; a++)
         e = expr_replace_axis(w->c, e, (Axis)a, expr_var(w->c, w->axis[a], span_none()));
     return e;

@@ -23,7 +23,7 @@ static Expr *offset_of(WideCheck *v, const Buffer *b, Expr *const *index)
     Context *c = v->c;
     Expr *offset = expr_index(c, 0);
     for (int d = 0; d < b->rank; d++) {
-        Expr *at = lanes_expand(c, &v->lets, index[d]);
+        Expr *at = expr_expand(c, index[d], &v->lets);
         offset = index_add(c, offset, index_mul(c, at, buffer_stride(c, b, d)));
     }
     return simplify(v->facts, offset);
@@ -57,7 +57,7 @@ static const char *contiguous_remedy(WideCheck *v, const Buffer *b, Expr *const 
     if (expr_is_const(buffer_stride(v->c, b, b->rank - 1), &apart) && apart > 1)
         return "do not apply storage_align to its last axis, so that adjacent elements stay "
                "adjacent in memory";
-    Expr *last = simplify(v->facts, lanes_expand(v->c, &v->lets, index[b->rank - 1])), *rest;
+    Expr *last = simplify(v->facts, expr_expand(v->c, index[b->rank - 1], &v->lets)), *rest;
     for (int i = v->around.n - 1; i >= 0; i--) {
         const ForStmt *loop = &v->around.items[i]->u.loop;
         int64_t coefficient, extent;
@@ -122,7 +122,7 @@ static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, Acce
     }
     for (int d = 0; d < b->rank && !v->why; d++) {
         int64_t coefficient, distance;
-        Expr *rest, *e = simplify(v->facts, lanes_expand(v->c, &v->lets, index[d])),
+        Expr *rest, *e = simplify(v->facts, expr_expand(v->c, index[d], &v->lets)),
                     *stride = buffer_stride(c, b, d);
         if (!expr_uses_var(e, var))
             continue;
@@ -161,7 +161,7 @@ static bool may_run_early(const WideCheck *v, const Expr *load)
     Buffer *buffer = load->u.load.buffer;
     Expr **index = ARENA_ARRAY(v->c->arena, Expr *, buffer->rank + 1);
     for (int d = 0; d < buffer->rank; d++)
-        index[d] = lanes_expand(v->c, &v->lets, load->u.load.index[d]);
+        index[d] = expr_expand(v->c, load->u.load.index[d], &v->lets);
     return buffer->role == ROLE_IN &&
            load_exists(v->facts, expr_load(v->c, buffer, index, load->span));
 }

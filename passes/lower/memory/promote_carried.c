@@ -182,8 +182,7 @@ static Expr *at_first(const Carried *x, Expr *e)
     Context *c = x->scan.p->c;
     const ForStmt *l = &x->loop->u.loop;
     Subst first = {l->var, l->lo};
-    for (int i = x->scan.lets.n - 1; i >= 0; i--)
-        e = expr_subst(c, e, &x->scan.lets.items[i], 1);
+    e = expr_expand(c, e, &x->scan.lets);
     return simplify(x->scan.p->facts, expr_subst(c, e, &first, 1));
 }
 

@@ -13,13 +13,6 @@ static unsigned axes_of(const Expr *e)
     return axes;
 }
 
-static Expr *expanded(const Promote *p, Expr *e)
-{
-    for (int i = p->lets.n - 1; i >= 0; i--)
-        e = expr_subst(p->c, e, &p->lets.items[i], 1);
-    return e;
-}
-
 static Expr *axis_extent(const Promote *p, int axis)
 {
     return axis < AXIS_THREAD_X ? p->launch->grid[axis]
@@ -114,7 +107,8 @@ static Expr *element_number(const Scan *scan)
     Expr *number = expr_index(c, 0);
     for (int d = 0; d < scan->buffer->rank; d++) {
         Expr *row = expr_binary(c, EX_MUL, number, scan->buffer->shape[d], span_none());
-        number = expr_binary(c, EX_ADD, row, expanded(scan->p, scan->index[d]), span_none());
+        number = expr_binary(c, EX_ADD, row,
+                             expr_expand(scan->p->c, scan->index[d], &scan->p->lets), span_none());
     }
     return number;
 }
@@ -124,7 +118,7 @@ static Expr *element_number(const Scan *scan)
 static void drop_determined(Scan *scan, Parts *parts)
 {
     for (int d = 0; d < scan->buffer->rank; d++)
-        drop_parts_of(scan, expanded(scan->p, scan->index[d]), parts);
+        drop_parts_of(scan, expr_expand(scan->p->c, scan->index[d], &scan->p->lets), parts);
     drop_parts_of(scan, element_number(scan), parts);
 }
 
@@ -163,10 +157,8 @@ static bool is_same_thread(Scan *scan, const SubstList *lets, Expr *const *index
     for (int axis = AXIS_THREAD_X; axis < AXIS_COUNT; axis++)
         shared |= p->launch->block[axis - AXIS_THREAD_X] > 1 ? 1u << axis : 0;
     for (int d = 0; d < scan->buffer->rank; d++) {
-        Expr *mine = simplify(p->facts, expanded(p, scan->index[d])), *e = index[d];
-        for (int i = lets->n - 1; i >= 0; i--)
-            e = expr_subst(p->c, e, &lets->items[i], 1);
-        if (!expr_equal(mine, simplify(p->facts, e)))
+        Expr *mine = simplify(p->facts, expr_expand(p->c, scan->index[d], &p->lets));
+        if (!expr_equal(mine, simplify(p->facts, expr_expand(p->c, index[d], lets))))
             return false;
         Parts here = {.scan = scan};
         add_parts(&here, mine);

@@ -9,11 +9,8 @@ bool promote_is_invariant(const Scan *scan, const Expr *e)
 
 Expr *promote_expanded(const Scan *scan, Expr *e)
 {
-    const SubstList *lets[2] = {&scan->lets, &scan->p->lets};
-    for (int k = 0; k < 2; k++)
-        for (int i = lets[k]->n - 1; i >= 0; i--)
-            e = expr_subst(scan->p->c, e, &lets[k]->items[i], 1);
-    return e;
+    Context *c = scan->p->c;
+    return expr_expand(c, expr_expand(c, e, &scan->lets), &scan->p->lets);
 }
 
 /* The conditions of the path that hold at an access: those that do not change in the loop are its

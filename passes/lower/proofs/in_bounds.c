@@ -125,7 +125,7 @@ static void enter_sizes(const Proof *proof, Poly *p, const int64_t *values, Affi
 }
 
 /* The question with numbers for symbolic sizes: nothing in it is a product any more. */
-static void put_sizes(Question *q, const int64_t *values, Buffer *buffer)
+static void put_sizes(Question *q, const int64_t *values)
 {
     Context *c = q->proof->c;
     const Kernel *kernel = q->proof->kernel;
@@ -133,16 +133,8 @@ static void put_sizes(Question *q, const int64_t *values, Buffer *buffer)
     for (int i = 0; i < kernel->n_sizes; i++)
         if (kernel->sizes[i].symbolic)
             VEC_PUSH(c->arena, &map, ((Subst){kernel->sizes[i].var, expr_index(c, values[i])}));
-    Expr **index = ARENA_ARRAY(c->arena, Expr *, q->buffer->rank),
-         **shape = ARENA_ARRAY(c->arena, Expr *, q->buffer->rank);
-    for (int i = 0; i < q->buffer->rank; i++) {
-        index[i] = expr_subst(c, q->index[i], map.items, map.n);
-        shape[i] = expr_subst(c, q->buffer->shape[i], map.items, map.n);
-    }
-    *buffer = *q->buffer;
-    buffer->shape = shape;
-    q->buffer = buffer;
-    q->index = index;
+    q->index = exprs_subst(c, q->index, q->buffer->rank, map.items, map.n);
+    q->buffer = buffer_subst(c, q->buffer, map.items, map.n);
     q->first = q->first ? expr_subst(c, q->first, map.items, map.n) : NULL;
     q->scopes = scopes_subst(c, &q->scopes, map.items, map.n);
 }
@@ -227,7 +219,6 @@ static Violation ask_system(const Question *asked, int axis, const int64_t *valu
     enum { MOST = 64 };
     Question put = *asked;
     const Question *q = &put;
-    Buffer buffer;
     Proof *proof = q->proof;
     Affine sizes[MOST], extent = affine_const(0);
     Env env = {0};
@@ -237,7 +228,7 @@ static Violation ask_system(const Question *asked, int axis, const int64_t *valu
     if (proof->kernel->n_sizes > MOST || proof->systems++ >= MOST_SYSTEMS)
         return (Violation){.found = POLY_SPENT};
     if (values)
-        put_sizes(&put, values, &buffer);
+        put_sizes(&put, values);
     enter_sizes(proof, p, values, sizes, &n);
     poly_assume_where(p, proof->kernel);
     assume_launched(q, p);
@@ -386,10 +377,7 @@ static bool proved_in_loops(const Question *q, int axis)
         assume_quotients(c, f, scope.stmt->u.let.value);
         VEC_PUSH(c->arena, &names, ((Subst){scope.stmt->u.let.var, scope.stmt->u.let.value}));
     }
-    Expr **index = ARENA_ARRAY(c->arena, Expr *, q->buffer->rank);
-    for (int d = 0; d < q->buffer->rank; d++)
-        index[d] = expr_subst(c, q->index[d], names.items, names.n);
-    put.index = index;
+    put.index = exprs_subst(c, q->index, q->buffer->rank, names.items, names.n);
     put.first = q->first ? expr_subst(c, q->first, names.items, names.n) : NULL;
     bool proved = proved_by_facts(f, &put, axis);
     arena_reset(c->arena, mark);

@@ -245,9 +245,7 @@ static Stmt *build_fused(const Fusion *f)
     int n = f->sum->rank;
     const StoreStmt *store = &f->store->u.store;
     Subst *map = axis_map(c, f->epilogue, f->reduction);
-    Expr **index = ARENA_ARRAY(c->arena, Expr *, store->buffer->rank + 1);
-    for (int axis = 0; axis < store->buffer->rank; axis++)
-        index[axis] = expr_subst(c, store->index[axis], map, n);
+    Expr **index = exprs_subst(c, store->index, store->buffer->rank, map, n);
     const Stmt *init = stmt_single_store(f->reduction.block->u.block.init);
     Expr *start = init->u.store.value;
     if (f->rest)

@@ -296,9 +296,7 @@ static Expr *pivot_of(Recenter *f)
     for (int i = 0; i < f->map.n; i++)
         back[i] =
             (Subst){f->map.items[i].value->u.var, expr_var(c, f->map.items[i].var, span_none())};
-    Expr **index = ARENA_ARRAY(c->arena, Expr *, target->buffer->rank + 1);
-    for (int k = 0; k < target->buffer->rank; k++)
-        index[k] = expr_subst(c, target->index[k], back, f->map.n);
+    Expr **index = exprs_subst(c, target->index, target->buffer->rank, back, f->map.n);
     return expr_load(c, target->buffer, index, f->span);
 }
 

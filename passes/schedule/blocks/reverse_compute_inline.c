@@ -280,11 +280,7 @@ bool inline_order_kept(Schedule *s, Span span, const StmtPath *block_path,
 /* An expression of the producer's iterators, in terms of its loops. */
 static Expr *in_loops(const ReverseInline *v, Expr *e)
 {
-    const BlockStmt *producer = &v->producer->u.block;
-    Subst *map = ARENA_ARRAY(v->s->ctx->arena, Subst, producer->n_iters + 1);
-    for (int i = 0; i < producer->n_iters; i++)
-        map[i] = (Subst){producer->iters[i].var, producer->iters[i].binding};
-    return expr_subst(v->s->ctx, e, map, producer->n_iters);
+    return iters_to_loops(v->s->ctx, &v->producer->u.block, e);
 }
 
 /* The kernel's body with the block beside its producer, in the same loops. */

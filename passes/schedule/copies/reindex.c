@@ -130,9 +130,7 @@ static bool place_by_map(Reindex *r, const IndexMap *map)
     REQUIRE(r->s, E0901, r->map_span, map->n_from == block->n_iters,
             "block '%s' has %d iterator%s, but the index map takes %d", block->name, block->n_iters,
             block->n_iters == 1 ? "" : "s", map->n_from);
-    Expr **iters = ARENA_ARRAY(c->arena, Expr *, block->n_iters + 1);
-    for (int i = 0; i < block->n_iters; i++)
-        iters[i] = expr_var(c, block->iters[i].var, span_none());
+    Expr **iters = exprs_of_vars(c, block_points(c, block).var, block->n_iters);
     r->to = index_map_apply(c, map, iters);
     r->n_to = map->n_to;
     return true;
@@ -196,20 +194,19 @@ static bool find_elements(Reindex *r)
     int n = r->points.n;
     Relation relation = {&r->points, r->to, r->at, r->n_to, r->from->rank};
     facts_points(f, &r->points);
-    r->element = ARENA_ARRAY(c->arena, Expr *, r->from->rank + 1);
     r->back = ARENA_ARRAY(c->arena, Expr *, n + 1);
     if (digits_solve(c, f, &r->points, r->to, r->n_to, r->place, r->back)) {
         Subst *subst = ARENA_ARRAY(c->arena, Subst, n + 1);
         for (int i = 0; i < n; i++)
             subst[i] = (Subst){r->points.var[i], r->back[i]};
-        for (int d = 0; d < r->from->rank; d++)
-            r->element[d] = expr_subst(c, r->at[d], subst, n);
+        r->element = exprs_subst(c, r->at, r->from->rank, subst, n);
         if (r->inside)
             r->inside_at_place = simplify(r->at_place, expr_subst(c, r->inside, subst, n));
     } else if (r->inside) {
         return false;
     } else {
         r->back = NULL;
+        r->element = ARENA_ARRAY(c->arena, Expr *, r->from->rank + 1);
         if (!relation_solve(c, &relation, r->place, r->element))
             return refuse_element(r, &relation);
     }
@@ -246,10 +243,7 @@ static Expr **place_index(const Reindex *r)
 
 static Stmt *copy_nest(const Reindex *r, Name block, Expr *where, Stmt *body)
 {
-    Context *c = r->s->ctx;
-    Expr **lo = ARENA_ARRAY(c->arena, Expr *, r->n_to + 1);
-    for (int k = 0; k < r->n_to; k++)
-        lo[k] = expr_index(c, 0);
+    Expr **lo = exprs_zero(r->s->ctx, r->n_to);
     StageNest nest = {block, r->n_to, r->place, lo, r->extent, where, body, NULL};
     return stage_nest(r->s, &nest, r->stmt->span);
 }

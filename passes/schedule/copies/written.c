@@ -232,16 +232,8 @@ static Stmt *in_own_loops(const Written *w, Facts *f, int depth)
 /* The copies in loops over the domains of the writer's iterators. */
 static Stmt *in_whole_loops(const Written *w)
 {
-    Context *c = w->s->ctx;
-    int n = w->made.n_iters;
-    Var **vars = ARENA_ARRAY(c->arena, Var *, n + 1);
-    Expr **lo = ARENA_ARRAY(c->arena, Expr *, n + 1), **hi = ARENA_ARRAY(c->arena, Expr *, n + 1);
-    for (int i = 0; i < n; i++) {
-        vars[i] = w->made.iters[i].var;
-        lo[i] = w->made.iters[i].lo;
-        hi[i] = w->made.iters[i].hi;
-    }
-    StageNest nest = {w->made.name, n, vars, lo, hi, NULL, w->made.body, NULL};
+    PointBox all = block_points(w->s->ctx, &w->made);
+    StageNest nest = {w->made.name, all.n, all.var, all.lo, all.hi, NULL, w->made.body, NULL};
     return stage_nest(w->s, &nest, w->path->items[w->path->n - 1]->span);
 }
 

@@ -88,19 +88,8 @@ static bool check_block(Transform *t)
 static void read_points(Transform *t)
 {
     Context *c = t->s->ctx;
-    const BlockStmt *block = &t->stmt->u.block;
-    int n = block->n_iters;
-    Var **var = ARENA_ARRAY(c->arena, Var *, n + 1);
-    Expr **lo = ARENA_ARRAY(c->arena, Expr *, n + 1), **hi = ARENA_ARRAY(c->arena, Expr *, n + 1);
-    Expr **values = ARENA_ARRAY(c->arena, Expr *, n + 1);
-    for (int i = 0; i < n; i++) {
-        var[i] = block->iters[i].var;
-        lo[i] = block->iters[i].lo;
-        hi[i] = block->iters[i].hi;
-        values[i] = expr_var(c, var[i], span_none());
-    }
-    t->points = (PointBox){var, lo, hi, n};
-    t->to = index_map_apply(c, t->map, values);
+    t->points = block_points(c, &t->stmt->u.block);
+    t->to = index_map_apply(c, t->map, exprs_of_vars(c, t->points.var, t->points.n));
 }
 
 /* An init runs for elements without any update, too, of which no iteration tells: no part of the
@@ -226,11 +215,9 @@ static bool find_back(Transform *t)
 {
     Context *c = t->s->ctx;
     int n = t->points.n;
-    Expr **iterators = ARENA_ARRAY(c->arena, Expr *, n + 1);
+    Expr **iterators = exprs_of_vars(c, t->points.var, n);
     Var **place = ARENA_ARRAY(c->arena, Var *, t->map->n_to + 1);
     Facts *f = facts_of_kernel(c, t->s->kernel);
-    for (int i = 0; i < n; i++)
-        iterators[i] = expr_var(c, t->points.var[i], span_none());
     for (int k = 0; k < t->map->n_to; k++) {
         place[k] = t->loops[k].var;
         facts_range(f, place[k], t->loops[k].lo, t->loops[k].hi);

@@ -81,10 +81,7 @@ static bool check_buffer(const Transform *r)
 
 static PointBox elements_of(Context *c, const Buffer *b, const IndexMap *map)
 {
-    Expr **lo = ARENA_ARRAY(c->arena, Expr *, b->rank + 1);
-    for (int i = 0; i < b->rank; i++)
-        lo[i] = expr_index(c, 0);
-    return (PointBox){map->from, lo, b->shape, b->rank};
+    return (PointBox){map->from, exprs_zero(c, b->rank), b->shape, b->rank};
 }
 
 static bool find_shape(Transform *r)
@@ -104,18 +101,11 @@ static bool find_shape(Transform *r)
     return true;
 }
 
-static Expr **parameters(Context *c, const IndexMap *map)
-{
-    Expr **out = ARENA_ARRAY(c->arena, Expr *, map->n_from + 1);
-    for (int i = 0; i < map->n_from; i++)
-        out[i] = expr_var(c, map->from[i], span_none());
-    return out;
-}
-
 /* The outputs tell the parameters. */
 static Relation way_back(const Transform *r)
 {
-    return (Relation){&r->elements, r->map->to, parameters(r->s->ctx, r->map), r->map->n_to,
+    return (Relation){&r->elements, r->map->to,
+                      exprs_of_vars(r->s->ctx, r->map->from, r->map->n_from), r->map->n_to,
                       r->map->n_from};
 }
 

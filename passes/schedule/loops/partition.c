@@ -56,11 +56,7 @@ static Stmt *copy_temps(Partition *p, Stmt *original, Stmt *copy)
             (Subst){old.items[i]->u.loop.var, expr_var(c, new.items[i]->u.loop.var, span_none())};
     for (int i = 0; i < temps.n; i++) {
         const Buffer *from = temps.items[i]->u.temp;
-        Buffer *to = buffer_copy(c, from);
-        Expr **shape = ARENA_ARRAY(c->arena, Expr *, from->rank);
-        for (int axis = 0; axis < from->rank; axis++)
-            shape[axis] = expr_subst(c, from->shape[axis], map, new.n);
-        to->shape = shape;
+        Buffer *to = buffer_subst(c, from, map, new.n);
         to->id = ctx_new_id(c);
         to->name = copy_name(p, from->name);
         copy = stmt_replace_buffer(c, copy, from, to);

@@ -28,12 +28,7 @@ static Stmt *subst_shapes(Context *c, Stmt *s, const Subst *to)
     StmtList temps = stmts_of_kind(c, s, ST_TEMP);
     for (int i = 0; i < temps.n; i++) {
         const Buffer *from = temps.items[i]->u.temp;
-        Buffer *own = buffer_copy(c, from);
-        Expr **shape = ARENA_ARRAY(c->arena, Expr *, from->rank);
-        for (int axis = 0; axis < from->rank; axis++)
-            shape[axis] = expr_subst(c, from->shape[axis], to, 1);
-        own->shape = shape;
-        s = stmt_replace_buffer(c, s, from, own);
+        s = stmt_replace_buffer(c, s, from, buffer_subst(c, from, to, 1));
     }
     return s;
 }
