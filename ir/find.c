@@ -56,6 +56,25 @@ bool stmt_uses_var(Context *c, const Stmt *s, const Var *var)
     return false;
 }
 
+bool stmt_head_uses_var(const Stmt *s, const Var *var)
+{
+    int n = stmt_operands(s);
+    for (int k = 0; k < n; k++)
+        if (expr_uses_var(stmt_operand(s, k), var))
+            return true;
+    return false;
+}
+
+bool loop_uses_var(const ForStmt *loop, const Var *var)
+{
+    return expr_uses_var(loop->lo, var) || expr_uses_var(loop->hi, var);
+}
+
+bool iter_uses_var(const BlockIter *iter, const Var *var)
+{
+    return expr_uses_var(iter->lo, var) || expr_uses_var(iter->hi, var);
+}
+
 bool expr_has_load(const Expr *e)
 {
     if (e->kind == EX_LOAD)

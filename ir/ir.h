@@ -735,6 +735,11 @@ Stmt *stmt_replace(Context *c, Stmt *root, const Stmt *from, Stmt *to);
 /* Somewhere in it. Shapes of buffers do not count. */
 bool expr_uses_var(const Expr *e, const Var *var);
 bool stmt_uses_var(Context *c, const Stmt *s, const Var *var);
+/* An expression of the statement itself uses it, none of those of statements below; */
+bool stmt_head_uses_var(const Stmt *s, const Var *var);
+/* an end of a loop's range; of an iterator's domain. */
+bool loop_uses_var(const ForStmt *loop, const Var *var);
+bool iter_uses_var(const BlockIter *iter, const Var *var);
 bool expr_has_load(const Expr *e);
 /* The conditions that a block's predicate joins: those that read no buffer, and behind them those
  * that do. The former hold where its iterators are computed, the latter are asked only where these

@@ -327,8 +327,7 @@ static bool check_init(Verifier *v, const BlockStmt *block)
             return fail(v, "the init of block '%s' uses reduce iterator '%s'", block->name,
                         var->name);
         for (int k = 0; k < block->n_iters; k++)
-            if (block->iters[k].kind == ITER_SPATIAL &&
-                (expr_uses_var(block->iters[k].lo, var) || expr_uses_var(block->iters[k].hi, var)))
+            if (block->iters[k].kind == ITER_SPATIAL && iter_uses_var(&block->iters[k], var))
                 return fail(
                     v, "the domain of '%s' uses reduce iterator '%s', and block '%s' has an init",
                     block->iters[k].var->name, var->name, block->name);

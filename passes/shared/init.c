@@ -73,8 +73,7 @@ static void keep_emptiness(InitBuild *b, const Stmt *s, int depth)
     Context *c = b->w->c;
     const ForStmt *loop = &s->u.loop;
     int64_t extent;
-    if (block_uses_loop(b->block, ITER_SPATIAL, loop->var) ||
-        block_uses_loop(b->block, ITER_REDUCE, loop->var) ||
+    if (block_uses_var(b->block, loop->var) ||
         reduction_starts_at(c, b->block, &b->w->path, depth) || uses_dropped(b, loop->lo) ||
         uses_dropped(b, loop->hi) || (loop_const_extent(loop, &extent) && extent >= 1))
         return;
@@ -197,8 +196,7 @@ static bool names_idle_single(const InitBuild *b, const Expr *cond)
         int64_t extent;
         if (s->kind == ST_FOR && expr_uses_var(cond, s->u.loop.var) &&
             loop_const_extent(&s->u.loop, &extent) && extent == 1 &&
-            !block_uses_loop(b->block, ITER_REDUCE, s->u.loop.var) &&
-            !block_uses_loop(b->block, ITER_SPATIAL, s->u.loop.var))
+            !block_uses_var(b->block, s->u.loop.var))
             return true;
     }
     return false;

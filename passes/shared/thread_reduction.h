@@ -50,8 +50,6 @@ typedef struct {
  * iteration; the first of them in `*first`. A loop that spatial iterators use, too, only says where
  * the reduction of its element begins. */
 int reduced_lanes(Context *c, const StmtPath *path, const Stmt **first);
-/* The spatial iterators use the statement, a loop, or the reduction runs over it. */
-bool reduction_uses(Context *c, const BlockStmt *block, IterKind kind, const Stmt *loop);
 /* Fills in a->r, a->extent and a->dims; false with the reason in a->why. */
 bool reduction_check(Apart *a);
 

@@ -16,14 +16,6 @@ static bool refuse(Apart *a, const char *format, ...)
     return false;
 }
 
-bool reduction_uses(Context *c, const BlockStmt *block, IterKind kind, const Stmt *loop)
-{
-    if (loop->kind != ST_FOR)
-        return false;
-    return kind == ITER_REDUCE ? block_reduces_over(c, block, loop->u.loop.var)
-                               : block_uses_loop(block, kind, loop->u.loop.var);
-}
-
 static bool is_thread_loop(const Stmt *s)
 {
     return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_thread(s->u.loop.axis);

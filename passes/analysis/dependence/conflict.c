@@ -138,12 +138,6 @@ static Answer smallest_point(Poly *p, const Instance *a, const Instance *b, int6
     return poly_solve(p, first.items, first.n, point);
 }
 
-static bool shows_loop(const Unit *u, const ForStmt *loop)
-{
-    return block_uses_loop(u->block, ITER_SPATIAL, loop->var) ||
-           block_uses_loop(u->block, ITER_REDUCE, loop->var);
-}
-
 /* The place of `at`, and the loops around both that have another iteration in `other`: `all`, or
  * those that the iterators do not show. */
 static const char *place_in_loops(Poly *p, const Instance *at, const Instance *other, bool all,
@@ -152,7 +146,8 @@ static const char *place_in_loops(Poly *p, const Instance *at, const Instance *o
     StrBuf apart = strbuf_new(p->ctx->arena);
     const Unit *u = at->unit, *v = other->unit;
     for (int i = 0; i < u->n_loops && i < v->n_loops && u->loops[i] == v->loops[i]; i++)
-        if (!u->absent[i] && !v->absent[i] && (all || !shows_loop(u, u->loops[i])) &&
+        if (!u->absent[i] && !v->absent[i] &&
+            (all || !block_uses_var(u->block, u->loops[i]->var)) &&
             affine_at(at->loops[i], point) != affine_at(other->loops[i], point))
             point_print(&apart, u->loops[i]->var->name, affine_at(at->loops[i], point));
     const char *place = place_text(p, at, point);

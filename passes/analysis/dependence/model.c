@@ -15,13 +15,10 @@ static bool reads_own_writes(const Unit *u)
     return false;
 }
 
-static bool iters_use(const BlockStmt *b, const Var *var, bool spatial_only)
+/* The iterators that the unit has use the variable. */
+static bool unit_uses_var(const Unit *u, const Var *var)
 {
-    for (int i = 0; i < b->n_iters; i++)
-        if ((!spatial_only || b->iters[i].kind == ITER_SPATIAL) &&
-            expr_uses_var(b->iters[i].binding, var))
-            return true;
-    return false;
+    return u->init ? block_uses_loop(u->block, ITER_SPATIAL, var) : block_uses_var(u->block, var);
 }
 
 /* Collecting the units of a model. */
@@ -69,7 +66,7 @@ static void place_init(const Units *units, Unit *u, Stmt *block)
         i++;
     }
     for (int i = u->n_time; i < u->n_loops; i++)
-        u->absent[i] = !iters_use(u->block, u->loops[i]->var, u->init);
+        u->absent[i] = !unit_uses_var(u, u->loops[i]->var);
 }
 
 /* The two are of one element, wherever the unit runs, and do the same to it: both read it, or both
@@ -134,7 +131,7 @@ static bool reads_other_buffers(const Model *m, const Unit *u)
         const Access *read = &u->accesses.items[i];
         const InnerBuffer *inner = read->reads ? model_inner_buffer(m, read->buffer) : NULL;
         for (int k = 0; inner && k < inner->loops.n; k++)
-            if (!iters_use(u->block, inner->loops.items[k]->u.loop.var, u->init))
+            if (!unit_uses_var(u, inner->loops.items[k]->u.loop.var))
                 return true;
     }
     return false;
@@ -163,7 +160,7 @@ static void add_unit(Units *units, Stmt *s, UnitPart part)
     if (u->init)
         place_init(units, u, s);
     for (int i = 0; i < u->n_loops; i++)
-        u->repeats |= !u->absent[i] && !iters_use(u->block, u->loops[i]->var, u->init);
+        u->repeats |= !u->absent[i] && !unit_uses_var(u, u->loops[i]->var);
     collect_accesses(c, u);
     u->idempotent = !reads_own_writes(u) && !reads_other_buffers(units->model, u);
     VEC_PUSH(arena, &units->model->units, u);

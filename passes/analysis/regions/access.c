@@ -285,6 +285,14 @@ const BlockIter *block_iter(const BlockStmt *block, const Var *var)
     return NULL;
 }
 
+bool block_uses_var(const BlockStmt *block, const Var *var)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (expr_uses_var(block->iters[i].binding, var))
+            return true;
+    return false;
+}
+
 bool block_uses_loop(const BlockStmt *block, IterKind kind, const Var *loop)
 {
     for (int i = 0; i < block->n_iters; i++)
@@ -302,6 +310,14 @@ bool block_reduces_over(Context *c, const BlockStmt *block, const Var *loop)
             return true;
     }
     return false;
+}
+
+bool reduction_uses(Context *c, const BlockStmt *block, IterKind kind, const Stmt *loop)
+{
+    if (loop->kind != ST_FOR)
+        return false;
+    return kind == ITER_REDUCE ? block_reduces_over(c, block, loop->u.loop.var)
+                               : block_uses_loop(block, kind, loop->u.loop.var);
 }
 
 /* ---- places ---------------------------------------------------------------------------------- */

@@ -87,9 +87,7 @@ static bool depends(const Counter *k, const Stmt *s, const Var *var)
             if (depends(k, s->u.seq.items[i], var))
                 return true;
         return false;
-    case ST_FOR:
-        return expr_uses_var(s->u.loop.lo, var) || expr_uses_var(s->u.loop.hi, var) ||
-               depends(k, s->u.loop.body, var);
+    case ST_FOR: return loop_uses_var(&s->u.loop, var) || depends(k, s->u.loop.body, var);
     case ST_IF:
         return expr_uses_var(s->u.cond.cond, var) || depends(k, s->u.cond.then, var) ||
                (s->u.cond.otherwise && depends(k, s->u.cond.otherwise, var));
@@ -154,7 +152,7 @@ static bool domain_depends(const Counter *k, const BlockStmt *b, int i)
 {
     const Var *var = b->iters[i].var;
     for (int j = i + 1; j < b->n_iters; j++)
-        if (expr_uses_var(b->iters[j].lo, var) || expr_uses_var(b->iters[j].hi, var))
+        if (iter_uses_var(&b->iters[j], var))
             return true;
     return depends(k, b->body, var);
 }

@@ -7,7 +7,7 @@
 static bool changes_with(const BlockIter *iter, const BlockIter *others, int n)
 {
     for (int k = 0; k < n; k++)
-        if (expr_uses_var(iter->lo, others[k].var) || expr_uses_var(iter->hi, others[k].var))
+        if (iter_uses_var(iter, others[k].var))
             return true;
     return false;
 }
@@ -78,8 +78,7 @@ static bool changes_with_elements(const BlockStmt *block, const StmtPath *path, 
     for (int i = 0; i < depth; i++) {
         const Stmt *outer = path->items[i];
         if (outer->kind == ST_FOR && block_uses_loop(block, ITER_SPATIAL, outer->u.loop.var) &&
-            (expr_uses_var(loop->lo, outer->u.loop.var) ||
-             expr_uses_var(loop->hi, outer->u.loop.var)))
+            loop_uses_var(loop, outer->u.loop.var))
             return true;
     }
     return false;

@@ -56,6 +56,8 @@ Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e);
 /* The iterator of that variable; NULL: it is none of the block's. */
 const BlockIter *block_iter(const BlockStmt *block, const Var *var);
 
+/* An iterator is bound to an expression of the variable. */
+bool block_uses_var(const BlockStmt *block, const Var *var);
 /* An iterator of the kind is bound to an expression of the loop's variable. */
 bool block_uses_loop(const BlockStmt *block, IterKind kind, const Var *loop);
 
@@ -63,6 +65,9 @@ bool block_uses_loop(const BlockStmt *block, IterKind kind, const Var *loop);
  * iterators are into their domains. `reduce i in j + 1..N = j + 1 + io * 4 + ii` is carried by io
  * and ii, and not by the loops that make j. */
 bool block_reduces_over(Context *c, const BlockStmt *block, const Var *loop);
+/* The statement is a loop of that kind for the block: it carries the reduction, or gives spatial
+ * iterators their values. */
+bool reduction_uses(Context *c, const BlockStmt *block, IterKind kind, const Stmt *loop);
 
 /* The box of `buffer` that the accesses of `mode` below `s` touch, in terms of variables defined
  * outside `s`. Clipped to the buffer's shape where both are literals; elsewhere it may reach

@@ -27,19 +27,11 @@ static unsigned written_scopes(Context *c, const Stmt *block)
 static bool path_uses(const Stmt *const *path, int n, int from, const Var *var)
 {
     const BlockStmt *b = &path[n - 1]->u.block;
-    if (b->predicate && expr_uses_var(b->predicate, var))
+    if (block_uses_var(b, var) || (b->predicate && expr_uses_var(b->predicate, var)))
         return true;
-    for (int i = 0; i < b->n_iters; i++)
-        if (expr_uses_var(b->iters[i].binding, var))
+    for (int i = from + 1; i < n - 1; i++)
+        if (stmt_head_uses_var(path[i], var))
             return true;
-    for (int i = from + 1; i < n - 1; i++) {
-        const Stmt *s = path[i];
-        if (s->kind == ST_IF && expr_uses_var(s->u.cond.cond, var))
-            return true;
-        if (s->kind == ST_FOR &&
-            (expr_uses_var(s->u.loop.lo, var) || expr_uses_var(s->u.loop.hi, var)))
-            return true;
-    }
     return false;
 }
 

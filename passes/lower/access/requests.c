@@ -67,8 +67,7 @@ static void find_dimensions(Enumeration *e)
         const ForStmt *loop = &w->loops.items[i]->u.loop;
         needed[i] = uses(e, loop->var);
         for (int k = i + 1; k < w->loops.n; k++)
-            needed[i] |= needed[k] && (expr_uses_var(w->loops.items[k]->u.loop.lo, loop->var) ||
-                                       expr_uses_var(w->loops.items[k]->u.loop.hi, loop->var));
+            needed[i] |= needed[k] && loop_uses_var(&w->loops.items[k]->u.loop, loop->var);
     }
     for (int a = AXIS_BLOCK_X; a <= AXIS_BLOCK_Z; a++)
         if (uses(e, w->axis[a]))

@@ -82,7 +82,7 @@ static bool matters(const Paper *p, const Writing *w, int loop)
         if (expr_uses_var(w->conds->items[i], var))
             return true;
     for (int i = loop + 1; i < p->loops.n; i++)
-        if (expr_uses_var(p->loops.items[i].lo, var) || expr_uses_var(p->loops.items[i].hi, var))
+        if (loop_uses_var(&p->loops.items[i], var))
             return true;
     return false;
 }

@@ -383,8 +383,7 @@ static bool counts_updates(Blockize *b, const Var *var)
     for (int i = 0; i < blocks.n; i++) {
         const BlockStmt *block = &blocks.items[i]->u.block;
         AccessList writes = {0};
-        if (block->init || !(block_uses_loop(block, ITER_SPATIAL, var) ||
-                             block_uses_loop(block, ITER_REDUCE, var)))
+        if (block->init || !block_uses_var(block, var))
             continue;
         access_collect(c, blocks.items[i], NULL, ACCESS_WRITE, &writes);
         for (int k = 0; k < writes.n; k++)
@@ -410,8 +409,7 @@ static Outer outer_loops(Blockize *b, Stmt *body, Stmt *init)
                     stmt_uses_var(b->s->ctx, body, var) ||
                     (init && stmt_uses_var(b->s->ctx, init, var));
         for (int in = i + 1; in < o.n; in++)
-            o.used[i] |= o.used[in] && (expr_uses_var(o.loops[in]->lo, var) ||
-                                        expr_uses_var(o.loops[in]->hi, var));
+            o.used[i] |= o.used[in] && loop_uses_var(o.loops[in], var);
     }
     return o;
 }

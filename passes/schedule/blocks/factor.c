@@ -10,10 +10,7 @@
 
 bool factor_uses(const Factor *f, IterKind kind, const Stmt *loop)
 {
-    if (loop->kind != ST_FOR)
-        return false;
-    return kind == ITER_REDUCE ? block_reduces_over(f->s->ctx, f->block, loop->u.loop.var)
-                               : block_uses_loop(f->block, kind, loop->u.loop.var);
+    return reduction_uses(f->s->ctx, f->block, kind, loop);
 }
 
 static bool check_loop(Factor *f, Span span)

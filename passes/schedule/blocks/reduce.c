@@ -8,18 +8,14 @@
 #include "passes/shared/rebuild.h"
 #include "passes/shared/reductions.h"
 
-static bool carries(Context *c, const BlockStmt *block, const Stmt *loop)
-{
-    return loop->kind == ST_FOR && block_reduces_over(c, block, loop->u.loop.var);
-}
-
 /* A reduction loop on the path that is bound to threads, or NULL. */
 static const Stmt *threads_reduced(Context *c, const StmtPath *path)
 {
     const BlockStmt *block = &path->items[path->n - 1]->u.block;
     for (int i = 0; i + 1 < path->n; i++) {
         const Stmt *loop = path->items[i];
-        if (loop->kind == ST_FOR && loop->u.loop.kind == LOOP_BIND && carries(c, block, loop))
+        if (loop->kind == ST_FOR && loop->u.loop.kind == LOOP_BIND &&
+            reduction_uses(c, block, ITER_REDUCE, loop))
             return loop;
     }
     return NULL;
@@ -42,7 +38,7 @@ static bool init_may_run_first(Schedule *s, const PrimCall *call, const Stmt *bl
 {
     Conflict why = {0};
     Name name = block->u.block.name, around = loop->u.loop.var->name;
-    bool loop_carries = carries(s->ctx, &block->u.block, loop);
+    bool loop_carries = reduction_uses(s->ctx, &block->u.block, ITER_REDUCE, loop);
     const Buffer *temp = temp_of_init(s, block, loop);
     REQUIRE(s, E0470, call->decompose_reduction.loop.span, !temp,
             "'%s' is declared in loop '%s', but the init of '%s' would access it before the loop; "

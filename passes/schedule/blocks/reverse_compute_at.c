@@ -148,8 +148,7 @@ static const Stmt *loop_that_may_skip(const Move *m)
         const BlockStmt *block = &path.items[path.n - 1]->u.block;
         int old = s->kind == ST_FOR ? path_loop(&m->path, s->u.loop.id) : -1;
         if (s->kind == ST_FOR && path_loop(&m->target, s->u.loop.id) >= 0 &&
-            (old < 0 || old >= start) && !block_uses_loop(block, ITER_SPATIAL, s->u.loop.var) &&
-            !block_uses_loop(block, ITER_REDUCE, s->u.loop.var) &&
+            (old < 0 || old >= start) && !block_uses_var(block, s->u.loop.var) &&
             !prove(f, expr_binary(c, EX_GE, loop_extent(c, &s->u.loop), expr_index(c, 1),
                                   span_none())))
             return s;

@@ -230,8 +230,7 @@ PointBox stage_points(Schedule *s, const BlockStmt *block, Expr *const *e, int n
         const Var *var = block->iters[i].var;
         used[i] = exprs_use_var(e, n, var);
         for (int later = i + 1; later < n_iters; later++)
-            used[i] |= used[later] && (expr_uses_var(block->iters[later].lo, var) ||
-                                       expr_uses_var(block->iters[later].hi, var));
+            used[i] |= used[later] && iter_uses_var(&block->iters[later], var);
     }
     Var **var = ARENA_ARRAY(c->arena, Var *, n_iters + 1);
     Expr **lo = ARENA_ARRAY(c->arena, Expr *, n_iters + 1),

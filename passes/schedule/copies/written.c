@@ -90,8 +90,7 @@ static void find_used(Written *w, const Stmt *body)
         const Var *var = w->block->iters[i].var;
         w->used[i] = stmt_uses_var(c, body, var);
         for (int later = i + 1; later < n; later++)
-            w->used[i] |= w->used[later] && (expr_uses_var(w->block->iters[later].lo, var) ||
-                                             expr_uses_var(w->block->iters[later].hi, var));
+            w->used[i] |= w->used[later] && iter_uses_var(&w->block->iters[later], var);
     }
 }
 
@@ -141,22 +140,10 @@ static bool is_part(const Written *w)
         for (int k = 0; k < w->block->n_iters; k++)
             if (w->used[k] && expr_uses_var(w->block->iters[k].binding, var))
                 return true;
-        for (int k = w->first; k < w->path->n - 1; k++) {
-            const Stmt *in = w->path->items[k];
-            if ((in->kind == ST_FOR && loop_uses_var(&in->u.loop, var)) ||
-                (in->kind == ST_IF && expr_uses_var(in->u.cond.cond, var)))
+        for (int k = w->first; k < w->path->n - 1; k++)
+            if (stmt_head_uses_var(w->path->items[k], var))
                 return true;
-        }
     }
-    return false;
-}
-
-/* A loop of the writer's reduction. */
-static bool reduces_over(const BlockStmt *block, const Var *var)
-{
-    for (int i = 0; i < block->n_iters; i++)
-        if (block->iters[i].kind == ITER_REDUCE && expr_uses_var(block->iters[i].binding, var))
-            return true;
     return false;
 }
 
@@ -189,7 +176,7 @@ static Stmt *in_loop(const Written *w, Facts *f, int depth, Stmt *inner)
     Context *c = w->s->ctx;
     const Stmt *old = w->path->items[depth];
     const Var *var = old->u.loop.var;
-    bool started = w->block->init && reduces_over(w->block, var),
+    bool started = w->block->init && block_uses_loop(w->block, ITER_REDUCE, var),
          used = stmt_uses_var(c, inner, var);
     Expr *extent = loop_extent(c, &old->u.loop);
     if (!used && (started || prove(f, expr_binary(c, EX_GE, extent, expr_index(c, 1), old->span))))

@@ -149,16 +149,6 @@ static Var *iterator_of_loop(const Expand *e, const BlockStmt *block, bool write
     return NULL;
 }
 
-/* The loop is one of the block's reduction. */
-static bool is_reduced(const Expand *e, const BlockStmt *block)
-{
-    for (int i = 0; i < block->n_iters; i++)
-        if (block->iters[i].kind == ITER_REDUCE &&
-            expr_uses_var(block->iters[i].binding, e->loop->u.loop.var))
-            return true;
-    return false;
-}
-
 /* The loop's name, unless an iterator of the block has it. */
 static Name iterator_name(const Expand *e, const BlockStmt *block)
 {
@@ -188,10 +178,10 @@ static Stmt *expand_block(Rewriter *r, Stmt *stmt)
     BlockStmt block = stmt->u.block;
     Rewriter inner = {.ctx = r->ctx, .user = e, .expr = expand_load, .stmt = expand_store};
     bool writes = stmt_accesses(r->ctx, stmt, e->from, ACCESS_WRITE);
+    bool reduced = !writes && block_uses_loop(&block, ITER_REDUCE, e->loop->u.loop.var);
     e->at = iterator_of_loop(e, &block, writes);
     if (!e->at)
-        e->at =
-            add_iterator(e, &block, !writes && is_reduced(e, &block) ? ITER_REDUCE : ITER_SPATIAL);
+        e->at = add_iterator(e, &block, reduced ? ITER_REDUCE : ITER_SPATIAL);
     if (block.init)
         block.init = rewrite_stmt(&inner, block.init);
     Stmt *body = rewrite_stmt(&inner, block.body);

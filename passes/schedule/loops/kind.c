@@ -255,19 +255,11 @@ bool loop_make_serial(Schedule *s, Stmt **loop, StmtPath *path, Span span)
 
 /* ---- bind: one value of an axis for each block ----------------------------------------------- */
 
-static bool block_uses_var(const BlockStmt *block, const Var *var)
-{
-    for (int i = 0; i < block->n_iters; i++)
-        if (expr_uses_var(block->iters[i].binding, var))
-            return true;
-    return block->predicate && expr_uses_var(block->predicate, var);
-}
-
 /* The first block below that uses the variable, or NULL. */
 static Name block_using(Context *c, const Stmt *below, const Var *var)
 {
     for (Cursor at = cursor_outer(c, below); cursor_next(&at);)
-        if (at.stmt->kind == ST_BLOCK && block_uses_var(&at.stmt->u.block, var))
+        if (at.stmt->kind == ST_BLOCK && stmt_head_uses_var(at.stmt, var))
             return at.stmt->u.block.name;
     return NULL;
 }
@@ -280,10 +272,7 @@ static bool speaks_of(Context *c, const StmtPath *path, const Stmt *outer)
     bool inside = false;
     for (int i = 0; i < path->n; i++) {
         const Stmt *stmt = path->items[i];
-        if (inside && stmt->kind == ST_FOR &&
-            (expr_uses_var(stmt->u.loop.lo, var) || expr_uses_var(stmt->u.loop.hi, var)))
-            return true;
-        if (inside && stmt->kind == ST_IF && expr_uses_var(stmt->u.cond.cond, var))
+        if (inside && stmt_head_uses_var(stmt, var))
             return true;
         inside |= stmt == outer;
     }

@@ -24,11 +24,6 @@ bool sched_require_plain(Schedule *s, const Stmt *stmt, Span span)
     return true;
 }
 
-bool loop_uses_var(const ForStmt *loop, const Var *var)
-{
-    return expr_uses_var(loop->lo, var) || expr_uses_var(loop->hi, var);
-}
-
 /* The most loops on a path below `stmt`, itself included. */
 static int loops_below(const Stmt *stmt)
 {

@@ -5,8 +5,6 @@
 
 #include "passes/schedule/flow.h"
 
-/* A bound of the loop speaks of the variable. */
-bool loop_uses_var(const ForStmt *loop, const Var *var);
 /* Room for `added` more loops on the paths through the last node of `path`; false after E0431. */
 bool loop_require_depth(Schedule *s, const StmtPath *path, int added, Span span);
 /* No loop is named twice; false after an error. */

@@ -148,13 +148,9 @@ static bool updates_alike(Context *c, const StmtPath *path, const Stmt *stmt)
     EnclosingList around = {0};
     stmt_enclosing(c, loop->u.loop.body, stmt, &around);
     for (int i = 0; i < around.n; i++)
-        for (int k = 0; k < stmt_operands(around.items[i].stmt); k++)
-            if (expr_uses_var(stmt_operand(around.items[i].stmt, k), var))
-                return false;
-    for (int i = 0; i < block->n_iters; i++)
-        if (block->iters[i].kind == ITER_SPATIAL && expr_uses_var(block->iters[i].binding, var))
+        if (stmt_head_uses_var(around.items[i].stmt, var))
             return false;
-    return block_uses_loop(block, ITER_REDUCE, var) &&
+    return !block_uses_loop(block, ITER_SPATIAL, var) && block_uses_loop(block, ITER_REDUCE, var) &&
            !(block->predicate && expr_uses_var(block->predicate, var));
 }
 

@@ -44,8 +44,7 @@ static int iter_of_loop(const Tail *t, const BlockStmt *block)
         found = i;
     }
     for (int i = found + 1; i < block->n_iters && found >= 0; i++)
-        if (expr_uses_var(block->iters[i].lo, block->iters[found].var) ||
-            expr_uses_var(block->iters[i].hi, block->iters[found].var))
+        if (iter_uses_var(&block->iters[i], block->iters[found].var))
             return -1;
     return block->predicate && expr_uses_var(block->predicate, t->loop->var) ? -1 : found;
 }
@@ -159,9 +158,7 @@ static bool body_depends_on(Context *c, const ForStmt *loop)
 {
     for (Cursor at = cursor_outer(c, loop->body); cursor_next(&at);) {
         const Stmt *s = at.stmt;
-        if (s->kind == ST_TEMP || (s->kind == ST_IF && expr_uses_var(s->u.cond.cond, loop->var)) ||
-            (s->kind == ST_FOR &&
-             (expr_uses_var(s->u.loop.lo, loop->var) || expr_uses_var(s->u.loop.hi, loop->var))))
+        if (s->kind == ST_TEMP || (s->kind != ST_BLOCK && stmt_head_uses_var(s, loop->var)))
             return true;
     }
     return false;

@@ -26,7 +26,7 @@ static const Var **loops_between(Schedule *s, const StmtPath *path, uint32_t ove
 static bool depends_on(const ForStmt *loop, const Var *const *vars, int n)
 {
     for (int i = 0; i < n; i++)
-        if (expr_uses_var(loop->lo, vars[i]) || expr_uses_var(loop->hi, vars[i]))
+        if (loop_uses_var(loop, vars[i]))
             return true;
     return false;
 }

@@ -206,8 +206,7 @@ static bool range_uses(Schedule *s, const ForStmt *loop, const ValueList *band)
     for (int i = 0; i < band->n; i++) {
         StmtPath path = {0};
         const Stmt *outer = state_path(s, band->items[i].u.id, &path);
-        const Var *var = outer->u.loop.var;
-        if (expr_uses_var(loop->lo, var) || expr_uses_var(loop->hi, var))
+        if (loop_uses_var(loop, outer->u.loop.var))
             return true;
     }
     return false;
