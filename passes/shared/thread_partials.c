@@ -75,11 +75,7 @@ static const TupleElement *elements_of(Apart *a, PartialElement element)
 
 Expr *const *partials_load(Apart *a, PartialElement element)
 {
-    const TupleElement *elements = elements_of(a, element);
-    Expr **out = ARENA_ARRAY(a->c->arena, Expr *, a->r.n);
-    for (int k = 0; k < a->r.n; k++)
-        out[k] = expr_load(a->c, elements[k].buffer, elements[k].index, a->r.update->span);
-    return out;
+    return reducer_load(a->c, &a->r, elements_of(a, element));
 }
 
 /* The element becomes the values. */

@@ -86,16 +86,7 @@ static Stmt *on_lane(Apart *a, Stmt *stores, BlockIter lane)
     return stmt_stamp(stmt_for(c, &lanes, stores->span), a->lanes);
 }
 
-/* The reduction's own elements. */
-static const TupleElement *targets_of(Apart *a)
-{
-    TupleElement *targets = ARENA_ARRAY(a->c->arena, TupleElement, a->r.n);
-    for (int k = 0; k < a->r.n; k++)
-        targets[k] = a->r.parts[k].target;
-    return targets;
-}
-
-/* They become the results. */
+/* The reduction's own elements become the results. */
 static Stmt *store_results(Apart *a, Expr *const *results)
 {
     Context *c = a->c;
@@ -103,7 +94,7 @@ static Stmt *store_results(Apart *a, Expr *const *results)
     for (int k = 0; k < a->r.n; k++)
         values[k] = a->r.from_identity ? results[k]
                                        : reducer_combine(c, &a->r, a->r.parts[k].start, results[k]);
-    return reducer_set(c, &a->r, (ReducerStore){targets_of(a), values});
+    return reducer_set(c, &a->r, (ReducerStore){reducer_targets(a->c, &a->r), values});
 }
 
 /* They become what they start from. */
@@ -112,7 +103,7 @@ static Stmt *store_starts(Apart *a)
     Expr **values = ARENA_ARRAY(a->c->arena, Expr *, a->r.n);
     for (int k = 0; k < a->r.n; k++)
         values[k] = a->r.parts[k].start;
-    return reducer_set(a->c, &a->r, (ReducerStore){targets_of(a), values});
+    return reducer_set(a->c, &a->r, (ReducerStore){reducer_targets(a->c, &a->r), values});
 }
 
 /* The iterators of `block` that are spatial, by those of its init. */
@@ -155,7 +146,7 @@ static Stmt *then_combine(Apart *a, const BlockStmt *block, const Frame *f, Stmt
     iters[each.n_iters++] =
         (BlockIter){warp, warps.lo, warps.hi, expr_var(c, warps.var, old->span), ITER_REDUCE};
     PartialElement handed = {a->red, f, expr_var(c, warp, old->span)};
-    ReducerStore to = {targets_of(a), partials_load(a, handed)};
+    ReducerStore to = {reducer_targets(a->c, &a->r), partials_load(a, handed)};
     each.init = each.body;
     each.body = stmt_stamp(stmt_subst(c, reducer_update(c, &a->r, to), map.items, map.n), old);
     warps.body = stmt_stamp(stmt_block(c, &each, old->span), old);

@@ -125,6 +125,22 @@ Stmt *reducer_update(Context *c, const Reducer *r, ReducerStore to)
     return tuple_update(c, &(TupleUpdate){r->combiner, to.elements, to.values}, r->update->span);
 }
 
+TupleElement *reducer_targets(Context *c, const Reducer *r)
+{
+    TupleElement *out = ARENA_ARRAY(c->arena, TupleElement, r->n);
+    for (int k = 0; k < r->n; k++)
+        out[k] = r->parts[k].target;
+    return out;
+}
+
+Expr *const *reducer_load(Context *c, const Reducer *r, const TupleElement *elements)
+{
+    Expr **out = ARENA_ARRAY(c->arena, Expr *, r->n);
+    for (int k = 0; k < r->n; k++)
+        out[k] = expr_load(c, elements[k].buffer, elements[k].index, r->update->span);
+    return out;
+}
+
 Expr *const *reducer_identities(Context *c, const Reducer *r)
 {
     Expr **out = ARENA_ARRAY(c->arena, Expr *, r->n);

@@ -51,6 +51,10 @@ bool reducer_is_ordered(const Reducer *r);
 Stmt *reducer_set(Context *c, const Reducer *r, ReducerStore to);
 /* elements = elements op values. */
 Stmt *reducer_update(Context *c, const Reducer *r, ReducerStore to);
+/* The elements of the parts, as a new array. */
+TupleElement *reducer_targets(Context *c, const Reducer *r);
+/* The values of elements, one for each part. */
+Expr *const *reducer_load(Context *c, const Reducer *r, const TupleElement *elements);
 /* The literals that the parts have as identities. */
 Expr *const *reducer_identities(Context *c, const Reducer *r);
 /* The literal e with e op x == x for every x of the type; NULL for a plain store. */

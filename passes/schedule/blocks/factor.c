@@ -316,7 +316,7 @@ Buffer **factor_buffers(Factor *f, Name name, Span origin)
     return out;
 }
 
-TupleElement factor_element(const Factor *f, Buffer *const *buffers, int k, Var *part)
+static TupleElement factor_element(const Factor *f, Buffer *const *buffers, int k, Var *part)
 {
     Context *c = f->s->ctx;
     Expr *lo, *hi;
@@ -326,15 +326,21 @@ TupleElement factor_element(const Factor *f, Buffer *const *buffers, int k, Var 
     return (TupleElement){buffers[k], with_axis(f, own, own->target.index, at)};
 }
 
+TupleElement *factor_elements(const Factor *f, Buffer *const *buffers, Var *part)
+{
+    TupleElement *out = ARENA_ARRAY(f->s->ctx->arena, TupleElement, f->r.n);
+    for (int k = 0; k < f->r.n; k++)
+        out[k] = factor_element(f, buffers, k, part);
+    return out;
+}
+
 /* The partial results in terms of the new iterators. */
 static const TupleElement *mapped_elements(Factor *f)
 {
-    TupleElement *out = ARENA_ARRAY(f->s->ctx->arena, TupleElement, f->r.n);
-    for (int k = 0; k < f->r.n; k++) {
-        out[k] = factor_element(f, f->rf, k, f->part);
+    TupleElement *out = factor_elements(f, f->rf, f->part);
+    for (int k = 0; k < f->r.n; k++)
         for (int i = 0; i < f->rf[k]->rank; i++)
             ((Expr **)out[k].index)[i] = mapped(f, out[k].index[i]);
-    }
     return out;
 }
 

@@ -46,9 +46,9 @@ Name factor_name(Factor *f, const char *suffix);
 Buffer *factor_buffer(const Factor *f, int k, Name name, const Buffer *shaped);
 /* One buffer for each component, which has the loop as a new axis. */
 Buffer **factor_buffers(Factor *f, Name name, Span origin);
-/* The element of `buffers[k]`, made by factor_buffers, for the k-th component's element and value
- * `part` of the loop. */
-TupleElement factor_element(const Factor *f, Buffer *const *buffers, int k, Var *part);
+/* For each component, the element of its buffer, made by factor_buffers, that belongs to the
+ * component's element and value `part` of the loop. */
+TupleElement *factor_elements(const Factor *f, Buffer *const *buffers, Var *part);
 /* The block of partial results, with the loops as they are. */
 Stmt *factor_block(Factor *f);
 

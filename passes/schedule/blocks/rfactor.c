@@ -101,14 +101,8 @@ static bool check_axis(Factor *f, const PrimCall *call)
 static Stmt *final_update(Factor *f, Var *part)
 {
     Context *c = f->s->ctx;
-    TupleElement *targets = ARENA_ARRAY(c->arena, TupleElement, f->r.n);
-    Expr **loads = ARENA_ARRAY(c->arena, Expr *, f->r.n);
-    for (int k = 0; k < f->r.n; k++) {
-        TupleElement from = factor_element(f, f->rf, k, part);
-        targets[k] = f->r.parts[k].target;
-        loads[k] = expr_load(c, from.buffer, from.index, f->r.update->span);
-    }
-    return reducer_update(c, &f->r, (ReducerStore){targets, loads});
+    Expr *const *loads = reducer_load(c, &f->r, factor_elements(f, f->rf, part));
+    return reducer_update(c, &f->r, (ReducerStore){reducer_targets(c, &f->r), loads});
 }
 
 /* The nest that reduces the partial results: what the init's nest is, with a loop over them. It

@@ -363,28 +363,7 @@ static Stmt *copies(const Scan *scan, const TupleElement *to, const TupleElement
 {
     Context *c = scan->s->ctx;
     const Reducer *r = &scan->f.r;
-    Expr **values = ARENA_ARRAY(c->arena, Expr *, r->n);
-    for (int k = 0; k < r->n; k++)
-        values[k] = expr_load(c, from[k].buffer, from[k].index, r->update->span);
-    return reducer_set(c, r, (ReducerStore){to, values});
-}
-
-/* The elements of the value itself; of buffers with a place for each chunk. */
-static TupleElement *own_elements(const Scan *scan)
-{
-    const Reducer *r = &scan->f.r;
-    TupleElement *out = ARENA_ARRAY(scan->s->ctx->arena, TupleElement, r->n);
-    for (int k = 0; k < r->n; k++)
-        out[k] = r->parts[k].target;
-    return out;
-}
-
-static TupleElement *chunk_elements(const Scan *scan, Buffer *const *buffers, Var *part)
-{
-    TupleElement *out = ARENA_ARRAY(scan->s->ctx->arena, TupleElement, scan->f.r.n);
-    for (int k = 0; k < scan->f.r.n; k++)
-        out[k] = factor_element(&scan->f, buffers, k, part);
-    return out;
+    return reducer_set(c, r, (ReducerStore){to, reducer_load(c, r, from)});
 }
 
 /* value op= total[part]. */
@@ -392,11 +371,8 @@ static Stmt *add_total(const Scan *scan, Var *part)
 {
     Context *c = scan->s->ctx;
     const Factor *f = &scan->f;
-    const TupleElement *from = chunk_elements(scan, f->rf, part);
-    Expr **values = ARENA_ARRAY(c->arena, Expr *, f->r.n);
-    for (int k = 0; k < f->r.n; k++)
-        values[k] = expr_load(c, from[k].buffer, from[k].index, f->r.update->span);
-    return reducer_update(c, &f->r, (ReducerStore){own_elements(scan), values});
+    Expr *const *totals = reducer_load(c, &f->r, factor_elements(f, f->rf, part));
+    return reducer_update(c, &f->r, (ReducerStore){reducer_targets(c, &f->r), totals});
 }
 
 /* The nest that scans the sums: before[part] = value; value op= total[part]. */
@@ -407,8 +383,9 @@ static Stmt *scan_of_totals(Scan *scan)
     Factor *f = &scan->f;
     Span span = f->r.update->span;
     Var *part = var_new(c, f->part->name, DT_INDEX, VAR_ITER, span);
-    Stmt *both[2] = {copies(scan, chunk_elements(scan, scan->before, part), own_elements(scan)),
-                     add_total(scan, part)};
+    Stmt *both[2] = {
+        copies(scan, factor_elements(f, scan->before, part), reducer_targets(c, &f->r)),
+        add_total(scan, part)};
     Stmt *bottom, *nest = factor_spread(f, f->anchor, stmt_seq(c, both, 2, span), &bottom);
     if (!nest)
         return NULL;
@@ -502,7 +479,7 @@ static Stmt *scan_of_chunks(Scan *scan, Span origin)
     Factor *f = &scan->f;
     Span span = f->r.update->span;
     Var *part = var_new(c, f->part->name, DT_INDEX, VAR_ITER, span);
-    TupleElement *to = own_elements(scan);
+    TupleElement *to = reducer_targets(c, &f->r);
     Stmt *body = scan->loop->u.loop.body, *bottom;
     Stmt **items = ARENA_ARRAY(c->arena, Stmt *, f->r.n + 2);
     for (int k = 0; k < f->r.n; k++) {
@@ -513,7 +490,7 @@ static Stmt *scan_of_chunks(Scan *scan, Span origin)
         to[k] = (TupleElement){own->buffer, own_index(c, own, to[k].index)};
         items[k] = stmt_temp(c, own->buffer, span);
     }
-    Stmt *start = copies(scan, to, chunk_elements(scan, scan->before, part));
+    Stmt *start = copies(scan, to, factor_elements(f, scan->before, part));
     Stmt *nest = factor_spread(f, f->anchor, start, &bottom);
     if (!nest)
         return NULL;
