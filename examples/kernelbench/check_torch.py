@@ -58,15 +58,12 @@ def largest_error(got, want, relative):
     return error.max().nan_to_num(nan=math.inf).item() / UNIT
 
 
-def check(operator, arguments):
-    kernel, reference = compiled(operator), references.REFERENCES[operator["kernel"]]
-    torch.manual_seed(arguments.seed)
-    given = dict(inputs(reference, kernel))
-    got = kernel(**given)
+def error_of(reference, kernel, given, got, elements):
+    """The largest error of a result, of what is allowed."""
     taken = inspect.signature(reference.evaluate).parameters
     sizes = {name: size for name, size in kernel.constants.items() if name in taken}
     worst = 0.0
-    for part, values in references.parts(reference, given, arguments.elements):
+    for part, values in references.parts(reference, given, elements):
         values = {name: value for name, value in values.items() if name in taken}
         with torch.backends.cudnn.flags(enabled=False):
             want = reference.evaluate(**sizes | values)
@@ -74,6 +71,13 @@ def check(operator, arguments):
         worst = max(worst, largest_error(found, want, reference.relative))
         del want, values
     return worst / reference.errors(**given)
+
+
+def check(operator, arguments):
+    kernel, reference = compiled(operator), references.REFERENCES[operator["kernel"]]
+    torch.manual_seed(arguments.seed)
+    given = dict(inputs(reference, kernel))
+    return error_of(reference, kernel, given, kernel(**given), arguments.elements)
 
 
 class Late(Exception):
@@ -114,6 +118,7 @@ def line(operator, row):
 
 def main():
     arguments = PARSER.parse_args()
+    torch.set_default_device("cuda")
     path, deadline = arguments.results, time.monotonic() + arguments.budget
     results = json.loads(path.read_text()) if path and path.exists() else {}
     bad = 0

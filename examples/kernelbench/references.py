@@ -54,7 +54,7 @@ def reference(rows=(), inputs=None, errors=few, relative=False, whole=None):
 
 
 def uniform(low, high):
-    return lambda shape, _: torch.empty(shape, device="cuda").uniform_(low, high)
+    return lambda shape, _: torch.empty(shape).uniform_(low, high)
 
 
 # ---- products ------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ def min_reduction(x):
 
 def few_values(shape, _):
     """The largest and the least of a column stand in several rows."""
-    return torch.randint(-1000, 1001, shape, device="cuda").float()
+    return torch.randint(-1000, 1001, shape).float()
 
 
 def first_equal(x, best):
@@ -422,7 +422,7 @@ def cumsum_exclusive(x):
 
 
 def random_bits(shape, _):
-    return torch.rand(shape, device="cuda") < 0.5
+    return torch.rand(shape) < 0.5
 
 
 @reference(rows=("x", "mask"), inputs={"mask": random_bits}, errors=LONG_ROW)
@@ -441,7 +441,7 @@ def huber_loss(x, target):
 
 
 def labels(shape, sizes):
-    return torch.randint(0, sizes["N"], shape, device="cuda")
+    return torch.randint(0, sizes["N"], shape)
 
 
 @reference(errors=ALL_OF_X, inputs={"x": uniform(-8, 8), "target": labels})
@@ -464,7 +464,7 @@ def triplet_margin_loss(anchor, positive, negative):
 
 
 def signs(shape, _):
-    return torch.randint(0, 2, shape, device="cuda").float() * 2 - 1
+    return torch.randint(0, 2, shape).float() * 2 - 1
 
 
 @reference(errors=ALL_OF_X, inputs={"target": signs})

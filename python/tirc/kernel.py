@@ -343,6 +343,17 @@ class Kernel:
             status = lib.tirc_synchronize(call.unit.session.handle, call.program)
         return status
 
+    def prepare(self, device: int = 0, **sizes: int | str) -> None:
+        """Compiles the kernel for a GPU, into the cache on disk, ahead of the first call.
+
+        Args:
+            device: the number of the GPU
+            sizes: by keyword; those of the last call, or else the defaults of the program
+        """
+        unit = self._select(sizes)
+        with unit.session.lock:
+            unit.load(device)
+
     # ---- texts ---------------------------------------------------------------------------------
 
     def _select(self, sizes: dict[str, Any]) -> Unit:

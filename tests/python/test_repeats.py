@@ -224,6 +224,16 @@ def test_other_shapes_are_other_calls(gpu, only_repeats):
         assert scale(gpu.torch.Tensor(n), 0.5, 3).shape == (n,)
 
 
+def test_prepared(gpu, monkeypatch, tmp_path):
+    """A first call finds what was compiled ahead of it, and only that."""
+    monkeypatch.setenv("TIRC_CACHE_DIR", str(tmp_path))
+    tirc.compile(SCALE).prepare(N=8)
+    assert len(list(tmp_path.iterdir())) == 1
+    for n, compiled in ((8, 1), (16, 2)):
+        tirc.compile(SCALE)(gpu.torch.Tensor(n), 0.5, 3)
+        assert len(list(tmp_path.iterdir())) == compiled
+
+
 def test_repeated_calls_refuse_what_first_ones_do(gpu):
     tensor = gpu.torch.Tensor
     x, y = tensor(8), tensor(8)
