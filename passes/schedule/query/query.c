@@ -354,8 +354,9 @@ bool prim_indirect(Schedule *s, const PrimCall *call, Value *result)
 bool prim_exact(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *block = sched_block(s, &call->exact.block, &path);
-    *result = (Value){.kind = VALUE_BOOL, .u.i = !stmt_update_rounds(s->ctx, block->u.block.body)};
+    const BlockStmt *block = &sched_block(s, &call->exact.block, &path)->u.block;
+    bool yes = block->atomic || !stmt_update_rounds(s->ctx, block->body);
+    *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
     return true;
 }
 
