@@ -178,6 +178,14 @@ def test_long_sums_are_accurate():
     assert report["verify"]["ok"] and report["verify"]["rounding"]["additions"] < 100
 
 
+@pytest.mark.parametrize("rows", [1, 3])
+def test_few_long_scans_are_of_all_blocks(rows):
+    """In one launch, after those that clear what blocks wait for."""
+    trace, report = run("scan", f"-DM={rows}", "-DN=262145")
+    assert "// scan: " in trace and report["verify"]["ok"]
+    assert [launch["grid"][:2] for launch in report["launches"]][-1] == [65, rows]
+
+
 @pytest.mark.parametrize("kernel", ["row_sum", "softmax", "layernorm", "sum_all", "mean_square"])
 def test_long_rows_are_read_wide(kernel):
     """Four elements for each load of a thread, where all rows start at a multiple of four."""
