@@ -113,6 +113,58 @@ static Expr *element_number(const Scan *scan)
     return number;
 }
 
+/* A coordinate that subscripts take apart: what stands for a / by and a % by. */
+typedef struct {
+    Axis axis;
+    const Expr *by;
+    Var *quotient, *rest;
+} SplitAxis;
+
+static bool is_part(const SplitAxis *x, const Expr *e)
+{
+    return (e->kind == EX_DIV || e->kind == EX_MOD) && e->u.arg[0]->kind == EX_AXIS &&
+           e->u.arg[0]->u.axis == x->axis && (!x->by || expr_equal(e->u.arg[1], x->by));
+}
+
+static Expr *replace_part(Rewriter *r, Expr *e)
+{
+    SplitAxis *x = r->user;
+    if (!is_part(x, e))
+        return e;
+    x->by = e->u.arg[1];
+    return expr_var(r->ctx, e->kind == EX_DIV ? x->quotient : x->rest, e->span);
+}
+
+static bool has_loop(const Parts *parts, const Var *loop)
+{
+    for (int i = 0; i < parts->loops.n; i++)
+        if (parts->loops.items[i] == loop)
+            return true;
+    return false;
+}
+
+/* Subscripts that determine both parts of a coordinate determine it, and what stands beside them:
+ * block % N and block / N * 256 + thread determine the block and the thread. */
+static void drop_split(Scan *scan, Axis axis, Parts *parts)
+{
+    Context *c = scan->p->c;
+    SplitAxis x = {.axis = axis,
+                   .quotient = var_new(c, axis_name(axis), DT_INDEX, VAR_LOOP, span_none()),
+                   .rest = var_new(c, axis_name(axis), DT_INDEX, VAR_LOOP, span_none())};
+    Rewriter r = {.ctx = c, .user = &x, .expr = replace_part};
+    Parts left = {.scan = scan, .axes = parts->axes};
+    for (int i = 0; i < parts->loops.n; i++)
+        VEC_PUSH(c->arena, &left.loops, parts->loops.items[i]);
+    VEC_PUSH(c->arena, &left.loops, x.quotient);
+    VEC_PUSH(c->arena, &left.loops, x.rest);
+    for (int d = 0; d < scan->buffer->rank; d++)
+        drop_parts_of(scan, rewrite_expr(&r, expr_expand(scan->p->c, scan->index[d], &scan->p->lets)), &left);
+    if (has_loop(&left, x.quotient) || has_loop(&left, x.rest))
+        return;
+    parts->axes = left.axes & ~(1u << axis);
+    parts->loops = left.loops;
+}
+
 /* Drops the parts that the element of `scan` determines: threads and iterations that differ in
  * these have different elements. */
 static void drop_determined(Scan *scan, Parts *parts)
@@ -120,13 +172,18 @@ static void drop_determined(Scan *scan, Parts *parts)
     for (int d = 0; d < scan->buffer->rank; d++)
         drop_parts_of(scan, expr_expand(scan->p->c, scan->index[d], &scan->p->lets), parts);
     drop_parts_of(scan, element_number(scan), parts);
+    for (int axis = 0; axis < AXIS_COUNT; axis++)
+        if (parts->axes & (1u << axis))
+            drop_split(scan, (Axis)axis, parts);
 }
 
-static unsigned axes_of_launch(const Promote *p)
+/* The coordinates of threads that may share an element: those of a block have its shared memory. */
+static unsigned axes_of_sharers(const Promote *p, const Buffer *buffer)
 {
     unsigned axes = 0;
     int64_t extent;
-    for (int axis = 0; axis < AXIS_COUNT; axis++)
+    int first = buffer->scope == SCOPE_SHARED ? AXIS_THREAD_X : 0;
+    for (int axis = first; axis < AXIS_COUNT; axis++)
         if (!expr_is_const(axis_extent(p, axis), &extent) || extent > 1)
             axes |= 1u << axis;
     return axes;
@@ -135,7 +192,8 @@ static unsigned axes_of_launch(const Promote *p)
 bool promote_is_uniform(Scan *scan)
 {
     Promote *p = scan->p;
-    Parts varying = {.scan = scan}, threads = {.scan = scan, .axes = axes_of_launch(p)};
+    Parts varying = {.scan = scan},
+          threads = {.scan = scan, .axes = axes_of_sharers(p, scan->buffer)};
     bool data = false;
     for (int i = 0; i < scan->varying.n; i++) {
         Expr *e = promote_expanded(scan, scan->varying.items[i]);
