@@ -20,7 +20,7 @@
 #include <float.h>
 
 #include "passes/analysis/regions/reducer.h"
-#include "passes/schedule/flow.h"
+#include "passes/schedule/blocks/term_count.h"
 
 typedef enum { LAW_EXP, LAW_SQUARE } Law;
 
@@ -41,6 +41,7 @@ typedef struct {
     Law law;
     Expr *exists;     /* the condition on terms, or NULL */
     Expr *g, *center; /* of the sums' terms */
+    Expr *count;      /* of a part's terms, of the sums' iterators; of squares only */
     Expr *moved;      /* what the total adds then */
 } Recenter;
 
@@ -199,38 +200,32 @@ static const Buffer *target_of(const Part *part)
     return part->r.parts[0].target.buffer;
 }
 
-/* The number of terms of a part, of the sums' iterators. */
-static Expr *term_count(Recenter *f)
+/* The terms of a part can be counted: each runs once. */
+static bool counts_terms(Recenter *f, Conflict *why)
 {
-    Context *c = f->s->ctx;
-    const BlockStmt *block = &f->sums.block->u.block;
-    Expr *count = expr_index(c, 1);
-    for (int i = 0; i < block->n_iters; i++) {
-        const BlockIter *iter = &block->iters[i];
-        if (iter->kind == ITER_REDUCE)
-            count = expr_binary(c, EX_MUL, count,
-                                expr_binary(c, EX_SUB, iter->hi, iter->lo, f->span), f->span);
-    }
-    return simplify(sched_facts(f->s, &f->sums.path), count);
+    int depth = flow_common(&f->sums.path, &f->total.path);
+    f->count = term_count(f->s, &f->sums.path, f->exists, f->span);
+    return f->count && (term_loops_are_iterators(&f->sums.path, depth) ||
+                        (!f->exists && !f->sums.block->u.block.predicate &&
+                         flow_runs_once(f->s, f->sums.block, why)));
 }
 
-/* The same as a float. */
-static Expr *float_count(Recenter *f)
+static Expr *as_float(Recenter *f, Expr *count)
 {
-    Context *c = f->s->ctx;
     DType type = target_of(&f->sums)->type;
-    Expr *count = term_count(f);
     int64_t n;
-    return expr_is_const(count, &n) ? expr_float(c, type, (double)n, f->span)
-                                    : expr_cast(c, type, count, f->span);
+    return expr_is_const(count, &n) ? expr_float(f->s->ctx, type, (double)n, f->span)
+                                    : expr_cast(f->s->ctx, type, count, f->span);
 }
 
-/* No part is empty. */
-static bool has_terms(Recenter *f)
+/* The number of terms, or one where there is none: the mean of none is 0. */
+static Expr *divisor(Recenter *f)
 {
     Context *c = f->s->ctx;
-    Expr *some = expr_binary(c, EX_GE, term_count(f), expr_index(c, 1), f->span);
-    return prove(sched_facts(f->s, &f->sums.path), some);
+    Expr *one = expr_index(c, 1);
+    Expr *some = expr_binary(c, EX_GE, f->count, one, f->span);
+    bool known = prove(sched_facts(f->s, &f->sums.path), some);
+    return as_float(f, known ? f->count : expr_binary(c, EX_MAX, f->count, one, f->span));
 }
 
 static bool check_terms(Recenter *f)
@@ -251,12 +246,9 @@ static bool check_terms(Recenter *f)
             "f64",
             f->sums.block->u.block.name, f->pivots.block->u.block.name);
     Conflict why = {0};
-    REQUIRE_KEPT(f->s, E0482, f->span,
-                 f->law == LAW_EXP ||
-                     (!f->exists && has_terms(f) && flow_runs_once(f->s, f->sums.block, &why)),
-                 &why,
-                 "the parts of '%s' have different numbers of terms; split its loops by factors "
-                 "of their extents",
+    REQUIRE_KEPT(f->s, E0482, f->span, f->law == LAW_EXP || counts_terms(f, &why), &why,
+                 "the conditions on the terms of '%s' do not say how many a part has; split its "
+                 "loops by factors of their extents",
                  f->sums.block->u.block.name);
     return true;
 }
@@ -307,7 +299,7 @@ static Expr *own_center(Recenter *f, Expr *pivot)
     Context *c = f->s->ctx;
     DType type = pivot->type;
     if (f->law == LAW_SQUARE)
-        return expr_binary(c, EX_DIV, pivot, float_count(f), f->span);
+        return expr_binary(c, EX_DIV, pivot, divisor(f), f->span);
     Expr *least = expr_float(c, type, type == DT_F32 ? -FLT_MAX : -DBL_MAX, f->span);
     return expr_binary(c, EX_MAX, pivot, least, f->span);
 }
@@ -351,7 +343,7 @@ static Expr *moved_sum(Recenter *f)
     bool square = f->law == LAW_SQUARE;
     Expr *shift = term(f, square ? own_center(f, pivot) : pivot, f->center);
     if (square)
-        shift = expr_binary(c, EX_MUL, shift, float_count(f), f->span);
+        shift = expr_binary(c, EX_MUL, shift, as_float(f, f->count), f->span);
     return expr_binary(c, square ? EX_ADD : EX_MUL, sum, shift, f->span);
 }
 
