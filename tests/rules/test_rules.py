@@ -101,6 +101,8 @@ RULES = [
     ("kept_rows", ["rows", "elements", "elements", "threads", "elements"], 5 * 13000 / 4),
     ("kept_steps", ["elements", "elements"], 13000 / 4),
     ("half_columns", ["columns", "columns"], 9 * 2 * 256),
+    ("image_norm", ["rows"], 3 * 256),
+    ("swish_between", ["elements"], 750),
 ]
 
 
@@ -261,19 +263,39 @@ def test_narrow_columns_are_read_in_words(terms, columns, element, lanes):
         ("row_sum", 262144, 2),
         ("softmax", 262147, 3),
         ("layernorm", 262144, 3),
-        ("layernorm", 262147, 5),
+        ("layernorm", 262147, 3),
         ("rmsnorm", 262147, 3),
     ],
 )
 def test_few_long_rows_run_on_many_blocks(kernel, elements, launches):
-    """Blocks of threads reduce parts of a row, one combines these, and others use the results. Two
-    reductions have launches of their own where parts of a row have different numbers of terms."""
+    """Blocks of threads reduce parts of a row, one combines these, and others use the results."""
     *rows, last = sizes_of(kernel)
     sizes = [f"-D{name}={n}" for name, n in zip(rows, [2, 1], strict=False)]
     trace, report = run(kernel, f"-D{last}={elements}", *sizes)
     grids = [launch["grid"][0] for launch in report["launches"]]
     assert "// rows: many blocks of threads for each" in trace and len(grids) == launches
     assert report["verify"]["ok"] and set(grids[1::2]) == {2} and min(grids[::2]) >= 64
+
+
+IMAGES = {"N": 2, "C": 3, "H": 301, "W": 303}
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_images_of_any_size_have_one_pass_for_mean_and_variance(symbolic):
+    """By many blocks of threads; those that use both read several elements at a time."""
+    sizes = {"H": "?", "W": "?", "N": "?", "C": "?"} if symbolic else IMAGES
+    given = [f"--size={name}={n}" for name, n in IMAGES.items()] if symbolic else []
+    trace, report = run("image_norm", *[f"-D{name}={n}" for name, n in sizes.items()], *given)
+    assert "// rows: many blocks of threads for each" in trace and "recenter(" in trace, trace
+    assert ("reindex_cache_read(" in trace) == (not symbolic)
+    assert report["verify"]["ok"] and len(report["launches"]) == 3
+
+
+def test_odd_elements_are_read_before_they_are_used():
+    """What divides and calls a function has branches, which loads do not pass."""
+    text = emit(PROGRAMS, "--kernel", "swish_between", "-DM=200", "-DN=8191")
+    reads = text.split("expf(")[0].split("x_local[4];")[1]
+    assert reads.count("#pragma unroll") == 4 and "x_local[each] = x[" in reads
 
 
 @pytest.mark.parametrize("kernel", ["embedding", "named_row"])
