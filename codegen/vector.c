@@ -65,13 +65,14 @@ static Expr *const *first_lane(Context *c, const Buffer *buffer, Expr *const *in
     if (buffer->rank == 0)
         return NULL;
     Expr **base = ARENA_ARRAY(c->arena, Expr *, buffer->rank);
+    int row = buffer_row_axis(buffer);
     for (int i = 0; i < buffer->rank; i++) {
         base[i] = index[i];
-        if (i + 1 < buffer->rank && expr_uses_var(index[i], var))
+        if (i != row && expr_uses_var(index[i], var))
             return NULL;
     }
-    base[buffer->rank - 1] = without_term(c, index[buffer->rank - 1], var);
-    return base[buffer->rank - 1] ? base : NULL;
+    base[row] = without_term(c, index[row], var);
+    return base[row] ? base : NULL;
 }
 
 static bool subscripts_use(const Expr *load, const Var *var)

@@ -593,6 +593,7 @@ bool buffer_strides(const Buffer *buffer, int64_t *strides /* [rank] */, int64_t
 /* The offset of an element in elements, for these strides; it includes swizzles, but not folds. */
 int64_t buffer_offset(const Buffer *buffer, const int64_t *strides, const int64_t *index);
 bool buffer_is_swizzled(const Buffer *buffer, int axis); /* chunks of the axis change places */
+int buffer_row_axis(const Buffer *buffer); /* the last with more than one element, or the first */
 /* How many digits additions to an element keep; 0 where they are exact or not of floats. */
 int buffer_sum_digits(const Buffer *buffer);
 bool swizzle_equal(const Swizzle *x, const Swizzle *y);

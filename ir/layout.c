@@ -22,6 +22,14 @@ static bool align_stride(const AxisLayout *rule, int64_t least, int64_t *stride)
     return excess == 0 || checked_add(least, rule->align_factor - excess, stride);
 }
 
+int buffer_row_axis(const Buffer *buffer)
+{
+    int axis = buffer->rank - 1;
+    while (axis > 0 && expr_is(buffer->shape[axis], 1))
+        axis--;
+    return axis;
+}
+
 bool buffer_is_swizzled(const Buffer *buffer, int axis)
 {
     return buffer->layout && buffer->layout[axis].swizzle.chunk > 0;

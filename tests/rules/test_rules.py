@@ -102,6 +102,7 @@ RULES = [
     ("kept_steps", ["elements", "elements"], 13000 / 4),
     ("half_columns", ["columns", "columns"], 9 * 2 * 256),
     ("image_norm", ["rows"], 3 * 256),
+    ("column_product", ["rows"], 40 * 32),
     ("swish_between", ["elements"], 750),
 ]
 
@@ -188,7 +189,9 @@ def test_few_long_scans_are_of_all_blocks(rows):
     assert [launch["grid"][:2] for launch in report["launches"]][-1] == [65, rows]
 
 
-@pytest.mark.parametrize("kernel", ["row_sum", "softmax", "layernorm", "sum_all", "mean_square"])
+@pytest.mark.parametrize(
+    "kernel", ["row_sum", "softmax", "layernorm", "sum_all", "mean_square", "column_product"]
+)
 def test_long_rows_are_read_wide(kernel):
     """Four elements for each load of a thread, where all rows start at a multiple of four."""
     *rows, last = sizes_of(kernel)

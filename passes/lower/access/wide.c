@@ -131,8 +131,7 @@ static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, Acce
                    arena_printf(c->arena, "'%s' is not accessed at equal distances along %s",
                                 b->name, var->name),
                    "vectorize a loop along which it is contiguous");
-        } else if (d != b->rank - 1 || coefficient != 1 || !expr_is_const(stride, &distance) ||
-                   distance != 1) {
+        } else if (coefficient != 1 || !expr_is_const(stride, &distance) || distance != 1) {
             Expr *step = simplify(v->facts, index_mul(c, stride, expr_index(c, coefficient)));
             refuse(v,
                    arena_printf(c->arena, "'%s' is strided by %s elements along %s", b->name,

@@ -399,15 +399,6 @@ static Expr *subscript_of_loops(const LoopAccesses *a, int access, int axis)
                     iters_to_loops(a->s->ctx, a->block, a->accesses.items[access].index[axis]));
 }
 
-/* The last axis that has more than one element, or the first. */
-static int row_axis(const Buffer *b)
-{
-    int axis = b->rank - 1;
-    while (axis > 0 && expr_is(b->shape[axis], 1))
-        axis--;
-    return axis;
-}
-
 /* The loop adds one to the last subscript, whose other terms are `rest`, and occurs in no other. */
 static bool moves_along_row(const LoopAccesses *a, int access, Expr **rest)
 {
@@ -415,7 +406,7 @@ static bool moves_along_row(const LoopAccesses *a, int access, Expr **rest)
     const Var *var = a->loop->var;
     for (int d = 0; d < a->buffer->rank; d++) {
         Expr *e = subscript_of_loops(a, access, d);
-        bool last = d == row_axis(a->buffer);
+        bool last = d == buffer_row_axis(a->buffer);
         if (last ? !split_linear(a->facts, e, var, &coefficient, rest) : expr_uses_var(e, var))
             return false;
     }
@@ -439,7 +430,8 @@ static bool is_aligned(const LoopAccesses *a, Expr *rest, int64_t width)
 {
     const Buffer *b = a->buffer;
     rest = expr_binary(a->s->ctx, EX_ADD, rest, a->loop->lo, span_none());
-    bool whole_rows = b->rank == 1 || prove_divisible(a->facts, b->shape[row_axis(b)], width);
+    bool whole_rows =
+        b->rank == 1 || prove_divisible(a->facts, b->shape[buffer_row_axis(b)], width);
     return whole_rows && prove_divisible(a->facts, rest, width);
 }
 
