@@ -104,6 +104,8 @@ RULES = [
     ("image_norm", ["rows"], 3 * 256),
     ("column_product", ["rows"], 40 * 32),
     ("swish_between", ["elements"], 750),
+    ("neighbours", ["elements"], 3 * 64),
+    ("neighbours_of_planes", ["elements"], 3 * 3 * 64),
 ]
 
 
@@ -292,6 +294,16 @@ def test_images_of_any_size_have_one_pass_for_mean_and_variance(symbolic):
     assert "// rows: many blocks of threads for each" in trace and "recenter(" in trace, trace
     assert ("reindex_cache_read(" in trace) == (not symbolic)
     assert report["verify"]["ok"] and len(report["launches"]) == 3
+
+
+@pytest.mark.parametrize(
+    "kernel, rows", [("neighbours", [8]), ("neighbours_of_planes", [4, 4])]
+)
+def test_threads_compute_neighbours_together(kernel, rows):
+    """They share what they read of rows, and of planes where that is more than rows have."""
+    trace = run(kernel, "-DN=41")[0]
+    assert "adjacent rows for each thread" in trace
+    assert [int(n) for n in re.findall(r", \[_, (4|8)\]\)", trace)] == rows, trace
 
 
 def test_odd_elements_are_read_before_they_are_used():
