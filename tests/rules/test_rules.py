@@ -104,6 +104,7 @@ RULES = [
     ("image_norm", ["rows"], 3 * 256),
     ("column_product", ["rows"], 40 * 32),
     ("swish_between", ["elements"], 750),
+    ("unit_columns", ["columns"], 300),
     ("neighbours", ["elements"], 3 * 64),
     ("neighbours_of_planes", ["elements"], 3 * 3 * 64),
 ]
@@ -304,6 +305,13 @@ def test_threads_compute_neighbours_together(kernel, rows):
     trace = run(kernel, "-DN=41")[0]
     assert "adjacent rows for each thread" in trace
     assert [int(n) for n in re.findall(r", \[_, (4|8)\]\)", trace)] == rows, trace
+
+
+def test_columns_of_any_length_are_read_before_they_are_used():
+    given = [f"--size={name}={n}" for name, n in {"N": 2, "C": 70, "W": 131}.items()]
+    trace, report = run("unit_columns", "-DN=?", "-DC=?", "-DW=?", *given)
+    assert "columns: blocks of threads reduce 128 together" in trace
+    assert "cache_read(y, x, local, [y])" in trace and report["verify"]["ok"], trace
 
 
 def test_odd_elements_are_read_before_they_are_used():
