@@ -302,7 +302,10 @@ def test_images_of_any_size_have_one_pass_for_mean_and_variance(symbolic):
 )
 def test_threads_compute_neighbours_together(kernel, rows):
     """They share what they read of rows, and of planes where that is more than rows have."""
-    trace = run(kernel, "-DN=41")[0]
+    given = [f"--size={name}={n}" for name, n in zip(sizes_of(kernel), [9, 5, 41], strict=False)]
+    symbols = [f"-D{name}=?" for name in sizes_of(kernel)]
+    trace, report = run(kernel, *symbols, *given)
+    assert report["verify"]["ok"]
     assert "adjacent rows for each thread" in trace
     assert [int(n) for n in re.findall(r", \[_, (4|8)\]\)", trace)] == rows, trace
 

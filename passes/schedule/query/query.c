@@ -458,6 +458,32 @@ bool prim_varies(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
+/* Two accesses have the same subscripts, as far as these depend on the loop. */
+static bool same_along(const LoopAccesses *a, int one, int other)
+{
+    for (int d = 0; d < a->buffer->rank; d++) {
+        Expr *x = subscript_of_loops(a, one, d), *y = subscript_of_loops(a, other, d);
+        bool depends = expr_uses_var(x, a->loop->var) || expr_uses_var(y, a->loop->var);
+        if (depends && !expr_equal(x, y))
+            return false;
+    }
+    return true;
+}
+
+bool prim_accesses_along(Schedule *s, const PrimCall *call, Value *result)
+{
+    LoopAccesses a = loop_accesses(s, call);
+    int n = 0;
+    for (int i = 0; i < a.accesses.n; i++) {
+        bool repeated = false;
+        for (int k = 0; k < i && !repeated; k++)
+            repeated = same_along(&a, k, i);
+        n += !repeated;
+    }
+    *result = value_int(n);
+    return true;
+}
+
 bool prim_bound_axis(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
