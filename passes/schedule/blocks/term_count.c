@@ -196,11 +196,12 @@ static bool is_iterator(const BlockStmt *block, const ForStmt *loop)
     return false;
 }
 
-static bool runs_once(const ForStmt *loop)
+/* It has one iteration, of which no condition speaks. */
+static bool does_nothing(const BlockStmt *block, const ForStmt *loop)
 {
     int64_t lo, hi;
     return expr_is_const(loop->lo, &lo) && expr_is_const(loop->hi, &hi) && hi - lo == 1 &&
-           loop->step == 1;
+           loop->step == 1 && (!block->predicate || !expr_uses_var(block->predicate, loop->var));
 }
 
 /* A reduction iterator that follows no loop has one value. */
@@ -218,7 +219,8 @@ bool term_loops_are_iterators(const StmtPath *path, int depth)
     const BlockStmt *block = &path->items[path->n - 1]->u.block;
     for (int i = depth; i + 1 < path->n; i++) {
         const ForStmt *loop = &path->items[i]->u.loop;
-        if (path->items[i]->kind != ST_FOR || (!is_iterator(block, loop) && !runs_once(loop)))
+        if (path->items[i]->kind != ST_FOR ||
+            (!is_iterator(block, loop) && !does_nothing(block, loop)))
             return false;
     }
     for (int i = 0; i < block->n_iters; i++)
