@@ -13,17 +13,25 @@
 
 enum { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_SUMS, N_ROLES };
 
+/* The element, converted or not, that a factor is, or is under a condition and else 0. */
+static const Expr *element_of(const Expr *factor)
+{
+    Expr *where;
+    while (factor->kind == EX_CAST)
+        factor = factor->u.arg[0];
+    return expr_copied(factor, &where);
+}
+
 /* The product of two elements, each of which may be 0 under a condition, that the block adds. */
 static const Expr *product_of(Context *c, const Stmt *block, const Expr *factor[2])
 {
-    Expr *where;
     const Stmt *store = flow_single_store(c, block);
     if (!store || store->u.store.op != STORE_ADD || store->u.store.value->kind != EX_MUL)
         return NULL;
     const Expr *product = store->u.store.value;
     for (int i = 0; i < 2; i++) {
         factor[i] = product->u.arg[i];
-        const Expr *load = expr_copied(factor[i], &where);
+        const Expr *load = element_of(factor[i]);
         if (!load || load->u.load.buffer->id == store->u.store.buffer->id)
             return NULL;
     }
@@ -32,8 +40,7 @@ static const Expr *product_of(Context *c, const Stmt *block, const Expr *factor[
 
 static const Buffer *buffer_of(const Expr *factor)
 {
-    Expr *where;
-    return expr_copied(factor, &where)->u.load.buffer;
+    return element_of(factor)->u.load.buffer;
 }
 
 /* The iterator that the loop is, from 0. */
