@@ -109,17 +109,17 @@ conv_f16_nhwc(const unsigned short *__restrict__ x, unsigned short *__restrict__
               const __grid_constant__ TensorMap w_map)
 {
     extern __shared__ __align__(1024) unsigned char shared_memory[];
-    unsigned short (*x_shared)[3][64][64] = (unsigned short (*)[3][64][64])shared_memory;
+    unsigned short (*x_shared)[128][64] = (unsigned short (*)[128][64])shared_memory;
     unsigned short (*w_shared)[2][64][64] = (unsigned short (*)[2][64][64])(shared_memory + 49152);
     unsigned short (*y_shared)[8][8][64] = (unsigned short (*)[8][8][64])(shared_memory + 98304);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 114688);
     int begun = 0, waited = 0;
     copy_bulk_begin<2>(landed);  // an mbarrier for each group of copies under way
-    const int bn_bi_bj_fused = blockIdx.x;
+    const int grid = blockIdx.x;
     const int group = threadIdx.y;
     const int lane = threadIdx.x;
     __align__(16) float T[2][32];
-    const int n = bn_bi_bj_fused / 2 * 2 + group;
+    const int n = grid / 2 * 2 + group;
     const int j = lane / 8 % 8;
     for (int u_1 = 0; u_1 < 2; ++u_1) {
         for (int panel = 0; panel < 2; ++panel) {
@@ -132,15 +132,14 @@ conv_f16_nhwc(const unsigned short *__restrict__ x, unsigned short *__restrict__
     for (int k_first = 0; k_first < 2; ++k_first) {
         #pragma unroll
         for (int each = 0; each < 4; ++each) {
-            const int n_1 = bn_bi_bj_fused / 2 * 2 + each / 2;
-            const int i = bn_bi_bj_fused % 2 * 8 + each % 2 * 4 + group * 2 + lane / 64;
-            copy_async_or_zero<16>(&x_shared[each / 2][k_first][i % 8 * 8 + j][(lane % 8 ^ j) * 8],
-                                   &x[(long long)(bn_bi_bj_fused / 2 * 18432
-                                                  + bn_bi_bj_fused % 2 * 8192 + group * 2048
-                                                  + lane / 64 * 1024 + j * 128 + lane % 8 * 8)
-                                      + (long long)k_first * 64
-                                      + (each / 2 * 9216 + each % 2 * 4096 - 1152)],
-                                   n_1 < 3 && i < 9 && i > 0 && j > 0);
+            const int n_1 = grid / 2 * 2 + each / 2;
+            const int i = grid % 2 * 8 + each % 2 * 4 + group * 2 + lane / 64;
+            copy_async_or_zero<16>(
+                &x_shared[k_first][n_1 % 2 * 64 + i % 8 * 8 + j][(lane % 8 ^ j) * 8],
+                &x[(long long)(grid / 2 * 18432 + grid % 2 * 8192 + group * 2048 + lane / 64 * 1024
+                               + j * 128 + lane % 8 * 8) + (long long)k_first * 64
+                   + (each / 2 * 9216 + each % 2 * 4096 - 1152)],
+                n_1 < 3 && i < 9 && i > 0 && j > 0);
         }
         if (lane == 0 && group == 0) {
             for (int panels = 0; panels < 2; ++panels)
@@ -161,10 +160,10 @@ conv_f16_nhwc(const unsigned short *__restrict__ x, unsigned short *__restrict__
         if (k < 16) {
             #pragma unroll
             for (int each = 0; each < 4; ++each) {
-                const int n_2 = bn_bi_bj_fused / 2 * 2 + each / 2;
-                const int i = bn_bi_bj_fused % 2 * 8 + each % 2 * 4 + group * 2 + lane / 64;
+                const int n_2 = grid / 2 * 2 + each / 2;
+                const int i = grid % 2 * 8 + each % 2 * 4 + group * 2 + lane / 64;
                 copy_async_or_zero<16>(
-                    &x_shared[each / 2][(k + 2) % 3][i % 8 * 8 + j][(lane % 8 ^ j) * 8],
+                    &x_shared[(k + 2) % 3][n_2 % 2 * 64 + i % 8 * 8 + j][(lane % 8 ^ j) * 8],
                     &x[((n_2 * 9 + i + u - 1) * 8 + j + v - 1) * 128 + k % 2 * 64 + lane % 8 * 8],
                     n_2 < 3 && i < 9 && i + u > 0 && i + u < 10 && j + v > 0 && j + v < 9);
             }
@@ -178,7 +177,7 @@ conv_f16_nhwc(const unsigned short *__restrict__ x, unsigned short *__restrict__
         copy_bulk_commit<2>(landed, begun);  // the copies above are one group
         float *mma_c = &T[0][0];
         const unsigned long long mma_p = 0x4000004000010000ull
-            | (unsigned)__cvta_generic_to_shared(&x_shared[group][k % 3][0][0]) >> 4;
+            | (unsigned)__cvta_generic_to_shared(&x_shared[k % 3][group * 64][0]) >> 4;
         const unsigned long long mma_q = 0x4000004002000000ull
             | (unsigned)__cvta_generic_to_shared(&w_shared[k % 3][0][0][0]) >> 4;
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
@@ -252,7 +251,7 @@ conv_f16_nhwc(const unsigned short *__restrict__ x, unsigned short *__restrict__
         if (n < 3) {
             #pragma unroll
             for (int u = 0; u < 2; ++u) {
-                const int i = bn_bi_bj_fused % 2 * 8 + lane / 32 * 2 + u;
+                const int i = grid % 2 * 8 + lane / 32 * 2 + u;
                 if (i < 9) {
                     #pragma unroll
                     for (int nj = 0; nj < 8; ++nj) {
@@ -271,8 +270,8 @@ conv_f16_nhwc(const unsigned short *__restrict__ x, unsigned short *__restrict__
         if (panels * 8 + lane % 8 < 9) {
             #pragma unroll
             for (int each = 0; each < 4; ++each) {
-                const int n_3 = bn_bi_bj_fused / 2 * 2 + each / 2;
-                const int i = bn_bi_bj_fused % 2 * 8 + each % 2 * 4 + group * 2 + lane / 64;
+                const int n_3 = grid / 2 * 2 + each / 2;
+                const int i = grid % 2 * 8 + each % 2 * 4 + group * 2 + lane / 64;
                 if (n_3 < 3 && i < 9) {
                     *(uint4 *)&y[((n_3 * 9 + i) * 8 + j) * 72 + panels * 64 + lane % 8 * 8] =
                         *(const uint4 *)&y_shared[each / 2][each % 2 * 4 + group * 2 + lane / 64][j]
