@@ -86,6 +86,11 @@ RULES = [
     ("lower_triangle", ["triangle"], 4 * 256),
     ("upper_triangle", ["triangle"], 4 * 256),
     ("many_channels", ["contraction", "elements"], 2 * 32),
+    ("images_by_taps", ["convolution"], 4 * 128),
+    ("planes_by_taps", ["convolution"], 2 * 128),
+    ("strided_images", ["convolution"], 2 * 128),
+    ("dilated_images", ["convolution"], 2 * 128),
+    ("one_tap_of_planes", ["convolution"], 2 * 128),
     ("bytes_to_floats", ["elements"], 1000),
     ("reversed_axes", ["tiles"], 1000),
     ("histogram", ["scatters", "elements"], 288),
@@ -171,6 +176,13 @@ def test_halves_are_computed_and_rounded_in_pairs():
         done = subprocess.run([*command, size], capture_output=True, text=True, timeout=100)
         for pair in ("mul_f16x2(", "add_f16x2(", "bf16x2_from_f32("):
             assert done.stdout.count(pair) > 2, done.stdout
+
+
+@pytest.mark.parametrize("kernel", ["images_by_taps", "planes_by_taps"])
+@pytest.mark.parametrize("channels", ["C", "O"])
+def test_few_channels_fill_no_tile_of_tensor_cores(kernel, channels):
+    trace, report = run(kernel, f"-D{channels}=31")
+    assert "// windows: " in trace and report["verify"]["ok"], trace
 
 
 def test_every_program_has_its_row():

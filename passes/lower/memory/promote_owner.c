@@ -158,7 +158,8 @@ static void drop_split(Scan *scan, Axis axis, Parts *parts)
     VEC_PUSH(c->arena, &left.loops, x.quotient);
     VEC_PUSH(c->arena, &left.loops, x.rest);
     for (int d = 0; d < scan->buffer->rank; d++)
-        drop_parts_of(scan, rewrite_expr(&r, expr_expand(scan->p->c, scan->index[d], &scan->p->lets)), &left);
+        drop_parts_of(
+            scan, rewrite_expr(&r, expr_expand(scan->p->c, scan->index[d], &scan->p->lets)), &left);
     if (has_loop(&left, x.quotient) || has_loop(&left, x.rest))
         return;
     parts->axes = left.axes & ~(1u << axis);
