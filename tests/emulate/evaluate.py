@@ -195,13 +195,10 @@ def hoist_inits(statement):
         inner = single(inner[5])
     parts = split_init(inner[4] if inner[0] == "block" else inner)
     if not parts:
-        return map_statements(statement, hoist_inits)
+        return hoist_from_list(loops, inner) or map_statements(statement, hoist_inits)
     init, rest = parts
     if inner[0] == "block":
-        reducing = set()
-        for reduce, _, _, _, binding in inner[2]:
-            reducing |= names_in(binding) if reduce else set()
-        first = next((i for i, loop in enumerate(loops) if loop[1] in reducing), len(loops))
+        first = first_reducing(loops, inner)
         before = nest(loops[first:], (*inner[:4], init))
         after = nest(loops[first:], (*inner[:4], rest))
     else:
@@ -211,6 +208,31 @@ def hoist_inits(statement):
         before = nest([loop for loop in loops[first:] if loop[1] in kept], init)
         after = nest(loops[first:], rest)
     return nest(loops[:first], ("seq", [before, after]))
+
+
+def first_reducing(loops, block):
+    """The number of loops around the outermost one that reduces; of all, if none does."""
+    reducing = set()
+    for reduce, _, _, _, binding in block[2]:
+        reducing |= names_in(binding) if reduce else set()
+    return next((i for i, loop in enumerate(loops) if loop[1] in reducing), len(loops))
+
+
+def hoist_from_list(loops, inner):
+    """The loops around a list of blocks, with the inits of those that reduce in these loops before
+    the outermost such loop; None where there are none."""
+    inits, items, first = [], [], len(loops)
+    for item in inner[1] if inner[0] == "seq" else []:
+        parts = split_init(item[4]) if item[0] == "block" else None
+        if parts and first_reducing(loops, item) < len(loops):
+            first = min(first, first_reducing(loops, item))
+            inits.append((*item[:4], parts[0]))
+            item = (*item[:4], parts[1])
+        items.append(item)
+    if not inits:
+        return None
+    rest = hoist_inits(nest(loops[first:], ("seq", items)))
+    return nest(loops[:first], ("seq", [nest(loops[first:], i) for i in inits] + [rest]))
 
 
 def map_statements(s, change):
