@@ -451,7 +451,7 @@ Buffer *buffer_new(Context *c, const Buffer *like)
 
 int buffer_sum_digits(const Buffer *buffer)
 {
-    return buffer->sum_digits ? buffer->sum_digits : type_info(buffer->type)->digits;
+    return buffer->digits.sums ? buffer->digits.sums : type_info(buffer->type)->digits;
 }
 
 Buffer *buffer_flat_view(Context *c, Buffer *buffer)

@@ -109,9 +109,9 @@ static bool same_layout(const Buffer *a, const Buffer *b)
 static bool same_buffer(const Match *m, const Buffer *a, const Buffer *b)
 {
     return same_text(a->name, b->name) && a->type == b->type && a->rank == b->rank &&
-           a->scope == b->scope && a->role == b->role && a->sum_digits == b->sum_digits &&
-           same_exprs(m, a->shape, b->shape, a->rank) && same_layout(a, b) &&
-           !a->copy_of == !b->copy_of &&
+           a->scope == b->scope && a->role == b->role && a->digits.sums == b->digits.sums &&
+           a->digits.products == b->digits.products && same_exprs(m, a->shape, b->shape, a->rank) &&
+           same_layout(a, b) && !a->copy_of == !b->copy_of &&
            (!a->copy_of || same_text(a->copy_of->name, b->copy_of->name));
 }
 

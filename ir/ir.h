@@ -73,15 +73,18 @@ typedef struct {
     bool choose_pad, choose_swizzle, quiet;
 } AxisLayout;
 
+/* What additions to an element may keep (of an operand of an instruction: do); 0: all digits. */
+typedef struct {
+    int sums, products;
+} Digits;
+
 typedef struct Buffer {
     Name name;
     DType type;
     int rank;
     Expr *const *shape;       /* [rank], INDEX; row major */
     const AxisLayout *layout; /* [rank], or NULL where nothing is asked for */
-    /* an addition to an element may keep so many digits and cut the others off; 0: those of the
-     * type. Of an operand of an instruction: it does. */
-    int sum_digits;
+    Digits digits;
     Scope scope;
     Role role;
     uint32_t id; /* stays the same when a schedule changes shape, scope or layout */

@@ -280,6 +280,8 @@ static void walk_params(Walk *w, const AstParam *params, int n, bool outputs)
                                       .span = params[i].name.span,
                                       .whole = params[i].span,
                                       .type = params[i].type.span});
+        for (int k = 0; k < params[i].n_clauses; k++)
+            walk_exprs(w, params[i].clauses[k].args, params[i].clauses[k].n);
     }
 }
 
@@ -351,11 +353,8 @@ static void walk_reducer(Walk *w, const AstReducer *r, int number)
 
 static void walk_operands(Walk *w, const AstOperand *operands, int n, bool outputs)
 {
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         walk_params(w, &operands[i].param, 1, outputs);
-        for (int k = 0; k < operands[i].n_clauses; k++)
-            walk_exprs(w, operands[i].clauses[k].args, operands[i].clauses[k].n);
-    }
 }
 
 static void walk_template_loop(Walk *w, const AstLoop *loop)

@@ -82,8 +82,10 @@ static const AstKernel *body_kernel(Declaration *d)
     const AstInstruction *ast = d->ast;
     AstParam *params = ARENA_ARRAY(arena, AstParam, operand_count(d) + 1);
     AstKernel *kernel = ARENA_NEW(arena, AstKernel);
-    for (int i = 0; i < operand_count(d); i++)
+    for (int i = 0; i < operand_count(d); i++) {
         params[i] = operand_ast(d, i)->param;
+        params[i].n_clauses = 0; /* resolve_operand reads them */
+    }
     *kernel = (AstKernel){.name = full_name(d),
                           .span = ast->span,
                           .sizes = body_sizes(d),
@@ -176,7 +178,7 @@ static bool resolve_sums(Declaration *d, const AstLayout *clause, Operand *out)
             d->r.ctx, E0248, clause->span,
             "sum_digits says how an instruction adds to an operand, and '%.60s' is only read",
             out->buffer->name);
-    return good && resolve_sum_digits(&d->r, clause, out->buffer);
+    return good && resolve_digits(&d->r, clause, out->buffer);
 }
 
 static bool resolve_strides(Declaration *d, const AstLayout *clause, int64_t *strides,
@@ -228,8 +230,8 @@ static bool resolve_operand(Declaration *d, int i, Operand *out)
     out->strides = strides;
     out->align = type_bytes(buffer->type);
     bool good = resolve_scope(d, ast->scope, out);
-    for (int k = 0; k < ast->n_clauses; k++) {
-        const AstLayout *clause = &ast->clauses[k];
+    for (int k = 0; k < ast->param.n_clauses; k++) {
+        const AstLayout *clause = &ast->param.clauses[k];
         if (!strcmp(clause->name.text, "align"))
             good = resolve_align(d, clause, out) && good;
         else if (!strcmp(clause->name.text, "strides"))

@@ -241,8 +241,10 @@ Expr *resolve_wide_bound(Resolver *r, const AstExpr *e, const char *what);
 Expr *resolve_condition(Resolver *r, const AstExpr *e, const char *what);
 /* A literal integer. */
 bool resolve_literal(Resolver *r, const AstExpr *e, const char *what, int64_t *out);
-/* The clause sum_digits(n) of a temp, or of an operand; false after an error. */
-bool resolve_sum_digits(Resolver *r, const AstLayout *clause, Buffer *buffer);
+/* Is it sum_digits(n) or product_digits(n)? */
+bool clause_is_of_digits(const AstLayout *clause);
+/* Such a clause of a buffer that is written; false after an error. */
+bool resolve_digits(Resolver *r, const AstLayout *clause, Buffer *buffer);
 /* Subscripts of a buffer, as many as it has axes; or one in a launch for global memory, which makes
  * *accessed the flat view. */
 Expr **resolve_subscripts(Resolver *r, Buffer **accessed, AstExpr *const *items, int n, Span span);

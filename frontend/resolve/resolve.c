@@ -235,6 +235,24 @@ static bool resolve_param(Resolver *r, const AstParam *p, Role role, Param *out)
     return !symbol.broken;
 }
 
+/* sum_digits(n) and product_digits(n) of a parameter that the kernel adds to. */
+static bool resolve_param_clauses(Resolver *r, const AstParam *p, Buffer *buffer)
+{
+    for (int i = 0; i < p->n_clauses; i++) {
+        const AstLayout *clause = &p->clauses[i];
+        if (!clause_is_of_digits(clause) || !buffer || buffer->role == ROLE_IN) {
+            diag_error(r->ctx, E0254, clause->span,
+                       "a parameter that is written, and no tuple, has the clauses sum_digits(n) "
+                       "and product_digits(n); found '%.60s' of '%.60s'",
+                       clause->name.text, p->name.text);
+            return false;
+        }
+        if (!resolve_digits(r, clause, buffer))
+            return false;
+    }
+    return true;
+}
+
 typedef VEC(Param) ParamList;
 
 /* Adds the parameter, or those of its components. */
@@ -245,6 +263,7 @@ static bool add_param(Resolver *r, const AstParam *p, Role role, ParamList *out)
     Param *own = ARENA_ARRAY(r->ctx->arena, Param, n);
     bool good =
         reducer ? resolve_tuple_param(r, p, role, own) == n : resolve_param(r, p, role, own);
+    good = good && resolve_param_clauses(r, p, reducer ? NULL : own->buffer);
     for (int k = 0; good && k < n; k++)
         VEC_PUSH(r->ctx->arena, out, own[k]);
     return good;

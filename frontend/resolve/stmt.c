@@ -229,21 +229,29 @@ static const struct {
     [LAYOUT_SWIZZLE] = {"swizzle", 5, true},
 };
 
-bool resolve_sum_digits(Resolver *r, const AstLayout *clause, Buffer *buffer)
+bool clause_is_of_digits(const AstLayout *clause)
+{
+    return !strcmp(clause->name.text, "sum_digits") || !strcmp(clause->name.text, "product_digits");
+}
+
+bool resolve_digits(Resolver *r, const AstLayout *clause, Buffer *buffer)
 {
     int64_t digits = 0;
     int most = type_info(buffer->type)->digits - 1;
-    bool good = clause->n == 1 && !buffer->sum_digits;
+    bool of_sums = !strcmp(clause->name.text, "sum_digits");
+    int *kept = of_sums ? &buffer->digits.sums : &buffer->digits.products;
+    bool good = clause->n == 1 && !*kept;
     if (good && !resolve_literal(r, clause->args[0], "a number of digits", &digits))
         return false;
-    buffer->sum_digits = (int)digits;
+    *kept = (int)digits;
     if (good && digits >= 2 && digits <= most)
         return true;
     diag_error(r->ctx, E0254, clause->span,
-               most < 2 ? "'%.60s' holds %s, whose sums are exact; only those of floats are cut off"
-                        : "sum_digits stands once and takes a number of binary digits: '%.60s' "
-                          "holds %s, whose sums keep fewer than its own if they keep 2 to %d",
-               buffer->name, type_info(buffer->type)->name, most);
+               most < 2 ? "'%.60s' holds %s, whose sums and products are exact; those of floats "
+                          "are cut off by %s"
+                        : "'%.60s' holds %s, and %s stands once and takes a number of binary "
+                          "digits that are fewer than its own: 2 to %d",
+               buffer->name, type_info(buffer->type)->name, clause->name.text, most);
     return false;
 }
 
@@ -256,7 +264,7 @@ static LayoutKind layout_kind(Resolver *r, const AstLayout *l)
         diag_error(r->ctx, E0223, l->name.span,
                    "unknown layout '%.60s'; the layouts are pad(axis, n), align(axis, factor, "
                    "offset), fold(axis, n) and swizzle(axis, by, chunk, count, every); any temp "
-                   "takes sum_digits(n)",
+                   "takes sum_digits(n) and product_digits(n)",
                    l->name.text);
     return (LayoutKind)kind;
 }
@@ -377,13 +385,13 @@ static bool resolve_layout(Resolver *r, const AstStmt *s, Buffer *buffer)
     AxisLayout *layout = ARENA_ARRAY(r->ctx->arena, AxisLayout, buffer->rank + 1);
     for (int i = 0; i < s->u.temp.n_layout; i++) {
         const AstLayout *clause = &s->u.temp.layout[i];
-        bool sums = !strcmp(clause->name.text, "sum_digits");
-        if (!sums && !check_has_layout(r, clause, buffer))
+        bool digits = clause_is_of_digits(clause);
+        if (!digits && !check_has_layout(r, clause, buffer))
             return false;
-        if (!(sums ? resolve_sum_digits(r, clause, buffer)
-                   : layout_of_axis(r, clause, buffer->rank, layout)))
+        if (!(digits ? resolve_digits(r, clause, buffer)
+                     : layout_of_axis(r, clause, buffer->rank, layout)))
             return false;
-        buffer->layout = sums ? buffer->layout : layout;
+        buffer->layout = digits ? buffer->layout : layout;
     }
     return check_swizzles(r, s, buffer);
 }

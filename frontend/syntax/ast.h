@@ -188,7 +188,7 @@ typedef struct {
     int rank;
 } AstType;
 
-/* Layout clause of a temp: pad(axis, n), align(axis, factor, offset), fold(axis, n). */
+/* Clause of a temp or parameter: pad(axis, n), fold(axis, n), sum_digits(n), ... */
 typedef struct {
     AstName name;
     AstExpr *const *args;
@@ -331,6 +331,8 @@ typedef struct {
     Span span;
     bool inout;
     AstType type;
+    const AstLayout *clauses; /* of a kernel or an instruction: sum_digits(14), align(4) */
+    int n_clauses;
 } AstParam;
 
 /* One item of a `where` clause: a condition, `value in lo..hi`, or `value is order`. */
@@ -379,12 +381,10 @@ typedef struct {
     AstExpr *value;
 } AstReducer;
 
-/* An operand of an instruction: a parameter, in which memory, and clauses such as align(4). */
+/* An operand of an instruction: a parameter, and in which memory. */
 typedef struct {
     AstParam param;
     AstName scope; /* text is NULL where none is written */
-    const AstLayout *clauses;
-    int n_clauses;
 } AstOperand;
 
 /* Lines of the CUDA text of an instruction, once or for each iteration of a loop. */

@@ -148,12 +148,12 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %type <size> size
 %type <sizes> sizes opt_sizes
 %type <reducer> combined
-%type <param> param
+%type <param> param clause_param
 %type <operand> operand
 %type <template_part> template_part
 %type <template_parts> template
 %type <operands> operands opt_operands results
-%type <params> params opt_params outputs
+%type <params> params opt_params clause_params opt_clause_params outputs
 %type <fact> fact
 %type <facts> facts opt_facts
 %type <sparam> schedule_param proc_param
@@ -182,7 +182,7 @@ items:
 
 /* ---- items ---- */
 
-kernel: KERNEL name opt_sizes '(' opt_params ')' outputs opt_facts block {
+kernel: KERNEL name opt_sizes '(' opt_clause_params ')' outputs opt_facts block {
         AstKernel *k = NEW(AstKernel);
         *k = (AstKernel){.name = $2, .span = @$, .sizes = $3.items, .n_sizes = $3.n,
                          .params = $5.items, .n_params = $5.n, .outputs = $7.items,
@@ -249,7 +249,9 @@ operands:
 
 operand: param opt_scope layouts {
         $$ = NEW(AstOperand);
-        *$$ = (AstOperand){.param = *$1, .scope = $2, .clauses = $3.items, .n_clauses = $3.n};
+        *$$ = (AstOperand){.param = *$1, .scope = $2};
+        $$->param.clauses = $3.items;
+        $$->param.n_clauses = $3.n;
     };
 
 opt_lanes: %empty { $$ = 1; } | LANES INT { $$ = $2; };
@@ -336,7 +338,20 @@ size_value:
 
 opt_params: %empty { $$ = (ParamList){0}; } | params;
 
-outputs: %empty { $$ = (ParamList){0}; } | ARROW params { $$ = $2; };
+opt_clause_params: %empty { $$ = (ParamList){0}; } | clause_params;
+
+outputs: %empty { $$ = (ParamList){0}; } | ARROW clause_params { $$ = $2; };
+
+clause_params:
+    clause_param { $$ = (ParamList){0}; PUSH($$, *$1); }
+  | clause_params ',' clause_param { $$ = $1; PUSH($$, *$3); }
+  ;
+
+clause_param: param layouts {
+        $$ = $1;
+        $$->clauses = $2.items;
+        $$->n_clauses = $2.n;
+    };
 
 params:
     param { $$ = (ParamList){0}; PUSH($$, *$1); }

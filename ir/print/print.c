@@ -534,14 +534,21 @@ void print_type(const Buffer *buffer, StrBuf *out)
     print_indices(buffer->shape, buffer->rank, out);
 }
 
+void print_digits(const Buffer *buffer, StrBuf *out)
+{
+    if (buffer->digits.sums)
+        strbuf_addf(out, " sum_digits(%d)", buffer->digits.sums);
+    if (buffer->digits.products)
+        strbuf_addf(out, " product_digits(%d)", buffer->digits.products);
+}
+
 static void print_temp(Printer *p, const Buffer *buffer)
 {
     strbuf_add(p->out, "temp ");
     print_type(buffer, p->out);
     if (buffer->scope != SCOPE_GLOBAL)
         strbuf_addf(p->out, " in %s", scope_name(buffer->scope));
-    if (buffer->sum_digits)
-        strbuf_addf(p->out, " sum_digits(%d)", buffer->sum_digits);
+    print_digits(buffer, p->out);
     if (buffer->copy_of)
         strbuf_addf(p->out, " of(%s)", buffer->copy_of->name);
     for (int i = 0; buffer->layout && i < buffer->rank; i++) {

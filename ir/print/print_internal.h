@@ -24,6 +24,7 @@ enum { PRINT_INDENT = 4 };
 void print_string(const char *text, StrBuf *out);
 /* x: f32[N, 4] */
 void print_type(const Buffer *buffer, StrBuf *out);
+void print_digits(const Buffer *buffer, StrBuf *out); /*  sum_digits(14) product_digits(19) */
 /* A header, broken into lines that are continued two levels further in. */
 void print_wrapped(const char *text, int indent, StrBuf *out);
 /* The body of a kernel in braces, behind the end of the line. */

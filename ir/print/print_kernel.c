@@ -114,8 +114,6 @@ static void add_operand_clauses(const Operand *operand, StrBuf *out)
                     operand->swizzle.count, operand->swizzle.every);
     if (operand->proxy == PROXY_ASYNC)
         strbuf_add(out, " proxy(async)");
-    if (buffer->sum_digits)
-        strbuf_addf(out, " sum_digits(%d)", buffer->sum_digits);
 }
 
 static void add_param(const Param *param, bool first, StrBuf *out)
@@ -191,6 +189,8 @@ static void add_params(const Kernel *kernel, const Operand *operands, StrBuf *ou
         add_param(&kernel->params[i], i == 0 || i == n_inputs, out);
         if (operands)
             add_operand_clauses(&operands[i], out);
+        if (kernel->params[i].buffer)
+            print_digits(kernel->params[i].buffer, out);
     }
     strbuf_add(out, kernel->n_outputs ? "" : ")");
 }

@@ -68,8 +68,10 @@ const Kernel *retype_temp(Context *c, const Kernel *kernel, const Retype *of)
         return kernel;
     r.to = buffer_copy(c, r.from);
     r.to->type = of->type;
-    if (r.to->sum_digits >= type_info(of->type)->digits)
-        r.to->sum_digits = 0;
+    if (r.to->digits.sums >= type_info(of->type)->digits)
+        r.to->digits.sums = 0;
+    if (r.to->digits.products >= type_info(of->type)->digits)
+        r.to->digits.products = 0;
     Rewriter rewriter = {.ctx = c, .user = &r, .expr = rewrite_load, .stmt = rewrite_access};
     Kernel *out = kernel_with_body(c, kernel, rewrite_stmt(&rewriter, kernel->body));
     record(c, out, of);

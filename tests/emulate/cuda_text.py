@@ -61,6 +61,11 @@ def ptx_call(inner):
     asked = re.fullmatch(r"\{ \.reg \.pred p; (.*) p, (.*); selp\.u32 (%\d), 1, 0, p; \}", template)
     if asked:  # whether something is so
         template = f"{asked[1]} {asked[3]}, {asked[2]}"
+    begins = re.fullmatch(
+        r"\{ \.reg \.pred (\w+); setp\.ne\.b32 \1, (%\d+), 0; (.*), \1, (.*); \}", template
+    )
+    if begins:  # a product that adds to its sums if so
+        template = f"{begins[3]}, {begins[2]}, {begins[4]}"
     operands = [
         re.fullmatch(r'"[^"]*"\s*\((.*)\)', o, re.S).group(1)
         for part in parts[1:3]

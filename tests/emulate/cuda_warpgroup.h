@@ -88,6 +88,22 @@ static inline void add_tf32(const Product &p, uint32_t *sums)
     }
 }
 
+/* The same with the first operand in registers. */
+static inline void add_tf32_rows(const Product &p, uint32_t *sums)
+{
+    for (unsigned n = 0; n < (unsigned)p.n; n++) {
+        Place at = place_of(n);
+        float before;
+        memcpy(&before, &sums[n], sizeof before);
+        double sum = before;
+        for (unsigned k = 0; k < 8; k++)
+            sum +=
+                truncated(p.rows[n / 2 % 2][k]) * truncated(along_k<uint32_t>(p.b, at.column, k));
+        float after = (float)sum;
+        memcpy(&sums[n], &after, sizeof after);
+    }
+}
+
 /* Of floats of 8 bits. The hardware keeps fewer digits of the sum. */
 template <const NarrowFormat &format>
 static inline void add_floats(const Product &p, uint32_t *sums)
@@ -154,6 +170,26 @@ static inline void issue_along_k(int line, const void **all,
     product_issue(line, product);
 }
 
+/* Sums, four registers, a descriptor, whether sums begin with what they hold, and signs. */
+template <int n> static inline void issue_registers(int line, const void **all)
+{
+    Product product = {};
+    uint32_t registers[4];
+    product.n = n;
+    for (int i = 0; i < n; i++)
+        product.sums[i] = (void *)all[i];
+    for (int i = 0; i < 4; i++)
+        registers[i] = *(const uint32_t *)all[n + i];
+    product.b = *(const unsigned long long *)all[n + 4];
+    product.fresh = *(const int *)all[n + 5] == 0;
+    product.add = add_tf32_rows;
+    for (int i = 6; i < 8; i++)
+        if (*(const int *)all[n + i] != 1)
+            fault("a product with an operand of the other sign");
+    product_rows(line, registers, &product);
+    product_issue(line, product);
+}
+
 template <class T, int n> static inline void issue_bytes(int line, const void **all)
 {
     Product product = product_of(n, all);
@@ -217,9 +253,13 @@ WGMMA(256, u8, unsigned char)
     static inline void ptx_wgmma_mma_async_sync_aligned_m64n##n##k8_f32_tf32_tf32(                 \
         Operands &&...operands)                                                                    \
     {                                                                                              \
-        static_assert(sizeof...(operands) == n / 2 + 5, "m64nNk8 has N / 2 sums");                 \
+        static_assert(sizeof...(operands) == n / 2 + 5 || sizeof...(operands) == n / 2 + 8,        \
+                      "m64nNk8 has N / 2 sums");                                                   \
         const void *all[] = {&operands...};                                                        \
-        emulator::issue_along_k<n / 2>(__LINE__, all, emulator::add_tf32);                         \
+        if (sizeof...(operands) == n / 2 + 8)                                                      \
+            emulator::issue_registers<n / 2>(__LINE__, all);                                       \
+        else                                                                                       \
+            emulator::issue_along_k<n / 2>(__LINE__, all, emulator::add_tf32);                     \
     }
 WGMMA(8)
 WGMMA(64)

@@ -221,8 +221,11 @@ struct Thread {
     std::vector<Copy> copies;
     std::vector<Product> products;
     int product_groups;
-    bool fenced;                  /* wgmma.fence: products may begin */
-    bool unfenced, unfenced_past; /* copies without fence.proxy.async; a barrier behind them */
+    bool fenced;          /* wgmma.fence: products may begin */
+    uint32_t fragment[4]; /* of a product's first operand */
+    /* what copies without fence.proxy.async have written; a barrier is behind those first ones */
+    std::vector<Copy> unfenced;
+    size_t unfenced_past;
 };
 static Thread threads[MOST_THREADS];
 static int n_threads, current;
@@ -265,7 +268,9 @@ static void prepare(int i)
     threads[i].copies.clear();
     threads[i].products.clear();
     threads[i].product_groups = 0;
-    threads[i].fenced = threads[i].unfenced = threads[i].unfenced_past = false;
+    threads[i].fenced = false;
+    threads[i].unfenced.clear();
+    threads[i].unfenced_past = 0;
 }
 
 static void pause_at(State state, int line)
@@ -278,7 +283,7 @@ static void pause_at(State state, int line)
 
 void barrier(int line)
 {
-    threads[current].unfenced_past |= threads[current].unfenced;
+    threads[current].unfenced_past = threads[current].unfenced.size();
     pause_at(AT_BARRIER, line);
 }
 void warp_barrier(int line)
@@ -337,7 +342,7 @@ void copy_wait(int pending)
         }
         memset(c.to, 0, (size_t)c.bytes);
         memcpy(c.to, c.from, (size_t)c.given);
-        t->unfenced = true;
+        t->unfenced.push_back(c);
     }
     t->copies.resize(left);
 }
@@ -471,12 +476,34 @@ static bool release_mbarriers()
 
 void proxy_fence()
 {
-    threads[current].unfenced = threads[current].unfenced_past = false;
+    threads[current].unfenced.clear();
+    threads[current].unfenced_past = 0;
 }
 
 void product_fence()
 {
     threads[current].fenced = true;
+}
+
+/* Of eight columns, a thread has number t % 4 and 4 more, in rows t % 32 / 4 and 8 more. */
+void product_rows(int line, const uint32_t *registers, Product *product)
+{
+    product->in_registers = true;
+    memcpy(threads[current].fragment, registers, sizeof threads[current].fragment);
+    warp_barrier(line);
+    for (int u = 0; u < 2; u++)
+        for (int k = 0; k < 8; k++)
+            product->rows[u][k] = threads[current / 4 * 4 + k % 4].fragment[k / 4 * 2 + u];
+    warp_barrier(line);
+}
+
+/* A product whose first operand is in registers reads rows of 128 bytes of the other one alone,
+ * which begins at a multiple of 1024; of others, any copy may be an operand. */
+static bool may_read(const Product &product, const Copy &copy)
+{
+    const char *b = (const char *)shared_pointer((unsigned)(product.b & 0x3fc0) << 4);
+    const char *to = (const char *)copy.to;
+    return !product.in_registers || (to < b + product.n * 256 && to + copy.bytes > b);
 }
 
 void product_issue(int line, Product product)
@@ -487,13 +514,15 @@ void product_issue(int line, Product product)
     if (!t->fenced)
         fault("a product of a warpgroup without wgmma.fence");
     for (int i = 0; i < n_threads; i++)
-        if (threads[i].unfenced_past)
-            fault(
-                "a product of a warpgroup reads copies that have no fence.proxy.async behind them");
+        for (size_t k = 0; k < threads[i].unfenced_past; k++)
+            if (may_read(product, threads[i].unfenced[k]))
+                fault("a product of a warpgroup reads copies that have no fence.proxy.async behind "
+                      "them");
     warp_barrier(line);
     product.group = t->product_groups;
     for (int i = 0; i < product.n; i++)
-        memcpy(&product.values[i], product.sums[i], sizeof product.values[i]);
+        if (!product.fresh)
+            memcpy(&product.values[i], product.sums[i], sizeof product.values[i]);
     for (int i = 0; i < product.n; i++)
         memset(product.sums[i], now.garbage, sizeof product.values[i]);
     t->products.push_back(product);
@@ -515,7 +544,7 @@ void product_wait(int pending)
         Product &p = t->products[i];
         p.add(p, p.values);
         Product *next = i + 1 < t->products.size() ? &t->products[i + 1] : nullptr;
-        bool goes_on = next && next->sums[0] == p.sums[0];
+        bool goes_on = next && !next->fresh && next->sums[0] == p.sums[0];
         for (int k = 0; k < p.n; k++)
             memcpy(goes_on ? &next->values[k] : p.sums[k], &p.values[k], sizeof p.values[k]);
     }

@@ -25,6 +25,7 @@ from tir_tokens import LEVELS, STORE_OPS, TirError, tokens  # noqa: E402
 
 WORD_OPS = {"min", "max", "async"}  # min= and max= are two tokens
 KINDS = {"parallel", "vectorize", "unroll", "bind"}
+DIGITS = ("sum_digits", "product_digits")
 
 
 class Size(NamedTuple):
@@ -306,7 +307,7 @@ class Parser:
 
     def operand(self):
         operand = self.parameter("in")
-        while self.peek() in ("in", "align", "strides", "swizzle", "proxy", "sum_digits"):
+        while self.peek() in ("in", "align", "strides", "swizzle", "proxy", *DIGITS):
             if self.next() == "in":
                 self.name()
             else:
@@ -314,6 +315,15 @@ class Parser:
                 while not self.accept(")"):
                     self.next()
         return operand
+
+    def clauses(self, parameter):
+        """A parameter, and how many digits sums and products keep: there they keep all."""
+        while self.peek() in DIGITS:
+            self.next()
+            self.expect("(")
+            self.next()
+            self.expect(")")
+        return parameter
 
     def skip_lines(self):
         """CUDA text: strings, and loops over them."""
@@ -344,11 +354,11 @@ class Parser:
         name = self.name()
         sizes = self.list(">", self.size) if self.accept("<") else []
         self.expect("(")
-        parameters = self.list(")", lambda: self.parameter("in"))
+        parameters = self.list(")", lambda: self.clauses(self.parameter("in")))
         if self.accept("->"):
-            parameters.append(self.parameter("out"))
+            parameters.append(self.clauses(self.parameter("out")))
             while self.accept(","):
-                parameters.append(self.parameter("out"))
+                parameters.append(self.clauses(self.parameter("out")))
         begin = [
             self.identity(p) for p in parameters if p.type in self.reducers and p.role == "out"
         ]

@@ -53,6 +53,7 @@ static const Fit fits[] = {
     {"decompose_padding", 1, BLOCK_CHOICE, LOOP_ANY, BUFFER_ANY},
     {"tensorize", 3, BLOCK_ANY, LOOP_INNER, BUFFER_ANY},
     {"pad_einsum", 1, BLOCK_EINSUM, LOOP_ANY, BUFFER_ANY},
+    {"split_product", 1, BLOCK_FEWER_DIGITS, LOOP_ANY, BUFFER_ANY},
 };
 
 Fit fit_of(const Primitive *primitive)
@@ -196,6 +197,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_BESIDE_USER:
         return touches_temp(s, block, ACCESS_WRITE, true) && stands_beside_user(s, handle);
     case BLOCK_WHOLE: return is_whole(block, &path);
+    case BLOCK_FEWER_DIGITS: return store && store->u.store.buffer->digits.products;
     case BLOCK_EINSUM: return store && store->u.store.op != STORE_SET && is_whole(block, &path);
     case BLOCK_DIGITS: return has_digits(s, block);
     case BLOCK_RECURRENCE: return store && flow_reads_other_element(schedule_context(s), store);

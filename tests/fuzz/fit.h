@@ -9,21 +9,22 @@
 
 typedef enum {
     BLOCK_ANY,
-    BLOCK_REDUCTION,   /* has an init */
-    BLOCK_CARRIER,     /* updates what others initialize */
-    BLOCK_PARTIAL,     /* has an init, and writes a temp */
-    BLOCK_PARTS,       /* that, and the temp has axes */
-    BLOCK_MAKER,       /* writes a temp */
-    BLOCK_USER,        /* reads a temp */
-    BLOCK_STAGER,      /* writes a temp in shared or local memory */
-    BLOCK_FETCH,       /* copies an input into shared memory, a literal number in its last loop */
-    BLOCK_BESIDE_USER, /* that, and one which reads it stands under the same loop */
-    BLOCK_WHOLE,       /* alone in one loop for each iterator, without a condition */
-    BLOCK_EINSUM,      /* that, and updates what it writes */
-    BLOCK_DIGITS,      /* reads at a subscript that multiplies or divides */
-    BLOCK_RECURRENCE,  /* computes elements from others of the same buffer */
-    BLOCK_BEFORE_SUM,  /* the first of a loop, and keeps a sum that the rest adds to */
-    BLOCK_CHOICE,      /* stores a value where a condition holds, and another elsewhere */
+    BLOCK_REDUCTION,    /* has an init */
+    BLOCK_CARRIER,      /* updates what others initialize */
+    BLOCK_PARTIAL,      /* has an init, and writes a temp */
+    BLOCK_PARTS,        /* that, and the temp has axes */
+    BLOCK_MAKER,        /* writes a temp */
+    BLOCK_USER,         /* reads a temp */
+    BLOCK_STAGER,       /* writes a temp in shared or local memory */
+    BLOCK_FETCH,        /* copies an input into shared memory, a literal number in its last loop */
+    BLOCK_BESIDE_USER,  /* that, and one which reads it stands under the same loop */
+    BLOCK_WHOLE,        /* alone in one loop for each iterator, without a condition */
+    BLOCK_EINSUM,       /* that, and updates what it writes */
+    BLOCK_FEWER_DIGITS, /* products that it adds may keep fewer digits */
+    BLOCK_DIGITS,       /* reads at a subscript that multiplies or divides */
+    BLOCK_RECURRENCE,   /* computes elements from others of the same buffer */
+    BLOCK_BEFORE_SUM,   /* the first of a loop, and keeps a sum that the rest adds to */
+    BLOCK_CHOICE,       /* stores a value where a condition holds, and another elsewhere */
 } BlockFit;
 
 typedef enum {

@@ -30,12 +30,12 @@ enum { AGAIN = 8 }; /* one step in so many is taken back and made again */
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* These may add floats in another order, and so may steps that say so. */
+/* These may add floats in another order, or multiply them so, and so may steps that say so. */
 static bool reorders(const Trial *t, const Schedule *s)
 {
-    static const char *const names[] = {"reorder",   "atomic",      "bind",
-                                        "rfactor",   "scan_chunks", "transform_block_layout",
-                                        "serpentine"};
+    static const char *const names[] = {"reorder",    "atomic",       "bind",
+                                        "rfactor",    "scan_chunks",  "transform_block_layout",
+                                        "serpentine", "split_product"};
     for (int i = 0; i < t->n_steps; i++)
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
             if (strcmp(t->steps[i].primitive->name, names[k]) == 0)

@@ -1,20 +1,13 @@
-// product: 5 launches
+// product: 2 launches
 //   A: f32[66, 36], read
 //   B: f32[70, 36], read
 //   C: f32[66, 70], written
-//   U_map: cuTensorMapEncodeTiled of U, UINT32, extents {36, 66}, boxes {32, 64}, SWIZZLE_128B
-//   P_map: cuTensorMapEncodeTiled of P, UINT32, extents {36, 66}, boxes {32, 64}, SWIZZLE_128B
-//   V_map: cuTensorMapEncodeTiled of V, UINT32, extents {36, 70}, boxes {32, 64}, SWIZZLE_128B
-//   Q_map: cuTensorMapEncodeTiled of Q, UINT32, extents {36, 70}, boxes {32, 64}, SWIZZLE_128B
-//   U: f32[66, 36], temporary, allocated by the caller
-//   V: f32[70, 36], temporary, allocated by the caller
-//   P: f32[66, 36], temporary, allocated by the caller
-//   Q: f32[70, 36], temporary, allocated by the caller
-// product<<<dim3(2, 3), dim3(32, 8)>>>(A, U);
-// product_1<<<dim3(2, 3), dim3(32, 8)>>>(B, V);
-// product_2<<<dim3(2, 3), dim3(32, 8)>>>(P, U);
-// product_3<<<dim3(2, 3), dim3(32, 8)>>>(Q, V);
-// product_4<<<dim3(2, 2), 128, 65544>>>(C, U_map, P_map, V_map, Q_map);
+//   B_map: cuTensorMapEncodeTiled of B, UINT32, extents {36, 70}, boxes {32, 64}, SWIZZLE_128B
+//   A_map: cuTensorMapEncodeTiled of A, UINT32, extents {36, 66}, boxes {32, 64}, SWIZZLE_128B
+//   A_rest_map: cuTensorMapEncodeTiled of A_rest, UINT32, extents {64, 128}, boxes {32, 64}, SWIZZLE_128B
+//   A_rest: f32[128, 64], temporary, allocated by the caller
+// product<<<dim3(2, 4), dim3(32, 8)>>>(A, A_rest);
+// product_1<<<dim3(2, 2), 128, 49160>>>(C, B_map, A_map, A_rest_map);
 
 static __device__ __forceinline__ float to_tf32_rz(float x)
 {
@@ -78,95 +71,37 @@ static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-product(const float *__restrict__ A, float *__restrict__ U)
+product(const float *__restrict__ A, float *__restrict__ A_rest)
 {
     const int by = blockIdx.y;
     const int bx = blockIdx.x;
     const int ty = threadIdx.y;
     const int tx = threadIdx.x;
     const int k = bx * 32 + tx;
-    if (k < 36) {
-        #pragma unroll
-        for (int each = 0; each < 4; ++each) {
-            const int i = by * 32 + each * 8 + ty;
-            if (i < 66)
-                U[i * 36 + k] = A[i * 36 + k] * (float)(k % 2 == 0 ? 2049 : 1);
-        }
-    }
-}
-
-extern "C" __global__ void __launch_bounds__(256)
-product_1(const float *__restrict__ B, float *__restrict__ V)
-{
-    const int by = blockIdx.y;
-    const int bx = blockIdx.x;
-    const int ty = threadIdx.y;
-    const int tx = threadIdx.x;
-    const int k = bx * 32 + tx;
-    if (k < 36) {
-        #pragma unroll
-        for (int each = 0; each < 4; ++each) {
-            const int j = by * 32 + each * 8 + ty;
-            if (j < 70)
-                V[j * 36 + k] = B[j * 36 + k] * (float)(k % 2 == 0 ? 1 : 2049);
-        }
-    }
-}
-
-extern "C" __global__ void __launch_bounds__(256)
-product_2(float *__restrict__ P, const float *__restrict__ U)
-{
-    const int by = blockIdx.y;
-    const int bx = blockIdx.x;
-    const int ty = threadIdx.y;
-    const int tx = threadIdx.x;
-    const int k = bx * 32 + tx;
-    if (k < 36) {
-        #pragma unroll
-        for (int each = 0; each < 4; ++each) {
-            const int i = by * 32 + each * 8 + ty;
-            if (i < 66)
-                P[i * 36 + k] = U[i * 36 + k] - to_tf32_rz(U[i * 36 + k]);
-        }
-    }
-}
-
-extern "C" __global__ void __launch_bounds__(256)
-product_3(float *__restrict__ Q, const float *__restrict__ V)
-{
-    const int by = blockIdx.y;
-    const int bx = blockIdx.x;
-    const int ty = threadIdx.y;
-    const int tx = threadIdx.x;
-    const int k = bx * 32 + tx;
-    if (k < 36) {
-        #pragma unroll
-        for (int each = 0; each < 4; ++each) {
-            const int j = by * 32 + each * 8 + ty;
-            if (j < 70)
-                Q[j * 36 + k] = V[j * 36 + k] - to_tf32_rz(V[j * 36 + k]);
-        }
+    #pragma unroll
+    for (int each = 0; each < 4; ++each) {
+        const int i = by * 32 + each * 8 + ty;
+        A_rest[i * 64 + k] = i < 66 && k > 27
+            ? A[i * 36 + k - 28] - to_tf32_rz(A[i * 36 + k - 28]) : 0.0f;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-product_4(float *__restrict__ C, const __grid_constant__ TensorMap U_map,
-          const __grid_constant__ TensorMap P_map, const __grid_constant__ TensorMap V_map,
-          const __grid_constant__ TensorMap Q_map)
+product_1(float *__restrict__ C, const __grid_constant__ TensorMap B_map,
+          const __grid_constant__ TensorMap A_map, const __grid_constant__ TensorMap A_rest_map)
 {
     extern __shared__ __align__(1024) unsigned char shared_memory[];
-    float (*U_shared)[64][32] = (float (*)[64][32])shared_memory;
-    float (*P_shared)[64][32] = (float (*)[64][32])(shared_memory + 16384);
-    float (*V_shared)[64][32] = (float (*)[64][32])(shared_memory + 32768);
-    float (*Q_shared)[64][32] = (float (*)[64][32])(shared_memory + 49152);
-    unsigned long long *landed = (unsigned long long *)(shared_memory + 65536);
+    float (*A_shared)[64][32] = (float (*)[64][32])shared_memory;
+    float (*B_shared)[64][32] = (float (*)[64][32])(shared_memory + 16384);
+    float (*A_rest_shared)[64][32] = (float (*)[64][32])(shared_memory + 32768);
+    unsigned long long *landed = (unsigned long long *)(shared_memory + 49152);
     int begun = 0, waited = 0;
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way
     const int place = (int)blockIdx.y * 2 + (int)blockIdx.x;
     const int by = place % 2;
     const int bx = place / 2;
     const int lane = threadIdx.x;
-    __align__(16) float C_local[2][16];
+    float C_local[2][16];
     for (int u = 0; u < 2; ++u) {
         for (int panel_nj_fused = 0; panel_nj_fused < 8; ++panel_nj_fused) {
             for (int pair = 0; pair < 2; ++pair)
@@ -174,45 +109,54 @@ product_4(float *__restrict__ C, const __grid_constant__ TensorMap U_map,
         }
     }
     if (lane == 0) {
-        copy_bulk_2d(&U_shared[0][0][0], U_map, -28, by * 64, &landed[begun % 1], 8192);
-        copy_bulk_2d(&P_shared[0][0][0], P_map, -28, by * 64, &landed[begun % 1], 8192);
-        copy_bulk_2d(&V_shared[0][0][0], V_map, -28, bx * 64, &landed[begun % 1], 8192);
-        copy_bulk_2d(&Q_shared[0][0][0], Q_map, -28, bx * 64, &landed[begun % 1], 8192);
+        copy_bulk_2d(&B_shared[0][0][0], B_map, -28, bx * 64, &landed[begun % 1], 8192);
+        copy_bulk_2d(&A_shared[0][0][0], A_map, -28, by * 64, &landed[begun % 1], 8192);
+        copy_bulk_2d(&A_rest_shared[0][0][0], A_rest_map, 0, by * 64, &landed[begun % 1], 8192);
     }
     copy_bulk_commit<1>(landed, begun);  // the copies above are one group
     copy_bulk_wait<1>(landed, waited, begun);  // all copies
-    __syncthreads();  // P_shared, Q_shared, U_shared, V_shared: written above by other threads,
-                      // read below
+    __syncthreads();  // A_rest_shared, A_shared, B_shared: written above by other threads, read
+                      // below
     for (int ko = 0; ko < 2; ++ko) {
         const int ko_1 = ko + 1;
         if (ko < 1 && lane == 0) {
-            copy_bulk_2d(&U_shared[ko_1][0][0], U_map, ko_1 * 32 - 28, by * 64, &landed[begun % 1],
+            copy_bulk_2d(&B_shared[ko_1][0][0], B_map, ko_1 * 32 - 28, bx * 64, &landed[begun % 1],
                          8192);
-            copy_bulk_2d(&P_shared[ko_1][0][0], P_map, ko_1 * 32 - 28, by * 64, &landed[begun % 1],
+            copy_bulk_2d(&A_shared[ko_1][0][0], A_map, ko_1 * 32 - 28, by * 64, &landed[begun % 1],
                          8192);
-            copy_bulk_2d(&V_shared[ko_1][0][0], V_map, ko_1 * 32 - 28, bx * 64, &landed[begun % 1],
-                         8192);
-            copy_bulk_2d(&Q_shared[ko_1][0][0], Q_map, ko_1 * 32 - 28, bx * 64, &landed[begun % 1],
-                         8192);
+            copy_bulk_2d(&A_rest_shared[ko_1][0][0], A_rest_map, ko_1 * 32, by * 64,
+                         &landed[begun % 1], 8192);
         }
         copy_bulk_commit<1>(landed, begun);  // the copies above are one group
         {
             float *mma_c = &C_local[0][0], mma_d[32];
-            const unsigned long long mma_p = 0x4000004000010000ull
-                | (unsigned)__cvta_generic_to_shared(&U_shared[ko][0][0]) >> 4;
+            unsigned mma_a[2][4][4];
+            const int mma_l = threadIdx.x % 32;
+            const unsigned mma_p = __cvta_generic_to_shared(&B_shared[ko][0][0])
+                + (threadIdx.x / 32 * 16 + mma_l % 16) * 128;
             const unsigned long long mma_q = 0x4000004000010000ull
-                | (unsigned)__cvta_generic_to_shared(&V_shared[ko][0][0]) >> 4;
-            const unsigned long long mma_r = 0x4000004000010000ull
-                | (unsigned)__cvta_generic_to_shared(&P_shared[ko][0][0]) >> 4;
+                | (unsigned)__cvta_generic_to_shared(&A_shared[ko][0][0]) >> 4;
             const unsigned long long mma_s = 0x4000004000010000ull
-                | (unsigned)__cvta_generic_to_shared(&Q_shared[ko][0][0]) >> 4;
+                | (unsigned)__cvta_generic_to_shared(&A_rest_shared[ko][0][0]) >> 4;
             #pragma unroll
-            for (int i = 0; i < 32; i++)
-                mma_d[i] = 0.0f;
+            for (int k = 0; k < 4; k++)
+                asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
+                             "{%0, %1, %2, %3}, [%4];"
+                             : "=r"(mma_a[0][k][0]), "=r"(mma_a[0][k][1]),
+                               "=r"(mma_a[0][k][2]), "=r"(mma_a[0][k][3])
+                             : "r"(mma_p + ((2 * k + mma_l / 16) ^ mma_l % 8) * 16));
+            #pragma unroll
+            for (int k = 0; k < 16; k++) {
+                const unsigned x = mma_a[0][k / 4][k % 4];
+                mma_a[1][k / 4][k % 4] =
+                    __float_as_uint(__uint_as_float(x) - __uint_as_float(x & 0xffffe000));
+            }
             asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
             #pragma unroll
-            for (int k = 0; k < 12; k++)
-                asm volatile("wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {"
+            for (int k = 0; k < 12; k++) {
+                const unsigned *x = mma_a[k < 4][k % 4];
+                asm volatile("{ .reg .pred more; setp.ne.b32 more, %37, 0; "
+                             "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {"
                              "%0, %1, %2, %3, "
                              "%4, %5, %6, %7, "
                              "%8, %9, %10, %11, "
@@ -221,7 +165,8 @@ product_4(float *__restrict__ C, const __grid_constant__ TensorMap U_map,
                              "%20, %21, %22, %23, "
                              "%24, %25, %26, %27, "
                              "%28, %29, %30, %31}, "
-                             "%32, %33, 1, 1, 1;"
+                             "{ %32, %33, %34, %35}, "
+                             "%36, more, 1, 1; }"
                              :
                                "+f"(mma_d[0]), "+f"(mma_d[1]),
                                "+f"(mma_d[16]), "+f"(mma_d[17]),
@@ -239,8 +184,9 @@ product_4(float *__restrict__ C, const __grid_constant__ TensorMap U_map,
                                "+f"(mma_d[28]), "+f"(mma_d[29]),
                                "+f"(mma_d[14]), "+f"(mma_d[15]),
                                "+f"(mma_d[30]), "+f"(mma_d[31])
-                             : "l"((k < 4 ? mma_r : mma_p) + 2 * (k % 4)),
-                               "l"((k / 4 == 1 ? mma_s : mma_q) + 2 * (k % 4)));
+                             : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]),
+                               "l"((k / 4 == 1 ? mma_s : mma_q) + 2 * (k % 4)), "r"(k));
+            }
             asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
             asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
             #pragma unroll
@@ -248,19 +194,20 @@ product_4(float *__restrict__ C, const __grid_constant__ TensorMap U_map,
                 asm volatile("add.rn.f32 %0, %0, %1;" : "+f"(mma_c[i]) : "f"(mma_d[i]));
         }
         copy_bulk_wait<1>(landed, waited, begun);  // all copies
-        __syncthreads();  // P_shared, Q_shared, U_shared, V_shared: written above, read in the next
+        __syncthreads();  // A_rest_shared, A_shared, B_shared: written above, read in the next
                           // iteration of ko by other threads
     }
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
-        const int i = by * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8;
-        if (i < 66) {
+        const int j = bx * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8;
+        if (j < 70) {
             #pragma unroll
             for (int nj = 0; nj < 8; ++nj) {
-                if (bx * 32 + nj * 4 + lane % 4 < 35) {
-                    *(float2 *)&C[(long long)(by * 4480 + lane / 32 * 1120 + lane / 4 % 8 * 70
-                                              + bx * 64 + lane % 4 * 2) + (u * 560 + nj * 8)] =
-                        make_float2(C_local[u][nj * 2], C_local[u][nj * 2 + 1]);
+                if (by * 32 + nj * 4 + lane % 4 < 33) {
+                    for (int pair = 0; pair < 2; ++pair)
+                        C[(long long)(by * 4480 + lane % 4 * 140 + bx * 64 + lane / 32 * 16
+                                      + lane / 4 % 8) + (long long)pair * 70
+                          + (nj * 560 + u * 8)] = C_local[u][nj * 2 + pair];
                 }
             }
         }

@@ -284,10 +284,12 @@ static void keeps_its_meaning(void **state)
         fail_msg("%s: %d runs went wrong", p->name, failures);
 }
 
-/* With another element type results round otherwise: nothing that this test could compare. */
+/* With another element type, and products of fewer digits, results round otherwise: nothing that
+ * this test could compare. */
 static bool changes_the_program(const Primitive *primitive)
 {
-    return strcmp(primitive->name, "unsafe_set_dtype") == 0;
+    return strcmp(primitive->name, "unsafe_set_dtype") == 0 ||
+           strcmp(primitive->name, "split_product") == 0;
 }
 
 static void every_primitive_is_tested(void **state)

@@ -16,36 +16,6 @@ static bool rounds_to_tf32(const Expr *factor)
     return calls(factor, CALL_TF32) || calls(factor, CALL_TF32_RZ);
 }
 
-static bool is_rounded(const Expr *e, const Expr *x)
-{
-    return calls(e, CALL_TF32_RZ) && expr_equal(e->u.call.arg[0], x);
-}
-
-/* t(x - t(x)), what the first rounding leaves */
-static bool is_rest(const Expr *e, const Expr *x)
-{
-    const Expr *rest = calls(e, CALL_TF32_RZ) ? e->u.call.arg[0] : e;
-    return rest != e && rest->kind == EX_SUB && expr_equal(rest->u.arg[0], x) &&
-           is_rounded(rest->u.arg[1], x);
-}
-
-/* The product x * y in three passes of tf32_rz: t(x) t(y) + t(x) t(y - t(y)) + t(x - t(x)) t(y).
- * Returns the first of them, in which x and y stand; NULL if the value is another. */
-static const Expr *first_pass(const Expr *value)
-{
-    const Expr *sum = value->kind == EX_ADD ? value->u.arg[0] : value;
-    if (sum == value || sum->kind != EX_ADD || value->u.arg[1]->kind != EX_MUL ||
-        sum->u.arg[0]->kind != EX_MUL || sum->u.arg[1]->kind != EX_MUL)
-        return NULL;
-    const Expr *first = sum->u.arg[0], *second = sum->u.arg[1], *third = value->u.arg[1];
-    if (!calls(first->u.arg[0], CALL_TF32_RZ) || !calls(first->u.arg[1], CALL_TF32_RZ))
-        return NULL;
-    const Expr *x = first->u.arg[0]->u.call.arg[0], *y = first->u.arg[1]->u.call.arg[0];
-    bool is = is_rounded(second->u.arg[0], x) && is_rest(second->u.arg[1], y) &&
-              is_rest(third->u.arg[0], x) && is_rounded(third->u.arg[1], y);
-    return is ? first : NULL;
-}
-
 /* The element of a matrix, where it is cast to the type of the sums, rounded, or neither. */
 static const Expr *element_of(const Expr *factor)
 {
@@ -62,15 +32,14 @@ static const char *read_statement(const BlockStmt *block, Contraction *out, cons
     if (!init || update->kind != ST_STORE || update->u.store.op != STORE_ADD ||
         init->kind != ST_STORE || init->u.store.op != STORE_SET || !is_zero(init->u.store.value))
         return "its statement is not 'C = 0' followed by 'C += ...'";
-    const Expr *passes = first_pass(update->u.store.value);
-    const Expr *product = passes ? passes : update->u.store.value;
+    const Expr *product = update->u.store.value;
     if (product->kind != EX_MUL || element_of(product->u.arg[0])->kind != EX_LOAD ||
         element_of(product->u.arg[1])->kind != EX_LOAD)
         return "what it adds is not a product of two elements";
     *a = element_of(product->u.arg[0]);
     *b = element_of(product->u.arg[1]);
-    out->a_tf32 = !passes && rounds_to_tf32(product->u.arg[0]);
-    out->b_tf32 = !passes && rounds_to_tf32(product->u.arg[1]);
+    out->a_tf32 = rounds_to_tf32(product->u.arg[0]);
+    out->b_tf32 = rounds_to_tf32(product->u.arg[1]);
     out->a = (*a)->u.load.buffer;
     out->b = (*b)->u.load.buffer;
     out->c = update->u.store.buffer;

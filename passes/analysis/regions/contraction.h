@@ -20,7 +20,7 @@ typedef struct {
 } Contraction;
 
 /* The same of one block, which is in a program of its own or among others, and may cast the
- * elements that it multiplies, round them to TF32, or multiply them in three passes of TF32. */
+ * elements that it multiplies, or round them to TF32. */
 bool contraction_of_block(Context *c, const BlockStmt *block, Contraction *out, const char **why);
 /* Decides by subscripts: one reduction block whose iterators, each alone, are the subscripts and
  * run over the whole of the axes; and perhaps one more, C[i, j] = max(sum[i, j] + bias[j], 0), with

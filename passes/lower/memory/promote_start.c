@@ -9,7 +9,7 @@ Buffer *promote_register(Promote *p, const Buffer *buffer, Span at)
     return buffer_new(
         c, &(Buffer){.name = names_fresh(&p->names, ctx_namef(c, "%s_acc", buffer->name)),
                      .type = buffer->type,
-                     .sum_digits = buffer->sum_digits,
+                     .digits = buffer->digits,
                      .shape = &one,
                      .rank = 1,
                      .scope = SCOPE_LOCAL,

@@ -170,10 +170,32 @@ Expr *ref_exact_bits(RefBuilder *b, Expr *term, Expr **err)
     return fixed;
 }
 
+static Expr *lowest_bit(RefBuilder *b, Expr *fixed)
+{
+    return op2(b, EX_BITAND, fixed, expr_unary(b->c, EX_NEG, fixed, span_none()));
+}
+
+/* The factor has at most so many digits. */
+static void bound_digits(RefBuilder *b, Expr *factor, int digits, Expr **err)
+{
+    Expr *fixed = ref_let(b, ref_exact_bits(b, factor, err));
+    Expr *room = op2(b, EX_MUL, expr_cast(b->c, DT_F64, lowest_bit(b, fixed), span_none()),
+                     ref_float(b, ldexp(1, digits)));
+    Expr *size = fn(b, CALL_ABS, expr_cast(b->c, DT_F64, fixed, span_none()));
+    *err = ref_add(b, *err, unless(b, op2(b, EX_LE, size, room)));
+}
+
+void ref_exact_product(RefBuilder *b, int digits, const RefOperation *o, Expr **err)
+{
+    int each = (digits + 3) / 2;
+    bound_digits(b, o->x.v, each, err);
+    bound_digits(b, o->y.v, each, err);
+}
+
 Expr *ref_exact_sum(RefBuilder *b, const Buffer *of, Expr *abs, Expr *n, Expr *bits)
 {
     Context *c = b->c;
-    Expr *lowest = op2(b, EX_BITAND, bits, expr_unary(c, EX_NEG, bits, span_none()));
+    Expr *lowest = lowest_bit(b, bits);
     double digits = ldexp(1, buffer_sum_digits(of) - FRACTION_BITS);
     Expr *room = op2(b, EX_MUL, expr_cast(c, DT_F64, lowest, span_none()), ref_float(b, digits));
     Expr *fits = op2(b, EX_AND, op2(b, EX_LE, abs, room),

@@ -517,13 +517,36 @@ static Expr *read(RefBuilder *b, Buffer *buffer, Expr *const *index, Span span)
  * fewer digits than their type has, the rest of an operand is cut off, and that of the result. */
 static double sum_roundoff(const Buffer *buffer)
 {
-    return buffer->sum_digits ? ldexp(1, 2 - buffer->sum_digits) + 0x1p-53 : roundoff(buffer->type);
+    return buffer->digits.sums ? ldexp(1, 2 - buffer->digits.sums) + 0x1p-53
+                               : roundoff(buffer->type);
 }
 
 /* n u |x|, which holds for every order of n additions, and every n. */
 static Expr *sum_error(RefBuilder *b, const Buffer *buffer, Expr *abs, Expr *n)
 {
     return op2(b, EX_MUL, scaled(b, sum_roundoff(buffer), n), abs);
+}
+
+/* What a product that keeps so many digits loses; an infinity may become NaN. */
+static Expr *product_loss(RefBuilder *b, int digits, Expr *product)
+{
+    Expr *size = ref_let(b, magnitude(b, product));
+    return pick(b, op2(b, EX_LT, size, ref_float(b, INFINITY)),
+                scaled(b, ldexp(1, 1 - digits), size), ref_float(b, INFINITY));
+}
+
+Ref ref_term(RefBuilder *b, const Buffer *to, Expr *e)
+{
+    int digits = to->digits.products;
+    if (!digits || e->kind != EX_MUL)
+        return ref_expr(b, e);
+    RefOperation product = {EX_MUL, e->type, ref_expr(b, e->u.arg[0]), ref_expr(b, e->u.arg[1])};
+    Ref r = ref_binary(b, &product, e->span);
+    if (b->exact)
+        ref_exact_product(b, digits, &product, &r.err);
+    else
+        r.err = ref_add(b, r.err, product_loss(b, digits, r.v));
+    return named(b, r);
 }
 
 Ref ref_element(RefBuilder *b, const Twin *t, Expr *const *index, Span span)

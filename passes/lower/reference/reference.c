@@ -196,7 +196,7 @@ static void store_sum(RefBuilder *b, Twin *t, const Element *at, const OtherSum 
 {
     Expr **from = ARENA_ARRAY(b->c->arena, Expr *, t->from->rank + 1);
     Expr *unsure = ref_index(b, t->from, sum->from, from);
-    Ref r = ref_expr(b, sum->term);
+    Ref r = ref_term(b, t->from, sum->term);
     if (unsure)
         spoil(b, t, unsure);
     note_if(b, &t->has_err, r.err != NULL);
@@ -264,10 +264,11 @@ static void ref_store(RefBuilder *b, const Stmt *s)
         store_sum(b, t, &(Element){index, s->span}, &sum);
         return;
     }
-    Ref r = ref_expr(b, s->u.store.value);
+    bool adds = op == STORE_ADD;
+    Ref r = adds ? ref_term(b, t->from, s->u.store.value) : ref_expr(b, s->u.store.value);
     if (unsure)
         spoil(b, t, unsure);
-    if (op == STORE_ADD) {
+    if (adds) {
         store_add(b, t, &(Element){index, s->span}, r);
         return;
     }

@@ -63,6 +63,8 @@ typedef struct {
     Ref x, y;
 } RefOperation;
 
+/* A term that is added to an element of `to`, whose products may keep fewer digits. */
+Ref ref_term(RefBuilder *b, const Buffer *to, Expr *e);
 /* The rest of an operation on already evaluated operands, in element type `type`; for updates. */
 Ref ref_binary(RefBuilder *b, const RefOperation *o, Span span);
 /* The element of a twin's buffer that is its value, with the error that sums have gathered. */
@@ -87,6 +89,10 @@ Expr *ref_exact_bits(RefBuilder *b, Expr *term, Expr **err);
 /* The error of a sum in `of` of which `abs` and `bits` are known: 0 where all partial sums are
  * numbers of the type. */
 Expr *ref_exact_sum(RefBuilder *b, const Buffer *of, Expr *abs, Expr *n, Expr *bits);
+
+/* Adds no bound to *err where a product that keeps so many digits may differ from that of its
+ * factors: one of them has more digits than the parts that such a product is made of. */
+void ref_exact_product(RefBuilder *b, int digits, const RefOperation *o, Expr **err);
 
 /* reference.c */
 /* A new buffer of the reference that says this of `from`, and of its axis `axis` where it is about

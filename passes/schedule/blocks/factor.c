@@ -287,7 +287,7 @@ Buffer *factor_buffer(const Factor *f, int k, Name name, const Buffer *shaped)
                                                                          combiner->parts[k].name))
                                    : name,
                   .type = old->type,
-                  .sum_digits = old->sum_digits,
+                  .digits = old->digits,
                   .shape = shaped->shape,
                   .rank = shaped->rank,
                   .scope = old->scope,

@@ -94,7 +94,7 @@ Buffer *stage_buffer(Schedule *s, const Buffer *of, const char *suffix, Scope sc
     Name name = sched_fresh_name(s, arena_printf(s->ctx->arena, "%s_%s", of->name, suffix));
     Buffer *b = buffer_new(s->ctx, &(Buffer){.name = name,
                                              .type = of->type,
-                                             .sum_digits = of->sum_digits,
+                                             .digits = of->digits,
                                              .shape = of->shape,
                                              .rank = of->rank,
                                              .scope = scope,

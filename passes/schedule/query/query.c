@@ -126,6 +126,14 @@ bool prim_calls(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
+bool prim_product_digits(Schedule *s, const PrimCall *call, Value *result)
+{
+    const Buffer *buffer = sched_buffer(s, call->product_digits.buffer.u.id);
+    int kept = buffer->digits.products;
+    *result = (Value){.kind = VALUE_INT, .u.i = kept ? kept : type_info(buffer->type)->digits};
+    return true;
+}
+
 bool prim_is_matmul(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
