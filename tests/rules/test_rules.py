@@ -166,7 +166,7 @@ def test_pixels_of_joined_loops_are_independent():
     program = ROOT / "examples" / "kernelbench" / "conv_2d_asymmetric_kernel.tir"
     command = [os.environ["TIRC"], program, "--trace"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
-    assert "// contraction: " in done.stdout and "refused" not in done.stdout, done.stdout
+    assert "// three_passes: " in done.stdout and "refused" not in done.stdout, done.stdout
 
 
 def test_halves_are_computed_and_rounded_in_pairs():
