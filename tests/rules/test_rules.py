@@ -309,9 +309,7 @@ def test_images_of_any_size_have_one_pass_for_mean_and_variance(symbolic):
     assert report["verify"]["ok"] and len(report["launches"]) == 3
 
 
-@pytest.mark.parametrize(
-    "kernel, rows", [("neighbours", [8]), ("neighbours_of_planes", [4, 4])]
-)
+@pytest.mark.parametrize("kernel, rows", [("neighbours", [8]), ("neighbours_of_planes", [4, 4])])
 def test_threads_compute_neighbours_together(kernel, rows):
     """They share what they read of rows, and of planes where that is more than rows have."""
     given = [f"--size={name}={n}" for name, n in zip(sizes_of(kernel), [9, 5, 41], strict=False)]
