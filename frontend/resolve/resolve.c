@@ -240,10 +240,13 @@ static bool resolve_param_clauses(Resolver *r, const AstParam *p, Buffer *buffer
 {
     for (int i = 0; i < p->n_clauses; i++) {
         const AstLayout *clause = &p->clauses[i];
-        if (!clause_is_of_digits(clause) || !buffer || buffer->role == ROLE_IN) {
+        bool known = clause_is_of_digits(clause);
+        if (!known || !buffer || buffer->role == ROLE_IN) {
             diag_error(r->ctx, E0254, clause->span,
-                       "a parameter that is written, and no tuple, has the clauses sum_digits(n) "
-                       "and product_digits(n); found '%.60s' of '%.60s'",
+                       !known ? "a parameter has no clause '%.60s'; there are sum_digits(n) and "
+                                "product_digits(n), of '%.60s' if the kernel adds to it"
+                              : "'%.60s' says how the kernel adds to a buffer of numbers, and "
+                                "'%.60s' is only read, or a tuple",
                        clause->name.text, p->name.text);
             return false;
         }

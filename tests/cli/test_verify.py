@@ -94,6 +94,36 @@ def test_sums_of_few_digits(tirc, digits, good):
     assert r.status == 4 and not found["ok"]
 
 
+@pytest.mark.parametrize(
+    "digits, good", [("", False), ("product_digits(20)", False), ("product_digits(10)", True)]
+)
+def test_products_of_few_digits(tirc, digits, good):
+    """Factors that are cut off to 11 digits give products of 10. A term less shows all the same."""
+    program = (
+        f"kernel dot<N = 50>(x: f32[8, N], w: f32[N]) -> y: f32[8] {digits} "
+        "{ for r in 8 { y[r] = 0; for i in N y[r] += x[r, i] * w[i]; } }\n"
+    )
+    old, new = r"\+= (x\[.*\]) \* (w\[.*\]);", r"+= tf32_rz(\1) * tf32_rz(\2);"
+    r, found = against(tirc, program, lambda text: re.sub(old, new, text), *CHAIN)
+    assert found["ok"] == good and (r.status == 0) == good
+    assert not good or found["structure"]["exact"] == 8
+    r, found = against(tirc, program, lambda text: text.replace("in 50", "in 49"), *CHAIN)
+    assert r.status == 4 and not found["ok"]
+
+
+def test_products_of_longer_factors_are_not_exact(tirc):
+    """On integers, products that keep 19 digits are those of factors of 11 digits, not of 13."""
+    for factor, exact in (("4097 * v", 0), ("1024 * v", 8)):
+        tirc.write(
+            "dot.tir",
+            "kernel dot<N = 5>(x: f32[8, N], w: f32[N]) -> y: f32[8] product_digits(19) "
+            "{ for r in 8 { y[r] = 0; for i in N { let v = w[i]; "
+            f"y[r] += x[r, i] * ({factor}); }} }} }}\n",
+        )
+        r, found = verify(tirc, "dot.tir", *CHAIN)
+        assert r.status == 0 and found["structure"]["exact"] == exact, found
+
+
 def test_a_tree_has_narrower_bounds(tirc):
     """Terms rounded to f16 do not show on integers; on reals they lie between the bounds of a tree
     of 37 additions and of a chain of 1024."""
