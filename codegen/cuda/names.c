@@ -2,6 +2,8 @@
  *
  *   kernel clamp(x: f32[N], max: f32) with a loop `max_`   `max` becomes max_1, the loop stays
  *   kernel exp(...), which CUDA has                        exp_
+ *   a loop `k` that an operand of an instruction uses,     k_
+ *   whose own lines have a `k`
  *
  * Functions and arrays in constant memory come first, since others look them up by name. Two lists,
  * written by tests/names/reserved.py, hold the names that compilers and libraries reserve. */
@@ -21,7 +23,8 @@ typedef struct {
 struct CudaNames {
     Context *c;
     bool host;
-    Names taken; /* in the program, and in the text */
+    Names taken;    /* in the program, and in the text */
+    Names captured; /* values that would mean something else in the lines of an instruction */
     /* values only where they are called something else than in the program */
     VEC(Given) given[NAMED_COUNT];
 };
@@ -87,9 +90,11 @@ static bool is_called_on_host(const char *text)
     return false;
 }
 
-static bool is_reserved(const CudaNames *n, NamedKind kind, const char *text)
+static bool is_reserved(const CudaNames *n, NamedKind kind, Name text)
 {
     if (has_foreign_form(text) || IS_ONE_OF(words, text) || is_called(text))
+        return true;
+    if (kind == NAMED_VALUE && names_has(&n->captured, text))
         return true;
     bool global = kind == NAMED_LAUNCH || kind == NAMED_SYMBOL;
     if ((global || n->host) && (IS_ONE_OF(host_words, text) || is_called_on_host(text)))
@@ -187,6 +192,64 @@ static void give_values(CudaNames *n, const Kernel *kernel)
     give_in_body(n, NAMED_VALUE, kernel);
 }
 
+/* ---- the names of instructions --------------------------------------------------------------- */
+
+/* Behind the quote that ends a string. */
+static const char *behind_string(const char *text)
+{
+    for (text++; *text && *text != '"'; text++)
+        text += *text == '\\' && text[1];
+    return *text ? text + 1 : text;
+}
+
+/* The words of lines outside of their strings. */
+static void take_words(Names *out, Context *c, const char *text)
+{
+    while (*text) {
+        size_t n = 0;
+        while (isalnum((unsigned char)text[n]) || text[n] == '_')
+            n++;
+        if (n > 0)
+            names_take(out, ctx_namef(c, "%.*s", (int)n, text));
+        text = *text == '"' ? behind_string(text) : text + (n > 0 ? n : 1);
+    }
+}
+
+/* What the text of an element uses, where lines of the instruction have a word like it. */
+static void capture_element(CudaNames *n, const Names *lines, const Expr *element)
+{
+    const Buffer *b = element->u.load.buffer;
+    if (names_has(lines, b->name))
+        names_take(&n->captured, b->name);
+    for (int d = 0; d < 2 * b->rank; d++)
+        for (Cursor at =
+                 cursor_expr(n->c, d < b->rank ? element->u.load.index[d] : b->shape[d - b->rank]);
+             cursor_next(&at);) {
+            Name name = at.expr->kind == EX_VAR    ? at.expr->u.var->name
+                        : at.expr->kind == EX_LOAD ? at.expr->u.load.buffer->name
+                                                   : NULL;
+            if (name && names_has(lines, name))
+                names_take(&n->captured, name);
+        }
+}
+
+static void find_captured(CudaNames *n, const Kernel *lowered)
+{
+    for (Cursor at = cursor_stmts(n->c, lowered->body); cursor_next(&at);) {
+        const Instruction *of = at.stmt->kind == ST_INSTRUCTION ? at.stmt->u.instruction.of : NULL;
+        Names lines = {.c = n->c};
+        for (int i = 0; of && i < of->n_pieces; i++)
+            if (of->pieces[i].kind == PIECE_TEXT)
+                take_words(&lines, n->c, of->pieces[i].text);
+        int before = n->captured.n;
+        for (int i = 0; of && i < of->n_elements; i++)
+            capture_element(n, &lines, at.stmt->u.instruction.elements[i]);
+        for (int i = 0; n->captured.n > before && i < lines.capacity; i++)
+            if (lines.entries[i].name)
+                names_take(&n->taken, lines.entries[i].name);
+    }
+}
+
 /* All names of the kernel: what gets another name gets none of these. */
 static void take_names(Names *taken, Context *c, const Kernel *kernel)
 {
@@ -204,7 +267,9 @@ CudaNames *cuda_names_new(Context *c, const Kernel *lowered)
     CudaNames *n = ARENA_NEW(c->arena, CudaNames);
     n->c = c;
     n->taken.c = c;
+    n->captured.c = c;
     take_names(&n->taken, c, lowered);
+    find_captured(n, lowered);
     give_in_body(n, NAMED_LAUNCH, lowered);
     give_in_body(n, NAMED_SYMBOL, lowered);
     give_values(n, lowered);

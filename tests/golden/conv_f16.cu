@@ -153,23 +153,23 @@ conv_f16_nhwc(const unsigned short *__restrict__ x, unsigned short *__restrict__
     copy_bulk_wait<2>(landed, waited, begun);  // all copies
     fence_proxy_async();
     __syncthreads();  // w_shared, x_shared: written above by other threads, read below
-    for (int k = 0; k < 18; ++k) {
-        const int u = (k + 2) / 6;
-        const int v = (k / 2 + 1) % 3;
-        const int k_1 = k + 2;
-        if (k < 16) {
+    for (int k_ = 0; k_ < 18; ++k_) {
+        const int u = (k_ + 2) / 6;
+        const int v = (k_ / 2 + 1) % 3;
+        const int k_1 = k_ + 2;
+        if (k_ < 16) {
             #pragma unroll
             for (int each = 0; each < 4; ++each) {
                 const int n_2 = grid / 2 * 2 + each / 2;
                 const int i = grid % 2 * 8 + each % 2 * 4 + group * 2 + lane / 64;
                 copy_async_or_zero<16>(
-                    &x_shared[(k + 2) % 3][n_2 % 2 * 64 + i % 8 * 8 + j][(lane % 8 ^ j) * 8],
-                    &x[((n_2 * 9 + i + u - 1) * 8 + j + v - 1) * 128 + k % 2 * 64 + lane % 8 * 8],
+                    &x_shared[(k_ + 2) % 3][n_2 % 2 * 64 + i % 8 * 8 + j][(lane % 8 ^ j) * 8],
+                    &x[((n_2 * 9 + i + u - 1) * 8 + j + v - 1) * 128 + k_ % 2 * 64 + lane % 8 * 8],
                     n_2 < 3 && i < 9 && i + u > 0 && i + u < 10 && j + v > 0 && j + v < 9);
             }
             if (lane == 0 && group == 0) {
                 for (int panels = 0; panels < 2; ++panels)
-                    copy_bulk_4d(&w_shared[(k + 2) % 3][panels][0][0], w_map, panels * 64,
+                    copy_bulk_4d(&w_shared[(k_ + 2) % 3][panels][0][0], w_map, panels * 64,
                                  k_1 % 2 * 64, k_1 / 2 % 3, k_1 / 6, &landed[begun % 2], 8192);
             }
         }
@@ -177,9 +177,9 @@ conv_f16_nhwc(const unsigned short *__restrict__ x, unsigned short *__restrict__
         copy_bulk_commit<2>(landed, begun);  // the copies above are one group
         float *mma_c = &T[0][0];
         const unsigned long long mma_p = 0x4000004000010000ull
-            | (unsigned)__cvta_generic_to_shared(&x_shared[k % 3][group * 64][0]) >> 4;
+            | (unsigned)__cvta_generic_to_shared(&x_shared[k_ % 3][group * 64][0]) >> 4;
         const unsigned long long mma_q = 0x4000004002000000ull
-            | (unsigned)__cvta_generic_to_shared(&w_shared[k % 3][0][0][0]) >> 4;
+            | (unsigned)__cvta_generic_to_shared(&w_shared[k_ % 3][0][0][0]) >> 4;
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
         #pragma unroll
         for (int k = 0; k < 4; k++)

@@ -210,33 +210,33 @@ conv_f16_nchw_2(unsigned short *__restrict__ y, const unsigned short *__restrict
     fence_proxy_async();
     __syncthreads();  // w_global_shared, x_global_shared: written above by other threads, read
                       // below
-    for (int k = 0; k < 18; ++k) {
-        const int u = (k + 2) / 6;
-        const int v = (k / 2 + 1) % 3;
-        const int k_1 = k + 2;
-        if (k < 16) {
+    for (int k_ = 0; k_ < 18; ++k_) {
+        const int u = (k_ + 2) / 6;
+        const int v = (k_ / 2 + 1) % 3;
+        const int k_1 = k_ + 2;
+        if (k_ < 16) {
             #pragma unroll
             for (int each = 0; each < 12; ++each) {
                 const int n = each / 4;
                 const int i_2 = grid / 2 * 8 + each % 4 * 2 + lane / 64;
                 copy_async_or_zero<16>(
-                    &x_global_shared[(u * 3 + v) % 2 * 2 + k % 2][n * 64 + i_2 % 8 * 8 + j]
+                    &x_global_shared[(u * 3 + v) % 2 * 2 + k_ % 2][n * 64 + i_2 % 8 * 8 + j]
                                     [(lane % 8 ^ j) * 8],
-                    &x_global[((n * 9 + u + i_2 - 1) * 8 + j + v - 1) * 128 + k % 2 * 64
+                    &x_global[((n * 9 + u + i_2 - 1) * 8 + j + v - 1) * 128 + k_ % 2 * 64
                               + lane % 8 * 8],
                     i_2 < 9 && u + i_2 > 0 && u + i_2 < 10 && j + v > 0 && j + v < 9);
             }
             if (lane == 0)
-                copy_bulk_4d(&w_global_shared[(k + 2) % 4][0][0], w_global_map, k_1 % 2 * 64,
+                copy_bulk_4d(&w_global_shared[(k_ + 2) % 4][0][0], w_global_map, k_1 % 2 * 64,
                              grid % 2 * 64, k_1 / 2 % 3, k_1 / 6, &landed[begun % 2], 8192);
         }
         copy_async_commit();  // the copies above are one group
         copy_bulk_commit<2>(landed, begun);  // the copies above are one group
         float *mma_c = &T[0][0];
         const unsigned long long mma_p = 0x4000004000010000ull
-            | (unsigned)__cvta_generic_to_shared(&w_global_shared[k % 4][0][0]) >> 4;
+            | (unsigned)__cvta_generic_to_shared(&w_global_shared[k_ % 4][0][0]) >> 4;
         const unsigned long long mma_q = 0x4000004000010000ull
-            | (unsigned)__cvta_generic_to_shared(&x_global_shared[k % 4][0][0]) >> 4;
+            | (unsigned)__cvta_generic_to_shared(&x_global_shared[k_ % 4][0][0]) >> 4;
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
         #pragma unroll
         for (int k = 0; k < 4; k++)
