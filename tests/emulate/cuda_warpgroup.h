@@ -56,69 +56,56 @@ static inline Place place_of(unsigned sum)
     return {t / 32 * 16 + t % 32 / 4 + sum / 2 % 2 * 8, sum / 4 * 8 + t % 4 * 2 + sum % 2};
 }
 
-template <const NarrowFormat &format>
-static inline void add_products(const Product &p, uint32_t *sums)
+/* Adds the terms of so many steps along k, exactly, and rounds each sum once. */
+template <class Term>
+static inline void add_terms(const Product &p, uint32_t *sums, unsigned steps, Term term)
 {
     for (unsigned n = 0; n < (unsigned)p.n; n++) {
         Place at = place_of(n);
         float before;
         memcpy(&before, &sums[n], sizeof before);
         double sum = before;
-        for (unsigned k = 0; k < 16; k++)
-            sum += narrow_value(format, operand(p.a, p.a_turned, at.row, k)) *
-                   narrow_value(format, operand(p.b, p.b_turned, at.column, k));
+        for (unsigned k = 0; k < steps; k++)
+            sum += term(n, at, k);
         float after = (float)sum;
         memcpy(&sums[n], &after, sizeof after);
     }
+}
+
+template <const NarrowFormat &format>
+static inline void add_products(const Product &p, uint32_t *sums)
+{
+    add_terms(p, sums, 16, [&](unsigned, Place at, unsigned k) {
+        return narrow_value(format, operand(p.a, p.a_turned, at.row, k)) *
+               narrow_value(format, operand(p.b, p.b_turned, at.column, k));
+    });
 }
 
 /* Of f32, whose last digits the hardware ignores. */
 static inline void add_tf32(const Product &p, uint32_t *sums)
 {
-    for (unsigned n = 0; n < (unsigned)p.n; n++) {
-        Place at = place_of(n);
-        float before;
-        memcpy(&before, &sums[n], sizeof before);
-        double sum = before;
-        for (unsigned k = 0; k < 8; k++)
-            sum += truncated(along_k<uint32_t>(p.a, at.row, k)) *
-                   truncated(along_k<uint32_t>(p.b, at.column, k));
-        float after = (float)sum;
-        memcpy(&sums[n], &after, sizeof after);
-    }
+    add_terms(p, sums, 8, [&](unsigned, Place at, unsigned k) {
+        return truncated(along_k<uint32_t>(p.a, at.row, k)) *
+               truncated(along_k<uint32_t>(p.b, at.column, k));
+    });
 }
 
 /* The same with the first operand in registers. */
 static inline void add_tf32_rows(const Product &p, uint32_t *sums)
 {
-    for (unsigned n = 0; n < (unsigned)p.n; n++) {
-        Place at = place_of(n);
-        float before;
-        memcpy(&before, &sums[n], sizeof before);
-        double sum = before;
-        for (unsigned k = 0; k < 8; k++)
-            sum +=
-                truncated(p.rows[n / 2 % 2][k]) * truncated(along_k<uint32_t>(p.b, at.column, k));
-        float after = (float)sum;
-        memcpy(&sums[n], &after, sizeof after);
-    }
+    add_terms(p, sums, 8, [&](unsigned n, Place at, unsigned k) {
+        return truncated(p.rows[n / 2 % 2][k]) * truncated(along_k<uint32_t>(p.b, at.column, k));
+    });
 }
 
 /* Of floats of 8 bits. The hardware keeps fewer digits of the sum. */
 template <const NarrowFormat &format>
 static inline void add_floats(const Product &p, uint32_t *sums)
 {
-    for (unsigned n = 0; n < (unsigned)p.n; n++) {
-        Place at = place_of(n);
-        float before;
-        memcpy(&before, &sums[n], sizeof before);
-        double sum = before;
-        for (unsigned k = 0; k < 32; k++)
-            sum += narrow_value(format, along_k<unsigned char>(p.a, at.row, k)) *
-                   narrow_value(format, along_k<unsigned char>(p.b, at.column, k));
-        float after = (float)sum;
-        memcpy(&sums[n], &after, sizeof after);
-    }
+    add_terms(p, sums, 32, [&](unsigned, Place at, unsigned k) {
+        return narrow_value(format, along_k<unsigned char>(p.a, at.row, k)) *
+               narrow_value(format, along_k<unsigned char>(p.b, at.column, k));
+    });
 }
 
 template <class T> static inline void add_bytes(const Product &p, uint32_t *sums)
