@@ -1,13 +1,17 @@
-// product: 2 launches
+// product: 4 launches
 //   A: f32[66, 36], read
 //   B: f32[70, 36], read
 //   C: f32[66, 70], written
-//   B_map: cuTensorMapEncodeTiled of B, UINT32, extents {36, 70}, boxes {32, 64}, SWIZZLE_128B
-//   A_map: cuTensorMapEncodeTiled of A, UINT32, extents {36, 66}, boxes {32, 64}, SWIZZLE_128B
-//   A_rest_map: cuTensorMapEncodeTiled of A_rest, UINT32, extents {64, 128}, boxes {32, 64}, SWIZZLE_128B
-//   A_rest: f32[128, 64], temporary, allocated by the caller
-// product<<<dim3(2, 4), dim3(32, 8)>>>(A, A_rest);
-// product_1<<<dim3(2, 2), 128, 49160>>>(C, B_map, A_map, A_rest_map);
+//   V_map: cuTensorMapEncodeTiled of V, UINT32, extents {36, 70}, boxes {32, 64}, SWIZZLE_128B
+//   U_map: cuTensorMapEncodeTiled of U, UINT32, extents {36, 66}, boxes {32, 64}, SWIZZLE_128B
+//   U_rest_map: cuTensorMapEncodeTiled of U_rest, UINT32, extents {64, 128}, boxes {32, 64}, SWIZZLE_128B
+//   U: f32[66, 36], temporary, allocated by the caller
+//   V: f32[70, 36], temporary, allocated by the caller
+//   U_rest: f32[128, 64], temporary, allocated by the caller
+// product<<<dim3(2, 3), dim3(32, 8)>>>(A, U);
+// product_1<<<dim3(2, 3), dim3(32, 8)>>>(B, V);
+// product_2<<<dim3(2, 4), dim3(32, 8)>>>(U_rest, U);
+// product_3<<<dim3(2, 2), 128, 49160>>>(C, V_map, U_map, U_rest_map);
 
 static __device__ __forceinline__ float to_tf32_rz(float x)
 {
@@ -71,7 +75,43 @@ static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-product(const float *__restrict__ A, float *__restrict__ A_rest)
+product(const float *__restrict__ A, float *__restrict__ U)
+{
+    const int by = blockIdx.y;
+    const int bx = blockIdx.x;
+    const int ty = threadIdx.y;
+    const int tx = threadIdx.x;
+    const int k = bx * 32 + tx;
+    if (k < 36) {
+        #pragma unroll
+        for (int each = 0; each < 4; ++each) {
+            const int i = by * 32 + each * 8 + ty;
+            if (i < 66)
+                U[i * 36 + k] = A[i * 36 + k] * (float)(k % 2 == 0 ? 2049 : 1);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+product_1(const float *__restrict__ B, float *__restrict__ V)
+{
+    const int by = blockIdx.y;
+    const int bx = blockIdx.x;
+    const int ty = threadIdx.y;
+    const int tx = threadIdx.x;
+    const int k = bx * 32 + tx;
+    if (k < 36) {
+        #pragma unroll
+        for (int each = 0; each < 4; ++each) {
+            const int j = by * 32 + each * 8 + ty;
+            if (j < 70)
+                V[j * 36 + k] = B[j * 36 + k] * (float)(k % 2 == 0 ? 1 : 2049);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+product_2(float *__restrict__ U_rest, const float *__restrict__ U)
 {
     const int by = blockIdx.y;
     const int bx = blockIdx.x;
@@ -81,19 +121,19 @@ product(const float *__restrict__ A, float *__restrict__ A_rest)
     #pragma unroll
     for (int each = 0; each < 4; ++each) {
         const int i = by * 32 + each * 8 + ty;
-        A_rest[i * 64 + k] = i < 66 && k > 27
-            ? A[i * 36 + k - 28] - to_tf32_rz(A[i * 36 + k - 28]) : 0.0f;
+        U_rest[i * 64 + k] = i < 66 && k > 27
+            ? U[i * 36 + k - 28] - to_tf32_rz(U[i * 36 + k - 28]) : 0.0f;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-product_1(float *__restrict__ C, const __grid_constant__ TensorMap B_map,
-          const __grid_constant__ TensorMap A_map, const __grid_constant__ TensorMap A_rest_map)
+product_3(float *__restrict__ C, const __grid_constant__ TensorMap V_map,
+          const __grid_constant__ TensorMap U_map, const __grid_constant__ TensorMap U_rest_map)
 {
     extern __shared__ __align__(1024) unsigned char shared_memory[];
-    float (*A_shared)[64][32] = (float (*)[64][32])shared_memory;
-    float (*B_shared)[64][32] = (float (*)[64][32])(shared_memory + 16384);
-    float (*A_rest_shared)[64][32] = (float (*)[64][32])(shared_memory + 32768);
+    float (*U_shared)[64][32] = (float (*)[64][32])shared_memory;
+    float (*V_shared)[64][32] = (float (*)[64][32])(shared_memory + 16384);
+    float (*U_rest_shared)[64][32] = (float (*)[64][32])(shared_memory + 32768);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 49152);
     int begun = 0, waited = 0;
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way
@@ -109,22 +149,22 @@ product_1(float *__restrict__ C, const __grid_constant__ TensorMap B_map,
         }
     }
     if (lane == 0) {
-        copy_bulk_2d(&B_shared[0][0][0], B_map, -28, bx * 64, &landed[begun % 1], 8192);
-        copy_bulk_2d(&A_shared[0][0][0], A_map, -28, by * 64, &landed[begun % 1], 8192);
-        copy_bulk_2d(&A_rest_shared[0][0][0], A_rest_map, 0, by * 64, &landed[begun % 1], 8192);
+        copy_bulk_2d(&V_shared[0][0][0], V_map, -28, bx * 64, &landed[begun % 1], 8192);
+        copy_bulk_2d(&U_shared[0][0][0], U_map, -28, by * 64, &landed[begun % 1], 8192);
+        copy_bulk_2d(&U_rest_shared[0][0][0], U_rest_map, 0, by * 64, &landed[begun % 1], 8192);
     }
     copy_bulk_commit<1>(landed, begun);  // the copies above are one group
     copy_bulk_wait<1>(landed, waited, begun);  // all copies
-    __syncthreads();  // A_rest_shared, A_shared, B_shared: written above by other threads, read
+    __syncthreads();  // U_rest_shared, U_shared, V_shared: written above by other threads, read
                       // below
     for (int ko = 0; ko < 2; ++ko) {
         const int ko_1 = ko + 1;
         if (ko < 1 && lane == 0) {
-            copy_bulk_2d(&B_shared[ko_1][0][0], B_map, ko_1 * 32 - 28, bx * 64, &landed[begun % 1],
+            copy_bulk_2d(&V_shared[ko_1][0][0], V_map, ko_1 * 32 - 28, bx * 64, &landed[begun % 1],
                          8192);
-            copy_bulk_2d(&A_shared[ko_1][0][0], A_map, ko_1 * 32 - 28, by * 64, &landed[begun % 1],
+            copy_bulk_2d(&U_shared[ko_1][0][0], U_map, ko_1 * 32 - 28, by * 64, &landed[begun % 1],
                          8192);
-            copy_bulk_2d(&A_rest_shared[ko_1][0][0], A_rest_map, ko_1 * 32, by * 64,
+            copy_bulk_2d(&U_rest_shared[ko_1][0][0], U_rest_map, ko_1 * 32, by * 64,
                          &landed[begun % 1], 8192);
         }
         copy_bulk_commit<1>(landed, begun);  // the copies above are one group
@@ -132,12 +172,12 @@ product_1(float *__restrict__ C, const __grid_constant__ TensorMap B_map,
             float *mma_c = &C_local[0][0], mma_d[32];
             unsigned mma_a[2][4][4];
             const int mma_l = threadIdx.x % 32;
-            const unsigned mma_p = __cvta_generic_to_shared(&B_shared[ko][0][0])
+            const unsigned mma_p = __cvta_generic_to_shared(&V_shared[ko][0][0])
                 + (threadIdx.x / 32 * 16 + mma_l % 16) * 128;
             const unsigned long long mma_q = 0x4000004000010000ull
-                | (unsigned)__cvta_generic_to_shared(&A_shared[ko][0][0]) >> 4;
+                | (unsigned)__cvta_generic_to_shared(&U_shared[ko][0][0]) >> 4;
             const unsigned long long mma_s = 0x4000004000010000ull
-                | (unsigned)__cvta_generic_to_shared(&A_rest_shared[ko][0][0]) >> 4;
+                | (unsigned)__cvta_generic_to_shared(&U_rest_shared[ko][0][0]) >> 4;
             #pragma unroll
             for (int k = 0; k < 4; k++)
                 asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
@@ -194,7 +234,7 @@ product_1(float *__restrict__ C, const __grid_constant__ TensorMap B_map,
                 asm volatile("add.rn.f32 %0, %0, %1;" : "+f"(mma_c[i]) : "f"(mma_d[i]));
         }
         copy_bulk_wait<1>(landed, waited, begun);  // all copies
-        __syncthreads();  // A_rest_shared, A_shared, B_shared: written above, read in the next
+        __syncthreads();  // U_rest_shared, U_shared, V_shared: written above, read in the next
                           // iteration of ko by other threads
     }
     #pragma unroll

@@ -1,14 +1,18 @@
-// product: 3 launches
+// product: 5 launches
 //   A: f32[66, 36], read
 //   B: f32[36, 70], read
 //   C: f32[66, 70], written
-//   A_map: cuTensorMapEncodeTiled of A, UINT32, extents {36, 66}, boxes {32, 64}, SWIZZLE_128B
-//   A_rest_map: cuTensorMapEncodeTiled of A_rest, UINT32, extents {64, 128}, boxes {32, 64}, SWIZZLE_128B
-//   A_rest: f32[128, 64], temporary, allocated by the caller
-//   B_global: f32[64, 128], temporary, allocated by the caller
-// product<<<dim3(2, 4), dim3(32, 8)>>>(A, A_rest);
-// product_1<<<dim3(4, 2), dim3(32, 8)>>>(B, B_global);
-// product_2<<<dim3(2, 2), 128, 51208>>>(C, B_global, A_map, A_rest_map);
+//   U_map: cuTensorMapEncodeTiled of U, UINT32, extents {36, 66}, boxes {32, 64}, SWIZZLE_128B
+//   U_rest_map: cuTensorMapEncodeTiled of U_rest, UINT32, extents {64, 128}, boxes {32, 64}, SWIZZLE_128B
+//   U: f32[66, 36], temporary, allocated by the caller
+//   V: f32[36, 70], temporary, allocated by the caller
+//   U_rest: f32[128, 64], temporary, allocated by the caller
+//   V_global: f32[64, 128], temporary, allocated by the caller
+// product<<<dim3(2, 3), dim3(32, 8)>>>(A, U);
+// product_1<<<dim3(3, 2), dim3(32, 8)>>>(B, V);
+// product_2<<<dim3(2, 4), dim3(32, 8)>>>(U_rest, U);
+// product_3<<<dim3(4, 2), dim3(32, 8)>>>(V_global, V);
+// product_4<<<dim3(2, 2), 128, 51208>>>(C, V_global, U_map, U_rest_map);
 
 static __device__ __forceinline__ float to_tf32_rz(float x)
 {
@@ -93,7 +97,43 @@ static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-product(const float *__restrict__ A, float *__restrict__ A_rest)
+product(const float *__restrict__ A, float *__restrict__ U)
+{
+    const int by = blockIdx.y;
+    const int bx = blockIdx.x;
+    const int ty = threadIdx.y;
+    const int tx = threadIdx.x;
+    const int k = bx * 32 + tx;
+    if (k < 36) {
+        #pragma unroll
+        for (int each = 0; each < 4; ++each) {
+            const int i = by * 32 + each * 8 + ty;
+            if (i < 66)
+                U[i * 36 + k] = A[i * 36 + k] * (float)(k % 2 == 0 ? 2049 : 1);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+product_1(const float *__restrict__ B, float *__restrict__ V)
+{
+    const int by = blockIdx.y;
+    const int bx = blockIdx.x;
+    const int ty = threadIdx.y;
+    const int tx = threadIdx.x;
+    const int j = bx * 32 + tx;
+    if (j < 70) {
+        #pragma unroll
+        for (int each = 0; each < 4; ++each) {
+            const int k = by * 32 + each * 8 + ty;
+            if (k < 36)
+                V[k * 70 + j] = B[k * 70 + j] * (float)(k % 2 == 0 ? 1 : 2049);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+product_2(float *__restrict__ U_rest, const float *__restrict__ U)
 {
     const int by = blockIdx.y;
     const int bx = blockIdx.x;
@@ -103,13 +143,13 @@ product(const float *__restrict__ A, float *__restrict__ A_rest)
     #pragma unroll
     for (int each = 0; each < 4; ++each) {
         const int i = by * 32 + each * 8 + ty;
-        A_rest[i * 64 + k] = i < 66 && k > 27
-            ? A[i * 36 + k - 28] - to_tf32_rz(A[i * 36 + k - 28]) : 0.0f;
+        U_rest[i * 64 + k] = i < 66 && k > 27
+            ? U[i * 36 + k - 28] - to_tf32_rz(U[i * 36 + k - 28]) : 0.0f;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-product_1(const float *__restrict__ B, float *__restrict__ B_global)
+product_3(float *__restrict__ V_global, const float *__restrict__ V)
 {
     const int by = blockIdx.y;
     const int bx = blockIdx.x;
@@ -119,18 +159,18 @@ product_1(const float *__restrict__ B, float *__restrict__ B_global)
     #pragma unroll
     for (int each = 0; each < 4; ++each) {
         const int k = by * 32 + each * 8 + ty;
-        B_global[k * 128 + j] = k > 27 && j < 70 ? B[(k - 28) * 70 + j] : 0.0f;
+        V_global[k * 128 + j] = k > 27 && j < 70 ? V[(k - 28) * 70 + j] : 0.0f;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-product_2(float *__restrict__ C, const float *__restrict__ B_global,
-          const __grid_constant__ TensorMap A_map, const __grid_constant__ TensorMap A_rest_map)
+product_4(float *__restrict__ C, const float *__restrict__ V_global,
+          const __grid_constant__ TensorMap U_map, const __grid_constant__ TensorMap U_rest_map)
 {
     extern __shared__ __align__(1024) unsigned char shared_memory[];
-    float (*A_shared)[64][32] = (float (*)[64][32])shared_memory;
-    float (*B_global_shared)[72] = (float (*)[72])(shared_memory + 16384);
-    float (*A_rest_shared)[64][32] = (float (*)[64][32])(shared_memory + 34816);
+    float (*U_shared)[64][32] = (float (*)[64][32])shared_memory;
+    float (*V_global_shared)[72] = (float (*)[72])(shared_memory + 16384);
+    float (*U_rest_shared)[64][32] = (float (*)[64][32])(shared_memory + 34816);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 51200);
     int begun = 0, waited = 0;
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way
@@ -148,18 +188,18 @@ product_2(float *__restrict__ C, const float *__restrict__ B_global,
     #pragma unroll
     for (int each = 0; each < 8; ++each) {
         const int k = each * 4 + lane / 32;
-        copy_async<8>(&B_global_shared[k][lane % 32 * 2],
-                      &B_global[k * 128 + bx * 64 + lane % 32 * 2]);
+        copy_async<8>(&V_global_shared[k][lane % 32 * 2],
+                      &V_global[k * 128 + bx * 64 + lane % 32 * 2]);
     }
     if (lane == 0) {
-        copy_bulk_2d(&A_shared[0][0][0], A_map, -28, by * 64, &landed[begun % 1], 8192);
-        copy_bulk_2d(&A_rest_shared[0][0][0], A_rest_map, 0, by * 64, &landed[begun % 1], 8192);
+        copy_bulk_2d(&U_shared[0][0][0], U_map, -28, by * 64, &landed[begun % 1], 8192);
+        copy_bulk_2d(&U_rest_shared[0][0][0], U_rest_map, 0, by * 64, &landed[begun % 1], 8192);
     }
     copy_async_commit();  // the copies above are one group
     copy_bulk_commit<1>(landed, begun);  // the copies above are one group
     copy_async_wait<0>();  // all copies
     copy_bulk_wait<1>(landed, waited, begun);  // all copies
-    __syncthreads();  // A_rest_shared, A_shared, B_global_shared: written above by other threads,
+    __syncthreads();  // U_rest_shared, U_shared, V_global_shared: written above by other threads,
                       // read below
     for (int ko = 0; ko < 2; ++ko) {
         const int ko_1 = ko + 1;
@@ -167,14 +207,14 @@ product_2(float *__restrict__ C, const float *__restrict__ B_global,
             #pragma unroll
             for (int each = 0; each < 8; ++each) {
                 const int k = ko * 32 + each * 4 + lane / 32 + 32;
-                copy_async<8>(&B_global_shared[k][lane % 32 * 2],
-                              &B_global[(long long)(lane / 32 * 128 + bx * 64 + lane % 32 * 2)
+                copy_async<8>(&V_global_shared[k][lane % 32 * 2],
+                              &V_global[(long long)(lane / 32 * 128 + bx * 64 + lane % 32 * 2)
                                         + (long long)ko * 4096 + (each * 512 + 4096)]);
             }
             if (lane == 0) {
-                copy_bulk_2d(&A_shared[ko_1][0][0], A_map, ko_1 * 32 - 28, by * 64,
+                copy_bulk_2d(&U_shared[ko_1][0][0], U_map, ko_1 * 32 - 28, by * 64,
                              &landed[begun % 1], 8192);
-                copy_bulk_2d(&A_rest_shared[ko_1][0][0], A_rest_map, ko_1 * 32, by * 64,
+                copy_bulk_2d(&U_rest_shared[ko_1][0][0], U_rest_map, ko_1 * 32, by * 64,
                              &landed[begun % 1], 8192);
             }
         }
@@ -184,13 +224,13 @@ product_2(float *__restrict__ C, const float *__restrict__ B_global,
             float *mma_c = &C_local[0][0], mma_d[32];
             unsigned mma_a[2][4][4];
             const int mma_l = threadIdx.x % 32;
-            const int mma_i = &B_global_shared[ko * 32 + 1][0] - &B_global_shared[ko * 32][0];
-            const float *mma_p = &B_global_shared[ko * 32][0] + mma_l % 4 * mma_i
+            const int mma_i = &V_global_shared[ko * 32 + 1][0] - &V_global_shared[ko * 32][0];
+            const float *mma_p = &V_global_shared[ko * 32][0] + mma_l % 4 * mma_i
                 + threadIdx.x / 32 * 16 + mma_l / 4;
             const unsigned long long mma_q = 0x4000004000010000ull
-                | (unsigned)__cvta_generic_to_shared(&A_shared[ko][0][0]) >> 4;
+                | (unsigned)__cvta_generic_to_shared(&U_shared[ko][0][0]) >> 4;
             const unsigned long long mma_s = 0x4000004000010000ull
-                | (unsigned)__cvta_generic_to_shared(&A_rest_shared[ko][0][0]) >> 4;
+                | (unsigned)__cvta_generic_to_shared(&U_rest_shared[ko][0][0]) >> 4;
             #pragma unroll
             for (int k = 0; k < 4; k++)
                 for (int j = 0; j < 4; j++)
@@ -246,7 +286,7 @@ product_2(float *__restrict__ C, const float *__restrict__ B_global,
         }
         copy_async_wait<0>();  // all copies
         copy_bulk_wait<1>(landed, waited, begun);  // all copies
-        __syncthreads();  // A_rest_shared, A_shared, B_global_shared: written above, read in the
+        __syncthreads();  // U_rest_shared, U_shared, V_global_shared: written above, read in the
                           // next iteration of ko by other threads
     }
     #pragma unroll
