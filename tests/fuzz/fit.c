@@ -197,7 +197,9 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_BESIDE_USER:
         return touches_temp(s, block, ACCESS_WRITE, true) && stands_beside_user(s, handle);
     case BLOCK_WHOLE: return is_whole(block, &path);
-    case BLOCK_FEWER_DIGITS: return store && store->u.store.buffer->digits.products;
+    case BLOCK_FEWER_DIGITS:
+        return store && store->u.store.buffer->digits.products && store->u.store.op == STORE_ADD &&
+               store->u.store.value->kind == EX_MUL;
     case BLOCK_EINSUM: return store && store->u.store.op != STORE_SET && is_whole(block, &path);
     case BLOCK_DIGITS: return has_digits(s, block);
     case BLOCK_RECURRENCE: return store && flow_reads_other_element(schedule_context(s), store);

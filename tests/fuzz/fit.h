@@ -20,7 +20,7 @@ typedef enum {
     BLOCK_BESIDE_USER,  /* that, and one which reads it stands under the same loop */
     BLOCK_WHOLE,        /* alone in one loop for each iterator, without a condition */
     BLOCK_EINSUM,       /* that, and updates what it writes */
-    BLOCK_FEWER_DIGITS, /* products that it adds may keep fewer digits */
+    BLOCK_FEWER_DIGITS, /* adds products that may keep fewer digits */
     BLOCK_DIGITS,       /* reads at a subscript that multiplies or divides */
     BLOCK_RECURRENCE,   /* computes elements from others of the same buffer */
     BLOCK_BEFORE_SUM,   /* the first of a loop, and keeps a sum that the rest adds to */
