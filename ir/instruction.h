@@ -29,15 +29,17 @@ typedef struct {
 } OperandElement;
 
 typedef enum {
-    PIECE_TEXT,    /* CUDA text as it stands */
-    PIECE_ELEMENT, /* {a[2]}, or {c} of an operand without axes: the element itself */
-    PIECE_ADDRESS, /* {a} of an operand with axes: where its first element lies */
-    PIECE_WIDE,    /* {a: int}, {a[4]: int}: the bytes from an element on as this type of CUDA's */
+    PIECE_TEXT,     /* CUDA text as it stands */
+    PIECE_ELEMENT,  /* {a[2]}, or {c} of an operand without axes: the element itself */
+    PIECE_ADDRESS,  /* {a} of an operand with axes: where its first element lies */
+    PIECE_WIDE,     /* {a: int}, {a[4]: int}: the bytes from an element on as this type of CUDA's */
+    PIECE_DISTANCE, /* {a[1, 0] - a}: elements from the first one of the operand to this one */
 } PieceKind;
 typedef struct {
     PieceKind kind;
     const char *text; /* of TEXT: itself; of WIDE: the type */
     int element;
+    int first; /* of DISTANCE: the first element of the operand */
 } TemplatePiece;
 
 /* Copies of whole boxes of a tensor that the hardware makes (bulk_copy.h), by the span in bytes

@@ -469,6 +469,50 @@ static void sync_text(CudaWriter *w, const Stmt *s)
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
+/* i + 3 as i and 3. */
+static const Expr *without_constant(const Expr *e, int64_t *constant)
+{
+    *constant = 0;
+    if (expr_is_const(e, constant))
+        return NULL;
+    return e->kind == EX_ADD && expr_is_const(e->u.arg[1], constant) ? e->u.arg[0] : e;
+}
+
+/* How far apart two elements of a buffer lie, if the text of their subscripts shows it. */
+static bool literal_distance(CudaWriter *w, const Expr *from, const Expr *to, int64_t *distance)
+{
+    const Buffer *buffer = from->u.load.buffer;
+    int64_t elements, *strides = ARENA_ARRAY(w->c->arena, int64_t, buffer->rank + 1);
+    *distance = 0;
+    strides[0] = 1; /* of one axis, whatever its extent */
+    if (buffer->rank > 1 && !buffer_strides(buffer, strides, &elements))
+        return false;
+    for (int d = 0; d < buffer->rank; d++) {
+        int64_t x, y;
+        const Expr *a = without_constant(from->u.load.index[d], &x);
+        const Expr *b = without_constant(to->u.load.index[d], &y);
+        if (a != b && (!a || !b || !expr_equal(a, b)))
+            return false;
+        *distance += (y - x) * strides[d];
+    }
+    return true;
+}
+
+/* The elements from one element to another: a number, or the difference of their addresses. */
+static void distance_text(CudaWriter *w, const Expr *from, const Expr *to)
+{
+    int64_t distance;
+    if (literal_distance(w, from, to, &distance)) {
+        strbuf_addf(w->out, "%lld", (long long)distance);
+        return;
+    }
+    strbuf_add(w->out, "(&");
+    cuda_element(w, to->u.load.buffer, to->u.load.index);
+    strbuf_add(w->out, " - &");
+    cuda_element(w, from->u.load.buffer, from->u.load.index);
+    strbuf_add(w->out, ")");
+}
+
 static void piece_text(CudaWriter *w, const Stmt *s, const TemplatePiece *piece)
 {
     const Instruction *of = s->u.instruction.of;
@@ -482,6 +526,10 @@ static void piece_text(CudaWriter *w, const Stmt *s, const TemplatePiece *piece)
     }
     const Expr *element = s->u.instruction.elements[piece->element];
     const Buffer *operand = of->operands[of->elements[piece->element].operand].buffer;
+    if (piece->kind == PIECE_DISTANCE) {
+        distance_text(w, s->u.instruction.elements[piece->first], element);
+        return;
+    }
     if (piece->kind == PIECE_WIDE)
         strbuf_addf(w->out, "*(%s%s *)", operand->role == ROLE_IN ? "const " : "", piece->text);
     strbuf_add(w->out, piece->kind == PIECE_ELEMENT ? "" : "&");

@@ -463,6 +463,22 @@ static const char *read_subscripts(Declaration *d, const AstExpr *line, const ch
     return NULL;
 }
 
+/* ` - a` behind `{a[1, 0]`: what follows, with the piece a distance from the first element; `at`
+ * itself where something else follows. */
+static const char *read_distance(Declaration *d, const char *at, int operand, TemplatePiece *piece)
+{
+    const char *name = d->out->operands[operand].buffer->name;
+    size_t length = strlen(name);
+    const char *from = *at == '-' ? skip_blanks(at + 1) : at;
+    if (from == at || strncmp(from, name, length) != 0 || *skip_blanks(from + length) != '}')
+        return at;
+    int rank = d->out->operands[operand].buffer->rank;
+    piece->kind = PIECE_DISTANCE;
+    piece->first =
+        add_element(d, (OperandElement){operand, ARENA_ARRAY(d->r.ctx->arena, int64_t, rank + 1)});
+    return skip_blanks(from + length);
+}
+
 /* The placeholder behind the brace at `at`; what follows it, or NULL after an error. */
 static const char *read_placeholder(Declaration *d, const AstExpr *line, const char *at)
 {
@@ -484,8 +500,9 @@ static const char *read_placeholder(Declaration *d, const AstExpr *line, const c
         piece.kind = PIECE_ELEMENT;
         if (!(at = read_subscripts(d, line, at, operand, index)))
             return NULL;
+        at = read_distance(d, at, operand, &piece);
     }
-    if (*at == ':') {
+    if (*at == ':' && piece.kind != PIECE_DISTANCE) {
         begin = at = skip_blanks(at + 1);
         while (*at && *at != '}')
             at++;
@@ -494,8 +511,8 @@ static const char *read_placeholder(Declaration *d, const AstExpr *line, const c
     }
     if (*at != '}' || (piece.kind == PIECE_WIDE && !*piece.text)) {
         refuse_piece(d, line,
-                     "'{%.60s' is not closed; write {%s}, {NAME[0]}, or {NAME: int} for "
-                     "its bytes as a type of CUDA's",
+                     "'{%.60s' is not closed; write {%s}, {NAME[0]}, {NAME: int} for its bytes "
+                     "as a type of CUDA's, or {NAME[1] - NAME} for a distance",
                      name, name);
         return NULL;
     }

@@ -69,15 +69,12 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
         unsigned mma_a[4][4], mma_b[8][2];
         float(*mma_c)[8][2] = (float(*)[8][2])&T[0][0];
         const int mma_l = threadIdx.x;
-        const int mma_i = 2 * (&A_shared[16][ki * 16] - &A_shared[0][ki * 16]);
+        const int mma_i = 2 * 1152;
         const int mma_j = 32;
         const unsigned mma_p = __cvta_generic_to_shared(
-            &A_shared[0][ki * 16] + mma_l % 16 * (&A_shared[1][ki * 16] - &A_shared[0][ki * 16])
-                + mma_l / 16 * 8);
+            &A_shared[0][ki * 16] + mma_l % 16 * 72 + mma_l / 16 * 8);
         const unsigned mma_q = __cvta_generic_to_shared(
-            &B_shared[ki * 16][0]
-                + mma_l % 16 * (&B_shared[ki * 16 + 1][0] - &B_shared[ki * 16][0])
-                + mma_l / 16 * 8);
+            &B_shared[ki * 16][0] + mma_l % 16 * 72 + mma_l / 16 * 8);
         #pragma unroll
         for (int i = 0; i < 4; i++)
             asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "

@@ -61,14 +61,12 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
         float(*mma_c)[8][2] = (float(*)[8][2])&C_local[0][0];
         const int mma_l = threadIdx.x;
         const int mma_r = mma_l % 8 + mma_l / 16 * 8, mma_s = mma_l / 8 % 2;
-        const int mma_i = 2 * (&A_shared[16][ki * 16] - &A_shared[0][ki * 16]);
-        const int mma_j = 2 * (&B_shared[16][ki * 16] - &B_shared[0][ki * 16]);
+        const int mma_i = 2 * 1152;
+        const int mma_j = 2 * 1152;
         const unsigned mma_p = __cvta_generic_to_shared(
-            &A_shared[0][ki * 16] + mma_l % 16 * (&A_shared[1][ki * 16] - &A_shared[0][ki * 16])
-                + mma_l / 16 * 8);
+            &A_shared[0][ki * 16] + mma_l % 16 * 72 + mma_l / 16 * 8);
         const unsigned mma_q = __cvta_generic_to_shared(
-            &B_shared[0][ki * 16] + mma_r * (&B_shared[1][ki * 16] - &B_shared[0][ki * 16])
-                + mma_s * 8);
+            &B_shared[0][ki * 16] + mma_r * 72 + mma_s * 8);
         #pragma unroll
         for (int i = 0; i < 4; i++)
             asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "

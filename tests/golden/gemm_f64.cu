@@ -65,24 +65,14 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
             double mma_a[4][4], mma_b[4][2];
             double(*mma_c)[4][2] = (double(*)[4][2])&C_local[0][0];
             const int mma_m = threadIdx.x / 4, mma_k = threadIdx.x % 4;
-            const auto *mma_p = &A_shared[0][ko * 16 + ki * 8]
-                + mma_m * (&A_shared[1][ko * 16 + ki * 8] - &A_shared[0][ko * 16 + ki * 8]) + mma_k;
-            const auto *mma_q = &B_shared[ko * 16 + ki * 8][wy_wx_fused * 32]
-                + mma_k
-                    * (&B_shared[ko * 16 + ki * 8 + 1][wy_wx_fused * 32]
-                       - &B_shared[ko * 16 + ki * 8][wy_wx_fused * 32]) + mma_m;
+            const auto *mma_p = &A_shared[0][ko * 16 + ki * 8] + mma_m * 36 + mma_k;
+            const auto *mma_q = &B_shared[ko * 16 + ki * 8][wy_wx_fused * 32] + mma_k * 68 + mma_m;
             #pragma unroll
             for (int i = 0; i < 16; i++)
-                mma_a[i / 4][i % 4] =
-                    mma_p[(i / 4 * 2 + i % 2)
-                              * (&A_shared[8][ko * 16 + ki * 8] - &A_shared[0][ko * 16 + ki * 8])
-                          + i % 4 / 2 * 4];
+                mma_a[i / 4][i % 4] = mma_p[(i / 4 * 2 + i % 2) * 288 + i % 4 / 2 * 4];
             #pragma unroll
             for (int i = 0; i < 8; i++)
-                mma_b[i / 2][i % 2] =
-                    mma_q[i % 2
-                              * (&B_shared[ko * 16 + ki * 8 + 4][wy_wx_fused * 32]
-                                 - &B_shared[ko * 16 + ki * 8][wy_wx_fused * 32]) + i / 2 * 8];
+                mma_b[i / 2][i % 2] = mma_q[i % 2 * 272 + i / 2 * 8];
             #pragma unroll
             for (int i = 0; i < 4; i++)
             #pragma unroll

@@ -61,14 +61,12 @@ matmul_f8_nt(const unsigned char *__restrict__ A, const unsigned char *__restric
         float(*mma_c)[8][2] = (float(*)[8][2])&C_local[0][0];
         const int mma_l = threadIdx.x;
         const int mma_r = mma_l % 8 + mma_l / 16 * 8, mma_s = mma_l / 8 % 2;
-        const int mma_i = 1 * (&A_shared[16][ki * 32] - &A_shared[0][ki * 32]);
-        const int mma_j = 1 * (&B_shared[16][ki * 32] - &B_shared[0][ki * 32]);
+        const int mma_i = 1 * 2304;
+        const int mma_j = 1 * 2304;
         const unsigned mma_p = __cvta_generic_to_shared(
-            &A_shared[0][ki * 32] + mma_l % 16 * (&A_shared[1][ki * 32] - &A_shared[0][ki * 32])
-                + mma_l / 16 * 16);
+            &A_shared[0][ki * 32] + mma_l % 16 * 144 + mma_l / 16 * 16);
         const unsigned mma_q = __cvta_generic_to_shared(
-            &B_shared[0][ki * 32] + mma_r * (&B_shared[1][ki * 32] - &B_shared[0][ki * 32])
-                + mma_s * 16);
+            &B_shared[0][ki * 32] + mma_r * 144 + mma_s * 16);
         #pragma unroll
         for (int i = 0; i < 4; i++)
             asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "

@@ -91,19 +91,12 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
                 unsigned mma_a[4][4], mma_b[8][2];
                 float(*mma_c)[8][2] = (float(*)[8][2])&T[0][0];
                 const int mma_l = threadIdx.x;
-                const int mma_i =
-                    2 * (&A_shared[warp / 2 * 64 + 16][ko_at] - &A_shared[warp / 2 * 64][ko_at]);
+                const int mma_i = 2 * 1664;
                 const int mma_j = 32;
                 const unsigned mma_p = __cvta_generic_to_shared(
-                    &A_shared[warp / 2 * 64][ko_at]
-                        + mma_l % 16
-                            * (&A_shared[warp / 2 * 64 + 1][ko_at]
-                               - &A_shared[warp / 2 * 64][ko_at]) + mma_l / 16 * 8);
+                    &A_shared[warp / 2 * 64][ko_at] + mma_l % 16 * 104 + mma_l / 16 * 8);
                 const unsigned mma_q = __cvta_generic_to_shared(
-                    &B_shared[ko_at][warp % 2 * 64]
-                        + mma_l % 16
-                            * (&B_shared[ko_at + 1][warp % 2 * 64]
-                               - &B_shared[ko_at][warp % 2 * 64]) + mma_l / 16 * 8);
+                    &B_shared[ko_at][warp % 2 * 64] + mma_l % 16 * 136 + mma_l / 16 * 8);
                 #pragma unroll
                 for (int i = 0; i < 4; i++)
                     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "

@@ -60,14 +60,12 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
             return __float_as_uint(__uint_as_float(x) - __uint_as_float(x & 0xffffe000));
         };
         const unsigned mma_p = __cvta_generic_to_shared(
-            &A_shared[0][ki * 8] + mma_l % 16 * (&A_shared[1][ki * 8] - &A_shared[0][ki * 8])
-                + mma_l / 16 * 4);
-        const auto *mma_q = &B_shared[ki * 8][0]
-            + mma_l % 4 * (&B_shared[ki * 8 + 1][0] - &B_shared[ki * 8][0]) + mma_l / 4;
+            &A_shared[0][ki * 8] + mma_l % 16 * 36 + mma_l / 16 * 4);
+        const auto *mma_q = &B_shared[ki * 8][0] + mma_l % 4 * 72 + mma_l / 4;
         #pragma unroll
         for (int i = 0; i < 16; i++)
             mma_b[0][i / 2][i % 2] = __float_as_uint(
-                mma_q[i % 2 * (&B_shared[ki * 8 + 4][0] - &B_shared[ki * 8][0]) + i / 2 * 8]);
+                mma_q[i % 2 * 288 + i / 2 * 8]);
         #pragma unroll
         for (int i = 0; i < 16; i++)
             mma_b[1][i / 2][i % 2] = mma_rest(mma_b[0][i / 2][i % 2]);
@@ -77,8 +75,7 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
                          "{%0, %1, %2, %3}, [%4];"
                          : "=r"(mma_a[0][0]), "=r"(mma_a[0][1]),
                            "=r"(mma_a[0][2]), "=r"(mma_a[0][3])
-                         : "r"(mma_p
-                               + i * 4 * (int)(&A_shared[16][ki * 8] - &A_shared[0][ki * 8])));
+                         : "r"(mma_p + i * 4 * (int)576));
         #pragma unroll
             for (int j = 0; j < 4; j++)
                 mma_a[1][j] = mma_rest(mma_a[0][j]);

@@ -59,14 +59,12 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
         auto mma_rest = [](unsigned x) {
             return __float_as_uint(__uint_as_float(x) - __uint_as_float(x & 0xffffe000));
         };
-        const auto *mma_p = &A_shared[ki * 8][0]
-            + mma_l % 4 * (&A_shared[ki * 8 + 1][0] - &A_shared[ki * 8][0]) + mma_l / 4;
-        const auto *mma_q = &B_shared[ki * 8][0]
-            + mma_l % 4 * (&B_shared[ki * 8 + 1][0] - &B_shared[ki * 8][0]) + mma_l / 4;
+        const auto *mma_p = &A_shared[ki * 8][0] + mma_l % 4 * 72 + mma_l / 4;
+        const auto *mma_q = &B_shared[ki * 8][0] + mma_l % 4 * 72 + mma_l / 4;
         #pragma unroll
         for (int i = 0; i < 16; i++)
             mma_b[0][i / 2][i % 2] = __float_as_uint(
-                mma_q[i % 2 * (&B_shared[ki * 8 + 4][0] - &B_shared[ki * 8][0]) + i / 2 * 8]);
+                mma_q[i % 2 * 288 + i / 2 * 8]);
         #pragma unroll
         for (int i = 0; i < 16; i++)
             mma_b[1][i / 2][i % 2] = mma_rest(mma_b[0][i / 2][i % 2]);
@@ -75,8 +73,7 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
         #pragma unroll
             for (int j = 0; j < 4; j++)
                 mma_a[0][j] = __float_as_uint(
-                    mma_p[j / 2 * (&A_shared[ki * 8 + 4][0] - &A_shared[ki * 8][0]) + i * 16
-                          + j % 2 * 8]);
+                    mma_p[j / 2 * 288 + i * 16 + j % 2 * 8]);
         #pragma unroll
             for (int j = 0; j < 4; j++)
                 mma_a[1][j] = mma_rest(mma_a[0][j]);

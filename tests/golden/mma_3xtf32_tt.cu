@@ -59,20 +59,16 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
         auto mma_rest = [](unsigned x) {
             return __float_as_uint(__uint_as_float(x) - __uint_as_float(x & 0xffffe000));
         };
-        const auto *mma_p = &A_shared[ki * 8][0]
-            + mma_l % 4 * (&A_shared[ki * 8 + 1][0] - &A_shared[ki * 8][0]) + mma_l / 4;
+        const auto *mma_p = &A_shared[ki * 8][0] + mma_l % 4 * 72 + mma_l / 4;
         const unsigned mma_q = __cvta_generic_to_shared(
-            &B_shared[0][ki * 8]
-                + (mma_l % 8 + mma_l / 16 * 8) * (&B_shared[1][ki * 8] - &B_shared[0][ki * 8])
-                + mma_l / 8 % 2 * 4);
+            &B_shared[0][ki * 8] + (mma_l % 8 + mma_l / 16 * 8) * 36 + mma_l / 8 % 2 * 4);
         #pragma unroll
         for (int i = 0; i < 4; i++)
             asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
                          "{%0, %1, %2, %3}, [%4];"
                          : "=r"(mma_b[0][2 * i][0]), "=r"(mma_b[0][2 * i][1]),
                            "=r"(mma_b[0][2 * i + 1][0]), "=r"(mma_b[0][2 * i + 1][1])
-                         : "r"(mma_q
-                               + i * 4 * (int)(&B_shared[16][ki * 8] - &B_shared[0][ki * 8])));
+                         : "r"(mma_q + i * 4 * (int)576));
         #pragma unroll
         for (int i = 0; i < 16; i++)
             mma_b[1][i / 2][i % 2] = mma_rest(mma_b[0][i / 2][i % 2]);
@@ -81,8 +77,7 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
         #pragma unroll
             for (int j = 0; j < 4; j++)
                 mma_a[0][j] = __float_as_uint(
-                    mma_p[j / 2 * (&A_shared[ki * 8 + 4][0] - &A_shared[ki * 8][0]) + i * 16
-                          + j % 2 * 8]);
+                    mma_p[j / 2 * 288 + i * 16 + j % 2 * 8]);
         #pragma unroll
             for (int j = 0; j < 4; j++)
                 mma_a[1][j] = mma_rest(mma_a[0][j]);

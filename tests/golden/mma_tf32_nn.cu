@@ -57,23 +57,18 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
         float(*mma_c)[8][2] = (float(*)[8][2])&C_local[0][0];
         const int mma_l = threadIdx.x;
         const unsigned mma_p = __cvta_generic_to_shared(
-            &A_shared[0][ki * 8] + mma_l % 16 * (&A_shared[1][ki * 8] - &A_shared[0][ki * 8])
-                + mma_l / 16 * 4);
-        const auto *mma_q = &B_shared[ki * 8][0]
-            + mma_l % 4 * (&B_shared[ki * 8 + 1][0] - &B_shared[ki * 8][0]) + mma_l / 4;
+            &A_shared[0][ki * 8] + mma_l % 16 * 36 + mma_l / 16 * 4);
+        const auto *mma_q = &B_shared[ki * 8][0] + mma_l % 4 * 72 + mma_l / 4;
         #pragma unroll
         for (int i = 0; i < 4; i++)
             asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
                          "{%0, %1, %2, %3}, [%4];"
                          : "=r"(mma_a[i][0]), "=r"(mma_a[i][1]),
                            "=r"(mma_a[i][2]), "=r"(mma_a[i][3])
-                         : "r"(mma_p
-                               + i * 4 * (int)(&A_shared[16][ki * 8] - &A_shared[0][ki * 8])));
+                         : "r"(mma_p + i * 4 * (int)576));
         #pragma unroll
         for (int i = 0; i < 16; i++)
-            mma_b[i / 2][i % 2] =
-                __float_as_uint(
-                    mma_q[i % 2 * (&B_shared[ki * 8 + 4][0] - &B_shared[ki * 8][0]) + i / 2 * 8]);
+            mma_b[i / 2][i % 2] = __float_as_uint(mma_q[i % 2 * 288 + i / 2 * 8]);
         #pragma unroll
         for (int i = 0; i < 16; i++)
             asm("cvt.rna.tf32.f32 %0, %1;"

@@ -58,28 +58,23 @@ matmul_tf32_rz_nt(const float *__restrict__ A, const float *__restrict__ B, floa
         float(*mma_c)[8][2] = (float(*)[8][2])&C_local[0][0];
         const int mma_l = threadIdx.x;
         const unsigned mma_p = __cvta_generic_to_shared(
-            &A_shared[0][ki * 8] + mma_l % 16 * (&A_shared[1][ki * 8] - &A_shared[0][ki * 8])
-                + mma_l / 16 * 4);
+            &A_shared[0][ki * 8] + mma_l % 16 * 36 + mma_l / 16 * 4);
         const unsigned mma_q = __cvta_generic_to_shared(
-            &B_shared[0][ki * 8]
-                + (mma_l % 8 + mma_l / 16 * 8) * (&B_shared[1][ki * 8] - &B_shared[0][ki * 8])
-                + mma_l / 8 % 2 * 4);
+            &B_shared[0][ki * 8] + (mma_l % 8 + mma_l / 16 * 8) * 36 + mma_l / 8 % 2 * 4);
         #pragma unroll
         for (int i = 0; i < 4; i++)
             asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
                          "{%0, %1, %2, %3}, [%4];"
                          : "=r"(mma_a[i][0]), "=r"(mma_a[i][1]),
                            "=r"(mma_a[i][2]), "=r"(mma_a[i][3])
-                         : "r"(mma_p
-                               + i * 4 * (int)(&A_shared[16][ki * 8] - &A_shared[0][ki * 8])));
+                         : "r"(mma_p + i * 4 * (int)576));
         #pragma unroll
         for (int i = 0; i < 4; i++)
             asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
                          "{%0, %1, %2, %3}, [%4];"
                          : "=r"(mma_b[2 * i][0]), "=r"(mma_b[2 * i][1]),
                            "=r"(mma_b[2 * i + 1][0]), "=r"(mma_b[2 * i + 1][1])
-                         : "r"(mma_q
-                               + i * 4 * (int)(&B_shared[16][ki * 8] - &B_shared[0][ki * 8])));
+                         : "r"(mma_q + i * 4 * (int)576));
         #pragma unroll
         for (int i = 0; i < 4; i++)
         #pragma unroll

@@ -56,20 +56,15 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
         unsigned mma_a[4][4], mma_b[8][2];
         float(*mma_c)[8][2] = (float(*)[8][2])&C_local[0][0];
         const int mma_l = threadIdx.x;
-        const auto *mma_p = &A_shared[ki * 8][0]
-            + mma_l % 4 * (&A_shared[ki * 8 + 1][0] - &A_shared[ki * 8][0]) + mma_l / 4;
-        const auto *mma_q = &B_shared[ki * 8][0]
-            + mma_l % 4 * (&B_shared[ki * 8 + 1][0] - &B_shared[ki * 8][0]) + mma_l / 4;
+        const auto *mma_p = &A_shared[ki * 8][0] + mma_l % 4 * 72 + mma_l / 4;
+        const auto *mma_q = &B_shared[ki * 8][0] + mma_l % 4 * 72 + mma_l / 4;
         #pragma unroll
         for (int i = 0; i < 16; i++)
             mma_a[i / 4][i % 4] = __float_as_uint(
-                mma_p[i % 4 / 2 * (&A_shared[ki * 8 + 4][0] - &A_shared[ki * 8][0]) + i / 4 * 16
-                      + i % 2 * 8]);
+                mma_p[i % 4 / 2 * 288 + i / 4 * 16 + i % 2 * 8]);
         #pragma unroll
         for (int i = 0; i < 16; i++)
-            mma_b[i / 2][i % 2] =
-                __float_as_uint(
-                    mma_q[i % 2 * (&B_shared[ki * 8 + 4][0] - &B_shared[ki * 8][0]) + i / 2 * 8]);
+            mma_b[i / 2][i % 2] = __float_as_uint(mma_q[i % 2 * 288 + i / 2 * 8]);
         #pragma unroll
         for (int i = 0; i < 16; i++)
             asm("cvt.rna.tf32.f32 %0, %1;"

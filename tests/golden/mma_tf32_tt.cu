@@ -56,25 +56,20 @@ product(const float *__restrict__ A, const float *__restrict__ B, float *__restr
         unsigned mma_a[4][4], mma_b[8][2];
         float(*mma_c)[8][2] = (float(*)[8][2])&C_local[0][0];
         const int mma_l = threadIdx.x;
-        const auto *mma_p = &A_shared[ki * 8][0]
-            + mma_l % 4 * (&A_shared[ki * 8 + 1][0] - &A_shared[ki * 8][0]) + mma_l / 4;
+        const auto *mma_p = &A_shared[ki * 8][0] + mma_l % 4 * 72 + mma_l / 4;
         const unsigned mma_q = __cvta_generic_to_shared(
-            &B_shared[0][ki * 8]
-                + (mma_l % 8 + mma_l / 16 * 8) * (&B_shared[1][ki * 8] - &B_shared[0][ki * 8])
-                + mma_l / 8 % 2 * 4);
+            &B_shared[0][ki * 8] + (mma_l % 8 + mma_l / 16 * 8) * 36 + mma_l / 8 % 2 * 4);
         #pragma unroll
         for (int i = 0; i < 16; i++)
             mma_a[i / 4][i % 4] = __float_as_uint(
-                mma_p[i % 4 / 2 * (&A_shared[ki * 8 + 4][0] - &A_shared[ki * 8][0]) + i / 4 * 16
-                      + i % 2 * 8]);
+                mma_p[i % 4 / 2 * 288 + i / 4 * 16 + i % 2 * 8]);
         #pragma unroll
         for (int i = 0; i < 4; i++)
             asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
                          "{%0, %1, %2, %3}, [%4];"
                          : "=r"(mma_b[2 * i][0]), "=r"(mma_b[2 * i][1]),
                            "=r"(mma_b[2 * i + 1][0]), "=r"(mma_b[2 * i + 1][1])
-                         : "r"(mma_q
-                               + i * 4 * (int)(&B_shared[16][ki * 8] - &B_shared[0][ki * 8])));
+                         : "r"(mma_q + i * 4 * (int)576));
         #pragma unroll
         for (int i = 0; i < 16; i++)
             asm("cvt.rna.tf32.f32 %0, %1;"

@@ -224,7 +224,7 @@ product_4(float *__restrict__ C, const float *__restrict__ V_global,
             float *mma_c = &C_local[0][0], mma_d[32];
             unsigned mma_a[2][4][4];
             const int mma_l = threadIdx.x % 32;
-            const int mma_i = &V_global_shared[ko * 32 + 1][0] - &V_global_shared[ko * 32][0];
+            const int mma_i = 72;
             const float *mma_p = &V_global_shared[ko * 32][0] + mma_l % 4 * mma_i
                 + threadIdx.x / 32 * 16 + mma_l / 4;
             const unsigned long long mma_q = 0x4000004000010000ull

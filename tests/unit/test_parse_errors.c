@@ -419,6 +419,25 @@ static void test_reports_several(void **state)
 #define KERNEL HEAD "y[0] = x[0]; }"
 #define LANES  "cuda \"{c[0]} += {a[0]};\" { for i in 4 c[i] += a[lane + i]; } " KERNEL
 
+#define TEXT(text)                                                                                 \
+    "instruction f(a: f32[4], inout c: f32) cuda |\"{c} += {a[0]} + " text                         \
+    ";\" { for i in 4 c += a[i]; } " KERNEL
+
+static void test_templates(void **state)
+{
+    (void)state;
+    static const Case cases[] = {
+        {E0249, TEXT("{b[0]}"), "there is no operand 'b'"},
+        {E0249, TEXT("{a[4]}"), "the subscripts of 'a' are numbers"},
+        {E0249, TEXT("{a: }"), "'{a' is not closed"},
+        {E0249, TEXT("{a[1] - c}"), "or {NAME[1] - NAME} for a distance"},
+        {E0249, TEXT("{a[1] - a[0]}"), "or {NAME[1] - NAME} for a distance"},
+        {E0249, TEXT("{a - a}"), "or {NAME[1] - NAME} for a distance"},
+        {E0249, TEXT("{a[1] - a: int}"), "or {NAME[1] - NAME} for a distance"},
+    };
+    CHECK_CASES(cases);
+}
+
 static void test_warp_instructions(void **state)
 {
     (void)state;
@@ -610,6 +629,7 @@ int main(void)
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_structure),
         cmocka_unit_test(test_reports_several),
+        cmocka_unit_test(test_templates),
         cmocka_unit_test(test_warp_instructions),
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_warpgroup_operands),
