@@ -134,6 +134,24 @@ static void says_what_is_left(void **state)
     end(&k);
 }
 
+/* A copy two turns ahead, in loops of 2: what is used in 4 i was copied in 4 k + 2 t + 2 for an
+ * earlier k. The first k is earlier, too, and does not do. */
+static void takes_the_iteration_before(void **state)
+{
+    (void)state;
+    Case k = case_new();
+    Affine i = add_column(&k, 1, 41);
+    k.from = k.n;
+    Affine before = add_column(&k, 0, 41), t = add_column(&k, 0, 1);
+    Affine lead = sum(&k, poly_add(k.p, affine_const(0), i, 4), -4, before);
+    lead = sum(&k, lead, -2, t);
+    k.rows[k.n_rows++] = (Row){.form = sum(&k, lead, 1, affine_const(-2))};
+    k.rows[k.n_rows++] = (Row){.form = sum(&k, affine_const(5), -1, lead)};
+    k.rows[k.n_rows++] = (Row){.form = sum(&k, sum(&k, i, -1, before), 1, affine_const(-1))};
+    assert_int_equal(extend(&k), 0);
+    end(&k);
+}
+
 /* ---- random systems -------------------------------------------------------------------------- */
 
 static uint64_t next(uint64_t *seed)
@@ -250,11 +268,9 @@ static void is_never_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_digits_of_a_fused_loop),
-        cmocka_unit_test(takes_a_number_apart),
-        cmocka_unit_test(knows_a_quotient_of_a_quotient),
-        cmocka_unit_test(says_what_is_left),
-        cmocka_unit_test(is_never_wrong),
+        cmocka_unit_test(finds_digits_of_a_fused_loop),   cmocka_unit_test(takes_a_number_apart),
+        cmocka_unit_test(knows_a_quotient_of_a_quotient), cmocka_unit_test(says_what_is_left),
+        cmocka_unit_test(takes_the_iteration_before),     cmocka_unit_test(is_never_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -207,7 +207,8 @@ static int count_holding(Extension *e, int column, Affine value)
     return n;
 }
 
-/* Gives a column that only bounds speak of one of them. */
+/* Gives a column that only bounds speak of one of them; of equally good ones, one that is no
+ * number: the iteration before a read, not the first one of all. */
 static bool choose_bound(Extension *e)
 {
     for (int i = 0; i < e->rows.n; i++) {
@@ -220,7 +221,7 @@ static bool choose_bound(Extension *e)
                 continue;
             Affine value = poly_add(e->p, poly_term(e->p, 1, column), form, -factor);
             int n = count_holding(e, column, value);
-            if (n > most) {
+            if (n > most || (n == most && best.n == 0 && value.n > 0)) {
                 most = n;
                 best = value;
             }
