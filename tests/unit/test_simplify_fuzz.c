@@ -13,14 +13,15 @@
 
 #include <cmocka.h>
 
+#include "passes/analysis/symbolic/affine.h"
 #include "tests/unit/simplify_text.h"
 
-enum { ROUNDS = 400, EXPRESSIONS = 50, POINTS = 160, VARS = 5 };
+enum { ROUNDS = 400, EXPRESSIONS = 50, WORLD_POINTS = 160, VARS = 5 };
 
 typedef struct {
     World w;
     uint64_t seed;
-    int64_t points[POINTS][VARS]; /* N, then a, b, c, d */
+    int64_t points[WORLD_POINTS][VARS]; /* N, then a, b, c, d */
     int n_points;
     Var *vars[VARS];
 } Fuzz;
@@ -174,7 +175,7 @@ static void fill_points(Fuzz *z, Expr *const *lo, Expr *const *hi, Expr *cond, i
 {
     if (k == VARS) {
         Eval v = {z, point, false};
-        if (eval(&v, cond) && !v.undefined && z->n_points < POINTS && pick(z, 4) == 0)
+        if (eval(&v, cond) && !v.undefined && z->n_points < WORLD_POINTS && pick(z, 4) == 0)
             memcpy(z->points[z->n_points++], point, sizeof *z->points);
         return;
     }
@@ -339,11 +340,73 @@ static void test_exact_bounds_are_reached(void **state)
     }
 }
 
+/* ---- points ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    Expr *lo[VARS], *hi[VARS], *cond;
+} Box;
+
+/* `e` is negative at some point of the box from variable number k on. */
+static bool is_negative(Fuzz *z, const Box *box, const Expr *e, int64_t *point, int k)
+{
+    Eval v = {z, point, false};
+    if (k == VARS)
+        return eval(&v, box->cond) && !v.undefined && eval(&v, e) < 0 && !v.undefined;
+    int64_t to = eval(&v, box->hi[k]);
+    bool found = false;
+    for (point[k] = eval(&v, box->lo[k]); point[k] < to && !found; point[k]++)
+        found = is_negative(z, box, e, point, k + 1);
+    return found;
+}
+
+/* What a point refutes is negative somewhere, unless the box is empty; most of what is negative
+ * somewhere is refuted. */
+static void test_points_refute_what_fails(void **state)
+{
+    (void)state;
+    static Fuzz z;
+    z.seed = 4711;
+    int n_negative = 0, n_refuted = 0;
+    for (int round = 0; round < ROUNDS * 8; round++) {
+        static const char *const names[VARS] = {"N", "a", "b", "c", "d"};
+        z.w = world_new();
+        Box box = {.lo = {expr_index(z.w.c, 3)}, .hi = {expr_index(z.w.c, 4)}};
+        for (int k = 0; k < VARS; k++) {
+            z.vars[k] = world_var(&z.w, names[k]);
+            if (k > 0)
+                random_range(&z, k, &box.lo[k], &box.hi[k]);
+            facts_range(z.w.f, z.vars[k], box.lo[k], box.hi[k]);
+        }
+        box.cond = pick(&z, 2) ? random_bool(&z, 1) : expr_bool(z.w.c, true);
+        facts_assume(z.w.f, box.cond);
+        Expr *e = random_index(&z, 2);
+        Affine form, zero = {0};
+        int64_t point[VARS];
+        FactsMark mark = facts_mark(z.w.f);
+        facts_range(z.w.f, world_var(&z.w, "inner"), expr_index(z.w.c, 0), e);
+        assert_false(points_refute(z.w.f, &zero)); /* the inner range leaves other points */
+        facts_reset(z.w.f, mark);
+        if (is_negative(&z, &box, expr_index(z.w.c, -1), point, 0) &&
+            affine_of(z.w.c, e, PRODUCTS_EXPANDED, &form)) {
+            bool negative = is_negative(&z, &box, e, point, 0);
+            bool refuted = points_refute(z.w.f, &form);
+            if (refuted && !negative)
+                fail_msg("not negative: %s", text_of(&z.w, e));
+            n_negative += negative;
+            n_refuted += refuted;
+        }
+        ctx_free(z.w.c);
+    }
+    assert_true(n_negative > 100);
+    assert_true(n_refuted * 4 > n_negative * 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_expressions),
         cmocka_unit_test(test_exact_bounds_are_reached),
+        cmocka_unit_test(test_points_refute_what_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,6 +46,14 @@ Expr *affine_expr(Context *c, const Affine *a, Span span);
 
 /* ---- facts.c --------------------------------------------------------------------------------- */
 
+/* Points that are tried to refute a form (evaluate.c). */
+enum { POINTS = 32 };
+/* Points as bits: those at which a range or condition was looked at, and those where it and all
+ * before it hold. */
+typedef struct {
+    uint32_t known, allowed;
+} PointSet;
+
 typedef struct {
     const Var *var;         /* or */
     Axis axis;              /* AXIS_NONE: of another kind; or */
@@ -58,6 +66,8 @@ typedef struct {
     int conditions_before;  /* how many conditions were known when it was added */
     int64_t stride;         /* its values are lo + k * stride */
     bool low_met, high_met; /* the ends are values that it takes */
+    PointSet points;
+    int64_t at[POINTS]; /* the value at each point */
 } Range;
 
 /* `expr` holds; if `affine`, it says that form >= 0 (expanded). */
@@ -66,6 +76,7 @@ typedef struct {
     bool affine;
     bool derived; /* follows from a range, so that it restricts nothing */
     Affine form;
+    PointSet points;
 } Condition;
 
 struct Facts {
@@ -81,6 +92,8 @@ int facts_first_condition(const Facts *f);
 /* The newest range of a variable, an axis or an element of an input, converted to INDEX or not;
  * NULL for other expressions and where nothing is known. */
 const Range *facts_find(const Facts *f, const Expr *e);
+/* The newest range of what `r` is a range of; NULL for none. */
+const Range *facts_before(const Facts *f, const Range *r);
 /* The place of the innermost variable in `e` among the ranges; -1 if none of them has one. */
 int facts_rank(const Facts *f, const Expr *e);
 int facts_rank_var(const Facts *f, const Var *var);
@@ -140,6 +153,11 @@ bool eliminate_apply(Context *c, const Affine *a, const Elimination *how, int k,
 
 /* a >= 0 for all values that the facts allow. */
 bool prove_nonneg(Facts *f, const Affine *a);
+
+/* ---- evaluate.c ------------------------------------------------------------------------------ */
+
+/* The form is negative at a point where all facts hold: nothing proves that a >= 0. */
+bool points_refute(const Facts *f, const Affine *a);
 
 /* ---- divmod.c -------------------------------------------------------------------------------- */
 

@@ -1,6 +1,11 @@
-/* evaluate.c - Evaluates integer expressions of variables with known values. */
-#include "passes/analysis/symbolic/interval.h"
-#include "passes/analysis/symbolic/simplify.h"
+/* evaluate.c - Evaluates integer expressions of variables with known values, and refutes forms by
+ * points at which all facts hold.
+ *
+ * Most questions whose answer is no have a counterexample among a few points, and the search for a
+ * proof would look at all conditions before it gave up. Each range has a value at each point: ends
+ * and values between them, of outer ranges first. A condition allows the points at which it is
+ * true. Where a value is not known, as of what memory holds, no point is left. */
+#include "passes/analysis/symbolic/affine.h"
 
 static bool divide(ExprKind kind, int64_t a, int64_t b, int64_t *value)
 {
@@ -32,32 +37,188 @@ static bool eval_binary(ExprKind kind, int64_t a, int64_t b, int64_t *value)
     }
 }
 
-static bool lookup(const VarValue *env, int n, const Var *var, int64_t *value)
-{
-    while (n > 0 && env[n - 1].var != var)
-        n--;
-    if (n > 0)
-        *value = env[n - 1].value;
-    return n > 0;
-}
+/* The value of a variable, an axis or a load; false where it is not known. */
+typedef bool LeafValue(const void *user, const Expr *leaf, int64_t *value);
 
-bool expr_eval(const Expr *e, const VarValue *env, int n, int64_t *value)
+static bool eval(const Expr *e, LeafValue *leaf, const void *user, int64_t *value)
 {
     Expr *const *arg = e->u.arg;
     int64_t a, b;
     if (type_is_float(e->type))
         return false;
     if (expr_is_binary(e->kind))
-        return expr_eval(arg[0], env, n, &a) && expr_eval(arg[1], env, n, &b) &&
+        return eval(arg[0], leaf, user, &a) && eval(arg[1], leaf, user, &b) &&
                eval_binary(e->kind, a, b, value);
     switch (e->kind) {
     case EX_INT: *value = e->u.i; return true;
-    case EX_VAR: return lookup(env, n, e->u.var, value);
-    case EX_NEG: return expr_eval(arg[0], env, n, &a) && checked_sub(0, a, value);
-    case EX_NOT: *value = 0; return expr_eval(arg[0], env, n, &a) && (*value = !a, true);
-    case EX_SELECT:
-        return expr_eval(arg[0], env, n, &a) && expr_eval(arg[a ? 1 : 2], env, n, value);
-    case EX_CAST: return expr_eval(arg[0], env, n, value) && type_holds(e->type, *value);
+    case EX_VAR:
+    case EX_AXIS:
+    case EX_LOAD: return leaf(user, e, value);
+    case EX_NEG: return eval(arg[0], leaf, user, &a) && checked_sub(0, a, value);
+    case EX_NOT: *value = 0; return eval(arg[0], leaf, user, &a) && (*value = !a, true);
+    case EX_SELECT: return eval(arg[0], leaf, user, &a) && eval(arg[a ? 1 : 2], leaf, user, value);
+    case EX_CAST: return eval(arg[0], leaf, user, value) && type_holds(e->type, *value);
     default: return false;
     }
+}
+
+typedef struct {
+    const VarValue *env;
+    int n;
+} Values;
+
+static bool lookup(const void *user, const Expr *leaf, int64_t *value)
+{
+    const Values *values = user;
+    int n = values->n;
+    while (n > 0 && (leaf->kind != EX_VAR || values->env[n - 1].var != leaf->u.var))
+        n--;
+    if (n > 0)
+        *value = values->env[n - 1].value;
+    return n > 0;
+}
+
+bool expr_eval(const Expr *e, const VarValue *env, int n, int64_t *value)
+{
+    return eval(e, lookup, &(Values){env, n}, value);
+}
+
+/* ---- points ---------------------------------------------------------------------------------- */
+
+enum { ENOUGH_POINTS = 2 };
+
+typedef struct {
+    const Facts *f;
+    int point;
+} At;
+
+/* Sizes are at least 1, and have no range. */
+static int64_t size_at(int point)
+{
+    static const int64_t sizes[] = {1, 64, 3, 1024, 100, 4096, 17, 2};
+    return sizes[point % 8];
+}
+
+static bool leaf_value(const void *user, const Expr *leaf, int64_t *value)
+{
+    const At *at = user;
+    const Range *r = leaf->kind == EX_LOAD ? NULL : facts_find(at->f, leaf);
+    bool size = !r && leaf->kind == EX_VAR && leaf->u.var->kind == VAR_SIZE;
+    *value = r ? r->at[at->point] : size_at(at->point);
+    return r || size;
+}
+
+static bool value_at(const At *at, const Expr *e, int64_t *value)
+{
+    return eval(e, leaf_value, at, value);
+}
+
+static bool form_at(const At *at, const Affine *a, int64_t *sum)
+{
+    *sum = a->constant;
+    for (int t = 0; t < a->n; t++) {
+        int64_t value, product;
+        if (!value_at(at, a->terms[t].atom, &value) ||
+            !checked_mul(a->terms[t].factor, value, &product) || !checked_add(*sum, product, sum))
+            return false;
+    }
+    return true;
+}
+
+/* Which of n > 0 values range number k has: the first, the last, or any. */
+static int64_t choose(int k, int point, int64_t n)
+{
+    uint64_t any = (uint64_t)(k * POINTS + point + 1) * 0x9E3779B97F4A7C15u;
+    any ^= any >> 32;
+    bool first = point == 0 || (point > 1 && any % 4 == 0);
+    bool last = point == 1 || (point > 1 && any % 4 == 1);
+    return first ? 0 : last ? n - 1 : (int64_t)((any >> 8) % (uint64_t)n);
+}
+
+/* The value of range number k at a point; false where it has none. */
+static bool range_at(const Facts *f, int k, int point, int64_t *value)
+{
+    Range *r = &f->ranges.items[k];
+    Facts outer = *f;
+    outer.ranges.n = k;
+    int64_t lo, hi, extent;
+    At at = {&outer, point};
+    if (!value_at(&at, r->lo, &lo) || !value_at(&at, r->hi, &hi) || hi <= lo ||
+        !checked_sub(hi, lo, &extent) || (r->stride != 1 && !r->low_met))
+        return false;
+    const Range *before = facts_before(&outer, r);
+    if (before)
+        *value = before->at[point];
+    else
+        *value = lo + choose(k, point, (extent - 1) / r->stride + 1) * r->stride;
+    return lo <= *value && *value < hi && (*value - lo) % r->stride == 0;
+}
+
+static bool condition_holds(const Facts *f, const Condition *known, int point)
+{
+    int64_t value;
+    At at = {f, point};
+    return known->affine ? form_at(&at, &known->form, &value) && value >= 0
+                         : value_at(&at, known->expr, &value) && value;
+}
+
+/* Those of the new points that all ranges allow. */
+static uint32_t points_of_ranges(const Facts *f, uint32_t new)
+{
+    int known = f->ranges.n;
+    while (known > 0 && !(f->ranges.items[known - 1].points.known & new))
+        known--;
+    uint32_t allowed = known ? f->ranges.items[known - 1].points.allowed & new : new;
+    for (int k = known; k < f->ranges.n; k++) {
+        Range *r = &f->ranges.items[k];
+        for (int point = 0; point < POINTS && !r->buffer; point++)
+            if (allowed >> point & 1 && !range_at(f, k, point, &r->at[point]))
+                allowed &= ~((uint32_t)1 << point);
+        r->points.known |= new;
+        r->points.allowed |= allowed;
+    }
+    return allowed;
+}
+
+/* Those of the new points that all conditions allow. */
+static uint32_t points_of_conditions(const Facts *f, uint32_t new)
+{
+    int known = f->conditions.n;
+    while (known > 0 && !(f->conditions.items[known - 1].points.known & new))
+        known--;
+    uint32_t allowed = known ? f->conditions.items[known - 1].points.allowed & new : new;
+    for (int k = known; k < f->conditions.n; k++) {
+        Condition *condition = &f->conditions.items[k];
+        for (int point = 0; point < POINTS; point++)
+            if (allowed >> point & 1 && !condition_holds(f, condition, point))
+                allowed &= ~((uint32_t)1 << point);
+        condition->points.known |= new;
+        condition->points.allowed |= allowed;
+    }
+    return allowed;
+}
+
+static bool negative_at(const Facts *f, const Affine *a, uint32_t points)
+{
+    for (int point = 0; point < POINTS; point++) {
+        int64_t value;
+        At at = {f, point};
+        if (points >> point & 1 && form_at(&at, a, &value) && value < 0)
+            return true;
+    }
+    return false;
+}
+
+/* More points are looked at only where the facts allow few of the first ones. */
+bool points_refute(const Facts *f, const Affine *a)
+{
+    int seen = 0;
+    for (uint32_t new = 0xff; new &&seen < ENOUGH_POINTS; new <<= 8) {
+        uint32_t allowed = points_of_ranges(f, new);
+        allowed &= points_of_conditions(f, new);
+        seen += __builtin_popcount(allowed);
+        if (negative_at(f, a, allowed))
+            return true;
+    }
+    return false;
 }

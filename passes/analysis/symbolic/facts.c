@@ -130,7 +130,7 @@ static void push_form(Facts *f, Expr *cond, Affine form)
 {
     if (form.n == 0)
         return;
-    Condition known = {cond, true, cond == NULL, form};
+    Condition known = {.expr = cond, .affine = true, .derived = cond == NULL, .form = form};
     VEC_PUSH(f->c->arena, &f->conditions, known);
 }
 
@@ -205,7 +205,7 @@ static Expr *range_value(Facts *f, const Range *r)
     return NULL;
 }
 
-static const Range *range_before(const Facts *f, const Range *r)
+const Range *facts_before(const Facts *f, const Range *r)
 {
     for (int k = f->ranges.n - 1; k >= 0; k--) {
         const Range *known = &f->ranges.items[k];
@@ -232,7 +232,7 @@ static void push_range(Facts *f, Range r, Expr *lo, Expr *hi)
     r.bounds = r.affine ? range_bounds(f, &r) : bounds_none();
     if (expr_loads_change(r.lo) || expr_loads_change(r.hi))
         r.affine = false; /* what memory holds may change while the range is remembered */
-    const Range *before = range_before(f, &r);
+    const Range *before = facts_before(f, &r);
     if (before)
         r.bounds = bounds_meet(r.bounds, before->bounds);
     r.value = range_value(f, &r);

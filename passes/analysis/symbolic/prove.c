@@ -340,7 +340,9 @@ bool prove_nonneg(Facts *f, const Affine *a)
         fits = affine_collect(f->c, a->terms[t].atom, a->terms[t].factor, PRODUCTS_EXPANDED,
                               &expanded);
     bool proved = fits && affine_normalize(&expanded) &&
-                  (search_open(&open, &expanded, 0) || search_nonneg(&search, &expanded, 0));
+                  (bounds_nonnegative(&search, &expanded, 0) ||
+                   (!points_refute(f, &expanded) &&
+                    (search_open(&open, &expanded, 0) || search_nonneg(&search, &expanded, 0))));
     facts_answered(f, &q);
     return proved;
 }
