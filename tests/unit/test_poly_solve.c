@@ -11,7 +11,7 @@
 #include <isl/set.h>
 
 #include "ir/ir.h"
-#include "passes/analysis/polyhedral/poly.h"
+#include "passes/analysis/polyhedral/poly_reduce.h"
 
 /* Sizes M and N, and e = q N + r in each of CHOICES choices between e < M and e >= M. */
 enum { CHOICES = 6, DIMENSIONS = 3 };
@@ -229,6 +229,119 @@ static void equal_digits_leave_digits(void **state)
     ctx_free(c);
 }
 
+/* Two threads write the same element, whose number in each dimension is a residue and twice a digit
+ * of 256 b + t: the blocks are the same, though the element stands between the two. */
+static void numbers_meet_in_an_element(void **state)
+{
+    (void)state;
+    Context *c = ctx_new(0);
+    Poly *p = poly_new(c);
+    Affine block[2], all[2][3];
+    for (int i = 0; i < 2; i++) {
+        block[i] = within(p, affine_const(73));
+        Affine sum = poly_add(p, within(p, affine_const(256)), block[i], 256);
+        Affine digits[] = {poly_quotient(p, sum, 1089), digit(p, sum, 33, 33),
+                           poly_add(p, sum, poly_quotient(p, sum, 33), -33)};
+        for (int k = 0; k < 3; k++)
+            all[i][k] = poly_add(p, within(p, affine_const(2)), digits[k], 2);
+    }
+    for (int k = 0; k < 3; k++) {
+        Affine element = within(p, affine_const(65));
+        poly_equal(p, &p->top, all[0][k], element);
+        poly_equal(p, &p->top, all[1][k], element);
+    }
+    poly_at_most(p, &p->top, block[0], block[1], -1);
+    isl_ctx_set_max_operations(p->isl, 1);
+    assert_int_equal(poly_solve(p, NULL, 0, NULL), POLY_NONE);
+    ctx_free(c);
+}
+
+/* 256 p <= x <= 256 q + 255 with q < p: neither bound of x says it alone. */
+static void rows_add_up(void **state)
+{
+    (void)state;
+    for (int64_t least = 0; least <= 1; least++) {
+        Context *c = ctx_new(0);
+        Poly *p = poly_new(c);
+        Affine a = within(p, affine_const(73)), b = within(p, affine_const(73));
+        Affine x = within(p, affine_const(20000));
+        poly_at_most(p, &p->top, poly_term(p, 256, a.terms[0].column), x, 0);
+        poly_at_most(p, &p->top, x, poly_term(p, 256, b.terms[0].column), 255);
+        poly_at_most(p, &p->top, b, a, -least);
+        isl_ctx_set_max_operations(p->isl, 1);
+        assert_int_equal(poly_solve(p, NULL, 0, NULL), least ? POLY_NONE : POLY_SOME);
+        ctx_free(c);
+    }
+}
+
+/* ---- random rows ----------------------------------------------------------------------------- */
+
+enum { VALUES = 4, VARIABLES = 5, ROWS = 6 };
+
+static int64_t draw(uint64_t *seed, int64_t min, int64_t max)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return min + (int64_t)((*seed >> 11) % (uint64_t)(max - min + 1));
+}
+
+static bool has_solution(const Poly *p)
+{
+    for (int at = 0; at < VALUES * VALUES * VALUES * VALUES * VALUES; at++) {
+        int64_t point[VARIABLES];
+        bool holds = true;
+        for (int i = 0, rest = at; i < VARIABLES; i++, rest /= VALUES)
+            point[i] = rest % VALUES;
+        for (int k = 0; k < p->top.rows.n && holds; k++) {
+            int64_t value = affine_at(p->top.rows.items[k].form, point);
+            holds = p->top.rows.items[k].equal ? value == 0 : value >= 0;
+        }
+        if (holds)
+            return true;
+    }
+    return false;
+}
+
+/* What is decided without isl is right, counted out; and most is. */
+static void random_rows_are_decided(void **state)
+{
+    (void)state;
+    static const int64_t factors[] = {1, -1, 1, -1, 4, -4, 8, -16, 2, 3};
+    uint64_t seed = 99;
+    int n_decided = 0, n_none = 0;
+    enum { ROUNDS = 2000 };
+    for (int round = 0; round < ROUNDS; round++) {
+        Context *c = ctx_new(0);
+        Poly *p = poly_new(c);
+        Affine x[VARIABLES];
+        for (int i = 0; i < VARIABLES; i++)
+            x[i] = within(p, affine_const(VALUES));
+        Affine form = affine_const(0);
+        for (int k = (int)draw(&seed, 2, ROWS); k > 0; k--) {
+            /* many rows are nearly the opposite of the one before */
+            form = poly_add(p, affine_const(draw(&seed, -6, 6)), form, -draw(&seed, 0, 1));
+            for (int n = (int)draw(&seed, 1, 3); n > 0; n--)
+                form =
+                    poly_add(p, form, x[draw(&seed, 0, VARIABLES - 1)], factors[draw(&seed, 0, 9)]);
+            if (draw(&seed, 0, 3) == 0)
+                poly_zero(p, &p->top, form);
+            else
+                poly_not_negative(p, &p->top, form);
+        }
+        int names[VARIABLES] = {0, 1, 2, 3, 4};
+        Answer answer =
+            poly_reduce(c, (Asked){p->top.rows.items, p->top.rows.n, names, VARIABLES, 0});
+        if (answer != POLY_SPENT)
+            assert_int_equal(answer == POLY_SOME, has_solution(p));
+        n_decided += answer != POLY_SPENT;
+        n_none += answer == POLY_NONE;
+        ctx_free(c);
+    }
+    assert_true(n_decided * 10 > ROUNDS * 9);
+    assert_true(n_none > 100 && n_decided - n_none > 100);
+}
+
 /* A tap u = (y + 1) % 2 + 2 m of a result y divides y + 1 - u, which may be negative: one case. */
 static void exact_quotients_have_one_case(void **state)
 {
@@ -268,6 +381,9 @@ int main(void)
         cmocka_unit_test(sums_have_digits),
         cmocka_unit_test(rests_have_digits),
         cmocka_unit_test(equal_digits_leave_digits),
+        cmocka_unit_test(numbers_meet_in_an_element),
+        cmocka_unit_test(rows_add_up),
+        cmocka_unit_test(random_rows_are_decided),
         cmocka_unit_test(exact_quotients_have_one_case),
         cmocka_unit_test(far_numbers_have_no_ranges),
     };

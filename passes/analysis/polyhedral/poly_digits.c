@@ -9,7 +9,11 @@
  *   16 a - 16 b + t - u == 0    a - b == 0,  t - u == 0      where t - u lies in -15..16
  *
  * All steps keep the integer solutions. They run before equalities are eliminated, which would mix
- * the digits; but a == b is at once: the digits of further equations may be those of a - b. */
+ * the digits; but a == b is at once: the digits of further equations may be those of a - b.
+ *
+ *   x == 8 a + b,  x == 8 c + d       8 a + b == 8 c + d          where numbers are joined
+ *
+ * That mixes the digits of some numbers, and finds those of others. */
 #include "passes/analysis/polyhedral/poly_reduce.h"
 
 /* Rows of at most n variables, as bounds. */
@@ -80,12 +84,17 @@ static void use_digits(System *s)
     }
 }
 
+static bool is_unit(int64_t factor)
+{
+    return factor == 1 || factor == -1;
+}
+
 /* x == y + c, x == c */
 static bool is_renaming(const Line *l)
 {
     bool units = l->equal && !l->gone && l->n_terms > 0 && l->n_terms <= 2;
     for (int t = 0; t < l->n_terms && units; t++)
-        units = l->factor[l->term[t]] == 1 || l->factor[l->term[t]] == -1;
+        units = is_unit(l->factor[l->term[t]]);
     return units;
 }
 
@@ -97,14 +106,67 @@ static void rename_equals(System *s)
             system_eliminate(s, &s->lines[k], s->lines[k].term[0]);
 }
 
-void system_split_digits(System *s)
+/* x == 64 a + 16 b + c: each factor exceeds all that the terms below it can differ by. */
+static bool is_number(const System *s, const Line *l, int x)
+{
+    for (int t = 0; t < l->n_terms; t++) {
+        int64_t factor = magnitude64(l->factor[l->term[t]]), below = 0, span;
+        for (int u = 0; u < l->n_terms && l->term[t] != x; u++) {
+            int i = l->term[u];
+            if (u == t || i == x || magnitude64(l->factor[i]) > factor)
+                continue;
+            if (!checked_sub(s->max[i], s->min[i], &span) ||
+                !add_product(&below, span, magnitude64(l->factor[i])))
+                return false;
+        }
+        if (below >= factor)
+            return false;
+    }
+    return true;
+}
+
+/* Another equality has x with a factor of 1 or -1. */
+static bool is_shared(const System *s, const Line *l, int x)
+{
+    bool shared = false;
+    for (int k = 0; k < s->n_lines && !shared; k++) {
+        const Line *other = &s->lines[k];
+        shared = other != l && other->equal && !other->gone && is_unit(other->factor[x]);
+    }
+    return shared;
+}
+
+/* Eliminates a number by the equality that takes it apart, or that it shares with another; false
+ * where the equality has none. */
+static bool join_number(System *s, Line *l)
+{
+    for (int t = 0; t < l->n_terms && l->n_terms > 2; t++) {
+        int x = l->term[t];
+        if (!is_unit(l->factor[x]) || (!is_shared(s, l, x) && !is_number(s, l, x)))
+            continue;
+        system_eliminate(s, l, x);
+        return true;
+    }
+    return false;
+}
+
+static bool join_numbers(System *s)
+{
+    bool any = false;
+    for (int k = 0; k < s->n_lines && !s->impossible && !s->overflow; k++)
+        if (s->lines[k].equal && !s->lines[k].gone)
+            any |= join_number(s, &s->lines[k]);
+    return any;
+}
+
+void system_split_digits(System *s, Numbers numbers)
 {
     use_digits(s);
     read_bounds(s, 1);
     for (bool again = true; again && !s->impossible && !s->overflow;) {
-        again = false;
         read_bounds(s, 3);
         rename_equals(s);
+        again = numbers == NUMBERS_JOINED && join_numbers(s);
         for (int k = 0; k < s->n_lines && !s->impossible && !s->overflow; k++) {
             Line *l = &s->lines[k];
             if (l->equal && !l->gone)

@@ -8,6 +8,8 @@
  *   3. bounds of variables follow from rows and bounds of the others, a few times around
  *   4. a solution is tried: each variable in turn gets its least value, which bounds the rest
  *   further
+ *   5. where that decides nothing, all of it is tried again with numbers that rows share in the
+ *   words of their digits, and with sums of rows (poly_sums.c)
  *
  * isl decides the rest. Numbers that do not fit end the attempt. */
 #include "passes/analysis/polyhedral/poly_reduce.h"
@@ -62,8 +64,7 @@ void system_normalize(System *s, Line *l)
     l->factor[s->n] = floor_div64(constant, g);
 }
 
-/* to += factor * from */
-static void system_add(System *s, Line *to, const Line *from, int64_t factor)
+void system_add(System *s, Line *to, const Line *from, int64_t factor)
 {
     system_work(s);
     s->overflow |= !add_product(&to->factor[s->n], from->factor[s->n], factor);
@@ -261,8 +262,7 @@ static bool is_normal(Affine form)
     return unit && !large;
 }
 
-/* n empty lines. */
-static Line *new_lines(System *s, int n)
+Line *system_new_lines(System *s, int n)
 {
     Line *lines = ARENA_ARRAY(s->arena, Line, n);
     int64_t *numbers = ARENA_ARRAY(s->arena, int64_t, n * (s->n + 1));
@@ -286,7 +286,7 @@ static void read_form(System *s, Line *l, Affine form, const int *dimension)
 
 static void read_rows(System *s, Asked asked)
 {
-    Line *lines = new_lines(s, asked.n);
+    Line *lines = system_new_lines(s, asked.n);
     for (int k = 0; k < asked.n; k++)
         read_form(s, &lines[k], asked.rows[k].form, asked.dimension);
     for (int k = 0; k < s->n_lines; k++) {
@@ -323,10 +323,10 @@ static System system_of(Context *c, Asked asked)
 }
 
 /* Eliminates variables with equalities, and bounds the others. False if a number does not fit. */
-static bool reduce(System *s)
+static bool reduce(System *s, Numbers numbers)
 {
     forget_bounds(s);
-    system_split_digits(s);
+    system_split_digits(s, numbers);
     eliminate_equalities(s);
     if (!s->impossible)
         measure_distances(s);
@@ -336,16 +336,27 @@ static bool reduce(System *s)
     return !s->overflow;
 }
 
-Answer poly_reduce(Context *c, Asked asked)
+static Answer decide(Context *c, Asked asked, Numbers numbers)
 {
     ArenaMark mark = arena_mark(c->arena);
     System s = system_of(c, asked);
-    Answer answer = !reduce(&s)             ? POLY_SPENT
+    bool fits = reduce(&s, numbers);
+    if (fits && !s.impossible && numbers == NUMBERS_JOINED) {
+        system_add_sums(&s);
+        bound_variables(&s);
+    }
+    Answer answer = !fits || s.overflow     ? POLY_SPENT
                     : s.impossible          ? POLY_NONE
                     : least_values_hold(&s) ? POLY_SOME
                                             : POLY_SPENT;
     arena_reset(c->arena, mark);
     return answer;
+}
+
+Answer poly_reduce(Context *c, Asked asked)
+{
+    Answer answer = decide(c, asked, NUMBERS_KEPT);
+    return answer == POLY_SPENT ? decide(c, asked, NUMBERS_JOINED) : answer;
 }
 
 bool poly_refuted(Context *c, Asked asked)
@@ -357,7 +368,7 @@ bool poly_reduce_ranges(Context *c, Asked asked, Bounds *ranges)
 {
     ArenaMark mark = arena_mark(c->arena);
     System s = system_of(c, asked);
-    bool fits = reduce(&s);
+    bool fits = reduce(&s, NUMBERS_KEPT);
     for (int k = 0; k < asked.n_forms; k++)
         ranges[k] = fits ? system_range(&s, &s.watched[k], 0) : bounds_none();
     arena_reset(c->arena, mark);

@@ -14,7 +14,7 @@ bool poly_reduce_ranges(Context *c, Asked asked, Bounds *ranges);
 /* A solution of the rows is found at once (poly_guess.c). */
 bool poly_guess(const Poly *p, const Row *rows, int n);
 
-/* ---- what poly_reduce.c and poly_digits.c share ---------------------------------------------- */
+/* ---- what poly_reduce.c, poly_digits.c and poly_sums.c share --------------------------------- */
 
 /* Most factors of a row are 0, and nearly all work is looking at rows: they say where the others
  * are. */
@@ -43,6 +43,15 @@ static inline bool is_far(int64_t number)
     return number > LARGEST || number < -LARGEST;
 }
 
+static inline int64_t magnitude64(int64_t number)
+{
+    return number < 0 ? -number : number;
+}
+
+/* n empty lines. */
+Line *system_new_lines(System *s, int n);
+/* to += factor * from */
+void system_add(System *s, Line *to, const Line *from, int64_t factor);
 /* Forgets the terms of a row whose factors have become 0. */
 void system_drop_zeros(Line *l);
 /* Divides a row by the divisor of its factors; settles rows without variables. */
@@ -55,9 +64,13 @@ void system_bound(System *s, const Line *l);
 /* What the constant and the terms that `g` does not divide (0: all) can be, from the bounds of
  * variables. */
 Bounds system_range(System *s, const Line *l, int64_t g);
+/* Are numbers that several rows have replaced by what they equal, so that those rows meet? */
+typedef enum { NUMBERS_KEPT, NUMBERS_JOINED } Numbers;
 /* Splits numbers of tiles into their digits (poly_digits.c); rows and variables change, integer
  * solutions stay. */
-void system_split_digits(System *s);
+void system_split_digits(System *s, Numbers numbers);
+/* Adds sums of two rows in which variables go away (poly_sums.c). */
+void system_add_sums(System *s);
 
 /* The rows but number `without` imply form >= 0, where products of sizes are any numbers
  * (poly_solve.c). */
