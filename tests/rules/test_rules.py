@@ -196,6 +196,26 @@ def test_long_sums_are_accurate():
     assert report["verify"]["ok"] and report["verify"]["rounding"]["additions"] < 100
 
 
+@pytest.mark.parametrize("kernel", ["histogram", "sums_in_any_order"])
+@pytest.mark.parametrize("elements, values, lanes", [
+    ("2162689", 256, True),
+    ("2162687", 256, False),
+    ("2162688", 257, False),
+    ("?", 3, True),
+])  # fmt: skip
+def test_many_updates_of_few_elements_have_copies_of_lanes(kernel, elements, values, lanes):
+    """They lie in shared memory, 32 copies of a value next to each other."""
+    sizes = [f"-DN={elements}", f"-DV={values}", "--set", "threads=64"]
+    text = emit(PROGRAMS, "--kernel", kernel, "--schedule", "default", *sizes)
+    assert (f"_private_private[{values}][32];" in text) == lanes, text
+
+
+@pytest.mark.parametrize("elements", [1, 8191, 300007])
+def test_copies_of_lanes_add_up(elements):
+    report = run("histogram", "-DN=?", "-DV=100", "--size", f"N={elements}")[1]
+    assert report["verify"]["ok"] and report["launches"][-1]["block"][1] == 32
+
+
 @pytest.mark.parametrize("rows", [1, 3])
 def test_few_long_scans_are_of_all_blocks(rows):
     """In one launch, after those that clear what blocks wait for."""
