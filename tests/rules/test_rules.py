@@ -112,6 +112,7 @@ RULES = [
     ("unit_columns", ["columns"], 300),
     ("neighbours", ["elements"], 3 * 64),
     ("neighbours_of_planes", ["elements"], 3 * 3 * 64),
+    ("neighbours_of_cells", ["elements"], 2 * 256),
 ]
 
 
@@ -345,6 +346,19 @@ def test_columns_of_any_length_are_read_before_they_are_used():
     trace, report = run("unit_columns", "-DN=?", "-DC=?", "-DW=?", *given)
     assert "columns: blocks of threads reduce 128 together" in trace
     assert "cache_read(y, x, local, [y])" in trace and report["verify"]["ok"], trace
+
+
+@pytest.mark.parametrize("kernel, sizes", [("stencil_2d", []), ("stencil_3d", ["-DL=6"])])
+@pytest.mark.parametrize("columns, wide", [(40, True), (4, True), (42, False), (41, False)])
+def test_neighbours_are_read_and_written_wide(kernel, sizes, columns, wide):
+    """Four columns at once; those beside them one by one."""
+    program = ROOT / "tests" / "gpu" / "memory" / "programs.tir"
+    sizes = [*sizes, "-DN=19", f"-DM={columns}"]
+    text = emit(program, "--kernel", kernel, *sizes)
+    assert ("*(const float4 *)&x[" in text) == wide and ("*(float4 *)&y[" in text) == wide, text
+    command = [os.environ["TIRC"], program, "--kernel", kernel, *sizes]
+    done = subprocess.run([*command, "--verify", "--device", "sim", "--werror"], timeout=100)
+    assert done.returncode == 0
 
 
 def test_odd_elements_are_read_before_they_are_used():

@@ -246,15 +246,24 @@ static Expr *rebase_spread(Rebase *r, int d, Expr *offset)
     return spread_pack(r->c, r->facts, r->spread[d], offset);
 }
 
+/* A quotient or remainder, which may be a constant in terms of loops, and so a register. */
+static bool divides(const Rebase *r, const Expr *at)
+{
+    for (Cursor part = cursor_expr(r->c, at); cursor_next(&part);)
+        if (part.expr->kind == EX_DIV || part.expr->kind == EX_MOD)
+            return r->from->scope == SCOPE_LOCAL;
+    return false;
+}
+
 /* Subscripts relative to the box, or the place in the circle; an axis whose box starts at 0 keeps
- * its own. */
+ * its own, but for quotients. */
 static Expr *const *rebase_index(Rebase *r, Expr *const *index)
 {
     Expr **out = ARENA_ARRAY(r->c->arena, Expr *, r->from->rank + 1);
     for (int d = 0; d < r->from->rank; d++) {
         bool dense = r->step == REBASE ? r->spread[d].period == 1 : r->last[d] == 0;
         out[d] = index[d];
-        if (expr_is(r->box[d].min, 0) && r->fold[d] == 0 && dense)
+        if (expr_is(r->box[d].min, 0) && r->fold[d] == 0 && dense && !divides(r, index[d]))
             continue;
         Expr *at = r->block ? iters_to_loops(r->c, r->block, index[d]) : index[d];
         Expr *offset = index_sub(r->c, to_axes(r, at), r->box[d].min);
