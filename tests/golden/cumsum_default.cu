@@ -7,65 +7,86 @@ extern "C" __global__ void __launch_bounds__(256)
 cumsum_exclusive(const float *__restrict__ x, float *__restrict__ y)
 {
     __shared__ float sum;
-    __shared__ float y_shared[256][17];
-    __shared__ float x_shared[256][17];
-    __shared__ float sum_total_1[16];
-    __shared__ float sum_before_1[16];
-    __shared__ float sum_total[256];
-    __shared__ float sum_before[256];
+    __shared__ float sum_total_2[8];
+    __shared__ float sum_before_2[8];
+    __shared__ float sum_total_1[8][17];
+    __shared__ float sum_before_1[8][17];
+    __shared__ float sum_total[128][17];
+    __shared__ float sum_before[128][17];
     const int i = blockIdx.x;
     const int thread = threadIdx.x;
     if (thread == 0)
         sum = 0.0f;
-    for (int tile = 0; tile < 8; ++tile) {
+    for (int tile = 0; tile < 4; ++tile) {
+        __align__(16) float x_local[32];
         #pragma unroll
-        for (int some = 0; some < 16; ++some) {
-            const int v1 = tile * 4096 + some * 256 + thread;
-            x_shared[some * 16 + thread / 16][v1 % 16] = x[i * 32768 + v1];
+        for (int each = 0; each < 8; ++each) {
+            *(float4 *)&x_local[each * 4] =
+                *(const float4 *)&x[i * 32768 + tile * 8192 + each * 1024 + thread * 4];
         }
-        __syncthreads();  // x_shared: written above by other threads, read below
-        float sum_total_acc = 0.0f;
-        for (int j_2 = 0; j_2 < 16; ++j_2)
-            sum_total_acc += x_shared[thread][j_2];
-        sum_total[thread] = sum_total_acc;
+        #pragma unroll
+        for (int round = 0; round < 8; ++round) {
+            const int part = round * 256 + thread;
+            float sum_total_acc = 0.0f;
+            #pragma unroll
+            for (int j_2 = 0; j_2 < 4; ++j_2)
+                sum_total_acc += x_local[round * 4 + j_2];
+            sum_total[part / 16][part % 16] = sum_total_acc;
+        }
         __syncthreads();  // sum_total: written above by other threads, read below
-        if (thread < 16) {
+        if (thread < 128) {
             float sum_total_1_acc = 0.0f;
             for (int part_1 = 0; part_1 < 16; ++part_1)
-                sum_total_1_acc += sum_total[thread * 16 + part_1];
-            sum_total_1[thread] = sum_total_1_acc;
+                sum_total_1_acc += sum_total[thread][part_1];
+            sum_total_1[thread / 16][thread % 16] = sum_total_1_acc;
         }
         __syncthreads();  // sum_total_1: written above by other threads, read below
+        if (thread < 8) {
+            float sum_total_2_acc = 0.0f;
+            for (int group_1 = 0; group_1 < 16; ++group_1)
+                sum_total_2_acc += sum_total_1[thread][group_1];
+            sum_total_2[thread] = sum_total_2_acc;
+        }
+        __syncthreads();  // sum_total_2: written above by other threads, read below
         if (thread == 0) {
             float sum_acc = sum;
-            for (int group = 0; group < 16; ++group) {
-                sum_before_1[group] = sum_acc;
-                sum_acc += sum_total_1[group];
+            for (int group = 0; group < 8; ++group) {
+                sum_before_2[group] = sum_acc;
+                sum_acc += sum_total_2[group];
             }
             sum = sum_acc;
         }
+        __syncthreads();  // sum_before_2: written above by other threads, read below
+        if (thread < 8) {
+            float sum_chunk_2 = sum_before_2[thread];
+            for (int group_1 = 0; group_1 < 16; ++group_1) {
+                const int group = thread * 16 + group_1;
+                sum_before_1[group / 16][group % 16] = sum_chunk_2;
+                sum_chunk_2 += sum_total_1[group / 16][group % 16];
+            }
+        }
         __syncthreads();  // sum_before_1: written above by other threads, read below
-        if (thread < 16) {
-            float sum_chunk_1 = sum_before_1[thread];
+        if (thread < 128) {
+            float sum_chunk_1 = sum_before_1[thread / 16][thread % 16];
             for (int part_1 = 0; part_1 < 16; ++part_1) {
                 const int part = thread * 16 + part_1;
-                sum_before[part] = sum_chunk_1;
-                sum_chunk_1 += sum_total[part];
+                sum_before[part / 16][part % 16] = sum_chunk_1;
+                sum_chunk_1 += sum_total[part / 16][part % 16];
             }
         }
         __syncthreads();  // sum_before: written above by other threads, read below
-        float sum_chunk = sum_before[thread];
-        for (int j_2 = 0; j_2 < 16; ++j_2) {
-            const int j = tile * 4096 + thread * 16 + j_2;
-            y_shared[thread][j % 16] = sum_chunk;
-            sum_chunk += x_shared[thread][j % 16];
-        }
-        __syncthreads();  // y_shared: written above by other threads, read below
         #pragma unroll
-        for (int some = 0; some < 16; ++some) {
-            const int j = tile * 4096 + some * 256 + thread;
-            y[(long long)(i * 32768 + thread) + (long long)tile * 4096 + some * 256] =
-                y_shared[some * 16 + thread / 16][j % 16];
+        for (int round = 0; round < 8; ++round) {
+            const int part = round * 256 + thread;
+            __align__(16) float y_local[4];
+            float sum_chunk = sum_before[part / 16][part % 16];
+            #pragma unroll
+            for (int j_2 = 0; j_2 < 4; ++j_2) {
+                y_local[j_2] = sum_chunk;
+                sum_chunk += x_local[round * 4 + j_2];
+            }
+            *(float4 *)&y[i * 32768 + tile * 8192 + round * 1024 + thread * 4] =
+                make_float4(y_local[0], y_local[1], y_local[2], y_local[3]);
         }
     }
 }

@@ -31,7 +31,7 @@ RULES = [
     ("sliding_mean", ["sliding"], 3 * 2 * 256),
     ("scan", ["scans"], 40 * 32),
     ("scan_columns", ["threads"], 100),
-    ("scan_of_all", ["scan"], 3 * 256),
+    ("scan_of_all", ["scan"], 3 * 128),
     ("scan_stored_twice", ["scans"], 3 * 256),
     ("two_scans", ["scans"], 3 * 256),
     ("scan_of_pairs", ["scans"], 3 * 256),
@@ -40,8 +40,8 @@ RULES = [
     ("end_of_recurrence", ["parts"], 3 * 256),
     ("scan_of_many", ["scan"], 2 * 256),
     ("recurrence", ["recurrence", "scan"], 3 * 256),
-    ("recurrence_of_choices", ["recurrence", "scan"], 3 * 256),
-    ("recurrence_of_branches", ["recurrence", "scan"], 3 * 256),
+    ("recurrence_of_choices", ["recurrence", "scan"], 3 * 128),
+    ("recurrence_of_branches", ["recurrence", "scan"], 3 * 128),
     ("differences", ["elements"], 4000),
     ("relu", ["elements"], 1024),
     ("bias", ["elements"], 1536),
@@ -195,6 +195,18 @@ def test_long_sums_are_accurate():
     """One thread would add all terms in order, and lose a digit with every tenfold."""
     report = run("sum_all", "-DN=262144")[1]
     assert report["verify"]["ok"] and report["verify"]["rounding"]["additions"] < 100
+
+
+@pytest.mark.parametrize("rows", [1, 5])
+@pytest.mark.parametrize("elements, wide", [(8192, True), (8196, True), (8194, False), (8191, False)])
+def test_scans_hold_tiles_in_registers(rows, elements, wide):
+    """They are read once, also in front of the sums of the tiles before, as all rows start at a
+    multiple of four elements; else tiles pass through shared memory."""
+    sizes = [f"-DM={rows}", f"-DN={elements}"]
+    assert run("scan", *sizes)[1]["verify"]["ok"]
+    text = emit(PROGRAMS, "--kernel", "scan", *sizes)
+    assert (text.count("*(const float4 *)&x[") == 1) == wide, text
+    assert (text.count("x_shared") == 0) == wide and (text.count("*(float4 *)&y[") == 1) == wide
 
 
 @pytest.mark.parametrize("kernel", ["histogram", "sums_in_any_order"])
