@@ -229,6 +229,14 @@ def test_copies_of_lanes_add_up(elements):
     assert report["verify"]["ok"] and report["launches"][-1]["block"][1] == 32
 
 
+@pytest.mark.parametrize("elements, grid", [(1 << 16, 64), (1 << 20, 1024), (1 << 24, 2048)])
+def test_parts_of_long_sums_start_one_after_the_other(elements, grid):
+    """A multiprocessor that ends early takes another part."""
+    text = emit(PROGRAMS, "--kernel", "sum_all", f"-DN={elements}", "--set", "threads=64")
+    last = 1024 if grid > 1024 else 64
+    assert f"sum_all<<<{grid}, 64>>>" in text and f"sum_all_1<<<1, {last}>>>" in text, text
+
+
 @pytest.mark.parametrize("rows", [1, 3])
 def test_few_long_scans_are_of_all_blocks(rows):
     """In one launch, after those that clear what blocks wait for."""
