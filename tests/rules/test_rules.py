@@ -237,6 +237,14 @@ def test_parts_of_long_sums_start_one_after_the_other(elements, grid):
     assert f"sum_all<<<{grid}, 64>>>" in text and f"sum_all_1<<<1, {last}>>>" in text, text
 
 
+def test_what_only_writes_has_more_threads():
+    """Blocks of 128 threads that store a word each do not start as fast as memory writes."""
+    program = ROOT / "tests" / "gpu" / "memory" / "programs.tir"
+    text = emit(program, "--kernel", "scatter_add", "--schedule", "default")
+    assert "scatter_add<<<65536, 256>>>(y)" in text, text
+    assert "chain<<<262144, 128>>>" in emit(program, "--kernel", "chain")
+
+
 @pytest.mark.parametrize("rows", [1, 3])
 def test_few_long_scans_are_of_all_blocks(rows):
     """In one launch, after those that clear what blocks wait for."""
