@@ -245,6 +245,14 @@ def test_what_only_writes_has_more_threads():
     assert "chain<<<262144, 128>>>" in emit(program, "--kernel", "chain")
 
 
+@pytest.mark.parametrize(
+    "kernel, inner", [("batch_norm", "row_round_fused"), ("layer_norm", "round_row_fused")]
+)
+def test_blocks_of_rows_follow_each_other_unless_rows_share_what_they_read(kernel, inner):
+    text = emit(ROOT / "examples" / "kernelbench" / f"{kernel}.tir", "--kernel", kernel)
+    assert f"const int {inner} = blockIdx.x;" in text, text
+
+
 @pytest.mark.parametrize("rows", [1, 3])
 def test_few_long_scans_are_of_all_blocks(rows):
     """In one launch, after those that clear what blocks wait for."""
