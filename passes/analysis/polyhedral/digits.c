@@ -5,7 +5,8 @@
  *
  * A quotient, a remainder, or both are digits of a variable: v / from % (to / from). Where each
  * factor in a sum exceeds all smaller terms together, its terms are quotients and remainders of the
- * sum. Terms whose values are known are subtracted first. The digits of a variable, put together
+ * sum. Terms whose values are known are subtracted first. The factor may be a product of sizes:
+ * i * N + j for j in N has the digits a / N and a % N. The digits of a variable, put together
  * again, are the variable. That covers splits, joins, permutations and skews, and gives the formula
  * that a person would write; relation_solve takes what is left. */
 #include "passes/analysis/polyhedral/index_map.h"
@@ -169,11 +170,44 @@ static bool take_apart(Parts *d, DigitList *digits, Expr *rest)
     return n > 0;
 }
 
-/* Learns the values that the output determines; false if there are none. */
-static bool read_output(Parts *d, Expr *output, Var *place)
+/* The sizes among the factors of a term, with its number, in *width, and what they are multiplied
+ * by. NULL: there are none, or nothing else. */
+static Expr *take_width(Context *c, const Term *term, Expr **width)
+{
+    ExprList factors = {0}, sizes = {0};
+    expr_chain(c, term->atom, EX_MUL, &factors);
+    for (int i = 0; i < factors.n; i++)
+        if (expr_of_sizes(factors.items[i]))
+            VEC_PUSH(c->arena, &sizes, factors.items[i]);
+    if (term->factor < 1 || sizes.n == 0 || sizes.n == factors.n)
+        return NULL;
+    Expr *product = product_build(c, &sizes, term->atom->span);
+    *width = index_mul(c, product, expr_index(c, term->factor));
+    return product_divide(c, term->atom, product);
+}
+
+static bool read_value(Parts *d, Expr *output, Expr *rest);
+
+/* `rest` is the form upper * width + low, for low in 0..width: its quotient and its remainder. */
+static bool read_row(Parts *d, const Affine *form, Expr *rest)
+{
+    Context *c = d->c;
+    for (int i = 0; i < form->n; i++) {
+        Affine without = affine_without(c, *form, i);
+        Expr *width, *low = affine_expr(c, &without, span_none());
+        Expr *upper = take_width(c, &form->terms[i], &width);
+        if (upper && prove(d->f, expr_binary(c, EX_GE, low, expr_index(c, 0), span_none())) &&
+            prove(d->f, expr_binary(c, EX_LT, low, width, span_none())))
+            return read_value(d, low, index_mod(c, rest, width)) &&
+                   read_value(d, upper, index_div(c, rest, width));
+    }
+    return false;
+}
+
+/* Learns the values that the output determines, which is `rest`; false if there are none. */
+static bool read_value(Parts *d, Expr *output, Expr *rest)
 {
     Affine form;
-    Expr *rest = expr_var(d->c, place, span_none());
     if (!simplify_affine(d->f, output, &form))
         return false;
     DigitList open = {0};
@@ -187,6 +221,9 @@ static bool read_output(Parts *d, Expr *output, Var *place)
     rest = without(d->c, rest, form.constant, expr_index(d->c, 1));
     int known = d->known.n;
     if (take_apart(d, &open, rest))
+        return true;
+    d->known.n = known;
+    if (open.n == form.n && form.constant == 0 && read_row(d, &form, rest))
         return true;
     d->known.n = known;
     return false;
@@ -207,7 +244,7 @@ bool digits_solve(Context *c, Facts *f, const PointBox *box, Expr *const *to, in
     for (bool progress = true; progress;) {
         progress = false;
         for (int k = 0; k < n; k++)
-            if (!done[k] && read_output(&d, to[k], place[k]))
+            if (!done[k] && read_value(&d, to[k], expr_var(c, place[k], span_none())))
                 progress = done[k] = true;
     }
     for (int i = 0; i < box->n; i++) {

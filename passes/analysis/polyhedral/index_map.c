@@ -110,13 +110,24 @@ static Facts facts_without(const Facts *f, const PointBox *box)
     return facts_outside(f, (FactsMark){first, conditions});
 }
 
+/* With products of sums multiplied out, where that is shorter: C * H for (C - 1) * H + H. */
+static Expr *multiplied_out(Facts *f, Expr *e)
+{
+    enum { NODES = 64 };
+    Affine form;
+    if (!affine_of(f->c, e, PRODUCTS_EXPANDED, &form))
+        return e;
+    Expr *sum = affine_expr(f->c, &form, e->span);
+    return expr_nodes(sum, NODES) < expr_nodes(e, NODES) ? sum : e;
+}
+
 /* The number of elements from 0 to `last`; at least 0 also where the box has no points, unless it
  * is the end of a range that the program itself has. */
 static Expr *extent_to(Facts *f, const PointBox *box, Expr *last)
 {
     Context *c = f->c;
     Expr *zero = expr_index(c, 0);
-    Expr *extent = simplify(f, one_more(f, last));
+    Expr *extent = multiplied_out(f, simplify(f, one_more(f, last)));
     Facts outside = facts_without(f, box);
     bool fine = prove(&outside, expr_binary(c, EX_GE, extent, zero, span_none()));
     for (int i = 0; i < box->n && !fine; i++)

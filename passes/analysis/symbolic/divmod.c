@@ -335,16 +335,35 @@ static Expr *multiplied(Context *c, const Term *term, int64_t factor, Expr *d, E
     return left && times ? product_divide(c, left, times) : left;
 }
 
-/* x / d * d + x % d  ->  x,  and the same times other factors, for the remainder at t. */
+/* sum * d + x % d, for a sum with x / d among its terms. NULL for others. */
+static Expr *rejoin_sum(Context *c, Expr *sum, Expr *x, Expr *d)
+{
+    Affine form;
+    if (!affine_of(c, sum, PRODUCTS_KEPT, &form))
+        return NULL;
+    for (int i = 0; i < form.n; i++) {
+        const Expr *atom = form.terms[i].atom;
+        if (form.terms[i].factor != 1 || atom->kind != EX_DIV || !same(atom->u.arg[0], x) ||
+            !same(atom->u.arg[1], d))
+            continue;
+        Affine others = affine_without(c, form, i);
+        bool alone = others.n == 0 && others.constant == 0;
+        return alone ? x : index_add(c, index_mul(c, affine_expr(c, &others, x->span), d), x);
+    }
+    return NULL;
+}
+
+/* (y + x / d) * d + x % d  ->  y * d + x,  and the same times other factors, for the remainder at
+ * t. */
 static bool rejoin_symbolic(Context *c, Affine *a, int t, Span span)
 {
     Expr *times = NULL, *rest = remainder_factor(c, a->terms[t].atom, &times);
     for (int s = 0; s < a->n && rest; s++) {
         Expr *x = rest->u.arg[0], *d = rest->u.arg[1];
         Expr *upper = s == t ? NULL : multiplied(c, &a->terms[s], a->terms[t].factor, d, times);
-        if (upper && upper->kind == EX_DIV && same(upper->u.arg[0], x) &&
-            same(upper->u.arg[1], d) &&
-            replace_pair(c, a, s, t, times ? expr_binary(c, EX_MUL, x, times, span) : x))
+        Expr *joined = upper ? rejoin_sum(c, upper, x, d) : NULL;
+        if (joined &&
+            replace_pair(c, a, s, t, times ? expr_binary(c, EX_MUL, joined, times, span) : joined))
             return true;
     }
     return false;
