@@ -17,11 +17,19 @@
  * place tells the iterators of the condition: the copy makes the test once for each place, and the
  * block none.
  *
+ * Other blocks may read the copy, too, if they read the same elements in the same iterations.
+ *
  * Legal: all accesses of the block have the same subscripts, and the place tells the element.
  * Invariant: every access finds the value that it found in the buffer itself. */
 #include "passes/analysis/polyhedral/index_map.h"
 #include "passes/analysis/regions/inits.h"
 #include "passes/schedule/copies/stage.h"
+
+/* Another block that reads the copy. */
+typedef struct {
+    Stmt *stmt;
+    Subst *iters; /* the first block's iterators to its own */
+} Reader;
 
 typedef struct {
     Schedule *s;
@@ -42,6 +50,7 @@ typedef struct {
     Expr **element;  /* [from->rank] the element at a place */
     Expr *inside_at_place;
     Facts *at_place; /* the ranges of the places */
+    VEC(Reader) readers;
 } Reindex;
 
 /* ---- what the block touches ------------------------------------------------------------------ */
@@ -65,6 +74,57 @@ static bool find_element(Reindex *r)
         REQUIRE(r->s, E0910, r->span, !inner,
                 "block '%s' accesses '%s' at '%s', which depends on loop '%s' inside the block",
                 r->stmt->u.block.name, r->from->name, expr_text(r->s->ctx, r->at[d]), inner->name);
+    }
+    return true;
+}
+
+/* ---- other readers --------------------------------------------------------------------------- */
+
+/* Both blocks have iterators with the same domains. */
+static bool pair_iters(const Reindex *r, const BlockStmt *other, Subst *iters)
+{
+    Context *c = r->s->ctx;
+    const BlockStmt *block = &r->stmt->u.block;
+    if (other->n_iters != block->n_iters)
+        return false;
+    for (int i = 0; i < block->n_iters; i++) {
+        if (!expr_equal(expr_subst(c, block->iters[i].lo, iters, i), other->iters[i].lo) ||
+            !expr_equal(expr_subst(c, block->iters[i].hi, iters, i), other->iters[i].hi))
+            return false;
+        iters[i] =
+            (Subst){block->iters[i].var, expr_var(c, other->iters[i].var, other->body->span)};
+    }
+    return true;
+}
+
+static bool reads_same(const Reindex *r, const Reader *reader)
+{
+    Context *c = r->s->ctx;
+    AccessList reads = {0};
+    int n = r->stmt->u.block.n_iters;
+    Expr **at = exprs_subst(c, r->at, r->from->rank, reader->iters, n);
+    access_collect(c, reader->stmt, r->from, ACCESS_ANY, &reads);
+    for (int i = 0; i < reads.n; i++)
+        if (reads.items[i].writes || !exprs_equal(reads.items[i].index, at, r->from->rank))
+            return false;
+    return reads.n > 0;
+}
+
+static bool find_readers(Reindex *r, const Value *given)
+{
+    Context *c = r->s->ctx;
+    for (int i = 0; i < (given->kind == VALUE_NONE ? 0 : given->u.list.n); i++) {
+        StmtPath path = {0};
+        Stmt *stmt = sched_block(r->s, &given->u.list.items[i], &path);
+        Reader reader = {stmt, ARENA_ARRAY(c->arena, Subst, r->stmt->u.block.n_iters + 1)};
+        if (stmt == r->stmt)
+            continue;
+        REQUIRE(r->s, E0910, given->u.list.items[i].span,
+                pair_iters(r, &stmt->u.block, reader.iters) && reads_same(r, &reader),
+                "block '%s' does not read the element of '%s' that block '%s' reads in the same "
+                "iteration; give blocks with the same iterators and subscripts",
+                stmt->u.block.name, r->from->name, r->stmt->u.block.name);
+        VEC_PUSH(c->arena, &r->readers, reader);
     }
     return true;
 }
@@ -251,6 +311,7 @@ static Stmt *copy_nest(const Reindex *r, Name block, Expr *where, Stmt *body)
 typedef struct {
     const Reindex *r;
     Buffer *to;
+    Expr **at; /* the place, in the iterators of the block */
 } Redirect;
 
 static Expr *redirect_load(Rewriter *rewriter, Expr *e)
@@ -262,7 +323,7 @@ static Expr *redirect_load(Rewriter *rewriter, Expr *e)
         return e->u.arg[1];
     if (e->kind != EX_LOAD || e->u.load.buffer->id != d->r->from->id)
         return e;
-    return expr_load(rewriter->ctx, d->to, d->r->to, e->span);
+    return expr_load(rewriter->ctx, d->to, d->at, e->span);
 }
 
 static Stmt *redirect_store(Rewriter *rewriter, Stmt *stmt)
@@ -270,24 +331,34 @@ static Stmt *redirect_store(Rewriter *rewriter, Stmt *stmt)
     Redirect *d = rewriter->user;
     if (stmt->kind != ST_STORE || stmt->u.store.buffer->id != d->r->from->id)
         return stmt;
-    Stmt *store = stmt_store(rewriter->ctx,
-                             &(StoreStmt){.buffer = d->to,
-                                          .index = d->r->to,
-                                          .op = stmt->u.store.op,
-                                          .value = stmt->u.store.value},
-                             stmt->span);
+    Stmt *store = stmt_store(
+        rewriter->ctx,
+        &(StoreStmt){
+            .buffer = d->to, .index = d->at, .op = stmt->u.store.op, .value = stmt->u.store.value},
+        stmt->span);
     store->u.store.atomic = stmt->u.store.atomic;
     return store;
 }
 
-/* The kernel's body with the copy at its place and the block on it. */
+static Stmt *redirect(const Reindex *r, Stmt *list, Stmt *block, Redirect *to)
+{
+    Context *c = r->s->ctx;
+    Rewriter rewriter = {.ctx = c, .user = to, .expr = redirect_load, .stmt = redirect_store};
+    return stmt_replace(c, list, block, rewrite_stmt(&rewriter, block));
+}
+
+/* The kernel's body with the copy at its place and the blocks on it. */
 static void put(const Reindex *r, const StagePlace *place, Buffer *to, Stmt *before, Stmt *after)
 {
     Context *c = r->s->ctx;
-    Redirect d = {r, to};
-    Rewriter rewriter = {.ctx = c, .user = &d, .expr = redirect_load, .stmt = redirect_store};
+    int n = r->stmt->u.block.n_iters;
     Stmt *list = stage_insert(r->s, place, before, after);
-    list = stmt_replace(c, list, r->stmt, rewrite_stmt(&rewriter, r->stmt));
+    list = redirect(r, list, r->stmt, &(Redirect){r, to, r->to});
+    for (int i = 0; i < r->readers.n; i++) {
+        const Reader *reader = &r->readers.items[i];
+        Expr **at = exprs_subst(c, r->to, r->n_to, reader->iters, n);
+        list = redirect(r, list, reader->stmt, &(Redirect){r, to, at});
+    }
     Stmt *body = stmt_replace(c, r->s->kernel->body, place->parent, list);
     sched_replace_body(r->s, flow_declare_beside(r->s, body, r->from, to));
 }
@@ -336,9 +407,8 @@ static bool check_gather(const Reindex *r, Expr **where)
 /* An init has no value of a reduction's iterators, so a place that is made of them is none for what
  * it reads; and it also runs where the reduction is empty, at places that no instance of the block
  * tells. */
-static bool check_init(const Reindex *r)
+static bool check_init(const Reindex *r, const BlockStmt *block, Expr *const *to)
 {
-    const BlockStmt *block = &r->stmt->u.block;
     bool reads = block->init && stmt_accesses(r->s->ctx, block->init, r->from, ACCESS_READ);
     const BlockIter *empty = reads ? reduction_empty_for_some(r->s->ctx, block) : NULL;
     REQUIRE(r->s, E0911, r->span, !empty,
@@ -348,11 +418,23 @@ static bool check_init(const Reindex *r)
     for (int i = 0; i < block->n_iters && reads; i++)
         REQUIRE(r->s, E0911, r->map_span,
                 block->iters[i].kind == ITER_SPATIAL ||
-                    !exprs_use_var(r->to, r->n_to, block->iters[i].var),
+                    !exprs_use_var(to, r->n_to, block->iters[i].var),
                 "the init of block '%s' reads '%s', but its place depends on '%s', a reduction "
                 "iterator, which has no value in the init",
                 block->name, r->from->name, block->iters[i].var->name);
     return true;
+}
+
+static bool check_inits(const Reindex *r)
+{
+    int n = r->stmt->u.block.n_iters;
+    for (int i = 0; i < r->readers.n; i++) {
+        const Reader *reader = &r->readers.items[i];
+        Expr **to = exprs_subst(r->s->ctx, r->to, r->n_to, reader->iters, n);
+        if (!check_init(r, &reader->stmt->u.block, to))
+            return false;
+    }
+    return check_init(r, &r->stmt->u.block, r->to);
 }
 
 /* Elements that the block reads under a condition may not exist at other places. */
@@ -432,9 +514,11 @@ static bool stage_read(Reindex *r, Value *result)
     BufferSet staged = {0};
     StagePlace place = {0};
     Expr *where = NULL;
-    if (!check_init(r) || !check_gather(r, &where))
+    if (!check_inits(r) || !check_gather(r, &where))
         return false;
     VEC_PUSH(c->arena, &users, r->stmt);
+    for (int i = 0; i < r->readers.n; i++)
+        VEC_PUSH(c->arena, &users, r->readers.items[i].stmt);
     VEC_PUSH(c->arena, &staged, r->from);
     for (int d = 0; d < r->from->rank; d++) {
         AccessList inner = {0};
@@ -443,9 +527,10 @@ static bool stage_read(Reindex *r, Value *result)
             VEC_PUSH(c->arena, &staged, inner.items[i].buffer);
     }
     REQUIRE(s, E0443, r->span, stage_place(s, &users, &staged, ACCESS_WRITE, &place),
-            "block '%s' also writes '%s' or data that its subscripts read, so an earlier copy "
+            "block '%s' also writes '%s' or data that its subscripts read%s, so an earlier copy "
             "would miss these writes",
-            r->stmt->u.block.name, r->from->name);
+            r->stmt->u.block.name, r->from->name,
+            r->readers.n > 0 ? ", or another block does in between" : "");
     if (!subscripts_are_complete(r, &staged, &place))
         return false;
     Buffer *to = make_buffer(r);
@@ -576,10 +661,15 @@ bool prim_reindex(Schedule *s, const PrimCall *call, Value *result)
     return writes ? stage_write(&r, result) : stage_read(&r, result);
 }
 
-static bool with_map(Schedule *s, const PrimCall *call, AccessMode mode, Reindex *r)
+/* With the blocks of `readers` (NULL: none), whose reads need not have the condition of the
+ * block's. */
+static bool with_map(Schedule *s, const PrimCall *call, const Value *readers, Reindex *r)
 {
-    if (!reindex_new(r, s, call, mode))
+    AccessMode mode = readers ? ACCESS_READ : ACCESS_WRITE;
+    if (!reindex_new(r, s, call, mode) || (readers && !find_readers(r, readers)))
         return false;
+    if (r->readers.n > 0)
+        r->inside = NULL;
     r->scope = scope_find(call->reindex_cache_read.scope.u.s);
     r->suffix = scope_name(r->scope);
     r->map_span = call->reindex_cache_read.index_map.span;
@@ -590,11 +680,11 @@ static bool with_map(Schedule *s, const PrimCall *call, AccessMode mode, Reindex
 bool prim_reindex_cache_read(Schedule *s, const PrimCall *call, Value *result)
 {
     Reindex r;
-    return with_map(s, call, ACCESS_READ, &r) && stage_read(&r, result);
+    return with_map(s, call, &call->reindex_cache_read.consumers, &r) && stage_read(&r, result);
 }
 
 bool prim_reindex_cache_write(Schedule *s, const PrimCall *call, Value *result)
 {
     Reindex r;
-    return with_map(s, call, ACCESS_WRITE, &r) && stage_write(&r, result);
+    return with_map(s, call, NULL, &r) && stage_write(&r, result);
 }

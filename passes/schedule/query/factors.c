@@ -99,20 +99,49 @@ bool prim_contraction(Schedule *s, const PrimCall *call, Value *result)
 
 /* ---- index_map ------------------------------------------------------------------------------- */
 
-/* *out = *out * extent + iterator, for the iterator that the loop is. */
+static Expr *join_iter(Schedule *s, Expr *joined, const BlockIter *iter)
+{
+    Expr *value = expr_var(s->ctx, iter->var, span_none());
+    return joined ? index_add(s->ctx, index_mul(s->ctx, joined, iter->hi), value) : value;
+}
+
+/* The adjacent iterators that are the digits of a fused loop, from *first on; 0: it is no such. */
+static int digits_of_loop(Schedule *s, const BlockStmt *block, const ForStmt *loop, int *first)
+{
+    Context *c = s->ctx;
+    Facts *f = facts_of_kernel(c, s->kernel);
+    Expr *joined = NULL, *var = expr_var(c, loop->var, span_none());
+    int n = 0;
+    facts_range(f, loop->var, loop->lo, loop->hi);
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        if (!expr_uses_var(iter->binding, loop->var))
+            continue;
+        if (!expr_is(iter->lo, 0) || (n > 0 && i != *first + n))
+            return 0;
+        joined =
+            n > 0 ? index_add(c, index_mul(c, joined, iter->hi), iter->binding) : iter->binding;
+        *first = n > 0 ? *first : i;
+        n++;
+    }
+    return n > 0 && expr_equal(simplify(f, joined), simplify(f, var)) ? n : 0;
+}
+
+/* *out = *out * extent + iterator, for the iterator that the loop is, or those that it joins. */
 static bool join_loop(Schedule *s, const PrimCall *call, const Value *value, Expr **out)
 {
     StmtPath path = {0}, to_loop = {0};
     const BlockStmt *block = &sched_block(s, &call->index_map.block, &path)->u.block;
     const ForStmt *loop = &sched_loop(s, value, &to_loop)->u.loop;
     const BlockIter *iter = iter_of_loop(block, loop);
-    REQUIRE(s, E0905, call->index_map.groups.span, iter,
-            "loop '%s' is not an iterator of block '%s' that starts at 0; make the map before the "
-            "loops of the block are split or fused",
+    int first = iter ? (int)(iter - block->iters) : 0,
+        n = iter ? 1 : digits_of_loop(s, block, loop, &first);
+    REQUIRE(s, E0905, call->index_map.groups.span, n > 0,
+            "loop '%s' is not an iterator of block '%s' that starts at 0, or several that are "
+            "fused; make the map before the loops of the block are split",
             loop->var->name, block->name);
-    Expr *value_of_iter = expr_var(s->ctx, iter->var, span_none());
-    *out =
-        *out ? index_add(s->ctx, index_mul(s->ctx, *out, iter->hi), value_of_iter) : value_of_iter;
+    for (int i = first; i < first + n; i++)
+        *out = join_iter(s, *out, &block->iters[i]);
     return true;
 }
 
