@@ -13,20 +13,22 @@ l2_norm(const float *__restrict__ x, float *__restrict__ y)
     const int i = block * 8 + warp;
     if (i < 100) {
         #pragma unroll
-        for (int each = 0; each < 32; ++each) {
+        for (int each = 0; each < 31; ++each) {
             const int j = each * 32 + thread;
-            if (j < 1001)
-                x_local[each] = x[i * 1001 + j];
+            x_local[each] = x[i * 1001 + j];
         }
+        const int j = thread + 992;
+        if (j < 1001)
+            x_local[31] = x[i * 1001 + j];
     }
     float squares_part = 0.0f;
     if (i < 100) {
         #pragma unroll
-        for (int each = 0; each < 32; ++each) {
-            const int j = each * 32 + thread;
-            if (j < 1001)
-                squares_part += x_local[each] * x_local[each];
-        }
+        for (int each = 0; each < 31; ++each)
+            squares_part += x_local[each] * x_local[each];
+        const int j = thread + 992;
+        if (j < 1001)
+            squares_part += x_local[31] * x_local[31];
     }
     squares_part += __shfl_xor_sync(0xffffffff, squares_part, 16);
     squares_part += __shfl_xor_sync(0xffffffff, squares_part, 8);
@@ -36,12 +38,14 @@ l2_norm(const float *__restrict__ x, float *__restrict__ y)
     if (i < 100) {
         float squares = squares_part;
         #pragma unroll
-        for (int each = 0; each < 32; ++each) {
-            const int j = each * 32 + thread;
-            if (j < 1001) {
-                float y_local = x_local[each] / sqrtf(squares);
-                y[(long long)(i * 1001 + thread) + each * 32] = y_local;
-            }
+        for (int each = 0; each < 31; ++each) {
+            float y_local_1 = x_local[each] / sqrtf(squares);
+            y[(long long)(i * 1001 + thread) + each * 32] = y_local_1;
+        }
+        const int j = thread + 992;
+        if (j < 1001) {
+            float y_local = x_local[31] / sqrtf(squares);
+            y[i * 1001 + j] = y_local;
         }
     }
 }
