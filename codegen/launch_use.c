@@ -51,6 +51,19 @@ static void collect_expr(Collector *k, const Expr *e)
         note_value(k, e->u.var);
 }
 
+const Buffer *buffer_of_block(Context *c, const Buffer *buffer)
+{
+    if (buffer->scope != SCOPE_CLUSTER)
+        return buffer;
+    Buffer *part = ARENA_NEW(c->arena, Buffer);
+    *part = *buffer;
+    part->scope = SCOPE_SHARED;
+    part->rank--;
+    part->shape++;
+    part->layout = buffer->layout ? buffer->layout + 1 : NULL;
+    return part;
+}
+
 static void collect_stmt(Collector *k, const Stmt *s)
 {
     switch (s->kind) {
@@ -61,11 +74,13 @@ static void collect_stmt(Collector *k, const Stmt *s)
         k->use->threads_copy |= s->u.store.op == STORE_ASYNC;
         break;
     case ST_TEMP:
-        if (s->u.temp->scope == SCOPE_SHARED)
-            VEC_PUSH(k->c->arena, &k->use->shared, s->u.temp);
+        if (s->u.temp->scope == SCOPE_SHARED || s->u.temp->scope == SCOPE_CLUSTER)
+            VEC_PUSH(k->c->arena, &k->use->shared, buffer_of_block(k->c, s->u.temp));
         break;
     case ST_BREAK: break;
-    case ST_BARRIER: k->use->barriers += s->u.barrier.kind == SYNC_THREADS; break;
+    case ST_BARRIER:
+        k->use->barriers += s->u.barrier.kind == SYNC_THREADS || s->u.barrier.kind == SYNC_CLUSTER;
+        break;
     default: break;
     }
 }

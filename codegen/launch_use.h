@@ -12,8 +12,8 @@ typedef struct {
     VEC(Buffer *) buffers;
     /* scalars, sizes and host loop variables used, in the order of first definition */
     VEC(Var *) values;
-    VEC(Buffer *) constants; /* read in constant memory */
-    VEC(Buffer *) shared;    /* declared in it */
+    VEC(Buffer *) constants;    /* read in constant memory */
+    VEC(const Buffer *) shared; /* declared in it */
     int64_t shared_bytes;
     bool shared_is_dynamic; /* more than 48 KB: one extern array, carved up at `shared_offset` */
     VEC(int64_t) shared_offset;
@@ -29,6 +29,9 @@ typedef struct {
     int barriers;
 } LaunchUse;
 typedef VEC(LaunchUse) LaunchUseList;
+/* What each block has of a buffer in the memory of a cluster: it without its first axis, in shared
+ * memory. Another buffer: itself. */
+const Buffer *buffer_of_block(Context *c, const Buffer *buffer);
 /* All launches of the kernel, in program order. */
 void launch_uses(Context *c, const Kernel *lowered, LaunchUseList *out);
 /* Does the launch write this buffer? */

@@ -389,9 +389,9 @@ Stmt *stmt_break(Context *c, Span span)
     return new_stmt(c, ST_BREAK, span);
 }
 
-Stmt *stmt_barrier(Context *c, const char *why, Span span)
+Stmt *stmt_barrier(Context *c, SyncKind kind, const char *why, Span span)
 {
-    return new_sync(c, SYNC_THREADS, 0, why, span);
+    return new_sync(c, kind, 0, why, span);
 }
 
 Stmt *stmt_commit(Context *c, const Instruction *of, const char *why, Span span)

@@ -281,8 +281,8 @@ static bool same_store(const Match *m, const Stmt *a, const Stmt *b)
 static bool same_launch(const Match *m, const LaunchStmt *a, const LaunchStmt *b)
 {
     return same_text(a->name, b->name) && same_exprs(m, a->grid, b->grid, 3) &&
-           memcmp(a->block, b->block, sizeof a->block) == 0 && a->min_blocks == b->min_blocks &&
-           same_stmt(m, a->body, b->body);
+           memcmp(a->block, b->block, sizeof a->block) == 0 && a->cluster == b->cluster &&
+           a->min_blocks == b->min_blocks && same_stmt(m, a->body, b->body);
 }
 
 static bool same_stmt(const Match *m, const Stmt *a, const Stmt *b)

@@ -225,12 +225,11 @@ static inline bool store_updates(StoreOp op)
     return op != STORE_SET && op != STORE_ASYNC;
 }
 
-/* The kinds of synchronization. */
-typedef enum {
-    SYNC_THREADS, /* the other threads of its block: __syncthreads */
-    SYNC_COMMIT,  /* its asynchronous stores, or instructions, since the last commit become one
-                     group */
-    SYNC_WAIT,    /* its groups, but for the `pending` latest, are done; pending <= MAX_PENDING */
+typedef enum {               /* what a thread waits for */
+               SYNC_THREADS, /* the other threads of its block: __syncthreads */
+               SYNC_CLUSTER, /* all threads of the blocks of its cluster */
+               SYNC_COMMIT, /* its asynchronous stores or instructions since the last commit: one group */
+               SYNC_WAIT, /* its groups, but for the `pending` latest, are done; pending <= MAX_PENDING */
 } SyncKind;
 enum { MAX_PENDING = 31 };
 
@@ -328,6 +327,7 @@ typedef struct {
     Name name;          /* of the emitted function */
     Expr *grid[3];      /* x, y, z: of sizes and host loops */
     int64_t block[3];   /* x, y, z */
+    int64_t cluster;    /* how many adjacent blocks along x are a cluster; 0: blocks are alone */
     int64_t min_blocks; /* that a multiprocessor should have room for at a time; 0: not said */
     Stmt *body;
 } LaunchStmt;
@@ -508,7 +508,7 @@ Stmt *stmt_store_like(Context *c, const Stmt *like, Buffer *buffer, Expr *const 
                       Expr *value);
 Stmt *stmt_temp(Context *c, Buffer *buffer, Span span);
 Stmt *stmt_let(Context *c, Var *var, Expr *value, Span span);
-Stmt *stmt_barrier(Context *c, const char *why, Span span); /* SYNC_THREADS */
+Stmt *stmt_barrier(Context *c, SyncKind kind, const char *why, Span span);
 Stmt *stmt_break(Context *c, Span span);
 /* Of executions of `of`; NULL: of asynchronous stores. */
 Stmt *stmt_commit(Context *c, const Instruction *of, const char *why, Span span);

@@ -179,7 +179,8 @@ CallKind call_find(const char *name)
 
 /* ---- vocabularies ---------------------------------------------------------------------------- */
 
-static const char *const scope_names[] = {"global", "shared", "local", "constant", "warp"};
+static const char *const scope_names[] = {"global",   "shared", "local",
+                                          "constant", "warp",   "cluster"};
 
 const char *scope_name(Scope scope)
 {
@@ -191,7 +192,7 @@ Scope scope_find(const char *name)
     return (Scope)find_name(scope_names, SCOPE_COUNT, name);
 }
 
-static const char *const axis_names[] = {"blockIdx.x",  "blockIdx.y",  "blockIdx.z",
+static const char *const axis_names[] = {"blockIdx.x",  "blockIdx.y",  "blockIdx.z", "cluster.rank",
                                          "threadIdx.x", "threadIdx.y", "threadIdx.z"};
 
 const char *axis_name(Axis axis)

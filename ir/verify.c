@@ -436,6 +436,9 @@ static bool check_launch(Verifier *v, const LaunchStmt *launch)
         if (launch->block[i] < 1)
             return fail(v, "launch '%s' has no threads", launch->name);
     }
+    if (launch->cluster < 0 || launch->cluster > MAX_CLUSTER)
+        return fail(v, "launch '%s' has clusters of %lld blocks", launch->name,
+                    (long long)launch->cluster);
     if (launch->min_blocks < 0)
         return fail(v, "launch '%s' asks for %lld blocks", launch->name,
                     (long long)launch->min_blocks);

@@ -88,7 +88,7 @@ typedef struct {
     bool changes;
 } ModuleConstant;
 
-typedef struct {
+typedef struct ModuleKernel {
     const char *name;   /* in the program */
     const char *symbol; /* of the __global__ function in the source */
     int64_t block[3];

@@ -62,6 +62,9 @@ enum { VM_ASYNC = 1, VM_PUBLISHED = 2 };
  * for the `sub - VM_FLIGHT_WAIT` latest. */
 enum { VM_FLIGHT_BEGIN, VM_FLIGHT_END, VM_FLIGHT_COMMIT, VM_FLIGHT_WAIT };
 
+/* What `sub` of BARRIER may be: all blocks of the cluster meet there. */
+enum { VM_OF_CLUSTER = 1 };
+
 /* What `sub` of FOR and NEXT joins. */
 enum {
     VM_LOOP_DOWN = 1,   /* the step is negative */
@@ -104,6 +107,9 @@ typedef struct {
     int64_t capacity; /* VM_SHARED, VM_LOCAL: the number of elements */
     /* VM_SHARED: in bytes, in the block's memory; VM_LOCAL: in the memory of a lane */
     int64_t offset;
+    /* VM_SHARED: of the elements, how many each block of a cluster has, in the order of their
+     * ranks, and where they begin in the memory of the cluster; 0: all are the block's own */
+    int64_t part, cluster_offset;
     bool constant; /* VM_GLOBAL: read through the constant cache */
     /* elements from one row to the next, and how many of them are pad; 0: it has no rows */
     int64_t row, pad;
@@ -112,7 +118,9 @@ typedef struct {
 /* Registers that the machine fills in before the first instruction; -1 where a function does not
  * use one. */
 typedef struct {
-    int axis[6]; /* blockIdx x y z (uniform), threadIdx x y z; in the order of Axis in ir.h */
+    /* In the order of Axis (ir/tables/place.h): blockIdx x y z, which are uniform, a rank that no
+     * function uses, threadIdx x y z. */
+    int axis[7];
 } VmAxes;
 
 typedef struct VmFunction {
@@ -132,6 +140,8 @@ typedef struct VmFunction {
     const int *lists;
     VmAxes axes;
     int64_t shared_bytes, local_bytes; /* of a block, of a lane */
+    int64_t cluster_bytes; /* of what blocks of a cluster share: the parts of all of them */
+    int cluster;           /* blocks of a cluster, adjacent along x; at least 1 in a kernel */
     /* blocks must run one after the other: for the result to be the same each time, with atomics
      * on floats, or since they wait for those before them */
     bool ordered;
@@ -262,9 +272,10 @@ int vm_origins(const struct Module *m, VmPlace store, VmPlace *places, int room)
 bool vm_shadow_complete(const VmShadow *shadow, VmFault *fault);
 
 typedef struct {
-    int threads;           /* of the machine; 0: one for each core */
-    const int64_t *blocks; /* only these blocks, ascending (x fastest); NULL: all */
-    int64_t n_blocks;
+    int threads; /* of the machine; 0: one for each core */
+    /* only these clusters of blocks, ascending (x fastest): block / VmFunction.cluster; NULL: all */
+    const int64_t *clusters;
+    int64_t n_clusters;
     const VmObserver *observer; /* or NULL */
     VmShadow *shadow;           /* or NULL: no checks but those of subscripts and barriers */
 } VmRunOptions;

@@ -192,7 +192,10 @@ static void header_comment(CudaWriter *w, const Kernel *kernel, const LaunchUseL
 static void signature(CudaWriter *w, const LaunchUse *use)
 {
     const LaunchStmt *l = &use->launch->u.launch;
-    strbuf_addf(w->out, "extern \"C\" __global__ void __launch_bounds__(%lld",
+    strbuf_add(w->out, "extern \"C\" __global__ void ");
+    if (l->cluster)
+        strbuf_addf(w->out, "__cluster_dims__(%lld, 1, 1) ", (long long)l->cluster);
+    strbuf_addf(w->out, "__launch_bounds__(%lld",
                 (long long)(l->block[0] * l->block[1] * l->block[2]));
     if (l->min_blocks)
         strbuf_addf(w->out, ", %lld", (long long)l->min_blocks);

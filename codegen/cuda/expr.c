@@ -498,8 +498,22 @@ static void subscript(CudaWriter *w, const Expr *index)
     add(w, "]");
 }
 
+/* `*in_block(&part[i], rank)`: the element in the block of that rank. */
+static void cluster_element(CudaWriter *w, const Buffer *buffer, Expr *const *index)
+{
+    strbuf_addf(w->out, "*%s(&", cuda_helper(w, HELPER_IN_BLOCK));
+    cuda_element(w, buffer_of_block(w->c, buffer), index + 1);
+    add(w, ", ");
+    cuda_expr(w, index[0], 0);
+    add(w, ")");
+}
+
 void cuda_element(CudaWriter *w, const Buffer *buffer, Expr *const *index)
 {
+    if (buffer->scope == SCOPE_CLUSTER) {
+        cluster_element(w, buffer, index);
+        return;
+    }
     add(w, cuda_buffer_name(w, buffer));
     if (cuda_is_variable(buffer))
         return;

@@ -457,10 +457,13 @@ static void sync_text(CudaWriter *w, const Stmt *s)
         group_text(w, s, why);
         return;
     }
-    if (s->u.barrier.kind == SYNC_THREADS && w->use->needs_fences)
+    bool threads = s->u.barrier.kind == SYNC_THREADS, cluster = s->u.barrier.kind == SYNC_CLUSTER;
+    if ((threads || cluster) && w->use->needs_fences)
         cuda_line(w, "%s();", cuda_helper(w, HELPER_FENCE_PROXY));
-    if (s->u.barrier.kind == SYNC_THREADS)
+    if (threads)
         cuda_line(w, "__syncthreads();  // %s", why);
+    else if (cluster)
+        cuda_line(w, "%s();  // %s", cuda_helper(w, HELPER_CLUSTER_BARRIER), why);
     else if (s->u.barrier.kind == SYNC_COMMIT)
         commit_text(w, why);
     else

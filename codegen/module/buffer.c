@@ -96,6 +96,27 @@ int coder_buffer(VmCoder *k, const Buffer *buffer)
     return add_buffer(k, buffer, b, &coded);
 }
 
+static int64_t round_up(int64_t bytes)
+{
+    return (bytes + SHARED_ALIGN - 1) / SHARED_ALIGN * SHARED_ALIGN;
+}
+
+/* Each block of the cluster has a part, at one place of its shared memory. */
+static void place_in_cluster(VmCoder *k, const Buffer *buffer, int64_t elements,
+                             const CodedBuffer *coded)
+{
+    VmFunction *f = k->f;
+    int64_t part = coded->strides[0], size = type_bytes(buffer->type);
+    VmBuffer b = {.space = VM_SHARED,
+                  .capacity = elements,
+                  .offset = f->shared_bytes,
+                  .part = part,
+                  .cluster_offset = f->cluster_bytes};
+    f->shared_bytes += round_up(part * size);
+    f->cluster_bytes += round_up(elements * size);
+    add_buffer(k, buffer, b, coded);
+}
+
 void coder_place_temp(VmCoder *k, const Buffer *buffer)
 {
     int64_t elements;
@@ -103,11 +124,14 @@ void coder_place_temp(VmCoder *k, const Buffer *buffer)
     if (!coded.strides)
         TIRC_BUG(k->c, "'%s' in %s memory has no literal size", buffer->name,
                  scope_name(buffer->scope));
+    if (buffer->scope == SCOPE_CLUSTER) {
+        place_in_cluster(k, buffer, elements, &coded);
+        return;
+    }
     bool shared = buffer->scope == SCOPE_SHARED;
     int64_t *used = shared ? &k->f->shared_bytes : &k->f->local_bytes;
     VmBuffer b = {.space = shared ? VM_SHARED : VM_LOCAL, .capacity = elements, .offset = *used};
-    int64_t bytes = elements * type_bytes(buffer->type);
-    *used += (bytes + SHARED_ALIGN - 1) / SHARED_ALIGN * SHARED_ALIGN;
+    *used += round_up(elements * type_bytes(buffer->type));
     int number = add_buffer(k, buffer, b, &coded);
     if (k->loops.n > 0)
         coder_emit(k, (VmInst){.op = VM_FORGET, .type = VM_I64, .c = number});

@@ -256,6 +256,7 @@ static const VmFunction *build_code(ModuleBuilder *b, const LaunchUse *use)
     const LaunchStmt *launch = &use->launch->u.launch;
     VmCoder *k = coder_new(b->c, b->kernel, b->m, b->ids.items, launch->name);
     k->inside = launch;
+    k->f->cluster = launch->cluster ? (int)launch->cluster : 1;
     k->fits = true;
     for (int i = 0; i < use->values.n; i++)
         if (is_host_value(use->values.items[i]))

@@ -314,7 +314,7 @@ static void launch(VmCoder *k, const LaunchStmt *l)
 
 static VmOp sync_op(SyncKind kind)
 {
-    static const VmOp ops[] = {VM_BARRIER, VM_COMMIT, VM_WAIT};
+    static const VmOp ops[] = {VM_BARRIER, VM_BARRIER, VM_COMMIT, VM_WAIT};
     return ops[kind];
 }
 
@@ -356,7 +356,8 @@ void coder_stmt(VmCoder *k, const Stmt *s)
         }
         coder_emit(k, (VmInst){.op = sync_op(s->u.barrier.kind),
                                .type = VM_BOOL,
-                               .sub = s->u.barrier.pending});
+                               .sub = s->u.barrier.kind == SYNC_CLUSTER ? VM_OF_CLUSTER
+                                                                        : s->u.barrier.pending});
         break;
     case ST_BREAK: leave_loop(k); break;
     case ST_LAUNCH: launch(k, &s->u.launch); break;

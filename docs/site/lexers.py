@@ -25,7 +25,7 @@ class TirLexer(RegexLexer):
             (r'"(\\.|[^"\\\n])*"', String),
             (r"@\w+", Name.Decorator),
             (
-                r"\b(blockIdx|threadIdx)(\.)([xyz])\b",
+                r"\b(blockIdx|threadIdx|cluster)(\.)([xyz]|rank)\b",
                 bygroups(Name.Builtin, Punctuation, Name.Builtin),
             ),
             (r"0x[0-9a-fA-F]+", Number.Hex),

@@ -27,8 +27,9 @@ static const char *const script_words[] = {"let",   "for",    "if",     "else", 
                                            "tune",  "assert", "return", "in",   "true",
                                            "false", "auto",   NULL};
 static const char *const script_values[] = {
-    "blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z",
-    "shared",     "local",      "global",     "constant",    "warp",        NULL};
+    "blockIdx.x",  "blockIdx.y", "blockIdx.z",   "threadIdx.x", "threadIdx.y",
+    "threadIdx.z", "shared",     "local",        "global",      "constant",
+    "warp",        "cluster",    "cluster.rank", NULL};
 static const char *const script_functions[] = {"len", "ceildiv", "min", "max", NULL};
 static const char *const program_words[] = {"for",  "while", "break",  "if", "else", "let", "temp",
                                             "init", "block", "reduce", "in", "step", NULL};

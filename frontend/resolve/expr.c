@@ -72,12 +72,12 @@ static Value resolve_field(Resolver *r, const AstExpr *e)
     if (base->kind == AE_NAME) {
         const char *name = ctx_namef(r->ctx, "%s.%s", base->u.name, e->u.field.name.text);
         Axis axis = axis_find(name);
-        if (axis != AXIS_NONE && r->mode == MODE_LAUNCH) {
+        if (axis != AXIS_NONE && axis != AXIS_RANK && r->mode == MODE_LAUNCH) {
             Expr *out = expr_axis(r->ctx, axis);
             out->span = e->span;
             return value_of(out);
         }
-        if (axis != AXIS_NONE) {
+        if (axis != AXIS_NONE && r->mode != MODE_LAUNCH) {
             diag_error(r->ctx, E0222, e->span,
                        "'%s' has a value only inside a launch; a schedule binds a loop to it with "
                        "bind(loop, %s)",

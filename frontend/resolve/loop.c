@@ -120,9 +120,9 @@ static bool resolve_axis(Resolver *r, const AstLoop *loop, Axis *axis)
     *axis = axis_find(ctx_namef(r->ctx, "%s.%s", loop->axis->u.field.base->u.name,
                                 loop->axis->u.field.name.text));
     if (*axis == AXIS_NONE)
-        diag_error(
-            r->ctx, E0223, loop->axis->span,
-            "expected an axis to bind the loop to: blockIdx.x, .y, .z or threadIdx.x, .y, .z");
+        diag_error(r->ctx, E0223, loop->axis->span,
+                   "expected an axis to bind the loop to: blockIdx.x, .y, .z, cluster.rank or "
+                   "threadIdx.x, .y, .z");
     else if (r->mode == MODE_LAUNCH || r->mode == MODE_HOST)
         diag_error(r->ctx, E0222, loop->axis->span,
                    "a kernel with launches has no bound loops: each launch defines its blocks and "

@@ -402,8 +402,8 @@ static Scope resolve_scope(Resolver *r, const AstStmt *s)
     Scope scope = name.text ? scope_find(name.text) : SCOPE_GLOBAL;
     if (scope == SCOPE_COUNT)
         diag_error(r->ctx, E0223, name.span,
-                   "unknown memory scope '%.60s'; the scopes are global, shared, warp, local and "
-                   "constant",
+                   "unknown memory scope '%.60s'; the scopes are global, shared, warp, cluster, "
+                   "local and constant",
                    name.text);
     if (scope == SCOPE_WARP && (r->mode == MODE_LAUNCH || r->mode == MODE_HOST)) {
         diag_error(r->ctx, E0222, name.span,
@@ -529,8 +529,9 @@ static Stmt *resolve_barrier(Resolver *r, const AstStmt *s)
     if (r->mode == MODE_LAUNCH && s->u.barrier.kind == SYNC_WAIT)
         return stmt_wait(r->ctx, of, s->u.barrier.pending, why, s->span);
     if (r->mode == MODE_LAUNCH)
-        return s->u.barrier.kind == SYNC_COMMIT ? stmt_commit(r->ctx, of, why, s->span)
-                                                : stmt_barrier(r->ctx, why, s->span);
+        return s->u.barrier.kind == SYNC_COMMIT
+                   ? stmt_commit(r->ctx, of, why, s->span)
+                   : stmt_barrier(r->ctx, s->u.barrier.kind, why, s->span);
     diag_error(r->ctx, E0222, s->span,
                "a barrier must be inside a launch; in scheduled programs, tirc inserts barriers "
                "where threads exchange data");
@@ -566,21 +567,22 @@ static bool resolve_grid(Resolver *r, const AstStmt *s, LaunchStmt *out)
     return good;
 }
 
-/* The annotation of a launch: how many of its blocks should be resident on a multiprocessor. */
-static bool resolve_min_blocks(Resolver *r, const AstStmt *s, LaunchStmt *out)
+/* How many blocks of a launch are a cluster, and should be resident on a multiprocessor. */
+static bool resolve_launch_annotations(Resolver *r, const AstStmt *s, LaunchStmt *out)
 {
     AnnotationList said;
     if (!resolve_annotations(r, s->u.launch.annotations, s->u.launch.n_annotations, &said))
         return false;
     for (int i = 0; i < s->u.launch.n_annotations; i++) {
-        Span at = s->u.launch.annotations[i].key.span;
-        if (annotation_key(said.items[i].key) != ANNOTATION_MIN_BLOCKS ||
-            said.items[i].kind != ANNOTATION_INT || said.items[i].i < 1) {
-            diag_error(r->ctx, E0223, at,
-                       "a launch takes one annotation: @min_blocks(n) with n of at least 1");
+        AnnotationKey key = annotation_key(said.items[i].key);
+        bool cluster = key == ANNOTATION_CLUSTER;
+        if ((!cluster && key != ANNOTATION_MIN_BLOCKS) || said.items[i].kind != ANNOTATION_INT ||
+            said.items[i].i < 1 || (cluster && said.items[i].i > MAX_CLUSTER)) {
+            diag_error(r->ctx, E0223, s->u.launch.annotations[i].key.span,
+                       "a launch takes @cluster(1) to @cluster(8), and @min_blocks(n) with n > 0");
             return false;
         }
-        out->min_blocks = said.items[i].i;
+        *(cluster ? &out->cluster : &out->min_blocks) = said.items[i].i;
     }
     return true;
 }
@@ -593,7 +595,7 @@ static Stmt *resolve_launch(Resolver *r, const AstStmt *s)
         return NULL;
     }
     LaunchStmt launch = {.name = s->u.launch.name.text};
-    bool good = resolve_grid(r, s, &launch) && resolve_min_blocks(r, s, &launch);
+    bool good = resolve_grid(r, s, &launch) && resolve_launch_annotations(r, s, &launch);
     r->mode = MODE_LAUNCH;
     launch.body = resolve_body(r, s->u.launch.body);
     r->mode = MODE_HOST;

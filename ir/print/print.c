@@ -582,6 +582,8 @@ static void print_launch(Printer *p, const LaunchStmt *launch, int indent)
     }
     strbuf_addf(p->out, ") block(%" PRId64 ", %" PRId64 ", %" PRId64 ") ", launch->block[0],
                 launch->block[1], launch->block[2]);
+    if (launch->cluster)
+        strbuf_addf(p->out, "@cluster(%" PRId64 ") ", launch->cluster);
     if (launch->min_blocks)
         strbuf_addf(p->out, "@min_blocks(%" PRId64 ") ", launch->min_blocks);
     p->direct = true;
@@ -629,6 +631,8 @@ static void print_rest(Printer *p, const Stmt *s, int indent)
         else
             strbuf_add(p->out, s->u.barrier.kind == SYNC_COMMIT ? "commit " : "barrier ");
         print_string(s->u.barrier.why, p->out);
+        if (s->u.barrier.kind == SYNC_CLUSTER)
+            strbuf_add(p->out, " cluster");
         if (s->u.barrier.of)
             strbuf_addf(p->out, " instruction %s", s->u.barrier.of->kernel->name);
         strbuf_add(p->out, ";\n");

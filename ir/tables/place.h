@@ -6,13 +6,16 @@
 
 /* `constant` is global memory that launches only read, through a cache of its own: it holds what
  * another buffer holds when a launch begins. `warp` is memory that the threads of a warp share: it
- * lies in their registers. */
+ * lies in their registers. `cluster` is memory that the blocks of a
+ * cluster share: the first subscript is the rank of the block in whose shared memory an element
+ * lies. */
 typedef enum {
     SCOPE_GLOBAL,
     SCOPE_SHARED,
     SCOPE_LOCAL,
     SCOPE_CONSTANT,
     SCOPE_WARP,
+    SCOPE_CLUSTER,
     SCOPE_COUNT
 } Scope;
 const char *scope_name(Scope scope);
@@ -23,16 +26,19 @@ static inline bool scope_outlives_launch(Scope scope)
     return scope == SCOPE_GLOBAL || scope == SCOPE_CONSTANT;
 }
 
+/* AXIS_RANK tells the blocks of one cluster: lowered, it is a part of blockIdx.x. */
 typedef enum {
     AXIS_BLOCK_X,
     AXIS_BLOCK_Y,
     AXIS_BLOCK_Z,
+    AXIS_RANK,
     AXIS_THREAD_X,
     AXIS_THREAD_Y,
     AXIS_THREAD_Z,
     AXIS_COUNT,
     AXIS_NONE = AXIS_COUNT
 } Axis;
+enum { MAX_CLUSTER = 8 };         /* blocks that every GPU with clusters has room for */
 const char *axis_name(Axis axis); /* "blockIdx.x" */
 Axis axis_find(const char *name); /* AXIS_NONE if there is none */
 static inline bool axis_is_thread(Axis a)
@@ -41,13 +47,14 @@ static inline bool axis_is_thread(Axis a)
 }
 static inline bool axis_is_block(Axis a)
 {
-    return a <= AXIS_BLOCK_Z;
+    return a <= AXIS_RANK;
 }
 /* Threads that differ on this axis share a buffer of this scope. */
 static inline bool scope_shared_along(Scope scope, Axis axis)
 {
     return scope_outlives_launch(scope) || (scope == SCOPE_SHARED && axis_is_thread(axis)) ||
-           (scope == SCOPE_WARP && axis == AXIS_THREAD_X);
+           (scope == SCOPE_WARP && axis == AXIS_THREAD_X) ||
+           (scope == SCOPE_CLUSTER && (axis == AXIS_RANK || axis_is_thread(axis)));
 }
 
 #endif

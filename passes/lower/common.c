@@ -82,6 +82,13 @@ static Stmt *to_axes(void *user, Stmt *s)
     return loop_with_body(c, done, stmt_subst(c, loop->body, &to, 1));
 }
 
+Expr *launch_extent(Context *c, const LaunchStmt *launch, Axis axis)
+{
+    if (axis_is_thread(axis))
+        return expr_index(c, launch->block[axis - AXIS_THREAD_X]);
+    return axis == AXIS_RANK ? expr_index(c, 1) : launch->grid[axis];
+}
+
 Stmt *bound_to_axes(Context *c, Stmt *s, Scope scope)
 {
     ToAxes x = {c, scope};

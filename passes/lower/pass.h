@@ -36,6 +36,8 @@ Expr *expr_expand(Context *c, Expr *e, const SubstList *names);
 const AxisAccess *axes_subst(Context *c, const AxisAccess *axes, const Subst *map, int n);
 /* `e` with an axis replaced. */
 Expr *expr_replace_axis(Context *c, Expr *e, Axis axis, Expr *value);
+/* How many values the coordinate has in the launch; 1 for AXIS_RANK, which is part of another. */
+Expr *launch_extent(Context *c, const LaunchStmt *launch, Axis axis);
 
 /* Replaces loops bound inside `s` by their axes where each coordinate has memory of that scope for
  * itself, so that regions are those of one copy of it. Blocks in the result are for measuring

@@ -87,14 +87,22 @@ static int64_t work_so_far(const Taker *t, int kernel)
 
 typedef enum { BLOCKS_RUN, BLOCKS_COUNTED } BlockCensus;
 
+/* Blocks of a cluster run together: what follows counts clusters, which are blocks where a kernel
+ * has none. */
+static int cluster_of(const Taker *t, const SimLaunch *l)
+{
+    return t->m->kernels[sim_launch_of(l)->kernel].code->cluster;
+}
+
 static bool run_blocks(Taker *t, const SimLaunch *l, const int64_t *numbers, int64_t n,
                        BlockCensus census)
 {
     VmObserver observer = {t, on_request, on_execution};
-    VmRunOptions options = {
-        .blocks = numbers, .n_blocks = n, .observer = census == BLOCKS_COUNTED ? &observer : NULL};
+    VmRunOptions options = {.clusters = numbers,
+                            .n_clusters = n,
+                            .observer = census == BLOCKS_COUNTED ? &observer : NULL};
     if (census == BLOCKS_COUNTED)
-        t->out->kernels[sim_launch_of(l)->kernel].counted += n;
+        t->out->kernels[sim_launch_of(l)->kernel].counted += n * cluster_of(t, l);
     return n == 0 || sim_run_blocks(l, &options);
 }
 
@@ -151,7 +159,7 @@ static bool take_launch(void *user, const SimLaunch *l)
                    (long long)blocks);
         return false;
     }
-    bool ok = take_blocks(t, l, blocks, numbers);
+    bool ok = take_blocks(t, l, blocks / cluster_of(t, l), numbers);
     free(numbers);
     return ok;
 }

@@ -20,17 +20,24 @@ static VmState *group_at(const Turns *t, int turn)
     return t->groups[t->reversed ? t->n - 1 - turn : turn];
 }
 
-static bool turns_open(Turns *t, const ModuleKernel *kernel, int width, const VmValue *inputs,
-                       const uint64_t *buffers)
+/* What all groups of a launch are opened with. */
+typedef struct {
+    const ModuleKernel *kernel;
+    const VmValue *inputs;
+    const uint64_t *buffers;
+} Opening;
+
+/* The groups of the block with this rank; `cluster` is a group of the first one, or NULL. */
+static bool turns_open(Turns *t, const Opening *with, int width, int rank, VmState *cluster)
 {
-    const int64_t *shape = kernel->block;
+    const int64_t *shape = with->kernel->block;
     int threads = (int)(shape[0] * shape[1] * shape[2]);
     t->groups = calloc((size_t)((threads + width - 1) / width), sizeof(VmState *));
     for (int first = 0; t->groups && first < threads; first += width) {
-        int lanes = threads - first < width ? threads - first : width;
-        VmState *st =
-            vm_open_group(kernel->code, &(VmLanes){.shape = shape, .first = first, .lanes = lanes},
-                          t->n ? t->groups[0] : NULL, inputs, buffers);
+        VmLanes of = {.shape = shape, .first = first, .rank = rank, .cluster = cluster};
+        of.lanes = threads - first < width ? threads - first : width;
+        VmState *st = vm_open_group(with->kernel->code, &of, t->n ? t->groups[0] : NULL,
+                                    with->inputs, with->buffers);
         if (!st)
             return false;
         st->in_kernel = st->yields = true;
@@ -57,10 +64,14 @@ static bool stopped_together(VmState *st, const VmState *first)
                     first->first);
 }
 
-static bool run_block(Turns *t, const int64_t block[3], VmFault *fault)
+/* It has ended, or stops at a barrier of the cluster. */
+static bool has_turned(const VmState *st)
 {
-    for (int i = 0; i < t->n; i++)
-        vm_begin(t->groups[i], block);
+    return st->pc < 0 || st->steps[st->pc - 1].inst->sub == VM_OF_CLUSTER;
+}
+
+static bool run_block(Turns *t, VmFault *fault)
+{
     do {
         for (int turn = 0; turn < t->n; turn++) {
             VmState *st = group_at(t, turn);
@@ -69,7 +80,52 @@ static bool run_block(Turns *t, const int64_t block[3], VmFault *fault)
                 return false;
             }
         }
-    } while (t->groups[0]->pc >= 0);
+    } while (!has_turned(t->groups[0]));
+    return true;
+}
+
+/* The blocks of one cluster, one after the other from barrier to barrier of the cluster. */
+typedef struct {
+    Turns blocks[VM_MOST_BLOCKS];
+    int n;
+    bool reversed;
+} TurnsOfCluster;
+
+static bool cluster_open(TurnsOfCluster *c, const Opening *with, VmGroups groups)
+{
+    *c = (TurnsOfCluster){.n = with->kernel->code->cluster, .reversed = groups.reversed};
+    for (int rank = 0; rank < c->n; rank++) {
+        Turns *t = &c->blocks[rank];
+        t->reversed = groups.reversed;
+        if (!turns_open(t, with, groups.width, rank, rank ? c->blocks[0].groups[0] : NULL))
+            return false;
+    }
+    return true;
+}
+
+static void cluster_close(TurnsOfCluster *c)
+{
+    for (int rank = c->n - 1; rank >= 0; rank--) /* the first has the memory of all */
+        turns_close(&c->blocks[rank]);
+}
+
+static void cluster_begin(TurnsOfCluster *c, int64_t number, const int64_t grid[3])
+{
+    for (int rank = 0; rank < c->n; rank++) {
+        int64_t block = number * c->n + rank;
+        int64_t at[3] = {block % grid[0], block / grid[0] % grid[1], block / grid[0] / grid[1]};
+        for (int i = 0; i < c->blocks[rank].n; i++)
+            vm_begin(c->blocks[rank].groups[i], at);
+    }
+}
+
+static bool run_cluster(TurnsOfCluster *c, VmFault *fault)
+{
+    do {
+        for (int i = 0; i < c->n; i++)
+            if (!run_block(&c->blocks[c->reversed ? c->n - 1 - i : i], fault))
+                return false;
+    } while (c->blocks[0].groups[0]->pc >= 0);
     return true;
 }
 
@@ -78,19 +134,17 @@ bool vm_run_kernel_in_groups(const Module *m, const RunArguments *args, const Vm
 {
     const ModuleKernel *kernel = &m->kernels[launch->kernel];
     const int64_t *grid = launch->grid;
-    int64_t blocks = grid[0] * grid[1] * grid[2];
-    Turns t = {.reversed = groups.reversed};
+    int64_t clusters = grid[0] * grid[1] * grid[2] / kernel->code->cluster;
+    TurnsOfCluster c = {0};
     VmValue *inputs = vm_inputs(m, args, launch);
-    bool ok = inputs && turns_open(&t, kernel, groups.width, inputs, args->buffers);
+    bool ok = inputs && cluster_open(&c, &(Opening){kernel, inputs, args->buffers}, groups);
     *fault = (VmFault){.kind = ok ? FAULT_NONE : FAULT_NO_MEMORY, .function = kernel->name};
     bool falling = groups.reversed && !kernel->code->awaits;
-    for (int64_t i = 0; i < blocks && ok; i++) {
-        int64_t number = falling ? blocks - 1 - i : i;
-        int64_t block[3] = {number % grid[0], number / grid[0] % grid[1],
-                            number / grid[0] / grid[1]};
-        ok = run_block(&t, block, fault);
+    for (int64_t i = 0; i < clusters && ok; i++) {
+        cluster_begin(&c, falling ? clusters - 1 - i : i, grid);
+        ok = run_cluster(&c, fault);
     }
-    turns_close(&t);
+    cluster_close(&c);
     free(inputs);
     return ok;
 }

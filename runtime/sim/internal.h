@@ -13,6 +13,7 @@
 typedef struct VmState VmState;
 typedef struct VmStep VmStep;
 struct BlockShadow;
+struct ModuleKernel;
 
 /* Before a function that goes over lanes: compiled for AVX2 as well, which the loader takes where
  * the processor has it. Not under sanitizers, which are not ready yet when it chooses. */
@@ -58,12 +59,13 @@ struct VmState {
     const VmFunction *f;
     int lanes;
     int first; /* the thread of lane 0: not 0 where the block runs in groups */
+    int rank;  /* of the block in its cluster */
     VmStep *steps;
     void **registers;
     uint8_t *masks; /* one row of lanes for each level of nesting; row 0 is all ones */
     bool *full;     /* [level] every lane runs */
     int level;
-    uint8_t *shared, *local;
+    uint8_t *shared, *local, *cluster;
     int64_t block[3], block_shape[3];
     int64_t block_number;       /* x fastest */
     bool in_kernel;             /* block and thread mean something */
@@ -72,6 +74,7 @@ struct VmState {
     int worker;
     int pc;             /* the next step, after a stop at a barrier */
     bool yields;        /* stops at barriers */
+    bool takes_turns;   /* stops at those of clusters */
     VmLaunchFn *launch; /* of the host part, or NULL */
     void *user;
     VmValue *values; /* of the launch under way */
@@ -127,6 +130,8 @@ VmState *vm_open(const VmFunction *f, const int64_t shape[3], const VmValue *inp
 typedef struct {
     const int64_t *shape; /* [3] */
     int first, lanes;
+    int rank;
+    VmState *cluster; /* what has the memory of the cluster; NULL: this one */
 } VmLanes;
 
 /* The same for `lanes` threads of the block from `first` on, with the shared memory of `block`
@@ -141,6 +146,22 @@ bool vm_run(VmState *st, const int64_t block[3]);
 void vm_begin(VmState *st, const int64_t block[3]);
 bool vm_continue(VmState *st);
 
+/* ---- clusters (cluster.c) -------------------------------------------------------------------- */
+
+enum { VM_MOST_BLOCKS = 8 };
+typedef struct {
+    VmState *blocks[VM_MOST_BLOCKS];
+    int n;
+} VmCluster;
+/* False where there is no memory. Close it in any case. */
+bool vm_cluster_open(VmCluster *c, const struct ModuleKernel *kernel, const VmValue *inputs,
+                     const uint64_t *buffers);
+void vm_cluster_close(VmCluster *c);
+/* vm_shadow_attach for its blocks. */
+bool vm_cluster_watch(VmCluster *c, VmShadow *shadow, bool concurrent);
+/* Runs the blocks of the cluster with this number. NULL, or the block with a fault. */
+VmState *vm_cluster_run(VmCluster *c, int64_t number, const int64_t grid[3]);
+
 /* Makes a state report to an observer. observe.c */
 void vm_observe(VmState *st, const VmObserver *observer, int worker);
 /* An access whose subscripts are in bounds, before it is done. */
@@ -151,13 +172,17 @@ void vm_observe_execution(const VmState *st, const VmStep *s);
  * NULL). NULL without memory; the caller frees it. */
 VmValue *vm_inputs(const Module *m, const RunArguments *args, const VmLaunch *launch);
 
-/* Makes a state watch memory, for a launch whose blocks may run on several threads. False where
- * there is no memory. shadow.c */
-bool vm_shadow_attach(VmState *st, VmShadow *shadow, bool concurrent);
+/* Makes a state watch memory, for a launch whose blocks may run on several threads; `first` is
+ * the first block of its cluster, which watches already, or the state itself. False where there is
+ * no memory. shadow.c */
+bool vm_shadow_attach(VmState *st, const VmState *first, VmShadow *shadow, bool concurrent);
 void vm_shadow_detach(VmState *st);
-/* A block begins; a barrier has been met. */
+/* A block begins; a barrier has been met; a barrier of the cluster. */
 void vm_shadow_begin(VmState *st);
 void vm_shadow_barrier(VmState *st);
+void vm_shadow_barrier_of_cluster(VmState *st);
+/* A block of a cluster ends. False with a fault: another one may still access its memory. */
+bool vm_shadow_end(VmState *st);
 /* An asynchronous store of `thread` into shared memory, from `element` on, has been waited for;
  * never will be. */
 void vm_shadow_land(VmState *st, int inst, int thread, int64_t element);

@@ -19,6 +19,12 @@ static uint32_t active_lanes(const VmState *st, int first)
     return active;
 }
 
+/* The number of the element in the memory of the block that has it. */
+static int64_t in_block(const VmBuffer *buffer, int64_t element)
+{
+    return buffer->part ? element % buffer->part : element;
+}
+
 void vm_observe_access(const VmState *st, const VmStep *s)
 {
     const VmBuffer *buffer = &st->f->buffers[s->inst->c];
@@ -39,7 +45,7 @@ void vm_observe_access(const VmState *st, const VmStep *s)
         if (!r.active)
             continue;
         for (int i = 0; i < WARP && first + i < st->lanes; i++)
-            r.address[i] = base + indices(s)[s->lanes_a ? first + i : 0] * size;
+            r.address[i] = base + in_block(buffer, indices(s)[s->lanes_a ? first + i : 0]) * size;
         st->observer->request(st->observer->user, &r);
     }
 }

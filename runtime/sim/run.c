@@ -70,7 +70,7 @@ static void decode_memory(VmState *st, VmStep *s, const uint64_t *buffers)
     if (b->space == VM_GLOBAL)
         s->memory = (void *)(uintptr_t)buffers[b->argument];
     else if (b->space == VM_SHARED)
-        s->memory = st->shared + b->offset;
+        s->memory = b->part ? st->cluster + b->cluster_offset : st->shared + b->offset;
     else
         s->memory = st->local + b->offset * st->lanes;
     s->width = s->inst->width > 1 ? s->inst->width : 1;
@@ -149,13 +149,16 @@ static void carve_all(VmState *st, Carver *c)
     uint8_t *shared = carve(c, (size_t)f->shared_bytes);
     if (!st->shared)
         st->shared = shared;
+    uint8_t *cluster = carve(c, (size_t)f->cluster_bytes);
+    if (!st->cluster)
+        st->cluster = cluster;
     st->local = carve(c, (size_t)f->local_bytes * lanes);
 }
 
 static void set_axes(VmState *st)
 {
     for (int axis = 0; axis < 3; axis++) {
-        int r = st->f->axes.axis[3 + axis];
+        int r = st->f->axes.axis[4 + axis];
         if (r < 0)
             continue;
         int64_t *values = st->registers[r], below = 1;
@@ -190,7 +193,9 @@ VmState *vm_open_group(const VmFunction *f, const VmLanes *of, VmState *block,
     st->f = f;
     st->lanes = of->lanes;
     st->first = of->first;
+    st->rank = of->rank;
     st->shared = block ? block->shared : NULL;
+    st->cluster = of->cluster ? of->cluster->cluster : block ? block->cluster : NULL;
     memcpy(st->block_shape, of->shape, sizeof st->block_shape);
     carve_all(st, &carver);
     memset(st->masks, 1, (size_t)st->lanes);
@@ -382,6 +387,13 @@ static bool run_barrier(VmState *st, const VmStep *s)
                     st->lanes);
 }
 
+static void barrier_noted(VmState *st, const VmStep *s)
+{
+    vm_shadow_barrier(st);
+    if (s->inst->sub == VM_OF_CLUSTER)
+        vm_shadow_barrier_of_cluster(st);
+}
+
 bool vm_continue(VmState *st)
 {
     for (int pc = st->pc;;) {
@@ -415,9 +427,9 @@ bool vm_continue(VmState *st)
             if (st->observer)
                 vm_observe_execution(st, s);
             if (st->shadow)
-                vm_shadow_barrier(st);
+                barrier_noted(st, s);
             pc++;
-            if (!st->yields)
+            if (!st->yields && !(st->takes_turns && s->inst->sub == VM_OF_CLUSTER))
                 break;
             st->pc = pc;
             return true;
@@ -439,6 +451,8 @@ void vm_begin(VmState *st, const int64_t block[3])
             *(int64_t *)st->registers[st->f->axes.axis[axis]] = block[axis];
     /* Elements that were never written read as NaN or an odd number. */
     memset(st->shared, 0xff, (size_t)st->f->shared_bytes);
+    if (st->rank == 0 && st->first == 0)
+        memset(st->cluster, 0xff, (size_t)st->f->cluster_bytes);
     memset(st->local, 0xff, (size_t)st->f->local_bytes * (size_t)st->lanes);
     st->level = 0;
     vm_async_begin(st);

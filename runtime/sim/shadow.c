@@ -19,7 +19,7 @@ static const char *does(const VmInst *inst)
 static const char *in_space(const VmBuffer *buffer)
 {
     static const char *const space[] = {"", " in shared memory", " in local memory"};
-    return space[buffer->space];
+    return buffer->part ? " in cluster memory" : space[buffer->space];
 }
 
 void vm_shadow_place(const GlobalShadow *g, int64_t element, char *to, size_t room)
@@ -63,9 +63,10 @@ static void thread_of(const VmState *st, int lane, int64_t thread[3])
     }
 }
 
-static const char *missing(const VmInst *other, bool in_flight, bool far)
+static const char *missing(const VmInst *other, bool in_flight, bool far, bool of_cluster)
 {
     return in_flight            ? "nothing has waited for that copy"
+           : of_cluster         ? "no barrier of the cluster separates the two"
            : far                ? "blocks of a launch have no order"
            : vm_is_async(other) ? "no barrier follows the wait for that copy"
                                 : "no barrier separates the two";
@@ -98,7 +99,8 @@ bool vm_race(VmState *st, const VmStep *s, int64_t element, const Party *mine, c
     vm_fault(st, &st->steps[mine->inst], kind, 0, "%s %s, %s thread (%lld, %lld, %lld)%s %s%s; %s",
              does(inst), what, copies ? "into which" : "which", (long long)t[0], (long long)t[1],
              (long long)t[2], far ? " of another block" : "", copies ? "copies" : does(other),
-             copies ? "" : ", too", missing(other, theirs->in_flight, far));
+             copies ? "" : ", too",
+             missing(other, theirs->in_flight, far, f->buffers[s->inst->c].part > 0));
     memcpy(st->fault.block, mine->block, sizeof mine->block);
     thread_of(st, mine->thread, st->fault.thread);
     vm_other(st, theirs);
@@ -331,7 +333,7 @@ static int64_t cells_before(const VmFunction *f, int b)
     int64_t n = 0;
     for (int i = 0; i < b; i++) {
         const VmBuffer *other = &f->buffers[i];
-        if (other->space != f->buffers[b].space)
+        if (other->space != f->buffers[b].space || !other->part != !f->buffers[b].part)
             continue;
         if (other->offset == f->buffers[b].offset)
             return n;
@@ -340,11 +342,13 @@ static int64_t cells_before(const VmFunction *f, int b)
     return n;
 }
 
-static int64_t cells_of(const VmFunction *f, VmSpace space)
+typedef enum { OF_THREADS, OF_CLUSTER } Sharing;
+
+static int64_t cells_of(const VmFunction *f, VmSpace space, Sharing sharing)
 {
     int64_t n = 0;
     for (int i = 0; i < f->n_buffers; i++)
-        if (f->buffers[i].space == space)
+        if (f->buffers[i].space == space && (f->buffers[i].part > 0) == (sharing == OF_CLUSTER))
             n += f->buffers[i].capacity;
     return n;
 }
@@ -375,6 +379,11 @@ static void watch(VmState *st, VmStep *s)
         note_use(st->f, buffer->argument, &use);
         s->cells = g;
         s->check = vm_shadow_global(g, op, use.writes || use.updates);
+    } else if (buffer->part) {
+        s->cells = b->cluster->cells + cells_before(st->f, number);
+        s->crowded = b->cluster->crowded + cells_before(st->f, number);
+        s->vague = b->cluster->vague + cells_before(st->f, number);
+        s->check = vm_shadow_shared(op);
     } else if (buffer->space == VM_SHARED) {
         s->cells = b->cells + cells_before(st->f, number);
         s->crowded = b->crowded + cells_before(st->f, number);
@@ -413,7 +422,29 @@ static bool make_carriers(VmState *st)
     return true;
 }
 
-bool vm_shadow_attach(VmState *st, VmShadow *shadow, bool concurrent)
+/* The memory of the cluster, which the first block of it watches for all. */
+static ClusterShadow *cluster_shadow(const VmFunction *f)
+{
+    ClusterShadow *k = calloc(1, sizeof *k);
+    if (!k)
+        return NULL;
+    k->n_cells = cells_of(f, VM_SHARED, OF_CLUSTER);
+    k->next = 1;
+    k->cells = calloc((size_t)k->n_cells + 1, sizeof *k->cells);
+    k->crowded = calloc((size_t)k->n_cells + 1, sizeof *k->crowded);
+    k->vague = calloc((size_t)k->n_cells + 1, 1);
+    return k;
+}
+
+static void cluster_shadow_free(ClusterShadow *k)
+{
+    free(k->cells);
+    free(k->crowded);
+    free(k->vague);
+    free(k);
+}
+
+bool vm_shadow_attach(VmState *st, const VmState *first, VmShadow *shadow, bool concurrent)
 {
     BlockShadow *b = calloc(1, sizeof *b);
     if (!b)
@@ -422,8 +453,12 @@ bool vm_shadow_attach(VmState *st, VmShadow *shadow, bool concurrent)
     b->global = shadow;
     b->concurrent = concurrent;
     b->deferred_block = -1;
-    b->n_cells = cells_of(st->f, VM_SHARED);
-    b->n_defined = cells_of(st->f, VM_LOCAL) * st->lanes;
+    b->n_cells = cells_of(st->f, VM_SHARED, OF_THREADS);
+    b->n_defined = cells_of(st->f, VM_LOCAL, OF_THREADS) * st->lanes;
+    b->owns_cluster = first == st;
+    b->cluster = b->owns_cluster ? cluster_shadow(st->f) : first->shadow->cluster;
+    if (!b->cluster || !b->cluster->cells || !b->cluster->crowded || !b->cluster->vague)
+        return false;
     b->cells = calloc((size_t)b->n_cells + 1, sizeof *b->cells);
     b->crowded = calloc((size_t)b->n_cells + 1, sizeof *b->crowded);
     b->vague = calloc((size_t)b->n_cells + 1, 1);
@@ -450,6 +485,8 @@ void vm_shadow_detach(VmState *st)
         free(st->steps[i].carried);
     free(b->defined);
     vm_flight_close(b);
+    if (b->owns_cluster && b->cluster)
+        cluster_shadow_free(b->cluster);
     free(b);
     st->shadow = NULL;
 }
@@ -468,7 +505,7 @@ int64_t vm_shadow_deferred(VmState *st, VmFault *fault)
 bool vm_shadow_forget(VmState *st, const VmStep *s)
 {
     const VmBuffer *buffer = &st->f->buffers[s->inst->c];
-    if (!st->shadow)
+    if (!st->shadow || buffer->part)
         return true;
     if (buffer->space == VM_SHARED) {
         SharedCell *cells = s->cells;
@@ -508,9 +545,44 @@ void vm_shadow_barrier(VmState *st)
         rebase(b);
 }
 
+/* ---- a cluster ----------------------------------------------------------------------------- */
+
+/* Its first block begins. Epochs that run out restart, without what earlier clusters left. */
+static void begin_cluster(ClusterShadow *k)
+{
+    if (k->next > UINT32_MAX / 2) {
+        memset(k->cells, 0, sizeof *k->cells * (size_t)k->n_cells);
+        memset(k->crowded, 0, sizeof *k->crowded * (size_t)k->n_cells);
+        k->next = 1;
+    }
+    k->first_epoch = k->next++;
+    memset(k->touched, 0, sizeof k->touched);
+    memset(k->ended, 0, sizeof k->ended);
+}
+
+void vm_shadow_barrier_of_cluster(VmState *st)
+{
+    BlockShadow *b = st->shadow;
+    if (++b->cluster_epoch == b->cluster->next)
+        b->cluster->next++;
+}
+
+bool vm_shadow_end(VmState *st)
+{
+    BlockShadow *b = st->shadow;
+    if (!b)
+        return true;
+    Mark touched = b->cluster->touched[st->rank];
+    b->cluster->ended[st->rank] = true;
+    return touched == 0 || mark_epoch(touched) < b->cluster_epoch || vm_outlived(st, touched);
+}
+
 void vm_shadow_begin(VmState *st)
 {
     BlockShadow *b = st->shadow;
+    if (b->owns_cluster)
+        begin_cluster(b->cluster);
+    b->cluster_epoch = b->cluster->first_epoch;
     vm_shadow_barrier(st);
     b->first_epoch = b->epoch;
     b->serial = b->global->base + (uint64_t)st->block_number + 1;

@@ -19,7 +19,8 @@
 /* The last access to an element, in one word: epoch, instruction, thread of the block. 0: none. */
 typedef uint64_t Mark;
 
-enum { THREAD_BITS = 10, INST_BITS = 22 };
+/* Threads are counted through the blocks of a cluster in its memory, else in a block. */
+enum { THREAD_BITS = 13, INST_BITS = 19 };
 static inline Mark mark_of(uint32_t epoch, int inst, int thread)
 {
     return (Mark)epoch << (THREAD_BITS + INST_BITS) | (Mark)inst << THREAD_BITS | (Mark)thread;
@@ -103,6 +104,20 @@ struct VmShadow {
     uint8_t locks[LOCKS];
 };
 
+/* What the blocks of a cluster share. Its epochs count the barriers of clusters alone; `next` is
+ * later than all so far. */
+typedef struct {
+    SharedCell *cells;
+    uint32_t *crowded;
+    uint8_t *vague;
+    int64_t n_cells;
+    uint32_t first_epoch, next;
+    /* of the cluster under way: the last access to the part of a block by another one, and whether
+     * the block has ended */
+    Mark touched[VM_MOST_BLOCKS];
+    bool ended[VM_MOST_BLOCKS];
+} ClusterShadow;
+
 /* Instructions that go on behind their text (flight.c): the group that executions now belong to, of
  * which all before `landed` are complete, and for each element the last group that reads it in
  * shared memory, or writes it in local memory. */
@@ -126,7 +141,10 @@ typedef struct BlockShadow {
     int64_t n_defined;
     size_t n_carried;            /* width times lanes of the widest access */
     uint32_t epoch, first_epoch; /* now; of the block */
-    uint64_t serial;             /* of the block */
+    ClusterShadow *cluster;      /* that of the first block */
+    bool owns_cluster;
+    uint32_t cluster_epoch; /* now */
+    uint64_t serial;        /* of the block */
     Flight flight;
     bool concurrent;  /* other threads of the machine run blocks of this launch */
     VmFault deferred; /* a race with a later block, which is that block's fault */
@@ -151,6 +169,10 @@ void vm_flight_watch(VmState *st, VmStep *s, int64_t cells);
 /* A block begins: nothing is in flight. */
 void vm_flight_begin(BlockShadow *b);
 void vm_flight_close(BlockShadow *b);
+
+/* The access with this mark in the memory of a cluster, to what block `st` has of it, comes after
+ * the block has ended, or may. Gives false with the fault. */
+bool vm_outlived(VmState *st, Mark access);
 
 static inline bool vm_is_async(const VmInst *inst)
 {

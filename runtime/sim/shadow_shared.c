@@ -1,7 +1,9 @@
-/* shadow_shared.c - Detects races and undefined reads in shared memory.
+/* shadow_shared.c - Detects races and undefined reads in shared memory, also in that of clusters.
  *
  * Most reads find that two threads have read their element in this epoch, or that all lanes of
  * their warp read the same one; both are decided without looking at a lane. */
+#include <string.h>
+
 #include "runtime/sim/shadow.h"
 
 enum { WARP = 32 };
@@ -12,24 +14,43 @@ typedef struct {
     const VmStep *s;
     SharedCell *cells;
     uint32_t *crowded;
-    uint32_t epoch;
+    uint32_t epoch, first_epoch;
     Mark mark; /* of lane 0 */
 } Access;
 
+static int block_threads(const VmState *st)
+{
+    return (int)(st->block_shape[0] * st->block_shape[1] * st->block_shape[2]);
+}
+
 static Access access_of(VmState *st, const VmStep *s)
 {
-    uint32_t epoch = st->shadow->epoch;
-    return (Access){st,         s,     s->cells,
-                    s->crowded, epoch, mark_of(epoch, (int)(s - st->steps), st->first)};
+    const BlockShadow *b = st->shadow;
+    bool part = st->f->buffers[s->inst->c].part > 0;
+    Access a = {.st = st, .s = s, .cells = s->cells, .crowded = s->crowded};
+    a.epoch = part ? b->cluster_epoch : b->epoch;
+    a.first_epoch = part ? b->cluster->first_epoch : b->first_epoch;
+    int before = part ? st->rank * block_threads(st) : 0;
+    a.mark = mark_of(a.epoch, (int)(s - st->steps), before + st->first);
+    return a;
+}
+
+/* Marks in the memory of a cluster tell the block, too. */
+static Party party_in(const VmState *st, Mark mark, const VmBuffer *buffer)
+{
+    const int64_t *block = st->block;
+    int thread = mark_thread(mark), threads = block_threads(st);
+    bool of_cluster = buffer->part > 0;
+    int64_t x = of_cluster ? block[0] - st->rank + thread / threads : block[0];
+    return (Party){mark_inst(mark),
+                   of_cluster ? thread % threads : thread,
+                   {x, block[1], block[2]},
+                   mark_is_in_flight(mark)};
 }
 
 static Party party_of(const Access *a, Mark mark)
 {
-    const int64_t *block = a->st->block;
-    return (Party){mark_inst(mark),
-                   mark_thread(mark),
-                   {block[0], block[1], block[2]},
-                   mark_is_in_flight(mark)};
+    return party_in(a->st, mark, &a->st->f->buffers[a->s->inst->c]);
 }
 
 static bool conflict(const Access *a, int lane, int64_t element, Mark with)
@@ -68,7 +89,7 @@ static void note_reader(const Access *a, SharedCell *cell, int64_t element, Mark
 
 static bool is_written(const Access *a, int64_t element)
 {
-    return mark_epoch(a->cells[element].writer) >= a->st->shadow->first_epoch;
+    return mark_epoch(a->cells[element].writer) >= a->first_epoch;
 }
 
 static bool is_defined(const Access *a, int64_t element)
@@ -198,9 +219,58 @@ VM_LANES static bool read_warp(const Access *a, int first, int end)
     return each_lane(a, first, end, read_cell);
 }
 
+/* ---- parts of blocks ------------------------------------------------------------------------- */
+
+static bool not_resident(VmState *st, const Party *by, int owner, const char *when)
+{
+    vm_fault(
+        st, &st->steps[by->inst], FAULT_NOT_RESIDENT, 0,
+        "accesses '%s' in the memory of block %d of the cluster, which may have %s; no barrier "
+        "of the cluster stands between",
+        st->f->buffers[st->f->code[by->inst].c].name, owner, when);
+    memcpy(st->fault.block, by->block, sizeof by->block);
+    for (int axis = 0, left = by->thread; axis < 3; left /= (int)st->block_shape[axis++])
+        st->fault.thread[axis] = left % st->block_shape[axis];
+    return false;
+}
+
+bool vm_outlived(VmState *st, Mark access)
+{
+    Party by = party_in(st, access, &st->f->buffers[st->f->code[mark_inst(access)].c]);
+    return not_resident(st, &by, st->rank, "ended");
+}
+
+/* A lane accesses the part of another block, which has to be there. */
+static bool visits(const Access *a, int lane, int64_t owner)
+{
+    ClusterShadow *k = a->st->shadow->cluster;
+    Mark mine = a->mark + (Mark)lane;
+    Party me = party_of(a, mine);
+    if (owner == a->st->rank)
+        return true;
+    if (a->epoch == a->first_epoch)
+        return not_resident(a->st, &me, (int)owner, "not begun");
+    if (k->ended[owner])
+        return not_resident(a->st, &me, (int)owner, "ended");
+    k->touched[owner] = mine;
+    return true;
+}
+
+static bool all_resident(const Access *a)
+{
+    const int64_t *index = a->s->a;
+    int64_t part = a->st->f->buffers[a->s->inst->c].part;
+    for (int lane = 0; lane < a->st->lanes && part; lane++)
+        if (vm_runs(a->st, lane) && !visits(a, lane, index[a->s->lanes_a ? lane : 0] / part))
+            return false;
+    return true;
+}
+
 static bool read_shared(VmState *st, const VmStep *s)
 {
     Access a = access_of(st, s);
+    if (!all_resident(&a))
+        return false;
     if (!s->lanes_a) {
         int64_t element = *(const int64_t *)s->a;
         if (s->width > 1 || a.crowded[element] != a.epoch)
@@ -218,7 +288,7 @@ static bool read_shared(VmState *st, const VmStep *s)
 static bool write_shared(VmState *st, const VmStep *s)
 {
     Access a = access_of(st, s);
-    bool ok = each_lane(&a, 0, st->lanes, write_cell);
+    bool ok = all_resident(&a) && each_lane(&a, 0, st->lanes, write_cell);
     vm_has_stored(s);
     return ok;
 }
@@ -226,7 +296,7 @@ static bool write_shared(VmState *st, const VmStep *s)
 static bool update_shared(VmState *st, const VmStep *s)
 {
     Access a = access_of(st, s);
-    return each_lane(&a, 0, st->lanes, update_cell);
+    return all_resident(&a) && each_lane(&a, 0, st->lanes, update_cell);
 }
 
 void vm_shadow_land(VmState *st, int inst, int thread, int64_t element)

@@ -141,6 +141,13 @@ static bool sim_launch(void *user, const VmLaunch *launch)
     SimLaunch l = {run, launch};
     const VmRunOptions checked = {.shadow = run->shadow};
     const int64_t *grid = launch->grid;
+    int cluster = run->module->kernels[launch->kernel].code->cluster;
+    if (grid[0] % cluster != 0) {
+        diag_error(run->d->ctx, E0632, span_none(),
+                   "kernel '%s' is launched with %lld blocks along x, which are no clusters of %d",
+                   run->module->kernels[launch->kernel].name, (long long)grid[0], cluster);
+        return false;
+    }
     if (grid[0] <= INT32_MAX && grid[1] <= MAX_GRID_YZ && grid[2] <= MAX_GRID_YZ)
         return run->take ? run->take(run->user, &l) : sim_run_blocks(&l, &checked);
     diag_error(run->d->ctx, E0632, span_none(),

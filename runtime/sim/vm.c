@@ -81,7 +81,7 @@ bool vm_eval_shape(const VmFunction *f, const int64_t *sizes, int64_t *dims)
 
 /* ---- a launch ------------------------------------------------------------------------------ */
 
-/* Blocks are handed out in order. A fault stops those behind it; those before it were handed out
+/* Clusters of blocks are handed out in order. A fault stops those behind it; those before it were handed out
  * already and finish, so the first fault is found whatever the threads do. */
 typedef struct {
     const Module *m;
@@ -89,20 +89,22 @@ typedef struct {
     const VmLaunch *launch;
     const VmRunOptions *options;
     const VmValue *inputs;
-    int64_t blocks; /* to be run */
+    int64_t clusters; /* to be run */
+    int cluster;      /* blocks of each */
     pthread_mutex_t lock;
-    int64_t next;      /* under the lock, as are the next two: counted among the blocks to be run */
+    int64_t next;      /* under the lock, as are the next two: counted among those to be run */
     int64_t first_bad; /* the number of a block */
     int workers;
     bool concurrent;
     VmFault *fault;
 } Grid;
 
-static bool grid_take(Grid *g, int64_t *block)
+static bool grid_take(Grid *g, int64_t *cluster)
 {
     pthread_mutex_lock(&g->lock);
-    *block = g->options->blocks && g->next < g->blocks ? g->options->blocks[g->next] : g->next;
-    bool more = g->next < g->blocks && *block < g->first_bad;
+    bool some = g->next < g->clusters;
+    *cluster = g->options->clusters && some ? g->options->clusters[g->next] : g->next;
+    bool more = some && *cluster * g->cluster < g->first_bad;
     g->next += more;
     pthread_mutex_unlock(&g->lock);
     return more;
@@ -126,45 +128,52 @@ static int grid_join(Grid *g)
     return worker;
 }
 
+/* What the blocks of a cluster found that is the fault of later ones. */
+static void report_deferred(Grid *g, const VmCluster *c)
+{
+    VmFault fault;
+    for (int i = 0; i < c->n; i++) {
+        int64_t later = vm_shadow_deferred(c->blocks[i], &fault);
+        if (later >= 0)
+            grid_report(g, later, &fault);
+    }
+}
+
 static void *grid_work(void *user)
 {
     Grid *g = user;
     const ModuleKernel *kernel = &g->m->kernels[g->launch->kernel];
-    VmState *st = vm_open(kernel->code, kernel->block, g->inputs, g->args->buffers);
-    if (!st || (g->options->shadow && !vm_shadow_attach(st, g->options->shadow, g->concurrent))) {
+    VmCluster cluster;
+    bool ok = vm_cluster_open(&cluster, kernel, g->inputs, g->args->buffers);
+    if (!ok ||
+        (g->options->shadow && !vm_cluster_watch(&cluster, g->options->shadow, g->concurrent))) {
         VmFault fault;
         no_memory(kernel->code, &fault);
         grid_report(g, 0, &fault);
-        vm_close(st);
+        vm_cluster_close(&cluster);
         return NULL;
     }
-    st->in_kernel = true;
-    if (g->options->observer)
-        vm_observe(st, g->options->observer, grid_join(g));
+    int worker = g->options->observer ? grid_join(g) : 0;
+    for (int i = 0; i < cluster.n && g->options->observer; i++)
+        vm_observe(cluster.blocks[i], g->options->observer, worker);
     for (int64_t number; grid_take(g, &number);) {
-        const int64_t *grid = g->launch->grid;
-        int64_t block[3] = {number % grid[0], number / grid[0] % grid[1],
-                            number / grid[0] / grid[1]};
-        st->block_number = number;
-        if (!vm_run(st, block))
-            grid_report(g, number, &st->fault);
-        VmFault fault;
-        int64_t later = vm_shadow_deferred(st, &fault);
-        if (later >= 0)
-            grid_report(g, later, &fault);
+        const VmState *bad = vm_cluster_run(&cluster, number, g->launch->grid);
+        if (bad)
+            grid_report(g, bad->block_number, &bad->fault);
+        report_deferred(g, &cluster);
     }
-    vm_close(st);
+    vm_cluster_close(&cluster);
     return NULL;
 }
 
-static int worker_count(const VmFunction *f, int64_t blocks, int threads)
+static int worker_count(const VmFunction *f, int64_t clusters, int threads)
 {
     int cores = threads > 0 ? threads : threads_usable();
     if (f->ordered)
         return 1;
     if (cores > VM_WORKERS)
         cores = VM_WORKERS;
-    return cores < blocks ? cores : (int)blocks;
+    return cores < clusters ? cores : (int)clusters;
 }
 
 bool vm_run_kernel(const Module *m, const RunArguments *args, const VmLaunch *launch,
@@ -175,10 +184,12 @@ bool vm_run_kernel(const Module *m, const RunArguments *args, const VmLaunch *la
     *fault = (VmFault){.kind = FAULT_NONE};
     Grid g = {.m = m, .args = args, .launch = launch, .fault = fault, .first_bad = INT64_MAX};
     g.options = options ? options : &plain;
-    g.blocks = g.options->blocks ? g.options->n_blocks
-                                 : launch->grid[0] * launch->grid[1] * launch->grid[2];
+    g.cluster = code->cluster;
+    g.clusters = g.options->clusters
+                     ? g.options->n_clusters
+                     : launch->grid[0] * launch->grid[1] * launch->grid[2] / code->cluster;
     VmValue *inputs = vm_inputs(m, args, launch);
-    int workers = worker_count(code, g.blocks, g.options->threads), started = 0;
+    int workers = worker_count(code, g.clusters, g.options->threads), started = 0;
     pthread_t *others = calloc((size_t)workers, sizeof *others);
     if (!inputs || !others) {
         free(inputs);

@@ -85,6 +85,7 @@ RECURSION = [
         f"runtime/sim/{name}.c"
         for name in (
             "async",
+            "cluster",
             "memory",
             "run",
             "shadow",

@@ -173,6 +173,8 @@ def golden_records(names=()):
         inside = not any(a.endswith(".tir") for a in arguments)
         if inside and re.search(r"^ +launch ", program, re.M):
             continue  # lowered text: there is no program to compare with
+        if "cluster.rank" in program:
+            continue  # the emulator runs one block after the other
         source = program if inside else None
         yield file_record(
             path.stem, smaller([*(["-"] if inside else []), *arguments], source), source

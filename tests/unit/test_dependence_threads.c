@@ -88,7 +88,8 @@ static bool hazard_between(Threads *t, Stmt *before, Stmt *after, const Stmt *ca
 {
     *hazard = (Hazard){0};
     StmtList first = {.items = &before, .n = 1}, second = {.items = &after, .n = 1}, none = {0};
-    threads_hazards(t, &(BlockPairs){&first, &second, carrier}, &none, keep_first, hazard);
+    threads_hazards(t, &(BlockPairs){&first, &second, carrier, SYNC_THREADS}, &none, keep_first,
+                    hazard);
     return hazard->buffer != NULL;
 }
 

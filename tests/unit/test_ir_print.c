@@ -121,7 +121,7 @@ static void test_lowered(void **state)
                                              .op = STORE_SET,
                                              .value = expr_float(c, DT_F32, 1.5, NOWHERE)},
                                 NOWHERE),
-                     stmt_barrier(c, "s: written above", NOWHERE),
+                     stmt_barrier(c, SYNC_THREADS, "s: written above", NOWHERE),
                      stmt_if(c, expr_binary(c, EX_LT, use(c, i), expr_index(c, 60), NOWHERE), add,
                              NULL, NOWHERE));
     LaunchStmt launch = {.name = ctx_name(c, "main"),
@@ -221,7 +221,8 @@ static void test_else_binds_to_its_if(void **state)
 {
     Context *c = *state;
     Expr *yes = expr_bool(c, true);
-    Stmt *a = stmt_barrier(c, "a", NOWHERE), *b = stmt_barrier(c, "b", NOWHERE);
+    Stmt *a = stmt_barrier(c, SYNC_THREADS, "a", NOWHERE),
+         *b = stmt_barrier(c, SYNC_THREADS, "b", NOWHERE);
     Stmt *s =
         stmt_if(c, yes, stmt_if(c, yes, a, NULL, NOWHERE), stmt_if(c, yes, b, a, NOWHERE), NOWHERE);
     StrBuf out = strbuf_new(c->arena);

@@ -185,7 +185,7 @@ static void test_a_step_takes_out_what_it_leaves_empty(void **state)
     Var *i = loop_var(c, "i");
     Expr *four = expr_index(c, 4),
          *cond = expr_binary(c, EX_LT, use(c, i), expr_index(c, 2), NOWHERE);
-    Stmt *barrier = stmt_barrier(c, "why", NOWHERE), *store = store_to(c, "a");
+    Stmt *barrier = stmt_barrier(c, SYNC_THREADS, "why", NOWHERE), *store = store_to(c, "a");
     assert_null(without_stores(c, loop_to(c, i, four, SEQ(c, store, store))));
     assert_null(without_stores(c, stmt_if(c, cond, store, store, NOWHERE)));
     Stmt *right = without_stores(c, stmt_if(c, cond, store, barrier, NOWHERE));
@@ -199,7 +199,8 @@ static void test_a_step_takes_out_what_it_leaves_empty(void **state)
 static void test_seq_flattens(void **state)
 {
     Context *c = *state;
-    Stmt *a = stmt_barrier(c, "a", NOWHERE), *b = stmt_barrier(c, "b", NOWHERE);
+    Stmt *a = stmt_barrier(c, SYNC_THREADS, "a", NOWHERE),
+         *b = stmt_barrier(c, SYNC_THREADS, "b", NOWHERE);
     Stmt *none = stmt_seq(c, NULL, 0, NOWHERE);
     assert_ptr_equal(SEQ(c, a, none), a);
     Stmt *all = SEQ(c, SEQ(c, a, b), a);

@@ -158,7 +158,7 @@ static void test_levels(void **state)
 {
     Context *c = *state;
     Matmul m = matmul(c);
-    Stmt *nest = m.kernel.body, *barrier = stmt_barrier(c, "why", NOWHERE);
+    Stmt *nest = m.kernel.body, *barrier = stmt_barrier(c, SYNC_THREADS, "why", NOWHERE);
     Var *x = var_new(c, ctx_name(c, "x"), DT_INDEX, VAR_LET, NOWHERE);
     m.kernel.body = SEQ(c, nest, barrier);
     expect(c, &m.kernel, "a barrier outside of a launch");

@@ -313,7 +313,7 @@ static void test_structure(void **state)
         {E0223, HEAD "launch f grid(1, 1, 1) block(1, 1, 1) { y[0] = x.|write_through[0]; } }",
          "is a hint for stores"},
         {E0223, HEAD "launch f grid(1, 1, 1) block(1, 1, 1) @|many(2) { y[0] = 1; } }",
-         "a launch takes one annotation"},
+         "a launch takes @cluster(1) to @cluster(8)"},
         {E0223, HEAD "temp t: f32[N] in |sharde; t[0] = x[0]; y[0] = t[0]; }",
          "unknown memory scope 'sharde'"},
         {E0223, HEAD "temp t: f32[N] |pad(0, 1); t[0] = x[0]; y[0] = t[0]; }", "global memory"},

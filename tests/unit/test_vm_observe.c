@@ -44,7 +44,7 @@ static Seen observed(Context *c, const char *text, const int64_t *blocks, int n_
     Run r = run_open(c, parsed(c, text));
     VmObserver observer = {&seen, note_request, note_execution};
     VmRunOptions options = {
-        .threads = 1, .observer = &observer, .blocks = blocks, .n_blocks = n_blocks};
+        .threads = 1, .observer = &observer, .clusters = blocks, .n_clusters = n_blocks};
     Launching la = {&r, &options};
     VmFault fault;
     if (!vm_run_host(r.m, workload_arguments(r.w), launch, &la, &fault))

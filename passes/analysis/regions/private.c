@@ -18,7 +18,7 @@ static int64_t bytes_of(const Buffer *buffer)
 
 Scope private_scope(const Buffer *temp, Axis axis)
 {
-    if (temp->scope == SCOPE_CONSTANT || temp->scope == SCOPE_WARP)
+    if (temp->scope == SCOPE_CONSTANT || temp->scope == SCOPE_WARP || temp->scope == SCOPE_CLUSTER)
         return temp->scope;
     if (axis_is_thread(axis))
         return bytes_of(temp) <= THREAD_BYTES ? SCOPE_LOCAL : temp->scope;

@@ -47,10 +47,11 @@ typedef struct {
 typedef struct {
     const StmtList *before, *after;
     const Stmt *carrier;
+    SyncKind by; /* of threads_hazards: what orders the two, SYNC_THREADS or SYNC_CLUSTER */
 } BlockPairs;
 
 /* Finds pairs in which two different threads of one block access one element, at least one writing,
- * without a barrier between them. Each iteration of the serial loops `passed` passes a barrier. So
+ * without a barrier between them; with SYNC_CLUSTER, two of one cluster an element of its memory. Each iteration of the serial loops `passed` passes a barrier. So
  * a path without one can only start in the last iteration of such a loop, end in the first, or join
  * adjacent iterations of the carrier. Only buffers in `shared` and `global` count. `found` is
  * called for one such access of each two blocks that have some, in no particular order. */
@@ -69,6 +70,10 @@ bool threads_meet(Threads *t, const BlockPairs *pairs, const Stmt *counted, int6
 /* Two different blocks of the grid touch one element of global memory, one writing, not both
  * atomic. */
 bool threads_grid_conflict(Threads *t, Conflict *why);
+
+/* A write of an element of a cluster's memory that may lie in another block than the one that runs
+ * it: the first subscript is not proved to be its rank. NULL: there is none. */
+const Access *threads_foreign_write(Threads *t);
 
 /* Nothing in the launch writes an element that the block with id `block` reads of a buffer for
  * which asked(user, buffer) holds. */

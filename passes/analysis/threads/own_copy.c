@@ -21,7 +21,7 @@ typedef struct {
     Poly *p;
     int reader;
     const Access *read;
-    Axis axes[AXIS_COUNT]; /* whose coordinates own a copy: 3 block axes, or all 6 */
+    Axis axes[AXIS_COUNT]; /* whose coordinates own a copy: those of blocks, or all */
     int n_axes;
     bool carried;
     int from;
@@ -192,6 +192,7 @@ static const char *owner_text(const OwnCopy *o)
     switch (o->read->buffer->scope) {
     case SCOPE_LOCAL: return "thread";
     case SCOPE_WARP: return "warp";
+    case SCOPE_CLUSTER: return "cluster";
     default: return "block of the grid";
     }
 }

@@ -9,6 +9,8 @@
  * with no write by another one between (own_copy.c). */
 #include "passes/analysis/threads/threads.h"
 
+enum { GRID_AXES = AXIS_RANK + 1 }; /* those that tell blocks */
+
 /* ---- the order that is left ------------------------------------------------------------------ */
 
 /* The second in an iteration of loop `level` no later, though the first comes before it there:
@@ -75,9 +77,11 @@ static bool may_clash(const Meeting *m, int level)
     const ForStmt *loop = thread_unit(m->t, m->pair.a)->loops[level];
     if (loop_has_order(loop) || m->distance[level].max <= 0)
         return false;
-    if (tells_threads(m, level, loop) && axis_is_block(loop->axis)) /* different blocks */
+    Axis first = meeting_first_axis(m);
+    if (tells_threads(m, level, loop) && loop->axis < first) /* no barrier for both */
         return false;
-    return !(is_apart(m, level, loop) && meeting_stays(m, AXIS_THREAD_X, 3)) && may_turn(m, level);
+    return !(is_apart(m, level, loop) && meeting_stays(m, first, AXIS_COUNT - first)) &&
+           may_turn(m, level);
 }
 
 /* Asked by the distance that bounds give, and where that leaves a doubt, by rows. */
@@ -96,8 +100,7 @@ static bool order_left(Meeting *m, Conflict *why)
         PolyMark mark = poly_mark(m->p);
         meeting_in_block(m);
         if (apart)
-            poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_THREAD_X],
-                        &m->at_b.axis[AXIS_THREAD_X], 3);
+            meeting_apart(m);
         ordered = level_ordered(m, level, apart, why);
         poly_reset(m->p, mark);
     }
@@ -114,10 +117,13 @@ static bool is_awaited(const Meeting *m)
  * so that some block can always go on. */
 static bool awaits_earlier(Meeting *m, Conflict *why)
 {
+    static const Axis outer_first[GRID_AXES] = {AXIS_BLOCK_Z, AXIS_BLOCK_Y, AXIS_BLOCK_X,
+                                                AXIS_RANK};
     const Affine *reader = m->at_a.axis, *writer = m->at_b.axis;
     PolyMark mark = poly_mark(m->p);
     bool earlier = true;
-    for (int axis = AXIS_BLOCK_X + 2; axis >= (int)AXIS_BLOCK_X && earlier; axis--) {
+    for (int i = 0; i < GRID_AXES && earlier; i++) {
+        Axis axis = outer_first[i];
         PolyMark equal = poly_mark(m->p);
         poly_at_most(m->p, &m->p->top, reader[axis], writer[axis], -1);
         earlier = conflict_none(m->p, meeting_pair(m),
@@ -131,17 +137,20 @@ static bool awaits_earlier(Meeting *m, Conflict *why)
     return earlier;
 }
 
-/* Different blocks of the grid never meet, but where one awaits what an earlier one stores. */
+/* Different blocks of the grid never meet, but where one awaits what an earlier one stores. Those of
+ * a cluster meet in its memory alone. */
 static bool grid_apart(Meeting *m, Conflict *why)
 {
-    if (!scope_outlives_launch(m->pair.x->buffer->scope) || meeting_stays(m, AXIS_BLOCK_X, 3) ||
-        !meeting_solve(m) || meeting_stays(m, AXIS_BLOCK_X, 3))
+    if (!scope_outlives_launch(m->pair.x->buffer->scope) ||
+        meeting_stays(m, AXIS_BLOCK_X, GRID_AXES) || !meeting_solve(m) ||
+        meeting_stays(m, AXIS_BLOCK_X, GRID_AXES))
         return true;
     Meeting back = meeting_reversed(m);
     if (is_awaited(m) || is_awaited(&back))
         return awaits_earlier(is_awaited(m) ? m : &back, why);
     PolyMark mark = poly_mark(m->p);
-    poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_BLOCK_X], &m->at_b.axis[AXIS_BLOCK_X], 3);
+    poly_differ(m->p, &m->p->top, &m->at_a.axis[AXIS_BLOCK_X], &m->at_b.axis[AXIS_BLOCK_X],
+                GRID_AXES);
     bool apart = conflict_none(m->p, meeting_pair(m),
                                "the two run in different blocks of the grid, which have no order "
                                "within one launch",
@@ -180,8 +189,8 @@ static bool sets_once(Meeting *m, Conflict *why)
     Poly *p = m->p;
     const Unit *u = thread_unit(m->t, m->pair.a);
     bool everywhere = scope_outlives_launch(m->pair.x->buffer->scope);
-    Axis first = everywhere ? AXIS_BLOCK_X : AXIS_THREAD_X;
-    int n_axes = everywhere ? AXIS_COUNT : 3;
+    Axis first = everywhere ? AXIS_BLOCK_X : meeting_first_axis(m);
+    int n_axes = AXIS_COUNT - first;
     if (!meeting_measure(m) || meeting_stays(m, first, n_axes) || !meeting_solve(m) ||
         meeting_stays(m, first, n_axes))
         return true;
@@ -217,12 +226,13 @@ static bool writes_apart(Meeting *m)
 {
     const Unit *a = thread_unit(m->t, m->pair.a), *b = thread_unit(m->t, m->pair.b);
     Poly *p = m->p;
+    Axis first = meeting_first_axis(m);
     if (!m->pair.x->writes || !m->pair.y->writes || !meeting_solve(m) ||
-        meeting_stays(m, AXIS_THREAD_X, 3))
+        meeting_stays(m, first, AXIS_COUNT - first))
         return true;
     PolyMark mark = poly_mark(p);
     meeting_in_block(m);
-    poly_differ(p, &p->top, &m->at_a.axis[AXIS_THREAD_X], &m->at_b.axis[AXIS_THREAD_X], 3);
+    meeting_apart(m);
     for (int i = 0; i < units_common(a, b); i++)
         if (loop_has_order(a->loops[i]))
             poly_equal(p, &p->top, m->at_a.at.turns[i], m->at_b.at.turns[i]);
@@ -296,7 +306,8 @@ static bool ordered_in_iteration(Meeting *m)
  * as it was measured: the first leaves rows of the pair in either direction. */
 static bool pairs_legal(Threads *t, Poly *p, Conflict *why)
 {
-    bool grid = t->axis[AXIS_BLOCK_X] || t->axis[AXIS_BLOCK_Y] || t->axis[AXIS_BLOCK_Z];
+    bool grid = t->axis[AXIS_BLOCK_X] || t->axis[AXIS_BLOCK_Y] || t->axis[AXIS_BLOCK_Z] ||
+                t->axis[AXIS_RANK];
     for (Meeting m = meetings_all(t, p); meeting_next(&m);) {
         if (!meeting_is_first(&m) || !meeting_measure(&m))
             continue;

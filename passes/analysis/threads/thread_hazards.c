@@ -12,6 +12,7 @@
 typedef struct {
     const ForStmt *carrier;
     const StmtList *passed;
+    SyncKind by;
 } Across;
 
 static bool passes_barrier(const Across *across, const ForStmt *loop)
@@ -67,8 +68,10 @@ static void run_unparted(Meeting *m, const Across *across)
 /* A hazard. */
 static bool is_unparted(Meeting *m, const Across *across)
 {
-    if (!meeting_measure(m) || !meeting_may_be_later(m, across->carrier) ||
-        !meeting_of_threads(m) || !meeting_is_later(m, across->carrier))
+    bool cluster = m->pair.x->buffer->scope == SCOPE_CLUSTER;
+    if (cluster != (across->by == SYNC_CLUSTER) || !meeting_measure(m) ||
+        !meeting_may_be_later(m, across->carrier) || !meeting_of_threads(m) ||
+        !meeting_is_later(m, across->carrier))
         return false;
     run_unparted(m, across);
     return poly_solve(m->p, NULL, 0, NULL) != POLY_NONE;
@@ -137,12 +140,13 @@ static void search_lists(HazardSearch *h, const StmtList *blocks, const StmtList
 void threads_hazards(Threads *t, const BlockPairs *pairs, const StmtList *passed,
                      HazardFound *found, void *user)
 {
-    HazardSearch h = {.t = t,
-                      .p = threads_question(t),
-                      .across = {pairs->carrier ? &pairs->carrier->u.loop : NULL, passed},
-                      .others_first = pairs->before->n > pairs->after->n,
-                      .found = found,
-                      .user = user};
+    HazardSearch h = {
+        .t = t,
+        .p = threads_question(t),
+        .across = {pairs->carrier ? &pairs->carrier->u.loop : NULL, passed, pairs->by},
+        .others_first = pairs->before->n > pairs->after->n,
+        .found = found,
+        .user = user};
     if (h.others_first)
         search_lists(&h, pairs->after, pairs->before);
     else

@@ -117,11 +117,22 @@ bool meeting_stays(const Meeting *m, Axis first, int n)
     return true;
 }
 
+Axis meeting_first_axis(const Meeting *m)
+{
+    return m->pair.x->buffer->scope == SCOPE_CLUSTER ? AXIS_RANK : AXIS_THREAD_X;
+}
+
+void meeting_apart(Meeting *m)
+{
+    Axis first = meeting_first_axis(m);
+    poly_differ(m->p, &m->p->top, &m->at_a.axis[first], &m->at_b.axis[first], AXIS_COUNT - first);
+}
+
 void meeting_in_block(Meeting *m)
 {
     Scope scope = m->pair.x->buffer->scope;
     for (Axis axis = 0; axis < AXIS_COUNT; axis++)
-        if (axis_is_block(axis) || (scope == SCOPE_WARP && !scope_shared_along(scope, axis)))
+        if (scope_outlives_launch(scope) ? axis_is_block(axis) : !scope_shared_along(scope, axis))
             poly_equal(m->p, &m->p->top, m->at_a.axis[axis], m->at_b.axis[axis]);
 }
 
@@ -136,7 +147,8 @@ bool meeting_of_threads(Meeting *m)
 {
     Threads *t = m->t;
     bool warp_a = is_of_warp(t, m->pair.a), warp_b = is_of_warp(t, m->pair.b);
-    if (!warp_a && !warp_b && meeting_stays(m, AXIS_THREAD_X, 3))
+    Axis first = meeting_first_axis(m);
+    if (!warp_a && !warp_b && meeting_stays(m, first, AXIS_COUNT - first))
         return false;
     meeting_enter(m);
     meeting_in_block(m);
@@ -145,7 +157,7 @@ bool meeting_of_threads(Meeting *m)
         a.axis[AXIS_THREAD_X] = thread_any_coordinate(t, m->p, AXIS_THREAD_X);
     if (warp_b)
         b.axis[AXIS_THREAD_X] = thread_any_coordinate(t, m->p, AXIS_THREAD_X);
-    poly_differ(m->p, &m->p->top, &a.axis[AXIS_THREAD_X], &b.axis[AXIS_THREAD_X], 3);
+    poly_differ(m->p, &m->p->top, &a.axis[first], &b.axis[first], AXIS_COUNT - first);
     return true;
 }
 

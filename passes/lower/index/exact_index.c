@@ -119,8 +119,7 @@ void exact_index_axes(Context *c, const Stmt *launch, Var **axes, EnclosingList 
     for (int k = 0; k < AXIS_COUNT; k++) {
         axes[k] = var_new(c, ctx_name(c, axis_name((Axis)k)), DT_INDEX, VAR_LOOP, launch->span);
         ForStmt loop = {.var = axes[k], .lo = expr_index(c, 0), .step = 1, .axis = AXIS_NONE};
-        loop.hi = k < AXIS_THREAD_X ? launch->u.launch.grid[k]
-                                    : expr_index(c, launch->u.launch.block[k - AXIS_THREAD_X]);
+        loop.hi = launch_extent(c, &launch->u.launch, (Axis)k);
         loop.body = stmt_empty(c, launch->span);
         VEC_PUSH(c->arena, path, ((Enclosing){stmt_for(c, &loop, launch->span), false}));
     }

@@ -88,6 +88,22 @@ static bool is_shared_along(Scope scope, const Stmt *s)
            scope_shared_along(scope, s->u.loop.axis);
 }
 
+/* It lies in the shared memory of blocks. */
+static bool is_of_block(const Buffer *b)
+{
+    return b->scope == SCOPE_SHARED || b->scope == SCOPE_CLUSTER;
+}
+
+/* Bound loops inside have a copy of the memory for each iteration. */
+static bool has_own_parts(Context *c, const Stmt *s, Scope scope)
+{
+    for (Cursor at = cursor_outer(c, s); cursor_next(&at);)
+        if (at.stmt->kind == ST_FOR && at.stmt->u.loop.kind == LOOP_BIND &&
+            !is_shared_along(scope, at.stmt))
+            return true;
+    return false;
+}
+
 /* The loops around `place` whose iterations share the memory, copied around `s`: the region of what
  * all that share a copy touch. */
 static Stmt *under_shared_loops(Compact *k, const Place *place, Scope scope, Stmt *s)
@@ -208,6 +224,7 @@ typedef struct {
     /* [rank] there: the last element of the box, 0 where an axis is not searched */
     const int64_t *last;
     const BlockStmt *block; /* the one at work, or NULL */
+    bool by_axes;           /* the box is in terms of the axes of bound loops inside the place */
     SubstList bound;        /* bound loops inside the place, to their axes; of own coordinates */
 } Rebase;
 
@@ -319,7 +336,7 @@ static Stmt *rebase(void *user, Stmt *s)
         int bound = r->bound.n;
         if (s->kind == ST_FOR || (s->kind == ST_IF && !s->u.cond.otherwise))
             facts_enter(r->facts, s);
-        if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && r->from->scope != SCOPE_SHARED &&
+        if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && r->by_axes &&
             !is_shared_along(r->from->scope, s))
             enter_bound(r, &s->u.loop);
         done = stmt_map_children(r->c, s, rebase, r);
@@ -385,7 +402,7 @@ static AccessMode mode_of_box(Compact *k, const Place *place, const Buffer *b)
 /* The box within the buffer. That of a warp's memory stays whole: where it begins says which lane
  * has which elements. A thread's registers keep a box of the whole length where it begins at
  * a place of the thread's: subscripts relative to that may have gaps that spread.c can close. */
-static void clip_box(Facts *f, const Buffer *b, Interval *box)
+static void clip_box(Context *c, Facts *f, const Buffer *b, Interval *box)
 {
     for (int d = 0; d < b->rank && b->scope != SCOPE_WARP; d++) {
         int64_t min;
@@ -394,6 +411,8 @@ static void clip_box(Facts *f, const Buffer *b, Interval *box)
         if (!own)
             box[d] = interval_clip(f, box[d], b->shape[d]);
     }
+    if (b->scope == SCOPE_CLUSTER && b->rank > 0) /* ranks keep their numbers */
+        box[0] = (Interval){expr_index(c, 0), b->shape[0]};
 }
 
 /* ---- one buffer ------------------------------------------------------------------------------ */
@@ -470,19 +489,19 @@ static void compact_buffer(Compact *k, Stmt *temp)
     if (!choose_place(k, b, ancestor, &place))
         return;
     Stmt *at = place.path.items[place.path.n - 1], *what;
-    bool shared = b->scope == SCOPE_SHARED;
+    bool shared = is_of_block(b) && !has_own_parts(c, at, b->scope);
     Facts *f = facts_of_kernel(c, k->kernel);
     enter_path(f, &place, b->scope);
     if (!shared)
         axis_facts(f, c, at);
     what = under_shared_loops(k, &place, b->scope, shared ? at : bound_to_axes(c, at, b->scope));
-    Rebase r = {.c = c, .from = b};
+    Rebase r = {.c = c, .from = b, .by_axes = !shared};
     r.box = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
     r.fold = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank + 1);
     if (!region_reached(f, what, b, mode_of_box(k, &place, b), r.box))
         return;
-    clip_box(f, b, r.box);
+    clip_box(c, f, b, r.box);
     if (!fold_box(k, f, &place, &r) || !literal_extents(k, f, b, r.box, shape))
         return;
     Buffer *small = buffer_copy(c, b);

@@ -15,8 +15,7 @@ static unsigned axes_of(const Expr *e)
 
 static Expr *axis_extent(const Promote *p, int axis)
 {
-    return axis < AXIS_THREAD_X ? p->launch->grid[axis]
-                                : expr_index(p->c, p->launch->block[axis - AXIS_THREAD_X]);
+    return launch_extent(p->c, p->launch, (Axis)axis);
 }
 
 /* The coordinates and loops that an expression depends on, except loops inside the one that is

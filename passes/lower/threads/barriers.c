@@ -14,6 +14,9 @@
  * stands in front of a barrier between it and a write to what it reads, and alone in front of an
  * access to the registers that it writes. Where threads go separate ways, it is waited for at once.
  *
+ * Barriers of clusters order accesses to their memory alone. A walk of its own inserts them first
+ *; in the second one they count as barriers of each block.
+ *
  * Each barrier says what it orders. */
 #include "passes/lower/threads/async.h"
 #include "passes/lower/threads/warps.h"
@@ -66,6 +69,7 @@ typedef struct {
     const Stmt *divergence;   /* the innermost enclosing statement that differs between threads */
     bool bulk;                /* the launch has bulk copies: all threads count groups alike */
     const Instruction *queue; /* of the groups of instructions; NULL: each is waited for at once */
+    SyncKind kind;            /* of the barriers that the walk inserts */
     bool failed;
 } Barriers;
 
@@ -95,8 +99,8 @@ static Reasons find_hazards(Barriers *b, const StmtList *before, const StmtList 
                             const Stmt *carrier)
 {
     Reasons reasons = {.c = b->c, .pending = {-1, -1}};
-    threads_hazards(b->threads, &(BlockPairs){before, after, carrier}, &b->passed, add_reason,
-                    &reasons);
+    threads_hazards(b->threads, &(BlockPairs){before, after, carrier, b->kind}, &b->passed,
+                    add_reason, &reasons);
     return reasons;
 }
 
@@ -111,7 +115,7 @@ static void find_copy_hazards(Barriers *b, const SyncSummary *summary, Stmt *s, 
     bool steady = carrier && summary->steady && summary->steady == carrier->u.loop.body;
     const Stmt *counted = steady ? summary->counted : carrier;
     int64_t distance = steady ? summary->pending : INT32_MAX;
-    BlockPairs pairs = {in_flight, &blocks, carrier};
+    BlockPairs pairs = {in_flight, &blocks, carrier, SYNC_THREADS};
     if (!threads_meet(b->threads, &pairs, counted, distance, &hazard))
         return;
     if (!reasons->any)
@@ -129,7 +133,7 @@ static void find_instruction_hazards(Barriers *b, const SyncSummary *summary, St
     Hazard hazard;
     const StmtList *in_flight = &summary->flights[FLIGHT_INSTRUCTIONS].blocks;
     StmtList blocks = in_flight->n ? stmts_of_kind(b->c, s, ST_BLOCK) : (StmtList){0};
-    BlockPairs pairs = {in_flight, &blocks, carrier};
+    BlockPairs pairs = {in_flight, &blocks, carrier, SYNC_THREADS};
     int *pending = &reasons->pending[FLIGHT_INSTRUCTIONS];
     if (in_flight->n && threads_meet(b->threads, &pairs, carrier, INT32_MAX, &hazard)) {
         if (!reasons->any)
@@ -158,7 +162,7 @@ static void find_nest_hazards(Barriers *b, const SyncSummary *inner, Stmt *body,
     CountedGroups groups = {FLIGHT_COPIES, nest->loop, body};
     StmtList blocks = in_flight->n ? stmts_of_kind(b->c, body, ST_BLOCK) : (StmtList){0};
     for (const Nest *outer = nest->outer; outer && reasons->any; outer = outer->outer) {
-        BlockPairs pairs = {in_flight, &blocks, outer->loop};
+        BlockPairs pairs = {in_flight, &blocks, outer->loop, SYNC_THREADS};
         if (!threads_meet(b->threads, &pairs, nest->loop, INT32_MAX, &hazard))
             continue;
         int pending = async_pending(b->threads, &pairs, &groups);
@@ -216,7 +220,7 @@ static Stmt *make_barrier(Barriers *b, Reasons *r, const Stmt *carrier)
         strbuf_add(&text, ": ");
         reason_words(&text, kind, carrier);
     }
-    return stmt_barrier(b->c, text.text, r->example.second_span);
+    return stmt_barrier(b->c, b->kind, text.text, r->example.second_span);
 }
 
 static Stmt *make_instruction_wait(Barriers *b, const Reasons *r, Span span)
@@ -256,8 +260,8 @@ static void refuse_divergent(Barriers *b, const Reasons *r)
                            s->u.loop.var->name)
             : "an 'if' that is true for only some threads";
     diag_error(b->c, E0503, s->span,
-               "this needs a barrier inside %s, which not all threads of the block would reach",
-               what);
+               "this needs a barrier inside %s, which not all threads of the %s would reach", what,
+               b->kind == SYNC_CLUSTER ? "cluster" : "block");
     diag_note(b->c, r->example.first_span, "'%s' is accessed here (%s) ...",
               r->example.buffer->name, hazard_text(r->example.kind));
     diag_note(b->c, r->example.second_span,
@@ -450,6 +454,12 @@ static Stmt *walk_serial(Barriers *b, Stmt *s, SyncSummary *summary)
     return body == s->u.loop.body ? s : loop_with_body(c, s, body);
 }
 
+/* Threads that meet at a barrier differ on the axis. */
+static bool tells_threads(const Barriers *b, Axis axis)
+{
+    return axis_is_thread(axis) || (axis == AXIS_RANK && b->kind == SYNC_CLUSTER);
+}
+
 static Stmt *walk_for(Barriers *b, Stmt *s, SyncSummary *summary)
 {
     const Stmt *outside = b->divergence;
@@ -458,7 +468,7 @@ static Stmt *walk_for(Barriers *b, Stmt *s, SyncSummary *summary)
     bool apart = diverges(b, s);
     if (apart)
         b->divergence = s;
-    if (apart || (s->u.loop.kind == LOOP_BIND && axis_is_thread(s->u.loop.axis)))
+    if (apart || (s->u.loop.kind == LOOP_BIND && tells_threads(b, s->u.loop.axis)))
         VEC_PUSH(b->c->arena, &b->divergent, s->u.loop.var);
     if (s->u.loop.kind == LOOP_BIND) {
         FactsMark mark = facts_mark(b->facts);
@@ -521,6 +531,8 @@ static Stmt *walk_block(Barriers *b, Stmt *s, SyncSummary *summary)
     const BlockStmt *block = &s->u.block;
     VEC_PUSH(b->c->arena, &summary->first, s);
     VEC_PUSH(b->c->arena, &summary->last, s);
+    if (b->kind == SYNC_CLUSTER) /* copies and instructions access no memory of clusters */
+        return s;
     if (block_is_async(block)) {
         if (b->bulk && b->divergence)
             refuse_uncounted(b, s);
@@ -541,10 +553,10 @@ static Stmt *walk(Barriers *b, Stmt *s, SyncSummary *summary)
     case ST_FOR: return walk_for(b, s, summary);
     case ST_IF: return walk_if(b, s, summary);
     case ST_BLOCK: return walk_block(b, s, summary);
+    case ST_BARRIER: /* of clusters */ summary->barrier = true; return s;
     case ST_STORE:
     case ST_TEMP:
     case ST_LET:
-    case ST_BARRIER:
     case ST_LAUNCH:
     case ST_INSTRUCTION:
     case ST_BREAK: return s;
@@ -572,6 +584,88 @@ static bool has_async(Context *c, Stmt *root)
     return false;
 }
 
+/* ---- clusters -------------------------------------------------------------------------------- */
+
+static void refuse_foreign(Context *c, const Access *x)
+{
+    diag_error(c, E0526, x->span,
+               "'%s' is in the memory of a cluster, and its first subscript here is not proved to "
+               "be the rank of the block that writes",
+               x->buffer->name);
+    diag_note(c, x->span,
+              "bind the loop that the first subscript comes from to cluster.rank, or make the "
+              "buffer's first axis that of the blocks with transform_layout");
+}
+
+static bool uses_cluster(Context *c, const Stmt *block, AccessMode mode)
+{
+    AccessList all = {0};
+    access_collect(c, block, NULL, mode, &all);
+    for (int k = 0; k < all.n; k++)
+        if (all.items[k].buffer->scope == SCOPE_CLUSTER)
+            return true;
+    return false;
+}
+
+/* An instruction addresses memory of its own block alone. */
+static bool instructions_can(Context *c, Stmt *root)
+{
+    StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++) {
+        const Stmt *s = blocks.items[i];
+        if (!s->u.block.instruction || !uses_cluster(c, s, ACCESS_ANY))
+            continue;
+        diag_error(c, E0528, s->span,
+                   "instruction '%s' of block '%s' accesses memory of a cluster, but instructions "
+                   "address that of their own block only; copy the operand with cache_read first",
+                   s->u.block.instruction->kernel->name, s->u.block.name);
+        return false;
+    }
+    return true;
+}
+
+static const Stmt *reads_cluster(Context *c, const StmtList *blocks)
+{
+    for (int i = 0; i < blocks->n; i++)
+        if (uses_cluster(c, blocks->items[i], ACCESS_READ))
+            return blocks->items[i];
+    return NULL;
+}
+
+/* Behind all that the blocks of the grid run. */
+static Stmt *at_end_of_blocks(Context *c, Stmt *s, Stmt *last)
+{
+    if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_block(s->u.loop.axis) &&
+        s->u.loop.axis != AXIS_RANK)
+        return loop_with_body(c, s, at_end_of_blocks(c, s->u.loop.body, last));
+    Stmt *items[] = {s, last};
+    return stmt_seq(c, items, 2, s->span);
+}
+
+/* Inserts the barriers of clusters. The last one keeps the memory of each block until the others
+ * have read it. */
+static Stmt *barriers_of_clusters(Barriers *b, Stmt *root)
+{
+    const Access *foreign = threads_foreign_write(b->threads);
+    if (foreign) {
+        refuse_foreign(b->c, foreign);
+        return NULL;
+    }
+    if (!instructions_can(b->c, root))
+        return NULL;
+    SyncSummary summary = {0};
+    b->kind = SYNC_CLUSTER;
+    Stmt *done = walk(b, root, &summary);
+    b->passed.n = 0;
+    const Stmt *reader = reads_cluster(b->c, &summary.last);
+    if (b->failed || !reader)
+        return b->failed ? NULL : done;
+    Stmt *last = stmt_barrier(b->c, SYNC_CLUSTER,
+                              "other blocks read the memory of this one above, which ends with it",
+                              reader->span);
+    return at_end_of_blocks(b->c, done, stmt_stamp(last, reader));
+}
+
 /* A launch of one thread waits only for its own asynchronous copies. */
 static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)
 {
@@ -589,9 +683,15 @@ static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)
         return NULL;
     }
     SyncSummary summary = {0};
+    Stmt *parted = barriers_of_clusters(&b, root);
+    if (parted && parted != root) {
+        around.body = stmt_replace(w->c, w->nest, root, parted);
+        b.threads = threads_model(w->c, &around, parted);
+    }
+    b.kind = SYNC_THREADS;
     b.bulk = async_has_bulk(w->c, root);
     b.queue = async_queue(w->c, root);
-    Stmt *done = walk(&b, root, &summary);
+    Stmt *done = parted ? walk(&b, parted, &summary) : NULL;
     return b.failed || !async_groups_can(w->c, root, done) ? NULL : done;
 }
 

@@ -39,6 +39,21 @@ static bool is_single(const AxisUse *use)
     return use->extent && expr_is(use->extent, 1);
 }
 
+static bool in_clusters(const Mapper *m)
+{
+    return m->axis[AXIS_RANK].extent && !is_single(&m->axis[AXIS_RANK]);
+}
+
+/* The coordinate on an axis. The blocks of a cluster are adjacent along x. */
+static Expr *axis_value(Mapper *m, Axis axis)
+{
+    Expr *x = expr_axis(m->c, AXIS_BLOCK_X), *blocks = m->axis[AXIS_RANK].extent;
+    if (axis == AXIS_RANK)
+        return index_mod(m->c, x, blocks);
+    return axis == AXIS_BLOCK_X && in_clusters(m) ? index_div(m->c, x, blocks)
+                                                  : expr_axis(m->c, axis);
+}
+
 /* The largest number of iterations that `loop` can have, in terms of what is fixed outside the
  * launch. */
 static Expr *axis_extent(Mapper *m, const ForStmt *loop)
@@ -94,7 +109,7 @@ static void use_axis(Mapper *m, const Stmt *s)
     AxisUse *use = &m->axis[loop->axis];
     Expr *extent = axis_extent(m, loop);
     int64_t n;
-    if (!extent || (axis_is_thread(loop->axis) && !expr_is_const(extent, &n))) {
+    if (!extent || (loop->axis >= AXIS_RANK && !expr_is_const(extent, &n))) {
         refuse_symbolic(m, s, loop->axis);
         return;
     }
@@ -110,7 +125,7 @@ static void use_axis(Mapper *m, const Stmt *s)
     if (use->var || !loop_counts_from_zero(loop) || is_single(use))
         return;
     use->var = var_new(m->c, loop->var->name, DT_INDEX, VAR_LET, loop->var->span);
-    Stmt *let = stmt_let(m->c, use->var, expr_axis(m->c, loop->axis), s->span);
+    Stmt *let = stmt_let(m->c, use->var, axis_value(m, loop->axis), s->span);
     VEC_PUSH(m->c->arena, &m->lets, stmt_stamp(let, s));
 }
 
@@ -129,14 +144,27 @@ static void note_min_blocks(Mapper *m, const Stmt *s)
     m->failed = true;
 }
 
+/* The loop over the blocks of a cluster, which says how blockIdx.x is shared out. */
+static void collect_ranks(Mapper *m, const Stmt *root)
+{
+    for (Cursor at = cursor_with_path(cursor_outer(m->c, root), NULL); cursor_next(&at);) {
+        if (at.stmt->kind != ST_FOR || at.stmt->u.loop.kind != LOOP_BIND ||
+            at.stmt->u.loop.axis != AXIS_RANK)
+            continue;
+        m->inner = enclosing_loops(m->c, &at.path);
+        use_axis(m, at.stmt);
+    }
+}
+
 /* The requirements of every loop of the launch, outermost first. */
 static void collect_axes(Mapper *m, const Stmt *root)
 {
+    collect_ranks(m, root);
     for (Cursor at = cursor_with_path(cursor_outer(m->c, root), NULL); cursor_next(&at);) {
         if (at.stmt->kind != ST_FOR)
             continue;
         m->inner = enclosing_loops(m->c, &at.path);
-        if (at.stmt->u.loop.kind == LOOP_BIND)
+        if (at.stmt->u.loop.kind == LOOP_BIND && at.stmt->u.loop.axis != AXIS_RANK)
             use_axis(m, at.stmt);
         note_min_blocks(m, at.stmt);
     }
@@ -152,6 +180,13 @@ static void push_coordinate(Mapper *m, StmtList *lets, Axis axis, Expr *value)
     VEC_PUSH(m->c->arena, lets, stmt_stamp(let, m->remap));
 }
 
+/* blockIdx.x counts clusters there. */
+static Expr *of_clusters(void *user, Expr *e)
+{
+    Mapper *m = user;
+    return expr_replace_axis(m->c, e, AXIS_BLOCK_X, axis_value(m, AXIS_BLOCK_X));
+}
+
 /* The coordinates of the grid's blocks in the order that a loop asks for. */
 static void remap_blocks(Mapper *m)
 {
@@ -163,6 +198,8 @@ static void remap_blocks(Mapper *m)
     remap_coordinates(&r);
     push_coordinate(m, &r.lets, AXIS_BLOCK_Y, r.row);
     push_coordinate(m, &r.lets, AXIS_BLOCK_X, r.column);
+    for (int i = 0; i < r.lets.n; i++)
+        r.lets.items[i] = stmt_map_exprs(m->c, r.lets.items[i], of_clusters, m);
     for (int i = 0; i < m->lets.n; i++)
         if (m->lets.items[i]->u.let.var != y->var && m->lets.items[i]->u.let.var != x->var)
             VEC_PUSH(m->c->arena, &r.lets, m->lets.items[i]);
@@ -197,7 +234,7 @@ static Expr *coordinate(Mapper *m, Axis axis)
     const AxisUse *use = &m->axis[axis];
     return is_single(use) ? expr_index(m->c, 0)
            : use->var     ? expr_var(m->c, use->var, span_none())
-                          : expr_axis(m->c, axis);
+                          : axis_value(m, axis);
 }
 
 static Expr *guarded_by(Mapper *m, Expr *e)
@@ -222,6 +259,24 @@ static Stmt *map_block(Mapper *m, Stmt *s)
     return guard ? stmt_stamp(stmt_if(c, guard, block, NULL, s->span), s) : block;
 }
 
+/* Memory of a cluster has a part in each of its blocks, which the first subscript chooses. */
+static void check_parts(Mapper *m, const Stmt *temp)
+{
+    const Buffer *b = temp->u.temp;
+    int64_t parts = 0, blocks = in_clusters(m) ? m->axis[AXIS_RANK].extent->u.i : 1;
+    if (b->rank > 0 && expr_is_const(b->shape[0], &parts) && parts <= blocks)
+        return;
+    Span at = b->origin.source ? b->origin : temp->span;
+    diag_error(m->c, E0527, at,
+               "'%s' is in the memory of a cluster, which has %lld block%s here, but its first "
+               "axis has %lld part%s",
+               b->name, (long long)blocks, blocks == 1 ? "" : "s", (long long)parts,
+               parts == 1 ? "" : "s");
+    diag_note(m->c, at,
+              "bind the loop over the parts to cluster.rank, as in  bind(rfactor(loop, 0)...)");
+    m->failed = true;
+}
+
 static Stmt *map_stmt(void *user, Stmt *s);
 
 static Stmt *map_bound_loop(Mapper *m, Stmt *s)
@@ -237,7 +292,7 @@ static Stmt *map_bound_loop(Mapper *m, Stmt *s)
     if (!body || expr_equal(simplify(m->facts, loop_extent(c, loop)), m->axis[loop->axis].extent))
         return body;
     Expr *inside = expr_binary(c, loop->step > 0 ? EX_LT : EX_GE, value, hi, s->span);
-    if (axis_is_thread(loop->axis) && stmt_has_barrier(m->c, body)) {
+    if (loop->axis >= AXIS_RANK && stmt_has_barrier(m->c, body)) {
         diag_error(c, E0503, s->span,
                    "loop '%s' needs a barrier inside, but not all threads of the block run it",
                    loop->var->name);
@@ -277,7 +332,9 @@ static Stmt *map_stmt(void *user, Stmt *s)
                               s);
         break;
     case ST_TEMP:
-        if (s->u.temp->scope == SCOPE_SHARED) {
+        if (s->u.temp->scope == SCOPE_CLUSTER)
+            check_parts(m, s);
+        if (s->u.temp->scope == SCOPE_SHARED || s->u.temp->scope == SCOPE_CLUSTER) {
             VEC_PUSH(c->arena, &m->shared, s);
             done = NULL;
         }
@@ -309,11 +366,15 @@ static Stmt *make_launch(LaunchWalk *w, Mapper *m, Stmt *root, Stmt *body)
     for (int i = m->shared.n - 1; i >= 0; i--)
         body = stmt_then(c, m->shared.items[i], body);
     LaunchStmt launch = {.name = names_fresh(&all->launches, w->kernel->name),
+                         .cluster = in_clusters(m) ? m->axis[AXIS_RANK].extent->u.i : 0,
                          .min_blocks = m->min_blocks,
                          .body = body};
     for (int d = 0; d < 3; d++) {
         Expr *grid = m->axis[AXIS_BLOCK_X + d].extent, *block = m->axis[AXIS_THREAD_X + d].extent;
         launch.grid[d] = grid ? grid : expr_index(c, 1);
+        if (d == 0 && in_clusters(m))
+            launch.grid[d] =
+                simplify(m->facts, index_mul(c, launch.grid[d], m->axis[AXIS_RANK].extent));
         launch.block[d] = block ? block->u.i : 1;
     }
     return stmt_stamp(stmt_launch(c, &launch, root->span), root);

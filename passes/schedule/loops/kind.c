@@ -67,6 +67,15 @@ static bool has_plain_store(Context *c, const Stmt *body)
     return false;
 }
 
+/* ", or ...": blocks of a cluster reduce parts, and read the results of each other. */
+static const char *cluster_remedy(Schedule *s, const Stmt *loop)
+{
+    return arena_printf(s->ctx->arena,
+                        ", or give each block of the cluster a partial result, with  let part = "
+                        "rfactor(%s, 0); set_scope(part, cluster);",
+                        stmt_label(loop));
+}
+
 /* ", or ...": how the updates of `block` could collide safely; "" where they cannot. */
 static const char *atomic_remedy(Schedule *s, const BlockStmt *block, LoopKind kind)
 {
@@ -92,7 +101,7 @@ static const BlockStmt *scanned_by(Schedule *s, Stmt *loop, const BlockStmt *red
     return NULL;
 }
 
-static void refuse_reduction(Schedule *s, Stmt *loop, const BlockStmt *reduction, LoopKind kind,
+static void refuse_reduction(Schedule *s, Stmt *loop, const BlockStmt *reduction, const ForStmt *as,
                              Span span)
 {
     const BlockStmt *reader = scanned_by(s, loop, reduction);
@@ -107,7 +116,9 @@ static void refuse_reduction(Schedule *s, Stmt *loop, const BlockStmt *reduction
         sched_refuse(s, E0424, span,
                      "loop '%s' is a reduction loop of block '%s': all its iterations update the "
                      "same element; keep it serial and choose a spatial loop%s",
-                     name, reduction->name, atomic_remedy(s, reduction, kind));
+                     name, reduction->name,
+                     as->axis == AXIS_RANK ? cluster_remedy(s, loop)
+                                           : atomic_remedy(s, reduction, as->kind));
 }
 
 /* The kernel to ask about a loop: for a binding with the loop bound, and reductions across threads
@@ -196,7 +207,7 @@ static bool require_legal(Schedule *s, const Stmt *loop, const ForStmt *as, Span
     if (reduction && !is_about(&why, reduction))
         reduction = NULL;
     if (reduction)
-        refuse_reduction(s, (Stmt *)loop, reduction, as->kind, span);
+        refuse_reduction(s, (Stmt *)loop, reduction, as, span);
     else
         sched_refuse(s, E0423, span,
                      "iterations of loop '%s' depend on each other, so they cannot run "
@@ -441,7 +452,8 @@ static bool require_fixed_grid(const Launch *launch, Span span)
 /* Most threads or blocks along an axis (CUDA C++ Programming Guide, compute capabilities). */
 static int64_t axis_limit(Axis axis)
 {
-    static const int64_t limits[AXIS_COUNT] = {INT32_MAX, 65535, 65535, 1024, 1024, 64};
+    static const int64_t limits[AXIS_COUNT] = {INT32_MAX, 65535, 65535, MAX_CLUSTER,
+                                               1024,      1024,  64};
     return limits[axis];
 }
 
@@ -449,14 +461,16 @@ static bool require_axis_limit(Schedule *s, const StmtPath *path, Axis axis, Spa
 {
     int64_t extent;
     Name name = stmt_label(path->items[path->n - 1]);
-    if (axis_is_thread(axis)) {
+    bool literal = axis >= AXIS_RANK; /* a constant of the kernel */
+    if (literal) {
         if (!require_literal(s, path, axis_name(axis), span, &extent))
             return false;
     } else if (!expr_is_const(sched_extent(s, path), &extent)) {
         return true;
     }
-    REQUIRE(s, E0422, span, extent >= 1 || !axis_is_thread(axis),
-            "loop '%s' has no iterations, but a block has at least one thread", name);
+    REQUIRE(s, E0422, span, extent >= 1 || !literal, "loop '%s' has no iterations, but %s", name,
+            axis == AXIS_RANK ? "a cluster has at least one block"
+                              : "a block has at least one thread");
     REQUIRE(s, E0422, span, extent <= axis_limit(axis),
             "loop '%s' has %lld iterations, but %s has at most %lld; split the loop and bind the "
             "smaller part",
