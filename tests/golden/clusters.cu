@@ -48,7 +48,7 @@ normalize(const float *__restrict__ x, float *__restrict__ y)
     cluster_barrier();  // most_rf: written above by other threads, read below
     for (int part = 0; part < 8; ++part)
         most = fmaxf(most, *in_block(&most_rf, part));
+    cluster_barrier();  // other blocks read the memory of this one above, which ends with it
     for (int j_1_0 = 0; j_1_0 < 16; ++j_1_0)
         y[(int)blockIdx.x * 4096 + j_1_0 * 256 + thread] = x_local[j_1_0] / most;
-    cluster_barrier();  // other blocks read the memory of this one above, which ends with it
 }

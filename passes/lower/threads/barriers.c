@@ -632,14 +632,38 @@ static const Stmt *reads_cluster(Context *c, const StmtList *blocks)
     return NULL;
 }
 
-/* Behind all that the blocks of the grid run. */
-static Stmt *at_end_of_blocks(Context *c, Stmt *s, Stmt *last)
+/* The last item of a sequence that reads memory of a cluster. */
+static int last_reader(Context *c, const Stmt *seq)
 {
-    if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_block(s->u.loop.axis) &&
-        s->u.loop.axis != AXIS_RANK)
-        return loop_with_body(c, s, at_end_of_blocks(c, s->u.loop.body, last));
-    Stmt *items[] = {s, last};
-    return stmt_seq(c, items, 2, s->span);
+    int i = seq->u.seq.n - 1;
+    for (; i > 0; i--) {
+        StmtList blocks = stmts_of_kind(c, seq->u.seq.items[i], ST_BLOCK);
+        if (reads_cluster(c, &blocks))
+            break;
+    }
+    return i;
+}
+
+static bool is_of_blocks(const Stmt *s)
+{
+    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_block(s->u.loop.axis);
+}
+
+/* `s` with the barrier behind the last read, where all threads of the cluster come. */
+static Stmt *behind_readers(Context *c, Stmt *s, Stmt *barrier)
+{
+    StmtList items = {0};
+    if (is_of_blocks(s))
+        return loop_with_body(c, s, behind_readers(c, s->u.loop.body, barrier));
+    int last = s->kind == ST_SEQ ? last_reader(c, s) : 0;
+    for (int i = 0; i < (s->kind == ST_SEQ ? s->u.seq.n : 1); i++) {
+        Stmt *item = s->kind == ST_SEQ ? s->u.seq.items[i] : s;
+        bool inside = i == last && is_of_blocks(item);
+        VEC_PUSH(c->arena, &items, inside ? behind_readers(c, item, barrier) : item);
+        if (i == last && !inside)
+            VEC_PUSH(c->arena, &items, barrier);
+    }
+    return stmt_seq(c, items.items, items.n, s->span);
 }
 
 /* Inserts the barriers of clusters. The last one keeps the memory of each block until the others
@@ -663,7 +687,7 @@ static Stmt *barriers_of_clusters(Barriers *b, Stmt *root)
     Stmt *last = stmt_barrier(b->c, SYNC_CLUSTER,
                               "other blocks read the memory of this one above, which ends with it",
                               reader->span);
-    return at_end_of_blocks(b->c, done, stmt_stamp(last, reader));
+    return behind_readers(b->c, done, stmt_stamp(last, reader));
 }
 
 /* A launch of one thread waits only for its own asynchronous copies. */
