@@ -1,10 +1,10 @@
 // histogram: 2 launches
 //   color: u8[1048576], read
 //   hist: i32[256], written
-// histogram<<<1, 128>>>(hist);
+// histogram<<<1, 256>>>(hist);
 // histogram_1<<<64, 1024>>>(color, hist);
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(256)
 histogram(int *__restrict__ hist)
 {
     const int thread = threadIdx.x;
