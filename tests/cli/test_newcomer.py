@@ -110,7 +110,7 @@ SCHEDULES = {
     "misspelt scope": (
         ["cache_read(y, x, sharde);"],
         "9:22",
-        "did you mean 'shared'? (there are: global, shared, local, constant, warp)",
+        "did you mean 'shared'? (there are: global, shared, local, constant, warp, cluster)",
     ),
     "misspelt axis": (["bind(i, threadidx.x);"], "9:13", "did you mean 'threadIdx.x'?"),
     "a word for a loop": (["split(y, [_, 32]);"], "9:11", "loop"),
