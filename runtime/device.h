@@ -112,7 +112,7 @@ typedef struct {
 } NvrtcRequest;
 
 /* NVRTC without a device. The result lives in the context's arena; PTX is terminated. False after
- * diag_error: E0601 to E0606, a compiler's log shown against the source. */
+ * diag_error: E0601 to E0607, a compiler's log shown against the source. */
 bool nvrtc_compile(Context *ctx, const NvrtcRequest *request, const void **image, size_t *bytes);
 
 /* Loads NVRTC on a separate thread and compiles an empty kernel, which spares a later compilation

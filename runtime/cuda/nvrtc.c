@@ -94,6 +94,22 @@ static bool check_arch(Context *ctx, const NvrtcApi *api, const NvrtcSettings *s
     return refuse_arch(ctx, api, settings, arch, list.text);
 }
 
+enum { FIRST_WITH_CLUSTERS = 90 };
+
+/* The text is all that NVRTC gets, so what it says of clusters decides. */
+static bool check_clusters(Context *ctx, const NvrtcJob *job)
+{
+    if (strtol(arch_suffix(job->arch), NULL, 10) >= FIRST_WITH_CLUSTERS ||
+        !strstr(job->source, "__cluster_dims__"))
+        return true;
+    diag_error(
+        ctx, E0607, span_none(),
+        "'%s' runs thread blocks in clusters, which GPUs have from sm_90 on, but is compiled "
+        "for '%s'; choose a schedule that binds no loop to cluster.rank",
+        job->name, job->arch);
+    return false;
+}
+
 /* The log of a compilation, in the context's arena; empty when NVRTC does not give it. */
 static const char *get_log(Context *ctx, const NvrtcApi *api, void *program)
 {
@@ -162,7 +178,7 @@ void *nvrtc_build(Context *ctx, const NvrtcApi *api, const NvrtcJob *job, size_t
     NvrtcSettings settings;
     void *program = NULL;
     if (!nvrtc_settings(ctx, api, job->arch, job->kind, &settings) ||
-        !check_arch(ctx, api, &settings, job->arch) ||
+        !check_arch(ctx, api, &settings, job->arch) || !check_clusters(ctx, job) ||
         !NVRTC_TRY(nvrtcCreateProgram, &program, job->source, job->name, 0, NULL, NULL))
         return NULL;
     void *image = compile(ctx, api, job, &settings, program, bytes);

@@ -149,6 +149,19 @@ static void refuses_architectures(void **state)
     expect_text(ctx, "does not support 'sm_20'; it supports sm_ ");
 }
 
+static void refuses_clusters_before_sm_90(void **state)
+{
+    static const char *const source =
+        "extern \"C\" __global__ void __cluster_dims__(2, 1, 1) pairs() {}";
+    Context *ctx = *state;
+    const void *image;
+    size_t bytes;
+    need_nvrtc(ctx);
+    assert_true(compile(ctx, source, "sm_90a", NVRTC_CUBIN, &image, &bytes));
+    assert_false(compile(ctx, source, "sm_80", NVRTC_CUBIN, &image, &bytes));
+    assert_int_equal(ctx->first->code, E0607);
+}
+
 static void reads_every_form_of_log(void **state)
 {
     Context *ctx = *state;
@@ -289,6 +302,7 @@ int main(void)
         TEST(shows_errors_against_the_source),
         TEST(shows_errors_of_the_assembler),
         TEST(refuses_architectures),
+        TEST(refuses_clusters_before_sm_90),
         TEST(reads_every_form_of_log),
         TEST(long_and_empty_logs),
         TEST(warms_up_beside_others),
