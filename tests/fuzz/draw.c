@@ -159,10 +159,10 @@ static Pick draw_int(Focus *f, const char *parameter)
 static bool draw_pick(Focus *f, const PrimParam *param, Pick *pick)
 {
     static const char *const scopes[] = {"global", "shared", "shared",  "local",
-                                         "local",  "warp",   "constant"};
+                                         "local",  "warp",   "cluster", "constant"};
     static const char *const axes[] = {"blockIdx.x",  "blockIdx.x",  "blockIdx.y",  "blockIdx.z",
                                        "threadIdx.x", "threadIdx.x", "threadIdx.y", "threadIdx.z",
-                                       "vthread.x",   "vthread.y"};
+                                       "vthread.x",   "vthread.y",   "cluster.rank"};
     switch (param->kind) {
     case PARAM_LOOP: return draw_loop(f, pick);
     case PARAM_NODE:
@@ -177,8 +177,8 @@ static bool draw_pick(Focus *f, const PrimParam *param, Pick *pick)
     case PARAM_BOOL:
         *pick = (Pick){.kind = VALUE_BOOL, .i = (int64_t)random_below(f->r, 2)};
         return true;
-    case PARAM_SCOPE: *pick = pick_word(scopes[random_below(f->r, 6)]); return true;
-    case PARAM_AXIS: *pick = pick_word(axes[random_below(f->r, 10)]); return true;
+    case PARAM_SCOPE: *pick = pick_word(scopes[random_below(f->r, 7)]); return true;
+    case PARAM_AXIS: *pick = pick_word(axes[random_below(f->r, 11)]); return true;
     case PARAM_KEY:
         if (strcmp(param->name, "instruction") == 0)
             return draw_instruction(f, pick);

@@ -19,6 +19,7 @@
  *
  * Each barrier says what it orders. */
 #include "passes/lower/threads/async.h"
+#include "passes/lower/threads/clusters.h"
 #include "passes/lower/threads/warps.h"
 
 #include <stdlib.h>
@@ -586,108 +587,23 @@ static bool has_async(Context *c, Stmt *root)
 
 /* ---- clusters -------------------------------------------------------------------------------- */
 
-static void refuse_foreign(Context *c, const Access *x)
-{
-    diag_error(c, E0526, x->span,
-               "'%s' is in the memory of a cluster, and its first subscript here is not proved to "
-               "be the rank of the block that writes",
-               x->buffer->name);
-    diag_note(c, x->span,
-              "bind the loop that the first subscript comes from to cluster.rank, or make the "
-              "buffer's first axis that of the blocks with transform_layout");
-}
-
-static bool uses_cluster(Context *c, const Stmt *block, AccessMode mode)
-{
-    AccessList all = {0};
-    access_collect(c, block, NULL, mode, &all);
-    for (int k = 0; k < all.n; k++)
-        if (all.items[k].buffer->scope == SCOPE_CLUSTER)
-            return true;
-    return false;
-}
-
-/* An instruction addresses memory of its own block alone. */
-static bool instructions_can(Context *c, Stmt *root)
-{
-    StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
-    for (int i = 0; i < blocks.n; i++) {
-        const Stmt *s = blocks.items[i];
-        if (!s->u.block.instruction || !uses_cluster(c, s, ACCESS_ANY))
-            continue;
-        diag_error(c, E0528, s->span,
-                   "instruction '%s' of block '%s' accesses memory of a cluster, but instructions "
-                   "address that of their own block only; copy the operand with cache_read first",
-                   s->u.block.instruction->kernel->name, s->u.block.name);
-        return false;
-    }
-    return true;
-}
-
-static const Stmt *reads_cluster(Context *c, const StmtList *blocks)
-{
-    for (int i = 0; i < blocks->n; i++)
-        if (uses_cluster(c, blocks->items[i], ACCESS_READ))
-            return blocks->items[i];
-    return NULL;
-}
-
-/* The last item of a sequence that reads memory of a cluster. */
-static int last_reader(Context *c, const Stmt *seq)
-{
-    int i = seq->u.seq.n - 1;
-    for (; i > 0; i--) {
-        StmtList blocks = stmts_of_kind(c, seq->u.seq.items[i], ST_BLOCK);
-        if (reads_cluster(c, &blocks))
-            break;
-    }
-    return i;
-}
-
-static bool is_of_blocks(const Stmt *s)
-{
-    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_block(s->u.loop.axis);
-}
-
-/* `s` with the barrier behind the last read, where all threads of the cluster come. */
-static Stmt *behind_readers(Context *c, Stmt *s, Stmt *barrier)
-{
-    StmtList items = {0};
-    if (is_of_blocks(s))
-        return loop_with_body(c, s, behind_readers(c, s->u.loop.body, barrier));
-    int last = s->kind == ST_SEQ ? last_reader(c, s) : 0;
-    for (int i = 0; i < (s->kind == ST_SEQ ? s->u.seq.n : 1); i++) {
-        Stmt *item = s->kind == ST_SEQ ? s->u.seq.items[i] : s;
-        bool inside = i == last && is_of_blocks(item);
-        VEC_PUSH(c->arena, &items, inside ? behind_readers(c, item, barrier) : item);
-        if (i == last && !inside)
-            VEC_PUSH(c->arena, &items, barrier);
-    }
-    return stmt_seq(c, items.items, items.n, s->span);
-}
-
 /* Inserts the barriers of clusters. The last one keeps the memory of each block until the others
  * have read it. */
 static Stmt *barriers_of_clusters(Barriers *b, Stmt *root)
 {
-    const Access *foreign = threads_foreign_write(b->threads);
-    if (foreign) {
-        refuse_foreign(b->c, foreign);
-        return NULL;
-    }
-    if (!instructions_can(b->c, root))
+    if (!clusters_can(b->c, root, b->threads))
         return NULL;
     SyncSummary summary = {0};
     b->kind = SYNC_CLUSTER;
     Stmt *done = walk(b, root, &summary);
     b->passed.n = 0;
-    const Stmt *reader = reads_cluster(b->c, &summary.last);
+    const Stmt *reader = clusters_reader(b->c, &summary.last);
     if (b->failed || !reader)
         return b->failed ? NULL : done;
     Stmt *last = stmt_barrier(b->c, SYNC_CLUSTER,
                               "other blocks read the memory of this one above, which ends with it",
                               reader->span);
-    return behind_readers(b->c, done, stmt_stamp(last, reader));
+    return clusters_part(b->c, done, stmt_stamp(last, reader));
 }
 
 /* A launch of one thread waits only for its own asynchronous copies. */
@@ -696,7 +612,7 @@ static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)
     if (!async_copies_can(w->c, root))
         return NULL;
     if (!stmt_bound_loop(w->c, root) && !has_async(w->c, root))
-        return root;
+        return clusters_fit(w->c, root) ? root : NULL;
     Barriers b = {.c = w->c, .facts = w->facts};
     Kernel around = *w->kernel;
     around.body = w->nest;

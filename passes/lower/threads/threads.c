@@ -259,24 +259,6 @@ static Stmt *map_block(Mapper *m, Stmt *s)
     return guard ? stmt_stamp(stmt_if(c, guard, block, NULL, s->span), s) : block;
 }
 
-/* Memory of a cluster has a part in each of its blocks, which the first subscript chooses. */
-static void check_parts(Mapper *m, const Stmt *temp)
-{
-    const Buffer *b = temp->u.temp;
-    int64_t parts = 0, blocks = in_clusters(m) ? m->axis[AXIS_RANK].extent->u.i : 1;
-    if (b->rank > 0 && expr_is_const(b->shape[0], &parts) && parts <= blocks)
-        return;
-    Span at = b->origin.source ? b->origin : temp->span;
-    diag_error(m->c, E0527, at,
-               "'%s' is in the memory of a cluster, which has %lld block%s here, but its first "
-               "axis has %lld part%s",
-               b->name, (long long)blocks, blocks == 1 ? "" : "s", (long long)parts,
-               parts == 1 ? "" : "s");
-    diag_note(m->c, at,
-              "bind the loop over the parts to cluster.rank, as in  bind(rfactor(loop, 0)...)");
-    m->failed = true;
-}
-
 static Stmt *map_stmt(void *user, Stmt *s);
 
 static Stmt *map_bound_loop(Mapper *m, Stmt *s)
@@ -332,8 +314,6 @@ static Stmt *map_stmt(void *user, Stmt *s)
                               s);
         break;
     case ST_TEMP:
-        if (s->u.temp->scope == SCOPE_CLUSTER)
-            check_parts(m, s);
         if (s->u.temp->scope == SCOPE_SHARED || s->u.temp->scope == SCOPE_CLUSTER) {
             VEC_PUSH(c->arena, &m->shared, s);
             done = NULL;

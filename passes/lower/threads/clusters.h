@@ -1,0 +1,17 @@
+/* clusters.h - Declares what insert_barriers asks about memory of clusters. */
+#ifndef TIRC_PASSES_LOWER_THREADS_CLUSTERS_H
+#define TIRC_PASSES_LOWER_THREADS_CLUSTERS_H
+
+#include "passes/lower/pass.h"
+
+/* Buffers have no more parts than the clusters of the launch have blocks. False after E0527. */
+bool clusters_fit(Context *c, Stmt *root);
+/* Likewise, blocks write their own part only, and no instruction addresses one. False after E0526
+ * to E0528. */
+bool clusters_can(Context *c, Stmt *root, Threads *t);
+/* One of the blocks that reads memory of a cluster, or NULL. */
+const Stmt *clusters_reader(Context *c, const StmtList *blocks);
+/* `s` with the barrier behind the last read, where all threads of the cluster come. */
+Stmt *clusters_part(Context *c, Stmt *s, Stmt *barrier);
+
+#endif
