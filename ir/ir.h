@@ -225,11 +225,11 @@ static inline bool store_updates(StoreOp op)
     return op != STORE_SET && op != STORE_ASYNC;
 }
 
-typedef enum {               /* what a thread waits for */
-               SYNC_THREADS, /* the other threads of its block: __syncthreads */
-               SYNC_CLUSTER, /* all threads of the blocks of its cluster */
-               SYNC_COMMIT, /* its asynchronous stores or instructions since the last commit: one group */
-               SYNC_WAIT, /* its groups, but for the `pending` latest, are done; pending <= MAX_PENDING */
+typedef enum {
+    SYNC_THREADS, /* the other threads of its block: __syncthreads */
+    SYNC_CLUSTER, /* all threads of the blocks of its cluster */
+    SYNC_COMMIT,  /* its asynchronous stores or instructions since the last commit: one group */
+    SYNC_WAIT,    /* its groups, but for the `pending` latest, are done; pending <= MAX_PENDING */
 } SyncKind;
 enum { MAX_PENDING = 31 };
 

@@ -273,7 +273,7 @@ bool vm_shadow_complete(const VmShadow *shadow, VmFault *fault);
 
 typedef struct {
     int threads; /* of the machine; 0: one for each core */
-    /* only these clusters of blocks, ascending (x fastest): block / VmFunction.cluster; NULL: all */
+    /* only these clusters, ascending: block (x fastest) / VmFunction.cluster; NULL: all */
     const int64_t *clusters;
     int64_t n_clusters;
     const VmObserver *observer; /* or NULL */

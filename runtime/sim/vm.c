@@ -81,8 +81,8 @@ bool vm_eval_shape(const VmFunction *f, const int64_t *sizes, int64_t *dims)
 
 /* ---- a launch ------------------------------------------------------------------------------ */
 
-/* Clusters of blocks are handed out in order. A fault stops those behind it; those before it were handed out
- * already and finish, so the first fault is found whatever the threads do. */
+/* Clusters of blocks are handed out in order. A fault stops those behind it; those before it were
+ * handed out already and finish, so the first fault is found whatever the threads do. */
 typedef struct {
     const Module *m;
     const RunArguments *args;

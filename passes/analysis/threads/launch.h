@@ -51,7 +51,8 @@ typedef struct {
 } BlockPairs;
 
 /* Finds pairs in which two different threads of one block access one element, at least one writing,
- * without a barrier between them; with SYNC_CLUSTER, two of one cluster an element of its memory. Each iteration of the serial loops `passed` passes a barrier. So
+ * without a barrier between them; with SYNC_CLUSTER, two of one cluster an element of its memory.
+ * Each iteration of the serial loops `passed` passes a barrier. So
  * a path without one can only start in the last iteration of such a loop, end in the first, or join
  * adjacent iterations of the carrier. Only buffers in `shared` and `global` count. `found` is
  * called for one such access of each two blocks that have some, in no particular order. */

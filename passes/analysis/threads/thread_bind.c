@@ -137,8 +137,8 @@ static bool awaits_earlier(Meeting *m, Conflict *why)
     return earlier;
 }
 
-/* Different blocks of the grid never meet, but where one awaits what an earlier one stores. Those of
- * a cluster meet in its memory alone. */
+/* Different blocks of the grid never meet, but where one awaits what an earlier one stores. Those
+ * of a cluster meet in its memory alone. */
 static bool grid_apart(Meeting *m, Conflict *why)
 {
     if (!scope_outlives_launch(m->pair.x->buffer->scope) ||

@@ -96,15 +96,15 @@ bool meeting_measure(Meeting *m);
 /* Enters the rows, where they are not there yet, and measures the distance by them, which may be
  * narrower. False where the two never touch one element. */
 bool meeting_solve(Meeting *m);
-/* Threads that differ on an axis from this one on can pass a barrier together between the two: those
- * of a block, or, for memory of a cluster, those of its blocks. */
+/* Threads that differ on an axis from this one on can pass a barrier together between the two:
+ * those of a block, or, for memory of a cluster, those of its blocks. */
 Axis meeting_first_axis(const Meeting *m);
 /* Rows: they differ on one of these axes. */
 void meeting_apart(Meeting *m);
 /* The two run on equal coordinates of n axes, wherever they touch one element. */
 bool meeting_stays(const Meeting *m, Axis first, int n);
-/* Rows, after those: they run in one block of the grid, with memory of a warp in one warp, with that
- * of a cluster in one cluster. */
+/* Rows, after those: they run in one block of the grid, with memory of a warp in one warp, with
+ * that of a cluster in one cluster. */
 void meeting_in_block(Meeting *m);
 /* Rows: the two, measured, touch one element on different threads of one block. False where they
  * never do. */

@@ -1,7 +1,7 @@
 /* clusters.c - Checks that a launch uses memory of clusters as their blocks can, and places the
  * barrier behind which these part. */
-#include "ir/instruction.h"
 #include "passes/lower/threads/clusters.h"
+#include "ir/instruction.h"
 
 static void refuse_foreign(Context *c, const Access *x)
 {
