@@ -253,6 +253,13 @@ def test_blocks_of_rows_follow_each_other_unless_rows_share_what_they_read(kerne
     assert f"const int {inner} = blockIdx.x;" in text, text
 
 
+@pytest.mark.parametrize("size, holds", [(65536, True), (65540, False)])
+def test_rows_too_long_for_a_block_are_held_by_a_cluster(size, holds):
+    trace, report = run("softmax", "-DM=2", f"-DN={size}")
+    assert ("// rows: a cluster of blocks for each" in trace) == holds, trace
+    assert report["verify"]["ok"]
+
+
 @pytest.mark.parametrize("rows", [1, 3])
 def test_few_long_scans_are_of_all_blocks(rows):
     """In one launch, after those that clear what blocks wait for."""
