@@ -26,29 +26,23 @@
  * Invariant: every instance runs exactly once, and instances that depend on each other keep their
  * order. */
 #include "passes/schedule/overlap/ahead.h"
-
-enum { MAX_STAGES = 16 };
+#include "passes/schedule/overlap/circle.h"
 
 /* A statement of the loop's body that runs ahead. */
 typedef struct {
-    Stmt *item;
-    Buffer *buffer;
-    Name name;   /* of its block */
-    bool drains; /* reads registers that another ahead statement has filled */
-    bool stays;  /* read by ahead statements only */
+    Circle circle; /* what it fills */
+    Name name;     /* of its block */
+    bool drains;   /* reads registers that another ahead statement has filled */
+    bool stays;    /* read by ahead statements only */
     /* and that in the iteration which fills it, without anything left for later ones */
     bool used_up;
-    int axis;     /* that moves with the loop ... */
-    int64_t step; /* ... by this many elements an iteration */
 } Ahead;
 
 typedef struct {
     Schedule *s;
     const PrimCall *call;
     AheadLoop at;
-    Stmt *loop;           /* from 0 in steps of 1 */
-    const StmtPath *path; /* to the loop as it was */
-    int64_t stages;
+    CircleLoop loops;
     int64_t distance; /* of a copy from the iteration that uses it */
     VEC(Ahead) ahead;
     VEC(Stmt *) rest; /* the other statements of the body */
@@ -59,7 +53,7 @@ typedef struct {
 static const Ahead *find_ahead(const Pipeline *p, const Buffer *buffer)
 {
     for (int i = 0; i < p->ahead.n; i++)
-        if (p->ahead.items[i].buffer->id == buffer->id)
+        if (p->ahead.items[i].circle.buffer->id == buffer->id)
             return &p->ahead.items[i];
     return NULL;
 }
@@ -81,7 +75,7 @@ static bool reads_ahead(const Pipeline *p, Stmt *block, bool *drains)
     *drains = false;
     for (int i = 0; i < reads.n; i++) {
         const Ahead *from = find_ahead(p, reads.items[i]);
-        bool filled = from && from->buffer->scope == SCOPE_LOCAL && !from->drains;
+        bool filled = from && from->circle.buffer->scope == SCOPE_LOCAL && !from->drains;
         *drains |= filled;
         for (int k = 0; k < stmt_items(body) && !filled; k++) {
             BlockList writers = {0};
@@ -106,14 +100,14 @@ static bool try_ahead(Pipeline *p, Stmt *item)
 {
     Stmt *block = only_block(p, item);
     const Stmt *store = store_of(p, block);
-    Ahead ahead = {.item = item};
+    Ahead ahead = {.circle.item = item};
     if (!store || store->u.store.op != STORE_SET || block->u.block.init ||
         store->u.store.buffer->role != ROLE_TEMP ||
         scope_outlives_launch(store->u.store.buffer->scope) ||
         stmt_accesses(p->s->ctx, block, store->u.store.buffer, ACCESS_READ) ||
         ahead_own_temp(&p->at, block) || !reads_ahead(p, block, &ahead.drains))
         return false;
-    ahead.buffer = sched_buffer(p->s, store->u.store.buffer->id);
+    ahead.circle.buffer = sched_buffer(p->s, store->u.store.buffer->id);
     ahead.name = block->u.block.name;
     VEC_PUSH(p->s->ctx->arena, &p->ahead, ahead);
     return true;
@@ -130,14 +124,14 @@ static bool read_ahead_only(const Pipeline *p, const Buffer *buffer)
 
 static bool find_stages(Pipeline *p)
 {
-    Name name = p->loop->u.loop.var->name;
+    Name name = p->loops.loop->u.loop.var->name;
     const Stmt *body = p->at.loop->u.loop.body;
     for (int i = 0; i < stmt_items(body); i++)
         if (!try_ahead(p, stmt_item(body, i)))
             VEC_PUSH(p->s->ctx->arena, &p->rest, stmt_item(body, i));
     int used = 0;
     for (int i = 0; i < p->ahead.n; i++) {
-        p->ahead.items[i].stays = read_ahead_only(p, p->ahead.items[i].buffer);
+        p->ahead.items[i].stays = read_ahead_only(p, p->ahead.items[i].circle.buffer);
         used += !p->ahead.items[i].stays;
     }
     REQUIRE(p->s, E0471, p->call->span, used > 0,
@@ -145,124 +139,6 @@ static bool find_stages(Pipeline *p)
             "in shared or local memory, which other statements read; create it with cache_read and "
             "compute_at(..., %s)",
             name, name);
-    return true;
-}
-
-/* ---- what moves with the loop ---------------------------------------------------------------- */
-
-/* The buffer is filled by this statement and read in the loop, nowhere else. */
-static bool check_users(Pipeline *p, const Ahead *a)
-{
-    BlockList writers = {0}, readers = {0}, inside = {0};
-    flow_blocks(p->s, p->s->kernel->body, a->buffer, ACCESS_WRITE, &writers);
-    REQUIRE(
-        p->s, E0472, p->call->span, writers.n == 1,
-        "'%s' is written by blocks '%s' and '%s', so an iteration of '%s' has no region of its own",
-        a->buffer->name, writers.items[0]->u.block.name, writers.items[1]->u.block.name,
-        p->loop->u.loop.var->name);
-    flow_blocks(p->s, p->s->kernel->body, a->buffer, ACCESS_READ, &readers);
-    flow_blocks(p->s, p->loop, a->buffer, ACCESS_READ, &inside);
-    for (int i = 0; i < readers.n; i++) {
-        bool found = false;
-        for (int k = 0; k < inside.n; k++)
-            found |= inside.items[k]->u.block.id == readers.items[i]->u.block.id;
-        REQUIRE(p->s, E0472, p->call->span, found,
-                "block '%s' reads '%s' outside loop '%s', when most of it has been overwritten",
-                readers.items[i]->u.block.name, a->buffer->name, p->loop->u.loop.var->name);
-    }
-    return true;
-}
-
-/* Does the expression use a loop around the pipeline that is bound to threads? */
-static const Var *uses_thread(const Pipeline *p, const Expr *e)
-{
-    for (int i = 0; i < p->path->n; i++) {
-        const Stmt *stmt = p->path->items[i];
-        if (stmt->kind == ST_FOR && stmt->u.loop.kind == LOOP_BIND &&
-            axis_is_thread(stmt->u.loop.axis) && expr_uses_var(e, stmt->u.loop.var))
-            return stmt->u.loop.var;
-    }
-    return NULL;
-}
-
-static bool refuse_box(Pipeline *p, const Ahead *a, const Interval *box, const char *what)
-{
-    Schedule *s = p->s;
-    Name loop = p->loop->u.loop.var->name;
-    sched_refuse(s, E0472, p->call->span,
-                 "an iteration of '%s' fills this region of '%s', by axis: %s. %s; each iteration "
-                 "must start where the previous one ended, along one axis",
-                 loop, a->buffer->name, sched_box_text(s, box, a->buffer->rank), what);
-    sched_note_at(s, a->item, "the buffer is filled here");
-    return false;
-}
-
-/* The one axis along which the box moves, by exactly its extent; NULL, or what is wrong with it. */
-static const char *find_axis(Pipeline *p, Ahead *a, Facts *facts, const Interval *box)
-{
-    Context *c = p->s->ctx;
-    a->axis = -1;
-    for (int d = 0; d < a->buffer->rank; d++) {
-        int64_t step, extent;
-        Expr *rest;
-        if (!split_linear(facts, box[d].min, p->loop->u.loop.var, &step, &rest))
-            return "The region is not affine in the loop";
-        if (step == 0)
-            continue;
-        if (a->axis >= 0)
-            return "The region moves along two axes";
-        if (!expr_is_const(box[d].extent, &extent) || extent != step)
-            return arena_printf(c->arena,
-                                "Along axis %d it moves by %lld per iteration, but is %s long", d,
-                                (long long)step, expr_text(p->s->ctx, box[d].extent));
-        const Var *thread = a->buffer->scope == SCOPE_SHARED ? uses_thread(p, rest) : NULL;
-        if (thread)
-            return arena_printf(c->arena, "The region depends on '%s'", thread->name);
-        a->axis = d;
-        a->step = step;
-    }
-    return a->axis < 0 ? "The region is the same in every iteration" : NULL;
-}
-
-/* What the iteration reads along the axis lies in what it fills. */
-static bool check_reads(Pipeline *p, const Ahead *a, Facts *facts, Interval got, Interval made)
-{
-    Context *c = p->s->ctx;
-    Expr *from = expr_binary(c, EX_GE, got.min, made.min, span_none());
-    Expr *to = expr_binary(c, EX_LE, index_add(c, got.min, got.extent),
-                           index_add(c, made.min, made.extent), span_none());
-    REQUIRE(p->s, E0472, p->call->span, prove(facts, from) && prove(facts, to),
-            "an iteration of '%s' fills %s elements of '%s' from %s along axis %d, but reads %s "
-            "from %s; it must read only elements that it fills",
-            p->loop->u.loop.var->name, expr_text(p->s->ctx, made.extent), a->buffer->name,
-            expr_text(p->s->ctx, made.min), a->axis, expr_text(p->s->ctx, got.extent),
-            expr_text(p->s->ctx, got.min));
-    return true;
-}
-
-/* The part that one iteration fills, by the loops of the statement that fills it; where these run
- * further than the block does, because they have been fused and split, by what is read. */
-static bool measure(Pipeline *p, Ahead *a)
-{
-    Context *c = p->s->ctx;
-    Facts *facts = sched_facts(p->s, p->path);
-    Interval *made = ARENA_ARRAY(c->arena, Interval, a->buffer->rank + 1);
-    Interval *got = ARENA_ARRAY(c->arena, Interval, a->buffer->rank + 1);
-    facts_enter(facts, p->loop);
-    region_reached(facts, a->item, a->buffer, ACCESS_WRITE, made);
-    region_reached(facts, p->loop->u.loop.body, a->buffer, ACCESS_READ, got);
-    REQUIRE(p->s, E0472, p->call->span, a->buffer->rank > 0,
-            "'%s' has a single element, so the iterations of '%s' cannot fill separate regions",
-            a->buffer->name, p->loop->u.loop.var->name);
-    const char *wrong = find_axis(p, a, facts, made);
-    if (wrong && find_axis(p, a, facts, got))
-        return refuse_box(p, a, made, wrong);
-    if (!wrong && !check_reads(p, a, facts, got[a->axis], made[a->axis]))
-        return false;
-    int64_t fold;
-    REQUIRE(p->s, E0474, p->call->span, checked_mul(a->step, p->stages, &fold) && fold <= INT32_MAX,
-            "%lld stages of %lld elements exceed 2147483647", (long long)p->stages,
-            (long long)a->step);
     return true;
 }
 
@@ -280,8 +156,8 @@ static void add_ahead(const Pipeline *p, CopyStep step, Rebuild *rebuild, void *
     BlockList group = {0};
     for (int i = 0; i < p->ahead.n; i++)
         if (p->ahead.items[i].drains == (step == STEP_DRAINS))
-            VEC_PUSH(c->arena, &group, p->ahead.items[i].item);
-    Stmt *all = stmt_seq(c, group.items, group.n, p->loop->span);
+            VEC_PUSH(c->arena, &group, p->ahead.items[i].circle.item);
+    Stmt *all = stmt_seq(c, group.items, group.n, p->loops.loop->span);
     if (group.n > 0)
         VEC_PUSH(c->arena, out, rebuild(p, all, user));
 }
@@ -292,19 +168,19 @@ static Stmt *in_order(const Pipeline *p, Rebuild *ahead, Rebuild *use, void *use
 {
     Context *c = p->s->ctx;
     BlockList items = {0};
-    Stmt *rest = stmt_seq(c, p->rest.items, p->rest.n, p->loop->span);
+    Stmt *rest = stmt_seq(c, p->rest.items, p->rest.n, p->loops.loop->span);
     add_ahead(p, STEP_FILLS, ahead, user, &items);
     if (use)
         VEC_PUSH(c->arena, &items, use(p, rest, user));
     add_ahead(p, STEP_DRAINS, ahead, user, &items);
-    return stmt_seq(c, items.items, items.n, p->loop->span);
+    return stmt_seq(c, items.items, items.n, p->loops.loop->span);
 }
 
 static Stmt *model_ahead(const Pipeline *p, Stmt *group, void *user)
 {
     Expr *t = user;
     return ahead_model(&p->at, group, t,
-                       expr_binary(p->s->ctx, EX_LT, t, p->loop->u.loop.hi, group->span));
+                       expr_binary(p->s->ctx, EX_LT, t, p->loops.loop->u.loop.hi, group->span));
 }
 
 static Stmt *model_use(const Pipeline *p, Stmt *group, void *user)
@@ -321,21 +197,22 @@ static bool check_order(Pipeline *p)
 {
     Schedule *s = p->s;
     Context *c = s->ctx;
-    const ForStmt *old = &p->loop->u.loop;
+    const ForStmt *old = &p->loops.loop->u.loop;
     Conflict why;
     bool reassociates;
     Kernel *kernel =
         kernel_with_body(s->ctx, s->kernel,
-                         stmt_replace(c, s->kernel->body, p->path->items[p->path->n - 1], p->loop));
+                         stmt_replace(c, s->kernel->body,
+                                      p->loops.path->items[p->loops.path->n - 1], p->loops.loop));
     ForStmt model =
         flow_loop(s, old->var->name, old->lo, index_add(c, old->hi, expr_index(c, p->distance)));
     model.body = in_order(p, model_ahead, model_use, expr_var(c, model.var, span_none()));
-    REQUIRE_KEPT(
-        s, E0473, p->call->span,
-        dependence_order_kept(c, (Rewrite){kernel, p->loop, stmt_for(c, &model, p->loop->span)},
-                              &reassociates, &why),
-        &why, "iterations of loop '%s' cannot overlap in %lld stages: %s", old->var->name,
-        (long long)p->stages, why.reason);
+    REQUIRE_KEPT(s, E0473, p->call->span,
+                 dependence_order_kept(
+                     c, (Rewrite){kernel, p->loops.loop, stmt_for(c, &model, p->loops.loop->span)},
+                     &reassociates, &why),
+                 &why, "iterations of loop '%s' cannot overlap in %lld stages: %s", old->var->name,
+                 (long long)p->loops.stages, why.reason);
     return true;
 }
 
@@ -356,9 +233,9 @@ static Stmt *keep(const Pipeline *p, Stmt *group, void *user)
 
 static Stmt *build_loop(const Pipeline *p)
 {
-    ForStmt loop = p->loop->u.loop;
+    ForStmt loop = p->loops.loop->u.loop;
     loop.body = in_order(p, move_ahead, keep, NULL);
-    return stmt_for(p->s->ctx, &loop, p->loop->span);
+    return stmt_for(p->s->ctx, &loop, p->loops.loop->span);
 }
 
 static Buffer *first_buffer(const Pipeline *p, const Buffer *of)
@@ -377,29 +254,18 @@ static Buffer *first_buffer(const Pipeline *p, const Buffer *of)
     return buffer;
 }
 
-/* A circle of the parts that are alive at the same time. */
-static Buffer *folded(Context *c, const Ahead *a, int64_t stages)
-{
-    Buffer *buffer = buffer_copy(c, a->buffer);
-    AxisLayout *layout = ARENA_ARRAY(c->arena, AxisLayout, buffer->rank);
-    for (int d = 0; buffer->layout && d < buffer->rank; d++)
-        layout[d] = buffer->layout[d];
-    layout[a->axis].fold = a->step * stages;
-    buffer->layout = layout;
-    return buffer;
-}
-
 /* What each iteration of the loop reads of these buffers it has written itself. False after an
  * error. */
 static bool find_used_up(Pipeline *p)
 {
     Threads *t = NULL;
-    int n_fixed = sched_loops_on(p->s, p->path, NULL);
+    int n_fixed = sched_loops_on(p->s, p->loops.path, NULL);
     for (int i = 0; i < p->ahead.n; i++) {
         Ahead *a = &p->ahead.items[i];
-        if (a->stays && !t && !(t = flow_threads(p->s, p->s->kernel->body, p->path, p->call->span)))
+        if (a->stays && !t &&
+            !(t = flow_threads(p->s, p->s->kernel->body, p->loops.path, p->call->span)))
             return false;
-        a->used_up = a->stays && threads_reads_covered(t, a->buffer, n_fixed);
+        a->used_up = a->stays && threads_reads_covered(t, a->circle.buffer, n_fixed);
     }
     return true;
 }
@@ -411,12 +277,12 @@ static Stmt *build_body(const Pipeline *p, Stmt **first)
 {
     Schedule *s = p->s;
     Context *c = s->ctx;
-    const Stmt *loop = p->path->items[p->path->n - 1];
+    const Stmt *loop = p->loops.path->items[p->loops.path->n - 1];
     BufferSet own = {0};
     for (int i = 0; i < p->ahead.n; i++)
         if (p->ahead.items[i].used_up) {
-            Buffer *buffer = first_buffer(p, p->ahead.items[i].buffer);
-            *first = stmt_replace_buffer(c, *first, p->ahead.items[i].buffer, buffer);
+            Buffer *buffer = first_buffer(p, p->ahead.items[i].circle.buffer);
+            *first = stmt_replace_buffer(c, *first, p->ahead.items[i].circle.buffer, buffer);
             VEC_PUSH(c->arena, &own, buffer);
         }
     Stmt *items[] = {*first, build_loop(p)};
@@ -424,7 +290,8 @@ static Stmt *build_body(const Pipeline *p, Stmt **first)
     for (int i = 0; i < p->ahead.n; i++) {
         const Ahead *a = &p->ahead.items[i];
         if (!a->stays)
-            body = stmt_replace_buffer(s->ctx, body, a->buffer, folded(c, a, p->stages));
+            body = stmt_replace_buffer(s->ctx, body, a->circle.buffer,
+                                       circle_folded(c, &a->circle, p->loops.stages));
     }
     for (int i = 0; i < own.n; i++)
         body = flow_declare(s, body, (Buffer *)own.items[i]);
@@ -438,29 +305,24 @@ bool prim_pipeline(Schedule *s, const PrimCall *call, Value *result)
     const Value *asked = &call->pipeline.pending;
     int64_t stages = call->pipeline.stages.u.i, extent;
     int64_t pending = asked->kind == VALUE_NONE ? 0 : asked->u.i;
-    REQUIRE(s, E0474, call->pipeline.stages.span, stages >= 2 && stages <= MAX_STAGES,
-            "a pipeline has 2 to %d stages, found %lld", MAX_STAGES, (long long)stages);
-    REQUIRE(s, E0474, asked->span, pending >= 0 && pending <= stages - 2,
-            "of %lld stages, one is in use and at least one is being filled, so 0 to %lld are left "
-            "for the iterations before; found pending = %lld",
-            (long long)stages, (long long)stages - 2, (long long)pending);
+    if (!circle_stages_can(s, &call->pipeline.stages, asked))
+        return false;
     if (!sched_require_serial(s, loop, call->span) || !ahead_require_range(s, loop, call->span))
         return false;
     *result = value_list(s, NULL, 0);
     if (loop_const_extent(&loop->u.loop, &extent) && extent <= 1)
         return true;
+    Stmt *from_zero = loop_from_zero(s, &path);
     Pipeline p = {.s = s,
                   .call = call,
-                  .loop = loop_from_zero(s, &path),
-                  .path = &path,
-                  .stages = stages,
+                  .at = {s, from_zero, &path},
+                  .loops = {s, call, from_zero, &path, stages},
                   .distance = stages - 1 - pending};
-    p.at = (AheadLoop){s, p.loop, &path};
     if (!find_stages(&p))
         return false;
     for (int i = 0; i < p.ahead.n; i++)
-        if (!check_users(&p, &p.ahead.items[i]) ||
-            (!p.ahead.items[i].stays && !measure(&p, &p.ahead.items[i])))
+        if (!circle_users_can(&p.loops, &p.ahead.items[i].circle) ||
+            (!p.ahead.items[i].stays && !circle_measure(&p.loops, &p.ahead.items[i].circle)))
             return false;
     if (!check_order(&p) || !find_used_up(&p))
         return false;
