@@ -1,6 +1,8 @@
 /* launch_use.c - see launch_use.h. */
 #include "codegen/launch_use.h"
 
+#include "ir/copies/roles.h"
+
 enum { SHARED_STATIC_LIMIT = 48 * 1024, SHARED_ALIGN = 16, MBARRIER_BYTES = 8 };
 
 typedef VEC(const Var *) ConstVarList;
@@ -224,6 +226,11 @@ static void align_shared(Context *c, LaunchUse *use)
             align_operands(use, at.stmt);
 }
 
+static int64_t mbarriers(const LaunchUse *use)
+{
+    return use->roles ? 2 * use->groups : use->groups;
+}
+
 static void place_shared(Context *c, LaunchUse *use)
 {
     align_shared(c, use);
@@ -238,7 +245,7 @@ static void place_shared(Context *c, LaunchUse *use)
     }
     use->groups_offset = round_up(use->shared_bytes, MBARRIER_BYTES);
     if (use->groups)
-        use->shared_bytes = use->groups_offset + (int64_t)use->groups * MBARRIER_BYTES;
+        use->shared_bytes = use->groups_offset + mbarriers(use) * MBARRIER_BYTES;
     use->shared_is_dynamic = use->shared_bytes > SHARED_STATIC_LIMIT;
 }
 
@@ -278,6 +285,7 @@ static LaunchUse use_of(Context *c, const Stmt *launch)
             collect_expr(&k, at.expr);
         }
     use.threads_copy |= use.boxes.n == 0;
+    use.roles = launch_roles(launch);
     use.groups = use.boxes.n ? copy_groups(launch->u.launch.body) : 0;
     use.needs_fences = needs_fences(c, &use);
     find_in_flight(c, &use);

@@ -24,6 +24,7 @@ typedef struct {
     VEC(BulkBox) boxes;    /* of bulk copies, each once */
     bool threads_copy;     /* some copies are not bulk copies, or none are */
     int groups;            /* of copies under way at a time, each with an mbarrier; 0: none bulk */
+    const Stmt *roles;     /* with them, each group has another one for its release; NULL: none */
     int64_t groups_offset; /* in dynamic shared memory, where their mbarriers lie */
     VEC(const Buffer *) in_flight; /* in registers: what asynchronous instructions write */
     int barriers;

@@ -408,6 +408,19 @@ Stmt *stmt_wait(Context *c, const Instruction *of, int pending, const char *why,
     return s;
 }
 
+Stmt *stmt_hand_over(Context *c, SyncKind kind, int pending, const char *why, Span span)
+{
+    return new_sync(c, kind, pending, why, span);
+}
+
+Stmt *stmt_roles(Context *c, Stmt *producer, Stmt *consumers, Span span)
+{
+    Stmt *s = new_stmt(c, ST_ROLES, span);
+    s->u.roles.producer = producer;
+    s->u.roles.consumers = consumers;
+    return s;
+}
+
 Stmt *stmt_launch(Context *c, const LaunchStmt *launch, Span span)
 {
     Stmt *s = new_stmt(c, ST_LAUNCH, span);

@@ -26,6 +26,7 @@ static Stmt *inner_stmt(const Stmt *s, int at)
                                              : NULL;
     case ST_LAUNCH: return at == 0 ? s->u.launch.body : NULL;
     case ST_INSTRUCTION: return at == 0 ? s->u.instruction.body : NULL;
+    case ST_ROLES: return at == 0 ? s->u.roles.producer : at == 1 ? s->u.roles.consumers : NULL;
     default: return NULL;
     }
 }

@@ -210,6 +210,7 @@ Name block_implied_name(Context *c, const Stmt *body)
     case ST_LET:
     case ST_BARRIER:
     case ST_BREAK:
+    case ST_ROLES:
     case ST_LAUNCH:
     case ST_INSTRUCTION: return NULL;
     }

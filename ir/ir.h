@@ -16,7 +16,7 @@
  *   program   for, if, block, temp (in `global`)
  *   scheduled the same, with loop kinds, scopes and annotations
  *   lowered   host loops around launches; inside a launch let, barrier, store, for, if, temp,
- *             instruction
+ *             instruction, roles
  *
  * Nodes are immutable once built and share structure freely: a rewrite makes new nodes along the
  * path to the change, and "unchanged" is pointer equality.  Every node carries the span of the
@@ -26,6 +26,7 @@
 
 #include "ir/diag.h"
 #include "ir/tables/place.h"
+#include "ir/tables/sync.h"
 #include "ir/type.h"
 
 /* ---- variables and buffers: identity is the pointer ------------------------------------------ */
@@ -191,6 +192,7 @@ typedef enum {
     ST_LAUNCH,      /* a kernel launch (lowered) */
     ST_INSTRUCTION, /* one execution of a tensor instruction (lowered) */
     ST_BREAK,       /* ends the innermost loop around it, a LOOP_BREAKS in the body of a block */
+    ST_ROLES,       /* what the producer of a launch does, and its consumers (lowered) */
 } StmtKind;
 
 typedef enum {
@@ -224,14 +226,6 @@ static inline bool store_updates(StoreOp op)
 {
     return op != STORE_SET && op != STORE_ASYNC;
 }
-
-typedef enum {
-    SYNC_THREADS, /* the other threads of its block: __syncthreads */
-    SYNC_CLUSTER, /* all threads of the blocks of its cluster */
-    SYNC_COMMIT,  /* its asynchronous stores or instructions since the last commit: one group */
-    SYNC_WAIT,    /* its groups, but for the `pending` latest, are done; pending <= MAX_PENDING */
-} SyncKind;
-enum { MAX_PENDING = 31 };
 
 /* A value attached to a loop or block by `annotate`. */
 typedef struct Annotation {
@@ -366,12 +360,15 @@ struct Stmt {
         } let;
         struct {
             SyncKind kind;
-            int pending; /* of SYNC_WAIT */
+            int pending; /* of SYNC_WAIT, SYNC_ACQUIRE, SYNC_RELEASE */
             /* of COMMIT and WAIT: executions of this instruction; NULL: asynchronous stores */
             const Instruction *of;
             const char *why; /* what it orders, in words */
         } barrier;
         LaunchStmt launch;
+        struct { /* run at the same time: by one more thread, and by those of the block */
+            Stmt *producer, *consumers;
+        } roles;
         struct {
             const Instruction *of;
             Expr *const *elements; /* [of->n_elements], loads: what the template names */
@@ -513,6 +510,9 @@ Stmt *stmt_break(Context *c, Span span);
 /* Of executions of `of`; NULL: of asynchronous stores. */
 Stmt *stmt_commit(Context *c, const Instruction *of, const char *why, Span span);
 Stmt *stmt_wait(Context *c, const Instruction *of, int pending, const char *why, Span span);
+/* ACQUIRE, RECEIVE or RELEASE. */
+Stmt *stmt_hand_over(Context *c, SyncKind kind, int pending, const char *why, Span span);
+Stmt *stmt_roles(Context *c, Stmt *producer, Stmt *consumers, Span span);
 Stmt *stmt_launch(Context *c, const LaunchStmt *launch, Span span);
 Stmt *stmt_instruction(Context *c, const Instruction *of, Expr *const *elements, Stmt *body,
                        Span span);

@@ -25,7 +25,8 @@ int stmt_operands(const Stmt *s)
     case ST_SEQ:
     case ST_TEMP:
     case ST_BARRIER:
-    case ST_BREAK: break;
+    case ST_BREAK:
+    case ST_ROLES: break;
     }
     return 0;
 }

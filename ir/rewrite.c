@@ -280,6 +280,18 @@ static Stmt *map_instruction(const Map *m, Stmt *s)
     return copy;
 }
 
+static Stmt *map_roles(const Map *m, Stmt *s)
+{
+    Stmt *producer = map_body(m, s->u.roles.producer),
+         *consumers = map_body(m, s->u.roles.consumers);
+    if (producer == s->u.roles.producer && consumers == s->u.roles.consumers)
+        return s;
+    Stmt *copy = copy_stmt(m->ctx, s);
+    copy->u.roles.producer = producer;
+    copy->u.roles.consumers = consumers;
+    return copy;
+}
+
 static Stmt *map_stmt_children(const Map *m, Stmt *s)
 {
     switch (s->kind) {
@@ -291,6 +303,7 @@ static Stmt *map_stmt_children(const Map *m, Stmt *s)
     case ST_LET: return map_let(m, s);
     case ST_LAUNCH: return map_launch(m, s);
     case ST_INSTRUCTION: return map_instruction(m, s);
+    case ST_ROLES: return map_roles(m, s);
     case ST_TEMP:
     case ST_BARRIER:
     case ST_BREAK: return s;

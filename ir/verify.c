@@ -33,7 +33,8 @@ typedef struct {
     /* the entry where the names of the block at hand begin; -1 outside of blocks */
     int block;
     bool in_launch;
-    const char *broken; /* the answer, or NULL so far */
+    enum { NO_ROLE, PRODUCER, CONSUMER } role; /* in a launch with roles */
+    const char *broken;                        /* the answer, or NULL so far */
 } Verifier;
 
 static bool fail(Verifier *v, const char *format, ...) TIRC_PRINTF(2, 3);
@@ -448,6 +449,33 @@ static bool check_launch(Verifier *v, const LaunchStmt *launch)
     return ok;
 }
 
+static bool check_roles(Verifier *v, const Stmt *s)
+{
+    if (!v->in_launch || v->role != NO_ROLE)
+        return fail(v, "roles outside of a launch, or in a role");
+    v->role = PRODUCER;
+    bool ok = check_body(v, s->u.roles.producer);
+    v->role = CONSUMER;
+    ok = ok && check_body(v, s->u.roles.consumers);
+    v->role = NO_ROLE;
+    return ok;
+}
+
+/* Who meets it: threads without roles, the producer, consumers. */
+static bool check_sync(Verifier *v, const Stmt *s)
+{
+    static const bool allowed[][3] = {
+        [SYNC_THREADS] = {true, false, true},  [SYNC_CLUSTER] = {true, false, false},
+        [SYNC_COMMIT] = {true, true, true},    [SYNC_WAIT] = {true, false, true},
+        [SYNC_ACQUIRE] = {false, true, false}, [SYNC_RECEIVE] = {false, false, true},
+        [SYNC_RELEASE] = {false, false, true},
+    };
+    if (!v->in_launch)
+        return fail(v, "a barrier outside of a launch");
+    return allowed[s->u.barrier.kind][v->role] ||
+           fail(v, "a barrier of another role: %s", s->u.barrier.why);
+}
+
 /* Elements of the operands, where the body accesses them. */
 static bool check_instruction(Verifier *v, const Stmt *s)
 {
@@ -506,7 +534,8 @@ static bool check_stmt(Verifier *v, const Stmt *s)
     case ST_TEMP: return check_temp(v, s->u.temp);
     case ST_LET: return check_let(v, s);
     case ST_BREAK: return v->breaks || fail(v, "a break outside of a loop that it may end");
-    case ST_BARRIER: return v->in_launch || fail(v, "a barrier outside of a launch");
+    case ST_BARRIER: return check_sync(v, s);
+    case ST_ROLES: return check_roles(v, s);
     case ST_LAUNCH: return check_launch(v, &s->u.launch);
     case ST_INSTRUCTION: return check_instruction(v, s);
     }

@@ -145,7 +145,8 @@ typedef struct VmFunction {
     /* blocks must run one after the other: for the result to be the same each time, with atomics
      * on floats, or since they wait for those before them */
     bool ordered;
-    bool awaits; /* the latter */
+    bool awaits;   /* the latter */
+    int consumers; /* of a block with roles; 0: its threads have none */
 } VmFunction;
 
 /* ---- faults -------------------------------------------------------------------------------- */

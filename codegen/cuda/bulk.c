@@ -16,12 +16,12 @@
  * mbarrier stands the __syncthreads that follows each wait. */
 #include "codegen/cuda/text.h"
 
-static const char *landed_name(CudaWriter *w)
+const char *cuda_landed_name(CudaWriter *w)
 {
     return cuda_names_made(w->names, "text", "landed");
 }
 
-static const char *begun_name(CudaWriter *w)
+const char *cuda_begun_name(CudaWriter *w)
 {
     return cuda_names_made(w->names, "text", "begun");
 }
@@ -89,14 +89,17 @@ void cuda_bulk_declarations(CudaWriter *w, const LaunchUse *use)
 {
     if (use->groups == 0)
         return;
-    const char *landed = landed_name(w);
+    const char *landed = cuda_landed_name(w);
     if (use->shared_is_dynamic)
         cuda_line(w, "unsigned long long *%s = (unsigned long long *)(%s + %lld);", landed,
                   cuda_names_made(w->names, "text", "shared_memory"),
                   (long long)use->groups_offset);
     else
-        cuda_line(w, "__shared__ unsigned long long %s[%d];", landed, use->groups);
-    cuda_line(w, "int %s = 0, %s = 0;", begun_name(w), waited_name(w));
+        cuda_line(w, "__shared__ unsigned long long %s[%d];", landed,
+                  use->roles ? 2 * use->groups : use->groups);
+    if (use->roles)
+        return;
+    cuda_line(w, "int %s = 0, %s = 0;", cuda_begun_name(w), waited_name(w));
     cuda_line(w, "%s<%d>(%s);  // an mbarrier for each group of copies under way",
               cuda_helper(w, HELPER_BULK_BEGIN), use->groups, landed);
 }
@@ -129,20 +132,20 @@ void cuda_bulk_copy(CudaWriter *w, const Stmt *copy)
         coordinate_text(w, from->u.load.index[d]);
         bytes *= w->use->boxes.items[number].extent[d];
     }
-    strbuf_addf(w->out, ", &%s[%s %% %d], %lld);\n", landed_name(w), begun_name(w), w->use->groups,
-                (long long)bytes);
+    strbuf_addf(w->out, ", &%s[%s %% %d], %lld);\n", cuda_landed_name(w), cuda_begun_name(w),
+                w->use->groups, (long long)bytes);
 }
 
 void cuda_bulk_commit(CudaWriter *w, const char *why)
 {
     cuda_line(w, "%s<%d>(%s, %s);  // %s", cuda_helper(w, HELPER_BULK_COMMIT), w->use->groups,
-              landed_name(w), begun_name(w), why);
+              cuda_landed_name(w), cuda_begun_name(w), why);
 }
 
 void cuda_bulk_wait(CudaWriter *w, int pending, const char *why)
 {
-    const char *until =
-        pending ? arena_printf(w->c->arena, "%s - %d", begun_name(w), pending) : begun_name(w);
+    const char *until = pending ? arena_printf(w->c->arena, "%s - %d", cuda_begun_name(w), pending)
+                                : cuda_begun_name(w);
     cuda_line(w, "%s<%d>(%s, %s, %s);  // %s", cuda_helper(w, HELPER_BULK_WAIT), w->use->groups,
-              landed_name(w), waited_name(w), until, why);
+              cuda_landed_name(w), waited_name(w), until, why);
 }

@@ -424,6 +424,7 @@ static void host_program(CudaWriter *w, const Stmt *s, const LaunchUseList *uses
     case ST_STORE:
     case ST_INSTRUCTION:
     case ST_BREAK:
+    case ST_ROLES:
     case ST_BARRIER: break;
     }
     TIRC_BUG(w->c, "a statement of a kernel where the host's text is written");

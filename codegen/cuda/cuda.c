@@ -2,6 +2,7 @@
  * signature, its body. */
 #include "codegen/cuda/text.h"
 #include "codegen/size_limit.h"
+#include "ir/copies/roles.h"
 
 #include <string.h>
 
@@ -66,9 +67,11 @@ static void dims_text(CudaWriter *w, Expr *const *grid)
 void cuda_launch_call(CudaWriter *w, const LaunchUse *use)
 {
     const LaunchStmt *l = &use->launch->u.launch;
+    int64_t threads[3];
     Expr *block[3];
+    launch_block(use->launch, threads);
     for (int i = 0; i < 3; i++)
-        block[i] = expr_index(w->c, l->block[i]);
+        block[i] = expr_index(w->c, threads[i]);
     strbuf_addf(w->out, "%s<<<", cuda_names_launch(w->names, l->name));
     dims_text(w, l->grid);
     strbuf_add(w->out, ", ");
@@ -192,11 +195,13 @@ static void header_comment(CudaWriter *w, const Kernel *kernel, const LaunchUseL
 static void signature(CudaWriter *w, const LaunchUse *use)
 {
     const LaunchStmt *l = &use->launch->u.launch;
+    int64_t threads[3];
+    launch_block(use->launch, threads);
     strbuf_add(w->out, "extern \"C\" __global__ void ");
     if (l->cluster)
         strbuf_addf(w->out, "__cluster_dims__(%lld, 1, 1) ", (long long)l->cluster);
     strbuf_addf(w->out, "__launch_bounds__(%lld",
-                (long long)(l->block[0] * l->block[1] * l->block[2]));
+                (long long)(threads[0] * threads[1] * threads[2]));
     if (l->min_blocks)
         strbuf_addf(w->out, ", %lld", (long long)l->min_blocks);
     strbuf_addf(w->out, ")\n%s(", cuda_names_launch(w->names, l->name));
@@ -254,6 +259,8 @@ static void shared_declarations(CudaWriter *w, const LaunchUse *use)
             cuda_array_declaration(w, b);
     }
     cuda_bulk_declarations(w, use);
+    if (use->roles)
+        cuda_roles_declarations(w, use);
 }
 
 /* One __global__ function. */

@@ -30,4 +30,11 @@ Name lane_word(const Lanes *l, Name vector, int64_t bytes, int word);
 /* `e` in l->lane: vectors become their components, the variable of the loop a literal. */
 Expr *lane_value(Lanes *l, Expr *e);
 
+/* packed.c: lanes of 1 and 2 bytes together in words. The word number `word` of the vector that the
+ * loop stores, as a value. */
+void packed_word(Lanes *l, int word);
+/* Declares the vectors of those parts of the value that have packed arithmetic but stand in other
+ * arithmetic: of f16(exp(f32(a + b))) the sum. */
+void packed_parts(Lanes *l);
+
 #endif

@@ -1,4 +1,4 @@
-/* packed.c - see packed.h.
+/* packed.c - Puts lanes of 1 and 2 bytes together in words.
  *
  * Two 16-bit floats in a word are a pair. Arithmetic on pairs is packed where the GPU has an
  * instruction for it (ir/packed.h); all else computes lane by lane, and a conversion makes a pair
@@ -7,7 +7,7 @@
  *   z[i] = x[i] * a + exp(y[i]);    =>   add_f16x2(mul_f16x2(x_v.x, broadcast_half(a)),
  *                                                  f16x2_from_f32(expf(...), expf(...)))
  *   z[i] = x[i] > 0 ? x[i] : y[i];  =>   select_halves(gt_f16x2(x_v.x, 0u), x_v.x, y_v.x) */
-#include "codegen/cuda/packed.h"
+#include "codegen/cuda/lane.h"
 
 #include <math.h>
 

@@ -396,9 +396,13 @@ static void sequence(CudaWriter *w, const Stmt *s)
 /* A group has the bulk copies of the launch, and those that each thread makes itself. */
 static void commit_text(CudaWriter *w, const char *why)
 {
+    if (w->role == WRITES_PRODUCER) {
+        cuda_producer_commit(w, why);
+        return;
+    }
     if (w->use->threads_copy)
         cuda_line(w, "%s();  // %s", cuda_helper(w, HELPER_ASYNC_COMMIT), why);
-    if (w->use->groups)
+    if (w->use->groups && !w->use->roles)
         cuda_bulk_commit(w, why);
 }
 
@@ -406,7 +410,7 @@ static void wait_text(CudaWriter *w, int pending, const char *why)
 {
     if (w->use->threads_copy)
         cuda_line(w, "%s<%d>();  // %s", cuda_helper(w, HELPER_ASYNC_WAIT), pending, why);
-    if (w->use->groups)
+    if (w->use->groups && !w->use->roles)
         cuda_bulk_wait(w, pending, why);
 }
 
@@ -450,6 +454,14 @@ static void group_text(CudaWriter *w, const Stmt *s, const char *why)
         settle_text(w, w->in_flight.items[i]);
 }
 
+static void barrier_text(CudaWriter *w, const char *why)
+{
+    if (w->role == WRITES_CONSUMERS)
+        cuda_consumers_meet(w, why);
+    else
+        cuda_line(w, "__syncthreads();  // %s", why);
+}
+
 static void sync_text(CudaWriter *w, const Stmt *s)
 {
     const char *why = cuda_comment(w->c, s->u.barrier.why);
@@ -457,17 +469,21 @@ static void sync_text(CudaWriter *w, const Stmt *s)
         group_text(w, s, why);
         return;
     }
-    bool threads = s->u.barrier.kind == SYNC_THREADS, cluster = s->u.barrier.kind == SYNC_CLUSTER;
-    if ((threads || cluster) && w->use->needs_fences)
+    SyncKind kind = s->u.barrier.kind;
+    bool publishes = kind == SYNC_THREADS || kind == SYNC_CLUSTER || kind == SYNC_RELEASE;
+    if (publishes && w->use->needs_fences)
         cuda_line(w, "%s();", cuda_helper(w, HELPER_FENCE_PROXY));
-    if (threads)
-        cuda_line(w, "__syncthreads();  // %s", why);
-    else if (cluster)
+    switch (kind) {
+    case SYNC_THREADS: barrier_text(w, why); return;
+    case SYNC_CLUSTER:
         cuda_line(w, "%s();  // %s", cuda_helper(w, HELPER_CLUSTER_BARRIER), why);
-    else if (s->u.barrier.kind == SYNC_COMMIT)
-        commit_text(w, why);
-    else
-        wait_text(w, s->u.barrier.pending, why);
+        return;
+    case SYNC_COMMIT: commit_text(w, why); return;
+    case SYNC_WAIT: wait_text(w, s->u.barrier.pending, why); return;
+    case SYNC_ACQUIRE:
+    case SYNC_RECEIVE:
+    case SYNC_RELEASE: cuda_hand_over(w, s, why); return;
+    }
 }
 
 /* ---- instructions ---------------------------------------------------------------------------- */
@@ -561,6 +577,15 @@ static void instruction(CudaWriter *w, const Stmt *s)
         cuda_line(w, "}");
 }
 
+static void roles(CudaWriter *w, const Stmt *s)
+{
+    cuda_producer_opens(w);
+    cuda_statement(w, s->u.roles.producer);
+    cuda_consumers_open(w);
+    cuda_statement(w, s->u.roles.consumers);
+    cuda_roles_close(w);
+}
+
 static void statement(CudaWriter *w, const Stmt *s)
 {
     switch (s->kind) {
@@ -572,6 +597,7 @@ static void statement(CudaWriter *w, const Stmt *s)
     case ST_LET: let(w, s); return;
     case ST_BREAK: cuda_line(w, "break;"); return;
     case ST_BARRIER: sync_text(w, s); return;
+    case ST_ROLES: roles(w, s); return;
     case ST_INSTRUCTION: instruction(w, s); return;
     case ST_BLOCK:
         if (w->host && s->u.block.n_iters == 0) { /* a reference is one block of plain statements */

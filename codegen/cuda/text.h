@@ -54,6 +54,7 @@ typedef struct {
     /* buffers of the launch that vectorized loops touch: they need 16-byte alignment */
     BufferList wide;
     const LaunchUse *use; /* of the launch under way; NULL: none */
+    enum { WRITES_ALL, WRITES_PRODUCER, WRITES_CONSUMERS } role; /* whose text it is */
     /* buffers in scope that asynchronous instructions of the launch write */
     VEC(const Buffer *) in_flight;
 } CudaWriter;
@@ -127,6 +128,19 @@ const char *cuda_map_name(CudaWriter *w, const LaunchUse *use, int box);
 void cuda_map_comments(CudaWriter *w, const LaunchUse *use);
 void cuda_map_variables(CudaWriter *w, const LaunchUse *use);
 void cuda_bulk_declarations(CudaWriter *w, const LaunchUse *use);
+/* The mbarriers at which groups land, and the number of groups that the thread has begun. */
+const char *cuda_landed_name(CudaWriter *w);
+const char *cuda_begun_name(CudaWriter *w);
+
+/* roles.c: the mbarriers of a launch with roles, and their first phases; what stands in front of,
+ * and behind, the parts of ST_ROLES; ACQUIRE, RECEIVE and RELEASE; the other waits of a role. */
+void cuda_roles_declarations(CudaWriter *w, const LaunchUse *use);
+void cuda_producer_opens(CudaWriter *w);
+void cuda_consumers_open(CudaWriter *w);
+void cuda_roles_close(CudaWriter *w);
+void cuda_hand_over(CudaWriter *w, const Stmt *s, const char *why);
+void cuda_producer_commit(CudaWriter *w, const char *why);
+void cuda_consumers_meet(CudaWriter *w, const char *why);
 /* The lines of a copy, of the end of a group, and of a wait for all but `pending` groups. */
 void cuda_bulk_copy(CudaWriter *w, const Stmt *copy);
 void cuda_bulk_commit(CudaWriter *w, const char *why);

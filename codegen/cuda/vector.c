@@ -1,6 +1,6 @@
 /* vector.c - Emits vectorized loops as accesses of 2, 4, 8 or 16 bytes (vector.h decides which
  * loops have them). */
-#include "codegen/cuda/packed.h"
+#include "codegen/cuda/lane.h"
 #include "ir/instruction.h"
 
 /* `*(const float4 *)&x[i]`, or `__ldcs((const float4 *)&x[i])` where the load has a hint. */

@@ -6,6 +6,7 @@
 #include "codegen/inputs.h"
 #include "codegen/module/code.h"
 #include "codegen/size_limit.h"
+#include "ir/copies/roles.h"
 
 typedef struct {
     Context *c;
@@ -261,6 +262,8 @@ static const VmFunction *build_code(ModuleBuilder *b, const LaunchUse *use)
     for (int i = 0; i < use->values.n; i++)
         if (is_host_value(use->values.items[i]))
             coder_input(k, use->values.items[i], vm_type_of(use->values.items[i]->type));
+    if (launch_roles(use->launch))
+        k->f->consumers = (int)roles_consumers(launch);
     coder_stmt(k, launch->body);
     return coder_finish(k);
 }
@@ -299,7 +302,7 @@ static void build_kernels(ModuleBuilder *b, const LaunchUseList *uses)
         const LaunchStmt *launch = &use->launch->u.launch;
         kernels[i].name = launch->name;
         kernels[i].symbol = cuda_names_launch(b->names, launch->name);
-        memcpy(kernels[i].block, launch->block, sizeof kernels[i].block);
+        launch_block(use->launch, kernels[i].block);
         kernels[i].shared_static = use->shared_is_dynamic ? 0 : use->shared_bytes;
         kernels[i].shared_dynamic = use->shared_is_dynamic ? use->shared_bytes : 0;
         kernels[i].barriers = use->barriers;

@@ -314,8 +314,24 @@ static void launch(VmCoder *k, const LaunchStmt *l)
 
 static VmOp sync_op(SyncKind kind)
 {
-    static const VmOp ops[] = {VM_BARRIER, VM_BARRIER, VM_COMMIT, VM_WAIT};
+    static const VmOp ops[] = {
+        [SYNC_THREADS] = VM_BARRIER, [SYNC_CLUSTER] = VM_BARRIER, [SYNC_COMMIT] = VM_COMMIT,
+        [SYNC_WAIT] = VM_WAIT,       [SYNC_ACQUIRE] = VM_ACQUIRE, [SYNC_RECEIVE] = VM_RECEIVE,
+        [SYNC_RELEASE] = VM_RELEASE,
+    };
     return ops[kind];
+}
+
+/* The producer's part, at whose end it stops, then the consumers'. */
+static void roles(VmCoder *k, const Stmt *s)
+{
+    int split = coder_emit(k, (VmInst){.op = VM_ROLES, .type = VM_BOOL});
+    coder_forget_element(k);
+    coder_stmt(k, s->u.roles.producer);
+    coder_emit(k, (VmInst){.op = VM_STOP, .type = VM_I64});
+    coder_patch(k, split, coder_here(k));
+    coder_forget_element(k);
+    coder_stmt(k, s->u.roles.consumers);
 }
 
 static void flight(VmCoder *k, int what)
@@ -360,6 +376,7 @@ void coder_stmt(VmCoder *k, const Stmt *s)
                                                                         : s->u.barrier.pending});
         break;
     case ST_BREAK: leave_loop(k); break;
+    case ST_ROLES: roles(k, s); break;
     case ST_LAUNCH: launch(k, &s->u.launch); break;
     case ST_INSTRUCTION: instruction(k, s); break;
     }

@@ -5,6 +5,7 @@
 #include "codegen/cuda/names.h"
 #include "codegen/size_limit.h"
 #include "frontend/api/internal.h"
+#include "ir/copies/roles.h"
 #include "passes/analysis/threads/idle.h"
 #include "passes/shared/relayout.h"
 
@@ -205,8 +206,10 @@ static json_t *launch_json(Context *c, const Kernel *kernel, const CudaNames *na
 {
     const LaunchStmt *launch = &use->launch->u.launch;
     json_t *grid = numbers_or_texts(c, launch->grid, 3);
-    json_t *block = json_pack("[I, I, I]", (json_int_t)launch->block[0],
-                              (json_int_t)launch->block[1], (json_int_t)launch->block[2]);
+    int64_t threads[3];
+    launch_block(use->launch, threads);
+    json_t *block = json_pack("[I, I, I]", (json_int_t)threads[0], (json_int_t)threads[1],
+                              (json_int_t)threads[2]);
     return json_pack("{s:s, s:o, s:o, s:o, s:I, s:b, s:i, s:o, s:o, s:o}", "name",
                      cuda_names_launch(names, launch->name), "within",
                      within_json(c, kernel, use->launch), "grid", grid, "block", block,

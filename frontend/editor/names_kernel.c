@@ -234,6 +234,10 @@ static void walk_stmt(Walk *w, const AstStmt *s)
         walk_exprs(w, s->u.launch.block, s->u.launch.n_block);
         walk_stmt(w, s->u.launch.body);
         return;
+    case AS_ROLES:
+        walk_stmt(w, s->u.roles.producer);
+        walk_stmt(w, s->u.roles.consumers);
+        return;
     case AS_BARRIER:
         if (s->u.barrier.instruction.text)
             use_instruction(w, s->u.barrier.instruction);

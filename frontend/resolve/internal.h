@@ -84,6 +84,9 @@ typedef enum {
     MODE_LAUNCH,  /* inside one */
 } Mode;
 
+/* Which role of a launch a statement belongs to. */
+typedef enum { IN_NO_ROLE, IN_PRODUCER, IN_CONSUMERS } InRole;
+
 /* The label that the next block takes. */
 typedef struct {
     AstName name; /* text is NULL when there is none */
@@ -144,6 +147,7 @@ typedef struct Resolver {
     Context *ctx;
     const Kernel *kernel; /* so far */
     Mode mode;
+    InRole role;
     VEC(Symbol) symbols;        /* innermost last */
     int loops_from;             /* loop variables below this symbol are out of sight */
     VEC(Symbol) ended;          /* temporaries whose scope is over, for messages */
@@ -367,6 +371,17 @@ bool template_lines(Resolver *r, const AstInstruction *ast, TemplateLineList *ou
 Stmt *resolve_instruction_call(Resolver *r, const AstStmt *s);
 /* The instruction that the kernel sees under this name; NULL after E0250 (stmt.c). */
 const Instruction *resolve_instruction_name(Resolver *r, AstName name);
+
+/* ---- launches (launch.c) ---- */
+
+/* Grid and block of a launch, and what its annotations say; false after an error. */
+bool launch_head(Resolver *r, const AstStmt *s, AnnotationList said, LaunchStmt *out);
+/* In roles: the barrier is one that its role may meet; bulk copies are the producer's, all else
+ * that touches memory is the consumers'; the launch has nothing beside its roles, and a place for
+ * the producer. False after E0255. */
+bool launch_role_may(Resolver *r, const AstStmt *barrier);
+bool launch_parts_may(Resolver *r, const Stmt *producer, const Stmt *consumers);
+bool launch_roles_may(Resolver *r, const LaunchStmt *launch);
 
 /* ---- tuples (tuple.c, tuple_field.c) ---- */
 

@@ -524,67 +524,42 @@ static Stmt *resolve_barrier(Resolver *r, const AstStmt *s)
 {
     const char *why = s->u.barrier.why->u.string.text;
     const Instruction *of = NULL;
-    if (r->mode == MODE_LAUNCH && !resolve_waited(r, s, &of))
+    if (r->mode != MODE_LAUNCH) {
+        diag_error(r->ctx, E0222, s->span,
+                   "a barrier must be inside a launch; in scheduled programs, tirc inserts "
+                   "barriers where threads exchange data");
         return NULL;
-    if (r->mode == MODE_LAUNCH && s->u.barrier.kind == SYNC_WAIT)
-        return stmt_wait(r->ctx, of, s->u.barrier.pending, why, s->span);
-    if (r->mode == MODE_LAUNCH)
-        return s->u.barrier.kind == SYNC_COMMIT
-                   ? stmt_commit(r->ctx, of, why, s->span)
-                   : stmt_barrier(r->ctx, s->u.barrier.kind, why, s->span);
-    diag_error(r->ctx, E0222, s->span,
-               "a barrier must be inside a launch; in scheduled programs, tirc inserts barriers "
-               "where threads exchange data");
-    return NULL;
+    }
+    if (!launch_role_may(r, s) || !resolve_waited(r, s, &of))
+        return NULL;
+    switch (s->u.barrier.kind) {
+    case SYNC_THREADS:
+    case SYNC_CLUSTER: return stmt_barrier(r->ctx, s->u.barrier.kind, why, s->span);
+    case SYNC_COMMIT: return stmt_commit(r->ctx, of, why, s->span);
+    case SYNC_WAIT: return stmt_wait(r->ctx, of, s->u.barrier.pending, why, s->span);
+    case SYNC_ACQUIRE:
+    case SYNC_RECEIVE:
+    case SYNC_RELEASE: break;
+    }
+    return stmt_hand_over(r->ctx, s->u.barrier.kind, s->u.barrier.pending, why, s->span);
 }
 
-static bool resolve_grid(Resolver *r, const AstStmt *s, LaunchStmt *out)
-{
-    if (s->u.launch.n_grid != 3 || s->u.launch.n_block != 3) {
-        diag_error(r->ctx, E0216, s->u.launch.name.span,
-                   "a launch has three extents each for grid(x, y, z) and block(x, y, z); write 1 "
-                   "for unused ones");
-        return false;
-    }
-    bool good = true;
-    for (int i = 0; i < 3; i++) {
-        const AstExpr *threads = s->u.launch.block[i];
-        out->grid[i] = resolve_index(r, s->u.launch.grid[i], "an extent of the grid");
-        good = good && out->grid[i];
-        if (out->grid[i] && expr_has_load(out->grid[i])) {
-            diag_error(r->ctx, E0226, s->u.launch.grid[i]->span,
-                       "the grid must be known before the launch, so it cannot read a buffer");
-            good = false;
-        }
-        if (!resolve_literal(r, threads, "an extent of a thread block", &out->block[i])) {
-            good = false;
-        } else if (out->block[i] < 1) {
-            diag_error(r->ctx, E0204, threads->span,
-                       "a thread block must have at least 1 thread along each axis");
-            good = false;
-        }
-    }
-    return good;
-}
+/* ---- roles ---- */
 
-/* How many blocks of a launch are a cluster, and should be resident on a multiprocessor. */
-static bool resolve_launch_annotations(Resolver *r, const AstStmt *s, LaunchStmt *out)
+static Stmt *resolve_roles(Resolver *r, const AstStmt *s)
 {
-    AnnotationList said;
-    if (!resolve_annotations(r, s->u.launch.annotations, s->u.launch.n_annotations, &said))
-        return false;
-    for (int i = 0; i < s->u.launch.n_annotations; i++) {
-        AnnotationKey key = annotation_key(said.items[i].key);
-        bool cluster = key == ANNOTATION_CLUSTER;
-        if ((!cluster && key != ANNOTATION_MIN_BLOCKS) || said.items[i].kind != ANNOTATION_INT ||
-            said.items[i].i < 1 || (cluster && said.items[i].i > MAX_CLUSTER)) {
-            diag_error(r->ctx, E0223, s->u.launch.annotations[i].key.span,
-                       "a launch takes @cluster(1) to @cluster(8), and @min_blocks(n) with n > 0");
-            return false;
-        }
-        *(cluster ? &out->cluster : &out->min_blocks) = said.items[i].i;
+    if (r->mode != MODE_LAUNCH || r->role != IN_NO_ROLE) {
+        diag_error(r->ctx, E0255, s->span, "roles stand in a launch, and not in each other");
+        return NULL;
     }
-    return true;
+    r->role = IN_PRODUCER;
+    Stmt *producer = resolve_body(r, s->u.roles.producer);
+    r->role = IN_CONSUMERS;
+    Stmt *consumers = resolve_body(r, s->u.roles.consumers);
+    r->role = IN_NO_ROLE;
+    if (!producer || !consumers || !launch_parts_may(r, producer, consumers))
+        return NULL;
+    return stmt_roles(r->ctx, producer, consumers, s->span);
 }
 
 static Stmt *resolve_launch(Resolver *r, const AstStmt *s)
@@ -595,11 +570,14 @@ static Stmt *resolve_launch(Resolver *r, const AstStmt *s)
         return NULL;
     }
     LaunchStmt launch = {.name = s->u.launch.name.text};
-    bool good = resolve_grid(r, s, &launch) && resolve_launch_annotations(r, s, &launch);
+    AnnotationList said;
+    bool good = resolve_annotations(r, s->u.launch.annotations, s->u.launch.n_annotations, &said) &&
+                launch_head(r, s, said, &launch);
     r->mode = MODE_LAUNCH;
     launch.body = resolve_body(r, s->u.launch.body);
     r->mode = MODE_HOST;
-    return good && launch.body ? stmt_launch(r->ctx, &launch, s->span) : NULL;
+    good = good && launch.body && launch_roles_may(r, &launch);
+    return good ? stmt_launch(r->ctx, &launch, s->span) : NULL;
 }
 
 /* ---- instructions ---- */
@@ -788,6 +766,7 @@ Stmt *resolve_stmt(Resolver *r, const AstStmt *s)
     case AS_LET: return resolve_let(r, s);
     case AS_BARRIER: return resolve_barrier(r, s);
     case AS_LAUNCH: return resolve_launch(r, s);
+    case AS_ROLES: return resolve_roles(r, s);
     case AS_INSTRUCTION: return resolve_instruction_stmt(r, s);
     case AS_EACH:
     case AS_TRY:

@@ -258,6 +258,14 @@ AstStmt *ast_try_else(Parser *p, AstStmt *body, AstStmt *otherwise, Span span)
     return s;
 }
 
+AstStmt *ast_roles(Parser *p, AstStmt *producer, AstStmt *consumers, Span span)
+{
+    AstStmt *s = ast_stmt(p, AS_ROLES, max2(producer->depth, consumers->depth), span);
+    s->u.roles.producer = producer;
+    s->u.roles.consumers = consumers;
+    return s;
+}
+
 AstStmt *ast_barrier(Parser *p, SyncKind kind, int64_t pending, AstExpr *why, Span span)
 {
     AstStmt *s = ast_stmt(p, AS_BARRIER, 0, span);

@@ -132,6 +132,7 @@ typedef enum {
     AS_BLOCK,       /* K    block name(iterators) where cond atomic @a { body } */
     AS_INIT,        /* K    init body */
     AS_BARRIER,     /* K    barrier "why"; commit "why"; wait 2 "why" instruction name; */
+    AS_ROLES,       /* K    producer { body } consumers { body } */
     AS_LAUNCH,      /* K    launch name grid(..) block(..) { body } */
     AS_INSTRUCTION, /* K    instruction name(x[i], y[j]) { body } */
     AS_EACH,        /* S    for pattern in value { body } */
@@ -277,6 +278,9 @@ struct AstStmt {
             AstExpr *why;        /* AE_STRING */
             AstName instruction; /* text is NULL where none is written */
         } barrier;
+        struct {
+            AstStmt *producer, *consumers; /* AS_SEQ */
+        } roles;
         struct {
             AstName name;
             AstExpr *const *grid;

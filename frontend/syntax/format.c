@@ -127,6 +127,10 @@ static void add_bodies(Context *c, const AstStmt *s, BodyList *out)
     case AS_BLOCK: add_bodies(c, s->u.block.body, out); return;
     case AS_LAUNCH: add_bodies(c, s->u.launch.body, out); return;
     case AS_INSTRUCTION: add_bodies(c, s->u.instruction.body, out); return;
+    case AS_ROLES:
+        add_bodies(c, s->u.roles.producer, out);
+        add_bodies(c, s->u.roles.consumers, out);
+        return;
     default: return; /* those of scripts have braces */
     }
 }

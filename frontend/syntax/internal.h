@@ -106,6 +106,7 @@ AstExpr *ast_call(Parser *p, AstName callee, ArgList args, Span span);
 AstStmt *ast_stmt(Parser *p, AstStmtKind kind, int child_depth, Span span);
 AstStmt *ast_update(Parser *p, AstExpr *places, AstName reducer, AstExpr *value, Span span);
 AstStmt *ast_seq(Parser *p, AstStmtList items, Span span);
+AstStmt *ast_roles(Parser *p, AstStmt *producer, AstStmt *consumers, Span span);
 AstStmt *ast_barrier(Parser *p, SyncKind kind, int64_t pending, AstExpr *why, Span span);
 AstStmt *ast_try_else(Parser *p, AstStmt *body, AstStmt *otherwise, Span span);
 AstStmt *ast_conditional(Parser *p, AstStmtKind kind, AstExpr *cond, AstStmt *then, Span span);

@@ -119,9 +119,10 @@ static const char *const operators[] = {
     "'&&'", "'||'", "'<<'", "'>>'", "'&'", "'|'", "'^'", "'?'",  "'['",  "'.'",  "'('",
 };
 static const char *const starters[] = {
-    "'for'",    "'if'",    "'let'",         "'assert'", "'tune'", "'return'", "'{'",
-    "'block'",  "'while'", "'break'",       "'temp'",   "'init'", "'launch'", "'barrier'",
-    "'commit'", "'wait'",  "'instruction'", "'view'",   "'call'", "a name",
+    "'for'",    "'if'",       "'let'",     "'assert'",  "'tune'",        "'return'",
+    "'{'",      "'block'",    "'while'",   "'break'",   "'temp'",        "'init'",
+    "'launch'", "'barrier'",  "'commit'",  "'wait'",    "'instruction'", "'view'",
+    "'call'",   "'producer'", "'acquire'", "'receive'", "'release'",     "a name",
 };
 
 /* ---- what was expected ---- */

@@ -100,6 +100,7 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %token INOUT "'inout'" WHERE "'where'" ATOMIC "'atomic'" INIT "'init'" BLOCK "'block'"
 %token ORDERED "'ordered'"
 %token TEMP "'temp'" LANES "'lanes'" CUDA "'cuda'" LAUNCH "'launch'" BARRIER "'barrier'"
+%token PRODUCER "'producer'" ACQUIRE "'acquire'" RECEIVE "'receive'" RELEASE "'release'"
 %token COMMIT "'commit'" WAIT "'wait'" ARROW "'->'" DOTS "'..'" SHL "'<<'" SHR "'>>'"
 %token LE "'<='" GE "'>='" EQ "'=='" NE "'!='" AND "'&&'" OR "'||'"
 %token <token.i> INT "a number"
@@ -579,6 +580,13 @@ stmt:
   | WAIT INT string opt_instruction ';' {
         $$ = ast_barrier(p, SYNC_WAIT, $2, $3, @$);
         $$->u.barrier.instruction = $4;
+    }
+  | ACQUIRE INT string ';' { $$ = ast_barrier(p, SYNC_ACQUIRE, $2, $3, @$); }
+  | RECEIVE string ';' { $$ = ast_barrier(p, SYNC_RECEIVE, 0, $2, @$); }
+  | RELEASE INT string ';' { $$ = ast_barrier(p, SYNC_RELEASE, $2, $3, @$); }
+  | PRODUCER block name block {
+        parse_expect_word(p, $3, "consumers");
+        $$ = ast_roles(p, $2, $4, @$);
     }
   | LAUNCH name name '(' exprs ')' name '(' exprs ')' annotations block {
         parse_expect_word(p, $3, "grid");

@@ -197,6 +197,12 @@ static bool is_wait(const Parser *p, int next)
     return (before_statement(p->last) && next == TOKEN_INT) || is_cuda(p, next);
 }
 
+/* A statement of a launch with the number of groups. */
+static bool is_counted(const Parser *p, int next)
+{
+    return before_statement(p->last) && next == TOKEN_INT;
+}
+
 static const struct {
     const char *word;
     int kind;
@@ -227,6 +233,10 @@ static const struct {
     {"fn", TOKEN_FN, is_fn},
     {"barrier", TOKEN_BARRIER, is_barrier},
     {"commit", TOKEN_COMMIT, is_commit},
+    {"acquire", TOKEN_ACQUIRE, is_counted},
+    {"receive", TOKEN_RECEIVE, is_barrier},
+    {"release", TOKEN_RELEASE, is_counted},
+    {"producer", TOKEN_PRODUCER, is_try},
     {"wait", TOKEN_WAIT, is_wait},
     {"try", TOKEN_TRY, is_try},
     {"while", TOKEN_WHILE, is_while},

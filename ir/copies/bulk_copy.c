@@ -127,9 +127,12 @@ static GroupCount count_groups(const Stmt *s, GroupCount n)
         GroupCount then = count_groups(s->u.cond.then, n);
         return larger(then, s->u.cond.otherwise ? count_groups(s->u.cond.otherwise, n) : n);
     }
+    case ST_ROLES: return count_groups(s->u.roles.producer, n);
     case ST_BARRIER:
         if (s->u.barrier.of)
             return n;
+        if (s->u.barrier.kind == SYNC_ACQUIRE) /* so many have a place at a time */
+            n.now = s->u.barrier.pending - 1;
         if (s->u.barrier.kind == SYNC_COMMIT)
             n.now++;
         if (s->u.barrier.kind == SYNC_WAIT && n.now > s->u.barrier.pending)

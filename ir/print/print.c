@@ -289,6 +289,7 @@ static bool needs_braces(const Printer *p, const Stmt *s)
     case ST_STORE:
     case ST_BARRIER:
     case ST_BREAK:
+    case ST_ROLES:
     case ST_LAUNCH:
     case ST_INSTRUCTION: return false;
     }
@@ -606,6 +607,37 @@ static void print_instruction(Printer *p, const Stmt *s, int indent)
     print_braced(p, s->u.instruction.body, indent);
 }
 
+/* `wait 1 "all copies but those of the last group";` */
+static void print_sync(Printer *p, const Stmt *s)
+{
+    static const char *const words[] = {
+        [SYNC_THREADS] = "barrier", [SYNC_CLUSTER] = "barrier", [SYNC_COMMIT] = "commit",
+        [SYNC_WAIT] = "wait",       [SYNC_ACQUIRE] = "acquire", [SYNC_RECEIVE] = "receive",
+        [SYNC_RELEASE] = "release",
+    };
+    SyncKind kind = s->u.barrier.kind;
+    strbuf_add(p->out, words[kind]);
+    strbuf_addc(p->out, ' ');
+    if (sync_counts(kind))
+        strbuf_addf(p->out, "%d ", s->u.barrier.pending);
+    print_string(s->u.barrier.why, p->out);
+    if (kind == SYNC_CLUSTER)
+        strbuf_add(p->out, " cluster");
+    if (s->u.barrier.of)
+        strbuf_addf(p->out, " instruction %s", s->u.barrier.of->kernel->name);
+    strbuf_add(p->out, ";\n");
+}
+
+/* producer { what it does } consumers { what they do } */
+static void print_roles(Printer *p, const Stmt *s, int indent)
+{
+    strbuf_add(p->out, "producer {\n");
+    print_items(p, s->u.roles.producer, indent + INDENT);
+    start_line(p, indent);
+    strbuf_add(p->out, "} consumers ");
+    print_braced(p, s->u.roles.consumers, indent);
+}
+
 /* The statement, on a line that is already indented or begun. */
 static void print_rest(Printer *p, const Stmt *s, int indent)
 {
@@ -625,18 +657,8 @@ static void print_rest(Printer *p, const Stmt *s, int indent)
         print_temp(p, s->u.temp);
         return;
     case ST_LET: print_let(p, s); return;
-    case ST_BARRIER:
-        if (s->u.barrier.kind == SYNC_WAIT)
-            strbuf_addf(p->out, "wait %d ", s->u.barrier.pending);
-        else
-            strbuf_add(p->out, s->u.barrier.kind == SYNC_COMMIT ? "commit " : "barrier ");
-        print_string(s->u.barrier.why, p->out);
-        if (s->u.barrier.kind == SYNC_CLUSTER)
-            strbuf_add(p->out, " cluster");
-        if (s->u.barrier.of)
-            strbuf_addf(p->out, " instruction %s", s->u.barrier.of->kernel->name);
-        strbuf_add(p->out, ";\n");
-        return;
+    case ST_BARRIER: print_sync(p, s); return;
+    case ST_ROLES: print_roles(p, s, indent); return;
     case ST_BREAK: strbuf_add(p->out, "break;\n"); return;
     case ST_LAUNCH: print_launch(p, &s->u.launch, indent); return;
     case ST_INSTRUCTION: print_instruction(p, s, indent); return;

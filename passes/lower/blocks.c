@@ -682,6 +682,17 @@ static Guarded lower_items(Blocks *b, Stmt *const *items, int n, Span span)
     return join_items(b, parts, n, span);
 }
 
+/* No guard may stand around a role: they have barriers. */
+static Guarded lower_roles(Blocks *b, Stmt *s)
+{
+    Context *c = b->c;
+    Guarded producer = lower(b, s->u.roles.producer), consumers = lower(b, s->u.roles.consumers);
+    Stmt *copies = materialize(c, &producer), *rest = materialize(c, &consumers);
+    Stmt *roles = stmt_roles(c, copies ? copies : stmt_empty(c, s->span),
+                             rest ? rest : stmt_empty(c, s->span), s->span);
+    return (Guarded){.s = stmt_stamp(roles, s), .barrier = true, .neutral = true};
+}
+
 static Guarded lower(Blocks *b, Stmt *s)
 {
     switch (s->kind) {
@@ -690,6 +701,7 @@ static Guarded lower(Blocks *b, Stmt *s)
     case ST_IF: return lower_if(b, s);
     case ST_BLOCK: return lower_block(b, s);
     case ST_BARRIER: return (Guarded){.s = s, .barrier = true, .neutral = true};
+    case ST_ROLES: return lower_roles(b, s);
     case ST_TEMP:
     case ST_LET: return (Guarded){.s = s, .neutral = true};
     case ST_STORE:

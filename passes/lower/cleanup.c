@@ -67,6 +67,7 @@ static Stmt *drop_unused(void *user, Stmt *s)
         for (int i = 0; i < 3; i++)
             mark(d, s->u.launch.grid[i]);
         break;
+    case ST_ROLES: kept = stmt_map_children(d->c, s, drop_unused, d); break;
     case ST_BLOCK:
     case ST_STORE:
     case ST_TEMP:

@@ -135,6 +135,7 @@ bool stmt_is_launch_root(Context *c, const Stmt *s)
     case ST_BARRIER:
     case ST_INSTRUCTION:
     case ST_BREAK:
+    case ST_ROLES:
     case ST_LAUNCH: return false;
     }
     return false;

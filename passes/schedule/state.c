@@ -165,6 +165,7 @@ static void enter_stmt(Schedule *s, const Stmt *stmt, uint32_t parent, Inside in
     case ST_STORE:
     case ST_BARRIER:
     case ST_BREAK:
+    case ST_ROLES:
     case ST_INSTRUCTION: return;
     }
 }
@@ -211,6 +212,7 @@ static void leave_stmt(Schedule *s, const Stmt *stmt, Inside inside)
     case ST_STORE:
     case ST_BARRIER:
     case ST_BREAK:
+    case ST_ROLES:
     case ST_INSTRUCTION: return;
     }
 }

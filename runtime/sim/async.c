@@ -93,7 +93,7 @@ bool vm_async_defer(VmState *st, const VmStep *s)
         int64_t element = index[s->lanes_a ? i : 0];
         const VmStep *load = st->async->load && st->async->load->into == s ? st->async->load : NULL;
         *copy = (Copy){.to = (uint8_t *)s->memory + element * size,
-                       .group = st->async->groups[i],
+                       .group = st->produces ? vm_group_under_way(st) : st->async->groups[i],
                        .element = element,
                        .inst = (int)(s - st->steps),
                        .lane = i,
@@ -112,6 +112,8 @@ bool vm_async_defer(VmState *st, const VmStep *s)
 static bool commit(VmState *st, const VmStep *s)
 {
     (void)s;
+    if (st->produces)
+        vm_group_commit(st);
     for (int i = 0; st->async && i < st->lanes; i++)
         st->async->groups[i] += vm_runs(st, i);
     return true;
@@ -124,6 +126,19 @@ static void land(VmState *st, const Copy *copy)
         vm_shadow_land(st, copy->inst, st->first + copy->lane, copy->element);
     if (st->shadow && copy->source >= 0)
         vm_shadow_source(st, copy->source, copy->lane, copy->from);
+}
+
+void vm_async_land(VmState *producer, int64_t group)
+{
+    struct VmAsync *async = producer->async;
+    int kept = 0;
+    for (int k = 0; async && k < async->n; k++)
+        if (async->copies[k].group == group)
+            land(producer, &async->copies[k]);
+        else
+            async->copies[kept++] = async->copies[k];
+    if (async)
+        async->n = kept;
 }
 
 static bool wait_for(VmState *st, const VmStep *s)

@@ -64,7 +64,8 @@ static bool has(VmOp op, char operand)
 static bool ends_line(VmOp op)
 {
     return op == VM_FOR || op == VM_NEXT || op == VM_IF || op == VM_ELSE || op == VM_END ||
-           op == VM_BREAK || op == VM_BARRIER || op == VM_STOP;
+           op == VM_BREAK || op == VM_BARRIER || op == VM_ROLES || op == VM_ACQUIRE ||
+           op == VM_RECEIVE || op == VM_STOP;
 }
 
 static void note_branch(Flow *w, int i)

@@ -47,7 +47,8 @@ bool vm_flight(VmState *st, const VmStep *s)
     }
     if (f->group - f->landed > pending)
         f->landed = f->group - pending;
-    return true;
+    return !st->pipe || vm_roles_complete(st, f->landed) ||
+           vm_fault(st, s, FAULT_STOPPED, 0, "out of memory for instructions in flight");
 }
 
 static bool refuse(VmState *st, const VmStep *s, int lane, int64_t element)

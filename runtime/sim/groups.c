@@ -3,7 +3,7 @@
  * The machine runs all threads of a block in lockstep, which can hide a missing barrier. Here each
  * group runs from barrier to barrier before the next one starts, which reverses the order of
  * unsynchronized accesses. Each group is a machine of its own (VmState); they share the block's
- * memory. */
+ * memory. Consumers of a block with roles stay together, beside their producer (roles.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +33,11 @@ static bool turns_open(Turns *t, const Opening *with, int width, int rank, VmSta
     const int64_t *shape = with->kernel->block;
     int threads = (int)(shape[0] * shape[1] * shape[2]);
     t->groups = calloc((size_t)((threads + width - 1) / width), sizeof(VmState *));
+    if (t->groups && with->kernel->code->consumers) {
+        t->groups[0] = vm_open(with->kernel->code, shape, with->inputs, with->buffers);
+        t->n = t->groups[0] != NULL;
+        return t->n;
+    }
     for (int first = 0; t->groups && first < threads; first += width) {
         VmLanes of = {.shape = shape, .first = first, .rank = rank, .cluster = cluster};
         of.lanes = threads - first < width ? threads - first : width;
@@ -72,6 +77,11 @@ static bool has_turned(const VmState *st)
 
 static bool run_block(Turns *t, VmFault *fault)
 {
+    if (t->groups[0]->producer) {
+        bool ok = vm_take_turns(t->groups[0]);
+        *fault = t->groups[0]->fault;
+        return ok;
+    }
     do {
         for (int turn = 0; turn < t->n; turn++) {
             VmState *st = group_at(t, turn);

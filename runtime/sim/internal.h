@@ -41,6 +41,8 @@ struct VmStep {
     VmApply *check;                 /* of an access, before it is done; NULL: none */
     VmApply *unmarked;              /* where `check` is that of flight.c: what it stands before */
     uint32_t *marks;                /* of flight.c, of the buffer */
+    VmApply *unstamped;             /* where `check` is that of roles.c: what it stands before */
+    uint32_t *accessed;             /* of roles.c, of the buffer */
     void *cells;                    /* what `check` knows of the buffer (shadow.h) */
     uint32_t *crowded;              /* of shared memory */
     uint8_t *vague;                 /* likewise */
@@ -80,6 +82,11 @@ struct VmState {
     VmValue *values; /* of the launch under way */
     VmFault fault;
     struct VmAsync *async; /* stores under way; NULL: there has been none */
+    /* of a block with roles, whose consumers this state runs: the one of its producer, and what
+     * both count */
+    VmState *producer;
+    struct VmPipe *pipe;
+    bool produces; /* it is that of a producer */
 };
 
 static inline bool vm_is_access(VmOp op)
@@ -121,6 +128,23 @@ bool vm_async_source(VmState *st, const VmStep *load);
 bool vm_async_reads(const VmState *st, const void *cells, int64_t element, int *inst, int *thread);
 void vm_async_begin(VmState *st);
 void vm_async_close(VmState *st);
+
+/* ---- roles of a block (roles.c) -------------------------------------------------------------- */
+
+/* Opens the producer's state beside that of the consumers; false without memory. */
+bool vm_roles_open(VmState *st, const VmValue *inputs, const uint64_t *buffers);
+void vm_roles_close(VmState *st);
+void vm_roles_begin(VmState *st, const int64_t block[3]);
+/* ACQUIRE, RECEIVE, RELEASE. */
+typedef enum { HAND_OVER_DONE, HAND_OVER_WAITS, HAND_OVER_FAULT } HandOver;
+HandOver vm_hand_over(VmState *st, const VmStep *s);
+/* Runs a block that has begun, to its end. */
+bool vm_take_turns(VmState *st);
+/* The number of the group that the producer's copies belong to now, and its end. */
+int64_t vm_group_under_way(const VmState *producer);
+void vm_group_commit(VmState *producer);
+/* The copies of that group have landed. async.c */
+void vm_async_land(VmState *producer, int64_t group);
 
 /* A state for blocks of `shape` threads; NULL where there is no memory. Inputs, constants and
  * thread indices are set. */

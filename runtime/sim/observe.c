@@ -91,6 +91,8 @@ void vm_observe(VmState *st, const VmObserver *observer, int worker)
 {
     st->observer = observer;
     st->worker = worker;
+    if (st->producer)
+        vm_observe(st->producer, observer, worker);
     for (int i = 0; i < st->f->n_code; i++) {
         VmStep *s = &st->steps[i];
         if (!s->apply || vm_flops(s->inst) == 0)

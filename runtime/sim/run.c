@@ -172,9 +172,13 @@ static void set_axes(VmState *st)
 VmState *vm_open(const VmFunction *f, const int64_t shape[3], const VmValue *inputs,
                  const uint64_t *buffers)
 {
-    return vm_open_group(f,
-                         &(VmLanes){.shape = shape, .lanes = (int)(shape[0] * shape[1] * shape[2])},
-                         NULL, inputs, buffers);
+    VmLanes all = {.shape = shape, .lanes = (int)(shape[0] * shape[1] * shape[2])};
+    all.lanes = f->consumers ? f->consumers : all.lanes;
+    VmState *st = vm_open_group(f, &all, NULL, inputs, buffers);
+    if (!st || !f->consumers || vm_roles_open(st, inputs, buffers))
+        return st;
+    vm_close(st);
+    return NULL;
 }
 
 VmState *vm_open_group(const VmFunction *f, const VmLanes *of, VmState *block,
@@ -213,6 +217,7 @@ VmState *vm_open_group(const VmFunction *f, const VmLanes *of, VmState *block,
 void vm_close(VmState *st)
 {
     if (st) {
+        vm_roles_close(st);
         vm_shadow_detach(st);
         vm_async_close(st);
     }
@@ -433,6 +438,17 @@ bool vm_continue(VmState *st)
                 break;
             st->pc = pc;
             return true;
+        case VM_ROLES: pc = st->produces ? pc + 1 : s->inst->to; break;
+        case VM_ACQUIRE:
+        case VM_RECEIVE:
+        case VM_RELEASE: {
+            HandOver over = vm_hand_over(st, s);
+            st->pc = pc;
+            if (over != HAND_OVER_DONE)
+                return over == HAND_OVER_WAITS;
+            pc++;
+            break;
+        }
         case VM_LAUNCH:
             if (!run_launch(st, s))
                 return false;
@@ -457,13 +473,15 @@ void vm_begin(VmState *st, const int64_t block[3])
     st->level = 0;
     vm_async_begin(st);
     st->fault.kind = FAULT_NONE;
-    if (st->shadow)
+    if (st->shadow && !st->produces)
         vm_shadow_begin(st);
     st->pc = 0;
+    if (st->producer)
+        vm_roles_begin(st, block);
 }
 
 bool vm_run(VmState *st, const int64_t block[3])
 {
     vm_begin(st, block);
-    return vm_continue(st);
+    return st->producer ? vm_take_turns(st) : vm_continue(st);
 }

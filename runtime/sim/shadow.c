@@ -63,9 +63,12 @@ static void thread_of(const VmState *st, int lane, int64_t thread[3])
     }
 }
 
-static const char *missing(const VmInst *other, bool in_flight, bool far, bool of_cluster)
+/* What is missing between two accesses, where a barrier of the cluster could order them or not. */
+static const char *missing(const VmState *st, const Party *theirs, bool far, bool of_cluster)
 {
-    return in_flight            ? "nothing has waited for that copy"
+    const VmInst *other = st->steps[theirs->inst].inst;
+    return theirs->in_flight    ? "nothing has waited for that copy"
+           : st->produces       ? "the producer has waited for no release that follows it"
            : of_cluster         ? "no barrier of the cluster separates the two"
            : far                ? "blocks of a launch have no order"
            : vm_is_async(other) ? "no barrier follows the wait for that copy"
@@ -99,12 +102,21 @@ bool vm_race(VmState *st, const VmStep *s, int64_t element, const Party *mine, c
     vm_fault(st, &st->steps[mine->inst], kind, 0, "%s %s, %s thread (%lld, %lld, %lld)%s %s%s; %s",
              does(inst), what, copies ? "into which" : "which", (long long)t[0], (long long)t[1],
              (long long)t[2], far ? " of another block" : "", copies ? "copies" : does(other),
-             copies ? "" : ", too",
-             missing(other, theirs->in_flight, far, f->buffers[s->inst->c].part > 0));
+             copies ? "" : ", too", missing(st, theirs, far, f->buffers[s->inst->c].part > 0));
     memcpy(st->fault.block, mine->block, sizeof mine->block);
     thread_of(st, mine->thread, st->fault.thread);
     vm_other(st, theirs);
     return false;
+}
+
+bool vm_overtakes(VmState *st, const VmStep *s, int64_t element, Mark with)
+{
+    const int64_t *block = st->block;
+    Party mine = {.inst = (int)(s - st->steps), .thread = st->first},
+          theirs = {mark_inst(with), mark_thread(with), {0}, mark_is_in_flight(with)};
+    memcpy(mine.block, block, sizeof mine.block);
+    memcpy(theirs.block, block, sizeof theirs.block);
+    return vm_race(st, s, element, &mine, &theirs);
 }
 
 static void carry(VmState *st, const VmStep *load, int lane, int64_t element)
@@ -389,7 +401,10 @@ static void watch(VmState *st, VmStep *s)
         s->crowded = b->crowded + cells_before(st->f, number);
         s->vague = b->vague + cells_before(st->f, number);
         s->check = vm_shadow_shared(op);
-        vm_flight_watch(st, s, cells_before(st->f, number));
+        if (!st->produces)
+            vm_flight_watch(st, s, cells_before(st->f, number));
+        if (st->pipe)
+            vm_roles_watch(st, s, cells_before(st->f, number));
     } else {
         s->cells = b->defined + cells_before(st->f, number) * st->lanes;
         s->check = vm_shadow_local(op);
@@ -444,6 +459,25 @@ static void cluster_shadow_free(ClusterShadow *k)
     free(k);
 }
 
+static bool watch_all(VmState *st)
+{
+    if (!vm_find_copies(st) || !make_carriers(st))
+        return false;
+    for (int i = 0; i < st->f->n_code; i++)
+        if (vm_is_access((VmOp)st->f->code[i].op) || st->f->code[i].op == VM_FORGET)
+            watch(st, &st->steps[i]);
+    return true;
+}
+
+/* The roles of a block share what is known of its memory. */
+static bool attach_producer(VmState *st)
+{
+    if (!st->producer)
+        return true;
+    st->producer->shadow = st->shadow;
+    return vm_roles_watch_open(st) && watch_all(st->producer);
+}
+
 bool vm_shadow_attach(VmState *st, const VmState *first, VmShadow *shadow, bool concurrent)
 {
     BlockShadow *b = calloc(1, sizeof *b);
@@ -464,13 +498,8 @@ bool vm_shadow_attach(VmState *st, const VmState *first, VmShadow *shadow, bool 
     b->vague = calloc((size_t)b->n_cells + 1, 1);
     b->defined = calloc((size_t)b->n_defined + 1, 1);
     b->n_carried = (size_t)(widest(st->f) * st->lanes);
-    if (!b->cells || !b->crowded || !b->vague || !b->defined || !vm_find_copies(st) ||
-        !make_carriers(st) || !vm_flight_open(st))
-        return false;
-    for (int i = 0; i < st->f->n_code; i++)
-        if (vm_is_access((VmOp)st->f->code[i].op) || st->f->code[i].op == VM_FORGET)
-            watch(st, &st->steps[i]);
-    return true;
+    return b->cells && b->crowded && b->vague && b->defined && vm_flight_open(st) &&
+           attach_producer(st) && watch_all(st);
 }
 
 void vm_shadow_detach(VmState *st)
@@ -478,17 +507,19 @@ void vm_shadow_detach(VmState *st)
     BlockShadow *b = st->shadow;
     if (!b)
         return;
+    for (int i = 0; i < st->f->n_code; i++)
+        free(st->steps[i].carried);
+    st->shadow = NULL;
+    if (st->produces)
+        return;
     free(b->cells);
     free(b->crowded);
     free(b->vague);
-    for (int i = 0; i < st->f->n_code; i++)
-        free(st->steps[i].carried);
     free(b->defined);
     vm_flight_close(b);
     if (b->owns_cluster && b->cluster)
         cluster_shadow_free(b->cluster);
     free(b);
-    st->shadow = NULL;
 }
 
 int64_t vm_shadow_deferred(VmState *st, VmFault *fault)
@@ -585,6 +616,8 @@ void vm_shadow_begin(VmState *st)
     b->cluster_epoch = b->cluster->first_epoch;
     vm_shadow_barrier(st);
     b->first_epoch = b->epoch;
+    if (st->producer) /* what a role finds is older than what it does */
+        vm_shadow_barrier(st);
     b->serial = b->global->base + (uint64_t)st->block_number + 1;
     for (int i = 0; i < st->f->n_code; i++)
         vm_has_stored(&st->steps[i]);

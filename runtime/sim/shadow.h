@@ -174,6 +174,16 @@ void vm_flight_close(BlockShadow *b);
  * the block has ended, or may. Gives false with the fault. */
 bool vm_outlived(VmState *st, Mark access);
 
+/* Of roles.c: allots what it remembers of elements; puts its checks before that of an access to
+ * shared memory; an element of a copy has landed; groups of instructions before `until` are
+ * complete. False without memory. */
+bool vm_roles_watch_open(VmState *st);
+void vm_roles_watch(VmState *st, VmStep *s, int64_t cells);
+void vm_roles_landed(VmState *producer, const VmStep *s, int64_t element);
+bool vm_roles_complete(VmState *st, uint32_t until);
+/* The fault of a copy of the producer into an element that the access `with` has not done with. */
+bool vm_overtakes(VmState *st, const VmStep *s, int64_t element, Mark with);
+
 static inline bool vm_is_async(const VmInst *inst)
 {
     return inst->op == VM_STORE && inst->sub == VM_ASYNC;

@@ -301,9 +301,13 @@ static bool update_shared(VmState *st, const VmStep *s)
 
 void vm_shadow_land(VmState *st, int inst, int thread, int64_t element)
 {
-    SharedCell *cells = st->steps[inst].cells;
-    for (int k = 0; k < st->steps[inst].width; k++)
-        cells[element + k].writer = mark_of(st->shadow->epoch, inst, thread);
+    const VmStep *s = &st->steps[inst];
+    SharedCell *cells = s->cells;
+    uint32_t epoch = st->produces ? st->shadow->first_epoch : st->shadow->epoch;
+    for (int k = 0; k < s->width; k++)
+        cells[element + k].writer = mark_of(epoch, inst, thread);
+    if (st->produces)
+        vm_roles_landed(st, s, element);
 }
 
 void vm_shadow_drop(VmState *st, int inst, int64_t element)

@@ -74,7 +74,7 @@ def test_calls_have_no_bare_truth_values():
 
 # Recursion over the language goes through several files: an expression holds subscripts, which are
 # expressions; a statement holds statements, a call of a script a body. The machine asks itself for
-# shapes.
+# shapes, and runs a producer beside its consumers.
 RECURSION = [
     {f"frontend/resolve/{name}.c" for name in ("expr", "index", "tuple_field", "view")},
     {f"frontend/resolve/{name}.c" for name in ("block", "call", "loop", "stmt", "tuple")},
@@ -86,7 +86,9 @@ RECURSION = [
         for name in (
             "async",
             "cluster",
+            "flight",
             "memory",
+            "roles",
             "run",
             "shadow",
             "shadow_global",

@@ -23,6 +23,9 @@ static inline void ptx_mbarrier_try_wait_parity_shared_cta_b64(unsigned &complet
     complete = emulator::mbarrier_test(__LINE__, mbarrier, parity);
 }
 
+/* Of some threads of the block. */
+#define ptx_bar_sync(number, threads) emulator::part_barrier(__LINE__, threads)
+
 #define BULK(n)                                                                                    \
     template <class... Coordinates>                                                                \
     static inline void                                                                             \

@@ -66,6 +66,8 @@ def ptx_call(inner):
     )
     if begins:  # a product that adds to its sums if so
         template = f"{begins[3]}, {begins[2]}, {begins[4]}"
+    if re.fullmatch(r"mov\.u32 %0, %%laneid", template):
+        template = "laneid %0"
     operands = [
         re.fullmatch(r'"[^"]*"\s*\((.*)\)', o, re.S).group(1)
         for part in parts[1:3]

@@ -167,4 +167,9 @@ MMA(m16n8k8_row_col_f64_f64_f64_f64, double, double, doubles_product(all, row, c
 #undef LDMATRIX
 #undef MMA
 
+static inline void ptx_laneid(unsigned &lane)
+{
+    lane = emulator::lane();
+}
+
 #endif

@@ -194,7 +194,7 @@ asm(".text\n"
     "    ret\n");
 
 enum { MOST_THREADS = 1024, STACK = 256 << 10, WARP = 32, WARPGROUP = 128 };
-enum State { READY, AT_BARRIER, AT_WARP_BARRIER, AT_MBARRIER, DONE };
+enum State { READY, AT_BARRIER, AT_PART_BARRIER, AT_WARP_BARRIER, AT_MBARRIER, DONE };
 struct Copy {
     void *to;
     const void *from;
@@ -217,6 +217,7 @@ struct Thread {
     State state;
     int line, exchanges, groups;
     unsigned mbarrier, parity; /* that it waits for */
+    int part;                  /* how many threads meet at its barrier */
     uint64_t slot[2];
     std::vector<Copy> copies;
     std::vector<Product> products;
@@ -285,6 +286,16 @@ void barrier(int line)
 {
     threads[current].unfenced_past = threads[current].unfenced.size();
     pause_at(AT_BARRIER, line);
+}
+void part_barrier(int line, int n)
+{
+    threads[current].unfenced_past = threads[current].unfenced.size();
+    threads[current].part = n;
+    pause_at(AT_PART_BARRIER, line);
+}
+unsigned lane()
+{
+    return (unsigned)current % WARP;
 }
 void warp_barrier(int line)
 {
@@ -472,6 +483,26 @@ static bool release_mbarriers()
     return any;
 }
 
+/* Lets threads go on that meet at the barrier of a part of the block; true if there are some. */
+static bool release_part()
+{
+    int waiting = 0, last = 0;
+    for (int i = 0; i < n_threads; i++)
+        if (threads[i].state == AT_PART_BARRIER) {
+            waiting++;
+            last = i;
+        }
+    if (waiting == 0 || waiting != threads[last].part)
+        return false;
+    for (int i = 0; i < n_threads; i++)
+        if (threads[i].state == AT_PART_BARRIER) {
+            if (threads[i].line != threads[last].line)
+                fault("a barrier at line %d that this thread never reaches", threads[last].line);
+            threads[i].state = READY;
+        }
+    return true;
+}
+
 /* ---- products of warpgroups ------------------------------------------------------------------ */
 
 void proxy_fence()
@@ -600,6 +631,11 @@ static void release_block()
             set_thread(i);
             fault("a wait for phase %u of an mbarrier that never ends", threads[i].parity);
         }
+    for (int i = 0; i < n_threads; i++)
+        if (threads[i].state == AT_PART_BARRIER) {
+            set_thread(i);
+            fault("a barrier of %d threads that not all of them reach", threads[i].part);
+        }
     while (threads[waiting].state != AT_BARRIER)
         waiting++;
     for (int i = 0; i < n_threads; i++)
@@ -628,7 +664,7 @@ static void run_block(std::vector<int> &order)
             all_done &= threads[i].state == DONE;
         if (all_done)
             return;
-        if (!release_mbarriers() && !release_warps())
+        if (!release_mbarriers() && !release_warps() && !release_part())
             release_block();
     }
 }

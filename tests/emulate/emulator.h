@@ -105,6 +105,9 @@ struct Size {
 /* ---- threads ---- */
 
 void barrier(int line);
+/* Of so many threads of the block, which must stand at one line. */
+void part_barrier(int line, int n);
+unsigned lane();
 void warp_barrier(int line);
 uint64_t exchange(int line, uint64_t value, unsigned lane_mask);
 /* The values of all 32 lanes of the warp. */

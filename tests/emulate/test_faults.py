@@ -93,6 +93,8 @@ MATMUL = ["examples/matmul/matmul.tir", "-D", "M=100", "-D", "N=68", "-D", "K=44
 TILES = (emulate.ROOT / "tests/golden/instructions_warpgroup.case").read_text().partition("\n\n")[2]
 PENDING = (emulate.ROOT / "tests/golden/pipeline_pending.case").read_text().partition("\n\n")[2]
 BULK = (emulate.ROOT / "tests/golden/primitive_copy_bulk.case").read_text().partition("\n\n")[2]
+ROLES = (emulate.ROOT / "tests/golden/primitive_specialize_warps.case").read_text()
+ROLES = ROLES.partition("\n\n")[2]
 # name: (program or None, arguments, [(text, its replacement)], verdict, part of the detail)
 FAULTS = {
     "none": (None, [*MATMUL, "--schedule", "tiled32"], [], "exact", ""),
@@ -282,6 +284,42 @@ FAULTS = {
         [("0x4000004000010000", "0x4000010000")],
         "fault",
         "a descriptor",
+    ),
+    "roles": (ROLES, ["--schedule", "s"], [], "exact", ""),
+    "roles without acquire": (
+        ROLES,
+        ["--schedule", "s"],
+        [("producer_acquire<3>(released, begun, 3);", ";")],
+        "fault",
+        "an arrival",
+    ),
+    "roles that acquire too much": (
+        ROLES,
+        ["--schedule", "s"],
+        [("(released, begun, 3)", "(released, begun, 4)")],
+        "fault",
+        "an arrival",
+    ),
+    "roles without receive": (
+        ROLES,
+        ["--schedule", "s"],
+        [("consumer_receive<3>(landed, received);", "++received;")],
+        "fault",
+        "an arrival",
+    ),
+    "roles without release": (
+        ROLES,
+        ["--schedule", "s"],
+        [("consumer_release<3>(released, freed, received);", ";")],
+        "fault",
+        "never ends",
+    ),
+    "one arrival too few": (
+        ROLES,
+        ["--schedule", "s"],
+        [("roles_begin<3, 4>", "roles_begin<3, 5>")],
+        "fault",
+        "never ends",
     ),
     "bulk copies": (BULK, ["--schedule", "s"], [], "exact", ""),
     "wait for bulk copies removed": (

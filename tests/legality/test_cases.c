@@ -14,7 +14,7 @@
  *     // fixed: 32 33         the same with sizes that are literals
  *     // makes:               and behind it the body of the kernel after the steps,
  *     // lowers:              of the lowered kernel,
- *     // outline:             of its barriers, commits and waits, with the loops around them,
+ *     // outline:             of what its threads wait for, with the loops around that,
  *     // cuda:                of its CUDA text,
  *     // traces:              or of the trace, up to the next of these
  *
@@ -395,10 +395,11 @@ static bool is_one_of(const char *line, const char *const *words)
 }
 
 static const char *const LOOPS[] = {"for", NULL};
-static const char *const BARRIERS[] = {"barrier", NULL};
-static const char *const SYNCS[] = {"barrier", "commit", "wait", NULL};
+static const char *const BARRIERS[] = {"barrier", "acquire", "receive", "release", NULL};
+static const char *const SYNCS[] = {"barrier", "commit",  "wait", "acquire",
+                                    "receive", "release", NULL};
 
-/* Is there a barrier, commit or wait in the body of the loop at `line`? */
+/* Is there a barrier, a commit or a wait in the body of the loop at `line`? */
 static bool loop_has_sync(const char *line, const char *end)
 {
     size_t depth = strspn(line, " ");
@@ -409,7 +410,7 @@ static bool loop_has_sync(const char *line, const char *end)
     return false;
 }
 
-/* The barriers, commits and waits of a text, and the loops around them. */
+/* What threads wait for in a text, and the loops around that, without the reasons of BARRIERS. */
 static const char *outline_of(Case *k, const char *text)
 {
     const char *end = text + strlen(text), *kernel = strstr(text, "kernel ");
@@ -420,7 +421,7 @@ static const char *outline_of(Case *k, const char *text)
     for (const char *line = text; line < end; line = next_line(line, end)) {
         int length = (int)(next_line(line, end) - 1 - line);
         if (is_one_of(line, BARRIERS))
-            length = (int)(strspn(line, " ") + strlen("barrier"));
+            length = (int)(strchr(line, '"') - 1 - line);
         if (line[length - 1] == ';')
             length--;
         if (length > 2 && line[length - 1] == '{')

@@ -2,7 +2,8 @@
 
     barrier  a barrier is left out
     wait     a wait for asynchronous copies is left out, or lets one more group be under way; a
-             commit is left out
+             commit is left out; of roles, `receive` or `release` is left out, or the latter comes a
+             group earlier
     guard    a condition lets one more value through: `i < 70` becomes `i < 70 + 1`
     swap     two neighbouring statements that depend on each other change places
 
@@ -108,7 +109,7 @@ def depend(a, b):
     accesses that it orders."""
     if any(re.match(r"\s*(temp|let)\b", s) for s in (a, b)):
         return False
-    barriers = [s for s in (a, b) if re.match(r"\s*barrier", s)]
+    barriers = [s for s in (a, b) if re.match(r"\s*(barrier|acquire|receive|release)", s)]
     if len(barriers) == 2:
         return False
     if barriers:
@@ -126,14 +127,23 @@ def without_barriers(lines):
 
 def with_weaker_waits(lines):
     for i, line in enumerate(lines):
-        wait = re.match(r'(\s*wait )(\d+)( ".*)', line)
+        wait = re.match(r'(\s*(?:wait|acquire) )(\d+)( ".*)', line)
+        early = re.match(r'(\s*release )([1-9]\d*)( ".*)', line)
+        if early:
+            yield Mutant(
+                "wait",
+                range(i, i + 1),
+                "\n".join(
+                    lines[:i] + [f"{early[1]}{int(early[2]) - 1}{early[3]}"] + lines[i + 1 :]
+                ),
+            )
         if wait:
             yield Mutant(
                 "wait",
                 range(i, i + 1),
                 "\n".join(lines[:i] + [f"{wait[1]}{int(wait[2]) + 1}{wait[3]}"] + lines[i + 1 :]),
             )
-        if wait or re.match(r'\s{8,}commit "', line):  # in a launch
+        if wait or re.match(r'\s{8,}(commit|receive|release \d+) "', line):  # in a launch
             yield Mutant("wait", range(i, i + 1), "\n".join(lines[:i] + lines[i + 1 :]))
 
 

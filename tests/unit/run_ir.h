@@ -310,6 +310,7 @@ static void run_stmt(Run *r, const Stmt *s, const bool *mask)
     case ST_BARRIER: run_barrier(r, mask); break;
     case ST_INSTRUCTION: run_stmt(r, s->u.instruction.body, mask); break;
     case ST_LAUNCH: run_launch(r, &s->u.launch); break;
+    case ST_ROLES: r->fault = "roles, which this test does not know"; break;
     case ST_BREAK: r->fault = "a break, which this test does not know"; break;
     }
 }

@@ -340,6 +340,10 @@ static int inner_stmts(const Stmt *s, Stmt *out[2])
         break;
     case ST_LAUNCH: out[n++] = s->u.launch.body; break;
     case ST_INSTRUCTION: out[n++] = s->u.instruction.body; break;
+    case ST_ROLES:
+        out[n++] = s->u.roles.producer;
+        out[n++] = s->u.roles.consumers;
+        break;
     default: break;
     }
     return n;

@@ -223,6 +223,7 @@ static bool count_stmt(Counter *k, const Stmt *s, int64_t *n)
     case ST_TEMP:
     case ST_BARRIER:
     case ST_BREAK: return true;
+    case ST_ROLES:
     case ST_LAUNCH:
     case ST_INSTRUCTION: return false;
     }

@@ -231,6 +231,10 @@ static void walk(Walk *w, Stmt *s)
         facts_reset(w->f, mark);
         break;
     case ST_INSTRUCTION: walk(w, s->u.instruction.body); break;
+    case ST_ROLES:
+        walk(w, s->u.roles.producer);
+        walk(w, s->u.roles.consumers);
+        break;
     default: walk_leaf(w, s);
     }
 }

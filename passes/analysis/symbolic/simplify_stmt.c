@@ -174,6 +174,15 @@ static Stmt *simplify_instruction(Facts *f, Stmt *s)
         stmt_instruction(f->c, s->u.instruction.of, now->u.instruction.elements, body, s->span), s);
 }
 
+static Stmt *simplify_roles(Facts *f, Stmt *s)
+{
+    Stmt *producer = simplify_stmt(f, s->u.roles.producer);
+    Stmt *consumers = simplify_stmt(f, s->u.roles.consumers);
+    if (producer == s->u.roles.producer && consumers == s->u.roles.consumers)
+        return s;
+    return stmt_stamp(stmt_roles(f->c, producer, consumers, s->span), s);
+}
+
 Stmt *simplify_stmt(Facts *f, Stmt *s)
 {
     switch (s->kind) {
@@ -183,6 +192,7 @@ Stmt *simplify_stmt(Facts *f, Stmt *s)
     case ST_BLOCK: return simplify_block(f, s);
     case ST_LAUNCH: return simplify_launch(f, s);
     case ST_INSTRUCTION: return simplify_instruction(f, s);
+    case ST_ROLES: return simplify_roles(f, s);
     default: return simplify_exprs(f, s);
     }
 }

@@ -163,6 +163,7 @@ static Bounds works(Idle *k, const Stmt *s)
     }
     case ST_STORE: return works_in_store(k, s);
     case ST_INSTRUCTION: return works(k, s->u.instruction.body);
+    case ST_ROLES: return works(k, s->u.roles.consumers);
     default: return r;
     }
 }

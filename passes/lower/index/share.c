@@ -235,6 +235,10 @@ static void search_stmt(Search *s, Stmt *stmt, Place at)
         search_below(s, stmt->u.cond.then, at);
         search_below(s, stmt->u.cond.otherwise, at);
         break;
+    case ST_ROLES:
+        search_below(s, stmt->u.roles.producer, at);
+        search_below(s, stmt->u.roles.consumers, at);
+        break;
     case ST_STORE: search_store(s, &stmt->u.store, at); break;
     case ST_INSTRUCTION: search_instruction(s, stmt, at); break;
     case ST_BLOCK:

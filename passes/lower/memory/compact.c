@@ -430,6 +430,13 @@ static bool reads_its_own(Compact *k, const Place *place, const Buffer *b)
     return threads_reads_covered(t, b, n_loops);
 }
 
+/* A producer fills the circular buffer for later iterations of the loop while consumers use it. */
+static bool overlap(const Stmt *loop, const Buffer *b)
+{
+    return is_folded(b) &&
+           annotation_find(loop->u.loop.annotations, ANNOTATION_SPECIALIZE_WARPS) != NULL;
+}
+
 /* The innermost place around the accesses whose loops outside carry nothing from one iteration to
  * the next. */
 static bool choose_place(Compact *k, Buffer *b, Stmt *ancestor, Place *place)
@@ -443,7 +450,7 @@ static bool choose_place(Compact *k, Buffer *b, Stmt *ancestor, Place *place)
         while (loop >= 0 && (place->path.items[loop]->kind != ST_FOR ||
                              place->path.items[loop]->u.loop.kind == LOOP_BIND))
             loop--;
-        if (loop < 0 || reads_its_own(k, place, b))
+        if (loop < 0 || (!overlap(place->path.items[loop], b) && reads_its_own(k, place, b)))
             return true;
         if (loop < place->root) {
             refuse_carried(k, b, place->path.items[loop]);

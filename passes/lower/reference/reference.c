@@ -405,6 +405,7 @@ static void ref_stmt(RefBuilder *b, Stmt *s)
     case ST_TEMP:
     case ST_BLOCK:
     case ST_BARRIER:
+    case ST_ROLES:
     case ST_LAUNCH:
     case ST_INSTRUCTION: break;
     case ST_BREAK:

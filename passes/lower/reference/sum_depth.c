@@ -294,6 +294,7 @@ static void go(Depths *d, const Stmt *s)
     case ST_LAUNCH: go_launch(d, s); break;
     case ST_BLOCK: d->unknown = true; break;
     case ST_INSTRUCTION: go(d, s->u.instruction.body); break;
+    case ST_ROLES: go(d, s->u.roles.consumers); break;
     case ST_TEMP:
     case ST_BARRIER:
     case ST_BREAK: break;

@@ -20,6 +20,7 @@
  * Each barrier says what it orders. */
 #include "passes/lower/threads/async.h"
 #include "passes/lower/threads/clusters.h"
+#include "passes/lower/threads/roles.h"
 #include "passes/lower/threads/warps.h"
 
 #include <stdlib.h>
@@ -71,6 +72,7 @@ typedef struct {
     bool bulk;                /* the launch has bulk copies: all threads count groups alike */
     const Instruction *queue; /* of the groups of instructions; NULL: each is waited for at once */
     SyncKind kind;            /* of the barriers that the walk inserts */
+    Roles roles;              /* it is the walk of consumers; no loop: threads have no roles */
     bool failed;
 } Barriers;
 
@@ -332,6 +334,17 @@ static void close_group(Barriers *b, SyncSummary *summary, FlightKind kind, Stmt
     summary->flights[kind].open = false;
 }
 
+/* Commits what the body of a loop has left open, of all kinds. */
+static Stmt *close_groups(Barriers *b, Stmt *body, SyncSummary *summary)
+{
+    StmtList out = {0};
+    VEC_PUSH(b->c->arena, &out, body);
+    for (FlightKind kind = 0; kind < FLIGHT_KINDS; kind++)
+        if (summary->flights[kind].open)
+            close_group(b, summary, kind, &out);
+    return stmt_seq(b->c, out.items, out.n, body->span);
+}
+
 /* Adds the waits and the barrier to the statements so far, and commits what they wait for. */
 static void synchronize(Barriers *b, SyncSummary *summary, Reasons *r, const Stmt *carrier,
                         StmtList *out)
@@ -416,6 +429,28 @@ static void note_steady_state(SyncSummary *inner, const Stmt *s, const Reasons *
     inner->steady = pending > 0 || (nest && pending < 0) ? s : NULL;
 }
 
+static bool has_roles(const Barriers *b, const Stmt *loop)
+{
+    return b->roles.loop && b->roles.loop->u.loop.id == loop->u.loop.id;
+}
+
+/* Consumers release what they have read, but for what `reasons` says: the last groups of
+ * instructions in flight read them. */
+static int find_held(Barriers *b, const SyncSummary *inner, Stmt *body, Reasons *reasons)
+{
+    const StmtList *in_flight = &inner->flights[FLIGHT_INSTRUCTIONS].blocks;
+    int *pending = &reasons->pending[FLIGHT_INSTRUCTIONS], held = b->roles.held - 1;
+    BlockPairs pairs = {in_flight, &b->roles.copies, b->roles.loop, SYNC_THREADS};
+    CountedGroups groups = {FLIGHT_INSTRUCTIONS, b->roles.loop, body};
+    Hazard hazard;
+    if (!in_flight->n || !threads_meet(b->roles.threads, &pairs, b->roles.loop, INT32_MAX, &hazard))
+        return 0;
+    int most = async_pending(b->roles.threads, &pairs, &groups);
+    held = held < most ? held : most;
+    *pending = *pending >= 0 && *pending < held ? *pending : held;
+    return *pending;
+}
+
 static Stmt *walk_serial(Barriers *b, Stmt *s, SyncSummary *summary)
 {
     Context *c = b->c;
@@ -432,10 +467,13 @@ static Stmt *walk_serial(Barriers *b, Stmt *s, SyncSummary *summary)
     bool barriers = inner.barrier;
     if (barriers)
         VEC_PUSH(c->arena, &b->passed, s);
+    if (has_roles(b, s))
+        body = close_groups(b, body, &inner);
     Reasons reasons = find_hazards(b, &inner.last, &inner.first, s);
     find_copy_hazards(b, &inner, body, s, &reasons);
     find_nest_hazards(b, &inner, body, &nest, &reasons);
     find_instruction_hazards(b, &inner, body, s, &reasons);
+    int held = has_roles(b, s) ? find_held(b, &inner, body, &reasons) : 0;
     note_steady_state(&inner, s, &reasons);
     if (reasons.any && (b->divergence || s->u.loop.kind == LOOP_VECTORIZE)) {
         if (!b->divergence)
@@ -450,6 +488,8 @@ static Stmt *walk_serial(Barriers *b, Stmt *s, SyncSummary *summary)
     }
     if (reasons.any && !barriers)
         VEC_PUSH(c->arena, &b->passed, s);
+    if (has_roles(b, s))
+        body = roles_body(c, &b->roles, body, held);
     inner.barrier &= runs;
     *summary = inner;
     return body == s->u.loop.body ? s : loop_with_body(c, s, body);
@@ -560,6 +600,7 @@ static Stmt *walk(Barriers *b, Stmt *s, SyncSummary *summary)
     case ST_LET:
     case ST_LAUNCH:
     case ST_INSTRUCTION:
+    case ST_ROLES:
     case ST_BREAK: return s;
     }
     return s;
@@ -606,6 +647,25 @@ static Stmt *barriers_of_clusters(Barriers *b, Stmt *root)
     return clusters_part(b->c, done, stmt_stamp(last, reader));
 }
 
+/* A model of the launch `root` as `now`. */
+static Threads *model_of(LaunchWalk *w, Stmt *root, Stmt *now)
+{
+    Kernel *around = ARENA_NEW(w->c->arena, Kernel); /* the model refers to it */
+    *around = *w->kernel;
+    around->body = now == root ? w->nest : stmt_replace(w->c, w->nest, root, now);
+    return threads_model(w->c, around, now);
+}
+
+/* All that a launch, or its consumers, waits for; NULL after a refusal. */
+static Stmt *walk_launch(Barriers *b, Stmt *root)
+{
+    SyncSummary summary = {0};
+    b->bulk = async_has_bulk(b->c, root);
+    b->queue = async_queue(b->c, root);
+    Stmt *done = walk(b, root, &summary);
+    return b->failed || !async_groups_can(b->c, root, done) ? NULL : done;
+}
+
 /* A launch of one thread waits only for its own asynchronous copies. */
 static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)
 {
@@ -614,25 +674,26 @@ static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)
     if (!stmt_bound_loop(w->c, root) && !has_async(w->c, root))
         return clusters_fit(w->c, root) ? root : NULL;
     Barriers b = {.c = w->c, .facts = w->facts};
-    Kernel around = *w->kernel;
-    around.body = w->nest;
-    b.threads = threads_model(w->c, &around, root);
+    b.threads = model_of(w, root, root);
     Conflict why;
     if (threads_grid_conflict(b.threads, &why)) {
         refuse_grid(w->c, &why);
         return NULL;
     }
-    SyncSummary summary = {0};
     Stmt *parted = barriers_of_clusters(&b, root);
-    if (parted && parted != root) {
-        around.body = stmt_replace(w->c, w->nest, root, parted);
-        b.threads = threads_model(w->c, &around, parted);
-    }
+    if (!parted)
+        return NULL;
+    if (parted != root)
+        b.threads = model_of(w, root, parted);
     b.kind = SYNC_THREADS;
-    b.bulk = async_has_bulk(w->c, root);
-    b.queue = async_queue(w->c, root);
-    Stmt *done = parted ? walk(&b, parted, &summary) : NULL;
-    return b.failed || !async_groups_can(w->c, root, done) ? NULL : done;
+    if (!roles_find(w->c, parted, b.threads, &b.roles))
+        return NULL;
+    if (!b.roles.loop)
+        return walk_launch(&b, parted);
+    Stmt *consumers = roles_consumers_of(w->c, &b.roles, parted);
+    b.threads = model_of(w, root, consumers);
+    consumers = walk_launch(&b, consumers);
+    return consumers ? roles_join(w->c, &b.roles, parted, consumers) : NULL;
 }
 
 Kernel *pass_insert_barriers(Context *c, const Kernel *kernel, const LowerOptions *options)

@@ -1,5 +1,6 @@
 /* limits.c - Refuses launches that exceed hardware limits, at the schedule line that asked for
  * them. */
+#include "ir/copies/roles.h"
 #include "ir/instruction.h"
 #include "passes/lower/pass.h"
 #include "passes/lower/threads/warps.h"
@@ -20,17 +21,17 @@ static Span axis_span(const Check *k, const Stmt *launch, Axis axis)
 static void check_threads(Check *k, const Stmt *s)
 {
     const LaunchStmt *launch = &s->u.launch;
-    int64_t threads = 1;
+    int64_t threads = 1, block[3];
     bool fits = true;
+    launch_block(s, block);
     for (int d = 0; d < 3; d++) {
         Axis axis = (Axis)(AXIS_THREAD_X + d);
-        fits = fits && checked_mul(threads, launch->block[d], &threads);
-        if (launch->block[d] <= k->limits->max_block[d])
+        fits = fits && checked_mul(threads, block[d], &threads);
+        if (block[d] <= k->limits->max_block[d])
             continue;
         diag_error(k->c, E0508, axis_span(k, s, axis),
                    "%s has %lld threads, but a block has at most %lld on this axis",
-                   axis_name(axis), (long long)launch->block[d],
-                   (long long)k->limits->max_block[d]);
+                   axis_name(axis), (long long)block[d], (long long)k->limits->max_block[d]);
         diag_note(k->c, axis_span(k, s, axis),
                   "split the loop and bind its outer part to a block axis, or leave it serial");
         k->failed = true;
@@ -40,9 +41,8 @@ static void check_threads(Check *k, const Stmt *s)
     Span at = axis_span(k, s, launch->block[0] > 1 ? AXIS_THREAD_X : AXIS_THREAD_Y);
     diag_error(k->c, E0507, at,
                "launch '%s' has %lld x %lld x %lld = %lld threads per block, but the limit is %lld",
-               launch->name, (long long)launch->block[0], (long long)launch->block[1],
-               (long long)launch->block[2], (long long)threads,
-               (long long)k->limits->max_threads_per_block);
+               launch->name, (long long)block[0], (long long)block[1], (long long)block[2],
+               (long long)threads, (long long)k->limits->max_threads_per_block);
     diag_note(k->c, at,
               "use a smaller tile, or compute several elements per thread: split again and leave "
               "the inner loop serial");

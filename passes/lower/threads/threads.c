@@ -12,6 +12,7 @@
  * launch: it is the block's. */
 #include <string.h>
 
+#include "ir/copies/roles.h"
 #include "passes/lower/pass.h"
 
 typedef struct {
@@ -30,6 +31,7 @@ typedef struct {
     StmtPath inner;     /* loops around, inside the launch */
     const Stmt *remap;  /* a loop that asks for another order of the blocks, or NULL */
     int64_t min_blocks; /* that a loop asks for; 0: none does */
+    bool in_producer;   /* the statement is part of it */
     bool failed;
 } Mapper;
 
@@ -242,14 +244,16 @@ static Expr *guarded_by(Mapper *m, Expr *e)
     return expr_subst(m->c, e, m->bound.items, m->bound.n);
 }
 
+static Stmt *map_stmt(void *user, Stmt *s);
+
 /* The guards of a block's missing axes. */
 static Stmt *map_block(Mapper *m, Stmt *s)
 {
     Context *c = m->c;
     Expr *guard = NULL;
     for (int axis = 0; axis < AXIS_COUNT; axis++) {
-        bool every = false;
-        if (!m->axis[axis].extent || is_single(&m->axis[axis]) ||
+        bool every = m->in_producer && axis_is_thread((Axis)axis);
+        if (every || !m->axis[axis].extent || is_single(&m->axis[axis]) ||
             thread_loop(m->c, &m->path, (Axis)axis, &every) || every)
             continue;
         guard = cond_and(
@@ -259,7 +263,15 @@ static Stmt *map_block(Mapper *m, Stmt *s)
     return guard ? stmt_stamp(stmt_if(c, guard, block, NULL, s->span), s) : block;
 }
 
-static Stmt *map_stmt(void *user, Stmt *s);
+/* The producer is one thread, which no guard chooses. */
+static Stmt *map_roles(Mapper *m, Stmt *s)
+{
+    m->in_producer = true;
+    Stmt *producer = map_stmt(m, s->u.roles.producer);
+    m->in_producer = false;
+    Stmt *consumers = map_stmt(m, s->u.roles.consumers);
+    return stmt_stamp(stmt_roles(m->c, producer, consumers, s->span), s);
+}
 
 static Stmt *map_bound_loop(Mapper *m, Stmt *s)
 {
@@ -326,6 +338,7 @@ static Stmt *map_stmt(void *user, Stmt *s)
     case ST_INSTRUCTION:
     case ST_BREAK:
     case ST_LAUNCH: done = stmt_map_children(c, s, map_stmt, m); break;
+    case ST_ROLES: done = map_roles(m, s); break;
     }
     m->path.n--;
     return done;
@@ -336,6 +349,22 @@ static Stmt *map_stmt(void *user, Stmt *s)
 typedef struct {
     Names launches;
 } MapWalk;
+
+/* The producer's warpgroup has a place behind the consumers. */
+static bool roles_can(Context *c, const Stmt *launch)
+{
+    const Stmt *roles = launch_roles(launch);
+    if (!roles || roles_fit(&launch->u.launch))
+        return true;
+    const int64_t *block = launch->u.launch.block;
+    diag_error(
+        c, E0861, roles->span,
+        "a warpgroup of %d threads cannot stand behind blocks of (%lld, %lld, %lld) threads: "
+        "they must fill warps of %d, and the extents of a block but for the last divide %d",
+        ROLE_WARPGROUP, (long long)block[0], (long long)block[1], (long long)block[2], ROLE_WARP,
+        ROLE_WARPGROUP);
+    return false;
+}
 
 static Stmt *make_launch(LaunchWalk *w, Mapper *m, Stmt *root, Stmt *body)
 {
@@ -357,7 +386,8 @@ static Stmt *make_launch(LaunchWalk *w, Mapper *m, Stmt *root, Stmt *body)
                 simplify(m->facts, index_mul(c, launch.grid[d], m->axis[AXIS_RANK].extent));
         launch.block[d] = block ? block->u.i : 1;
     }
-    return stmt_stamp(stmt_launch(c, &launch, root->span), root);
+    Stmt *done = stmt_stamp(stmt_launch(c, &launch, root->span), root);
+    return roles_can(c, done) ? done : NULL;
 }
 
 /* The host's loops around the launch become serial where they were parallel; nothing else changes

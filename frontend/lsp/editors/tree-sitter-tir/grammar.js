@@ -92,7 +92,8 @@ module.exports = grammar({
     block: ($) => seq("{", repeat($._statement), "}"),
     _statement: ($) =>
       choice($.block, $.if, $.for, $.while, $.break, $.let, $.store, $.update, $.temp, $.view, $.label,
-             $.call_statement, $.block_statement, $.init, $.barrier, $.launch, $.instruction_statement),
+             $.call_statement, $.block_statement, $.init, $.barrier, $.launch, $.roles,
+             $.instruction_statement),
     if: ($) => prec.right(seq("if", $._expression, $._statement, optional(seq("else", $._statement)))),
     for: ($) => seq("for", list1($.loop), $._statement),
     while: ($) => seq("while", $._expression, $._statement),
@@ -128,7 +129,10 @@ module.exports = grammar({
       seq("instruction", field("name", $.name), "(", list($._expression), ")", $.block),
     iterator: ($) => seq(optional("reduce"), field("name", $.name), "in", $._range, "=", $._expression),
     init: ($) => seq("init", $._statement),
-    barrier: ($) => seq(choice("barrier", "commit", seq("wait", $.integer)), $.string, ";"),
+    barrier: ($) =>
+      seq(choice("barrier", "commit", "receive", seq(choice("wait", "acquire", "release"), $.integer)),
+          $.string, ";"),
+    roles: ($) => seq("producer", $.block, "consumers", $.block),
     launch: ($) =>
       seq("launch", field("name", $.name), "grid", "(", list($._expression), ")", "block", "(",
           list($._expression), ")", repeat($.annotation), $.block),

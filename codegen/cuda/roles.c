@@ -1,0 +1,133 @@
+/* roles.c - Emits what the roles of a launch do, and the mbarriers that order them.
+ *
+ *   unsigned long long *released = landed + 4;
+ *   roles_begin<4, 8>(landed, released);
+ *   if (threadIdx.y >= 2) {  // the producer's warpgroup
+ *       if (threadIdx.x == 0) {
+ *           int begun = 0;
+ *           for ... {
+ *               producer_acquire<4>(released, begun, 4);
+ *               copy_bulk_2d(..., &landed[begun % 4], 16384);
+ *               producer_commit<4>(landed, begun);
+ *           }
+ *       }
+ *   } else {  // the consumers
+ *       int received = 0, freed = 0;
+ *       for ... {
+ *           consumer_receive<4>(landed, received);
+ *           ...
+ *           consumer_release<4>(released, freed, received - 1);
+ *       }
+ *   }
+ *
+ * Group n of copies has the mbarriers landed[n % 4] and released[n % 4], of each the phase n / 4.
+ * At the former the producer arrives, and the bytes of its copies; at the latter each warp of the
+ * consumers. */
+#include "ir/copies/roles.h"
+#include "codegen/cuda/text.h"
+
+static const char *released_name(CudaWriter *w)
+{
+    return cuda_names_made(w->names, "text", "released");
+}
+
+static const char *received_name(CudaWriter *w)
+{
+    return cuda_names_made(w->names, "text", "received");
+}
+
+static const char *freed_name(CudaWriter *w)
+{
+    return cuda_names_made(w->names, "text", "freed");
+}
+
+void cuda_roles_declarations(CudaWriter *w, const LaunchUse *use)
+{
+    int64_t warps = roles_consumers(&use->launch->u.launch) / ROLE_WARP;
+    cuda_line(w, "unsigned long long *%s = %s + %d;", released_name(w), cuda_landed_name(w),
+              use->groups);
+    cuda_line(w, "%s<%d, %lld>(%s, %s);  // two mbarriers for each group of copies under way",
+              cuda_helper(w, HELPER_ROLES_BEGIN), use->groups, (long long)warps,
+              cuda_landed_name(w), released_name(w));
+}
+
+/* The one thread of the warpgroup that makes the copies: the first. */
+static const char *first_thread(CudaWriter *w, const LaunchStmt *l)
+{
+    Axis last = roles_axis(l);
+    StrBuf text = strbuf_new(w->c->arena);
+    int64_t block[3];
+    launch_block(w->use->launch, block);
+    if (block[last - AXIS_THREAD_X] > l->block[last - AXIS_THREAD_X] + 1)
+        strbuf_addf(&text, "%s == %lld", axis_name(last),
+                    (long long)l->block[last - AXIS_THREAD_X]);
+    for (Axis axis = AXIS_THREAD_X; axis < last; axis++)
+        if (l->block[axis - AXIS_THREAD_X] > 1)
+            strbuf_addf(&text, "%s%s == 0", text.length ? " && " : "", axis_name(axis));
+    return text.text;
+}
+
+void cuda_producer_opens(CudaWriter *w)
+{
+    const LaunchStmt *l = &w->use->launch->u.launch;
+    Axis last = roles_axis(l);
+    cuda_line(w, "if (%s >= %lld) {  // the producer, in a warpgroup of its own", axis_name(last),
+              (long long)l->block[last - AXIS_THREAD_X]);
+    w->indent++;
+    cuda_line(w, "if (%s) {", first_thread(w, l));
+    w->indent++;
+    w->role = WRITES_PRODUCER;
+    cuda_line(w, "int %s = 0;", cuda_begun_name(w));
+}
+
+void cuda_consumers_open(CudaWriter *w)
+{
+    w->indent--;
+    cuda_line(w, "}");
+    w->indent--;
+    cuda_line(w, "} else {  // the consumers");
+    w->indent++;
+    w->role = WRITES_CONSUMERS;
+    cuda_line(w, "int %s = 0, %s = 0;", received_name(w), freed_name(w));
+}
+
+void cuda_roles_close(CudaWriter *w)
+{
+    w->role = WRITES_ALL;
+    w->indent--;
+    cuda_line(w, "}");
+}
+
+static void release_text(CudaWriter *w, const Stmt *s, const char *why)
+{
+    int kept = s->u.barrier.pending;
+    const char *until =
+        kept ? arena_printf(w->c->arena, "%s - %d", received_name(w), kept) : received_name(w);
+    cuda_line(w, "%s<%d>(%s, %s, %s);  // %s", cuda_helper(w, HELPER_CONSUMER_RELEASE),
+              w->use->groups, released_name(w), freed_name(w), until, why);
+}
+
+void cuda_hand_over(CudaWriter *w, const Stmt *s, const char *why)
+{
+    int groups = w->use->groups;
+    if (s->u.barrier.kind == SYNC_ACQUIRE)
+        cuda_line(w, "%s<%d>(%s, %s, %d);  // %s", cuda_helper(w, HELPER_PRODUCER_ACQUIRE), groups,
+                  released_name(w), cuda_begun_name(w), s->u.barrier.pending, why);
+    else if (s->u.barrier.kind == SYNC_RECEIVE)
+        cuda_line(w, "%s<%d>(%s, %s);  // %s", cuda_helper(w, HELPER_CONSUMER_RECEIVE), groups,
+                  cuda_landed_name(w), received_name(w), why);
+    else
+        release_text(w, s, why);
+}
+
+void cuda_producer_commit(CudaWriter *w, const char *why)
+{
+    cuda_line(w, "%s<%d>(%s, %s);  // %s", cuda_helper(w, HELPER_PRODUCER_COMMIT), w->use->groups,
+              cuda_landed_name(w), cuda_begun_name(w), why);
+}
+
+void cuda_consumers_meet(CudaWriter *w, const char *why)
+{
+    cuda_line(w, "%s<%lld>();  // %s", cuda_helper(w, HELPER_CONSUMERS_MEET),
+              (long long)roles_consumers(&w->use->launch->u.launch), why);
+}

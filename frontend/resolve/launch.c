@@ -1,0 +1,141 @@
+/* launch.c - Resolves the heads of launches, and checks what their threads do in roles. */
+#include "frontend/resolve/internal.h"
+#include "ir/copies/bulk_copy.h"
+#include "ir/copies/roles.h"
+
+/* ---- heads ---- */
+
+static bool resolve_grid(Resolver *r, const AstStmt *s, LaunchStmt *out)
+{
+    if (s->u.launch.n_grid != 3 || s->u.launch.n_block != 3) {
+        diag_error(r->ctx, E0216, s->u.launch.name.span,
+                   "a launch has three extents each for grid(x, y, z) and block(x, y, z); write 1 "
+                   "for unused ones");
+        return false;
+    }
+    bool good = true;
+    for (int i = 0; i < 3; i++) {
+        const AstExpr *threads = s->u.launch.block[i];
+        out->grid[i] = resolve_index(r, s->u.launch.grid[i], "an extent of the grid");
+        good = good && out->grid[i];
+        if (out->grid[i] && expr_has_load(out->grid[i])) {
+            diag_error(r->ctx, E0226, s->u.launch.grid[i]->span,
+                       "the grid must be known before the launch, so it cannot read a buffer");
+            good = false;
+        }
+        if (!resolve_literal(r, threads, "an extent of a thread block", &out->block[i])) {
+            good = false;
+        } else if (out->block[i] < 1) {
+            diag_error(r->ctx, E0204, threads->span,
+                       "a thread block must have at least 1 thread along each axis");
+            good = false;
+        }
+    }
+    return good;
+}
+
+/* How many blocks of a launch are a cluster, and should be resident on a multiprocessor. */
+static bool resolve_counts(Resolver *r, const AstStmt *s, AnnotationList said, LaunchStmt *out)
+{
+    for (int i = 0; i < s->u.launch.n_annotations; i++) {
+        AnnotationKey key = annotation_key(said.items[i].key);
+        bool cluster = key == ANNOTATION_CLUSTER;
+        if ((!cluster && key != ANNOTATION_MIN_BLOCKS) || said.items[i].kind != ANNOTATION_INT ||
+            said.items[i].i < 1 || (cluster && said.items[i].i > MAX_CLUSTER)) {
+            diag_error(r->ctx, E0223, s->u.launch.annotations[i].key.span,
+                       "a launch takes @cluster(1) to @cluster(8), and @min_blocks(n) with n > 0");
+            return false;
+        }
+        *(cluster ? &out->cluster : &out->min_blocks) = said.items[i].i;
+    }
+    return true;
+}
+
+bool launch_head(Resolver *r, const AstStmt *s, AnnotationList said, LaunchStmt *out)
+{
+    return resolve_grid(r, s, out) && resolve_counts(r, s, said, out);
+}
+
+/* ---- roles ---- */
+
+bool launch_role_may(Resolver *r, const AstStmt *s)
+{
+    SyncKind kind = s->u.barrier.kind;
+    bool producers = kind == SYNC_ACQUIRE, consumers = kind == SYNC_RECEIVE || kind == SYNC_RELEASE;
+    bool good = r->role == IN_PRODUCER ? producers || kind == SYNC_COMMIT
+                                       : !producers && (!consumers || r->role == IN_CONSUMERS);
+    if (!good)
+        diag_error(
+            r->ctx, E0255, s->span,
+            "the producer of a launch meets `acquire` and `commit`, its consumers `receive`, "
+            "`release` and all that threads without roles do");
+    return good;
+}
+
+static bool is_for_producer(const Stmt *s)
+{
+    return s->kind == ST_SEQ || s->kind == ST_FOR || s->kind == ST_IF || s->kind == ST_LET ||
+           s->kind == ST_BARRIER || stmt_is_bulk_copy(s);
+}
+
+bool launch_parts_may(Resolver *r, const Stmt *producer, const Stmt *consumers)
+{
+    for (Cursor at = cursor_stmts(r->ctx, producer); cursor_next(&at);) {
+        if (!is_for_producer(at.stmt)) {
+            diag_error(r->ctx, E0255, at.stmt->span,
+                       "the producer of a launch makes bulk copies only, with loops, conditions "
+                       "and named values around them");
+            return false;
+        }
+        if (at.stmt->kind == ST_INSTRUCTION)
+            cursor_prune(&at);
+    }
+    for (Cursor at = cursor_stmts(r->ctx, consumers); cursor_next(&at);)
+        if (stmt_is_bulk_copy(at.stmt)) {
+            diag_error(r->ctx, E0255, at.stmt->span,
+                       "in a launch with a producer, consumers make no bulk copies");
+            return false;
+        }
+    return true;
+}
+
+/* Beside roles, a launch has only what both see. */
+static bool roles_alone(Resolver *r, const Stmt *body)
+{
+    const Stmt *roles = NULL;
+    bool alone = true;
+    for (Cursor at = cursor_stmts(r->ctx, body); cursor_next(&at);)
+        if (at.stmt->kind == ST_ROLES)
+            roles = at.stmt;
+    for (int i = 0; i < stmt_items(body); i++) {
+        const Stmt *item = stmt_item(body, i);
+        bool shared = item->kind == ST_TEMP && item->u.temp->scope == SCOPE_SHARED;
+        alone &= item == roles || item->kind == ST_LET || shared;
+    }
+    if (roles && !alone)
+        diag_error(r->ctx, E0255, roles->span,
+                   "a launch with roles has nothing beside them but named values and temps in "
+                   "shared memory");
+    return !roles || alone;
+}
+
+/* The producer's warpgroup finds a place behind the consumers. */
+static bool roles_stand(Resolver *r, const LaunchStmt *launch)
+{
+    bool fit = roles_fit(launch);
+    for (int i = 0; i < stmt_items(launch->body) && !fit; i++)
+        if (stmt_item(launch->body, i)->kind == ST_ROLES) {
+            diag_error(
+                r->ctx, E0255, stmt_item(launch->body, i)->span,
+                "the consumers must fill warps of %d threads, and the extents of their block "
+                "but for the last divide %d, so that a warpgroup can stand behind them",
+                ROLE_WARP, ROLE_WARPGROUP);
+            return false;
+        }
+    return true;
+}
+
+bool launch_roles_may(Resolver *r, const LaunchStmt *launch)
+{
+    return roles_alone(r, launch->body) && roles_stand(r, launch);
+}

@@ -1,0 +1,28 @@
+/* sync.h - Lists what threads of a launch wait for (part of ir.h). */
+#ifndef TIRC_IR_TABLES_SYNC_H
+#define TIRC_IR_TABLES_SYNC_H
+
+#include <stdbool.h>
+
+/* The kinds of synchronization. */
+typedef enum {
+    SYNC_THREADS, /* the other threads of its block: __syncthreads */
+    SYNC_CLUSTER, /* all threads of the blocks of its cluster */
+    SYNC_COMMIT,  /* its asynchronous stores, or instructions, since the last commit become one
+                     group */
+    SYNC_WAIT,    /* its groups, but for the `pending` latest, are done; pending <= MAX_PENDING */
+    /* In the parts of ST_ROLES. The groups are those of bulk copies that the producer commits. */
+    SYNC_ACQUIRE, /* the producer: with the group that begins here, at most `pending` are not
+                     released */
+    SYNC_RECEIVE, /* a consumer: the next group has landed */
+    SYNC_RELEASE, /* a consumer has read the groups that it has received, but for the `pending`
+                     latest: others may take their places */
+} SyncKind;
+enum { MAX_PENDING = 31 };
+/* It says of how many groups: it has a `pending`. */
+static inline bool sync_counts(SyncKind kind)
+{
+    return kind == SYNC_WAIT || kind == SYNC_ACQUIRE || kind == SYNC_RELEASE;
+}
+
+#endif

@@ -1,0 +1,244 @@
+/* roles.c - Splits a launch into the roles of a producer and consumers.
+ *
+ *   for ko in n {                           producer {
+ *       copy A(ko)                              for ko in n {
+ *       use(ko)                                     acquire 4
+ *   }                                               copy A(ko)
+ *                                                   commit
+ *                                 =>            }
+ *                                           } consumers {
+ *                                               for ko in n {
+ *                                                   receive
+ *                                                   use(ko)
+ *                                                   wait 1; release 1
+ *                                               }
+ *                                           }
+ *
+ * The copies of an iteration are one group. Consumers receive the group of an iteration before they
+ * use it, and release it when they have: where instructions in flight still read what is copied, so
+ * many iterations later as may be in flight. A place of the circular buffers is copied into again
+ * some iterations later, as many as the buffers have parts. So many groups the producer may have
+ * begun that are not released: the distance, in iterations, between an access and a copy that can
+ * conflict with it (threads_meet).
+ *
+ * Each role goes through the loops by itself, so all conditions and ranges on the way to the copies
+ * are the same for all threads (passes/shared/roles.c). */
+#include "passes/lower/threads/roles.h"
+
+#include <string.h>
+
+#include "passes/shared/roles.h"
+
+/* ---- what there is --------------------------------------------------------------------------- */
+
+static bool refuse(Context *c, const Stmt *at, const char *why)
+{
+    diag_error(c, E0861, at->span, "the copies of loop '%s' cannot have warps of their own: %s",
+               at->u.loop.var->name, why);
+    return false;
+}
+
+/* The marked loop; false where there are two. */
+static bool find_loop(Context *c, const Stmt *root, const Stmt **loop)
+{
+    for (Cursor at = cursor_outer(c, root); cursor_next(&at);) {
+        if (at.stmt->kind != ST_FOR ||
+            !annotation_find(at.stmt->u.loop.annotations, ANNOTATION_SPECIALIZE_WARPS))
+            continue;
+        if (*loop)
+            return refuse(c, at.stmt, "another loop of the launch has them already");
+        *loop = at.stmt;
+    }
+    return true;
+}
+
+static const char *names_of(Context *c, const StmtList *copies)
+{
+    VEC(Name) names = {0};
+    StrBuf text = strbuf_new(c->arena);
+    for (int i = 0; i < copies->n; i++)
+        for (Cursor at = cursor_stmts(c, copies->items[i]->u.block.body); cursor_next(&at);) {
+            Name name = at.stmt->kind == ST_STORE ? at.stmt->u.store.buffer->name : NULL;
+            for (int k = 0; k < names.n; k++)
+                if (names.items[k] == name)
+                    name = NULL;
+            if (!name)
+                continue;
+            strbuf_addf(&text, "%s%s", names.n ? ", " : "", name);
+            VEC_PUSH(c->arena, &names, name);
+        }
+    return text.text;
+}
+
+/* Within an iteration of the loop, or of one in it, what is copied is used behind its copy, and
+ * copied once. */
+static bool in_order_of(Context *c, Threads *t, const Roles *roles, const Stmt *carrier)
+{
+    Hazard hazard;
+    BlockPairs pairs = {&roles->blocks, &roles->copies, carrier, SYNC_THREADS};
+    if (!threads_meet(t, &pairs, carrier, INT32_MAX, &hazard))
+        return true;
+    refuse(c, roles->loop,
+           arena_printf(c->arena, "an iteration copies into '%s' behind another access to it",
+                        hazard.buffer->name));
+    diag_note(c, hazard.first_span, "the access");
+    return false;
+}
+
+static bool in_order(Context *c, Threads *t, const Roles *roles)
+{
+    bool good = in_order_of(c, t, roles, NULL);
+    for (Cursor at = cursor_outer(c, roles->loop->u.loop.body); good && cursor_next(&at);)
+        if (at.stmt->kind == ST_FOR && at.stmt->u.loop.kind != LOOP_BIND)
+            good = in_order_of(c, t, roles, at.stmt);
+    return good;
+}
+
+/* For so many iterations, no copy takes a place that this one has used. */
+static int room_of(Threads *t, const Roles *roles)
+{
+    Hazard hazard;
+    BlockPairs pairs = {&roles->blocks, &roles->copies, roles->loop, SYNC_THREADS};
+    int room = 1;
+    while (room < MAX_PENDING && !threads_meet(t, &pairs, roles->loop, room, &hazard))
+        room++;
+    return room;
+}
+
+/* The blocks of the launch form clusters. */
+static bool is_of_cluster(Context *c, const Stmt *root)
+{
+    for (Cursor at = cursor_outer(c, root); cursor_next(&at);)
+        if (at.stmt->kind == ST_FOR && at.stmt->u.loop.kind == LOOP_BIND &&
+            at.stmt->u.loop.axis == AXIS_RANK)
+            return true;
+    return false;
+}
+
+bool roles_find(Context *c, Stmt *root, Threads *t, Roles *out)
+{
+    StmtPath path = {0};
+    if (!find_loop(c, root, &out->loop) || !out->loop)
+        return !out->loop;
+    if (is_of_cluster(c, root))
+        return refuse(c, out->loop,
+                      "the blocks of the launch form clusters, whose barriers a producer does not "
+                      "meet");
+    stmt_path_to(c, root, out->loop, &path);
+    const char *obstacle = roles_obstacle(c, &path);
+    if (obstacle)
+        return refuse(c, out->loop, obstacle);
+    out->threads = t;
+    out->blocks = stmts_of_kind(c, out->loop, ST_BLOCK);
+    for (int i = 0; i < out->blocks.n; i++)
+        if (block_is_bulk(&out->blocks.items[i]->u.block))
+            VEC_PUSH(c->arena, &out->copies, out->blocks.items[i]);
+    out->held = (int)annotation_int(out->loop->u.loop.annotations, ANNOTATION_SPECIALIZE_WARPS);
+    out->names = names_of(c, &out->copies);
+    if (!in_order(c, t, out))
+        return false;
+    out->room = room_of(t, out);
+    return out->held <= out->room ||
+           refuse(c, out->loop,
+                  arena_printf(c->arena,
+                               "the buffers have room for the copies of %d iterations, and "
+                               "consumers hold %d",
+                               out->room, out->held));
+}
+
+/* ---- the two parts --------------------------------------------------------------------------- */
+
+typedef struct {
+    Context *c;
+    const Roles *roles;
+} Part;
+
+/* The marked loop, with another body, whose roles are no longer to be found. */
+static Stmt *unmarked(const Part *p, Stmt *body)
+{
+    const Stmt *marked = p->roles->loop;
+    ForStmt loop = marked->u.loop;
+    loop.annotations = annotations_without(
+        p->c, loop.annotations, ctx_name(p->c, annotation_info(ANNOTATION_SPECIALIZE_WARPS)->name));
+    loop.body = body;
+    return stmt_stamp(stmt_for(p->c, &loop, marked->span), marked);
+}
+
+static Stmt *without_copies(void *user, Stmt *s)
+{
+    const Part *p = user;
+    if (s->kind == ST_BLOCK)
+        return block_is_bulk(&s->u.block) ? NULL : s;
+    Stmt *rest = stmt_map_children(p->c, s, without_copies, user);
+    return rest && s == p->roles->loop ? unmarked(p, rest->u.loop.body) : rest;
+}
+
+Stmt *roles_consumers_of(Context *c, const Roles *roles, Stmt *root)
+{
+    Part part = {c, roles};
+    Stmt *rest = without_copies(&part, root);
+    return rest ? rest : stmt_empty(c, root->span);
+}
+
+static Stmt *hand_over(const Part *p, SyncKind kind, int pending, const char *why)
+{
+    Stmt *s = stmt_hand_over(p->c, kind, pending,
+                             arena_printf(p->c->arena, "%s: %s", p->roles->names, why),
+                             p->roles->loop->span);
+    return stmt_stamp(s, p->roles->loop);
+}
+
+/* What the producer does in an iteration. */
+static Stmt *producers_body(const Part *p, Stmt *copies)
+{
+    Context *c = p->c;
+    const char *why = arena_printf(
+        c->arena, "consumers have read the group of %d iteration%s of %s before", p->roles->room,
+        p->roles->room == 1 ? "" : "s", p->roles->loop->u.loop.var->name);
+    Stmt *items[] = {
+        hand_over(p, SYNC_ACQUIRE, p->roles->room, why), copies,
+        stmt_stamp(stmt_commit(c, NULL, "the copies above are one group", copies->span), copies)};
+    return stmt_seq(c, items, 3, copies->span);
+}
+
+/* The copies, and the loops and conditions on the way to them, none of them a thread's. */
+static Stmt *only_copies(void *user, Stmt *s)
+{
+    const Part *p = user;
+    if (s->kind == ST_BLOCK)
+        return block_is_bulk(&s->u.block) ? s : NULL;
+    if (s->kind == ST_TEMP)
+        return NULL;
+    Stmt *done = stmt_map_children(p->c, s, only_copies, user);
+    bool threads =
+        done && s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_thread(s->u.loop.axis);
+    if (threads)
+        return done->u.loop.body;
+    return s == p->roles->loop ? unmarked(p, producers_body(p, done->u.loop.body)) : done;
+}
+
+Stmt *roles_body(Context *c, const Roles *roles, Stmt *body, int pending)
+{
+    Part p = {c, roles};
+    const char *why = pending ? "read above, but for the last group, which instructions in flight "
+                                "may read; the producer overwrites them"
+                              : "read above; the producer overwrites them";
+    if (pending > 1)
+        why = arena_printf(c->arena,
+                           "read above, but for the last %d groups, which instructions in flight "
+                           "may read; the producer overwrites them",
+                           pending);
+    Stmt *items[] = {hand_over(&p, SYNC_RECEIVE, 0, "copied by the producer, read below"), body,
+                     hand_over(&p, SYNC_RELEASE, pending, why)};
+    return stmt_seq(c, items, 3, body->span);
+}
+
+Stmt *roles_join(Context *c, const Roles *roles, Stmt *root, Stmt *consumers)
+{
+    Part p = {c, roles};
+    if (root->kind == ST_FOR && root->u.loop.kind == LOOP_BIND && axis_is_block(root->u.loop.axis))
+        return loop_with_body(c, consumers,
+                              roles_join(c, roles, root->u.loop.body, consumers->u.loop.body));
+    Stmt *producer = stmt_clone_fresh(c, only_copies(&p, root));
+    return stmt_stamp(stmt_roles(c, producer, consumers, root->span), roles->loop);
+}

@@ -1,0 +1,29 @@
+/* roles.h - Splits a launch into the roles of a producer and consumers, for the pass that inserts
+ * barriers (internal to passes/lower). */
+#ifndef TIRC_PASSES_LOWER_THREADS_ROLES_H
+#define TIRC_PASSES_LOWER_THREADS_ROLES_H
+
+#include "passes/lower/pass.h"
+
+/* The loop of a launch that specialize_warps has marked, and what follows for it. */
+typedef struct {
+    const Stmt *loop;  /* NULL: none, and nothing below */
+    Threads *threads;  /* of the launch as it was */
+    StmtList copies;   /* the producer's blocks */
+    StmtList blocks;   /* of the loop; these, then all others */
+    int room;          /* groups of copies that may be under way, or in use, at a time */
+    int held;          /* of them, those that consumers hold at the end of an iteration, and one */
+    const char *names; /* of what is copied */
+} Roles;
+
+/* False after a refusal. */
+bool roles_find(Context *c, Stmt *root, Threads *t, Roles *out);
+/* The launch without the copies: what the consumers do. */
+Stmt *roles_consumers_of(Context *c, const Roles *roles, Stmt *root);
+/* The loop's body, of consumers, between `receive` and `release`. `pending` of the groups are kept:
+ * instructions in flight read them. */
+Stmt *roles_body(Context *c, const Roles *roles, Stmt *body, int pending);
+/* The launch with both roles: `root` as it was, `consumers` with all that they wait for. */
+Stmt *roles_join(Context *c, const Roles *roles, Stmt *root, Stmt *consumers);
+
+#endif

@@ -1,0 +1,115 @@
+/* roles.c - Decides whether a loop can give its bulk copies to a producer. */
+#include "passes/shared/roles.h"
+
+#include "passes/analysis/regions/region.h"
+
+static bool is_bulk(const Stmt *block)
+{
+    return annotation_find(block->u.block.annotations, ANNOTATION_COPY_BULK) != NULL;
+}
+
+static bool holds(Context *c, const Stmt *loop, const Stmt *block)
+{
+    for (Cursor at = cursor_outer(c, loop); cursor_next(&at);)
+        if (at.stmt == block)
+            return true;
+    return false;
+}
+
+static bool is_thread_loop(const Stmt *s)
+{
+    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_thread(s->u.loop.axis);
+}
+
+/* The statement sends threads of a loop of `path` different ways: that loop. */
+static const Stmt *divides(const Stmt *s, const StmtPath *path)
+{
+    for (int i = 0; i < path->n; i++) {
+        const Var *var = path->items[i]->kind == ST_FOR ? path->items[i]->u.loop.var : NULL;
+        bool uses = var && s->kind == ST_FOR  ? loop_uses_var(&s->u.loop, var)
+                    : var && s->kind == ST_IF ? expr_uses_var(s->u.cond.cond, var)
+                                              : false;
+        if (uses && is_thread_loop(path->items[i]))
+            return path->items[i];
+    }
+    return NULL;
+}
+
+/* Both roles go through the iterations by themselves, once: all loops around are those of threads
+ * and of blocks of the grid. */
+static const char *loops_obstacle(Context *c, const StmtPath *path)
+{
+    for (int i = 0; i + 1 < path->n; i++) {
+        const Stmt *s = path->items[i];
+        if (s->kind == ST_FOR && s->u.loop.kind != LOOP_BIND)
+            return arena_printf(
+                c->arena,
+                "loop '%s' around it repeats it in a thread, and nothing orders its "
+                "last copies and the first ones of the next time",
+                s->u.loop.var->name);
+    }
+    const Stmt *loop = path->items[path->n - 1];
+    return loop->u.loop.kind == LOOP_SERIAL
+               ? NULL
+               : arena_printf(c->arena, "loop '%s' is not serial", loop->u.loop.var->name);
+}
+
+static const Buffer *target_of(Context *c, const Stmt *copy)
+{
+    for (Cursor at = cursor_stmts(c, copy->u.block.body); cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE)
+            return at.stmt->u.store.buffer;
+    return NULL;
+}
+
+/* Another block writes what the copy fills, or reads it outside of the loop. */
+static const char *crossing_obstacle(Context *c, const StmtPath *path, const Stmt *copy)
+{
+    const Stmt *root = path->items[0], *loop = path->items[path->n - 1];
+    const Buffer *target = target_of(c, copy);
+    StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++) {
+        const Stmt *block = blocks.items[i];
+        bool writes = !is_bulk(block) && stmt_accesses(c, block, target, ACCESS_WRITE);
+        bool outside = !holds(c, loop, block) && stmt_accesses(c, block, target, ACCESS_ANY);
+        if (writes || outside)
+            return arena_printf(c->arena, "block '%s' %s '%s'%s, which block '%s' copies",
+                                block->u.block.name, writes ? "writes" : "accesses", target->name,
+                                outside ? " outside of the loop" : "", copy->u.block.name);
+    }
+    return NULL;
+}
+
+/* All threads go one way to the copy. */
+static const char *copy_obstacle(Context *c, const StmtPath *path, Stmt *copy)
+{
+    StmtPath way = {0};
+    stmt_path_to(c, path->items[0], copy, &way);
+    for (int i = 0; i < way.n; i++) {
+        const Stmt *by = divides(way.items[i], &way);
+        if (by)
+            return arena_printf(c->arena, "threads of loop '%s' go different ways to block '%s'",
+                                by->u.loop.var->name, copy->u.block.name);
+    }
+    return crossing_obstacle(c, path, copy);
+}
+
+const char *roles_obstacle(Context *c, const StmtPath *path)
+{
+    const Stmt *loop = path->items[path->n - 1];
+    const char *obstacle = loops_obstacle(c, path);
+    int copies = 0;
+    StmtList blocks = stmts_of_kind(c, path->items[0], ST_BLOCK);
+    for (int i = 0; i < blocks.n && !obstacle; i++) {
+        if (!is_bulk(blocks.items[i]))
+            continue;
+        copies++;
+        obstacle = holds(c, loop, blocks.items[i])
+                       ? copy_obstacle(c, path, blocks.items[i])
+                       : arena_printf(c->arena, "block '%s' is a bulk copy outside of the loop",
+                                      blocks.items[i]->u.block.name);
+    }
+    if (obstacle || copies)
+        return obstacle;
+    return arena_printf(c->arena, "loop '%s' has no bulk copy", loop->u.loop.var->name);
+}

@@ -1,0 +1,12 @@
+/* roles.h - Decides whether a loop can give its bulk copies to a producer. */
+#ifndef TIRC_PASSES_SHARED_ROLES_H
+#define TIRC_PASSES_SHARED_ROLES_H
+
+#include "ir/ir.h"
+
+/* The loop at the end of `path`, which starts at a launch's outermost bound loop: why its bulk
+ * copies cannot have a thread for themselves; NULL: they can. All that crosses between them and the
+ * rest of the launch is what they copy, within an iteration. */
+const char *roles_obstacle(Context *c, const StmtPath *path);
+
+#endif
