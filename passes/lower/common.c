@@ -127,6 +127,7 @@ bool stmt_is_launch_root(Context *c, const Stmt *s)
     switch (s->kind) {
     case ST_FOR: return s->u.loop.kind == LOOP_BIND || !stmt_bound_loop(c, s);
     case ST_IF: return !stmt_bound_loop(c, s);
+    case ST_ROLES:
     case ST_BLOCK: return true;
     case ST_SEQ:
     case ST_STORE:
@@ -135,7 +136,6 @@ bool stmt_is_launch_root(Context *c, const Stmt *s)
     case ST_BARRIER:
     case ST_INSTRUCTION:
     case ST_BREAK:
-    case ST_ROLES:
     case ST_LAUNCH: return false;
     }
     return false;

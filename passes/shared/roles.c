@@ -35,23 +35,16 @@ static const Stmt *divides(const Stmt *s, const StmtPath *path)
     return NULL;
 }
 
-/* Both roles go through the iterations by themselves, once: all loops around are those of threads
- * and of blocks of the grid. */
+/* Both roles go through the iterations by themselves, one after the other. */
 static const char *loops_obstacle(Context *c, const StmtPath *path)
 {
-    for (int i = 0; i + 1 < path->n; i++) {
+    for (int i = 0; i < path->n; i++) {
         const Stmt *s = path->items[i];
-        if (s->kind == ST_FOR && s->u.loop.kind != LOOP_BIND)
-            return arena_printf(
-                c->arena,
-                "loop '%s' around it repeats it in a thread, and nothing orders its "
-                "last copies and the first ones of the next time",
-                s->u.loop.var->name);
+        bool bound = i + 1 < path->n && s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND;
+        if (s->kind == ST_FOR && s->u.loop.kind != LOOP_SERIAL && !bound)
+            return arena_printf(c->arena, "loop '%s' is not serial", s->u.loop.var->name);
     }
-    const Stmt *loop = path->items[path->n - 1];
-    return loop->u.loop.kind == LOOP_SERIAL
-               ? NULL
-               : arena_printf(c->arena, "loop '%s' is not serial", loop->u.loop.var->name);
+    return NULL;
 }
 
 static const Buffer *target_of(Context *c, const Stmt *copy)

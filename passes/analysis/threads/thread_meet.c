@@ -9,14 +9,18 @@ typedef struct {
     int64_t distance;
 } Soon;
 
-/* How many iterations of `counted` one of its loop `level` has; 0 where that is not literal. */
+/* How many iterations of `counted` one of its loop `level` has in a thread; 0 where that is not
+ * literal. */
 static int64_t iterations_of(const Unit *u, int level, const ForStmt *counted)
 {
     int64_t weight = 1, extent;
-    for (int i = level; u->loops[i] != counted; i++)
-        if (i + 1 >= u->n_loops || !loop_const_extent(u->loops[i + 1], &extent) ||
-            !checked_mul(weight, extent, &weight))
+    for (int i = level; u->loops[i] != counted; i++) {
+        if (i + 1 >= u->n_loops)
             return 0;
+        if (u->loops[i + 1]->kind != LOOP_BIND &&
+            (!loop_const_extent(u->loops[i + 1], &extent) || !checked_mul(weight, extent, &weight)))
+            return 0;
+    }
     return weight;
 }
 
@@ -27,6 +31,8 @@ static void run_soon(Meeting *m, const Soon *soon)
     const Affine *from = m->at_a.at.turns, *to = m->at_b.at.turns;
     Affine apart = affine_const(0);
     for (int i = meeting_level(m, soon->carrier); i < units_common(a, b); i++) {
+        if (a->loops[i]->kind == LOOP_BIND) /* threads go through it side by side */
+            continue;
         int64_t weight = iterations_of(a, i, soon->counted), most;
         int64_t step = a->loops[i]->step < 0 ? -a->loops[i]->step : a->loops[i]->step;
         if (weight == 0 || (step != 1 && soon->carrier != soon->counted))

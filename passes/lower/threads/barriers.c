@@ -442,8 +442,7 @@ static int find_held(Barriers *b, const SyncSummary *inner, Stmt *body, Reasons 
     int *pending = &reasons->pending[FLIGHT_INSTRUCTIONS], held = b->roles.held - 1;
     BlockPairs pairs = {in_flight, &b->roles.copies, b->roles.loop, SYNC_THREADS};
     CountedGroups groups = {FLIGHT_INSTRUCTIONS, b->roles.loop, body};
-    Hazard hazard;
-    if (!in_flight->n || !threads_meet(b->roles.threads, &pairs, b->roles.loop, INT32_MAX, &hazard))
+    if (!in_flight->n || !roles_meet(&b->roles, in_flight, INT32_MAX))
         return 0;
     int most = async_pending(b->roles.threads, &pairs, &groups);
     held = held < most ? held : most;

@@ -94,13 +94,24 @@ static bool in_order(Context *c, Threads *t, const Roles *roles)
     return good;
 }
 
-/* For so many iterations, no copy takes a place that this one has used. */
-static int room_of(Threads *t, const Roles *roles)
+bool roles_meet(const Roles *roles, const StmtList *blocks, int64_t distance)
 {
-    Hazard hazard;
-    BlockPairs pairs = {&roles->blocks, &roles->copies, roles->loop, SYNC_THREADS};
+    for (int i = 0; i < roles->path.n; i++) {
+        const Stmt *carrier = roles->path.items[i];
+        BlockPairs pairs = {blocks, &roles->copies, carrier, SYNC_THREADS};
+        Hazard hazard;
+        if (carrier->kind == ST_FOR && carrier->u.loop.kind != LOOP_BIND &&
+            threads_meet(roles->threads, &pairs, roles->loop, distance, &hazard))
+            return true;
+    }
+    return false;
+}
+
+/* For so many iterations, no copy takes a place that this one has used. */
+static int room_of(const Roles *roles)
+{
     int room = 1;
-    while (room < MAX_PENDING && !threads_meet(t, &pairs, roles->loop, room, &hazard))
+    while (room < MAX_PENDING && !roles_meet(roles, &roles->blocks, room))
         room++;
     return room;
 }
@@ -117,15 +128,14 @@ static bool is_of_cluster(Context *c, const Stmt *root)
 
 bool roles_find(Context *c, Stmt *root, Threads *t, Roles *out)
 {
-    StmtPath path = {0};
     if (!find_loop(c, root, &out->loop) || !out->loop)
         return !out->loop;
     if (is_of_cluster(c, root))
         return refuse(c, out->loop,
                       "the blocks of the launch form clusters, whose barriers a producer does not "
                       "meet");
-    stmt_path_to(c, root, out->loop, &path);
-    const char *obstacle = roles_obstacle(c, &path);
+    stmt_path_to(c, root, out->loop, &out->path);
+    const char *obstacle = roles_obstacle(c, &out->path);
     if (obstacle)
         return refuse(c, out->loop, obstacle);
     out->threads = t;
@@ -137,13 +147,14 @@ bool roles_find(Context *c, Stmt *root, Threads *t, Roles *out)
     out->names = names_of(c, &out->copies);
     if (!in_order(c, t, out))
         return false;
-    out->room = room_of(t, out);
+    out->room = room_of(out);
     return out->held <= out->room ||
            refuse(c, out->loop,
                   arena_printf(c->arena,
-                               "the buffers have room for the copies of %d iterations, and "
-                               "consumers hold %d",
-                               out->room, out->held));
+                               "its buffers have room for the copies of %d iteration%s, and "
+                               "consumers hold those of %d; where a loop around repeats it, the "
+                               "number of its iterations must be a multiple of the stages",
+                               out->room, out->room == 1 ? "" : "s", out->held));
 }
 
 /* ---- the two parts --------------------------------------------------------------------------- */

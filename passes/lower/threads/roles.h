@@ -9,15 +9,19 @@
 typedef struct {
     const Stmt *loop;  /* NULL: none, and nothing below */
     Threads *threads;  /* of the launch as it was */
+    StmtPath path;     /* in it, to the loop */
     StmtList copies;   /* the producer's blocks */
     StmtList blocks;   /* of the loop; these, then all others */
     int room;          /* groups of copies that may be under way, or in use, at a time */
-    int held;          /* of them, those that consumers hold at the end of an iteration, and one */
+    int held;          /* of them, those that consumers hold, the one in use among them */
     const char *names; /* of what is copied */
 } Roles;
 
 /* False after a refusal. */
 bool roles_find(Context *c, Stmt *root, Threads *t, Roles *out);
+/* One of the blocks uses a place in an iteration that a copy takes at most `distance` iterations of
+ * the loop later, be it in a later iteration of a loop around. */
+bool roles_meet(const Roles *roles, const StmtList *blocks, int64_t distance);
 /* The launch without the copies: what the consumers do. */
 Stmt *roles_consumers_of(Context *c, const Roles *roles, Stmt *root);
 /* The loop's body, of consumers, between `receive` and `release`. `pending` of the groups are kept:
