@@ -271,13 +271,7 @@ FAULTS = {
         "fault",
         "no fence.proxy.async behind them",
     ),
-    "other swizzle": (
-        TILES,
-        ["--schedule", "tiles"],
-        [("fused / 8 % 8)", "fused / 8 % 4)")],
-        "wrong",
-        "C[",
-    ),
+    "other swizzle": (TILES, ["--schedule", "tiles"], [("^ i % 8", "^ i % 4")], "wrong", "C["),
     "descriptor without a swizzle": (
         TILES,
         ["--schedule", "tiles"],

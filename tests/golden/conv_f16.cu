@@ -135,8 +135,7 @@ conv_f16_nhwc(const unsigned short *__restrict__ x, unsigned short *__restrict__
             const int n_1 = grid / 2 * 2 + each / 2;
             const int i = grid % 2 * 8 + each % 2 * 4 + group * 2 + lane / 64;
             copy_async_or_zero<16>(
-                &x_shared[k_first][each / 2 * 64 + (each % 2 * 4 + group * 2 + lane / 64) * 8 + j]
-                         [(lane % 8 ^ j) * 8],
+                &x_shared[k_first][n_1 % 2 * 64 + i % 8 * 8 + j][(lane % 8 ^ j) * 8],
                 &x[(long long)(grid / 2 * 18432 + grid % 2 * 8192 + group * 2048 + lane / 64 * 1024
                                + j * 128 + lane % 8 * 8) + (long long)k_first * 64
                    + (each / 2 * 9216 + each % 2 * 4096 - 1152)],
@@ -164,9 +163,7 @@ conv_f16_nhwc(const unsigned short *__restrict__ x, unsigned short *__restrict__
                 const int n_2 = grid / 2 * 2 + each / 2;
                 const int i = grid % 2 * 8 + each % 2 * 4 + group * 2 + lane / 64;
                 copy_async_or_zero<16>(
-                    &x_shared[(k_ + 2) % 3]
-                             [each / 2 * 64 + (each % 2 * 4 + group * 2 + lane / 64) * 8 + j]
-                             [(lane % 8 ^ j) * 8],
+                    &x_shared[(k_ + 2) % 3][n_2 % 2 * 64 + i % 8 * 8 + j][(lane % 8 ^ j) * 8],
                     &x[((n_2 * 9 + i + u - 1) * 8 + j + v - 1) * 128 + k_ % 2 * 64 + lane % 8 * 8],
                     n_2 < 3 && i < 9 && i + u > 0 && i + u < 10 && j + v > 0 && j + v < 9);
             }

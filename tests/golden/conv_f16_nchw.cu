@@ -194,8 +194,7 @@ conv_f16_nchw_2(unsigned short *__restrict__ y, const unsigned short *__restrict
             const int n = each / 4;
             const int i_1 = grid / 2 * 8 + each % 4 * 2 + lane / 64;
             copy_async_or_zero<16>(
-                &x_global_shared[k_first][n * 64 + (each % 4 * 2 + lane / 64) * 8 + j]
-                                [(lane % 8 ^ j) * 8],
+                &x_global_shared[k_first][n * 64 + i_1 % 8 * 8 + j][(lane % 8 ^ j) * 8],
                 &x_global[(long long)(grid / 2 * 8192 + lane / 64 * 1024 + j * 128 + lane % 8 * 8)
                           + (long long)k_first * 64 + (each / 4 * 9216 + each % 4 * 2048 - 1152)],
                 i_1 < 9 && i_1 > 0 && j > 0);
@@ -221,8 +220,7 @@ conv_f16_nchw_2(unsigned short *__restrict__ y, const unsigned short *__restrict
                 const int n = each / 4;
                 const int i_2 = grid / 2 * 8 + each % 4 * 2 + lane / 64;
                 copy_async_or_zero<16>(
-                    &x_global_shared[(u * 3 + v) % 2 * 2 + k_ % 2]
-                                    [n * 64 + (each % 4 * 2 + lane / 64) * 8 + j]
+                    &x_global_shared[(u * 3 + v) % 2 * 2 + k_ % 2][n * 64 + i_2 % 8 * 8 + j]
                                     [(lane % 8 ^ j) * 8],
                     &x_global[((n * 9 + u + i_2 - 1) * 8 + j + v - 1) * 128 + k_ % 2 * 64
                               + lane % 8 * 8],
@@ -343,7 +341,7 @@ conv_f16_nchw_2(unsigned short *__restrict__ y, const unsigned short *__restrict
                     const int i_3 = grid / 2 * 8 + nj;
                     if (i_3 < 9) {
                         *(unsigned int *)&y_shared[lane / 32 * 16 + u * 8 + lane / 4 % 8]
-                                                  [(nj ^ lane / 4 % 8) * 8 + lane % 4 * 2] =
+                                                  [(i_3 % 8 ^ lane / 4 % 8) * 8 + lane % 4 * 2] =
                             f16x2_from_f32(T[u][panels * 16 + nj * 2],
                                            T[u][panels * 16 + nj * 2 + 1]);
                     }

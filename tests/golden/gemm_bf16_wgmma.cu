@@ -83,7 +83,7 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
         #pragma unroll
         for (int each = 0; each < 4; ++each) {
             const int i = each * 32 + group * 16 + lane / 8;
-            copy_async_or_zero<16>(&A_shared[ko_first][i][(lane % 8 ^ lane / 8 % 8) * 8],
+            copy_async_or_zero<16>(&A_shared[ko_first][i][(lane % 8 ^ i % 8) * 8],
                                    &A[(long long)(group * 2176 + lane / 8 * 136 + lane % 8 * 8)
                                       + (long long)ko_first * 64 + (each * 4352 - 56)],
                                    i < 70 && ko_first * 8 + lane % 8 > 6);
@@ -92,8 +92,7 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
         #pragma unroll
         for (int each = 0; each < 32; ++each) {
             const int k = ko_first * 64 + each * 2 + group;
-            B_shared[ko_first][lane / 64][each * 2 + group]
-                    [(j % 64 / 8 ^ each % 4 * 2 + group) * 8 + j % 8] =
+            B_shared[k / 64][lane / 64][k % 64][(j % 64 / 8 ^ k % 8) * 8 + j % 8] =
                 bf16_from_f32(k > 55 && j < 131 ? bf16_to_f32(B[(k - 56) * 131 + j]) : 0.0f);
         }
     }
@@ -105,7 +104,7 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
             #pragma unroll
             for (int each = 0; each < 4; ++each) {
                 const int i = each * 32 + group * 16 + lane / 8;
-                copy_async_or_zero<16>(&A_shared[ko + 2][i][(lane % 8 ^ lane / 8 % 8) * 8],
+                copy_async_or_zero<16>(&A_shared[ko + 2][i][(lane % 8 ^ i % 8) * 8],
                                        &A[(long long)(group * 2176 + lane / 8 * 136 + lane % 8 * 8)
                                           + (long long)ko * 64 + (each * 4352 + 72)],
                                        i < 70);
@@ -114,7 +113,7 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
             #pragma unroll
             for (int each = 0; each < 32; ++each) {
                 const int k = ko * 64 + each * 2 + group + 128;
-                B_shared[2][lane / 64][k - 128][(j % 64 / 8 ^ each % 4 * 2 + group) * 8 + j % 8] =
+                B_shared[2][lane / 64][k - 128][(j % 64 / 8 ^ k % 8) * 8 + j % 8] =
                     bf16_from_f32(j < 131 ? bf16_to_f32(B[(k - 56) * 131 + j]) : 0.0f);
             }
         }
@@ -200,14 +199,14 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
                 #pragma unroll
                 for (int nj = 0; nj < 8; ++nj) {
                     if (bx * 64 + panels * 32 + nj * 4 + lane % 4 < 65) {
-                        *(unsigned int *)&C_shared[i][(nj ^ lane / 4 % 8) * 8 + lane % 4 * 2] =
+                        *(unsigned int *)&C_shared[i][(nj ^ i % 8) * 8 + lane % 4 * 2] =
                             bf16x2_from_f32(T[u][panels * 16 + nj * 2],
                                             T[u][panels * 16 + nj * 2 + 1]);
                     } else {
                         #pragma unroll
                         for (int pair = 0; pair < 2; ++pair) {
                             if (bx * 128 + panels * 64 + nj * 8 + lane % 4 * 2 + pair < 131)
-                                C_shared[i][(nj ^ lane / 4 % 8) * 8 + lane % 4 * 2 + pair] =
+                                C_shared[i][(nj ^ i % 8) * 8 + lane % 4 * 2 + pair] =
                                     bf16_from_f32(T[u][panels * 16 + nj * 2 + pair]);
                         }
                     }
@@ -223,9 +222,7 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
                 if (i < 70)
                     C[(long long)(group * 262 + lane / 64 * 131 + bx * 128 + lane % 64)
                       + (each * 524 + panels * 64)] =
-                        C_shared[i]
-                                [(lane % 64 / 8 ^ each % 2 * 4 + group * 2 + lane / 64) * 8
-                                 + lane % 8];
+                        C_shared[i][(lane % 64 / 8 ^ i % 8) * 8 + lane % 8];
             }
         }
         fence_proxy_async();

@@ -170,10 +170,8 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B,
                 const long long i = by * 64 + rows * 32 + each * 2 + wy_wx_fused / 2;
                 if (i < M)
                     C[(int)(i * N) + j] =
-                        fmaxf(
-                            acc[each % 2 * 2 + wy_wx_fused / 2][each / 2]
-                               [wy_wx_fused % 2 * 32 + lane] + bias[j],
-                            0.0f);
+                        fmaxf(acc[(int)(i % 4)][each / 2][wy_wx_fused % 2 * 32 + lane] + bias[j],
+                              0.0f);
             }
         }
         __syncthreads();  // acc: read above, overwritten in the next iteration of rows by other

@@ -151,9 +151,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
             for (int each = 0; each < 16; ++each) {
                 const int i = by * 64 + rows * 32 + each * 2 + wy_wx_fused / 4;
                 if (i < 1000)
-                    C[i * 999 + j] =
-                        C_shared[each % 2 * 2 + wy_wx_fused / 4][each / 2]
-                                [wy_wx_fused % 4 * 32 + lane];
+                    C[i * 999 + j] = C_shared[i % 4][each / 2][wy_wx_fused % 4 * 32 + lane];
             }
         }
         __syncthreads();  // C_shared: read above, overwritten in the next iteration of rows by

@@ -168,8 +168,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
                 const long long i = by * 64 + rows * 32 + each * 2 + wy_wx_fused / 2;
                 if (i < M)
                     C[(int)(i * N) + j] =
-                        C_shared[each % 2 * 2 + wy_wx_fused / 2][each / 2]
-                                [wy_wx_fused % 2 * 32 + lane];
+                        C_shared[(int)(i % 4)][each / 2][wy_wx_fused % 2 * 32 + lane];
             }
         }
         __syncthreads();  // C_shared: read above, overwritten in the next iteration of rows by

@@ -118,7 +118,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         for (int each = 0; each < 16; ++each) {
             const int i = by * 16 + each;
             if (i < 33)
-                C[i * 30 + lane] = C_shared[each % 4][each / 4][lane];
+                C[i * 30 + lane] = C_shared[i % 4][each / 4][lane];
         }
     }
 }

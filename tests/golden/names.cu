@@ -44,6 +44,6 @@ exp_2(const float *__restrict__ old, float *__restrict__ y, const float *__restr
     const int inner = threadIdx.x;
     const int i = result * 32 + inner;
     if (i < N)
-        atomic_update_f32(&y[inner % 4],
-                          [=](float old_) { return (float)(old_ * (and_[i] + old[inner % 4])); });
+        atomic_update_f32(&y[i % 4],
+                          [=](float old_) { return (float)(old_ * (and_[i] + old[i % 4])); });
 }

@@ -51,16 +51,14 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
     #pragma unroll
     for (int each = 0; each < 4; ++each) {
         const int i = each * 32 + group * 16 + warp_ly_fused_lx_fused / 8;
-        copy_async<16>(
-            &A_shared[0][i][(warp_ly_fused_lx_fused % 8 ^ warp_ly_fused_lx_fused / 8 % 8) * 8],
-            &A[i * 256 + warp_ly_fused_lx_fused % 8 * 8]);
+        copy_async<16>(&A_shared[0][i][(warp_ly_fused_lx_fused % 8 ^ i % 8) * 8],
+                       &A[i * 256 + warp_ly_fused_lx_fused % 8 * 8]);
     }
     #pragma unroll
     for (int each = 0; each < 2; ++each) {
         const int j = each * 32 + group * 16 + warp_ly_fused_lx_fused / 8;
-        copy_async<16>(
-            &B_shared[0][j][(warp_ly_fused_lx_fused % 8 ^ warp_ly_fused_lx_fused / 8 % 8) * 8],
-            &B[j * 256 + warp_ly_fused_lx_fused % 8 * 8]);
+        copy_async<16>(&B_shared[0][j][(warp_ly_fused_lx_fused % 8 ^ j % 8) * 8],
+                       &B[j * 256 + warp_ly_fused_lx_fused % 8 * 8]);
     }
     copy_async_commit();  // the copies above are one group
     for (int u = 0; u < 2; ++u) {
@@ -78,8 +76,7 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
             for (int each = 0; each < 4; ++each) {
                 const int i = each * 32 + group * 16 + warp_ly_fused_lx_fused / 8;
                 copy_async<16>(
-                    &A_shared[(ko + 1) % 3][i]
-                             [(warp_ly_fused_lx_fused % 8 ^ warp_ly_fused_lx_fused / 8 % 8) * 8],
+                    &A_shared[(ko + 1) % 3][i][(warp_ly_fused_lx_fused % 8 ^ i % 8) * 8],
                     &A[(long long)(group * 4096 + warp_ly_fused_lx_fused / 8 * 256
                                    + warp_ly_fused_lx_fused % 8 * 8) + (long long)ko * 64
                        + (each * 8192 + 64)]);
@@ -88,8 +85,7 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
             for (int each = 0; each < 2; ++each) {
                 const int j = each * 32 + group * 16 + warp_ly_fused_lx_fused / 8;
                 copy_async<16>(
-                    &B_shared[(ko + 1) % 3][j]
-                             [(warp_ly_fused_lx_fused % 8 ^ warp_ly_fused_lx_fused / 8 % 8) * 8],
+                    &B_shared[(ko + 1) % 3][j][(warp_ly_fused_lx_fused % 8 ^ j % 8) * 8],
                     &B[(long long)(group * 4096 + warp_ly_fused_lx_fused / 8 * 256
                                    + warp_ly_fused_lx_fused % 8 * 8) + (long long)ko * 64
                        + (each * 8192 + 64)]);

@@ -127,7 +127,7 @@ product_1(const float *__restrict__ B, float *__restrict__ V)
         for (int each = 0; each < 4; ++each) {
             const int k = by * 32 + each * 8 + ty;
             if (k < 36)
-                V[k * 70 + j] = B[k * 70 + j] * (float)(ty % 2 == 0 ? 1 : 2049);
+                V[k * 70 + j] = B[k * 70 + j] * (float)(k % 2 == 0 ? 1 : 2049);
         }
     }
 }

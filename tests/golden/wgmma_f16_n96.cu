@@ -51,16 +51,14 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
     #pragma unroll
     for (int each = 0; each < 4; ++each) {
         const int i = each * 32 + group * 16 + warp_ly_fused_lx_fused / 8;
-        copy_async<16>(
-            &A_shared[0][i][(warp_ly_fused_lx_fused % 8 ^ warp_ly_fused_lx_fused / 8 % 8) * 8],
-            &A[i * 128 + warp_ly_fused_lx_fused % 8 * 8]);
+        copy_async<16>(&A_shared[0][i][(warp_ly_fused_lx_fused % 8 ^ i % 8) * 8],
+                       &A[i * 128 + warp_ly_fused_lx_fused % 8 * 8]);
     }
     #pragma unroll
     for (int each = 0; each < 3; ++each) {
         const int j = each * 32 + group * 16 + warp_ly_fused_lx_fused / 8;
-        copy_async<16>(
-            &B_shared[0][j][(warp_ly_fused_lx_fused % 8 ^ warp_ly_fused_lx_fused / 8 % 8) * 8],
-            &B[j * 128 + warp_ly_fused_lx_fused % 8 * 8]);
+        copy_async<16>(&B_shared[0][j][(warp_ly_fused_lx_fused % 8 ^ j % 8) * 8],
+                       &B[j * 128 + warp_ly_fused_lx_fused % 8 * 8]);
     }
     copy_async_commit();  // the copies above are one group
     for (int u = 0; u < 2; ++u) {
@@ -77,22 +75,18 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
             #pragma unroll
             for (int each = 0; each < 4; ++each) {
                 const int i = each * 32 + group * 16 + warp_ly_fused_lx_fused / 8;
-                copy_async<16>(
-                    &A_shared[ko + 1][i]
-                             [(warp_ly_fused_lx_fused % 8 ^ warp_ly_fused_lx_fused / 8 % 8) * 8],
-                    &A[(long long)(group * 2048 + warp_ly_fused_lx_fused / 8 * 128
-                                   + warp_ly_fused_lx_fused % 8 * 8) + (long long)ko * 64
-                       + (each * 4096 + 64)]);
+                copy_async<16>(&A_shared[ko + 1][i][(warp_ly_fused_lx_fused % 8 ^ i % 8) * 8],
+                               &A[(long long)(group * 2048 + warp_ly_fused_lx_fused / 8 * 128
+                                              + warp_ly_fused_lx_fused % 8 * 8)
+                                  + (long long)ko * 64 + (each * 4096 + 64)]);
             }
             #pragma unroll
             for (int each = 0; each < 3; ++each) {
                 const int j = each * 32 + group * 16 + warp_ly_fused_lx_fused / 8;
-                copy_async<16>(
-                    &B_shared[ko + 1][j]
-                             [(warp_ly_fused_lx_fused % 8 ^ warp_ly_fused_lx_fused / 8 % 8) * 8],
-                    &B[(long long)(group * 2048 + warp_ly_fused_lx_fused / 8 * 128
-                                   + warp_ly_fused_lx_fused % 8 * 8) + (long long)ko * 64
-                       + (each * 4096 + 64)]);
+                copy_async<16>(&B_shared[ko + 1][j][(warp_ly_fused_lx_fused % 8 ^ j % 8) * 8],
+                               &B[(long long)(group * 2048 + warp_ly_fused_lx_fused / 8 * 128
+                                              + warp_ly_fused_lx_fused % 8 * 8)
+                                  + (long long)ko * 64 + (each * 4096 + 64)]);
             }
         }
         copy_async_commit();  // the copies above are one group

@@ -68,15 +68,14 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
     #pragma unroll
     for (int each = 0; each < 4; ++each) {
         const int k = each * 16 + group * 8 + lane / 16;
-        copy_async_or_zero<16>(&A_shared[0][lane % 16 / 8][k][(lane % 8 ^ lane / 16) * 8],
+        copy_async_or_zero<16>(&A_shared[0][lane % 16 / 8][k][(lane % 8 ^ k % 8) * 8],
                                &A[(k - 62) * 72 + lane % 16 * 8], k > 61 && lane % 16 < 9);
     }
     #pragma unroll
     for (int each = 0; each < 16; ++each) {
         const int j = each * 8 + group * 4 + lane / 32;
-        copy_async_or_zero<4>(
-            &B_shared[0][j][(lane % 32 / 4 ^ group * 4 + lane / 32) * 8 + lane % 4 * 2],
-            &B[j * 130 + lane % 32 * 2 - 62], lane % 32 > 30);
+        copy_async_or_zero<4>(&B_shared[0][j][(lane % 32 / 4 ^ j % 8) * 8 + lane % 4 * 2],
+                              &B[j * 130 + lane % 32 * 2 - 62], lane % 32 > 30);
     }
     copy_async_commit();  // the copies above are one group
     copy_async_wait<0>();  // all copies
@@ -97,8 +96,7 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
             for (int each = 0; each < 16; ++each) {
                 const int j = each * 8 + group * 4 + lane / 32;
                 copy_async<4>(
-                    &B_shared[(ko + 1) % 2][j]
-                             [(lane % 32 / 4 ^ group * 4 + lane / 32) * 8 + lane % 4 * 2],
+                    &B_shared[(ko + 1) % 2][j][(lane % 32 / 4 ^ j % 8) * 8 + lane % 4 * 2],
                     &B[(long long)(group * 520 + lane / 32 * 130 + lane % 32 * 2)
                        + (long long)ko * 64 + (each * 1040 + 2)]);
             }

@@ -120,7 +120,7 @@ product(const unsigned char *__restrict__ B, int *__restrict__ C,
     #pragma unroll
     for (int each = 0; each < 8; ++each) {
         const int j = each * 32 + group * 16 + lane / 8;
-        copy_async_or_zero<16>(&B_shared[j][(lane % 8 ^ lane / 8 % 8) * 16],
+        copy_async_or_zero<16>(&B_shared[j][(lane % 8 ^ j % 8) * 16],
                                &B[each * 4096 + group * 2048 + lane * 16], j < 200);
     }
     copy_async_commit();  // the copies above are one group

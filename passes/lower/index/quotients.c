@@ -1,16 +1,17 @@
-/* quotients.c - Writes quotients and remainders in terms of outer loops.
+/* quotients.c - Writes quotients and remainders in asynchronous copies in terms of outer loops.
  *
  *   for ko in 30                                for ko in 30
  *       for each in 32 unroll {                     for each in 32 unroll
- *           let k = ko * 32 + each;       =>            s[each] = x[ko / 10, ko % 2 * 32 + each];
- *           s[each] = x[k / 320, k % 64];
+ *           let k = ko * 32 + each;       =>            s[each] async= x[ko / 10, each];
+ *           s[each] async= x[k / 320, k % 32];
  *       }
  *
  * So an iteration of ko divides once, and not once for each element. The compiler of CUDA does not
  * know the ranges of names, such as that of a thread.
  *
- * A quotient is replaced if those in its place use fewer variables. Variables of unrolled loops do
- * not count: they become numbers, as in (ko * 2 + each / 8) / 3. */
+ * A quotient that changes with a loop is replaced if those in its place use fewer variables.
+ * Variables of unrolled loops do not count: they become numbers, as in (ko * 2 + each / 8) / 3.
+ * Other stores wait for their values, and gain nothing. */
 #include "ir/copies/bulk_copy.h"
 #include "passes/lower/pass.h"
 
@@ -120,6 +121,15 @@ static Expr *divide(Rewriter *r, Expr *e)
     return index_mod(q->c, whole, expr_index(q->c, of / by));
 }
 
+/* The value changes between iterations of a loop that is not written out. */
+static bool changes_with_loop(const Quotients *q, const Expr *value)
+{
+    for (int i = 0; i < q->loops.n; i++)
+        if (q->loops.items[i]->kind == LOOP_SERIAL && expr_uses_var(value, q->loops.items[i]->var))
+            return true;
+    return false;
+}
+
 static Expr *move_outwards(Rewriter *r, Expr *e)
 {
     Quotients *q = r->user;
@@ -128,6 +138,8 @@ static Expr *move_outwards(Rewriter *r, Expr *e)
         return e;
     Rewriter divides = {.ctx = q->c, .user = q, .expr = divide};
     Expr *value = expr_subst(q->c, e, q->lets.items, q->lets.n);
+    if (!changes_with_loop(q, value))
+        return e;
     Expr *moved = rewrite_expr(&divides, simplify(q->facts, value));
     return divides_with_fewer(q, moved, variables_of(q, value)) ? moved : e;
 }
@@ -154,7 +166,7 @@ static Stmt *walk(void *user, Stmt *s)
 {
     Quotients *q = user;
     if (s->kind == ST_STORE)
-        return stmt_map_exprs(q->c, s, move_in, q);
+        return s->u.store.op == STORE_ASYNC ? stmt_map_exprs(q->c, s, move_in, q) : s;
     if (s->kind == ST_LET) { /* known to what follows in its sequence */
         facts_enter(q->facts, s);
         note_let(q, s);
