@@ -373,6 +373,30 @@ def test_images_of_any_size_have_one_pass_for_mean_and_variance(symbolic):
     assert report["verify"]["ok"] and len(report["launches"]) == 3
 
 
+def test_subscripts_of_images_of_any_size_have_no_quotients_by_their_sides():
+    text = emit(PROGRAMS, "--kernel", "image_norm", "-DN=?", "-DC=?", "-DH=?", "-DW=?")
+    subscripts = re.findall(r"\bx\[([^]]*)\]", text)
+    assert len(subscripts) >= 2
+    assert not [at for at in subscripts if re.search(r"[/%] [CHW]\b", at)], text
+
+
+@pytest.mark.parametrize(
+    "kernel, sizes",
+    [
+        ("scan", ["-DM=3", "-DN=8191"]),
+        ("half_softmax", ["-DM=3", "-DN=3001"]),
+        ("neighbours", ["-DM=?", "-DN=?"]),
+        ("row_sum", ["-DM=?", "-DN=?"]),
+    ],
+)
+def test_guards_stand_only_at_edges(kernel, sizes):
+    """Some loop of many iterations reads x without a guard, though the sizes divide nothing."""
+    text = emit(PROGRAMS, "--kernel", kernel, *sizes)
+    loops = re.findall(r"for \(int \w+ = 0; \w+ < (\d+); \+\+\w+\)( \{)?\n((?:.*\n){4})", text)
+    reads = [body for n, _, body in loops if int(n) >= 8 and re.search(r"\bx(_\w+)?\[", body)]
+    assert any("if (" not in body for body in reads) and "if (" in text, text
+
+
 @pytest.mark.parametrize("kernel, rows", [("neighbours", [8]), ("neighbours_of_planes", [4, 4])])
 def test_threads_compute_neighbours_together(kernel, rows):
     """They share what they read of rows, and of planes where that is more than rows have."""
