@@ -9,9 +9,11 @@
  *                                                        y[first + each] = ...
  *
  * Threads at the edge of the data run the second loop, all others the first, whose loads the
- * compiler can issue together. The condition of the first is that of the guards at their strictest
- * in the loop. Where only the last iteration needs guards, it follows a loop over the others. Loops
- * in which threads wait for each other, or exchange values, stay as they are. */
+ * compiler can issue together. The condition of the first is that of the guards, and of the
+ * conditions of values, at their strictest in the loop. Where only the last iteration needs guards,
+ * it follows a loop over the others. Of nested marks, the outermost for which that holds counts,
+ * else the innermost. Loops in which threads wait for each other, or exchange values, stay as they
+ * are. */
 #include "passes/lower/pass.h"
 
 typedef struct {
@@ -60,15 +62,18 @@ static bool uses_inner(const Unswitch *u, const Expr *e)
     return false;
 }
 
-/* `a < b` or `a <= b` as it is where that is hardest to meet. NULL: of another form, or unknown. */
+/* A comparison as it is where that is hardest to meet. NULL: of another kind, or unknown. */
 static Expr *strictest(Unswitch *u, const Expr *cond)
 {
-    if (cond->kind != EX_LT && cond->kind != EX_LE)
-        return NULL;
     const Var *const *inner = (const Var *const *)u->inner.items;
-    Expr *a = largest_over(u->facts, cond->u.arg[0], inner, u->inner.n, NULL);
-    Expr *b = least_over(u->facts, cond->u.arg[1], inner, u->inner.n, NULL);
-    return a && b ? expr_binary(u->c, cond->kind, a, b, cond->span) : NULL;
+    bool below = cond->kind == EX_LT || cond->kind == EX_LE;
+    if (!below && cond->kind != EX_GT && cond->kind != EX_GE)
+        return NULL;
+    Expr *most = largest_over(u->facts, cond->u.arg[!below], inner, u->inner.n, NULL);
+    Expr *least = least_over(u->facts, cond->u.arg[below], inner, u->inner.n, NULL);
+    if (!most || !least)
+        return NULL;
+    return expr_binary(u->c, cond->kind, below ? most : least, below ? least : most, cond->span);
 }
 
 static void add_strict(Unswitch *u, Expr *cond)
@@ -79,16 +84,30 @@ static void add_strict(Unswitch *u, Expr *cond)
     VEC_PUSH(u->c->arena, &u->strict, cond);
 }
 
+static bool compares_indices(const Expr *cond)
+{
+    return op_info(cond->kind)->class == OP_COMPARE && cond->u.arg[0]->type == DT_INDEX;
+}
+
 static void note_guard(Unswitch *u, Expr *guard)
 {
     ExprList all = {0};
     expr_chain(u->c, expr_expand(u->c, guard, &u->names), EX_AND, &all);
     for (int i = 0; i < all.n; i++) {
         Expr *cond = simplify(u->facts, all.items[i]);
-        Expr *strict = uses_inner(u, cond) ? strictest(u, cond) : cond;
-        if (strict && !expr_has_load(strict))
+        bool known = compares_indices(cond) && !expr_has_load(cond);
+        Expr *strict = known && uses_inner(u, cond) ? strictest(u, cond) : cond;
+        if (known && strict)
             add_strict(u, strict);
     }
+}
+
+/* Conditions of values, such as those of cells at the edge of a grid. */
+static void note_choices(Unswitch *u, const Expr *value)
+{
+    for (Cursor at = cursor_expr(u->c, value); cursor_next(&at);)
+        if (at.expr->kind == EX_SELECT)
+            note_guard(u, at.expr->u.arg[0]);
 }
 
 static Stmt *note_guards(void *user, Stmt *s)
@@ -101,6 +120,8 @@ static Stmt *note_guards(void *user, Stmt *s)
     }
     if (s->kind == ST_IF && !s->u.cond.otherwise)
         note_guard(u, s->u.cond.cond);
+    if (s->kind == ST_STORE)
+        note_choices(u, s->u.store.value);
     if (s->kind == ST_FOR)
         VEC_PUSH(u->c->arena, &u->inner, s->u.loop.var);
     return stmt_map_inside(u->c, u->facts, s, note_guards, u);
@@ -121,9 +142,13 @@ static Stmt *copy_of(Unswitch *u, Stmt *loop)
     return copy;
 }
 
-static int count_ifs(Context *c, const Stmt *s)
+/* How many conditions stand in it: guards, and those of values. */
+static int count_tests(Context *c, const Stmt *s)
 {
-    return stmts_of_kind(c, s, ST_IF).n;
+    int n = 0;
+    for (Cursor at = cursor_stmt(c, s); cursor_next(&at);)
+        n += (at.stmt && at.stmt->kind == ST_IF) || (at.expr && at.expr->kind == EX_SELECT);
+    return n;
 }
 
 /* A copy of the loop without the guards that the facts imply. */
@@ -141,15 +166,24 @@ static Stmt *over(Unswitch *u, const Stmt *s, int64_t lo, int64_t hi)
     return stmt_stamp(stmt_for(u->c, &loop, s->span), s);
 }
 
+static Stmt *walk(void *user, Stmt *s);
+
+/* The loop without its mark, where loops in it are marked. */
+static Stmt *walk_inside(Unswitch *u, Stmt *loop)
+{
+    Rewriter r = {.ctx = u->c};
+    return stmt_map_inside(u->c, u->facts, unmark(&r, loop), walk, u);
+}
+
 /* All iterations but the last without guards, and the last. NULL: the guards are of others, too. */
-static Stmt *with_last_apart(Unswitch *u, Stmt *loop)
+static Stmt *with_last_apart(Unswitch *u, Stmt *marked, Stmt *loop)
 {
     int64_t n;
     if (!loop_const_extent(&loop->u.loop, &n) || n < 2 || !loop_counts_from_zero(&loop->u.loop))
         return NULL;
     Stmt *bare = bare_copy(u, over(u, loop, 0, n - 1));
-    bool helps = bare && count_ifs(u->c, loop) > 0 && count_ifs(u->c, bare) == 0;
-    return helps ? stmt_then(u->c, bare, over(u, loop, n - 1, n)) : NULL;
+    bool helps = bare && count_tests(u->c, loop) > 0 && count_tests(u->c, bare) == 0;
+    return helps ? stmt_then(u->c, bare, walk_inside(u, over(u, marked, n - 1, n))) : NULL;
 }
 
 /* The loop without guards where the strictest ones hold, else as it is. */
@@ -164,8 +198,16 @@ static Stmt *with_two_loops(Unswitch *u, Stmt *loop)
     facts_assume(u->facts, all);
     Stmt *bare = bare_copy(u, loop);
     facts_reset(u->facts, mark);
-    bool helps = bare && count_ifs(u->c, bare) < count_ifs(u->c, loop);
+    bool helps = bare && count_tests(u->c, bare) < count_tests(u->c, loop);
     return helps ? stmt_stamp(stmt_if(u->c, all, bare, loop, loop->span), loop) : loop;
+}
+
+static bool has_marks_inside(Context *c, const Stmt *loop)
+{
+    for (Cursor at = cursor_stmts(c, loop->u.loop.body); cursor_next(&at);)
+        if (is_marked(at.stmt))
+            return true;
+    return false;
 }
 
 static Stmt *walk(void *user, Stmt *s)
@@ -178,9 +220,11 @@ static Stmt *walk(void *user, Stmt *s)
     Rewriter unmarking = {.ctx = u->c, .stmt = unmark};
     Stmt *loop = rewrite_stmt(&unmarking, s);
     if (crosses_threads(u->c, loop))
-        return loop;
-    Stmt *apart = with_last_apart(u, loop);
-    return apart ? apart : with_two_loops(u, loop);
+        return walk_inside(u, s);
+    Stmt *apart = with_last_apart(u, s, loop);
+    if (apart)
+        return apart;
+    return has_marks_inside(u->c, s) ? walk_inside(u, s) : with_two_loops(u, loop);
 }
 
 Kernel *pass_unswitch(Context *c, const Kernel *kernel, const LowerOptions *options)
