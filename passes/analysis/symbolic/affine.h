@@ -156,6 +156,9 @@ bool prove_nonneg(Facts *f, const Affine *a);
 
 /* ---- evaluate.c ------------------------------------------------------------------------------ */
 
+/* The value of the form at some point where all facts hold passes the test. */
+typedef bool PointTest(void *user, int64_t value);
+bool points_find(const Facts *f, const Affine *a, PointTest *test, void *user);
 /* The form is negative at a point where all facts hold: nothing proves that a >= 0. */
 bool points_refute(const Facts *f, const Affine *a);
 

@@ -147,10 +147,15 @@ static bool divides_all(const Affine *a, int64_t m)
     return all;
 }
 
+static bool has_remainder(void *m, int64_t value)
+{
+    return value % *(int64_t *)m != 0;
+}
+
 bool affine_is_multiple(Facts *f, const Affine *a, int64_t m)
 {
     Affine form = *a, next;
-    bool changed = m > 0;
+    bool changed = m > 0 && !points_find(f, a, has_remainder, &m);
     for (int step = 0; step < CONGRUENT_STEPS && changed; step++) {
         if (!congruent_step(f, &form, m, &next, &changed))
             return false;

@@ -51,11 +51,30 @@ static bool nested_dividend(Facts *f, const Affine *a, int64_t *d, bool mod, Aff
     return affine_of(f->c, atom->u.arg[0], PRODUCTS_KEPT, x);
 }
 
+/* The multiples of d that the first value of a form lies between. */
+typedef struct {
+    int64_t d, quotient;
+    bool known;
+} Quotient;
+
+/* The value lies between other ones. */
+static bool has_other_quotient(void *first, int64_t value)
+{
+    Quotient *q = first;
+    int64_t quotient = floor_div64(value, q->d);
+    bool other = q->known && quotient != q->quotient;
+    q->quotient = quotient;
+    q->known = true;
+    return other;
+}
+
+/* The tightest range is looked for where it may be within one multiple of d. */
 static Bounds range_of(void *user, const Affine *a, int64_t d)
 {
     Facts *f = user;
     Bounds b = bounds_of_affine(f, a);
-    if (!bounds_are_finite(b) || floor_div64(b.min, d) != floor_div64(b.max, d)) {
+    bool within = bounds_are_finite(b) && floor_div64(b.min, d) == floor_div64(b.max, d);
+    if (!within && !points_find(f, a, has_other_quotient, &(Quotient){.d = d})) {
         Question q = facts_ask(f);
         b = bounds_tight(f, a);
         facts_answered(f, &q);

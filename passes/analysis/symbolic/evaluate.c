@@ -162,63 +162,66 @@ static bool condition_holds(const Facts *f, const Condition *known, int point)
                          : value_at(&at, known->expr, &value) && value;
 }
 
-/* Those of the new points that all ranges allow. */
-static uint32_t points_of_ranges(const Facts *f, uint32_t new)
+/* Those of the points asked about that all ranges allow. */
+static uint32_t points_of_ranges(const Facts *f, uint32_t asked)
 {
     int known = f->ranges.n;
-    while (known > 0 && !(f->ranges.items[known - 1].points.known & new))
+    while (known > 0 && !(f->ranges.items[known - 1].points.known & asked))
         known--;
-    uint32_t allowed = known ? f->ranges.items[known - 1].points.allowed & new : new;
+    uint32_t allowed = known ? f->ranges.items[known - 1].points.allowed & asked : asked;
     for (int k = known; k < f->ranges.n; k++) {
         Range *r = &f->ranges.items[k];
         for (int point = 0; point < POINTS && !r->buffer; point++)
             if (allowed >> point & 1 && !range_at(f, k, point, &r->at[point]))
                 allowed &= ~((uint32_t)1 << point);
-        r->points.known |= new;
+        r->points.known |= asked;
         r->points.allowed |= allowed;
     }
     return allowed;
 }
 
-/* Those of the new points that all conditions allow. */
-static uint32_t points_of_conditions(const Facts *f, uint32_t new)
+/* Those of the points asked about that all conditions allow. */
+static uint32_t points_of_conditions(const Facts *f, uint32_t asked)
 {
     int known = f->conditions.n;
-    while (known > 0 && !(f->conditions.items[known - 1].points.known & new))
+    while (known > 0 && !(f->conditions.items[known - 1].points.known & asked))
         known--;
-    uint32_t allowed = known ? f->conditions.items[known - 1].points.allowed & new : new;
+    uint32_t allowed = known ? f->conditions.items[known - 1].points.allowed & asked : asked;
     for (int k = known; k < f->conditions.n; k++) {
         Condition *condition = &f->conditions.items[k];
         for (int point = 0; point < POINTS; point++)
             if (allowed >> point & 1 && !condition_holds(f, condition, point))
                 allowed &= ~((uint32_t)1 << point);
-        condition->points.known |= new;
+        condition->points.known |= asked;
         condition->points.allowed |= allowed;
     }
     return allowed;
 }
 
-static bool negative_at(const Facts *f, const Affine *a, uint32_t points)
+/* More points are looked at only where the facts allow few of the first ones. */
+bool points_find(const Facts *f, const Affine *a, PointTest *test, void *user)
 {
-    for (int point = 0; point < POINTS; point++) {
-        int64_t value;
-        At at = {f, point};
-        if (points >> point & 1 && form_at(&at, a, &value) && value < 0)
-            return true;
+    int seen = 0;
+    for (uint32_t asked = 0xff; asked && seen < ENOUGH_POINTS; asked <<= 8) {
+        uint32_t allowed = points_of_ranges(f, asked);
+        allowed &= points_of_conditions(f, asked);
+        seen += __builtin_popcount(allowed);
+        for (int point = 0; point < POINTS; point++) {
+            int64_t value;
+            if (allowed >> point & 1 && form_at(&(At){f, point}, a, &value) && test(user, value))
+                return true;
+        }
     }
     return false;
 }
 
-/* More points are looked at only where the facts allow few of the first ones. */
+static bool is_negative(void *user, int64_t value)
+{
+    (void)user;
+    return value < 0;
+}
+
 bool points_refute(const Facts *f, const Affine *a)
 {
-    int seen = 0;
-    for (uint32_t new = 0xff; new &&seen < ENOUGH_POINTS; new <<= 8) {
-        uint32_t allowed = points_of_ranges(f, new);
-        allowed &= points_of_conditions(f, new);
-        seen += __builtin_popcount(allowed);
-        if (negative_at(f, a, allowed))
-            return true;
-    }
-    return false;
+    return points_find(f, a, is_negative, NULL);
 }
