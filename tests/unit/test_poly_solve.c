@@ -274,6 +274,29 @@ static void rows_add_up(void **state)
     }
 }
 
+/* x is 0 or 1, and x is 0 and 1: the same rows, of which a choice makes another question. A
+ * question that was asked takes none of isl's operations. */
+static void choices_belong_to_a_question(void **state)
+{
+    (void)state;
+    Context *c = ctx_new(0);
+    static const Answer answers[] = {POLY_SOME, POLY_NONE, POLY_SOME, POLY_NONE};
+    for (int round = 0; round < 4; round++) {
+        Poly *p = poly_new(c);
+        Affine x = within(p, affine_const(4)), odd = within(p, affine_const(9));
+        poly_equal(p, &p->top, poly_add(p, x, odd, 3), affine_const(4));
+        Conj *all[] = {&p->top, &p->top}, **into = all;
+        if (answers[round] == POLY_SOME)
+            into = poly_choice(p, &p->top, 2);
+        poly_equal(p, into[0], x, affine_const(0));
+        poly_equal(p, into[1], x, affine_const(1));
+        if (round >= 2)
+            isl_ctx_set_max_operations(p->isl, 1);
+        assert_int_equal(poly_solve(p, NULL, 0, NULL), answers[round]);
+    }
+    ctx_free(c);
+}
+
 /* ---- random rows ----------------------------------------------------------------------------- */
 
 enum { VALUES = 4, VARIABLES = 5, ROWS = 6 };
@@ -383,6 +406,7 @@ int main(void)
         cmocka_unit_test(equal_digits_leave_digits),
         cmocka_unit_test(numbers_meet_in_an_element),
         cmocka_unit_test(rows_add_up),
+        cmocka_unit_test(choices_belong_to_a_question),
         cmocka_unit_test(random_rows_are_decided),
         cmocka_unit_test(exact_quotients_have_one_case),
         cmocka_unit_test(far_numbers_have_no_ranges),

@@ -483,15 +483,62 @@ static void search_top(Search *s)
     scratch_end(s, &scratch);
 }
 
+/* A row that no set of rows has when it is asked about. */
+static void push_number(Search *s, int number)
+{
+    Row row = {.form = affine_const(number), .equal = true};
+    VEC_PUSH(s->p->ctx->arena, &s->rows, row);
+}
+
+/* All of a question as rows, in one way: numbers say where choices and their alternatives begin and
+ * end. */
+static void push_whole(Search *s, const Conj *conj)
+{
+    for (int i = 0; i < conj->rows.n; i++)
+        VEC_PUSH(s->p->ctx->arena, &s->rows, conj->rows.items[i]);
+    for (int i = 0; i < conj->choices.n; i++) {
+        const Choice *choice = &conj->choices.items[i];
+        push_number(s, 1 + choice->n);
+        for (int k = 0; k < choice->n; k++) {
+            push_whole(s, choice->alternatives[k]);
+            push_number(s, 1);
+        }
+    }
+}
+
+/* A point is not asked for. */
+static Answer solve(Poly *p)
+{
+    Search s = {.p = p, .answer = POLY_NONE};
+    if (guess(p))
+        return POLY_SOME;
+    search_top(&s);
+    return s.answer;
+}
+
+/* Each step of a schedule asks most questions again, with all their choices. */
+static Answer solve_once(Poly *p)
+{
+    ArenaMark mark = arena_mark(p->ctx->arena);
+    Search whole = {.p = p};
+    push_whole(&whole, &p->top);
+    Asked asked = rows_asked(&whole);
+    Answer answer = memo_find(p->memo, asked, NULL);
+    if (answer == POLY_SPENT) {
+        answer = solve(p);
+        memo_keep(p->memo, asked, answer, NULL);
+    }
+    arena_reset(p->ctx->arena, mark);
+    return answer;
+}
+
 Answer poly_solve(Poly *p, const Affine *first, int n_first, int64_t **point)
 {
-    Search s = {.p = p, .first = first, .n_first = point ? n_first : 0, .answer = POLY_NONE};
-    if (point) {
-        s.n_point = p->columns.n;
-        s.point = *point = ARENA_ARRAY(p->ctx->arena, int64_t, s.n_point + 1);
-    } else if (guess(p)) {
-        return POLY_SOME;
-    }
+    if (!point) /* what products mean is no part of the rows */
+        return p->products.n == 0 ? solve_once(p) : solve(p);
+    Search s = {.p = p, .first = first, .n_first = n_first, .answer = POLY_NONE};
+    s.n_point = p->columns.n;
+    s.point = *point = ARENA_ARRAY(p->ctx->arena, int64_t, s.n_point + 1);
     search_top(&s);
     return s.answer;
 }
