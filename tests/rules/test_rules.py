@@ -95,6 +95,8 @@ RULES = [
     ("reversed_axes", ["tiles"], 1000),
     ("histogram", ["scatters", "elements"], 288),
     ("sums_in_any_order", ["scatters", "elements"], 288),
+    ("one_count", ["elements"], 100),
+    ("counts_of_rows", ["scatters", "elements"], 288),
     ("floats_and_halves", ["elements"], 1024),
     ("memory_of_threads", ["threads"], 300),
     ("memory_of_launches", ["parts", "elements"], 512),
@@ -198,7 +200,9 @@ def test_long_sums_are_accurate():
 
 
 @pytest.mark.parametrize("rows", [1, 5])
-@pytest.mark.parametrize("elements, wide", [(8192, True), (8196, True), (8194, False), (8191, False)])
+@pytest.mark.parametrize(
+    "elements, wide", [(8192, True), (8196, True), (8194, False), (8191, False)]
+)
 def test_scans_hold_tiles_in_registers(rows, elements, wide):
     """They are read once, also in front of the sums of the tiles before, as all rows start at a
     multiple of four elements; else tiles pass through shared memory."""
