@@ -241,6 +241,12 @@ def test_parts_of_long_sums_start_one_after_the_other(elements, grid):
     assert f"sum_all<<<{grid}, 64>>>" in text and f"sum_all_1<<<1, {last}>>>" in text, text
 
 
+@pytest.mark.parametrize("rows, launches", [(1, 1), (300, 2)])
+def test_what_uses_a_whole_sum_is_in_its_launch(rows, launches):
+    report = run("mean_square", f"-DM={rows}")[1]
+    assert report["verify"]["ok"] and len(report["launches"]) == launches
+
+
 def test_what_only_writes_has_more_threads():
     """Blocks of 128 threads that store a word each do not start as fast as memory writes."""
     program = ROOT / "tests" / "gpu" / "memory" / "programs.tir"
