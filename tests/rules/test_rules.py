@@ -247,6 +247,19 @@ def test_what_uses_a_whole_sum_is_in_its_launch(rows, launches):
     assert report["verify"]["ok"] and len(report["launches"]) == launches
 
 
+@pytest.mark.parametrize("terms, columns", [(8, 257), (37, 129), (2053, 300)])
+def test_parts_of_many_columns_add_up(tmp_path, terms, columns):
+    """They are for so many that the simulator would take long."""
+    schedule = tmp_path / "parts.sched"
+    schedule.write_text("schedule parts for any() { in_parts_of_blocks(bands()[0], 4); }")
+    sizes = [f"-DM={terms}", f"-DN={columns}", "--schedule", schedule]
+    launches = run("column_sum", *sizes)[1]["launches"]
+    assert [launch["grid"][:2] for launch in launches] == [
+        [-(-columns // 128), 4],
+        [-(-columns // 128), 1],
+    ]
+
+
 def test_what_only_writes_has_more_threads():
     """Blocks of 128 threads that store a word each do not start as fast as memory writes."""
     program = ROOT / "tests" / "gpu" / "memory" / "programs.tir"
