@@ -283,6 +283,13 @@ def test_rows_too_long_for_a_block_are_held_by_a_cluster(size, holds):
     assert report["verify"]["ok"]
 
 
+@pytest.mark.parametrize("kernel, launches", [("group_norm", 3), ("matrix_vector", 1)])
+def test_very_long_rows_that_are_read_again_are_of_many_blocks(kernel, launches):
+    """However many they are: the L2 holds none of them. Rows that are read once have a block."""
+    text = emit(ROOT / "examples" / "kernelbench" / f"{kernel}.tir", "--kernel", kernel)
+    assert f"// {kernel}: {launches} launch" in text, text
+
+
 @pytest.mark.parametrize("rows", [1, 3])
 def test_few_long_scans_are_of_all_blocks(rows):
     """In one launch, after those that clear what blocks wait for."""
