@@ -60,16 +60,18 @@ cumsum_exclusive(const float *__restrict__ x, float *__restrict__ y)
         if (thread < 8) {
             float sum_chunk_2 = sum_before_2[thread];
             for (int group_1 = 0; group_1 < 16; ++group_1) {
-                sum_before_1[thread][group_1] = sum_chunk_2;
-                sum_chunk_2 += sum_total_1[thread][group_1];
+                const int group = thread * 16 + group_1;
+                sum_before_1[group / 16][group % 16] = sum_chunk_2;
+                sum_chunk_2 += sum_total_1[group / 16][group % 16];
             }
         }
         __syncthreads();  // sum_before_1: written above by other threads, read below
         if (thread < 128) {
             float sum_chunk_1 = sum_before_1[thread / 16][thread % 16];
             for (int part_1 = 0; part_1 < 16; ++part_1) {
-                sum_before[thread][part_1] = sum_chunk_1;
-                sum_chunk_1 += sum_total[thread][part_1];
+                const int part = thread * 16 + part_1;
+                sum_before[part / 16][part % 16] = sum_chunk_1;
+                sum_chunk_1 += sum_total[part / 16][part % 16];
             }
         }
         __syncthreads();  // sum_before: written above by other threads, read below

@@ -13,33 +13,53 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
     float largest_rf[3];
     float sum_rf[3];
     #pragma unroll
-    for (int chunk = 0; chunk < 3; ++chunk) {
-        __align__(16) float x_local[32];
+    for (int chunk = 0; chunk < 2; ++chunk) {
+        __align__(16) float x_local_2[32];
         #pragma unroll
         for (int each = 0; each < 8; ++each) {
-            if (chunk * 8192 + each * 1024 + thread < 16500) {
-                *(float4 *)&x_local[each * 4] =
-                    *(const float4 *)&x[i * 66000 + chunk * 32768 + each * 4096 + thread * 4];
-            }
+            *(float4 *)&x_local_2[each * 4] =
+                *(const float4 *)&x[i * 66000 + chunk * 32768 + each * 4096 + thread * 4];
         }
         largest_rf[chunk] = __int_as_float(0xff800000);
         #pragma unroll
         for (int part = 0; part < 8; ++part) {
-            if (chunk * 8192 + part * 1024 + thread < 16500) {
-                #pragma unroll
-                for (int lane = 0; lane < 4; ++lane)
-                    largest_rf[chunk] = fmaxf(largest_rf[chunk], x_local[part * 4 + lane]);
-            }
+            #pragma unroll
+            for (int lane = 0; lane < 4; ++lane)
+                largest_rf[chunk] = fmaxf(largest_rf[chunk], x_local_2[part * 4 + lane]);
         }
         sum_rf[chunk] = 0.0f;
         #pragma unroll
         for (int part = 0; part < 8; ++part) {
-            if (chunk * 8192 + part * 1024 + thread < 16500) {
-                #pragma unroll
-                for (int lane = 0; lane < 4; ++lane)
-                    sum_rf[chunk] +=
-                        expf(x_local[part * 4 + lane] - fmaxf(largest_rf[chunk], -3.4028235e38f));
-            }
+            #pragma unroll
+            for (int lane = 0; lane < 4; ++lane)
+                sum_rf[chunk] +=
+                    expf(x_local_2[part * 4 + lane] - fmaxf(largest_rf[chunk], -3.4028235e38f));
+        }
+    }
+    __align__(16) float x_local[32];
+    #pragma unroll
+    for (int each = 0; each < 8; ++each) {
+        if (each * 1024 + thread < 116) {
+            *(float4 *)&x_local[each * 4] =
+                *(const float4 *)&x[i * 66000 + each * 4096 + thread * 4 + 65536];
+        }
+    }
+    largest_rf[2] = __int_as_float(0xff800000);
+    #pragma unroll
+    for (int part = 0; part < 8; ++part) {
+        if (part * 1024 + thread < 116) {
+            #pragma unroll
+            for (int lane = 0; lane < 4; ++lane)
+                largest_rf[2] = fmaxf(largest_rf[2], x_local[part * 4 + lane]);
+        }
+    }
+    sum_rf[2] = 0.0f;
+    #pragma unroll
+    for (int part = 0; part < 8; ++part) {
+        if (part * 1024 + thread < 116) {
+            #pragma unroll
+            for (int lane = 0; lane < 4; ++lane)
+                sum_rf[2] += expf(x_local[part * 4 + lane] - fmaxf(largest_rf[2], -3.4028235e38f));
         }
     }
     float largest_part = __int_as_float(0xff800000);
@@ -76,22 +96,42 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
         sum += sum_warps[warp_1];
     for (int round = 0; round < 3; ++round) {
         __align__(16) float x_local_1[32];
-        #pragma unroll
-        for (int each = 0; each < 8; ++each) {
-            if (round * 8192 + each * 1024 + thread < 16500) {
+        if (round * 8192 + thread < 9332) {
+            #pragma unroll
+            for (int each = 0; each < 8; ++each) {
                 *(float4 *)&x_local_1[each * 4] =
                     *(const float4 *)&x[i * 66000 + round * 32768 + each * 4096 + thread * 4];
             }
+        } else {
+            #pragma unroll
+            for (int each = 0; each < 8; ++each) {
+                if (round * 8192 + each * 1024 + thread < 16500) {
+                    *(float4 *)&x_local_1[each * 4] =
+                        *(const float4 *)&x[i * 66000 + round * 32768 + each * 4096 + thread * 4];
+                }
+            }
         }
-        #pragma unroll
-        for (int each = 0; each < 8; ++each) {
-            if (round * 8192 + each * 1024 + thread < 16500) {
-                __align__(16) float y_local[4];
+        if (round * 8192 + thread < 9332) {
+            #pragma unroll
+            for (int each = 0; each < 8; ++each) {
+                __align__(16) float y_local_2[4];
                 #pragma unroll
                 for (int lane = 0; lane < 4; ++lane)
-                    y_local[lane] = expf(x_local_1[each * 4 + lane] - largest) / sum;
+                    y_local_2[lane] = expf(x_local_1[each * 4 + lane] - largest) / sum;
                 *(float4 *)&y[i * 66000 + round * 32768 + each * 4096 + thread * 4] =
-                    make_float4(y_local[0], y_local[1], y_local[2], y_local[3]);
+                    make_float4(y_local_2[0], y_local_2[1], y_local_2[2], y_local_2[3]);
+            }
+        } else {
+            #pragma unroll
+            for (int each = 0; each < 8; ++each) {
+                if (round * 8192 + each * 1024 + thread < 16500) {
+                    __align__(16) float y_local[4];
+                    #pragma unroll
+                    for (int lane = 0; lane < 4; ++lane)
+                        y_local[lane] = expf(x_local_1[each * 4 + lane] - largest) / sum;
+                    *(float4 *)&y[i * 66000 + round * 32768 + each * 4096 + thread * 4] =
+                        make_float4(y_local[0], y_local[1], y_local[2], y_local[3]);
+                }
             }
         }
     }
