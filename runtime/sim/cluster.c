@@ -15,7 +15,8 @@ bool vm_cluster_open(VmCluster *c, const ModuleKernel *kernel, const VmValue *in
     *c = (VmCluster){.n = kernel->code->cluster};
     for (; all.rank < c->n; all.rank++) {
         all.cluster = c->blocks[0];
-        VmState *st = vm_open_group(kernel->code, &all, NULL, inputs, buffers);
+        VmState *st = c->n > 1 ? vm_open_group(kernel->code, &all, NULL, inputs, buffers)
+                               : vm_open(kernel->code, shape, inputs, buffers);
         if (!st)
             return false;
         st->in_kernel = true;
@@ -52,7 +53,7 @@ static bool stopped_together(VmState *st, const VmState *first)
 /* From the start, or a barrier of the cluster, to the next one. */
 static bool turn(VmCluster *c, VmState *st)
 {
-    return vm_continue(st) && stopped_together(st, c->blocks[0]) &&
+    return vm_go_on(st) && stopped_together(st, c->blocks[0]) &&
            (st->pc >= 0 || vm_shadow_end(st));
 }
 

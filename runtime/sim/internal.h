@@ -169,6 +169,8 @@ bool vm_run(VmState *st, const int64_t block[3]);
  * next barrier. */
 void vm_begin(VmState *st, const int64_t block[3]);
 bool vm_continue(VmState *st);
+/* The same of a block whose threads may have roles: those of both. */
+bool vm_go_on(VmState *st);
 
 /* ---- clusters (cluster.c) -------------------------------------------------------------------- */
 

@@ -480,8 +480,13 @@ void vm_begin(VmState *st, const int64_t block[3])
         vm_roles_begin(st, block);
 }
 
+bool vm_go_on(VmState *st)
+{
+    return st->producer ? vm_take_turns(st) : vm_continue(st);
+}
+
 bool vm_run(VmState *st, const int64_t block[3])
 {
     vm_begin(st, block);
-    return st->producer ? vm_take_turns(st) : vm_continue(st);
+    return vm_go_on(st);
 }

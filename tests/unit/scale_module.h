@@ -41,7 +41,7 @@ static const VmFunction HOST = {.name = "scale",
                                 .spans = HOST_SPANS,
                                 .steps = HOST_STEPS,
                                 .lists = HOST_LISTS,
-                                .axes = {{-1, -1, -1, -1, -1, -1}}};
+                                .axes = {{-1, -1, -1, -1, -1, -1, -1}}};
 static const ModuleSize SIZES[] = {{"N", true, 0}};
 static const ModuleScalar SCALARS[] = {{.name = "alpha", .type = DT_F32}};
 static const ModuleBuffer BUFFERS[] = {

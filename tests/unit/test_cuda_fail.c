@@ -486,7 +486,7 @@ static void limits_of_sizes_are_kept(void **state)
                                       .code = code,
                                       .spans = HOST_SPANS,
                                       .steps = HOST_STEPS,
-                                      .axes = {{-1, -1, -1, -1, -1, -1}}};
+                                      .axes = {{-1, -1, -1, -1, -1, -1, -1}}};
     static const ModuleLimit limit = {"N", &itself};
     Fixture *f = *state;
     Device *d = opened(f);
@@ -540,7 +540,7 @@ static bool make_map(Device *d, const VmConstant *constants, uint64_t at, int sp
                         .spans = SHAPE_SPANS,
                         .steps = SHAPE_STEPS,
                         .outputs = SHAPE_OUTPUTS,
-                        .axes = {{-1, -1, -1, -1, -1, -1}}};
+                        .axes = {{-1, -1, -1, -1, -1, -1, -1}}};
     ModuleBuffer buffer = {.name = "x", .type = DT_F32, .rank = 2, .shape = &shape};
     Module module = {.n_buffers = 1, .buffers = &buffer};
     ModuleMap map = {.buffer = 0, .box = {4, 8}, .span = span};
