@@ -53,8 +53,7 @@ static bool stopped_together(VmState *st, const VmState *first)
 /* From the start, or a barrier of the cluster, to the next one. */
 static bool turn(VmCluster *c, VmState *st)
 {
-    return vm_go_on(st) && stopped_together(st, c->blocks[0]) &&
-           (st->pc >= 0 || vm_shadow_end(st));
+    return vm_go_on(st) && stopped_together(st, c->blocks[0]) && (st->pc >= 0 || vm_shadow_end(st));
 }
 
 VmState *vm_cluster_run(VmCluster *c, int64_t number, const int64_t grid[3])

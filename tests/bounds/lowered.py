@@ -9,6 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from tir_tokens import LEVELS, STORE_OPS, tokens  # noqa: E402
 
+SYNCS = {"barrier", "commit", "wait", "acquire", "receive", "release"}
 STORES = STORE_OPS | {"async="}
 INTEGER_CASTS = {"index", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8"}
 
@@ -235,7 +236,10 @@ class Text:
             self.take(";")
         elif token == "instruction" and self.peek(2) == "(":
             self.instruction()
-        elif token in ("barrier", "commit", "wait") and self.peek(1) not in ("[", "=", "."):
+        elif token == "producer" and self.peek(1) == "{":
+            self.take(), self.stmt()
+            self.take("consumers"), self.stmt()
+        elif token in SYNCS and self.peek(1) not in ("[", "=", "."):
             while self.take() != ";":
                 pass
         else:

@@ -112,8 +112,8 @@ def found(compiler):
         changed(
             "term left out",
             "long sum",
-            "            y_part = bf16_from_f32(bf16_to_f32(y_part) + bf16_to_f32(x_local[lane + 8]",
-            "            if (thread < 118 || lane < 7) "
+            "y_part = bf16_from_f32(bf16_to_f32(y_part) + bf16_to_f32(x_local[lane + 8]",
+            "if (thread < 118 || lane < 7) "
             "y_part = bf16_from_f32(bf16_to_f32(y_part) + bf16_to_f32(x_local[lane + 8]",
         ),
         changed("too many rows", "grid along y", "", "", sizes={"N": 65536}),

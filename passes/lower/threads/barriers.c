@@ -631,6 +631,8 @@ static bool has_async(Context *c, Stmt *root)
  * have read it. */
 static Stmt *barriers_of_clusters(Barriers *b, Stmt *root)
 {
+    if (!clusters_used(b->c, root))
+        return root;
     if (!clusters_can(b->c, root, b->threads))
         return NULL;
     SyncSummary summary = {0};

@@ -65,6 +65,15 @@ static bool uses_cluster(Context *c, const Stmt *block, AccessMode mode)
     return false;
 }
 
+bool clusters_used(Context *c, const Stmt *root)
+{
+    StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++)
+        if (uses_cluster(c, blocks.items[i], ACCESS_ANY))
+            return true;
+    return false;
+}
+
 /* An instruction addresses memory of its own block alone. */
 static bool instructions_can(Context *c, Stmt *root)
 {
@@ -107,20 +116,29 @@ static bool is_of_blocks(const Stmt *s)
     return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_block(s->u.loop.axis);
 }
 
-Stmt *clusters_part(Context *c, Stmt *s, Stmt *barrier)
+/* The barrier stands behind the last item that reads, within all loops over blocks. */
+static Stmt *part_blocks(Context *c, Stmt *s, Stmt *barrier)
 {
     StmtList items = {0};
     if (is_of_blocks(s))
-        return loop_with_body(c, s, clusters_part(c, s->u.loop.body, barrier));
+        return loop_with_body(c, s, part_blocks(c, s->u.loop.body, barrier));
     int last = s->kind == ST_SEQ ? last_reader(c, s) : 0;
     for (int i = 0; i < (s->kind == ST_SEQ ? s->u.seq.n : 1); i++) {
         Stmt *item = s->kind == ST_SEQ ? s->u.seq.items[i] : s;
         bool inside = i == last && is_of_blocks(item);
-        VEC_PUSH(c->arena, &items, inside ? clusters_part(c, item, barrier) : item);
+        VEC_PUSH(c->arena, &items, inside ? part_blocks(c, item, barrier) : item);
         if (i == last && !inside)
             VEC_PUSH(c->arena, &items, barrier);
     }
     return stmt_seq(c, items.items, items.n, s->span);
+}
+
+Stmt *clusters_part(Context *c, Stmt *root, Stmt *barrier)
+{
+    bool threads = root->kind == ST_FOR && root->u.loop.kind == LOOP_BIND && !is_of_blocks(root);
+    if (threads)
+        return loop_with_body(c, root, clusters_part(c, root->u.loop.body, barrier));
+    return part_blocks(c, root, barrier);
 }
 
 bool clusters_can(Context *c, Stmt *root, Threads *t)
