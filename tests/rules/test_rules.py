@@ -209,8 +209,8 @@ def test_scans_hold_tiles_in_registers(rows, elements, wide):
     sizes = [f"-DM={rows}", f"-DN={elements}"]
     assert run("scan", *sizes)[1]["verify"]["ok"]
     text = emit(PROGRAMS, "--kernel", "scan", *sizes)
-    assert (text.count("*(const float4 *)&x[") == 1) == wide, text
-    assert (text.count("x_shared") == 0) == wide and (text.count("*(float4 *)&y[") == 1) == wide
+    assert ("*(const float4 *)&x[" in text) == wide, text
+    assert ("x_shared" not in text) == wide and ("*(float4 *)&y[" in text) == wide
 
 
 @pytest.mark.parametrize("kernel", ["histogram", "sums_in_any_order"])
