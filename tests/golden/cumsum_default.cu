@@ -3,7 +3,7 @@
 //   y: f32[32768, 32768], written
 // cumsum_exclusive<<<32768, 256>>>(x, y);
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 2)
 cumsum_exclusive(const float *__restrict__ x, float *__restrict__ y)
 {
     __shared__ float sum;

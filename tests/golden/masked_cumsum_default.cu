@@ -4,7 +4,7 @@
 //   y: f32[32768, 32768], written
 // masked_cumsum<<<32768, 256>>>(x, mask, y);
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 2)
 masked_cumsum(const float *__restrict__ x, const bool *__restrict__ mask, float *__restrict__ y)
 {
     __shared__ float sum;
