@@ -112,7 +112,8 @@ static void most_is_proved(void **state)
     const Tests *t = sweep->user;
     print_message("%d proved, %d not; %d of %d moved edges write something else\n", t->once,
                   t->open, t->noticed, t->edges);
-    assert_true(t->once > 12 * t->open); /* most of the others store where data says */
+    /* Most of the others store where data says, or in loops that unswitch takes apart. */
+    assert_true(t->once > 10 * t->open);
     assert_true(t->noticed * 4 > t->edges * 3);
 }
 

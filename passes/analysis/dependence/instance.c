@@ -43,7 +43,7 @@ void model_enter_scope(Poly *p, Env *env, Enclosing scope)
         enter_loop(p, env, &s->u.loop);
     else if (s->kind == ST_IF)
         poly_assume(p, &p->top, env, s->u.cond.cond, scope.otherwise ? HOLDS_NOT : HOLDS);
-    else if (type_is_int(s->u.let.var->type) && !expr_has_load(s->u.let.value))
+    else if (s->kind == ST_LET && type_is_int(s->u.let.var->type) && !expr_has_load(s->u.let.value))
         model_enter_let(p, env, s);
 }
 
