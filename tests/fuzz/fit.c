@@ -40,7 +40,7 @@ static const Fit fits[] = {
     {"reverse_compute_inline", 1, BLOCK_USER, LOOP_ANY, BUFFER_ANY},
     {"decompose_reduction", 3, BLOCK_REDUCTION, LOOP_ANY, BUFFER_ANY},
     {"rfactor", 1, BLOCK_REDUCTION, LOOP_REDUCED, BUFFER_ANY},
-    {"recenter", 3, BLOCK_PARTS, LOOP_ANY, BUFFER_ANY},
+    {"recenter", 1, BLOCK_PARTS, LOOP_ANY, BUFFER_ANY},
     {"privatize", 1, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"carry", 2, BLOCK_RECURRENCE, LOOP_INNER, BUFFER_UPDATED},
     {"scan_chunks", 2, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
@@ -49,6 +49,7 @@ static const Fit fits[] = {
     {"pipeline", 1, BLOCK_STAGER, LOOP_SHARED, BUFFER_ANY},
     {"copy_async", 1, BLOCK_STAGER, LOOP_ANY, BUFFER_ANY},
     {"copy_bulk", 2, BLOCK_FETCH, LOOP_INNER, BUFFER_ANY},
+    {"specialize_warps", 2, BLOCK_BULK, LOOP_SHARED, BUFFER_ANY},
     {"fuse_reduction_epilogue", 1, BLOCK_PARTIAL, LOOP_ANY, BUFFER_ANY},
     {"decompose_padding", 1, BLOCK_CHOICE, LOOP_ANY, BUFFER_ANY},
     {"tensorize", 3, BLOCK_ANY, LOOP_INNER, BUFFER_ANY},
@@ -194,6 +195,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_USER: return touches_temp(s, block, ACCESS_READ, false);
     case BLOCK_STAGER: return touches_temp(s, block, ACCESS_WRITE, true);
     case BLOCK_FETCH: return store && fetches(store, &path);
+    case BLOCK_BULK: return annotation_find(block->u.block.annotations, ANNOTATION_COPY_BULK);
     case BLOCK_BESIDE_USER:
         return touches_temp(s, block, ACCESS_WRITE, true) && stands_beside_user(s, handle);
     case BLOCK_WHOLE: return is_whole(block, &path);

@@ -17,6 +17,7 @@ typedef enum {
     BLOCK_USER,         /* reads a temp */
     BLOCK_STAGER,       /* writes a temp in shared or local memory */
     BLOCK_FETCH,        /* copies an input into shared memory, a literal number in its last loop */
+    BLOCK_BULK,         /* the hardware makes it: a bulk copy */
     BLOCK_BESIDE_USER,  /* that, and one which reads it stands under the same loop */
     BLOCK_WHOLE,        /* alone in one loop for each iterator, without a condition */
     BLOCK_EINSUM,       /* that, and updates what it writes */
