@@ -45,6 +45,14 @@ static Stmt *fold_buffers(const CircleLoop *l, Stmt *body)
             flow_buffers(s, blocks.items[k], ACCESS_WRITE, &filled);
             Circle circle = {.item = stmt_item(items, i),
                              .buffer = sched_buffer(s, filled.items[0]->id)};
+            if (circle.buffer->scope != SCOPE_SHARED) {
+                diag_error(s->ctx, E0861, l->call->span,
+                           "block '%s' copies to '%s' (%s), and a bulk copy to shared memory; "
+                           "set_scope(%s, shared)",
+                           blocks.items[k]->u.block.name, circle.buffer->name,
+                           scope_name(circle.buffer->scope), circle.buffer->name);
+                return NULL;
+            }
             if (!circle_users_can(l, &circle) || !circle_measure(l, &circle))
                 return NULL;
             body = stmt_replace_buffer(s->ctx, body, circle.buffer,
