@@ -104,5 +104,7 @@ const char *roles_obstacle(Context *c, const StmtPath *path)
     }
     if (obstacle || copies)
         return obstacle;
-    return arena_printf(c->arena, "loop '%s' has no bulk copy", loop->u.loop.var->name);
+    return arena_printf(c->arena,
+                        "loop '%s' has no bulk copy; apply copy_bulk to what it copies first",
+                        loop->u.loop.var->name);
 }

@@ -14,15 +14,21 @@ static void refuse_foreign(Context *c, const Access *x)
               "buffer's first axis that of the blocks with transform_layout");
 }
 
+const ForStmt *clusters_loop(Context *c, const Stmt *root)
+{
+    for (Cursor at = cursor_outer(c, root); cursor_next(&at);)
+        if (at.stmt->kind == ST_FOR && at.stmt->u.loop.kind == LOOP_BIND &&
+            at.stmt->u.loop.axis == AXIS_RANK)
+            return &at.stmt->u.loop;
+    return NULL;
+}
+
 /* The blocks of a cluster of the launch. */
 static int64_t blocks_of_cluster(Context *c, const Stmt *root)
 {
     int64_t extent;
-    for (Cursor at = cursor_outer(c, root); cursor_next(&at);)
-        if (at.stmt->kind == ST_FOR && at.stmt->u.loop.kind == LOOP_BIND &&
-            at.stmt->u.loop.axis == AXIS_RANK && loop_const_extent(&at.stmt->u.loop, &extent))
-            return extent;
-    return 1;
+    const ForStmt *loop = clusters_loop(c, root);
+    return loop && loop_const_extent(loop, &extent) ? extent : 1;
 }
 
 /* Memory of a cluster has a part in each of its blocks, which the first subscript chooses. */

@@ -6,6 +6,8 @@
 
 /* Buffers have no more parts than the clusters of the launch have blocks. False after E0527. */
 bool clusters_fit(Context *c, Stmt *root);
+/* A loop of the launch over the blocks of a cluster; NULL: there is none. */
+const ForStmt *clusters_loop(Context *c, const Stmt *root);
 /* Some block of the launch accesses memory of a cluster. */
 bool clusters_used(Context *c, const Stmt *root);
 /* Buffers fit, blocks write their own part only, and no instruction addresses one. False after

@@ -27,6 +27,7 @@
 
 #include <string.h>
 
+#include "passes/lower/threads/clusters.h"
 #include "passes/shared/roles.h"
 
 /* ---- what there is --------------------------------------------------------------------------- */
@@ -116,24 +117,14 @@ static int room_of(const Roles *roles)
     return room;
 }
 
-/* The blocks of the launch form clusters. */
-static bool is_of_cluster(Context *c, const Stmt *root)
-{
-    for (Cursor at = cursor_outer(c, root); cursor_next(&at);)
-        if (at.stmt->kind == ST_FOR && at.stmt->u.loop.kind == LOOP_BIND &&
-            at.stmt->u.loop.axis == AXIS_RANK)
-            return true;
-    return false;
-}
-
 bool roles_find(Context *c, Stmt *root, Threads *t, Roles *out)
 {
     if (!find_loop(c, root, &out->loop) || !out->loop)
         return !out->loop;
-    if (is_of_cluster(c, root))
+    if (clusters_loop(c, root))
         return refuse(c, out->loop,
                       "the blocks of the launch form clusters, whose barriers a producer does not "
-                      "meet");
+                      "meet; bind the loop over their ranks to blockIdx");
     stmt_path_to(c, root, out->loop, &out->path);
     const char *obstacle = roles_obstacle(c, &out->path);
     if (obstacle)
