@@ -14,8 +14,8 @@
  * stands in front of a barrier between it and a write to what it reads, and alone in front of an
  * access to the registers that it writes. Where threads go separate ways, it is waited for at once.
  *
- * Barriers of clusters order accesses to their memory alone. A walk of its own inserts them first. In
- * the second walk they count as barriers of each block.
+ * Barriers of clusters order accesses to their memory alone. A walk of its own inserts them first.
+ * In the second walk they count as barriers of each block.
  *
  * Each barrier says what it orders. */
 #include "passes/lower/threads/async.h"
