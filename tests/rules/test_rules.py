@@ -115,6 +115,10 @@ RULES = [
     ("neighbours", ["elements"], 3 * 64),
     ("neighbours_of_planes", ["elements"], 3 * 3 * 64),
     ("neighbours_of_cells", ["elements"], 2 * 256),
+    ("projected_heads", ["joined"], 12 * 128),
+    ("scores", ["joined"], 24 * 128),
+    ("experts", ["joined"], 6 * 128),
+    ("experts_of_columns", ["contraction"], 15 * 128),
 ]
 
 

@@ -466,6 +466,40 @@ bool prim_varies(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
+static bool is_variable(const Expr *e, const Var *var)
+{
+    return e->kind == EX_VAR && e->u.var == var;
+}
+
+/* How many adjacent values of the variable, from a multiple of it on, give an expression one value:
+ * what divides the variable wherever it stands; 0: it stands nowhere. */
+static int64_t values_alike(Context *c, const Expr *e, const Var *var)
+{
+    int64_t n = 0, divisor;
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);) {
+        const Expr *x = at.expr;
+        if (is_variable(x, var))
+            return 1;
+        if (x->kind == EX_DIV && is_variable(x->u.arg[0], var) &&
+            expr_is_const(x->u.arg[1], &divisor)) {
+            n = gcd64(n, divisor);
+            cursor_prune(&at);
+        }
+    }
+    return n;
+}
+
+bool prim_repeats(Schedule *s, const PrimCall *call, Value *result)
+{
+    LoopAccesses a = loop_accesses(s, call);
+    int64_t n = 0;
+    for (int i = 0; i < a.accesses.n; i++)
+        for (int d = 0; d < a.buffer->rank; d++)
+            n = gcd64(n, values_alike(s->ctx, subscript_of_loops(&a, i, d), a.loop->var));
+    *result = value_int(n > 0 && !expr_is(a.loop->lo, 0) ? 1 : n);
+    return true;
+}
+
 /* Two accesses have the same subscripts, as far as these depend on the loop. */
 static bool same_along(const LoopAccesses *a, int one, int other)
 {
