@@ -5,7 +5,8 @@
  *   words.c    gives words such as `in` and `step` their role from their neighbours; skips to the
  *              next statement after an error
  *   parser.y   the grammar; its actions call the builders of ast.c
- *   parse.c    the entry, and the wording of syntax errors */
+ *   parse.c    the entry, and the wording of syntax errors
+ *   unique.c   names that two items have */
 #ifndef TIRC_FRONTEND_SYNTAX_INTERNAL_H
 #define TIRC_FRONTEND_SYNTAX_INTERNAL_H
 
@@ -126,5 +127,8 @@ void parse_expect_word(Parser *p, AstName found, const char *expected);
 void parse_no_declaration(Parser *p, Span place, AstName name);
 /* Refuses an assignment in a script. */
 void parse_no_assignment(Parser *p, Span op);
+
+/* Whether each item of the file has a name of its own among those of its kind. */
+bool check_unique_names(Context *c, const AstFile *file);
 
 #endif

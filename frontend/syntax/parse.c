@@ -13,7 +13,8 @@
 
 AstFile *parse_text(Context *c, uint32_t source)
 {
-    return parse_part(c, source, 0, (uint32_t)source_get(c, source)->length);
+    AstFile *file = parse_part(c, source, 0, (uint32_t)source_get(c, source)->length);
+    return file && check_unique_names(c, file) ? file : NULL;
 }
 
 /* The items that were read. */

@@ -9,7 +9,7 @@
 
 /* The items of a registered source (source_add): kernels, schedules, procs and includes.  Any bytes
  * are safe to parse.  NULL, with at least one error in `c`, when the text is not a sequence of
- * items. */
+ * items, or two of a kind have one name. */
 AstFile *parse_text(Context *c, uint32_t source);
 /* Those between two places of the source. */
 AstFile *parse_part(Context *c, uint32_t source, uint32_t begin, uint32_t end);
