@@ -177,9 +177,9 @@ conv_f16_nhwc(const unsigned short *__restrict__ x, unsigned short *__restrict__
         copy_bulk_commit<2>(landed, begun);  // the copies above are one group
         float *mma_c = &T[0][0];
         const unsigned long long mma_p = 0x4000004000010000ull
-            | (unsigned)__cvta_generic_to_shared(&x_shared[k_ % 3][group * 64][0]) >> 4;
+            | (unsigned)__cvta_generic_to_shared(&x_shared[k_ % 3][group * 64][0]) % 0x40000 >> 4;
         const unsigned long long mma_q = 0x4000004002000000ull
-            | (unsigned)__cvta_generic_to_shared(&w_shared[k_ % 3][0][0][0]) >> 4;
+            | (unsigned)__cvta_generic_to_shared(&w_shared[k_ % 3][0][0][0]) % 0x40000 >> 4;
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
         #pragma unroll
         for (int k = 0; k < 4; k++)

@@ -123,9 +123,9 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
         copy_bulk_commit<1>(landed, begun);  // the copies above are one group
         float *mma_c = &T[0][0];
         const unsigned long long mma_p = 0x4000004000010000ull
-            | (unsigned)__cvta_generic_to_shared(&A_shared[ko][group * 64][0]) >> 4;
+            | (unsigned)__cvta_generic_to_shared(&A_shared[ko][group * 64][0]) % 0x40000 >> 4;
         const unsigned long long mma_q = 0x4000004002000000ull
-            | (unsigned)__cvta_generic_to_shared(&B_shared[ko][0][0][0]) >> 4;
+            | (unsigned)__cvta_generic_to_shared(&B_shared[ko][0][0][0]) % 0x40000 >> 4;
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
         #pragma unroll
         for (int k = 0; k < 4; k++)

@@ -140,9 +140,9 @@ matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf,
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     float *mma_c = &T_rf_local[0][0];
     const unsigned long long mma_p = 0x4000004000010000ull
-        | (unsigned)__cvta_generic_to_shared(&A_shared[0][0]) >> 4;
+        | (unsigned)__cvta_generic_to_shared(&A_shared[0][0]) % 0x40000 >> 4;
     const unsigned long long mma_q = 0x4000004002000000ull
-        | (unsigned)__cvta_generic_to_shared(&B_shared[0][0]) >> 4;
+        | (unsigned)__cvta_generic_to_shared(&B_shared[0][0]) % 0x40000 >> 4;
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
     #pragma unroll
     for (int k = 0; k < 4; k++)

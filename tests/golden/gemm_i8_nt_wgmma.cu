@@ -70,9 +70,9 @@ matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ 
         {
             int *mma_c = &C_local[0][0];
             const unsigned long long mma_p = 0x4000004000010000ull
-                | (unsigned)__cvta_generic_to_shared(&A_shared[ko][0][0]) >> 4;
+                | (unsigned)__cvta_generic_to_shared(&A_shared[ko][0][0]) % 0x40000 >> 4;
             const unsigned long long mma_q = 0x4000004000010000ull
-                | (unsigned)__cvta_generic_to_shared(&B_shared[ko][0][0]) >> 4;
+                | (unsigned)__cvta_generic_to_shared(&B_shared[ko][0][0]) % 0x40000 >> 4;
             asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
             #pragma unroll
             for (int k = 0; k < 4; k++)

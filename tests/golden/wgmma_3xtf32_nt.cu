@@ -175,9 +175,9 @@ product_3(float *__restrict__ C, const __grid_constant__ TensorMap V_map,
             const unsigned mma_p = __cvta_generic_to_shared(&V_shared[ko][0][0])
                 + (threadIdx.x / 32 * 16 + mma_l % 16) * 128;
             const unsigned long long mma_q = 0x4000004000010000ull
-                | (unsigned)__cvta_generic_to_shared(&U_shared[ko][0][0]) >> 4;
+                | (unsigned)__cvta_generic_to_shared(&U_shared[ko][0][0]) % 0x40000 >> 4;
             const unsigned long long mma_s = 0x4000004000010000ull
-                | (unsigned)__cvta_generic_to_shared(&U_rest_shared[ko][0][0]) >> 4;
+                | (unsigned)__cvta_generic_to_shared(&U_rest_shared[ko][0][0]) % 0x40000 >> 4;
             #pragma unroll
             for (int k = 0; k < 4; k++)
                 asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 "

@@ -228,9 +228,9 @@ product_4(float *__restrict__ C, const float *__restrict__ V_global,
             const float *mma_p = &V_global_shared[ko * 32][0] + mma_l % 4 * mma_i
                 + threadIdx.x / 32 * 16 + mma_l / 4;
             const unsigned long long mma_q = 0x4000004000010000ull
-                | (unsigned)__cvta_generic_to_shared(&U_shared[ko][0][0]) >> 4;
+                | (unsigned)__cvta_generic_to_shared(&U_shared[ko][0][0]) % 0x40000 >> 4;
             const unsigned long long mma_s = 0x4000004000010000ull
-                | (unsigned)__cvta_generic_to_shared(&U_rest_shared[ko][0][0]) >> 4;
+                | (unsigned)__cvta_generic_to_shared(&U_rest_shared[ko][0][0]) % 0x40000 >> 4;
             #pragma unroll
             for (int k = 0; k < 4; k++)
                 for (int j = 0; j < 4; j++)
