@@ -70,7 +70,8 @@ struct Instruction {
     const char *commit, *wait;
     const OperandElement *elements; /* that the pieces name, each once */
     int n_elements;
-    BulkMode bulk; /* it is no declared one, but a copy of a box: two elements, no template */
+    BulkMode bulk;  /* it is no declared one, but a copy of a box: two elements, no template */
+    bool multicast; /* of a box: to this place in all blocks of the cluster */
 };
 /* The place of the number of groups in the text of `wait`. */
 #define PENDING_MARK "{pending}"

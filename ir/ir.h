@@ -360,7 +360,7 @@ struct Stmt {
         } let;
         struct {
             SyncKind kind;
-            int pending; /* of SYNC_WAIT, SYNC_ACQUIRE, SYNC_RELEASE */
+            int pending; /* where sync_counts says so */
             /* of COMMIT and WAIT: executions of this instruction; NULL: asynchronous stores */
             const Instruction *of;
             const char *why; /* what it orders, in words */
@@ -510,7 +510,7 @@ Stmt *stmt_break(Context *c, Span span);
 /* Of executions of `of`; NULL: of asynchronous stores. */
 Stmt *stmt_commit(Context *c, const Instruction *of, const char *why, Span span);
 Stmt *stmt_wait(Context *c, const Instruction *of, int pending, const char *why, Span span);
-/* ACQUIRE, RECEIVE or RELEASE. */
+/* ACQUIRE, RECEIVE, RELEASE or RELEASE_CLUSTER. */
 Stmt *stmt_hand_over(Context *c, SyncKind kind, int pending, const char *why, Span span);
 Stmt *stmt_roles(Context *c, Stmt *producer, Stmt *consumers, Span span);
 Stmt *stmt_launch(Context *c, const LaunchStmt *launch, Span span);

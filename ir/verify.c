@@ -468,7 +468,7 @@ static bool check_sync(Verifier *v, const Stmt *s)
         [SYNC_THREADS] = {true, false, true},  [SYNC_CLUSTER] = {true, false, false},
         [SYNC_COMMIT] = {true, true, true},    [SYNC_WAIT] = {true, false, true},
         [SYNC_ACQUIRE] = {false, true, false}, [SYNC_RECEIVE] = {false, false, true},
-        [SYNC_RELEASE] = {false, false, true},
+        [SYNC_RELEASE] = {false, false, true}, [SYNC_RELEASE_CLUSTER] = {false, false, true},
     };
     if (!v->in_launch)
         return fail(v, "a barrier outside of a launch");

@@ -55,7 +55,7 @@ enum { VM_FMA_TO_ODD = CALL_COUNT };
 /* What `sub` of LOAD may be, and of STORE. A block of the grid awaits the elements that another
  * block publishes. */
 enum { VM_READ_ONLY = 1, VM_AWAITED = 2 };
-enum { VM_ASYNC = 1, VM_PUBLISHED = 2 };
+enum { VM_ASYNC = 1, VM_PUBLISHED = 2, VM_MULTICAST = 3 };
 
 /* What `sub` of FLIGHT says of instructions that go on behind their text: what one accesses comes
  * between BEGIN and END; those since the last commit become a group; all groups are complete but
@@ -147,6 +147,7 @@ typedef struct VmFunction {
     bool ordered;
     bool awaits;   /* the latter */
     int consumers; /* of a block with roles; 0: its threads have none */
+    bool shares;   /* copies go to all blocks of a cluster */
 } VmFunction;
 
 /* ---- faults -------------------------------------------------------------------------------- */

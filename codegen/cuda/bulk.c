@@ -13,7 +13,11 @@
  * Group n belongs to mbarrier n % 2, of which it is phase n / 2. All threads count the groups, so
  * each finds the phase by itself, wherever copies and waits stand. There are as many mbarriers as
  * groups under way at a time (copy_groups). Between the wait for a group and the next group of its
- * mbarrier stands the __syncthreads that follows each wait. */
+ * mbarrier stands the __syncthreads that follows each wait.
+ *
+ * A copy to all blocks of a cluster is a part of theirs: `multicast_bulk_2d<2>(..., 16384)` copies
+ * 8192 bytes, to this block and to the other one, and lets the group of this one wait for as many
+ * from there. */
 #include "codegen/cuda/text.h"
 
 const char *cuda_landed_name(CudaWriter *w)
@@ -119,13 +123,21 @@ static void coordinate_text(CudaWriter *w, const Expr *at)
 
 void cuda_bulk_copy(CudaWriter *w, const Stmt *copy)
 {
-    static const Helper helpers[] = {HELPER_BULK_COPY_1D, HELPER_BULK_COPY_2D, HELPER_BULK_COPY_3D,
-                                     HELPER_BULK_COPY_4D, HELPER_BULK_COPY_5D};
+    static const Helper helpers[2][BULK_MAX_RANK] = {
+        {HELPER_BULK_COPY_1D, HELPER_BULK_COPY_2D, HELPER_BULK_COPY_3D, HELPER_BULK_COPY_4D,
+         HELPER_BULK_COPY_5D},
+        {HELPER_BULK_MULTICAST_1D, HELPER_BULK_MULTICAST_2D, HELPER_BULK_MULTICAST_3D,
+         HELPER_BULK_MULTICAST_4D, HELPER_BULK_MULTICAST_5D}};
+    bool multicast = copy->u.instruction.of->multicast;
+    int64_t blocks = w->use->launch->u.launch.cluster;
     const Expr *to = copy->u.instruction.elements[0], *from = copy->u.instruction.elements[1];
     int rank = from->u.load.buffer->rank, number = launch_box(w->use, copy);
-    int64_t bytes = type_bytes(to->type);
+    int64_t bytes = type_bytes(to->type) * (multicast ? blocks : 1);
     cuda_indent(w);
-    strbuf_addf(w->out, "%s(&", cuda_helper(w, helpers[rank - 1]));
+    strbuf_add(w->out, cuda_helper(w, helpers[multicast][rank - 1]));
+    if (multicast)
+        strbuf_addf(w->out, "<%lld>", (long long)blocks);
+    strbuf_add(w->out, "(&");
     cuda_element(w, to->u.load.buffer, to->u.load.index);
     strbuf_addf(w->out, ", %s", cuda_map_name(w, w->use, number));
     for (int d = rank - 1; d >= 0; d--) {

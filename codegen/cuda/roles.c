@@ -22,7 +22,8 @@
  *
  * Group n of copies has the mbarriers landed[n % 4] and released[n % 4], of each the phase n / 4.
  * At the former the producer arrives, and the bytes of its copies; at the latter each warp of the
- * consumers. */
+ * consumers. Where blocks of a cluster share copies, these are the copies and warps of all of
+ * them. */
 #include "ir/copies/roles.h"
 #include "codegen/cuda/text.h"
 
@@ -41,9 +42,19 @@ static const char *freed_name(CudaWriter *w)
     return cuda_names_made(w->names, "text", "freed");
 }
 
+/* Consumers release to the producers of all blocks of the cluster. */
+static bool releases_to_all(CudaWriter *w, const LaunchUse *use)
+{
+    for (Cursor at = cursor_stmts(w->c, use->roles); cursor_next(&at);)
+        if (at.stmt->kind == ST_BARRIER && at.stmt->u.barrier.kind == SYNC_RELEASE_CLUSTER)
+            return true;
+    return false;
+}
+
 void cuda_roles_declarations(CudaWriter *w, const LaunchUse *use)
 {
-    int64_t warps = roles_consumers(&use->launch->u.launch) / ROLE_WARP;
+    const LaunchStmt *l = &use->launch->u.launch;
+    int64_t warps = roles_consumers(l) / ROLE_WARP * (releases_to_all(w, use) ? l->cluster : 1);
     cuda_line(w, "unsigned long long *%s = %s + %d;", released_name(w), cuda_landed_name(w),
               use->groups);
     cuda_line(w, "%s<%d, %lld>(%s, %s);  // two mbarriers for each group of copies under way",
@@ -103,8 +114,14 @@ static void release_text(CudaWriter *w, const Stmt *s, const char *why)
     int kept = s->u.barrier.pending;
     const char *until =
         kept ? arena_printf(w->c->arena, "%s - %d", received_name(w), kept) : received_name(w);
-    cuda_line(w, "%s<%d>(%s, %s, %s);  // %s", cuda_helper(w, HELPER_CONSUMER_RELEASE),
-              w->use->groups, released_name(w), freed_name(w), until, why);
+    if (s->u.barrier.kind == SYNC_RELEASE_CLUSTER)
+        cuda_line(w, "%s<%d, %lld>(%s, %s, %s);  // %s",
+                  cuda_helper(w, HELPER_CONSUMER_RELEASE_CLUSTER), w->use->groups,
+                  (long long)w->use->launch->u.launch.cluster, released_name(w), freed_name(w),
+                  until, why);
+    else
+        cuda_line(w, "%s<%d>(%s, %s, %s);  // %s", cuda_helper(w, HELPER_CONSUMER_RELEASE),
+                  w->use->groups, released_name(w), freed_name(w), until, why);
 }
 
 void cuda_hand_over(CudaWriter *w, const Stmt *s, const char *why)

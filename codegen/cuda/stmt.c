@@ -470,7 +470,7 @@ static void sync_text(CudaWriter *w, const Stmt *s)
         return;
     }
     SyncKind kind = s->u.barrier.kind;
-    bool publishes = kind == SYNC_THREADS || kind == SYNC_CLUSTER || kind == SYNC_RELEASE;
+    bool publishes = kind == SYNC_THREADS || kind == SYNC_CLUSTER || sync_releases(kind);
     if (publishes && w->use->needs_fences)
         cuda_line(w, "%s();", cuda_helper(w, HELPER_FENCE_PROXY));
     switch (kind) {
@@ -482,7 +482,8 @@ static void sync_text(CudaWriter *w, const Stmt *s)
     case SYNC_WAIT: wait_text(w, s->u.barrier.pending, why); return;
     case SYNC_ACQUIRE:
     case SYNC_RECEIVE:
-    case SYNC_RELEASE: cuda_hand_over(w, s, why); return;
+    case SYNC_RELEASE:
+    case SYNC_RELEASE_CLUSTER: cuda_hand_over(w, s, why); return;
     }
 }
 

@@ -80,6 +80,7 @@ typedef struct {
     VEC(SubscriptLoad) subscript_loads; /* of the accesses at work */
     bool in_subscripts;                 /* that are checked: loads are kept */
     WideLane wide;
+    bool multicast; /* at work on a copy to all blocks of a cluster */
     VEC(VarRegister) vars;
     VEC(VmBuffer) buffers;
     VEC(CodedBuffer) coded;     /* parallel to buffers */

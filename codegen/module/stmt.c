@@ -45,7 +45,9 @@ static int way_of(const VmCoder *k, const StoreStmt *s)
 {
     bool awaited = k->inside && s->buffer->type == DT_U64 && s->buffer->scope == SCOPE_GLOBAL &&
                    stmt_awaits(k->c, k->inside->body, s->buffer);
-    return s->op == STORE_ASYNC ? VM_ASYNC : awaited ? VM_PUBLISHED : 0;
+    return s->op != STORE_ASYNC ? (awaited ? VM_PUBLISHED : 0)
+           : k->multicast       ? VM_MULTICAST
+                                : VM_ASYNC;
 }
 
 static void store(VmCoder *k, const Stmt *s)
@@ -315,9 +317,10 @@ static void launch(VmCoder *k, const LaunchStmt *l)
 static VmOp sync_op(SyncKind kind)
 {
     static const VmOp ops[] = {
-        [SYNC_THREADS] = VM_BARRIER, [SYNC_CLUSTER] = VM_BARRIER, [SYNC_COMMIT] = VM_COMMIT,
-        [SYNC_WAIT] = VM_WAIT,       [SYNC_ACQUIRE] = VM_ACQUIRE, [SYNC_RECEIVE] = VM_RECEIVE,
-        [SYNC_RELEASE] = VM_RELEASE,
+        [SYNC_THREADS] = VM_BARRIER, [SYNC_CLUSTER] = VM_BARRIER,
+        [SYNC_COMMIT] = VM_COMMIT,   [SYNC_WAIT] = VM_WAIT,
+        [SYNC_ACQUIRE] = VM_ACQUIRE, [SYNC_RECEIVE] = VM_RECEIVE,
+        [SYNC_RELEASE] = VM_RELEASE, [SYNC_RELEASE_CLUSTER] = VM_RELEASE_CLUSTER,
     };
     return ops[kind];
 }
@@ -344,7 +347,10 @@ static void instruction(VmCoder *k, const Stmt *s)
     bool goes_on = instruction_is_async(s->u.instruction.of);
     if (goes_on)
         flight(k, VM_FLIGHT_BEGIN);
+    k->multicast = s->u.instruction.of->multicast;
+    k->f->shares |= k->multicast;
     coder_stmt(k, s->u.instruction.body);
+    k->multicast = false;
     if (goes_on)
         flight(k, VM_FLIGHT_END);
 }

@@ -61,7 +61,7 @@ bool launch_head(Resolver *r, const AstStmt *s, AnnotationList said, LaunchStmt 
 bool launch_role_may(Resolver *r, const AstStmt *s)
 {
     SyncKind kind = s->u.barrier.kind;
-    bool producers = kind == SYNC_ACQUIRE, consumers = kind == SYNC_RECEIVE || kind == SYNC_RELEASE;
+    bool producers = kind == SYNC_ACQUIRE, consumers = kind == SYNC_RECEIVE || sync_releases(kind);
     bool good = r->role == IN_PRODUCER ? producers || kind == SYNC_COMMIT
                                        : !producers && (!consumers || r->role == IN_CONSUMERS);
     if (!good)
@@ -99,7 +99,7 @@ bool launch_parts_may(Resolver *r, const Stmt *producer, const Stmt *consumers)
     return true;
 }
 
-/* Beside roles, a launch has only what both see. */
+/* Beside roles, a launch has only what both see, and barriers of the cluster, which all meet. */
 static bool roles_alone(Resolver *r, const Stmt *body)
 {
     const Stmt *roles = NULL;
@@ -110,12 +110,13 @@ static bool roles_alone(Resolver *r, const Stmt *body)
     for (int i = 0; i < stmt_items(body); i++) {
         const Stmt *item = stmt_item(body, i);
         bool shared = item->kind == ST_TEMP && item->u.temp->scope == SCOPE_SHARED;
-        alone &= item == roles || item->kind == ST_LET || shared;
+        bool meets = item->kind == ST_BARRIER && item->u.barrier.kind == SYNC_CLUSTER;
+        alone &= item == roles || item->kind == ST_LET || shared || meets;
     }
     if (roles && !alone)
         diag_error(r->ctx, E0255, roles->span,
-                   "a launch with roles has nothing beside them but named values and temps in "
-                   "shared memory");
+                   "a launch with roles has nothing beside them but named values, temps in shared "
+                   "memory and barriers of the cluster");
     return !roles || alone;
 }
 
@@ -135,7 +136,29 @@ static bool roles_stand(Resolver *r, const LaunchStmt *launch)
     return true;
 }
 
+static bool is_of_cluster(const Stmt *s)
+{
+    return s->kind == ST_BARRIER ? s->u.barrier.kind == SYNC_RELEASE_CLUSTER
+                                 : stmt_is_bulk_copy(s) && s->u.instruction.of->multicast;
+}
+
+/* The roles of blocks of a cluster copy to all of them, and release to all. */
+static bool cluster_may(Resolver *r, const LaunchStmt *launch)
+{
+    for (Cursor at = cursor_stmts(r->ctx, launch->body); cursor_next(&at);) {
+        if (at.stmt->kind == ST_ROLES && launch->cluster) {
+            cursor_prune(&at);
+        } else if (is_of_cluster(at.stmt)) {
+            diag_error(r->ctx, E0255, at.stmt->span,
+                       "copies to all blocks of a cluster, and releases to their producers, are "
+                       "made by the roles of a launch with @cluster");
+            return false;
+        }
+    }
+    return true;
+}
+
 bool launch_roles_may(Resolver *r, const LaunchStmt *launch)
 {
-    return roles_alone(r, launch->body) && roles_stand(r, launch);
+    return roles_alone(r, launch->body) && roles_stand(r, launch) && cluster_may(r, launch);
 }

@@ -539,7 +539,8 @@ static Stmt *resolve_barrier(Resolver *r, const AstStmt *s)
     case SYNC_WAIT: return stmt_wait(r->ctx, of, s->u.barrier.pending, why, s->span);
     case SYNC_ACQUIRE:
     case SYNC_RECEIVE:
-    case SYNC_RELEASE: break;
+    case SYNC_RELEASE:
+    case SYNC_RELEASE_CLUSTER: break;
     }
     return stmt_hand_over(r->ctx, s->u.barrier.kind, s->u.barrier.pending, why, s->span);
 }
@@ -604,11 +605,11 @@ const Instruction *resolve_instruction_name(Resolver *r, AstName name)
 /* The one of a bulk copy has the type of its first element. */
 static const Instruction *instruction_of(Resolver *r, const AstStmt *s)
 {
-    BulkMode mode = bulk_mode_find(s->u.instruction.name.text);
-    if (mode == BULK_NONE || s->u.instruction.n != 2)
+    BulkWay way = bulk_way_find(s->u.instruction.name.text);
+    if (way.mode == BULK_NONE || s->u.instruction.n != 2)
         return resolve_instruction_name(r, s->u.instruction.name);
     Expr *first = resolve_value(r, s->u.instruction.elements[0]).e;
-    return first ? bulk_instruction(r->ctx, mode, first->type) : NULL;
+    return first ? bulk_instruction(r->ctx, way, first->type) : NULL;
 }
 
 static Stmt *resolve_instruction_stmt(Resolver *r, const AstStmt *s)

@@ -584,6 +584,10 @@ stmt:
   | ACQUIRE INT string ';' { $$ = ast_barrier(p, SYNC_ACQUIRE, $2, $3, @$); }
   | RECEIVE string ';' { $$ = ast_barrier(p, SYNC_RECEIVE, 0, $2, @$); }
   | RELEASE INT string ';' { $$ = ast_barrier(p, SYNC_RELEASE, $2, $3, @$); }
+  | RELEASE INT string name ';' {
+        parse_expect_word(p, $4, "cluster");
+        $$ = ast_barrier(p, SYNC_RELEASE_CLUSTER, $2, $3, @$);
+    }
   | PRODUCER block name block {
         parse_expect_word(p, $3, "consumers");
         $$ = ast_roles(p, $2, $4, @$);

@@ -23,15 +23,25 @@ int64_t bulk_alignment(BulkMode mode)
     return modes[mode].align;
 }
 
-BulkMode bulk_mode_find(const char *name)
+/* `copy_bulk_swizzle_32`, `multicast_bulk_swizzle_32` */
+static const char *way_name(Context *c, BulkWay way)
 {
-    for (BulkMode mode = BULK_PLAIN; mode < BULK_MODES; mode++)
-        if (strcmp(modes[mode].name, name) == 0)
-            return mode;
-    return BULK_NONE;
+    const char *name = modes[way.mode].name;
+    return way.multicast ? arena_printf(c->arena, "multicast%s", name + strlen("copy")) : name;
 }
 
-const Instruction *bulk_instruction(Context *c, BulkMode mode, DType type)
+BulkWay bulk_way_find(const char *name)
+{
+    BulkWay way = {.multicast = strncmp(name, "multicast", strlen("multicast")) == 0};
+    const char *rest = way.multicast ? name + strlen("multicast") : name;
+    size_t skipped = way.multicast ? strlen("copy") : 0;
+    for (BulkMode mode = BULK_PLAIN; mode < BULK_MODES; mode++)
+        if (strcmp(modes[mode].name + skipped, rest) == 0)
+            way.mode = mode;
+    return way;
+}
+
+const Instruction *bulk_instruction(Context *c, BulkWay way, DType type)
 {
     static const int64_t first[1] = {0};
     Operand *operands = ARENA_ARRAY(c->arena, Operand, 2);
@@ -40,18 +50,19 @@ const Instruction *bulk_instruction(Context *c, BulkMode mode, DType type)
     Instruction *of = ARENA_NEW(c->arena, Instruction);
     for (int i = 0; i < 2; i++) {
         Buffer operand = {.name = ctx_name(c, i == 0 ? "to" : "from"), .type = type};
-        operands[i] = (Operand){.buffer = buffer_new(c, &operand), .align = modes[mode].align};
+        operands[i] = (Operand){.buffer = buffer_new(c, &operand), .align = modes[way.mode].align};
         elements[i] = (OperandElement){i, first};
     }
     operands[1].align = type_bytes(type);
-    kernel->name = ctx_name(c, modes[mode].name);
+    kernel->name = ctx_name(c, way_name(c, way));
     *of = (Instruction){.kernel = kernel,
                         .operands = operands,
                         .n_operands = 2,
                         .lanes = 1,
                         .elements = elements,
                         .n_elements = 2,
-                        .bulk = mode};
+                        .bulk = way.mode,
+                        .multicast = way.multicast};
     return of;
 }
 

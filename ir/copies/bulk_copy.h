@@ -8,7 +8,10 @@
  *
  * The first element says where the box lies in shared memory, row by row, the second one where it
  * begins in the tensor. The loops say how long it is. A box may reach beyond the tensor, or begin
- * before it, where the value is `inside ? element : 0`: the hardware writes zeros there. */
+ * before it, where the value is `inside ? element : 0`: the hardware writes zeros there.
+ *
+ * multicast_bulk copies to the same place in all blocks of a cluster, and their groups with the
+ * number of its own have landed once it has, too. */
 #ifndef TIRC_IR_BULK_COPY_H
 #define TIRC_IR_BULK_COPY_H
 
@@ -21,10 +24,15 @@ int64_t bulk_span(BulkMode mode);
 /* Bytes that a copy begins at a multiple of in shared memory. */
 int64_t bulk_alignment(BulkMode mode);
 
-/* The instruction of a mode for elements of `type`. */
-const Instruction *bulk_instruction(Context *c, BulkMode mode, DType type);
-/* The mode that an instruction's name says; BULK_NONE: it is another name. */
-BulkMode bulk_mode_find(const char *name);
+/* How a copy goes about its box. */
+typedef struct {
+    BulkMode mode;
+    bool multicast; /* to the same place in all blocks of the cluster */
+} BulkWay;
+/* The instruction for elements of `type`. */
+const Instruction *bulk_instruction(Context *c, BulkWay way, DType type);
+/* What an instruction's name says; BULK_NONE: it is another name. */
+BulkWay bulk_way_find(const char *name);
 static inline bool stmt_is_bulk_copy(const Stmt *s)
 {
     return s->kind == ST_INSTRUCTION && s->u.instruction.of->bulk != BULK_NONE;

@@ -611,9 +611,9 @@ static void print_instruction(Printer *p, const Stmt *s, int indent)
 static void print_sync(Printer *p, const Stmt *s)
 {
     static const char *const words[] = {
-        [SYNC_THREADS] = "barrier", [SYNC_CLUSTER] = "barrier", [SYNC_COMMIT] = "commit",
-        [SYNC_WAIT] = "wait",       [SYNC_ACQUIRE] = "acquire", [SYNC_RECEIVE] = "receive",
-        [SYNC_RELEASE] = "release",
+        [SYNC_THREADS] = "barrier", [SYNC_CLUSTER] = "barrier",         [SYNC_COMMIT] = "commit",
+        [SYNC_WAIT] = "wait",       [SYNC_ACQUIRE] = "acquire",         [SYNC_RECEIVE] = "receive",
+        [SYNC_RELEASE] = "release", [SYNC_RELEASE_CLUSTER] = "release",
     };
     SyncKind kind = s->u.barrier.kind;
     strbuf_add(p->out, words[kind]);
@@ -621,7 +621,7 @@ static void print_sync(Printer *p, const Stmt *s)
     if (sync_counts(kind))
         strbuf_addf(p->out, "%d ", s->u.barrier.pending);
     print_string(s->u.barrier.why, p->out);
-    if (kind == SYNC_CLUSTER)
+    if (kind == SYNC_CLUSTER || kind == SYNC_RELEASE_CLUSTER)
         strbuf_add(p->out, " cluster");
     if (s->u.barrier.of)
         strbuf_addf(p->out, " instruction %s", s->u.barrier.of->kernel->name);

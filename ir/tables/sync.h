@@ -17,12 +17,17 @@ typedef enum {
     SYNC_RECEIVE, /* a consumer: the next group has landed */
     SYNC_RELEASE, /* a consumer has read the groups that it has received, but for the `pending`
                      latest: others may take their places */
+    SYNC_RELEASE_CLUSTER, /* the same, to the producers of all blocks of its cluster */
 } SyncKind;
 enum { MAX_PENDING = 31 };
+static inline bool sync_releases(SyncKind kind)
+{
+    return kind == SYNC_RELEASE || kind == SYNC_RELEASE_CLUSTER;
+}
 /* It says of how many groups: it has a `pending`. */
 static inline bool sync_counts(SyncKind kind)
 {
-    return kind == SYNC_WAIT || kind == SYNC_ACQUIRE || kind == SYNC_RELEASE;
+    return kind == SYNC_WAIT || kind == SYNC_ACQUIRE || sync_releases(kind);
 }
 
 #endif

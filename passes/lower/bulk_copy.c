@@ -7,6 +7,7 @@
 #include "passes/lower/bulk_copy.h"
 
 #include "passes/shared/bulk_place.h"
+#include "passes/shared/multicast.h"
 
 static Stmt *make_async(Rewriter *r, Stmt *s)
 {
@@ -66,6 +67,7 @@ Stmt *bulk_copy_lower(Context *c, Facts *f, const Stmt *s, const SubstList *show
     Expr *elements[2] = {first_of_box(c, &form, to, shown),
                          first_of_box(c, &form, form.load, shown)};
     Stmt *body = stores_made_async(c, stmt_subst(c, s->u.block.body, shown->items, shown->n));
-    const Instruction *of = bulk_instruction(c, mode, store->buffer->type);
+    BulkWay way = {mode, block_is_multicast(&s->u.block)};
+    const Instruction *of = bulk_instruction(c, way, store->buffer->type);
     return stmt_stamp(stmt_instruction(c, of, elements, body, s->span), s);
 }

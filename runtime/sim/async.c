@@ -79,6 +79,25 @@ bool vm_async_reads(const VmState *st, const void *cells, int64_t element, int *
     return false;
 }
 
+/* The copy that has just begun goes to other blocks of the cluster, too. */
+static bool multicast(VmState *st, const VmStep *s)
+{
+    VmState *to;
+    for (int i = 0; (to = vm_roles_other(st, i)); i++) {
+        const Copy *mine = &st->async->copies[st->async->n - 1];
+        if (!vm_roles_reach(st, s, to))
+            return false;
+        Copy *copy = new_copy(to);
+        if (!copy)
+            return vm_fault(st, s, FAULT_STOPPED, 0, "out of memory for an asynchronous store");
+        *copy = *mine;
+        copy->source = -1;
+        copy->to = (uint8_t *)to->steps[s - st->steps].memory + (mine->to - (uint8_t *)s->memory);
+        memset(copy->to, 0xff, (size_t)copy->bytes);
+    }
+    return true;
+}
+
 bool vm_async_defer(VmState *st, const VmStep *s)
 {
     int size = type_bytes(st->f->buffers[s->inst->c].type), bytes = size * s->width;
@@ -106,7 +125,7 @@ bool vm_async_defer(VmState *st, const VmStep *s)
         st->async->load = NULL;
     for (int k = before; st->async && k < st->async->n; k++)
         memset(st->async->copies[k].to, 0xff, (size_t)st->async->copies[k].bytes);
-    return true;
+    return s->inst->sub != VM_MULTICAST || multicast(st, s);
 }
 
 static bool commit(VmState *st, const VmStep *s)

@@ -15,14 +15,14 @@ bool vm_cluster_open(VmCluster *c, const ModuleKernel *kernel, const VmValue *in
     *c = (VmCluster){.n = kernel->code->cluster};
     for (; all.rank < c->n; all.rank++) {
         all.cluster = c->blocks[0];
-        VmState *st = c->n > 1 ? vm_open_group(kernel->code, &all, NULL, inputs, buffers)
-                               : vm_open(kernel->code, shape, inputs, buffers);
+        VmState *st = vm_open_block(kernel->code, &all, inputs, buffers);
         if (!st)
             return false;
         st->in_kernel = true;
         st->takes_turns = c->n > 1;
         c->blocks[all.rank] = st;
     }
+    vm_roles_join(c->blocks, c->n);
     return true;
 }
 
@@ -50,10 +50,12 @@ static bool stopped_together(VmState *st, const VmState *first)
                     "block %d of the cluster stops elsewhere than block 0", st->rank);
 }
 
-/* From the start, or a barrier of the cluster, to the next one. */
+/* From the start, or a barrier of the cluster, to the next one. Blocks with roles have come there
+ * together. */
 static bool turn(VmCluster *c, VmState *st)
 {
-    return vm_go_on(st) && stopped_together(st, c->blocks[0]) && (st->pc >= 0 || vm_shadow_end(st));
+    return (st->producer || vm_go_on(st)) && stopped_together(st, c->blocks[0]) &&
+           (st->pc >= 0 || vm_shadow_end(st));
 }
 
 VmState *vm_cluster_run(VmCluster *c, int64_t number, const int64_t grid[3])
@@ -65,6 +67,9 @@ VmState *vm_cluster_run(VmCluster *c, int64_t number, const int64_t grid[3])
         vm_begin(c->blocks[i], at);
     }
     do {
+        VmState *faulty;
+        if (c->blocks[0]->producer && !vm_take_turns(c->blocks, c->n, &faulty))
+            return faulty;
         for (int i = 0; i < c->n; i++)
             if (!turn(c, c->blocks[i]))
                 return c->blocks[i];

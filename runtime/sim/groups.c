@@ -34,9 +34,13 @@ static bool turns_open(Turns *t, const Opening *with, int width, int rank, VmSta
     int threads = (int)(shape[0] * shape[1] * shape[2]);
     t->groups = calloc((size_t)((threads + width - 1) / width), sizeof(VmState *));
     if (t->groups && with->kernel->code->consumers) {
-        t->groups[0] = vm_open(with->kernel->code, shape, with->inputs, with->buffers);
-        t->n = t->groups[0] != NULL;
-        return t->n;
+        VmLanes all = {.shape = shape, .lanes = threads, .rank = rank, .cluster = cluster};
+        VmState *st = vm_open_block(with->kernel->code, &all, with->inputs, with->buffers);
+        if (!st)
+            return false;
+        st->takes_turns = true;
+        t->groups[t->n++] = st;
+        return true;
     }
     for (int first = 0; t->groups && first < threads; first += width) {
         VmLanes of = {.shape = shape, .first = first, .rank = rank, .cluster = cluster};
@@ -77,11 +81,6 @@ static bool has_turned(const VmState *st)
 
 static bool run_block(Turns *t, VmFault *fault)
 {
-    if (t->groups[0]->producer) {
-        bool ok = vm_take_turns(t->groups[0]);
-        *fault = t->groups[0]->fault;
-        return ok;
-    }
     do {
         for (int turn = 0; turn < t->n; turn++) {
             VmState *st = group_at(t, turn);
@@ -94,9 +93,11 @@ static bool run_block(Turns *t, VmFault *fault)
     return true;
 }
 
-/* The blocks of one cluster, one after the other from barrier to barrier of the cluster. */
+/* The blocks of one cluster, one after the other from barrier to barrier of the cluster; those with
+ * roles together. */
 typedef struct {
     Turns blocks[VM_MOST_BLOCKS];
+    VmState *with_roles[VM_MOST_BLOCKS];
     int n;
     bool reversed;
 } TurnsOfCluster;
@@ -109,7 +110,9 @@ static bool cluster_open(TurnsOfCluster *c, const Opening *with, VmGroups groups
         t->reversed = groups.reversed;
         if (!turns_open(t, with, groups.width, rank, rank ? c->blocks[0].groups[0] : NULL))
             return false;
+        c->with_roles[rank] = t->groups[0];
     }
+    vm_roles_join(c->with_roles, c->n);
     return true;
 }
 
@@ -129,10 +132,22 @@ static void cluster_begin(TurnsOfCluster *c, int64_t number, const int64_t grid[
     }
 }
 
+static bool run_roles(TurnsOfCluster *c, VmFault *fault)
+{
+    VmState *faulty;
+    if (vm_take_turns(c->with_roles, c->n, &faulty))
+        return true;
+    *fault = faulty->fault;
+    return false;
+}
+
 static bool run_cluster(TurnsOfCluster *c, VmFault *fault)
 {
+    bool roles = c->with_roles[0]->producer;
     do {
-        for (int i = 0; i < c->n; i++)
+        if (roles && !run_roles(c, fault))
+            return false;
+        for (int i = 0; i < c->n && !roles; i++)
             if (!run_block(&c->blocks[c->reversed ? c->n - 1 - i : i], fault))
                 return false;
     } while (c->blocks[0].groups[0]->pc >= 0);

@@ -93,6 +93,11 @@ static inline bool vm_is_access(VmOp op)
 {
     return op == VM_LOAD || op == VM_STORE || op == VM_ATOMIC;
 }
+/* A store whose value comes later. */
+static inline bool vm_is_async(const VmInst *inst)
+{
+    return inst->op == VM_STORE && (inst->sub == VM_ASYNC || inst->sub == VM_MULTICAST);
+}
 static inline const uint8_t *vm_mask(const VmState *st)
 {
     return st->masks + (size_t)st->level * (size_t)st->lanes;
@@ -133,13 +138,24 @@ void vm_async_close(VmState *st);
 
 /* Opens the producer's state beside that of the consumers; false without memory. */
 bool vm_roles_open(VmState *st, const VmValue *inputs, const uint64_t *buffers);
+/* Blocks of one cluster, whose producers copy into the memory of all. The list has to stay. */
+void vm_roles_join(VmState *const *blocks, int n);
 void vm_roles_close(VmState *st);
 void vm_roles_begin(VmState *st, const int64_t block[3]);
-/* ACQUIRE, RECEIVE, RELEASE. */
+/* A barrier beside the roles, which consumers pass for their block; false: the producer has to wait
+ * for them. */
+bool vm_roles_barrier(VmState *st);
+/* ACQUIRE, RECEIVE, RELEASE, RELEASE_CLUSTER. */
 typedef enum { HAND_OVER_DONE, HAND_OVER_WAITS, HAND_OVER_FAULT } HandOver;
 HandOver vm_hand_over(VmState *st, const VmStep *s);
-/* Runs a block that has begun, to its end. */
-bool vm_take_turns(VmState *st);
+/* Runs blocks of one cluster that have begun, to their ends, or to the next barrier of the cluster.
+ * False with the block whose fault it is. */
+bool vm_take_turns(VmState *const *blocks, int n, VmState **faulty);
+/* The producer of another block that the copies of `producer` go to, too: number `i`; NULL: there
+ * are no more. */
+VmState *vm_roles_other(const VmState *producer, int i);
+/* Such a copy may overwrite what block `to` has there. False with the fault of `st`. */
+bool vm_roles_reach(VmState *st, const VmStep *s, VmState *to);
 /* The number of the group that the producer's copies belong to now, and its end. */
 int64_t vm_group_under_way(const VmState *producer);
 void vm_group_commit(VmState *producer);
@@ -158,6 +174,9 @@ typedef struct {
     VmState *cluster; /* what has the memory of the cluster; NULL: this one */
 } VmLanes;
 
+/* The same with its producer, for all threads of a block. */
+VmState *vm_open_block(const VmFunction *f, const VmLanes *of, const VmValue *inputs,
+                       const uint64_t *buffers);
 /* The same for `lanes` threads of the block from `first` on, with the shared memory of `block`
  * (NULL: its own). */
 VmState *vm_open_group(const VmFunction *f, const VmLanes *of, VmState *block,
@@ -217,6 +236,9 @@ void vm_shadow_drop(VmState *st, int inst, int64_t element);
 void vm_shadow_source(VmState *st, int inst, int lane, int64_t element);
 /* FORGET: a buffer that is declared in a loop begins without values in each iteration. */
 bool vm_shadow_forget(VmState *st, const VmStep *s);
+/* The step accesses what another block of the cluster has, which has to be there; false with the
+ * fault. */
+bool vm_shadow_visits(VmState *st, const VmStep *s, int rank);
 /* A launch begins. */
 void vm_shadow_launch(VmShadow *shadow, int kernel, const int64_t grid[3]);
 /* A fault that the block found and that is a later block's; that block's number, or -1: none. */

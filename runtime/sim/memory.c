@@ -236,13 +236,13 @@ static Placement placement(const VmState *st, const VmStep *s)
             return false;                                                                          \
         if (s->width == 1) {                                                                       \
             put_##t(st, s, 0, s->b, s->lanes_b);                                                   \
-            return s->inst->sub != VM_ASYNC || vm_async_defer(st, s);                              \
+            return !vm_is_async(s->inst) || vm_async_defer(st, s);                                 \
         }                                                                                          \
         for (int k = 0; k < s->width; k++) {                                                       \
             const R *value = vm_part(st, s->inst->b, k, &lanes);                                   \
             put_##t(st, s, k, value, lanes);                                                       \
         }                                                                                          \
-        return s->inst->sub != VM_ASYNC || vm_async_defer(st, s);                                  \
+        return !vm_is_async(s->inst) || vm_async_defer(st, s);                                     \
     }
 ELEMENTS(LOAD)
 ELEMENTS(STORE)

@@ -173,6 +173,13 @@ VmState *vm_open(const VmFunction *f, const int64_t shape[3], const VmValue *inp
                  const uint64_t *buffers)
 {
     VmLanes all = {.shape = shape, .lanes = (int)(shape[0] * shape[1] * shape[2])};
+    return vm_open_block(f, &all, inputs, buffers);
+}
+
+VmState *vm_open_block(const VmFunction *f, const VmLanes *of, const VmValue *inputs,
+                       const uint64_t *buffers)
+{
+    VmLanes all = *of;
     all.lanes = f->consumers ? f->consumers : all.lanes;
     VmState *st = vm_open_group(f, &all, NULL, inputs, buffers);
     if (!st || !f->consumers || vm_roles_open(st, inputs, buffers))
@@ -427,6 +434,12 @@ bool vm_continue(VmState *st)
             pc++;
             break;
         case VM_BARRIER:
+            if (st->produces) {
+                st->pc = pc++;
+                if (!vm_roles_barrier(st))
+                    return true;
+                break;
+            }
             if (!run_barrier(st, s))
                 return false;
             if (st->observer)
@@ -434,14 +447,18 @@ bool vm_continue(VmState *st)
             if (st->shadow)
                 barrier_noted(st, s);
             pc++;
-            if (!st->yields && !(st->takes_turns && s->inst->sub == VM_OF_CLUSTER))
+            if (!st->yields && !(st->takes_turns && s->inst->sub == VM_OF_CLUSTER)) {
+                if (st->producer && s->inst->sub == VM_OF_CLUSTER)
+                    vm_roles_barrier(st);
                 break;
+            }
             st->pc = pc;
             return true;
         case VM_ROLES: pc = st->produces ? pc + 1 : s->inst->to; break;
         case VM_ACQUIRE:
         case VM_RECEIVE:
-        case VM_RELEASE: {
+        case VM_RELEASE:
+        case VM_RELEASE_CLUSTER: {
             HandOver over = vm_hand_over(st, s);
             st->pc = pc;
             if (over != HAND_OVER_DONE)
@@ -482,7 +499,8 @@ void vm_begin(VmState *st, const int64_t block[3])
 
 bool vm_go_on(VmState *st)
 {
-    return st->producer ? vm_take_turns(st) : vm_continue(st);
+    VmState *faulty;
+    return st->producer ? vm_take_turns(&st, 1, &faulty) : vm_continue(st);
 }
 
 bool vm_run(VmState *st, const int64_t block[3])

@@ -184,11 +184,6 @@ bool vm_roles_complete(VmState *st, uint32_t until);
 /* The fault of a copy of the producer into an element that the access `with` has not done with. */
 bool vm_overtakes(VmState *st, const VmStep *s, int64_t element, Mark with);
 
-static inline bool vm_is_async(const VmInst *inst)
-{
-    return inst->op == VM_STORE && inst->sub == VM_ASYNC;
-}
-
 /* One of the two accesses of a race. */
 typedef struct {
     int inst, thread;

@@ -2,6 +2,7 @@
  *
  * Most reads find that two threads have read their element in this epoch, or that all lanes of
  * their warp read the same one; both are decided without looking at a lane. */
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/sim/shadow.h"
@@ -223,11 +224,16 @@ VM_LANES static bool read_warp(const Access *a, int first, int end)
 
 static bool not_resident(VmState *st, const Party *by, int owner, const char *when)
 {
-    vm_fault(
-        st, &st->steps[by->inst], FAULT_NOT_RESIDENT, 0,
-        "accesses '%s' in the memory of block %d of the cluster, which may have %s; no barrier "
-        "of the cluster stands between",
-        st->f->buffers[st->f->code[by->inst].c].name, owner, when);
+    const VmInst *inst = &st->f->code[by->inst];
+    char what[120];
+    if (inst->op == VM_RELEASE_CLUSTER)
+        snprintf(what, sizeof what, "releases copies to the producer");
+    else
+        snprintf(what, sizeof what, "accesses '%s' in the memory", st->f->buffers[inst->c].name);
+    vm_fault(st, &st->steps[by->inst], FAULT_NOT_RESIDENT, 0,
+             "%s of block %d of the cluster, which may have %s; no barrier of the cluster stands "
+             "between",
+             what, owner, when);
     memcpy(st->fault.block, by->block, sizeof by->block);
     for (int axis = 0, left = by->thread; axis < 3; left /= (int)st->block_shape[axis++])
         st->fault.thread[axis] = left % st->block_shape[axis];
@@ -254,6 +260,17 @@ static bool visits(const Access *a, int lane, int64_t owner)
         return not_resident(a->st, &me, (int)owner, "ended");
     k->touched[owner] = mine;
     return true;
+}
+
+bool vm_shadow_visits(VmState *st, const VmStep *s, int rank)
+{
+    const BlockShadow *b = st->shadow;
+    if (!b)
+        return true;
+    Access a = {
+        .st = st, .s = s, .epoch = b->cluster_epoch, .first_epoch = b->cluster->first_epoch};
+    a.mark = mark_of(a.epoch, (int)(s - st->steps), st->first);
+    return visits(&a, 0, rank);
 }
 
 static bool all_resident(const Access *a)

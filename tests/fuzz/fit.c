@@ -49,6 +49,7 @@ static const Fit fits[] = {
     {"pipeline", 1, BLOCK_STAGER, LOOP_SHARED, BUFFER_ANY},
     {"copy_async", 1, BLOCK_STAGER, LOOP_ANY, BUFFER_ANY},
     {"copy_bulk", 2, BLOCK_FETCH, LOOP_INNER, BUFFER_ANY},
+    {"multicast", 1, BLOCK_BULK, LOOP_ANY, BUFFER_ANY},
     {"specialize_warps", 2, BLOCK_BULK, LOOP_SHARED, BUFFER_ANY},
     {"fuse_reduction_epilogue", 1, BLOCK_PARTIAL, LOOP_ANY, BUFFER_ANY},
     {"decompose_padding", 1, BLOCK_CHOICE, LOOP_ANY, BUFFER_ANY},

@@ -3,7 +3,7 @@
     barrier  a barrier is left out
     wait     a wait for asynchronous copies is left out, or lets one more group be under way; a
              commit is left out; of roles, `receive` or `release` is left out, or the latter comes a
-             group earlier
+             group earlier, or to the producer of one block of a cluster only
     guard    a condition lets one more value through: `i < 70` becomes `i < 70 + 1`
     swap     two neighbouring statements that depend on each other change places
 
@@ -142,6 +142,11 @@ def with_weaker_waits(lines):
                 "wait",
                 range(i, i + 1),
                 "\n".join(lines[:i] + [f"{wait[1]}{int(wait[2]) + 1}{wait[3]}"] + lines[i + 1 :]),
+            )
+        one = re.match(r'(\s*release \d+ ".*") cluster;', line)
+        if one:
+            yield Mutant(
+                "wait", range(i, i + 1), "\n".join(lines[:i] + [f"{one[1]};"] + lines[i + 1 :])
             )
         if wait or re.match(r'\s{8,}(commit|receive|release \d+) "', line):  # in a launch
             yield Mutant("wait", range(i, i + 1), "\n".join(lines[:i] + lines[i + 1 :]))

@@ -6,7 +6,7 @@ from conftest import ROOT, run, simulate
 
 PROGRAMS = ROOT / "tests/programs"
 CASES = [("clusters", "parts"), ("clusters", "rounds"), ("clusters", "pairs"),
-         ("cluster_tiles", "exchanged")]  # fmt: skip
+         ("cluster_tiles", "exchanged"), ("multicast", "by_four")]  # fmt: skip
 
 
 @pytest.mark.parametrize("name, schedule", CASES, ids=[schedule for _, schedule in CASES])

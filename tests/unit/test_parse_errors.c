@@ -346,6 +346,23 @@ static void test_structure(void **state)
          "a parameter has no clause 'pad'; there are sum_digits(n) and product_digits(n)"},
         {E0254, "kernel k<N>(x: f32[N]) -> y: f32[N] |product_digits(24) { y[0] = x[0]; }",
          "2 to 23"},
+        {E0255,
+         HEAD "launch f grid(2, 1, 1) block(32, 1, 1) @cluster(2) { temp t: f32[8] in shared; "
+              "|instruction multicast_bulk(t[0], x[0]) { for i in 8 t[i] async= x[i]; } } }",
+         "made by the roles of a launch with @cluster"},
+        {E0255,
+         HEAD "launch f grid(2, 1, 1) block(32, 1, 1) { temp t: f32[8] in shared; producer { "
+              "acquire 1 \"\"; |instruction multicast_bulk(t[0], x[0]) { for i in 8 t[i] async= "
+              "x[i]; } commit \"\"; } consumers { receive \"\"; release 0 \"\" cluster; } } }",
+         "made by the roles of a launch with @cluster"},
+        {E0255,
+         HEAD "launch f grid(2, 1, 1) block(32, 1, 1) { producer { acquire 1 \"\"; commit \"\"; } "
+              "consumers { receive \"\"; |release 0 \"\" cluster; } } }",
+         "releases to their producers"},
+        {E0255,
+         HEAD "launch f grid(1, 1, 1) block(32, 1, 1) { barrier \"\"; |producer { acquire 1 \"\"; "
+              "commit \"\"; } consumers { receive \"\"; } } }",
+         "and barriers of the cluster"},
         {E0223, HEAD "for i in N bind |threadIdx.w y[i] = 1; }",
          "expected an axis to bind the loop to"},
         {E0224, "kernel k<N>() -> y: f32[N] { for i in 0..8 step |N y[i] = 1; }",

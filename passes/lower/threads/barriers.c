@@ -668,14 +668,15 @@ static Stmt *walk_launch(Barriers *b, Stmt *root)
 }
 
 /* A launch of one thread waits only for its own asynchronous copies. */
-static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)
+static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *whole)
 {
+    Stmt *root = roles_share(w->c, whole);
     if (!async_copies_can(w->c, root))
         return NULL;
     if (!stmt_bound_loop(w->c, root) && !has_async(w->c, root))
         return clusters_fit(w->c, root) ? root : NULL;
     Barriers b = {.c = w->c, .facts = w->facts};
-    b.threads = model_of(w, root, root);
+    b.threads = model_of(w, whole, root);
     Conflict why;
     if (threads_grid_conflict(b.threads, &why)) {
         refuse_grid(w->c, &why);
@@ -685,14 +686,14 @@ static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *root)
     if (!parted)
         return NULL;
     if (parted != root)
-        b.threads = model_of(w, root, parted);
+        b.threads = model_of(w, whole, parted);
     b.kind = SYNC_THREADS;
     if (!roles_find(w->c, parted, b.threads, &b.roles))
         return NULL;
     if (!b.roles.loop)
         return walk_launch(&b, parted);
     Stmt *consumers = roles_consumers_of(w->c, &b.roles, parted);
-    b.threads = model_of(w, root, consumers);
+    b.threads = model_of(w, whole, consumers);
     consumers = walk_launch(&b, consumers);
     return consumers ? roles_join(w->c, &b.roles, parted, consumers) : NULL;
 }

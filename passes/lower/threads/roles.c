@@ -22,12 +22,19 @@
  * conflict with it (threads_meet).
  *
  * Each role goes through the loops by itself, so all conditions and ranges on the way to the copies
- * are the same for all threads (passes/shared/roles.c). */
+ * are the same for all threads (passes/shared/roles.c).
+ *
+ * Where the blocks of a cluster share a copy, each producer copies its part into the memory of all
+ * of them. They are in the same iterations of the same loops (passes/shared/multicast.c), so what
+ * holds of a block's own copy holds of those of the others: a place is free when the consumers of
+ * all blocks have released it, which they do to all producers. Barriers of the cluster keep all
+ * blocks there from the first copy to the last release. */
 #include "passes/lower/threads/roles.h"
 
 #include <string.h>
 
 #include "passes/lower/threads/clusters.h"
+#include "passes/shared/multicast.h"
 #include "passes/shared/roles.h"
 
 /* ---- what there is --------------------------------------------------------------------------- */
@@ -117,15 +124,72 @@ static int room_of(const Roles *roles)
     return room;
 }
 
+/* ---- copies that the blocks of a cluster share ------------------------------------------------ */
+
+static bool refuse_shared(Context *c, const Stmt *copy, const char *why)
+{
+    diag_error(c, E0862, copy->span,
+               "the blocks of a cluster cannot share the copy of block '%s': %s",
+               copy->u.block.name, why);
+    return false;
+}
+
+/* Why the blocks of the cluster around the loop at the end of `path` do not share the copy. */
+static const char *sharing_obstacle(Context *c, Stmt *root, const Stmt *copy, const StmtPath *path)
+{
+    StmtPath way = {0};
+    if (!multicast_ranks(path))
+        return arena_printf(c->arena, "no loop around '%s' is bound to cluster.rank",
+                            path->items[path->n - 1]->u.loop.var->name);
+    stmt_path_to(c, root, copy, &way);
+    return multicast_obstacle(c, &way);
+}
+
+/* Finds the loop over the blocks that share copies. False after a refusal. */
+static bool find_ranks(Context *c, Stmt *root, Roles *out)
+{
+    StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++) {
+        if (!block_is_multicast(&blocks.items[i]->u.block))
+            continue;
+        const char *obstacle = sharing_obstacle(c, root, blocks.items[i], &out->path);
+        if (obstacle)
+            return refuse_shared(c, blocks.items[i], obstacle);
+        out->ranks = multicast_ranks(&out->path);
+    }
+    return true;
+}
+
+static Stmt *copy_alone(Rewriter *r, Stmt *s)
+{
+    return s->kind == ST_BLOCK && block_is_multicast(&s->u.block) ? multicast_alone(r->ctx, s) : s;
+}
+
+Stmt *roles_share(Context *c, Stmt *root)
+{
+    bool producer = false;
+    int64_t blocks = 1;
+    for (Cursor at = cursor_outer(c, root); cursor_next(&at);)
+        producer |= at.stmt->kind == ST_FOR &&
+                    annotation_find(at.stmt->u.loop.annotations, ANNOTATION_SPECIALIZE_WARPS);
+    const ForStmt *ranks = clusters_loop(c, root);
+    if (producer && (!ranks || !loop_const_extent(ranks, &blocks) || blocks > 1))
+        return root;
+    Rewriter r = {.ctx = c, .stmt = copy_alone};
+    return rewrite_stmt(&r, root);
+}
+
 bool roles_find(Context *c, Stmt *root, Threads *t, Roles *out)
 {
     if (!find_loop(c, root, &out->loop) || !out->loop)
         return !out->loop;
-    if (clusters_loop(c, root))
-        return refuse(c, out->loop,
-                      "the blocks of the launch form clusters, whose barriers a producer does not "
-                      "meet; bind the loop over their ranks to blockIdx");
     stmt_path_to(c, root, out->loop, &out->path);
+    if (!find_ranks(c, root, out))
+        return false;
+    if (clusters_used(c, root))
+        return refuse(c, out->loop,
+                      "blocks of the launch access memory of a cluster, whose barriers a producer "
+                      "does not meet; set_scope it to global, in a launch of its own");
     const char *obstacle = roles_obstacle(c, &out->path);
     if (obstacle)
         return refuse(c, out->loop, obstacle);
@@ -194,13 +258,19 @@ static Stmt *hand_over(const Part *p, SyncKind kind, int pending, const char *wh
 static Stmt *producers_body(const Part *p, Stmt *copies)
 {
     Context *c = p->c;
-    const char *why = arena_printf(
-        c->arena, "consumers have read the group of %d iteration%s of %s before", p->roles->room,
-        p->roles->room == 1 ? "" : "s", p->roles->loop->u.loop.var->name);
+    const char *why =
+        arena_printf(c->arena, "consumers %shave read the group of %d iteration%s of %s before",
+                     p->roles->ranks ? "of all blocks of the cluster " : "", p->roles->room,
+                     p->roles->room == 1 ? "" : "s", p->roles->loop->u.loop.var->name);
     Stmt *items[] = {
         hand_over(p, SYNC_ACQUIRE, p->roles->room, why), copies,
         stmt_stamp(stmt_commit(c, NULL, "the copies above are one group", copies->span), copies)};
     return stmt_seq(c, items, 3, copies->span);
+}
+
+static Stmt *part_of_copy(const Part *p, Stmt *copy)
+{
+    return block_is_multicast(&copy->u.block) ? multicast_part(p->c, copy, p->roles->ranks) : copy;
 }
 
 /* The copies, and the loops and conditions on the way to them, none of them a thread's. */
@@ -208,7 +278,7 @@ static Stmt *only_copies(void *user, Stmt *s)
 {
     const Part *p = user;
     if (s->kind == ST_BLOCK)
-        return block_is_bulk(&s->u.block) ? s : NULL;
+        return block_is_bulk(&s->u.block) ? part_of_copy(p, s) : NULL;
     if (s->kind == ST_TEMP)
         return NULL;
     Stmt *done = stmt_map_children(p->c, s, only_copies, user);
@@ -230,9 +300,36 @@ Stmt *roles_body(Context *c, const Roles *roles, Stmt *body, int pending)
                            "read above, but for the last %d groups, which instructions in flight "
                            "may read; the producer overwrites them",
                            pending);
-    Stmt *items[] = {hand_over(&p, SYNC_RECEIVE, 0, "copied by the producer, read below"), body,
-                     hand_over(&p, SYNC_RELEASE, pending, why)};
+    const char *by = roles->ranks ? "copied by the producers of the cluster, read below"
+                                  : "copied by the producer, read below";
+    Stmt *items[] = {
+        hand_over(&p, SYNC_RECEIVE, 0, by), body,
+        hand_over(&p, roles->ranks ? SYNC_RELEASE_CLUSTER : SYNC_RELEASE, pending, why)};
     return stmt_seq(c, items, 3, body->span);
+}
+
+static Stmt *meeting(const Part *p, const char *why)
+{
+    Stmt *s = stmt_barrier(p->c, SYNC_CLUSTER, why, p->roles->loop->span);
+    return stmt_stamp(s, p->roles->loop);
+}
+
+/* Both roles, between barriers of the cluster if its blocks share copies. */
+static Stmt *among_blocks(const Part *p, Stmt *roles)
+{
+    if (!p->roles->ranks)
+        return roles;
+    const char *names = p->roles->names;
+    Stmt *items[] = {meeting(p, arena_printf(p->c->arena,
+                                             "%s: blocks of the cluster copy into those of others "
+                                             "below",
+                                             names)),
+                     roles,
+                     meeting(p, arena_printf(p->c->arena,
+                                             "%s: other blocks release copies to this one above, "
+                                             "which ends with it",
+                                             names))};
+    return stmt_seq(p->c, items, 3, roles->span);
 }
 
 Stmt *roles_join(Context *c, const Roles *roles, Stmt *root, Stmt *consumers)
@@ -242,5 +339,6 @@ Stmt *roles_join(Context *c, const Roles *roles, Stmt *root, Stmt *consumers)
         return loop_with_body(c, consumers,
                               roles_join(c, roles, root->u.loop.body, consumers->u.loop.body));
     Stmt *producer = stmt_clone_fresh(c, only_copies(&p, root));
-    return stmt_stamp(stmt_roles(c, producer, consumers, root->span), roles->loop);
+    return among_blocks(&p,
+                        stmt_stamp(stmt_roles(c, producer, consumers, root->span), roles->loop));
 }

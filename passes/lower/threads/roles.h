@@ -7,16 +7,20 @@
 
 /* The loop of a launch that specialize_warps has marked, and what follows for it. */
 typedef struct {
-    const Stmt *loop;  /* NULL: none, and nothing below */
-    Threads *threads;  /* of the launch as it was */
-    StmtPath path;     /* in it, to the loop */
-    StmtList copies;   /* the producer's blocks */
-    StmtList blocks;   /* of the loop; these, then all others */
-    int room;          /* groups of copies that may be under way, or in use, at a time */
-    int held;          /* of them, those that consumers hold, the one in use among them */
-    const char *names; /* of what is copied */
+    const Stmt *loop;     /* NULL: none, and nothing below */
+    Threads *threads;     /* of the launch as it was */
+    StmtPath path;        /* in it, to the loop */
+    StmtList copies;      /* the producer's blocks */
+    StmtList blocks;      /* of the loop; these, then all others */
+    const ForStmt *ranks; /* over the blocks that share copies; NULL: each makes its own */
+    int room;             /* groups of copies that may be under way, or in use, at a time */
+    int held;             /* of them, those that consumers hold, the one in use among them */
+    const char *names;    /* of what is copied */
 } Roles;
 
+/* The launch with copies that the blocks of a cluster share only where a producer makes them, for
+ * several blocks: else each has its own. */
+Stmt *roles_share(Context *c, Stmt *root);
 /* False after a refusal. */
 bool roles_find(Context *c, Stmt *root, Threads *t, Roles *out);
 /* One of the blocks uses a place in an iteration that a copy takes at most `distance` iterations of

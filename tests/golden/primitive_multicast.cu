@@ -1,0 +1,156 @@
+// copies: 1 launch
+//   x: f32[64, 128], read
+//   y: f32[2, 64, 128], written
+//   x_map: cuTensorMapEncodeTiled of x, UINT32, extents {128, 64}, boxes {32, 4}, SWIZZLE_NONE
+// copies<<<8, dim3(32, 8)>>>(y, x_map);
+
+static __device__ __forceinline__ void cluster_barrier()
+{
+    asm volatile("barrier.cluster.arrive.release;\n"
+                 "barrier.cluster.wait.acquire;" ::: "memory");
+}
+
+struct alignas(64) TensorMap {
+    unsigned long long opaque[16];
+};
+
+template <int blocks>
+static __device__ __forceinline__ void multicast_bulk_2d(void *to, const TensorMap &map, int x,
+                                                         int y, unsigned long long *landed,
+                                                         int bytes)
+{
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
+                 mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+                 ".mbarrier::complete_tx::bytes.multicast::cluster"
+                 " [%0], [%1, {%2, %3}], [%4], %5;"
+                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier),
+                 "h"((unsigned short)((1 << blocks) - 1)) : "memory");
+}
+
+template <int groups, int warps>
+static __device__ __forceinline__ void roles_begin(unsigned long long *landed,
+                                                   unsigned long long *released)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
+        for (int i = 0; i < groups; ++i) {
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;"
+                         ::"r"((unsigned int)__cvta_generic_to_shared(landed + i))
+                         : "memory");
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+                         ::"r"((unsigned int)__cvta_generic_to_shared(released + i)),
+                         "n"(warps) : "memory");
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
+}
+
+static __device__ __forceinline__ void mbarrier_arrive(unsigned long long *at)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                 ::"r"((unsigned int)__cvta_generic_to_shared(at)) : "memory");
+}
+
+static __device__ __forceinline__ void mbarrier_wait(unsigned long long *at,
+                                                     unsigned int parity)
+{
+    unsigned int mbarrier = (unsigned int)__cvta_generic_to_shared(at), complete;
+    do
+        asm volatile("{ .reg .pred p;"
+                     " mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;"
+                     " selp.u32 %0, 1, 0, p; }"
+                     : "=r"(complete) : "r"(mbarrier), "r"(parity) : "memory");
+    while (!complete);
+}
+
+template <int groups>
+static __device__ __forceinline__ void producer_acquire(unsigned long long *released,
+                                                        int begun, int most)
+{
+    int before = begun - most;
+    if (before >= 0)
+        mbarrier_wait(released + before % groups, before / groups & 1);
+}
+
+template <int groups>
+static __device__ __forceinline__ void producer_commit(unsigned long long *landed,
+                                                       int &begun)
+{
+    mbarrier_arrive(landed + begun % groups);
+    ++begun;
+}
+
+template <int groups>
+static __device__ __forceinline__ void consumer_receive(unsigned long long *landed,
+                                                        int &received)
+{
+    mbarrier_wait(landed + received % groups, received / groups & 1);
+    ++received;
+}
+
+template <int groups, int blocks>
+static __device__ __forceinline__ void consumer_release_cluster(unsigned long long *released,
+                                                                int &freed, int until)
+{
+    unsigned int lane;
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    __syncwarp();
+    for (; freed < until; ++freed)
+        if (lane < blocks)
+            asm volatile("{ .reg .b32 there;"
+                         " mapa.shared::cluster.u32 there, %0, %1;"
+                         " mbarrier.arrive.shared::cluster.b64 _, [there]; }"
+                         ::"r"((unsigned int)__cvta_generic_to_shared(released + freed % groups)),
+                         "r"(lane) : "memory");
+}
+
+static __device__ __forceinline__ void fence_proxy_async()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(256)
+copies(float *__restrict__ y, const __grid_constant__ TensorMap x_map)
+{
+    __shared__ __align__(128) float x_shared[24][32];
+    __shared__ unsigned long long landed[6];
+    unsigned long long *released = landed + 3;
+    roles_begin<3, 8>(landed, released);  // two mbarriers for each group of copies under way
+    const int r = (int)blockIdx.x % 2;
+    const int jo = (int)blockIdx.x / 2;
+    const int ty = threadIdx.y;
+    const int j = threadIdx.x;
+    fence_proxy_async();
+    cluster_barrier();  // x_shared: blocks of the cluster copy into those of others below
+    if (threadIdx.y >= 4) {  // the producer, in a warpgroup of its own
+        if (threadIdx.y == 4 && threadIdx.x == 0) {
+            int begun = 0;
+            for (int io = 0; io < 8; ++io) {
+                producer_acquire<3>(released, begun, 3);  // x_shared: consumers of all blocks of
+                                                          // the cluster have read the group of 3
+                                                          // iterations of io before
+                multicast_bulk_2d<2>(&x_shared[io % 3 * 8 + r * 4][0], x_map, jo * 32,
+                                     io * 8 + r * 4, &landed[begun % 3], 1024);
+                producer_commit<3>(landed, begun);  // the copies above are one group
+            }
+        }
+    } else {  // the consumers
+        int received = 0, freed = 0;
+        for (int io = 0; io < 8; ++io) {
+            consumer_receive<3>(landed, received);  // x_shared: copied by the producers of the
+                                                    // cluster, read below
+            for (int i = 0; i < 2; ++i)
+                y[(r * 64 + io * 8 + ty * 2 + i) * 128 + jo * 32 + j] =
+                    x_shared[io % 3 * 8 + ty * 2 + i][j];
+            fence_proxy_async();
+            consumer_release_cluster<3, 2>(released, freed, received);  // x_shared: read above; the
+                                                                        // producer overwrites them
+        }
+    }
+    fence_proxy_async();
+    cluster_barrier();  // x_shared: other blocks release copies to this one above, which ends with
+                        // it
+}
