@@ -340,14 +340,14 @@ FAULTS = {
     "other bytes": (
         BULK,
         ["--schedule", "s"],
-        [("% 2], 1024);", "% 2], 512);")],
+        [("expected, 1024);", "expected, 512);")],
         "fault",
         "an mbarrier that expects",
     ),
     "bulk copies not committed": (
         BULK,
         ["--schedule", "s"],
-        [("copy_bulk_commit<2>(landed, begun);", "begun++;")],
+        [("copy_bulk_commit<2>(landed, begun, expected);", "begun++;")],
         "fault",
         "never ends",
     ),

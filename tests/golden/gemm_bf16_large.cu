@@ -18,15 +18,21 @@ struct alignas(64) TensorMap {
 };
 
 static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                    unsigned long long *landed, int bytes)
+                                                    unsigned long long *landed, int &expected,
+                                                    int bytes)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
-                 ::"r"(mbarrier), "r"(bytes) : "memory");
+    expected += bytes;
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
                  ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
+}
+
+static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 ::"r"((unsigned int)__cvta_generic_to_shared(at)), "r"(bytes) : "memory");
 }
 
 template <int groups, int warps>
@@ -75,10 +81,11 @@ static __device__ __forceinline__ void producer_acquire(unsigned long long *rele
 }
 
 template <int groups>
-static __device__ __forceinline__ void producer_commit(unsigned long long *landed,
-                                                       int &begun)
+static __device__ __forceinline__ void producer_commit(unsigned long long *landed, int &begun,
+                                                       int &expected)
 {
-    mbarrier_arrive(landed + begun % groups);
+    mbarrier_expect(landed + begun % groups, expected);
+    expected = 0;
     ++begun;
 }
 
@@ -132,18 +139,19 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
     const int lane = threadIdx.x;
     if (threadIdx.y >= 2) {  // the producer, in a warpgroup of its own
         if (threadIdx.x == 0) {
-            int begun = 0;
+            int begun = 0, expected = 0;
             for (int turn = 0; turn < 4; ++turn) {
                 for (int ko = 0; ko < 64; ++ko) {
                     producer_acquire<4>(released, begun, 4);  // A_shared, B_shared: consumers have
                                                               // read the group of 4 iterations of
                                                               // ko before
                     copy_bulk_2d(&A_shared[ko % 4][0][0], A_map, ko * 64,
-                                 turn * 1024 + at % 8 * 128, &landed[begun % 4], 16384);
+                                 turn * 1024 + at % 8 * 128, &landed[begun % 4], expected, 16384);
                     for (int ax1_1 = 0; ax1_1 < 4; ++ax1_1)
                         copy_bulk_2d(&B_shared[ko % 4][ax1_1][0][0], B_map,
-                                     at / 8 * 256 + ax1_1 * 64, ko * 64, &landed[begun % 4], 8192);
-                    producer_commit<4>(landed, begun);  // the copies above are one group
+                                     at / 8 * 256 + ax1_1 * 64, ko * 64, &landed[begun % 4],
+                                     expected, 8192);
+                    producer_commit<4>(landed, begun, expected);  // the copies above are one group
                 }
             }
         }

@@ -54,24 +54,30 @@ static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *lande
 }
 
 static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                    unsigned long long *landed, int bytes)
+                                                    unsigned long long *landed, int &expected,
+                                                    int bytes)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
-                 ::"r"(mbarrier), "r"(bytes) : "memory");
+    expected += bytes;
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
                  ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
 }
 
+static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 ::"r"((unsigned int)__cvta_generic_to_shared(at)), "r"(bytes) : "memory");
+}
+
 template <int groups>
-static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
+static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun,
+                                                        int &expected)
 {
     if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
-        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
-                     ::"r"((unsigned int)__cvta_generic_to_shared(landed + begun % groups))
-                     : "memory");
+        mbarrier_expect(landed + begun % groups, expected);
+    expected = 0;
     ++begun;
 }
 
@@ -112,7 +118,7 @@ matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf,
     __shared__ __align__(1024) unsigned short A_shared[64][64];
     __shared__ __align__(1024) unsigned short B_shared[64][64];
     __shared__ unsigned long long landed[1];
-    int begun = 0, waited = 0;
+    int begun = 0, waited = 0, expected = 0;
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way
     const int part = blockIdx.z;
     const int bx = blockIdx.x;
@@ -131,9 +137,10 @@ matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf,
                                &A[i * 128 + part * 64 + lane % 8 * 8], i < 20);
     }
     if (lane == 0)
-        copy_bulk_2d(&B_shared[0][0], B_map, bx * 64, part * 64, &landed[begun % 1], 8192);
+        copy_bulk_2d(&B_shared[0][0], B_map, bx * 64, part * 64, &landed[begun % 1], expected,
+                     8192);
     copy_async_commit();  // the copies above are one group
-    copy_bulk_commit<1>(landed, begun);  // the copies above are one group
+    copy_bulk_commit<1>(landed, begun, expected);  // the copies above are one group
     copy_async_wait<0>();  // all copies
     copy_bulk_wait<1>(landed, waited, begun);  // all copies
     fence_proxy_async();

@@ -24,24 +24,30 @@ static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *lande
 }
 
 static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                    unsigned long long *landed, int bytes)
+                                                    unsigned long long *landed, int &expected,
+                                                    int bytes)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
-                 ::"r"(mbarrier), "r"(bytes) : "memory");
+    expected += bytes;
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
                  ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
 }
 
+static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 ::"r"((unsigned int)__cvta_generic_to_shared(at)), "r"(bytes) : "memory");
+}
+
 template <int groups>
-static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
+static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun,
+                                                        int &expected)
 {
     if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
-        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
-                     ::"r"((unsigned int)__cvta_generic_to_shared(landed + begun % groups))
-                     : "memory");
+        mbarrier_expect(landed + begun % groups, expected);
+    expected = 0;
     ++begun;
 }
 
@@ -78,7 +84,7 @@ matmul_tf32_rz_nt(float *__restrict__ C, const __grid_constant__ TensorMap A_map
     float (*A_shared)[64][32] = (float (*)[64][32])shared_memory;
     float (*B_shared)[128][32] = (float (*)[128][32])(shared_memory + 16384);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 49152);
-    int begun = 0, waited = 0;
+    int begun = 0, waited = 0, expected = 0;
     copy_bulk_begin<2>(landed);  // an mbarrier for each group of copies under way
     const int lane = threadIdx.x;
     __align__(16) float C_local[2][32];
@@ -91,16 +97,16 @@ matmul_tf32_rz_nt(float *__restrict__ C, const __grid_constant__ TensorMap A_map
     if (lane == 0) {
         for (int ko_first = 0; ko_first < 2; ++ko_first) {
             copy_bulk_2d(&A_shared[ko_first][0][0], A_map, ko_first * 32, 0, &landed[begun % 2],
-                         8192);
+                         expected, 8192);
             copy_bulk_2d(&B_shared[ko_first][0][0], B_map, ko_first * 32, 0, &landed[begun % 2],
-                         16384);
+                         expected, 16384);
         }
     }
-    copy_bulk_commit<2>(landed, begun);  // the copies above are one group
+    copy_bulk_commit<2>(landed, begun, expected);  // the copies above are one group
     copy_bulk_wait<2>(landed, waited, begun);  // all copies
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     for (int ko = 0; ko < 2; ++ko) {
-        copy_bulk_commit<2>(landed, begun);  // the copies above are one group
+        copy_bulk_commit<2>(landed, begun, expected);  // the copies above are one group
         {
             float *mma_c = &C_local[0][0];
             const unsigned long long mma_p = 0x4000004000010000ull
