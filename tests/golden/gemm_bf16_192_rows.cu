@@ -3,14 +3,8 @@
 //   B: bf16[136, 200], read
 //   C: bf16[200, 200], written
 //   A_map: cuTensorMapEncodeTiled of A, UINT16, extents {136, 200}, boxes {64, 192}, SWIZZLE_128B
-//   B_map: cuTensorMapEncodeTiled of B, UINT16, extents {200, 136}, boxes {64, 32}, SWIZZLE_128B
-// matmul_bf16<<<4, dim3(128, 4), 172528>>>(C, A_map, B_map);
-
-static __device__ __forceinline__ void cluster_barrier()
-{
-    asm volatile("barrier.cluster.arrive.release;\n"
-                 "barrier.cluster.wait.acquire;" ::: "memory");
-}
+//   B_map: cuTensorMapEncodeTiled of B, UINT16, extents {200, 136}, boxes {64, 64}, SWIZZLE_128B
+// matmul_bf16<<<dim3(2, 2), dim3(128, 3), 172040>>>(C, A_map, B_map);
 
 static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float high)
 {
@@ -22,6 +16,19 @@ static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float 
 struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
+
+template <int groups>
+static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
+        for (int i = 0; i < groups; ++i)
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;"
+                         ::"r"((unsigned int)__cvta_generic_to_shared(landed + i))
+                         : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
+}
 
 static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
                                                     unsigned long long *landed, int &expected,
@@ -35,103 +42,37 @@ static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &m
                  ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
 }
 
-template <int blocks>
-static __device__ __forceinline__ void multicast_bulk_2d(void *to, const TensorMap &map, int x,
-                                                         int y, unsigned long long *landed,
-                                                         int &expected, int bytes)
-{
-    unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
-                 mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    expected += bytes;
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
-                 ".mbarrier::complete_tx::bytes.multicast::cluster"
-                 " [%0], [%1, {%2, %3}], [%4], %5;"
-                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier),
-                 "h"((unsigned short)((1 << blocks) - 1)) : "memory");
-}
-
 static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, int bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
                  ::"r"((unsigned int)__cvta_generic_to_shared(at)), "r"(bytes) : "memory");
 }
 
-template <int groups, int warps>
-static __device__ __forceinline__ void roles_begin(unsigned long long *landed,
-                                                   unsigned long long *released)
-{
-    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
-        for (int i = 0; i < groups; ++i) {
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;"
-                         ::"r"((unsigned int)__cvta_generic_to_shared(landed + i))
-                         : "memory");
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
-                         ::"r"((unsigned int)__cvta_generic_to_shared(released + i)),
-                         "n"(warps) : "memory");
-        }
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    }
-    __syncthreads();
-}
-
-static __device__ __forceinline__ void mbarrier_wait(unsigned long long *at,
-                                                     unsigned int parity)
-{
-    unsigned int mbarrier = (unsigned int)__cvta_generic_to_shared(at), complete;
-    do
-        asm volatile("{ .reg .pred p;"
-                     " mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;"
-                     " selp.u32 %0, 1, 0, p; }"
-                     : "=r"(complete) : "r"(mbarrier), "r"(parity) : "memory");
-    while (!complete);
-}
-
 template <int groups>
-static __device__ __forceinline__ void producer_acquire(unsigned long long *released,
-                                                        int begun, int most)
+static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun,
+                                                        int &expected)
 {
-    int before = begun - most;
-    if (before >= 0)
-        mbarrier_wait(released + before % groups, before / groups & 1);
-}
-
-template <int groups>
-static __device__ __forceinline__ void producer_commit(unsigned long long *landed, int &begun,
-                                                       int &expected)
-{
-    mbarrier_expect(landed + begun % groups, expected);
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        mbarrier_expect(landed + begun % groups, expected);
     expected = 0;
     ++begun;
 }
 
 template <int groups>
-static __device__ __forceinline__ void consumer_receive(unsigned long long *landed,
-                                                        int &received)
+static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed, int &waited,
+                                                      int until)
 {
-    mbarrier_wait(landed + received % groups, received / groups & 1);
-    ++received;
-}
-
-template <int groups, int blocks>
-static __device__ __forceinline__ void consumer_release_cluster(unsigned long long *released,
-                                                                int &freed, int until)
-{
-    unsigned int lane;
-    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
-    __syncwarp();
-    for (; freed < until; ++freed)
-        if (lane < blocks)
-            asm volatile("{ .reg .b32 there;"
-                         " mapa.shared::cluster.u32 there, %0, %1;"
-                         " mbarrier.arrive.shared::cluster.b64 _, [there]; }"
-                         ::"r"((unsigned int)__cvta_generic_to_shared(released + freed % groups)),
-                         "r"(lane) : "memory");
-}
-
-template <int threads>
-static __device__ __forceinline__ void consumers_meet()
-{
-    asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory");
+    for (; waited < until; ++waited) {
+        unsigned int mbarrier =
+            (unsigned int)__cvta_generic_to_shared(landed + waited % groups);
+        unsigned int parity = waited / groups & 1, complete;
+        do
+            asm volatile("{ .reg .pred p;"
+                         " mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;"
+                         " selp.u32 %0, 1, 0, p; }"
+                         : "=r"(complete) : "r"(mbarrier), "r"(parity) : "memory");
+        while (!complete);
+    }
 }
 
 template <int n>
@@ -142,182 +83,174 @@ static __device__ __forceinline__ void settle_f32(float *t)
         asm volatile("" : "+f"(t[i])::"memory");
 }
 
-extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(384)
 matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_map,
             const __grid_constant__ TensorMap B_map)
 {
     extern __shared__ __align__(1024) unsigned char shared_memory[];
-    unsigned short (*B_shared)[3][64][64] = (unsigned short (*)[3][64][64])shared_memory;
-    unsigned short (*A_shared)[192][64] = (unsigned short (*)[192][64])(shared_memory + 73728);
+    unsigned short (*A_shared)[192][64] = (unsigned short (*)[192][64])shared_memory;
+    unsigned short (*B_shared)[3][64][64] = (unsigned short (*)[3][64][64])(shared_memory + 73728);
     unsigned short (*C_shared)[64] = (unsigned short (*)[64])(shared_memory + 147456);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 172032);
-    unsigned long long *released = landed + 31;
-    roles_begin<31, 24>(landed, released);  // two mbarriers for each group of copies under way
-    const int rank = (int)blockIdx.x % 2;
-    const int bx = (int)blockIdx.x / 2;
+    int begun = 0, waited = 0, expected = 0;
+    copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way
+    const int place = (int)blockIdx.y * 2 + (int)blockIdx.x;
+    const int by = place % 2;
+    const int bx = place / 2;
     const int group = threadIdx.y;
     const int lane = threadIdx.x;
-    cluster_barrier();  // A_shared, B_shared: blocks of the cluster copy into those of others below
-    if (threadIdx.y >= 3) {  // the producer, in a warpgroup of its own
-        if (threadIdx.x == 0) {
-            int begun = 0, expected = 0;
-            for (int ko = 0; ko < 3; ++ko) {
-                producer_acquire<31>(released, begun, 31);  // A_shared, B_shared: consumers of all
-                                                            // blocks of the cluster have read the
-                                                            // group of 31 iterations of ko before
-                copy_bulk_2d(&A_shared[ko][0][0], A_map, ko * 64 - 56, rank * 192,
-                             &landed[begun % 31], expected, 24576);
-                for (int ax1_1 = 0; ax1_1 < 3; ++ax1_1)
-                    multicast_bulk_2d<2>(&B_shared[ko][ax1_1][rank * 32][0], B_map,
-                                         bx * 192 + ax1_1 * 64, ko * 64 + rank * 32 - 56,
-                                         &landed[begun % 31], expected, 8192);
-                producer_commit<31>(landed, begun, expected);  // the copies above are one group
+    __align__(16) float T[2][48];
+    for (int u = 0; u < 2; ++u) {
+        for (int panel = 0; panel < 3; ++panel) {
+            for (int nj = 0; nj < 8; ++nj) {
+                for (int pair = 0; pair < 2; ++pair)
+                    T[u][panel * 16 + nj * 2 + pair] = 0.0f;
             }
-        }
-    } else {  // the consumers
-        int received = 0, freed = 0;
-        __align__(16) float T[2][48];
-        for (int u = 0; u < 2; ++u) {
-            for (int panel = 0; panel < 3; ++panel) {
-                for (int nj = 0; nj < 8; ++nj) {
-                    for (int pair = 0; pair < 2; ++pair)
-                        T[u][panel * 16 + nj * 2 + pair] = 0.0f;
-                }
-            }
-        }
-        for (int ko = 0; ko < 3; ++ko) {
-            consumer_receive<31>(landed, received);  // A_shared, B_shared: copied by the producers
-                                                     // of the cluster, read below
-            {
-                float *mma_c = &T[0][0];
-                const unsigned long long mma_p = 0x4000004000010000ull
-                    | (unsigned)__cvta_generic_to_shared(&A_shared[ko][group * 64][0]) % 0x40000
-                        >> 4;
-                const unsigned long long mma_q = 0x4000004002000000ull
-                    | (unsigned)__cvta_generic_to_shared(&B_shared[ko][0][0][0]) % 0x40000 >> 4;
-                asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-                #pragma unroll
-                for (int k = 0; k < 4; k++)
-                    asm volatile("wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16 {"
-                                 "%0, %1, %2, %3, "
-                                 "%4, %5, %6, %7, "
-                                 "%8, %9, %10, %11, "
-                                 "%12, %13, %14, %15, "
-                                 "%16, %17, %18, %19, "
-                                 "%20, %21, %22, %23, "
-                                 "%24, %25, %26, %27, "
-                                 "%28, %29, %30, %31, "
-                                 "%32, %33, %34, %35, "
-                                 "%36, %37, %38, %39, "
-                                 "%40, %41, %42, %43, "
-                                 "%44, %45, %46, %47, "
-                                 "%48, %49, %50, %51, "
-                                 "%52, %53, %54, %55, "
-                                 "%56, %57, %58, %59, "
-                                 "%60, %61, %62, %63, "
-                                 "%64, %65, %66, %67, "
-                                 "%68, %69, %70, %71, "
-                                 "%72, %73, %74, %75, "
-                                 "%76, %77, %78, %79, "
-                                 "%80, %81, %82, %83, "
-                                 "%84, %85, %86, %87, "
-                                 "%88, %89, %90, %91, "
-                                 "%92, %93, %94, %95}, "
-                                 "%96, %97, 1, 1, 1, 0, 1;"
-                                 :
-                                   "+f"(mma_c[0]), "+f"(mma_c[1]),
-                                   "+f"(mma_c[48]), "+f"(mma_c[49]),
-                                   "+f"(mma_c[2]), "+f"(mma_c[3]),
-                                   "+f"(mma_c[50]), "+f"(mma_c[51]),
-                                   "+f"(mma_c[4]), "+f"(mma_c[5]),
-                                   "+f"(mma_c[52]), "+f"(mma_c[53]),
-                                   "+f"(mma_c[6]), "+f"(mma_c[7]),
-                                   "+f"(mma_c[54]), "+f"(mma_c[55]),
-                                   "+f"(mma_c[8]), "+f"(mma_c[9]),
-                                   "+f"(mma_c[56]), "+f"(mma_c[57]),
-                                   "+f"(mma_c[10]), "+f"(mma_c[11]),
-                                   "+f"(mma_c[58]), "+f"(mma_c[59]),
-                                   "+f"(mma_c[12]), "+f"(mma_c[13]),
-                                   "+f"(mma_c[60]), "+f"(mma_c[61]),
-                                   "+f"(mma_c[14]), "+f"(mma_c[15]),
-                                   "+f"(mma_c[62]), "+f"(mma_c[63]),
-                                   "+f"(mma_c[16]), "+f"(mma_c[17]),
-                                   "+f"(mma_c[64]), "+f"(mma_c[65]),
-                                   "+f"(mma_c[18]), "+f"(mma_c[19]),
-                                   "+f"(mma_c[66]), "+f"(mma_c[67]),
-                                   "+f"(mma_c[20]), "+f"(mma_c[21]),
-                                   "+f"(mma_c[68]), "+f"(mma_c[69]),
-                                   "+f"(mma_c[22]), "+f"(mma_c[23]),
-                                   "+f"(mma_c[70]), "+f"(mma_c[71]),
-                                   "+f"(mma_c[24]), "+f"(mma_c[25]),
-                                   "+f"(mma_c[72]), "+f"(mma_c[73]),
-                                   "+f"(mma_c[26]), "+f"(mma_c[27]),
-                                   "+f"(mma_c[74]), "+f"(mma_c[75]),
-                                   "+f"(mma_c[28]), "+f"(mma_c[29]),
-                                   "+f"(mma_c[76]), "+f"(mma_c[77]),
-                                   "+f"(mma_c[30]), "+f"(mma_c[31]),
-                                   "+f"(mma_c[78]), "+f"(mma_c[79]),
-                                   "+f"(mma_c[32]), "+f"(mma_c[33]),
-                                   "+f"(mma_c[80]), "+f"(mma_c[81]),
-                                   "+f"(mma_c[34]), "+f"(mma_c[35]),
-                                   "+f"(mma_c[82]), "+f"(mma_c[83]),
-                                   "+f"(mma_c[36]), "+f"(mma_c[37]),
-                                   "+f"(mma_c[84]), "+f"(mma_c[85]),
-                                   "+f"(mma_c[38]), "+f"(mma_c[39]),
-                                   "+f"(mma_c[86]), "+f"(mma_c[87]),
-                                   "+f"(mma_c[40]), "+f"(mma_c[41]),
-                                   "+f"(mma_c[88]), "+f"(mma_c[89]),
-                                   "+f"(mma_c[42]), "+f"(mma_c[43]),
-                                   "+f"(mma_c[90]), "+f"(mma_c[91]),
-                                   "+f"(mma_c[44]), "+f"(mma_c[45]),
-                                   "+f"(mma_c[92]), "+f"(mma_c[93]),
-                                   "+f"(mma_c[46]), "+f"(mma_c[47]),
-                                   "+f"(mma_c[94]), "+f"(mma_c[95])
-                                 : "l"(mma_p + 2 * k), "l"(mma_q + 128 * k));
-            }
-            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions
-                                                                            // above are one group
-            consumer_release_cluster<31, 2>(released, freed, received);  // A_shared, B_shared: read
-                                                                         // above; the producer
-                                                                         // overwrites them
-        }
-        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: T is
-                                                                        // accessed below
-        settle_f32<96>(&T[0][0]);
-        #pragma unroll
-        for (int panels = 0; panels < 3; ++panels) {
-            #pragma unroll
-            for (int u = 0; u < 2; ++u) {
-                const int i = rank * 192 + group * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8;
-                if (i < 200) {
-                    #pragma unroll
-                    for (int nj = 0; nj < 8; ++nj) {
-                        if (bx * 96 + panels * 32 + nj * 4 + lane % 4 < 100) {
-                            *(unsigned int *)&C_shared[group * 64 + lane / 32 * 16 + u * 8
-                                                       + lane / 4 % 8]
-                                                      [(nj ^ lane / 4 % 8) * 8 + lane % 4 * 2] =
-                                bf16x2_from_f32(T[u][panels * 16 + nj * 2],
-                                                T[u][panels * 16 + nj * 2 + 1]);
-                        }
-                    }
-                }
-            }
-            consumers_meet<384>();  // C_shared: written above by other threads, read below
-            if (bx * 24 + panels * 8 + lane % 8 < 25) {
-                #pragma unroll
-                for (int each = 0; each < 4; ++each) {
-                    const int i = rank * 192 + each * 48 + group * 16 + lane / 8;
-                    if (i < 200) {
-                        *(uint4 *)&C[i * 200 + bx * 192 + panels * 64 + lane % 8 * 8] =
-                            *(const uint4 *)&C_shared[each * 48 + group * 16 + lane / 8]
-                                                     [(lane % 8 ^ lane / 8 % 8) * 8];
-                    }
-                }
-            }
-            consumers_meet<384>();  // C_shared: read above, overwritten in the next iteration of
-                                    // panels by other threads
         }
     }
-    cluster_barrier();  // A_shared, B_shared: other blocks release copies to this one above, which
-                        // ends with it
+    if (lane == 0 && group == 0) {
+        copy_bulk_2d(&A_shared[0][0][0], A_map, -56, by * 192, &landed[begun % 1], expected, 24576);
+        for (int ax1_1 = 0; ax1_1 < 3; ++ax1_1)
+            copy_bulk_2d(&B_shared[0][ax1_1][0][0], B_map, bx * 192 + ax1_1 * 64, -56,
+                         &landed[begun % 1], expected, 8192);
+    }
+    copy_bulk_commit<1>(landed, begun, expected);  // the copies above are one group
+    copy_bulk_wait<1>(landed, waited, begun);  // all copies
+    __syncthreads();  // A_shared, B_shared: written above by other threads, read below
+    for (int ko = 0; ko < 3; ++ko) {
+        const int ko_1 = ko + 1;
+        if (ko < 2 && lane == 0 && group == 0) {
+            copy_bulk_2d(&A_shared[ko_1][0][0], A_map, ko_1 * 64 - 56, by * 192,
+                         &landed[begun % 1], expected, 24576);
+            for (int ax1_1 = 0; ax1_1 < 3; ++ax1_1)
+                copy_bulk_2d(&B_shared[ko_1][ax1_1][0][0], B_map, bx * 192 + ax1_1 * 64,
+                             ko_1 * 64 - 56, &landed[begun % 1], expected, 8192);
+        }
+        copy_bulk_commit<1>(landed, begun, expected);  // the copies above are one group
+        float *mma_c = &T[0][0];
+        const unsigned long long mma_p = 0x4000004000010000ull
+            | (unsigned)__cvta_generic_to_shared(&A_shared[ko][group * 64][0]) % 0x40000 >> 4;
+        const unsigned long long mma_q = 0x4000004002000000ull
+            | (unsigned)__cvta_generic_to_shared(&B_shared[ko][0][0][0]) % 0x40000 >> 4;
+        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+        #pragma unroll
+        for (int k = 0; k < 4; k++)
+            asm volatile("wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16 {"
+                         "%0, %1, %2, %3, "
+                         "%4, %5, %6, %7, "
+                         "%8, %9, %10, %11, "
+                         "%12, %13, %14, %15, "
+                         "%16, %17, %18, %19, "
+                         "%20, %21, %22, %23, "
+                         "%24, %25, %26, %27, "
+                         "%28, %29, %30, %31, "
+                         "%32, %33, %34, %35, "
+                         "%36, %37, %38, %39, "
+                         "%40, %41, %42, %43, "
+                         "%44, %45, %46, %47, "
+                         "%48, %49, %50, %51, "
+                         "%52, %53, %54, %55, "
+                         "%56, %57, %58, %59, "
+                         "%60, %61, %62, %63, "
+                         "%64, %65, %66, %67, "
+                         "%68, %69, %70, %71, "
+                         "%72, %73, %74, %75, "
+                         "%76, %77, %78, %79, "
+                         "%80, %81, %82, %83, "
+                         "%84, %85, %86, %87, "
+                         "%88, %89, %90, %91, "
+                         "%92, %93, %94, %95}, "
+                         "%96, %97, 1, 1, 1, 0, 1;"
+                         :
+                           "+f"(mma_c[0]), "+f"(mma_c[1]),
+                           "+f"(mma_c[48]), "+f"(mma_c[49]),
+                           "+f"(mma_c[2]), "+f"(mma_c[3]),
+                           "+f"(mma_c[50]), "+f"(mma_c[51]),
+                           "+f"(mma_c[4]), "+f"(mma_c[5]),
+                           "+f"(mma_c[52]), "+f"(mma_c[53]),
+                           "+f"(mma_c[6]), "+f"(mma_c[7]),
+                           "+f"(mma_c[54]), "+f"(mma_c[55]),
+                           "+f"(mma_c[8]), "+f"(mma_c[9]),
+                           "+f"(mma_c[56]), "+f"(mma_c[57]),
+                           "+f"(mma_c[10]), "+f"(mma_c[11]),
+                           "+f"(mma_c[58]), "+f"(mma_c[59]),
+                           "+f"(mma_c[12]), "+f"(mma_c[13]),
+                           "+f"(mma_c[60]), "+f"(mma_c[61]),
+                           "+f"(mma_c[14]), "+f"(mma_c[15]),
+                           "+f"(mma_c[62]), "+f"(mma_c[63]),
+                           "+f"(mma_c[16]), "+f"(mma_c[17]),
+                           "+f"(mma_c[64]), "+f"(mma_c[65]),
+                           "+f"(mma_c[18]), "+f"(mma_c[19]),
+                           "+f"(mma_c[66]), "+f"(mma_c[67]),
+                           "+f"(mma_c[20]), "+f"(mma_c[21]),
+                           "+f"(mma_c[68]), "+f"(mma_c[69]),
+                           "+f"(mma_c[22]), "+f"(mma_c[23]),
+                           "+f"(mma_c[70]), "+f"(mma_c[71]),
+                           "+f"(mma_c[24]), "+f"(mma_c[25]),
+                           "+f"(mma_c[72]), "+f"(mma_c[73]),
+                           "+f"(mma_c[26]), "+f"(mma_c[27]),
+                           "+f"(mma_c[74]), "+f"(mma_c[75]),
+                           "+f"(mma_c[28]), "+f"(mma_c[29]),
+                           "+f"(mma_c[76]), "+f"(mma_c[77]),
+                           "+f"(mma_c[30]), "+f"(mma_c[31]),
+                           "+f"(mma_c[78]), "+f"(mma_c[79]),
+                           "+f"(mma_c[32]), "+f"(mma_c[33]),
+                           "+f"(mma_c[80]), "+f"(mma_c[81]),
+                           "+f"(mma_c[34]), "+f"(mma_c[35]),
+                           "+f"(mma_c[82]), "+f"(mma_c[83]),
+                           "+f"(mma_c[36]), "+f"(mma_c[37]),
+                           "+f"(mma_c[84]), "+f"(mma_c[85]),
+                           "+f"(mma_c[38]), "+f"(mma_c[39]),
+                           "+f"(mma_c[86]), "+f"(mma_c[87]),
+                           "+f"(mma_c[40]), "+f"(mma_c[41]),
+                           "+f"(mma_c[88]), "+f"(mma_c[89]),
+                           "+f"(mma_c[42]), "+f"(mma_c[43]),
+                           "+f"(mma_c[90]), "+f"(mma_c[91]),
+                           "+f"(mma_c[44]), "+f"(mma_c[45]),
+                           "+f"(mma_c[92]), "+f"(mma_c[93]),
+                           "+f"(mma_c[46]), "+f"(mma_c[47]),
+                           "+f"(mma_c[94]), "+f"(mma_c[95])
+                         : "l"(mma_p + 2 * k), "l"(mma_q + 128 * k));
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions above
+                                                                        // are one group
+        copy_bulk_wait<1>(landed, waited, begun);  // all copies
+        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by
+                          // other threads
+    }
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: T is
+                                                                    // accessed below
+    settle_f32<96>(&T[0][0]);
+    #pragma unroll
+    for (int panels = 0; panels < 3; ++panels) {
+        #pragma unroll
+        for (int u = 0; u < 2; ++u) {
+            const int i = by * 192 + group * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8;
+            if (i < 200) {
+                #pragma unroll
+                for (int nj = 0; nj < 8; ++nj) {
+                    if (bx * 96 + panels * 32 + nj * 4 + lane % 4 < 100) {
+                        *(unsigned int *)&C_shared[group * 64 + lane / 32 * 16 + u * 8
+                                                   + lane / 4 % 8]
+                                                  [(nj ^ lane / 4 % 8) * 8 + lane % 4 * 2] =
+                            bf16x2_from_f32(T[u][panels * 16 + nj * 2],
+                                            T[u][panels * 16 + nj * 2 + 1]);
+                    }
+                }
+            }
+        }
+        __syncthreads();  // C_shared: written above by other threads, read below
+        if (bx * 24 + panels * 8 + lane % 8 < 25) {
+            #pragma unroll
+            for (int each = 0; each < 4; ++each) {
+                const int i = by * 192 + each * 48 + group * 16 + lane / 8;
+                if (i < 200) {
+                    *(uint4 *)&C[i * 200 + bx * 192 + panels * 64 + lane % 8 * 8] =
+                        *(const uint4 *)&C_shared[each * 48 + group * 16 + lane / 8]
+                                                 [(lane % 8 ^ lane / 8 % 8) * 8];
+                }
+            }
+        }
+        __syncthreads();  // C_shared: read above, overwritten in the next iteration of panels by
+                          // other threads
+    }
 }
