@@ -162,8 +162,13 @@ static bool is_asynchronous(const Instruction *of)
 }
 
 /* The buffers that instructions access through the proxy, and those of them that they write. */
-static void find_async(Context *c, const LaunchUse *use, BufferIds *accessed, BufferIds *written)
+typedef struct {
+    BufferIds accessed, written;
+} AsyncBuffers;
+
+static AsyncBuffers find_async(Context *c, const LaunchUse *use)
 {
+    AsyncBuffers found = {0};
     for (Cursor at = cursor_stmts(c, use->launch->u.launch.body); cursor_next(&at);) {
         if (at.stmt->kind != ST_INSTRUCTION)
             continue;
@@ -171,27 +176,26 @@ static void find_async(Context *c, const LaunchUse *use, BufferIds *accessed, Bu
         for (int i = 0; i < of->n_elements; i++) {
             const Buffer *b = at.stmt->u.instruction.elements[i]->u.load.buffer;
             if (of->operands[of->elements[i].operand].proxy == PROXY_ASYNC || of->bulk)
-                VEC_PUSH(c->arena, accessed, b->id);
+                VEC_PUSH(c->arena, &found.accessed, b->id);
             if (of->bulk && i == 0)
-                VEC_PUSH(c->arena, written, b->id);
+                VEC_PUSH(c->arena, &found.written, b->id);
         }
     }
+    return found;
 }
 
 /* Threads write what the proxy accesses, or read what it writes. */
-static bool needs_fences(Context *c, const LaunchUse *use)
+static bool needs_fences(Context *c, const LaunchUse *use, const BufferIds *accessed,
+                         const BufferIds *written)
 {
-    BufferIds accessed = {0}, written = {0};
-    find_async(c, use, &accessed, &written);
     for (Cursor at = cursor_stmt(c, use->launch->u.launch.body); cursor_next(&at);) {
         if (at.stmt && at.stmt->kind == ST_INSTRUCTION &&
             is_asynchronous(at.stmt->u.instruction.of))
             cursor_prune(&at);
         else if (at.stmt && at.stmt->kind == ST_STORE &&
-                 has_buffer(&accessed, at.stmt->u.store.buffer))
+                 has_buffer(accessed, at.stmt->u.store.buffer))
             return true;
-        else if (at.expr && at.expr->kind == EX_LOAD &&
-                 has_buffer(&written, at.expr->u.load.buffer))
+        else if (at.expr && at.expr->kind == EX_LOAD && has_buffer(written, at.expr->u.load.buffer))
             return true;
     }
     return false;
@@ -204,7 +208,7 @@ static void find_in_flight(Context *c, LaunchUse *use)
     BufferIds known = {0};
     for (Cursor at = cursor_stmts(c, use->launch->u.launch.body); cursor_next(&at);) {
         const Instruction *of = at.stmt->kind == ST_INSTRUCTION ? at.stmt->u.instruction.of : NULL;
-        for (int i = 0; instruction_is_async(of) && i < of->n_elements; i++) {
+        for (int i = 0; of && of->commit && i < of->n_elements; i++) {
             const Buffer *b = at.stmt->u.instruction.elements[i]->u.load.buffer;
             bool written = of->operands[of->elements[i].operand].buffer->role != ROLE_IN;
             if (!written || has_buffer(&known, b))
@@ -271,6 +275,15 @@ static void collect_bulk_copy(Collector *k, const Stmt *copy)
     }
 }
 
+/* Some bulk copies go to shared memory. */
+static bool fetches_boxes(Context *c, const Stmt *launch)
+{
+    for (Cursor at = cursor_stmts(c, launch->u.launch.body); cursor_next(&at);)
+        if (stmt_is_bulk_copy(at.stmt) && !at.stmt->u.instruction.of->stores)
+            return true;
+    return false;
+}
+
 static LaunchUse use_of(Context *c, const Stmt *launch)
 {
     LaunchUse use = {.launch = launch};
@@ -284,10 +297,13 @@ static LaunchUse use_of(Context *c, const Stmt *launch)
         } else {
             collect_expr(&k, at.expr);
         }
-    use.threads_copy |= use.boxes.n == 0;
+    bool fetches = fetches_boxes(c, launch);
+    AsyncBuffers async = find_async(c, &use);
+    use.threads_copy |= !fetches;
     use.roles = launch_roles(launch);
-    use.groups = use.boxes.n ? copy_groups(launch->u.launch.body) : 0;
-    use.needs_fences = needs_fences(c, &use);
+    use.groups = fetches ? copy_groups(launch->u.launch.body) : 0;
+    use.fences_barriers = needs_fences(c, &use, &async.accessed, &async.written);
+    use.fences_releases = needs_fences(c, &use, &async.written, &async.written);
     find_in_flight(c, &use);
     place_shared(c, &use);
     return use;

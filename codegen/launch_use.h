@@ -19,10 +19,10 @@ typedef struct {
     VEC(int64_t) shared_offset;
     VEC(int64_t) shared_align; /* of each, in bytes */
     /* some instruction reads or writes shared memory through the asynchronous proxy that threads
-     * access as well */
-    bool needs_fences;
+     * access as well, behind a barrier or, if the producer of roles copies it, a release */
+    bool fences_barriers, fences_releases;
     VEC(BulkBox) boxes;    /* of bulk copies, each once */
-    bool threads_copy;     /* some copies are not bulk copies, or none are */
+    bool threads_copy;     /* some copies into shared memory are not bulk copies, or none are */
     int groups;            /* of copies under way at a time, each with an mbarrier; 0: none bulk */
     const Stmt *roles;     /* with them, each group has another one for its release; NULL: none */
     int64_t groups_offset; /* in dynamic shared memory, where their mbarriers lie */

@@ -393,7 +393,7 @@ bool instruction_equal(const Instruction *a, const Instruction *b)
     if (a == b)
         return true;
     if (a->bulk || b->bulk)
-        return a->bulk == b->bulk && a->multicast == b->multicast;
+        return a->bulk == b->bulk && a->multicast == b->multicast && a->stores == b->stores;
     if (a->lanes != b->lanes || a->n_lines != b->n_lines || a->n_operands != b->n_operands ||
         !kernel_equal(a->kernel, b->kernel))
         return false;

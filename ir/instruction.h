@@ -72,6 +72,7 @@ struct Instruction {
     int n_elements;
     BulkMode bulk;  /* it is no declared one, but a copy of a box: two elements, no template */
     bool multicast; /* of a box: to this place in all blocks of the cluster */
+    bool stores;    /* of a box: to the tensor; it reads shared memory behind its text */
 };
 /* The place of the number of groups in the text of `wait`. */
 #define PENDING_MARK "{pending}"
@@ -79,7 +80,7 @@ struct Instruction {
 /* Its executions go on behind its text, until a wait for their group. */
 static inline bool instruction_is_async(const Instruction *of)
 {
-    return of && of->commit;
+    return of && (of->commit || of->stores);
 }
 
 /* The same operands, template and body. */

@@ -59,8 +59,8 @@ enum { VM_ASYNC = 1, VM_PUBLISHED = 2, VM_MULTICAST = 3 };
 
 /* What `sub` of FLIGHT says of instructions that go on behind their text: what one accesses comes
  * between BEGIN and END; those since the last commit become a group; all groups are complete but
- * for the `sub - VM_FLIGHT_WAIT` latest. */
-enum { VM_FLIGHT_BEGIN, VM_FLIGHT_END, VM_FLIGHT_COMMIT, VM_FLIGHT_WAIT };
+ * for the `sub - VM_FLIGHT_WAIT` latest. Bulk stores, whose groups are their own, add OF_STORES. */
+enum { VM_FLIGHT_BEGIN, VM_FLIGHT_END, VM_FLIGHT_COMMIT, VM_FLIGHT_WAIT, VM_OF_STORES = 128 };
 
 /* What `sub` of BARRIER may be: all blocks of the cluster meet there. */
 enum { VM_OF_CLUSTER = 1 };

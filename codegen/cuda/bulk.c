@@ -1,5 +1,5 @@
 /* bulk.c - Emits bulk copies: tensor maps, the copies, and the mbarriers that say when a group of
- * copies has landed.
+ * copies into shared memory has landed.
  *
  *   __shared__ unsigned long long landed[2];
  *   int begun = 0, waited = 0, expected = 0;
@@ -17,7 +17,14 @@
  *
  * A copy to all blocks of a cluster is a part of theirs: `multicast_bulk_2d<2>(..., 16384)` copies
  * 8192 bytes, to this block and to the other one, and lets the group of this one wait for as many
- * from there. */
+ * from there.
+ *
+ *   store_bulk_2d(C_map, bx * 64, by * 128, &t[0][0]);
+ *   store_bulk_commit();
+ *   store_bulk_wait<1>();
+ *
+ * Groups of copies from shared memory are those of the thread that has made them. All threads
+ * commit and wait; the others have nothing to wait for. */
 #include "codegen/cuda/text.h"
 
 const char *cuda_landed_name(CudaWriter *w)
@@ -46,17 +53,17 @@ const char *cuda_map_name(CudaWriter *w, const LaunchUse *use, int box)
     const char *what = arena_printf(c->arena, "map %d of %s", box, use->launch->u.launch.name);
     return cuda_names_made(
         w->names, what,
-        arena_printf(c->arena, "%s_map", cuda_buffer_name(w, use->boxes.items[box].from)));
+        arena_printf(c->arena, "%s_map", cuda_buffer_name(w, use->boxes.items[box].tensor)));
 }
 
 /* `{1024, M}, {64, 128}`: the extents of the tensor and those of a box, the last axis first, with
  * `between` in front of the latter. */
 static void extents_text(CudaWriter *w, const BulkBox *box, const char *between)
 {
-    int last = box->from->rank - 1;
+    int last = box->tensor->rank - 1;
     for (int d = last; d >= 0; d--) {
         strbuf_add(w->out, d == last ? "{" : ", ");
-        cuda_expr(w, box->from->shape[d], 0);
+        cuda_expr(w, box->tensor->shape[d], 0);
     }
     strbuf_addf(w->out, "}, %s", between);
     for (int d = last; d >= 0; d--)
@@ -75,8 +82,8 @@ void cuda_map_comments(CudaWriter *w, const LaunchUse *use)
     for (int i = 0; i < use->boxes.n; i++) {
         const BulkBox *box = &use->boxes.items[i];
         strbuf_addf(w->out, "//   %s: cuTensorMapEncodeTiled of %s, UINT%d, extents ",
-                    cuda_map_name(w, use, i), cuda_buffer_name(w, box->from),
-                    8 * (int)type_bytes(box->from->type));
+                    cuda_map_name(w, use, i), cuda_buffer_name(w, box->tensor),
+                    8 * (int)type_bytes(box->tensor->type));
         extents_text(w, box, "boxes ");
         strbuf_addf(w->out, ", SWIZZLE_%s\n", swizzles[box->mode]);
     }
@@ -88,7 +95,7 @@ void cuda_map_variables(CudaWriter *w, const LaunchUse *use)
         const BulkBox *box = &use->boxes.items[i];
         cuda_indent(w);
         strbuf_addf(w->out, "const TensorMap %s = tensor_map(%s, %d, ", cuda_map_name(w, use, i),
-                    cuda_buffer_name(w, box->from), (int)type_bytes(box->from->type));
+                    cuda_buffer_name(w, box->tensor), (int)type_bytes(box->tensor->type));
         extents_text(w, box, "");
         strbuf_addf(w->out, ", %d);\n", (int)(box->mode - BULK_PLAIN));
     }
@@ -127,7 +134,36 @@ static void coordinate_text(CudaWriter *w, const Expr *at)
     cuda_expr(w, at, at->type == DT_INDEX ? 0 : PRECEDENCE_UNARY);
 }
 
-void cuda_bulk_copy(CudaWriter *w, const Stmt *copy)
+/* `A_map, x, y`: where the box lies in the tensor. */
+static void box_text(CudaWriter *w, const Stmt *copy)
+{
+    const Expr *begins = bulk_begins(copy);
+    strbuf_add(w->out, cuda_map_name(w, w->use, launch_box(w->use, copy)));
+    for (int d = begins->u.load.buffer->rank - 1; d >= 0; d--)
+        coordinate_text(w, begins->u.load.index[d]);
+}
+
+static void shared_text(CudaWriter *w, const Stmt *copy)
+{
+    const Expr *lies = bulk_lies(copy);
+    strbuf_addc(w->out, '&');
+    cuda_element(w, lies->u.load.buffer, lies->u.load.index);
+}
+
+static void store_text(CudaWriter *w, const Stmt *copy)
+{
+    static const Helper helpers[] = {HELPER_BULK_STORE_1D, HELPER_BULK_STORE_2D,
+                                     HELPER_BULK_STORE_3D, HELPER_BULK_STORE_4D,
+                                     HELPER_BULK_STORE_5D};
+    int rank = bulk_begins(copy)->u.load.buffer->rank;
+    strbuf_addf(w->out, "%s(", cuda_helper(w, helpers[rank - 1]));
+    box_text(w, copy);
+    strbuf_add(w->out, ", ");
+    shared_text(w, copy);
+    strbuf_add(w->out, ");\n");
+}
+
+static void copy_text(CudaWriter *w, const Stmt *copy)
 {
     static const Helper helpers[2][BULK_MAX_RANK] = {
         {HELPER_BULK_COPY_1D, HELPER_BULK_COPY_2D, HELPER_BULK_COPY_3D, HELPER_BULK_COPY_4D,
@@ -136,22 +172,37 @@ void cuda_bulk_copy(CudaWriter *w, const Stmt *copy)
          HELPER_BULK_MULTICAST_4D, HELPER_BULK_MULTICAST_5D}};
     bool multicast = copy->u.instruction.of->multicast;
     int64_t blocks = w->use->launch->u.launch.cluster;
-    const Expr *to = copy->u.instruction.elements[0], *from = copy->u.instruction.elements[1];
-    int rank = from->u.load.buffer->rank, number = launch_box(w->use, copy);
-    int64_t bytes = type_bytes(to->type) * (multicast ? blocks : 1);
-    cuda_indent(w);
-    strbuf_add(w->out, cuda_helper(w, helpers[multicast][rank - 1]));
+    const BulkBox *box = &w->use->boxes.items[launch_box(w->use, copy)];
+    int64_t bytes = type_bytes(box->tensor->type) * (multicast ? blocks : 1);
+    for (int d = 0; d < box->tensor->rank; d++)
+        bytes *= box->extent[d];
+    strbuf_add(w->out, cuda_helper(w, helpers[multicast][box->tensor->rank - 1]));
     if (multicast)
         strbuf_addf(w->out, "<%lld>", (long long)blocks);
-    strbuf_add(w->out, "(&");
-    cuda_element(w, to->u.load.buffer, to->u.load.index);
-    strbuf_addf(w->out, ", %s", cuda_map_name(w, w->use, number));
-    for (int d = rank - 1; d >= 0; d--) {
-        coordinate_text(w, from->u.load.index[d]);
-        bytes *= w->use->boxes.items[number].extent[d];
-    }
+    strbuf_addc(w->out, '(');
+    shared_text(w, copy);
+    strbuf_add(w->out, ", ");
+    box_text(w, copy);
     strbuf_addf(w->out, ", &%s[%s %% %d], %s, %lld);\n", cuda_landed_name(w), cuda_begun_name(w),
                 w->use->groups, cuda_expected_name(w), (long long)bytes);
+}
+
+void cuda_bulk_copy(CudaWriter *w, const Stmt *copy)
+{
+    cuda_indent(w);
+    if (copy->u.instruction.of->stores)
+        store_text(w, copy);
+    else
+        copy_text(w, copy);
+}
+
+void cuda_store_group(CudaWriter *w, const Stmt *s, const char *why)
+{
+    if (s->u.barrier.kind == SYNC_COMMIT)
+        cuda_line(w, "%s();  // %s", cuda_helper(w, HELPER_STORE_COMMIT), why);
+    else
+        cuda_line(w, "%s<%d>();  // %s", cuda_helper(w, HELPER_STORE_WAIT), s->u.barrier.pending,
+                  why);
 }
 
 void cuda_bulk_commit(CudaWriter *w, const char *why)

@@ -445,6 +445,10 @@ static void settle_text(CudaWriter *w, const Buffer *b)
 /* A group of executions of an instruction, or the wait for one. */
 static void group_text(CudaWriter *w, const Stmt *s, const char *why)
 {
+    if (s->u.barrier.of->stores) {
+        cuda_store_group(w, s, why);
+        return;
+    }
     if (s->u.barrier.kind == SYNC_COMMIT) {
         cuda_line(w, "%s  // %s", s->u.barrier.of->commit, why);
         return;
@@ -470,8 +474,8 @@ static void sync_text(CudaWriter *w, const Stmt *s)
         return;
     }
     SyncKind kind = s->u.barrier.kind;
-    bool publishes = kind == SYNC_THREADS || kind == SYNC_CLUSTER || sync_releases(kind);
-    if (publishes && w->use->needs_fences)
+    bool meets = kind == SYNC_THREADS || kind == SYNC_CLUSTER;
+    if ((meets && w->use->fences_barriers) || (sync_releases(kind) && w->use->fences_releases))
         cuda_line(w, "%s();", cuda_helper(w, HELPER_FENCE_PROXY));
     switch (kind) {
     case SYNC_THREADS: barrier_text(w, why); return;

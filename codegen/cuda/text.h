@@ -145,6 +145,8 @@ void cuda_producer_commit(CudaWriter *w, const char *why);
 void cuda_consumers_meet(CudaWriter *w, const char *why);
 /* The lines of a copy, of the end of a group, and of a wait for all but `pending` groups. */
 void cuda_bulk_copy(CudaWriter *w, const Stmt *copy);
+/* A commit of bulk stores, or a wait for them. */
+void cuda_store_group(CudaWriter *w, const Stmt *s, const char *why);
 void cuda_bulk_commit(CudaWriter *w, const char *why);
 void cuda_bulk_wait(CudaWriter *w, int pending, const char *why);
 

@@ -229,11 +229,11 @@ static int buffer_number(const ModuleBuilder *b, const Buffer *buffer)
 
 static KernelArgument map_argument(ModuleBuilder *b, const BulkBox *box)
 {
-    ModuleMap map = {.buffer = buffer_number(b, box->from), .span = (int)bulk_span(box->mode)};
-    for (int d = 0; d < box->from->rank; d++)
+    ModuleMap map = {.buffer = buffer_number(b, box->tensor), .span = (int)bulk_span(box->mode)};
+    for (int d = 0; d < box->tensor->rank; d++)
         map.box[d] = box->extent[d];
     VEC_PUSH(b->c->arena, &b->maps, map);
-    return (KernelArgument){ARG_MAP, b->maps.n - 1, box->from->type};
+    return (KernelArgument){ARG_MAP, b->maps.n - 1, box->tensor->type};
 }
 
 /* In the order of the emitted function's parameters: buffers, tensor maps, values (launch_uses). */

@@ -337,22 +337,25 @@ static void roles(VmCoder *k, const Stmt *s)
     coder_stmt(k, s->u.roles.consumers);
 }
 
-static void flight(VmCoder *k, int what)
+static void flight(VmCoder *k, const Instruction *of, int what)
 {
-    coder_emit(k, (VmInst){.op = VM_FLIGHT, .type = VM_BOOL, .sub = (uint8_t)what});
+    coder_emit(k, (VmInst){.op = VM_FLIGHT,
+                           .type = VM_BOOL,
+                           .sub = (uint8_t)(what + (of->stores ? VM_OF_STORES : 0))});
 }
 
 static void instruction(VmCoder *k, const Stmt *s)
 {
-    bool goes_on = instruction_is_async(s->u.instruction.of);
+    const Instruction *of = s->u.instruction.of;
+    bool goes_on = instruction_is_async(of);
     if (goes_on)
-        flight(k, VM_FLIGHT_BEGIN);
-    k->multicast = s->u.instruction.of->multicast;
+        flight(k, of, VM_FLIGHT_BEGIN);
+    k->multicast = of->multicast;
     k->f->shares |= k->multicast;
     coder_stmt(k, s->u.instruction.body);
     k->multicast = false;
     if (goes_on)
-        flight(k, VM_FLIGHT_END);
+        flight(k, of, VM_FLIGHT_END);
 }
 
 void coder_stmt(VmCoder *k, const Stmt *s)
@@ -372,8 +375,9 @@ void coder_stmt(VmCoder *k, const Stmt *s)
     case ST_LET: coder_define(k, s->u.let.var, coder_expr(k, s->u.let.value).reg); break;
     case ST_BARRIER:
         if (s->u.barrier.of) {
-            flight(k, s->u.barrier.kind == SYNC_COMMIT ? VM_FLIGHT_COMMIT
-                                                       : VM_FLIGHT_WAIT + s->u.barrier.pending);
+            flight(k, s->u.barrier.of,
+                   s->u.barrier.kind == SYNC_COMMIT ? VM_FLIGHT_COMMIT
+                                                    : VM_FLIGHT_WAIT + s->u.barrier.pending);
             break;
         }
         coder_emit(k, (VmInst){.op = sync_op(s->u.barrier.kind),

@@ -117,9 +117,9 @@ static json_t *temps_json(Context *c, const LaunchUseList *uses)
 static json_t *map_json(const BulkBox *box)
 {
     json_t *extents = json_array();
-    for (int d = 0; d < box->from->rank; d++)
+    for (int d = 0; d < box->tensor->rank; d++)
         json_array_append_new(extents, json_integer(box->extent[d]));
-    return json_pack("{s:s, s:s, s:o, s:I}", "kind", "tensor_map", "name", box->from->name, "box",
+    return json_pack("{s:s, s:s, s:o, s:I}", "kind", "tensor_map", "name", box->tensor->name, "box",
                      extents, "swizzle", (json_int_t)bulk_span(box->mode));
 }
 

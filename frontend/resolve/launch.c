@@ -75,7 +75,7 @@ bool launch_role_may(Resolver *r, const AstStmt *s)
 static bool is_for_producer(const Stmt *s)
 {
     return s->kind == ST_SEQ || s->kind == ST_FOR || s->kind == ST_IF || s->kind == ST_LET ||
-           s->kind == ST_BARRIER || stmt_is_bulk_copy(s);
+           s->kind == ST_BARRIER || (stmt_is_bulk_copy(s) && !s->u.instruction.of->stores);
 }
 
 bool launch_parts_may(Resolver *r, const Stmt *producer, const Stmt *consumers)
@@ -91,9 +91,10 @@ bool launch_parts_may(Resolver *r, const Stmt *producer, const Stmt *consumers)
             cursor_prune(&at);
     }
     for (Cursor at = cursor_stmts(r->ctx, consumers); cursor_next(&at);)
-        if (stmt_is_bulk_copy(at.stmt)) {
+        if (stmt_is_bulk_copy(at.stmt) && !at.stmt->u.instruction.of->stores) {
             diag_error(r->ctx, E0255, at.stmt->span,
-                       "in a launch with a producer, consumers make no bulk copies");
+                       "in a launch with a producer, consumers make no bulk copies into shared "
+                       "memory");
             return false;
         }
     return true;

@@ -509,7 +509,8 @@ Stmt *resolve_let(Resolver *r, const AstStmt *s)
 static bool resolve_waited(Resolver *r, const AstStmt *s, const Instruction **of)
 {
     AstName name = s->u.barrier.instruction;
-    *of = name.text ? resolve_instruction_name(r, name) : NULL;
+    bool stores = name.text && bulk_kind_find(name.text).stores;
+    *of = stores ? bulk_stores(r->ctx) : name.text ? resolve_instruction_name(r, name) : NULL;
     if (!*of || instruction_is_async(*of))
         return *of || !name.text;
     diag_error(
@@ -605,11 +606,11 @@ const Instruction *resolve_instruction_name(Resolver *r, AstName name)
 /* The one of a bulk copy has the type of its first element. */
 static const Instruction *instruction_of(Resolver *r, const AstStmt *s)
 {
-    BulkWay way = bulk_way_find(s->u.instruction.name.text);
-    if (way.mode == BULK_NONE || s->u.instruction.n != 2)
+    BulkKind kind = bulk_kind_find(s->u.instruction.name.text);
+    if (kind.mode == BULK_NONE || s->u.instruction.n != 2)
         return resolve_instruction_name(r, s->u.instruction.name);
     Expr *first = resolve_value(r, s->u.instruction.elements[0]).e;
-    return first ? bulk_instruction(r->ctx, way, first->type) : NULL;
+    return first ? bulk_instruction(r->ctx, kind, first->type) : NULL;
 }
 
 static Stmt *resolve_instruction_stmt(Resolver *r, const AstStmt *s)

@@ -4,13 +4,13 @@
 #include <string.h>
 
 static const struct {
-    const char *name;
+    const char *suffix; /* of an instruction's name */
     int64_t span, align;
 } modes[BULK_MODES] = {
-    [BULK_PLAIN] = {"copy_bulk", 0, 128},
-    [BULK_SWIZZLE_32] = {"copy_bulk_swizzle_32", 32, 256},
-    [BULK_SWIZZLE_64] = {"copy_bulk_swizzle_64", 64, 512},
-    [BULK_SWIZZLE_128] = {"copy_bulk_swizzle_128", 128, 1024},
+    [BULK_PLAIN] = {"", 0, 128},
+    [BULK_SWIZZLE_32] = {"_swizzle_32", 32, 256},
+    [BULK_SWIZZLE_64] = {"_swizzle_64", 64, 512},
+    [BULK_SWIZZLE_128] = {"_swizzle_128", 128, 1024},
 };
 
 int64_t bulk_span(BulkMode mode)
@@ -23,25 +23,27 @@ int64_t bulk_alignment(BulkMode mode)
     return modes[mode].align;
 }
 
-/* `copy_bulk_swizzle_32`, `multicast_bulk_swizzle_32` */
-static const char *way_name(Context *c, BulkWay way)
+static const char *verb_of(BulkKind kind)
 {
-    const char *name = modes[way.mode].name;
-    return way.multicast ? arena_printf(c->arena, "multicast%s", name + strlen("copy")) : name;
+    return kind.stores ? "store_bulk" : kind.multicast ? "multicast_bulk" : "copy_bulk";
 }
 
-BulkWay bulk_way_find(const char *name)
+BulkKind bulk_kind_find(const char *name)
 {
-    BulkWay way = {.multicast = strncmp(name, "multicast", strlen("multicast")) == 0};
-    const char *rest = way.multicast ? name + strlen("multicast") : name;
-    size_t skipped = way.multicast ? strlen("copy") : 0;
-    for (BulkMode mode = BULK_PLAIN; mode < BULK_MODES; mode++)
-        if (strcmp(modes[mode].name + skipped, rest) == 0)
-            way.mode = mode;
-    return way;
+    static const BulkKind verbs[] = {
+        {BULK_NONE, false, false}, {BULK_NONE, true, false}, {BULK_NONE, false, true}};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        size_t length = strlen(verb_of(verbs[i]));
+        if (strncmp(verb_of(verbs[i]), name, length) != 0)
+            continue;
+        for (BulkMode mode = BULK_PLAIN; mode < BULK_MODES; mode++)
+            if (strcmp(modes[mode].suffix, name + length) == 0)
+                return (BulkKind){mode, verbs[i].multicast, verbs[i].stores};
+    }
+    return (BulkKind){BULK_NONE, false, false};
 }
 
-const Instruction *bulk_instruction(Context *c, BulkWay way, DType type)
+const Instruction *bulk_instruction(Context *c, BulkKind kind, DType type)
 {
     static const int64_t first[1] = {0};
     Operand *operands = ARENA_ARRAY(c->arena, Operand, 2);
@@ -50,47 +52,54 @@ const Instruction *bulk_instruction(Context *c, BulkWay way, DType type)
     Instruction *of = ARENA_NEW(c->arena, Instruction);
     for (int i = 0; i < 2; i++) {
         Buffer operand = {.name = ctx_name(c, i == 0 ? "to" : "from"), .type = type};
-        operands[i] = (Operand){.buffer = buffer_new(c, &operand), .align = modes[way.mode].align};
+        bool shared = kind.stores == (i == 1);
+        int64_t align = shared ? modes[kind.mode].align : type_bytes(type);
+        operands[i] = (Operand){.buffer = buffer_new(c, &operand), .align = align};
         elements[i] = (OperandElement){i, first};
     }
-    operands[1].align = type_bytes(type);
-    kernel->name = ctx_name(c, way_name(c, way));
+    kernel->name = ctx_namef(c, "%s%s", verb_of(kind), modes[kind.mode].suffix);
     *of = (Instruction){.kernel = kernel,
                         .operands = operands,
                         .n_operands = 2,
                         .lanes = 1,
                         .elements = elements,
                         .n_elements = 2,
-                        .bulk = way.mode,
-                        .multicast = way.multicast};
+                        .bulk = kind.mode,
+                        .multicast = kind.multicast,
+                        .stores = kind.stores};
     return of;
+}
+
+const Instruction *bulk_stores(Context *c)
+{
+    return bulk_instruction(c, (BulkKind){.mode = BULK_PLAIN, .stores = true}, DT_U8);
 }
 
 /* ---- the box --------------------------------------------------------------------------------- */
 
 BulkBox bulk_box(const Stmt *copy)
 {
-    const Expr *begins = copy->u.instruction.elements[1];
-    BulkBox box = {.from = buffer_defined(begins->u.load.buffer),
-                   .mode = copy->u.instruction.of->bulk};
-    const Stmt *loops = copy->u.instruction.body, *store = loops;
-    while (store->kind == ST_FOR)
-        store = store->u.loop.body;
+    const Instruction *of = copy->u.instruction.of;
+    BulkBox box = {.tensor = buffer_defined(bulk_begins(copy)->u.load.buffer), .mode = of->bulk};
+    const Stmt *loops = copy->u.instruction.body, *inner = loops;
+    while (inner->kind == ST_FOR)
+        inner = inner->u.loop.body;
+    const StoreStmt *store = &stmt_single_store(inner)->u.store;
     Expr *inside;
-    const Expr *read = expr_copied(stmt_single_store(store)->u.store.value, &inside);
-    for (int d = 0; d < box.from->rank; d++)
+    Expr *const *at = of->stores ? store->index : expr_copied(store->value, &inside)->u.load.index;
+    for (int d = 0; d < box.tensor->rank; d++)
         box.extent[d] = 1;
     for (; loops->kind == ST_FOR; loops = loops->u.loop.body)
-        for (int d = 0; d < box.from->rank; d++)
-            if (expr_uses_var(read->u.load.index[d], loops->u.loop.var))
+        for (int d = 0; d < box.tensor->rank; d++)
+            if (expr_uses_var(at[d], loops->u.loop.var))
                 loop_const_extent(&loops->u.loop, &box.extent[d]);
     return box;
 }
 
 bool bulk_box_equal(const BulkBox *a, const BulkBox *b)
 {
-    bool same = a->from->id == b->from->id && a->mode == b->mode;
-    for (int d = 0; same && d < a->from->rank; d++)
+    bool same = a->tensor->id == b->tensor->id && a->mode == b->mode;
+    for (int d = 0; same && d < a->tensor->rank; d++)
         same = a->extent[d] == b->extent[d];
     return same;
 }

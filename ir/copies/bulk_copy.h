@@ -1,5 +1,5 @@
 /* bulk_copy.h - Defines bulk copies: a thread has the hardware copy a box of a tensor in global
- * memory into shared memory (TMA).
+ * memory into shared memory, or back (TMA).
  *
  *   instruction copy_bulk(t[0, 0], A[by * 128, ko * 64]) {
  *       for i in 128, k in 64
@@ -11,7 +11,16 @@
  * before it, where the value is `inside ? element : 0`: the hardware writes zeros there.
  *
  * multicast_bulk copies to the same place in all blocks of a cluster, and their groups with the
- * number of its own have landed once it has, too. */
+ * number of its own have landed once it has, too.
+ *
+ *   instruction store_bulk(C[by * 128, bx * 64], t[0, 0]) {
+ *       for i in 128, j in 64
+ *           C[by * 128 + i, bx * 64 + j] = t[i, j];
+ *   }
+ *
+ * is one from shared memory: it reads `t` behind its text, until a wait for its group, as an
+ * instruction with the clauses `commit` and `wait` does (instruction.h). Groups are those of its
+ * thread. */
 #ifndef TIRC_IR_BULK_COPY_H
 #define TIRC_IR_BULK_COPY_H
 
@@ -24,24 +33,36 @@ int64_t bulk_span(BulkMode mode);
 /* Bytes that a copy begins at a multiple of in shared memory. */
 int64_t bulk_alignment(BulkMode mode);
 
-/* How a copy goes about its box. */
+/* What an instruction's name says of a bulk copy; mode BULK_NONE: it is another name. */
 typedef struct {
     BulkMode mode;
     bool multicast; /* to the same place in all blocks of the cluster */
-} BulkWay;
-/* The instruction for elements of `type`. */
-const Instruction *bulk_instruction(Context *c, BulkWay way, DType type);
-/* What an instruction's name says; BULK_NONE: it is another name. */
-BulkWay bulk_way_find(const char *name);
+    bool stores;    /* from shared memory */
+} BulkKind;
+BulkKind bulk_kind_find(const char *name);
+/* The instruction of a kind for elements of `type`. */
+const Instruction *bulk_instruction(Context *c, BulkKind kind, DType type);
+/* The one that stands for all bulk stores where their groups are committed and waited for. */
+const Instruction *bulk_stores(Context *c);
 static inline bool stmt_is_bulk_copy(const Stmt *s)
 {
     return s->kind == ST_INSTRUCTION && s->u.instruction.of->bulk != BULK_NONE;
 }
+/* Where the box lies in the tensor: its first element there. */
+static inline const Expr *bulk_begins(const Stmt *copy)
+{
+    return copy->u.instruction.elements[copy->u.instruction.of->stores ? 0 : 1];
+}
+/* Where it lies in shared memory. */
+static inline const Expr *bulk_lies(const Stmt *copy)
+{
+    return copy->u.instruction.elements[copy->u.instruction.of->stores ? 1 : 0];
+}
 
 /* A box of a tensor: what the host describes to the hardware. */
 typedef struct {
-    const Buffer *from;
-    int64_t extent[BULK_MAX_RANK]; /* [from->rank] in elements */
+    const Buffer *tensor;
+    int64_t extent[BULK_MAX_RANK]; /* [tensor->rank] in elements */
     BulkMode mode;
 } BulkBox;
 /* The box that a bulk copy copies. */

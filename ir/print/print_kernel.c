@@ -229,9 +229,10 @@ static const Instruction *instruction_of(const Stmt *s)
 {
     if (s->kind == ST_BLOCK)
         return s->u.block.instruction;
-    if (s->kind == ST_BARRIER)
-        return s->u.barrier.of;
-    return s->kind == ST_INSTRUCTION && !stmt_is_bulk_copy(s) ? s->u.instruction.of : NULL;
+    const Instruction *of = s->kind == ST_BARRIER       ? s->u.barrier.of
+                            : s->kind == ST_INSTRUCTION ? s->u.instruction.of
+                                                        : NULL;
+    return of && of->bulk ? NULL : of;
 }
 
 /* The instructions that a kernel uses, each once. */

@@ -516,7 +516,7 @@ static Guarded lower_block(Blocks *b, Stmt *s)
     facts_reset(b->facts, mark);
     if (!exists)
         return (Guarded){.neutral = true};
-    if (block->instruction || block_is_bulk(block)) {
+    if (block->instruction || block_is_bulk(block) || block_stores_bulk(block)) {
         g.s = block->instruction ? place_instruction(b, s, &to_shown, &to_value)
                                  : bulk_copy_lower(c, b->facts, s, &to_shown);
         b->failed |= !g.s;

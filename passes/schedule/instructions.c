@@ -13,7 +13,7 @@ const char *sched_access_annotation(const BlockStmt *block)
     for (int i = 0; i < block->annotations.n; i++) {
         AnnotationKey key = annotation_key(block->annotations.items[i].key);
         if (key == ANNOTATION_COPY_ASYNC || key == ANNOTATION_COPY_BULK ||
-            key == ANNOTATION_CACHE_HINT)
+            key == ANNOTATION_STORE_BULK || key == ANNOTATION_CACHE_HINT)
             return block->annotations.items[i].key;
     }
     return NULL;

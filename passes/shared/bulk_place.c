@@ -1,9 +1,10 @@
-/* bulk_place.c - Proves that a bulk copy puts each element where the program has it.
+/* bulk_place.c - Proves that a bulk copy puts each element where the program has it, or finds it
+ * there.
  *
- * The hardware writes the box row by row, without gaps. In the modes with a swizzle, rows have a
- * span of 32, 64 or 128 bytes, and chunk x of 16 bytes in row y lies at x ^ (y / every % count),
- * where a row of the pattern has 128 bytes: every = 128 / span, count = span / 16. Rows count from
- * an address that is a multiple of 8 of them. */
+ * The hardware writes and reads the box row by row, without gaps. In the modes with a swizzle, rows
+ * have a span of 32, 64 or 128 bytes, and chunk x of 16 bytes in row y lies at x ^ (y / every %
+ * count), where a row of the pattern has 128 bytes: every = 128 / span, count = span / 16. Rows
+ * count from an address that is a multiple of 8 of them. */
 #include "passes/shared/bulk_place.h"
 
 #include <inttypes.h>
@@ -12,14 +13,14 @@ typedef struct {
     Context *c;
     Facts *f;
     const BulkForm *form;
-    const Buffer *to;
-    int64_t *strides; /* [to->rank] in elements */
+    const Buffer *in; /* shared memory */
+    int64_t *strides; /* [in->rank] in elements */
     int64_t bytes;    /* of an element */
 } Place;
 
 static Expr *const *index_of(const Place *p)
 {
-    return p->form->store->u.store.index;
+    return p->form->shared.index;
 }
 
 /* How far apart neighbours along loop `i` lie in shared memory, in elements; 0: not known. */
@@ -27,7 +28,7 @@ static int64_t stride_of(const Place *p, int i)
 {
     int64_t sum = 0, factor;
     Expr *rest;
-    for (int d = 0; d < p->to->rank; d++) {
+    for (int d = 0; d < p->in->rank; d++) {
         if (!expr_uses_var(index_of(p)[d], p->form->loops[i]->var))
             continue;
         if (!split_linear(p->f, index_of(p)[d], p->form->loops[i]->var, &factor, &rest))
@@ -61,7 +62,7 @@ static Expr *begin_of(const Place *p, int d)
 static bool begins_at(const Place *p, int64_t align)
 {
     Expr *sum = expr_index(p->c, 0);
-    for (int d = 0; d < p->to->rank; d++)
+    for (int d = 0; d < p->in->rank; d++)
         sum =
             index_add(p->c, sum, index_mul(p->c, begin_of(p, d), expr_index(p->c, p->strides[d])));
     return prove_divisible(p->f, sum, align / p->bytes);
@@ -71,7 +72,7 @@ static bool begins_at(const Place *p, int64_t align)
 static int axis_of(const Place *p, int i)
 {
     int axis = -1;
-    for (int d = 0; d < p->to->rank; d++)
+    for (int d = 0; d < p->in->rank; d++)
         if (expr_uses_var(index_of(p)[d], p->form->loops[i]->var)) {
             if (axis >= 0)
                 return -1;
@@ -83,7 +84,7 @@ static int axis_of(const Place *p, int i)
 /* The mode whose pattern the buffer has along `axis`, and whose rows are those of the box. */
 static BulkMode mode_of(const Place *p, int axis)
 {
-    const Swizzle *has = &p->to->layout[axis].swizzle;
+    const Swizzle *has = &p->in->layout[axis].swizzle;
     int last = p->form->n - 1;
     int64_t row = p->form->extent[last] * p->bytes;
     for (BulkMode mode = BULK_SWIZZLE_32; mode < BULK_MODES; mode++) {
@@ -112,61 +113,61 @@ static bool rows_are_counted(const Place *p, const Swizzle *swizzle)
 static BulkMode find_mode(const Place *p)
 {
     int last = p->form->n - 1, axis = axis_of(p, last), swizzled = -1;
-    for (int d = 0; d < p->to->rank; d++) {
-        const AxisLayout *layout = p->to->layout ? &p->to->layout[d] : NULL;
+    for (int d = 0; d < p->in->rank; d++) {
+        const AxisLayout *layout = p->in->layout ? &p->in->layout[d] : NULL;
         if (layout && (layout->choose_pad || layout->choose_swizzle))
             return BULK_NONE;
-        if (buffer_is_swizzled(p->to, d))
-            swizzled = swizzled < 0 && d == axis ? d : p->to->rank;
+        if (buffer_is_swizzled(p->in, d))
+            swizzled = swizzled < 0 && d == axis ? d : p->in->rank;
     }
     if (swizzled < 0)
         return BULK_PLAIN;
     BulkMode mode = swizzled == axis ? mode_of(p, axis) : BULK_NONE;
     bool kept = mode && stride_of(p, last) == p->strides[axis] &&
                 prove_divisible(p->f, begin_of(p, axis), p->form->extent[last]) &&
-                rows_are_counted(p, &p->to->layout[axis].swizzle);
+                rows_are_counted(p, &p->in->layout[axis].swizzle);
     return kept ? mode : BULK_NONE;
 }
 
 static const char *place_obstacle(const Place *p, BulkMode mode)
 {
     Context *c = p->c;
-    const char *to = p->to->name;
+    const char *in = p->in->name, *does = p->form->stores ? "reads" : "writes";
     if (!is_dense(p))
         return arena_printf(c->arena,
-                            "writes a box of '%s' that has gaps, or not row by row; the hardware "
-                            "writes it without gaps",
-                            to);
+                            "%s a box of '%s' that has gaps, or not row by row; the hardware "
+                            "%s it without gaps",
+                            does, in, does);
     if (p->form->extent[p->form->n - 1] * p->bytes % BULK_CHUNK_BYTES != 0)
         return arena_printf(c->arena,
                             "copies rows of %" PRId64 " bytes, which is no multiple of %d",
                             p->form->extent[p->form->n - 1] * p->bytes, BULK_CHUNK_BYTES);
     if (mode == BULK_NONE)
         return arena_printf(c->arena,
-                            "writes '%s', whose layout the hardware cannot make; it makes rows "
+                            "%s '%s', whose layout the hardware cannot make; it makes rows "
                             "without a swizzle, or rows of 128, 64 or 32 bytes with chunks of 16 "
                             "bytes that swizzle(buffer, 16 / bytes, 8) or its like exchanges",
-                            to);
+                            does, in);
     if (!begins_at(p, bulk_alignment(mode)))
         return arena_printf(c->arena,
-                            "writes a box that is not known to begin at a multiple of %" PRId64
+                            "%s a box that is not known to begin at a multiple of %" PRId64
                             " bytes in '%s'",
-                            bulk_alignment(mode), to);
+                            does, bulk_alignment(mode), in);
     return NULL;
 }
 
 BulkMode bulk_place(Context *c, Facts *f, const BulkForm *form, const char **why)
 {
     int64_t elements;
-    const Buffer *to = form->store->u.store.buffer;
+    const Buffer *in = form->shared.buffer;
     Place p = {.c = c,
                .f = f,
                .form = form,
-               .to = to,
-               .strides = ARENA_ARRAY(c->arena, int64_t, to->rank + 1),
-               .bytes = type_bytes(to->type)};
-    if (!buffer_strides(to, p.strides, &elements)) {
-        *why = "writes a buffer that has no literal extents";
+               .in = in,
+               .strides = ARENA_ARRAY(c->arena, int64_t, in->rank + 1),
+               .bytes = type_bytes(in->type)};
+    if (!buffer_strides(in, p.strides, &elements)) {
+        *why = "accesses a buffer that has no literal extents";
         return BULK_NONE;
     }
     BulkMode mode = find_mode(&p);

@@ -8,6 +8,11 @@ static bool is_bulk(const Stmt *block)
     return annotation_find(block->u.block.annotations, ANNOTATION_COPY_BULK) != NULL;
 }
 
+static bool is_store(const Stmt *block)
+{
+    return annotation_find(block->u.block.annotations, ANNOTATION_STORE_BULK) != NULL;
+}
+
 static bool holds(Context *c, const Stmt *loop, const Stmt *block)
 {
     for (Cursor at = cursor_outer(c, loop); cursor_next(&at);)
@@ -55,7 +60,8 @@ static const Buffer *target_of(Context *c, const Stmt *copy)
     return NULL;
 }
 
-/* Another block writes what the copy fills, or reads it outside of the loop. */
+/* Another block writes what the copy fills, reads it outside of the loop, or has the hardware read
+ * it, behind the end of an iteration. */
 static const char *crossing_obstacle(Context *c, const StmtPath *path, const Stmt *copy)
 {
     const Stmt *root = path->items[0], *loop = path->items[path->n - 1];
@@ -65,10 +71,14 @@ static const char *crossing_obstacle(Context *c, const StmtPath *path, const Stm
         const Stmt *block = blocks.items[i];
         bool writes = !is_bulk(block) && stmt_accesses(c, block, target, ACCESS_WRITE);
         bool outside = !holds(c, loop, block) && stmt_accesses(c, block, target, ACCESS_ANY);
-        if (writes || outside)
-            return arena_printf(c->arena, "block '%s' %s '%s'%s, which block '%s' copies",
-                                block->u.block.name, writes ? "writes" : "accesses", target->name,
-                                outside ? " outside of the loop" : "", copy->u.block.name);
+        bool stores = is_store(block) && stmt_accesses(c, block, target, ACCESS_READ);
+        if (writes || outside || stores)
+            return arena_printf(
+                c->arena, "block '%s' %s '%s'%s, which block '%s' copies", block->u.block.name,
+                writes    ? "writes"
+                : outside ? "accesses"
+                          : "is a bulk store of",
+                target->name, outside ? " outside of the loop" : "", copy->u.block.name);
     }
     return NULL;
 }

@@ -1,10 +1,12 @@
 /* flight.c - Detects accesses to what an instruction in flight still reads or has not written yet.
  *
- * An instruction that goes on behind its text (instruction.h) is simulated where it begins. Until
+ * An instruction that goes on behind its text (instruction.h) is simulated where it begins, and so
+ * is a bulk store, whose groups are counted by themselves. Until
  * its group has been waited for, a write to what it reads in shared memory is a fault, and so is
  * any access of another instruction or statement to the local memory that it writes. Each element
  * remembers the last group that did so, and a group is complete once a number has passed its own,
- * so that a wait costs nothing. */
+ * so that a wait costs nothing. A bulk store also has to find a barrier between it and what
+ * threads have written, and a wait before the block ends. */
 #include "runtime/sim/shadow.h"
 
 #include <stdlib.h>
@@ -18,19 +20,36 @@ bool vm_flight_open(VmState *st)
     if (!some)
         return true;
     b->flight.shared = calloc((size_t)b->n_cells + 1, sizeof *b->flight.shared);
+    b->flight.stored = calloc((size_t)b->n_cells + 1, sizeof *b->flight.stored);
     b->flight.local = calloc((size_t)b->n_defined + 1, sizeof *b->flight.local);
-    return b->flight.shared && b->flight.local;
+    return b->flight.shared && b->flight.stored && b->flight.local;
 }
 
 void vm_flight_close(BlockShadow *b)
 {
     free(b->flight.shared);
+    free(b->flight.stored);
     free(b->flight.local);
 }
 
 void vm_flight_begin(BlockShadow *b)
 {
-    b->flight.landed = ++b->flight.group;
+    FlightQueue *queues[] = {&b->flight.instructions, &b->flight.stores};
+    for (int i = 0; i < 2; i++) {
+        queues[i]->landed = ++queues[i]->group;
+        queues[i]->latest = NULL;
+    }
+}
+
+bool vm_flight_end(VmState *st)
+{
+    const FlightQueue *q = &st->shadow->flight.stores;
+    if (!q->latest || q->taken_off < q->landed)
+        return true;
+    return vm_fault(st, q->latest, FAULT_IN_FLIGHT, 0,
+                    "the block ends while a bulk store still reads '%s'; nothing has waited for "
+                    "its group",
+                    st->f->buffers[q->latest->inst->c].name);
 }
 
 bool vm_flight(VmState *st, const VmStep *s)
@@ -38,60 +57,86 @@ bool vm_flight(VmState *st, const VmStep *s)
     if (!st->shadow)
         return true;
     Flight *f = &st->shadow->flight;
-    uint32_t pending = (uint32_t)(s->inst->sub - VM_FLIGHT_WAIT);
-    switch (s->inst->sub) {
-    case VM_FLIGHT_BEGIN:
-    case VM_FLIGHT_END: f->under_way = s->inst->sub == VM_FLIGHT_BEGIN; return true;
-    case VM_FLIGHT_COMMIT: f->group++; return true;
+    int what = s->inst->sub & ~VM_OF_STORES;
+    FlightQueue *q = s->inst->sub & VM_OF_STORES ? &f->stores : &f->instructions;
+    uint32_t pending = (uint32_t)(what - VM_FLIGHT_WAIT);
+    switch (what) {
+    case VM_FLIGHT_BEGIN: f->under_way = q; return true;
+    case VM_FLIGHT_END: f->under_way = NULL; return true;
+    case VM_FLIGHT_COMMIT: q->group++; return true;
     default: break;
     }
-    if (f->group - f->landed > pending)
-        f->landed = f->group - pending;
-    return !st->pipe || vm_roles_complete(st, f->landed) ||
+    if (q->group - q->landed > pending)
+        q->landed = q->group - pending;
+    return !st->pipe || q == &f->stores || vm_roles_complete(st, q->landed) ||
            vm_fault(st, s, FAULT_STOPPED, 0, "out of memory for instructions in flight");
 }
 
-static bool refuse(VmState *st, const VmStep *s, int lane, int64_t element)
+static bool refuse(VmState *st, const VmStep *s, bool stores, int lane, int64_t element)
 {
     const VmBuffer *buffer = &st->f->buffers[s->inst->c];
-    return vm_fault(
-        st, s, FAULT_IN_FLIGHT, lane,
-        "%s element %lld of '%s', which an instruction in flight %s; nothing has waited "
-        "for its group",
-        s->inst->op == VM_LOAD ? "reads" : "writes", (long long)element, buffer->name,
-        buffer->space == VM_LOCAL ? "writes" : "reads");
+    return vm_fault(st, s, FAULT_IN_FLIGHT, lane,
+                    "%s element %lld of '%s', which %s %s; nothing has waited for its group",
+                    s->inst->op == VM_LOAD ? "reads" : "writes", (long long)element, buffer->name,
+                    stores ? "a bulk store" : "an instruction in flight",
+                    buffer->space == VM_LOCAL ? "writes" : "reads");
+}
+
+/* One access, and the groups that it belongs to or that may stand against it. */
+typedef struct {
+    FlightQueue *queue;
+    uint32_t *marks;
+    bool takes_off; /* it belongs to them */
+} FlightAccess;
+
+static bool visit(VmState *st, const VmStep *s, FlightAccess of, int lane, int64_t element)
+{
+    bool local = st->f->buffers[s->inst->c].space == VM_LOCAL;
+    bool stores = of.queue == &st->shadow->flight.stores;
+    uint32_t *mark = &of.marks[local ? element * st->lanes + lane : element];
+    if (!of.takes_off)
+        return *mark < of.queue->landed || refuse(st, s, stores, lane, element);
+    if (stores && !vm_fenced(st, s, lane, element))
+        return false;
+    *mark = of.queue->taken_off = of.queue->group;
+    of.queue->latest = s;
+    return true;
+}
+
+static bool visit_all(VmState *st, const VmStep *s, FlightAccess of)
+{
+    const int64_t *index = s->a;
+    for (int lane = 0; lane < st->lanes; lane++)
+        for (int i = 0; i < s->width && vm_runs(st, lane); i++)
+            if (!visit(st, s, of, lane, index[s->lanes_a ? lane : 0] + i))
+                return false;
+    return true;
 }
 
 /* What the execution under way reads in shared memory or writes in local memory is in flight from
  * now on. Others may read the former. */
 static bool check(VmState *st, const VmStep *s)
 {
-    const Flight *f = &st->shadow->flight;
-    const int64_t *index = s->a;
+    Flight *f = &st->shadow->flight;
     bool local = st->f->buffers[s->inst->c].space == VM_LOCAL, loads = s->inst->op == VM_LOAD;
-    bool takes_off = f->under_way && local != loads;
-    bool harmless = f->under_way ? !takes_off : !local && loads;
-    for (int lane = 0; lane < st->lanes && !harmless; lane++) {
-        if (!vm_runs(st, lane))
-            continue;
-        for (int i = 0; i < s->width; i++) {
-            int64_t element = index[s->lanes_a ? lane : 0] + i;
-            uint32_t *mark = &s->marks[local ? element * st->lanes + lane : element];
-            if (takes_off)
-                *mark = f->group;
-            else if (*mark >= f->landed)
-                return refuse(st, s, lane, element);
-        }
-    }
+    bool executes = f->under_way == &f->instructions, stores = f->under_way == &f->stores;
+    FlightAccess of = {&f->instructions, s->marks, executes && local != loads};
+    FlightAccess stored = {&f->stores, s->stored, stores && loads};
+    if ((of.takes_off || (!executes && (local || !loads))) && !visit_all(st, s, of))
+        return false;
+    if (!local && (stored.takes_off || !loads) && !visit_all(st, s, stored))
+        return false;
     return s->unmarked(st, s);
 }
 
 void vm_flight_watch(VmState *st, VmStep *s, int64_t cells)
 {
     const Flight *f = &st->shadow->flight;
+    bool local = st->f->buffers[s->inst->c].space == VM_LOCAL;
     if (!f->shared)
         return;
-    s->marks = (st->f->buffers[s->inst->c].space == VM_LOCAL ? f->local : f->shared) + cells;
+    s->marks = (local ? f->local : f->shared) + cells;
+    s->stored = local ? NULL : f->stored + cells;
     s->unmarked = s->check;
     s->check = check;
 }

@@ -86,7 +86,7 @@ void vm_roles_begin(VmState *st, const int64_t block[3])
     st->pipe->now = (PipeCounts){0};
     if (st->shadow) {
         memset(st->pipe->accessed, 0, (size_t)st->shadow->n_cells * sizeof *st->pipe->accessed);
-        st->pipe->first_landed = st->shadow->flight.landed;
+        st->pipe->first_landed = st->shadow->flight.instructions.landed;
         st->pipe->n_landed = 0;
     }
     st->producer->in_kernel = st->in_kernel;

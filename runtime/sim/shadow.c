@@ -605,7 +605,8 @@ bool vm_shadow_end(VmState *st)
         return true;
     Mark touched = b->cluster->touched[st->rank];
     b->cluster->ended[st->rank] = true;
-    return touched == 0 || mark_epoch(touched) < b->cluster_epoch || vm_outlived(st, touched);
+    return vm_flight_end(st) &&
+           (touched == 0 || mark_epoch(touched) < b->cluster_epoch || vm_outlived(st, touched));
 }
 
 void vm_shadow_begin(VmState *st)

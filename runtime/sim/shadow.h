@@ -118,13 +118,20 @@ typedef struct {
     bool ended[VM_MOST_BLOCKS];
 } ClusterShadow;
 
-/* Instructions that go on behind their text (flight.c): the group that executions now belong to, of
- * which all before `landed` are complete, and for each element the last group that reads it in
- * shared memory, or writes it in local memory. */
+/* Groups of what goes on behind its text (flight.c): the one that executions now belong to, of
+ * which all before `landed` are complete. */
 typedef struct {
     uint32_t group, landed;
-    bool under_way;           /* an execution */
-    uint32_t *shared, *local; /* [n_cells], [n_defined]; NULL: the kernel has no such instruction */
+    const VmStep *latest; /* of the block, that took off; NULL: none */
+    uint32_t taken_off;   /* its group */
+} FlightQueue;
+/* Those of instructions and of bulk stores, and for each element the last group that reads it in
+ * shared memory, or writes it in local memory. */
+typedef struct {
+    FlightQueue instructions, stores;
+    FlightQueue *under_way; /* that of the execution under way, or NULL */
+    /* [n_cells], [n_cells], [n_defined]; NULL: the kernel has nothing of the kind */
+    uint32_t *shared, *stored, *local;
 } Flight;
 
 /* The shadow memory of one block. */
@@ -166,8 +173,13 @@ VmApply *vm_shadow_local(VmOp op);
 bool vm_flight_open(VmState *st);
 /* Puts the checks of flight.c before that of an access; `cells` are those before its buffer. */
 void vm_flight_watch(VmState *st, VmStep *s, int64_t cells);
+/* A bulk store reads the element. Threads have written it in front of a barrier, which has a fence
+ * for the asynchronous proxy in front of it; false with a fault. shadow_shared.c */
+bool vm_fenced(VmState *st, const VmStep *s, int lane, int64_t element);
 /* A block begins: nothing is in flight. */
 void vm_flight_begin(BlockShadow *b);
+/* It ends: a bulk store that nothing has waited for is a fault. */
+bool vm_flight_end(VmState *st);
 void vm_flight_close(BlockShadow *b);
 
 /* The access with this mark in the memory of a cluster, to what block `st` has of it, comes after

@@ -163,6 +163,21 @@ static bool update_cell(const Access *a, int lane, int64_t element)
     return true;
 }
 
+bool vm_fenced(VmState *st, const VmStep *s, int lane, int64_t element)
+{
+    Access a = access_of(st, s);
+    Mark writer = a.cells[element].writer;
+    if (mark_epoch(writer) < a.epoch || mark_is_in_flight(writer))
+        return true;
+    Party theirs = party_of(&a, writer);
+    vm_fault(st, s, FAULT_RACE, lane,
+             "a bulk store reads element %lld of '%s', which a thread has written; the "
+             "asynchronous proxy sees that behind a barrier only",
+             (long long)element, st->f->buffers[s->inst->c].name);
+    vm_other(st, &theirs);
+    return false;
+}
+
 /* ---- warps --------------------------------------------------------------------------------- */
 
 typedef bool CheckCell(const Access *a, int lane, int64_t element);

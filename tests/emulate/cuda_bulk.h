@@ -44,4 +44,29 @@ BULK(4)
 BULK(5)
 #undef BULK
 
+#define BULK(n)                                                                                    \
+    template <class... Coordinates>                                                                \
+    static inline void ptx_cp_async_bulk_tensor_##n##d_global_shared_cta_tile_bulk_group(          \
+        const void *map, Coordinates... rest)                                                      \
+    {                                                                                              \
+        static_assert(sizeof...(rest) == n + 1, "coordinates and a place in shared memory");       \
+        const int at[] = {(int)rest...};                                                           \
+        emulator::store_bulk(map, at, n, (unsigned)at[n]);                                         \
+    }
+BULK(1)
+BULK(2)
+BULK(3)
+BULK(4)
+BULK(5)
+#undef BULK
+
+static inline void ptx_cp_async_bulk_commit_group()
+{
+    emulator::store_commit();
+}
+static inline void ptx_cp_async_bulk_wait_group_read(int pending)
+{
+    emulator::store_wait(pending);
+}
+
 #endif

@@ -201,9 +201,9 @@ struct Copy {
     int bytes, given, group;
 };
 struct BulkCopy {
-    char *to;
+    char *shared;
     TensorMapOf map;
-    int at[5];
+    int at[5], group; /* of the thread, from shared memory */
 };
 struct Mbarrier {
     int arrivals, missing; /* of a phase: how many, and how many are to come */
@@ -220,6 +220,8 @@ struct Thread {
     int part;                  /* how many threads meet at its barrier */
     uint64_t slot[2];
     std::vector<Copy> copies;
+    std::vector<BulkCopy> stores; /* from shared memory */
+    int store_groups;
     std::vector<Product> products;
     int product_groups;
     bool fenced;          /* wgmma.fence: products may begin */
@@ -248,6 +250,8 @@ void *shared_pointer(unsigned address)
 static void thread_main()
 {
     kernel_call(kernel_closure);
+    if (!threads[current].stores.empty())
+        fault("a thread that ends before its bulk stores have read shared memory");
     threads[current].state = DONE;
     emulator_switch(&threads[current].sp, scheduler_sp);
     abort();
@@ -267,6 +271,8 @@ static void prepare(int i)
     threads[i].state = READY;
     threads[i].exchanges = threads[i].groups = 0;
     threads[i].copies.clear();
+    threads[i].stores.clear();
+    threads[i].store_groups = 0;
     threads[i].products.clear();
     threads[i].product_groups = 0;
     threads[i].fenced = false;
@@ -394,9 +400,9 @@ static long long bytes_of(const TensorMapOf &map)
     return bytes;
 }
 
-void copy_bulk(unsigned to, const void *map, const int *at, int rank, unsigned mbarrier)
+static BulkCopy bulk_copy(unsigned shared, const void *map, const int *at, int rank)
 {
-    BulkCopy copy = {(char *)shared_pointer(to), {}, {}};
+    BulkCopy copy = {(char *)shared_pointer(shared), {}, {}, 0};
     memcpy(&copy.map, map, sizeof copy.map);
     memcpy(copy.at, at, (size_t)rank * sizeof *at);
     long long pitch = copy.map.bytes, row = pitch * copy.map.box[0];
@@ -409,36 +415,81 @@ void copy_bulk(unsigned to, const void *map, const int *at, int rank, unsigned m
             fault("a tensor map that the driver refuses");
         pitch *= copy.map.extent[d];
     }
-    check_aligned(copy.to, copy.map.span ? (size_t)copy.map.span * 8 : 128);
-    memset(copy.to, now.garbage, (size_t)bytes_of(copy.map));
+    check_aligned(copy.shared, copy.map.span ? (size_t)copy.map.span * 8 : 128);
+    return copy;
+}
+
+void copy_bulk(unsigned to, const void *map, const int *at, int rank, unsigned mbarrier)
+{
+    BulkCopy copy = bulk_copy(to, map, at, rank);
+    memset(copy.shared, now.garbage, (size_t)bytes_of(copy.map));
     mbarrier_at(mbarrier).copies.push_back(copy);
 }
 
-/* Element by element: those outside of the tensor are 0, and chunks of 16 bytes change places by
- * bits of their address. */
-static void land(const BulkCopy &copy)
+/* Where element `i` of the box lies in the tensor; null: outside of it. */
+static char *in_tensor(const BulkCopy &copy, long long i)
 {
     const TensorMapOf &map = copy.map;
-    long long elements = bytes_of(map) / map.bytes;
-    for (long long i = 0; i < elements; i++) {
-        long long rest = i, from = 0, pitch = 1;
-        bool inside = true;
-        for (int d = 0; d < map.rank; d++) {
-            long long at = copy.at[d] + rest % map.box[d];
-            rest /= map.box[d];
-            inside &= at >= 0 && at < map.extent[d];
-            from += at * pitch;
-            pitch *= map.extent[d];
-        }
-        unsigned to = shared_address(copy.to) + (unsigned)(i * map.bytes);
-        if (map.span)
-            to ^= (to >> 7 & (unsigned)(map.span / 16 - 1)) << 4;
-        if (inside)
-            memcpy(shared_pointer(to), (const char *)map.tensor + from * map.bytes,
-                   (size_t)map.bytes);
-        else
-            memset(shared_pointer(to), 0, (size_t)map.bytes);
+    long long place = 0, pitch = 1;
+    bool inside = true;
+    for (int d = 0; d < map.rank; d++) {
+        long long at = copy.at[d] + i % map.box[d];
+        i /= map.box[d];
+        inside &= at >= 0 && at < map.extent[d];
+        place += at * pitch;
+        pitch *= map.extent[d];
     }
+    return inside ? (char *)map.tensor + place * map.bytes : nullptr;
+}
+
+/* Where it lies in shared memory: chunks of 16 bytes change places by bits of their address. */
+static void *in_shared(const BulkCopy &copy, long long i)
+{
+    const TensorMapOf &map = copy.map;
+    unsigned at = shared_address(copy.shared) + (unsigned)(i * map.bytes);
+    if (map.span)
+        at ^= (at >> 7 & (unsigned)(map.span / 16 - 1)) << 4;
+    return shared_pointer(at);
+}
+
+/* Element by element: those outside of the tensor are 0. */
+static void land(const BulkCopy &copy)
+{
+    size_t bytes = (size_t)copy.map.bytes;
+    for (long long i = 0; i < bytes_of(copy.map) / copy.map.bytes; i++)
+        if (const char *from = in_tensor(copy, i))
+            memcpy(in_shared(copy, i), from, bytes);
+        else
+            memset(in_shared(copy, i), 0, bytes);
+}
+
+void store_bulk(const void *map, const int *at, int rank, unsigned from)
+{
+    BulkCopy copy = bulk_copy(from, map, at, rank);
+    copy.group = threads[current].store_groups;
+    threads[current].stores.push_back(copy);
+}
+
+void store_commit()
+{
+    threads[current].store_groups++;
+}
+
+/* A store reads shared memory no earlier than a wait makes it. */
+void store_wait(int pending)
+{
+    Thread *t = &threads[current];
+    size_t left = 0;
+    for (const BulkCopy &copy : t->stores) {
+        if (copy.group >= t->store_groups - pending) {
+            t->stores[left++] = copy;
+            continue;
+        }
+        for (long long i = 0; i < bytes_of(copy.map) / copy.map.bytes; i++)
+            if (char *to = in_tensor(copy, i))
+                memcpy(to, in_shared(copy, i), (size_t)copy.map.bytes);
+    }
+    t->stores.resize(left);
 }
 
 /* Completes the phase where copies alone are missing. */

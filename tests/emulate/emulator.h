@@ -155,6 +155,10 @@ void mbarrier_expect(unsigned mbarrier, int bytes);
 /* Whether its phase with this parity is complete; the thread gives way where it is not. */
 bool mbarrier_test(int line, unsigned mbarrier, unsigned parity);
 void copy_bulk(unsigned to, const void *map, const int *at, int rank, unsigned mbarrier);
+/* Bulk stores, which read shared memory when their thread waits for their group, not before. */
+void store_bulk(const void *map, const int *at, int rank, unsigned from);
+void store_commit();
+void store_wait(int pending);
 /* fence.proxy.async: a warpgroup's product does not see copies that have no fence behind them. */
 void proxy_fence();
 /* wgmma.mma_async of one thread: `add` adds the products to its `n` sums. Until the thread waits

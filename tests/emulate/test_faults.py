@@ -93,6 +93,7 @@ MATMUL = ["examples/matmul/matmul.tir", "-D", "M=100", "-D", "N=68", "-D", "K=44
 TILES = (emulate.ROOT / "tests/golden/instructions_warpgroup.case").read_text().partition("\n\n")[2]
 PENDING = (emulate.ROOT / "tests/golden/pipeline_pending.case").read_text().partition("\n\n")[2]
 BULK = (emulate.ROOT / "tests/golden/primitive_copy_bulk.case").read_text().partition("\n\n")[2]
+STORES = (emulate.ROOT / "tests/golden/bulk_stores.case").read_text().partition("\n\n")[2]
 ROLES = (emulate.ROOT / "tests/golden/primitive_specialize_warps.case").read_text()
 ROLES = ROLES.partition("\n\n")[2]
 # name: (program or None, arguments, [(text, its replacement)], verdict, part of the detail)
@@ -376,6 +377,42 @@ FAULTS = {
         BULK,
         ["--schedule", "s"],
         [("x_map, jo_1 * 32", "x_map, jo_1 * 32 + 1")],
+        "wrong",
+        "y[",
+    ),
+    "bulk stores": (STORES, ["--schedule", "s"], [], "exact", ""),
+    "bulk stores not waited for": (
+        STORES,
+        ["--schedule", "s"],
+        [("store_bulk_wait<1>();", ";")],
+        "wrong",
+        "y[",
+    ),
+    "waited for too few bulk stores": (
+        STORES,
+        ["--schedule", "s"],
+        [("store_bulk_wait<1>();", "store_bulk_wait<2>();")],
+        "wrong",
+        "y[",
+    ),
+    "bulk stores left at the end": (
+        STORES,
+        ["--schedule", "s"],
+        [("store_bulk_wait<0>();", ";")],
+        "fault",
+        "a thread that ends before its bulk stores",
+    ),
+    "bulk stores not committed": (
+        STORES,
+        ["--schedule", "s"],
+        [("store_bulk_commit();", ";")],
+        "fault",
+        "a thread that ends before its bulk stores",
+    ),
+    "box stored elsewhere": (
+        STORES,
+        ["--schedule", "s"],
+        [("y_map, jo * 32", "y_map, jo * 32 + 1")],
         "wrong",
         "y[",
     ),

@@ -48,7 +48,7 @@ static const Fit fits[] = {
     {"rotate", 1, BLOCK_ANY, LOOP_SHARED, BUFFER_ANY},
     {"pipeline", 1, BLOCK_STAGER, LOOP_SHARED, BUFFER_ANY},
     {"copy_async", 1, BLOCK_STAGER, LOOP_ANY, BUFFER_ANY},
-    {"copy_bulk", 2, BLOCK_FETCH, LOOP_INNER, BUFFER_ANY},
+    {"copy_bulk", 2, BLOCK_BOX, LOOP_INNER, BUFFER_ANY},
     {"multicast", 1, BLOCK_BULK, LOOP_ANY, BUFFER_ANY},
     {"specialize_warps", 2, BLOCK_BULK, LOOP_SHARED, BUFFER_ANY},
     {"fuse_reduction_epilogue", 1, BLOCK_PARTIAL, LOOP_ANY, BUFFER_ANY},
@@ -161,15 +161,19 @@ static bool stands_beside_user(Schedule *s, Value block)
     return false;
 }
 
-static bool fetches(const Stmt *store, const StmtPath *path)
+/* The block copies an input to shared memory, or an output from there. */
+static bool copies_box(const Stmt *store, const StmtPath *path)
 {
     const Stmt *loop = path->n > 1 ? path->items[path->n - 2] : NULL;
     int64_t extent;
     if (!loop || loop->kind != ST_FOR || !loop_const_extent(&loop->u.loop, &extent))
         return false;
     const Expr *value = store->u.store.value;
-    return store->u.store.op == STORE_SET && store->u.store.buffer->scope == SCOPE_SHARED &&
-           value->kind == EX_LOAD && value->u.load.buffer->role == ROLE_IN;
+    if (store->u.store.op != STORE_SET || value->kind != EX_LOAD)
+        return false;
+    const Buffer *to = store->u.store.buffer, *from = value->u.load.buffer;
+    return (to->scope == SCOPE_SHARED && from->role == ROLE_IN) ||
+           (from->scope == SCOPE_SHARED && to->role == ROLE_OUT);
 }
 
 /* The first block of its loop, which keeps a sum that the rest of the loop adds to. */
@@ -195,7 +199,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_MAKER: return touches_temp(s, block, ACCESS_WRITE, false);
     case BLOCK_USER: return touches_temp(s, block, ACCESS_READ, false);
     case BLOCK_STAGER: return touches_temp(s, block, ACCESS_WRITE, true);
-    case BLOCK_FETCH: return store && fetches(store, &path);
+    case BLOCK_BOX: return store && copies_box(store, &path);
     case BLOCK_BULK: return annotation_find(block->u.block.annotations, ANNOTATION_COPY_BULK);
     case BLOCK_BESIDE_USER:
         return touches_temp(s, block, ACCESS_WRITE, true) && stands_beside_user(s, handle);

@@ -16,7 +16,8 @@ typedef enum {
     BLOCK_MAKER,        /* writes a temp */
     BLOCK_USER,         /* reads a temp */
     BLOCK_STAGER,       /* writes a temp in shared or local memory */
-    BLOCK_FETCH,        /* copies an input into shared memory, a literal number in its last loop */
+    BLOCK_BOX,          /* copies between the caller's memory and shared memory, in a loop of a
+                           literal number */
     BLOCK_BULK,         /* the hardware makes it: a bulk copy */
     BLOCK_BESIDE_USER,  /* that, and one which reads it stands under the same loop */
     BLOCK_WHOLE,        /* alone in one loop for each iterator, without a condition */

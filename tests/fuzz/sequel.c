@@ -57,11 +57,11 @@ static int follow_rows(Schedule *s, Random *r, const Pick *rows, Step *out)
     return 0;
 }
 
-static bool is_fetch(Schedule *s, Value block)
+static bool copies_box(Schedule *s, Value block)
 {
-    Value fetches = fit_blocks(s, BLOCK_FETCH);
-    for (int i = 0; i < fetches.u.list.n; i++)
-        if (fetches.u.list.items[i].u.id == block.u.id)
+    Value copies = fit_blocks(s, BLOCK_BOX);
+    for (int i = 0; i < copies.u.list.n; i++)
+        if (copies.u.list.items[i].u.id == block.u.id)
             return true;
     return false;
 }
@@ -77,7 +77,7 @@ static int follow_copy(Schedule *s, Random *r, const Step *step, const Value *re
     if (loops.u.list.n == 0 || all_loops(s, *result).u.list.n == 0)
         return 0;
     Pick copy = pick_handle(s, *result, *result);
-    if (is_fetch(s, *result) && random_below(r, 2)) {
+    if (reads && copies_box(s, *result) && random_below(r, 2)) {
         Value own = all_loops(s, *result);
         Pick inner = pick_handle(s, own.u.list.items[own.u.list.n - 1], *result);
         out[0] = step_of("copy_bulk", 1, &inner);

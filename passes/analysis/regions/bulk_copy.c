@@ -26,13 +26,13 @@ static const Stmt *find_store(const Stmt *s, BulkForm *form)
 static int axis_of_loop(Facts *f, const BulkForm *form, int i)
 {
     int axis = -1;
-    for (int d = 0; d < form->load->u.load.buffer->rank; d++) {
+    for (int d = 0; d < form->tensor.buffer->rank; d++) {
         int64_t factor;
         Expr *rest;
-        if (!expr_uses_var(form->load->u.load.index[d], form->loops[i]->var))
+        if (!expr_uses_var(form->tensor.index[d], form->loops[i]->var))
             continue;
         if (axis >= 0 ||
-            !split_linear(f, form->load->u.load.index[d], form->loops[i]->var, &factor, &rest) ||
+            !split_linear(f, form->tensor.index[d], form->loops[i]->var, &factor, &rest) ||
             factor != 1)
             return -1;
         axis = d;
@@ -43,68 +43,85 @@ static int axis_of_loop(Facts *f, const BulkForm *form, int i)
 /* NULL: the loops go through a box of the tensor, row by row. */
 static const char *box_obstacle(Context *c, Facts *f, BulkForm *form)
 {
-    const Buffer *from = form->load->u.load.buffer;
+    const Buffer *tensor = form->tensor.buffer;
     for (int i = 0; i < form->n; i++) {
         const char *loop = form->loops[i]->var->name;
         form->axis[i] = axis_of_loop(f, form, i);
         if (form->axis[i] < 0)
             return arena_printf(c->arena, "goes along no axis of '%s' in steps of 1 with loop '%s'",
-                                from->name, loop);
+                                tensor->name, loop);
         if (i > 0 && form->axis[i] <= form->axis[i - 1])
             return arena_printf(c->arena,
                                 "does not go through '%s' row by row: reorder loop '%s' and those "
                                 "around it, in the order of the axes",
-                                from->name, loop);
+                                tensor->name, loop);
         if (form->extent[i] > BULK_MAX_EXTENT)
             return arena_printf(c->arena,
                                 "copies more than %d elements along an axis with loop '%s', which "
                                 "is the most; split it",
                                 BULK_MAX_EXTENT, loop);
     }
-    if (form->n == 0 || form->axis[form->n - 1] != from->rank - 1)
-        return arena_printf(c->arena, "has no loop along the last axis of '%s'", from->name);
+    if (form->n == 0 || form->axis[form->n - 1] != tensor->rank - 1)
+        return arena_printf(c->arena, "has no loop along the last axis of '%s'", tensor->name);
     return NULL;
 }
 
 /* NULL: the rows of the tensor begin at multiples of 16 bytes. */
-static const char *rows_obstacle(Context *c, Facts *f, const Buffer *from)
+static const char *rows_obstacle(Context *c, Facts *f, const BulkForm *form)
 {
-    int64_t chunk = BULK_CHUNK_BYTES / type_bytes(from->type);
+    const Buffer *tensor = form->tensor.buffer;
+    int64_t chunk = BULK_CHUNK_BYTES / type_bytes(tensor->type);
     Expr *stride = expr_index(c, 1);
     bool aligned = true;
-    for (int d = from->rank - 1; d > 0 && aligned; d--) {
-        stride = index_mul(c, stride, from->shape[d]);
+    for (int d = tensor->rank - 1; d > 0 && aligned; d--) {
+        stride = index_mul(c, stride, tensor->shape[d]);
         aligned = prove_divisible(f, stride, chunk);
     }
     if (aligned)
         return NULL;
     return arena_printf(c->arena,
-                        "copies from '%s', whose rows are not known to begin at multiples of %d "
+                        "copies %s '%s', whose rows are not known to begin at multiples of %d "
                         "bytes",
-                        from->name, BULK_CHUNK_BYTES);
+                        form->stores ? "to" : "from", tensor->name, BULK_CHUNK_BYTES);
+}
+
+/* NULL: the copy goes from a tensor to shared memory, or back. */
+static const char *sides_obstacle(Context *c, const BulkForm *form)
+{
+    const Buffer *to = form->store->u.store.buffer;
+    const Buffer *from = to == form->tensor.buffer ? form->shared.buffer : form->tensor.buffer;
+    const Buffer *tensor = form->tensor.buffer;
+    bool whole = tensor->role == ROLE_TEMP || tensor->role == (form->stores ? ROLE_OUT : ROLE_IN);
+    if (form->shared.buffer->scope != SCOPE_SHARED || tensor->scope != SCOPE_GLOBAL || !whole ||
+        to->type != from->type)
+        return arena_printf(c->arena,
+                            "copies '%s' (%s, %s) to '%s' (%s, %s), and not an input or a temp in "
+                            "global memory to shared memory, or from there an output or a temp, "
+                            "without conversion",
+                            from->name, type_info(from->type)->name, scope_name(from->scope),
+                            to->name, type_info(to->type)->name, scope_name(to->scope));
+    if (tensor->rank < 1 || tensor->rank > BULK_MAX_RANK)
+        return arena_printf(c->arena, "copies %s '%s', which has %d axes and not 1 to %d",
+                            form->stores ? "to" : "from", tensor->name, tensor->rank,
+                            BULK_MAX_RANK);
+    return NULL;
 }
 
 static const char *copy_obstacle(Context *c, const BlockStmt *block, BulkForm *form)
 {
+    const Expr *load = NULL;
     form->store = block->init || block->atomic ? NULL : find_store(block->body, form);
     if (form->store && form->store->u.store.op == STORE_SET)
-        form->load = expr_copied(form->store->u.store.value, &form->guard);
-    if (!form->load)
+        load = expr_copied(form->store->u.store.value, &form->guard);
+    if (!load)
         return "is more than a nest of loops with literal ranges from 0 around one copy of an "
                "element, or of 'condition ? element : 0'";
-    const Buffer *to = form->store->u.store.buffer, *from = form->load->u.load.buffer;
-    bool whole = from->role == ROLE_IN || from->role == ROLE_TEMP;
-    if (to->scope != SCOPE_SHARED || from->scope != SCOPE_GLOBAL || !whole ||
-        to->type != from->type)
-        return arena_printf(c->arena,
-                            "copies '%s' (%s, %s) to '%s' (%s, %s), and not an input or a temp in "
-                            "global memory to shared memory, without conversion",
-                            from->name, type_info(from->type)->name, scope_name(from->scope),
-                            to->name, type_info(to->type)->name, scope_name(to->scope));
-    if (from->rank < 1 || from->rank > BULK_MAX_RANK)
-        return arena_printf(c->arena, "copies from '%s', which has %d axes and not 1 to %d",
-                            from->name, from->rank, BULK_MAX_RANK);
-    return NULL;
+    const StoreStmt *store = &form->store->u.store;
+    BulkSide to = {store->buffer, store->index}, from = {load->u.load.buffer, load->u.load.index};
+    form->stores = to.buffer->scope == SCOPE_GLOBAL && !form->guard;
+    form->tensor = form->stores ? to : from;
+    form->shared = form->stores ? from : to;
+    return sides_obstacle(c, form);
 }
 
 /* ---- zeros ----------------------------------------------------------------------------------- */
@@ -116,12 +133,12 @@ static Expr * and (Context * c, Expr *so_far, Expr *cond)
 }
 
 /* 0 <= i < M && 0 <= k < K for the element A[i, k]; NULL: a subscript is no index. */
-static Expr *inside_tensor(Context *c, const Expr *load)
+static Expr *inside_tensor(Context *c, const BulkSide *side)
 {
-    const Buffer *from = buffer_defined(load->u.load.buffer);
+    const Buffer *from = buffer_defined(side->buffer);
     Expr *inside = NULL;
     for (int d = 0; d < from->rank; d++) {
-        Expr *at = load->u.load.index[d];
+        Expr *at = side->index[d];
         if (at->type != DT_INDEX)
             return NULL;
         inside = and(c, inside, expr_binary(c, EX_GE, at, expr_index(c, 0), at->span));
@@ -149,7 +166,7 @@ static const char *zeros_obstacle(Context *c, Facts *f, const BulkForm *form)
     FactsMark mark = facts_mark(f);
     for (int i = 0; i < form->n; i++)
         facts_range(f, form->loops[i]->var, form->loops[i]->lo, form->loops[i]->hi);
-    Expr *inside = inside_tensor(c, form->load);
+    Expr *inside = inside_tensor(c, &form->tensor);
     bool same = inside && follows(f, inside, form->guard) && follows(f, form->guard, inside);
     facts_reset(f, mark);
     if (same)
@@ -157,7 +174,7 @@ static const char *zeros_obstacle(Context *c, Facts *f, const BulkForm *form)
     return arena_printf(c->arena,
                         "sets elements to 0 under a condition that is not known to hold exactly "
                         "inside of '%s'; the hardware writes zeros outside of it, and nowhere else",
-                        form->load->u.load.buffer->name);
+                        form->tensor.buffer->name);
 }
 
 const char *bulk_copy_obstacle(Context *c, Facts *f, const BlockStmt *block, BulkForm *form)
@@ -167,7 +184,7 @@ const char *bulk_copy_obstacle(Context *c, Facts *f, const BlockStmt *block, Bul
     if (!why)
         why = box_obstacle(c, f, form);
     if (!why)
-        why = rows_obstacle(c, f, form->load->u.load.buffer);
+        why = rows_obstacle(c, f, form);
     if (!why)
         why = zeros_obstacle(c, f, form);
     return why ? arena_printf(c->arena, "block '%s' %s", block->name, why) : NULL;

@@ -7,10 +7,17 @@
 #include "ir/copies/bulk_copy.h"
 #include "passes/analysis/symbolic/simplify.h"
 
+/* The element of a buffer that a copy accesses. */
+typedef struct {
+    const Buffer *buffer;
+    Expr *const *index;
+} BulkSide;
+
 /* The parts of such a block. */
 typedef struct {
+    bool stores; /* from shared memory to the tensor */
     const Stmt *store;
-    const Expr *load;
+    BulkSide tensor, shared;
     Expr *guard; /* NULL, or elements where it does not hold are 0: those outside of the tensor */
     int n;       /* loops of several iterations, outermost first */
     const ForStmt *loops[BULK_MAX_RANK];
@@ -19,9 +26,9 @@ typedef struct {
 } BulkForm;
 
 /* NULL: the block is a nest of loops over one store of an element of an input or a temp, or of 0
- * where there is none, to a buffer of the same type in shared memory, and they go through a box of
- * the tensor row by row. Else the reason why it is no such copy, as a sentence that begins with the
- * block. */
+ * where there is none, to a buffer of the same type in shared memory, or of an element in shared
+ * memory to an output or a temp, and they go through a box of the tensor row by row. Else the
+ * reason why it is no such copy, as a sentence that begins with the block. */
 const char *bulk_copy_obstacle(Context *c, Facts *f, const BlockStmt *block, BulkForm *form);
 
 #endif

@@ -430,11 +430,13 @@ static bool reads_its_own(Compact *k, const Place *place, const Buffer *b)
     return threads_reads_covered(t, b, n_loops);
 }
 
-/* A producer fills the circular buffer for later iterations of the loop while consumers use it. */
+/* A producer fills the circular buffer for later iterations of the loop while consumers use it, or
+ * bulk stores of earlier ones read it while it is filled. */
 static bool overlap(const Stmt *loop, const Buffer *b)
 {
     return is_folded(b) &&
-           annotation_find(loop->u.loop.annotations, ANNOTATION_SPECIALIZE_WARPS) != NULL;
+           (annotation_find(loop->u.loop.annotations, ANNOTATION_SPECIALIZE_WARPS) ||
+            annotation_find(loop->u.loop.annotations, ANNOTATION_OVERLAP_STORES));
 }
 
 /* The innermost place around the accesses whose loops outside carry nothing from one iteration to

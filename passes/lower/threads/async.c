@@ -25,7 +25,9 @@
 
 static bool is_of_kind(const BlockStmt *block, FlightKind kind)
 {
-    return kind == FLIGHT_COPIES ? block_is_async(block) : instruction_is_async(block->instruction);
+    return kind == FLIGHT_COPIES   ? block_is_async(block)
+           : kind == FLIGHT_STORES ? block_stores_bulk(block)
+                                   : instruction_is_async(block->instruction);
 }
 
 bool async_only(Context *c, const Stmt *s, FlightKind kind)
@@ -42,15 +44,17 @@ bool async_only(Context *c, const Stmt *s, FlightKind kind)
 
 Stmt *async_commit(Context *c, const Instruction *of, const Stmt *members)
 {
-    const char *why =
-        of ? "the instructions above are one group" : "the copies above are one group";
+    const char *why = !of          ? "the copies above are one group"
+                      : of->stores ? "the stores above are one group"
+                                   : "the instructions above are one group";
     return stmt_stamp(stmt_commit(c, of, why, members->span), members);
 }
 
 static bool is_commit(const Stmt *s, FlightKind kind)
 {
-    return s->kind == ST_BARRIER && s->u.barrier.kind == SYNC_COMMIT &&
-           (s->u.barrier.of != NULL) == (kind == FLIGHT_INSTRUCTIONS);
+    const Instruction *of = s->kind == ST_BARRIER ? s->u.barrier.of : NULL;
+    FlightKind about = !of ? FLIGHT_COPIES : of->stores ? FLIGHT_STORES : FLIGHT_INSTRUCTIONS;
+    return s->kind == ST_BARRIER && s->u.barrier.kind == SYNC_COMMIT && about == kind;
 }
 
 /* Does every run of the body close a group? */
@@ -63,14 +67,18 @@ static bool always_commits(const CountedGroups *groups)
     return commits;
 }
 
-int async_pending(Threads *t, const BlockPairs *pairs, const CountedGroups *groups)
+int async_apart(Threads *t, const BlockPairs *pairs, const Stmt *counted)
 {
     Hazard hazard;
     int pending = 0;
-    while (always_commits(groups) && pending < MAX_PENDING &&
-           !threads_meet(t, pairs, groups->counted, pending + 1, &hazard))
+    while (pending < MAX_PENDING && !threads_meet(t, pairs, counted, pending + 1, &hazard))
         pending++;
     return pending;
+}
+
+int async_pending(Threads *t, const BlockPairs *pairs, const CountedGroups *groups)
+{
+    return always_commits(groups) ? async_apart(t, pairs, groups->counted) : 0;
 }
 
 /* ---- instructions ---------------------------------------------------------------------------- */
@@ -189,8 +197,9 @@ bool async_copies_can(Context *c, Stmt *root)
     for (int i = 0; i < blocks.n; i++) {
         const BlockStmt *block = &blocks.items[i]->u.block;
         bool bulk = block_is_bulk(block);
-        if (bulk && (!bulk_copy_can(c, root, blocks.items[i]) ||
-                     !bulk_source_can(c, root, blocks.items[i])))
+        if ((bulk || block_stores_bulk(block)) && !bulk_copy_can(c, root, blocks.items[i]))
+            return false;
+        if (bulk && !bulk_source_can(c, root, blocks.items[i]))
             return false;
         const char *obstacle =
             block_is_async(block) && !bulk ? async_copy_obstacle(c, block) : NULL;

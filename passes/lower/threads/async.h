@@ -6,9 +6,9 @@
 #include "ir/instruction.h"
 #include "passes/lower/pass.h"
 
-/* What goes on behind its text, in groups of its own: asynchronous copies; instructions with the
- * clauses `commit` and `wait`. */
-typedef enum { FLIGHT_COPIES, FLIGHT_INSTRUCTIONS, FLIGHT_KINDS } FlightKind;
+/* What goes on behind its text, in groups of its own: asynchronous copies to shared memory;
+ * instructions with the clauses `commit` and `wait`; bulk stores. */
+typedef enum { FLIGHT_COPIES, FLIGHT_INSTRUCTIONS, FLIGHT_STORES, FLIGHT_KINDS } FlightKind;
 
 /* Whether the statement has blocks, and all of them are of the kind. */
 bool async_only(Context *c, const Stmt *s, FlightKind kind);
@@ -27,7 +27,8 @@ const Instruction *async_queue(Context *c, const Stmt *root);
  * none does. Executions of one instruction are no hazard: the hardware keeps their order where they
  * add to the same registers. */
 Name async_registers(Context *c, const StmtList *in_flight, const StmtList *after);
-/* Builds the commit that closes the group of `members`; `of` is NULL for copies. */
+/* Builds the commit that closes the group of `members`; `of` is NULL for copies, that of
+ * bulk_stores for bulk stores. */
 Stmt *async_commit(Context *c, const Instruction *of, const Stmt *members);
 /* How many of the latest groups of the kind may stay in flight at the end of an iteration of
  * `counted`, whose body commits them: the distance, in iterations of `counted`, between a member
@@ -37,5 +38,7 @@ typedef struct {
     const Stmt *counted, *body;
 } CountedGroups;
 int async_pending(Threads *t, const BlockPairs *pairs, const CountedGroups *groups);
+/* The same where each iteration of `counted` commits a group. */
+int async_apart(Threads *t, const BlockPairs *pairs, const Stmt *counted);
 
 #endif

@@ -14,6 +14,8 @@
  * stands in front of a barrier between it and a write to what it reads, and alone in front of an
  * access to the registers that it writes. Where threads go separate ways, it is waited for at once.
  *
+ * A bulk store is waited for in front of what writes where it reads (stores.c).
+ *
  * Barriers of clusters order accesses to their memory alone. A walk of its own inserts them first.
  * In the second walk they count as barriers of each block.
  *
@@ -21,6 +23,7 @@
 #include "passes/lower/threads/async.h"
 #include "passes/lower/threads/clusters.h"
 #include "passes/lower/threads/roles.h"
+#include "passes/lower/threads/stores.h"
 #include "passes/lower/threads/warps.h"
 
 #include <stdlib.h>
@@ -101,7 +104,7 @@ static void add_reason(void *user, const Hazard *h)
 static Reasons find_hazards(Barriers *b, const StmtList *before, const StmtList *after,
                             const Stmt *carrier)
 {
-    Reasons reasons = {.c = b->c, .pending = {-1, -1}};
+    Reasons reasons = {.c = b->c, .pending = {-1, -1, -1}};
     threads_hazards(b->threads, &(BlockPairs){before, after, carrier, b->kind}, &b->passed,
                     add_reason, &reasons);
     return reasons;
@@ -147,6 +150,43 @@ static void find_instruction_hazards(Barriers *b, const SyncSummary *summary, St
     reasons->registers = async_registers(b->c, in_flight, &blocks);
     if (reasons->registers)
         *pending = 0;
+}
+
+/* Adds the writes by any thread, also that of the stores, that `stores` may read before a barrier:
+ * the asynchronous proxy sees them behind one only. */
+static void find_stored(Barriers *b, const SyncSummary *before, const SyncSummary *after,
+                        const Stmt *carrier, Reasons *reasons)
+{
+    Hazard hazard;
+    StmtList stores = stores_among(b->c, &after->first);
+    BlockPairs pairs = {&before->last, &stores, carrier, SYNC_THREADS};
+    if (stores.n && !reasons->any && threads_meet(b->threads, &pairs, carrier, INT32_MAX, &hazard))
+        add_reason(reasons, &hazard);
+}
+
+/* Adds the bulk stores that may still read what `item` writes: those above it in flight, and
+ * those of earlier iterations. */
+static void find_store_hazards(Barriers *b, const SyncSummary *summary, EarlierStores *earlier,
+                               const Stmt *item, Reasons *reasons)
+{
+    Hazard hazard;
+    int *pending = &reasons->pending[FLIGHT_STORES];
+    if (summary &&
+        stores_meet(b->c, b->threads, &summary->flights[FLIGHT_STORES].blocks, item, &hazard))
+        *pending = earlier->left = 0;
+    else if (stores_await_earlier(b->threads, earlier, item, &hazard))
+        *pending = earlier->left;
+    if (*pending >= 0)
+        add_reason(reasons, &hazard);
+}
+
+/* The bulk stores of earlier iterations, in front of `body` or its items, if it is that of a serial
+ * loop. */
+static EarlierStores earlier_stores(Barriers *b, const Stmt *body)
+{
+    if (!b->nest || b->kind == SYNC_CLUSTER)
+        return (EarlierStores){0};
+    return stores_of_earlier(b->c, b->nest->loop, body);
 }
 
 static bool needs_sync(const Reasons *r)
@@ -239,13 +279,17 @@ static Stmt *make_instruction_wait(Barriers *b, const Reasons *r, Span span)
  * `at`, and from the step that made the buffer. */
 static void add_syncs(Barriers *b, Reasons *r, const Stmt *carrier, const Stmt *at, StmtList *out)
 {
-    int copies = r->pending[FLIGHT_COPIES], from = out->n;
+    int copies = r->pending[FLIGHT_COPIES], stores = r->pending[FLIGHT_STORES], from = out->n;
     Span span = r->any ? r->example.second_span : at->span;
     if (r->pending[FLIGHT_INSTRUCTIONS] >= 0)
         VEC_PUSH(b->c->arena, out, make_instruction_wait(b, r, span));
     if (copies >= 0)
         VEC_PUSH(b->c->arena, out,
                  stmt_wait(b->c, NULL, copies, all_but(b->c, "all copies", copies), span));
+    if (stores >= 0)
+        VEC_PUSH(
+            b->c->arena, out,
+            stmt_wait(b->c, bulk_stores(b->c), stores, all_but(b->c, "all stores", stores), span));
     if (r->any)
         VEC_PUSH(b->c->arena, out, make_barrier(b, r, carrier));
     for (int i = from; i < out->n; i++)
@@ -328,7 +372,9 @@ static bool group_ends(Context *c, const Stmt *seq, int i, FlightKind kind)
 /* Commits what the statements so far have left open of the kind. */
 static void close_group(Barriers *b, SyncSummary *summary, FlightKind kind, StmtList *out)
 {
-    const Instruction *of = kind == FLIGHT_INSTRUCTIONS ? b->queue : NULL;
+    const Instruction *of = kind == FLIGHT_INSTRUCTIONS ? b->queue
+                            : kind == FLIGHT_STORES     ? bulk_stores(b->c)
+                                                        : NULL;
     Stmt *commit = async_commit(b->c, of, out->items[out->n - 1]);
     VEC_PUSH(b->c->arena, out, commit);
     summary->flights[kind].open = false;
@@ -349,7 +395,7 @@ static Stmt *close_groups(Barriers *b, Stmt *body, SyncSummary *summary)
 static void synchronize(Barriers *b, SyncSummary *summary, Reasons *r, const Stmt *carrier,
                         StmtList *out)
 {
-    const Stmt *before = out->items[out->n - 1];
+    const Stmt *before = out->n ? out->items[out->n - 1] : NULL;
     for (FlightKind kind = 0; kind < FLIGHT_KINDS; kind++) {
         Flight *flight = &summary->flights[kind];
         if (flight->open && r->pending[kind] >= 0)
@@ -380,6 +426,7 @@ static Stmt *walk_seq(Barriers *b, Stmt *s, SyncSummary *summary)
     Context *c = b->c;
     StmtList out = {0};
     bool changed = false;
+    EarlierStores earlier = earlier_stores(b, s);
     for (int i = 0; i < s->u.seq.n; i++) {
         Stmt *item = s->u.seq.items[i];
         SyncSummary inner = {0};
@@ -387,6 +434,8 @@ static Stmt *walk_seq(Barriers *b, Stmt *s, SyncSummary *summary)
         Reasons reasons = find_hazards(b, &summary->last, &inner.first, NULL);
         find_copy_hazards(b, summary, item, NULL, &reasons);
         find_instruction_hazards(b, summary, item, NULL, &reasons);
+        find_stored(b, summary, &inner, NULL, &reasons);
+        find_store_hazards(b, summary, &earlier, item, &reasons);
         if (reasons.any && b->divergence)
             refuse_divergent(b, &reasons);
         if (needs_sync(&reasons))
@@ -450,6 +499,27 @@ static int find_held(Barriers *b, const SyncSummary *inner, Stmt *body, Reasons 
     return *pending;
 }
 
+/* The body of a serial loop. If it is one statement, stores of earlier iterations are waited for
+ * in front of it. */
+static Stmt *walk_body(Barriers *b, Stmt *body, SyncSummary *summary)
+{
+    StmtList out = {0};
+    Reasons reasons = {.c = b->c, .pending = {-1, -1, -1}};
+    Stmt *done = walk(b, body, summary);
+    EarlierStores earlier = earlier_stores(b, body);
+    if (!earlier.in_items)
+        find_store_hazards(b, NULL, &earlier, body, &reasons);
+    if (!reasons.any)
+        return done;
+    if (b->divergence)
+        refuse_divergent(b, &reasons);
+    add_syncs(b, &reasons, NULL, body, &out);
+    VEC_PUSH(b->c->arena, &out, done);
+    summary->first.n = 0;
+    summary->barrier = true;
+    return stmt_seq(b->c, out.items, out.n, body->span);
+}
+
 static Stmt *walk_serial(Barriers *b, Stmt *s, SyncSummary *summary)
 {
     Context *c = b->c;
@@ -460,7 +530,7 @@ static Stmt *walk_serial(Barriers *b, Stmt *s, SyncSummary *summary)
     FactsMark mark = facts_mark(b->facts);
     facts_enter(b->facts, s);
     b->nest = &nest;
-    Stmt *body = walk(b, s->u.loop.body, &inner);
+    Stmt *body = walk_body(b, s->u.loop.body, &inner);
     b->nest = around;
     facts_reset(b->facts, mark);
     bool barriers = inner.barrier;
@@ -472,6 +542,7 @@ static Stmt *walk_serial(Barriers *b, Stmt *s, SyncSummary *summary)
     find_copy_hazards(b, &inner, body, s, &reasons);
     find_nest_hazards(b, &inner, body, &nest, &reasons);
     find_instruction_hazards(b, &inner, body, s, &reasons);
+    find_stored(b, &inner, &inner, s, &reasons);
     int held = has_roles(b, s) ? find_held(b, &inner, body, &reasons) : 0;
     note_steady_state(&inner, s, &reasons);
     if (reasons.any && (b->divergence || s->u.loop.kind == LOOP_VECTORIZE)) {
@@ -569,14 +640,21 @@ static Stmt *wait_at_once(Barriers *b, Stmt *block)
 static Stmt *walk_block(Barriers *b, Stmt *s, SyncSummary *summary)
 {
     const BlockStmt *block = &s->u.block;
+    bool stores = block_stores_bulk(block) && b->kind == SYNC_THREADS;
     VEC_PUSH(b->c->arena, &summary->first, s);
-    VEC_PUSH(b->c->arena, &summary->last, s);
+    if (!stores) /* what it reads is not overwritten before a wait, and a barrier behind that */
+        VEC_PUSH(b->c->arena, &summary->last, s);
     if (b->kind == SYNC_CLUSTER) /* copies and instructions access no memory of clusters */
         return s;
     if (block_is_async(block)) {
         if (b->bulk && b->divergence)
             refuse_uncounted(b, s);
         take_off(b, s, FLIGHT_COPIES, summary);
+    }
+    if (stores) {
+        if (b->divergence)
+            refuse_uncounted(b, s);
+        take_off(b, s, FLIGHT_STORES, summary);
     }
     if (!instruction_is_async(block->instruction))
         return s;
@@ -664,6 +742,7 @@ static Stmt *walk_launch(Barriers *b, Stmt *root)
     b->bulk = async_has_bulk(b->c, root);
     b->queue = async_queue(b->c, root);
     Stmt *done = walk(b, root, &summary);
+    done = stores_end(b->c, done, &summary.flights[FLIGHT_STORES].blocks);
     return b->failed || !async_groups_can(b->c, root, done) ? NULL : done;
 }
 
@@ -673,7 +752,7 @@ static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *whole)
     Stmt *root = roles_share(w->c, whole);
     if (!async_copies_can(w->c, root))
         return NULL;
-    if (!stmt_bound_loop(w->c, root) && !has_async(w->c, root))
+    if (!stmt_bound_loop(w->c, root) && !has_async(w->c, root) && !stores_below(w->c, root).n)
         return clusters_fit(w->c, root) ? root : NULL;
     Barriers b = {.c = w->c, .facts = w->facts};
     b.threads = model_of(w, whole, root);
@@ -682,6 +761,8 @@ static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *whole)
         refuse_grid(w->c, &why);
         return NULL;
     }
+    if (!stores_can(w->c, root, b.threads))
+        return NULL;
     Stmt *parted = barriers_of_clusters(&b, root);
     if (!parted)
         return NULL;

@@ -148,8 +148,9 @@ static void warn_of_stages(LaunchWalk *w, Stmt *root, int64_t threads)
     for (int i = 0; i < blocks.n; i++) {
         StmtPath path = {0};
         const Stmt *block = blocks.items[i];
-        if (block_is_bulk(&block->u.block) || !stmt_path_to(w->c, root, block, &path) ||
-            !is_serial_stage(w, &path) || is_reported(w->c, W0003, block->span))
+        if (block_is_bulk(&block->u.block) || block_stores_bulk(&block->u.block) ||
+            !stmt_path_to(w->c, root, block, &path) || !is_serial_stage(w, &path) ||
+            is_reported(w->c, W0003, block->span))
             continue;
         diag_warning(w->c, W0003, block->span,
                      "block '%s' runs on one thread while the other %lld of its thread block wait; "

@@ -4,15 +4,16 @@
 
 enum { MAX_STAGES = 16 };
 
-bool circle_stages_can(Schedule *s, const Value *stages, const Value *pending)
+bool circle_stages_can(Schedule *s, const Value *stages, const Value *pending, int ahead)
 {
     int64_t n = stages->u.i, before = pending->kind == VALUE_NONE ? 0 : pending->u.i;
     REQUIRE(s, E0474, stages->span, n >= 2 && n <= MAX_STAGES,
             "a pipeline has 2 to %d stages, found %lld", MAX_STAGES, (long long)n);
-    REQUIRE(s, E0474, pending->span, before >= 0 && before <= n - 2,
-            "of %lld stages, one is in use and at least one is being filled, so 0 to %lld are left "
+    REQUIRE(s, E0474, pending->span, before >= 0 && before <= n - 1 - ahead,
+            "of %lld stages, one is in use%s, so 0 to %lld are left "
             "for the iterations before; found pending = %lld",
-            (long long)n, (long long)n - 2, (long long)before);
+            (long long)n, ahead ? " and at least one is being filled" : "",
+            (long long)n - 1 - ahead, (long long)before);
     return true;
 }
 

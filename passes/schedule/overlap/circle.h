@@ -23,9 +23,9 @@ typedef struct {
     int64_t step; /* ... by this many elements an iteration */
 } Circle;
 
-/* Overlap takes at least one stage beside those in use, which are `pending` and one more. False
+/* Beside those in use, which are `pending` and one more, at least `ahead` stages are left. False
  * after a refusal (E0474). */
-bool circle_stages_can(Schedule *s, const Value *stages, const Value *pending);
+bool circle_stages_can(Schedule *s, const Value *stages, const Value *pending, int ahead);
 /* The buffer is filled by this statement and read in the loop, nowhere else. False after a refusal
  * (E0472). */
 bool circle_users_can(const CircleLoop *l, const Circle *a);

@@ -8,7 +8,8 @@
  *
  * Of the stages, one is in use and `ahead` are being filled. `pending` more belong to the
  * iterations before: instructions that they have begun may still read them
- * (passes/lower/threads/async.c).
+ * (passes/lower/threads/async.c). With all others pending, nothing runs ahead: bulk stores of the
+ * iterations before read them (passes/lower/threads/stores.c).
  *
  * Buffers are logical, whole arrays at this level, so loads of different iterations write different
  * elements and the step is nothing but another order, which dependence_order_kept judges: in the
@@ -234,7 +235,10 @@ static Stmt *keep(const Pipeline *p, Stmt *group, void *user)
 static Stmt *build_loop(const Pipeline *p)
 {
     ForStmt loop = p->loops.loop->u.loop;
-    loop.body = in_order(p, move_ahead, keep, NULL);
+    if (p->distance > 0)
+        loop.body = in_order(p, move_ahead, keep, NULL);
+    else
+        loop.annotations = annotations_mark(p->s->ctx, loop.annotations, ANNOTATION_OVERLAP_STORES);
     return stmt_for(p->s->ctx, &loop, p->loops.loop->span);
 }
 
@@ -298,6 +302,16 @@ static Stmt *build_body(const Pipeline *p, Stmt **first)
     return body;
 }
 
+/* Some block of the loop is a bulk store, which reads what it needs behind its iteration. */
+static bool stores_in_bulk(Schedule *s, const Stmt *loop)
+{
+    StmtList blocks = stmts_of_kind(s->ctx, loop, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++)
+        if (annotation_find(blocks.items[i]->u.block.annotations, ANNOTATION_STORE_BULK))
+            return true;
+    return false;
+}
+
 bool prim_pipeline(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
@@ -305,7 +319,7 @@ bool prim_pipeline(Schedule *s, const PrimCall *call, Value *result)
     const Value *asked = &call->pipeline.pending;
     int64_t stages = call->pipeline.stages.u.i, extent;
     int64_t pending = asked->kind == VALUE_NONE ? 0 : asked->u.i;
-    if (!circle_stages_can(s, &call->pipeline.stages, asked))
+    if (!circle_stages_can(s, &call->pipeline.stages, asked, stores_in_bulk(s, loop) ? 0 : 1))
         return false;
     if (!sched_require_serial(s, loop, call->span) || !ahead_require_range(s, loop, call->span))
         return false;
@@ -324,11 +338,13 @@ bool prim_pipeline(Schedule *s, const PrimCall *call, Value *result)
         if (!circle_users_can(&p.loops, &p.ahead.items[i].circle) ||
             (!p.ahead.items[i].stays && !circle_measure(&p.loops, &p.ahead.items[i].circle)))
             return false;
-    if (!check_order(&p) || !find_used_up(&p))
-        return false;
-
-    Stmt *first = ahead_before(&p.at, in_order(&p, keep, NULL, NULL), p.distance),
-         *body = build_body(&p, &first);
+    Stmt *first = stmt_empty(s->ctx, call->span);
+    if (p.distance > 0) {
+        if (!check_order(&p) || !find_used_up(&p))
+            return false;
+        first = ahead_before(&p.at, in_order(&p, keep, NULL, NULL), p.distance);
+    }
+    Stmt *body = build_body(&p, &first);
     if (!flow_recheck_kinds(s, body, loop->u.loop.id, call->span))
         return false;
     sched_replace_body(s, body);

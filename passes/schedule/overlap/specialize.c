@@ -79,7 +79,7 @@ bool prim_specialize_warps(Schedule *s, const PrimCall *call, Value *result)
     const Value *pending = &call->specialize_warps.pending;
     int64_t held = 1 + (pending->kind == VALUE_NONE ? 0 : pending->u.i), extent;
     *result = (Value){.kind = VALUE_NONE};
-    if (!circle_stages_can(s, &call->specialize_warps.stages, pending) ||
+    if (!circle_stages_can(s, &call->specialize_warps.stages, pending, 1) ||
         !sched_require_serial(s, loop, call->span) || !ahead_require_range(s, loop, call->span))
         return false;
     StmtPath inside = path_in_launch(s, &path);

@@ -1,0 +1,154 @@
+/* stores.c - Decides what waits for bulk stores (see barriers.c).
+ *
+ *   for p in n {                          for p in n {
+ *                                             wait 1; barrier
+ *       write t[p % 2]                        write t[p % 2]
+ *       store t[p % 2]          =>            barrier
+ *   }                                         store t[p % 2]; commit
+ *                                         }
+ *                                         wait 0
+ *
+ * A bulk store reads shared memory behind its text. What writes there waits for it, in front of the
+ * statement that does and not at the end of an iteration, so that the stores of an iteration
+ * overlap with what the next one does before. One thread has made the store and can wait for it, so
+ * a barrier follows. A barrier also stands between a write and a store of the same thread: it has
+ * the fence in front of it that the asynchronous proxy needs. At the end, the thread waits for all
+ * its stores: the memory of a block ends with its threads.
+ *
+ * The tensor is written behind the text, too, and no wait of the launch says when others may see
+ * it. So nothing else in the launch accesses it, and each element is stored once. */
+#include "passes/lower/threads/stores.h"
+
+#include "passes/lower/threads/async.h"
+
+StmtList stores_among(Context *c, const StmtList *blocks)
+{
+    StmtList stores = {0};
+    for (int i = 0; i < blocks->n; i++)
+        if (block_stores_bulk(&blocks->items[i]->u.block))
+            VEC_PUSH(c->arena, &stores, blocks->items[i]);
+    return stores;
+}
+
+StmtList stores_below(Context *c, const Stmt *s)
+{
+    StmtList blocks = stmts_of_kind(c, s, ST_BLOCK);
+    return stores_among(c, &blocks);
+}
+
+/* ---- what is stored -------------------------------------------------------------------------- */
+
+static const Buffer *tensor_of(Context *c, const Stmt *store)
+{
+    for (Cursor at = cursor_stmts(c, store->u.block.body); cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE)
+            return at.stmt->u.store.buffer;
+    return NULL;
+}
+
+/* Another block of the launch accesses what the block stores. */
+static bool alone(Context *c, Stmt *root, const Stmt *store)
+{
+    const Buffer *tensor = tensor_of(c, store);
+    StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++) {
+        if (blocks.items[i] == store || !stmt_accesses(c, blocks.items[i], tensor, ACCESS_ANY))
+            continue;
+        diag_error(c, E0860, store->span,
+                   "block '%s' stores a box of '%s', which block '%s' of the same launch accesses, "
+                   "too; let threads store it, or give the other block a launch of its own",
+                   store->u.block.name, tensor->name, blocks.items[i]->u.block.name);
+        return false;
+    }
+    return true;
+}
+
+/* No iteration of a loop around stores again what an earlier one has stored. */
+static bool once(Context *c, Stmt *root, const Stmt *store, Threads *t)
+{
+    StmtPath path = {0};
+    StmtList self = {0};
+    Hazard hazard;
+    VEC_PUSH(c->arena, &self, (Stmt *)store);
+    stmt_path_to(c, root, store, &path);
+    for (int i = 0; i < path.n; i++) {
+        const Stmt *loop = path.items[i];
+        BlockPairs pairs = {&self, &self, loop, SYNC_THREADS};
+        if (loop->kind != ST_FOR || loop->u.loop.kind == LOOP_BIND ||
+            !threads_meet(t, &pairs, loop, INT32_MAX, &hazard))
+            continue;
+        diag_error(c, E0860, store->span,
+                   "block '%s' stores elements of '%s' in an iteration of loop '%s' and again in a "
+                   "later one, and nothing keeps their order; store them behind the loop",
+                   store->u.block.name, hazard.buffer->name, loop->u.loop.var->name);
+        return false;
+    }
+    return true;
+}
+
+bool stores_can(Context *c, Stmt *root, Threads *t)
+{
+    StmtList stores = stores_below(c, root);
+    for (int i = 0; i < stores.n; i++)
+        if (!alone(c, root, stores.items[i]) || !once(c, root, stores.items[i], t))
+            return false;
+    return true;
+}
+
+/* ---- what is written where they read --------------------------------------------------------- */
+
+static const Stmt *inside_bound(const Stmt *s)
+{
+    while (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND)
+        s = s->u.loop.body;
+    return s;
+}
+
+EarlierStores stores_of_earlier(Context *c, const Stmt *loop, const Stmt *body)
+{
+    const Stmt *inner = inside_bound(body);
+    EarlierStores e = {.c = c, .left = INT32_MAX, .in_items = inner->kind == ST_SEQ};
+    if (inside_bound(loop->u.loop.body) != inner)
+        return e;
+    e.stores = stores_below(c, body);
+    e.loop = e.stores.n ? loop : NULL;
+    for (int i = 0; e.in_items && i < inner->u.seq.n; i++)
+        e.apart |= async_only(c, inner->u.seq.items[i], FLIGHT_STORES);
+    return e;
+}
+
+bool stores_await_earlier(Threads *t, EarlierStores *e, const Stmt *item, Hazard *hazard)
+{
+    if (!e->loop)
+        return false;
+    StmtList blocks = stmts_of_kind(e->c, item, ST_BLOCK);
+    BlockPairs pairs = {&e->stores, &blocks, e->loop, SYNC_THREADS};
+    if (!threads_meet(t, &pairs, e->loop, INT32_MAX, hazard))
+        return false;
+    int pending = e->apart ? async_apart(t, &pairs, e->loop) : 0;
+    if (pending >= e->left)
+        return false;
+    e->left = pending;
+    return true;
+}
+
+bool stores_meet(Context *c, Threads *t, const StmtList *stores, const Stmt *item, Hazard *hazard)
+{
+    StmtList blocks = stores->n ? stmts_of_kind(c, item, ST_BLOCK) : (StmtList){0};
+    BlockPairs pairs = {stores, &blocks, NULL, SYNC_THREADS};
+    return stores->n && threads_meet(t, &pairs, NULL, INT32_MAX, hazard);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+Stmt *stores_end(Context *c, Stmt *root, const StmtList *stores)
+{
+    if (!stores->n)
+        return root;
+    if (root->kind == ST_FOR && root->u.loop.kind == LOOP_BIND)
+        return loop_with_body(c, root, stores_end(c, root->u.loop.body, stores));
+    Stmt *store = stores->items[0];
+    Stmt *wait = stmt_wait(c, bulk_stores(c), 0, "all stores", store->span);
+    Stmt *items[] = {root, stmt_stamp(wait, store)};
+    return stmt_seq(c, items, 2, root->span);
+}
