@@ -4,7 +4,8 @@
 //   C: bf16[128, 128], written
 //   A_map: cuTensorMapEncodeTiled of A, UINT16, extents {256, 128}, boxes {64, 64}, SWIZZLE_128B
 //   B_map: cuTensorMapEncodeTiled of B, UINT16, extents {128, 256}, boxes {64, 64}, SWIZZLE_128B
-// matmul_bf16<<<2, 256>>>(C, A_map, B_map);
+//   C_map: cuTensorMapEncodeTiled of C, UINT16, extents {128, 128}, boxes {64, 64}, SWIZZLE_128B
+// matmul_bf16<<<2, 256>>>(A_map, B_map, C_map);
 
 static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float high)
 {
@@ -27,6 +28,26 @@ static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &m
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
                  ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
+}
+
+static __device__ __forceinline__ void store_bulk_2d(const TensorMap &map, int x, int y,
+                                                     const void *from)
+{
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(from);
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile"
+                 ".bulk_group [%0, {%1, %2}], [%3];"
+                 ::"l"(&map), "r"(x), "r"(y), "r"(at) : "memory");
+}
+
+static __device__ __forceinline__ void store_bulk_commit()
+{
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+template <int pending>
+static __device__ __forceinline__ void store_bulk_wait()
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
 }
 
 static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, int bytes)
@@ -115,6 +136,11 @@ static __device__ __forceinline__ void consumers_meet()
     asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory");
 }
 
+static __device__ __forceinline__ void fence_proxy_async()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 template <int n>
 static __device__ __forceinline__ void settle_f32(float *t)
 {
@@ -124,12 +150,12 @@ static __device__ __forceinline__ void settle_f32(float *t)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_map,
-            const __grid_constant__ TensorMap B_map)
+matmul_bf16(const __grid_constant__ TensorMap A_map, const __grid_constant__ TensorMap B_map,
+            const __grid_constant__ TensorMap C_map)
 {
     __shared__ __align__(1024) unsigned short B_shared[2][64][64];
     __shared__ __align__(1024) unsigned short A_shared[2][64][64];
-    __shared__ __align__(16) unsigned short C_shared[64][64];
+    __shared__ __align__(1024) unsigned short C_shared[64][64];
     __shared__ unsigned long long landed[4];
     unsigned long long *released = landed + 2;
     roles_begin<2, 4>(landed, released);  // two mbarriers for each group of copies under way
@@ -212,6 +238,9 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
                 consumer_release<2>(released, freed, received);  // A_shared, B_shared: read above;
                                                                  // the producer overwrites them
             }
+            store_bulk_wait<0>();  // all stores
+            fence_proxy_async();
+            consumers_meet<128>();  // C_shared: read above by other threads, overwritten below
             #pragma unroll
             for (int u = 0; u < 2; ++u) {
                 #pragma unroll
@@ -221,14 +250,12 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
                         bf16x2_from_f32(T[u][nj * 2], T[u][nj * 2 + 1]);
                 }
             }
+            fence_proxy_async();
             consumers_meet<128>();  // C_shared: written above by other threads, read below
-            #pragma unroll
-            for (int each = 0; each < 4; ++each) {
-                *(uint4 *)&C[(at * 64 + each * 16 + lane / 8) * 128 + turn * 64 + lane % 8 * 8] =
-                    *(const uint4 *)&C_shared[each * 16 + lane / 8][(lane % 8 ^ lane / 8 % 8) * 8];
-            }
-            consumers_meet<128>();  // C_shared: read above, overwritten in the next iteration of
-                                    // turn by other threads
+            if (lane == 0)
+                store_bulk_2d(C_map, turn * 64, at * 64, &C_shared[0][0]);
+            store_bulk_commit();  // the stores above are one group
         }
+        store_bulk_wait<0>();  // all stores
     }
 }

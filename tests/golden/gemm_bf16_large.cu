@@ -4,7 +4,8 @@
 //   C: bf16[4096, 4096], written
 //   A_map: cuTensorMapEncodeTiled of A, UINT16, extents {4096, 4096}, boxes {64, 128}, SWIZZLE_128B
 //   B_map: cuTensorMapEncodeTiled of B, UINT16, extents {4096, 4096}, boxes {64, 64}, SWIZZLE_128B
-// matmul_bf16<<<128, dim3(128, 3), 213056>>>(C, A_map, B_map);
+//   C_map: cuTensorMapEncodeTiled of C, UINT16, extents {4096, 4096}, boxes {64, 128}, SWIZZLE_128B
+// matmul_bf16<<<128, dim3(128, 3), 229440>>>(A_map, B_map, C_map);
 
 static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float high)
 {
@@ -27,6 +28,26 @@ static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &m
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
                  ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
+}
+
+static __device__ __forceinline__ void store_bulk_2d(const TensorMap &map, int x, int y,
+                                                     const void *from)
+{
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(from);
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile"
+                 ".bulk_group [%0, {%1, %2}], [%3];"
+                 ::"l"(&map), "r"(x), "r"(y), "r"(at) : "memory");
+}
+
+static __device__ __forceinline__ void store_bulk_commit()
+{
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+template <int pending>
+static __device__ __forceinline__ void store_bulk_wait()
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
 }
 
 static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, int bytes)
@@ -115,6 +136,11 @@ static __device__ __forceinline__ void consumers_meet()
     asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory");
 }
 
+static __device__ __forceinline__ void fence_proxy_async()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 template <int n>
 static __device__ __forceinline__ void settle_f32(float *t)
 {
@@ -124,14 +150,14 @@ static __device__ __forceinline__ void settle_f32(float *t)
 }
 
 extern "C" __global__ void __launch_bounds__(384)
-matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_map,
-            const __grid_constant__ TensorMap B_map)
+matmul_bf16(const __grid_constant__ TensorMap A_map, const __grid_constant__ TensorMap B_map,
+            const __grid_constant__ TensorMap C_map)
 {
     extern __shared__ __align__(1024) unsigned char shared_memory[];
     unsigned short (*B_shared)[4][64][64] = (unsigned short (*)[4][64][64])shared_memory;
     unsigned short (*A_shared)[128][64] = (unsigned short (*)[128][64])(shared_memory + 131072);
-    unsigned short (*C_shared)[64] = (unsigned short (*)[64])(shared_memory + 196608);
-    unsigned long long *landed = (unsigned long long *)(shared_memory + 212992);
+    unsigned short (*C_shared)[128][64] = (unsigned short (*)[128][64])(shared_memory + 196608);
+    unsigned long long *landed = (unsigned long long *)(shared_memory + 229376);
     unsigned long long *released = landed + 4;
     roles_begin<4, 8>(landed, released);  // two mbarriers for each group of copies under way
     const int at = blockIdx.x;
@@ -297,31 +323,34 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
             asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: T
                                                                             // is accessed below
             settle_f32<128>(&T[0][0]);
+            store_bulk_wait<0>();  // all stores
+            fence_proxy_async();
+            consumers_meet<256>();  // C_shared: read above by other threads, overwritten below
             #pragma unroll
             for (int panels = 0; panels < 4; ++panels) {
+                store_bulk_wait<1>();  // all stores but those of the last group
+                fence_proxy_async();
+                consumers_meet<256>();  // C_shared: read above by other threads, overwritten below
                 #pragma unroll
                 for (int u = 0; u < 2; ++u) {
                     #pragma unroll
                     for (int nj = 0; nj < 8; ++nj) {
-                        *(unsigned int *)&C_shared[group * 64 + lane / 32 * 16 + u * 8
+                        *(unsigned int *)&C_shared[panels % 2]
+                                                  [group * 64 + lane / 32 * 16 + u * 8
                                                    + lane / 4 % 8]
                                                   [(nj ^ lane / 4 % 8) * 8 + lane % 4 * 2] =
                             bf16x2_from_f32(T[u][panels * 16 + nj * 2],
                                             T[u][panels * 16 + nj * 2 + 1]);
                     }
                 }
+                fence_proxy_async();
                 consumers_meet<256>();  // C_shared: written above by other threads, read below
-                #pragma unroll
-                for (int each = 0; each < 4; ++each) {
-                    *(uint4 *)&C[(long long)(at % 8 * 524288 + group * 65536 + lane / 8 * 4096
-                                             + at / 8 * 256 + lane % 8 * 8)
-                                 + (long long)turn * 4194304 + (each * 131072 + panels * 64)] =
-                        *(const uint4 *)&C_shared[each * 32 + group * 16 + lane / 8]
-                                                 [(lane % 8 ^ lane / 8 % 8) * 8];
-                }
-                consumers_meet<256>();  // C_shared: read above, overwritten in the next iteration
-                                        // of panels by other threads
+                if (lane == 0 && group == 0)
+                    store_bulk_2d(C_map, at / 8 * 256 + panels * 64, turn * 1024 + at % 8 * 128,
+                                  &C_shared[panels % 2][0][0]);
+                store_bulk_commit();  // the stores above are one group
             }
         }
+        store_bulk_wait<0>();  // all stores
     }
 }
