@@ -20,6 +20,9 @@
  *       }
  *   }
  *
+ * Where sums of instructions take much of the registers, the producer's warpgroup leaves most of
+ * its own to the consumers (setmaxnreg).
+ *
  * Group n of copies has the mbarriers landed[n % 4] and released[n % 4], of each the phase n / 4.
  * At the former the producer arrives, and the bytes of its copies; at the latter each warp of the
  * consumers. Where blocks of a cluster share copies, these are the copies and warps of all of
@@ -78,6 +81,41 @@ static const char *first_thread(CudaWriter *w, const LaunchStmt *l)
     return text.text;
 }
 
+/* Registers of a multiprocessor, of which a thread has a multiple of UNIT and at most MOST; its
+ * shared memory in bytes; registers of a thread of the producer's warpgroup. */
+enum { REGISTERS = 65536, UNIT = 8, MOST = 255, SHARED = 233472, PRODUCERS = 40 };
+
+/* Registers of a thread that instructions in flight write. */
+static int64_t sums_in_flight(CudaWriter *w)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < w->use->in_flight.n; i++) {
+        const Buffer *b = w->use->in_flight.items[i];
+        int64_t elements, *strides = ARENA_ARRAY(w->c->arena, int64_t, b->rank + 1);
+        bytes += buffer_strides(b, strides, &elements) ? elements * type_bytes(b->type) : 0;
+    }
+    return bytes / 4;
+}
+
+/* How many registers each consumer gets if the producer's warpgroup keeps PRODUCERS; 0: all keep
+ * what the launch gives them. Those of a multiprocessor are given out in units; a block that shares
+ * it with others should not ask for all. */
+static int64_t consumers_registers(CudaWriter *w)
+{
+    int64_t consumers = roles_consumers(&w->use->launch->u.launch);
+    int64_t given = REGISTERS / (consumers + ROLE_WARPGROUP) / UNIT * UNIT;
+    int64_t more = (given - PRODUCERS) * ROLE_WARPGROUP / consumers / UNIT * UNIT;
+    bool scarce = given < MOST && 2 * sums_in_flight(w) > given;
+    return scarce && 2 * w->use->shared_bytes > SHARED ? given + more : 0;
+}
+
+/* The warpgroups of a role take or leave registers, all of their threads. */
+static void registers_text(CudaWriter *w, Helper helper, int64_t registers)
+{
+    if (consumers_registers(w))
+        cuda_line(w, "%s<%lld>();", cuda_helper(w, helper), (long long)registers);
+}
+
 void cuda_producer_opens(CudaWriter *w)
 {
     const LaunchStmt *l = &w->use->launch->u.launch;
@@ -85,6 +123,7 @@ void cuda_producer_opens(CudaWriter *w)
     cuda_line(w, "if (%s >= %lld) {  // the producer, in a warpgroup of its own", axis_name(last),
               (long long)l->block[last - AXIS_THREAD_X]);
     w->indent++;
+    registers_text(w, HELPER_LEAVE_REGISTERS, PRODUCERS);
     cuda_line(w, "if (%s) {", first_thread(w, l));
     w->indent++;
     w->role = WRITES_PRODUCER;
@@ -99,6 +138,7 @@ void cuda_consumers_open(CudaWriter *w)
     cuda_line(w, "} else {  // the consumers");
     w->indent++;
     w->role = WRITES_CONSUMERS;
+    registers_text(w, HELPER_TAKE_REGISTERS, consumers_registers(w));
     cuda_line(w, "int %s = 0, %s = 0;", received_name(w), freed_name(w));
 }
 

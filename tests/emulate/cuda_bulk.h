@@ -24,6 +24,13 @@ static inline void ptx_mbarrier_try_wait_parity_shared_cta_b64(unsigned &complet
     complete = emulator::mbarrier_test(__LINE__, mbarrier, parity);
 }
 
+static inline void ptx_setmaxnreg_dec_sync_aligned_u32(int)
+{
+}
+static inline void ptx_setmaxnreg_inc_sync_aligned_u32(int)
+{
+}
+
 /* Of some threads of the block. */
 #define ptx_bar_sync(number, threads) emulator::part_barrier(__LINE__, threads)
 

@@ -56,6 +56,18 @@ static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, i
                  ::"r"((unsigned int)__cvta_generic_to_shared(at)), "r"(bytes) : "memory");
 }
 
+template <int registers>
+static __device__ __forceinline__ void leave_registers()
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
+}
+
+template <int registers>
+static __device__ __forceinline__ void take_registers()
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
+}
+
 template <int groups, int warps>
 static __device__ __forceinline__ void roles_begin(unsigned long long *landed,
                                                    unsigned long long *released)
@@ -164,6 +176,7 @@ matmul_bf16(const __grid_constant__ TensorMap A_map, const __grid_constant__ Ten
     const int group = threadIdx.y;
     const int lane = threadIdx.x;
     if (threadIdx.y >= 2) {  // the producer, in a warpgroup of its own
+        leave_registers<40>();
         if (threadIdx.x == 0) {
             int begun = 0, expected = 0;
             for (int turn = 0; turn < 4; ++turn) {
@@ -182,6 +195,7 @@ matmul_bf16(const __grid_constant__ TensorMap A_map, const __grid_constant__ Ten
             }
         }
     } else {  // the consumers
+        take_registers<232>();
         int received = 0, freed = 0;
         for (int turn = 0; turn < 4; ++turn) {
             __align__(16) float T[2][64];
