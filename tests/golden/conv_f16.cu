@@ -2,36 +2,15 @@
 //   x: f16[3, 9, 8, 128], read
 //   w: f16[3, 3, 128, 72], read
 //   y: f16[3, 9, 8, 72], written
+//   x_map: cuTensorMapEncodeTiled of x, UINT16, extents {128, 8, 9, 3}, boxes {64, 8, 8, 1}, SWIZZLE_128B
 //   w_map: cuTensorMapEncodeTiled of w, UINT16, extents {72, 128, 3, 3}, boxes {64, 64, 1, 1}, SWIZZLE_128B
-// conv_f16_nhwc<<<4, dim3(128, 2), 114704>>>(x, y, w_map);
+// conv_f16_nhwc<<<4, dim3(128, 2), 114704>>>(y, x_map, w_map);
 
 static __device__ __forceinline__ unsigned int f16x2_from_f32(float low, float high)
 {
     unsigned int h2;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(h2) : "f"(high), "f"(low));
     return h2;
-}
-
-template <int bytes>
-static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool wanted)
-{
-    unsigned int at = (unsigned int)__cvta_generic_to_shared(to), n = wanted ? bytes : 0;
-    if (bytes == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n));
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from),
-                     "n"(bytes), "r"(n));
-}
-
-static __device__ __forceinline__ void copy_async_commit()
-{
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-template <int pending>
-static __device__ __forceinline__ void copy_async_wait()
-{
-    asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
 struct alignas(64) TensorMap {
@@ -96,11 +75,6 @@ static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed
     }
 }
 
-static __device__ __forceinline__ void fence_proxy_async()
-{
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-
 template <int n>
 static __device__ __forceinline__ void settle_f32(float *t)
 {
@@ -110,7 +84,7 @@ static __device__ __forceinline__ void settle_f32(float *t)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-conv_f16_nhwc(const unsigned short *__restrict__ x, unsigned short *__restrict__ y,
+conv_f16_nhwc(unsigned short *__restrict__ y, const __grid_constant__ TensorMap x_map,
               const __grid_constant__ TensorMap w_map)
 {
     extern __shared__ __align__(1024) unsigned char shared_memory[];
@@ -134,52 +108,32 @@ conv_f16_nhwc(const unsigned short *__restrict__ x, unsigned short *__restrict__
             }
         }
     }
-    for (int k_first = 0; k_first < 2; ++k_first) {
-        #pragma unroll
-        for (int each = 0; each < 4; ++each) {
-            const int n_1 = grid / 2 * 2 + each / 2;
-            const int i = grid % 2 * 8 + each % 2 * 4 + group * 2 + lane / 64;
-            copy_async_or_zero<16>(
-                &x_shared[k_first][n_1 % 2 * 64 + i % 8 * 8 + j][(lane % 8 ^ j) * 8],
-                &x[(long long)(grid / 2 * 18432 + grid % 2 * 8192 + group * 2048 + lane / 64 * 1024
-                               + j * 128 + lane % 8 * 8) + (long long)k_first * 64
-                   + (each / 2 * 9216 + each % 2 * 4096 - 1152)],
-                n_1 < 3 && i < 9 && i > 0 && j > 0);
-        }
-        if (lane == 0 && group == 0) {
+    if (lane == 0 && group == 0) {
+        for (int k_first = 0; k_first < 2; ++k_first) {
+            for (int ax0 = 0; ax0 < 2; ++ax0)
+                copy_bulk_4d(&x_shared[k_first][ax0 * 64][0], x_map, k_first * 64, -1,
+                             grid % 2 * 8 - 1, grid / 2 * 2 + ax0, &landed[begun % 2], expected,
+                             8192);
             for (int panels = 0; panels < 2; ++panels)
                 copy_bulk_4d(&w_shared[k_first][panels][0][0], w_map, panels * 64, k_first * 64, 0,
                              0, &landed[begun % 2], expected, 8192);
         }
     }
-    copy_async_commit();  // the copies above are one group
     copy_bulk_commit<2>(landed, begun, expected);  // the copies above are one group
-    copy_async_wait<0>();  // all copies
     copy_bulk_wait<2>(landed, waited, begun);  // all copies
-    fence_proxy_async();
     __syncthreads();  // w_shared, x_shared: written above by other threads, read below
     for (int k_ = 0; k_ < 18; ++k_) {
-        const int u = (k_ + 2) / 6;
-        const int v = (k_ / 2 + 1) % 3;
         const int k_1 = k_ + 2;
-        if (k_ < 16) {
-            #pragma unroll
-            for (int each = 0; each < 4; ++each) {
-                const int n_2 = grid / 2 * 2 + each / 2;
-                const int i = grid % 2 * 8 + each % 2 * 4 + group * 2 + lane / 64;
-                copy_async_or_zero<16>(
-                    &x_shared[(k_ + 2) % 3][n_2 % 2 * 64 + i % 8 * 8 + j][(lane % 8 ^ j) * 8],
-                    &x[((n_2 * 9 + i + u - 1) * 8 + j + v - 1) * 128 + k_ % 2 * 64 + lane % 8 * 8],
-                    n_2 < 3 && i < 9 && i + u > 0 && i + u < 10 && j + v > 0 && j + v < 9);
-            }
-            if (lane == 0 && group == 0) {
-                for (int panels = 0; panels < 2; ++panels)
-                    copy_bulk_4d(&w_shared[(k_ + 2) % 3][panels][0][0], w_map, panels * 64,
-                                 k_1 % 2 * 64, k_1 / 2 % 3, k_1 / 6, &landed[begun % 2], expected,
-                                 8192);
-            }
+        if (k_ < 16 && lane == 0 && group == 0) {
+            for (int ax0 = 0; ax0 < 2; ++ax0)
+                copy_bulk_4d(&x_shared[(k_ + 2) % 3][ax0 * 64][0], x_map, k_1 % 2 * 64,
+                             k_1 / 2 % 3 - 1, grid % 2 * 8 + k_1 / 6 - 1, grid / 2 * 2 + ax0,
+                             &landed[begun % 2], expected, 8192);
+            for (int panels = 0; panels < 2; ++panels)
+                copy_bulk_4d(&w_shared[(k_ + 2) % 3][panels][0][0], w_map, panels * 64,
+                             k_1 % 2 * 64, k_1 / 2 % 3, k_1 / 6, &landed[begun % 2], expected,
+                             8192);
         }
-        copy_async_commit();  // the copies above are one group
         copy_bulk_commit<2>(landed, begun, expected);  // the copies above are one group
         float *mma_c = &T[0][0];
         const unsigned long long mma_p = 0x4000004000010000ull
@@ -245,9 +199,7 @@ conv_f16_nhwc(const unsigned short *__restrict__ x, unsigned short *__restrict__
                                                                         // are one group
         asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions
         settle_f32<64>(&T[0][0]);
-        copy_async_wait<1>();  // all copies but those of the last group
         copy_bulk_wait<2>(landed, waited, begun - 1);  // all copies but those of the last group
-        fence_proxy_async();
         __syncthreads();  // w_shared, x_shared: written above, read in the next iteration of k by
                           // other threads; w_shared, x_shared: read above, overwritten in the next
                           // iteration of k by other threads
@@ -271,21 +223,19 @@ conv_f16_nhwc(const unsigned short *__restrict__ x, unsigned short *__restrict__
                 }
             }
         }
-        fence_proxy_async();
         __syncthreads();  // y_shared: written above by other threads, read below
         if (panels * 8 + lane % 8 < 9) {
             #pragma unroll
             for (int each = 0; each < 4; ++each) {
-                const int n_3 = grid / 2 * 2 + each / 2;
+                const int n_1 = grid / 2 * 2 + each / 2;
                 const int i = grid % 2 * 8 + each % 2 * 4 + group * 2 + lane / 64;
-                if (n_3 < 3 && i < 9) {
-                    *(uint4 *)&y[((n_3 * 9 + i) * 8 + j) * 72 + panels * 64 + lane % 8 * 8] =
+                if (n_1 < 3 && i < 9) {
+                    *(uint4 *)&y[((n_1 * 9 + i) * 8 + j) * 72 + panels * 64 + lane % 8 * 8] =
                         *(const uint4 *)&y_shared[each / 2][each % 2 * 4 + group * 2 + lane / 64][j]
                                                  [(lane % 8 ^ j) * 8];
                 }
             }
         }
-        fence_proxy_async();
         __syncthreads();  // y_shared: read above, overwritten in the next iteration of panels by
                           // other threads
     }

@@ -403,20 +403,55 @@ static bool find_producer(Einsum *e, const Buffer *operand, bool moves, StmtPath
     return true;
 }
 
-/* The producer's nest over all of the grown temp, with zeros where that is larger. */
-static Stmt *zero_filled(Einsum *e, const StmtPath *path, int top, const Growth *g,
-                         Expr *const *shift)
+/* What the iterators of an operand's producer become. */
+typedef struct {
+    const BlockStmt *block;
+    Expr **extent; /* [n_iters] NULL: as it was */
+    bool *beyond;  /* [n_iters] elements beyond the edge are those that its value has there */
+} Filling;
+
+/* The value copies an element of an input, which exists wherever its condition holds. */
+static bool copies_existing(const Einsum *e, const Filling *f, const Expr *value)
+{
+    Expr *where;
+    Facts *facts = facts_of_kernel(e->s->ctx, e->s->kernel);
+    const Expr *load = expr_copied(value, &where);
+    if (!load || load->u.load.buffer->role != ROLE_IN)
+        return false;
+    for (int i = 0; i < f->block->n_iters; i++) {
+        const BlockIter *iter = &f->block->iters[i];
+        facts_range(facts, iter->var, iter->lo, f->beyond[i] ? f->extent[i] : iter->hi);
+    }
+    if (where)
+        facts_assume(facts, where);
+    return load_exists(facts, load);
+}
+
+/* Beyond the edge of iterator `i`, for results that are cut off, the value needs no zeros. */
+static bool needs_no_zeros(const Einsum *e, Filling *f, int i, const Expr *index, const Expr *value)
+{
+    f->beyond[i] = e->block->iters[iter_of(e->block, index)].kind == ITER_SPATIAL;
+    return f->beyond[i] = f->beyond[i] && copies_existing(e, f, value);
+}
+
+/* The producer's nest over all of the grown temp, with zeros where that is larger and terms
+ * count. */
+static Stmt *zero_filled(Einsum *e, const StmtPath *path, int top, const Growth *g, const Access *a)
 {
     Context *c = e->s->ctx;
     Stmt *block = path->items[path->n - 1];
     const Stmt *store = flow_single_store(c, block);
-    Expr **extent = ARENA_ARRAY(c->arena, Expr *, block->u.block.n_iters + 1), *inside = NULL,
-         *value = store->u.store.value;
+    Filling f = {&block->u.block, ARENA_ARRAY(c->arena, Expr *, block->u.block.n_iters + 1),
+                 ARENA_ARRAY(c->arena, bool, block->u.block.n_iters + 1)};
+    Expr *inside = NULL, *value = store->u.store.value, **shift = shifts_of(e, a);
     for (int axis = 0; axis < g->from->rank; axis++) {
         Expr *index = store->u.store.index[axis];
+        int i = iter_of(f.block, index);
         if (expr_equal(g->to->shape[axis], g->from->shape[axis]))
             continue;
-        extent[iter_of(&block->u.block, index)] = g->to->shape[axis];
+        f.extent[i] = g->to->shape[axis];
+        if (needs_no_zeros(e, &f, i, a->index[axis], store->u.store.value))
+            continue;
         inside = not_padding(c, inside, index, shift[axis], g->from->shape[axis]);
         if (shift[axis]) {
             Subst moved = {index->u.var, index_sub(c, index, shift[axis])};
@@ -424,13 +459,14 @@ static Stmt *zero_filled(Einsum *e, const StmtPath *path, int top, const Growth 
         }
     }
     BlockStmt filled = block->u.block;
-    filled.body = stmt_store(c,
-                             &(StoreStmt){.buffer = store->u.store.buffer,
-                                          .index = store->u.store.index,
-                                          .op = STORE_SET,
-                                          .value = or_zero(c, inside, value, e->call->span)},
-                             store->span);
-    return padded_nest(c, path, top, stmt_block(c, &filled, block->span), extent);
+    filled.body =
+        stmt_store(c,
+                   &(StoreStmt){.buffer = store->u.store.buffer,
+                                .index = store->u.store.index,
+                                .op = STORE_SET,
+                                .value = inside ? or_zero(c, inside, value, e->call->span) : value},
+                   store->span);
+    return padded_nest(c, path, top, stmt_block(c, &filled, block->span), f.extent);
 }
 
 /* The shape of the buffer may change: no row of it is a circle, or in chunks that change places. */
@@ -459,7 +495,7 @@ static bool find_growth(Einsum *e, const Access *a, bool written, Growth *g)
     g->to->shape = padded_shape(e, a);
     if (!written) {
         g->nest = path.items[top];
-        g->filled = zero_filled(e, &path, top, g, shift);
+        g->filled = zero_filled(e, &path, top, g, a);
     }
     return true;
 }
