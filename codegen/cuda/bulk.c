@@ -165,26 +165,35 @@ static void store_text(CudaWriter *w, const Stmt *copy)
 
 static void copy_text(CudaWriter *w, const Stmt *copy)
 {
-    static const Helper helpers[2][BULK_MAX_RANK] = {
-        {HELPER_BULK_COPY_1D, HELPER_BULK_COPY_2D, HELPER_BULK_COPY_3D, HELPER_BULK_COPY_4D,
-         HELPER_BULK_COPY_5D},
-        {HELPER_BULK_MULTICAST_1D, HELPER_BULK_MULTICAST_2D, HELPER_BULK_MULTICAST_3D,
-         HELPER_BULK_MULTICAST_4D, HELPER_BULK_MULTICAST_5D}};
+    static const Helper helpers[2][2][BULK_MAX_RANK] = {
+        {{HELPER_BULK_COPY_1D, HELPER_BULK_COPY_2D, HELPER_BULK_COPY_3D, HELPER_BULK_COPY_4D,
+          HELPER_BULK_COPY_5D},
+         {HELPER_BULK_HINTED_1D, HELPER_BULK_HINTED_2D, HELPER_BULK_HINTED_3D,
+          HELPER_BULK_HINTED_4D, HELPER_BULK_HINTED_5D}},
+        {{HELPER_BULK_MULTICAST_1D, HELPER_BULK_MULTICAST_2D, HELPER_BULK_MULTICAST_3D,
+          HELPER_BULK_MULTICAST_4D, HELPER_BULK_MULTICAST_5D},
+         {HELPER_BULK_HINTED_MULTICAST_1D, HELPER_BULK_HINTED_MULTICAST_2D,
+          HELPER_BULK_HINTED_MULTICAST_3D, HELPER_BULK_HINTED_MULTICAST_4D,
+          HELPER_BULK_HINTED_MULTICAST_5D}}};
     bool multicast = copy->u.instruction.of->multicast;
     int64_t blocks = w->use->launch->u.launch.cluster;
+    const char *policy = cuda_hint_policy(w, bulk_begins(copy)->hint);
     const BulkBox *box = &w->use->boxes.items[launch_box(w->use, copy)];
     int64_t bytes = type_bytes(box->tensor->type) * (multicast ? blocks : 1);
     for (int d = 0; d < box->tensor->rank; d++)
         bytes *= box->extent[d];
-    strbuf_add(w->out, cuda_helper(w, helpers[multicast][box->tensor->rank - 1]));
+    strbuf_add(w->out, cuda_helper(w, helpers[multicast][policy != NULL][box->tensor->rank - 1]));
     if (multicast)
         strbuf_addf(w->out, "<%lld>", (long long)blocks);
     strbuf_addc(w->out, '(');
     shared_text(w, copy);
     strbuf_add(w->out, ", ");
     box_text(w, copy);
-    strbuf_addf(w->out, ", &%s[%s %% %d], %s, %lld);\n", cuda_landed_name(w), cuda_begun_name(w),
+    strbuf_addf(w->out, ", &%s[%s %% %d], %s, %lld", cuda_landed_name(w), cuda_begun_name(w),
                 w->use->groups, cuda_expected_name(w), (long long)bytes);
+    if (policy)
+        strbuf_addf(w->out, ", %s()", policy);
+    strbuf_add(w->out, ");\n");
 }
 
 void cuda_bulk_copy(CudaWriter *w, const Stmt *copy)

@@ -2,6 +2,7 @@
  *
  *   y[i] = x.streaming[i];                y[i] = __ldcs(&x[i]);
  *   y.evict_first[i] = x[i];              store_evict_first(&y[i], x[i]);
+ *   copy_bulk(t[0], x.evict_first[64]);   hinted_bulk_1d(&t[0], x_map, 64, ..., policy_evict_first());
  *
  * All take every type of 1, 2, 4, 8 and 16 bytes (PTX ISA, ld, ld.global.nc, st, createpolicy). */
 #include "codegen/cuda/text.h"
@@ -9,14 +10,17 @@
 static const struct {
     const char *load, *store; /* intrinsics; NULL: the helpers, where there are such accesses */
     Helper load_helper, store_helper;
+    Helper policy; /* of bulk copies, which only heed those for the L2 cache */
 } functions[HINT_COUNT] = {
     [HINT_READ_ONLY] = {.load = "__ldg"},
     [HINT_STREAMING] = {.load = "__ldcs", .store = "__stcs"},
     [HINT_L2_ONLY] = {.load = "__ldcg", .store = "__stcg"},
     [HINT_WRITE_THROUGH] = {.store = "__stwt"},
     [HINT_NO_ALLOCATE] = {NULL, NULL, HELPER_LOAD_NO_ALLOCATE, HELPER_STORE_NO_ALLOCATE},
-    [HINT_EVICT_FIRST] = {NULL, NULL, HELPER_LOAD_EVICT_FIRST, HELPER_STORE_EVICT_FIRST},
-    [HINT_EVICT_LAST] = {NULL, NULL, HELPER_LOAD_EVICT_LAST, HELPER_STORE_EVICT_LAST},
+    [HINT_EVICT_FIRST] = {NULL, NULL, HELPER_LOAD_EVICT_FIRST, HELPER_STORE_EVICT_FIRST,
+                          HELPER_POLICY_EVICT_FIRST},
+    [HINT_EVICT_LAST] = {NULL, NULL, HELPER_LOAD_EVICT_LAST, HELPER_STORE_EVICT_LAST,
+                         HELPER_POLICY_EVICT_LAST},
 };
 
 const char *cuda_hint_load(CudaWriter *w, CacheHint hint)
@@ -33,4 +37,10 @@ const char *cuda_hint_store(CudaWriter *w, CacheHint hint)
         return NULL;
     return functions[hint].store ? functions[hint].store
                                  : cuda_helper(w, functions[hint].store_helper);
+}
+
+const char *cuda_hint_policy(CudaWriter *w, CacheHint hint)
+{
+    bool some = hint == HINT_EVICT_FIRST || hint == HINT_EVICT_LAST;
+    return some ? cuda_helper(w, functions[hint].policy) : NULL;
 }

@@ -117,6 +117,8 @@ const char *cuda_unused(const CudaWriter *w, uint32_t id);
 /* The function that loads or stores with a hint (hint.c); NULL for HINT_NONE. */
 const char *cuda_hint_load(CudaWriter *w, CacheHint hint);
 const char *cuda_hint_store(CudaWriter *w, CacheHint hint);
+/* The function that makes the policy of a bulk copy with a hint; NULL: it has none. */
+const char *cuda_hint_policy(CudaWriter *w, CacheHint hint);
 /* The line of an asynchronous store, of a vectorized loop where `plan` is not NULL; false if it is
  * none that the hardware has. */
 struct VectorPlan;

@@ -520,6 +520,8 @@ static Guarded lower_block(Blocks *b, Stmt *s)
         g.s = block->instruction ? place_instruction(b, s, &to_shown, &to_value)
                                  : bulk_copy_lower(c, b->facts, s, &to_shown);
         b->failed |= !g.s;
+        if (g.s && block_is_bulk(block))
+            g.s = block_hints_apply(c, block, g.s);
         return g;
     }
     Rewriter dissolve = {.ctx = c, .stmt = dissolve_update};

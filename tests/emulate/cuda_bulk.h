@@ -34,21 +34,31 @@ static inline void ptx_setmaxnreg_inc_sync_aligned_u32(int)
 /* Of some threads of the block. */
 #define ptx_bar_sync(number, threads) emulator::part_barrier(__LINE__, threads)
 
-#define BULK(n)                                                                                    \
+/* h: what the name of a copy with a cache hint ends in. */
+#define BULK(n, h)                                                                                 \
     template <class... Coordinates>                                                                \
     static inline void                                                                             \
-        ptx_cp_async_bulk_tensor_##n##d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(     \
+        ptx_cp_async_bulk_tensor_##n##d_shared_cluster_global_tile_mbarrier_complete_tx_bytes##h(  \
             unsigned to, const void *map, Coordinates... rest)                                     \
     {                                                                                              \
-        static_assert(sizeof...(rest) == n + 1, "coordinates and an mbarrier");                    \
-        const int at[] = {(int)rest...};                                                           \
-        emulator::copy_bulk(to, map, at, n, (unsigned)at[n]);                                      \
+        static_assert(sizeof...(rest) == n + 1 + (sizeof #h > 1),                                  \
+                      "coordinates, an mbarrier, and a policy with a hint");                       \
+        const long long all[] = {(long long)rest...};                                              \
+        int at[n];                                                                                 \
+        for (int i = 0; i < n; i++)                                                                \
+            at[i] = (int)all[i];                                                                   \
+        emulator::copy_bulk(to, map, at, n, (unsigned)all[n]);                                     \
     }
-BULK(1)
-BULK(2)
-BULK(3)
-BULK(4)
-BULK(5)
+BULK(1, )
+BULK(1, _L2_cache_hint)
+BULK(2, )
+BULK(2, _L2_cache_hint)
+BULK(3, )
+BULK(3, _L2_cache_hint)
+BULK(4, )
+BULK(4, _L2_cache_hint)
+BULK(5, )
+BULK(5, _L2_cache_hint)
 #undef BULK
 
 #define BULK(n)                                                                                    \
