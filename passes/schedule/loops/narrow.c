@@ -3,9 +3,9 @@
  *   for i in 8, k in 8                           for i in 8, k in i + 1
  *       y: block (.., reduce k in i + 1 = k)  =>     y: block (.., reduce k in i + 1 = k)
  *
- * The domains of iterators say which instances there are. With the values of the loops further in
- * taken at their best, they bound the loop by what stands outside it. That undoes `widen` once
- * tiles have changed which loops are outside.
+ * The domains of iterators say which instances there are, and so do conditions on loops. With the
+ * values of the loops further in taken at their best, they bound the loop by what stands outside
+ * it. That undoes `widen` once tiles have changed which loops are outside.
  *
  *   for i in 8, k in 9                           for i in 8, k in i % 2..9 step 2
  *       y[i] += (i - k) % 2 == 0 ? x[k] : 0  =>      y[i] += (i - k) % 2 == 0 ? x[k] : 0
@@ -76,6 +76,39 @@ static void bound_by_block(Narrowing *n, const BlockStmt *block)
     }
 }
 
+/* A loop that carries the block's reduction decides whether it holds. */
+static bool reduction_decides(const Narrowing *n, const BlockStmt *block, const Expr *cond)
+{
+    for (Cursor at = cursor_expr(n->s->ctx, cond); cursor_next(&at);)
+        if (at.expr->kind == EX_VAR && block_uses_loop(block, ITER_REDUCE, at.expr->u.var))
+            return true;
+    return false;
+}
+
+/* `cond` compares indices: an order bounds the loop as a domain does. */
+static void bound_by_order(Narrowing *n, const Expr *cond)
+{
+    Context *c = n->s->ctx;
+    bool less = cond->kind == EX_LT || cond->kind == EX_LE;
+    Expr *low = less ? cond->u.arg[0] : cond->u.arg[1],
+         *high = less ? cond->u.arg[1] : cond->u.arg[0];
+    bool strict = cond->kind == EX_LT || cond->kind == EX_GT;
+    bound_by_room(n, index_sub(c, index_sub(c, high, low), expr_index(c, strict)));
+}
+
+/* Where a condition on loops does not hold, there is no instance, and no init. */
+static void bound_by_conditions(Narrowing *n, const BlockStmt *block)
+{
+    ExprList conds = {0};
+    int plain = block_conditions(n->s->ctx, block, &conds);
+    for (int i = 0; i < plain; i++) {
+        const Expr *cond = conds.items[i];
+        if (cond->kind >= EX_LT && cond->kind <= EX_GE && cond->u.arg[0]->type == DT_INDEX &&
+            !(has_inits(n, block) && reduction_decides(n, block, cond)))
+            bound_by_order(n, cond);
+    }
+}
+
 static void enter_inner(Narrowing *n, const Stmt *block)
 {
     EnclosingList around = {0};
@@ -133,6 +166,7 @@ bool prim_narrow(Schedule *s, const PrimCall *call, Value *result)
     facts_enter(n.facts, stmt);
     enter_inner(&n, blocks.items[0]);
     bound_by_block(&n, &blocks.items[0]->u.block);
+    bound_by_conditions(&n, &blocks.items[0]->u.block);
     ForStmt narrow = *loop;
     narrow.lo = n.lo;
     narrow.hi = n.hi;
