@@ -268,6 +268,22 @@ static void test_tiles_of_a_padded_size(void **state)
     ctx_free(w.c);
 }
 
+/* Blocks at `x` take turns `k` with 800 tiles, in groups of 8 of 40 rows. The last digit is no
+ * larger than its literal end, and the quotient than that of the last tile. */
+static void test_turns(void **state)
+{
+    (void)state;
+    World w = world_new();
+    world_range(&w, "x", "0", "132");
+    world_range(&w, "k", "0", "(931 - x) / 132");
+    world_range(&w, "z", "0", "128");
+    expect_proved(&w, "k * 132 + x < 800", true);
+    expect_proved(&w, "(k * 132 + x) / 160 * 1024 + (k * 132 + x) % 8 * 128 + z < 5120", true);
+    expect_proved(&w, "(k * 132 + x) % 8 * 128 + (k * 132 + x) / 160 * 1024 + z < 5120", true);
+    expect_proved(&w, "(k * 132 + x) / 160 * 1024 + (k * 132 + x) % 8 * 128 + z < 5119", false);
+    ctx_free(w.c);
+}
+
 /* What the order of a grid calls its coordinates: names of a minimum, a remainder, a quotient of
  * names. */
 static void test_named_minimum(void **state)
@@ -463,6 +479,7 @@ int main(void)
         cmocka_unit_test(test_assumptions),
         cmocka_unit_test(test_fused_rows),
         cmocka_unit_test(test_tiles_of_a_padded_size),
+        cmocka_unit_test(test_turns),
         cmocka_unit_test(test_named_minimum),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_multiples),

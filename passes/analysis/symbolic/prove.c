@@ -182,14 +182,20 @@ static bool eliminate_branch(Facts *f, const Affine *a, Elimination *out)
     return false;
 }
 
+/* Of terms with the same variables, remainders go before quotients: their ends are literal, and
+ * what takes the place of a quotient is tight only where no other term is left. */
+static int looseness(ExprKind kind)
+{
+    return kind == EX_VAR || kind == EX_AXIS ? 0 : kind == EX_DIV ? 1 : 2;
+}
+
 bool eliminate_pick(Facts *f, const Affine *a, Aim aim, Elimination *out)
 {
-    int best_rank = -3;
+    int best_rank = -4;
     bool found = false;
     for (int t = 0; t < a->n; t++) {
         Expr *atom = a->terms[t].atom;
-        bool leaf = atom->kind == EX_VAR || atom->kind == EX_AXIS;
-        int rank = 2 * facts_rank(f, atom) + !leaf;
+        int rank = 3 * facts_rank(f, atom) + looseness(atom->kind);
         Elimination how;
         if (rank <= best_rank || !eliminations_of(f, a, t, aim, &how) || how.all)
             continue;
