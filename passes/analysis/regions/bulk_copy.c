@@ -1,6 +1,8 @@
 /* bulk_copy.c - Recognizes copies of boxes of tensors, which the hardware can do. */
 #include "passes/analysis/regions/bulk_copy.h"
 
+#include "passes/analysis/regions/region.h"
+
 /* The store in the nest, with the loops of several iterations in `form`; NULL: another form. */
 static const Stmt *find_store(const Stmt *s, BulkForm *form)
 {
@@ -107,6 +109,26 @@ static const char *sides_obstacle(Context *c, const BulkForm *form)
     return NULL;
 }
 
+/* NULL: the box begins at a multiple of 16 bytes of a row. The hardware takes no other, though the
+ * manual does not say so: H100 and H200 stop at an illegal instruction. */
+static const char *begin_obstacle(Context *c, Facts *f, const BlockStmt *block,
+                                  const BulkForm *form)
+{
+    const Buffer *tensor = form->tensor.buffer;
+    int64_t chunk = BULK_CHUNK_BYTES / type_bytes(tensor->type);
+    Subst first[BULK_MAX_RANK];
+    for (int i = 0; i < form->n; i++)
+        first[i] = (Subst){form->loops[i]->var, expr_index(c, 0)};
+    Expr *at = expr_subst(c, form->tensor.index[tensor->rank - 1], first, form->n);
+    at = simplify(f, iters_to_loops(c, block, at));
+    if (prove_divisible(f, at, chunk))
+        return NULL;
+    return arena_printf(c->arena,
+                        "copies boxes that begin at element '%s' of rows of '%s', which is not "
+                        "known to be a multiple of %d bytes",
+                        expr_text(c, at), tensor->name, BULK_CHUNK_BYTES);
+}
+
 static const char *copy_obstacle(Context *c, const BlockStmt *block, BulkForm *form)
 {
     const Expr *load = NULL;
@@ -185,6 +207,8 @@ const char *bulk_copy_obstacle(Context *c, Facts *f, const BlockStmt *block, Bul
         why = box_obstacle(c, f, form);
     if (!why)
         why = rows_obstacle(c, f, form);
+    if (!why)
+        why = begin_obstacle(c, f, block, form);
     if (!why)
         why = zeros_obstacle(c, f, form);
     return why ? arena_printf(c->arena, "block '%s' %s", block->name, why) : NULL;
