@@ -30,16 +30,17 @@ static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *lande
     __syncthreads();
 }
 
-static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                    unsigned long long *landed, int &expected,
-                                                    int bytes)
+static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap &map, int x, int y,
+                                                      unsigned long long *landed, int &expected,
+                                                      int bytes, unsigned long long policy)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
     expected += bytes;
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
-                 ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
+                 ".mbarrier::complete_tx::bytes.L2::cache_hint"
+                 " [%0], [%1, {%2, %3}], [%4], %5;"
+                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier), "l"(policy) : "memory");
 }
 
 static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, int bytes)
@@ -83,6 +84,13 @@ static __device__ __forceinline__ void settle_f32(float *t)
         asm volatile("" : "+f"(t[i])::"memory");
 }
 
+static __device__ __forceinline__ unsigned long long policy_evict_first()
+{
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
 extern "C" __global__ void __launch_bounds__(256)
 matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_map,
             const __grid_constant__ TensorMap B_map)
@@ -109,10 +117,11 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
         }
     }
     if (lane == 0 && group == 0) {
-        copy_bulk_2d(&A_shared[0][0][0], A_map, 0, by * 128, &landed[begun % 1], expected, 16384);
+        hinted_bulk_2d(&A_shared[0][0][0], A_map, 0, by * 128, &landed[begun % 1], expected, 16384,
+                       policy_evict_first());
         for (int ax1_1 = 0; ax1_1 < 3; ++ax1_1)
-            copy_bulk_2d(&B_shared[0][ax1_1][0][0], B_map, bx * 192 + ax1_1 * 64, 0,
-                         &landed[begun % 1], expected, 8192);
+            hinted_bulk_2d(&B_shared[0][ax1_1][0][0], B_map, bx * 192 + ax1_1 * 64, 0,
+                           &landed[begun % 1], expected, 8192, policy_evict_first());
     }
     copy_bulk_commit<1>(landed, begun, expected);  // the copies above are one group
     copy_bulk_wait<1>(landed, waited, begun);  // all copies
@@ -120,11 +129,11 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
     for (int ko = 0; ko < 2; ++ko) {
         const int ko_1 = ko + 1;
         if (ko < 1 && lane == 0 && group == 0) {
-            copy_bulk_2d(&A_shared[ko_1][0][0], A_map, ko_1 * 64, by * 128, &landed[begun % 1],
-                         expected, 16384);
+            hinted_bulk_2d(&A_shared[ko_1][0][0], A_map, ko_1 * 64, by * 128, &landed[begun % 1],
+                           expected, 16384, policy_evict_first());
             for (int ax1_1 = 0; ax1_1 < 3; ++ax1_1)
-                copy_bulk_2d(&B_shared[ko_1][ax1_1][0][0], B_map, bx * 192 + ax1_1 * 64, ko_1 * 64,
-                             &landed[begun % 1], expected, 8192);
+                hinted_bulk_2d(&B_shared[ko_1][ax1_1][0][0], B_map, bx * 192 + ax1_1 * 64,
+                               ko_1 * 64, &landed[begun % 1], expected, 8192, policy_evict_first());
         }
         copy_bulk_commit<1>(landed, begun, expected);  // the copies above are one group
         float *mma_c = &T[0][0];

@@ -23,16 +23,17 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
-static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                    unsigned long long *landed, int &expected,
-                                                    int bytes)
+static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap &map, int x, int y,
+                                                      unsigned long long *landed, int &expected,
+                                                      int bytes, unsigned long long policy)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
     expected += bytes;
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
-                 ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
+                 ".mbarrier::complete_tx::bytes.L2::cache_hint"
+                 " [%0], [%1, {%2, %3}], [%4], %5;"
+                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier), "l"(policy) : "memory");
 }
 
 template <int blocks>
@@ -142,6 +143,13 @@ static __device__ __forceinline__ void settle_f32(float *t)
         asm volatile("" : "+f"(t[i])::"memory");
 }
 
+static __device__ __forceinline__ unsigned long long policy_evict_first()
+{
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
 extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(256)
 matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_map,
             const __grid_constant__ TensorMap B_map)
@@ -166,8 +174,8 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
                 producer_acquire<3>(released, begun, 3);  // A_shared, B_shared: consumers of all
                                                           // blocks of the cluster have read the
                                                           // group of 3 iterations of ko before
-                copy_bulk_2d(&A_shared[ko % 3][0][0], A_map, ko * 64 - 56, of * 128 + rank * 64,
-                             &landed[begun % 3], expected, 8192);
+                hinted_bulk_2d(&A_shared[ko % 3][0][0], A_map, ko * 64 - 56, of * 128 + rank * 64,
+                               &landed[begun % 3], expected, 8192, policy_evict_first());
                 for (int ax1_1 = 0; ax1_1 < 2; ++ax1_1)
                     multicast_bulk_2d<2>(&B_shared[ko % 3][ax1_1][rank * 32][0], B_map,
                                          bx * 128 + ax1_1 * 64, ko * 64 + rank * 32 - 56,

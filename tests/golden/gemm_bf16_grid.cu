@@ -18,16 +18,17 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
-static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                    unsigned long long *landed, int &expected,
-                                                    int bytes)
+static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap &map, int x, int y,
+                                                      unsigned long long *landed, int &expected,
+                                                      int bytes, unsigned long long policy)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
     expected += bytes;
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
-                 ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
+                 ".mbarrier::complete_tx::bytes.L2::cache_hint"
+                 " [%0], [%1, {%2, %3}], [%4], %5;"
+                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier), "l"(policy) : "memory");
 }
 
 static __device__ __forceinline__ void store_bulk_2d(const TensorMap &map, int x, int y,
@@ -149,6 +150,13 @@ static __device__ __forceinline__ void settle_f32(float *t)
         asm volatile("" : "+f"(t[i])::"memory");
 }
 
+static __device__ __forceinline__ unsigned long long policy_evict_first()
+{
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
 extern "C" __global__ void __launch_bounds__(256)
 matmul_bf16(const __grid_constant__ TensorMap A_map, const __grid_constant__ TensorMap B_map,
             const __grid_constant__ TensorMap C_map)
@@ -169,10 +177,10 @@ matmul_bf16(const __grid_constant__ TensorMap A_map, const __grid_constant__ Ten
                     producer_acquire<2>(released, begun, 2);  // A_shared, B_shared: consumers have
                                                               // read the group of 2 iterations of
                                                               // ko before
-                    copy_bulk_2d(&A_shared[ko % 2][0][0], A_map, ko * 64, at * 64,
-                                 &landed[begun % 2], expected, 8192);
-                    copy_bulk_2d(&B_shared[ko % 2][0][0], B_map, turn * 64, ko * 64,
-                                 &landed[begun % 2], expected, 8192);
+                    hinted_bulk_2d(&A_shared[ko % 2][0][0], A_map, ko * 64, at * 64,
+                                   &landed[begun % 2], expected, 8192, policy_evict_first());
+                    hinted_bulk_2d(&B_shared[ko % 2][0][0], B_map, turn * 64, ko * 64,
+                                   &landed[begun % 2], expected, 8192, policy_evict_first());
                     producer_commit<2>(landed, begun, expected);  // the copies above are one group
                 }
             }

@@ -53,16 +53,17 @@ static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *lande
     __syncthreads();
 }
 
-static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                    unsigned long long *landed, int &expected,
-                                                    int bytes)
+static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap &map, int x, int y,
+                                                      unsigned long long *landed, int &expected,
+                                                      int bytes, unsigned long long policy)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
     expected += bytes;
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
-                 ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
+                 ".mbarrier::complete_tx::bytes.L2::cache_hint"
+                 " [%0], [%1, {%2, %3}], [%4], %5;"
+                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier), "l"(policy) : "memory");
 }
 
 static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, int bytes)
@@ -111,6 +112,13 @@ static __device__ __forceinline__ void settle_f32(float *t)
         asm volatile("" : "+f"(t[i])::"memory");
 }
 
+static __device__ __forceinline__ unsigned long long policy_evict_first()
+{
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
 extern "C" __global__ void __launch_bounds__(128)
 matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf,
             const __grid_constant__ TensorMap B_map)
@@ -137,8 +145,8 @@ matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf,
                                &A[i * 128 + part * 64 + lane % 8 * 8], i < 20);
     }
     if (lane == 0)
-        copy_bulk_2d(&B_shared[0][0], B_map, bx * 64, part * 64, &landed[begun % 1], expected,
-                     8192);
+        hinted_bulk_2d(&B_shared[0][0], B_map, bx * 64, part * 64, &landed[begun % 1], expected,
+                       8192, policy_evict_first());
     copy_async_commit();  // the copies above are one group
     copy_bulk_commit<1>(landed, begun, expected);  // the copies above are one group
     copy_async_wait<0>();  // all copies

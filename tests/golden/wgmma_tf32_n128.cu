@@ -23,16 +23,17 @@ static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *lande
     __syncthreads();
 }
 
-static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                    unsigned long long *landed, int &expected,
-                                                    int bytes)
+static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap &map, int x, int y,
+                                                      unsigned long long *landed, int &expected,
+                                                      int bytes, unsigned long long policy)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
     expected += bytes;
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
-                 ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
+                 ".mbarrier::complete_tx::bytes.L2::cache_hint"
+                 " [%0], [%1, {%2, %3}], [%4], %5;"
+                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier), "l"(policy) : "memory");
 }
 
 static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, int bytes)
@@ -76,6 +77,13 @@ static __device__ __forceinline__ void settle_f32(float *t)
         asm volatile("" : "+f"(t[i])::"memory");
 }
 
+static __device__ __forceinline__ unsigned long long policy_evict_first()
+{
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
 extern "C" __global__ void __launch_bounds__(128)
 matmul_tf32_rz_nt(float *__restrict__ C, const __grid_constant__ TensorMap A_map,
                   const __grid_constant__ TensorMap B_map)
@@ -96,10 +104,10 @@ matmul_tf32_rz_nt(float *__restrict__ C, const __grid_constant__ TensorMap A_map
     }
     if (lane == 0) {
         for (int ko_first = 0; ko_first < 2; ++ko_first) {
-            copy_bulk_2d(&A_shared[ko_first][0][0], A_map, ko_first * 32, 0, &landed[begun % 2],
-                         expected, 8192);
-            copy_bulk_2d(&B_shared[ko_first][0][0], B_map, ko_first * 32, 0, &landed[begun % 2],
-                         expected, 16384);
+            hinted_bulk_2d(&A_shared[ko_first][0][0], A_map, ko_first * 32, 0, &landed[begun % 2],
+                           expected, 8192, policy_evict_first());
+            hinted_bulk_2d(&B_shared[ko_first][0][0], B_map, ko_first * 32, 0, &landed[begun % 2],
+                           expected, 16384, policy_evict_first());
         }
     }
     copy_bulk_commit<2>(landed, begun, expected);  // the copies above are one group

@@ -44,16 +44,17 @@ static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *lande
     __syncthreads();
 }
 
-static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                    unsigned long long *landed, int &expected,
-                                                    int bytes)
+static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap &map, int x, int y,
+                                                      unsigned long long *landed, int &expected,
+                                                      int bytes, unsigned long long policy)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
     expected += bytes;
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
-                 ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
+                 ".mbarrier::complete_tx::bytes.L2::cache_hint"
+                 " [%0], [%1, {%2, %3}], [%4], %5;"
+                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier), "l"(policy) : "memory");
 }
 
 static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, int bytes)
@@ -102,6 +103,13 @@ static __device__ __forceinline__ void settle_i32(int *t)
         asm volatile("" : "+r"(t[i])::"memory");
 }
 
+static __device__ __forceinline__ unsigned long long policy_evict_first()
+{
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
 extern "C" __global__ void __launch_bounds__(256)
 product(const unsigned char *__restrict__ B, int *__restrict__ C,
         const __grid_constant__ TensorMap A_map)
@@ -122,7 +130,8 @@ product(const unsigned char *__restrict__ B, int *__restrict__ C,
         }
     }
     if (lane == 0 && group == 0)
-        copy_bulk_2d(&A_shared[0][0], A_map, 0, 0, &landed[begun % 1], expected, 16384);
+        hinted_bulk_2d(&A_shared[0][0], A_map, 0, 0, &landed[begun % 1], expected, 16384,
+                       policy_evict_first());
     #pragma unroll
     for (int each = 0; each < 8; ++each) {
         const int j = each * 32 + group * 16 + lane / 8;
