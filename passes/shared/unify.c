@@ -343,6 +343,14 @@ Expr *buffer_stride(Context *c, const Buffer *b, int d)
     return stride;
 }
 
+Expr *buffer_place(Context *c, const Buffer *b, Expr *const *index)
+{
+    Expr *offset = expr_index(c, 0);
+    for (int d = 0; d < b->rank; d++)
+        offset = index_add(c, offset, index_mul(c, index[d], buffer_stride(c, b, d)));
+    return offset;
+}
+
 static int64_t extent_of(const Operand *operand, int axis)
 {
     int64_t extent = 0;
@@ -724,12 +732,8 @@ bool unify_aligned(Unify *u, const Subst *map, int n)
         int64_t elements = operand->align / type_bytes(buffer->type);
         if (!is_settled(u, buffer))
             continue;
-        Expr *offset = expr_index(u->c, 0);
-        for (int d = 0; d < buffer->rank && elements > 1; d++) {
-            Expr *at = expr_subst(u->c, u->places[k].base[d], map, n);
-            offset = index_add(u->c, offset, index_mul(u->c, at, buffer_stride(u->c, buffer, d)));
-        }
-        offset = simplify(u->facts, offset);
+        Expr *offset = buffer_place(u->c, buffer, u->places[k].base);
+        offset = simplify(u->facts, expr_subst(u->c, offset, map, n));
         if (elements > 1 && !prove_divisible(u->facts, offset, elements))
             return fail(&s, E0845, buffer->span,
                         "operand '%s' begins at a multiple of %" PRId64 " bytes, but element '%s' "

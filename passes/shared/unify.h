@@ -59,5 +59,7 @@ Expr **unify_elements(Unify *u);
 
 /* The distance in elements of neighbours along axis `d`; symbolic extents give an expression. */
 Expr *buffer_stride(Context *c, const Buffer *buffer, int d);
+/* The place of an element in memory, in elements. Padded rows count with their padding. */
+Expr *buffer_place(Context *c, const Buffer *buffer, Expr *const *index);
 
 #endif

@@ -17,16 +17,9 @@ static void refuse(WideCheck *v, const char *why, const char *remedy)
     }
 }
 
-/* The place of the element in memory, in elements. Padded rows count with their padding. */
 static Expr *offset_of(WideCheck *v, const Buffer *b, Expr *const *index)
 {
-    Context *c = v->c;
-    Expr *offset = expr_index(c, 0);
-    for (int d = 0; d < b->rank; d++) {
-        Expr *at = expr_expand(c, index[d], &v->lets);
-        offset = index_add(c, offset, index_mul(c, at, buffer_stride(c, b, d)));
-    }
-    return simplify(v->facts, offset);
+    return simplify(v->facts, expr_expand(v->c, buffer_place(v->c, b, index), &v->lets));
 }
 
 /* The offset of the first lane is a multiple of the width. */

@@ -6,6 +6,7 @@
 #include "passes/analysis/regions/contraction.h"
 #include "passes/analysis/regions/reducer.h"
 #include "passes/schedule/flow.h"
+#include "passes/shared/unify.h"
 
 enum { WIDEST_BYTES = 16 }; /* of an access */
 
@@ -432,24 +433,27 @@ bool prim_contiguous(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
-/* Accesses of so many elements of a row are aligned if they start at `rest` plus the first
- * iteration and multiples of it. */
-static bool is_aligned(const LoopAccesses *a, Expr *rest, int64_t width)
+/* Accesses of `width` iterations, from a multiple of it on, are one aligned access. In global
+ * memory, which gets one subscript for all axes, it may go on in the next row:  x[f / M, f % M]. */
+static bool is_aligned(const LoopAccesses *a, int access, int64_t width)
 {
-    const Buffer *b = a->buffer;
-    rest = expr_binary(a->s->ctx, EX_ADD, rest, a->loop->lo, span_none());
-    bool whole_rows =
-        b->rank == 1 || prove_divisible(a->facts, b->shape[buffer_row_axis(b)], width);
-    return whole_rows && prove_divisible(a->facts, rest, width);
+    Context *c = a->s->ctx;
+    int64_t coefficient = 0;
+    Expr *rest, *at = buffer_place(c, a->buffer, a->accesses.items[access].index);
+    at = simplify(a->facts, iters_to_loops(c, a->block, at));
+    if (a->buffer->scope != SCOPE_GLOBAL && !moves_along_row(a, access, &rest))
+        return false;
+    return split_linear(a->facts, at, a->loop->var, &coefficient, &rest) && coefficient == 1 &&
+           a->loop->step == 1 &&
+           prove_divisible(a->facts, simplify(a->facts, index_add(c, rest, a->loop->lo)), width);
 }
 
 bool prim_access_width(Schedule *s, const PrimCall *call, Value *result)
 {
     LoopAccesses a = loop_accesses(s, call);
     int64_t width = a.accesses.n > 0 ? WIDEST_BYTES / type_bytes(a.buffer->type) : 1;
-    Expr *rest;
     for (int i = 0; i < a.accesses.n; i++)
-        while (width > 1 && !(moves_along_row(&a, i, &rest) && is_aligned(&a, rest, width)))
+        while (width > 1 && !is_aligned(&a, i, width))
             width /= 2;
     *result = value_int(width);
     return true;
