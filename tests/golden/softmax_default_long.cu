@@ -37,30 +37,20 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
         }
     }
     __align__(16) float x_local[32];
-    #pragma unroll
-    for (int each = 0; each < 8; ++each) {
-        if (each * 1024 + thread < 116) {
-            *(float4 *)&x_local[each * 4] =
-                *(const float4 *)&x[i * 66000 + each * 4096 + thread * 4 + 65536];
-        }
+    if (thread < 116) {
+        *(float4 *)&x_local[0] = *(const float4 *)&x[i * 66000 + thread * 4 + 65536];
     }
     largest_rf[2] = __int_as_float(0xff800000);
-    #pragma unroll
-    for (int part = 0; part < 8; ++part) {
-        if (part * 1024 + thread < 116) {
-            #pragma unroll
-            for (int lane = 0; lane < 4; ++lane)
-                largest_rf[2] = fmaxf(largest_rf[2], x_local[part * 4 + lane]);
-        }
+    if (thread < 116) {
+        #pragma unroll
+        for (int lane = 0; lane < 4; ++lane)
+            largest_rf[2] = fmaxf(largest_rf[2], x_local[lane]);
     }
     sum_rf[2] = 0.0f;
-    #pragma unroll
-    for (int part = 0; part < 8; ++part) {
-        if (part * 1024 + thread < 116) {
-            #pragma unroll
-            for (int lane = 0; lane < 4; ++lane)
-                sum_rf[2] += expf(x_local[part * 4 + lane] - fmaxf(largest_rf[2], -3.4028235e38f));
-        }
+    if (thread < 116) {
+        #pragma unroll
+        for (int lane = 0; lane < 4; ++lane)
+            sum_rf[2] += expf(x_local[lane] - fmaxf(largest_rf[2], -3.4028235e38f));
     }
     float largest_part = __int_as_float(0xff800000);
     #pragma unroll
@@ -103,34 +93,39 @@ softmax(const float *__restrict__ x, float *__restrict__ y)
                     *(const float4 *)&x[i * 66000 + round * 32768 + each * 4096 + thread * 4];
             }
         } else {
-            #pragma unroll
-            for (int each = 0; each < 8; ++each) {
-                if (round * 8192 + each * 1024 + thread < 16500) {
-                    *(float4 *)&x_local_1[each * 4] =
-                        *(const float4 *)&x[i * 66000 + round * 32768 + each * 4096 + thread * 4];
+            if (round * 8192 + thread < 16500) {
+                #pragma unroll
+                for (int each = 0; each < 8; ++each) {
+                    if (round * 8192 + each * 1024 + thread < 16500) {
+                        *(float4 *)&x_local_1[each * 4] =
+                            *(const float4 *)&x[i * 66000 + round * 32768 + each * 4096
+                                                + thread * 4];
+                    }
                 }
             }
         }
         if (round * 8192 + thread < 9332) {
             #pragma unroll
             for (int each = 0; each < 8; ++each) {
-                __align__(16) float y_local_2[4];
+                __align__(16) float y_local_1[4];
                 #pragma unroll
                 for (int lane = 0; lane < 4; ++lane)
-                    y_local_2[lane] = expf(x_local_1[each * 4 + lane] - largest) / sum;
+                    y_local_1[lane] = expf(x_local_1[each * 4 + lane] - largest) / sum;
                 *(float4 *)&y[i * 66000 + round * 32768 + each * 4096 + thread * 4] =
-                    make_float4(y_local_2[0], y_local_2[1], y_local_2[2], y_local_2[3]);
+                    make_float4(y_local_1[0], y_local_1[1], y_local_1[2], y_local_1[3]);
             }
         } else {
-            #pragma unroll
-            for (int each = 0; each < 8; ++each) {
-                if (round * 8192 + each * 1024 + thread < 16500) {
-                    __align__(16) float y_local[4];
-                    #pragma unroll
-                    for (int lane = 0; lane < 4; ++lane)
-                        y_local[lane] = expf(x_local_1[each * 4 + lane] - largest) / sum;
-                    *(float4 *)&y[i * 66000 + round * 32768 + each * 4096 + thread * 4] =
-                        make_float4(y_local[0], y_local[1], y_local[2], y_local[3]);
+            if (round * 8192 + thread < 16500) {
+                #pragma unroll
+                for (int each = 0; each < 8; ++each) {
+                    if (round * 8192 + each * 1024 + thread < 16500) {
+                        __align__(16) float y_local[4];
+                        #pragma unroll
+                        for (int lane = 0; lane < 4; ++lane)
+                            y_local[lane] = expf(x_local_1[each * 4 + lane] - largest) / sum;
+                        *(float4 *)&y[i * 66000 + round * 32768 + each * 4096 + thread * 4] =
+                            make_float4(y_local[0], y_local[1], y_local[2], y_local[3]);
+                    }
                 }
             }
         }

@@ -3,17 +3,19 @@
  *   for each in 32 unroll @unswitch          if first + 31 < N
  *       if first + each < N                      for each in 32 unroll
  *           y[first + each] = ...    =>              y[first + each] = ...
- *                                            else
+ *                                            else if first < N
  *                                                for each in 32 unroll
  *                                                    if first + each < N
  *                                                        y[first + each] = ...
  *
- * Threads at the edge of the data run the second loop, all others the first, whose loads the
- * compiler can issue together. The condition of the first is that of the guards, and of the
- * conditions of values, at their strictest in the loop. Where only the last iteration needs guards,
- * it follows a loop over the others. Of nested marks, the outermost for which that holds counts,
- * else the innermost. Loops in which threads wait for each other, or exchange values, stay as they
- * are. */
+ * Threads at the edge of the data run the second loop, those in front of it the first, whose loads
+ * the compiler can issue together, and those behind it none. The condition of the first is that of
+ * the guards, and of the conditions of values, at their strictest in the loop. Where only the last
+ * iteration needs guards, it follows a loop over the others; so do the last two, where the first
+ * one precedes it, as in rows that start anywhere (align). Of nested marks, the outermost for which
+ * that holds counts, else the innermost. Loops in which threads wait for each other, or exchange
+ * values, stay as they are.
+ */
 #include "passes/lower/pass.h"
 
 typedef struct {
@@ -62,18 +64,22 @@ static bool uses_inner(const Unswitch *u, const Expr *e)
     return false;
 }
 
-/* A comparison as it is where that is hardest to meet. NULL: of another kind, or unknown. */
-static Expr *strictest(Unswitch *u, const Expr *cond)
+typedef enum { HARDEST, EASIEST } Meeting;
+
+/* A comparison as it is where that is hardest, or easiest to meet. NULL: of another kind, or
+ * unknown. */
+static Expr *at_extreme(Unswitch *u, const Expr *cond, Meeting which)
 {
     const Var *const *inner = (const Var *const *)u->inner.items;
     bool below = cond->kind == EX_LT || cond->kind == EX_LE;
     if (!below && cond->kind != EX_GT && cond->kind != EX_GE)
         return NULL;
-    Expr *most = largest_over(u->facts, cond->u.arg[!below], inner, u->inner.n, NULL);
-    Expr *least = least_over(u->facts, cond->u.arg[below], inner, u->inner.n, NULL);
-    if (!most || !least)
-        return NULL;
-    return expr_binary(u->c, cond->kind, below ? most : least, below ? least : most, cond->span);
+    bool large = below == (which == HARDEST); /* the first operand is taken at its largest */
+    Expr *first = large ? largest_over(u->facts, cond->u.arg[0], inner, u->inner.n, NULL)
+                        : least_over(u->facts, cond->u.arg[0], inner, u->inner.n, NULL);
+    Expr *second = large ? least_over(u->facts, cond->u.arg[1], inner, u->inner.n, NULL)
+                         : largest_over(u->facts, cond->u.arg[1], inner, u->inner.n, NULL);
+    return first && second ? expr_binary(u->c, cond->kind, first, second, cond->span) : NULL;
 }
 
 static void add_strict(Unswitch *u, Expr *cond)
@@ -96,7 +102,7 @@ static void note_guard(Unswitch *u, Expr *guard)
     for (int i = 0; i < all.n; i++) {
         Expr *cond = simplify(u->facts, all.items[i]);
         bool known = compares_indices(cond) && !expr_has_load(cond);
-        Expr *strict = known && uses_inner(u, cond) ? strictest(u, cond) : cond;
+        Expr *strict = known && uses_inner(u, cond) ? at_extreme(u, cond, HARDEST) : cond;
         if (known && strict)
             add_strict(u, strict);
     }
@@ -175,18 +181,81 @@ static Stmt *walk_inside(Unswitch *u, Stmt *loop)
     return stmt_map_inside(u->c, u->facts, unmark(&r, loop), walk, u);
 }
 
-/* All iterations but the last without guards, and the last. NULL: the guards are of others, too. */
-static Stmt *with_last_apart(Unswitch *u, Stmt *marked, Stmt *loop)
+/* Iterations with the guards of the loop. */
+static Stmt *guarded(Unswitch *u, Stmt *marked, int64_t lo, int64_t hi)
 {
-    int64_t n;
-    if (!loop_const_extent(&loop->u.loop, &n) || n < 2 || !loop_counts_from_zero(&loop->u.loop))
-        return NULL;
-    Stmt *bare = bare_copy(u, over(u, loop, 0, n - 1));
-    bool helps = bare && count_tests(u->c, loop) > 0 && count_tests(u->c, bare) == 0;
-    return helps ? stmt_then(u->c, bare, walk_inside(u, over(u, marked, n - 1, n))) : NULL;
+    return walk_inside(u, over(u, marked, lo, hi));
 }
 
-/* The loop without guards where the strictest ones hold, else as it is. */
+/* All iterations without guards but so many of the first and the last ones. NULL: the guards are of
+ * others, too. */
+static Stmt *with_ends_apart(Unswitch *u, Stmt *marked, Stmt *loop, int64_t first, int64_t last)
+{
+    int64_t n;
+    if (!loop_const_extent(&loop->u.loop, &n) || n <= first + last ||
+        !loop_counts_from_zero(&loop->u.loop))
+        return NULL;
+    Stmt *most = over(u, loop, first, n - last), *simple = simplify_stmt(u->facts, most);
+    if (!simple || count_tests(u->c, loop) == 0 || count_tests(u->c, simple) > 0)
+        return NULL;
+    Stmt *bare = bare_copy(u, most);
+    if (first > 0)
+        bare = stmt_then(u->c, guarded(u, copy_of(u, marked), 0, first), bare);
+    return last > 0 ? stmt_then(u->c, bare, guarded(u, marked, n - last, n)) : bare;
+}
+
+/* The last iteration apart, or where rows start anywhere in the first one, this one, too. */
+static Stmt *with_few_apart(Unswitch *u, Stmt *marked, Stmt *loop)
+{
+    static const int64_t ends[][2] = {{0, 1}, {1, 1}, {1, 2}};
+    Stmt *apart = NULL;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && !apart; i++)
+        apart = with_ends_apart(u, marked, loop, ends[i][0], ends[i][1]);
+    return apart;
+}
+
+/* The guard of all that a loop does, in terms of its variables and those of loops in it; NULL where
+ * there is no such guard. */
+static Expr *guard_of_all(Unswitch *u, Stmt *s)
+{
+    while (s->kind == ST_FOR || s->kind == ST_SEQ) {
+        if (s->kind == ST_FOR)
+            VEC_PUSH(u->c->arena, &u->inner, s->u.loop.var);
+        for (int i = 0; s->kind == ST_SEQ && i + 1 < s->u.seq.n; i++) {
+            const Stmt *let = s->u.seq.items[i];
+            if (let->kind != ST_LET)
+                return NULL;
+            VEC_PUSH(u->c->arena, &u->names, ((Subst){let->u.let.var, let->u.let.value}));
+        }
+        facts_enter(u->facts, s);
+        s = s->kind == ST_FOR ? s->u.loop.body : s->u.seq.items[s->u.seq.n - 1];
+    }
+    return s->kind == ST_IF && !s->u.cond.otherwise ? expr_expand(u->c, s->u.cond.cond, &u->names)
+                                                    : NULL;
+}
+
+/* The loop where its guard holds in some iteration: at the easiest for each of its conditions. */
+static Stmt *where_any(Unswitch *u, Stmt *loop)
+{
+    Unswitch inside = {.c = u->c, .facts = u->facts};
+    FactsMark mark = facts_mark(u->facts);
+    ExprList all = {0}, any = {0};
+    Expr *guard = guard_of_all(&inside, loop);
+    if (guard)
+        expr_chain(u->c, guard, EX_AND, &all);
+    for (int i = 0; i < all.n; i++) {
+        Expr *cond = simplify(u->facts, all.items[i]);
+        bool known = compares_indices(cond) && !expr_has_load(cond);
+        cond = known && uses_inner(&inside, cond) ? at_extreme(&inside, cond, EASIEST) : cond;
+        if (known && cond)
+            VEC_PUSH(u->c->arena, &any, cond);
+    }
+    facts_reset(u->facts, mark);
+    Expr *cond = cond_join(u->c, &any);
+    return cond ? stmt_stamp(stmt_if(u->c, cond, loop, NULL, loop->span), loop) : loop;
+}
+
+/* The loop without guards where the strictest ones hold, else as it is, if it does anything. */
 static Stmt *with_two_loops(Unswitch *u, Stmt *loop)
 {
     Unswitch inside = {.c = u->c, .facts = u->facts, .taken = u->taken};
@@ -199,7 +268,8 @@ static Stmt *with_two_loops(Unswitch *u, Stmt *loop)
     Stmt *bare = bare_copy(u, loop);
     facts_reset(u->facts, mark);
     bool helps = bare && count_tests(u->c, bare) < count_tests(u->c, loop);
-    return helps ? stmt_stamp(stmt_if(u->c, all, bare, loop, loop->span), loop) : loop;
+    return helps ? stmt_stamp(stmt_if(u->c, all, bare, where_any(u, loop), loop->span), loop)
+                 : loop;
 }
 
 static bool has_marks_inside(Context *c, const Stmt *loop)
@@ -221,7 +291,7 @@ static Stmt *walk(void *user, Stmt *s)
     Stmt *loop = rewrite_stmt(&unmarking, s);
     if (crosses_threads(u->c, loop))
         return walk_inside(u, s);
-    Stmt *apart = with_last_apart(u, s, loop);
+    Stmt *apart = with_few_apart(u, s, loop);
     if (apart)
         return apart;
     return has_marks_inside(u->c, s) ? walk_inside(u, s) : with_two_loops(u, loop);
