@@ -166,6 +166,14 @@ static bool frees_name(const Flatten *f, Expr *at)
     return false;
 }
 
+/* The same with names as they are: a name's own remainder can keep others from meeting. */
+static Expr *recombined_by_name(Flatten *f, Expr *at)
+{
+    int shown = divisions_in(f->c, at);
+    Expr *simple = shown < 2 || expr_has_load(at) ? at : simplify(f->facts, at);
+    return divisions_in(f->c, simple) < shown ? simple : NULL;
+}
+
 /* The subscript without quotients and remainders that belong together; NULL where that removes none
  * from the text. */
 static Expr *recombined(Flatten *f, Expr *at)
@@ -189,6 +197,7 @@ static Expr *subscript(Flatten *f, Buffer *b, Expr *const *index)
     if (b->rank == 0)
         return expr_index(c, 0);
     Expr *at = horner(c, b, index), *simple = recombined(f, at);
+    simple = simple ? simple : recombined_by_name(f, at);
     if (is_wide(f, b))
         return simple ? widen_leaves(c, simple) : keep_64_bits(horner_wide(c, b, index));
     return keep_64_bits(simple ? simple : at);

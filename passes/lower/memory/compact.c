@@ -484,6 +484,44 @@ static bool fold_box(Compact *k, Facts *f, const Place *place, const Rebase *r)
     return true;
 }
 
+/* A thread's box may be longer than the buffer: it begins in front of it, or ends behind it. */
+static bool leaves_buffer(Facts *f, const Buffer *b, const Interval *box)
+{
+    bool any = false;
+    for (int d = 0; d < b->rank; d++) {
+        int64_t extent, size;
+        if (!expr_is_const(simplify(f, box[d].extent), &extent) ||
+            !expr_is_const(b->shape[d], &size))
+            return false;
+        any |= extent > size;
+    }
+    return any && b->scope == SCOPE_LOCAL && !is_folded(b);
+}
+
+static int64_t elements_of(const Buffer *b, Expr *const *shape)
+{
+    int64_t n = 1, extent;
+    for (int d = 0; d < b->rank; d++)
+        n = expr_is_const(shape[d], &extent) && checked_mul(n, extent, &n) ? n : INT64_MAX;
+    return n;
+}
+
+/* The box, if fewer of its elements are in use than of the one within the buffer, and its shape. */
+static Expr **smaller(Rebase *r, Stmt *at, Interval *box, Expr **shape)
+{
+    Rebase other = *r;
+    Expr **whole = ARENA_ARRAY(r->c->arena, Expr *, r->from->rank + 1);
+    other.box = box;
+    other.spread = ARENA_ARRAY(r->c->arena, Spread, r->from->rank + 1);
+    for (int d = 0; d < r->from->rank; d++)
+        whole[d] = simplify(r->facts, box[d].extent);
+    find_spreads(&other, at, whole);
+    if (elements_of(r->from, whole) >= elements_of(r->from, shape))
+        return shape;
+    *r = other;
+    return whole;
+}
+
 static void compact_buffer(Compact *k, Stmt *temp)
 {
     Context *c = k->c;
@@ -510,11 +548,13 @@ static void compact_buffer(Compact *k, Stmt *temp)
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank + 1);
     if (!region_reached(f, what, b, mode_of_box(k, &place, b), r.box))
         return;
+    Interval *whole = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
+    for (int d = 0; d < b->rank; d++)
+        whole[d] = r.box[d];
     clip_box(c, f, b, r.box);
     if (!fold_box(k, f, &place, &r) || !literal_extents(k, f, b, r.box, shape))
         return;
     Buffer *small = buffer_copy(c, b);
-    small->shape = shape;
     if (is_folded(b))
         small->layout = unfolded_layout(c, b);
     Facts *inside = facts_of_kernel(c, k->kernel);
@@ -524,8 +564,11 @@ static void compact_buffer(Compact *k, Stmt *temp)
     r.facts = inside;
     r.to = small;
     r.spread = ARENA_ARRAY(c->arena, Spread, b->rank + 1);
-    r.step = REBASE;
     find_spreads(&r, at, shape);
+    if (leaves_buffer(f, b, whole))
+        shape = smaller(&r, at, whole, shape);
+    small->shape = shape;
+    r.step = REBASE;
     Stmt *done = rebase(&r, at);
     done = stmt_then(c, stmt_stamp(stmt_temp(c, small, temp->span), temp), done);
     k->body = stmt_replace(c, k->body, place.path.items[place.path.n - 1], done);
