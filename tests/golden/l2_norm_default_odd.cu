@@ -9,35 +9,126 @@ l2_norm(const float *__restrict__ x, float *__restrict__ y)
     const int block = blockIdx.x;
     const int warp = threadIdx.y;
     const int thread = threadIdx.x;
-    float x_local[32];
+    __align__(16) float x_local[32];
     const int i = block * 4 + warp;
-    #pragma unroll
-    for (int each = 0; each < 31; ++each) {
-        const int j = each * 32 + thread;
-        x_local[each] = x[i * 1001 + j];
+    if (warp * 1001 % 4 <= thread * 4) {
+        *(float4 *)&x_local[0] = *(const float4 *)&x[i * 1001 + thread * 4 - warp * 1001 % 4];
+    } else {
+        #pragma unroll
+        for (int lane = 0; lane < 4; ++lane) {
+            if (warp * 1001 % 4 <= thread * 4 + lane)
+                x_local[lane] = x[i * 1001 + thread * 4 + lane - warp * 1001 % 4];
+        }
     }
-    const int j = thread + 992;
-    if (j < 1001)
-        x_local[31] = x[i * 1001 + j];
-    float squares_part = 0.0f;
     #pragma unroll
-    for (int each = 0; each < 31; ++each)
-        squares_part += x_local[each] * x_local[each];
-    if (j < 1001)
-        squares_part += x_local[31] * x_local[31];
+    for (int each = 1; each < 7; ++each) {
+        *(float4 *)&x_local[each * 4] =
+            *(const float4 *)&x[i * 1001 + each * 128 + thread * 4 - warp * 1001 % 4];
+    }
+    if (thread * 4 <= warp * 1001 % 4 + 101) {
+        *(float4 *)&x_local[28] =
+            *(const float4 *)&x[i * 1001 + thread * 4 - warp * 1001 % 4 + 896];
+    } else {
+        #pragma unroll
+        for (int lane = 0; lane < 4; ++lane) {
+            if (thread * 4 + lane <= warp * 1001 % 4 + 104)
+                x_local[lane + 28] = x[i * 1001 + thread * 4 + lane - warp * 1001 % 4 + 896];
+        }
+    }
+    float squares_part = 0.0f;
+    if (i * 1001 % 4 <= thread * 4) {
+        #pragma unroll
+        for (int lane = 0; lane < 4; ++lane)
+            squares_part += x_local[lane] * x_local[lane];
+    } else {
+        #pragma unroll
+        for (int lane = 0; lane < 4; ++lane) {
+            const int j = thread * 4 + lane;
+            if (i * 1001 % 4 <= j)
+                squares_part += x_local[lane] * x_local[lane];
+        }
+    }
+    #pragma unroll
+    for (int each = 1; each < 7; ++each) {
+        #pragma unroll
+        for (int lane = 0; lane < 4; ++lane)
+            squares_part += x_local[each * 4 + lane] * x_local[each * 4 + lane];
+    }
+    if (thread * 4 <= i * 1001 % 4 + 101) {
+        #pragma unroll
+        for (int lane = 0; lane < 4; ++lane)
+            squares_part += x_local[lane + 28] * x_local[lane + 28];
+    } else {
+        if (thread * 4 <= i * 1001 % 4 + 104) {
+            #pragma unroll
+            for (int lane = 0; lane < 4; ++lane) {
+                const int j = thread * 4 + lane + 896;
+                if (j <= i * 1001 % 4 + 1000)
+                    squares_part += x_local[lane + 28] * x_local[lane + 28];
+            }
+        }
+    }
     squares_part += __shfl_xor_sync(0xffffffff, squares_part, 16);
     squares_part += __shfl_xor_sync(0xffffffff, squares_part, 8);
     squares_part += __shfl_xor_sync(0xffffffff, squares_part, 4);
     squares_part += __shfl_xor_sync(0xffffffff, squares_part, 2);
     squares_part += __shfl_xor_sync(0xffffffff, squares_part, 1);
     float squares = squares_part;
-    #pragma unroll
-    for (int each = 0; each < 31; ++each) {
-        float y_local_1 = x_local[each] / sqrtf(squares);
-        y[(long long)(i * 1001 + thread) + each * 32] = y_local_1;
+    __align__(16) float y_local_2[4];
+    if (warp * 1001 % 4 <= thread * 4) {
+        #pragma unroll
+        for (int lane = 0; lane < 4; ++lane)
+            y_local_2[lane] = x_local[lane] / sqrtf(squares);
+    } else {
+        #pragma unroll
+        for (int lane = 0; lane < 4; ++lane) {
+            const int j = thread * 4 + lane - warp * 1001 % 4;
+            if (j >= 0)
+                y_local_2[lane] = x_local[lane] / sqrtf(squares);
+        }
     }
-    if (j < 1001) {
-        float y_local = x_local[31] / sqrtf(squares);
-        y[i * 1001 + j] = y_local;
+    if (warp * 1001 % 4 <= thread * 4) {
+        *(float4 *)&y[i * 1001 + thread * 4 - warp * 1001 % 4] =
+            make_float4(y_local_2[0], y_local_2[1], y_local_2[2], y_local_2[3]);
+    } else {
+        #pragma unroll
+        for (int nest = 0; nest < 4; ++nest) {
+            if (warp * 1001 % 4 <= thread * 4 + nest)
+                y[i * 1001 + thread * 4 + nest - warp * 1001 % 4] = y_local_2[nest];
+        }
+    }
+    #pragma unroll
+    for (int each = 1; each < 7; ++each) {
+        __align__(16) float y_local_1[4];
+        #pragma unroll
+        for (int lane = 0; lane < 4; ++lane)
+            y_local_1[lane] = x_local[each * 4 + lane] / sqrtf(squares);
+        *(float4 *)&y[i * 1001 + each * 128 + thread * 4 - warp * 1001 % 4] =
+            make_float4(y_local_1[0], y_local_1[1], y_local_1[2], y_local_1[3]);
+    }
+    __align__(16) float y_local[4];
+    if (thread * 4 <= warp * 1001 % 4 + 101) {
+        #pragma unroll
+        for (int lane = 0; lane < 4; ++lane)
+            y_local[lane] = x_local[lane + 28] / sqrtf(squares);
+    } else {
+        if (thread * 4 <= warp * 1001 % 4 + 104) {
+            #pragma unroll
+            for (int lane = 0; lane < 4; ++lane) {
+                const int j = thread * 4 + lane - warp * 1001 % 4 + 896;
+                if (j < 1001)
+                    y_local[lane] = x_local[lane + 28] / sqrtf(squares);
+            }
+        }
+    }
+    if (thread * 4 <= warp * 1001 % 4 + 101) {
+        *(float4 *)&y[i * 1001 + thread * 4 - warp * 1001 % 4 + 896] =
+            make_float4(y_local[0], y_local[1], y_local[2], y_local[3]);
+    } else {
+        #pragma unroll
+        for (int nest = 0; nest < 4; ++nest) {
+            if (thread * 4 + nest <= warp * 1001 % 4 + 104)
+                y[i * 1001 + thread * 4 + nest - warp * 1001 % 4 + 896] = y_local[nest];
+        }
     }
 }
