@@ -168,7 +168,7 @@ bool points_refute(const Facts *f, const Affine *a);
 bool affine_push_quotient(Facts *f, Affine *out, const Affine *a, const Affine *b, bool mod,
                           int64_t scale, Span span);
 /* Quotients and remainders of one number that belong together: x / 32 * 32 + x % 32 = x. */
-void affine_recombine(Context *c, Affine *a, Span span);
+void affine_recombine(Facts *f, Affine *a, Span span);
 
 /* ---- congruence.c ---------------------------------------------------------------------------- */
 

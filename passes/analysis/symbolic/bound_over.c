@@ -230,7 +230,7 @@ static bool bound_form(Over *o, const Affine *a, End end, Affine *out)
         if (!bound || !simplify_affine(o->f, bound, &by) ||
             !affine_combine(c, affine_without(c, now, t), 1, by, term.factor, &now))
             return false;
-        affine_recombine(c, &now, term.atom->span);
+        affine_recombine(o->f, &now, term.atom->span);
     }
     *out = now;
     return true;

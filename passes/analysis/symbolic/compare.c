@@ -129,7 +129,7 @@ static Expr *compare_index(Facts *f, Expr *e)
         !affine_combine(f->c, a, less ? -1 : 1, b, less ? 1 : -1, &form))
         return e;
     Expr *out;
-    affine_recombine(f->c, &form, e->span);
+    affine_recombine(f, &form, e->span);
     if (e->kind == EX_EQ || e->kind == EX_NE) {
         out = equality_canonical(f, &form, e->kind == EX_EQ, e->span);
     } else {

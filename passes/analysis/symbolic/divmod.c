@@ -276,19 +276,31 @@ static bool is_quotient(const Expr *e, const Expr *x, int64_t d)
     return have != 0 && k != 0 && checked_mul(k, d, &whole) && have == whole && same(y, z);
 }
 
+/* z % d = x % d: the same, or multiples of d were taken out of an x that is not negative. */
+static bool same_remainder(Facts *f, Expr *z, Expr *x, int64_t d)
+{
+    Affine a, b, more;
+    if (same(x, z))
+        return true;
+    return affine_of(f->c, z, PRODUCTS_KEPT, &a) && affine_of(f->c, x, PRODUCTS_KEPT, &b) &&
+           affine_combine(f->c, a, 1, b, -1, &more) && more.n == 0 && more.constant > 0 &&
+           more.constant % d == 0 && prove_nonneg(f, &b);
+}
+
 /* `upper` * d + (x % d) is one expression: `upper` is x / d, or a remainder of it.
  *   x / d                                     ->  x
- *   y / d for y = x % m, d dividing m         ->  y
+ *   y / d for y = z % m, d dividing m         ->  y,  where x % d = z % d
  *   x / d % k                                 ->  x % (k * d) */
-static Expr *rejoin(Context *c, Expr *upper, Expr *x, int64_t d, Span span)
+static Expr *rejoin(Facts *f, Expr *upper, Expr *x, int64_t d, Span span)
 {
+    Context *c = f->c;
     Expr *y, *z;
     int64_t whole;
     if (is_quotient(upper, x, d))
         return x;
     if (divided(upper, EX_DIV, &y) == d) {
         int64_t m = divided(y, EX_MOD, &z);
-        return m != 0 && m % d == 0 && same(x, z) ? y : NULL;
+        return m != 0 && m % d == 0 && same_remainder(f, z, x, d) ? y : NULL;
     }
     int64_t k = divided(upper, EX_MOD, &y);
     if (k != 0 && is_quotient(y, x, d) && checked_mul(k, d, &whole))
@@ -388,8 +400,9 @@ static bool rejoin_symbolic(Context *c, Affine *a, int t, Span span)
     return false;
 }
 
-static bool recombine_once(Context *c, Affine *a, Span span)
+static bool recombine_once(Facts *f, Affine *a, Span span)
 {
+    Context *c = f->c;
     for (int t = 0; t < a->n; t++)
         if (rejoin_symbolic(c, a, t, span))
             return true;
@@ -399,7 +412,7 @@ static bool recombine_once(Context *c, Affine *a, Span span)
         for (int s = 0; s < a->n && d != 0; s++) {
             if (s == t || !checked_mul(a->terms[t].factor, d, &want) || a->terms[s].factor != want)
                 continue;
-            Expr *joined = rejoin(c, a->terms[s].atom, x, d, span);
+            Expr *joined = rejoin(f, a->terms[s].atom, x, d, span);
             if (joined && replace_pair(c, a, s, t, joined))
                 return true;
         }
@@ -410,9 +423,9 @@ static bool recombine_once(Context *c, Affine *a, Span span)
     return false;
 }
 
-void affine_recombine(Context *c, Affine *a, Span span)
+void affine_recombine(Facts *f, Affine *a, Span span)
 {
     enum { TERMS = 32 };
-    while (a->n >= 2 && a->n <= TERMS && recombine_once(c, a, span))
+    while (a->n >= 2 && a->n <= TERMS && recombine_once(f, a, span))
         continue;
 }

@@ -13,7 +13,7 @@ bool simplify_affine(Facts *f, Expr *e, Affine *out)
     *out = (Affine){0};
     if (!collect(f, e, 1, out) || !affine_normalize(out))
         return false;
-    affine_recombine(f->c, out, e->span);
+    affine_recombine(f, out, e->span);
     return true;
 }
 
