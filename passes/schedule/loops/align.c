@@ -191,8 +191,10 @@ static Stmt *count_from_offset(Schedule *s, const StmtPath *path, const Stmt *bl
 {
     Stmt *stmt = path->items[path->n - 1];
     Count n = {.s = s, .block = block, .loop = &stmt->u.loop, .facts = sched_facts(s, path)};
+    bool alone = stmts_of_kind(s->ctx, stmt, ST_BLOCK).n == 1;
     facts_enter(n.facts, stmt);
-    if (block->u.block.instruction || !expr_of_sizes(stmt->u.loop.hi) || !find_values(&n) ||
+    if (!(alone || block_uses_loop(&block->u.block, ITER_REDUCE, n.loop->var)) ||
+        block->u.block.instruction || !expr_of_sizes(stmt->u.loop.hi) || !find_values(&n) ||
         !find_offset(&n, call))
         return stmt;
     *offset = iters_to_loops(s->ctx, &block->u.block, n.offset);
@@ -220,16 +222,33 @@ static Stmt *build_align(Schedule *s, const StmtPath *path, const Stmt *old, Exp
 }
 
 /* The iterator that counts has the values of the loop itself. */
-static Stmt *with_plain_binding(Schedule *s, Stmt *loop)
+static Stmt *with_plain_binding(Schedule *s, Stmt *loop, uint32_t id)
 {
     Context *c = s->ctx;
-    const Stmt *stmt = stmts_of_kind(c, loop, ST_BLOCK).items[0];
+    StmtList all = stmts_of_kind(c, loop, ST_BLOCK);
+    const Stmt *stmt = all.items[0];
+    for (int i = 1; i < all.n && stmt->u.block.id != id; i++)
+        stmt = all.items[i];
     BlockStmt block = stmt->u.block;
     BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, block.n_iters);
     memcpy(iters, block.iters, sizeof *iters * (size_t)block.n_iters);
     iters[block.n_iters - 1].binding = expr_var(c, loop->u.loop.var, span_none());
     block.iters = iters;
     return stmt_replace(c, loop, stmt, stmt_stamp(stmt_block(c, &block, stmt->span), stmt));
+}
+
+/* No block but the one that counts carries a reduction with an init. */
+static bool check_inits(Schedule *s, const Stmt *loop, const Stmt *counts, Span span)
+{
+    StmtList blocks = stmts_of_kind(s->ctx, loop, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++)
+        REQUIRE(s, E0489, span,
+                blocks.items[i] == counts || !blocks.items[i]->u.block.init ||
+                    !block_uses_loop(&blocks.items[i]->u.block, ITER_REDUCE, loop->u.loop.var),
+                "loop '%s' carries a reduction, whose init would no longer be in the loops around "
+                "it; use decompose_reduction first",
+                stmt_label(loop));
+    return true;
 }
 
 bool prim_align(Schedule *s, const PrimCall *call, Value *result)
@@ -259,17 +278,11 @@ bool prim_align(Schedule *s, const PrimCall *call, Value *result)
     REQUIRE(s, E0489, call->span, !path_binds(&inner, offset),
             "the start of a row of '%s' depends on loops inside '%s'; reorder it inwards",
             sched_buffer(s, call->align.buffer.u.id)->name, stmt_label(stmt));
-    StmtList blocks = stmts_of_kind(s->ctx, stmt, ST_BLOCK);
-    const Stmt *from =
-        blocks.n > 1 ? stmt : count_from_offset(s, &path, blocks.items[0], call, &offset);
-    for (int i = 0; i < blocks.n && from == stmt; i++)
-        REQUIRE(s, E0489, call->span,
-                !blocks.items[i]->u.block.init ||
-                    !block_uses_loop(&blocks.items[i]->u.block, ITER_REDUCE, loop->var),
-                "loop '%s' carries a reduction, whose init would no longer be in the loops around "
-                "it; use decompose_reduction first",
-                stmt_label(stmt));
+    const Stmt *block = to_block.items[to_block.n - 1],
+               *from = count_from_offset(s, &path, block, call, &offset);
+    if (!check_inits(s, stmt, from == stmt ? NULL : block, call->span))
+        return false;
     Stmt *done = build_align(s, &path, from, offset, n);
-    sched_replace(s, stmt, from == stmt ? done : with_plain_binding(s, done));
+    sched_replace(s, stmt, from == stmt ? done : with_plain_binding(s, done, block->u.block.id));
     return true;
 }
