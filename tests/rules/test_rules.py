@@ -204,18 +204,16 @@ def test_long_sums_are_accurate():
 
 
 @pytest.mark.parametrize("rows", [1, 5])
-@pytest.mark.parametrize(
-    "elements, wide", [(8192, True), (8196, True), (8194, False), (8191, False)]
-)
-def test_scans_hold_tiles_in_registers(rows, elements, wide):
-    """They are read once, also in front of the sums of the tiles before, as all rows start at a
-    multiple of four elements, and one row does; else tiles pass through shared memory."""
-    wide = wide or rows == 1
+@pytest.mark.parametrize("elements", [8192, 8196, 8194, 8191, 8185, 20003])
+def test_scans_hold_tiles_in_registers(rows, elements):
+    """They are read once, also in front of the sums of the tiles before, and 16 bytes at a time but
+    at the ends of rows that start anywhere."""
     sizes = [f"-DM={rows}", f"-DN={elements}"]
     assert run("scan", *sizes)[1]["verify"]["ok"]
     text = emit(PROGRAMS, "--kernel", "scan", *sizes)
-    assert ("*(const float4 *)&x[" in text) == wide, text
-    assert ("x_shared" not in text) == wide and ("*(float4 *)&y[" in text) == wide
+    assert "*(const float4 *)&x[" in text and "*(float4 *)&y[" in text, text
+    held = int(re.search(r" x_local\[(\d+)\]", text)[1])
+    assert "x_shared" not in text and held <= 36, text
 
 
 @pytest.mark.parametrize("kernel", ["histogram", "sums_in_any_order"])
@@ -363,8 +361,8 @@ kernel sums<M, N, T: type>(x: T[M, N]) -> y: f32[M]
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("elements", [2051, 4095, 8191, 8185])
-def test_rows_that_start_anywhere_are_held_in_16_bytes_at_a_time(elements):
+@pytest.mark.parametrize("elements, lanes", [(2051, 2), (4095, 2), (8191, 4), (8185, 4)])
+def test_rows_that_start_anywhere_are_held_in_several_elements_at_a_time(elements, lanes):
     """Also where the last round of threads is in the row or not, as its start decides; registers
     hold no more than a thread's elements."""
     program = ROOT / "tests" / "gpu" / "memory" / "programs.tir"
@@ -373,7 +371,7 @@ def test_rows_that_start_anywhere_are_held_in_16_bytes_at_a_time(elements):
     text = emit(program, *sizes)
     held = int(re.search(r" x_local\[(\d+)\]", text)[1])
     assert done.returncode == 0 and held <= 36, text
-    assert "(const float4 *)&x[" in text and "(float4 *)&y[" in text, text
+    assert f"(const float{lanes} *)&x[" in text and f"(float{lanes} *)&y[" in text, text
 
 
 @pytest.mark.parametrize("elements", ["65537", "?"])
@@ -391,14 +389,25 @@ def test_rows_of_halves_that_start_anywhere_are_not_read_wide():
     assert report["verify"]["ok"] and "vectorize(" not in trace
 
 
-@pytest.mark.parametrize("height, width", [(33, 65), (63, 65), (255, 257)])
-def test_odd_images_are_held(height, width):
-    """By a block of threads, or a cluster, in 16 bytes at a time."""
+def test_long_odd_images_are_written_16_bytes_at_a_time():
+    """Weights do not start where the images do, so they are read one by one."""
+    program = ROOT / "examples" / "kernelbench" / "layer_norm.tir"
+    sizes = ["-DN=2", "-DC=5", "-DH=255", "-DW=257"]
+    command = [os.environ["TIRC"], program, *sizes, "--werror"]
+    assert subprocess.run([*command, "--verify", "--device", "sim"]).returncode == 0
+    text = emit(program, *sizes)
+    assert "(const float4 *)&x[" in text and "(float4 *)&y[" in text, text
+
+
+@pytest.mark.parametrize("height, width, lanes", [(33, 65, 2), (101, 65, 4), (255, 257, 4)])
+def test_odd_images_are_held(height, width, lanes):
+    """By a block of threads, or a cluster, several elements at a time."""
     program = ROOT / "examples" / "kernelbench" / "instance_norm.tir"
     sizes = ["-DN=1", "-DC=3", f"-DH={height}", f"-DW={width}"]
     done = subprocess.run([os.environ["TIRC"], program, *sizes, "--verify", "--device", "sim"])
     text = emit(program, *sizes)
-    assert done.returncode == 0 and "(const float4 *)&x[" in text and "(float4 *)&y[" in text
+    assert done.returncode == 0
+    assert f"(const float{lanes} *)&x[" in text and f"(float{lanes} *)&y[" in text, text
 
 
 @pytest.mark.parametrize("element, lanes", [("bf16", 2), ("f16", 2), ("i8", 4), ("f32", 1)])
