@@ -219,19 +219,23 @@ static Stmt *with_few_apart(Unswitch *u, Stmt *marked, Stmt *loop)
 static Expr *guard_of_all(Unswitch *u, Stmt *s)
 {
     while (s->kind == ST_FOR || s->kind == ST_SEQ) {
-        if (s->kind == ST_FOR)
+        if (s->kind == ST_FOR) {
             VEC_PUSH(u->c->arena, &u->inner, s->u.loop.var);
-        for (int i = 0; s->kind == ST_SEQ && i + 1 < s->u.seq.n; i++) {
+            facts_enter(u->facts, s);
+            s = s->u.loop.body;
+            continue;
+        }
+        int last = s->u.seq.n - 1;
+        for (int i = 0; i < last; i++) {
             const Stmt *let = s->u.seq.items[i];
             if (let->kind != ST_LET)
                 return NULL;
             VEC_PUSH(u->c->arena, &u->names, ((Subst){let->u.let.var, let->u.let.value}));
         }
-        facts_enter(u->facts, s);
-        s = s->kind == ST_FOR ? s->u.loop.body : s->u.seq.items[s->u.seq.n - 1];
+        s = s->u.seq.items[last];
     }
-    return s->kind == ST_IF && !s->u.cond.otherwise ? expr_expand(u->c, s->u.cond.cond, &u->names)
-                                                    : NULL;
+    bool alone = s->kind == ST_IF && !s->u.cond.otherwise;
+    return alone ? expr_expand(u->c, s->u.cond.cond, &u->names) : NULL;
 }
 
 /* The loop where its guard holds in some iteration: at the easiest for each of its conditions. */
