@@ -21,12 +21,12 @@ struct alignas(64) TensorMap {
 };
 
 static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                    unsigned long long *landed, int bytes)
+                                                    unsigned long long *landed, int &expected,
+                                                    int bytes)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
-                 ::"r"(mbarrier), "r"(bytes) : "memory");
+    expected += bytes;
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
                  ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
@@ -50,6 +50,12 @@ template <int pending>
 static __device__ __forceinline__ void store_bulk_wait()
 {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
+}
+
+static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 ::"r"((unsigned int)__cvta_generic_to_shared(at)), "r"(bytes) : "memory");
 }
 
 template <int groups, int warps>
@@ -98,10 +104,11 @@ static __device__ __forceinline__ void producer_acquire(unsigned long long *rele
 }
 
 template <int groups>
-static __device__ __forceinline__ void producer_commit(unsigned long long *landed,
-                                                       int &begun)
+static __device__ __forceinline__ void producer_commit(unsigned long long *landed, int &begun,
+                                                       int &expected)
 {
-    mbarrier_arrive(landed + begun % groups);
+    mbarrier_expect(landed + begun % groups, expected);
+    expected = 0;
     ++begun;
 }
 
@@ -162,17 +169,17 @@ matmul_f8_blocks_nt(const float *__restrict__ a, const float *__restrict__ b,
     const int lane = threadIdx.x;
     if (threadIdx.y >= 2) {  // the producer, in a warpgroup of its own
         if (threadIdx.x == 0) {
-            int begun = 0;
+            int begun = 0, expected = 0;
             for (int turn = 0; turn < 2; ++turn) {
                 for (int s = 0; s < 4; ++s) {
                     producer_acquire<4>(released, begun, 4);  // A_shared, B_shared: consumers have
                                                               // read the group of 4 iterations of s
                                                               // before
                     copy_bulk_2d(&A_shared[s][0][0], A_map, s * 128, at * 128, &landed[begun % 4],
-                                 16384);
+                                 expected, 16384);
                     copy_bulk_2d(&B_shared[s][0][0], B_map, s * 128, turn * 128,
-                                 &landed[begun % 4], 16384);
-                    producer_commit<4>(landed, begun);  // the copies above are one group
+                                 &landed[begun % 4], expected, 16384);
+                    producer_commit<4>(landed, begun, expected);  // the copies above are one group
                 }
             }
         }
@@ -203,9 +210,10 @@ matmul_f8_blocks_nt(const float *__restrict__ a, const float *__restrict__ b,
                 {
                     float *mma_c = &P[0][0];
                     const unsigned long long mma_p = 0x4000004000010000ull
-                        | (unsigned)__cvta_generic_to_shared(&A_shared[s][group * 64][0]) >> 4;
+                        | (unsigned)__cvta_generic_to_shared(&A_shared[s][group * 64][0]) % 0x40000
+                            >> 4;
                     const unsigned long long mma_q = 0x4000004000010000ull
-                        | (unsigned)__cvta_generic_to_shared(&B_shared[s][0][0]) >> 4;
+                        | (unsigned)__cvta_generic_to_shared(&B_shared[s][0][0]) % 0x40000 >> 4;
                     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
                     #pragma unroll
                     for (int k = 0; k < 4; k++)
