@@ -2,11 +2,11 @@
  * copies into shared memory has landed.
  *
  *   __shared__ unsigned long long landed[2];
- *   int begun = 0, waited = 0, expected = 0;
+ *   int begun = 0, waited = 0;
  *   copy_bulk_begin<2>(landed);
  *   ...
- *       copy_bulk_2d(&t[0][0], A_map, ko * 64, by * 128, &landed[begun % 2], expected, 16384);
- *       copy_bulk_commit<2>(landed, begun, expected);
+ *       copy_bulk_2d(&t[0][0], A_map, ko * 64, by * 128, &landed[begun % 2], 16384);
+ *       copy_bulk_commit<2>(landed, begun);
  *   ...
  *   copy_bulk_wait<2>(landed, waited, begun - 1);
  *
@@ -35,11 +35,6 @@ const char *cuda_landed_name(CudaWriter *w)
 const char *cuda_begun_name(CudaWriter *w)
 {
     return cuda_names_made(w->names, "text", "begun");
-}
-
-const char *cuda_expected_name(CudaWriter *w)
-{
-    return cuda_names_made(w->names, "text", "expected");
 }
 
 static const char *waited_name(CudaWriter *w)
@@ -115,8 +110,7 @@ void cuda_bulk_declarations(CudaWriter *w, const LaunchUse *use)
                   use->roles ? 2 * use->groups : use->groups);
     if (use->roles)
         return;
-    cuda_line(w, "int %s = 0, %s = 0, %s = 0;", cuda_begun_name(w), waited_name(w),
-              cuda_expected_name(w));
+    cuda_line(w, "int %s = 0, %s = 0;", cuda_begun_name(w), waited_name(w));
     cuda_line(w, "%s<%d>(%s);  // an mbarrier for each group of copies under way",
               cuda_helper(w, HELPER_BULK_BEGIN), use->groups, landed);
 }
@@ -189,8 +183,8 @@ static void copy_text(CudaWriter *w, const Stmt *copy)
     shared_text(w, copy);
     strbuf_add(w->out, ", ");
     box_text(w, copy);
-    strbuf_addf(w->out, ", &%s[%s %% %d], %s, %lld", cuda_landed_name(w), cuda_begun_name(w),
-                w->use->groups, cuda_expected_name(w), (long long)bytes);
+    strbuf_addf(w->out, ", &%s[%s %% %d], %lld", cuda_landed_name(w), cuda_begun_name(w),
+                w->use->groups, (long long)bytes);
     if (policy)
         strbuf_addf(w->out, ", %s()", policy);
     strbuf_add(w->out, ");\n");
@@ -216,8 +210,8 @@ void cuda_store_group(CudaWriter *w, const Stmt *s, const char *why)
 
 void cuda_bulk_commit(CudaWriter *w, const char *why)
 {
-    cuda_line(w, "%s<%d>(%s, %s, %s);  // %s", cuda_helper(w, HELPER_BULK_COMMIT), w->use->groups,
-              cuda_landed_name(w), cuda_begun_name(w), cuda_expected_name(w), why);
+    cuda_line(w, "%s<%d>(%s, %s);  // %s", cuda_helper(w, HELPER_BULK_COMMIT), w->use->groups,
+              cuda_landed_name(w), cuda_begun_name(w), why);
 }
 
 void cuda_bulk_wait(CudaWriter *w, int pending, const char *why)

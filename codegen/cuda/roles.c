@@ -4,11 +4,11 @@
  *   roles_begin<4, 8>(landed, released);
  *   if (threadIdx.y >= 2) {  // the producer's warpgroup
  *       if (threadIdx.x == 0) {
- *           int begun = 0, expected = 0;
+ *           int begun = 0;
  *           for ... {
  *               producer_acquire<4>(released, begun, 4);
- *               copy_bulk_2d(..., &landed[begun % 4], expected, 16384);
- *               producer_commit<4>(landed, begun, expected);
+ *               copy_bulk_2d(..., &landed[begun % 4], 16384);
+ *               producer_commit<4>(landed, begun);
  *           }
  *       }
  *   } else {  // the consumers
@@ -127,7 +127,7 @@ void cuda_producer_opens(CudaWriter *w)
     cuda_line(w, "if (%s) {", first_thread(w, l));
     w->indent++;
     w->role = WRITES_PRODUCER;
-    cuda_line(w, "int %s = 0, %s = 0;", cuda_begun_name(w), cuda_expected_name(w));
+    cuda_line(w, "int %s = 0;", cuda_begun_name(w));
 }
 
 void cuda_consumers_open(CudaWriter *w)
@@ -179,8 +179,8 @@ void cuda_hand_over(CudaWriter *w, const Stmt *s, const char *why)
 
 void cuda_producer_commit(CudaWriter *w, const char *why)
 {
-    cuda_line(w, "%s<%d>(%s, %s, %s);  // %s", cuda_helper(w, HELPER_PRODUCER_COMMIT),
-              w->use->groups, cuda_landed_name(w), cuda_begun_name(w), cuda_expected_name(w), why);
+    cuda_line(w, "%s<%d>(%s, %s);  // %s", cuda_helper(w, HELPER_PRODUCER_COMMIT), w->use->groups,
+              cuda_landed_name(w), cuda_begun_name(w), why);
 }
 
 void cuda_consumers_meet(CudaWriter *w, const char *why)

@@ -133,8 +133,6 @@ void cuda_bulk_declarations(CudaWriter *w, const LaunchUse *use);
 /* The mbarriers at which groups land, and the number of groups that the thread has begun. */
 const char *cuda_landed_name(CudaWriter *w);
 const char *cuda_begun_name(CudaWriter *w);
-/* The bytes that the copies of a group bring, so far. */
-const char *cuda_expected_name(CudaWriter *w);
 
 /* roles.c: the mbarriers of a launch with roles, and their first phases; what stands in front of,
  * and behind, the parts of ST_ROLES; ACQUIRE, RECEIVE and RELEASE; the other waits of a role. */

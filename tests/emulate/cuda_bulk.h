@@ -13,10 +13,9 @@ static inline void ptx_mbarrier_arrive_shared_cta_b64(unsigned mbarrier)
 {
     emulator::mbarrier_arrive(mbarrier);
 }
-static inline void ptx_mbarrier_arrive_expect_tx_shared_cta_b64(unsigned mbarrier, int bytes)
+static inline void ptx_mbarrier_expect_tx_relaxed_cta_shared_cta_b64(unsigned mbarrier, int bytes)
 {
     emulator::mbarrier_expect(mbarrier, bytes);
-    emulator::mbarrier_arrive(mbarrier);
 }
 static inline void ptx_mbarrier_try_wait_parity_shared_cta_b64(unsigned &complete,
                                                                unsigned mbarrier, unsigned parity)

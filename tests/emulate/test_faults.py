@@ -341,14 +341,14 @@ FAULTS = {
     "other bytes": (
         BULK,
         ["--schedule", "s"],
-        [("expected, 1024);", "expected, 512);")],
+        [("% 2], 1024);", "% 2], 512);")],
         "fault",
         "an mbarrier that expects",
     ),
     "bulk copies not committed": (
         BULK,
         ["--schedule", "s"],
-        [("copy_bulk_commit<2>(landed, begun, expected);", "begun++;")],
+        [("copy_bulk_commit<2>(landed, begun);", "begun++;")],
         "fault",
         "never ends",
     ),

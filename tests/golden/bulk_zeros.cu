@@ -27,12 +27,12 @@ static __device__ __forceinline__ int copy_bulk_coordinate(long long at)
 }
 
 static __device__ __forceinline__ void copy_bulk_1d(void *to, const TensorMap &map, int x,
-                                                    unsigned long long *landed, int &expected,
-                                                    int bytes)
+                                                    unsigned long long *landed, int bytes)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    expected += bytes;
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes [%0], [%1, {%2}], [%3];"
                  ::"r"(at), "l"(&map), "r"(x), "r"(mbarrier) : "memory");
@@ -45,12 +45,12 @@ static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, i
 }
 
 template <int groups>
-static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun,
-                                                        int &expected)
+static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
 {
     if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
-        mbarrier_expect(landed + begun % groups, expected);
-    expected = 0;
+        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                     ::"r"((unsigned int)__cvta_generic_to_shared(landed + begun % groups))
+                     : "memory");
     ++begun;
 }
 
@@ -81,14 +81,14 @@ far_apart(float *__restrict__ y, const __grid_constant__ TensorMap x_map)
 {
     __shared__ __align__(128) float t[8][32];
     __shared__ unsigned long long landed[1];
-    int begun = 0, waited = 0, expected = 0;
+    int begun = 0, waited = 0;
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way
     const int jo = blockIdx.x;
     for (int ax0 = 0; ax0 < 8; ++ax0)
         copy_bulk_1d(&t[ax0][0], x_map,
                      copy_bulk_coordinate((long long)ax0 * 1000000000 + jo * 32 - 16),
-                     &landed[begun % 1], expected, 128);
-    copy_bulk_commit<1>(landed, begun, expected);  // the copies above are one group
+                     &landed[begun % 1], 128);
+    copy_bulk_commit<1>(landed, begun);  // the copies above are one group
     copy_bulk_wait<1>(landed, waited, begun);  // all copies
     fence_proxy_async();
     __syncthreads();  // t: written above by other threads, read below

@@ -32,11 +32,12 @@ static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *lande
 
 static __device__ __forceinline__ void copy_bulk_4d(void *to, const TensorMap &map, int x, int y,
                                                     int z, int u, unsigned long long *landed,
-                                                    int &expected, int bytes)
+                                                    int bytes)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    expected += bytes;
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], [%6];"
                  ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(z), "r"(u), "r"(mbarrier) : "memory");
@@ -49,12 +50,12 @@ static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, i
 }
 
 template <int groups>
-static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun,
-                                                        int &expected)
+static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
 {
     if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
-        mbarrier_expect(landed + begun % groups, expected);
-    expected = 0;
+        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                     ::"r"((unsigned int)__cvta_generic_to_shared(landed + begun % groups))
+                     : "memory");
     ++begun;
 }
 
@@ -92,7 +93,7 @@ conv_f16_nhwc(unsigned short *__restrict__ y, const __grid_constant__ TensorMap 
     unsigned short (*w_shared)[2][64][64] = (unsigned short (*)[2][64][64])(shared_memory + 49152);
     unsigned short (*y_shared)[8][8][64] = (unsigned short (*)[8][8][64])(shared_memory + 98304);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 114688);
-    int begun = 0, waited = 0, expected = 0;
+    int begun = 0, waited = 0;
     copy_bulk_begin<2>(landed);  // an mbarrier for each group of copies under way
     const int grid = blockIdx.x;
     const int group = threadIdx.y;
@@ -112,14 +113,13 @@ conv_f16_nhwc(unsigned short *__restrict__ y, const __grid_constant__ TensorMap 
         for (int k_first = 0; k_first < 2; ++k_first) {
             for (int ax0 = 0; ax0 < 2; ++ax0)
                 copy_bulk_4d(&x_shared[k_first][ax0 * 64][0], x_map, k_first * 64, -1,
-                             grid % 2 * 8 - 1, grid / 2 * 2 + ax0, &landed[begun % 2], expected,
-                             8192);
+                             grid % 2 * 8 - 1, grid / 2 * 2 + ax0, &landed[begun % 2], 8192);
             for (int panels = 0; panels < 2; ++panels)
                 copy_bulk_4d(&w_shared[k_first][panels][0][0], w_map, panels * 64, k_first * 64, 0,
-                             0, &landed[begun % 2], expected, 8192);
+                             0, &landed[begun % 2], 8192);
         }
     }
-    copy_bulk_commit<2>(landed, begun, expected);  // the copies above are one group
+    copy_bulk_commit<2>(landed, begun);  // the copies above are one group
     copy_bulk_wait<2>(landed, waited, begun);  // all copies
     __syncthreads();  // w_shared, x_shared: written above by other threads, read below
     for (int k_ = 0; k_ < 18; ++k_) {
@@ -128,13 +128,12 @@ conv_f16_nhwc(unsigned short *__restrict__ y, const __grid_constant__ TensorMap 
             for (int ax0 = 0; ax0 < 2; ++ax0)
                 copy_bulk_4d(&x_shared[(k_ + 2) % 3][ax0 * 64][0], x_map, k_1 % 2 * 64,
                              k_1 / 2 % 3 - 1, grid % 2 * 8 + k_1 / 6 - 1, grid / 2 * 2 + ax0,
-                             &landed[begun % 2], expected, 8192);
+                             &landed[begun % 2], 8192);
             for (int panels = 0; panels < 2; ++panels)
                 copy_bulk_4d(&w_shared[(k_ + 2) % 3][panels][0][0], w_map, panels * 64,
-                             k_1 % 2 * 64, k_1 / 2 % 3, k_1 / 6, &landed[begun % 2], expected,
-                             8192);
+                             k_1 % 2 * 64, k_1 / 2 % 3, k_1 / 6, &landed[begun % 2], 8192);
         }
-        copy_bulk_commit<2>(landed, begun, expected);  // the copies above are one group
+        copy_bulk_commit<2>(landed, begun);  // the copies above are one group
         float *mma_c = &T[0][0];
         const unsigned long long mma_p = 0x4000004000010000ull
             | (unsigned)__cvta_generic_to_shared(&x_shared[k_ % 3][group * 64][0]) % 0x40000 >> 4;

@@ -62,11 +62,12 @@ static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *lande
 
 static __device__ __forceinline__ void copy_bulk_4d(void *to, const TensorMap &map, int x, int y,
                                                     int z, int u, unsigned long long *landed,
-                                                    int &expected, int bytes)
+                                                    int bytes)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    expected += bytes;
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], [%6];"
                  ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(z), "r"(u), "r"(mbarrier) : "memory");
@@ -79,12 +80,12 @@ static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, i
 }
 
 template <int groups>
-static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun,
-                                                        int &expected)
+static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
 {
     if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
-        mbarrier_expect(landed + begun % groups, expected);
-    expected = 0;
+        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                     ::"r"((unsigned int)__cvta_generic_to_shared(landed + begun % groups))
+                     : "memory");
     ++begun;
 }
 
@@ -180,7 +181,7 @@ conv_f16_nchw_2(unsigned short *__restrict__ y, const unsigned short *__restrict
     unsigned short (*w_global_shared)[64][64] = (unsigned short (*)[64][64])(shared_memory + 98304);
     unsigned short (*y_shared)[64] = (unsigned short (*)[64])(shared_memory + 131072);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 139264);
-    int begun = 0, waited = 0, expected = 0;
+    int begun = 0, waited = 0;
     copy_bulk_begin<2>(landed);  // an mbarrier for each group of copies under way
     const int grid = blockIdx.x;
     const int lane = threadIdx.x;
@@ -206,10 +207,10 @@ conv_f16_nchw_2(unsigned short *__restrict__ y, const unsigned short *__restrict
         }
         if (lane == 0)
             copy_bulk_4d(&w_global_shared[k_first][0][0], w_global_map, k_first * 64,
-                         grid % 2 * 64, 0, 0, &landed[begun % 2], expected, 8192);
+                         grid % 2 * 64, 0, 0, &landed[begun % 2], 8192);
     }
     copy_async_commit();  // the copies above are one group
-    copy_bulk_commit<2>(landed, begun, expected);  // the copies above are one group
+    copy_bulk_commit<2>(landed, begun);  // the copies above are one group
     copy_async_wait<0>();  // all copies
     copy_bulk_wait<2>(landed, waited, begun);  // all copies
     fence_proxy_async();
@@ -233,11 +234,10 @@ conv_f16_nchw_2(unsigned short *__restrict__ y, const unsigned short *__restrict
             }
             if (lane == 0)
                 copy_bulk_4d(&w_global_shared[(k_ + 2) % 4][0][0], w_global_map, k_1 % 2 * 64,
-                             grid % 2 * 64, k_1 / 2 % 3, k_1 / 6, &landed[begun % 2], expected,
-                             8192);
+                             grid % 2 * 64, k_1 / 2 % 3, k_1 / 6, &landed[begun % 2], 8192);
         }
         copy_async_commit();  // the copies above are one group
-        copy_bulk_commit<2>(landed, begun, expected);  // the copies above are one group
+        copy_bulk_commit<2>(landed, begun);  // the copies above are one group
         float *mma_c = &T[0][0];
         const unsigned long long mma_p = 0x4000004000010000ull
             | (unsigned)__cvta_generic_to_shared(&w_global_shared[k_ % 4][0][0]) % 0x40000 >> 4;

@@ -31,12 +31,13 @@ static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *lande
 }
 
 static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                      unsigned long long *landed, int &expected,
-                                                      int bytes, unsigned long long policy)
+                                                      unsigned long long *landed, int bytes,
+                                                      unsigned long long policy)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    expected += bytes;
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes.L2::cache_hint"
                  " [%0], [%1, {%2, %3}], [%4], %5;"
@@ -50,12 +51,12 @@ static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, i
 }
 
 template <int groups>
-static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun,
-                                                        int &expected)
+static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
 {
     if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
-        mbarrier_expect(landed + begun % groups, expected);
-    expected = 0;
+        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                     ::"r"((unsigned int)__cvta_generic_to_shared(landed + begun % groups))
+                     : "memory");
     ++begun;
 }
 
@@ -100,7 +101,7 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
     unsigned short (*B_shared)[3][64][64] = (unsigned short (*)[3][64][64])(shared_memory + 73728);
     unsigned short (*C_shared)[64] = (unsigned short (*)[64])(shared_memory + 147456);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 172032);
-    int begun = 0, waited = 0, expected = 0;
+    int begun = 0, waited = 0;
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way
     const int place = (int)blockIdx.y * 2 + (int)blockIdx.x;
     const int by = place % 2;
@@ -117,26 +118,25 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
         }
     }
     if (lane == 0 && group == 0) {
-        hinted_bulk_2d(&A_shared[0][0][0], A_map, -56, by * 192, &landed[begun % 1], expected,
-                       24576, policy_evict_first());
+        hinted_bulk_2d(&A_shared[0][0][0], A_map, -56, by * 192, &landed[begun % 1], 24576,
+                       policy_evict_first());
         for (int ax1_1 = 0; ax1_1 < 3; ++ax1_1)
             hinted_bulk_2d(&B_shared[0][ax1_1][0][0], B_map, bx * 192 + ax1_1 * 64, -56,
-                           &landed[begun % 1], expected, 8192, policy_evict_first());
+                           &landed[begun % 1], 8192, policy_evict_first());
     }
-    copy_bulk_commit<1>(landed, begun, expected);  // the copies above are one group
+    copy_bulk_commit<1>(landed, begun);  // the copies above are one group
     copy_bulk_wait<1>(landed, waited, begun);  // all copies
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     for (int ko = 0; ko < 3; ++ko) {
         const int ko_1 = ko + 1;
         if (ko < 2 && lane == 0 && group == 0) {
             hinted_bulk_2d(&A_shared[ko_1][0][0], A_map, ko_1 * 64 - 56, by * 192,
-                           &landed[begun % 1], expected, 24576, policy_evict_first());
+                           &landed[begun % 1], 24576, policy_evict_first());
             for (int ax1_1 = 0; ax1_1 < 3; ++ax1_1)
                 hinted_bulk_2d(&B_shared[ko_1][ax1_1][0][0], B_map, bx * 192 + ax1_1 * 64,
-                               ko_1 * 64 - 56, &landed[begun % 1], expected, 8192,
-                               policy_evict_first());
+                               ko_1 * 64 - 56, &landed[begun % 1], 8192, policy_evict_first());
         }
-        copy_bulk_commit<1>(landed, begun, expected);  // the copies above are one group
+        copy_bulk_commit<1>(landed, begun);  // the copies above are one group
         float *mma_c = &T[0][0];
         const unsigned long long mma_p = 0x4000004000010000ull
             | (unsigned)__cvta_generic_to_shared(&A_shared[ko][group * 64][0]) % 0x40000 >> 4;

@@ -24,12 +24,13 @@ struct alignas(64) TensorMap {
 };
 
 static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                      unsigned long long *landed, int &expected,
-                                                      int bytes, unsigned long long policy)
+                                                      unsigned long long *landed, int bytes,
+                                                      unsigned long long policy)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    expected += bytes;
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes.L2::cache_hint"
                  " [%0], [%1, {%2, %3}], [%4], %5;"
@@ -39,22 +40,17 @@ static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap 
 template <int blocks>
 static __device__ __forceinline__ void multicast_bulk_2d(void *to, const TensorMap &map, int x,
                                                          int y, unsigned long long *landed,
-                                                         int &expected, int bytes)
+                                                         int bytes)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    expected += bytes;
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes.multicast::cluster"
                  " [%0], [%1, {%2, %3}], [%4], %5;"
                  ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier),
                  "h"((unsigned short)((1 << blocks) - 1)) : "memory");
-}
-
-static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, int bytes)
-{
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                 ::"r"((unsigned int)__cvta_generic_to_shared(at)), "r"(bytes) : "memory");
 }
 
 template <int groups, int warps>
@@ -73,6 +69,12 @@ static __device__ __forceinline__ void roles_begin(unsigned long long *landed,
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     __syncthreads();
+}
+
+static __device__ __forceinline__ void mbarrier_arrive(unsigned long long *at)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                 ::"r"((unsigned int)__cvta_generic_to_shared(at)) : "memory");
 }
 
 static __device__ __forceinline__ void mbarrier_wait(unsigned long long *at,
@@ -97,11 +99,10 @@ static __device__ __forceinline__ void producer_acquire(unsigned long long *rele
 }
 
 template <int groups>
-static __device__ __forceinline__ void producer_commit(unsigned long long *landed, int &begun,
-                                                       int &expected)
+static __device__ __forceinline__ void producer_commit(unsigned long long *landed,
+                                                       int &begun)
 {
-    mbarrier_expect(landed + begun % groups, expected);
-    expected = 0;
+    mbarrier_arrive(landed + begun % groups);
     ++begun;
 }
 
@@ -169,18 +170,18 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
     cluster_barrier();  // A_shared, B_shared: blocks of the cluster copy into those of others below
     if (threadIdx.x >= 128) {  // the producer, in a warpgroup of its own
         if (threadIdx.x == 128) {
-            int begun = 0, expected = 0;
+            int begun = 0;
             for (int ko = 0; ko < 5; ++ko) {
                 producer_acquire<3>(released, begun, 3);  // A_shared, B_shared: consumers of all
                                                           // blocks of the cluster have read the
                                                           // group of 3 iterations of ko before
                 hinted_bulk_2d(&A_shared[ko % 3][0][0], A_map, ko * 64 - 56, of * 128 + rank * 64,
-                               &landed[begun % 3], expected, 8192, policy_evict_first());
+                               &landed[begun % 3], 8192, policy_evict_first());
                 for (int ax1_1 = 0; ax1_1 < 2; ++ax1_1)
                     multicast_bulk_2d<2>(&B_shared[ko % 3][ax1_1][rank * 32][0], B_map,
                                          bx * 128 + ax1_1 * 64, ko * 64 + rank * 32 - 56,
-                                         &landed[begun % 3], expected, 8192);
-                producer_commit<3>(landed, begun, expected);  // the copies above are one group
+                                         &landed[begun % 3], 8192);
+                producer_commit<3>(landed, begun);  // the copies above are one group
             }
         }
     } else {  // the consumers

@@ -19,12 +19,13 @@ struct alignas(64) TensorMap {
 };
 
 static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                      unsigned long long *landed, int &expected,
-                                                      int bytes, unsigned long long policy)
+                                                      unsigned long long *landed, int bytes,
+                                                      unsigned long long policy)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    expected += bytes;
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes.L2::cache_hint"
                  " [%0], [%1, {%2, %3}], [%4], %5;"
@@ -49,12 +50,6 @@ template <int pending>
 static __device__ __forceinline__ void store_bulk_wait()
 {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
-}
-
-static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, int bytes)
-{
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                 ::"r"((unsigned int)__cvta_generic_to_shared(at)), "r"(bytes) : "memory");
 }
 
 template <int groups, int warps>
@@ -103,11 +98,10 @@ static __device__ __forceinline__ void producer_acquire(unsigned long long *rele
 }
 
 template <int groups>
-static __device__ __forceinline__ void producer_commit(unsigned long long *landed, int &begun,
-                                                       int &expected)
+static __device__ __forceinline__ void producer_commit(unsigned long long *landed,
+                                                       int &begun)
 {
-    mbarrier_expect(landed + begun % groups, expected);
-    expected = 0;
+    mbarrier_arrive(landed + begun % groups);
     ++begun;
 }
 
@@ -171,17 +165,17 @@ matmul_bf16(const __grid_constant__ TensorMap A_map, const __grid_constant__ Ten
     const int lane = threadIdx.x;
     if (threadIdx.x >= 128) {  // the producer, in a warpgroup of its own
         if (threadIdx.x == 128) {
-            int begun = 0, expected = 0;
+            int begun = 0;
             for (int turn = 0; turn < 2; ++turn) {
                 for (int ko = 0; ko < 4; ++ko) {
                     producer_acquire<2>(released, begun, 2);  // A_shared, B_shared: consumers have
                                                               // read the group of 2 iterations of
                                                               // ko before
                     hinted_bulk_2d(&A_shared[ko % 2][0][0], A_map, ko * 64, at * 64,
-                                   &landed[begun % 2], expected, 8192, policy_evict_first());
+                                   &landed[begun % 2], 8192, policy_evict_first());
                     hinted_bulk_2d(&B_shared[ko % 2][0][0], B_map, turn * 64, ko * 64,
-                                   &landed[begun % 2], expected, 8192, policy_evict_first());
-                    producer_commit<2>(landed, begun, expected);  // the copies above are one group
+                                   &landed[begun % 2], 8192, policy_evict_first());
+                    producer_commit<2>(landed, begun);  // the copies above are one group
                 }
             }
         }

@@ -54,12 +54,13 @@ static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *lande
 }
 
 static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                      unsigned long long *landed, int &expected,
-                                                      int bytes, unsigned long long policy)
+                                                      unsigned long long *landed, int bytes,
+                                                      unsigned long long policy)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    expected += bytes;
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes.L2::cache_hint"
                  " [%0], [%1, {%2, %3}], [%4], %5;"
@@ -73,12 +74,12 @@ static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, i
 }
 
 template <int groups>
-static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun,
-                                                        int &expected)
+static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
 {
     if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
-        mbarrier_expect(landed + begun % groups, expected);
-    expected = 0;
+        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                     ::"r"((unsigned int)__cvta_generic_to_shared(landed + begun % groups))
+                     : "memory");
     ++begun;
 }
 
@@ -126,7 +127,7 @@ matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf,
     __shared__ __align__(1024) unsigned short A_shared[64][64];
     __shared__ __align__(1024) unsigned short B_shared[64][64];
     __shared__ unsigned long long landed[1];
-    int begun = 0, waited = 0, expected = 0;
+    int begun = 0, waited = 0;
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way
     const int part = blockIdx.z;
     const int bx = blockIdx.x;
@@ -145,10 +146,10 @@ matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf,
                                &A[i * 128 + part * 64 + lane % 8 * 8], i < 20);
     }
     if (lane == 0)
-        hinted_bulk_2d(&B_shared[0][0], B_map, bx * 64, part * 64, &landed[begun % 1], expected,
-                       8192, policy_evict_first());
+        hinted_bulk_2d(&B_shared[0][0], B_map, bx * 64, part * 64, &landed[begun % 1], 8192,
+                       policy_evict_first());
     copy_async_commit();  // the copies above are one group
-    copy_bulk_commit<1>(landed, begun, expected);  // the copies above are one group
+    copy_bulk_commit<1>(landed, begun);  // the copies above are one group
     copy_async_wait<0>();  // all copies
     copy_bulk_wait<1>(landed, waited, begun);  // all copies
     fence_proxy_async();

@@ -22,12 +22,13 @@ static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *lande
 }
 
 static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                      unsigned long long *landed, int &expected,
-                                                      int bytes, unsigned long long policy)
+                                                      unsigned long long *landed, int bytes,
+                                                      unsigned long long policy)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    expected += bytes;
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes.L2::cache_hint"
                  " [%0], [%1, {%2, %3}], [%4], %5;"
@@ -41,12 +42,12 @@ static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, i
 }
 
 template <int groups>
-static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun,
-                                                        int &expected)
+static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
 {
     if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
-        mbarrier_expect(landed + begun % groups, expected);
-    expected = 0;
+        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                     ::"r"((unsigned int)__cvta_generic_to_shared(landed + begun % groups))
+                     : "memory");
     ++begun;
 }
 
@@ -84,7 +85,7 @@ copy(float *__restrict__ y, const __grid_constant__ TensorMap x_map)
 {
     __shared__ __align__(1024) float x_shared[3][8][32];
     __shared__ unsigned long long landed[2];
-    int begun = 0, waited = 0, expected = 0;
+    int begun = 0, waited = 0;
     copy_bulk_begin<2>(landed);  // an mbarrier for each group of copies under way
     const int io = blockIdx.x;
     const int ii = threadIdx.y;
@@ -92,9 +93,9 @@ copy(float *__restrict__ y, const __grid_constant__ TensorMap x_map)
     if (ji == 0 && ii == 0) {
         for (int jo_first = 0; jo_first < 2; ++jo_first)
             hinted_bulk_2d(&x_shared[jo_first][0][0], x_map, jo_first * 32, io * 8,
-                           &landed[begun % 2], expected, 1024, policy_evict_first());
+                           &landed[begun % 2], 1024, policy_evict_first());
     }
-    copy_bulk_commit<2>(landed, begun, expected);  // the copies above are one group
+    copy_bulk_commit<2>(landed, begun);  // the copies above are one group
     copy_bulk_wait<2>(landed, waited, begun);  // all copies
     fence_proxy_async();
     __syncthreads();  // x_shared: written above by other threads, read below
@@ -103,8 +104,8 @@ copy(float *__restrict__ y, const __grid_constant__ TensorMap x_map)
         const int j = jo * 32 + ji;
         if (jo < 2 && ji == 0 && ii == 0)
             hinted_bulk_2d(&x_shared[(jo + 2) % 3][0][0], x_map, jo_1 * 32, io * 8,
-                           &landed[begun % 2], expected, 1024, policy_evict_first());
-        copy_bulk_commit<2>(landed, begun, expected);  // the copies above are one group
+                           &landed[begun % 2], 1024, policy_evict_first());
+        copy_bulk_commit<2>(landed, begun);  // the copies above are one group
         y[(io * 8 + ii) * 128 + j] = x_shared[jo % 3][ii][(j % 32 / 4 ^ ii) * 4 + j % 4];
         copy_bulk_wait<2>(landed, waited, begun - 1);  // all copies but those of the last group
         fence_proxy_async();

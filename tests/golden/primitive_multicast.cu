@@ -17,22 +17,17 @@ struct alignas(64) TensorMap {
 template <int blocks>
 static __device__ __forceinline__ void multicast_bulk_2d(void *to, const TensorMap &map, int x,
                                                          int y, unsigned long long *landed,
-                                                         int &expected, int bytes)
+                                                         int bytes)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    expected += bytes;
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes.multicast::cluster"
                  " [%0], [%1, {%2, %3}], [%4], %5;"
                  ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier),
                  "h"((unsigned short)((1 << blocks) - 1)) : "memory");
-}
-
-static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, int bytes)
-{
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                 ::"r"((unsigned int)__cvta_generic_to_shared(at)), "r"(bytes) : "memory");
 }
 
 template <int groups, int warps>
@@ -51,6 +46,12 @@ static __device__ __forceinline__ void roles_begin(unsigned long long *landed,
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     __syncthreads();
+}
+
+static __device__ __forceinline__ void mbarrier_arrive(unsigned long long *at)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                 ::"r"((unsigned int)__cvta_generic_to_shared(at)) : "memory");
 }
 
 static __device__ __forceinline__ void mbarrier_wait(unsigned long long *at,
@@ -75,11 +76,10 @@ static __device__ __forceinline__ void producer_acquire(unsigned long long *rele
 }
 
 template <int groups>
-static __device__ __forceinline__ void producer_commit(unsigned long long *landed, int &begun,
-                                                       int &expected)
+static __device__ __forceinline__ void producer_commit(unsigned long long *landed,
+                                                       int &begun)
 {
-    mbarrier_expect(landed + begun % groups, expected);
-    expected = 0;
+    mbarrier_arrive(landed + begun % groups);
     ++begun;
 }
 
@@ -127,14 +127,14 @@ copies(float *__restrict__ y, const __grid_constant__ TensorMap x_map)
     cluster_barrier();  // x_shared: blocks of the cluster copy into those of others below
     if (threadIdx.y >= 4) {  // the producer, in a warpgroup of its own
         if (threadIdx.y == 4 && threadIdx.x == 0) {
-            int begun = 0, expected = 0;
+            int begun = 0;
             for (int io = 0; io < 8; ++io) {
                 producer_acquire<3>(released, begun, 3);  // x_shared: consumers of all blocks of
                                                           // the cluster have read the group of 3
                                                           // iterations of io before
                 multicast_bulk_2d<2>(&x_shared[io % 3 * 8 + r * 4][0], x_map, jo * 32,
-                                     io * 8 + r * 4, &landed[begun % 3], expected, 1024);
-                producer_commit<3>(landed, begun, expected);  // the copies above are one group
+                                     io * 8 + r * 4, &landed[begun % 3], 1024);
+                producer_commit<3>(landed, begun);  // the copies above are one group
             }
         }
     } else {  // the consumers

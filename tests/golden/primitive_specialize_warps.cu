@@ -9,21 +9,15 @@ struct alignas(64) TensorMap {
 };
 
 static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                    unsigned long long *landed, int &expected,
-                                                    int bytes)
+                                                    unsigned long long *landed, int bytes)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    expected += bytes;
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
                  ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
-}
-
-static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, int bytes)
-{
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                 ::"r"((unsigned int)__cvta_generic_to_shared(at)), "r"(bytes) : "memory");
 }
 
 template <int groups, int warps>
@@ -72,11 +66,10 @@ static __device__ __forceinline__ void producer_acquire(unsigned long long *rele
 }
 
 template <int groups>
-static __device__ __forceinline__ void producer_commit(unsigned long long *landed, int &begun,
-                                                       int &expected)
+static __device__ __forceinline__ void producer_commit(unsigned long long *landed,
+                                                       int &begun)
 {
-    mbarrier_expect(landed + begun % groups, expected);
-    expected = 0;
+    mbarrier_arrive(landed + begun % groups);
     ++begun;
 }
 
@@ -117,13 +110,13 @@ copy(float *__restrict__ y, const __grid_constant__ TensorMap x_map)
     const int j = threadIdx.x;
     if (threadIdx.y >= 4) {  // the producer, in a warpgroup of its own
         if (threadIdx.y == 4 && threadIdx.x == 0) {
-            int begun = 0, expected = 0;
+            int begun = 0;
             for (int io = 0; io < 8; ++io) {
                 producer_acquire<3>(released, begun, 3);  // x_shared: consumers have read the group
                                                           // of 3 iterations of io before
                 copy_bulk_2d(&x_shared[io % 3 * 8][0], x_map, jo * 32, io * 8, &landed[begun % 3],
-                             expected, 1024);
-                producer_commit<3>(landed, begun, expected);  // the copies above are one group
+                             1024);
+                producer_commit<3>(landed, begun);  // the copies above are one group
             }
         }
     } else {  // the consumers

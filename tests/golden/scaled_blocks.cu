@@ -21,12 +21,12 @@ struct alignas(64) TensorMap {
 };
 
 static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                    unsigned long long *landed, int &expected,
-                                                    int bytes)
+                                                    unsigned long long *landed, int bytes)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    expected += bytes;
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
                  ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
@@ -50,12 +50,6 @@ template <int pending>
 static __device__ __forceinline__ void store_bulk_wait()
 {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
-}
-
-static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, int bytes)
-{
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                 ::"r"((unsigned int)__cvta_generic_to_shared(at)), "r"(bytes) : "memory");
 }
 
 template <int groups, int warps>
@@ -104,11 +98,10 @@ static __device__ __forceinline__ void producer_acquire(unsigned long long *rele
 }
 
 template <int groups>
-static __device__ __forceinline__ void producer_commit(unsigned long long *landed, int &begun,
-                                                       int &expected)
+static __device__ __forceinline__ void producer_commit(unsigned long long *landed,
+                                                       int &begun)
 {
-    mbarrier_expect(landed + begun % groups, expected);
-    expected = 0;
+    mbarrier_arrive(landed + begun % groups);
     ++begun;
 }
 
@@ -169,17 +162,17 @@ matmul_f8_blocks_nt(const float *__restrict__ a, const float *__restrict__ b,
     const int lane = threadIdx.x;
     if (threadIdx.y >= 2) {  // the producer, in a warpgroup of its own
         if (threadIdx.x == 0) {
-            int begun = 0, expected = 0;
+            int begun = 0;
             for (int turn = 0; turn < 2; ++turn) {
                 for (int s = 0; s < 4; ++s) {
                     producer_acquire<4>(released, begun, 4);  // A_shared, B_shared: consumers have
                                                               // read the group of 4 iterations of s
                                                               // before
                     copy_bulk_2d(&A_shared[s][0][0], A_map, s * 128, at * 128, &landed[begun % 4],
-                                 expected, 16384);
+                                 16384);
                     copy_bulk_2d(&B_shared[s][0][0], B_map, s * 128, turn * 128,
-                                 &landed[begun % 4], expected, 16384);
-                    producer_commit<4>(landed, begun, expected);  // the copies above are one group
+                                 &landed[begun % 4], 16384);
+                    producer_commit<4>(landed, begun);  // the copies above are one group
                 }
             }
         }

@@ -36,12 +36,12 @@ static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *lande
 }
 
 static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                    unsigned long long *landed, int &expected,
-                                                    int bytes)
+                                                    unsigned long long *landed, int bytes)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    expected += bytes;
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
                  ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
@@ -54,12 +54,12 @@ static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, i
 }
 
 template <int groups>
-static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun,
-                                                        int &expected)
+static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
 {
     if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
-        mbarrier_expect(landed + begun % groups, expected);
-    expected = 0;
+        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                     ::"r"((unsigned int)__cvta_generic_to_shared(landed + begun % groups))
+                     : "memory");
     ++begun;
 }
 
@@ -141,7 +141,7 @@ product_3(float *__restrict__ C, const __grid_constant__ TensorMap V_map,
     float (*V_shared)[64][32] = (float (*)[64][32])(shared_memory + 16384);
     float (*U_rest_shared)[64][32] = (float (*)[64][32])(shared_memory + 32768);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 49152);
-    int begun = 0, waited = 0, expected = 0;
+    int begun = 0, waited = 0;
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way
     const int place = (int)blockIdx.y * 2 + (int)blockIdx.x;
     const int by = place % 2;
@@ -155,12 +155,11 @@ product_3(float *__restrict__ C, const __grid_constant__ TensorMap V_map,
         }
     }
     if (lane == 0) {
-        copy_bulk_2d(&V_shared[0][0][0], V_map, -28, bx * 64, &landed[begun % 1], expected, 8192);
-        copy_bulk_2d(&U_shared[0][0][0], U_map, -28, by * 64, &landed[begun % 1], expected, 8192);
-        copy_bulk_2d(&U_rest_shared[0][0][0], U_rest_map, 0, by * 64, &landed[begun % 1], expected,
-                     8192);
+        copy_bulk_2d(&V_shared[0][0][0], V_map, -28, bx * 64, &landed[begun % 1], 8192);
+        copy_bulk_2d(&U_shared[0][0][0], U_map, -28, by * 64, &landed[begun % 1], 8192);
+        copy_bulk_2d(&U_rest_shared[0][0][0], U_rest_map, 0, by * 64, &landed[begun % 1], 8192);
     }
-    copy_bulk_commit<1>(landed, begun, expected);  // the copies above are one group
+    copy_bulk_commit<1>(landed, begun);  // the copies above are one group
     copy_bulk_wait<1>(landed, waited, begun);  // all copies
     __syncthreads();  // U_rest_shared, U_shared, V_shared: written above by other threads, read
                       // below
@@ -168,13 +167,13 @@ product_3(float *__restrict__ C, const __grid_constant__ TensorMap V_map,
         const int ko_1 = ko + 1;
         if (ko < 1 && lane == 0) {
             copy_bulk_2d(&V_shared[ko_1][0][0], V_map, ko_1 * 32 - 28, bx * 64, &landed[begun % 1],
-                         expected, 8192);
+                         8192);
             copy_bulk_2d(&U_shared[ko_1][0][0], U_map, ko_1 * 32 - 28, by * 64, &landed[begun % 1],
-                         expected, 8192);
+                         8192);
             copy_bulk_2d(&U_rest_shared[ko_1][0][0], U_rest_map, ko_1 * 32, by * 64,
-                         &landed[begun % 1], expected, 8192);
+                         &landed[begun % 1], 8192);
         }
-        copy_bulk_commit<1>(landed, begun, expected);  // the copies above are one group
+        copy_bulk_commit<1>(landed, begun);  // the copies above are one group
         {
             float *mma_c = &C_local[0][0], mma_d[32];
             unsigned mma_a[2][4][4];

@@ -45,12 +45,13 @@ static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *lande
 }
 
 static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                      unsigned long long *landed, int &expected,
-                                                      int bytes, unsigned long long policy)
+                                                      unsigned long long *landed, int bytes,
+                                                      unsigned long long policy)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    expected += bytes;
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes.L2::cache_hint"
                  " [%0], [%1, {%2, %3}], [%4], %5;"
@@ -64,12 +65,12 @@ static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, i
 }
 
 template <int groups>
-static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun,
-                                                        int &expected)
+static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
 {
     if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
-        mbarrier_expect(landed + begun % groups, expected);
-    expected = 0;
+        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                     ::"r"((unsigned int)__cvta_generic_to_shared(landed + begun % groups))
+                     : "memory");
     ++begun;
 }
 
@@ -117,7 +118,7 @@ product(const unsigned short *__restrict__ B, float *__restrict__ C,
     __shared__ __align__(1024) unsigned short A_shared[2][64][64];
     __shared__ __align__(1024) unsigned short B_shared[2][64][64];
     __shared__ unsigned long long landed[2];
-    int begun = 0, waited = 0, expected = 0;
+    int begun = 0, waited = 0;
     copy_bulk_begin<2>(landed);  // an mbarrier for each group of copies under way
     const int bx = blockIdx.x;
     const int lane = threadIdx.x;
@@ -131,7 +132,7 @@ product(const unsigned short *__restrict__ B, float *__restrict__ C,
     for (int ko_first = 0; ko_first < 2; ++ko_first) {
         if (lane == 0)
             hinted_bulk_2d(&A_shared[ko_first][0][0], A_map, 0, ko_first * 64 - 56,
-                           &landed[begun % 2], expected, 8192, policy_evict_first());
+                           &landed[begun % 2], 8192, policy_evict_first());
         #pragma unroll
         for (int each = 0; each < 16; ++each) {
             const int k = ko_first * 64 + each * 4 + lane / 32;
@@ -144,14 +145,14 @@ product(const unsigned short *__restrict__ B, float *__restrict__ C,
         }
     }
     copy_async_commit();  // the copies above are one group
-    copy_bulk_commit<2>(landed, begun, expected);  // the copies above are one group
+    copy_bulk_commit<2>(landed, begun);  // the copies above are one group
     copy_async_wait<0>();  // all copies
     copy_bulk_wait<2>(landed, waited, begun);  // all copies
     fence_proxy_async();
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     for (int ko = 0; ko < 2; ++ko) {
         copy_async_commit();  // the copies above are one group
-        copy_bulk_commit<2>(landed, begun, expected);  // the copies above are one group
+        copy_bulk_commit<2>(landed, begun);  // the copies above are one group
         {
             float *mma_c = &C_local[0][0];
             const unsigned long long mma_p = 0x4000004002000000ull

@@ -24,12 +24,13 @@ static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *lande
 }
 
 static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                      unsigned long long *landed, int &expected,
-                                                      int bytes, unsigned long long policy)
+                                                      unsigned long long *landed, int bytes,
+                                                      unsigned long long policy)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    expected += bytes;
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes.L2::cache_hint"
                  " [%0], [%1, {%2, %3}], [%4], %5;"
@@ -43,12 +44,12 @@ static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, i
 }
 
 template <int groups>
-static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun,
-                                                        int &expected)
+static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
 {
     if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
-        mbarrier_expect(landed + begun % groups, expected);
-    expected = 0;
+        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                     ::"r"((unsigned int)__cvta_generic_to_shared(landed + begun % groups))
+                     : "memory");
     ++begun;
 }
 
@@ -92,7 +93,7 @@ matmul_tf32_rz_nt(float *__restrict__ C, const __grid_constant__ TensorMap A_map
     float (*A_shared)[64][32] = (float (*)[64][32])shared_memory;
     float (*B_shared)[128][32] = (float (*)[128][32])(shared_memory + 16384);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 49152);
-    int begun = 0, waited = 0, expected = 0;
+    int begun = 0, waited = 0;
     copy_bulk_begin<2>(landed);  // an mbarrier for each group of copies under way
     const int lane = threadIdx.x;
     __align__(16) float C_local[2][32];
@@ -105,16 +106,16 @@ matmul_tf32_rz_nt(float *__restrict__ C, const __grid_constant__ TensorMap A_map
     if (lane == 0) {
         for (int ko_first = 0; ko_first < 2; ++ko_first) {
             hinted_bulk_2d(&A_shared[ko_first][0][0], A_map, ko_first * 32, 0, &landed[begun % 2],
-                           expected, 8192, policy_evict_first());
+                           8192, policy_evict_first());
             hinted_bulk_2d(&B_shared[ko_first][0][0], B_map, ko_first * 32, 0, &landed[begun % 2],
-                           expected, 16384, policy_evict_first());
+                           16384, policy_evict_first());
         }
     }
-    copy_bulk_commit<2>(landed, begun, expected);  // the copies above are one group
+    copy_bulk_commit<2>(landed, begun);  // the copies above are one group
     copy_bulk_wait<2>(landed, waited, begun);  // all copies
     __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     for (int ko = 0; ko < 2; ++ko) {
-        copy_bulk_commit<2>(landed, begun, expected);  // the copies above are one group
+        copy_bulk_commit<2>(landed, begun);  // the copies above are one group
         {
             float *mma_c = &C_local[0][0];
             const unsigned long long mma_p = 0x4000004000010000ull

@@ -45,12 +45,13 @@ static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *lande
 }
 
 static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap &map, int x, int y,
-                                                      unsigned long long *landed, int &expected,
-                                                      int bytes, unsigned long long policy)
+                                                      unsigned long long *landed, int bytes,
+                                                      unsigned long long policy)
 {
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
                  mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
-    expected += bytes;
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                  ".mbarrier::complete_tx::bytes.L2::cache_hint"
                  " [%0], [%1, {%2, %3}], [%4], %5;"
@@ -64,12 +65,12 @@ static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, i
 }
 
 template <int groups>
-static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun,
-                                                        int &expected)
+static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
 {
     if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
-        mbarrier_expect(landed + begun % groups, expected);
-    expected = 0;
+        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                     ::"r"((unsigned int)__cvta_generic_to_shared(landed + begun % groups))
+                     : "memory");
     ++begun;
 }
 
@@ -118,7 +119,7 @@ product(const unsigned char *__restrict__ B, int *__restrict__ C,
     unsigned char (*A_shared)[128] = (unsigned char (*)[128])shared_memory;
     unsigned char (*B_shared)[128] = (unsigned char (*)[128])(shared_memory + 16384);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 49152);
-    int begun = 0, waited = 0, expected = 0;
+    int begun = 0, waited = 0;
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way
     const int group = threadIdx.y;
     const int lane = threadIdx.x;
@@ -130,7 +131,7 @@ product(const unsigned char *__restrict__ B, int *__restrict__ C,
         }
     }
     if (lane == 0 && group == 0)
-        hinted_bulk_2d(&A_shared[0][0], A_map, 0, 0, &landed[begun % 1], expected, 16384,
+        hinted_bulk_2d(&A_shared[0][0], A_map, 0, 0, &landed[begun % 1], 16384,
                        policy_evict_first());
     #pragma unroll
     for (int each = 0; each < 8; ++each) {
@@ -139,7 +140,7 @@ product(const unsigned char *__restrict__ B, int *__restrict__ C,
                                &B[each * 4096 + group * 2048 + lane * 16], j < 200);
     }
     copy_async_commit();  // the copies above are one group
-    copy_bulk_commit<1>(landed, begun, expected);  // the copies above are one group
+    copy_bulk_commit<1>(landed, begun);  // the copies above are one group
     copy_async_wait<0>();  // all copies
     copy_bulk_wait<1>(landed, waited, begun);  // all copies
     fence_proxy_async();

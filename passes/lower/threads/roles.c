@@ -124,7 +124,7 @@ static int room_of(const Roles *roles)
     return room;
 }
 
-/* ---- copies that the blocks of a cluster share ------------------------------------------------ */
+/* ---- copies that the blocks of a cluster share ----------------------------------------------- */
 
 static bool refuse_shared(Context *c, const Stmt *copy, const char *why)
 {
