@@ -329,9 +329,6 @@ matmul_bf16(const __grid_constant__ TensorMap A_map, const __grid_constant__ Ten
             asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions: T
                                                                             // is accessed below
             settle_f32<128>(&T[0][0]);
-            store_bulk_wait<0>();  // all stores
-            fence_proxy_async();
-            consumers_meet<256>();  // C_shared: read above by other threads, overwritten below
             #pragma unroll
             for (int panels = 0; panels < 4; ++panels) {
                 store_bulk_wait<1>();  // all stores but those of the last group

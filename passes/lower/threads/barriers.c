@@ -511,8 +511,6 @@ static Stmt *walk_body(Barriers *b, Stmt *body, SyncSummary *summary)
         find_store_hazards(b, NULL, &earlier, body, &reasons);
     if (!reasons.any)
         return done;
-    if (b->divergence)
-        refuse_divergent(b, &reasons);
     add_syncs(b, &reasons, NULL, body, &out);
     VEC_PUSH(b->c->arena, &out, done);
     summary->first.n = 0;

@@ -117,13 +117,43 @@ EarlierStores stores_of_earlier(Context *c, const Stmt *loop, const Stmt *body)
     return e;
 }
 
+/* Of earlier iterations of the loop, stores read what `item` writes, at most `distance` iterations
+ * of `counted` before. */
+static bool meet_earlier(Threads *t, const EarlierStores *e, const Stmt *item, const Stmt *counted,
+                         int64_t distance)
+{
+    Hazard hazard;
+    StmtList blocks = stmts_of_kind(e->c, item, ST_BLOCK);
+    BlockPairs pairs = {&e->stores, &blocks, e->loop, SYNC_THREADS};
+    return threads_meet(t, &pairs, counted, distance, &hazard);
+}
+
+/* The item, a loop with all of the stores, waits for those of its own earlier iterations before it
+ * writes, and so many groups later that those of earlier iterations of the loop around it are
+ * complete, too. */
+static bool waits_itself(Threads *t, const EarlierStores *e, const Stmt *item)
+{
+    if (item->kind != ST_FOR || item->u.loop.kind == LOOP_BIND)
+        return false;
+    EarlierStores own = stores_of_earlier(e->c, item, item->u.loop.body);
+    const Stmt *seq = inside_bound(item->u.loop.body);
+    Hazard hazard;
+    bool waits = false;
+    for (int i = 0; own.apart && own.stores.n == e->stores.n && i < seq->u.seq.n && !waits; i++) {
+        waits = stores_await_earlier(t, &own, seq->u.seq.items[i], &hazard);
+        if (!waits && meet_earlier(t, e, seq->u.seq.items[i], e->loop, INT32_MAX))
+            return false;
+    }
+    return waits && !meet_earlier(t, e, item, item, own.left);
+}
+
 bool stores_await_earlier(Threads *t, EarlierStores *e, const Stmt *item, Hazard *hazard)
 {
     if (!e->loop)
         return false;
     StmtList blocks = stmts_of_kind(e->c, item, ST_BLOCK);
     BlockPairs pairs = {&e->stores, &blocks, e->loop, SYNC_THREADS};
-    if (!threads_meet(t, &pairs, e->loop, INT32_MAX, hazard))
+    if (!threads_meet(t, &pairs, e->loop, INT32_MAX, hazard) || waits_itself(t, e, item))
         return false;
     int pending = e->apart ? async_apart(t, &pairs, e->loop) : 0;
     if (pending >= e->left)
@@ -141,14 +171,18 @@ bool stores_meet(Context *c, Threads *t, const StmtList *stores, const Stmt *ite
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-Stmt *stores_end(Context *c, Stmt *root, const StmtList *stores)
+/* Inside the loops that make the launch: those that are bound, or the outermost one. */
+static Stmt *end_of(Context *c, Stmt *root, const StmtList *stores, bool in_launch)
 {
-    if (!stores->n)
-        return root;
-    if (root->kind == ST_FOR && root->u.loop.kind == LOOP_BIND)
-        return loop_with_body(c, root, stores_end(c, root->u.loop.body, stores));
+    if (root->kind == ST_FOR && (root->u.loop.kind == LOOP_BIND || !in_launch))
+        return loop_with_body(c, root, end_of(c, root->u.loop.body, stores, true));
     Stmt *store = stores->items[0];
     Stmt *wait = stmt_wait(c, bulk_stores(c), 0, "all stores", store->span);
     Stmt *items[] = {root, stmt_stamp(wait, store)};
     return stmt_seq(c, items, 2, root->span);
+}
+
+Stmt *stores_end(Context *c, Stmt *root, const StmtList *stores)
+{
+    return stores->n ? end_of(c, root, stores, false) : root;
 }
