@@ -111,7 +111,9 @@ int main(int argc, char **argv)
 
 
 class Compiler:
-    """A C++ compiler with the headers compiled once, in `work`."""
+    """A C++ compiler with the headers and the emulator compiled once, in `work`."""
+
+    EMULATOR = ("emulator", "warpgroup")
 
     def __init__(self, work, command="g++"):
         self.work, self.command = Path(work).resolve(), [*command.split(), *FLAGS]
@@ -130,19 +132,21 @@ class Compiler:
     def prepare(self):
         prelude = self.work / "prelude.h"
         prelude.write_text(f'#include "{HERE}/reference.h"\n#include "{HERE}/complete_host.h"\n')
-        for done in (
-            self.run("-x", "c++-header", "prelude.h", "-o", "prelude.h.gch"),
-            self.run(
-                "-O2", "-fno-sanitize=all", "-c", str(HERE / "emulator.cpp"), "-o", "emulator.o"
-            ),
-        ):
+        header = ("-x", "c++-header", "prelude.h", "-o", "prelude.h.gch")
+        parts = [
+            ("-O2", "-fno-sanitize=all", "-c", str(HERE / f"{part}.cpp"), "-o", f"{part}.o")
+            for part in self.EMULATOR
+        ]
+        for arguments in (header, *parts):
+            done = self.run(*arguments)
             if done.returncode:
                 raise RuntimeError(done.stderr)
 
     def program(self, name, text):
         """None, or what the compiler says."""
         (self.work / f"{name}.cpp").write_text(text)
-        done = self.run("-include", "prelude.h", f"{name}.cpp", "emulator.o", "-no-pie", "-o", name)
+        parts = [f"{part}.o" for part in self.EMULATOR]
+        done = self.run("-include", "prelude.h", f"{name}.cpp", *parts, "-no-pie", "-o", name)
         return done.stderr if done.returncode else None
 
 

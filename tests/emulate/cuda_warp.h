@@ -103,21 +103,13 @@ static inline double floats_product(const Lanes &all, int row, int column, Narro
     return sum;
 }
 
-/* TF32: the hardware ignores the digits of f32 that it does not have. */
-static inline double truncated(unsigned bits)
-{
-    float value;
-    bits &= 0xffffe000;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 static inline double tf32_product(const Lanes &all, int row, int column)
 {
     double sum = 0;
     for (int k = 0; k < 8; k++)
-        sum += truncated(all.at<Fragments<unsigned>>(row % 8 * 4 + k % 4)->a[row / 8 + k / 4 * 2]) *
-               truncated(all.at<Fragments<unsigned>>(column * 4 + k % 4)->b[k / 4]);
+        sum +=
+            tf32_value(all.at<Fragments<unsigned>>(row % 8 * 4 + k % 4)->a[row / 8 + k / 4 * 2]) *
+            tf32_value(all.at<Fragments<unsigned>>(column * 4 + k % 4)->b[k / 4]);
     return sum;
 }
 

@@ -175,6 +175,14 @@ struct Product {
     uint32_t values[128]; /* as bits */
     int group;
 };
+/* `add` of operands of these types (warpgroup.cpp). */
+void add_f16(const Product &, uint32_t *sums);
+void add_bf16(const Product &, uint32_t *sums);
+void add_e4m3(const Product &, uint32_t *sums);
+void add_e5m2(const Product &, uint32_t *sums);
+void add_tf32(const Product &, uint32_t *sums);
+void add_s8(const Product &, uint32_t *sums);
+void add_u8(const Product &, uint32_t *sums);
 void product_fence();
 /* Fills the product's rows from the registers of the threads that have them. */
 void product_rows(int line, const uint32_t *registers, Product *product);

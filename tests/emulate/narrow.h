@@ -1,6 +1,6 @@
-/* narrow.h - floats of 16 and 8 bits as numbers, by their definition (IEEE 754; OCP 8-bit floating
- * point). Rounds to nearest, ties to even; the 8-bit types saturate, as the conversions of PTX with
- * .satfinite do. */
+/* narrow.h - floats of 16 and 8 bits, and TF32, as numbers, by their definition (IEEE 754; OCP
+ * 8-bit floating point; PTX). Rounds to nearest, ties to even; the 8-bit types saturate, as the
+ * conversions of PTX with .satfinite do. */
 #ifndef NARROW_H
 #define NARROW_H
 
@@ -15,6 +15,15 @@ static constexpr NarrowFormat f16_format = {5, 10, true, false}, bf16_format = {
 static constexpr NarrowFormat f8e4m3_format = {4, 3, false, true},
                               f8e5m2_format = {5, 2, true, true};
 
+/* 2 to the power of an exponent that a normal double has; scalbn takes much longer. */
+static inline double power_of_two(int exponent)
+{
+    unsigned long long bits = (unsigned long long)(1023 + exponent) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
 static inline double narrow_value(NarrowFormat f, unsigned bits)
 {
     int top = (1 << f.exponent_bits) - 1, bias = top >> 1;
@@ -25,7 +34,8 @@ static inline double narrow_value(NarrowFormat f, unsigned bits)
     if (exponent == top && fraction == (1 << f.fraction_bits) - 1)
         return NAN;
     int lead = exponent ? 1 << f.fraction_bits : 0;
-    return sign * scalbn(lead + fraction, (exponent ? exponent : 1) - bias - f.fraction_bits);
+    return sign * (lead + fraction) *
+           power_of_two((exponent ? exponent : 1) - bias - f.fraction_bits);
 }
 
 /* Raises FE_INEXACT where it rounds. */
@@ -63,6 +73,15 @@ static inline unsigned narrow_fma(NarrowFormat f, double a, double b, double c)
     if (isfinite(sum) && error != 0 && bits % 2 == 0)
         sum = nextafter(sum, error > 0 ? INFINITY : -INFINITY);
     return narrow_bits(f, sum);
+}
+
+/* TF32: the hardware ignores the digits of f32 that it does not have. */
+static inline double tf32_value(unsigned bits)
+{
+    float value;
+    bits &= 0xffffe000;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 #endif
