@@ -100,16 +100,6 @@ Stmt *bound_to_axes(Context *c, Stmt *s, Scope scope)
     return to_axes(&x, s);
 }
 
-void domains_assume(Facts *f, Context *c, const BlockStmt *block)
-{
-    for (int i = 0; i < block->n_iters; i++) {
-        const BlockIter *iter = &block->iters[i];
-        Expr *at = iter->binding;
-        facts_assume(f, expr_binary(c, EX_GE, at, iters_to_loops(c, block, iter->lo), at->span));
-        facts_assume(f, expr_binary(c, EX_LT, at, iters_to_loops(c, block, iter->hi), at->span));
-    }
-}
-
 void axis_facts(Facts *f, Context *c, Stmt *s)
 {
     if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND)

@@ -45,8 +45,6 @@ Expr *launch_extent(Context *c, const LaunchStmt *launch, Axis axis);
  * itself, so that regions are those of one copy of it. Blocks in the result are for measuring
  * regions only, as their bindings no longer use the bound loops. */
 Stmt *bound_to_axes(Context *c, Stmt *s, Scope scope);
-/* What the domains of the block's iterators say of the loops around it. */
-void domains_assume(Facts *f, Context *c, const BlockStmt *block);
 /* The ranges of the axes that loops below `s` are bound to. */
 void axis_facts(Facts *f, Context *c, Stmt *s);
 

@@ -137,12 +137,7 @@ static bool guard_follows(Below *b, const BlockStmt *block)
     for (int i = 0; i < block->n_iters; i++)
         if (may_have_no_value(b, block->iters[i].binding))
             return false;
-    for (int i = 0; i < block->n_iters; i++) {
-        const BlockIter *iter = &block->iters[i];
-        Expr *lo = iters_to_loops(c, block, iter->lo), *hi = iters_to_loops(c, block, iter->hi);
-        facts_assume(b->facts, expr_binary(c, EX_GE, iter->binding, lo, span_none()));
-        facts_assume(b->facts, expr_binary(c, EX_LT, iter->binding, hi, span_none()));
-    }
+    block_assume_domains(b->facts, c, block);
     if (block->predicate)
         facts_assume(b->facts, block->predicate);
     bool follows = prove(b->facts, b->guard);

@@ -255,6 +255,28 @@ Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e)
     return expr_subst(c, e, block_bindings(c, block), block->n_iters);
 }
 
+void iter_add_domain(Context *c, const BlockStmt *block, const BlockIter *iter, ExprList *out)
+{
+    Expr *at = iter->binding, *lo = iters_to_loops(c, block, iter->lo),
+         *hi = iters_to_loops(c, block, iter->hi);
+    VEC_PUSH(c->arena, out, expr_binary(c, EX_GE, at, lo, at->span));
+    VEC_PUSH(c->arena, out, expr_binary(c, EX_LT, at, hi, at->span));
+}
+
+void block_add_domains(Context *c, const BlockStmt *block, ExprList *out)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        iter_add_domain(c, block, &block->iters[i], out);
+}
+
+void block_assume_domains(Facts *f, Context *c, const BlockStmt *block)
+{
+    ExprList domains = {0};
+    block_add_domains(c, block, &domains);
+    for (int i = 0; i < domains.n; i++)
+        facts_assume(f, domains.items[i]);
+}
+
 static bool uses_only(const Expr *e, const Expr *known)
 {
     if (e->kind == EX_VAR)

@@ -57,18 +57,18 @@ const BlockIter *reduction_empty_for_all(Context *c, const BlockStmt *block)
 static void assume_point(Facts *f, Context *c, const BlockStmt *block, const StmtPath *path,
                          int depth)
 {
+    ExprList domains = {0};
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
         bool known = iter->kind == ITER_SPATIAL;
         for (int k = depth; k < path->n && known; k++)
             known = path->items[k]->kind != ST_FOR ||
                     !expr_uses_var(iter->binding, path->items[k]->u.loop.var);
-        if (!known)
-            continue;
-        Expr *lo = iters_to_loops(c, block, iter->lo), *hi = iters_to_loops(c, block, iter->hi);
-        facts_assume(f, expr_binary(c, EX_LE, lo, iter->binding, span_none()));
-        facts_assume(f, expr_binary(c, EX_LT, iter->binding, hi, span_none()));
+        if (known)
+            iter_add_domain(c, block, iter, &domains);
     }
+    for (int i = 0; i < domains.n; i++)
+        facts_assume(f, domains.items[i]);
 }
 
 /* How often the loop at `depth` runs is another number for other elements of the block. */

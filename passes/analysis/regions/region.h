@@ -52,6 +52,12 @@ bool facts_enter_path(Facts *f, Stmt *root, const Stmt *target);
 Subst *block_bindings(Context *c, const BlockStmt *block);
 /* Replaces the iterators of `block` by their bindings in `e`. */
 Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e);
+/* Adds the two conditions that an iterator of the block is in its domain, in terms of loops. */
+void iter_add_domain(Context *c, const BlockStmt *block, const BlockIter *iter, ExprList *out);
+/* Adds those of all its iterators. */
+void block_add_domains(Context *c, const BlockStmt *block, ExprList *out);
+/* Assumes them. */
+void block_assume_domains(Facts *f, Context *c, const BlockStmt *block);
 
 /* The iterator of that variable; NULL: it is none of the block's. */
 const BlockIter *block_iter(const BlockStmt *block, const Var *var);

@@ -326,7 +326,7 @@ static Stmt *rebase(void *user, Stmt *s)
     if (s->kind == ST_BLOCK) {
         BlockStmt block = s->u.block;
         Rewriter rewriter = {.ctx = r->c, .user = r, .expr = rebase_load, .stmt = rebase_store};
-        domains_assume(r->facts, r->c, &s->u.block);
+        block_assume_domains(r->facts, r->c, &s->u.block);
         enter_loops(r->facts, r->c, block.body);
         r->block = &s->u.block;
         block.body = rewrite_stmt(&rewriter, block.body);

@@ -161,7 +161,7 @@ static void write_block(Paper *p, const Stmt *s)
     if (!store || store->u.store.buffer != p->b ||
         store->u.store.op != STORE_SET) /* conditional or several stores: not counted */
         return;
-    ExprList conds = {0};
+    ExprList conds = {0}, domains = {0};
     for (int i = 0; i < p->conds.n; i++)
         add_condition(p, &conds, p->conds.items[i]);
     if (block->predicate)
@@ -170,10 +170,10 @@ static void write_block(Paper *p, const Stmt *s)
         const BlockIter *iter = &block->iters[i];
         if (domain_is_shape(p, iter, store))
             continue;
-        Expr *lo = iters_to_loops(c, block, iter->lo), *hi = iters_to_loops(c, block, iter->hi);
-        add_condition(p, &conds, expr_binary(c, EX_GE, iter->binding, lo, s->span));
-        add_condition(p, &conds, expr_binary(c, EX_LT, iter->binding, hi, s->span));
+        iter_add_domain(c, block, iter, &domains);
     }
+    for (int i = 0; i < domains.n; i++)
+        add_condition(p, &conds, domains.items[i]);
     Expr **index = ARENA_ARRAY(c->arena, Expr *, p->b->rank + 1);
     for (int d = 0; d < p->b->rank; d++) {
         Expr *at = iters_to_loops(c, block, store->u.store.index[d]);

@@ -143,7 +143,7 @@ static Stmt *check_writes(WarpMemory *w, Stmt *s)
     const BlockStmt *block = &s->u.block;
     Expr *self = coordinate(w);
     FactsMark mark = facts_mark(w->facts);
-    domains_assume(w->facts, c, block);
+    block_assume_domains(w->facts, c, block);
     for (Cursor at = cursor_stmts(c, block->body); cursor_next(&at);) {
         if (at.stmt->kind == ST_FOR)
             facts_enter(w->facts, at.stmt);
@@ -469,12 +469,7 @@ static ExprList conditions(const WarpMemory *w, const BlockStmt *block)
     int plain = block_conditions(c, block, &given);
     for (int i = 0; i < plain; i++)
         VEC_PUSH(c->arena, &all, given.items[i]);
-    for (int i = 0; i < block->n_iters; i++) {
-        const BlockIter *iter = &block->iters[i];
-        Expr *lo = iters_to_loops(c, block, iter->lo), *hi = iters_to_loops(c, block, iter->hi);
-        VEC_PUSH(c->arena, &all, expr_binary(c, EX_GE, iter->binding, lo, iter->var->span));
-        VEC_PUSH(c->arena, &all, expr_binary(c, EX_LT, iter->binding, hi, iter->var->span));
-    }
+    block_add_domains(c, block, &all);
     for (int i = plain; i < given.n; i++)
         VEC_PUSH(c->arena, &all, given.items[i]);
     return all;

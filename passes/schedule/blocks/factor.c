@@ -244,11 +244,11 @@ static bool map_reduction(Factor *f, Span span)
                 "iterator '%s' depends on loop '%s', which is no other iterator of block '%s'",
                 iter->var->name, depends->name, f->block->name);
         map_var(f, iter->var, value);
-        Expr *lo = iters_to_loops(c, f->block, iter->lo),
-             *hi = iters_to_loops(c, f->block, iter->hi);
-        if (!add_condition(f, facts, expr_binary(c, EX_GE, iter->binding, lo, span), span) ||
-            !add_condition(f, facts, expr_binary(c, EX_LT, iter->binding, hi, span), span))
-            return false;
+        ExprList domain = {0};
+        iter_add_domain(c, f->block, iter, &domain);
+        for (int k = 0; k < domain.n; k++)
+            if (!add_condition(f, facts, domain.items[k], span))
+                return false;
     }
     return !f->block->predicate || add_condition(f, facts, f->block->predicate, span);
 }

@@ -283,20 +283,6 @@ static ExprList conditions(const Carry *k)
     return conds;
 }
 
-/* The domains of the block's iterators, as conditions. */
-static void add_domains(const Carry *k, ExprList *conds)
-{
-    Context *c = k->s->ctx;
-    const BlockStmt *block = &k->block->u.block;
-    for (int i = 0; i < block->n_iters; i++) {
-        const BlockIter *iter = &block->iters[i];
-        Expr *at = iter->binding, *lo = iters_to_loops(c, block, iter->lo),
-             *hi = iters_to_loops(c, block, iter->hi);
-        VEC_PUSH(c->arena, conds, expr_binary(c, EX_GE, at, lo, at->span));
-        VEC_PUSH(c->arena, conds, expr_binary(c, EX_LT, at, hi, at->span));
-    }
-}
-
 /* Where the condition holds in an iteration, it does in the one before: of a comparison, the sides
  * are no closer there to what it forbids. */
 static bool held_before(const Carry *k, Expr *cond)
@@ -317,7 +303,7 @@ static bool check_runs(Carry *k)
 {
     Schedule *s = k->s;
     ExprList conds = conditions(k);
-    add_domains(k, &conds);
+    block_add_domains(k->s->ctx, &k->block->u.block, &conds);
     FactsMark mark = facts_mark(k->facts);
     facts_assume(k->facts, is_later(k));
     for (int i = 0; i < conds.n; i++)
@@ -375,7 +361,7 @@ static Expr *first_runs(const Carry *k)
     Expr *cond = NULL;
     VEC_PUSH(c->arena, &conds,
              expr_binary(c, loop->step > 0 ? EX_LT : EX_GE, loop->lo, loop->hi, k->loop->span));
-    add_domains(k, &domains);
+    block_add_domains(k->s->ctx, &k->block->u.block, &domains);
     for (int i = 0; i < domains.n; i++)
         facts_assume(facts, at_first(k, domains.items[i]));
     for (int i = 0; i < conds.n; i++) {

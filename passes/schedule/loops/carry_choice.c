@@ -38,13 +38,11 @@ static bool runs_where_first(const Choice *k, const BlockStmt *block)
     Context *c = k->s->ctx;
     FactsMark mark = facts_mark(k->facts);
     facts_assume(k->facts, k->branch->u.cond.cond);
+    ExprList domains = {0};
+    block_add_domains(c, block, &domains);
     bool runs = true;
-    for (int i = 0; runs && i < block->n_iters; i++) {
-        const BlockIter *iter = &block->iters[i];
-        Expr *lo = iters_to_loops(c, block, iter->lo), *hi = iters_to_loops(c, block, iter->hi);
-        runs = prove(k->facts, expr_binary(c, EX_GE, iter->binding, lo, span_none())) &&
-               prove(k->facts, expr_binary(c, EX_LT, iter->binding, hi, span_none()));
-    }
+    for (int i = 0; runs && i < domains.n; i++)
+        runs = prove(k->facts, domains.items[i]);
     facts_reset(k->facts, mark);
     return runs;
 }
