@@ -68,7 +68,7 @@ RULES = [
     ("f16_nt_bias", ["tensor_cores"], 2 * 6 * 128),
     ("bf16_nn_batched", ["tensor_cores"], 3 * 4 * 128),
     ("bf16_tn_wide", ["tensor_cores"], 2 * 3 * 128),
-    ("bf16_few_rows", ["tensor_cores"], 2 * 3 * 128),
+    ("bf16_few_rows", ["tensor_cores"], 2 * 2 * 128),
     ("bf16_one_row", ["tensor_cores"], 3 * 128),
     ("f16_nt_few_columns", ["tensor_cores"], 2 * 2 * 2 * 128),
     ("f16_tt_batched", ["tensor_cores"], 2 * 4 * 128),
