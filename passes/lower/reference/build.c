@@ -6,6 +6,16 @@ Expr *ref_float(RefBuilder *b, double value)
     return expr_float(b->c, DT_F64, value, span_none());
 }
 
+Expr *ref_op(RefBuilder *b, ExprKind kind, Expr *x, Expr *y)
+{
+    return expr_binary(b->c, kind, x, y, span_none());
+}
+
+Expr *ref_call(RefBuilder *b, CallKind call, Expr *x)
+{
+    return expr_call(b->c, call, &x, span_none());
+}
+
 /* NULL stands for zero. */
 Expr *ref_add(RefBuilder *b, Expr *x, Expr *y)
 {

@@ -23,16 +23,6 @@ enum { FRACTION_BITS = 20 };
 
 /* ---- small constructors -------------------------------------------------------------------- */
 
-static Expr *op2(RefBuilder *b, ExprKind kind, Expr *x, Expr *y)
-{
-    return expr_binary(b->c, kind, x, y, span_none());
-}
-
-static Expr *fn(RefBuilder *b, CallKind call, Expr *x)
-{
-    return expr_call(b->c, call, &x, span_none());
-}
-
 /* 0 where `good` holds, no bound elsewhere. */
 static Expr *unless(RefBuilder *b, Expr *good)
 {
@@ -53,9 +43,9 @@ static Expr *nearest(RefBuilder *b, DType type, Expr *v)
 static Expr *product_is_exact(RefBuilder *b, DType type, Expr *v, Ref x, Ref y)
 {
     if (type != DT_F64)
-        return op2(b, EX_EQ, nearest(b, type, v), v);
+        return ref_op(b, EX_EQ, nearest(b, type, v), v);
     Expr *of[3] = {x.v, y.v, expr_unary(b->c, EX_NEG, v, span_none())};
-    return op2(b, EX_EQ, expr_call(b->c, CALL_FMA, of, span_none()), ref_float(b, 0));
+    return ref_op(b, EX_EQ, expr_call(b->c, CALL_FMA, of, span_none()), ref_float(b, 0));
 }
 
 /* Beyond the largest value 8-bit types differ in what they do; an infinity of a wider one is a
@@ -64,7 +54,7 @@ static Expr *in_range(RefBuilder *b, DType type, Expr *v)
 {
     if (type_info(type)->bits > 8)
         return NULL;
-    return unless(b, op2(b, EX_LE, fn(b, CALL_ABS, v), ref_float(b, type_largest(type))));
+    return unless(b, ref_op(b, EX_LE, ref_call(b, CALL_ABS, v), ref_float(b, type_largest(type))));
 }
 
 Ref ref_exact_binary(RefBuilder *b, const RefOperation *o, Expr *v)
@@ -79,7 +69,7 @@ Ref ref_exact_binary(RefBuilder *b, const RefOperation *o, Expr *v)
         return r;
     }
     if (o->kind == EX_DIV) /* by a zero, whose sign is not known */
-        r.err = ref_add(b, r.err, unless(b, op2(b, EX_NE, o->y.v, ref_float(b, 0))));
+        r.err = ref_add(b, r.err, unless(b, ref_op(b, EX_NE, o->y.v, ref_float(b, 0))));
     r.v = nearest(b, o->type, v);
     r.err = ref_add(b, r.err, in_range(b, o->type, v));
     return r;
@@ -98,13 +88,13 @@ static Expr *special_argument(RefBuilder *b, CallKind call, const Ref *arg)
     case CALL_COS:
     case CALL_TAN:
     case CALL_TANH:
-    case CALL_ERF: return op2(b, EX_EQ, arg[0].v, ref_float(b, 0));
+    case CALL_ERF: return ref_op(b, EX_EQ, arg[0].v, ref_float(b, 0));
     case CALL_LOG:
     case CALL_LOG2:
-    case CALL_LOG10: return op2(b, EX_EQ, arg[0].v, ref_float(b, 1));
+    case CALL_LOG10: return ref_op(b, EX_EQ, arg[0].v, ref_float(b, 1));
     case CALL_POW:
-        return op2(b, EX_OR, op2(b, EX_EQ, arg[0].v, ref_float(b, 1)),
-                   op2(b, EX_EQ, arg[1].v, ref_float(b, 0)));
+        return ref_op(b, EX_OR, ref_op(b, EX_EQ, arg[0].v, ref_float(b, 1)),
+                      ref_op(b, EX_EQ, arg[1].v, ref_float(b, 0)));
     default: return NULL;
     }
 }
@@ -114,7 +104,7 @@ static Expr *is_infinite(RefBuilder *b, CallKind call, Ref x)
 {
     bool has_limit = call == CALL_EXP || call == CALL_EXP2 || call == CALL_EXPM1 ||
                      call == CALL_TANH || call == CALL_ERF;
-    return has_limit ? op2(b, EX_EQ, fn(b, CALL_ABS, x.v), ref_float(b, INFINITY)) : NULL;
+    return has_limit ? ref_op(b, EX_EQ, ref_call(b, CALL_ABS, x.v), ref_float(b, INFINITY)) : NULL;
 }
 
 Ref ref_exact_call(RefBuilder *b, const Expr *e, Expr *v, const Ref *arg)
@@ -129,7 +119,7 @@ Ref ref_exact_call(RefBuilder *b, const Expr *e, Expr *v, const Ref *arg)
         return (Ref){.v = v, .err = ref_float(b, INFINITY)};
     if (call == CALL_FMA) {
         if (e->type != DT_F64)
-            r.err = ref_add(b, r.err, unless(b, op2(b, EX_EQ, nearest(b, e->type, v), v)));
+            r.err = ref_add(b, r.err, unless(b, ref_op(b, EX_EQ, nearest(b, e->type, v), v)));
         return r;
     }
     if (info->ulp == 0) {
@@ -138,7 +128,7 @@ Ref ref_exact_call(RefBuilder *b, const Expr *e, Expr *v, const Ref *arg)
     }
     Expr *known = special_argument(b, call, arg), *limit = is_infinite(b, call, arg[0]);
     if (limit)
-        known = op2(b, EX_OR, known, limit);
+        known = ref_op(b, EX_OR, known, limit);
     r.err = ref_add(b, r.err, known ? unless(b, known) : ref_float(b, INFINITY));
     return r;
 }
@@ -149,9 +139,10 @@ Ref ref_exact_narrowed(RefBuilder *b, DType from, DType type, Expr *v, Expr *err
         return (Ref){.v = v, .err = ref_float(b, INFINITY)};
     Ref r = {.v = nearest(b, type, v), .err = err};
     Expr *largest = ref_float(b, type_largest(type));
-    Expr *fits = op2(b, EX_OR, op2(b, EX_LE, fn(b, CALL_ABS, r.v), largest), op2(b, EX_EQ, r.v, v));
+    Expr *fits = ref_op(b, EX_OR, ref_op(b, EX_LE, ref_call(b, CALL_ABS, r.v), largest),
+                        ref_op(b, EX_EQ, r.v, v));
     if (!type_is_float(from)) /* it is v rounded to 53 digits already */
-        fits = op2(b, EX_LE, fn(b, CALL_ABS, v), ref_float(b, 0x1p53));
+        fits = ref_op(b, EX_LE, ref_call(b, CALL_ABS, v), ref_float(b, 0x1p53));
     r.err = ref_add(b, err, unless(b, fits));
     return r;
 }
@@ -161,28 +152,29 @@ Ref ref_exact_narrowed(RefBuilder *b, DType from, DType type, Expr *v, Expr *err
 Expr *ref_exact_bits(RefBuilder *b, Expr *term, Expr **err)
 {
     Context *c = b->c;
-    Expr *scaled = ref_let(b, op2(b, EX_MUL, term, ref_float(b, ldexp(1, FRACTION_BITS))));
-    Expr *fits = ref_let(b, op2(b, EX_LT, fn(b, CALL_ABS, scaled), ref_float(b, LARGEST_FIXED)));
+    Expr *scaled = ref_let(b, ref_op(b, EX_MUL, term, ref_float(b, ldexp(1, FRACTION_BITS))));
+    Expr *fits =
+        ref_let(b, ref_op(b, EX_LT, ref_call(b, CALL_ABS, scaled), ref_float(b, LARGEST_FIXED)));
     Expr *inside = expr_select(c, fits, scaled, ref_float(b, 0), span_none());
     Expr *fixed = ref_let(b, expr_cast(c, DT_I64, inside, span_none()));
-    Expr *same = op2(b, EX_EQ, expr_cast(c, DT_F64, fixed, span_none()), scaled);
+    Expr *same = ref_op(b, EX_EQ, expr_cast(c, DT_F64, fixed, span_none()), scaled);
     *err = ref_add(b, *err, unless(b, same));
     return fixed;
 }
 
 static Expr *lowest_bit(RefBuilder *b, Expr *fixed)
 {
-    return op2(b, EX_BITAND, fixed, expr_unary(b->c, EX_NEG, fixed, span_none()));
+    return ref_op(b, EX_BITAND, fixed, expr_unary(b->c, EX_NEG, fixed, span_none()));
 }
 
 /* The factor has at most so many digits. */
 static void bound_digits(RefBuilder *b, Expr *factor, int digits, Expr **err)
 {
     Expr *fixed = ref_let(b, ref_exact_bits(b, factor, err));
-    Expr *room = op2(b, EX_MUL, expr_cast(b->c, DT_F64, lowest_bit(b, fixed), span_none()),
-                     ref_float(b, ldexp(1, digits)));
-    Expr *size = fn(b, CALL_ABS, expr_cast(b->c, DT_F64, fixed, span_none()));
-    *err = ref_add(b, *err, unless(b, op2(b, EX_LE, size, room)));
+    Expr *room = ref_op(b, EX_MUL, expr_cast(b->c, DT_F64, lowest_bit(b, fixed), span_none()),
+                        ref_float(b, ldexp(1, digits)));
+    Expr *size = ref_call(b, CALL_ABS, expr_cast(b->c, DT_F64, fixed, span_none()));
+    *err = ref_add(b, *err, unless(b, ref_op(b, EX_LE, size, room)));
 }
 
 void ref_exact_product(RefBuilder *b, int digits, const RefOperation *o, Expr **err)
@@ -197,8 +189,8 @@ Expr *ref_exact_sum(RefBuilder *b, const Buffer *of, Expr *abs, Expr *n, Expr *b
     Context *c = b->c;
     Expr *lowest = lowest_bit(b, bits);
     double digits = ldexp(1, buffer_sum_digits(of) - FRACTION_BITS);
-    Expr *room = op2(b, EX_MUL, expr_cast(c, DT_F64, lowest, span_none()), ref_float(b, digits));
-    Expr *fits = op2(b, EX_AND, op2(b, EX_LE, abs, room),
-                     op2(b, EX_LE, abs, ref_float(b, type_largest(of->type))));
-    return unless(b, op2(b, EX_OR, op2(b, EX_EQ, n, ref_float(b, 0)), fits));
+    Expr *room = ref_op(b, EX_MUL, expr_cast(c, DT_F64, lowest, span_none()), ref_float(b, digits));
+    Expr *fits = ref_op(b, EX_AND, ref_op(b, EX_LE, abs, room),
+                        ref_op(b, EX_LE, abs, ref_float(b, type_largest(of->type))));
+    return unless(b, ref_op(b, EX_OR, ref_op(b, EX_EQ, n, ref_float(b, 0)), fits));
 }

@@ -12,16 +12,6 @@ enum { REGROUPED = 8 };
 
 /* ---- small constructors -------------------------------------------------------------------- */
 
-static Expr *op2(RefBuilder *b, ExprKind kind, Expr *x, Expr *y)
-{
-    return expr_binary(b->c, kind, x, y, span_none());
-}
-
-static Expr *fn(RefBuilder *b, CallKind call, Expr *x)
-{
-    return expr_call(b->c, call, &x, span_none());
-}
-
 static Expr *pick(RefBuilder *b, Expr *cond, Expr *x, Expr *y)
 {
     return expr_select(b->c, cond, x, y, span_none());
@@ -29,12 +19,12 @@ static Expr *pick(RefBuilder *b, Expr *cond, Expr *x, Expr *y)
 
 static Expr *magnitude(RefBuilder *b, Expr *x)
 {
-    return fn(b, CALL_ABS, x);
+    return ref_call(b, CALL_ABS, x);
 }
 
 static Expr *times(RefBuilder *b, Expr *x, Expr *y)
 {
-    return !x || !y ? NULL : op2(b, EX_MUL, x, y);
+    return !x || !y ? NULL : ref_op(b, EX_MUL, x, y);
 }
 
 /* The larger error; none if one of them is NaN, which `max` would drop. */
@@ -42,13 +32,13 @@ static Expr *larger(RefBuilder *b, Expr *x, Expr *y)
 {
     if (!x || !y)
         return x ? x : y;
-    Expr *numbers = op2(b, EX_LT, op2(b, EX_ADD, x, y), ref_float(b, INFINITY));
-    return pick(b, numbers, op2(b, EX_MAX, x, y), ref_float(b, INFINITY));
+    Expr *numbers = ref_op(b, EX_LT, ref_op(b, EX_ADD, x, y), ref_float(b, INFINITY));
+    return pick(b, numbers, ref_op(b, EX_MAX, x, y), ref_float(b, INFINITY));
 }
 
 static Expr *either(RefBuilder *b, Expr *x, Expr *y)
 {
-    return !x ? y : !y ? x : op2(b, EX_OR, x, y);
+    return !x ? y : !y ? x : ref_op(b, EX_OR, x, y);
 }
 
 static Expr *zero_or(RefBuilder *b, Expr *x)
@@ -89,7 +79,7 @@ static double underflow(DType type)
 
 static Expr *is_zero(RefBuilder *b, Expr *err)
 {
-    return err ? op2(b, EX_EQ, err, ref_float(b, 0)) : NULL;
+    return err ? ref_op(b, EX_EQ, err, ref_float(b, 0)) : NULL;
 }
 
 /* A result v that comes through its operands with error `err` and is then rounded. */
@@ -105,13 +95,13 @@ typedef struct {
 static Expr *beyond_error(RefBuilder *b, const Rounding *r)
 {
     double most = type_largest(r->type) * (1 + 2 * r->u);
-    Expr *least = r->err ? op2(b, EX_SUB, magnitude(b, r->v), r->err) : magnitude(b, r->v);
-    Expr *finite = op2(b, EX_LT, magnitude(b, r->v), ref_float(b, INFINITY));
+    Expr *least = r->err ? ref_op(b, EX_SUB, magnitude(b, r->v), r->err) : magnitude(b, r->v);
+    Expr *finite = ref_op(b, EX_LT, magnitude(b, r->v), ref_float(b, INFINITY));
     Expr *sure = r->certain ? r->certain : expr_true(b->c);
     if (type_info(r->type)->bits > 8)
-        sure = pick(b, finite, op2(b, EX_GT, least, ref_float(b, most)), sure);
+        sure = pick(b, finite, ref_op(b, EX_GT, least, ref_float(b, most)), sure);
     else
-        sure = op2(b, EX_AND, expr_unary(b->c, EX_NOT, finite, span_none()), sure);
+        sure = ref_op(b, EX_AND, expr_unary(b->c, EX_NOT, finite, span_none()), sure);
     return pick(b, sure, ref_float(b, 0), ref_float(b, INFINITY));
 }
 
@@ -120,12 +110,12 @@ static Expr *beyond_error(RefBuilder *b, const Rounding *r)
 static Ref rounded(RefBuilder *b, const Rounding *r)
 {
     Expr *size = ref_let(b, ref_add(b, magnitude(b, r->v), r->err));
-    Expr *loss = op2(b, EX_MUL, ref_float(b, r->u), size);
+    Expr *loss = ref_op(b, EX_MUL, ref_float(b, r->u), size);
     Expr *after = ref_add(b, ref_add(b, loss, ref_float(b, r->eta)), r->err);
-    Expr *fits = ref_let(b, op2(b, EX_LE, size, ref_float(b, type_largest(r->type))));
+    Expr *fits = ref_let(b, ref_op(b, EX_LE, size, ref_float(b, type_largest(r->type))));
     if (!b->infinities)
         return (Ref){.v = r->v, .err = pick(b, fits, after, ref_float(b, INFINITY))};
-    return (Ref){.v = pick(b, fits, r->v, op2(b, EX_MUL, r->v, ref_float(b, INFINITY))),
+    return (Ref){.v = pick(b, fits, r->v, ref_op(b, EX_MUL, r->v, ref_float(b, INFINITY))),
                  .err = pick(b, fits, after, beyond_error(b, r))};
 }
 
@@ -144,9 +134,9 @@ static Expr *quotient_error(RefBuilder *b, Expr *v, Ref x, Ref y)
         return NULL;
     Expr *top = ref_add(b, x.err, times(b, y.err ? magnitude(b, v) : NULL, y.err));
     if (!y.err)
-        return op2(b, EX_DIV, top, magnitude(b, y.v));
-    Expr *left = ref_let(b, op2(b, EX_SUB, magnitude(b, y.v), y.err));
-    return pick(b, op2(b, EX_GT, left, ref_float(b, 0)), op2(b, EX_DIV, top, left),
+        return ref_op(b, EX_DIV, top, magnitude(b, y.v));
+    Expr *left = ref_let(b, ref_op(b, EX_SUB, magnitude(b, y.v), y.err));
+    return pick(b, ref_op(b, EX_GT, left, ref_float(b, 0)), ref_op(b, EX_DIV, top, left),
                 ref_float(b, INFINITY));
 }
 
@@ -160,24 +150,24 @@ static Expr *integer_error(RefBuilder *b, ExprKind kind, Ref x, Ref y)
     if (kind == EX_MIN || kind == EX_MAX)
         return larger(b, x.err, y.err);
     Expr *either_err = ref_add(b, x.err, y.err);
-    return pick(b, op2(b, EX_GT, either_err, ref_float(b, 0)), ref_float(b, INFINITY),
+    return pick(b, ref_op(b, EX_GT, either_err, ref_float(b, 0)), ref_float(b, INFINITY),
                 ref_float(b, 0));
 }
 
 static Ref compare(RefBuilder *b, ExprKind kind, Ref x, Ref y)
 {
-    Ref r = {.v = op2(b, kind, x.v, y.v)};
+    Ref r = {.v = ref_op(b, kind, x.v, y.v)};
     Expr *err = ref_let(b, ref_add(b, x.err, y.err));
     if (x.v->type == DT_BOOL) {
         r.unsure = either(b, x.unsure, y.unsure);
     } else if (err) {
         Expr *distance = type_is_float(x.v->type)
-                             ? op2(b, EX_SUB, x.v, y.v)
-                             : op2(b, EX_SUB, expr_cast(b->c, DT_F64, x.v, span_none()),
-                                   expr_cast(b->c, DT_F64, y.v, span_none()));
+                             ? ref_op(b, EX_SUB, x.v, y.v)
+                             : ref_op(b, EX_SUB, expr_cast(b->c, DT_F64, x.v, span_none()),
+                                      expr_cast(b->c, DT_F64, y.v, span_none()));
         /* Written so that a NaN counts as unsure, but where both are known. */
-        Expr *apart = op2(b, EX_GT, magnitude(b, distance), err);
-        r.unsure = expr_unary(b->c, EX_NOT, op2(b, EX_OR, apart, is_zero(b, err)), span_none());
+        Expr *apart = ref_op(b, EX_GT, magnitude(b, distance), err);
+        r.unsure = expr_unary(b->c, EX_NOT, ref_op(b, EX_OR, apart, is_zero(b, err)), span_none());
     }
     return r;
 }
@@ -197,10 +187,10 @@ static Ref rounded_binary(RefBuilder *b, const RefOperation *o, Expr *v)
     if (both) /* an infinity stays one, whatever finite is added to it */
         r.certain = o->kind == EX_MUL || o->kind == EX_DIV || o->type == DT_F64
                         ? is_zero(b, both)
-                        : op2(b, EX_LT, r.err, ref_float(b, INFINITY));
+                        : ref_op(b, EX_LT, r.err, ref_float(b, INFINITY));
     if (o->kind == EX_DIV) { /* by a zero, whose sign is not known */
-        Expr *known = op2(b, EX_NE, o->y.v, ref_float(b, 0));
-        r.certain = r.certain ? op2(b, EX_AND, r.certain, known) : known;
+        Expr *known = ref_op(b, EX_NE, o->y.v, ref_float(b, 0));
+        r.certain = r.certain ? ref_op(b, EX_AND, r.certain, known) : known;
     }
     return rounded(b, &r);
 }
@@ -234,34 +224,35 @@ Ref ref_binary(RefBuilder *b, const RefOperation *o, Span span)
 /* `good` where the argument is larger than its error, else no bound. */
 static Expr *where_positive(RefBuilder *b, Expr *least, Expr *good)
 {
-    return pick(b, op2(b, EX_GT, least, ref_float(b, 0)), good, ref_float(b, INFINITY));
+    return pick(b, ref_op(b, EX_GT, least, ref_float(b, 0)), good, ref_float(b, INFINITY));
 }
 
 static Expr *scaled(RefBuilder *b, double by, Expr *e)
 {
-    return op2(b, EX_MUL, ref_float(b, by), e);
+    return ref_op(b, EX_MUL, ref_float(b, by), e);
 }
 
 /* |tan(x +- e) - tan x| = (1 + t^2) tan e / (1 - |t| tan e) where e and that divisor are in (0,
  * 1). */
 static Expr *tangent_error(RefBuilder *b, Expr *v, Expr *err)
 {
-    Expr *turn = ref_let(b, fn(b, CALL_TAN, err));
+    Expr *turn = ref_let(b, ref_call(b, CALL_TAN, err));
     Expr *least =
-        ref_let(b, op2(b, EX_SUB, ref_float(b, 1), op2(b, EX_MUL, magnitude(b, v), turn)));
-    Expr *slope = op2(b, EX_ADD, ref_float(b, 1), op2(b, EX_MUL, v, v));
-    Expr *good = where_positive(b, least, op2(b, EX_DIV, op2(b, EX_MUL, slope, turn), least));
-    return pick(b, op2(b, EX_LT, err, ref_float(b, 1)), good, ref_float(b, INFINITY));
+        ref_let(b, ref_op(b, EX_SUB, ref_float(b, 1), ref_op(b, EX_MUL, magnitude(b, v), turn)));
+    Expr *slope = ref_op(b, EX_ADD, ref_float(b, 1), ref_op(b, EX_MUL, v, v));
+    Expr *good = where_positive(b, least, ref_op(b, EX_DIV, ref_op(b, EX_MUL, slope, turn), least));
+    return pick(b, ref_op(b, EX_LT, err, ref_float(b, 1)), good, ref_float(b, INFINITY));
 }
 
 /* |f(x +- e) - f(x)|, where f rounds: it does not decrease, so no more than from one end to the
  * other. */
 static Expr *step_error(RefBuilder *b, CallKind call, Ref x)
 {
-    Expr *least = ref_let(b, fn(b, call, op2(b, EX_SUB, x.v, x.err)));
-    Expr *largest = ref_let(b, fn(b, call, op2(b, EX_ADD, x.v, x.err)));
-    Expr *range = ref_let(b, op2(b, EX_SUB, largest, least));
-    return pick(b, op2(b, EX_EQ, largest, least), ref_float(b, 0), where_positive(b, range, range));
+    Expr *least = ref_let(b, ref_call(b, call, ref_op(b, EX_SUB, x.v, x.err)));
+    Expr *largest = ref_let(b, ref_call(b, call, ref_op(b, EX_ADD, x.v, x.err)));
+    Expr *range = ref_let(b, ref_op(b, EX_SUB, largest, least));
+    return pick(b, ref_op(b, EX_EQ, largest, least), ref_float(b, 0),
+                where_positive(b, range, range));
 }
 
 /* Error of f(x) that comes through an inexact x. */
@@ -272,29 +263,29 @@ static Expr *through_call(RefBuilder *b, CallKind call, Expr *v, Ref x)
     Expr *least = NULL, *one = ref_float(b, 1);
     switch (call) {
     case CALL_EXP:
-    case CALL_EXP2: return op2(b, EX_MUL, v, op2(b, EX_SUB, fn(b, call, x.err), one));
+    case CALL_EXP2: return ref_op(b, EX_MUL, v, ref_op(b, EX_SUB, ref_call(b, call, x.err), one));
     case CALL_EXPM1: /* the derivative is v + 1 */
-        return op2(b, EX_MUL, op2(b, EX_ADD, v, one), fn(b, call, x.err));
+        return ref_op(b, EX_MUL, ref_op(b, EX_ADD, v, one), ref_call(b, call, x.err));
     case CALL_LOG1P:
-        least = ref_let(b, op2(b, EX_SUB, op2(b, EX_ADD, x.v, one), x.err));
-        return where_positive(b, least, op2(b, EX_DIV, x.err, least));
+        least = ref_let(b, ref_op(b, EX_SUB, ref_op(b, EX_ADD, x.v, one), x.err));
+        return where_positive(b, least, ref_op(b, EX_DIV, x.err, least));
     case CALL_LOG:
     case CALL_LOG2:
     case CALL_LOG10:
-        least = ref_let(b, op2(b, EX_SUB, x.v, x.err));
+        least = ref_let(b, ref_op(b, EX_SUB, x.v, x.err));
         return where_positive(
             b, least,
-            scaled(b, call == CALL_LOG2 ? 1.4426950408889636 : 1, op2(b, EX_DIV, x.err, least)));
+            scaled(b, call == CALL_LOG2 ? 1.4426950408889636 : 1, ref_op(b, EX_DIV, x.err, least)));
     case CALL_SQRT:
-        least = ref_let(b, op2(b, EX_SUB, x.v, x.err));
-        return pick(b, op2(b, EX_GT, least, ref_float(b, 0)),
-                    op2(b, EX_DIV, scaled(b, 0.5, x.err), fn(b, CALL_SQRT, least)),
-                    fn(b, CALL_SQRT, op2(b, EX_ADD, magnitude(b, x.v), x.err)));
+        least = ref_let(b, ref_op(b, EX_SUB, x.v, x.err));
+        return pick(b, ref_op(b, EX_GT, least, ref_float(b, 0)),
+                    ref_op(b, EX_DIV, scaled(b, 0.5, x.err), ref_call(b, CALL_SQRT, least)),
+                    ref_call(b, CALL_SQRT, ref_op(b, EX_ADD, magnitude(b, x.v), x.err)));
     case CALL_RSQRT:
-        least = ref_let(b, op2(b, EX_SUB, x.v, x.err));
-        return where_positive(
-            b, least,
-            op2(b, EX_DIV, scaled(b, 0.5, x.err), op2(b, EX_MUL, least, fn(b, CALL_SQRT, least))));
+        least = ref_let(b, ref_op(b, EX_SUB, x.v, x.err));
+        return where_positive(b, least,
+                              ref_op(b, EX_DIV, scaled(b, 0.5, x.err),
+                                     ref_op(b, EX_MUL, least, ref_call(b, CALL_SQRT, least))));
     case CALL_SIN:
     case CALL_COS:
     case CALL_TANH:
@@ -305,9 +296,9 @@ static Expr *through_call(RefBuilder *b, CallKind call, Expr *v, Ref x)
     case CALL_TF32_RZ: return step_error(b, call, x);
     default: /* steps */
         return pick(b,
-                    op2(b, EX_EQ, fn(b, call, op2(b, EX_SUB, x.v, x.err)),
-                        fn(b, call, op2(b, EX_ADD, x.v, x.err))),
-                    ref_float(b, 0), op2(b, EX_ADD, x.err, one));
+                    ref_op(b, EX_EQ, ref_call(b, call, ref_op(b, EX_SUB, x.v, x.err)),
+                           ref_call(b, call, ref_op(b, EX_ADD, x.v, x.err))),
+                    ref_float(b, 0), ref_op(b, EX_ADD, x.err, one));
     }
 }
 
@@ -316,13 +307,14 @@ static Expr *power_error(RefBuilder *b, Expr *v, Ref x, Ref y)
 {
     if (!x.err && !y.err)
         return NULL;
-    Expr *least = x.err ? ref_let(b, op2(b, EX_SUB, x.v, x.err)) : x.v;
-    Expr *by_x =
-        x.err ? op2(b, EX_MUL, ref_add(b, magnitude(b, y.v), y.err), op2(b, EX_DIV, x.err, least))
-              : NULL;
-    Expr *by_y = y.err ? op2(b, EX_MUL, magnitude(b, fn(b, CALL_LOG, x.v)), y.err) : NULL;
-    Expr *factor = op2(b, EX_SUB, fn(b, CALL_EXP, ref_add(b, by_x, by_y)), ref_float(b, 1));
-    return where_positive(b, least, op2(b, EX_MUL, magnitude(b, v), factor));
+    Expr *least = x.err ? ref_let(b, ref_op(b, EX_SUB, x.v, x.err)) : x.v;
+    Expr *by_x = x.err ? ref_op(b, EX_MUL, ref_add(b, magnitude(b, y.v), y.err),
+                                ref_op(b, EX_DIV, x.err, least))
+                       : NULL;
+    Expr *by_y = y.err ? ref_op(b, EX_MUL, magnitude(b, ref_call(b, CALL_LOG, x.v)), y.err) : NULL;
+    Expr *factor =
+        ref_op(b, EX_SUB, ref_call(b, CALL_EXP, ref_add(b, by_x, by_y)), ref_float(b, 1));
+    return where_positive(b, least, ref_op(b, EX_MUL, magnitude(b, v), factor));
 }
 
 static Expr *through_many(RefBuilder *b, CallKind call, Expr *v, const Ref *arg)
@@ -372,7 +364,8 @@ static Ref class_of_float(RefBuilder *b, const Expr *e)
     Ref x = ref_expr(b, e->u.call.arg[0]);
     Ref r = {.v = expr_call(b->c, e->u.call.call, &x.v, e->span)};
     if (x.err)
-        r.unsure = expr_unary(b->c, EX_NOT, op2(b, EX_LT, x.err, ref_float(b, INFINITY)), e->span);
+        r.unsure =
+            expr_unary(b->c, EX_NOT, ref_op(b, EX_LT, x.err, ref_float(b, INFINITY)), e->span);
     return named(b, r);
 }
 
@@ -385,7 +378,7 @@ static Ref bits_call(RefBuilder *b, const Expr *e)
         Ref x = ref_expr(b, e->u.call.arg[i]);
         values[i] = type_is_float(first->type) ? expr_cast(b->c, first->type, x.v, e->span) : x.v;
         Expr *is = is_zero(b, x.err);
-        known = !known || !is ? (known ? known : is) : op2(b, EX_AND, known, is);
+        known = !known || !is ? (known ? known : is) : ref_op(b, EX_AND, known, is);
     }
     Ref r = {.v = expr_call_like(b->c, e, values)};
     if (type_is_float(e->type))
@@ -463,11 +456,12 @@ static Ref cast_to_int(RefBuilder *b, DType from, DType to, Ref x, Span span)
         r.err = unsure_error(b, x.unsure);
     if (!x.err)
         return named(b, r);
-    Expr *same = type_is_float(from) ? op2(b, EX_EQ, fn(b, CALL_TRUNC, op2(b, EX_SUB, x.v, x.err)),
-                                           fn(b, CALL_TRUNC, op2(b, EX_ADD, x.v, x.err)))
-                                     : op2(b, EX_EQ, x.err, ref_float(b, 0));
+    Expr *same = type_is_float(from)
+                     ? ref_op(b, EX_EQ, ref_call(b, CALL_TRUNC, ref_op(b, EX_SUB, x.v, x.err)),
+                              ref_call(b, CALL_TRUNC, ref_op(b, EX_ADD, x.v, x.err)))
+                     : ref_op(b, EX_EQ, x.err, ref_float(b, 0));
     bool wider = !type_is_float(from) && type_info(to)->bits >= type_info(from)->bits;
-    Expr *bound = type_is_float(from) ? op2(b, EX_ADD, x.err, ref_float(b, 1))
+    Expr *bound = type_is_float(from) ? ref_op(b, EX_ADD, x.err, ref_float(b, 1))
                   : wider             ? x.err
                                       : ref_float(b, INFINITY);
     r.err = pick(b, same, ref_float(b, 0), bound);
@@ -484,7 +478,7 @@ static Ref cast(RefBuilder *b, const Expr *e)
         return cast_to_int(b, from, e->type, x, e->span);
     Ref r = {.v = expr_cast(b->c, DT_BOOL, x.v, e->span), .unsure = x.unsure};
     if (x.err)
-        r.unsure = op2(b, EX_GT, x.err, ref_float(b, 0));
+        r.unsure = ref_op(b, EX_GT, x.err, ref_float(b, 0));
     return named(b, r);
 }
 
@@ -524,14 +518,14 @@ static double sum_roundoff(const Buffer *buffer)
 /* n u |x|, which holds for every order of n additions, and every n. */
 static Expr *sum_error(RefBuilder *b, const Buffer *buffer, Expr *abs, Expr *n)
 {
-    return op2(b, EX_MUL, scaled(b, sum_roundoff(buffer), n), abs);
+    return ref_op(b, EX_MUL, scaled(b, sum_roundoff(buffer), n), abs);
 }
 
 /* What a product that keeps so many digits loses; an infinity may become NaN. */
 static Expr *product_loss(RefBuilder *b, int digits, Expr *product)
 {
     Expr *size = ref_let(b, magnitude(b, product));
-    return pick(b, op2(b, EX_LT, size, ref_float(b, INFINITY)),
+    return pick(b, ref_op(b, EX_LT, size, ref_float(b, INFINITY)),
                 scaled(b, ldexp(1, 1 - digits), size), ref_float(b, INFINITY));
 }
 
@@ -569,12 +563,12 @@ Ref ref_element(RefBuilder *b, const Twin *t, Expr *const *index, Span span)
             Expr *zero = expr_index(b->c, 0);
             Expr *flag = read(b, t->unsure, &zero, span);
             r.err = ref_add(b, r.err,
-                            pick(b, op2(b, EX_NE, flag, zero_of(b, DT_U8)), ref_float(b, INFINITY),
-                                 ref_float(b, 0)));
+                            pick(b, ref_op(b, EX_NE, flag, zero_of(b, DT_U8)),
+                                 ref_float(b, INFINITY), ref_float(b, 0)));
         }
     }
     if (type == DT_BOOL && r.err) {
-        r.unsure = op2(b, EX_GT, r.err, ref_float(b, 0));
+        r.unsure = ref_op(b, EX_GT, r.err, ref_float(b, 0));
         r.err = NULL;
     }
     return named(b, r);
@@ -587,7 +581,7 @@ Expr *ref_index(RefBuilder *b, const Buffer *buffer, Expr *const *index, Expr **
         Ref at = ref_expr(b, index[i]);
         out[i] = at.v;
         if (at.err)
-            unsure = either(b, unsure, op2(b, EX_GT, at.err, ref_float(b, 0)));
+            unsure = either(b, unsure, ref_op(b, EX_GT, at.err, ref_float(b, 0)));
     }
     return ref_let(b, unsure);
 }
@@ -612,7 +606,7 @@ static Ref load(RefBuilder *b, const Expr *e)
 static Ref under(RefBuilder *b, Expr *cond, Expr *e)
 {
     Expr *outer = b->path;
-    b->path = outer ? ref_let(b, op2(b, EX_AND, outer, cond)) : cond;
+    b->path = outer ? ref_let(b, ref_op(b, EX_AND, outer, cond)) : cond;
     Ref r = ref_expr(b, e);
     b->path = outer;
     return r;
@@ -623,7 +617,7 @@ static Ref logic(RefBuilder *b, const Expr *e)
     Ref x = ref_expr(b, e->u.arg[0]);
     Expr *cond = e->kind == EX_AND ? x.v : ref_let(b, expr_unary(b->c, EX_NOT, x.v, e->span));
     Ref y = under(b, cond, e->u.arg[1]);
-    Ref r = {.v = op2(b, e->kind, x.v, y.v), .unsure = either(b, x.unsure, y.unsure)};
+    Ref r = {.v = ref_op(b, e->kind, x.v, y.v), .unsure = either(b, x.unsure, y.unsure)};
     return named(b, r);
 }
 
@@ -645,7 +639,7 @@ static Ref selection(RefBuilder *b, const Expr *e)
             !expr_has_load(e->u.arg[1]) && !expr_has_load(e->u.arg[2]) && type_is_float(e->type);
         known = known && !b->exact;
         Expr *apart =
-            known ? ref_add(b, magnitude(b, op2(b, EX_SUB, x.v, y.v)), ref_add(b, x.err, y.err))
+            known ? ref_add(b, magnitude(b, ref_op(b, EX_SUB, x.v, y.v)), ref_add(b, x.err, y.err))
                   : ref_float(b, INFINITY);
         r.err = pick(b, cond.unsure, apart, zero_or(b, r.err));
     }
@@ -670,7 +664,7 @@ static Ref divide(RefBuilder *b, const Expr *e)
     if (!b->path || type_is_float(e->type))
         return ref_binary(b, &(RefOperation){.kind = e->kind, .type = e->type, .x = x, .y = y},
                           e->span);
-    Ref r = {.v = pick(b, b->path, op2(b, e->kind, x.v, y.v), zero_of(b, e->type)),
+    Ref r = {.v = pick(b, b->path, ref_op(b, e->kind, x.v, y.v), zero_of(b, e->type)),
              .err = integer_error(b, e->kind, x, y)};
     return named(b, r);
 }

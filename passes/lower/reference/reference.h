@@ -70,6 +70,8 @@ Ref ref_binary(RefBuilder *b, const RefOperation *o, Span span);
 /* The element of a twin's buffer that is its value, with the error that sums have gathered. */
 Ref ref_element(RefBuilder *b, const Twin *t, Expr *const *index, Span span);
 Expr *ref_float(RefBuilder *b, double value);
+Expr *ref_op(RefBuilder *b, ExprKind kind, Expr *x, Expr *y);
+Expr *ref_call(RefBuilder *b, CallKind call, Expr *x);
 Expr *ref_add(RefBuilder *b, Expr *x, Expr *y); /* either may be NULL */
 /* Can rounding change one of the subscripts? NULL: no. */
 Expr *ref_index(RefBuilder *b, const Buffer *buffer, Expr *const *index, Expr **out);
