@@ -334,6 +334,13 @@ TupleElement *factor_elements(const Factor *f, Buffer *const *buffers, Var *part
     return out;
 }
 
+Stmt *factor_update_by(const Factor *f, Var *part)
+{
+    Context *c = f->s->ctx;
+    Expr *const *partial = reducer_load(c, &f->r, factor_elements(f, f->rf, part));
+    return reducer_update(c, &f->r, (ReducerStore){reducer_targets(c, &f->r), partial});
+}
+
 /* The partial results in terms of the new iterators. */
 static const TupleElement *mapped_elements(Factor *f)
 {

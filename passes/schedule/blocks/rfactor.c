@@ -97,14 +97,6 @@ static bool check_axis(Factor *f, const PrimCall *call)
     return true;
 }
 
-/* The update of the reduction's elements by the partial results. */
-static Stmt *final_update(Factor *f, Var *part)
-{
-    Context *c = f->s->ctx;
-    Expr *const *loads = reducer_load(c, &f->r, factor_elements(f, f->rf, part));
-    return reducer_update(c, &f->r, (ReducerStore){reducer_targets(c, &f->r), loads});
-}
-
 /* The nest that reduces the partial results: what the init's nest is, with a loop over them. It
  * holds the init and the update. */
 static Stmt *final_nest(Factor *f, int top)
@@ -112,7 +104,7 @@ static Stmt *final_nest(Factor *f, int top)
     Context *c = f->s->ctx;
     Span span = f->r.update->span;
     Var *part = var_new(c, f->part->name, DT_INDEX, VAR_ITER, span);
-    Stmt *both[2] = {f->block->init, final_update(f, part)}, *bottom;
+    Stmt *both[2] = {f->block->init, factor_update_by(f, part)}, *bottom;
     Stmt *nest = factor_spread(f, top, stmt_seq(c, both, 2, span), &bottom);
     if (!nest)
         return NULL;

@@ -366,15 +366,6 @@ static Stmt *copies(const Scan *scan, const TupleElement *to, const TupleElement
     return reducer_set(c, r, (ReducerStore){to, reducer_load(c, r, from)});
 }
 
-/* value op= total[part]. */
-static Stmt *add_total(const Scan *scan, Var *part)
-{
-    Context *c = scan->s->ctx;
-    const Factor *f = &scan->f;
-    Expr *const *totals = reducer_load(c, &f->r, factor_elements(f, f->rf, part));
-    return reducer_update(c, &f->r, (ReducerStore){reducer_targets(c, &f->r), totals});
-}
-
 /* The nest that scans the sums: before[part] = value; value op= total[part]. */
 static Stmt *scan_of_totals(Scan *scan)
 {
@@ -385,7 +376,7 @@ static Stmt *scan_of_totals(Scan *scan)
     Var *part = var_new(c, f->part->name, DT_INDEX, VAR_ITER, span);
     Stmt *both[2] = {
         copies(scan, factor_elements(f, scan->before, part), reducer_targets(c, &f->r)),
-        add_total(scan, part)};
+        factor_update_by(f, part)};
     Stmt *bottom, *nest = factor_spread(f, f->anchor, stmt_seq(c, both, 2, span), &bottom);
     if (!nest)
         return NULL;
