@@ -309,6 +309,8 @@ Value value_buffer(const Buffer *buffer);
 Value value_int(int64_t i);
 typedef VEC(Value) ValueList;
 Value value_list(Schedule *s, const Value *items, int n);
+/* The loops of the path, outermost first. */
+ValueList value_loops(Schedule *s, const StmtPath *path);
 
 /* The primitives: bool prim_NAME(Schedule *, const PrimCall *, Value *). */
 #define PRIM(name, params, returns, query, summary, before, steps, after, legal, tvm)              \

@@ -33,6 +33,15 @@ Value value_loop(const Stmt *loop)
     return handle_value(VALUE_LOOP, loop->u.loop.id);
 }
 
+ValueList value_loops(Schedule *s, const StmtPath *path)
+{
+    ValueList loops = {0};
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i]->kind == ST_FOR)
+            VEC_PUSH(s->ctx->arena, &loops, value_loop(path->items[i]));
+    return loops;
+}
+
 Value value_block(const Stmt *block)
 {
     return handle_value(VALUE_BLOCK, block->u.block.id);

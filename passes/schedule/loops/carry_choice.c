@@ -13,6 +13,8 @@
  * the first block need of the loops. */
 #include "passes/schedule/loops/carry_choice.h"
 
+#include "passes/shared/rebuild.h"
+
 typedef struct {
     Schedule *s;
     Facts *facts;       /* in the loop */
@@ -72,10 +74,7 @@ static Expr *in_iterators(const Choice *k, const StmtPath *path, Expr *e)
             e = expr_subst(c, e,
                            &(Subst){iter->binding->u.var, expr_var(c, iter->var, span_none())}, 1);
     }
-    for (int i = 0; i < path->n; i++)
-        if (path->items[i]->kind == ST_FOR && expr_uses_var(e, path->items[i]->u.loop.var))
-            return NULL;
-    return e;
+    return path_binds(path, e) ? NULL : e;
 }
 
 /* The second block with the choice as its value; NULL: there is no such. */

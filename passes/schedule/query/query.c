@@ -14,10 +14,7 @@ bool prim_loops(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     sched_block(s, &call->loops.block, &path);
-    ValueList loops = {0};
-    for (int i = 0; i < path.n; i++)
-        if (path.items[i]->kind == ST_FOR)
-            VEC_PUSH(s->ctx->arena, &loops, value_loop(path.items[i]));
+    ValueList loops = value_loops(s, &path);
     *result = value_list(s, loops.items, loops.n);
     return true;
 }

@@ -170,16 +170,11 @@ bool prim_sample_categorical(Schedule *s, const PrimCall *call, Value *result)
 /* The loops around the block's first consumer, outermost first: compute_at takes no others. */
 static ValueList loops_around_consumer(Schedule *s, const PrimCall *call)
 {
-    ValueList loops = {0};
     Value consumers;
     StmtPath path = {0};
-    if (!prim_consumers(s, call, &consumers) || consumers.u.list.n == 0)
-        return loops;
-    sched_block(s, &consumers.u.list.items[0], &path);
-    for (int i = 0; i < path.n; i++)
-        if (path.items[i]->kind == ST_FOR)
-            VEC_PUSH(s->ctx->arena, &loops, value_loop(path.items[i]));
-    return loops;
+    if (prim_consumers(s, call, &consumers) && consumers.u.list.n > 0)
+        sched_block(s, &consumers.u.list.items[0], &path);
+    return value_loops(s, &path);
 }
 
 bool prim_sample_compute_location(Schedule *s, const PrimCall *call, Value *result)
