@@ -3,7 +3,7 @@
 //   B: f32[K, N], read
 //   bias: f32[N], read
 //   C: f32[M, N], written
-//   32-bit indices: M + 63, K + 77, N * K + N * 54 + 440 and M * N are at most 2147483647
+//   32-bit indices: M + 63, M * 2 + 62, K + 77, N * K + N * 54 + 440 and M * N are at most 2147483647
 // matmul_bias_relu<<<dim3((N + 63) / 64, (M + 63) / 64), dim3(32, 4)>>>(A, B, bias, C, M, N, K);
 
 template <int bytes>
@@ -39,7 +39,7 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B,
     const int first = (int)blockIdx.y / 8 * 8;
     const int place = (N + 63) / 64 * ((int)blockIdx.y % 8) + (int)blockIdx.x;
     const int height = min((M + 63) / 64 - first, 8);
-    const long long by = (long long)first + place % height;
+    const int by = first + place % height;
     const int bx = min(place / height, (N + 63) / 64 - 1);
     const int wy_wx_fused = threadIdx.y;
     const int lane = threadIdx.x;
@@ -49,11 +49,11 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B,
     const int j = bx * 64 + wy_wx_fused % 2 * 32 + lane;
     #pragma unroll
     for (int each = 0; each < 8; ++each) {
-        const long long i = by * 64 + each % 4 * 16 + wy_wx_fused * 4 + lane / 8;
+        const int i = by * 64 + each % 4 * 16 + wy_wx_fused * 4 + lane / 8;
         const int k = each / 4 * 8 + lane % 8;
         if (k < (K + 31) / 32 * 32)
             copy_async_or_zero<4>(&A_shared[k][each % 4 * 16 + wy_wx_fused * 4 + lane / 8],
-                                  &A[i * K + k + (K + 31) % 32 - 31],
+                                  &A[(long long)i * K + k + (K + 31) % 32 - 31],
                                   k + (K + 31) % 32 > 30 && i < M);
     }
     #pragma unroll
@@ -78,13 +78,9 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B,
     }
     #pragma unroll
     for (int row = 0; row < 8; ++row) {
-        const long long i =
-            by * 64 + row / 4 * 32 + wy_wx_fused / 2 * 16 + lane / 2 % 4 * 4 + row % 4;
-        if (i < (M + 63) / 64 * 64) {
-            #pragma unroll
-            for (int column = 0; column < 4; ++column)
-                acc_local[row][column] = 0.0f;
-        }
+        #pragma unroll
+        for (int column = 0; column < 4; ++column)
+            acc_local[row][column] = 0.0f;
     }
     for (int ko_0 = 0; ko_0 < (K + 31) / 32; ++ko_0) {
         #pragma unroll
@@ -92,12 +88,13 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B,
             if (ko_0 * 2 + again + 1 < (K + 31) / 32 * 2) {
                 #pragma unroll
                 for (int each = 0; each < 8; ++each) {
-                    const long long i = by * 64 + each % 4 * 16 + wy_wx_fused * 4 + lane / 8;
+                    const int i = by * 64 + each % 4 * 16 + wy_wx_fused * 4 + lane / 8;
                     const int k = ko_0 * 32 + again * 16 + each / 4 * 8 + lane % 8 + 16;
                     copy_async_or_zero<4>(
                         &A_shared[(again + 1) % 2 * 16 + each / 4 * 8 + lane % 8]
                                  [each % 4 * 16 + wy_wx_fused * 4 + lane / 8],
-                        &A[i * K + k + (K + 31) % 32 - 31], k + (K + 31) % 32 > 30 && i < M);
+                        &A[(long long)i * K + k + (K + 31) % 32 - 31],
+                        k + (K + 31) % 32 > 30 && i < M);
                 }
                 #pragma unroll
                 for (int each = 0; each < 8; ++each) {
@@ -125,17 +122,16 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B,
                                                    + lane % 2 * 4];
                 }
                 #pragma unroll
-                for (int row = 0; row < 8; ++row) {
-                    const long long i =
-                        by * 64 + row / 4 * 32 + wy_wx_fused / 2 * 16 + lane / 2 % 4 * 4 + row % 4;
-                    if (i < (M + 63) / 64 * 64) {
-                        #pragma unroll
-                        for (int column_turn = 0; column_turn < 4; ++column_turn) {
-                            const int column = row % 2 == 0 ? column_turn : 3 - column_turn;
-                            acc_local[row][column] +=
-                                A_shared_local[ki % 2][row] * B_shared_local[ki % 2][column];
-                        }
-                    }
+                for (int row_pair = 0; row_pair < 4; ++row_pair) {
+                    #pragma unroll
+                    for (int column = 0; column < 4; ++column)
+                        acc_local[row_pair * 2][column] +=
+                            A_shared_local[ki % 2][row_pair * 2] * B_shared_local[ki % 2][column];
+                    #pragma unroll
+                    for (int column_turn = 0; column_turn < 4; ++column_turn)
+                        acc_local[row_pair * 2 + 1][3 - column_turn] +=
+                            A_shared_local[ki % 2][row_pair * 2 + 1]
+                            * B_shared_local[ki % 2][3 - column_turn];
                 }
             }
             copy_async_wait<0>();  // all copies
@@ -167,11 +163,10 @@ matmul_bias_relu(const float *__restrict__ A, const float *__restrict__ B,
         if (j < N) {
             #pragma unroll 4
             for (int each = 0; each < 16; ++each) {
-                const long long i = by * 64 + rows * 32 + each * 2 + wy_wx_fused / 2;
+                const int i = by * 64 + rows * 32 + each * 2 + wy_wx_fused / 2;
                 if (i < M)
-                    C[(int)(i * N) + j] =
-                        fmaxf(acc[(int)(i % 4)][each / 2][wy_wx_fused % 2 * 32 + lane] + bias[j],
-                              0.0f);
+                    C[i * N + j] =
+                        fmaxf(acc[i % 4][each / 2][wy_wx_fused % 2 * 32 + lane] + bias[j], 0.0f);
             }
         }
         __syncthreads();  // acc: read above, overwritten in the next iteration of rows by other

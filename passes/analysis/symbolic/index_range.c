@@ -127,7 +127,7 @@ static IndexRange quotient(Context *c, IndexRange a, IndexRange b, Expr *by)
 static IndexRange remainder_of(Context *c, IndexRange a, IndexRange b)
 {
     IndexRange out = {bounds_remainder(a.number, b.number), NULL, NULL};
-    if (!bounds_are_finite(b.number))
+    if (!bounds_are_finite(b.number) || b.lo || b.hi)
         out.hi = size_sum_sub(c, magnitude(c, b), size_sum_int(c, 1));
     if (a.number.min < 0)
         out.lo = size_sum_scale(c, out.hi, -1, 1);

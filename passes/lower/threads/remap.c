@@ -46,13 +46,15 @@ static void grouped(Remap *r, int64_t size)
     r->column = index_div(c, place, height);
 }
 
-/* Is the coordinate in the grid? Where the extent is a number, its range has to say so: loops ask
- * for the range of what is named here, and not where it comes from. */
+/* Is the coordinate in the grid? Its range has to say so, and not the values of the names in it:
+ * loops ask for the range of what is named here, and not where it comes from. */
 static bool is_within(Remap *r, Expr *coordinate, Expr *extent)
 {
     int64_t number, least, greatest;
     if (!expr_is_const(extent, &number))
         return prove(r->facts, expr_binary(r->ctx, EX_LT, coordinate, extent, span_none()));
+    for (int i = 0; i < r->lets.n; i++)
+        facts_enter(r->facts, r->lets.items[i]);
     return bounds_const(r->facts, coordinate, &least, &greatest) && greatest < number;
 }
 
@@ -64,8 +66,6 @@ static Expr *within(Remap *r, Expr *coordinate, Expr *extent)
     FactsMark mark = facts_mark(r->facts);
     facts_axis(r->facts, AXIS_BLOCK_X, r->columns);
     facts_axis(r->facts, AXIS_BLOCK_Y, r->rows);
-    for (int i = 0; i < r->lets.n; i++)
-        facts_enter(r->facts, r->lets.items[i]);
     bool known = is_within(r, coordinate, extent);
     facts_reset(r->facts, mark);
     return known ? coordinate : index_min(c, coordinate, index_sub(c, extent, expr_index(c, 1)));
