@@ -48,6 +48,8 @@ bool script_int(Script *s, const Value *value, const char *what, int64_t *out)
         *out = value->u.i;
         return true;
     }
+    if (value->kind == VALUE_SIZES)
+        return script_no_value(s, value, what);
     if (value->kind == VALUE_WORD)
         return script_error(s, E0302, value->span,
                             "'%s' is neither a variable of this script nor a size of kernel '%s'; "
@@ -59,6 +61,8 @@ bool script_int(Script *s, const Value *value, const char *what, int64_t *out)
 
 bool script_bool(Script *s, const Value *value, const char *what, bool *out)
 {
+    if (value->kind == VALUE_SIZES)
+        return script_no_value(s, value, what);
     if (value->kind != VALUE_BOOL)
         return script_error(s, E0304, value->span, "%s must be true or false, found %s", what,
                             value_kind_name(value->kind));
@@ -78,12 +82,8 @@ static bool eval_name(Script *s, const AstExpr *e, Value *out)
         const Size *size = &s->kernel->sizes[i];
         if (size->name != e->u.name)
             continue;
-        if (size->symbolic)
-            return script_error(s, E0313, e->span,
-                                "size '%s' is symbolic, so it has no value here; set it with -D "
-                                "%s=1024, or do not compute with it",
-                                size->name, size->name);
-        *out = script_number(size->value, e->span);
+        *out = size->symbolic ? script_sizes(s, expr_var(s->c, size->var, e->span), e->span)
+                              : script_number(size->value, e->span);
         return true;
     }
     *out = (Value){.kind = VALUE_WORD, .span = e->span, .u.s = e->u.name};
@@ -196,6 +196,7 @@ bool script_value_equal(const Value *a, const Value *b)
                 return false;
         return true;
     case VALUE_MAP: return a->u.map == b->u.map;
+    case VALUE_SIZES: return expr_equal(a->u.sizes, b->u.sizes);
     case VALUE_FILL:
     case VALUE_NONE: return true;
     }
@@ -247,15 +248,20 @@ static bool compare(ExprKind op, int64_t a, int64_t b)
 /* && and ||: the right side is evaluated only where it decides. */
 static bool eval_logic(Script *s, const AstExpr *e, Value *out)
 {
-    Value v;
-    bool a, b;
-    if (!script_eval(s, e->u.op.a, &v) || !script_bool(s, &v, "an operand of a condition", &a))
+    Value left, right;
+    bool a = false, b;
+    if (!script_eval(s, e->u.op.a, &left) ||
+        (left.kind != VALUE_SIZES && !script_bool(s, &left, "an operand of a condition", &a)))
         return false;
-    if (a == (e->u.op.op == EX_OR)) {
+    if (left.kind != VALUE_SIZES && a == (e->u.op.op == EX_OR)) {
         *out = value_of_bool(a, e->span);
         return true;
     }
-    if (!script_eval(s, e->u.op.b, &v) || !script_bool(s, &v, "an operand of a condition", &b))
+    if (!script_eval(s, e->u.op.b, &right))
+        return false;
+    if (left.kind == VALUE_SIZES || right.kind == VALUE_SIZES)
+        return script_sizes_binary(s, e, &left, &right, out);
+    if (!script_bool(s, &right, "an operand of a condition", &b))
         return false;
     *out = value_of_bool(b, e->span);
     return true;
@@ -286,6 +292,8 @@ static bool eval_binary(Script *s, const AstExpr *e, Value *out)
     if (!script_eval(s, e->u.op.a, &left) || !script_eval(s, e->u.op.b, &right))
         return false;
     out->span = e->span;
+    if (left.kind == VALUE_SIZES || right.kind == VALUE_SIZES)
+        return script_sizes_binary(s, e, &left, &right, out);
     if (e->u.op.op == EX_EQ || e->u.op.op == EX_NE) {
         if (left.kind == VALUE_LIST && !script_spend(s, left.u.list.total, e->span))
             return false;
@@ -315,6 +323,8 @@ static bool eval_unary(Script *s, const AstExpr *e, Value *out)
     bool b;
     if (!script_eval(s, e->u.op.a, &v))
         return false;
+    if (v.kind == VALUE_SIZES)
+        return script_sizes_unary(s, e, &v, out);
     if (e->u.op.op == EX_NOT) {
         if (!script_bool(s, &v, "the operand of '!'", &b))
             return false;
@@ -415,6 +425,7 @@ void script_value_text(const Value *value, StrBuf *out)
     case VALUE_FLOAT: print_float(DT_F64, value->u.f, out); return;
     case VALUE_STRING: strbuf_addf(out, "\"%s\"", value->u.s); return;
     case VALUE_WORD: strbuf_add(out, value->u.s); return;
+    case VALUE_SIZES: print_expr(value->u.sizes, out); return;
     case VALUE_FILL: strbuf_add(out, "_"); return;
     case VALUE_LIST:
         strbuf_add(out, "[");

@@ -52,6 +52,13 @@ Value script_number(int64_t i, Span span);
 bool script_range(Script *s, const AstExpr *e, int64_t *from, int64_t *n);
 /* [i, j] -> [i / 4, j, i % 4] (map.c). */
 bool script_map(Script *s, const AstExpr *e, Value *out);
+/* The expression of sizes as a value: a number or a truth value where it is known (sizes.c). */
+Value script_sizes(Script *s, Expr *e, Span span);
+/* The operators of scripts for them. */
+bool script_sizes_binary(Script *s, const AstExpr *e, const Value *a, const Value *b, Value *out);
+bool script_sizes_unary(Script *s, const AstExpr *e, const Value *a, Value *out);
+/* Refuses (E0313) an expression of sizes as `what`, which must be known. */
+bool script_no_value(Script *s, const Value *value, const char *what);
 /* Takes `value` apart into the names of `pattern`; loops that the last step made get the names. */
 bool script_bind_pattern(Script *s, const AstPattern *pattern, const Value *value);
 /* A name of the frame, which hides an older one until its scope ends. */

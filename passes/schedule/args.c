@@ -62,6 +62,7 @@ static const char *kind_wanted(ParamKind kind)
     case PARAM_NODE: return "a loop or a block";
     case PARAM_NEST: return "a loop or a list of loops";
     case PARAM_MAP: return "an index map such as [i, j] -> [j, i]";
+    case PARAM_TRUTH: return "a condition on sizes such as N % 4 == 0";
     case PARAM_ANY: return "a value";
     }
     return "";
@@ -124,6 +125,12 @@ typedef struct {
 static bool refuse_kind(const ArgPlace *p, const Value *value)
 {
     const char *found = value_kind_name(value->kind);
+    if (value->kind == VALUE_SIZES)
+        return sched_refuse(p->s, E0313, p->span,
+                            "argument '%s' takes %s, but '%s' has no value before a launch; set "
+                            "the sizes with -D",
+                            p->param->name, kind_wanted(p->param->kind),
+                            expr_text(p->s->ctx, value->u.sizes));
     if (value->kind == VALUE_INT)
         found = arena_printf(p->s->ctx->arena, "%lld", (long long)value->u.i);
     else if (value->kind == VALUE_WORD || value->kind == VALUE_STRING)
@@ -325,6 +332,14 @@ static bool check_kind(const ArgPlace *p, const Value *value, ValueKind wanted, 
     return true;
 }
 
+static bool check_truth(const ArgPlace *p, const Value *value, Value *out)
+{
+    if (value->kind != VALUE_SIZES || value->u.sizes->type != DT_BOOL)
+        return check_kind(p, value, VALUE_BOOL, out);
+    *out = *value;
+    return true;
+}
+
 static bool check_one(ArgPlace p, const Value *value, Value *out)
 {
     if (value->span.source)
@@ -344,6 +359,7 @@ static bool check_one(ArgPlace p, const Value *value, Value *out)
     case PARAM_SCOPE:
     case PARAM_AXIS: return check_word(&p, value, out);
     case PARAM_MAP: return check_kind(&p, value, VALUE_MAP, out);
+    case PARAM_TRUTH: return check_truth(&p, value, out);
     case PARAM_KEY: return check_key(&p, value, out);
     case PARAM_FACTOR: return check_factor(&p, value, out);
     case PARAM_AMOUNT: return check_amount(&p, value, out);

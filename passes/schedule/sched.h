@@ -24,7 +24,8 @@
  *   factor                   VALUE_INT of at least 1, or VALUE_FILL
  *   amount                   VALUE_INT, or the VALUE_WORD "auto"
  *   bool                     VALUE_BOOL
- *   map                      VALUE_MAP */
+ *   map                      VALUE_MAP
+ *   truth                    VALUE_BOOL, or VALUE_SIZES of type bool */
 struct PrimCall {
     const Primitive *primitive;
     Span span;
@@ -147,6 +148,8 @@ struct Schedule {
     VEC(Knob) knobs;
     VEC(TraceComment) comments; /* in the order of the calls */
     VEC(Stmt *) scratch;
+    bool has_branches;       /* the body may have conditions outside of loops */
+    VEC(Stmt *) hidden;      /* branches that the step at work does not see (branch.c) */
     VEC(Stmt **) lists;      /* long ones that are changed in place ... */
     VEC(ListChange) changes; /* ... and how, in the order of the steps */
 };
@@ -164,6 +167,12 @@ uint32_t state_find_buffer(const Schedule *s, Name name);
 Stmt *state_path(Schedule *s, uint32_t id, StmtPath *path);
 /* Another name for the variable of a loop that the last step made. */
 void state_rename_loop(Schedule *s, ForStmt *loop, Name name);
+
+/* ---- branches (branch.c) ---- */
+
+/* Runs the primitive. Where all that it is given stands in one branch of a condition on sizes, it
+ * sees no other branch, and the condition as a fact. */
+bool branch_run(Schedule *s, const PrimCall *call, Value *result);
 
 /* ---- older kernels (versions.c) ---- */
 

@@ -3,7 +3,8 @@
  *   arguments checked -> the primitive runs -> verified -> recorded as a step
  *                     -> refuses           -> the kernel is the one from before
  *
- * A step that leaves the kernel as it was (fuse of one loop) is not recorded. */
+ * A step that leaves the kernel as it was (fuse of one loop) is not recorded. A schedule can go
+ * back to an earlier state; handles of loops that were made since then are dead. */
 #include <string.h>
 
 #include "passes/schedule/sched.h"
@@ -32,6 +33,15 @@ static uint32_t kernel_least_id(Context *c, const Kernel *kernel)
     return least;
 }
 
+/* A statement of the body is a condition. */
+static bool has_branches(const Stmt *body)
+{
+    for (int i = 0; i < stmt_items(body); i++)
+        if (stmt_item(body, i)->kind == ST_IF)
+            return true;
+    return false;
+}
+
 Schedule *schedule_new(Context *c, const Kernel *kernel)
 {
     Schedule *s = ARENA_NEW(c->arena, Schedule);
@@ -39,6 +49,7 @@ Schedule *schedule_new(Context *c, const Kernel *kernel)
     s->first = s->kernel = kernel;
     s->lowered = kernel_level(c, kernel) == LEVEL_LOWERED;
     s->first_id = kernel_least_id(c, kernel);
+    s->has_branches = has_branches(kernel->body);
     state_rebuild(s);
     s->has_instructions = true;
     s->has_instructions = sched_instructions(s).n > 0;
@@ -128,7 +139,7 @@ static void verify_step(Schedule *s, const Kernel *before, const char *text)
 
 static bool run_query(Schedule *s, const PrimCall *call, Value *result)
 {
-    bool done = call->primitive->run(s, call, result);
+    bool done = branch_run(s, call, result);
     if (done && value_has_loop(result))
         record_call(s, call, result, 0);
     return done;
@@ -154,7 +165,7 @@ static bool change(Schedule *s, const PrimCall *call, Value *result)
     s->reassociates = false;
     s->remark = NULL;
     const StmtList instructions = sched_instructions(s);
-    bool done = call->primitive->run(s, call, result);
+    bool done = branch_run(s, call, result);
     s->ctx->step = 0;
     if (done && s->kernel != before)
         done = sched_check_instructions(s, &instructions, call->span);
@@ -236,4 +247,34 @@ const Knob *schedule_knobs(const Schedule *s, int *n)
 {
     *n = s->knobs.n;
     return s->knobs.items;
+}
+
+/* ---- attempts: the kernel, the steps and the names become those of the mark ------------------ */
+
+ScheduleMark schedule_mark(const Schedule *s)
+{
+    return (ScheduleMark){s->kernel,  s->first_new_id, s->steps.n,
+                          s->calls.n, s->knobs.n,      s->comments.n};
+}
+
+void schedule_go_back(Schedule *s, const ScheduleMark *mark, const char *why)
+{
+    s->refused = false;
+    s->steps.n = mark->steps;
+    s->calls.n = mark->calls;
+    s->knobs.n = mark->knobs;
+    s->first_new_id = mark->first_new_id;
+    s->comments.n = mark->comments;
+    if (why)
+        trace_comment(s, arena_printf(s->ctx->arena, "refused: %s", why));
+    if (s->kernel == mark->kernel)
+        return;
+    s->kernel = mark->kernel;
+    versions_take_back(s, mark->steps);
+    state_rebuild(s);
+}
+
+bool schedule_refused(const Schedule *s)
+{
+    return s->refused;
 }

@@ -22,7 +22,8 @@ typedef enum {
     VALUE_LOOP, /* a handle, in id */
     VALUE_BLOCK,
     VALUE_BUFFER,
-    VALUE_MAP, /* [i, j] -> [j, i] */
+    VALUE_MAP,   /* [i, j] -> [j, i] */
+    VALUE_SIZES, /* N / 4, N % 4 == 0: an expression of symbolic sizes, in sizes */
 } ValueKind;
 
 typedef struct Value {
@@ -34,6 +35,7 @@ typedef struct Value {
         Name s;
         uint32_t id;
         const struct IndexMap *map; /* passes/analysis/polyhedral/index_map.h */
+        Expr *sizes;
         struct {
             const struct Value *items;
             int n;
@@ -62,6 +64,7 @@ typedef enum {
     PARAM_NODE,   /* a loop or a block */
     PARAM_NEST,   /* a loop or a list of loops */
     PARAM_MAP,    /* an index map */
+    PARAM_TRUTH,  /* a truth value, or a condition on symbolic sizes */
     PARAM_ANY,
 } ParamKind;
 typedef struct {

@@ -234,6 +234,8 @@ void state_rebuild(Schedule *s)
             name_use(s, kernel->params[i].scalar->name)->others++;
     }
     enter_stmt(s, kernel->body, 0, OUTSIDE_BLOCKS);
+    for (int i = 0; i < s->hidden.n; i++)
+        enter_stmt(s, s->hidden.items[i], 0, OUTSIDE_BLOCKS);
 }
 
 /* The handle of `kind` that bears the name now; `known` is the one that was seen last. */

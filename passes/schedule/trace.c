@@ -62,6 +62,7 @@ static void print_value(const ValueText *t, const Value *value)
                    t->loop_names ? t->loop_names[value->u.id - t->s->first_id] : handle->name);
         return;
     case VALUE_MAP: index_map_print(value->u.map, t->out); return;
+    case VALUE_SIZES: print_expr(value->u.sizes, t->out); return;
     case VALUE_BLOCK:
     case VALUE_BUFFER: print_word(t, state_handle(t->s, value->u.id)->name); return;
     }
@@ -147,6 +148,12 @@ static bool is_wanted(const Trace *t, const Value *loop)
     return !t->variable[slot] && (t->last_use[slot] > t->call || is_named_here(t, loop));
 }
 
+/* No variable holds a loop that a step has made; one that it only returns (specialize) has one. */
+static bool is_unbound(const Trace *t, const Value *loop)
+{
+    return !t->variable[slot_of(t, loop)];
+}
+
 static bool has_wanted(const Trace *t, const Value *value)
 {
     if (value->kind == VALUE_LOOP)
@@ -215,7 +222,7 @@ static bool keeps_name(const Trace *t, const Value *loop)
 
 static void save_hidden(Trace *t, const Value *value, bool is_step)
 {
-    if (value->kind == VALUE_LOOP && (is_step || keeps_name(t, value)))
+    if (value->kind == VALUE_LOOP && (is_step ? is_unbound(t, value) : keeps_name(t, value)))
         save_holder(t, state_handle(t->s, value->u.id)->name);
     if (value->kind == VALUE_LIST)
         for (int i = 0; i < value->u.list.n; i++)
@@ -235,7 +242,7 @@ static void print_pattern(Trace *t, const Value *value, bool is_step, StrBuf *ou
         strbuf_addc(out, ']');
         return;
     }
-    if (value->kind != VALUE_LOOP || !(is_step || is_wanted(t, value))) {
+    if (value->kind != VALUE_LOOP || !(is_step ? is_unbound(t, value) : is_wanted(t, value))) {
         strbuf_addc(out, '_');
         return;
     }

@@ -17,6 +17,7 @@ const char *value_kind_name(ValueKind kind)
     case VALUE_BLOCK: return "a block";
     case VALUE_BUFFER: return "a buffer";
     case VALUE_MAP: return "an index map";
+    case VALUE_SIZES: return "an expression of symbolic sizes";
     }
     return "";
 }

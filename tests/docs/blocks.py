@@ -82,9 +82,9 @@ TYPES = {"color": "u8", "hist": "i32", "q": "i8", "w": "i8"}
 
 def wrap_body(body):
     """The body as a kernel: a buffer is as large as the loops in its subscripts, 256 where another
-    one is; x, A, color, q and w are inputs, z is inout, y and hist are outputs, all f32 but for
-    those in TYPES."""
-    extents = dict(re.findall(r"(\w+) in (?:\d+\.\.)?(\d+)", body))
+    one is; a capital letter is a symbolic size; x, A, color, q and w are inputs, z is inout, y and
+    hist are outputs, all f32 but for those in TYPES."""
+    extents = dict(re.findall(r"(\w+) in (?:\d+\.\.)?(\d+|[A-Z])", body))
     shapes = {}
     for name, subscripts in re.findall(
         r"\b(x|y|z|A|color|hist|q|w)\[([^\[\]]*(?:\[[^\]]*\])?)\]", body
@@ -99,7 +99,9 @@ def wrap_body(body):
     inputs += "".join(f", inout {text}" for name, text in says.items() if name == "z")
     outputs = ", ".join(text for name, text in says.items() if name in ("y", "hist"))
     outputs = f" -> {outputs}" if outputs else ""
-    return f"kernel example({inputs.lstrip(', ')}){outputs}\n{{\n{indent(body)}\n}}\n"
+    sizes = ", ".join(sorted({extent for extent in extents.values() if extent.isalpha()}))
+    sizes = f"<{sizes}>" if sizes else ""
+    return f"kernel example{sizes}({inputs.lstrip(', ')}){outputs}\n{{\n{indent(body)}\n}}\n"
 
 
 def indent(text):

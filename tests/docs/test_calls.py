@@ -78,7 +78,7 @@ def test_calls_have_no_bare_truth_values():
 RECURSION = [
     {f"frontend/resolve/{name}.c" for name in ("expr", "index", "tuple_field", "view")},
     {f"frontend/resolve/{name}.c" for name in ("block", "call", "loop", "stmt", "tuple")},
-    {f"frontend/script/{name}.c" for name in ("call", "eval", "map", "run", "tune")},
+    {f"frontend/script/{name}.c" for name in ("call", "eval", "map", "run", "sizes", "tune")},
     {"codegen/cuda/expr.c", "codegen/cuda/int.c"},
     {"codegen/module/buffer.c", "codegen/module/expr.c"},
     {

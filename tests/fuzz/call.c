@@ -78,6 +78,27 @@ static const IndexMap *draw_map(Context *c, int n, uint64_t seed)
     return map;
 }
 
+/* ---- conditions on sizes --------------------------------------------------------------------- */
+
+/* Of a symbolic size, if there is one. */
+static Value draw_condition(Context *c, const Kernel *kernel, uint64_t seed)
+{
+    Random r = random_new(seed, 0);
+    VEC(Var *) sizes = {0};
+    for (int i = 0; i < kernel->n_sizes; i++)
+        if (kernel->sizes[i].symbolic)
+            VEC_PUSH(c->arena, &sizes, kernel->sizes[i].var);
+    if (sizes.n == 0)
+        return (Value){.kind = VALUE_BOOL, .u.i = (int64_t)random_below(&r, 2)};
+    Expr *size = expr_var(c, sizes.items[random_below(&r, (uint64_t)sizes.n)], span_none());
+    Expr *number = expr_index(c, (int64_t)1 << (1 + random_below(&r, 4)));
+    Value value = {.kind = VALUE_SIZES};
+    value.u.sizes = random_below(&r, 2) ? expr_binary(c, EX_GE, size, number, span_none())
+                                        : expr_binary(c, EX_EQ, index_mod(c, size, number),
+                                                      expr_index(c, 0), span_none());
+    return value;
+}
+
 /* ---- the call -------------------------------------------------------------------------------- */
 
 static bool resolve(Schedule *s, const Pick *pick, const Value *first, Value *value)
@@ -91,6 +112,9 @@ static bool resolve(Schedule *s, const Pick *pick, const Value *first, Value *va
     case VALUE_STRING: value->u.s = ctx_name(schedule_context(s), pick->name); return true;
     case VALUE_MAP:
         value->u.map = draw_map(schedule_context(s), map_inputs(s, first), (uint64_t)pick->i);
+        return true;
+    case VALUE_SIZES:
+        *value = draw_condition(schedule_context(s), schedule_kernel(s), (uint64_t)pick->i);
         return true;
     default: value->u.i = pick->i; return true;
     }

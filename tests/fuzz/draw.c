@@ -187,6 +187,9 @@ static bool draw_pick(Focus *f, const PrimParam *param, Pick *pick)
     case PARAM_MAP:
         *pick = (Pick){.kind = VALUE_MAP, .i = (int64_t)random_below(f->r, 1 << 30)};
         return true;
+    case PARAM_TRUTH:
+        *pick = (Pick){.kind = VALUE_SIZES, .i = (int64_t)random_below(f->r, 1 << 30)};
+        return true;
     default: *pick = draw_int(f, param->name); return true;
     }
 }
@@ -266,7 +269,7 @@ static bool draw_arg(Focus *f, const PrimParam *param, PickArg *arg)
         return draw_pick(f, param, &arg->items[0]);
     if (param->kind == PARAM_LOOP && f->fit.loop == LOOP_SIBLINGS)
         return draw_siblings(f, arg);
-    if (param->kind == PARAM_LOOP)
+    if (param->kind == PARAM_LOOP && f->fit.loop != LOOP_OUTERMOST)
         return draw_loops(f, strcmp(f->primitive->name, "reorder") != 0 || !random_below(f->r, 3),
                           arg);
     if (param->kind == PARAM_INT)
@@ -275,7 +278,7 @@ static bool draw_arg(Focus *f, const PrimParam *param, PickArg *arg)
         draw_factors(f, arg);
         return true;
     }
-    arg->n = 1 + (int)random_below(f->r, 2);
+    arg->n = param->kind == PARAM_LOOP ? 1 : 1 + (int)random_below(f->r, 2);
     for (int i = 0; i < arg->n; i++)
         if (!draw_pick(f, param, &arg->items[i]))
             return false;

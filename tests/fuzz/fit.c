@@ -12,6 +12,7 @@ static const Fit fits[] = {
     {"bind", 8, BLOCK_ANY, LOOP_ANY, BUFFER_ANY},
     {"vectorize", 2, BLOCK_ANY, LOOP_INNER, BUFFER_ANY},
     {"merge", 1, BLOCK_ANY, LOOP_SIBLINGS, BUFFER_ANY},
+    {"specialize", 2, BLOCK_ANY, LOOP_OUTERMOST, BUFFER_ANY},
     {"remap", 1, BLOCK_ANY, LOOP_GRID, BUFFER_ANY},
     {"expand", 1, BLOCK_USER, LOOP_OF_TEMPS, BUFFER_ANY},
     {"fission", 1, BLOCK_ANY, LOOP_SHARED, BUFFER_ANY},
@@ -331,6 +332,8 @@ Value fit_loops(Schedule *s, LoopFit fit, Value block)
     case LOOP_SIBLINGS: add_common(s, fit, block, &out); break;
     default: add_loops(s, block, &out); break;
     }
+    if (fit == LOOP_OUTERMOST && out.n > 1)
+        out.n = 1;
     if (fit == LOOP_INNER)
         keep_inner(s, &out);
     if (fit == LOOP_OF_TEMPS)

@@ -30,15 +30,16 @@ typedef enum {
 } BlockFit;
 
 typedef enum {
-    LOOP_ANY,      /* around the block */
-    LOOP_OF_USER,  /* around one that reads what the block writes */
-    LOOP_OF_MAKER, /* around one that writes what the block reads */
-    LOOP_REDUCED,  /* carries its reduction */
-    LOOP_INNER,    /* the innermost, and serial */
-    LOOP_GRID,     /* bound to blockIdx.y and blockIdx.x, in this order */
-    LOOP_SHARED,   /* around other blocks as well */
-    LOOP_OF_TEMPS, /* its body declares temporaries */
-    LOOP_SIBLINGS, /* pairs: a loop, and one of another block that stands beside it */
+    LOOP_ANY,       /* around the block */
+    LOOP_OF_USER,   /* around one that reads what the block writes */
+    LOOP_OF_MAKER,  /* around one that writes what the block reads */
+    LOOP_REDUCED,   /* carries its reduction */
+    LOOP_INNER,     /* the innermost, and serial */
+    LOOP_GRID,      /* bound to blockIdx.y and blockIdx.x, in this order */
+    LOOP_SHARED,    /* around other blocks as well */
+    LOOP_OF_TEMPS,  /* its body declares temporaries */
+    LOOP_OUTERMOST, /* inside of no other */
+    LOOP_SIBLINGS,  /* pairs: a loop, and one of another block that stands beside it */
 } LoopFit;
 
 typedef enum {

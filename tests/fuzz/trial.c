@@ -218,7 +218,8 @@ static void print_steps(const Trial *t, FILE *to)
         for (int k = 0; k < t->steps[i].n_args; k++)
             for (int m = 0; m < t->steps[i].args[k].n; m++) {
                 const Pick *pick = &t->steps[i].args[k].items[m];
-                if (pick->kind == VALUE_INT || pick->kind == VALUE_MAP || pick->kind == VALUE_BOOL)
+                if (pick->kind == VALUE_INT || pick->kind == VALUE_MAP ||
+                    pick->kind == VALUE_SIZES || pick->kind == VALUE_BOOL)
                     fprintf(to, " %lld", (long long)pick->i);
                 else
                     fprintf(to, " %s", pick->kind == VALUE_FILL ? "_" : pick->name);

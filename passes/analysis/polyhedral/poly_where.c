@@ -16,6 +16,24 @@ static void assume_ends(Poly *p, const Fact *fact, Affine value)
                      fact->excludes_hi ? -1 : 0);
 }
 
+/* A condition that is not affine, such as M * N >= 1024, is left out: what is proved without it
+ * holds for more sizes. Those joined by && count one by one. */
+static void assume_sizes(Poly *p, const Expr *cond)
+{
+    if (cond->kind == EX_AND) {
+        assume_sizes(p, cond->u.arg[0]);
+        assume_sizes(p, cond->u.arg[1]);
+        return;
+    }
+    PolyMark mark = poly_mark(p);
+    p->inexact = false;
+    poly_assume(p, &p->top, &p->fixed, cond, HOLDS);
+    if (p->inexact)
+        poly_reset(p, mark);
+    else
+        p->inexact = mark.inexact;
+}
+
 int poly_given(Poly *p, const Kernel *kernel, Affine *given, int most)
 {
     int n = 0;
@@ -36,7 +54,7 @@ void poly_assume_where(Poly *p, const Kernel *kernel)
         const Var *scalar = fact->subject.scalar;
         p->has_order |= fact->kind == FACT_ORDER;
         if (fact->kind == FACT_SIZES)
-            poly_assume(p, &p->top, &p->fixed, fact->cond, HOLDS);
+            assume_sizes(p, fact->cond);
         else if (fact->kind == FACT_VALUES && scalar && type_is_int(scalar->type))
             assume_ends(p, fact,
                         env_find(&p->fixed, scalar) ? *env_find(&p->fixed, scalar)

@@ -64,11 +64,16 @@ static Stmt *copy_temps(Partition *p, Stmt *original, Stmt *copy)
     return copy;
 }
 
-static Stmt *copied(Partition *p, Stmt *body)
+Stmt *partition_copy(Partition *p, Stmt *body)
 {
     Rewriter rename = {.ctx = p->s->ctx, .user = p, .stmt = rename_block};
     Stmt *copy = stmt_clone_fresh(p->s->ctx, body);
     return rewrite_stmt(&rename, copy_temps(p, body, copy));
+}
+
+void partition_rename(Partition *p, Stmt *loop)
+{
+    loop->u.loop.var->name = copy_name(p, loop->u.loop.var->name);
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
@@ -132,7 +137,7 @@ Stmt *partition_part(Partition *p, const char *base, Expr *lo, Expr *hi, PartBod
     Below below = {.s = p->s, .facts = p->facts, .map = &to, .n_map = 1};
     part.body = below_rewrite(&below, loop->u.loop.body);
     if (body_is == PART_COPIES_BODY)
-        part.body = copied(p, part.body);
+        part.body = partition_copy(p, part.body);
     return stmt_for(c, &part, loop->span);
 }
 

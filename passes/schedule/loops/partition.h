@@ -29,4 +29,9 @@ typedef enum { PART_SHARES_BODY, PART_COPIES_BODY } PartBody;
  * is a copy. */
 Stmt *partition_part(Partition *p, const char *base, Expr *lo, Expr *hi, PartBody body_is);
 
+/* A copy of statements whose blocks and temps have names of their own. */
+Stmt *partition_copy(Partition *p, Stmt *body);
+/* Gives a loop of a copy a name that nothing else has. */
+void partition_rename(Partition *p, Stmt *loop);
+
 #endif

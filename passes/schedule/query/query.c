@@ -567,3 +567,61 @@ bool prim_width(Schedule *s, const PrimCall *call, Value *result)
     *result = value_int(width);
     return true;
 }
+
+static Value value_of_sizes(Expr *e)
+{
+    int64_t known;
+    Value value = {.kind = VALUE_SIZES};
+    value.u.sizes = e;
+    if (expr_is_const(e, &known))
+        value = (Value){.kind = e->type == DT_BOOL ? VALUE_BOOL : VALUE_INT, .u.i = known};
+    return value;
+}
+
+bool prim_shape(Schedule *s, const PrimCall *call, Value *result)
+{
+    const Buffer *b = sched_buffer(s, call->shape.buffer.u.id);
+    Value *extents = ARENA_ARRAY(s->ctx->arena, Value, b->rank);
+    for (int i = 0; i < b->rank; i++)
+        extents[i] = value_of_sizes(b->shape[i]);
+    *result = value_list(s, extents, b->rank);
+    return true;
+}
+
+/* The condition for rows of `buffer` to start at multiples of `bytes`. */
+static Expr *rows_aligned(Context *c, const Buffer *buffer, int64_t bytes)
+{
+    int64_t lanes = bytes / type_bytes(buffer->type);
+    if (buffer->rank < 2 || lanes < 2)
+        return expr_true(c);
+    return expr_binary(c, EX_EQ,
+                       index_mod(c, buffer->shape[buffer->rank - 1], expr_index(c, lanes)),
+                       expr_index(c, 0), span_none());
+}
+
+bool prim_aligned_rows(Schedule *s, const PrimCall *call, Value *result)
+{
+    Context *c = s->ctx;
+    Expr *all = NULL;
+    for (int i = 0; i < s->kernel->n_params; i++) {
+        const Buffer *buffer = s->kernel->params[i].buffer;
+        Facts *facts = facts_of_kernel(c, s->kernel);
+        Expr *one = buffer ? rows_aligned(c, buffer, call->aligned_rows.bytes.u.i) : expr_true(c);
+        if (all)
+            facts_assume(facts, all);
+        if (!prove(facts, one) && !prove(facts, expr_unary(c, EX_NOT, one, span_none())))
+            all = cond_and(c, all, simplify(facts, one));
+    }
+    *result = value_of_sizes(all ? all : expr_true(c));
+    return true;
+}
+
+bool prim_known(Schedule *s, const PrimCall *call, Value *result)
+{
+    const Value *condition = &call->known.condition;
+    bool yes = condition->kind == VALUE_BOOL
+                   ? condition->u.i
+                   : prove(facts_of_kernel(s->ctx, s->kernel), condition->u.sizes);
+    *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
+    return true;
+}
