@@ -30,7 +30,7 @@ static bool find_nests(Schedule *s, const PrimCall *call, Nests *n)
         int at = 0;
         while (at < stmt_items(n->body) && stmt_item(n->body, at) != loop)
             at++;
-        REQUIRE_AT(s, E0862, call->span, at < stmt_items(n->body), loop,
+        REQUIRE_AT(s, E0864, call->span, at < stmt_items(n->body), loop,
                    "loop '%s' is inside of other loops or conditions; specialize takes the "
                    "outermost loops of one sequence of statements",
                    stmt_label(loop));
