@@ -171,18 +171,27 @@ bool stores_meet(Context *c, Threads *t, const StmtList *stores, const Stmt *ite
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Inside the loops that make the launch: those that are bound, or the outermost one. */
-static Stmt *end_of(Context *c, Stmt *root, const StmtList *stores, bool in_launch)
+static Stmt *with_wait(Context *c, Stmt *root, const StmtList *stores)
 {
-    if (root->kind == ST_FOR && (root->u.loop.kind == LOOP_BIND || !in_launch))
-        return loop_with_body(c, root, end_of(c, root->u.loop.body, stores, true));
     Stmt *store = stores->items[0];
     Stmt *wait = stmt_wait(c, bulk_stores(c), 0, "all stores", store->span);
     Stmt *items[] = {root, stmt_stamp(wait, store)};
     return stmt_seq(c, items, 2, root->span);
 }
 
+static Stmt *end_of_bound(Context *c, Stmt *root, const StmtList *stores)
+{
+    if (root->kind != ST_FOR || root->u.loop.kind != LOOP_BIND)
+        return with_wait(c, root, stores);
+    return loop_with_body(c, root, end_of_bound(c, root->u.loop.body, stores));
+}
+
+/* Inside the loops that make the launch: those that are bound, or the outermost one. */
 Stmt *stores_end(Context *c, Stmt *root, const StmtList *stores)
 {
-    return stores->n ? end_of(c, root, stores, false) : root;
+    if (!stores->n)
+        return root;
+    if (root->kind != ST_FOR)
+        return with_wait(c, root, stores);
+    return loop_with_body(c, root, end_of_bound(c, root->u.loop.body, stores));
 }
