@@ -77,6 +77,21 @@ static void guards_that_do_not(void **state)
            "element y[0] at N = 1 is never written");
 }
 
+/* Each version for its own sizes, also where its condition has a product of them. */
+static void versions(void **state)
+{
+#define VERSIONS(condition, most)                                                                  \
+    COPY "    if " condition "\n        launch copy grid(N / 4, 1, 1) block(4, 1, 1) {\n"          \
+         "            y[blockIdx.x * 4 + threadIdx.x] = x[0];\n        }\n"                        \
+         "    else\n        launch copy grid(1, 1, 1) block(1, 1, 1) {\n"                          \
+         "            for i in " most "\n                y[i] = x[i];\n        }\n}\n"
+    (void)state;
+    expect(COPIES, VERSIONS("N % 4 == 0", "N"), WRITTEN_ONCE, NULL);
+    expect(COPIES, VERSIONS("N % 4 == 0 && N * N > 100", "N"), WRITTEN_ONCE, NULL);
+    expect(COPIES, VERSIONS("N * N > 100", "N"), WRITTEN_WRONG, "is never written");
+    expect(COPIES, VERSIONS("N % 4 == 0", "N - 1"), WRITTEN_WRONG, "is never written");
+}
+
 static void two_threads(void **state)
 {
     (void)state;
@@ -182,13 +197,10 @@ static void data_leave_it_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(guards_that_fit),
-        cmocka_unit_test(witnesses_have_sizes),
-        cmocka_unit_test(guards_that_do_not),
-        cmocka_unit_test(two_threads),
-        cmocka_unit_test(barriers_order),
-        cmocka_unit_test(data_leave_it_open),
-        cmocka_unit_test(threads_with_loops_of_their_own),
+        cmocka_unit_test(guards_that_fit),    cmocka_unit_test(witnesses_have_sizes),
+        cmocka_unit_test(guards_that_do_not), cmocka_unit_test(versions),
+        cmocka_unit_test(two_threads),        cmocka_unit_test(barriers_order),
+        cmocka_unit_test(data_leave_it_open), cmocka_unit_test(threads_with_loops_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

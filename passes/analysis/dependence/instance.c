@@ -53,8 +53,13 @@ void model_enter(const Model *m, Poly *p)
         if (m->kernel->sizes[i].symbolic)
             poly_size(p, m->kernel->sizes[i].var);
     poly_assume_where(p, m->kernel);
-    for (int i = 0; i < m->outer.n; i++)
-        model_enter_scope(p, &p->fixed, m->outer.items[i]);
+    for (int i = 0; i < m->outer.n; i++) {
+        Enclosing scope = m->outer.items[i];
+        if (scope.stmt->kind == ST_IF && expr_of_sizes(scope.stmt->u.cond.cond))
+            poly_assume_around(p, scope.stmt->u.cond.cond, scope.otherwise ? HOLDS_NOT : HOLDS);
+        else
+            model_enter_scope(p, &p->fixed, scope);
+    }
 }
 
 static bool absent_in(const Unit *u, const Expr *e)

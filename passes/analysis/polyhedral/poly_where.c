@@ -34,6 +34,22 @@ static void assume_sizes(Poly *p, const Expr *cond)
         p->inexact = mark.inexact;
 }
 
+void poly_assume_around(Poly *p, const Expr *cond, Truth truth)
+{
+    if (cond->kind == (truth == HOLDS ? EX_AND : EX_OR)) {
+        poly_assume_around(p, cond->u.arg[0], truth);
+        poly_assume_around(p, cond->u.arg[1], truth);
+        return;
+    }
+    PolyMark mark = poly_mark(p);
+    p->inexact = false;
+    poly_assume(p, &p->top, &p->fixed, cond, truth);
+    bool dear = p->inexact || p->top.choices.n > mark.choices;
+    p->inexact = mark.inexact;
+    if (dear)
+        poly_reset(p, mark);
+}
+
 int poly_given(Poly *p, const Kernel *kernel, Affine *given, int most)
 {
     int n = 0;

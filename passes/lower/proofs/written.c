@@ -410,7 +410,8 @@ static void ask_writers(Question *q, const Buffer *buffer)
         }
 }
 
-WrittenProof outputs_written_once(Context *c, const Kernel *program, const Kernel *lowered)
+/* Of a kernel that launches the same for all sizes. */
+static WrittenProof one_version(Context *c, const Kernel *program, const Kernel *lowered)
 {
     Question q = {.c = c, .program = program, .lowered = lowered, .launch = -1};
     find_writers(&q, lowered->body, NULL);
@@ -423,4 +424,69 @@ WrittenProof outputs_written_once(Context *c, const Kernel *program, const Kerne
         ask_writers(&q, buffer);
     }
     return q.proof;
+}
+
+/* ---- versions -------------------------------------------------------------------------------- */
+
+/* A condition on sizes of the host, outside of loops; NULL: there is none. */
+static const Stmt *choice_of_host(const Stmt *body)
+{
+    for (int i = 0; i < stmt_items(body); i++) {
+        const Stmt *item = stmt_item(body, i);
+        if (item->kind == ST_IF && expr_of_sizes(item->u.cond.cond))
+            return item;
+    }
+    return NULL;
+}
+
+static Kernel *with_condition(Context *c, const Kernel *kernel, Expr *cond)
+{
+    Fact *facts = ARENA_ARRAY(c->arena, Fact, kernel->n_facts + 1);
+    for (int i = 0; i < kernel->n_facts; i++)
+        facts[i] = kernel->facts[i];
+    facts[kernel->n_facts] = (Fact){.kind = FACT_SIZES, .cond = cond};
+    Kernel *made = kernel_with_body(c, kernel, kernel->body);
+    made->facts = facts;
+    made->n_facts = kernel->n_facts + 1;
+    return made;
+}
+
+/* A condition on the sizes of `lowered` as one on those of `program`, which has the same. */
+static Expr *of_program(Context *c, Expr *cond, const Kernel *program, const Kernel *lowered)
+{
+    SubstList map = {0};
+    for (int i = 0; i < lowered->n_sizes; i++)
+        if (lowered->sizes[i].symbolic) {
+            Subst to = {lowered->sizes[i].var, expr_var(c, program->sizes[i].var, span_none())};
+            VEC_PUSH(c->arena, &map, to);
+        }
+    return expr_subst(c, cond, map.items, map.n);
+}
+
+/* The answer for the sizes that take one branch. */
+static WrittenProof of_branch(Context *c, const Kernel *program, const Kernel *lowered,
+                              const Stmt *choice, Branch branch)
+{
+    Expr *cond = choice->u.cond.cond;
+    Stmt *taken = choice->u.cond.then;
+    if (branch == BRANCH_ELSE) {
+        cond = expr_unary(c, EX_NOT, cond, cond->span);
+        taken = choice->u.cond.otherwise ? choice->u.cond.otherwise : stmt_empty(c, choice->span);
+    }
+    Stmt *body = stmt_replace(c, lowered->body, choice, taken);
+    Kernel *version = with_condition(c, kernel_with_body(c, lowered, body), cond);
+    cond = of_program(c, cond, program, lowered);
+    return outputs_written_once(c, with_condition(c, program, cond), version);
+}
+
+WrittenProof outputs_written_once(Context *c, const Kernel *program, const Kernel *lowered)
+{
+    const Stmt *choice = choice_of_host(lowered->body);
+    if (!choice)
+        return one_version(c, program, lowered);
+    WrittenProof then = of_branch(c, program, lowered, choice, BRANCH_THEN);
+    WrittenProof otherwise = of_branch(c, program, lowered, choice, BRANCH_ELSE);
+    bool first = then.answer == WRITTEN_WRONG ||
+                 (then.answer == WRITTEN_OPEN && otherwise.answer != WRITTEN_WRONG);
+    return first ? then : otherwise;
 }
