@@ -9,6 +9,7 @@
  *
  * Legal: always, for outermost nests. Temporaries that only the nests use come into both versions.
  * Invariant: every instance runs once, in the same order, in one of the two. */
+#include "passes/schedule/loops/loop.h"
 #include "passes/schedule/loops/partition.h"
 
 /* Statements of the program's outermost sequence, from < to. */
@@ -131,7 +132,9 @@ bool prim_specialize(Schedule *s, const PrimCall *call, Value *result)
     Nests n;
     int known = decided(s, &call->specialize.condition);
     Value both[2] = {value_list(s, NULL, 0), value_list(s, NULL, 0)};
-    if (!find_nests(s, call, &n) || !require_own_temps(&n, call->span))
+    const Value *loops = &call->specialize.loops;
+    if (!loop_require_distinct(s, call, loops->u.list.items, loops->u.list.n) ||
+        !find_nests(s, call, &n) || !require_own_temps(&n, call->span))
         return false;
     if (known < 0)
         specialize_nests(&n, call, both);
