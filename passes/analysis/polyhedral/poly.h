@@ -184,8 +184,8 @@ Affine poly_value(Poly *p, const Env *env, const Expr *e);
 typedef enum { HOLDS_NOT, HOLDS } Truth;
 /* `cond` holds, or does not hold; what is not affine is dropped. */
 void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond, Truth truth);
-/* The same of a condition on sizes around all that is asked about. What is not affine in it, or needs
- * cases, is left out: an answer for more sizes holds for these, too (poly_where.c). */
+/* The same of a condition on sizes around all that is asked about. What is not affine in it, or
+ * needs cases, is left out: an answer for more sizes holds for these, too (poly_where.c). */
 void poly_assume_around(Poly *p, const Expr *cond, Truth truth);
 const Affine *env_find(const Env *env, const Var *var);
 /* Sizes, numbers, and what is computed from them. */
