@@ -2,7 +2,7 @@
  *
  *   y[i] = x.streaming[i];                y[i] = __ldcs(&x[i]);
  *   y.evict_first[i] = x[i];              store_evict_first(&y[i], x[i]);
- *   copy_bulk(t[0], x.evict_first[8]);    hinted_bulk_1d(&t[0], x_map, 8, ..., policy_evict_first());
+ *   copy_bulk(t[0], x.evict_first[8]);    hinted_bulk_1d(&t[0], x_map, .., policy_evict_first());
  *
  * All take every type of 1, 2, 4, 8 and 16 bytes (PTX ISA, ld, ld.global.nc, st, createpolicy). */
 #include "codegen/cuda/text.h"

@@ -73,12 +73,6 @@ static __device__ __forceinline__ void copy_bulk_4d(void *to, const TensorMap &m
                  ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(z), "r"(u), "r"(mbarrier) : "memory");
 }
 
-static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, int bytes)
-{
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                 ::"r"((unsigned int)__cvta_generic_to_shared(at)), "r"(bytes) : "memory");
-}
-
 template <int groups>
 static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
 {

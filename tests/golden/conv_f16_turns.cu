@@ -1,10 +1,10 @@
 // conv_f16_nhwc: 1 launch
-//   x: f16[34, 64, 64, 64], read
+//   x: f16[3, 16, 16, 64], read
 //   w: f16[3, 3, 64, 72], read
-//   y: f16[34, 64, 64, 72], written
-//   x_map: cuTensorMapEncodeTiled of x, UINT16, extents {64, 64, 64, 34}, boxes {64, 8, 8, 1}, SWIZZLE_128B
+//   y: f16[3, 16, 16, 72], written
+//   x_map: cuTensorMapEncodeTiled of x, UINT16, extents {64, 16, 16, 3}, boxes {64, 8, 8, 1}, SWIZZLE_128B
 //   w_map: cuTensorMapEncodeTiled of w, UINT16, extents {72, 64, 3, 3}, boxes {64, 64, 1, 1}, SWIZZLE_128B
-// conv_f16_nhwc<<<132, dim3(128, 3), 114736>>>(y, x_map, w_map);
+// conv_f16_nhwc<<<3, dim3(128, 3), 114736>>>(y, x_map, w_map);
 
 static __device__ __forceinline__ unsigned int f16x2_from_f32(float low, float high)
 {
@@ -134,16 +134,16 @@ conv_f16_nhwc(unsigned short *__restrict__ y, const __grid_constant__ TensorMap 
     if (threadIdx.y >= 2) {  // the producer, in a warpgroup of its own
         if (threadIdx.x == 0) {
             int begun = 0;
-            for (int turn = 0; turn < (1219 - at) / 132; ++turn) {
+            for (int turn = 0; turn < (10 - at) / 3; ++turn) {
                 for (int k_ = 0; k_ < 9; ++k_) {
                     producer_acquire<3>(released, begun, 3);  // x_shared, w_shared: consumers have
                                                               // read the group of 3 iterations of k
                                                               // before
                     for (int ax0 = 0; ax0 < 2; ++ax0)
                         copy_bulk_4d(&x_shared[k_ % 3][ax0 * 64][0], x_map, 0,
-                                     (turn * 132 + at) % 8 * 8 + k_ % 3 - 1,
-                                     (turn * 132 + at) / 8 % 8 * 8 + k_ / 3 - 1,
-                                     (turn * 132 + at) / 64 * 2 + ax0, &landed[begun % 3], 8192);
+                                     (turn * 3 + at) % 2 * 8 + k_ % 3 - 1,
+                                     (turn * 3 + at) / 2 % 2 * 8 + k_ / 3 - 1,
+                                     (turn * 3 + at) / 4 * 2 + ax0, &landed[begun % 3], 8192);
                     for (int panels = 0; panels < 2; ++panels)
                         copy_bulk_4d(&w_shared[k_ % 3][panels][0][0], w_map, panels * 64, 0,
                                      k_ % 3, k_ / 3, &landed[begun % 3], 8192);
@@ -153,11 +153,11 @@ conv_f16_nhwc(unsigned short *__restrict__ y, const __grid_constant__ TensorMap 
         }
     } else {  // the consumers
         int received = 0, freed = 0;
-        for (int turn = 0; turn < (1219 - at) / 132; ++turn) {
-            const int turn_start = (turn * 132 + at) / 64 * 2;
+        for (int turn = 0; turn < (10 - at) / 3; ++turn) {
+            const int turn_start = (turn * 3 + at) / 4 * 2;
             const int n = turn_start + group;
             __align__(16) float T[2][32];
-            if (n < 34) {
+            if (n < 4) {
                 for (int u_1 = 0; u_1 < 2; ++u_1) {
                     for (int panel = 0; panel < 2; ++panel) {
                         for (int nj = 0; nj < 8; ++nj) {
@@ -244,7 +244,7 @@ conv_f16_nhwc(unsigned short *__restrict__ y, const __grid_constant__ TensorMap 
             }
             #pragma unroll
             for (int panels = 0; panels < 2; ++panels) {
-                if (n < 34) {
+                if (n < 3) {
                     #pragma unroll
                     for (int u = 0; u < 2; ++u) {
                         #pragma unroll
@@ -263,14 +263,18 @@ conv_f16_nhwc(unsigned short *__restrict__ y, const __grid_constant__ TensorMap 
                 if (panels * 8 + lane % 8 < 9) {
                     #pragma unroll
                     for (int each = 0; each < 4; ++each) {
-                        *(uint4 *)&y[(
-                                         ((turn_start + each / 2) * 64
-                                          + (turn * 132 + at) / 8 % 8 * 8 + each % 2 * 4
-                                          + group * 2 + lane / 64) * 64 + (turn * 132 + at) % 8 * 8
-                                         + lane / 8 % 8) * 72 + panels * 64 + lane % 8 * 8] =
-                            *(const uint4 *)&y_shared[each / 2]
-                                                     [each % 2 * 4 + group * 2 + lane / 64]
-                                                     [lane / 8 % 8][(lane % 8 ^ lane / 8 % 8) * 8];
+                        const int n_1 = turn_start + each / 2;
+                        if (n_1 < 3) {
+                            *(uint4 *)&y[(
+                                             (n_1 * 16 + (turn * 3 + at) / 2 % 2 * 8 + each % 2 * 4
+                                              + group * 2 + lane / 64) * 16
+                                             + (turn * 3 + at) % 2 * 8 + lane / 8 % 8) * 72
+                                         + panels * 64 + lane % 8 * 8] =
+                                *(const uint4 *)&y_shared[each / 2]
+                                                         [each % 2 * 4 + group * 2 + lane / 64]
+                                                         [lane / 8 % 8]
+                                                         [(lane % 8 ^ lane / 8 % 8) * 8];
+                        }
                     }
                 }
                 consumers_meet<256>();  // y_shared: read above, overwritten in the next iteration

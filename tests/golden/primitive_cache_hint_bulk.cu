@@ -35,12 +35,6 @@ static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap 
                  ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier), "l"(policy) : "memory");
 }
 
-static __device__ __forceinline__ void mbarrier_expect(unsigned long long *at, int bytes)
-{
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                 ::"r"((unsigned int)__cvta_generic_to_shared(at)), "r"(bytes) : "memory");
-}
-
 template <int groups>
 static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
 {

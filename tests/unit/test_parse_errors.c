@@ -604,8 +604,9 @@ static void test_waits_of_instructions(void **state)
                              "{ commit \"group\" instruction |f; } }",
          "an execution of 'f' is complete when its text is"},
         {E0250,
-         HEAD_OF SUMS("f32") BODY HEAD "launch q grid(1, 1, 1) block(1, 1, 1) "
-                                       "{ wait 0 \"group\" instruction |g; } }",
+         HEAD_OF SUMS("f32") "{ for i in 4, k in 16 c[i] += a[lane / 16 + i, k]; } " HEAD
+                             "launch q grid(1, 1, 1) block(1, 1, 1) "
+                             "{ wait 0 \"group\" instruction |g; } }",
          "declares no instruction 'g'"},
     };
     CHECK_CASES(cases);
