@@ -18,7 +18,7 @@ ODD_IMAGES = (70, 33, 45, 2)
 # written once.
 DATA = ("histogram", "edge_softmax")
 # Programs with subscripts that depend on data.
-BY_DATA = ("experts",)
+BY_DATA = ()
 
 
 def sizes_of(signature):
