@@ -11,8 +11,12 @@ from conftest import FOLDERS, ROOT
 # Small sizes of each kind; a kernel takes as many as it has.
 DIVIDING, ODD, ONES = (64, 64, 64, 2), (70, 33, 45, 3), (1, 1, 1, 1)
 FIXED, SYMBOLIC = (DIVIDING, ODD), (ODD, ONES)  # what is run as numbers, and as symbols
-# ODD for images with fewer rows: each pixel has nine terms for each pair of channels.
-ODD_IMAGES = (70, 33, 45, 2)
+# Images have fewer rows: each pixel has nine terms for each pair of channels. Batches are few.
+FEWER = {
+    ("O", ODD): (70, 33, 45, 2),
+    ("B", DIVIDING): (2, 64, 64, 2, 64),
+    ("B", ODD): (2, 33, 45, 3, 11),
+}
 
 # What they write, and where, depends on data; of the others it is proved that each element is
 # written once.
@@ -47,8 +51,8 @@ def needs_constants(listing, path, schedule):
 def uses(names, values, literal, long, turn):
     """The arguments of each use of the sizes; without `long` each schedule has one use of each
     kind, in turn."""
-    small = ODD_IMAGES if values == ODD and "O" in names and not long else values
-    given = list(zip(names, small))
+    fewer = [FEWER[name, values] for name in names if (name, values) in FEWER]
+    given = list(zip(names, *(fewer or [values])))
     if long or literal or values == FIXED[turn % 2]:
         yield [w for n, v in given for w in ("-D", f"{n}={v}")]
     if not literal and (long or values == SYMBOLIC[turn % 2]):
