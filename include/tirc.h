@@ -570,7 +570,8 @@ tirc_status tirc_analyze(tirc *t, const tirc_kernel *lowered, const int64_t *siz
 typedef struct {
     const char *profile;            /* "NVIDIA H200" */
     int64_t blocks, counted_blocks; /* equal if every figure is exact */
-    /* Floating-point operations: of the unscheduled program (-1: unknown), and executed. */
+    /* Floating-point operations: of the unscheduled program (-1: unknown), and executed by threads;
+     * those of tensor cores are a limit (tirc_limit_at). */
     int64_t program_flops, f32_flops, f64_flops;
     /* Bytes of global memory: accessed by threads, in the sectors that warps move, past an
      * unlimited L1 cache, and of the parameters, each once. */

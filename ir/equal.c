@@ -394,8 +394,9 @@ bool instruction_equal(const Instruction *a, const Instruction *b)
         return true;
     if (a->bulk || b->bulk)
         return a->bulk == b->bulk && a->multicast == b->multicast && a->stores == b->stores;
-    if (a->lanes != b->lanes || a->n_lines != b->n_lines || a->n_operands != b->n_operands ||
-        !kernel_equal(a->kernel, b->kernel))
+    bool same_tensor = a->passes == b->passes && (a->passes == 0 || a->tensor == b->tensor);
+    if (a->lanes != b->lanes || !same_tensor || a->n_lines != b->n_lines ||
+        a->n_operands != b->n_operands || !kernel_equal(a->kernel, b->kernel))
         return false;
     for (int i = 0; i < a->n_operands; i++)
         if (!same_operand(&a->operands[i], &b->operands[i]))

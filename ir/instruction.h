@@ -58,9 +58,13 @@ struct Instruction {
     const Kernel *kernel; /* its name, its operands, and what it computes */
     const Operand *operands;
     int n_operands;
-    Stmt *body;               /* of the kernel, as loops over stores to the operands */
-    int64_t lanes;            /* 1; 32 or 128: the threads of a warp or a warpgroup together */
-    Var *lane;                /* in the body: the thread's threadIdx.x; NULL: one thread */
+    Stmt *body;    /* of the kernel, as loops over stores to the operands */
+    int64_t lanes; /* 1; 32 or 128: the threads of a warp or a warpgroup together */
+    Var *lane;     /* in the body: the thread's threadIdx.x; NULL: one thread */
+    /* Tensor cores execute it, as so many products of elements of the type: of f32 rounded to TF32.
+     * 0: threads do. */
+    int64_t passes;
+    DType tensor;
     const char *const *lines; /* the template as it is written */
     int n_lines;
     const TemplatePiece *pieces; /* the template as it is read */

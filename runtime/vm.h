@@ -62,6 +62,9 @@ enum { VM_ASYNC = 1, VM_PUBLISHED = 2, VM_MULTICAST = 3 };
  * for the `sub - VM_FLIGHT_WAIT` latest. Bulk stores, whose groups are their own, add OF_STORES. */
 enum { VM_FLIGHT_BEGIN, VM_FLIGHT_END, VM_FLIGHT_COMMIT, VM_FLIGHT_WAIT, VM_OF_STORES = 128 };
 
+/* What `sub` of UNIT may be. */
+enum { VM_UNIT_BEGIN, VM_UNIT_END };
+
 /* What `sub` of BARRIER may be: all blocks of the cluster meet there. */
 enum { VM_OF_CLUSTER = 1 };
 
@@ -115,6 +118,14 @@ typedef struct {
     int64_t row, pad;
 } VmBuffer;
 
+/* An instruction of several threads, or a bulk copy, whose code says what it computes, but not how:
+ * its accesses are those of the whole operands, and its arithmetic is done by tensor cores. */
+typedef struct {
+    int lanes;     /* the threads that execute it together: 32, 128, or 1 */
+    DType tensor;  /* the type of the elements that tensor cores multiply */
+    int64_t flops; /* of tensor cores, for each thread; 0: threads do the arithmetic */
+} VmUnit;
+
 /* Registers that the machine fills in before the first instruction; -1 where a function does not
  * use one. */
 typedef struct {
@@ -138,6 +149,7 @@ typedef struct VmFunction {
     /* [n_code] the schedule step that made it; 0: the program, or lowering by itself */
     const int *steps;
     const int *lists;
+    const VmUnit *units; /* c of UNIT says which */
     VmAxes axes;
     int64_t shared_bytes, local_bytes; /* of a block, of a lane */
     int64_t cluster_bytes; /* of what blocks of a cluster share: the parts of all of them */
@@ -222,7 +234,7 @@ typedef struct {
     int worker;    /* which thread of the machine calls, 0 .. VM_WORKERS - 1 */
 } VmRequest;
 
-/* One BARRIER or floating-point instruction, executed. */
+/* One BARRIER, UNIT or floating-point instruction, executed. */
 typedef struct {
     const VmFunction *function;
     int inst;

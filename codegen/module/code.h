@@ -75,6 +75,7 @@ typedef struct {
     VEC(VmRegister) registers;
     VEC(VmConstant) constants;
     VEC(int) inputs, lists;
+    VEC(VmUnit) units;
     SpareRegisters spare;
     LastElement last;
     VEC(SubscriptLoad) subscript_loads; /* of the accesses at work */
@@ -153,6 +154,10 @@ void coder_combine(VmCoder *k, VmOp op, DType type, CombineRegisters r);
 
 /* vector.c: a vectorized loop as wide accesses; false where it is none. */
 bool coder_vector_loop(VmCoder *k, const ForStmt *loop);
+
+/* unit.c: around the code of an instruction of several threads, or of a bulk copy. */
+void coder_begin_unit(VmCoder *k, const Instruction *of);
+void coder_end_unit(VmCoder *k);
 
 /* stmt.c */
 void coder_stmt(VmCoder *k, const Stmt *s);

@@ -63,6 +63,7 @@ const VmFunction *coder_finish(VmCoder *k)
     f->n_buffers = k->buffers.n;
     f->lists = k->lists.items;
     f->n_lists = k->lists.n;
+    f->units = k->units.items;
     return f;
 }
 

@@ -347,7 +347,9 @@ static void flight(VmCoder *k, const Instruction *of, int what)
 static void instruction(VmCoder *k, const Stmt *s)
 {
     const Instruction *of = s->u.instruction.of;
-    bool goes_on = instruction_is_async(of);
+    bool goes_on = instruction_is_async(of), whole = of->bulk || of->lanes > 1;
+    if (whole)
+        coder_begin_unit(k, of);
     if (goes_on)
         flight(k, of, VM_FLIGHT_BEGIN);
     k->multicast = of->multicast;
@@ -356,6 +358,8 @@ static void instruction(VmCoder *k, const Stmt *s)
     k->multicast = false;
     if (goes_on)
         flight(k, of, VM_FLIGHT_END);
+    if (whole)
+        coder_end_unit(k);
 }
 
 void coder_stmt(VmCoder *k, const Stmt *s)

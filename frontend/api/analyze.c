@@ -67,14 +67,13 @@ static bool choose_profile(Analyst *a, const tirc_analyze_options *o)
 /* ---- sums ---------------------------------------------------------------------------------- */
 
 /* Sums over all accesses to global memory, for all blocks. */
-static void sum_traffic(const Analyst *a, tirc_analysis_summary *s, double *passes)
+static void sum_traffic(const Analyst *a, tirc_analysis_summary *s)
 {
     for (int k = 0; k < a->module->n_kernels; k++) {
         const VmFunction *code = a->module->kernels[k].code;
         for (int i = 0; i < code->n_code; i++) {
             const AccessCounter *at = counters_at(a->census.counters, k, i);
             int64_t lanes = census_scale(&a->census, k, at->cost.lanes);
-            *passes += (double)census_scale(&a->census, k, at->cost.lines + at->cost.wavefronts);
             if (at->cost.requests == 0 || at->buffer->space != VM_GLOBAL || at->buffer->constant)
                 continue;
             s->bytes_named += lanes * at->bytes;
@@ -84,24 +83,8 @@ static void sum_traffic(const Analyst *a, tirc_analysis_summary *s, double *pass
                                        : &s->atomics) +=
                 lanes * (at->bytes / type_bytes(at->buffer->type));
         }
-        s->bytes_beyond_l1 +=
-            census_scale(&a->census, k, counters_beyond_l1(a->census.counters, k));
         s->blocks += a->census.kernels[k].blocks;
         s->counted_blocks += a->census.kernels[k].counted;
-    }
-}
-
-static void sum_flops(const Analyst *a, tirc_analysis_summary *s)
-{
-    for (int k = 0; k < a->module->n_kernels; k++) {
-        const VmFunction *code = a->module->kernels[k].code;
-        for (int i = 0; i < code->n_code; i++) {
-            ExecutionCount n = counters_executions(a->census.counters, k, i);
-            if (code->code[i].op == VM_BARRIER || n.times == 0)
-                continue;
-            *(code->code[i].type == VM_F64 ? &s->f64_flops : &s->f32_flops) +=
-                census_scale(&a->census, k, n.lanes) * vm_flops(&code->code[i]);
-        }
     }
 }
 
@@ -114,22 +97,33 @@ static int64_t output_elements(const Module *m, const Workload *w)
     return elements;
 }
 
-static void set_intensity(const Analyst *a, tirc_analysis_summary *s)
+/* Of what does most of the operations. */
+static double peak_gflops(const Profile *p, const Work *w)
+{
+    double most = w->f64_flops > w->f32_flops ? w->f64_flops : w->f32_flops;
+    double peak = w->f64_flops > w->f32_flops ? p->f64_gflops : p->f32_gflops;
+    for (int i = 0; i < TENSOR_RATES; i++)
+        if (w->tensor_flops[i] > most) {
+            most = w->tensor_flops[i];
+            peak = roofline_tensor_rate(p, (TensorRate)i) * 1e-9;
+        }
+    return peak;
+}
+
+static void set_intensity(const Analyst *a, const Work *w, tirc_analysis_summary *s)
 {
     s->dram_gbps = a->profile.dram_gbps;
-    s->peak_gflops = s->f64_flops > s->f32_flops ? a->profile.f64_gflops : a->profile.f32_gflops;
+    s->peak_gflops = peak_gflops(&a->profile, w);
     if (s->program_flops <= 0 || s->bytes_named == 0)
         return;
     s->bytes_per_flop = (double)s->bytes_named / (double)s->program_flops;
     s->uncached_gflops = s->dram_gbps / s->bytes_per_flop;
 }
 
-static void set_limits(Analyst *a, const tirc_analysis_summary *s, double passes)
+static void set_limits(Analyst *a, const Work *work)
 {
-    Work work = {(double)s->f64_flops, (double)s->f32_flops, (double)s->bytes_least,
-                 (double)s->bytes_beyond_l1, passes};
     Roof roofs[ROOFS];
-    int binds = roofline_of(&a->profile, &work, roofs);
+    int binds = roofline_of(&a->profile, work, roofs);
     for (int i = 0; i < ROOFS; i++)
         a->out->limits[i] = (tirc_limit){roofs[i].name, roofs[i].unit, roofs[i].amount,
                                          roofs[i].rate, roofs[i].ms,   i == binds};
@@ -138,16 +132,20 @@ static void set_limits(Analyst *a, const tirc_analysis_summary *s, double passes
 static void summarize(Analyst *a, const Workload *w, const int64_t *sizes)
 {
     tirc_analysis_summary *s = &a->out->summary;
-    double passes = 0;
+    Work work = {.least_bytes = (double)workload_bytes(w)};
     s->profile = a->profile.name;
     s->bytes_least = workload_bytes(w);
     s->output_elements = output_elements(a->module, w);
     if (!count_flops(a->c, a->kernel->program, sizes, &s->program_flops))
         s->program_flops = -1;
-    sum_traffic(a, s, &passes);
-    sum_flops(a, s);
-    set_intensity(a, s);
-    set_limits(a, s, passes);
+    sum_traffic(a, s);
+    for (int k = 0; k < a->module->n_kernels; k++)
+        work_add(&work, a->module, &a->census, k);
+    s->f32_flops = (int64_t)work.f32_flops;
+    s->f64_flops = (int64_t)work.f64_flops;
+    s->bytes_beyond_l1 = (int64_t)work.beyond_l1_bytes;
+    set_intensity(a, &work, s);
+    set_limits(a, &work);
 }
 
 /* ---- all ----------------------------------------------------------------------------------- */

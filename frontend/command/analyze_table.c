@@ -179,6 +179,8 @@ static void print_limits(const tirc_analysis *analysis)
     for (size_t i = 0; tirc_limit_at(analysis, i, &l); i++) {
         char amount[NUMBER_ROOM], rate[NUMBER_ROOM], time[NUMBER_ROOM];
         const char *unit = !strcmp(l.unit, "byte") ? "B" : l.unit;
+        if (l.amount == 0)
+            continue;
         number_short(l.amount, unit, amount);
         number_short(l.rate, unit, rate);
         time_text(l.ms, time);

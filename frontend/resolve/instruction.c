@@ -647,6 +647,27 @@ static bool check_lanes(Declaration *d)
     return false;
 }
 
+enum { MOST_PASSES = 16 };
+
+static bool resolve_tensor(Declaration *d)
+{
+    const AstTensor *ast = &d->ast->tensor;
+    if (!ast->type.text)
+        return true;
+    d->out->tensor = resolve_type(&d->r, ast->type);
+    d->out->passes = (int64_t)ast->passes;
+    if (d->out->tensor == DT_COUNT)
+        return false;
+    if (d->out->tensor != DT_BOOL && ast->passes >= 1 && ast->passes <= MOST_PASSES)
+        return true;
+    diag_error(
+        d->r.ctx, E0248, ast->span,
+        "tensor(TYPE, PASSES) says of which type the elements are that tensor cores multiply, "
+        "and in how many passes, 1 to %d; found %s in %llu",
+        MOST_PASSES, type_info(d->out->tensor)->name, (unsigned long long)ast->passes);
+    return false;
+}
+
 /* The threads of a warp share what they read, and each has what it writes for itself. */
 static bool check_warp_operands(Declaration *d)
 {
@@ -672,9 +693,9 @@ const Instruction *resolve_instruction(Context *c, const AstInstruction *ast,
                      .arguments = arguments,
                      .n_arguments = n,
                      .out = ARENA_NEW(c->arena, Instruction)};
-    bool good = check_lanes(&d) && resolve_computation(&d) && resolve_operands(&d) &&
-                check_warp_operands(&d) && check_axes(&d) && resolve_template(&d) &&
-                resolve_waiting(&d);
+    bool good = check_lanes(&d) && resolve_computation(&d) && resolve_tensor(&d) &&
+                resolve_operands(&d) && check_warp_operands(&d) && check_axes(&d) &&
+                resolve_template(&d) && resolve_waiting(&d);
     return good ? d.out : NULL;
 }
 

@@ -398,8 +398,15 @@ typedef struct {
     const AstLoop *loop; /* its name and range; NULL: once */
 } AstTemplatePart;
 
-/* instruction NAME<sizes>(operands) -> outputs lanes N where facts cuda "..." "..." commit "..."
- * wait "..." { body } */
+/* tensor(type, passes) */
+typedef struct {
+    AstName type; /* its text is NULL where none is written */
+    uint64_t passes;
+    Span span;
+} AstTensor;
+
+/* instruction NAME<sizes>(operands) -> outputs lanes N tensor(type) where facts cuda "..." "..."
+ * commit "..." wait "..." { body } */
 typedef struct {
     AstName name;
     Span span;
@@ -411,6 +418,7 @@ typedef struct {
     int n_outputs;
     uint64_t lanes; /* 1 where none are written */
     Span lanes_span;
+    AstTensor tensor;
     const AstFact *facts; /* about the parameters */
     int n_facts;
     const AstTemplatePart *template;

@@ -53,6 +53,7 @@
     TemplatePartList template_parts;
     FactList facts;
     ScriptParamList sparams;
+    AstTensor tensor;
     bool flag;
 }
 
@@ -99,7 +100,8 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %token PARALLEL "'parallel'" VECTORIZE "'vectorize'" UNROLL "'unroll'" REDUCE "'reduce'"
 %token INOUT "'inout'" WHERE "'where'" ATOMIC "'atomic'" INIT "'init'" BLOCK "'block'"
 %token ORDERED "'ordered'"
-%token TEMP "'temp'" LANES "'lanes'" CUDA "'cuda'" LAUNCH "'launch'" BARRIER "'barrier'"
+%token TEMP "'temp'" LANES "'lanes'" TENSOR "'tensor'" CUDA "'cuda'"
+%token LAUNCH "'launch'" BARRIER "'barrier'"
 %token PRODUCER "'producer'" ACQUIRE "'acquire'" RECEIVE "'receive'" RELEASE "'release'"
 %token COMMIT "'commit'" WAIT "'wait'" ARROW "'->'" DOTS "'..'" SHL "'<<'" SHR "'>>'"
 %token LE "'<='" GE "'>='" EQ "'=='" NE "'!='" AND "'&&'" OR "'||'"
@@ -161,7 +163,8 @@ static void yyerror(const Span *span, Parser *p, const char *message)
 %type <sparams> schedule_params opt_schedule_params proc_params opt_proc_params
 %type <token.update> store_op
 %type <flag> opt_atomic opt_inout
-%type <token.i> opt_lanes
+%type <token.i> opt_lanes opt_passes
+%type <tensor> opt_tensor
 %type <flag> opt_ordered
 
 %%
@@ -227,15 +230,15 @@ opt_ordered: %empty { $$ = false; } | ORDERED { $$ = true; };
 
 init: INIT | name { parse_expect_word(p, $1, "init"); };
 
-instruction: INSTRUCTION name opt_sizes '(' opt_operands ')' results opt_lanes opt_facts
-             CUDA template opt_commit opt_awaited block {
+instruction: INSTRUCTION name opt_sizes '(' opt_operands ')' results opt_lanes opt_tensor
+             opt_facts CUDA template opt_commit opt_awaited block {
         AstInstruction *i = NEW(AstInstruction);
         *i = (AstInstruction){.name = $2, .span = @$, .sizes = $3.items, .n_sizes = $3.n,
                               .operands = $5.items, .n_operands = $5.n, .outputs = $7.items,
                               .n_outputs = $7.n, .lanes = $8, .lanes_span = @8,
-                              .facts = $9.items, .n_facts = $9.n, .template = $11.items,
-                              .n_parts = $11.n, .commit = $12,
-                              .wait = $13, .body = $14};
+                              .tensor = $9, .facts = $10.items, .n_facts = $10.n,
+                              .template = $12.items, .n_parts = $12.n, .commit = $13,
+                              .wait = $14, .body = $15};
         PUSH(p->instructions, i);
     };
 
@@ -256,6 +259,13 @@ operand: param opt_scope layouts {
     };
 
 opt_lanes: %empty { $$ = 1; } | LANES INT { $$ = $2; };
+
+opt_tensor:
+    %empty { $$ = (AstTensor){0}; }
+  | TENSOR '(' name opt_passes ')' { $$ = (AstTensor){.type = $3, .passes = $4, .span = @$}; }
+  ;
+
+opt_passes: %empty { $$ = 1; } | ',' INT { $$ = $2; };
 
 opt_commit: %empty { $$ = NULL; } | COMMIT string { $$ = $2; };
 

@@ -147,6 +147,12 @@ static bool is_lanes(const Parser *p, int next)
     return p->braces == 0 && p->brackets == 0 && next == TOKEN_INT;
 }
 
+/* `tensor(f16)`, behind it. */
+static bool is_tensor(const Parser *p, int next)
+{
+    return p->last == TOKEN_INT && p->before_last == TOKEN_LANES && next == '(';
+}
+
 static bool is_cuda(const Parser *p, int next)
 {
     return p->braces == 0 && p->brackets == 0 && (next == TOKEN_STRING || next == TOKEN_FOR);
@@ -224,6 +230,7 @@ static const struct {
     {"ordered", TOKEN_ORDERED, is_ordered},
     {"instruction", TOKEN_INSTRUCTION, is_instruction},
     {"lanes", TOKEN_LANES, is_lanes},
+    {"tensor", TOKEN_TENSOR, is_tensor},
     {"cuda", TOKEN_CUDA, is_cuda},
     {"block", TOKEN_BLOCK, is_named},
     {"temp", TOKEN_TEMP, is_named},

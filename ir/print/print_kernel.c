@@ -206,6 +206,16 @@ static void add_waiting(const char *word, const char *text, StrBuf *out)
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
+static void add_tensor(const Instruction *instruction, StrBuf *out)
+{
+    if (instruction->passes == 0)
+        return;
+    strbuf_addf(out, " tensor(%s", type_info(instruction->tensor)->name);
+    if (instruction->passes > 1)
+        strbuf_addf(out, ", %" PRId64, instruction->passes);
+    strbuf_add(out, ")");
+}
+
 static void print_declaration(Context *c, const Instruction *instruction, StrBuf *out)
 {
     StrBuf header = strbuf_new(c->arena);
@@ -213,6 +223,7 @@ static void print_declaration(Context *c, const Instruction *instruction, StrBuf
     add_params(instruction->kernel, instruction->operands, &header);
     if (instruction->lanes > 1)
         strbuf_addf(&header, " lanes %" PRId64, instruction->lanes);
+    add_tensor(instruction, &header);
     print_wrapped(header.text, 0, out);
     for (int i = 0; i < instruction->n_lines; i++) {
         strbuf_addf(out, i ? "\n%*s" : "\n%*scuda ", i ? 2 * PRINT_INDENT : PRINT_INDENT, "");

@@ -59,12 +59,24 @@ static void on_request(void *user, const VmRequest *r)
         t->out_of_memory[r->worker] = true;
 }
 
+static bool note_unit(Counters *c, const VmFunction *f, const VmInst *inst)
+{
+    if (inst->sub == VM_UNIT_END)
+        return counters_end_unit(c);
+    counters_begin_unit(c, f->units[inst->c].lanes);
+    return true;
+}
+
 static void on_execution(void *user, const VmExecution *x)
 {
     Taker *t = user;
     Counters *c = counters_of(t, x->worker);
-    if (c)
-        counters_add_execution(c, kernel_of(t, x->function), x->inst, x->lanes);
+    if (!c)
+        return;
+    counters_add_execution(c, kernel_of(t, x->function), x->inst, x->lanes);
+    const VmInst *inst = &x->function->code[x->inst];
+    if (inst->op == VM_UNIT && !note_unit(c, x->function, inst))
+        t->out_of_memory[x->worker] = true;
 }
 
 /* ---- which blocks -------------------------------------------------------------------------- */
@@ -76,12 +88,12 @@ static int64_t work_so_far(const Taker *t, int kernel)
 {
     const VmFunction *code = t->m->kernels[kernel].code;
     int64_t requests = 0, operations = 0;
-    for (int w = 0; w < VM_WORKERS; w++)
-        for (int i = 0; t->workers[w] && i < code->n_code; i++) {
-            requests += counters_at(t->workers[w], kernel, i)->cost.requests;
+    for (int w = 0; w < VM_WORKERS; w++) {
+        requests += t->workers[w] ? counters_requests(t->workers[w]) : 0;
+        for (int i = 0; t->workers[w] && i < code->n_code; i++)
             if (vm_flops(&code->code[i]) > 0)
                 operations += counters_executions(t->workers[w], kernel, i).lanes;
-        }
+    }
     return requests + operations / OPERATIONS_PER_REQUEST;
 }
 

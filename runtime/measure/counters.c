@@ -1,6 +1,9 @@
 /* counters.c - see counters.h. */
 #include "runtime/measure/counters.h"
 
+#include "runtime/measure/numbers.h"
+#include "runtime/measure/unit.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,71 +11,6 @@ const char *access_op_name(AccessOp op)
 {
     static const char *const names[] = {"load", "store", "atomic"};
     return names[op];
-}
-
-/* ---- the sectors that a block has loaded --------------------------------------------------- */
-
-/* A hash set with linear probing.  An entry belongs to the present block if its stamp is that
- * block's. */
-typedef struct {
-    uint64_t *keys;
-    uint32_t *stamps, stamp;
-    size_t capacity, used; /* capacity is a power of two, or 0 */
-} SectorSet;
-
-enum { SECTOR_SET_FIRST = 1024 };
-
-static size_t slot_of(const SectorSet *s, uint64_t key)
-{
-    size_t at = (size_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (s->capacity - 1);
-    while (s->stamps[at] == s->stamp && s->keys[at] != key)
-        at = (at + 1) & (s->capacity - 1);
-    return at;
-}
-
-static bool sector_set_grow(SectorSet *s)
-{
-    SectorSet larger = {.stamp = 1, .capacity = s->capacity ? 2 * s->capacity : SECTOR_SET_FIRST};
-    larger.keys = malloc(larger.capacity * sizeof *larger.keys);
-    larger.stamps = calloc(larger.capacity, sizeof *larger.stamps);
-    if (!larger.keys || !larger.stamps) {
-        free(larger.keys);
-        free(larger.stamps);
-        return false;
-    }
-    for (size_t i = 0; i < s->capacity; i++)
-        if (s->stamps[i] == s->stamp) {
-            size_t at = slot_of(&larger, s->keys[i]);
-            larger.keys[at] = s->keys[i];
-            larger.stamps[at] = larger.stamp;
-        }
-    larger.used = s->used;
-    free(s->keys);
-    free(s->stamps);
-    *s = larger;
-    return true;
-}
-
-/* Sets *fresh to whether the key was not there. */
-static bool sector_set_add(SectorSet *s, uint64_t key, bool *fresh)
-{
-    if (2 * s->used >= s->capacity && !sector_set_grow(s))
-        return false;
-    size_t at = slot_of(s, key);
-    *fresh = s->stamps[at] != s->stamp;
-    s->keys[at] = key;
-    s->stamps[at] = s->stamp;
-    s->used += *fresh;
-    return true;
-}
-
-static void sector_set_clear(SectorSet *s)
-{
-    s->used = 0;
-    if (++s->stamp == 0 && s->stamps) {
-        memset(s->stamps, 0, s->capacity * sizeof *s->stamps);
-        s->stamp = 1;
-    }
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -96,7 +34,9 @@ typedef struct {
 struct Counters {
     int n_kernels;
     KernelCounters *kernels;
-    SectorSet loaded; /* by the present block */
+    NumberSet loaded;  /* the sectors that the present block has loaded */
+    UnitAccesses unit; /* under way */
+    int64_t requests;
     int kernel;
     int64_t block;
 };
@@ -133,8 +73,8 @@ void counters_free(Counters *c)
         free(c->kernels[i].priced);
     }
     free(c->kernels);
-    free(c->loaded.keys);
-    free(c->loaded.stamps);
+    numbers_free(&c->loaded);
+    unit_free(&c->unit);
     free(c);
 }
 
@@ -201,14 +141,15 @@ static void keep_worst(AccessCounter *into, const AccessEvent *e, int cost)
     into->worst_cost = cost;
 }
 
-static bool add_sectors(Counters *c, const AccessEvent *e, int sectors)
+/* Bulk copies pass the first-level cache by. */
+static bool add_sectors(Counters *c, const AccessEvent *e, int64_t sectors)
 {
     KernelCounters *k = &c->kernels[e->kernel];
     if (c->block != e->block || c->kernel != e->kernel)
-        sector_set_clear(&c->loaded);
+        numbers_clear(&c->loaded);
     c->block = e->block;
     c->kernel = e->kernel;
-    if (e->op != ACCESS_LOAD) {
+    if (e->op != ACCESS_LOAD || c->unit.lanes == 1) {
         k->sectors_beyond_l1 += sectors;
         return true;
     }
@@ -220,7 +161,7 @@ static bool add_sectors(Counters *c, const AccessEvent *e, int sectors)
              at += SECTOR_BYTES) {
             uint64_t key = space | ((uint64_t)at / SECTOR_BYTES & (((uint64_t)1 << 48) - 1));
             bool fresh = false;
-            if (key != last && !sector_set_add(&c->loaded, key, &fresh))
+            if (key != last && !numbers_add(&c->loaded, key, &fresh))
                 return false;
             k->sectors_beyond_l1 += fresh;
             last = key;
@@ -229,24 +170,48 @@ static bool add_sectors(Counters *c, const AccessEvent *e, int sectors)
     return true;
 }
 
-bool counters_add(Counters *c, const AccessEvent *e)
+static bool add_cost(Counters *c, const AccessEvent *e, const AccessCost *cost)
 {
-    if (e->lanes.active == 0)
-        return true;
     AccessCounter *a = &c->kernels[e->kernel].accesses[e->inst];
-    const AccessCost *cost = price_again(&c->kernels[e->kernel].priced[e->inst], e);
     if (a->cost.requests == 0) {
         *a = (AccessCounter){.kernel = e->kernel,
                              .inst = e->inst,
                              .buffer = e->buffer,
                              .op = e->op,
+                             .whole = c->unit.lanes > 0,
                              .bytes = e->lanes.bytes,
                              .worst = *e};
     }
     keep_worst(a, e, (int)(cost->sectors + cost->wavefronts + cost->passes));
     access_cost_add(&a->cost, cost);
-    return e->buffer->space != VM_GLOBAL || e->buffer->constant ||
-           add_sectors(c, e, (int)cost->sectors);
+    return e->buffer->space != VM_GLOBAL || e->buffer->constant || add_sectors(c, e, cost->sectors);
+}
+
+bool counters_add(Counters *c, const AccessEvent *e)
+{
+    if (e->lanes.active == 0)
+        return true;
+    c->requests++;
+    if (c->unit.lanes > 0)
+        return unit_add(&c->unit, e);
+    return add_cost(c, e, price_again(&c->kernels[e->kernel].priced[e->inst], e));
+}
+
+void counters_begin_unit(Counters *c, int lanes)
+{
+    unit_begin(&c->unit, lanes);
+}
+
+bool counters_end_unit(Counters *c)
+{
+    bool ok = true;
+    for (int i = 0; ok && i < c->unit.n; i++) {
+        AccessEvent e = c->unit.operands[i].event;
+        AccessCost cost = unit_cost(&c->unit.operands[i], &e.lanes);
+        ok = add_cost(c, &e, &cost);
+    }
+    unit_end(&c->unit);
+    return ok;
 }
 
 void counters_add_execution(Counters *c, int kernel, int inst, int lanes)
@@ -259,7 +224,7 @@ void counters_add_execution(Counters *c, int kernel, int inst, int lanes)
 void counters_begin_launch(Counters *c)
 {
     c->kernel = -1;
-    sector_set_clear(&c->loaded);
+    numbers_clear(&c->loaded);
 }
 
 static void merge_access(AccessCounter *into, const AccessCounter *from)
@@ -276,6 +241,7 @@ static void merge_access(AccessCounter *into, const AccessCounter *from)
 
 void counters_merge(Counters *into, const Counters *from)
 {
+    into->requests += from->requests;
     for (int i = 0; i < into->n_kernels; i++) {
         KernelCounters *to = &into->kernels[i];
         const KernelCounters *k = &from->kernels[i];
@@ -289,6 +255,11 @@ void counters_merge(Counters *into, const Counters *from)
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */
+
+int64_t counters_requests(const Counters *c)
+{
+    return c->requests;
+}
 
 const AccessCounter *counters_at(const Counters *c, int kernel, int inst)
 {

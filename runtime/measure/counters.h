@@ -40,7 +40,8 @@ typedef struct {
     int kernel, inst; /* as in AccessEvent; requests is 0 where an instruction never ran */
     const VmBuffer *buffer;
     AccessOp op;
-    int bytes; /* of a lane */
+    bool whole; /* by instructions of several threads or bulk copies: a request is all of one */
+    int bytes;  /* of a lane; of the pieces of `whole` ones */
     AccessCost cost;
     /* the first of the costliest requests, in the order of blocks and warps */
     AccessEvent worst;
@@ -55,6 +56,10 @@ void counters_free(Counters *c);
 
 /* False without memory; what was counted so far stays. */
 bool counters_add(Counters *c, const AccessEvent *event);
+/* What follows is one access to each operand, by groups of so many lanes (VmUnit), up to its end:
+ * false without memory. */
+void counters_begin_unit(Counters *c, int lanes);
+bool counters_end_unit(Counters *c);
 /* Another instruction that is counted, done by `lanes` threads of a block. */
 void counters_add_execution(Counters *c, int kernel, int inst, int lanes);
 /* Another launch begins: no block has loaded anything yet. Blocks are distinguished by their
@@ -63,6 +68,8 @@ void counters_begin_launch(Counters *c);
 /* Adds what `from` counted. */
 void counters_merge(Counters *into, const Counters *from);
 
+/* How many requests were added. */
+int64_t counters_requests(const Counters *c);
 /* The counter of an instruction. */
 const AccessCounter *counters_at(const Counters *c, int kernel, int inst);
 /* How often blocks executed an instruction, and how many threads did in all. */

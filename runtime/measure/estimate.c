@@ -31,13 +31,8 @@ static KernelWork work_of(const Module *m, const Census *census, int k)
         const AccessCounter *at = counters_at(census->counters, k, i);
         ExecutionCount n = counters_executions(census->counters, k, i);
         double requests = (double)census_scale(census, k, at->cost.requests);
-        w.work.passes += (double)census_scale(census, k, at->cost.lines + at->cost.wavefronts);
-        if (code->code[i].op == VM_BARRIER) {
+        if (code->code[i].op == VM_BARRIER)
             w.barriers += (double)census_scale(census, k, n.times);
-        } else if (n.times > 0) {
-            double flops = (double)census_scale(census, k, n.lanes) * vm_flops(&code->code[i]);
-            *(code->code[i].type == VM_F64 ? &w.work.f64_flops : &w.work.f32_flops) += flops;
-        }
         if (requests > 0 && at->buffer->space == VM_GLOBAL) {
             w.global_requests += requests;
             w.global_bytes += (double)census_scale(census, k, at->cost.lanes) * at->bytes;
@@ -45,8 +40,7 @@ static KernelWork work_of(const Module *m, const Census *census, int k)
             w.shared_requests += requests;
         }
     }
-    w.work.beyond_l1_bytes =
-        (double)census_scale(census, k, counters_beyond_l1(census->counters, k));
+    work_add(&w.work, m, census, k);
     return w;
 }
 
@@ -85,12 +79,13 @@ static Shape shape_of(const Profile *p, const ModuleKernel *k, const KernelCensu
     return s;
 }
 
-/* Seconds of the parts of each multiprocessor: arithmetic, load/store units. */
+/* Seconds of the parts of each multiprocessor: arithmetic, tensor cores, load/store units. */
 static double local_seconds(const Profile *p, const KernelWork *w, const Shape *s)
 {
     Roof roofs[ROOFS];
     roofline_of(p, &w->work, roofs);
-    double full = larger(roofs[ROOF_ARITHMETIC].ms, roofs[ROOF_L1].ms) * 1e-3;
+    double computed = larger(roofs[ROOF_ARITHMETIC].ms, roofs[ROOF_TENSOR].ms);
+    double full = larger(computed, roofs[ROOF_L1].ms) * 1e-3;
     double uneven = s->busiest * larger(p->multiprocessors, 1) / larger(s->blocks, 1);
     double hidden = s->resident < ENOUGH_WARPS ? s->resident / ENOUGH_WARPS : 1;
     return full * uneven / larger(hidden, 1e-3);

@@ -7,20 +7,10 @@
 #ifndef TIRC_RUNTIME_MEASURE_ROOFLINE_H
 #define TIRC_RUNTIME_MEASURE_ROOFLINE_H
 
-#include <stdint.h>
-
 #include "runtime/measure/profile.h"
+#include "runtime/measure/work.h"
 
-/* The work of a run, over all launches. */
-typedef struct {
-    double f64_flops, f32_flops; /* executed; 16- and 8-bit floats are computed in f32 */
-    /* parameters, each once: what must come from and go to device memory */
-    double least_bytes;
-    double beyond_l1_bytes; /* counters_beyond_l1 */
-    double passes;          /* lines of global memory and wavefronts of shared memory */
-} Work;
-
-typedef enum { ROOF_ARITHMETIC, ROOF_DRAM, ROOF_L2, ROOF_L1, ROOFS } RoofKind;
+typedef enum { ROOF_ARITHMETIC, ROOF_TENSOR, ROOF_DRAM, ROOF_L2, ROOF_L1, ROOFS } RoofKind;
 
 typedef struct {
     const char *name; /* "device memory" */
@@ -29,6 +19,9 @@ typedef struct {
     double rate; /* units a second; 0: not known */
     double ms;   /* 0 where the rate is not known */
 } Roof;
+
+/* Flops a second of tensor cores, for elements of the size; 0: not known. */
+double roofline_tensor_rate(const Profile *profile, TensorRate of);
 
 /* Fills the roofs; the number of the one that binds, or -1 where none is known. */
 int roofline_of(const Profile *profile, const Work *work, Roof roofs[ROOFS]);

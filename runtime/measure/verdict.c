@@ -42,6 +42,9 @@ static const char *global_verdict(Context *c, const AccessCounter *a)
     Pattern p = pattern_of(worst);
     int sectors = memory_sectors(worst), ideal = memory_sectors_ideal(worst);
     int64_t distance = p.step < 0 ? -p.step : p.step;
+    if (a->whole)
+        return arena_printf(c->arena, "rows of the box of '%s' begin or end inside of sectors",
+                            a->buffer->name);
     const char *cost = arena_printf(c->arena, "%d lanes access %d sectors; %d would suffice",
                                     p.lanes, sectors, ideal);
     if (distance == a->bytes && p.common == p.pairs)

@@ -120,6 +120,7 @@ VmApply *vm_memory(VmOp op, DType type);
 VmApply vm_fit; /* of FIT */
 VmApply vm_await;
 VmApply vm_flight; /* of FLIGHT, flight.c */
+VmApply vm_unit;   /* of UNIT, observe.c */
 VmApply *vm_shuffle(VmType type);
 
 /* What has just been stored is taken back until its group is waited for; COMMIT and WAIT; a block

@@ -43,9 +43,9 @@ static bool has_result(VmOp op)
 {
     return op != VM_STORE && op != VM_ATOMIC && op != VM_CHECK && op != VM_IF && op != VM_ELSE &&
            op != VM_BREAK && op != VM_END && op != VM_BARRIER && op != VM_COMMIT && op != VM_WAIT &&
-           op != VM_FORGET && op != VM_FLIGHT && op != VM_ROLES && op != VM_ACQUIRE &&
-           op != VM_RECEIVE && op != VM_RELEASE && op != VM_RELEASE_CLUSTER && op != VM_LAUNCH &&
-           op != VM_STOP;
+           op != VM_FORGET && op != VM_FLIGHT && op != VM_UNIT && op != VM_ROLES &&
+           op != VM_ACQUIRE && op != VM_RECEIVE && op != VM_RELEASE && op != VM_RELEASE_CLUSTER &&
+           op != VM_LAUNCH && op != VM_STOP;
 }
 
 static bool same_memory(const VmBuffer *a, const VmBuffer *b, bool same_function)

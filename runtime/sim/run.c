@@ -58,6 +58,8 @@ static VmApply *apply_of(const VmFunction *f, const VmInst *inst)
         return vm_shuffle((VmType)inst->type);
     if (op == VM_FLIGHT)
         return vm_flight;
+    if (op == VM_UNIT)
+        return vm_unit;
     if (op == VM_COMMIT || op == VM_WAIT)
         return vm_async(op);
     return vm_arithmetic(op, (VmType)inst->type);
@@ -95,7 +97,7 @@ static void decode(VmState *st, const uint64_t *buffers)
         if (inst->op == VM_LAUNCH) /* its operands are no registers */
             continue;
         s->apply = apply_of(f, inst);
-        if (inst->op == VM_FORGET)
+        if (inst->op == VM_FORGET || inst->op == VM_UNIT)
             continue;
         s->a = st->registers[inst->a];
         s->lanes_a = !f->registers[inst->a].uniform;

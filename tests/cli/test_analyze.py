@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import MATMUL, TRANSPOSE
+from conftest import EXAMPLES, MATMUL, TRANSPOSE
 
 SIZES = ("-D", "R=256", "-D", "C=512")
 SHARED = (TRANSPOSE, "--schedule", "shared", *SIZES, "--device", "sim", "--analyze")
@@ -71,6 +71,7 @@ def test_json(tirc):
     assert result["accesses"][0]["call"].startswith("cache_read(")
     assert [limit["name"] for limit in result["analyze"]["limits"]] == [
         "arithmetic",
+        "tensor cores",
         "device memory",
         "second-level cache",
         "load/store units",
@@ -293,3 +294,71 @@ def test_fma_of_halves(tirc):
         "analyze"
     ]
     assert (analysis["flops"], analysis["f32_flops"]) == (2 * 64 * 4, 2 * 64 * 4)
+
+
+TENSOR_CORES = EXAMPLES / "tensor_cores" / "tensor_cores.tir"
+
+
+def analyzed(tirc, *words):
+    result = json.loads(tirc(*words, "--device", "sim", "--analyze", "--json").out)
+    costs = {(a["op"], a["buffer"]): a for a in result["accesses"]}
+    limits = {limit["name"]: limit["amount"] for limit in result["analyze"]["limits"]}
+    return costs, limits, result["analyze"]
+
+
+def test_instructions_of_a_warp_read_operands_once(tirc):
+    """mma_nn has 64 x 16 and 16 x 64 elements of two bytes; rows of the tiles are padded."""
+    words = (TENSOR_CORES, "--kernel", "matmul_bf16", "--schedule", "gemm", "--set", "BM=128")
+    sizes = ("--set", "BK=32", "-D", "M=128", "-D", "N=128", "-D", "K=64")
+    costs, limits, totals = analyzed(tirc, *words, *sizes)
+    for buffer in ("A_shared", "B_shared"):
+        load = costs["load", buffer]
+        assert load["requests"] == 4 * 4 and load["bytes"] == 16
+        assert load["wavefronts_per_request"] == load["ideal"] == 64 * 16 * 2 / 128
+    assert limits["tensor cores"] == 2 * 128 * 128 * 64
+    assert limits["arithmetic"] == 0 and totals["peak_gflops"] == 1070531
+
+
+def test_rows_in_the_same_banks_are_seen(tirc):
+    """Without padding, eight rows of 64 bytes lie in two groups of banks."""
+    tirc.write(
+        "bare.sched",
+        """schedule bare for matmul_f16_nt()
+{
+    let copies = [cache_read(C, A, shared), cache_read(C, B, shared)];
+    let out = cache_write(C, shared);
+    let [by, i] = split(loops(C)[0], [_, 64]);
+    let [j, k] = loops(C)[2:];
+    bind(by, blockIdx.x);
+    reverse_compute_at(out, by);
+    let rows = rows_of_lanes([i, j], [64, 64], [64, 64]);
+    rows_of_lanes(loops(out)[-2:], [64, 64], [64, 64]);
+    set_scope(C_shared, local);
+    let [ko, ki, kk] = split(k, [_, 2, 16]);
+    reorder(rows[3], ko, ki, rows[0], rows[1], rows[2], kk);
+    for copy in copies {
+        compute_at(copy, ko);
+        let [_, lane] = split(fuse(loops(copy)[-2:]), [_, 32]);
+        bind(lane, threadIdx.x);
+    }
+    tensorize(rows[0], mma_nt, "f16");
+}
+""",
+    )
+    words = (TENSOR_CORES, "--kernel", "matmul_f16_nt", "--schedule", "bare.sched", "-D", "M=64")
+    costs, _, _ = analyzed(tirc, *words, "-D", "N=64", "-D", "K=32")
+    for buffer in ("A_shared", "B_shared"):
+        load = costs["load", buffer]
+        assert (load["wavefronts_per_request"], load["ideal"]) == (64, 16), load
+        assert load["verdict"].startswith("8 lanes fall into 8 banks")
+
+
+def test_bulk_copies_count_sectors_and_warpgroups_panels(tirc):
+    words = (TENSOR_CORES, "--kernel", "matmul_bf16", "--schedule", "gemm", "--set", "BM=128")
+    costs, limits, totals = analyzed(tirc, *words, "-D", "M=128", "-D", "N=128", "-D", "K=128")
+    box, panel = costs["load", "A"], costs["load", "A_shared"]
+    assert box["sectors_per_request"] == box["ideal"] == 128 * 64 * 2 / 32
+    assert costs["store", "A_shared"]["wavefronts_per_request"] == 128 * 64 * 2 / 128
+    assert panel["wavefronts_per_request"] == panel["ideal"] == 64 * 64 * 2 / 128
+    assert panel["requests"] == 2 * 2 and limits["tensor cores"] == 2 * 128**3
+    assert totals["bytes_beyond_l1"] == 3 * 128 * 128 * 2

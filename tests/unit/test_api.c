@@ -503,7 +503,7 @@ static void analyses_are_data(void **state)
     assert_true(tirc_barrier_at(analysis, 0, &barrier) && barrier.reason);
     for (; tirc_limit_at(analysis, limits, &limit); limits++)
         binding += limit.binds;
-    assert_int_equal(limits, 4);
+    assert_int_equal(limits, 5);
     assert_int_equal(binding, 1);
     options.profile = "a1000";
     assert_int_equal(tirc_analyze(t, program->kernel, NULL, &options, &analysis), TIRC_REFUSED);

@@ -125,6 +125,99 @@ static void threads_can_share_the_work(void **state)
     counters_free(sum);
 }
 
+/* ---- instructions of several threads ------------------------------------------------------ */
+
+/* Eight rows of 32 bytes, element by element: lane / 4 has the row. */
+static void read_matrix(Counters *c, const VmBuffer *tile, int64_t row)
+{
+    counters_begin_unit(c, 32);
+    for (int k = 0; k < 16; k++) {
+        AccessEvent e = event(tile, ACCESS_LOAD, 0, 4, 0, row);
+        for (int lane = 0; lane < WARP_LANES; lane++)
+            e.lanes.address[lane] += 2 * k;
+        assert_true(counters_add(c, &e));
+    }
+    assert_true(counters_end_unit(c));
+}
+
+static void a_unit_reads_an_operand_once(void **state)
+{
+    (void)state;
+    VmBuffer tile = shared_tile(16, 0, DT_F16);
+    Counters *c = counters_new(&module);
+    read_matrix(c, &tile, 48); /* an odd multiple of 16 bytes: all banks */
+    const AccessCounter *a = counters_at(c, 0, 0);
+    assert_int_equal(a->cost.requests, 1);
+    assert_int_equal(a->cost.lanes, 16);
+    assert_int_equal(a->cost.wavefronts, 2);
+    assert_int_equal(a->cost.wavefronts_ideal, 2);
+    read_matrix(c, &tile, 64); /* every second row in the same banks */
+    assert_int_equal(a->cost.requests, 2);
+    assert_int_equal(a->cost.wavefronts, 2 + 8);
+    assert_int_equal(a->worst_cost, 8);
+    assert_int_equal(a->worst.lanes.active, 0xff);
+    assert_int_equal(counters_requests(c), 32);
+    counters_free(c);
+}
+
+static void warps_of_a_group_share_an_operand(void **state)
+{
+    (void)state;
+    VmBuffer tile = shared_tile(16, 0, DT_F16);
+    Counters *c = counters_new(&module);
+    counters_begin_unit(c, 128);
+    AccessEvent e = event(&tile, ACCESS_LOAD, 0, 32, 4, 0);
+    for (e.warp = 0; e.warp < 8; e.warp++)
+        assert_true(counters_add(c, &e));
+    assert_true(counters_end_unit(c));
+    assert_int_equal(counters_at(c, 0, 0)->cost.requests, 2);
+    assert_int_equal(counters_at(c, 0, 0)->cost.wavefronts, 2);
+    counters_free(c);
+}
+
+static void doubles_are_read_by_single_lanes(void **state)
+{
+    (void)state;
+    VmBuffer tile = shared_tile(8, 0, DT_F64);
+    Counters *c = counters_new(&module);
+    counters_begin_unit(c, 32);
+    for (int k = 0; k < 8; k++) {
+        AccessEvent e = event(&tile, ACCESS_LOAD, 0, 4, 0, 96);
+        for (int lane = 0; lane < WARP_LANES; lane++)
+            e.lanes.address[lane] += 8 * k;
+        assert_true(counters_add(c, &e));
+    }
+    assert_true(counters_end_unit(c));
+    assert_int_equal(counters_at(c, 0, 0)->cost.wavefronts, 4);
+    counters_free(c);
+}
+
+static void bulk_copies_pass_the_first_cache_by(void **state)
+{
+    (void)state;
+    Counters *c = counters_new(&module);
+    for (int again = 0; again < 2; again++) {
+        counters_begin_unit(c, 1);
+        AccessEvent e = event(&out, ACCESS_LOAD, 1, 32, 4, 0);
+        e.lanes.active = 1;
+        for (int i = 0; i < 64; i++) {
+            e.lanes.address[0] = i / 16 * 1024 + 16 + i % 16 * 4; /* rows of 64 bytes */
+            assert_true(counters_add(c, &e));
+        }
+        assert_true(counters_end_unit(c));
+    }
+    assert_int_equal(counters_at(c, 0, 1)->cost.requests, 2);
+    assert_int_equal(counters_at(c, 0, 1)->cost.sectors, 2 * 4 * 3);
+    assert_int_equal(counters_at(c, 0, 1)->cost.sectors_ideal, 2 * 8);
+    Context *ctx = ctx_new(0);
+    const AccessCounter *box = counters_at(c, 0, 1);
+    assert_string_equal(verdict_of(ctx, &(AccessGroup){&box, 1}, 0),
+                        "rows of the box of 'out' begin or end inside of sectors");
+    ctx_free(ctx);
+    assert_int_equal(counters_beyond_l1(c, 0), 2 * 4 * 3 * 32);
+    counters_free(c);
+}
+
 /* ---- words --------------------------------------------------------------------------------- */
 
 /* What is said about the first of two accesses of a buffer. */
@@ -229,6 +322,10 @@ int main(void)
         cmocka_unit_test(constant_memory_costs_its_words),
         cmocka_unit_test(many_sectors_are_remembered),
         cmocka_unit_test(threads_can_share_the_work),
+        cmocka_unit_test(a_unit_reads_an_operand_once),
+        cmocka_unit_test(warps_of_a_group_share_an_operand),
+        cmocka_unit_test(doubles_are_read_by_single_lanes),
+        cmocka_unit_test(bulk_copies_pass_the_first_cache_by),
         cmocka_unit_test(words_about_banks),
         cmocka_unit_test(words_about_sectors),
         cmocka_unit_test(words_about_collisions),

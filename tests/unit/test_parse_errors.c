@@ -468,6 +468,18 @@ static void test_warp_instructions(void **state)
         {E0248, "instruction f(a: f32[35] in shared, inout c: f32[4] in local) |lanes 16 " LANES,
          "by the threads of a warp, with `lanes 32`, or of a warpgroup, with `lanes 128`; found "
          "16"},
+        {E0248,
+         "instruction f(a: f32[35] in shared, inout c: f32[4] in local) lanes 32 "
+         "|tensor(bool) " LANES,
+         "found bool in 1"},
+        {E0248,
+         "instruction f(a: f32[35] in shared, inout c: f32[4] in local) lanes 32 "
+         "|tensor(f16, 17) " LANES,
+         "passes, 1 to 16"},
+        {E0207,
+         "instruction f(a: f32[35] in shared, inout c: f32[4] in local) lanes 32 "
+         "tensor(|half) " LANES,
+         "unknown type 'half'"},
         {E0248, "instruction f(|a: f32[35], inout c: f32[4] in local) lanes 32 " LANES,
          "'a' is read by 32 threads together, so it is declared `in shared` or `in global"},
         {E0248, "instruction f(|a: f32[35] in local, inout c: f32[4] in local) lanes 32 " LANES,

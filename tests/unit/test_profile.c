@@ -180,6 +180,14 @@ static void the_slowest_part_binds(void **state)
     assert_true(roofs[ROOF_DRAM].ms > 0.999 && roofs[ROOF_DRAM].ms < 1.001);
     assert_true(roofs[ROOF_L2].ms > 1.999 && roofs[ROOF_L2].ms < 2.001);
     assert_true(roofs[ROOF_L1].ms > 0.999 && roofs[ROOF_L1].ms < 1.001);
+    work.tensor_flops[TENSOR_16] = work.tensor_flops[TENSOR_64] = 8e9;
+    assert_int_equal(roofline_of(&p, &work, roofs), ROOF_ARITHMETIC);
+    assert_true(roofs[ROOF_TENSOR].rate == 0 && roofs[ROOF_TENSOR].amount == 16e9);
+    p.tensor_16_gflops = 4000;
+    p.tensor_64_gflops = 2000;
+    assert_int_equal(roofline_of(&p, &work, roofs), ROOF_TENSOR);
+    assert_true(roofs[ROOF_TENSOR].ms > 5.999 && roofs[ROOF_TENSOR].ms < 6.001);
+    work.tensor_flops[TENSOR_16] = work.tensor_flops[TENSOR_64] = 0;
     work.f64_flops = 0;
     assert_int_equal(roofline_of(&p, &work, roofs), ROOF_L2);
     p.l2_gbps = 0;

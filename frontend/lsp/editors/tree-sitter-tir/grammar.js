@@ -65,6 +65,7 @@ module.exports = grammar({
     instruction: ($) =>
       seq("instruction", field("name", $.name), "(", list($.operand), ")",
           optional(seq("->", list1($.operand))), optional(seq("lanes", $.integer)),
+          optional(seq("tensor", "(", $.name, optional(seq(",", $.integer)), ")")),
           "cuda", repeat1($.string), $.block),
     operand: ($) => seq($.parameter, optional(seq("in", $.name)), repeat($.layout)),
     combine: ($) =>

@@ -5,7 +5,7 @@
 (boolean) @constant.builtin
 (fill) @constant.builtin
 
-["kernel" "fn" "reducer" "ordered" "instruction" "cuda" "lanes" "schedule" "proc" "include" "let" "temp" "call" "block" "init" "launch" "grid"
+["kernel" "fn" "reducer" "ordered" "instruction" "cuda" "lanes" "tensor" "schedule" "proc" "include" "let" "temp" "call" "block" "init" "launch" "grid"
  "barrier" "commit" "wait" "producer" "consumers" "acquire" "receive" "release" "combine" "where" "is" "inout" "atomic" "reduce" "type"] @keyword
 ["for" "while" "break" "in" "step" "parallel" "vectorize" "unroll" "bind"] @keyword.repeat
 ["if" "else" "try"] @keyword.conditional
