@@ -217,22 +217,24 @@ static Stmt *add_beside(Rewriter *r, Stmt *stmt)
     return stmt_seq(r->ctx, both, 2, stmt->span);
 }
 
-/* The buffer is declared in a loop, so each of its iterations has its own. */
-static bool declared_in_loop(Context *c, Stmt *body, const Buffer *buffer)
+/* How many loops the buffer is declared in: each of their iterations has its own. */
+static int loops_around_temp(Context *c, Stmt *body, const Buffer *buffer)
 {
     EnclosingList around = {0};
     for (Cursor at = cursor_outer(c, body); cursor_next(&at);)
-        if (at.stmt->kind == ST_TEMP && at.stmt->u.temp->id == buffer->id)
-            return stmt_enclosing(c, body, at.stmt, &around) && enclosing_loops(c, &around).n > 0;
-    return false;
+        if (at.stmt->kind == ST_TEMP && at.stmt->u.temp->id == buffer->id) {
+            stmt_enclosing(c, body, at.stmt, &around);
+            return enclosing_loops(c, &around).n;
+        }
+    return 0;
 }
 
 Stmt *flow_declare_beside(Schedule *s, Stmt *body, const Buffer *of, Buffer *buffer)
 {
     Beside beside = {of, buffer};
     Rewriter r = {.ctx = s->ctx, .user = &beside, .stmt = add_beside};
-    return declared_in_loop(s->ctx, body, of) ? rewrite_stmt(&r, body)
-                                              : flow_declare(s, body, buffer);
+    return loops_around_temp(s->ctx, body, of) > 0 ? rewrite_stmt(&r, body)
+                                                   : flow_declare(s, body, buffer);
 }
 
 /* A loop whose variable the shape uses; NULL if there is none. */
@@ -487,7 +489,7 @@ bool flow_written_before_use(Schedule *s, Stmt *body, const Buffer *buffer)
     Stmt *root = stmt_for(c, &once, body->span);
     StmtPath path = {0};
     VEC_PUSH(c->arena, &path, root);
-    return written_within(s, root, &path, buffer, 0);
+    return written_within(s, root, &path, buffer, loops_around_temp(c, root, buffer));
 }
 
 ForStmt flow_loop(Schedule *s, Name name, Expr *lo, Expr *hi)

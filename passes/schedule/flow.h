@@ -119,7 +119,8 @@ bool flow_written_before_read(Schedule *s, const StmtPath *path, const Buffer *b
  * the kernel to come. */
 bool flow_written_in_iteration(Schedule *s, Stmt *body, const StmtPath *path, const Buffer *buffer);
 
-/* The same in the whole kernel, if it has this body. */
+/* The same in the whole kernel, if it has this body: in each iteration of the loops that declare
+ * the buffer. */
 bool flow_written_before_use(Schedule *s, Stmt *body, const Buffer *buffer);
 
 /* A serial loop lo..hi with a fresh variable, around a body to be filled in. */

@@ -127,7 +127,35 @@ static Stmt *over_box(const Privatize *p, const char *suffix, StoreStmt store, c
     return stage_nest(s, &nest, p->span);
 }
 
-/* The update of the buffer by the copy, which each iteration of the loop makes. */
+/* The loop, or one below it, decides the condition. */
+static bool decided_inside(const Privatize *p, const Expr *cond)
+{
+    for (const Stmt *at = p->loop; at->kind == ST_FOR; at = at->u.loop.body)
+        if (expr_uses_var(cond, at->u.loop.var))
+            return true;
+    return false;
+}
+
+/* What the iterations must satisfy to update anything, as far as loops around the loop decide it
+ * and the domains of `add`, the block at the end of `nest`, leave it open; NULL: nothing. */
+static Expr *exists_outside(const Privatize *p, Stmt *nest, const BlockStmt *add)
+{
+    Context *c = p->s->ctx;
+    const BlockStmt *update = &p->block->u.block;
+    ExprList conds = {0}, kept = {0};
+    block_add_domains(c, update, &conds);
+    cond_split(c, update->predicate, &conds);
+    Facts *facts = sched_facts(p->s, &p->path);
+    for (Stmt *at = nest; at->kind == ST_FOR; at = at->u.loop.body)
+        facts_enter(facts, at);
+    block_assume_domains(facts, c, add);
+    for (int i = 0; i < conds.n; i++)
+        if (!decided_inside(p, conds.items[i]) && !prove(facts, conds.items[i]))
+            VEC_PUSH(c->arena, &kept, conds.items[i]);
+    return cond_join(c, &kept);
+}
+
+/* The update of the buffer by the copy, which each iteration of the loop makes that updates it. */
 static Stmt *add_copy(const Privatize *p)
 {
     Context *c = p->s->ctx;
@@ -137,6 +165,7 @@ static Stmt *add_copy(const Privatize *p)
     Expr *lo, *hi;
     loop_domain(c, loop, &lo, &hi);
     BlockStmt block = bottom->u.block;
+    block.predicate = exists_outside(p, nest, &block);
     BlockIter *iters = block_own_iters(c, &block, 1);
     iters[block.n_iters++] = (BlockIter){var_new(c, loop->var->name, DT_INDEX, VAR_ITER, p->span),
                                          lo, hi, expr_var(c, loop->var, p->span), ITER_REDUCE};
