@@ -61,20 +61,25 @@ static Stmt *alternate_loop(Serpentine *p, const Stmt *s, const ForStmt *outer)
     return stmt_stamp(stmt_for(c, &loop, s->span), s);
 }
 
-/* Both loops have their iterations written out, an even number of rows; and nothing is named in
- * them, so that there may be two. */
+/* No loop, let or buffer below has a name, so that there may be two of it. */
+static bool names_nothing(Context *c, Stmt *s)
+{
+    VarList names = {0};
+    vars_defined_in(c, s, &names);
+    return names.n == 0 && stmts_of_kind(c, s, ST_TEMP).n == 0;
+}
+
+/* Both loops have their iterations written out, an even number of rows, which may be copied. */
 static bool comes_in_pairs(Context *c, const ForStmt *outer)
 {
     const Stmt *inner = outer->body;
-    VarList names = {0};
     int64_t lo, hi;
     if (outer->kind != LOOP_UNROLL || outer->step != 1 || inner->kind != ST_FOR ||
         !is_serpentine(&inner->u.loop) || inner->u.loop.kind != LOOP_UNROLL ||
         inner->u.loop.step != 1)
         return false;
-    vars_defined_in(c, inner->u.loop.body, &names);
-    return names.n == 0 && expr_is_const(outer->lo, &lo) && expr_is_const(outer->hi, &hi) &&
-           lo == 0 && hi % 2 == 0;
+    return names_nothing(c, inner->u.loop.body) && expr_is_const(outer->lo, &lo) &&
+           expr_is_const(outer->hi, &hi) && lo == 0 && hi % 2 == 0;
 }
 
 typedef enum { FORWARDS, BACKWARDS } Direction;
