@@ -12,7 +12,8 @@
  * statement writes the block's elements in between. A statement that depends on the loop writes
  * other elements in each iteration. One that does not depend on it repeats itself, so only a
  * loop-carried anti-dependence matters: it overwrites an element after a read, and nothing writes
- * the element again before that read in the next iteration. */
+ * the element again before that read in the next iteration. And if the first run reads what only
+ * the first iteration wrote, no statement that repeats itself may bring back the older value. */
 #include "passes/analysis/threads/threads.h"
 
 /* A unit that runs once for all iterations of its loop number `at`, and one under the same loop
@@ -150,11 +151,41 @@ static bool may_disturb(const Between *b)
     return b->written->writes && (b->access->reads || other_varies(b));
 }
 
+/* The first iteration may write the element. */
+static bool writes_first(const Between *b)
+{
+    Poly *p = b->p;
+    PolyMark start = poly_mark(p);
+    Instance again, other;
+    AccessPair pair = enter_both(b, &again, &other);
+    poly_equal(p, &p->top, other.turns[b->at], instance_first_turn(p, &again, b->at));
+    bool none = conflict_none(p, pair, b->reason, &(Conflict){0});
+    poly_reset(p, start);
+    return !none;
+}
+
+/* What the first run reads may be of that iteration only: a unit that varies writes it there. */
+static bool first_differs(const Between *b)
+{
+    for (Pairs of = pairs_with(b->t->model, b->again); pairs_next(&of);) {
+        Between first = *b;
+        first.other = of.b;
+        first.written = of.y;
+        if (of.x == b->access && of.y->writes &&
+            units_common(thread_unit(b->t, of.b), thread_unit(b->t, b->again)) > b->at &&
+            other_varies(&first) && writes_first(&first))
+            return true;
+    }
+    return false;
+}
+
 static bool access_is_steady(Between *b)
 {
     b->reason = between_reason(b);
     if (!other_varies(b))
-        return none_behind(b) || threads_read_renewed(b->t, b->p, b->again, b->access, b->at + 1);
+        return (none_behind(b) ||
+                threads_read_renewed(b->t, b->p, b->again, b->access, b->at + 1)) &&
+               (!first_differs(b) || none_in_front(b));
     return none_behind(b) && none_in_front(b);
 }
 
