@@ -38,6 +38,31 @@ static Facts *facts_of_init(Below *b, const BlockStmt *block)
     return apart ? facts_of_kernel(c, b->s->kernel) : b->facts;
 }
 
+/* A loop of the reduction decides the condition. */
+static bool uses_reduction(Context *c, const BlockStmt *block, const Expr *cond)
+{
+    for (Cursor at = cursor_expr(c, cond); cursor_next(&at);)
+        if (at.expr->kind == EX_VAR && block_uses_loop(block, ITER_REDUCE, at.expr->u.var))
+            return true;
+    return false;
+}
+
+/* A condition on a loop of the reduction would become one on other loops, as where its only value
+ * is 0. */
+static bool leaves_reduction(Context *c, Facts *facts, const BlockStmt *block, Expr *predicate)
+{
+    ExprList conds = {0};
+    cond_split(c, predicate, &conds);
+    for (int i = 0; i < conds.n; i++) {
+        Expr *simple = simplify(facts, conds.items[i]);
+        int64_t truth;
+        if (uses_reduction(c, block, conds.items[i]) && !expr_is_const(simple, &truth) &&
+            !uses_reduction(c, block, simple))
+            return true;
+    }
+    return false;
+}
+
 /* A predicate restricts the init, too, except for its conditions on loops of the reduction: those
  * keep speaking of them, even where no value of a loop meets them. */
 static Expr *replaced_predicate(Below *b, const BlockStmt *block)
@@ -49,7 +74,8 @@ static Expr *replaced_predicate(Below *b, const BlockStmt *block)
     Expr *simple = simplify(facts, now);
     int64_t truth;
     bool decided = expr_is_const(simple, &truth) && (facts != b->facts || (block->init && !truth));
-    return decided ? now : simple;
+    bool leaves = block->init && leaves_reduction(b->s->ctx, facts, block, now);
+    return decided || leaves ? now : simple;
 }
 
 /* A variable of `e` that `without` does not use, and whose range is not literal. */
