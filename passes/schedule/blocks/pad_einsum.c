@@ -410,6 +410,15 @@ typedef struct {
     bool *beyond;  /* [n_iters] elements beyond the edge are those that its value has there */
 } Filling;
 
+/* All that the expression reads exists. */
+static bool loads_exist(Context *c, Facts *facts, const Expr *e)
+{
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_LOAD && !load_exists(facts, at.expr))
+            return false;
+    return true;
+}
+
 /* The value copies an element of an input, which exists wherever its condition holds. */
 static bool copies_existing(const Einsum *e, const Filling *f, const Expr *value)
 {
@@ -424,7 +433,7 @@ static bool copies_existing(const Einsum *e, const Filling *f, const Expr *value
     }
     if (where)
         facts_assume(facts, where);
-    return load_exists(facts, load);
+    return loads_exist(e->s->ctx, facts, load);
 }
 
 /* Beyond the edge of iterator `i`, for results that are cut off, the value needs no zeros. */
