@@ -711,6 +711,8 @@ static Stmt *barriers_of_clusters(Barriers *b, Stmt *root)
         return root;
     if (!clusters_can(b->c, root, b->threads))
         return NULL;
+    if (!stmt_bound_loop(b->c, root)) /* a cluster of one block */
+        return root;
     SyncSummary summary = {0};
     b->kind = SYNC_CLUSTER;
     Stmt *done = walk(b, root, &summary);
