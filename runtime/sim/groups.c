@@ -99,12 +99,13 @@ typedef struct {
     Turns blocks[VM_MOST_BLOCKS];
     VmState *with_roles[VM_MOST_BLOCKS];
     int n;
-    bool reversed;
+    bool reversed; /* clusters and their blocks in falling order, where none awaits one before it */
 } TurnsOfCluster;
 
 static bool cluster_open(TurnsOfCluster *c, const Opening *with, VmGroups groups)
 {
-    *c = (TurnsOfCluster){.n = with->kernel->code->cluster, .reversed = groups.reversed};
+    const VmFunction *code = with->kernel->code;
+    *c = (TurnsOfCluster){.n = code->cluster, .reversed = groups.reversed && !code->awaits};
     for (int rank = 0; rank < c->n; rank++) {
         Turns *t = &c->blocks[rank];
         t->reversed = groups.reversed;
@@ -164,9 +165,8 @@ bool vm_run_kernel_in_groups(const Module *m, const RunArguments *args, const Vm
     VmValue *inputs = vm_inputs(m, args, launch);
     bool ok = inputs && cluster_open(&c, &(Opening){kernel, inputs, args->buffers}, groups);
     *fault = (VmFault){.kind = ok ? FAULT_NONE : FAULT_NO_MEMORY, .function = kernel->name};
-    bool falling = groups.reversed && !kernel->code->awaits;
     for (int64_t i = 0; i < clusters && ok; i++) {
-        cluster_begin(&c, falling ? clusters - 1 - i : i, grid);
+        cluster_begin(&c, c.reversed ? clusters - 1 - i : i, grid);
         ok = run_cluster(&c, fault);
     }
     cluster_close(&c);
