@@ -134,6 +134,29 @@ static bool refuse_shared(Context *c, const Stmt *copy, const char *why)
     return false;
 }
 
+static bool is_bound(const Stmt *s, bool to_blocks)
+{
+    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND &&
+           axis_is_block(s->u.loop.axis) == to_blocks;
+}
+
+/* Barriers of the cluster stand inside all loops over blocks, and outside those over threads. */
+static const char *order_obstacle(Context *c, const StmtPath *path)
+{
+    const Stmt *threads = NULL;
+    for (int i = 0; i < path->n; i++) {
+        const Stmt *at = path->items[i];
+        threads = !threads && is_bound(at, false) ? at : threads;
+        if (threads && is_bound(at, true))
+            return arena_printf(c->arena,
+                                "loop '%s', bound to %s, contains loop '%s', bound to %s; reorder "
+                                "them, so that loops over blocks are outermost",
+                                threads->u.loop.var->name, axis_name(threads->u.loop.axis),
+                                at->u.loop.var->name, axis_name(at->u.loop.axis));
+    }
+    return NULL;
+}
+
 /* Why the blocks of the cluster around the loop at the end of `path` do not share the copy. */
 static const char *sharing_obstacle(Context *c, Stmt *root, const Stmt *copy, const StmtPath *path)
 {
@@ -141,8 +164,9 @@ static const char *sharing_obstacle(Context *c, Stmt *root, const Stmt *copy, co
     if (!multicast_ranks(path))
         return arena_printf(c->arena, "no loop around '%s' is bound to cluster.rank",
                             path->items[path->n - 1]->u.loop.var->name);
+    const char *order = order_obstacle(c, path);
     stmt_path_to(c, root, copy, &way);
-    return multicast_obstacle(c, &way);
+    return order ? order : multicast_obstacle(c, &way);
 }
 
 /* Finds the loop over the blocks that share copies. False after a refusal. */
