@@ -23,6 +23,10 @@ static bool resolve_handle(Schedule *s, const Pick *pick, Value *value)
     if (!block.u.id)
         return false;
     Value loops = all_loops(s, block);
+    if (!*pick->name && pick->i < loops.u.list.n) {
+        *value = loops.u.list.items[pick->i];
+        return true;
+    }
     for (int i = 0; i < loops.u.list.n; i++)
         if (state_handle(s, loops.u.list.items[i].u.id)->name == name) {
             *value = loops.u.list.items[i];
@@ -125,19 +129,23 @@ bool draw_call(Schedule *s, const Step *step, Value *result, bool *refused)
     Value args[PRIM_MAX_PARAMS];
     Name names[PRIM_MAX_PARAMS] = {0};
     const PrimParam *params = step->primitive->params;
+    int n = 0;
     *refused = false;
     for (int i = 0; i < step->n_args; i++) {
         const PickArg *arg = &step->args[i];
+        if (!arg->list && arg->items[0].kind == VALUE_NONE) /* left out */
+            continue;
         Value items[DRAW_ITEMS];
         for (int k = 0; k < arg->n; k++)
             if (!resolve(s, &arg->items[k], &args[0], &items[k]))
                 return false;
-        args[i] = arg->list ? value_list(s, items, arg->n) : items[0];
-        if (i > 0 && params[i - 1].variadic) /* which takes all that have no name */
-            names[i] = ctx_name(schedule_context(s), params[i].name);
+        args[n] = arg->list ? value_list(s, items, arg->n) : items[0];
+        if (n < i || (i > 0 && params[i - 1].variadic)) /* which takes all that have no name */
+            names[n] = ctx_name(schedule_context(s), params[i].name);
+        n++;
     }
     *refused = true;
-    return schedule_call(
-        s, step->primitive,
-        &(GivenArgs){.args = args, .names = names, .n = step->n_args, .span = span_none()}, result);
+    return schedule_call(s, step->primitive,
+                         &(GivenArgs){.args = args, .names = names, .n = n, .span = span_none()},
+                         result);
 }

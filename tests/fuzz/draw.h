@@ -30,7 +30,8 @@ typedef struct {
     PickArg args[PRIM_MAX_PARAMS];
 } Step;
 
-/* A handle by its name; a loop by that and a block that it stands around. */
+/* A handle by its name; a loop by that and a block that it stands around. (Without a name it is the
+ * loop number `i` around the block.) */
 Pick pick_handle(Schedule *s, Value handle, Value block);
 Pick pick_word(const char *word);
 Pick pick_int(int64_t i);

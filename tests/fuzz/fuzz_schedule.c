@@ -1,5 +1,6 @@
 /* Random schedules keep the meaning of programs. Each trial takes a program of the folders given,
- * sizes (literal or symbolic) and up to 12 random calls of primitives; after every accepted one the
+ * sizes (literal or symbolic) and up to 12 random calls of primitives, some behind a part of a
+ * schedule of the program, whose other steps come changed (start.h); after every accepted one the
  * kernel verifies and reads back from its text, and at the end it must compute what the program
  * computes: in order, lowered on the simulator, and with the threads of each block taking turns
  * between barriers, in either direction. Before that, the schedules that the files hold are known
@@ -23,6 +24,7 @@
 #include <cmocka.h>
 
 #include "fuzz/check.h"
+#include "fuzz/start.h"
 #include "fuzz/workers.h"
 
 enum { MAX_FOLDERS = 16 };
@@ -87,14 +89,27 @@ static long run_all_known(const Programs *programs)
 
 /* ---- random ---------------------------------------------------------------------------------- */
 
-static Trial draw_trial(void *user, uint64_t seed, Random *r)
+enum { RARE = 8 }; /* one trial in so many is of a program with rare steps */
+
+static const Program *draw_program(const Programs *programs, Random *r)
 {
-    const Programs *programs = user;
-    *r = random_new(seed, 0);
     int at = (int)random_below(r, (uint64_t)programs->all), f = 0;
     while (at >= programs->n[f])
         at -= programs->n[f++];
-    return trial_draw(&programs->of[f][at], r, seed);
+    return &programs->of[f][at];
+}
+
+static Trial draw_trial(void *user, uint64_t seed, Random *r)
+{
+    enum { TRIES = 100 };
+    *r = random_new(seed, 0);
+    const Program *p = draw_program(user, r);
+    bool rare = random_below(r, RARE) == 0;
+    for (int i = 0; i < TRIES && rare && !start_is_rare(p); i++)
+        p = draw_program(user, r);
+    Trial t = trial_draw(p, r, seed);
+    start_draw(&t, r, rare && start_is_rare(p));
+    return t;
 }
 
 static int usage(void)

@@ -9,6 +9,8 @@
 #include "fuzz/check.h"
 #include "fuzz/pairs.h"
 #include "fuzz/record.h"
+#include "fuzz/start.h"
+#include "fuzz/work.h"
 
 /* One execution of a trial. */
 typedef struct {
@@ -24,25 +26,28 @@ typedef struct {
     Pair pair;
     Step queue[DRAW_ITEMS];
     int n_queue;
+    StartRest rest; /* of the schedule that the trial begins with */
 } Execution;
 
 enum { AGAIN = 8 }; /* one step in so many is taken back and made again */
+/* Iterations of a trial that begins with a schedule: tiles are larger than what is drawn. */
+enum { BEGUN_MOST = 200000 };
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 /* These may add floats in another order, or multiply them so, and so may steps that say so. */
-static bool reorders(const Trial *t, const Schedule *s)
+static bool reorders(const Schedule *s)
 {
     static const char *const names[] = {"reorder",    "atomic",       "bind",
                                         "rfactor",    "scan_chunks",  "transform_block_layout",
                                         "serpentine", "split_product"};
-    for (int i = 0; i < t->n_steps; i++)
+    for (int step = 1; step <= schedule_steps(s); step++) {
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-            if (strcmp(t->steps[i].primitive->name, names[k]) == 0)
+            if (strcmp(schedule_step_name(s, step), names[k]) == 0)
                 return true;
-    for (int step = 1; step <= schedule_steps(s); step++)
         if (schedule_step_reassociates(s, step))
             return true;
+    }
     return schedule_kernel(s)->n_retypes > 0; /* copies may round less */
 }
 
@@ -97,20 +102,27 @@ static bool make_step(Execution *x, const Step *step, Value *result)
     return false;
 }
 
+/* The next of the schedule that the trial begins with, mostly, while there is one. */
+static bool next_of_rest(Execution *x, Step *step)
+{
+    return x->rest.at < x->rest.n && random_below(x->random, 4) &&
+           start_next(&x->rest, x->random, step);
+}
+
 /* The next of those that usually follow, or any. False where there is nothing that it could be
  * called with. */
 static bool next_step(Execution *x, Step *step)
 {
+    bool found = true;
     if (x->n_queue > 0) {
         *step = x->queue[0];
         memmove(x->queue, x->queue + 1, sizeof *x->queue * (size_t)--x->n_queue);
-    } else if (!draw_step(x->schedule, x->random, pair_wanted(&x->pair, x->random), step)) {
-        tally_of(x->tally, step->primitive)->drawn++;
-        tally_of(x->tally, step->primitive)->inapplicable++;
-        return false;
+    } else if (!next_of_rest(x, step)) {
+        found = draw_step(x->schedule, x->random, pair_wanted(&x->pair, x->random), step);
     }
     tally_of(x->tally, step->primitive)->drawn++;
-    return true;
+    tally_of(x->tally, step->primitive)->inapplicable += !found;
+    return found;
 }
 
 static void draw_steps(Execution *x)
@@ -119,7 +131,8 @@ static void draw_steps(Execution *x)
     int most = 1 + (int)random_below(x->random, 12);
     x->pair = pair_draw(x->random);
     int attempts = 3 * most + (x->pair.first ? 12 : 0);
-    most += x->pair.first ? 2 : 0;
+    most += (x->pair.first ? 2 : 0) + x->rest.n;
+    attempts += 2 * x->rest.n;
     for (int attempt = 0; attempt < attempts && t->n_steps < most && !x->why; attempt++) {
         Step *step = &t->steps[t->n_steps];
         Value result = {.kind = VALUE_NONE};
@@ -131,7 +144,7 @@ static void draw_steps(Execution *x)
             continue;
         }
         pair_made(&x->pair, step->primitive);
-        if (x->n_queue == 0 && !x->why)
+        if (x->n_queue == 0 && x->rest.at >= x->rest.n && !x->why)
             x->n_queue = draw_sequel(x->schedule, x->random, step, &result, x->queue);
     }
 }
@@ -149,7 +162,10 @@ static void run_kernel(Execution *x)
     Trial *t = x->trial;
     Context *c = x->use.c;
     const char *why = NULL;
-    CheckManner manner = {true, reorders(t, x->schedule), t->width, t->reversed};
+    x->refused = t->begun && work_about(c, schedule_kernel(x->schedule), t->sizes) > BEGUN_MOST;
+    if (x->refused)
+        return;
+    CheckManner manner = {true, reorders(x->schedule), t->width, t->reversed};
     switch (check_run(c, x->use.kernel, schedule_kernel(x->schedule), t->sizes, manner, &why)) {
     case CHECK_OK:
         x->tally->lowered++;
@@ -178,7 +194,7 @@ static void record_kernel(Execution *x)
         return;
     schedule_trace(x->schedule, ctx_name(c, "found"), &trace);
     RecordAnswer answer =
-        record_write(x->trial, trace.text, reorders(x->trial, x->schedule), x->complete, x->record);
+        record_write(x->trial, trace.text, reorders(x->schedule), x->complete, x->record);
     x->refused = answer == RECORD_REFUSED;
 }
 
@@ -190,7 +206,7 @@ static void run_guarded(Execution *x)
         return;
     }
     x->use.c->guard = &guard;
-    x->schedule = schedule_new(x->use.c, x->use.kernel);
+    x->schedule = x->use.schedule ? x->use.schedule : schedule_new(x->use.c, x->use.kernel);
     if (x->random)
         draw_steps(x);
     else
@@ -208,7 +224,11 @@ static void print_head(const Trial *t, FILE *to)
         fprintf(to, " -D %s", t->overrides[i]);
     for (int i = 0; i < t->program->n_sizes; i++)
         fprintf(to, "%s%s=%lld", i ? " " : ", at ", t->program->sizes[i], (long long)t->sizes[i]);
-    fprintf(to, ", groups of %d%s\n", t->width, t->reversed ? ", reversed" : "");
+    fprintf(to, ", groups of %d%s", t->width, t->reversed ? ", reversed" : "");
+    if (t->begun)
+        fprintf(to, ", from schedule %s without %d steps", t->program->schedules[t->schedule],
+                t->behind);
+    fprintf(to, "\n");
 }
 
 static void print_steps(const Trial *t, FILE *to)
@@ -256,6 +276,18 @@ static void print_wrong(const Execution *x, FILE *to)
         print_steps(x->trial, to);
 }
 
+/* With the steps that the trial begins with, or, where their schedule is refused for these sizes,
+ * without. */
+static bool use_program(Execution *x, const char *const *overrides)
+{
+    const Trial *t = x->trial;
+    if (t->begun && start_use(t, overrides, &x->use, &x->rest))
+        return true;
+    if (t->begun)
+        ctx_free(x->use.c);
+    return program_use(t->program, "", overrides, t->n_overrides, &x->use);
+}
+
 /* True if it is right; x->refused: lowering refuses the schedule. */
 static bool run_once(Execution *at, FILE *show)
 {
@@ -265,7 +297,7 @@ static bool run_once(Execution *at, FILE *show)
     const char *overrides[TRIAL_SIZES + 1];
     for (int i = 0; i < t->n_overrides; i++)
         overrides[i] = t->overrides[i];
-    if (program_use(t->program, "", overrides, t->n_overrides, &x.use))
+    if (use_program(&x, overrides))
         run_guarded(&x);
     else
         x.why = use_messages(&x.use);

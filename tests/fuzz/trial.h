@@ -9,7 +9,7 @@
 #include "fuzz/tally.h"
 #include "support/program.h"
 
-enum { TRIAL_STEPS = 16, TRIAL_SIZES = 8 };
+enum { TRIAL_STEPS = 32, TRIAL_SIZES = 8 };
 
 /* Plain data, so that a process can leave it for another one. */
 typedef struct {
@@ -17,6 +17,8 @@ typedef struct {
     char overrides[TRIAL_SIZES + 1][64];
     int n_overrides;
     int64_t sizes[TRIAL_SIZES];
+    bool begun;           /* with a schedule of the program ... */
+    int schedule, behind; /* ... without the last ones of its steps (start.h) */
     Step steps[TRIAL_STEPS];
     int n_steps, width;
     bool reversed;
