@@ -134,10 +134,9 @@ static bool refuse_shared(Context *c, const Stmt *copy, const char *why)
     return false;
 }
 
-static bool is_bound(const Stmt *s, bool to_blocks)
+static bool is_bound(const Stmt *s)
 {
-    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND &&
-           axis_is_block(s->u.loop.axis) == to_blocks;
+    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND;
 }
 
 /* Barriers of the cluster stand inside all loops over blocks, and outside those over threads. */
@@ -146,8 +145,9 @@ static const char *order_obstacle(Context *c, const StmtPath *path)
     const Stmt *threads = NULL;
     for (int i = 0; i < path->n; i++) {
         const Stmt *at = path->items[i];
-        threads = !threads && is_bound(at, false) ? at : threads;
-        if (threads && is_bound(at, true))
+        bool of_blocks = is_bound(at) && axis_is_block(at->u.loop.axis);
+        threads = !threads && is_bound(at) && !of_blocks ? at : threads;
+        if (threads && of_blocks)
             return arena_printf(c->arena,
                                 "loop '%s', bound to %s, contains loop '%s', bound to %s; reorder "
                                 "them, so that loops over blocks are outermost",
