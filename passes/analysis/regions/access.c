@@ -344,33 +344,6 @@ bool reduction_uses(Context *c, const BlockStmt *block, IterKind kind, const Stm
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* The statements directly below s that are no items of a seq. */
-static int inner_stmts(const Stmt *s, Stmt *out[2])
-{
-    int n = 0;
-    switch (s->kind) {
-    case ST_FOR: out[n++] = s->u.loop.body; break;
-    case ST_IF:
-        out[n++] = s->u.cond.then;
-        if (s->u.cond.otherwise)
-            out[n++] = s->u.cond.otherwise;
-        break;
-    case ST_BLOCK:
-        if (s->u.block.init)
-            out[n++] = s->u.block.init;
-        out[n++] = s->u.block.body;
-        break;
-    case ST_LAUNCH: out[n++] = s->u.launch.body; break;
-    case ST_INSTRUCTION: out[n++] = s->u.instruction.body; break;
-    case ST_ROLES:
-        out[n++] = s->u.roles.producer;
-        out[n++] = s->u.roles.consumers;
-        break;
-    default: break;
-    }
-    return n;
-}
-
 bool facts_enter_path(Facts *f, Stmt *root, const Stmt *target)
 {
     EnclosingList around = {0};
@@ -395,21 +368,17 @@ static bool accesses_itself(Context *c, const Stmt *s, const Buffer *buffer)
 /* A block is not looked into: nothing can be placed inside it. */
 Stmt *lowest_common_ancestor(Context *c, Stmt *root, const Buffer *buffer)
 {
-    if (accesses_itself(c, root, buffer))
-        return root;
-    if (root->kind == ST_BLOCK)
-        return NULL;
-    Stmt *inner[2], *const *items = inner, *found = NULL;
-    int n = inner_stmts(root, inner);
-    if (root->kind == ST_SEQ) {
-        items = root->u.seq.items;
-        n = root->u.seq.n;
+    StmtList common = {0};
+    for (Cursor at = cursor_outer(c, root); cursor_next(&at);) {
+        StmtList way = {0};
+        int shared = 0;
+        if (!accesses_itself(c, at.stmt, buffer))
+            continue;
+        cursor_way(&at, &way);
+        while (shared < common.n && shared < way.n && common.items[shared] == way.items[shared])
+            shared++;
+        way.n = common.n > 0 ? shared : way.n;
+        common = way;
     }
-    for (int k = 0; k < n; k++) {
-        Stmt *below = lowest_common_ancestor(c, items[k], buffer);
-        if (below && found)
-            return root;
-        found = below ? below : found;
-    }
-    return found;
+    return common.n > 0 ? common.items[common.n - 1] : NULL;
 }
