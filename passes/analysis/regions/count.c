@@ -100,38 +100,25 @@ static bool depends(const Counter *k, const Stmt *s, const Var *var)
     }
 }
 
-/* The values of a variable, and what runs for each: a statement, or a block's iterators from `next`
- * on. */
-typedef struct {
-    const Var *var;
-    int64_t lo, hi, step;
-    bool walk; /* the count depends on the value */
-    const Stmt *body;
-    const BlockStmt *block;
-    int next;
-} Range;
-
-static bool count_domain(Counter *k, const BlockStmt *b, int next, int64_t *n);
-
-static bool count_inside(Counter *k, const Range *r, int64_t *n)
+/* Walks through the values of the variable, or multiplies where the count is the same for each. */
+static bool count_iterations(Counter *k, const ForStmt *loop, int64_t *n)
 {
-    return r->body ? count_stmt(k, r->body, n) : count_domain(k, r->block, r->next, n);
-}
-
-static bool count_range(Counter *k, const Range *r, int64_t *n)
-{
-    int64_t times = trips(r->lo, r->hi, r->step), each = 0;
-    VarValue bound = {r->var, r->lo};
+    VarValue bound = {.var = loop->var};
+    int64_t hi, each = 0;
     int at = k->env.n;
+    if (loop->kind == LOOP_BREAKS || !evaluate(k, loop->lo, &bound.value) ||
+        !evaluate(k, loop->hi, &hi))
+        return false;
+    int64_t times = trips(bound.value, hi, loop->step);
+    bool walk = depends(k, loop->body, loop->var), ok = true;
     if (times == 0)
         return true;
     VEC_PUSH(k->c->arena, &k->env, bound);
-    bool ok = true;
-    if (!r->walk)
-        ok = count_inside(k, r, &each) && add_times(n, times, each);
-    for (int64_t i = 0; r->walk && ok && i < times; i++) {
-        k->env.items[at].value = r->lo + i * r->step;
-        ok = ++k->steps < WALK_LIMIT && count_inside(k, r, n);
+    if (!walk)
+        ok = count_stmt(k, loop->body, &each) && add_times(n, times, each);
+    for (int64_t i = 0; walk && ok && i < times; i++) {
+        k->env.items[at].value = bound.value + i * loop->step;
+        ok = ++k->steps < WALK_LIMIT && count_stmt(k, loop->body, n);
     }
     k->env.n = at;
     return ok;
@@ -141,41 +128,33 @@ static bool count_loop(Counter *k, const ForStmt *loop, int64_t *n)
 {
     if (k->by_domain && loop->kind != LOOP_BREAKS)
         return count_stmt(k, loop->body, n);
-    Range r = {.var = loop->var, .step = loop->step, .body = loop->body};
-    r.walk = depends(k, loop->body, loop->var);
-    return loop->kind != LOOP_BREAKS && evaluate(k, loop->lo, &r.lo) &&
-           evaluate(k, loop->hi, &r.hi) && count_range(k, &r, n);
+    return count_iterations(k, loop, n);
 }
 
-/* Does anything after iterator `i` depend on it? */
-static bool domain_depends(const Counter *k, const BlockStmt *b, int i)
-{
-    const Var *var = b->iters[i].var;
-    for (int j = i + 1; j < b->n_iters; j++)
-        if (iter_uses_var(&b->iters[j], var))
-            return true;
-    return depends(k, b->body, var);
-}
-
-/* The body of a block at one point: loops in it run as they stand. */
-static bool count_instance(Counter *k, const BlockStmt *b, int64_t *n)
+/* Loops in a block run as they stand. */
+static bool count_inside(Counter *k, const Stmt *body, int64_t *n)
 {
     bool by_domain = k->by_domain;
     k->by_domain = false;
-    bool ok = count_stmt(k, b->body, n);
+    bool ok = count_stmt(k, body, n);
     k->by_domain = by_domain;
     return ok;
 }
 
-/* The points of the block's iterators from `next` on. */
-static bool count_domain(Counter *k, const BlockStmt *b, int next, int64_t *n)
+/* The points of the block's domain: a loop for each iterator. */
+static bool count_domain(Counter *k, const BlockStmt *b, int64_t *n)
 {
-    if (next == b->n_iters)
-        return count_instance(k, b, n);
-    const BlockIter *iter = &b->iters[next];
-    Range r = {.var = iter->var, .step = 1, .block = b, .next = next + 1};
-    r.walk = domain_depends(k, b, next);
-    return evaluate(k, iter->lo, &r.lo) && evaluate(k, iter->hi, &r.hi) && count_range(k, &r, n);
+    Stmt *nest = b->body;
+    for (int i = b->n_iters - 1; i >= 0; i--) {
+        ForStmt loop = {.var = b->iters[i].var,
+                        .lo = b->iters[i].lo,
+                        .hi = b->iters[i].hi,
+                        .step = 1,
+                        .axis = AXIS_NONE,
+                        .body = nest};
+        nest = stmt_for(k->c, &loop, nest->span);
+    }
+    return count_inside(k, nest, n);
 }
 
 /* A program's block at the values that the loops have now. */
@@ -187,14 +166,14 @@ static bool count_bound_block(Counter *k, const BlockStmt *b, int64_t *n)
         if (evaluate(k, b->iters[i].binding, &bound.value))
             VEC_PUSH(k->c->arena, &k->env, bound);
     }
-    bool ok = count_instance(k, b, n);
+    bool ok = count_inside(k, b->body, n);
     k->env.n = at;
     return ok;
 }
 
 static bool count_block(Counter *k, const BlockStmt *b, int64_t *n)
 {
-    return k->by_domain ? count_domain(k, b, 0, n) : count_bound_block(k, b, n);
+    return k->by_domain ? count_domain(k, b, n) : count_bound_block(k, b, n);
 }
 
 static bool count_if(Counter *k, const Stmt *s, int64_t *n)
