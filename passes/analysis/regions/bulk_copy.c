@@ -148,12 +148,6 @@ static const char *copy_obstacle(Context *c, const BlockStmt *block, BulkForm *f
 
 /* ---- zeros ----------------------------------------------------------------------------------- */
 
-/* `cond` also holds. */
-static Expr * and (Context * c, Expr *so_far, Expr *cond)
-{
-    return so_far ? expr_binary(c, EX_AND, so_far, cond, cond->span) : cond;
-}
-
 /* 0 <= i < M && 0 <= k < K for the element A[i, k]; NULL: a subscript is no index. */
 static Expr *inside_tensor(Context *c, const BulkSide *side)
 {
@@ -163,8 +157,8 @@ static Expr *inside_tensor(Context *c, const BulkSide *side)
         Expr *at = side->index[d];
         if (at->type != DT_INDEX)
             return NULL;
-        inside = and(c, inside, expr_binary(c, EX_GE, at, expr_index(c, 0), at->span));
-        inside = and(c, inside, expr_binary(c, EX_LT, at, from->shape[d], at->span));
+        inside = cond_and(c, inside, expr_binary(c, EX_GE, at, expr_index(c, 0), at->span));
+        inside = cond_and(c, inside, expr_binary(c, EX_LT, at, from->shape[d], at->span));
     }
     return inside;
 }
