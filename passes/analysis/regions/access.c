@@ -42,6 +42,7 @@ static void add_load(Collector *k, const Expr *load, LoadWay way, const Enclosin
                            .index = load->u.load.index,
                            .reads = true,
                            .awaits = way == AWAITS,
+                           .load = load,
                            .path = *path,
                            .span = load->span});
 }
@@ -81,6 +82,7 @@ static void collect_store(Collector *k, const Stmt *s, const EnclosingList *path
                            .writes = true,
                            .op = s->u.store.op,
                            .atomic = s->u.store.atomic || (k->block && k->block->atomic),
+                           .store = s,
                            .path = *path,
                            .span = s->span});
 }
@@ -148,6 +150,12 @@ void access_collect(Context *c, const Stmt *s, const Buffer *buffer, AccessMode 
             collect_own(&k, at.stmt, &at.path);
         }
     }
+}
+
+void access_collect_own(Context *c, const Stmt *s, const EnclosingList *path, AccessList *out)
+{
+    Collector k = {c, NULL, ACCESS_ANY, NULL, out};
+    collect_own(&k, s, path);
 }
 
 void access_collect_expr(Context *c, Expr *e, const Buffer *buffer, AccessList *out)

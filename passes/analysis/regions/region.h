@@ -23,6 +23,8 @@ typedef struct {
     const Combiner *combiner; /* of an update of a tuple */
     bool atomic;
     bool awaits;            /* a read that waits until another block of the grid has written */
+    const Expr *load;       /* the element that is read, or NULL: */
+    const Stmt *store;      /* a store; or NULL, of an update of a tuple */
     const BlockStmt *block; /* the block it is in, or NULL */
     EnclosingList path;     /* around it, below the root; of an operand of ?:, && or ||, also the
                              * condition under which it is evaluated, as an if */
@@ -34,6 +36,8 @@ typedef VEC(Access) AccessList;
  * Conditions of ifs, bounds of loops and predicates count as reads. */
 void access_collect(Context *c, const Stmt *s, const Buffer *buffer, AccessMode mode,
                     AccessList *out);
+/* Those of the statement itself, which `path` is around: none of the statements below it. */
+void access_collect_own(Context *c, const Stmt *s, const EnclosingList *path, AccessList *out);
 /* Does number `i` of the accesses of one block read what an earlier store of the same execution of
  * the block has written in any case? That store is under no condition that is not around the read,
  * too, and each loop around it alone goes over a whole axis of the buffer. */

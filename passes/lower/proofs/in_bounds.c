@@ -18,8 +18,7 @@ typedef struct {
     Context *c;
     const Kernel *kernel;
     const int64_t *sizes;
-    int systems;         /* asked so far */
-    EnclosingList *path; /* around the statement at work */
+    int systems; /* asked so far */
     /* how many scopes are outside of the launch, behind which its axes stand; -1: outside of one */
     int launch;
     Var *axes[AXIS_COUNT]; /* of that launch */
@@ -325,23 +324,23 @@ static void assume_quotients(Context *c, Facts *f, const Expr *value)
     }
 }
 
-/* Brings the scopes and the facts to the path at work, from the scopes that it has in common with
- * the path before. */
-static void enter_path(Proof *p)
+/* Brings the scopes and the facts to the path, from the scopes that it has in common with the path
+ * before. */
+static void enter_path(Proof *p, const EnclosingList *path)
 {
     Context *c = p->c;
     int same = 0;
-    while (same < p->known.n && same < p->path->n &&
-           p->known.items[same].stmt == p->path->items[same].stmt &&
-           p->known.items[same].otherwise == p->path->items[same].otherwise)
+    while (same < p->known.n && same < path->n &&
+           p->known.items[same].stmt == path->items[same].stmt &&
+           p->known.items[same].otherwise == path->items[same].otherwise)
         same++;
     if (same < p->known.n)
         facts_reset(p->facts, p->outside.items[same]);
-    EnclosingList rest = {.items = p->path->items + same, .n = p->path->n - same};
+    EnclosingList rest = {.items = path->items + same, .n = path->n - same};
     rest = exact_index_scopes(c, &rest, p->axes);
     p->known.n = p->scopes.n = p->outside.n = same;
     for (int i = 0; i < rest.n; i++) {
-        VEC_PUSH(c->arena, &p->known, p->path->items[same + i]);
+        VEC_PUSH(c->arena, &p->known, path->items[same + i]);
         VEC_PUSH(c->arena, &p->scopes, rest.items[i]);
         VEC_PUSH(c->arena, &p->outside, facts_mark(p->facts));
         facts_enter_enclosing(p->facts, rest.items[i]);
@@ -494,86 +493,45 @@ static void take_apart(Question *q, Facts *f, const AxisAccess *axes)
 
 /* ---- all accesses ---------------------------------------------------------------------------- */
 
-static void add_access(Proof *p, const Stmt *store, const Expr *load)
+static void ask_access(Proof *p, const Access *access)
 {
-    const Buffer *buffer = store ? store->u.store.buffer : load->u.load.buffer;
+    const Buffer *buffer = access->buffer;
     if (buffer->rank == 0)
         return;
-    Expr *const *index = store ? store->u.store.index : load->u.load.index;
+    const Stmt *store = access->store;
     Question q = {.proof = p, .buffer = buffer};
-    enter_path(p);
-    q.index = exact_index_exprs(p->c, index, buffer->rank, p->axes);
+    enter_path(p, &access->path);
+    q.index = exact_index_exprs(p->c, access->index, buffer->rank, p->axes);
     q.scopes = p->scopes;
-    q.bounds = (AccessBounds){.store = store, .load = load};
+    q.bounds = (AccessBounds){.store = store, .load = access->load};
     Facts *f = p->facts;
     find_lanes(&q, f);
-    take_apart(&q, f, store ? store->u.store.axes : load->u.load.axes);
+    take_apart(&q, f, store ? store->u.store.axes : access->load->u.load.axes);
     q.bounds.element = element_text(p->c, q.buffer, q.index);
     ask(&q, f);
     p->found.count[q.bounds.answer]++;
     VEC_PUSH(p->c->arena, &p->found.accesses, q.bounds);
 }
 
-static void read_expr(Proof *p, Expr *e);
-
-/* Checks an expression that is evaluated only if `cond` holds, or only if it does not. */
-static void read_where(Proof *p, Expr *cond, Branch branch, Expr *e)
+/* An instruction is asked about by its body. */
+static void ask_stmt(Proof *p, const Stmt *s, const EnclosingList *path)
 {
-    Stmt *guard = stmt_if(p->c, cond, stmt_empty(p->c, cond->span), NULL, cond->span);
-    VEC_PUSH(p->c->arena, p->path, ((Enclosing){guard, branch == BRANCH_ELSE}));
-    read_expr(p, e);
-    p->path->n--;
+    AccessList own = {0};
+    if (s->kind != ST_INSTRUCTION)
+        access_collect_own(p->c, s, path, &own);
+    for (int i = 0; i < own.n; i++)
+        ask_access(p, &own.items[i]);
 }
 
-static void read_expr(Proof *p, Expr *e)
-{
-    if (e->kind == EX_SELECT) {
-        read_expr(p, e->u.arg[0]);
-        read_where(p, e->u.arg[0], BRANCH_THEN, e->u.arg[1]);
-        read_where(p, e->u.arg[0], BRANCH_ELSE, e->u.arg[2]);
-    } else if (e->kind == EX_AND || e->kind == EX_OR) {
-        read_expr(p, e->u.arg[0]);
-        read_where(p, e->u.arg[0], e->kind == EX_OR ? BRANCH_ELSE : BRANCH_THEN, e->u.arg[1]);
-    } else {
-        for (int i = 0; i < expr_operands(e); i++)
-            read_expr(p, expr_operand(e, i));
-        if (e->kind == EX_LOAD)
-            add_access(p, NULL, e);
-    }
-}
-
-static void read_store(Proof *p, Stmt *s)
-{
-    for (int i = 0; i < s->u.store.buffer->rank; i++)
-        read_expr(p, s->u.store.index[i]);
-    read_expr(p, s->u.store.value);
-    add_access(p, s, NULL);
-}
-
-static void read_stmt(Proof *p, Stmt *s)
-{
-    if (s->kind == ST_STORE)
-        read_store(p, s);
-    else if (s->kind == ST_LET)
-        read_expr(p, s->u.let.value);
-    else if (s->kind == ST_IF)
-        read_expr(p, s->u.cond.cond);
-    else if (s->kind == ST_FOR) {
-        read_expr(p, s->u.loop.lo);
-        read_expr(p, s->u.loop.hi);
-    }
-}
-
-static void read_all(Proof *p, const Stmt *root, const EnclosingList *outer)
+static void ask_all(Proof *p, const Stmt *root, const EnclosingList *outer)
 {
     for (Cursor at = cursor_with_path(cursor_outer(p->c, root), outer); cursor_next(&at);) {
-        p->path = &at.path;
-        read_stmt(p, at.stmt);
+        ask_stmt(p, at.stmt, &at.path);
         if (at.stmt->kind != ST_LAUNCH)
             continue;
         p->launch = at.path.n;
         exact_index_axes(p->c, at.stmt, p->axes, &at.path);
-        read_all(p, at.stmt->u.launch.body, &at.path);
+        ask_all(p, at.stmt->u.launch.body, &at.path);
         p->launch = -1;
         cursor_prune(&at);
     }
@@ -583,7 +541,7 @@ MemoryBounds accesses_in_bounds(Context *c, const Kernel *lowered, const int64_t
 {
     Proof p = {.c = c, .kernel = lowered, .sizes = sizes, .launch = -1};
     p.facts = facts_of_sizes(c, lowered);
-    read_all(&p, lowered->body, NULL);
+    ask_all(&p, lowered->body, NULL);
     return p.found;
 }
 
