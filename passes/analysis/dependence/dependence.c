@@ -67,23 +67,6 @@ typedef struct {
     Conflict *why;             /* NULL: yes or no is enough */
 } OrderPair;
 
-/* The loops down to `level` are the old ones in the old order, so they still order the same
- * instances. */
-static bool level_unchanged(const OrderPair *o, int level)
-{
-    int common = units_common(o->a, o->b), new_common = units_common(o->new_a, o->new_b);
-    if (!loops_all_from(o->new_a, o->a) || !loops_all_from(o->new_b, o->b))
-        return false;
-    if (level == common ? new_common != common || o->new_a->order >= o->new_b->order
-                        : new_common <= level)
-        return false;
-    for (int i = 0; i < common && i <= level; i++)
-        if (o->a->loops[i]->var != o->new_a->loops[i]->var ||
-            (i == level && (o->a->loops[i]->step > 0) != (o->new_a->loops[i]->step > 0)))
-            return false;
-    return true;
-}
-
 /* The distance of b from a in loop `i` of the new order, where `a` comes before `b` at `level` of
  * the old one; none where that says nothing of the loop. */
 static Bounds new_distance(const OrderPair *o, int level, int i)
@@ -120,7 +103,7 @@ static bool distance_keeps(const OrderPair *o)
 {
     for (int level = 0; level <= units_common(o->a, o->b); level++)
         if (units_may_precede(o->a, o->b, (Precedence){.level = level, .distance = o->distance}) &&
-            !level_unchanged(o, level) && may_turn(o, level))
+            may_turn(o, level))
             return false;
     return true;
 }
@@ -145,7 +128,7 @@ static bool level_kept(OrderPair *o, AccessPair pair, int level)
 {
     Poly *p = o->p;
     Precedence before = {.level = level, .distance = o->distance};
-    if (level_unchanged(o, level) || !instance_precedes(p, pair.a, pair.b, before) ||
+    if (!may_turn(o, level) || !instance_precedes(p, pair.a, pair.b, before) ||
         poly_solve(p, NULL, 0, NULL) == POLY_NONE)
         return true;
     Instance new_a = instance_new(p, o->new_a), new_b = instance_new(p, o->new_b);
