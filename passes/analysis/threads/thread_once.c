@@ -34,17 +34,6 @@ static void run_after_first(Poly *p, const Instance *one, int at)
     poly_at_most(p, &p->top, instance_first_turn(p, one, at), one->turns[at], -1);
 }
 
-/* Instances of the unit lie in more than the first iteration of its loop `at`. */
-static bool runs_after_first(Poly *p, const Unit *u, int at)
-{
-    PolyMark mark = poly_mark(p);
-    Instance one = instance_new(p, u);
-    run_after_first(p, &one, at);
-    bool some = poly_solve(p, NULL, 0, NULL) != POLY_NONE;
-    poly_reset(p, mark);
-    return some;
-}
-
 /* ---- between two runs ------------------------------------------------------------------------ */
 
 /* Within an iteration of loop `at`; a unit does not come before itself, but its reads before its
@@ -189,11 +178,9 @@ static bool access_is_steady(Between *b)
     return none_behind(b) && none_in_front(b);
 }
 
-/* Nothing between the runs of the unit changes what they read, or what they leave; or there is but
- * one. */
+/* Nothing between the runs of the unit changes what they read, or what they leave. */
 static bool runs_are_one(Threads *t, Poly *p, int unit, int at, Conflict *why)
 {
-    bool several = false;
     for (Pairs of = pairs_with(t->model, unit); pairs_next(&of);) {
         Between b = {.t = t,
                      .p = p,
@@ -205,9 +192,6 @@ static bool runs_are_one(Threads *t, Poly *p, int unit, int at, Conflict *why)
                      .why = why};
         if (units_common(thread_unit(t, of.b), thread_unit(t, unit)) <= at || !may_disturb(&b))
             continue;
-        several = several || runs_after_first(p, thread_unit(t, unit), at);
-        if (!several)
-            return true;
         if (!access_is_steady(&b))
             return false;
     }
