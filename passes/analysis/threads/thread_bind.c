@@ -220,37 +220,6 @@ static bool inits_set_once(Threads *t, Conflict *why)
 
 /* ---- the questions --------------------------------------------------------------------------- */
 
-/* Two threads of a block write no element in one iteration of the serial loops: a barrier can stand
- * between their writes. */
-static bool writes_apart(Meeting *m)
-{
-    const Unit *a = thread_unit(m->t, m->pair.a), *b = thread_unit(m->t, m->pair.b);
-    Poly *p = m->p;
-    Axis first = meeting_first_axis(m);
-    if (!m->pair.x->writes || !m->pair.y->writes || !meeting_solve(m) ||
-        meeting_stays(m, first, AXIS_COUNT - first))
-        return true;
-    PolyMark mark = poly_mark(p);
-    meeting_in_block(m);
-    meeting_apart(m);
-    for (int i = 0; i < units_common(a, b); i++)
-        if (loop_has_order(a->loops[i]))
-            poly_equal(p, &p->top, m->at_a.at.turns[i], m->at_b.at.turns[i]);
-    bool apart = poly_solve(p, NULL, 0, NULL) == POLY_NONE;
-    poly_reset(p, mark);
-    return apart;
-}
-
-/* The buffer is private to threads or blocks, of which each has written what it reads
- * (threads_copies_own), and every write of an element is of the same value: no other order of the
- * two changes it. So a tile may be copied again in a later iteration of a serial loop. */
-static bool any_order_will_do(Meeting *m)
-{
-    const Buffer *buffer = m->pair.x->buffer;
-    return !scope_outlives_launch(buffer->scope) && threads_write_alike(m->t, buffer) &&
-           writes_apart(m);
-}
-
 /* A pair of accesses that clash is ordered in the launch, and, in a grid, never in different
  * blocks. */
 static bool pair_ordered(Meeting *m, bool grid, Conflict *why)
@@ -314,10 +283,6 @@ static bool pairs_legal(Threads *t, Poly *p, Conflict *why)
         PolyMark mark = poly_mark(p);
         Meeting measured = m;
         if (pair_ordered(&m, grid, why))
-            continue;
-        poly_reset(p, mark);
-        Meeting again = measured;
-        if (any_order_will_do(&again))
             continue;
         poly_reset(p, mark);
         if (!ordered_in_iteration(&measured))
