@@ -8,7 +8,6 @@
  *
  * "Every read is covered by a write" is a for-all-exists question: a quick proof computes the
  * iteration that writes (poly_extend.c), then the exact set difference decides. */
-#include "passes/analysis/polyhedral/relation.h"
 #include "passes/analysis/threads/threads.h"
 
 #include <isl/set.h>
@@ -398,53 +397,6 @@ static bool names_all_iters(const BlockStmt *block, const Access *x)
     return true;
 }
 
-/* The integers that decide the value of an expression, beside the elements that it reads. */
-static void add_integers(Context *c, Expr *e, ExprList *out)
-{
-    if (e->type == DT_INDEX && !expr_has_load(e)) {
-        VEC_PUSH(c->arena, out, e);
-        return;
-    }
-    for (int i = 0; i < expr_operands(e); i++)
-        add_integers(c, expr_operand(e, i), out);
-}
-
-/* The subscripts determine all integers in the value that is stored. */
-static bool index_tells_value(Context *c, const Unit *u, const Access *x, const StoreStmt *store)
-{
-    const BlockStmt *block = u->block;
-    ExprList values = {0}, lo = {0}, hi = {0};
-    VEC(Var *) vars = {0};
-    for (int i = 0; i < block->n_iters; i++) {
-        VEC_PUSH(c->arena, &vars, block->iters[i].var);
-        VEC_PUSH(c->arena, &lo, block->iters[i].lo);
-        VEC_PUSH(c->arena, &hi, block->iters[i].hi);
-    }
-    for (int i = 0; i < x->path.n; i++) {
-        const Stmt *around = x->path.items[i].stmt;
-        if (around->kind == ST_IF)
-            continue;
-        if (around->kind != ST_FOR || around->u.loop.step != 1)
-            return false;
-        VEC_PUSH(c->arena, &vars, around->u.loop.var);
-        VEC_PUSH(c->arena, &lo, around->u.loop.lo);
-        VEC_PUSH(c->arena, &hi, around->u.loop.hi);
-    }
-    add_integers(c, store->value, &values);
-    PointBox box = {vars.items, lo.items, hi.items, vars.n};
-    Relation tells = {&box, x->index, values.items, x->buffer->rank, values.n};
-    const char *clash;
-    return relation_tells(c, &tells, &clash) == TELLS;
-}
-
-/* Whichever instance of the unit writes an element, it writes the same value. */
-static bool store_is_alike(Context *c, const Unit *u, const Access *x)
-{
-    StmtList stores = stmts_of_kind(c, u->block->body, ST_STORE);
-    return (x->path.n == 0 && names_all_iters(u->block, x)) ||
-           (stores.n == 1 && index_tells_value(c, u, x, &stores.items[0]->u.store));
-}
-
 bool threads_write_alike(const Threads *t, const Buffer *buffer)
 {
     int writes = 0;
@@ -452,7 +404,8 @@ bool threads_write_alike(const Threads *t, const Buffer *buffer)
         const Unit *u = thread_unit(t, x.unit);
         if (!x.access->writes)
             continue;
-        if (++writes > 1 || x.access->reads || !store_is_alike(t->ctx, u, x.access))
+        if (++writes > 1 || x.access->reads || x.access->path.n > 0 ||
+            !names_all_iters(u->block, x.access))
             return false;
         for (int r = 0; r < u->accesses.n; r++)
             if (u->accesses.items[r].reads && written_in_launch(t, u->accesses.items[r].buffer))

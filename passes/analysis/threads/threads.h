@@ -132,7 +132,7 @@ bool threads_read_renewed(Threads *t, Poly *p, int unit, const Access *read, int
 bool threads_copies_own(Threads *t, Poly *p, Conflict *why);
 
 /* All writes of an element of the buffer write the same value: there is one plain store, of values
- * that the launch does not change, and the subscripts determine the instance. */
+ * that the launch does not change, with each iterator of its block as a subscript. */
 bool threads_write_alike(const Threads *t, const Buffer *buffer);
 
 #endif
