@@ -224,14 +224,11 @@ static void start_ranges(Pair *pair)
     }
 }
 
-static void bound_by_subscripts(Context *c, Pair *pair)
+static void bound_by_subscripts(Pair *pair)
 {
     const Access *x = pair->side[0]->access, *y = pair->side[1]->access;
-    Joined joined;
     for (int i = 0; i < x->buffer->rank && !pair->apart; i++)
         bound_by_dimension(pair, x->index[i], y->index[i]);
-    if (!pair->apart && accesses_join(c, x, y, &joined))
-        bound_by_dimension(pair, joined.x, joined.y);
 }
 
 const Bounds *accesses_distance(Context *c, const AccessOf *a, const AccessOf *b)
@@ -243,7 +240,7 @@ const Bounds *accesses_distance(Context *c, const AccessOf *a, const AccessOf *b
     bool few = pair.n <= MOST_VARIABLES;
     if (few) {
         start_ranges(&pair);
-        bound_by_subscripts(c, &pair);
+        bound_by_subscripts(&pair);
     }
     for (int i = 0; i < pair.shared; i++) {
         Bounds range = few ? pair.range[a->unit->n_loops + i] : bounds_none();

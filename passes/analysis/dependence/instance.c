@@ -286,12 +286,7 @@ Affine instance_first_turn(Poly *p, const Instance *at, int i)
 void pair_collide(Poly *p, AccessPair pair)
 {
     Env at_x = env_of_access(p, pair.a, pair.x), at_y = env_of_access(p, pair.b, pair.y);
-    Joined joined;
-    bool joins = accesses_join(p->ctx, pair.x, pair.y, &joined);
     for (int i = 0; i < pair.x->buffer->rank; i++)
-        if (!joins || !joined.axes[i])
-            poly_equal(p, &p->top, index_of_axis(p, &at_x, pair.x, i),
-                       index_of_axis(p, &at_y, pair.y, i));
-    if (joins)
-        poly_equal(p, &p->top, poly_value(p, &at_x, joined.x), poly_value(p, &at_y, joined.y));
+        poly_equal(p, &p->top, index_of_axis(p, &at_x, pair.x, i),
+                   index_of_axis(p, &at_y, pair.y, i));
 }

@@ -108,17 +108,6 @@ typedef struct {
 BufferAccesses accesses_of(const Model *m, const Buffer *buffer);
 bool accesses_next(BufferAccesses *at);
 
-/* ---- digits (joined.c) ----------------------------------------------------------------------- */
-
-/* Two accesses of one buffer whose subscripts on some axes are the digits of one number each. */
-typedef struct {
-    bool *axes; /* [rank] */
-    Expr *x, *y;
-} Joined;
-/* Finds these axes, where the numbers have no quotients or remainders themselves; they are equal
- * where the subscripts are. False: there are none, and `out` says nothing. */
-bool accesses_join(Context *c, const Access *x, const Access *y, Joined *out);
-
 /* ---- instances (instance.c) ------------------------------------------------------------------ */
 
 /* Columns and ranges for the symbolic sizes and the loops outside the root. */
