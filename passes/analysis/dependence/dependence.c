@@ -50,14 +50,6 @@ static void match_instances(Poly *p, const Instance *a, const Instance *b)
     }
 }
 
-/* Writing the same values again is no conflict. */
-static void skip_repeats(Poly *p, AccessPair pair)
-{
-    const Unit *u = pair.a->unit;
-    if (pair.b->unit == u && u->repeats && u->idempotent && pair.x->writes && pair.y->writes)
-        poly_differ(p, &p->top, pair.a->iters, pair.b->iters, u->block->n_iters);
-}
-
 typedef struct {
     Poly *p;
     const Unit *a, *b;         /* before */
@@ -159,7 +151,6 @@ static bool accesses_kept(OrderPair *o, const Access *x, const Access *y)
     Instance a = instance_new(p, o->a), b = instance_new(p, o->b);
     AccessPair pair = {&a, x, &b, y};
     pair_collide(p, pair);
-    skip_repeats(p, pair);
     PolyMark mark = poly_mark(p);
     bool kept = true;
     o->distance = instances_distance(p, &a, &b);
@@ -435,7 +426,6 @@ static bool accesses_carry_none(Poly *p, const Pairs *at, const char *reason, Co
     Instance at_a = instance_new(p, a), at_b = instance_new(p, b);
     AccessPair pair = {&at_a, at->x, &at_b, at->y};
     pair_collide(p, pair);
-    skip_repeats(p, pair);
     instance_precedes(p, &at_a, &at_b, (Precedence){.level = 0});
     return conflict_none(p, pair, reason, why);
 }
@@ -484,7 +474,6 @@ static bool access_comes_after(Poly *p, const Pairs *at, Conflict *why)
     Instance at_a = instance_new(p, a), at_b = instance_new(p, b);
     AccessPair pair = {&at_a, at->x, &at_b, at->y};
     pair_collide(p, pair);
-    skip_repeats(p, pair);
     const char *reason = arena_printf(
         p->ctx->arena, "the second, an init, would run before the first, which %s the element",
         at->x->writes ? "writes" : "still reads");

@@ -5,16 +5,6 @@
 #include "passes/analysis/regions/inits.h"
 #include "passes/analysis/regions/region.h"
 
-static bool reads_own_writes(const Unit *u)
-{
-    for (int i = 0; i < u->accesses.n; i++)
-        for (int j = 0; j < u->accesses.n; j++)
-            if (u->accesses.items[i].writes && u->accesses.items[j].reads &&
-                u->accesses.items[i].buffer == u->accesses.items[j].buffer)
-                return true;
-    return false;
-}
-
 /* The iterators that the unit has use the variable. */
 static bool unit_uses_var(const Unit *u, const Var *var)
 {
@@ -123,20 +113,6 @@ const InnerBuffer *model_inner_buffer(const Model *m, const Buffer *buffer)
     return NULL;
 }
 
-/* Loops that the unit's iterators do not use are around the declaration of a buffer that it reads:
- * each time that it runs there, it reads another one. */
-static bool reads_other_buffers(const Model *m, const Unit *u)
-{
-    for (int i = 0; i < u->accesses.n; i++) {
-        const Access *read = &u->accesses.items[i];
-        const InnerBuffer *inner = read->reads ? model_inner_buffer(m, read->buffer) : NULL;
-        for (int k = 0; inner && k < inner->loops.n; k++)
-            if (!unit_uses_var(u, inner->loops.items[k]->u.loop.var))
-                return true;
-    }
-    return false;
-}
-
 /* The part of a block that a unit is. */
 typedef enum { UNIT_INIT, UNIT_BODY } UnitPart;
 
@@ -159,10 +135,7 @@ static void add_unit(Units *units, Stmt *s, UnitPart part)
     u->order = (int64_t)units->order++ << 32;
     if (u->init)
         place_init(units, u, s);
-    for (int i = 0; i < u->n_loops; i++)
-        u->repeats |= !u->absent[i] && !unit_uses_var(u, u->loops[i]->var);
     collect_accesses(c, u);
-    u->idempotent = !reads_own_writes(u) && !reads_other_buffers(units->model, u);
     VEC_PUSH(arena, &units->model->units, u);
 }
 

@@ -22,11 +22,9 @@ typedef struct {
     EnclosingList scopes;  /* from the root down to the block */
     const ForStmt **loops; /* those of scopes */
     int n_loops;
-    int n_time;      /* how many of them order the unit */
-    int64_t order;   /* place in the text: before all units of higher order under the same loops */
-    bool *absent;    /* [n_loops] an init has no value of this loop */
-    bool repeats;    /* runs more than once with the same iterators */
-    bool idempotent; /* reads nothing that it writes, and the same each time */
+    int n_time;    /* how many of them order the unit */
+    int64_t order; /* place in the text: before all units of higher order under the same loops */
+    bool *absent;  /* [n_loops] an init has no value of this loop */
     AccessList accesses;
 } Unit;
 
