@@ -95,7 +95,7 @@ static Handle *handle_alive(Schedule *s, uint32_t id, HandleKind kind, Name name
 static void handle_dead(Schedule *s, uint32_t id)
 {
     Handle *handle = state_handle(s, id);
-    if (handle) {
+    if (handle && handle->alive) {
         handle->alive = false;
         handle->consumed = s->step;
     }
@@ -170,58 +170,37 @@ static void enter_stmt(Schedule *s, const Stmt *stmt, uint32_t parent, Inside in
     }
 }
 
-/* The reverse of enter_stmt. */
-static void leave_stmt(Schedule *s, const Stmt *stmt, Inside inside);
-
 static void leave_block(Schedule *s, const BlockStmt *block)
 {
     handle_dead(s, block->id);
     name_use(s, block->name)->others--;
     for (int i = 0; i < block->n_iters; i++)
         name_use(s, block->iters[i].var->name)->loops--;
-    leave_stmt(s, block->init, INSIDE_BLOCK);
-    leave_stmt(s, block->body, INSIDE_BLOCK);
 }
 
-static void leave_stmt(Schedule *s, const Stmt *stmt, Inside inside)
+/* The reverse of enter_stmt. */
+static void leave_stmt(Schedule *s, const Stmt *left)
 {
-    if (!stmt)
-        return;
-    switch (stmt->kind) {
-    case ST_SEQ:
-        for (int i = 0; i < stmt->u.seq.n; i++)
-            leave_stmt(s, stmt->u.seq.items[i], inside);
-        return;
-    case ST_FOR:
-        name_use(s, stmt->u.loop.var->name)->loops--;
-        if (inside != INSIDE_BLOCK)
+    for (Cursor at = cursor_stmts(s->ctx, left); cursor_next(&at);) {
+        const Stmt *stmt = at.stmt;
+        if (stmt->kind == ST_FOR) {
+            name_use(s, stmt->u.loop.var->name)->loops--;
             handle_dead(s, stmt->u.loop.id);
-        leave_stmt(s, stmt->u.loop.body, inside);
-        return;
-    case ST_IF:
-        leave_stmt(s, stmt->u.cond.then, inside);
-        leave_stmt(s, stmt->u.cond.otherwise, inside);
-        return;
-    case ST_BLOCK: leave_block(s, &stmt->u.block); return;
-    case ST_TEMP:
-        name_use(s, stmt->u.temp->name)->others--;
-        handle_dead(s, stmt->u.temp->id);
-        return;
-    case ST_LET: count_let(s, stmt, -1); return;
-    case ST_LAUNCH: leave_stmt(s, stmt->u.launch.body, inside); return;
-    case ST_STORE:
-    case ST_BARRIER:
-    case ST_BREAK:
-    case ST_ROLES:
-    case ST_INSTRUCTION: return;
+        } else if (stmt->kind == ST_BLOCK) {
+            leave_block(s, &stmt->u.block);
+        } else if (stmt->kind == ST_TEMP) {
+            name_use(s, stmt->u.temp->name)->others--;
+            handle_dead(s, stmt->u.temp->id);
+        } else if (stmt->kind == ST_LET) {
+            count_let(s, stmt, -1);
+        }
     }
 }
 
 void state_rebuild(Schedule *s)
 {
     for (int i = 0; i < s->handles.n; i++)
-        if (s->handles.items[i].alive)
-            handle_dead(s, s->first_id + (uint32_t)i);
+        handle_dead(s, s->first_id + (uint32_t)i);
     for (int i = 0; i < s->uses.n; i++)
         s->uses.items[i] = (NameUse){0};
     const Kernel *kernel = s->kernel;
@@ -479,7 +458,7 @@ void sched_replace(Schedule *s, const Stmt *old, Stmt *new_node)
             gone = i;
     }
     int place = place_of(s, &path);
-    leave_stmt(s, path.items[gone], OUTSIDE_BLOCKS);
+    leave_stmt(s, path.items[gone]);
     if (new_node) {
         enter_stmt(s, new_node, parent, OUTSIDE_BLOCKS);
         Handle *handle = state_handle(s, stmt_id(new_node));

@@ -192,42 +192,6 @@ static Stmt *rewrite_block(Below *b, Stmt *stmt)
     return changed ? stmt_stamp(stmt_block(c, &block, stmt->span), stmt) : stmt;
 }
 
-static Stmt *rewrite_for(Below *b, Stmt *stmt)
-{
-    ForStmt loop = stmt->u.loop;
-    loop.lo = replaced(b, loop.lo);
-    loop.hi = replaced(b, loop.hi);
-    bool same = loop.lo == stmt->u.loop.lo && loop.hi == stmt->u.loop.hi;
-    Stmt *header = same ? stmt : stmt_for(b->s->ctx, &loop, stmt->span);
-    FactsMark mark = facts_mark(b->facts);
-    facts_enter(b->facts, header);
-    loop.body = below_rewrite(b, loop.body);
-    facts_reset(b->facts, mark);
-    if (same && loop.body == stmt->u.loop.body)
-        return stmt;
-    return stmt_stamp(stmt_for(b->s->ctx, &loop, stmt->span), stmt);
-}
-
-static Stmt *rewrite_if(Below *b, Stmt *stmt)
-{
-    Context *c = b->s->ctx;
-    Stmt *then = stmt->u.cond.then, *otherwise = stmt->u.cond.otherwise;
-    Expr *cond = replaced(b, stmt->u.cond.cond);
-    FactsMark mark = facts_mark(b->facts);
-    facts_assume(b->facts, cond);
-    then = below_rewrite(b, then);
-    facts_reset(b->facts, mark);
-    if (otherwise) {
-        facts_assume(b->facts, expr_unary(c, EX_NOT, cond, stmt->span));
-        otherwise = below_rewrite(b, otherwise);
-        facts_reset(b->facts, mark);
-    }
-    if (cond == stmt->u.cond.cond && then == stmt->u.cond.then &&
-        otherwise == stmt->u.cond.otherwise)
-        return stmt;
-    return stmt_stamp(stmt_if(c, cond, then, otherwise, stmt->span), stmt);
-}
-
 /* The temps of a seq whose shapes speak of replaced variables, with their accesses. */
 static Stmt *rewrite_shapes(Below *b, Stmt *seq)
 {
@@ -251,24 +215,25 @@ static Stmt *rewrite_shapes(Below *b, Stmt *seq)
     return seq;
 }
 
-static Stmt *rewrite_seq(Below *b, Stmt *stmt)
+static Expr *replaced_in(void *user, Expr *e)
 {
-    Context *c = b->s->ctx;
-    Stmt **items = ARENA_ARRAY(c->arena, Stmt *, stmt->u.seq.n);
-    bool changed = false;
-    for (int i = 0; i < stmt->u.seq.n; i++) {
-        items[i] = below_rewrite(b, stmt->u.seq.items[i]);
-        changed |= items[i] != stmt->u.seq.items[i];
-    }
-    return rewrite_shapes(b, changed ? stmt_seq(c, items, stmt->u.seq.n, stmt->span) : stmt);
+    return replaced(user, e);
+}
+
+static Stmt *rewrite_inside(void *user, Stmt *stmt)
+{
+    return below_rewrite(user, stmt);
 }
 
 Stmt *below_rewrite(Below *b, Stmt *stmt)
 {
+    Context *c = b->s->ctx;
     switch (stmt->kind) {
-    case ST_SEQ: return rewrite_seq(b, stmt);
-    case ST_FOR: return rewrite_for(b, stmt);
-    case ST_IF: return rewrite_if(b, stmt);
+    case ST_SEQ: return rewrite_shapes(b, stmt_map_children(c, stmt, rewrite_inside, b));
+    case ST_FOR:
+    case ST_IF:
+        stmt = stmt_map_exprs(c, stmt, replaced_in, b);
+        return stmt_map_inside(c, b->facts, stmt, rewrite_inside, b);
     case ST_BLOCK: return rewrite_block(b, stmt);
     default: return stmt;
     }
