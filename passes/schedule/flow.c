@@ -191,16 +191,11 @@ bool flow_require_inits(Schedule *s, Stmt *old, Stmt *now, Span span)
 
 Stmt *flow_declare(Schedule *s, Stmt *body, Buffer *buffer)
 {
-    VEC(Stmt *) items = {0};
-    int n = stmt_items(body), temps = 0;
-    while (temps < n && body->kind == ST_SEQ && body->u.seq.items[temps]->kind == ST_TEMP)
+    int temps = 0;
+    while (body->kind == ST_SEQ && temps < stmt_items(body) &&
+           stmt_item(body, temps)->kind == ST_TEMP)
         temps++;
-    for (int i = 0; i < n; i++) {
-        if (i == temps)
-            VEC_PUSH(s->ctx->arena, &items, stmt_temp(s->ctx, buffer, buffer->span));
-        VEC_PUSH(s->ctx->arena, &items, stmt_item(body, i));
-    }
-    return stmt_seq(s->ctx, items.items, items.n, body->span);
+    return stmt_insert(s->ctx, body, temps, stmt_temp(s->ctx, buffer, buffer->span));
 }
 
 typedef struct {

@@ -46,6 +46,19 @@ Stmt *stmt_then(Context *c, Stmt *s1, Stmt *s2)
     return stmt_seq(c, items, 2, span_join(s1->span, s2->span));
 }
 
+Stmt *stmt_insert(Context *c, const Stmt *body, int at, Stmt *more)
+{
+    StmtList items = {0};
+    int n = stmt_items(body);
+    for (int i = 0; i <= n; i++) {
+        if (i == at)
+            VEC_PUSH(c->arena, &items, more);
+        if (i < n)
+            VEC_PUSH(c->arena, &items, stmt_item(body, i));
+    }
+    return stmt_seq(c, items.items, items.n, body->span);
+}
+
 Stmt *stmt_empty(Context *c, Span span)
 {
     return stmt_seq(c, NULL, 0, span);

@@ -21,6 +21,8 @@ BlockIter *block_own_iters(Context *c, BlockStmt *block, int more);
 Stmt *stmt_in_loops(Context *c, ForStmt *loops, int n, Stmt *body, Span span);
 /* s1 then s2; either may be NULL. */
 Stmt *stmt_then(Context *c, Stmt *s1, Stmt *s2);
+/* `body` with `more` in front of its item `at`; behind all, where that is their number. */
+Stmt *stmt_insert(Context *c, const Stmt *body, int at, Stmt *more);
 /* The kernel with another body; it shares the rest. */
 Kernel *kernel_with_body(Context *c, const Kernel *kernel, Stmt *body);
 /* `s` without the lets of blocks that nothing behind them uses. */

@@ -197,20 +197,6 @@ static Stmt *nest_of(const Move *m, Expr *cond)
     return stmt_in_loops(c, loops.items, loops.n, block, m->block->span);
 }
 
-/* The items of the loop's body, with the nest in front of item `at`. */
-static Stmt *body_with(Schedule *s, Stmt *body, int at, Stmt *nest)
-{
-    VEC(Stmt *) items = {0};
-    int n = stmt_items(body);
-    for (int i = 0; i <= n; i++) {
-        if (i == at)
-            VEC_PUSH(s->ctx->arena, &items, nest);
-        if (i < n)
-            VEC_PUSH(s->ctx->arena, &items, stmt_item(body, i));
-    }
-    return stmt_seq(s->ctx, items.items, items.n, body->span);
-}
-
 /* Which item of the loop's body the nest comes before, where no place is given: the first that
  * reads the buffer, or the one after the last that writes it. */
 static int place_in(const Move *m)
@@ -262,7 +248,7 @@ void place_build(Move *m, Expr *cond)
 {
     Schedule *s = m->s;
     ForStmt changed = m->loop->u.loop;
-    changed.body = body_with(s, changed.body, m->item, nest_of(m, cond));
+    changed.body = stmt_insert(s->ctx, changed.body, m->item, nest_of(m, cond));
     Stmt *body = flow_remove(s, s->kernel->body, m->block);
     Stmt *target = stmt_stamp(stmt_for(s->ctx, &changed, m->loop->span), m->loop);
     m->body = stmt_replace(s->ctx, body, m->loop, target);

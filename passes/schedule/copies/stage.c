@@ -75,16 +75,10 @@ bool stage_place(Schedule *s, const BlockList *users, const BufferSet *buffers, 
 
 Stmt *stage_insert(Schedule *s, const StagePlace *place, Stmt *before, Stmt *after)
 {
-    VEC(Stmt *) items = {0};
-    int n = stmt_items(place->parent);
-    for (int i = 0; i < n; i++) {
-        if (before && i == place->first)
-            VEC_PUSH(s->ctx->arena, &items, before);
-        VEC_PUSH(s->ctx->arena, &items, stmt_item(place->parent, i));
-        if (after && i == place->last)
-            VEC_PUSH(s->ctx->arena, &items, after);
-    }
-    return stmt_seq(s->ctx, items.items, items.n, place->parent->span);
+    Stmt *list = place->parent;
+    if (after)
+        list = stmt_insert(s->ctx, list, place->last + 1, after);
+    return before ? stmt_insert(s->ctx, list, place->first, before) : list;
 }
 
 /* ---- the copying block ----------------------------------------------------------------------- */
