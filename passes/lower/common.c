@@ -102,17 +102,9 @@ Stmt *bound_to_axes(Context *c, Stmt *s, Scope scope)
 
 void axis_facts(Facts *f, Context *c, Stmt *s)
 {
-    if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND)
-        facts_axis(f, s->u.loop.axis, loop_extent(c, &s->u.loop));
-    if (s->kind == ST_FOR)
-        axis_facts(f, c, s->u.loop.body);
-    for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
-        axis_facts(f, c, s->u.seq.items[i]);
-    if (s->kind == ST_IF) {
-        axis_facts(f, c, s->u.cond.then);
-        if (s->u.cond.otherwise)
-            axis_facts(f, c, s->u.cond.otherwise);
-    }
+    for (Cursor at = cursor_outer(c, s); cursor_next(&at);)
+        if (at.stmt->kind == ST_FOR && at.stmt->u.loop.kind == LOOP_BIND)
+            facts_axis(f, at.stmt->u.loop.axis, loop_extent(c, &at.stmt->u.loop));
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */

@@ -239,8 +239,9 @@ static Expr *coordinate(Mapper *m, Axis axis)
                           : axis_value(m, axis);
 }
 
-static Expr *guarded_by(Mapper *m, Expr *e)
+static Expr *guarded_by(void *user, Expr *e)
 {
+    const Mapper *m = user;
     return expr_subst(m->c, e, m->bound.items, m->bound.n);
 }
 
@@ -301,44 +302,20 @@ static Stmt *map_stmt(void *user, Stmt *s)
     Context *c = m->c;
     Stmt *done = s;
     VEC_PUSH(c->arena, &m->path, s);
-    switch (s->kind) {
-    case ST_BLOCK: done = map_block(m, s); break;
-    case ST_FOR:
-        if (s->u.loop.kind == LOOP_BIND) {
-            done = map_bound_loop(m, s);
-            break;
-        }
+    if (s->kind == ST_BLOCK) {
+        done = map_block(m, s);
+    } else if (s->kind == ST_ROLES) {
+        done = map_roles(m, s);
+    } else if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND) {
+        done = map_bound_loop(m, s);
+    } else if (s->kind == ST_TEMP &&
+               (s->u.temp->scope == SCOPE_SHARED || s->u.temp->scope == SCOPE_CLUSTER)) {
+        VEC_PUSH(c->arena, &m->shared, s);
+        done = NULL;
+    } else {
         done = stmt_map_children(c, s, map_stmt, m);
-        if (done) {
-            ForStmt loop = done->u.loop;
-            loop.lo = guarded_by(m, loop.lo);
-            loop.hi = guarded_by(m, loop.hi);
-            if (loop.kind == LOOP_PARALLEL)
-                loop.kind = LOOP_SERIAL;
-            done = stmt_stamp(stmt_for(c, &loop, s->span), s);
-        }
-        break;
-    case ST_IF:
-        done = stmt_map_children(c, s, map_stmt, m);
-        if (done)
-            done = stmt_stamp(stmt_if(c, guarded_by(m, done->u.cond.cond), done->u.cond.then,
-                                      done->u.cond.otherwise, s->span),
-                              s);
-        break;
-    case ST_TEMP:
-        if (s->u.temp->scope == SCOPE_SHARED || s->u.temp->scope == SCOPE_CLUSTER) {
-            VEC_PUSH(c->arena, &m->shared, s);
-            done = NULL;
-        }
-        break;
-    case ST_SEQ:
-    case ST_STORE:
-    case ST_LET:
-    case ST_BARRIER:
-    case ST_INSTRUCTION:
-    case ST_BREAK:
-    case ST_LAUNCH: done = stmt_map_children(c, s, map_stmt, m); break;
-    case ST_ROLES: done = map_roles(m, s); break;
+        if (done && (done->kind == ST_FOR || done->kind == ST_IF))
+            done = stmt_map_exprs(c, done, guarded_by, m);
     }
     m->path.n--;
     return done;

@@ -79,29 +79,27 @@ static bool take_annotations(Blockize *b, const Stmt *stmt)
 
 static bool check_inner(Blockize *b, const Stmt *stmt)
 {
-    switch (stmt->kind) {
-    case ST_SEQ:
-        for (int i = 0; i < stmt->u.seq.n; i++)
-            if (!check_inner(b, stmt->u.seq.items[i]))
-                return false;
-        return true;
-    case ST_IF:
-        return check_inner(b, stmt->u.cond.then) &&
-               (!stmt->u.cond.otherwise || check_inner(b, stmt->u.cond.otherwise));
-    case ST_FOR:
-        return sched_require_plain(b->s, stmt, b->call->span) && check_inner(b, stmt->u.loop.body);
-    case ST_TEMP:
+    if (stmt->kind == ST_FOR)
+        return sched_require_plain(b->s, stmt, b->call->span);
+    if (stmt->kind == ST_TEMP)
         return refuse_inner(b, NULL,
                             arena_printf(b->s->ctx->arena,
                                          "temp '%s' is declared in it, and temporaries stand "
                                          "outside of blocks; choose a loop further in",
                                          stmt->u.temp->name));
-    case ST_BLOCK:
-        b->atomic |= stmt->u.block.atomic;
-        b->plain |= !stmt->u.block.atomic;
-        return take_annotations(b, stmt);
-    default: return true;
-    }
+    if (stmt->kind != ST_BLOCK)
+        return true;
+    b->atomic |= stmt->u.block.atomic;
+    b->plain |= !stmt->u.block.atomic;
+    return take_annotations(b, stmt);
+}
+
+static bool check_all_inner(Blockize *b)
+{
+    for (Cursor at = cursor_outer(b->s->ctx, b->whole); cursor_next(&at);)
+        if (!check_inner(b, at.stmt))
+            return false;
+    return true;
 }
 
 static int count_blocks(Context *c, const Stmt *stmt)
@@ -328,34 +326,11 @@ static Stmt *dissolve_block(Blockize *b, Stmt *stmt)
     return cond ? stmt_if(c, cond, body, NULL, stmt->span) : body;
 }
 
-static Stmt *dissolve(Blockize *b, Stmt *stmt)
+static Stmt *dissolve(void *user, Stmt *stmt)
 {
-    Context *c = b->s->ctx;
-    FactsMark mark = facts_mark(b->facts);
-    switch (stmt->kind) {
-    case ST_SEQ: {
-        Stmt **items = ARENA_ARRAY(c->arena, Stmt *, stmt->u.seq.n + 1);
-        for (int i = 0; i < stmt->u.seq.n; i++)
-            items[i] = dissolve(b, stmt->u.seq.items[i]);
-        return stmt_seq(c, items, stmt->u.seq.n, stmt->span);
-    }
-    case ST_FOR: {
-        ForStmt loop = stmt->u.loop;
-        facts_enter(b->facts, stmt);
-        loop.body = dissolve(b, loop.body);
-        facts_reset(b->facts, mark);
-        return stmt_for(c, &loop, stmt->span);
-    }
-    case ST_IF: {
-        facts_assume(b->facts, stmt->u.cond.cond);
-        Stmt *then = dissolve(b, stmt->u.cond.then);
-        facts_reset(b->facts, mark);
-        Stmt *otherwise = stmt->u.cond.otherwise ? dissolve(b, stmt->u.cond.otherwise) : NULL;
-        return stmt_if(c, stmt->u.cond.cond, then, otherwise, stmt->span);
-    }
-    case ST_BLOCK: return dissolve_block(b, stmt);
-    default: return stmt;
-    }
+    Blockize *b = user;
+    return stmt->kind == ST_BLOCK ? dissolve_block(b, stmt)
+                                  : stmt_map_inside(b->s->ctx, b->facts, stmt, dissolve, b);
 }
 
 /* ---- the new block --------------------------------------------------------------------------- */
@@ -539,7 +514,7 @@ static bool require_sized_loops(Blockize *b)
 bool prim_blockize(Schedule *s, const PrimCall *call, Value *result)
 {
     Blockize b = {.s = s, .call = call};
-    if (!find_whole(&b) || !check_inner(&b, b.whole) || !require_sized_loops(&b))
+    if (!find_whole(&b) || !check_all_inner(&b) || !require_sized_loops(&b))
         return false;
     REQUIRE(s, E0810, call->span, !b.atomic || !b.plain,
             "some of its blocks are atomic and some are not; make all of them atomic, or none");
