@@ -1,4 +1,5 @@
-/* common.c - Finds launches, axes and names for the lowering passes. */
+/* common.c - Finds launches, axes, names and stores for the lowering passes. */
+#include "ir/copies/bulk_copy.h"
 #include "passes/lower/pass.h"
 
 #include <string.h>
@@ -153,4 +154,49 @@ Stmt *launch_roots_map(LaunchWalk *w, Stmt *s)
     w->facts = facts_of_kernel(w->c, w->kernel);
     Stmt *done = walk_host(w, s);
     return w->failed ? NULL : done;
+}
+
+/* ---- stores and what is around them ---------------------------------------------------------- */
+
+bool loop_is_written_out(const ForStmt *loop)
+{
+    return loop->kind == LOOP_UNROLL || loop->kind == LOOP_VECTORIZE;
+}
+
+static void note_let(StoreWalk *w, const Stmt *s)
+{
+    Expr *value = expr_subst(w->c, s->u.let.value, w->lets.items, w->lets.n);
+    for (int i = 0; i < w->loops.n && value->type == DT_INDEX && !expr_has_load(value); i++)
+        if (expr_uses_var(value, w->loops.items[i]->var)) {
+            VEC_PUSH(w->c->arena, &w->lets, ((Subst){s->u.let.var, value}));
+            return;
+        }
+}
+
+static Stmt *walk_stores(void *user, Stmt *s)
+{
+    StoreWalk *w = user;
+    if (s->kind == ST_STORE)
+        return w->store(w, s);
+    if (s->kind == ST_LET) { /* known to what follows in its sequence */
+        facts_enter(w->facts, s);
+        note_let(w, s);
+    }
+    if (s->kind == ST_LET || stmt_is_bulk_copy(s))
+        return s;
+    int lets = w->lets.n, loops = w->loops.n;
+    if (s->kind == ST_FOR)
+        VEC_PUSH(w->c->arena, &w->loops, &s->u.loop);
+    Stmt *done = stmt_map_inside(w->c, w->facts, s, walk_stores, w);
+    w->loops.n = loops;
+    w->lets.n = lets;
+    return done;
+}
+
+Kernel *stores_map(StoreWalk *w, const Kernel *kernel)
+{
+    w->facts = facts_of_kernel(w->c, kernel);
+    Stmt *body = walk_stores(w, kernel->body);
+    return kernel_with_body(w->c, kernel,
+                            body == kernel->body ? body : drop_unused_names(w->c, body));
 }

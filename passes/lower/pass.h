@@ -98,6 +98,21 @@ Stmt *drop_unused_names(Context *c, Stmt *body);
 /* With local variables declared in the branch that alone names them (sink.c). */
 Stmt *sink_variables(Context *c, Stmt *body);
 
+/* ---- stores and what is around them ---------------------------------------------------------- */
+
+/* Visits the stores of launches that are no part of a bulk copy, in order, with what holds there. */
+typedef struct StoreWalk {
+    Context *c;
+    Facts *facts;
+    VEC(const ForStmt *) loops; /* around the store, outermost first */
+    SubstList lets;             /* names of indices that change with one of them */
+    Stmt *(*store)(struct StoreWalk *w, Stmt *s);
+} StoreWalk;
+/* The kernel with its stores replaced, and without names that they no longer use. */
+Kernel *stores_map(StoreWalk *w, const Kernel *kernel);
+/* The loop's variable is a number in each copy of its body. */
+bool loop_is_written_out(const ForStmt *loop);
+
 /* ---- the order of a grid's blocks (remap.c) -------------------------------------------------- */
 
 typedef struct {
