@@ -42,14 +42,6 @@ static bool require_kinds(Schedule *s, const PrimCall *call, const Stmt *old, St
 
 /* ---- merge: what comes together -------------------------------------------------------------- */
 
-/* Some values of a merged loop are not there for one of the nests. */
-typedef struct {
-    int nest;
-    Var *var; /* of the merged loop */
-    Expr *condition, *end;
-    int direction;
-} Missing;
-
 typedef struct {
     Schedule *s;
     const PrimCall *call;
@@ -61,7 +53,7 @@ typedef struct {
     Facts *facts;
     Subst **map;    /* [n][depth] loops' variables to merged ones */
     ForStmt *loops; /* [depth] the merged ones */
-    VEC(Missing) missing;
+    ForStmt **own;  /* [n][depth] loops of the nests: variables of the merged ones, own ranges */
 } Merge;
 
 static Stmt *nest_loop(const Merge *m, int nest, int level)
@@ -167,28 +159,6 @@ static bool find_nests(Merge *m)
 
 /* ---- merge: ranges --------------------------------------------------------------------------- */
 
-typedef enum { SIDE_LOWER, SIDE_UPPER } RangeSide;
-
-typedef struct {
-    Expr *bound, *merged;
-    RangeSide side;
-} RangeEnd;
-
-/* A side of the merged range that nest `k` does not reach: its own end there is `bound`. */
-static void note_missing(Merge *m, int k, Var *var, const RangeEnd *end)
-{
-    Context *c = m->s->ctx;
-    Expr *value = expr_var(c, var, span_none());
-    ExprKind reaches = end->side == SIDE_UPPER ? EX_GE : EX_LE;
-    if (prove(m->facts, expr_binary(c, reaches, end->bound, end->merged, span_none())))
-        return;
-    Missing missing = {.nest = k, .var = var, .direction = end->side == SIDE_UPPER ? 1 : -1};
-    missing.condition =
-        expr_binary(c, end->side == SIDE_UPPER ? EX_LT : EX_GE, value, end->bound, span_none());
-    missing.end = end->side == SIDE_UPPER ? end->bound : index_sub(c, end->bound, expr_index(c, 1));
-    VEC_PUSH(c->arena, &m->missing, missing);
-}
-
 static Name merged_name(Merge *m, int level)
 {
     Context *c = m->s->ctx;
@@ -209,18 +179,19 @@ static Name merged_name(Merge *m, int level)
 static bool merge_level(Merge *m, int level)
 {
     Context *c = m->s->ctx;
-    Expr **lo = ARENA_ARRAY(c->arena, Expr *, m->n), **hi = ARENA_ARRAY(c->arena, Expr *, m->n);
     const ForStmt *first = &nest_loop(m, 0, level)->u.loop;
     Expr *least = NULL, *most = NULL;
     bool same = true, unit = true;
     for (int k = 0; k < m->n; k++) {
-        const ForStmt *loop = &nest_loop(m, k, level)->u.loop;
-        lo[k] = simplify(m->facts, expr_subst(c, loop->lo, m->map[k], level));
-        hi[k] = simplify(m->facts, expr_subst(c, loop->hi, m->map[k], level));
-        least = k ? index_min(c, least, lo[k]) : lo[k];
-        most = k ? index_max(c, most, hi[k]) : hi[k];
+        const ForStmt *loop = &nest_loop(m, k, level)->u.loop, *one = &m->own[0][level];
+        ForStmt *own = &m->own[k][level];
+        own->lo = simplify(m->facts, expr_subst(c, loop->lo, m->map[k], level));
+        own->hi = simplify(m->facts, expr_subst(c, loop->hi, m->map[k], level));
+        least = k ? index_min(c, least, own->lo) : own->lo;
+        most = k ? index_max(c, most, own->hi) : own->hi;
         unit &= loop->step == 1;
-        same &= loop->step == first->step && expr_equal(lo[k], lo[0]) && expr_equal(hi[k], hi[0]);
+        same &= loop->step == first->step && expr_equal(own->lo, one->lo) &&
+                expr_equal(own->hi, one->hi);
     }
     REQUIRE(m->s, E0434, m->call->span, same || unit,
             "loops '%s' and '%s' have different ranges, and not all steps are 1, so their values "
@@ -234,12 +205,7 @@ static bool merge_level(Merge *m, int level)
     for (int k = 0; k < m->n; k++) {
         m->map[k][level] =
             (Subst){nest_loop(m, k, level)->u.loop.var, expr_var(c, loop->var, span_none())};
-        if (same)
-            continue;
-        note_missing(m, k, loop->var,
-                     &(RangeEnd){.bound = lo[k], .merged = loop->lo, .side = SIDE_LOWER});
-        note_missing(m, k, loop->var,
-                     &(RangeEnd){.bound = hi[k], .merged = loop->hi, .side = SIDE_UPPER});
+        m->own[k][level].var = loop->var;
     }
     if (loop->step ==
         1) /* a nest that has none of the one iteration still says that it counts in this loop */
@@ -255,19 +221,9 @@ static Stmt *merged_part(Merge *m, int k)
 {
     Below below = {.s = m->s, .facts = m->facts, .map = m->map[k], .n_map = m->depth};
     Stmt *body = below_rewrite(&below, nest_loop(m, k, m->depth - 1)->u.loop.body);
-    for (int i = 0; i < m->missing.n; i++) {
-        const Missing *missing = &m->missing.items[i];
-        if (missing->nest != k)
-            continue;
-        Subst same = {missing->var, expr_var(m->s->ctx, missing->var, span_none())};
-        Below guarded = {.s = m->s,
-                         .facts = m->facts,
-                         .map = &same,
-                         .n_map = 1,
-                         .guard = missing->condition,
-                         .end = missing->end,
-                         .direction = missing->direction};
-        body = below_rewrite(&guarded, body);
+    for (int i = 0; i < m->depth; i++) {
+        m->own[k][i].body = body;
+        body = loop_guard_range(m->s, m->facts, &m->own[k][i], m->loops[i].lo, m->loops[i].hi);
     }
     return body;
 }
@@ -347,8 +303,11 @@ bool prim_merge(Schedule *s, const PrimCall *call, Value *result)
         return false;
     m.loops = ARENA_ARRAY(c->arena, ForStmt, m.depth);
     m.map = ARENA_ARRAY(c->arena, Subst *, m.n);
-    for (int k = 0; k < m.n; k++)
+    m.own = ARENA_ARRAY(c->arena, ForStmt *, m.n);
+    for (int k = 0; k < m.n; k++) {
         m.map[k] = ARENA_ARRAY(c->arena, Subst, m.depth);
+        m.own[k] = ARENA_ARRAY(c->arena, ForStmt, m.depth);
+    }
     StmtPath outermost = m.path[0];
     outermost.n = m.top + 1;
     m.facts = sched_facts(s, &outermost);

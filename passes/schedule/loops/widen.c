@@ -58,7 +58,8 @@ typedef struct {
 static Stmt *guard_side(Schedule *s, Facts *facts, Var *var, Stmt *body, const RangeEnd *end)
 {
     Context *c = s->ctx;
-    if (expr_equal(end->bound, end->wide))
+    ExprKind reaches = end->side == SIDE_UPPER ? EX_GE : EX_LE;
+    if (prove(facts, expr_binary(c, reaches, end->bound, end->wide, span_none())))
         return body;
     Subst same = {var, expr_var(c, var, span_none())};
     Below below = {.s = s,
