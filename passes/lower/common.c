@@ -179,16 +179,17 @@ static Stmt *walk_stores(void *user, Stmt *s)
     if (s->kind == ST_STORE)
         return w->store(w, s);
     if (s->kind == ST_LET) { /* known to what follows in its sequence */
-        facts_enter(w->facts, s);
+        VEC_PUSH(w->c->arena, &w->names, s);
         note_let(w, s);
     }
     if (s->kind == ST_LET || stmt_is_bulk_copy(s))
         return s;
-    int lets = w->lets.n, loops = w->loops.n;
+    int names = w->names.n, lets = w->lets.n, loops = w->loops.n;
     if (s->kind == ST_FOR)
         VEC_PUSH(w->c->arena, &w->loops, &s->u.loop);
     Stmt *done = stmt_map_inside(w->c, w->facts, s, walk_stores, w);
     w->loops.n = loops;
+    w->names.n = names;
     w->lets.n = lets;
     return done;
 }

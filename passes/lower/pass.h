@@ -100,12 +100,14 @@ Stmt *sink_variables(Context *c, Stmt *body);
 
 /* ---- stores and what is around them ---------------------------------------------------------- */
 
-/* Visits the stores of launches that are no part of a bulk copy, in order, with what holds there. */
+/* Visits the stores of launches that are no part of a bulk copy, in order, with what holds there
+ * but for the values of names. */
 typedef struct StoreWalk {
     Context *c;
     Facts *facts;
     VEC(const ForStmt *) loops; /* around the store, outermost first */
-    SubstList lets;             /* names of indices that change with one of them */
+    StmtList names;             /* the lets around */
+    SubstList lets;             /* those of indices that change with one of the loops */
     Stmt *(*store)(struct StoreWalk *w, Stmt *s);
 } StoreWalk;
 /* The kernel with its stores replaced, and without names that they no longer use. */

@@ -143,7 +143,14 @@ static Expr *move_in(void *user, Expr *e)
 
 static Stmt *move_in_store(StoreWalk *w, Stmt *s)
 {
-    return s->u.store.op == STORE_ASYNC ? stmt_map_exprs(w->c, s, move_in, w) : s;
+    FactsMark mark = facts_mark(w->facts);
+    if (s->u.store.op != STORE_ASYNC)
+        return s;
+    for (int i = 0; i < w->names.n; i++)
+        facts_enter(w->facts, w->names.items[i]);
+    Stmt *moved = stmt_map_exprs(w->c, s, move_in, w);
+    facts_reset(w->facts, mark);
+    return moved;
 }
 
 Kernel *pass_move_quotients(Context *c, const Kernel *kernel, const LowerOptions *options)
