@@ -69,6 +69,19 @@ Expr *expr_replace_axis(Context *c, Expr *e, Axis axis, Expr *value)
     return rewrite_expr(&r, e);
 }
 
+Span buffer_span(const Buffer *b)
+{
+    return b->origin.source ? b->origin : b->span;
+}
+
+int64_t buffer_bytes(Context *c, const Buffer *b)
+{
+    int64_t bytes, *strides = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
+    bool known =
+        buffer_strides(b, strides, &bytes) && checked_mul(bytes, type_bytes(b->type), &bytes);
+    return known ? bytes : INT64_MAX / 2;
+}
+
 typedef struct {
     Context *c;
     Scope scope;

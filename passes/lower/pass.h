@@ -41,6 +41,11 @@ Expr *expr_replace_axis(Context *c, Expr *e, Axis axis, Expr *value);
 /* How many values the coordinate has in the launch; 1 for AXIS_RANK, which is part of another. */
 Expr *launch_extent(Context *c, const LaunchStmt *launch, Axis axis);
 
+/* Where the schedule made a buffer, or else where the program declares it. */
+Span buffer_span(const Buffer *b);
+/* What its elements take, with its layout; more than any limit where that is unknown. */
+int64_t buffer_bytes(Context *c, const Buffer *b);
+
 /* Replaces loops bound inside `s` by their axes where each coordinate has memory of that scope for
  * itself, so that regions are those of one copy of it. Blocks in the result are for measuring
  * regions only, as their bindings no longer use the bound loops. */

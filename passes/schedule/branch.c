@@ -38,14 +38,6 @@ static const Stmt *branch_of(const Fork *fork)
 
 /* ---- which branch ---------------------------------------------------------------------------- */
 
-static int place_in(const Stmt *seq, const Stmt *item)
-{
-    int at = 0;
-    while (seq->u.seq.items[at] != item)
-        at++;
-    return at;
-}
-
 /* The conditions on sizes that begin a path, with nothing but sequences between them. */
 static void forks_of(Schedule *s, const StmtPath *path, View *v)
 {
@@ -59,7 +51,7 @@ static void forks_of(Schedule *s, const StmtPath *path, View *v)
         if (at->kind != ST_IF || !expr_of_sizes(at->u.cond.cond))
             return;
         Fork fork = {at, path->items[i + 1] == at->u.cond.otherwise, seq,
-                     seq ? place_in(seq, at) : 0};
+                     seq ? stmt_place(seq, at) : 0};
         VEC_PUSH(s->ctx->arena, &v->forks, fork);
         seq = NULL;
     }

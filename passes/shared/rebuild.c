@@ -46,6 +46,14 @@ Stmt *stmt_then(Context *c, Stmt *s1, Stmt *s2)
     return stmt_seq(c, items, 2, span_join(s1->span, s2->span));
 }
 
+int stmt_place(const Stmt *body, const Stmt *item)
+{
+    for (int i = 0; i < stmt_items(body); i++)
+        if (stmt_item(body, i) == item)
+            return i;
+    return -1;
+}
+
 Stmt *stmt_insert(Context *c, const Stmt *body, int at, Stmt *more)
 {
     StmtList items = {0};

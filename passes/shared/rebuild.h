@@ -21,6 +21,8 @@ BlockIter *block_own_iters(Context *c, BlockStmt *block, int more);
 Stmt *stmt_in_loops(Context *c, ForStmt *loops, int n, Stmt *body, Span span);
 /* s1 then s2; either may be NULL. */
 Stmt *stmt_then(Context *c, Stmt *s1, Stmt *s2);
+/* The place of an item in a body; -1 where it is none. */
+int stmt_place(const Stmt *body, const Stmt *item);
 /* `body` with `more` in front of its item `at`; behind all, where that is their number. */
 Stmt *stmt_insert(Context *c, const Stmt *body, int at, Stmt *more);
 /* The kernel with another body; it shares the rest. */

@@ -45,14 +45,8 @@ static Stmt *rewrite_store(Rewriter *rewriter, Stmt *stmt)
     Rewrite *r = rewriter->user;
     if (stmt->kind != ST_STORE || !is_old(r, stmt->u.store.buffer))
         return stmt;
-    Stmt *store = stmt_store(rewriter->ctx,
-                             &(StoreStmt){.buffer = r->of->to,
-                                          .index = new_index(r, stmt->u.store.index),
-                                          .op = stmt->u.store.op,
-                                          .value = stmt->u.store.value},
-                             stmt->span);
-    store->u.store.atomic = stmt->u.store.atomic;
-    return store;
+    return stmt_store_like(rewriter->ctx, stmt, r->of->to, new_index(r, stmt->u.store.index),
+                           stmt->u.store.value);
 }
 
 typedef enum { PART_BODY, PART_INIT } BlockPart;

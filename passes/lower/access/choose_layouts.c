@@ -137,11 +137,6 @@ static void choose_swizzle(Choice *ch)
 
 /* ---- what it says ---------------------------------------------------------------------------- */
 
-static Span span_of(const Buffer *b)
-{
-    return b->origin.source ? b->origin : b->span;
-}
-
 static const char *rule_text(const Choice *ch, bool pad)
 {
     Context *c = ch->c;
@@ -183,7 +178,7 @@ static void report(const Choice *ch, const Buffer *b, bool pad)
     if (!buffer_strides(b, strides, &elements))
         return;
     diag_warning(
-        ch->c, E0516, span_of(b),
+        ch->c, E0516, buffer_span(b),
         "no %s of axis %d is known to avoid bank conflicts in all accesses to '%s'; tirc chose %s",
         pad ? "pad" : "swizzle", ch->axis, b->name, rule_text(ch, pad));
     for (int i = 0; i < ch->accesses->n; i++)

@@ -42,11 +42,6 @@ static const char *scope_of(const Buffer *b)
     return scope_name(b->scope);
 }
 
-static Span buffer_span(const Buffer *b)
-{
-    return b->origin.source ? b->origin : b->span;
-}
-
 static bool find_place(Compact *k, const Stmt *at, Place *place)
 {
     if (!stmt_path_to(k->c, k->body, at, &place->path))

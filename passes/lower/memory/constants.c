@@ -19,11 +19,6 @@
 
 enum { WARP = 32 };
 
-static Span buffer_span(const Buffer *b)
-{
-    return b->origin.source ? b->origin : b->span;
-}
-
 /* ---- which temps, and who uses them ---------------------------------------------------------- */
 
 typedef struct {
@@ -366,15 +361,6 @@ static void check_launch(Context *c, const LaunchStmt *launch)
             check_read(&l, at.expr);
 }
 
-/* How many bytes the buffer takes; too many where they cannot be counted. */
-static int64_t bytes_of(Context *c, const Buffer *b)
-{
-    int64_t bytes, *strides = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
-    bool counted =
-        buffer_strides(b, strides, &bytes) && checked_mul(bytes, type_bytes(b->type), &bytes);
-    return counted ? bytes : INT64_MAX / 2;
-}
-
 bool check_constants(Context *c, const Kernel *lowered, const Limits *limits)
 {
     StmtList temps = stmts_of_kind(c, lowered->body, ST_TEMP);
@@ -383,7 +369,7 @@ bool check_constants(Context *c, const Kernel *lowered, const Limits *limits)
     for (int i = 0; i < temps.n; i++)
         if (temps.items[i]->u.temp->scope == SCOPE_CONSTANT) {
             last = temps.items[i]->u.temp;
-            if (!checked_add(bytes, bytes_of(c, last), &bytes))
+            if (!checked_add(bytes, buffer_bytes(c, last), &bytes))
                 bytes = INT64_MAX / 2;
         }
     if (bytes > limits->max_constant) {

@@ -37,7 +37,7 @@ static bool parts_fit(Context *c, const Buffer *b, int64_t blocks)
     int64_t parts = 0;
     if (b->rank > 0 && expr_is_const(b->shape[0], &parts) && parts <= blocks)
         return true;
-    Span at = b->origin.source ? b->origin : b->span;
+    Span at = buffer_span(b);
     diag_error(c, E0527, at,
                "'%s' is in the memory of a cluster, which has %lld block%s here, but its first "
                "axis has %lld part%s",

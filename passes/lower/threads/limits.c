@@ -67,27 +67,13 @@ static void check_grid(Check *k, const Stmt *s)
     }
 }
 
-static Span temp_span(const Buffer *b)
-{
-    return b->origin.source ? b->origin : b->span;
-}
-
-/* Half of the largest number where it would overflow. */
-static int64_t buffer_bytes(const Check *k, const Buffer *b)
-{
-    int64_t *strides = ARENA_ARRAY(k->c->arena, int64_t, b->rank + 1), bytes;
-    bool known =
-        buffer_strides(b, strides, &bytes) && checked_mul(bytes, type_bytes(b->type), &bytes);
-    return known ? bytes : INT64_MAX / 2;
-}
-
 static void check_shared(Check *k, const Stmt *s)
 {
     int64_t total = 0, largest = -1;
     const Buffer *worst = NULL;
     for (int i = 0; i < k->temps.n; i++) {
         const Buffer *b = k->temps.items[i]->u.temp;
-        int64_t bytes = buffer_bytes(k, b);
+        int64_t bytes = buffer_bytes(k->c, b);
         if (!checked_add(bytes, total, &total))
             total = bytes = INT64_MAX / 2;
         if (bytes > largest) {
@@ -97,7 +83,7 @@ static void check_shared(Check *k, const Stmt *s)
     }
     if (total <= k->limits->max_shared)
         return;
-    diag_error(k->c, E0510, temp_span(worst),
+    diag_error(k->c, E0510, buffer_span(worst),
                "launch '%s' needs %lld bytes of shared memory, but a block has at most %lld; the "
                "largest buffer is '%s' with %lld",
                s->u.launch.name, (long long)total, (long long)k->limits->max_shared, worst->name,
@@ -106,10 +92,10 @@ static void check_shared(Check *k, const Stmt *s)
         const Buffer *b = k->temps.items[i]->u.temp;
         StrBuf shape = strbuf_new(k->c->arena);
         print_exprs(b->shape, b->rank, &shape);
-        diag_note(k->c, temp_span(b), "'%s' is %s[%s]", b->name, type_info(b->type)->name,
+        diag_note(k->c, buffer_span(b), "'%s' is %s[%s]", b->name, type_info(b->type)->name,
                   shape.text);
     }
-    diag_note(k->c, temp_span(worst),
+    diag_note(k->c, buffer_span(worst),
               "compute_at a loop further in, or choose smaller tiles, so that a smaller part is "
               "live at a time");
     k->failed = true;
@@ -127,7 +113,7 @@ static void check_min_blocks(Check *k, const Stmt *s)
             threads = launch->block[0] * launch->block[1] * launch->block[2];
     int64_t shared = most->reserved_shared;
     for (int i = 0; i < k->temps.n; i++)
-        shared += buffer_bytes(k, k->temps.items[i]->u.temp);
+        shared += buffer_bytes(k->c, k->temps.items[i]->u.temp);
     if (blocks <= most->max_resident_blocks && blocks * threads <= most->max_resident_threads &&
         blocks * shared <= most->max_resident_shared)
         return;

@@ -47,14 +47,6 @@ typedef struct {
 
 /* ---- the three nests ------------------------------------------------------------------------- */
 
-static int item_of(const Stmt *seq, const Stmt *item)
-{
-    for (int i = 0; i < seq->u.seq.n; i++)
-        if (seq->u.seq.items[i] == item)
-            return i;
-    return -1;
-}
-
 /* The block reads the partial sums alone. */
 static bool find_total(Recenter *f)
 {
@@ -89,7 +81,7 @@ static bool place_part(Recenter *f, Part *part, int depth)
 {
     const Stmt *block = part->block;
     part->nest = part->path.items[depth];
-    part->at = item_of(f->seq, part->nest);
+    part->at = stmt_place(f->seq, part->nest);
     REQUIRE(f->s, E0482, f->span, is_alone(part, depth),
             "block '%s' does not stand alone in its nest", block->u.block.name);
     const char *why;

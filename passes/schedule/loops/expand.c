@@ -127,12 +127,8 @@ static Stmt *expand_store(Rewriter *r, Stmt *stmt)
     const Expand *e = r->user;
     if (stmt->kind != ST_STORE || stmt->u.store.buffer->id != e->from->id)
         return stmt;
-    StoreStmt store = stmt->u.store;
-    store.buffer = e->to;
-    store.index = element(e, store.index);
-    Stmt *now = stmt_store(r->ctx, &store, stmt->span);
-    now->u.store.atomic = stmt->u.store.atomic;
-    return now;
+    return stmt_store_like(r->ctx, stmt, e->to, element(e, stmt->u.store.index),
+                           stmt->u.store.value);
 }
 
 /* The iterator that is the loop over all its values, or NULL. An element that the block writes

@@ -61,14 +61,6 @@ static Stmt *nest_loop(const Merge *m, int nest, int level)
     return m->path[nest].items[m->top + level];
 }
 
-static int item_of(const Stmt *seq, const Stmt *item)
-{
-    int at = 0;
-    while (seq->u.seq.items[at] != item)
-        at++;
-    return at;
-}
-
 static bool refuse_siblings(Merge *m, const Stmt *a, const Stmt *b, const char *how)
 {
     sched_refuse(m->s, E0433, m->call->span, "loops '%s' and '%s' %s", stmt_label(a), stmt_label(b),
@@ -107,13 +99,13 @@ static void sort_nests(Merge *m)
     for (int i = 1; i < m->n; i++)
         for (int j = i; j > 0; j--) {
             StmtPath *a = &m->path[j - 1], *b = &m->path[j];
-            if (item_of(m->seq, a->items[m->top]) < item_of(m->seq, b->items[m->top]))
+            if (stmt_place(m->seq, a->items[m->top]) < stmt_place(m->seq, b->items[m->top]))
                 break;
             StmtPath swap = *a;
             *a = *b;
             *b = swap;
         }
-    m->first = item_of(m->seq, nest_loop(m, 0, 0));
+    m->first = stmt_place(m->seq, nest_loop(m, 0, 0));
 }
 
 static bool check_nests(Merge *m)
@@ -125,7 +117,7 @@ static bool check_nests(Merge *m)
         if (m->path[k].n - m->top != m->depth)
             return refuse_siblings(m, before, loop,
                                    "have different numbers of enclosing loops to be merged");
-        if (item_of(m->seq, nest_loop(m, k, 0)) != m->first + k)
+        if (stmt_place(m->seq, nest_loop(m, k, 0)) != m->first + k)
             return refuse_siblings(m, before, loop,
                                    "are separated by other statements; merge takes adjacent loops");
         for (int level = 0; level < m->depth; level++) {
@@ -144,13 +136,10 @@ static bool check_nests(Merge *m)
 static bool find_nests(Merge *m)
 {
     const Value *loops = m->call->merge.loops.u.list.items;
-    for (int i = 0; i < m->n; i++) {
-        for (int j = 0; j < i; j++)
-            REQUIRE(m->s, E0418, m->call->span, loops[i].u.id != loops[j].u.id,
-                    "duplicate loop '%s'; name each loop once",
-                    state_handle(m->s, loops[i].u.id)->name);
+    if (!loop_require_distinct(m->s, m->call, loops, m->n))
+        return false;
+    for (int i = 0; i < m->n; i++)
         sched_loop(m->s, &loops[i], &m->path[i]);
-    }
     if (!find_seq(m))
         return false;
     sort_nests(m);
@@ -371,7 +360,7 @@ static int cut_item(const StmtPath *path, const Stmt *loop)
     if (at + 2 >= path->n || path->items[at + 1]->kind != ST_SEQ)
         return -1;
     const Stmt *body = path->items[at + 1];
-    int item = item_of(body, path->items[at + 2]);
+    int item = stmt_place(body, path->items[at + 2]);
     return item + 1 < body->u.seq.n ? item : -1;
 }
 

@@ -28,10 +28,8 @@ static bool find_nests(Schedule *s, const PrimCall *call, Nests *n)
     for (int i = 0; i < loops->u.list.n; i++) {
         StmtPath path = {0};
         const Stmt *loop = sched_loop(s, &loops->u.list.items[i], &path);
-        int at = 0;
-        while (at < stmt_items(n->body) && stmt_item(n->body, at) != loop)
-            at++;
-        REQUIRE_AT(s, E0864, call->span, at < stmt_items(n->body), loop,
+        int at = stmt_place(n->body, loop);
+        REQUIRE_AT(s, E0864, call->span, at >= 0, loop,
                    "loop '%s' is inside of other loops or conditions; specialize takes the "
                    "outermost loops of one sequence of statements",
                    stmt_label(loop));
