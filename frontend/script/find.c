@@ -4,7 +4,6 @@
  * build), so that the command needs no installed files. */
 #include "frontend/script/internal.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,28 +22,15 @@ typedef struct {
     const AstFile *file; /* NULL: it did not parse */
 } LoadedFile;
 
-/* A declaration of a shipped file, which is parsed without the rest of the file. */
-typedef struct {
-    const char *text; /* in the file */
-    const AstFile *file;
-} LoadedItem;
-
 /* What a shipped file can declare by a name. */
 typedef enum { DECLARED_PROC, DECLARED_INSTRUCTION, DECLARED_SCHEDULE } Declared;
 
-/* A name that was looked for in all shipped files. */
-typedef struct {
-    Declared as;
-    Name name;
-    const AstFile *file; /* NULL: none declares it */
-} LibraryName;
-
 struct ScriptFiles {
     VEC(LoadedFile) loaded;
-    VEC(LoadedItem) items;
-    VEC(LibraryName) names;
     VEC(const AstFile *) programs; /* that kernels come from */
     uint32_t *library; /* [library_count] the sources of the shipped files, 0: not yet */
+    /* [library_files_index_count] their declarations, each parsed alone, NULL: not yet */
+    const AstFile **declarations;
 };
 
 static struct ScriptFiles *files_of(Context *c)
@@ -52,6 +38,8 @@ static struct ScriptFiles *files_of(Context *c)
     if (!c->script_files) {
         c->script_files = ARENA_NEW(c->arena, struct ScriptFiles);
         c->script_files->library = ARENA_ARRAY(c->arena, uint32_t, library_count);
+        c->script_files->declarations =
+            ARENA_ARRAY(c->arena, const AstFile *, library_files_index_count);
     }
     return c->script_files;
 }
@@ -207,55 +195,41 @@ static const AstFile *load_library(Context *c, int i)
                           loaded ? loaded->file : parse_source(c, path, library_source(c, i)));
 }
 
-/* Where the shipped text declares `name`: a line `KEYWORD NAME`; NULL if it does not. */
-static const char *find_declaration(const char *text, Declared as, const char *name)
+static int compare_line(const void *line, const void *with)
 {
-    static const char *const keywords[] = {"proc", "instruction", "schedule"};
-    const char *keyword = keywords[as];
-    size_t before = strlen(keyword) + 1, length = strlen(name);
-    for (const char *at = strstr(text, name); at; at = strstr(at + 1, name)) {
-        const char *line = at - text >= (ptrdiff_t)before ? at - before : NULL;
-        bool whole = !isalnum((unsigned char)at[length]) && at[length] != '_';
-        if (whole && line && (line == text || line[-1] == '\n') && at[-1] == ' ' &&
-            !strncmp(line, keyword, before - 1))
-            return line;
-    }
-    return NULL;
+    return strcmp(line, ((const LibraryLine *)with)->line);
 }
 
-/* The declaration of `name` in file `i` of the library, which ends with a brace on its own line;
- * NULL if there is none. The rest of the file need not be parsed. */
-static const AstFile *load_library_item(Context *c, int i, Declared as, const char *name)
+/* Where the library declares `name`; NULL: nowhere. */
+static const LibraryLine *find_line(Context *c, Declared as, const char *name)
 {
-    const char *text = library_files[i].text, *begin = find_declaration(text, as, name);
-    struct ScriptFiles *files = files_of(c);
-    if (!begin)
-        return NULL;
-    for (int k = 0; k < files->items.n; k++)
-        if (files->items.items[k].text == begin)
-            return files->items.items[k].file;
+    static const char *const keywords[] = {"proc", "instruction", "schedule"};
+    const char *line = arena_printf(c->arena, "%s %s", keywords[as], name);
+    return bsearch(line, library_files_index, (size_t)library_files_index_count,
+                   sizeof *library_files_index, compare_line);
+}
+
+/* Parses a declaration, which ends with a brace on its own line, without the rest of its file. */
+static const AstFile *parse_declaration(Context *c, const LibraryLine *line)
+{
+    const char *text = library_files[line->file].text, *begin = text + line->at;
     const char *close = strstr(begin, "\n}\n");
     const char *end = close ? close + strlen("\n}\n") : begin + strlen(begin);
     const AstFile *file =
-        parse_part(c, library_source(c, i), (uint32_t)(begin - text), (uint32_t)(end - text));
-    LoadedItem item = {begin, require_parsed(c, i, file)};
-    VEC_PUSH(c->arena, &files->items, item);
-    return file;
+        parse_part(c, library_source(c, line->file), (uint32_t)line->at, (uint32_t)(end - text));
+    return require_parsed(c, line->file, file);
 }
 
-/* The same in the first file of the library that declares `name`, looked for once: scripts call a
- * proc many times. */
-static const AstFile *find_library_item(Context *c, Declared as, Name name)
+/* The declaration of `name` in the library, parsed once; NULL if there is none. */
+static const AstFile *find_library_item(Context *c, Declared as, const char *name)
 {
-    struct ScriptFiles *files = files_of(c);
-    for (int k = 0; k < files->names.n; k++)
-        if (files->names.items[k].name == name && files->names.items[k].as == as)
-            return files->names.items[k].file;
-    LibraryName found = {as, name, NULL};
-    for (int i = 0; i < library_count && !found.file; i++)
-        found.file = load_library_item(c, i, as, name);
-    VEC_PUSH(c->arena, &files->names, found);
-    return found.file;
+    const LibraryLine *line = find_line(c, as, name);
+    if (!line)
+        return NULL;
+    const AstFile **file = &files_of(c)->declarations[line - library_files_index];
+    if (!*file)
+        *file = parse_declaration(c, line);
+    return *file;
 }
 
 static int library_index(const char *name)
@@ -430,8 +404,8 @@ static void add_schedules(Context *c, const AstFile *file, Name kernel, FoundSch
             }
 }
 
-/* The schedules of the kernel's file, of NAME.sched beside it if it is there, and those of the
- * library that have the name. */
+/* The schedules of the kernel's file, of NAME.sched beside it if it is there, and that of the
+ * library that has the name. */
 static void collect(Context *c, const AstFile *file, Name kernel, const char *name,
                     FoundScheduleList *out)
 {
@@ -439,8 +413,7 @@ static void collect(Context *c, const AstFile *file, Name kernel, const char *na
     const char *path = beside(c, path_of(c, file), arena_printf(c->arena, "%s.sched", name));
     if (file && file_exists(path))
         add_schedules(c, load_file(c, path, span_none()), kernel, out);
-    for (int i = 0; i < library_count; i++)
-        add_schedules(c, load_library_item(c, i, DECLARED_SCHEDULE, name), kernel, out);
+    add_schedules(c, find_library_item(c, DECLARED_SCHEDULE, name), kernel, out);
 }
 
 typedef VEC(const char *) NameList;

@@ -11,4 +11,14 @@ typedef struct {
 extern const LibraryFile library_files[];
 extern const int library_count;
 
+/* A line of a shipped file that declares something. */
+typedef struct {
+    const char *line; /* "proc tile_rows" */
+    int file;         /* in library_files */
+    int at;           /* where the line begins in the file's text */
+} LibraryLine;
+
+extern const LibraryLine library_files_index[]; /* in the order of strcmp */
+extern const int library_files_index_count;
+
 #endif
