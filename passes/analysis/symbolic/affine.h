@@ -83,7 +83,8 @@ struct Facts {
     Context *c;
     VEC(Range) ranges;
     VEC(Condition) conditions;
-    int depth; /* of nested bounds */
+    int depth;     /* of nested bounds */
+    bool assuming; /* a condition is brought into canonical form, to be assumed */
 };
 
 /* Only so many conditions, the newest, take part in a proof. */

@@ -68,15 +68,22 @@ static Expr *order_expr(Context *c, Affine *low, Affine *high, int64_t k, Span s
     return compare(c, strict ? EX_LT : EX_LE, low, high, span);
 }
 
+/* form >= 0. Of a condition that is to be assumed, bounds are enough: it holds whether or not the
+ * other facts imply it. */
+static bool decided_nonneg(Facts *f, const Affine *form)
+{
+    return f->assuming ? bounds_of_affine(f, form).min >= 0 : prove_nonneg(f, form);
+}
+
 /* form >= 0: a literal, its canonical text, or NULL where numbers do not fit. */
 static Expr *order_canonical(Facts *f, const Affine *form, Span span)
 {
     Context *c = f->c;
     Affine opposite = {0}, reduced, low, high;
-    if (prove_nonneg(f, form))
+    if (decided_nonneg(f, form))
         return expr_true(c);
     if (affine_push_scaled(c, &opposite, form, -1) &&
-        checked_sub(opposite.constant, 1, &opposite.constant) && prove_nonneg(f, &opposite))
+        checked_sub(opposite.constant, 1, &opposite.constant) && decided_nonneg(f, &opposite))
         return expr_false(c);
     if (form->n == 0)
         return NULL;
@@ -101,9 +108,9 @@ static Expr *equality_canonical(Facts *f, const Affine *form, bool equal, Span s
     if (!checked_sub(above.constant, 1, &above.constant) ||
         !checked_sub(below.constant, 1, &below.constant))
         return NULL;
-    if (prove_nonneg(f, &above) || prove_nonneg(f, &below))
+    if (decided_nonneg(f, &above) || decided_nonneg(f, &below))
         return expr_bool(c, !equal);
-    if (prove_nonneg(f, form) && prove_nonneg(f, &opposite))
+    if (decided_nonneg(f, form) && decided_nonneg(f, &opposite))
         return expr_bool(c, equal);
     reduced = affine_divide(c, *form, g);
     int64_t k = reduced.constant;

@@ -185,7 +185,11 @@ void facts_assume_canonical(Facts *f, Expr *cond)
 
 void facts_assume(Facts *f, Expr *cond)
 {
-    facts_assume_canonical(f, simplify_once(f, cond));
+    bool outer = f->assuming;
+    f->assuming = true;
+    Expr *canonical = simplify_once(f, cond);
+    f->assuming = outer;
+    facts_assume_canonical(f, canonical);
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
