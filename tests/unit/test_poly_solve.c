@@ -256,6 +256,31 @@ static void numbers_meet_in_an_element(void **state)
     ctx_free(c);
 }
 
+/* Two threads read the same element of a row of 65535, in fours that start at a multiple of 4: both
+ * take 65535 times the row apart, so the quotients are the same, and then the threads. */
+static void multiples_have_the_same_digits(void **state)
+{
+    (void)state;
+    Context *c = ctx_new(0);
+    Poly *p = poly_new(c);
+    Affine row[2], part[2], at[2];
+    for (int i = 0; i < 2; i++) {
+        row[i] = within(p, affine_const(32768));
+        part[i] = within(p, affine_const(4));
+        Affine begin = poly_term(p, 65535, row[i].terms[0].column);
+        Affine four = poly_add(p, within(p, affine_const(256)), part[i], 256);
+        four = poly_add(p, four, within(p, affine_const(17)), 1024);
+        four = poly_add(p, four, poly_quotient(p, begin, 4), 1);
+        at[i] = poly_add(p, poly_add(p, within(p, affine_const(4)), four, 4), begin, -1);
+    }
+    poly_equal(p, &p->top, row[0], row[1]);
+    poly_equal(p, &p->top, at[0], at[1]);
+    poly_at_most(p, &p->top, part[0], part[1], -1);
+    isl_ctx_set_max_operations(p->isl, 1);
+    assert_int_equal(poly_solve(p, NULL, 0, NULL), POLY_NONE);
+    ctx_free(c);
+}
+
 /* 256 p <= x <= 256 q + 255 with q < p: neither bound of x says it alone. */
 static void rows_add_up(void **state)
 {
@@ -405,6 +430,7 @@ int main(void)
         cmocka_unit_test(rests_have_digits),
         cmocka_unit_test(equal_digits_leave_digits),
         cmocka_unit_test(numbers_meet_in_an_element),
+        cmocka_unit_test(multiples_have_the_same_digits),
         cmocka_unit_test(rows_add_up),
         cmocka_unit_test(choices_belong_to_a_question),
         cmocka_unit_test(random_rows_are_decided),

@@ -12,6 +12,7 @@
  * the digits; but a == b is at once: the digits of further equations may be those of a - b.
  *
  *   x == 8 a + b,  x == 8 c + d       8 a + b == 8 c + d          where numbers are joined
+ *   63 x == 4 a + b,  63 x == 4 c + d     4 a + b == 4 c + d
  *
  * That mixes the digits of some numbers, and finds those of others. */
 #include "passes/analysis/polyhedral/poly_reduce.h"
@@ -159,6 +160,49 @@ static bool join_numbers(System *s)
     return any;
 }
 
+/* The variable with the greatest factor. */
+static int leading(const Line *l)
+{
+    int x = l->term[0];
+    for (int t = 1; t < l->n_terms; t++)
+        if (magnitude64(l->factor[l->term[t]]) > magnitude64(l->factor[x]))
+            x = l->term[t];
+    return x;
+}
+
+/* Two equalities take one multiple of a variable apart: their difference does without it. */
+static bool take_same_apart(const Line *a, const Line *b)
+{
+    bool equalities = a->equal && !a->gone && a->n_terms > 0 && b->n_terms > 0;
+    int x = equalities ? leading(a) : -1;
+    return equalities && leading(b) == x && !is_unit(a->factor[x]) &&
+           magnitude64(a->factor[x]) == magnitude64(b->factor[x]);
+}
+
+/* Subtracts from an equality those before it that take the same multiple apart. */
+static bool join_multiple(System *s, Line *l)
+{
+    bool any = false;
+    for (Line *other = s->lines; other < l && !l->gone && !s->overflow; other++) {
+        if (!take_same_apart(other, l))
+            continue;
+        int x = leading(l);
+        system_add(s, l, other, l->factor[x] == other->factor[x] ? -1 : 1);
+        system_normalize(s, l);
+        any = true;
+    }
+    return any;
+}
+
+static bool join_multiples(System *s)
+{
+    bool any = false;
+    for (int k = 0; k < s->n_lines && !s->impossible && !s->overflow; k++)
+        if (s->lines[k].equal && !s->lines[k].gone)
+            any |= join_multiple(s, &s->lines[k]);
+    return any;
+}
+
 void system_split_digits(System *s, Numbers numbers)
 {
     use_digits(s);
@@ -166,7 +210,7 @@ void system_split_digits(System *s, Numbers numbers)
     for (bool again = true; again && !s->impossible && !s->overflow;) {
         read_bounds(s, 3);
         rename_equals(s);
-        again = numbers == NUMBERS_JOINED && join_numbers(s);
+        again = numbers == NUMBERS_JOINED && (join_numbers(s) || join_multiples(s));
         for (int k = 0; k < s->n_lines && !s->impossible && !s->overflow; k++) {
             Line *l = &s->lines[k];
             if (l->equal && !l->gone)
