@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #if defined(__GNUC__)
 #define TIRC_PRINTF(at, first) __attribute__((format(printf, at, first)))
@@ -93,6 +94,12 @@ typedef const char *Name;
 typedef struct Interner Interner;
 Interner *interner_new(Arena *arena);
 Name interner_get(Interner *interner, const char *text, size_t length);
+
+/* For tables of words: most entries differ in their first character. */
+static inline bool word_is(const char *word, const char *text)
+{
+    return word[0] == text[0] && strcmp(word, text) == 0;
+}
 
 /* Integer arithmetic that says when it does not fit: false on overflow. */
 static inline bool checked_add(int64_t a, int64_t b, int64_t *out)

@@ -260,7 +260,7 @@ static bool word_is_name_before_in(Parser *p)
 static int word_role(Parser *p, const Token *t)
 {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(words[i].word, t->value.name) != 0)
+        if (!word_is(words[i].word, t->value.name))
             continue;
         int next = peek(p, 0)->kind;
         if (words[i].kind == TOKEN_REDUCE && next == TOKEN_NAME && word_is_name_before_in(p))

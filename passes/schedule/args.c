@@ -37,7 +37,7 @@ const Primitive *primitive_table(int *n)
 const Primitive *primitive_find(const char *name)
 {
     for (const Primitive *p = primitives; p < primitives + sizeof primitives / sizeof *p; p++)
-        if (strcmp(p->name, name) == 0)
+        if (word_is(p->name, name))
             return p;
     return NULL;
 }
