@@ -2,6 +2,7 @@
  *
  *   by * 32 + ty  over ty in 0..32      at least by * 32, at most by * 32 + 31
  *   f % 32        over f in 0..1024     0 and 31
+ *   first[g]      over g in 0..E        0 and M, where the `where` clause says first in 0..M + 1
  *
  * Terms that use such variables are replaced from the innermost variable out by the end of their
  * range that counts; quotients, minima and maxima are monotone, so their operands are bounded
@@ -70,6 +71,19 @@ static Expr *bound_literal(Over *o, Expr *atom, End end)
     if (end == END_LARGEST ? !bounds_has_max(b) : !bounds_has_min(b))
         return NULL;
     return expr_index(o->f->c, end == END_LARGEST ? b.max : b.min);
+}
+
+/* Of an element of an input: the range that the `where` clause gives all of them. NULL: it gives
+ * none. */
+static Expr *bound_element(Over *o, Expr *atom, End end)
+{
+    const Range *r = facts_find(o->f, atom);
+    if (!r && !expr_has_load(atom))
+        return bound_literal(o, atom, end);
+    if (!r)
+        return NULL;
+    o->exact = false;
+    return end == END_LARGEST ? index_sub(o->f->c, r->hi, expr_index(o->f->c, 1)) : r->lo;
 }
 
 /* Also where the loops of the variables do not run: the bound may stand outside of them. */
@@ -155,6 +169,8 @@ static Expr *bound_atom(Over *o, Expr *atom, End end)
 {
     switch (atom->kind) {
     case EX_VAR: return bound_variable(o, atom, end);
+    case EX_CAST:
+    case EX_LOAD: return bound_element(o, atom, end);
     case EX_DIV: return bound_quotient(o, atom, end);
     case EX_MOD: return bound_remainder(o, atom, end);
     case EX_MIN:
@@ -274,7 +290,7 @@ static Expr *bound_over(Over *o, Expr *e, End end, bool *exact)
     o->outside = outside_of(o);
     o->exact = !restricted(o);
     e = simplify(o->f, e);
-    Expr *bound = expr_has_load(e) && uses(o, e) ? NULL : bound_expr(o, e, end);
+    Expr *bound = bound_expr(o, e, end);
     if (exact)
         *exact = bound && o->exact;
     return bound ? simplify(o->f, bound) : NULL;

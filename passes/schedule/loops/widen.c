@@ -5,6 +5,7 @@
  *                          S(i, j)                    S(i, j)  where j < i + 1
  *
  * A grid has one size, and threads have one number: a triangle is bound as the rectangle around it.
+ * So are rows between elements of an input, where the `where` clause says how large these can be.
  *
  * Legal: the range is bounded by one that is free of the loops around.
  * Invariant: every instance runs exactly once, in the same order. Iterations that were not there
@@ -120,7 +121,8 @@ bool prim_widen(Schedule *s, const PrimCall *call, Value *result)
         lo = hi = expr_index(s->ctx, 0);
     REQUIRE_AT(s, E0497, call->span, lo && hi, stmt,
                "no range independent of loop '%s' is known that covers loop '%s'; the bounds "
-               "of a widened loop must be affine in loops and sizes",
+               "of a widened loop must be affine in loops, sizes, and elements of inputs that a "
+               "'where' clause bounds, as in 'first in 0..N + 1'",
                stmt_label(over), stmt_label(stmt));
     sched_replace(s, stmt, build_widen(s, &path, narrow, simplify(facts, lo), simplify(facts, hi)));
     return true;
