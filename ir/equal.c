@@ -381,8 +381,8 @@ bool kernel_equal(const Kernel *a, const Kernel *b)
 static bool same_operand(const Operand *a, const Operand *b)
 {
     bool same = a->has_scope == b->has_scope && (!a->has_scope || a->scope == b->scope) &&
-                a->align == b->align && a->proxy == b->proxy && a->swizzled == b->swizzled &&
-                swizzle_equal(&a->swizzle, &b->swizzle);
+                a->align == b->align && a->in_runs == b->in_runs && a->proxy == b->proxy &&
+                a->swizzled == b->swizzled && swizzle_equal(&a->swizzle, &b->swizzle);
     for (int d = 0; same && d < a->buffer->rank; d++)
         same = a->strides[d] == b->strides[d];
     return same;

@@ -19,13 +19,16 @@ typedef struct {
     const int64_t *strides; /* [buffer->rank] in elements, or STRIDE_ANY */
     Swizzle swizzle;        /* of chunks along `swizzled`; none where chunk is 0 */
     int swizzled;
+    /* Runs of `align` bytes along the axis of stride 1 lie anywhere, each at a multiple of `align`:
+     * the template takes the address of each. */
+    bool in_runs;
     Proxy proxy;
 } Operand;
 
 /* An element of an operand that the template names. */
 typedef struct {
     int operand;
-    const int64_t *at; /* [rank] */
+    Expr *const *at; /* [rank] numbers, and the instruction's lane */
 } OperandElement;
 
 typedef enum {

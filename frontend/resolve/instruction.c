@@ -140,14 +140,16 @@ static bool resolve_swizzle(Declaration *d, const AstLayout *clause, Operand *ou
 {
     int64_t v[5] = {0};
     int rank = out->buffer->rank;
-    bool good = clause->n == 5 && !out->swizzle.chunk;
+    bool good = clause->n == 5 && !out->swizzle.chunk && !out->in_runs;
+    if (clause->n == 1 && clause->args[0]->kind == AE_FILL && !out->swizzle.chunk)
+        return out->in_runs = true;
     for (int k = 0; good && k < clause->n; k++)
         if (!resolve_literal(&d->r, clause->args[k], "a number of a layout", &v[k]))
             return false;
     if (!good || v[0] < 0 || v[0] >= rank) {
         diag_error(d->r.ctx, E0248, clause->span,
                    "swizzle stands once and takes five numbers, (axis, by, chunk, count, every), "
-                   "the first below the %d axes of '%.60s'",
+                   "the first below the %d axes of '%.60s', or _ for any",
                    rank, out->buffer->name);
         return false;
     }
@@ -155,6 +157,25 @@ static bool resolve_swizzle(Declaration *d, const AstLayout *clause, Operand *ou
     out->swizzle = (Swizzle){
         .by = v[1] < rank ? (int)v[1] : rank, .chunk = v[2], .count = v[3], .every = v[4]};
     return check_swizzle(d, clause, out);
+}
+
+/* Along some axis, elements are neighbours in whole runs of `align` bytes. */
+static bool check_runs(Declaration *d, const Operand *out)
+{
+    const Buffer *buffer = out->buffer;
+    bool good = !out->in_runs;
+    for (int k = 0; k < buffer->rank && !good; k++) {
+        int64_t extent;
+        good = out->has_scope && out->scope == SCOPE_SHARED && out->strides[k] == 1 &&
+               expr_is_const(buffer->shape[k], &extent) &&
+               extent * type_bytes(buffer->type) % out->align == 0;
+    }
+    if (!good)
+        diag_error(d->r.ctx, E0248, buffer->span,
+                   "swizzle(_) says that runs of align(bytes) lie anywhere `in shared`, so an axis "
+                   "of '%.60s' with a stride of 1 has an extent of whole runs",
+                   buffer->name);
+    return good;
 }
 
 static bool resolve_proxy(Declaration *d, const AstLayout *clause, Operand *out)
@@ -250,7 +271,7 @@ static bool resolve_operand(Declaration *d, int i, Operand *out)
             good = false;
         }
     }
-    return good;
+    return good && check_runs(d, out);
 }
 
 static bool resolve_operands(Declaration *d)
@@ -314,16 +335,18 @@ static bool check_body(Declaration *d)
     return true;
 }
 
-/* Some access has a loop of its own for the axis: it tells how elements of the axis lie. */
-static bool has_own_loop(Declaration *d, const Buffer *buffer, int axis)
+/* Some access goes along the axis alone by a loop, or by lanes: it tells how elements of the axis
+ * lie. */
+static bool has_own_step(Declaration *d, const Buffer *buffer, int axis)
 {
     Facts *facts = facts_new(d->r.ctx);
-    AxisLoop of = {.rank = buffer->rank, .axis = axis};
+    AxisStep of = {
+        .rank = buffer->rank, .axis = axis, .lane = d->out->lane, .lanes = d->out->lanes};
     for (Cursor at = cursor_stmt(d->r.ctx, d->out->body); cursor_next(&at);) {
         bool loads = at.expr && at.expr->kind == EX_LOAD && at.expr->u.load.buffer == buffer;
         bool stores = at.stmt && at.stmt->kind == ST_STORE && at.stmt->u.store.buffer == buffer;
         of.index = loads ? at.expr->u.load.index : stores ? at.stmt->u.store.index : NULL;
-        if (of.index && unify_axis_loop(d->r.ctx, facts, &of))
+        if (of.index && operand_axis_step(d->r.ctx, facts, &of))
             return true;
     }
     return false;
@@ -336,7 +359,7 @@ static bool check_axes(Declaration *d)
         for (int k = 0; k < buffer->rank; k++) {
             int64_t extent;
             if (expr_is_const(buffer->shape[k], &extent) &&
-                (extent == 1 || has_own_loop(d, buffer, k)))
+                (extent == 1 || has_own_step(d, buffer, k)))
                 continue;
             diag_error(d->r.ctx, E0248, buffer->span,
                        "no access of '%.60s' has a loop of its own in subscript %d; write what the "
@@ -420,14 +443,24 @@ static bool unknown_operand(Declaration *d, const AstExpr *line, const char *nam
                         name, near ? near : "");
 }
 
+static Expr **first_element(Context *c, const Buffer *buffer)
+{
+    Expr **at = ARENA_ARRAY(c->arena, Expr *, buffer->rank + 1);
+    for (int i = 0; i < buffer->rank; i++)
+        at[i] = expr_index(c, 0);
+    return at;
+}
+
 /* Number of the element of an operand, counted anew if it is. */
 static int add_element(Declaration *d, OperandElement element)
 {
     int rank = d->out->operands[element.operand].buffer->rank;
     for (int i = 0; i < d->elements.n; i++) {
         const OperandElement *known = &d->elements.items[i];
-        if (known->operand == element.operand &&
-            !memcmp(known->at, element.at, sizeof *known->at * (size_t)rank))
+        bool same = known->operand == element.operand;
+        for (int k = 0; same && k < rank; k++)
+            same = expr_equal(known->at[k], element.at[k]);
+        if (same)
             return i;
     }
     VEC_PUSH(d->r.ctx->arena, &d->elements, element);
@@ -436,30 +469,17 @@ static int add_element(Declaration *d, OperandElement element)
 
 /* [1, 2] behind an operand's name, up to what follows; NULL after an error. */
 static const char *read_subscripts(Declaration *d, const AstExpr *line, const char *at, int operand,
-                                   int64_t *out)
+                                   Expr **out)
 {
     const Buffer *buffer = d->out->operands[operand].buffer;
-    int n = 0;
-    do {
-        int64_t extent = 0, value = 0;
-        at = skip_blanks(at + 1);
-        bool digit = isdigit((unsigned char)*at);
-        while (isdigit((unsigned char)*at) && value < INT32_MAX)
-            value = value * 10 + (*at++ - '0');
-        at = skip_blanks(at);
-        if (!digit || n >= buffer->rank || !expr_is_const(buffer->shape[n], &extent) ||
-            value >= extent) {
-            n = -1;
-            break;
-        }
-        out[n++] = value;
-    } while (*at == ',');
-    if (n == buffer->rank && *at == ']')
-        return skip_blanks(at + 1);
-    refuse_piece(d, line,
-                 "the subscripts of '%.60s' are numbers, one for each axis and below its "
-                 "extent%s",
-                 buffer->name, "");
+    const char *behind = element_subscripts(d->r.ctx, d->out, buffer, at, out);
+    if (behind)
+        return skip_blanks(behind);
+    refuse_piece(
+        d, line,
+        "the subscripts of '%.60s' are numbers, one for each axis and below its extent, or "
+        "made of numbers and `lane` by + * / %%%s",
+        buffer->name, "");
     return NULL;
 }
 
@@ -472,10 +492,9 @@ static const char *read_distance(Declaration *d, const char *at, int operand, Te
     const char *from = *at == '-' ? skip_blanks(at + 1) : at;
     if (from == at || strncmp(from, name, length) != 0 || *skip_blanks(from + length) != '}')
         return at;
-    int rank = d->out->operands[operand].buffer->rank;
+    const Buffer *buffer = d->out->operands[operand].buffer;
     piece->kind = PIECE_DISTANCE;
-    piece->first =
-        add_element(d, (OperandElement){operand, ARENA_ARRAY(d->r.ctx->arena, int64_t, rank + 1)});
+    piece->first = add_element(d, (OperandElement){operand, first_element(d->r.ctx, buffer)});
     return skip_blanks(from + length);
 }
 
@@ -492,9 +511,9 @@ static const char *read_placeholder(Declaration *d, const AstExpr *line, const c
         unknown_operand(d, line, name);
         return NULL;
     }
-    int rank = d->out->operands[operand].buffer->rank;
-    int64_t *index = ARENA_ARRAY(arena, int64_t, rank + 1);
-    TemplatePiece piece = {.kind = rank ? PIECE_ADDRESS : PIECE_ELEMENT};
+    const Buffer *buffer = d->out->operands[operand].buffer;
+    Expr **index = first_element(d->r.ctx, buffer);
+    TemplatePiece piece = {.kind = buffer->rank ? PIECE_ADDRESS : PIECE_ELEMENT};
     at = skip_blanks(at);
     if (*at == '[') {
         piece.kind = PIECE_ELEMENT;
@@ -593,20 +612,23 @@ static bool resolve_template(Declaration *d)
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
-/* What an execution under way writes stays in registers, which the text of a wait passes on. */
+/* What an execution under way writes stays in registers, which the text of a wait passes on. It
+ * reads no registers: they may change before it is complete. */
 static bool check_async_operands(Declaration *d)
 {
     for (int i = 0; i < d->out->n_operands; i++) {
         const Operand *operand = &d->out->operands[i];
         DType type = operand->buffer->type;
+        bool local = operand->scope == SCOPE_LOCAL, read = operand->buffer->role == ROLE_IN;
         bool in_registers = type == DT_F32 || type == DT_I32 || type == DT_U32 || type == DT_F64;
-        if (operand->buffer->role == ROLE_IN || in_registers)
+        if (read ? !local : local && in_registers)
             continue;
-        diag_error(
-            d->r.ctx, E0248, operand->buffer->span,
-            "an instruction that is waited for writes elements of f32, f64, i32 or u32, each "
-            "a register; those of '%.60s' are %s",
-            operand->buffer->name, type_info(type)->name);
+        diag_error(d->r.ctx, E0248, operand->buffer->span,
+                   "an instruction that is waited for reads operands `in shared` or `in global`, "
+                   "and writes elements of f32, f64, i32 or u32 `in local`, each a register; "
+                   "'%.60s' is %s %s `in %s`",
+                   operand->buffer->name, read ? "read," : "written,", type_info(type)->name,
+                   scope_name(operand->scope));
         return false;
     }
     return true;
@@ -668,18 +690,22 @@ static bool resolve_tensor(Declaration *d)
     return false;
 }
 
-/* The threads of a warp share what they read, and each has what it writes for itself. */
+/* Operands of several lanes are registers of each thread, or memory of the block: what is written
+ * is `in local` or `in shared`, what is read may also be `in global`. */
 static bool check_warp_operands(Declaration *d)
 {
     for (int i = 0; d->out->lanes > 1 && i < d->out->n_operands; i++) {
         const Operand *operand = &d->out->operands[i];
         bool written = operand->buffer->role != ROLE_IN;
-        if (operand->has_scope && written == (operand->scope == SCOPE_LOCAL))
+        if (operand->has_scope &&
+            (operand->scope == SCOPE_LOCAL || operand->scope == SCOPE_SHARED ||
+             (operand->scope == SCOPE_GLOBAL && !written)))
             continue;
         diag_error(d->r.ctx, E0248, operand->buffer->span,
-                   "'%.60s' is %s by %lld threads together, so it is declared `in %s`",
+                   "'%.60s' is %s by %lld threads together, so it is declared %s",
                    operand->buffer->name, written ? "written" : "read", (long long)d->out->lanes,
-                   written ? "local" : "shared` or `in global");
+                   written ? "`in local`, registers of each thread, or `in shared`"
+                           : "`in shared` or `in global`, or `in local`, registers of each thread");
         return false;
     }
     return true;

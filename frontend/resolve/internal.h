@@ -367,6 +367,12 @@ typedef VEC(TemplateLine) TemplateLineList;
 /* The lines for the parameters of the instruction, which the resolver has as names; false after
  * E0249 (template.c). */
 bool template_lines(Resolver *r, const AstInstruction *ast, TemplateLineList *out);
+
+/* ---- elements in the template of an instruction (subscripts.c) ---- */
+
+/* Reads "[1, lane % 8]", subscripts of an operand; what follows them, or NULL if they are none. */
+const char *element_subscripts(Context *c, const Instruction *of, const Buffer *buffer,
+                               const char *at, Expr **out);
 /* A call of an instruction; NULL after an error. */
 Stmt *resolve_instruction_call(Resolver *r, const AstStmt *s);
 /* The instruction that the kernel sees under this name; NULL after E0250 (stmt.c). */

@@ -45,7 +45,6 @@ BulkKind bulk_kind_find(const char *name)
 
 const Instruction *bulk_instruction(Context *c, BulkKind kind, DType type)
 {
-    static const int64_t first[1] = {0};
     Operand *operands = ARENA_ARRAY(c->arena, Operand, 2);
     OperandElement *elements = ARENA_ARRAY(c->arena, OperandElement, 2);
     Kernel *kernel = ARENA_NEW(c->arena, Kernel);
@@ -55,7 +54,7 @@ const Instruction *bulk_instruction(Context *c, BulkKind kind, DType type)
         bool shared = kind.stores == (i == 1);
         int64_t align = shared ? modes[kind.mode].align : type_bytes(type);
         operands[i] = (Operand){.buffer = buffer_new(c, &operand), .align = align};
-        elements[i] = (OperandElement){i, first};
+        elements[i] = (OperandElement){i, NULL};
     }
     kernel->name = ctx_namef(c, "%s%s", verb_of(kind), modes[kind.mode].suffix);
     *of = (Instruction){.kernel = kernel,

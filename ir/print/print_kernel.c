@@ -108,6 +108,8 @@ static void add_operand_clauses(const Operand *operand, StrBuf *out)
             strbuf_addf(out, "%" PRId64, operand->strides[d]);
     }
     strbuf_add(out, standard ? "" : ")");
+    if (operand->in_runs)
+        strbuf_add(out, " swizzle(_)");
     if (operand->swizzle.chunk)
         strbuf_addf(out, " swizzle(%d, %d, %" PRId64 ", %" PRId64 ", %" PRId64 ")",
                     operand->swizzled, operand->swizzle.by, operand->swizzle.chunk,

@@ -56,13 +56,32 @@ static bool keeps_patterns(const Placed *p, int64_t chunks, int64_t rows)
     return whole;
 }
 
+/* Runs of the operand are parts of chunks of the swizzled last axis: they begin at multiples of
+ * their length. That chunks are long enough, strides have shown. */
+static const char *runs_mismatch(const Placed *p, Facts *facts)
+{
+    const Buffer *buffer = p->at->buffer;
+    int last = buffer->rank - 1;
+    int64_t run = p->operand->align / type_bytes(buffer->type);
+    bool whole = prove_divisible(facts, p->at->base[last], run);
+    for (int x = 0; x < p->operand->buffer->rank; x++)
+        whole = whole && (p->operand->strides[x] == 1 || step_of(p, last, x) % run == 0);
+    if (whole || !buffer_is_swizzled(buffer, last))
+        return NULL;
+    return arena_printf(p->c->arena,
+                        "operand '%s' begins at '%s' of the swizzled axis of '%s', which is not "
+                        "known to be a multiple of %" PRId64 ", or its rows do not",
+                        p->operand->buffer->name, expr_text(p->c, p->at->base[last]), buffer->name,
+                        run);
+}
+
 const char *swizzle_mismatch(Context *c, Facts *facts, const Operand *operand,
                              const OperandPlace *at)
 {
     Placed p = {.c = c, .operand = operand, .at = at};
     const Swizzle *wanted = &operand->swizzle;
     if (!wanted->chunk)
-        return NULL;
+        return operand->in_runs ? runs_mismatch(&p, facts) : NULL;
     p.axis = own_axis(&p, operand->swizzled);
     p.by = own_axis(&p, wanted->by);
     if (!has_swizzle(&p))

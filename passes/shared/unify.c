@@ -28,6 +28,7 @@ typedef struct {
 typedef struct {
     Var *own;
     const Var *theirs;
+    LoopKind kind; /* of the instruction's */
 } LoopPair;
 
 typedef struct {
@@ -242,7 +243,8 @@ static bool pair_loops(Search *s, const LoopList *own, const LoopList *theirs, b
         int k = fitting[choose(s, n)];
         used[k] = true;
         *in_order &= k == i;
-        VEC_PUSH(c->arena, &s->loops, ((LoopPair){own->items[i]->var, theirs->items[k]->var}));
+        LoopPair pair = {own->items[i]->var, theirs->items[k]->var, own->items[i]->kind};
+        VEC_PUSH(c->arena, &s->loops, pair);
     }
     return own->n == theirs->n;
 }
@@ -332,46 +334,11 @@ static bool match_stmt(Search *s, const Stmt *own, const Stmt *theirs)
 
 /* ---- where operands lie ---------------------------------------------------------------------- */
 
-Expr *buffer_stride(Context *c, const Buffer *b, int d)
-{
-    int64_t *strides = ARENA_ARRAY(c->arena, int64_t, b->rank + 1), total;
-    if (buffer_strides(b, strides, &total))
-        return expr_index(c, strides[d]);
-    Expr *stride = expr_index(c, 1);
-    for (int k = d + 1; k < b->rank; k++)
-        stride = index_mul(c, stride, b->shape[k]);
-    return stride;
-}
-
-Expr *buffer_place(Context *c, const Buffer *b, Expr *const *index)
-{
-    Expr *offset = expr_index(c, 0);
-    for (int d = 0; d < b->rank; d++)
-        offset = index_add(c, offset, index_mul(c, index[d], buffer_stride(c, b, d)));
-    return offset;
-}
-
 static int64_t extent_of(const Operand *operand, int axis)
 {
     int64_t extent = 0;
     expr_is_const(operand->buffer->shape[axis], &extent);
     return extent;
-}
-
-bool unify_axis_loop(Context *c, Facts *facts, AxisLoop *of)
-{
-    Expr *at_axis = of->index[of->axis], *rest;
-    for (Cursor at = cursor_expr(c, at_axis); cursor_next(&at);) {
-        if (at.expr->kind != EX_VAR || at.expr->u.var->kind != VAR_LOOP)
-            continue;
-        bool alone = true;
-        for (int k = 0; k < of->rank; k++)
-            alone = alone && (k == of->axis || !expr_uses_var(of->index[k], at.expr->u.var));
-        of->loop = at.expr->u.var;
-        if (alone && split_linear(facts, at_axis, of->loop, &of->factor, &rest) && of->factor != 0)
-            return true;
-    }
-    return false;
 }
 
 const Var *unify_lane(const BlockStmt *block, const Var *coordinate)
@@ -403,19 +370,23 @@ static bool find_step(Search *s, int operand, int x, int64_t *step)
     const Buffer *own = s->u->of->operands[operand].buffer;
     for (int i = 0; i < s->seen.n; i++) {
         const Occurrence *o = &s->seen.items[i];
-        AxisLoop of = {.index = o->own, .rank = own->rank, .axis = x};
-        if (o->operand != operand || !unify_axis_loop(s->u->c, facts, &of))
+        AxisStep of = {.index = o->own,
+                       .rank = own->rank,
+                       .axis = x,
+                       .lane = s->u->of->lane,
+                       .lanes = s->u->of->lanes};
+        if (o->operand != operand || !operand_axis_step(s->u->c, facts, &of))
             continue;
-        const Var *loop = paired(s, of.loop);
+        const Var *var = paired(s, of.var);
         const Buffer *buffer = s->buffers[operand];
         for (int d = 0; d < buffer->rank; d++) {
-            Expr *rest, *at = simplify(facts, o->theirs[d]);
+            Expr *at = simplify(facts, o->theirs[d]);
             int64_t by;
-            if (!split_linear(facts, at, loop, &by, &rest) || by % of.factor != 0)
+            if (!operand_axis_moves(s->u->c, facts, at, var, of.apart, &by) || by % of.factor != 0)
                 return fail(s, E0844, o->at,
                             "subscript %d of '%s', '%s', does not advance by the same number in "
                             "each iteration of '%s', so operand '%s' has no stride",
-                            d, buffer->name, expr_text(s->u->c, at), loop->name, own->name);
+                            d, buffer->name, expr_text(s->u->c, at), var->name, own->name);
             step[d * own->rank + x] = by / of.factor;
         }
         return true;
@@ -475,23 +446,25 @@ static bool find_base(Search *s, int operand, const int64_t *step, Expr **base)
     return true;
 }
 
+/* The swizzle keeps the runs of the operand whole, which lie along the axis. */
+static bool keeps_runs(const Buffer *buffer, const Operand *operand, int d)
+{
+    int64_t chunk = buffer->layout[d].swizzle.chunk * type_bytes(buffer->type);
+    return operand->in_runs && chunk % operand->align == 0;
+}
+
 /* The layout moves elements of the axis apart in other ways than by a stride, and as the operand
  * does not ask for (check_swizzle). */
 static const char *irregular(const Buffer *buffer, const Operand *operand, int d)
 {
     for (int k = 0; buffer->layout && k < buffer->rank && !operand->swizzle.chunk; k++)
-        if (buffer_is_swizzled(buffer, k) && (k == d || buffer->layout[k].swizzle.by == d))
+        if (buffer_is_swizzled(buffer, k) && (k == d || buffer->layout[k].swizzle.by == d) &&
+            !(k == d && keeps_runs(buffer, operand, d)))
             return "is swizzled";
     for (int k = 0; buffer->layout && k < buffer->rank; k++)
         if (buffer->layout[k].choose_pad || buffer->layout[k].choose_swizzle)
             return "gets its layout from `auto`, after instructions are placed";
     return NULL;
-}
-
-/* Its extents are those that it has in the end. */
-static bool is_settled(const Unify *u, const Buffer *buffer)
-{
-    return u->compacted || scope_outlives_launch(buffer->scope);
 }
 
 static int64_t size_of_step(int64_t step)
@@ -550,7 +523,7 @@ static bool check_stride(Search *s, int k, int x, const int64_t *step)
         int64_t by = step[d * operand->buffer->rank + x];
         const char *why = by ? irregular(buffer, operand, d) : NULL;
         bool moves = d + 1 < buffer->rank || buffer->scope == SCOPE_LOCAL;
-        if (by && moves && !is_settled(s->u, buffer) &&
+        if (by && moves && !unify_is_settled(s->u, buffer) &&
             (wanted > 1 || !has_inner_axis(s, k, d, step)))
             return true;
         if (why)
@@ -672,7 +645,7 @@ static bool try_once(Search *s, const Stmt *own, const Stmt *theirs)
     for (int k = 0; k < s->u->of->n_operands; k++)
         s->buffers[k] = NULL;
     if (s->u->of->lane)
-        VEC_PUSH(s->u->c->arena, &s->loops, ((LoopPair){s->u->of->lane, s->u->lane}));
+        VEC_PUSH(s->u->c->arena, &s->loops, ((LoopPair){s->u->of->lane, s->u->lane, LOOP_SERIAL}));
     if (!match_stmt(s, own, theirs))
         return false;
     s->progress += MATCHED;
@@ -719,47 +692,4 @@ bool unify(Unify *u, Stmt *body)
     if (!found)
         *u = best;
     return found;
-}
-
-/* ---- results --------------------------------------------------------------------------------- */
-
-bool unify_aligned(Unify *u, const Subst *map, int n)
-{
-    Search s = {.u = u};
-    for (int k = 0; k < u->of->n_operands; k++) {
-        const Operand *operand = &u->of->operands[k];
-        const Buffer *buffer = u->places[k].buffer;
-        int64_t elements = operand->align / type_bytes(buffer->type);
-        if (!is_settled(u, buffer))
-            continue;
-        Expr *offset = buffer_place(u->c, buffer, u->places[k].base);
-        offset = simplify(u->facts, expr_subst(u->c, offset, map, n));
-        if (elements > 1 && !prove_divisible(u->facts, offset, elements))
-            return fail(&s, E0845, buffer->span,
-                        "operand '%s' begins at a multiple of %" PRId64 " bytes, but element '%s' "
-                        "of '%s' is not known to; make the last extent a multiple of %" PRId64
-                        ", with a where clause or by padding a copy",
-                        operand->buffer->name, operand->align, expr_text(u->c, offset),
-                        buffer->name, elements);
-    }
-    return true;
-}
-
-Expr **unify_elements(Unify *u)
-{
-    Expr **elements = ARENA_ARRAY(u->c->arena, Expr *, u->of->n_elements + 1);
-    for (int i = 0; i < u->of->n_elements; i++) {
-        const OperandElement *element = &u->of->elements[i];
-        const OperandPlace *place = &u->places[element->operand];
-        int rank = u->of->operands[element->operand].buffer->rank;
-        Expr **index = ARENA_ARRAY(u->c->arena, Expr *, place->buffer->rank + 1);
-        for (int d = 0; d < place->buffer->rank; d++) {
-            int64_t apart = 0;
-            for (int x = 0; x < rank; x++)
-                apart += place->step[d * rank + x] * element->at[x];
-            index[d] = simplify(u->facts, index_add(u->c, place->base[d], expr_index(u->c, apart)));
-        }
-        elements[i] = expr_load(u->c, place->buffer, index, span_none());
-    }
-    return elements;
 }

@@ -35,19 +35,30 @@ typedef struct {
     Span at; /* of the program */
 } Unify;
 
-/* A loop that stands in subscript `axis` of an access alone, as `factor` times the loop. */
+/* An access of an operand, and what goes along one of its axes alone. */
 typedef struct {
     Expr *const *index;
     int rank, axis;
-    const Var *loop; /* the result */
-    int64_t factor;
-} AxisLoop;
-/* False if there is none. */
-bool unify_axis_loop(Context *c, Facts *facts, AxisLoop *of);
+    const Var *lane; /* of the instruction; NULL: one thread runs it */
+    int64_t lanes;
+    /* the result: `apart` iterations of the loop, or lanes, are `factor` elements apart */
+    const Var *var;
+    int64_t apart, factor;
+} AxisStep;
+
+/* False if no loop and no lanes go along the axis alone. */
+bool operand_axis_step(Context *c, Facts *facts, AxisStep *of);
+/* By how much the expression grows where the variable goes from 0 to `apart`; false if that is no
+ * literal number. Of a loop, it is the same in all iterations. */
+bool operand_axis_moves(Context *c, Facts *facts, Expr *e, const Var *var, int64_t apart,
+                        int64_t *by);
 
 /* The iterator of the block whose value is `coordinate`, threadIdx.x; NULL if there is none, or
  * others differ between the threads of a warp, too. */
 const Var *unify_lane(const BlockStmt *block, const Var *coordinate);
+
+/* The extents of the buffer are those that it has in the end. */
+bool unify_is_settled(const Unify *u, const Buffer *buffer);
 
 /* False, with the reason, where they do not match. */
 bool unify(Unify *u, Stmt *body);

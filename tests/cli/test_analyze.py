@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import EXAMPLES, MATMUL, TRANSPOSE
+from conftest import EXAMPLES, MATMUL, ROOT, TRANSPOSE
 
 SIZES = ("-D", "R=256", "-D", "C=512")
 SHARED = (TRANSPOSE, "--schedule", "shared", *SIZES, "--device", "sim", "--analyze")
@@ -55,6 +55,17 @@ def test_constant_memory_is_a_kind_of_its_own(tirc):
     ) == (32, 1, 1, None)
     assert "constant memory serves one at a time" in spread["verdict"]
     assert re.search(r"load table_constant \(constant\) +4 +32  32 words +1\n", tirc(*command).out)
+
+
+def test_a_matrix_is_stored_in_one_pass(tirc):
+    """Four matrices of 8 x 8 elements, 512 bytes, are four passes over the banks."""
+    case = (ROOT / "tests/golden/instructions_stmatrix.case").read_text()
+    tirc.write("turn.tir", case.partition("emit: cuda\n")[2])
+    command = ("turn.tir", "--schedule", "matrices", "--device", "sim", "--analyze", "--json")
+    accesses = json.loads(tirc(*command).out)["accesses"]
+    (store,) = (a for a in accesses if a["op"] == "store" and a["buffer"] == "y_shared")
+    executions = 2 * 4  # of each warp, along its rows
+    assert (store["requests"], store["wavefronts_per_request"]) == (executions, 4)
 
 
 def test_json(tirc):

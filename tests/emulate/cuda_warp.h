@@ -1,4 +1,4 @@
-/* cuda_warp.h - PTX that a warp executes together: ldmatrix and mma.sync.
+/* cuda_warp.h - PTX that a warp executes together: ldmatrix, stmatrix and mma.sync.
  *
  * The tables of the PTX manual say which lane has which element of a matrix in which register. */
 #ifndef TIRC_TESTS_EMULATE_CUDA_WARP_H
@@ -24,22 +24,52 @@ static inline int own_lane()
     return (int)((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32);
 }
 
-/* Lane 8 * m + r has the address of row r of matrix m. */
-static inline void load_matrices(unsigned *const to[4], unsigned address, bool transposed)
+/* The elements of matrix m that a lane has in the halves of a register, as rows and columns. */
+struct Halves {
+    int row[2], column[2];
+};
+static inline Halves halves_of_lane(bool transposed)
 {
-    const char *row = (const char *)shared_pointer(address);
-    check_aligned(row, 16);
-    Lanes rows(__LINE__, (uint64_t)row);
     int lane = own_lane();
-    for (int m = 0; m < 4; m++) {
-        unsigned short pair[2];
-        for (int i = 0; i < 2; i++) {
-            int r = transposed ? lane % 4 * 2 + i : lane / 4;
-            int column = transposed ? lane / 4 : lane % 4 * 2 + i;
-            pair[i] = rows.at<unsigned short>(8 * m + r)[column];
-        }
-        *to[m] = pair[0] | (unsigned)pair[1] << 16;
+    Halves halves;
+    for (int i = 0; i < 2; i++) {
+        halves.row[i] = transposed ? lane % 4 * 2 + i : lane / 4;
+        halves.column[i] = transposed ? lane / 4 : lane % 4 * 2 + i;
     }
+    return halves;
+}
+
+/* Lane 8 * m + r has the address of row r of matrix m. */
+static inline const void *row_of_matrix(int matrices, unsigned address)
+{
+    const void *row = shared_pointer(address);
+    if (own_lane() < 8 * matrices)
+        check_aligned(row, 16);
+    return row;
+}
+
+static inline void load_matrices(int matrices, unsigned *const to[], unsigned address,
+                                 bool transposed)
+{
+    Lanes rows(__LINE__, (uint64_t)row_of_matrix(matrices, address));
+    Halves at = halves_of_lane(transposed);
+    for (int m = 0; m < matrices; m++) {
+        *to[m] = 0;
+        for (int i = 0; i < 2; i++)
+            *to[m] |= (unsigned)rows.at<unsigned short>(8 * m + at.row[i])[at.column[i]] << 16 * i;
+    }
+    warp_barrier(__LINE__);
+}
+
+static inline void store_matrices(int matrices, const unsigned from[], unsigned address,
+                                  bool transposed)
+{
+    Lanes rows(__LINE__, (uint64_t)row_of_matrix(matrices, address));
+    Halves at = halves_of_lane(transposed);
+    for (int m = 0; m < matrices; m++)
+        for (int i = 0; i < 2; i++)
+            ((unsigned short *)rows.of[8 * m + at.row[i]])[at.column[i]] =
+                (unsigned short)(from[m] >> 16 * i);
     warp_barrier(__LINE__);
 }
 
@@ -123,15 +153,43 @@ static inline double doubles_product(const Lanes &all, int row, int column)
 }
 } // namespace emulator
 
-#define LDMATRIX(name, transposed)                                                                 \
+#define MATRICES(name, transposed)                                                                 \
+    static inline void ptx_ldmatrix_sync_aligned_m8n8_x1_##name(unsigned &r0, unsigned address)    \
+    {                                                                                              \
+        unsigned *const to[] = {&r0};                                                              \
+        emulator::load_matrices(1, to, address, transposed);                                       \
+    }                                                                                              \
+    static inline void ptx_ldmatrix_sync_aligned_m8n8_x2_##name(unsigned &r0, unsigned &r1,        \
+                                                                unsigned address)                  \
+    {                                                                                              \
+        unsigned *const to[] = {&r0, &r1};                                                         \
+        emulator::load_matrices(2, to, address, transposed);                                       \
+    }                                                                                              \
     static inline void ptx_ldmatrix_sync_aligned_m8n8_x4_##name(                                   \
         unsigned &r0, unsigned &r1, unsigned &r2, unsigned &r3, unsigned address)                  \
     {                                                                                              \
-        unsigned *const to[4] = {&r0, &r1, &r2, &r3};                                              \
-        emulator::load_matrices(to, address, transposed);                                          \
+        unsigned *const to[] = {&r0, &r1, &r2, &r3};                                               \
+        emulator::load_matrices(4, to, address, transposed);                                       \
+    }                                                                                              \
+    static inline void ptx_stmatrix_sync_aligned_m8n8_x1_##name(unsigned address, unsigned r0)     \
+    {                                                                                              \
+        const unsigned from[] = {r0};                                                              \
+        emulator::store_matrices(1, from, address, transposed);                                    \
+    }                                                                                              \
+    static inline void ptx_stmatrix_sync_aligned_m8n8_x2_##name(unsigned address, unsigned r0,     \
+                                                                unsigned r1)                       \
+    {                                                                                              \
+        const unsigned from[] = {r0, r1};                                                          \
+        emulator::store_matrices(2, from, address, transposed);                                    \
+    }                                                                                              \
+    static inline void ptx_stmatrix_sync_aligned_m8n8_x4_##name(                                   \
+        unsigned address, unsigned r0, unsigned r1, unsigned r2, unsigned r3)                      \
+    {                                                                                              \
+        const unsigned from[] = {r0, r1, r2, r3};                                                  \
+        emulator::store_matrices(4, from, address, transposed);                                    \
     }
-LDMATRIX(shared_b16, false)
-LDMATRIX(trans_shared_b16, true)
+MATRICES(shared_b16, false)
+MATRICES(trans_shared_b16, true)
 
 #define MMA(name, Register, Sum, product)                                                          \
     static inline void ptx_mma_sync_aligned_##name(                                                \
@@ -156,7 +214,7 @@ MMA(m16n8k32_row_col_f32_e5m2_e5m2_f32, unsigned, float,
 MMA(m16n8k8_row_col_f32_tf32_tf32_f32, unsigned, float, tf32_product(all, row, column))
 MMA(m16n8k8_row_col_f64_f64_f64_f64, double, double, doubles_product(all, row, column))
 
-#undef LDMATRIX
+#undef MATRICES
 #undef MMA
 
 static inline void ptx_laneid(unsigned &lane)

@@ -481,11 +481,24 @@ static void test_warp_instructions(void **state)
          "tensor(|half) " LANES,
          "unknown type 'half'"},
         {E0248, "instruction f(|a: f32[35], inout c: f32[4] in local) lanes 32 " LANES,
-         "'a' is read by 32 threads together, so it is declared `in shared` or `in global"},
-        {E0248, "instruction f(|a: f32[35] in local, inout c: f32[4] in local) lanes 32 " LANES,
+         "'a' is read by 32 threads together, so it is declared `in shared` or `in global`, or"},
+        {E0248, "instruction f(|a: f32[35] in constant, inout c: f32[4] in local) lanes 32 " LANES,
          "'a' is read by"},
-        {E0248, "instruction f(a: f32[35] in shared, |inout c: f32[4] in shared) lanes 32 " LANES,
-         "'c' is written by 32 threads together, so it is declared `in local`"},
+        {E0248, "instruction f(a: f32[35] in shared, |inout c: f32[4] in global) lanes 32 " LANES,
+         "'c' is written by 32 threads together, so it is declared `in local`, registers of each "
+         "thread, or `in shared`"},
+        {E0249,
+         "instruction f(a: f32[4] in shared, inout c: f32[4] in local) lanes 32 "
+         "cuda |\"{c[0]} += {a[lane]};\" { for i in 4 c[i] += a[i]; } " KERNEL,
+         "below its extent, or made of numbers and `lane`"},
+        {E0249,
+         "instruction f(a: f32[4] in shared, inout c: f32[4] in local) lanes 32 "
+         "cuda |\"{c[0]} += {a[lane / (lane + 1)]};\" { for i in 4 c[i] += a[i]; } " KERNEL,
+         "the subscripts of 'a' are numbers"},
+        {E0249,
+         "instruction f(a: f32[4] in shared, inout c: f32[4] in local) "
+         "cuda |\"{c[0]} += {a[lane % 4]};\" { for i in 4 c[i] += a[i]; } " KERNEL,
+         "the subscripts of 'a' are numbers"},
         {E0201,
          "instruction f(a: f32[4] in shared, inout c: f32[4] in local) "
          "cuda \"{c[0]} += {a[0]};\" { for i in 4 c[i] += a[|lane]; } " KERNEL,
@@ -574,6 +587,12 @@ static void test_warpgroup_operands(void **state)
         {E0248, TILE "|swizzle(1, 0, 4, 3, 1), " TILES, "a power of two from 2 to 1024, found 3"},
         {E0248, TILE "|swizzle(1, 0, 4, 2, 1), " TILES,
          "axis 1 of 'a' has 16 elements, but only 8 change places"},
+        {E0248, TILE "swizzle(_) |swizzle(1, 0, 4, 4, 1), " TILES, "swizzle stands once"},
+        {E0248, TILE "swizzle(1, 0, 4, 4, 1) |swizzle(_), " TILES, "swizzle stands once"},
+        {E0248, "instruction f(|a: f32[11, 16] in global align(16) swizzle(_), " TILES,
+         "runs of align(bytes) lie anywhere `in shared`"},
+        {E0248, "instruction f(|a: f32[11, 16] in shared align(128) swizzle(_), " TILES,
+         "has an extent of whole runs"},
         {E0248, TILE "|proxy(tensor), " TILES, "proxy(async) says that an operand `in shared`"},
         {E0248, TILE "|proxy(1), " TILES, "proxy(async) says"},
         {E0248, TILE "|proxy(async, async), " TILES, "proxy(async) says"},
@@ -609,7 +628,15 @@ static void test_waits_of_instructions(void **state)
         {E0248,
          "instruction f(a: f16[11, 16] in shared, |" SUMS(
              "f16") "commit \"end();\" wait \"w({pending});\" " BODY,
-         "each a register; those of 'c' are f16"},
+         "each a register; 'c' is written, f16 `in local`"},
+        {E0248,
+         "instruction f(a: f32[11, 16] in shared, |inout c: f32[4] in shared) lanes 128 "
+         "cuda \"{c[0]} += {a[0, 0]};\" commit \"end();\" wait \"w({pending});\" " BODY,
+         "'c' is written, f32 `in shared`"},
+        {E0248,
+         "instruction f(|a: f32[11, 16] in local, " SUMS(
+             "f32") "commit \"end();\" wait \"w({pending});\" " BODY,
+         "'a' is read, f32 `in local`"},
         {E0250,
          HEAD_OF SUMS("f32") "{ for i in 4, k in 16 c[i] += a[lane / 16 + i, k]; } " HEAD
                              "launch q grid(1, 1, 1) block(1, 1, 1) "
