@@ -57,7 +57,7 @@ static Buffer *place(Swizzles *z, const Buffer *b)
 static Expr *exchange(Swizzles *z, const Swizzle *s, Expr *x, Expr *y)
 {
     Context *c = z->c;
-    Expr *first = x, *lane = NULL;
+    Expr *first = x, *behind = NULL; /* of the first lane; how far from it the others are */
     Expr *key = index_mod(c, index_div(c, y, expr_index(c, s->every)), expr_index(c, s->count));
     key = simplify(z->facts, key);
     if (expr_is(key, 0))
@@ -65,14 +65,14 @@ static Expr *exchange(Swizzles *z, const Swizzle *s, Expr *x, Expr *y)
     if (z->lane && expr_uses_var(x, z->lane)) {
         Subst zero = {(Var *)z->lane, expr_index(c, 0)};
         first = expr_subst(c, x, &zero, 1);
-        lane = expr_var(c, (Var *)z->lane, x->span);
+        behind = simplify(z->facts, index_sub(c, x, first));
     }
     Expr *size = expr_index(c, s->chunk);
     Expr *chunk = simplify(z->facts, index_div(c, first, size));
     chunk = expr_binary(c, EX_BITXOR, chunk, key, x->span);
     Expr *at =
         index_add(c, index_mul(c, chunk, size), simplify(z->facts, index_mod(c, first, size)));
-    return lane ? index_add(c, at, lane) : at;
+    return behind ? index_add(c, at, behind) : at;
 }
 
 static Expr *const *exchanged(Swizzles *z, const Buffer *b, Expr *const *index)
