@@ -56,12 +56,12 @@ static Expr *distance_along(Unify *u, int k, int x)
     return simplify(u->facts, distance);
 }
 
-/* Each run of the operand begins where the instruction needs it, if the first one does. */
-static bool runs_aligned(Unify *u, int k, int64_t elements)
+/* Each row of the operand begins where the instruction needs it, if the first one does. */
+static bool rows_aligned(Unify *u, int k, int64_t elements)
 {
     const Operand *operand = &u->of->operands[k];
-    for (int x = 0; x < operand->buffer->rank && operand->in_runs; x++) {
-        if (operand->strides[x] == 1 || expr_is(operand->buffer->shape[x], 1))
+    for (int x = 0; x < operand->buffer->rank && elements > 1; x++) {
+        if (operand->strides[x] != STRIDE_ANY || expr_is(operand->buffer->shape[x], 1))
             continue;
         Expr *distance = distance_along(u, k, x);
         if (!prove_divisible(u->facts, distance, elements))
@@ -94,7 +94,7 @@ bool unify_aligned(Unify *u, const Subst *map, int n)
                              ", with a where clause or by padding a copy",
                              operand->buffer->name, operand->align, expr_text(u->c, offset),
                              buffer->name, elements);
-        if (!runs_aligned(u, k, elements))
+        if (!rows_aligned(u, k, elements))
             return false;
     }
     return true;

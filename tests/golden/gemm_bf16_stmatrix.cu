@@ -175,7 +175,7 @@ matmul_bf16(const __grid_constant__ TensorMap A_map, const __grid_constant__ Ten
     } else {  // the consumers
         int received = 0, freed = 0;
         for (int turn = 0; turn < 2; ++turn) {
-            __align__(16) float T[2][16];
+            float T[2][16];
             for (int u = 0; u < 2; ++u) {
                 for (int nj = 0; nj < 8; ++nj) {
                     for (int pair = 0; pair < 2; ++pair)
