@@ -102,6 +102,7 @@ RULES = [
     ("memory_of_launches", ["parts", "elements"], 512),
     ("scaled_rows", ["threads"], 700),
     ("segment_softmax", ["threads"], 700),
+    ("rows_of_groups", ["elements", "threads"], 900),
     ("placed", ["threads"], 700),
     ("halves_of_rows", ["threads"], 700),
     ("half_softmax", ["rows"], 3 * 32),

@@ -70,8 +70,47 @@ static bool absent_in(const Unit *u, const Expr *e)
     return false;
 }
 
+/* An expression of sizes, and of the first n loops of the unit that it runs in. */
+static bool of_loops(Context *c, const Unit *unit, int n, const Expr *e)
+{
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);) {
+        int i = 0;
+        if (at.expr->kind != EX_VAR || at.expr->u.var->kind == VAR_SIZE)
+            continue;
+        while (i < n && unit->loops[i]->var != at.expr->u.var)
+            i++;
+        if (i == n || unit->absent[i])
+            return false;
+    }
+    return true;
+}
+
+/* Data decide the domain of the iterator, and `like`, which exists in the same iteration of the
+ * first n loops, has the same one: its own then holds, too. */
+static bool shares_domain(Context *c, const Instance *at, const BlockIter *iter,
+                          const Instance *like, int n)
+{
+    if (!like || (!expr_has_load(iter->lo) && !expr_has_load(iter->hi)))
+        return false;
+    const BlockStmt *mine = at->unit->block, *other = like->unit->block;
+    Expr *lo = iters_to_loops(c, mine, iter->lo), *hi = iters_to_loops(c, mine, iter->hi);
+    for (const Unit *const *u = (const Unit *const[]){at->unit, like->unit, NULL}; *u; u++)
+        if (!of_loops(c, *u, n, lo) || !of_loops(c, *u, n, hi) ||
+            !of_loops(c, *u, n, iter->binding))
+            return false;
+    for (int i = 0; i < other->n_iters; i++) {
+        const BlockIter *its = &other->iters[i];
+        if (!(like->unit->init && its->kind == ITER_REDUCE) &&
+            expr_equal(its->binding, iter->binding) &&
+            expr_equal(iters_to_loops(c, other, its->lo), lo) &&
+            expr_equal(iters_to_loops(c, other, its->hi), hi))
+            return true;
+    }
+    return false;
+}
+
 /* Values and domains of the iterators; an init knows nothing of reduce iterators. */
-static void enter_iters(Poly *p, Instance *at)
+static void enter_iters(Poly *p, Instance *at, const Instance *like, int n_shared)
 {
     const BlockStmt *b = at->unit->block;
     Affine *iters = ARENA_ARRAY(p->ctx->arena, Affine, b->n_iters);
@@ -87,10 +126,12 @@ static void enter_iters(Poly *p, Instance *at)
         const BlockIter *iter = &b->iters[i];
         if (at->unit->init && iter->kind == ITER_REDUCE)
             continue;
-        poly_at_most(p, &p->top, poly_value(p, &at->env, iter->lo), iters[i], 0);
-        Affine hi = poly_value(p, &at->env, iter->hi);
-        poly_at_most(p, &p->top, iters[i], hi, -1);
-        poly_quotient_below(p, iters[i], hi);
+        if (!shares_domain(p->ctx, at, iter, like, n_shared)) {
+            poly_at_most(p, &p->top, poly_value(p, &at->env, iter->lo), iters[i], 0);
+            Affine hi = poly_value(p, &at->env, iter->hi);
+            poly_at_most(p, &p->top, iters[i], hi, -1);
+            poly_quotient_below(p, iters[i], hi);
+        }
         VEC_PUSH(p->ctx->arena, &at->env, ((Meaning){iter->var, iters[i], false}));
     }
     at->iters = iters;
@@ -168,7 +209,7 @@ Instance instance_within(Poly *p, const Unit *unit, const Instance *like, int n_
     }
     if (unit->block->predicate)
         assume_known(p, &at, unit->block->predicate);
-    enter_iters(p, &at);
+    enter_iters(p, &at, like, n_shared);
     return at;
 }
 

@@ -507,6 +507,23 @@ static bool is_legal(Schedule *s, const Stmt *loop, const ForStmt *as)
     return legal;
 }
 
+/* A temporary of threads that share it stands in a loop that has more iterations for some of them:
+ * they cannot wait for each other there. */
+static bool threads_part(Schedule *s, const Stmt *loop)
+{
+    for (Cursor at = cursor_with_path(cursor_stmts(s->ctx, loop->u.loop.body), NULL);
+         cursor_next(&at);)
+        for (int i = 0;
+             at.stmt->kind == ST_TEMP && at.stmt->u.temp->scope == SCOPE_SHARED && i < at.path.n;
+             i++) {
+            const Stmt *around = at.path.items[i].stmt;
+            if (around->kind == ST_FOR && (expr_uses_var(around->u.loop.lo, loop->u.loop.var) ||
+                                           expr_uses_var(around->u.loop.hi, loop->u.loop.var)))
+                return true;
+        }
+    return false;
+}
+
 /* The loop, bound, with its own temporaries. Threads share those in shared memory if they can. */
 static ForStmt bound_loop(Schedule *s, const Stmt *loop, Stmt *from_zero, Axis axis)
 {
@@ -514,7 +531,7 @@ static ForStmt bound_loop(Schedule *s, const Stmt *loop, Stmt *from_zero, Axis a
     ForStmt shares = of_kind(own, LOOP_BIND, axis);
     const char *remark = s->remark;
     Stmt *all = loop_with_private_temps(s, own, SCOPE_SHARED, axis);
-    if (all != own && !is_legal(s, loop, &shares))
+    if (all != own && (threads_part(s, own) || !is_legal(s, loop, &shares)))
         return of_kind(all, LOOP_BIND, axis);
     s->remark = remark;
     return shares;
