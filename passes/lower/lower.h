@@ -14,7 +14,6 @@ typedef struct {
     int64_t max_threads_per_block; /* 1024 */
     int64_t max_block[3];          /* 1024, 1024, 64 */
     int64_t max_grid[3];           /* 2^31 - 1, 65535, 65535 */
-    int64_t max_shared_static;     /* 49152 bytes */
     int64_t max_shared;            /* 232448 bytes a block */
     int64_t max_constant;          /* 65536 bytes a program */
     int64_t max_registers;         /* 65536 of 32 bits a block */

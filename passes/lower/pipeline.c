@@ -23,7 +23,6 @@ Limits limits_default(void)
         .max_threads_per_block = 1024,
         .max_block = {1024, 1024, 64},
         .max_grid = {INT32_MAX, 65535, 65535},
-        .max_shared_static = 49152,
         .max_shared = 232448,
         .max_registers = 65536,
         .max_resident_blocks = 32,

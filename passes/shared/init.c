@@ -375,14 +375,6 @@ static Expr *loop_over_values(InitBuild *b, const BlockIter *iter, Stmt *block)
     return expr_var(c, loop.var, loop.var->span);
 }
 
-static bool uses_reduced(const BlockStmt *block, const Expr *e)
-{
-    for (int i = 0; i < block->n_iters; i++)
-        if (block->iters[i].kind == ITER_REDUCE && expr_uses_var(e, block->iters[i].var))
-            return true;
-    return false;
-}
-
 /* Expresses the dropped loops in terms of the iterators bound to them. False if no formula is
  * found. */
 static bool solve_dropped(InitBuild *b, SubstList *map)
@@ -440,7 +432,7 @@ static Expr *shared_conditions(InitBuild *b, const SubstList *rename, const Bloc
                             : b->shared.items[i];
         if (uses_dropped(b, cond))
             refuse_shared_loop(b, b->shared.items[i]);
-        else if (!uses_reduced(b->block, cond))
+        else if (!block_uses_reduced(b->block, cond))
             predicate =
                 cond_and(c, predicate, expr_subst(c, renamed(b, cond), bindings.items, bindings.n));
     }

@@ -2,6 +2,7 @@
 #include "passes/shared/roles.h"
 
 #include "passes/analysis/regions/region.h"
+#include "passes/analysis/threads/launch.h"
 
 static bool is_bulk(const Stmt *block)
 {
@@ -21,11 +22,6 @@ static bool holds(Context *c, const Stmt *loop, const Stmt *block)
     return false;
 }
 
-static bool is_thread_loop(const Stmt *s)
-{
-    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_thread(s->u.loop.axis);
-}
-
 /* The statement sends threads of a loop of `path` different ways: that loop. */
 static const Stmt *divides(const Stmt *s, const StmtPath *path)
 {
@@ -34,7 +30,7 @@ static const Stmt *divides(const Stmt *s, const StmtPath *path)
         bool uses = var && s->kind == ST_FOR  ? loop_uses_var(&s->u.loop, var)
                     : var && s->kind == ST_IF ? expr_uses_var(s->u.cond.cond, var)
                                               : false;
-        if (uses && is_thread_loop(path->items[i]))
+        if (uses && stmt_is_thread_loop(path->items[i]))
             return path->items[i];
     }
     return NULL;

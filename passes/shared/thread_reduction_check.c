@@ -2,6 +2,8 @@
  * block. See thread_reduction.h. */
 #include "passes/shared/thread_reduction.h"
 
+#include "passes/analysis/threads/launch.h"
+
 enum { MAX_LANES = 1024 };
 
 static bool refuse(Apart *a, const char *format, ...) TIRC_PRINTF(2, 3);
@@ -16,11 +18,6 @@ static bool refuse(Apart *a, const char *format, ...)
     return false;
 }
 
-static bool is_thread_loop(const Stmt *s)
-{
-    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_thread(s->u.loop.axis);
-}
-
 int reduced_lanes(Context *c, const StmtPath *path, const Stmt **first)
 {
     int n = 0;
@@ -28,7 +25,7 @@ int reduced_lanes(Context *c, const StmtPath *path, const Stmt **first)
     const BlockStmt *block = &path->items[path->n - 1]->u.block;
     for (int i = 0; i + 1 < path->n; i++) {
         const Stmt *s = path->items[i];
-        if (!is_thread_loop(s) || !reduction_uses(c, block, ITER_REDUCE, s) ||
+        if (!stmt_is_thread_loop(s) || !reduction_uses(c, block, ITER_REDUCE, s) ||
             reduction_uses(c, block, ITER_SPATIAL, s) ||
             (loop_const_extent(&s->u.loop, &extent) && extent <= 1))
             continue;
@@ -42,7 +39,7 @@ static bool check_lanes(Apart *a)
 {
     const Stmt *second = NULL;
     for (int i = 0; i + 1 < a->path.n && !second; i++)
-        if (a->path.items[i] != a->lanes && is_thread_loop(a->path.items[i]) &&
+        if (a->path.items[i] != a->lanes && stmt_is_thread_loop(a->path.items[i]) &&
             reduction_uses(a->c, a->block, ITER_REDUCE, a->path.items[i]))
             second = a->path.items[i];
     const ForStmt *loop = &a->lanes->u.loop;
@@ -107,7 +104,7 @@ static bool check_loops(Apart *a)
 {
     int64_t extent;
     for (int i = 0; i < a->anchor; i++)
-        if (is_thread_loop(a->path.items[i]) &&
+        if (stmt_is_thread_loop(a->path.items[i]) &&
             reduction_uses(a->c, a->block, ITER_SPATIAL, a->path.items[i]) &&
             loop_const_extent(&a->path.items[i]->u.loop, &extent))
             VEC_PUSH(a->c->arena, &a->dims, &a->path.items[i]->u.loop);
@@ -134,7 +131,7 @@ static bool check_convergent(Apart *a)
                           "between threads",
                           s->kind == ST_IF ? "the condition of" : "loop",
                           s->kind == ST_IF ? a->block->name : s->u.loop.var->name);
-        if (is_thread_loop(s))
+        if (stmt_is_thread_loop(s))
             VEC_PUSH(a->c->arena, &threads, s->u.loop.var);
     }
     return true;

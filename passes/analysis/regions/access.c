@@ -342,6 +342,14 @@ bool block_reduces_over(Context *c, const BlockStmt *block, const Var *loop)
     return false;
 }
 
+bool block_uses_reduced(const BlockStmt *block, const Expr *e)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (block->iters[i].kind == ITER_REDUCE && expr_uses_var(e, block->iters[i].var))
+            return true;
+    return false;
+}
+
 bool reduction_uses(Context *c, const BlockStmt *block, IterKind kind, const Stmt *loop)
 {
     if (loop->kind != ST_FOR)

@@ -68,6 +68,8 @@ const BlockIter *block_iter(const BlockStmt *block, const Var *var);
 
 /* An iterator is bound to an expression of the variable. */
 bool block_uses_var(const BlockStmt *block, const Var *var);
+/* A reduce iterator stands in the expression. */
+bool block_uses_reduced(const BlockStmt *block, const Expr *e);
 /* An iterator of the kind is bound to an expression of the loop's variable. */
 bool block_uses_loop(const BlockStmt *block, IterKind kind, const Var *loop);
 

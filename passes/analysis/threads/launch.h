@@ -107,5 +107,10 @@ bool threads_fold_kept(Threads *t, FoldedAxis folded, int n_fixed, Conflict *why
  * NULL where the block runs on coordinate 0, or, if `every` comes back true, on every thread of
  * the axis. */
 const Stmt *thread_loop(Context *c, const StmtPath *path, Axis axis, bool *every);
+/* A loop that is bound to an axis of threads. */
+static inline bool stmt_is_thread_loop(const Stmt *s)
+{
+    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_thread(s->u.loop.axis);
+}
 
 #endif

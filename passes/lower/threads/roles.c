@@ -306,9 +306,7 @@ static Stmt *only_copies(void *user, Stmt *s)
     if (s->kind == ST_TEMP)
         return NULL;
     Stmt *done = stmt_map_children(p->c, s, only_copies, user);
-    bool threads =
-        done && s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_thread(s->u.loop.axis);
-    if (threads)
+    if (done && stmt_is_thread_loop(s))
         return done->u.loop.body;
     return s == p->roles->loop ? unmarked(p, producers_body(p, done->u.loop.body)) : done;
 }

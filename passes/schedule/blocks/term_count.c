@@ -38,25 +38,18 @@ static bool is_reduced(const BlockIter *iter)
     return iter->kind == ITER_REDUCE;
 }
 
-static bool uses_reduced(const Count *n, const Expr *e)
-{
-    for (int i = 0; i < n->block->n_iters; i++)
-        if (is_reduced(&n->block->iters[i]) && expr_uses_var(e, n->block->iters[i].var))
-            return true;
-    return false;
-}
-
 /* a / d < b is a < b * d where a is not negative; no term exists where d is 0. */
 static bool without_quotient(Count *n, Expr **a, Expr **b)
 {
     while ((*a)->kind == EX_DIV) {
         Expr *d = (*a)->u.arg[1];
-        if (uses_reduced(n, d) || !at_least(n, d, 0) || !at_least(n, (*a)->u.arg[0], 0))
+        if (block_uses_reduced(n->block, d) || !at_least(n, d, 0) ||
+            !at_least(n, (*a)->u.arg[0], 0))
             return false;
         *b = binary(n, EX_MUL, *b, d);
         *a = (*a)->u.arg[0];
     }
-    return !uses_reduced(n, *b);
+    return !block_uses_reduced(n->block, *b);
 }
 
 /* The iterator is the last digit of a - b, which is a multiple of a digit's range but for it. Then
@@ -108,7 +101,7 @@ static bool add_limit(Count *n, Expr *a, Expr *b)
     Expr *rest;
     if (!iter || (n->limited && n->limited != iter) ||
         !split_linear(n->facts, a, iter->var, &factor, &rest) || factor < 1 ||
-        uses_reduced(n, rest))
+        block_uses_reduced(n->block, rest))
         return false;
     Expr *room = binary(n, EX_SUB, b, binary(n, EX_ADD, rest, expr_index(c, 1 - factor)));
     Expr *limit = simplify(n->facts, binary(n, EX_DIV, room, expr_index(c, factor)));
@@ -121,7 +114,7 @@ static bool add_condition(Count *n, Expr *cond)
 {
     if (expr_has_load(cond))
         return false;
-    if (uses_reduced(n, cond))
+    if (block_uses_reduced(n->block, cond))
         return cond->kind == EX_LT && add_limit(n, cond->u.arg[0], cond->u.arg[1]);
     VEC_PUSH(n->s->ctx->arena, &n->uniform, cond);
     return true;
