@@ -16,11 +16,14 @@ static const struct {
     [HINT_STREAMING] = {.load = "__ldcs", .store = "__stcs"},
     [HINT_L2_ONLY] = {.load = "__ldcg", .store = "__stcg"},
     [HINT_WRITE_THROUGH] = {.store = "__stwt"},
-    [HINT_NO_ALLOCATE] = {NULL, NULL, HELPER_LOAD_NO_ALLOCATE, HELPER_STORE_NO_ALLOCATE},
-    [HINT_EVICT_FIRST] = {NULL, NULL, HELPER_LOAD_EVICT_FIRST, HELPER_STORE_EVICT_FIRST,
-                          HELPER_POLICY_EVICT_FIRST},
-    [HINT_EVICT_LAST] = {NULL, NULL, HELPER_LOAD_EVICT_LAST, HELPER_STORE_EVICT_LAST,
-                         HELPER_POLICY_EVICT_LAST},
+    [HINT_NO_ALLOCATE] = {.load_helper = HELPER_LOAD_NO_ALLOCATE,
+                          .store_helper = HELPER_STORE_NO_ALLOCATE},
+    [HINT_EVICT_FIRST] = {.load_helper = HELPER_LOAD_EVICT_FIRST,
+                          .store_helper = HELPER_STORE_EVICT_FIRST,
+                          .policy = HELPER_POLICY_EVICT_FIRST},
+    [HINT_EVICT_LAST] = {.load_helper = HELPER_LOAD_EVICT_LAST,
+                         .store_helper = HELPER_STORE_EVICT_LAST,
+                         .policy = HELPER_POLICY_EVICT_LAST},
 };
 
 const char *cuda_hint_load(CudaWriter *w, CacheHint hint)
