@@ -659,7 +659,14 @@ static bool resolve_waiting(Declaration *d)
 
 static bool check_lanes(Declaration *d)
 {
+    const AstTensor *tensor = &d->ast->tensor;
     d->out->lanes = (int64_t)d->ast->lanes;
+    if (d->ast->lanes == 1 && tensor->type.text) {
+        diag_error(d->r.ctx, E0248, tensor->span,
+                   "tensor cores execute instructions of a warp or a warpgroup, so tensor(TYPE) "
+                   "stands behind `lanes 32` or `lanes 128`");
+        return false;
+    }
     if (d->ast->lanes == 1 || d->ast->lanes == LANES_WARP || d->ast->lanes == LANES_WARPGROUP)
         return true;
     diag_error(d->r.ctx, E0248, d->ast->lanes_span,

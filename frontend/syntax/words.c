@@ -147,10 +147,11 @@ static bool is_lanes(const Parser *p, int next)
     return p->braces == 0 && p->brackets == 0 && next == TOKEN_INT;
 }
 
-/* `tensor(f16)`, behind it. */
+/* `tensor(f16)`, behind it, or behind the operands, where it is refused. */
 static bool is_tensor(const Parser *p, int next)
 {
-    return p->last == TOKEN_INT && p->before_last == TOKEN_LANES && next == '(';
+    bool behind_lanes = p->last == TOKEN_INT && p->before_last == TOKEN_LANES;
+    return p->braces == 0 && (behind_lanes || p->last == ')') && next == '(';
 }
 
 static bool is_cuda(const Parser *p, int next)

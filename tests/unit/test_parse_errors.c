@@ -468,6 +468,8 @@ static void test_warp_instructions(void **state)
         {E0248, "instruction f(a: f32[35] in shared, inout c: f32[4] in local) |lanes 16 " LANES,
          "by the threads of a warp, with `lanes 32`, or of a warpgroup, with `lanes 128`; found "
          "16"},
+        {E0248, "instruction f(a: f32[35] in shared, inout c: f32[4] in local) |tensor(f16) " LANES,
+         "stands behind `lanes 32`"},
         {E0248,
          "instruction f(a: f32[35] in shared, inout c: f32[4] in local) lanes 32 "
          "|tensor(bool) " LANES,
