@@ -28,7 +28,9 @@
  * of them. They are in the same iterations of the same loops (passes/shared/multicast.c), so what
  * holds of a block's own copy holds of those of the others: a place is free when the consumers of
  * all blocks have released it, which they do to all producers. Barriers of the cluster keep all
- * blocks there from the first copy to the last release. */
+ * blocks there from the first copy to the last release.
+ *
+ * Memory of a cluster is accessed behind the loop, when the producer has ended. */
 #include "passes/lower/threads/roles.h"
 
 #include <string.h>
@@ -203,6 +205,49 @@ Stmt *roles_share(Context *c, Stmt *root)
     return rewrite_stmt(&r, root);
 }
 
+/* All times of the loop: it, or the outermost serial loop around it. */
+static const Stmt *all_times(const StmtPath *path)
+{
+    int i = 0;
+    while (is_bound(path->items[i]) || path->items[i]->kind != ST_FOR)
+        i++;
+    return path->items[i];
+}
+
+/* A barrier of the cluster that stands in front of a statement, or in it. */
+static const Stmt *barrier_until(Context *c, Stmt *root, const Stmt *until)
+{
+    for (Cursor at = cursor_outer(c, until); cursor_next(&at);)
+        if (at.stmt->kind == ST_BARRIER)
+            return at.stmt;
+    for (Cursor at = cursor_outer(c, root); cursor_next(&at) && at.stmt != until;)
+        if (at.stmt->kind == ST_BARRIER)
+            return at.stmt;
+    return NULL;
+}
+
+/* Consumers meet the barriers of a cluster by themselves: the hardware does not wait for threads
+ * that have ended, as the producer has when all copies have been received. Producers that share
+ * copies meet barriers of their own. */
+static bool barriers_can(Context *c, Stmt *root, const Roles *roles)
+{
+    if (!clusters_used(c, root))
+        return true;
+    if (roles->ranks)
+        return refuse(c, roles->loop,
+                      "blocks of the launch share copies, and access memory of a cluster, whose "
+                      "barriers a producer does not meet; leave out multicast");
+    const Stmt *early = barrier_until(c, root, all_times(&roles->path));
+    if (!early)
+        return true;
+    refuse(c, roles->loop,
+           "blocks of the launch access memory of a cluster before they have all copies, and the "
+           "barriers of the cluster would wait for the producer; access it behind the loop, or "
+           "set_scope it to global, in a launch of its own");
+    diag_note(c, early->span, "%s", early->u.barrier.why);
+    return false;
+}
+
 bool roles_find(Context *c, Stmt *root, Threads *t, Roles *out)
 {
     if (!find_loop(c, root, &out->loop) || !out->loop)
@@ -210,10 +255,8 @@ bool roles_find(Context *c, Stmt *root, Threads *t, Roles *out)
     stmt_path_to(c, root, out->loop, &out->path);
     if (!find_ranks(c, root, out))
         return false;
-    if (clusters_used(c, root))
-        return refuse(c, out->loop,
-                      "blocks of the launch access memory of a cluster, whose barriers a producer "
-                      "does not meet; set_scope it to global, in a launch of its own");
+    if (!barriers_can(c, root, out))
+        return false;
     const char *obstacle = roles_obstacle(c, &out->path);
     if (obstacle)
         return refuse(c, out->loop, obstacle);
@@ -303,7 +346,7 @@ static Stmt *only_copies(void *user, Stmt *s)
     const Part *p = user;
     if (s->kind == ST_BLOCK)
         return block_is_bulk(&s->u.block) ? part_of_copy(p, s) : NULL;
-    if (s->kind == ST_TEMP)
+    if (s->kind == ST_TEMP || s->kind == ST_BARRIER)
         return NULL;
     Stmt *done = stmt_map_children(p->c, s, only_copies, user);
     if (done && stmt_is_thread_loop(s))
