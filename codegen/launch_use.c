@@ -76,7 +76,7 @@ static void collect_stmt(Collector *k, const Stmt *s)
         k->use->threads_copy |= s->u.store.op == STORE_ASYNC;
         break;
     case ST_TEMP:
-        if (s->u.temp->scope == SCOPE_SHARED || s->u.temp->scope == SCOPE_CLUSTER)
+        if (scope_is_shared(s->u.temp->scope))
             VEC_PUSH(k->c->arena, &k->use->shared, buffer_of_block(k->c, s->u.temp));
         break;
     case ST_BREAK: break;

@@ -110,14 +110,14 @@ static bool roles_alone(Resolver *r, const Stmt *body)
             roles = at.stmt;
     for (int i = 0; i < stmt_items(body); i++) {
         const Stmt *item = stmt_item(body, i);
-        bool shared = item->kind == ST_TEMP && item->u.temp->scope == SCOPE_SHARED;
+        bool shared = item->kind == ST_TEMP && scope_is_shared(item->u.temp->scope);
         bool meets = item->kind == ST_BARRIER && item->u.barrier.kind == SYNC_CLUSTER;
         alone &= item == roles || item->kind == ST_LET || shared || meets;
     }
     if (roles && !alone)
         diag_error(r->ctx, E0255, roles->span,
                    "a launch with roles has nothing beside them but named values, temps in shared "
-                   "memory and barriers of the cluster");
+                   "or cluster memory, and barriers of the cluster");
     return !roles || alone;
 }
 

@@ -25,6 +25,11 @@ static inline bool scope_outlives_launch(Scope scope)
 {
     return scope == SCOPE_GLOBAL || scope == SCOPE_CONSTANT;
 }
+/* It lies in the shared memory of a block, or of the blocks of a cluster. */
+static inline bool scope_is_shared(Scope scope)
+{
+    return scope == SCOPE_SHARED || scope == SCOPE_CLUSTER;
+}
 
 /* AXIS_RANK tells the blocks of one cluster: lowered, it is a part of blockIdx.x. */
 typedef enum {

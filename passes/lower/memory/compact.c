@@ -83,12 +83,6 @@ static bool is_shared_along(Scope scope, const Stmt *s)
            scope_shared_along(scope, s->u.loop.axis);
 }
 
-/* It lies in the shared memory of blocks. */
-static bool is_of_block(const Buffer *b)
-{
-    return b->scope == SCOPE_SHARED || b->scope == SCOPE_CLUSTER;
-}
-
 /* Bound loops inside have a copy of the memory for each iteration. */
 static bool has_own_parts(Context *c, const Stmt *s, Scope scope)
 {
@@ -531,7 +525,7 @@ static void compact_buffer(Compact *k, Stmt *temp)
     if (!choose_place(k, b, ancestor, &place))
         return;
     Stmt *at = place.path.items[place.path.n - 1], *what;
-    bool shared = is_of_block(b) && !has_own_parts(c, at, b->scope);
+    bool shared = scope_is_shared(b->scope) && !has_own_parts(c, at, b->scope);
     Facts *f = facts_of_kernel(c, k->kernel);
     enter_path(f, &place, b->scope);
     if (!shared)

@@ -308,8 +308,7 @@ static Stmt *map_stmt(void *user, Stmt *s)
         done = map_roles(m, s);
     } else if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND) {
         done = map_bound_loop(m, s);
-    } else if (s->kind == ST_TEMP &&
-               (s->u.temp->scope == SCOPE_SHARED || s->u.temp->scope == SCOPE_CLUSTER)) {
+    } else if (s->kind == ST_TEMP && scope_is_shared(s->u.temp->scope)) {
         VEC_PUSH(c->arena, &m->shared, s);
         done = NULL;
     } else {

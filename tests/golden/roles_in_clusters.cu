@@ -1,0 +1,157 @@
+// parts: 1 launch
+//   x: f32[3, 2, 64, 32], read
+//   y: f32[3, 2, 32], written
+//   x_map: cuTensorMapEncodeTiled of x, UINT32, extents {32, 64, 2, 3}, boxes {32, 8, 1, 1}, SWIZZLE_NONE
+// parts<<<6, 160>>>(y, x_map);
+
+template <class T>
+static __device__ __forceinline__ T *in_block(T *place, int rank)
+{
+    T *there;
+    asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(place), "r"(rank));
+    return there;
+}
+
+static __device__ __forceinline__ void cluster_barrier()
+{
+    asm volatile("barrier.cluster.arrive.release;\n"
+                 "barrier.cluster.wait.acquire;" ::: "memory");
+}
+
+struct alignas(64) TensorMap {
+    unsigned long long opaque[16];
+};
+
+static __device__ __forceinline__ void copy_bulk_4d(void *to, const TensorMap &map, int x, int y,
+                                                    int z, int u, unsigned long long *landed,
+                                                    int bytes)
+{
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
+                 mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.tile"
+                 ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], [%6];"
+                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(z), "r"(u), "r"(mbarrier) : "memory");
+}
+
+template <int groups, int warps>
+static __device__ __forceinline__ void roles_begin(unsigned long long *landed,
+                                                   unsigned long long *released)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
+        for (int i = 0; i < groups; ++i) {
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;"
+                         ::"r"((unsigned int)__cvta_generic_to_shared(landed + i))
+                         : "memory");
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+                         ::"r"((unsigned int)__cvta_generic_to_shared(released + i)),
+                         "n"(warps) : "memory");
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
+}
+
+static __device__ __forceinline__ void mbarrier_arrive(unsigned long long *at)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                 ::"r"((unsigned int)__cvta_generic_to_shared(at)) : "memory");
+}
+
+static __device__ __forceinline__ void mbarrier_wait(unsigned long long *at,
+                                                     unsigned int parity)
+{
+    unsigned int mbarrier = (unsigned int)__cvta_generic_to_shared(at), complete;
+    do
+        asm volatile("{ .reg .pred p;"
+                     " mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;"
+                     " selp.u32 %0, 1, 0, p; }"
+                     : "=r"(complete) : "r"(mbarrier), "r"(parity) : "memory");
+    while (!complete);
+}
+
+template <int groups>
+static __device__ __forceinline__ void producer_acquire(unsigned long long *released,
+                                                        int begun, int most)
+{
+    int before = begun - most;
+    if (before >= 0)
+        mbarrier_wait(released + before % groups, before / groups & 1);
+}
+
+template <int groups>
+static __device__ __forceinline__ void producer_commit(unsigned long long *landed,
+                                                       int &begun)
+{
+    mbarrier_arrive(landed + begun % groups);
+    ++begun;
+}
+
+template <int groups>
+static __device__ __forceinline__ void consumer_receive(unsigned long long *landed,
+                                                        int &received)
+{
+    mbarrier_wait(landed + received % groups, received / groups & 1);
+    ++received;
+}
+
+template <int groups>
+static __device__ __forceinline__ void consumer_release(unsigned long long *released,
+                                                        int &freed, int until)
+{
+    unsigned int lane;
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    __syncwarp();
+    for (; freed < until; ++freed)
+        if (lane == 0)
+            mbarrier_arrive(released + freed % groups);
+}
+
+static __device__ __forceinline__ void fence_proxy_async()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(160)
+parts(float *__restrict__ y, const __grid_constant__ TensorMap x_map)
+{
+    __shared__ float t[32];
+    __shared__ __align__(128) float x_shared[24][32];
+    __shared__ unsigned long long landed[6];
+    unsigned long long *released = landed + 3;
+    roles_begin<3, 1>(landed, released);  // two mbarriers for each group of copies under way
+    const int c = (int)blockIdx.x % 2;
+    const int g = (int)blockIdx.x / 2;
+    const int j = threadIdx.x;
+    if (threadIdx.x >= 32) {  // the producer, in a warpgroup of its own
+        if (threadIdx.x == 32) {
+            int begun = 0;
+            for (int io = 0; io < 8; ++io) {
+                producer_acquire<3>(released, begun, 3);  // x_shared: consumers have read the group
+                                                          // of 3 iterations of io before
+                copy_bulk_4d(&x_shared[io % 3 * 8][0], x_map, 0, io * 8, c, g, &landed[begun % 3],
+                             1024);
+                producer_commit<3>(landed, begun);  // the copies above are one group
+            }
+        }
+    } else {  // the consumers
+        int received = 0, freed = 0;
+        *in_block(&t[j], c) = 0.0f;
+        for (int io = 0; io < 8; ++io) {
+            consumer_receive<3>(landed, received);  // x_shared: copied by the producer, read below
+            float t_acc = *in_block(&t[j], c);
+            for (int i = 0; i < 8; ++i)
+                t_acc += x_shared[io % 3 * 8 + i][j];
+            *in_block(&t[j], c) = t_acc;
+            fence_proxy_async();
+            consumer_release<3>(released, freed, received);  // x_shared: read above; the producer
+                                                             // overwrites them
+        }
+        fence_proxy_async();
+        cluster_barrier();  // t: written above by other threads, read below
+        y[(g * 2 + c) * 32 + j] = *in_block(&t[j], 0) + 2.0f * *in_block(&t[31 - j], 1);
+        fence_proxy_async();
+        cluster_barrier();  // other blocks read the memory of this one above, which ends with it
+    }
+}
