@@ -355,9 +355,7 @@ static bool plainly_includes(Poly *p, const Unit *in, const Unit *of)
     Instance at = instance_new(p, of);
     PolyMark mark = poly_mark(p);
     p->inexact = false;
-    Instance same = instance_new(p, in);
-    for (int i = 0; i < of->block->n_iters; i++)
-        poly_equal(p, &p->top, same.iters[i], at.iters[i]);
+    instance_again(p, in, &at);
     int n = p->top.rows.n - mark.rows;
     Row *rows = ARENA_ARRAY(p->ctx->arena, Row, n);
     for (int i = 0; i < n; i++)

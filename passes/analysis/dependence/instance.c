@@ -85,22 +85,27 @@ static bool of_loops(Context *c, const Unit *unit, int n, const Expr *e)
     return true;
 }
 
+/* What is known of an instance that is to be built: `like` is in the same iteration of the first n
+ * loops, or of the same block with the same iterators. */
+typedef struct {
+    const Instance *like; /* NULL: nothing */
+    int n;
+    bool same;
+} Known;
+
 /* Data decide the domain of the iterator, and `like`, which exists in the same iteration of the
  * first n loops, has the same one: its own then holds, too. */
-static bool shares_domain(Context *c, const Instance *at, const BlockIter *iter,
-                          const Instance *like, int n)
+static bool shares_domain(Context *c, const Instance *at, const BlockIter *iter, Known k)
 {
-    if (!like || (!expr_has_load(iter->lo) && !expr_has_load(iter->hi)))
-        return false;
-    const BlockStmt *mine = at->unit->block, *other = like->unit->block;
+    const BlockStmt *mine = at->unit->block, *other = k.like->unit->block;
     Expr *lo = iters_to_loops(c, mine, iter->lo), *hi = iters_to_loops(c, mine, iter->hi);
-    for (const Unit *const *u = (const Unit *const[]){at->unit, like->unit, NULL}; *u; u++)
-        if (!of_loops(c, *u, n, lo) || !of_loops(c, *u, n, hi) ||
-            !of_loops(c, *u, n, iter->binding))
+    for (const Unit *const *u = (const Unit *const[]){at->unit, k.like->unit, NULL}; *u; u++)
+        if (!of_loops(c, *u, k.n, lo) || !of_loops(c, *u, k.n, hi) ||
+            !of_loops(c, *u, k.n, iter->binding))
             return false;
     for (int i = 0; i < other->n_iters; i++) {
         const BlockIter *its = &other->iters[i];
-        if (!(like->unit->init && its->kind == ITER_REDUCE) &&
+        if (!(k.like->unit->init && its->kind == ITER_REDUCE) &&
             expr_equal(its->binding, iter->binding) &&
             expr_equal(iters_to_loops(c, other, its->lo), lo) &&
             expr_equal(iters_to_loops(c, other, its->hi), hi))
@@ -109,8 +114,21 @@ static bool shares_domain(Context *c, const Instance *at, const BlockIter *iter,
     return false;
 }
 
+/* The domain of iterator i holds because that of `like` does: data decide it, so that its bounds
+ * would be unknown numbers. */
+static bool domain_holds(Context *c, const Instance *at, int i, Known k)
+{
+    const BlockIter *iter = &at->unit->block->iters[i];
+    if (!k.like || (!expr_has_load(iter->lo) && !expr_has_load(iter->hi)))
+        return false;
+    if (!k.same)
+        return shares_domain(c, at, iter, k);
+    const BlockIter *old = &k.like->unit->block->iters[i];
+    return expr_equal(iter->lo, old->lo) && expr_equal(iter->hi, old->hi);
+}
+
 /* Values and domains of the iterators; an init knows nothing of reduce iterators. */
-static void enter_iters(Poly *p, Instance *at, const Instance *like, int n_shared)
+static void enter_iters(Poly *p, Instance *at, Known k)
 {
     const BlockStmt *b = at->unit->block;
     Affine *iters = ARENA_ARRAY(p->ctx->arena, Affine, b->n_iters);
@@ -126,7 +144,7 @@ static void enter_iters(Poly *p, Instance *at, const Instance *like, int n_share
         const BlockIter *iter = &b->iters[i];
         if (at->unit->init && iter->kind == ITER_REDUCE)
             continue;
-        if (!shares_domain(p->ctx, at, iter, like, n_shared)) {
+        if (!domain_holds(p->ctx, at, i, k)) {
             poly_at_most(p, &p->top, poly_value(p, &at->env, iter->lo), iters[i], 0);
             Affine hi = poly_value(p, &at->env, iter->hi);
             poly_at_most(p, &p->top, iters[i], hi, -1);
@@ -170,11 +188,6 @@ void unit_assume_runs(Poly *p, const Unit *unit)
     }
 }
 
-Instance instance_new(Poly *p, const Unit *unit)
-{
-    return instance_within(p, unit, NULL, 0);
-}
-
 /* Maps a value of the loop's variable to a form that grows from iteration to iteration. */
 static Affine turn_of(Poly *p, const ForStmt *loop, Affine value)
 {
@@ -194,7 +207,7 @@ static void add_loop(Poly *p, Instance *at, const ForStmt *loop, const Instance 
     at->turns[i] = turn_of(p, loop, at->loops[i]);
 }
 
-Instance instance_within(Poly *p, const Unit *unit, const Instance *like, int n_shared)
+static Instance build(Poly *p, const Unit *unit, Known k)
 {
     Arena *arena = p->ctx->arena;
     Instance at = {.unit = unit,
@@ -205,11 +218,29 @@ Instance instance_within(Poly *p, const Unit *unit, const Instance *like, int n_
         if (scope.stmt->kind == ST_IF)
             assume_branch(p, &at, scope);
         if (scope.stmt->kind == ST_FOR)
-            add_loop(p, &at, &scope.stmt->u.loop, at.n_loops < n_shared ? like : NULL);
+            add_loop(p, &at, &scope.stmt->u.loop, at.n_loops < k.n ? k.like : NULL);
     }
     if (unit->block->predicate)
         assume_known(p, &at, unit->block->predicate);
-    enter_iters(p, &at, like, n_shared);
+    enter_iters(p, &at, k);
+    return at;
+}
+
+Instance instance_new(Poly *p, const Unit *unit)
+{
+    return build(p, unit, (Known){0});
+}
+
+Instance instance_within(Poly *p, const Unit *unit, const Instance *like, int n_shared)
+{
+    return build(p, unit, (Known){.like = like, .n = n_shared});
+}
+
+Instance instance_again(Poly *p, const Unit *unit, const Instance *like)
+{
+    Instance at = build(p, unit, (Known){.like = like, .same = true});
+    for (int i = 0; i < unit->block->n_iters; i++)
+        poly_equal(p, &p->top, at.iters[i], like->iters[i]);
     return at;
 }
 
