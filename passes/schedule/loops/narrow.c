@@ -16,8 +16,15 @@
  * An iteration of its own elements runs their init, too: a reduction without an update leaves its
  * first value.
  *
+ *   for one in 1                                 for one in min(first[g + 1] - by * 8, .., 1)
+ *       t: block (g = g, i in M = by * 8 + i)  =>    t: ..
+ *       y: block (g = g, i in first[g]..first[g + 1] = by * 8 + i)
+ *
+ * A loop of one iteration has none where the block has no instance. Blocks whose results only that
+ * iteration reads do not count: nobody needs them where it runs nothing else.
+ *
  * Legal: always, for a loop that starts at 0.
- * Invariant: every instance that changes anything runs exactly once, in the same order. */
+ * Invariant: every instance that changes an output runs exactly once, in the same order. */
 #include "passes/analysis/regions/affine_bounds.h"
 #include "passes/schedule/flow.h"
 #include "passes/schedule/loops/stride.h"
@@ -30,6 +37,24 @@ typedef struct {
     Expr *lo, *hi; /* of the iterations that run the block; lo is at least 0 */
 } Narrowing;
 
+static bool runs_once(const Narrowing *n)
+{
+    return expr_is(n->loop->hi, 1);
+}
+
+/* No iteration runs the block where `room`, which is the same in all, is negative: of a loop of one
+ * iteration that is the condition under which it runs. */
+static void bound_as_whole(Narrowing *n, Expr *room)
+{
+    Context *c = n->s->ctx;
+    Expr *zero = expr_index(c, 0), *one = expr_index(c, 1);
+    if (!runs_once(n) || prove(n->facts, expr_binary(c, EX_GE, room, zero, span_none())))
+        return;
+    Expr *end = simplify(n->facts, index_add(c, room, one));
+    if (expr_is_affine(end))
+        n->hi = simplify(n->facts, index_min(c, n->hi, end));
+}
+
 /* The iterations of the loop where `room`, a number of a point of the block, is not negative at
  * its largest: a * loop + rest >= 0. Where their bound is not affine, all iterations stay. */
 static void bound_by_room(Narrowing *n, Expr *room)
@@ -39,8 +64,12 @@ static void bound_by_room(Narrowing *n, Expr *room)
     int64_t a;
     Expr *rest, *most = largest_over(n->facts, simplify(n->facts, room), n->inner.items, n->inner.n,
                                      &exact);
-    if (!most || !split_linear(n->facts, most, n->loop->var, &a, &rest) || a == 0)
+    if (!most || !split_linear(n->facts, most, n->loop->var, &a, &rest))
         return;
+    if (a == 0) {
+        bound_as_whole(n, rest);
+        return;
+    }
     Expr *size = expr_index(c, a > 0 ? a : -a), *zero = expr_index(c, 0);
     Expr *sum =
         a > 0 ? index_sub(c, index_sub(c, size, expr_index(c, 1)), rest) : index_add(c, rest, size);
@@ -59,7 +88,15 @@ static void bound_by_room(Narrowing *n, Expr *room)
 /* Each iteration of the loop has elements whose init the block runs, whatever is added to them. */
 static bool has_inits(const Narrowing *n, const BlockStmt *block)
 {
-    return block->init && block_uses_loop(block, ITER_SPATIAL, n->loop->var);
+    return block->init && (runs_once(n) || block_uses_loop(block, ITER_SPATIAL, n->loop->var));
+}
+
+/* Data may leave the domain without an element: its bounds alone do not tell. */
+static void bound_by_extent(Narrowing *n, Expr *lo, Expr *hi)
+{
+    Context *c = n->s->ctx;
+    if (runs_once(n) && (expr_has_load(lo) || expr_has_load(hi)))
+        bound_by_room(n, index_sub(c, index_sub(c, hi, lo), expr_index(c, 1)));
 }
 
 static void bound_by_block(Narrowing *n, const BlockStmt *block)
@@ -67,12 +104,13 @@ static void bound_by_block(Narrowing *n, const BlockStmt *block)
     Context *c = n->s->ctx;
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
-        if (!expr_uses_var(iter->binding, n->loop->var) ||
-            (iter->kind == ITER_REDUCE && has_inits(n, block)))
+        bool counts = runs_once(n) || expr_uses_var(iter->binding, n->loop->var);
+        if (!counts || (iter->kind == ITER_REDUCE && has_inits(n, block)))
             continue;
         Expr *lo = iters_to_loops(c, block, iter->lo), *hi = iters_to_loops(c, block, iter->hi);
         bound_by_room(n, index_sub(c, iter->binding, lo));
         bound_by_room(n, index_sub(c, index_sub(c, hi, iter->binding), expr_index(c, 1)));
+        bound_by_extent(n, lo, hi);
     }
 }
 
@@ -148,29 +186,41 @@ static void take_residue_class(Narrowing *n, const StmtPath *path, const Stmt *b
     loop->step = congruence_stride(&which);
 }
 
+/* The blocks in the loop whose results are used outside of its iteration. What the others make only
+ * these need. */
+static StmtList blocks_that_count(const Schedule *s, const ForStmt *loop)
+{
+    StmtList all = stmts_of_kind(s->ctx, loop->body, ST_BLOCK), found = {0};
+    for (int i = 0; i < all.n; i++)
+        if (all.n == 1 || !dependence_contained(s->ctx, s->kernel, loop, all.items[i]))
+            VEC_PUSH(s->ctx->arena, &found, all.items[i]);
+    return found;
+}
+
 bool prim_narrow(Schedule *s, const PrimCall *call, Value *result)
 {
     (void)result;
     StmtPath path = {0};
     Stmt *stmt = sched_loop(s, &call->narrow.loop, &path);
     const ForStmt *loop = &stmt->u.loop;
-    StmtList blocks = stmts_of_kind(s->ctx, loop->body, ST_BLOCK);
     if (!sched_require_plain(s, stmt, call->span))
         return false;
+    StmtList blocks = blocks_that_count(s, loop);
     REQUIRE_AT(s, E0487, call->span, loop_counts_from_zero(loop) && blocks.n == 1, stmt,
-               "loop '%s' must start at 0 and have one block in it, found %d; narrow it before "
-               "other blocks are moved into it",
+               "loop '%s' must start at 0 and have one block in it whose results are used outside "
+               "of the iteration, found %d; narrow it before other blocks are moved into it",
                stmt_label(stmt), blocks.n);
+    Stmt *block = blocks.items[0];
     Narrowing n = {
         .s = s, .loop = loop, .facts = sched_facts(s, &path), .lo = loop->lo, .hi = loop->hi};
     facts_enter(n.facts, stmt);
-    enter_inner(&n, blocks.items[0]);
-    bound_by_block(&n, &blocks.items[0]->u.block);
-    bound_by_conditions(&n, &blocks.items[0]->u.block);
+    enter_inner(&n, block);
+    bound_by_block(&n, &block->u.block);
+    bound_by_conditions(&n, &block->u.block);
     ForStmt narrow = *loop;
     narrow.lo = n.lo;
     narrow.hi = n.hi;
-    take_residue_class(&n, &path, blocks.items[0], &narrow);
+    take_residue_class(&n, &path, block, &narrow);
     sched_replace(s, stmt, stmt_stamp(stmt_for(s->ctx, &narrow, stmt->span), stmt));
     return true;
 }
