@@ -22,6 +22,7 @@ typedef struct {
     Schedule *s;
     Span span;
     Stmt *loop;
+    Facts *facts;           /* that hold around it */
     Expr *lo, *hi, *extent; /* of the loop's values */
     const Buffer *from;     /* a temporary of the body ... */
     Buffer *to;             /* ... and with an axis for the iterations */
@@ -44,9 +45,9 @@ static bool check_range(Expand *e, const StmtPath *path)
             "data decide the range of loop '%s', and shapes are made of sizes; expand a loop "
             "around it",
             stmt_label(e->loop));
-    Facts *facts = sched_facts(e->s, path);
-    Expr *extent = simplify(facts, index_sub(c, e->hi, e->lo));
-    e->extent = loop_extent_from_zero(e->s, facts, extent);
+    e->facts = sched_facts(e->s, path);
+    Expr *extent = simplify(e->facts, index_sub(c, e->hi, e->lo));
+    e->extent = loop_extent_from_zero(e->s, e->facts, extent);
     int64_t n;
     if (expr_is_const(e->extent, &n) && n < 1)
         e->extent = expr_index(c, 1); /* no axis may be empty */
@@ -131,15 +132,24 @@ static Stmt *expand_store(Rewriter *r, Stmt *stmt)
                            stmt->u.store.value);
 }
 
-/* The iterator that is the loop over all its values, or NULL. An element that the block writes
- * differs between these, so they are not of one reduction. */
+/* The iterator has no other values than the loop. */
+static bool stays_in_loop(const Expand *e, const BlockIter *iter)
+{
+    Context *c = e->s->ctx;
+    return (expr_equal(iter->lo, e->lo) ||
+            prove(e->facts, expr_binary(c, EX_GE, iter->lo, e->lo, span_none()))) &&
+           (expr_equal(iter->hi, e->hi) ||
+            prove(e->facts, expr_binary(c, EX_LE, iter->hi, e->hi, span_none())));
+}
+
+/* The iterator that is the loop, over all its values or fewer, or NULL. An element that the block
+ * writes differs between these, so they are not of one reduction. */
 static Var *iterator_of_loop(const Expand *e, const BlockStmt *block, bool writes)
 {
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
         if ((iter->kind == ITER_SPATIAL || !writes) && iter->binding->kind == EX_VAR &&
-            iter->binding->u.var == e->loop->u.loop.var && expr_equal(iter->lo, e->lo) &&
-            expr_equal(iter->hi, e->hi))
+            iter->binding->u.var == e->loop->u.loop.var && stays_in_loop(e, iter))
             return iter->var;
     }
     return NULL;
