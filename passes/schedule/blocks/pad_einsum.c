@@ -13,14 +13,21 @@
  *
  * A block that sets its elements has no terms to add: all that its padding makes is cut off again.
  *
+ * Rows whose range data decide become all rows of the loop, so that tiles of them need no guards
+ * either:
+ *
+ *   t: block (g in E = g, i in first[g]..first[g + 1] = i)   =>   t: block (g in E = g, i in M = i)
+ *
  * Legal: the block is a sum of products, or sets elements, and its subscripts are its iterators;
- * temps that get room are read by it alone.
+ * temps that get room are read by it alone. What data leave out are elements of a temp that no
+ * other block sets, so that no block reads them.
  * Invariant: every element of C is what it was, since the added terms are products of zeros and a
  * sum that starts from a literal does not change by them; nothing reads what lies beyond the
  * edge. */
 #include <math.h>
 #include <string.h>
 
+#include "passes/analysis/polyhedral/poly.h"
 #include "passes/schedule/copies/stage.h"
 
 /* ---- pad_einsum: what is padded -------------------------------------------------------------- */
@@ -29,13 +36,14 @@ typedef struct {
     Schedule *s;
     const PrimCall *call;
     StmtPath path;
-    int top; /* index on it of the outermost loop of the nest */
-    const BlockStmt *block;
+    int top;                /* index on it of the outermost loop of the nest */
+    const BlockStmt *block; /* with all rows where data decide a range */
     const Stmt *update;
     Expr **padded; /* [n_iters] the extent that an iterator gets, or NULL */
     /* [n_iters] how many zeros stand before the first element, or NULL: they stand behind the
      * last */
     Expr **shift;
+    const BlockStmt *given; /* with the ranges that data decide */
 } Einsum;
 
 /* The iterator that an expression is, alone; -1. */
@@ -80,9 +88,8 @@ static bool find_extents(Einsum *e)
 
 /* The iterators of the block at the end of the path are the loops of a perfect nest that holds it
  * alone, each from 0 to its extent; `*top` is the index of the outermost one. */
-static bool is_plain_nest(const StmtPath *path, int *top)
+static bool is_plain_nest(const StmtPath *path, const BlockStmt *block, int *top)
 {
-    const BlockStmt *block = &path->items[path->n - 1]->u.block;
     int n = 0;
     for (*top = path->n - 1;
          *top > 0 && path->items[*top - 1]->kind == ST_FOR && n < block->n_iters; n++)
@@ -102,6 +109,91 @@ static bool is_plain_nest(const StmtPath *path, int *top)
     return plain;
 }
 
+/* ---- pad_einsum: ranges that data decide ------------------------------------------------------ */
+
+/* All that the expression reads exists. */
+static bool loads_exist(Context *c, Facts *facts, const Expr *e)
+{
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_LOAD && !load_exists(facts, at.expr))
+            return false;
+    return true;
+}
+
+/* The loop from 0 that the iterator is, over a range of sizes; NULL: there is none. */
+static const ForStmt *loop_of_sizes(const StmtPath *path, const BlockIter *iter)
+{
+    for (int i = 0; i < path->n; i++) {
+        const ForStmt *loop = &path->items[i]->u.loop;
+        if (path->items[i]->kind == ST_FOR && iter->binding->kind == EX_VAR &&
+            iter->binding->u.var == loop->var && loop_counts_from_zero(loop) &&
+            expr_of_sizes(loop->hi))
+            return loop;
+    }
+    return NULL;
+}
+
+/* The block with all rows of a loop for each range that data decide. */
+static Stmt *with_all_rows(Einsum *e, const Stmt *block)
+{
+    BlockStmt all = block->u.block;
+    BlockIter *iters = block_own_iters(e->s->ctx, &all, 0);
+    for (int i = 0; i < all.n_iters; i++) {
+        bool decided = expr_has_load(iters[i].lo) || expr_has_load(iters[i].hi);
+        const ForStmt *loop =
+            iters[i].kind == ITER_SPATIAL && decided ? loop_of_sizes(&e->path, &iters[i]) : NULL;
+        if (!loop)
+            continue;
+        iters[i].lo = loop->lo;
+        iters[i].hi = loop->hi;
+    }
+    e->given = &block->u.block;
+    return stmt_block(e->s->ctx, &all, block->span);
+}
+
+/* All elements that the block accesses exist. */
+static bool elements_exist(const Einsum *e)
+{
+    Context *c = e->s->ctx;
+    const StoreStmt *store = &e->update->u.store;
+    Facts *facts = facts_of_kernel(c, e->s->kernel);
+    for (int i = 0; i < e->block->n_iters; i++)
+        facts_range(facts, e->block->iters[i].var, e->block->iters[i].lo, e->block->iters[i].hi);
+    return loads_exist(c, facts, store->value) &&
+           loads_exist(c, facts, expr_load(c, store->buffer, store->index, e->call->span));
+}
+
+/* The iterator is a subscript of what the block writes. */
+static bool leads(const Einsum *e, int iter)
+{
+    const StoreStmt *store = &e->update->u.store;
+    for (int axis = 0; axis < store->buffer->rank; axis++)
+        if (iter_of(e->block, store->index[axis]) == iter)
+            return true;
+    return false;
+}
+
+/* No other block sets the elements of rows that data left out, so none reads them. */
+static bool check_all_rows(Einsum *e)
+{
+    Schedule *s = e->s;
+    BlockList writers = {0};
+    const Buffer *written = e->update->u.store.buffer;
+    flow_blocks(s, s->kernel->body, written, ACCESS_WRITE, &writers);
+    bool alone = written->role == ROLE_TEMP && writers.n == 1;
+    for (int i = 0; i < e->block->n_iters; i++)
+        REQUIRE(
+            s, E0831, e->call->span,
+            e->block->iters[i].hi == e->given->iters[i].hi ||
+                (alone && leads(e, i) && elements_exist(e)),
+            "data decide the range of '%s' in block '%s', and the elements outside of it may be "
+            "in use; they are not if the block alone writes '%s', a temp with '%s' as a "
+            "subscript, and reads elements that exist",
+            e->block->iters[i].var->name, e->block->name, written->name,
+            e->block->iters[i].var->name);
+    return true;
+}
+
 /* Is the variable in `e` outside the subscripts of loads? */
 static bool is_value(Context *c, const Expr *e, const Var *var)
 {
@@ -117,8 +209,8 @@ static bool is_value(Context *c, const Expr *e, const Var *var)
 static bool check_nest(Einsum *e)
 {
     Schedule *s = e->s;
-    bool plain =
-        is_plain_nest(&e->path, &e->top) && (e->block->init || e->update->u.store.op == STORE_SET);
+    bool plain = is_plain_nest(&e->path, e->block, &e->top) &&
+                 (e->block->init || e->update->u.store.op == STORE_SET);
     for (int i = e->top; i + 1 < e->path.n; i++)
         if (!sched_require_plain(s, e->path.items[i], e->call->span))
             return false;
@@ -160,17 +252,12 @@ static bool vanishes(const Einsum *e, const Expr *value, int iter)
 /* Each padded iterator that is no reduction's leads to elements of its own. */
 static bool check_elements(Einsum *e)
 {
-    const Stmt *store = e->update;
-    const Buffer *written = store->u.store.buffer;
-    for (int i = 0; i < e->block->n_iters; i++) {
-        bool leads = !e->padded[i] || e->block->iters[i].kind == ITER_REDUCE;
-        for (int axis = 0; axis < written->rank && !leads; axis++)
-            leads = iter_of(e->block, store->u.store.index[axis]) == i;
-        REQUIRE(e->s, E0831, e->call->span, leads,
+    for (int i = 0; i < e->block->n_iters; i++)
+        REQUIRE(e->s, E0831, e->call->span,
+                !e->padded[i] || e->block->iters[i].kind == ITER_REDUCE || leads(e, i),
                 "iterator '%s' of block '%s' is not a subscript of '%s', so the padded iterations "
                 "would update the same elements",
-                e->block->iters[i].var->name, e->block->name, written->name);
-    }
+                e->block->iters[i].var->name, e->block->name, e->update->u.store.buffer->name);
     return true;
 }
 
@@ -391,8 +478,8 @@ static bool find_producer(Einsum *e, const Buffer *operand, bool moves, StmtPath
         block->u.block.n_iters != operand->rank ||
         !flow_pure_index(&block->u.block, operand, store->u.store.index, axes) ||
         expr_reads(store->u.store.value, operand) ||
-        !stmt_find(s->ctx, s->kernel->body, block->u.block.id, path) || !is_plain_nest(path, top) ||
-        !stands_before(e, path, *top))
+        !stmt_find(s->ctx, s->kernel->body, block->u.block.id, path) ||
+        !is_plain_nest(path, &block->u.block, top) || !stands_before(e, path, *top))
         return false;
     for (int k = *top; k + 1 < path->n; k++)
         if (path->items[k]->u.loop.kind != LOOP_SERIAL || path->items[k]->u.loop.annotations.n)
@@ -409,15 +496,6 @@ typedef struct {
     Expr **extent; /* [n_iters] NULL: as it was */
     bool *beyond;  /* [n_iters] elements beyond the edge are those that its value has there */
 } Filling;
-
-/* All that the expression reads exists. */
-static bool loads_exist(Context *c, Facts *facts, const Expr *e)
-{
-    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
-        if (at.expr->kind == EX_LOAD && !load_exists(facts, at.expr))
-            return false;
-    return true;
-}
 
 /* The value copies an element of an input, which exists wherever its condition holds. */
 static bool copies_existing(const Einsum *e, const Filling *f, const Expr *value)
@@ -608,14 +686,15 @@ bool prim_pad_einsum(Schedule *s, const PrimCall *call, Value *result)
     Context *c = s->ctx;
     Einsum e = {.s = s, .call = call};
     Padded p = {.block = sched_block(s, &call->pad_einsum.block, &e.path)};
+    p.block = with_all_rows(&e, p.block);
     e.block = &p.block->u.block;
     e.update = flow_single_store(c, p.block);
     REQUIRE(s, E0831, call->span, e.update, "block '%s' is not one store, as C[i, j] += ...",
             e.block->name);
     REQUIRE(s, E0831, call->span, !expr_reads(e.update->u.store.value, e.update->u.store.buffer),
             "block '%s' reads its output '%s'", e.block->name, e.update->u.store.buffer->name);
-    if (!find_extents(&e) || !check_nest(&e) || !check_elements(&e) || !check_terms(&e) ||
-        !check_divisors(&e) || !pad_buffers(&e, &p))
+    if (!find_extents(&e) || !check_nest(&e) || !check_all_rows(&e) || !check_elements(&e) ||
+        !check_terms(&e) || !check_divisors(&e) || !pad_buffers(&e, &p))
         return false;
     sched_replace_body(s, put_together(&e, &p));
     for (int i = 0; i < p.after.n; i++)
