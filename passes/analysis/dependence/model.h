@@ -136,8 +136,8 @@ Instance instance_new(Poly *p, const Unit *unit);
 /* An instance in the same iteration of its first n_shared loops as `like`. Values computed from
  * them, such as quotients and products, then share columns. */
 Instance instance_within(Poly *p, const Unit *unit, const Instance *like, int n_shared);
-/* The instance of the same block, in other loops, that has the iterators of `like`, which rows say. A
- * domain that data decide holds for both or for neither. */
+/* The instance of the same block, in other loops, that has the iterators of `like`, which rows say.
+ * A domain that data decide holds for both or for neither. */
 Instance instance_again(Poly *p, const Unit *unit, const Instance *like);
 /* The subscripts [rank] of an access, with columns and rows for the loops inside the block. */
 const Affine *instance_index(Poly *p, const Instance *at, const Access *access);

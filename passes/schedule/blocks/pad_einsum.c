@@ -109,7 +109,7 @@ static bool is_plain_nest(const StmtPath *path, const BlockStmt *block, int *top
     return plain;
 }
 
-/* ---- pad_einsum: ranges that data decide ------------------------------------------------------ */
+/* ---- pad_einsum: ranges that data decide ----------------------------------------------------- */
 
 /* All that the expression reads exists. */
 static bool loads_exist(Context *c, Facts *facts, const Expr *e)
