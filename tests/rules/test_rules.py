@@ -4,6 +4,7 @@ comes out at sizes that divide nothing, that are 1, and that are symbols."""
 import json
 import os
 import re
+import struct
 import subprocess
 from pathlib import Path
 
@@ -103,6 +104,8 @@ RULES = [
     ("scaled_rows", ["threads"], 700),
     ("segment_softmax", ["threads"], 700),
     ("rows_of_groups", ["elements", "threads"], 900),
+    ("halves_of_groups", ["groups", "elements"], 3 * 2 * 128),
+    ("doubles_of_groups", ["groups"], 2 * 2 * 32),
     ("placed", ["threads"], 700),
     ("halves_of_rows", ["threads"], 700),
     ("half_softmax", ["rows"], 3 * 32),
@@ -191,6 +194,25 @@ def test_halves_are_computed_and_rounded_in_pairs():
 def test_few_channels_fill_no_tile_of_tensor_cores(kernel, channels):
     trace, report = run(kernel, f"-D{channels}=31")
     assert "// windows: " in trace and report["verify"]["ok"], trace
+
+
+@pytest.mark.parametrize("kernel, rows", [("halves_of_groups", 150), ("doubles_of_groups", 70)])
+@pytest.mark.parametrize("parts", [
+    [0, 1],  # all rows in the last group
+    [1, 1],  # all in the first
+    [0.5, 0.5],  # none in the one between
+    [0.01, 0.02],  # groups of a row
+    [64, 128],  # at the ends of tiles
+])  # fmt: skip
+def test_tiles_have_rows_of_any_groups(tmp_path, kernel, rows, parts):
+    between = [min(part if part > 1 else int(part * rows), rows) for part in parts]
+    first = [0, *between, rows] + [rows] * (kernel == "doubles_of_groups") * 2
+    header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': ({len(first)},), }}"
+    path = tmp_path / "first.npy"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header.ljust(117).encode()
+                     + b"\n" + struct.pack(f"<{len(first)}i", *first))  # fmt: skip
+    trace, report = run(kernel, f"--input=first={path}")
+    assert "// groups: " in trace and report["verify"]["ok"], trace
 
 
 def test_every_program_has_its_row():
