@@ -59,6 +59,31 @@ static bool is_plain(const ForStmt *loop)
            loop->kind != LOOP_BREAKS;
 }
 
+/* `extent`, a minimum of several numbers, is positive. */
+static Expr *is_positive(Context *c, Expr *extent)
+{
+    if (extent->kind == EX_MIN)
+        return cond_and(c, is_positive(c, extent->u.arg[0]), is_positive(c, extent->u.arg[1]));
+    return expr_binary(c, EX_GE, extent, expr_index(c, 1), extent->span);
+}
+
+/* A loop of one iteration at most, by its text. */
+static bool is_single(const ForStmt *loop, const Expr *extent)
+{
+    return loop->kind == LOOP_SERIAL && is_plain(loop) && extent->kind == EX_MIN &&
+           (expr_is(extent->u.arg[0], 1) || expr_is(extent->u.arg[1], 1));
+}
+
+/* In lowered text, such a loop is a condition. */
+static Stmt *condition_of(Facts *f, const ForStmt *loop, Expr *extent)
+{
+    if (!is_single(loop, extent) || stmts_of_kind(f->c, loop->body, ST_BLOCK).n > 0)
+        return NULL;
+    Subst only = {loop->var, loop->lo};
+    Stmt *body = stmt_subst(f->c, loop->body, &only, 1);
+    return stmt_if(f->c, is_positive(f->c, extent), body, NULL, body->span);
+}
+
 static Stmt *simplify_for(Facts *f, Stmt *s)
 {
     Stmt *now = simplify_exprs(f, s);
@@ -72,6 +97,9 @@ static Stmt *simplify_for(Facts *f, Stmt *s)
         Subst one = {loop.var, loop.lo};
         return simplify_stmt(f, stmt_subst(f->c, loop.body, &one, 1));
     }
+    Stmt *condition = condition_of(f, &loop, extent);
+    if (condition)
+        return simplify_stmt(f, condition);
     FactsMark mark = facts_mark(f);
     facts_enter(f, now);
     loop.body = simplify_stmt(f, loop.body);
