@@ -173,24 +173,36 @@ static bool leads(const Einsum *e, int iter)
     return false;
 }
 
-/* No other block sets the elements of rows that data left out, so none reads them. */
-static bool check_all_rows(Einsum *e)
+/* An iterator whose range data decided; NULL: there is none. */
+static const BlockIter *extended(const Einsum *e)
 {
-    Schedule *s = e->s;
+    for (int i = 0; i < e->block->n_iters; i++)
+        if (e->block->iters[i].hi != e->given->iters[i].hi)
+            return &e->block->iters[i];
+    return NULL;
+}
+
+/* Each instance sets an element of its own, of a temp that no other block writes. */
+static bool sets_alone(const Einsum *e)
+{
     BlockList writers = {0};
     const Buffer *written = e->update->u.store.buffer;
-    flow_blocks(s, s->kernel->body, written, ACCESS_WRITE, &writers);
+    flow_blocks(e->s, e->s->kernel->body, written, ACCESS_WRITE, &writers);
     bool alone = written->role == ROLE_TEMP && writers.n == 1;
-    for (int i = 0; i < e->block->n_iters; i++)
-        REQUIRE(
-            s, E0831, e->call->span,
-            e->block->iters[i].hi == e->given->iters[i].hi ||
-                (alone && leads(e, i) && elements_exist(e)),
-            "data decide the range of '%s' in block '%s', and the elements outside of it may be "
-            "in use; they are not if the block alone writes '%s', a temp with '%s' as a "
+    for (int i = 0; i < e->block->n_iters && alone; i++)
+        alone = e->block->iters[i].kind == ITER_REDUCE || leads(e, i);
+    return alone;
+}
+
+/* Nothing else sets the elements of rows that data left out, so that nobody reads them. */
+static bool check_all_rows(Einsum *e)
+{
+    const BlockIter *rows = extended(e);
+    REQUIRE(e->s, E0831, e->call->span, !rows || (sets_alone(e) && elements_exist(e)),
+            "data decide the range of '%s' in block '%s', and the elements outside of it may be in "
+            "use; they are not if the block alone writes '%s', a temp with each iterator as a "
             "subscript, and reads elements that exist",
-            e->block->iters[i].var->name, e->block->name, written->name,
-            e->block->iters[i].var->name);
+            rows->var->name, e->block->name, e->update->u.store.buffer->name);
     return true;
 }
 
