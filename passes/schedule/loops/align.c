@@ -40,6 +40,17 @@ static Expr *row_start(Schedule *s, Facts *facts, const Access *a, const BlockSt
     return linear && step == 1 ? simplify(facts, rest) : NULL;
 }
 
+/* How far an element of a row lies behind a multiple of n; NULL where its place may be negative. */
+static Expr *offset_of(Context *c, Facts *facts, Expr *place, int64_t n)
+{
+    Expr *zero = expr_index(c, 0);
+    if (!place || !prove(facts, expr_binary(c, EX_GE, place, zero, span_none())))
+        return NULL;
+    return prove_divisible(facts, place, n)
+               ? zero
+               : simplify(facts, index_mod(c, place, expr_index(c, n)));
+}
+
 /* How far the row's first element lies behind a multiple of n; NULL after a refusal. */
 static Expr *row_offset(Schedule *s, const PrimCall *call, const ForStmt *loop, int64_t n)
 {
@@ -53,10 +64,7 @@ static Expr *row_offset(Schedule *s, const PrimCall *call, const ForStmt *loop, 
     Expr *offset = NULL;
     for (int i = 0; i < accesses.n; i++) {
         Expr *start = row_start(s, facts, &accesses.items[i], &block->u.block, loop->var);
-        Expr *at =
-            start && prove(facts, expr_binary(c, EX_GE, start, expr_index(c, 0), span_none()))
-                ? simplify(facts, index_mod(c, start, expr_index(c, n)))
-                : NULL;
+        Expr *at = offset_of(c, facts, start, n);
         bool same = at && (!offset || expr_equal(offset, at));
         offset = same ? at : NULL;
         if (!same)
