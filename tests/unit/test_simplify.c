@@ -251,6 +251,30 @@ static void test_fused_rows(void **state)
     ctx_free(w.c);
 }
 
+/* A number between multiples of four says as much as the next one of them. */
+static void test_rounded_conditions(void **state)
+{
+    (void)state;
+    World w = world_new();
+    world_range(&w, "f", "0", "1000");
+    world_range(&w, "p", "0", "4");
+    FactsMark mark = facts_mark(w.f);
+    facts_assume(w.f, text_expr(&w, "f * 4 + 5 < N * M"));
+    expect_proved(&w, "f * 4 + 7 < N * M", false);
+    facts_reset(w.f, mark);
+    facts_assume(w.f, text_expr(&w, "M % 4 == 0"));
+    facts_assume(w.f, text_expr(&w, "f * 4 + 5 < N * M"));
+    expect_proved(&w, "f * 4 + 7 < N * M", true);
+    expect_proved(&w, "f * 4 + 8 < N * M", false);
+    expect_proved(&w, "(f * 4 + 4 + p) / M < N", true);
+    facts_reset(w.f, mark);
+    facts_assume(w.f, text_expr(&w, "M % 2 == 0"));
+    facts_assume(w.f, text_expr(&w, "f * 4 + 6 < N * M"));
+    expect_proved(&w, "f * 4 + 7 < N * M", true);
+    expect_proved(&w, "f * 4 + 8 < N * M", false);
+    ctx_free(w.c);
+}
+
 /* The loops of a tile of 128 in a grid of as many as N needs, their variables split into digits and
  * put together. */
 static void test_tiles_of_a_padded_size(void **state)
@@ -481,6 +505,7 @@ int main(void)
         cmocka_unit_test(test_minima),
         cmocka_unit_test(test_assumptions),
         cmocka_unit_test(test_fused_rows),
+        cmocka_unit_test(test_rounded_conditions),
         cmocka_unit_test(test_tiles_of_a_padded_size),
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_named_minimum),

@@ -186,6 +186,8 @@ Expr *simplify_once(Facts *f, Expr *e);
 /* out = the canonical form of an INDEX expression. */
 bool simplify_affine(Facts *f, Expr *e, Affine *out);
 Expr *simplify_bool(Facts *f, Expr *e);
+/* Every term is a multiple of `by`, by its factor and by the conditions that are known. */
+bool affine_terms_divisible(Facts *f, const Affine *a, int64_t by);
 /* The comparison that holds where the other does not. */
 ExprKind compare_opposite(ExprKind kind);
 /* The opposite of a canonical condition, as a comparison where it is one of INDEX. */

@@ -124,13 +124,28 @@ bool facts_divisible(const Facts *f, const Expr *e, int64_t by)
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
+/* The form of the same sign whose number is a multiple, too, if all terms are multiples of one:
+ *
+ *   N % 4 == 0   |-   N - 4 * i - 1 >= 0   =>   N - 4 * i - 4 >= 0 */
+static Affine rounded(Facts *f, Affine form)
+{
+    enum { LARGEST = 16 };
+    for (int64_t by = LARGEST; by > 1; by /= 2)
+        if (form.constant % by != 0 && affine_terms_divisible(f, &form, by)) {
+            form.constant = floor_div64(form.constant, by) * by;
+            return form;
+        }
+    return form;
+}
+
 /* Remembers that form >= 0, unless it says nothing. Without a condition it is derived, from a range
  * or a definition. */
 static void push_form(Facts *f, Expr *cond, Affine form)
 {
     if (form.n == 0)
         return;
-    Condition known = {.expr = cond, .affine = true, .derived = cond == NULL, .form = form};
+    Condition known = {
+        .expr = cond, .affine = true, .derived = cond == NULL, .form = rounded(f, form)};
     VEC_PUSH(f->c->arena, &f->conditions, known);
 }
 

@@ -297,9 +297,18 @@ static bool term_divisible(Facts *f, int64_t factor, Expr *atom, int64_t by, int
     return all;
 }
 
+bool affine_terms_divisible(Facts *f, const Affine *a, int64_t by)
+{
+    enum { DEPTH = 4 };
+    bool all = true;
+    for (int t = 0; t < a->n && all; t++)
+        all = term_divisible(f, a->terms[t].factor, a->terms[t].atom, by, DEPTH);
+    return all;
+}
+
 bool prove_divisible(Facts *f, Expr *e, int64_t by)
 {
-    enum { DEPTH = 4, LARGEST = 1 << 30 };
+    enum { LARGEST = 1 << 30 };
     if (by == 0 || by == INT64_MIN)
         return false;
     by = by < 0 ? -by : by;
@@ -308,9 +317,7 @@ bool prove_divisible(Facts *f, Expr *e, int64_t by)
     Question q = facts_ask(f);
     Affine simple, form;
     bool all = simplify_affine(f, e, &simple) && affine_congruent(f, &simple, by, &form) &&
-               form.constant % by == 0;
-    for (int t = 0; t < form.n && all; t++)
-        all = term_divisible(f, form.terms[t].factor, form.terms[t].atom, by, DEPTH);
+               form.constant % by == 0 && affine_terms_divisible(f, &form, by);
     facts_answered(f, &q);
     return all;
 }
