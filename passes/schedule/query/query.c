@@ -3,6 +3,7 @@
  *
  * Legal: always, where the arguments are of the right kind.
  * Invariant: the kernel stays as it is. */
+#include "passes/analysis/polyhedral/poly.h"
 #include "passes/analysis/regions/contraction.h"
 #include "passes/analysis/regions/reducer.h"
 #include "passes/schedule/flow.h"
@@ -585,6 +586,15 @@ bool prim_shape(Schedule *s, const PrimCall *call, Value *result)
     for (int i = 0; i < b->rank; i++)
         extents[i] = value_of_sizes(b->shape[i]);
     *result = value_list(s, extents, b->rank);
+    return true;
+}
+
+bool prim_iterations(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    sched_loop(s, &call->iterations.loop, &path);
+    Expr *extent = sched_extent(s, &path);
+    *result = expr_of_sizes(extent) ? value_of_sizes(extent) : value_int(0);
     return true;
 }
 
