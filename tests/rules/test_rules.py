@@ -521,7 +521,64 @@ def test_images_of_any_size_have_one_pass_for_mean_and_variance():
     given = [f"--size={size}" for size in ("N=2", "C=3", "H=101", "W=103")]
     trace, report = run("image_norm", *symbols, *given)
     assert is_of_one_pass(trace), trace
-    assert report["verify"]["ok"] and len(report["launches"]) == 3
+    assert report["verify"]["ok"] and len(launched(report)) == 3
+
+
+def launched(report):
+    """The numbers of the launches of the version that the sizes choose."""
+    return [n for n, launch in enumerate(report["launches"]) if launch["grid"][0] > 0]
+
+
+@pytest.mark.parametrize(
+    "kernel, sizes, first",
+    [
+        ("softmax", {"M": 5, "N": 1000}, 0),
+        ("softmax", {"M": 5, "N": 1002}, 1),
+        ("softmax", {"M": 2, "N": 1028}, 2),
+        ("softmax", {"M": 2, "N": 8192}, 2),
+        ("softmax", {"M": 2, "N": 8191}, 3),
+        ("softmax", {"M": 2, "N": 8196}, 4),
+        ("layernorm", {"M": 3, "N": 4}, 0),
+        ("layernorm", {"M": 3, "N": 4102}, 3),
+        ("half_softmax", {"M": 3, "N": 1000}, 0),
+        ("half_softmax", {"M": 3, "N": 1004}, 1),
+        ("row_sum", {"M": 5, "N": 10004}, 0),
+        ("row_sum", {"M": 5, "N": 10006}, 1),
+        ("scan", {"M": 3, "N": 9000}, 0),
+        ("scan", {"M": 3, "N": 9001}, 1),
+        ("neighbours", {"M": 37, "N": 136}, 0),
+        ("neighbours", {"M": 37, "N": 134}, 1),
+        ("unit_columns", {"N": 2, "C": 3, "W": 131}, 0),
+        ("unit_columns", {"N": 2, "C": 64, "W": 131}, 1),
+        ("unit_columns", {"N": 2, "C": 65, "W": 131}, 2),
+        ("image_norm", {"N": 2, "C": 3, "H": 101, "W": 104}, 0),
+        ("image_norm", {"N": 2, "C": 3, "H": 104, "W": 103}, 3),
+    ],
+)
+def test_versions_for_aligned_and_for_short_rows(kernel, sizes, first):
+    """The host chooses one of them by the sizes, and all of them are right."""
+    symbols = [f"-D{name}=?" for name in sizes]
+    given = [f"--size={name}={n}" for name, n in sizes.items()]
+    trace, report = run(kernel, *symbols, *given)
+    assert "    // versions: " in trace and report["verify"]["ok"], trace
+    assert launched(report)[0] == first, report["launches"]
+
+
+def test_versions_hold_short_rows_in_registers():
+    """They read them once, 16 bytes at a time, and have no loop of symbolic length."""
+    text = emit(PROGRAMS, "--kernel", "softmax", "-DM=?", "-DN=?")
+    for kernel in text.split('extern "C"')[1:4:2]:
+        loops = re.findall(r"for \(int \w+ = 0; \w+ < (.*); \+\+\w+\)", kernel)
+        assert loops and all(n.isdigit() for n in loops), kernel
+        assert set(re.findall(r"(.{16})&x\[", kernel)) == {"*(const float4 *)"[-16:]}, kernel
+
+
+@pytest.mark.parametrize("kernel", ["scaled_rows", "relu", "column_sum", "nn"])
+def test_other_programs_have_no_versions_for_rows(kernel):
+    """Data delimit the rows, threads access each element alone, or tiles have versions."""
+    symbols = [f"-D{name}=?" for name in sizes_of(kernel)]
+    text = emit(PROGRAMS, "--kernel", kernel, "--trace", *symbols)
+    assert "// versions: " not in text, text
 
 
 def test_large_images_have_one_pass_for_mean_and_variance(tmp_path):
@@ -564,14 +621,15 @@ def test_threads_compute_neighbours_together(kernel, rows):
     trace, report = run(kernel, *symbols, *given)
     assert report["verify"]["ok"]
     assert "adjacent rows for each thread" in trace
-    assert [int(n) for n in re.findall(r", \[_, (4|8)\]\)", trace)] == rows, trace
+    found = [int(n) for n in re.findall(r", \[_, (4|8)\]\)", trace)]
+    assert found[-len(rows) :] == rows, trace
 
 
 def test_columns_of_any_length_are_read_before_they_are_used():
     given = [f"--size={name}={n}" for name, n in {"N": 2, "C": 70, "W": 131}.items()]
     trace, report = run("unit_columns", "-DN=?", "-DC=?", "-DW=?", *given)
     assert "columns: blocks of threads reduce 128 together" in trace
-    assert "cache_read(y, x, local, [y])" in trace and report["verify"]["ok"], trace
+    assert "cache_read(y_1, x, local, [y_1])" in trace and report["verify"]["ok"], trace
 
 
 @pytest.mark.parametrize("kernel, sizes", [("stencil_2d", []), ("stencil_3d", ["-DL=6"])])
