@@ -564,6 +564,15 @@ def test_versions_for_aligned_and_for_short_rows(kernel, sizes, first):
     assert launched(report)[0] == first, report["launches"]
 
 
+def test_programs_that_start_without_a_loop_have_rows_of_any_length():
+    """What stands outside of all loops uses the rows' results, so they have no versions."""
+    program = ROOT / "examples" / "kernelbench" / "cross_entropy_loss.tir"
+    command = [os.environ["TIRC"], program, "-DM=?", "-DN=?", "--size=M=3", "--size=N=44"]
+    command += ["--verify", "--device", "sim"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+
+
 def test_versions_hold_short_rows_in_registers():
     """They read them once, 16 bytes at a time, and have no loop of symbolic length."""
     text = emit(PROGRAMS, "--kernel", "softmax", "-DM=?", "-DN=?")
