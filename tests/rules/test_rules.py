@@ -582,6 +582,12 @@ def test_versions_hold_short_rows_in_registers():
         assert set(re.findall(r"(.{16})&x\[", kernel)) == {"*(const float4 *)"[-16:]}, kernel
 
 
+def test_programs_of_many_blocks_have_no_versions():
+    program = ROOT / "tests" / "programs" / "registers.tir"
+    text = emit(program, "-DM=?", "-DN=?", "--schedule", "default", "--trace")
+    assert "// scan: " in text and "// versions: " not in text, text
+
+
 @pytest.mark.parametrize("kernel", ["scaled_rows", "relu", "column_sum", "nn"])
 def test_other_programs_have_no_versions_for_rows(kernel):
     """Data delimit the rows, threads access each element alone, or tiles have versions."""
