@@ -466,7 +466,8 @@ bool threads_reads_covered(Threads *t, const Buffer *buffer, int n_fixed)
     Poly *p = threads_question(t);
     for (BufferAccesses x = accesses_of(t->model, buffer); accesses_next(&x);) {
         Conflict ignored;
-        if (!x.access->reads)
+        const AccessList *unit = &thread_unit(t, x.unit)->accesses;
+        if (!x.access->reads || access_reads_own(t->ctx, unit, (int)(x.access - unit->items)))
             continue;
         OwnCopy o = own_copy_of(t, p, x.unit, x.access, &ignored);
         o.carried = true;
