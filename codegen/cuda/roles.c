@@ -20,7 +20,7 @@
  *       }
  *   }
  *
- * Where sums of instructions take much of the registers, the producer's warpgroup leaves most of
+ * Where the arrays of a thread take much of the registers, the producer's warpgroup leaves most of
  * its own to the consumers (setmaxnreg).
  *
  * Group n of copies has the mbarriers landed[n % 4] and released[n % 4], of each the phase n / 4.
@@ -85,14 +85,15 @@ static const char *first_thread(CudaWriter *w, const LaunchStmt *l)
  * shared memory in bytes; registers of a thread of the producer's warpgroup. */
 enum { REGISTERS = 65536, UNIT = 8, MOST = 255, SHARED = 233472, PRODUCERS = 40 };
 
-/* Registers of a thread that instructions in flight write. */
-static int64_t sums_in_flight(CudaWriter *w)
+/* Registers of a thread that its arrays take. */
+static int64_t registers_of_arrays(CudaWriter *w)
 {
     int64_t bytes = 0;
-    for (int i = 0; i < w->use->in_flight.n; i++) {
-        const Buffer *b = w->use->in_flight.items[i];
-        int64_t elements, *strides = ARENA_ARRAY(w->c->arena, int64_t, b->rank + 1);
-        bytes += buffer_strides(b, strides, &elements) ? elements * type_bytes(b->type) : 0;
+    for (Cursor at = cursor_stmts(w->c, w->use->launch->u.launch.body); cursor_next(&at);) {
+        const Buffer *b = at.stmt->kind == ST_TEMP ? at.stmt->u.temp : NULL;
+        int64_t elements, *strides = b ? ARENA_ARRAY(w->c->arena, int64_t, b->rank + 1) : NULL;
+        if (b && b->scope == SCOPE_LOCAL && buffer_strides(b, strides, &elements))
+            bytes += elements * type_bytes(b->type);
     }
     return bytes / 4;
 }
@@ -105,7 +106,7 @@ static int64_t consumers_registers(CudaWriter *w)
     int64_t consumers = roles_consumers(&w->use->launch->u.launch);
     int64_t given = REGISTERS / (consumers + ROLE_WARPGROUP) / UNIT * UNIT;
     int64_t more = (given - PRODUCERS) * ROLE_WARPGROUP / consumers / UNIT * UNIT;
-    bool scarce = given < MOST && 2 * sums_in_flight(w) > given;
+    bool scarce = given < MOST && 2 * registers_of_arrays(w) > given;
     return scarce && 2 * w->use->shared_bytes > SHARED ? given + more : 0;
 }
 

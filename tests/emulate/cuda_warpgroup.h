@@ -15,8 +15,7 @@ static inline Product product_of(int n, const void **all)
         product.sums[i] = (void *)all[i];
     product.a = *(const unsigned long long *)all[n];
     product.b = *(const unsigned long long *)all[n + 1];
-    if (*(const int *)all[n + 2] != 1)
-        fault("a product that does not add to its sums");
+    product.fresh = *(const int *)all[n + 2] == 0;
     return product;
 }
 
@@ -48,8 +47,11 @@ static inline void issue_along_k(int line, const void **all,
     product_issue(line, product);
 }
 
-/* Sums, four registers, a descriptor, whether sums begin with what they hold, and signs. */
-template <int n> static inline void issue_registers(int line, const void **all)
+/* Sums, four registers of so many elements of a row in all, a descriptor, whether sums begin with
+ * what they hold, and signs; of halves also whether the second operand is turned. */
+template <int n>
+static inline void issue_registers(int line, const void **all, int elements,
+                                   void (*add)(const Product &, uint32_t *))
 {
     Product product = {};
     uint32_t registers[4];
@@ -60,11 +62,12 @@ template <int n> static inline void issue_registers(int line, const void **all)
         registers[i] = *(const uint32_t *)all[n + i];
     product.b = *(const unsigned long long *)all[n + 4];
     product.fresh = *(const int *)all[n + 5] == 0;
-    product.add = add_tf32;
+    product.b_turned = elements == 16 && *(const int *)all[n + 8];
+    product.add = add;
     for (int i = 6; i < 8; i++)
         if (*(const int *)all[n + i] != 1)
             fault("a product with an operand of the other sign");
-    product_rows(line, registers, &product);
+    product_rows(line, registers, elements, &product);
     product_issue(line, product);
 }
 
@@ -82,9 +85,13 @@ static inline void issue_bytes(int line, const void **all, void (*add)(const Pro
     static inline void ptx_wgmma_mma_async_sync_aligned_m64n##n##k16_f32_##type##_##type(          \
         Operands &&...operands)                                                                    \
     {                                                                                              \
-        static_assert(sizeof...(operands) == n / 2 + 7, "m64nNk16 has N / 2 sums");                \
+        static_assert(sizeof...(operands) == n / 2 + 7 || sizeof...(operands) == n / 2 + 9,        \
+                      "m64nNk16 has N / 2 sums");                                                  \
         const void *all[] = {&operands...};                                                        \
-        emulator::issue_halves<n / 2>(__LINE__, all, emulator::add_##type);                        \
+        if (sizeof...(operands) == n / 2 + 9)                                                      \
+            emulator::issue_registers<n / 2>(__LINE__, all, 16, emulator::add_##type);             \
+        else                                                                                       \
+            emulator::issue_halves<n / 2>(__LINE__, all, emulator::add_##type);                    \
     }
 WGMMA(8, bf16)
 WGMMA(24, bf16)
@@ -136,7 +143,7 @@ WGMMA(256, u8)
                       "m64nNk8 has N / 2 sums");                                                   \
         const void *all[] = {&operands...};                                                        \
         if (sizeof...(operands) == n / 2 + 8)                                                      \
-            emulator::issue_registers<n / 2>(__LINE__, all);                                       \
+            emulator::issue_registers<n / 2>(__LINE__, all, 8, emulator::add_tf32);                \
         else                                                                                       \
             emulator::issue_along_k<n / 2>(__LINE__, all, emulator::add_tf32);                     \
     }

@@ -567,15 +567,19 @@ void product_fence()
     threads[current].fenced = true;
 }
 
-/* Of eight columns, a thread has number t % 4 and 4 more, in rows t % 32 / 4 and 8 more. */
-void product_rows(int line, const uint32_t *registers, Product *product)
+/* Of eight columns of 4 bytes, a thread has number t % 4 and 4 more, in rows t % 32 / 4 and 8 more; of
+ * 16 columns of 2 bytes t % 4 * 2 and 1, 8 and 9 more. */
+void product_rows(int line, const uint32_t *registers, int elements, Product *product)
 {
     product->in_registers = true;
     memcpy(threads[current].fragment, registers, sizeof threads[current].fragment);
     warp_barrier(line);
     for (int u = 0; u < 2; u++)
-        for (int k = 0; k < 8; k++)
-            product->rows[u][k] = threads[current / 4 * 4 + k % 4].fragment[k / 4 * 2 + u];
+        for (int k = 0; k < elements; k++) {
+            int each = elements / 8, of = k % (elements / 2) / each;
+            uint32_t bits = threads[current / 4 * 4 + of].fragment[k / (elements / 2) * 2 + u];
+            product->rows[u][k] = each == 1 ? bits : bits >> k % 2 * 16 & 0xffff;
+        }
     warp_barrier(line);
 }
 

@@ -112,8 +112,10 @@ static void add_halves(NarrowFormat format, const Product &p, uint32_t *sums)
 {
     add_floats(
         p, sums, 16,
-        [&](unsigned, unsigned i, unsigned k) {
-            return narrow_value(format, operand(p.a, p.a_turned, i, k));
+        [&](unsigned u, unsigned i, unsigned k) {
+            unsigned short bits =
+                p.in_registers ? (unsigned short)p.rows[u][k] : operand(p.a, p.a_turned, i, k);
+            return narrow_value(format, bits);
         },
         [&](unsigned i, unsigned k) {
             return narrow_value(format, operand(p.b, p.b_turned, i, k));
