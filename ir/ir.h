@@ -312,8 +312,8 @@ typedef struct {
     Stmt *init;      /* NULL unless it is a reduction block with one */
     Stmt *body;      /* stores, ifs, lets and, where control depends on data, loops */
     bool atomic;     /* its updates may collide */
-    /* that computes the body, which matches its own (passes/shared/unify.h); NULL: none */
-    const Instruction *instruction;
+    const Instruction *instruction; /* whose body matches the block's (unify.h); NULL: none */
+    Expr *const *elements; /* that its template names, where the body has shuffles; or NULL */
     AnnotationList annotations;
 } BlockStmt;
 

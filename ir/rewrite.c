@@ -206,6 +206,13 @@ static const BlockIter *map_iters(const Map *m, const BlockIter *iters, int n)
     return mapped ? mapped : iters;
 }
 
+static Expr *const *map_elements(const Map *m, const BlockStmt *block)
+{
+    return m->expr && block->elements
+               ? map_exprs(m, block->elements, block->instruction->n_elements)
+               : block->elements;
+}
+
 static Stmt *map_block(const Map *m, Stmt *s)
 {
     const BlockStmt *block = &s->u.block;
@@ -213,11 +220,13 @@ static Stmt *map_block(const Map *m, Stmt *s)
     Expr *predicate = map_expr(m, block->predicate);
     Stmt *init = block->init ? m->stmt(m->user, block->init) : NULL;
     Stmt *body = map_body(m, block->body);
+    Expr *const *elements = map_elements(m, block);
     if (iters == block->iters && predicate == block->predicate && init == block->init &&
-        body == block->body)
+        body == block->body && elements == block->elements)
         return s;
     Stmt *copy = copy_stmt(m->ctx, s);
     copy->u.block.iters = iters;
+    copy->u.block.elements = elements;
     copy->u.block.predicate = predicate;
     copy->u.block.init = init;
     copy->u.block.body = body;

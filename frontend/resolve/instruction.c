@@ -231,12 +231,12 @@ static bool resolve_scope(Declaration *d, AstName name, Operand *out)
         return true;
     out->has_scope = true;
     out->scope = scope_find(name.text);
-    if (out->scope != SCOPE_COUNT && out->scope != SCOPE_WARP)
+    if (out->scope != SCOPE_COUNT && (out->scope != SCOPE_WARP || d->ast->lanes > 1))
         return true;
     diag_error(
         d->r.ctx, E0248, name.span,
-        "there is no scope '%.60s'; an operand lies in global, shared, local or constant, or "
-        "anywhere if nothing is written",
+        "there is no scope '%.60s'; an operand lies in global, shared, local or constant, or of "
+        "several lanes in warp, or anywhere if nothing is written",
         name.text);
     return false;
 }
@@ -612,8 +612,8 @@ static bool resolve_template(Declaration *d)
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
-/* What an execution under way writes stays in registers, which the text of a wait passes on. It
- * reads no registers: they may change before it is complete. */
+/* What an execution under way writes stays in registers, which the text of a wait passes on. Of
+ * registers that it reads, those of all lanes are waited for before they change. */
 static bool check_async_operands(Declaration *d)
 {
     for (int i = 0; i < d->out->n_operands; i++) {
@@ -623,12 +623,13 @@ static bool check_async_operands(Declaration *d)
         bool in_registers = type == DT_F32 || type == DT_I32 || type == DT_U32 || type == DT_F64;
         if (read ? !local : local && in_registers)
             continue;
-        diag_error(d->r.ctx, E0248, operand->buffer->span,
-                   "an instruction that is waited for reads operands `in shared` or `in global`, "
-                   "and writes elements of f32, f64, i32 or u32 `in local`, each a register; "
-                   "'%.60s' is %s %s `in %s`",
-                   operand->buffer->name, read ? "read," : "written,", type_info(type)->name,
-                   scope_name(operand->scope));
+        diag_error(
+            d->r.ctx, E0248, operand->buffer->span,
+            "an instruction that is waited for reads operands `in shared`, `in global` or "
+            "`in warp`, and writes elements of f32, f64, i32 or u32 `in local`, each a register; "
+            "'%.60s' is %s %s `in %s`",
+            operand->buffer->name, read ? "read," : "written,", type_info(type)->name,
+            scope_name(operand->scope));
         return false;
     }
     return true;
@@ -698,7 +699,8 @@ static bool resolve_tensor(Declaration *d)
 }
 
 /* Operands of several lanes are registers of each thread, or memory of the block: what is written
- * is `in local` or `in shared`, what is read may also be `in global`. */
+ * is `in local` or `in shared`, what is read may also be `in global`, or `in warp`: registers of
+ * all lanes. */
 static bool check_warp_operands(Declaration *d)
 {
     for (int i = 0; d->out->lanes > 1 && i < d->out->n_operands; i++) {
@@ -706,13 +708,14 @@ static bool check_warp_operands(Declaration *d)
         bool written = operand->buffer->role != ROLE_IN;
         if (operand->has_scope &&
             (operand->scope == SCOPE_LOCAL || operand->scope == SCOPE_SHARED ||
-             (operand->scope == SCOPE_GLOBAL && !written)))
+             (!written && (operand->scope == SCOPE_GLOBAL || operand->scope == SCOPE_WARP))))
             continue;
         diag_error(d->r.ctx, E0248, operand->buffer->span,
                    "'%.60s' is %s by %lld threads together, so it is declared %s",
                    operand->buffer->name, written ? "written" : "read", (long long)d->out->lanes,
                    written ? "`in local`, registers of each thread, or `in shared`"
-                           : "`in shared` or `in global`, or `in local`, registers of each thread");
+                           : "`in shared` or `in global`, or in registers: `in local`, those of "
+                             "each thread, or `in warp`, those of all");
         return false;
     }
     return true;

@@ -20,8 +20,8 @@
  *                   = ptr[i] + ko * 32 + ki)           let k = ptr_begin + ko * 32 + ki; ... } */
 #include "passes/analysis/symbolic/zero_divisor.h"
 #include "passes/lower/bulk_copy.h"
+#include "passes/lower/elements.h"
 #include "passes/lower/lanes.h"
-#include "passes/shared/unify.h"
 
 /* A condition under which a statement runs: as it will stand, and in terms of loops only. */
 typedef struct {
@@ -457,29 +457,20 @@ static const Var *lane_of_launch(const LaunchStmt *launch)
     return NULL;
 }
 
-/* The instruction of the block, with the block's body. `shown` replaces iterators in the text,
- * `value` in the proof of alignment. NULL after an error. */
+/* The instruction of the block, with the block's body. `shown` replaces iterators in the text. NULL
+ * after an error. */
 static Stmt *place_instruction(Blocks *b, const Stmt *s, const SubstList *shown,
                                const SubstList *value)
 {
     Context *c = b->c;
     const BlockStmt *block = &s->u.block;
     const Instruction *of = block->instruction;
-    Unify u = {.c = c, .facts = b->facts, .of = of, .compacted = true};
-    FactsMark mark = facts_mark(b->facts);
-    const Var *thread = of->lane ? lane_of_launch(b->launch) : NULL;
-    u.lane = thread ? unify_lane(block, thread) : NULL;
-    facts_enter(b->facts, s);
-    Subst lane = {(Var *)thread, u.lane ? expr_var(c, (Var *)u.lane, s->span) : NULL};
-    bool good = unify(&u, u.lane ? stmt_subst(c, block->body, &lane, 1) : block->body);
-    facts_reset(b->facts, mark);
-    if (!good || !unify_aligned(&u, value->items, value->n)) {
-        diag_error(c, u.code, s->span, "block '%s' is not what instruction '%s' computes: %s",
-                   block->name, of->kernel->name, u.why);
-        b->failed = true;
+    Expr *const *named =
+        block->elements ? block->elements
+                        : instruction_elements(c, b->facts, s, lane_of_launch(b->launch), value);
+    if (!named)
         return NULL;
-    }
-    Expr **elements = exprs_subst(c, unify_elements(&u), of->n_elements, shown->items, shown->n);
+    Expr **elements = exprs_subst(c, named, of->n_elements, shown->items, shown->n);
     Stmt *body = stmt_subst(c, block->body, shown->items, shown->n);
     return stmt_stamp(stmt_instruction(c, of, elements, body, s->span), s);
 }

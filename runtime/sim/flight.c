@@ -2,8 +2,9 @@
  *
  * An instruction that goes on behind its text (instruction.h) is simulated where it begins, and so
  * is a bulk store, whose groups are counted by themselves. Until
- * its group has been waited for, a write to what it reads in shared memory is a fault, and so is
- * any access of another instruction or statement to the local memory that it writes. Each element
+ * its group has been waited for, a write to what it reads in shared memory is a fault, and so are
+ * a write of another instruction or statement to the local memory that it reads, and any access to
+ * that which it writes. Each element
  * remembers the last group that did so, and a group is complete once a number has passed its own,
  * so that a wait costs nothing. A bulk store also has to find a barrier between it and what
  * threads have written, and a wait before the block ends. */
@@ -22,7 +23,8 @@ bool vm_flight_open(VmState *st)
     b->flight.shared = calloc((size_t)b->n_cells + 1, sizeof *b->flight.shared);
     b->flight.stored = calloc((size_t)b->n_cells + 1, sizeof *b->flight.stored);
     b->flight.local = calloc((size_t)b->n_defined + 1, sizeof *b->flight.local);
-    return b->flight.shared && b->flight.stored && b->flight.local;
+    b->flight.held = calloc((size_t)b->n_defined + 1, sizeof *b->flight.held);
+    return b->flight.shared && b->flight.stored && b->flight.local && b->flight.held;
 }
 
 void vm_flight_close(BlockShadow *b)
@@ -30,6 +32,7 @@ void vm_flight_close(BlockShadow *b)
     free(b->flight.shared);
     free(b->flight.stored);
     free(b->flight.local);
+    free(b->flight.held);
 }
 
 void vm_flight_begin(BlockShadow *b)
@@ -72,22 +75,24 @@ bool vm_flight(VmState *st, const VmStep *s)
            vm_fault(st, s, FAULT_STOPPED, 0, "out of memory for instructions in flight");
 }
 
-static bool refuse(VmState *st, const VmStep *s, bool stores, int lane, int64_t element)
-{
-    const VmBuffer *buffer = &st->f->buffers[s->inst->c];
-    return vm_fault(st, s, FAULT_IN_FLIGHT, lane,
-                    "%s element %lld of '%s', which %s %s; nothing has waited for its group",
-                    s->inst->op == VM_LOAD ? "reads" : "writes", (long long)element, buffer->name,
-                    stores ? "a bulk store" : "an instruction in flight",
-                    buffer->space == VM_LOCAL ? "writes" : "reads");
-}
-
 /* One access, and the groups that it belongs to or that may stand against it. */
 typedef struct {
     FlightQueue *queue;
     uint32_t *marks;
     bool takes_off; /* it belongs to them */
+    bool written;   /* they write the element; else they read it */
 } FlightAccess;
+
+static bool refuse(VmState *st, const VmStep *s, FlightAccess of, int lane, int64_t element)
+{
+    bool stores = of.queue == &st->shadow->flight.stores;
+    const VmBuffer *buffer = &st->f->buffers[s->inst->c];
+    return vm_fault(st, s, FAULT_IN_FLIGHT, lane,
+                    "%s element %lld of '%s', which %s %s; nothing has waited for its group",
+                    s->inst->op == VM_LOAD ? "reads" : "writes", (long long)element, buffer->name,
+                    stores ? "a bulk store" : "an instruction in flight",
+                    of.written ? "writes" : "reads");
+}
 
 static bool visit(VmState *st, const VmStep *s, FlightAccess of, int lane, int64_t element)
 {
@@ -95,7 +100,7 @@ static bool visit(VmState *st, const VmStep *s, FlightAccess of, int lane, int64
     bool stores = of.queue == &st->shadow->flight.stores;
     uint32_t *mark = &of.marks[local ? element * st->lanes + lane : element];
     if (!of.takes_off)
-        return *mark < of.queue->landed || refuse(st, s, stores, lane, element);
+        return *mark < of.queue->landed || refuse(st, s, of, lane, element);
     if (stores && !vm_fenced(st, s, lane, element))
         return false;
     *mark = of.queue->taken_off = of.queue->group;
@@ -113,18 +118,19 @@ static bool visit_all(VmState *st, const VmStep *s, FlightAccess of)
     return true;
 }
 
-/* What the execution under way reads in shared memory or writes in local memory is in flight from
- * now on. Others may read the former. */
+/* What the execution under way reads, or writes in local memory, is in flight from now on. Others
+ * may read the former. */
 static bool check(VmState *st, const VmStep *s)
 {
     Flight *f = &st->shadow->flight;
     bool local = st->f->buffers[s->inst->c].space == VM_LOCAL, loads = s->inst->op == VM_LOAD;
     bool executes = f->under_way == &f->instructions, stores = f->under_way == &f->stores;
-    FlightAccess of = {&f->instructions, s->marks, executes && local != loads};
-    FlightAccess stored = {&f->stores, s->stored, stores && loads};
+    FlightAccess of = {&f->instructions, s->marks, executes && local != loads, local};
+    FlightAccess held = {local ? &f->instructions : &f->stores, s->held,
+                         loads && (local ? executes : stores), false};
     if ((of.takes_off || (!executes && (local || !loads))) && !visit_all(st, s, of))
         return false;
-    if (!local && (stored.takes_off || !loads) && !visit_all(st, s, stored))
+    if ((held.takes_off || (!loads && !(local && executes))) && !visit_all(st, s, held))
         return false;
     return s->unmarked(st, s);
 }
@@ -136,7 +142,7 @@ void vm_flight_watch(VmState *st, VmStep *s, int64_t cells)
     if (!f->shared)
         return;
     s->marks = (local ? f->local : f->shared) + cells;
-    s->stored = local ? NULL : f->stored + cells;
+    s->held = (local ? f->held : f->stored) + cells;
     s->unmarked = s->check;
     s->check = check;
 }

@@ -40,7 +40,7 @@ struct VmStep {
     int width;                      /* elements that a lane accesses, at least 1 */
     VmApply *check;                 /* of an access, before it is done; NULL: none */
     VmApply *unmarked;              /* where `check` is that of flight.c: what it stands before */
-    uint32_t *marks, *stored;       /* of flight.c, of the buffer */
+    uint32_t *marks, *held;         /* of flight.c, of the buffer */
     VmApply *unstamped;             /* where `check` is that of roles.c: what it stands before */
     uint32_t *accessed;             /* of roles.c, of the buffer */
     void *cells;                    /* what `check` knows of the buffer (shadow.h) */

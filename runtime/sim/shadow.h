@@ -125,13 +125,14 @@ typedef struct {
     const VmStep *latest; /* of the block, that took off; NULL: none */
     uint32_t taken_off;   /* its group */
 } FlightQueue;
-/* Those of instructions and of bulk stores, and for each element the last group that reads it in
- * shared memory, or writes it in local memory. */
+/* Those of instructions and of bulk stores, and for each element the last group that has it in
+ * flight: that of instructions which reads it in shared memory, and of stores; and that of
+ * instructions which writes it in local memory, and which reads it there. */
 typedef struct {
     FlightQueue instructions, stores;
     FlightQueue *under_way; /* that of the execution under way, or NULL */
-    /* [n_cells], [n_cells], [n_defined]; NULL: the kernel has nothing of the kind */
-    uint32_t *shared, *stored, *local;
+    /* [n_cells], [n_cells], [n_defined], [n_defined]; NULL: the kernel has nothing of the kind */
+    uint32_t *shared, *stored, *local, *held;
 } Flight;
 
 /* The shadow memory of one block. */

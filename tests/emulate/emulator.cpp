@@ -567,8 +567,8 @@ void product_fence()
     threads[current].fenced = true;
 }
 
-/* Of eight columns of 4 bytes, a thread has number t % 4 and 4 more, in rows t % 32 / 4 and 8 more; of
- * 16 columns of 2 bytes t % 4 * 2 and 1, 8 and 9 more. */
+/* Of eight columns of 4 bytes, a thread has number t % 4 and 4 more, in rows t % 32 / 4 and 8 more;
+ * of 16 columns of 2 bytes t % 4 * 2 and 1, 8 and 9 more. */
 void product_rows(int line, const uint32_t *registers, int elements, Product *product)
 {
     product->in_registers = true;

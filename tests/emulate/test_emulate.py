@@ -21,9 +21,11 @@ ROUNDED = {
     "repeated_values",
     "resize_default",
     "rms_norm_default",
+    "scaled_blocks",
     "softmax_default",
     "softmax_default_long",
     "softplus_bf16_default",
+    "wgmma_held_nt",
 }
 
 

@@ -10,24 +10,21 @@
  *                                                    y[i] = w_from[0]; }
  *
  * Along one axis, lane e / chunk % 32 has element e, in its register e / (32 * chunk) * chunk + e %
- * chunk. Every write must be the lane's own. Where all lanes of a reduction have the same bits
- * (lanes_alike), a lane reads its own register instead of another one's, so any number of lanes up
- * to 32 may share the buffer. A lane sends one register at a time, so what a shuffle
- * reads has the same number in all lanes; where the numbers differ and the registers are few, all
- * of them are sent. All lanes run the shuffle: it is a block of its own in front of the one that
- * reads, without that one's guards. check_limits asks whether the loops and conditions around are
- * the same for all lanes. */
-#include "passes/lower/pass.h"
+ * chunk. The 128 threads of a warpgroup are such lanes, too. Every write must be the lane's own.
+ * Where all lanes of a reduction have the same bits (lanes_alike), a lane reads its own register
+ * instead of another one's, so any number of lanes up to 32 may share the buffer. A lane sends one
+ * register at a time, so what a shuffle reads has the same number in all lanes; where the numbers
+ * differ and the registers are few, all of them are sent. All lanes run the shuffle: it is a block
+ * of its own in front of the one that reads, without that one's guards. check_limits asks whether
+ * the loops and conditions around are the same for all lanes.
+ *
+ * An instruction of all lanes may have an operand in their registers (`in warp`). Its body, which
+ * simulates it, has shuffles in the place of the reads; its text names registers of the lane that
+ * executes it. */
+#include "passes/lower/elements.h"
+#include "passes/lower/memory/warp_parts.h"
 
-enum { LANES = 32, MOST_SENT = 4 };
-
-/* How the elements of a buffer lie in the registers of the lanes. */
-typedef struct {
-    const Buffer *from;
-    Buffer *to;
-    int axis;
-    int64_t chunk;
-} Parts;
+enum { MOST_SENT = 4 };
 
 /* A shuffle in front of a block. */
 typedef struct {
@@ -37,173 +34,17 @@ typedef struct {
     Span span;
 } Shuffle;
 
-typedef struct WarpMemory WarpMemory;
-struct WarpMemory {
-    Context *c;
-    Facts *facts;
-    Names *names;
-    StmtPath path; /* from the root of the launch to the statement at work */
-    Parts parts;
-    Stmt *(*at_block)(WarpMemory *w, Stmt *s);
-    const Stmt *refused; /* by own_writes: a write that is not the lane's own */
-    bool failed;
-};
-
 /* The block at work. */
 typedef struct {
     WarpMemory *w;
     const BlockStmt *block;
-    Expr *self;     /* the coordinate that runs it; NULL: any */
-    ExprList conds; /* that hold where the access stands, and not for all lanes */
-    SubstList lets; /* of the body, in terms of loops */
-    int loops;      /* of the body around the access */
+    bool reads_lanes; /* its instruction has an operand in the registers of all lanes */
+    Expr *self;       /* the coordinate that runs it; NULL: any */
+    ExprList conds;   /* that hold where the access stands, and not for all lanes */
+    SubstList lets;   /* of the body, in terms of loops */
+    int loops;        /* of the body around the access */
     VEC(Shuffle) shuffles;
 } AtBlock;
-
-/* ---- places ---------------------------------------------------------------------------------- */
-
-static bool is_lane_loop(const Stmt *s)
-{
-    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && s->u.loop.axis == AXIS_THREAD_X;
-}
-
-/* The coordinate on threadIdx.x of what runs the block at the end of the path; NULL: all do, or
- * none that a loop tells. */
-static Expr *coordinate(const WarpMemory *w)
-{
-    bool every;
-    const Stmt *loop = thread_loop(w->c, &w->path, AXIS_THREAD_X, &every);
-    if (!loop || !loop_counts_from_zero(&loop->u.loop))
-        return NULL;
-    return expr_var(w->c, loop->u.loop.var, loop->span);
-}
-
-/* The lane that has element `e` of the axis. */
-static Expr *lane_of(const WarpMemory *w, Expr *e)
-{
-    const Parts *p = &w->parts;
-    Expr *chunk = index_div(w->c, e, expr_index(w->c, p->chunk));
-    return simplify(w->facts, index_mod(w->c, chunk, expr_index(w->c, LANES)));
-}
-
-/* The register that it has there. */
-static Expr *register_of(const WarpMemory *w, Expr *e)
-{
-    Context *c = w->c;
-    if (expr_is(w->parts.to->shape[w->parts.axis], 1))
-        return expr_index(c, 0);
-    Expr *chunk = expr_index(c, w->parts.chunk);
-    Expr *row = index_div(c, e, expr_index(c, LANES * w->parts.chunk));
-    return simplify(w->facts, index_add(c, index_mul(c, row, chunk), index_mod(c, e, chunk)));
-}
-
-/* The subscripts name an element, which the facts may assume where the access stands. */
-static void assume_inside(WarpMemory *w, Expr *e)
-{
-    Context *c = w->c;
-    Expr *extent = w->parts.from->shape[w->parts.axis];
-    facts_assume(w->facts, expr_binary(c, EX_GE, e, expr_index(c, 0), e->span));
-    facts_assume(w->facts, expr_binary(c, EX_LT, e, extent, e->span));
-}
-
-static bool is_own(WarpMemory *w, Expr *e, Expr *self)
-{
-    return self && prove(w->facts, expr_binary(w->c, EX_EQ, lane_of(w, e), self, e->span));
-}
-
-static void refuse(WarpMemory *w, ErrorCode code, Span span, const char *why)
-{
-    if (!w->failed)
-        diag_error(w->c, code, span, "'%s' is in the memory of a warp, but %s", w->parts.from->name,
-                   why);
-    w->failed = true;
-}
-
-/* ---- a walk over the blocks of a launch ------------------------------------------------------ */
-
-static Stmt *walk(void *user, Stmt *s)
-{
-    WarpMemory *w = user;
-    VEC_PUSH(w->c->arena, &w->path, s);
-    Stmt *done = s;
-    if (s->kind != ST_BLOCK)
-        done = stmt_map_inside(w->c, w->facts, s, walk, w);
-    else if (!w->failed && stmt_accesses(w->c, s, w->parts.from, ACCESS_ANY))
-        done = w->at_block(w, s);
-    w->path.n--;
-    return done;
-}
-
-/* ---- which lane has which elements ----------------------------------------------------------- */
-
-/* Each write of the block is to the part of the lane that runs it. */
-static Stmt *check_writes(WarpMemory *w, Stmt *s)
-{
-    Context *c = w->c;
-    const BlockStmt *block = &s->u.block;
-    Expr *self = coordinate(w);
-    FactsMark mark = facts_mark(w->facts);
-    block_assume_domains(w->facts, c, block);
-    for (Cursor at = cursor_stmts(c, block->body); cursor_next(&at);) {
-        if (at.stmt->kind == ST_FOR)
-            facts_enter(w->facts, at.stmt);
-        if (at.stmt->kind != ST_STORE || at.stmt->u.store.buffer != w->parts.from)
-            continue;
-        FactsMark inside = facts_mark(w->facts);
-        Expr *e = iters_to_loops(c, block, at.stmt->u.store.index[w->parts.axis]);
-        assume_inside(w, e);
-        if (!w->refused && !is_own(w, e, self))
-            w->refused = at.stmt;
-        facts_reset(w->facts, inside);
-    }
-    facts_reset(w->facts, mark);
-    return s;
-}
-
-static bool own_writes(WarpMemory *w, Stmt *root)
-{
-    w->at_block = check_writes;
-    w->refused = NULL;
-    walk(w, root);
-    return !w->refused;
-}
-
-/* Keeps, as the chunk, the factor of the lane in the first write's subscript. */
-static Stmt *measure_chunk(WarpMemory *w, Stmt *s)
-{
-    Context *c = w->c;
-    AccessList writes = {0};
-    Expr *self = coordinate(w), *rest;
-    int64_t factor;
-    access_collect(c, s, w->parts.from, ACCESS_WRITE, &writes);
-    for (int i = 0; i < writes.n && self && w->parts.chunk == 0; i++) {
-        Expr *e = iters_to_loops(c, &s->u.block, writes.items[i].index[w->parts.axis]);
-        if (split_linear(w->facts, e, self->u.var, &factor, &rest) && factor > 0)
-            w->parts.chunk = factor;
-    }
-    return s;
-}
-
-/* The axis and the chunk for which each lane writes its own part. */
-static bool find_parts(WarpMemory *w, Stmt *root)
-{
-    Parts *p = &w->parts;
-    const Stmt *refused = NULL;
-    for (p->axis = p->from->rank - 1; p->axis >= 0; p->axis--) {
-        p->chunk = 0;
-        w->at_block = measure_chunk;
-        walk(w, root);
-        if (p->chunk == 0)
-            p->chunk = 1;
-        if (own_writes(w, root))
-            return true;
-        refused = refused ? refused : w->refused;
-    }
-    refuse(w, E0523, refused ? refused->span : p->from->span,
-           "this may write an element that another lane keeps: along one axis, lane t has to write "
-           "the elements t * n + 0..n of every 32 * n");
-    return false;
-}
 
 /* ---- shuffles -------------------------------------------------------------------------------- */
 
@@ -215,7 +56,7 @@ static bool is_uniform(const WarpMemory *w, const Expr *e)
             (at.expr->kind == EX_AXIS && at.expr->u.axis == AXIS_THREAD_X))
             return false;
     for (int i = 0; i < w->path.n; i++)
-        if (is_lane_loop(w->path.items[i]) && expr_uses_var(e, w->path.items[i]->u.loop.var))
+        if (warp_is_lane_loop(w->path.items[i]) && expr_uses_var(e, w->path.items[i]->u.loop.var))
             return false;
     return true;
 }
@@ -304,7 +145,7 @@ static Expr *is_up_to(const WarpMemory *w, Expr *e, Expr *at, int64_t i)
 {
     Context *c = w->c;
     bool rows = w->parts.chunk == 1;
-    Expr *end = expr_index(c, rows ? (i + 1) * LANES : i + 1);
+    Expr *end = expr_index(c, rows ? (i + 1) * w->parts.lanes : i + 1);
     return simplify(w->facts, expr_binary(c, EX_LT, rows ? e : at, end, e->span));
 }
 
@@ -331,18 +172,66 @@ static Expr *send_registers(AtBlock *b, Expr *e, Expr *const *element, Shuffle s
     return value;
 }
 
+/* All lanes have the element, in one register. */
+static bool check_element(WarpMemory *w, const Shuffle *s)
+{
+    Context *c = w->c;
+    const Buffer *to = w->parts.to;
+    const char *why = NULL;
+    for (int d = 0; d < to->rank && !why; d++) {
+        Expr *e = s->element[d];
+        if (!is_uniform(w, e))
+            why = "the lanes read different registers of one another here: a shuffle sends one "
+                  "register, the same of all lanes";
+        else if (!prove(w->facts, expr_binary(c, EX_GE, e, expr_index(c, 0), e->span)) ||
+                 !prove(w->facts, expr_binary(c, EX_LT, e, to->shape[d], e->span)))
+            why = "this reads an element that is not known to exist where some lanes run the block "
+                  "and others do not";
+    }
+    if (why)
+        warp_refuse(w, E0524, s->span, why);
+    return !why;
+}
+
+/* The number within its warp of the lane that has element `e`, or one that is the same modulo 32,
+ * as a shuffle takes it. NULL: the lane may be of another warp than the one that reads. */
+static Expr *lane_in_warp(AtBlock *b, Expr *e)
+{
+    Context *c = b->w->c;
+    Expr *lane = warp_lane_of(b->w, e), *warp = expr_index(c, LANES_WARP);
+    if (b->w->parts.lanes == LANES_WARP)
+        return lane->kind == EX_MOD ? lane->u.arg[0] : lane;
+    bool same = b->self && prove(b->w->facts, expr_binary(c, EX_EQ, index_div(c, lane, warp),
+                                                          index_div(c, b->self, warp), e->span));
+    return same ? simplify(b->w->facts, index_mod(c, lane, warp)) : NULL;
+}
+
+/* The read of an instruction's operand: the shuffle stands in its place, in all lanes alike. */
+static Expr *read_operand(AtBlock *b, Expr *load, Expr *lane, Expr *const *element)
+{
+    Shuffle s = {.element = element, .lane = lane, .span = load->span};
+    if (!check_element(b->w, &s))
+        return load;
+    Expr *sent = expr_load(b->w->c, b->w->parts.to, element, load->span);
+    return expr_binary(b->w->c, EX_SHUFFLE, sent, lane, load->span);
+}
+
 /* The read of an element that another lane may have. */
 static Expr *read_other(AtBlock *b, Expr *load, Expr *e, Expr *const *element)
 {
     Context *c = b->w->c;
-    Expr *lane = lane_of(b->w, e);
-    if (lane->kind == EX_MOD) /* a shuffle takes the remainder */
-        lane = lane->u.arg[0];
+    Expr *lane = lane_in_warp(b, e);
+    if (!lane) {
+        warp_refuse(b->w, E0524, load->span, "this may read what a lane of another warp has");
+        return load;
+    }
+    if (b->reads_lanes)
+        return read_operand(b, load, lane, element);
     if (needs_conditions(c, lane) && b->conds.n > 0)
         lane = expr_select(c, cond_join(c, &b->conds), lane, expr_index(c, 0), load->span);
     const char *why = why_no_shuffle(b, lane);
     if (why) {
-        refuse(b->w, E0524, load->span, why);
+        warp_refuse(b->w, E0524, load->span, why);
         return load;
     }
     return send_registers(b, e, element, (Shuffle){.lane = lane, .span = load->span});
@@ -356,12 +245,12 @@ static Expr *rewrite_load(AtBlock *b, Expr *e)
     FactsMark mark = facts_mark(w->facts);
     Expr **element = ARENA_ARRAY(c->arena, Expr *, p->from->rank + 1);
     Expr *at = in_loops(b, e->u.load.index[p->axis]);
-    assume_inside(w, at);
+    warp_assume_inside(w, at);
     for (int d = 0; d < p->from->rank; d++)
-        element[d] =
-            d == p->axis ? register_of(w, at) : simplify(w->facts, in_loops(b, e->u.load.index[d]));
+        element[d] = d == p->axis ? warp_register_of(w, at)
+                                  : simplify(w->facts, in_loops(b, e->u.load.index[d]));
     Expr *done;
-    if (is_own(w, at, b->self) || p->from->lanes_alike)
+    if (warp_is_own(w, at, b->self) || p->from->lanes_alike)
         done = expr_load_like(c, e, p->to, element);
     else
         done = read_other(b, e, at, element);
@@ -417,8 +306,8 @@ static Stmt *rewrite_store(AtBlock *b, Stmt *s)
     for (int d = 0; d < p->from->rank; d++)
         element[d] = s->u.store.index[d];
     Expr *at = in_loops(b, element[p->axis]);
-    assume_inside(w, at);
-    element[p->axis] = register_of(w, at);
+    warp_assume_inside(w, at);
+    element[p->axis] = warp_register_of(w, at);
     facts_reset(w->facts, mark);
     return stmt_store_like(w->c, s, p->to, element, s->u.store.value);
 }
@@ -483,27 +372,6 @@ static void demand_undecided(const WarpMemory *w, const ExprList *conds)
             TIRC_BUG(w->c, "'%s' decides whether a block runs", w->parts.from->name);
 }
 
-/* All lanes have the element, in one register. */
-static bool check_element(WarpMemory *w, const Shuffle *s)
-{
-    Context *c = w->c;
-    const Buffer *to = w->parts.to;
-    const char *why = NULL;
-    for (int d = 0; d < to->rank && !why; d++) {
-        Expr *e = s->element[d];
-        if (!is_uniform(w, e))
-            why = "the lanes read different registers of one another here: a shuffle sends one "
-                  "register, the same of all lanes";
-        else if (!prove(w->facts, expr_binary(c, EX_GE, e, expr_index(c, 0), e->span)) ||
-                 !prove(w->facts, expr_binary(c, EX_LT, e, to->shape[d], e->span)))
-            why = "this reads an element that is not known to exist where some lanes run the block "
-                  "and others do not";
-    }
-    if (why)
-        refuse(w, E0524, s->span, why);
-    return !why;
-}
-
 /* A block that all threads run: the shuffle into a variable. */
 static Stmt *shuffle_block(const WarpMemory *w, const Shuffle *s, Expr *where)
 {
@@ -548,15 +416,100 @@ static Stmt *rewrite_apart(AtBlock *b, const ExprList *apart)
     return body;
 }
 
+/* ---- elements of instructions ---------------------------------------------------------------- */
+
+static bool reads_lanes(const Instruction *of)
+{
+    for (int i = 0; of && i < of->n_operands; i++)
+        if (of->operands[i].has_scope && of->operands[i].scope == SCOPE_WARP)
+            return true;
+    return false;
+}
+
+/* The elements that the template of the block's instruction names, before they lie in registers.
+ * NULL after an error. */
+static Expr *const *find_elements(WarpMemory *w, const Stmt *s)
+{
+    bool every;
+    const BlockStmt *block = &s->u.block;
+    const Stmt *loop = thread_loop(w->c, &w->path, AXIS_THREAD_X, &every);
+    const SubstList value = {.items = block_bindings(w->c, block), .n = block->n_iters};
+    return instruction_elements(w->c, w->facts, s, loop ? loop->u.loop.var : NULL, &value);
+}
+
+/* The template reads as many bytes from the element on as its operand is aligned to. */
+static bool is_read_wide(const Instruction *of, int element)
+{
+    for (int i = 0; i < of->n_pieces; i++)
+        if (of->pieces[i].kind == PIECE_WIDE && of->pieces[i].element == element)
+            return true;
+    return false;
+}
+
+/* Why the template cannot name the element, which lies in register `at` of the lane that has it;
+ * NULL: it can. */
+static const char *why_no_register(AtBlock *b, Expr *e, Expr *at, int element)
+{
+    WarpMemory *w = b->w;
+    const Instruction *of = b->block->instruction;
+    const Operand *operand = &of->operands[of->elements[element].operand];
+    int64_t run = operand->align / type_bytes(operand->buffer->type), chunk = w->parts.chunk;
+    if (!warp_is_own(w, e, b->self))
+        return "the text of the instruction names an element that the lane does not write: its own "
+               "are t * n + 0..n of every 32 * n, or 128 * n of a warpgroup";
+    if (is_read_wide(of, element) && (chunk % run != 0 || !prove_divisible(w->facts, at, run)))
+        return arena_printf(w->c->arena,
+                            "the text of the instruction may read %lld bytes from an element on, "
+                            "and a lane has %lld elements next to each other",
+                            (long long)operand->align, (long long)chunk);
+    return NULL;
+}
+
+/* An element that the template names: a register of the lane that executes it. */
+static Expr *rewrite_element(AtBlock *b, Expr *load, int element)
+{
+    WarpMemory *w = b->w;
+    if (load->u.load.buffer != w->parts.from)
+        return load;
+    Expr **index = ARENA_ARRAY(w->c->arena, Expr *, w->parts.from->rank + 1);
+    for (int d = 0; d < w->parts.from->rank; d++)
+        index[d] = simplify(w->facts, in_loops(b, load->u.load.index[d]));
+    Expr *e = index[w->parts.axis];
+    index[w->parts.axis] = warp_register_of(w, e);
+    const char *why = why_no_register(b, e, index[w->parts.axis], element);
+    if (why)
+        warp_refuse(w, E0524, b->block->body->span, why);
+    return expr_load(w->c, w->parts.to, index, load->span);
+}
+
+static Expr *const *rewrite_elements(AtBlock *b, const Stmt *s)
+{
+    const BlockStmt *block = &s->u.block;
+    Expr *const *named = block->elements ? block->elements : find_elements(b->w, s);
+    b->w->failed |= !named;
+    int n = block->instruction->n_elements;
+    Expr **elements = ARENA_ARRAY(b->w->c->arena, Expr *, n + 1);
+    for (int i = 0; named && i < n; i++)
+        elements[i] = rewrite_element(b, named[i], i);
+    return elements;
+}
+
+/* ---- blocks that access the buffer ----------------------------------------------------------- */
+
 static Stmt *rewrite_block(WarpMemory *w, Stmt *s)
 {
     Context *c = w->c;
     BlockStmt block = s->u.block;
-    AtBlock b = {.w = w, .block = &s->u.block, .self = coordinate(w)};
+    AtBlock b = {.w = w,
+                 .block = &s->u.block,
+                 .reads_lanes = reads_lanes(block.instruction),
+                 .self = warp_coordinate(w)};
     FactsMark start = facts_mark(w->facts);
     ExprList all = conditions(w, &block), apart = {0};
     demand_undecided(w, &all);
     Expr *where = common_conditions(w, &all, &apart);
+    if (b.reads_lanes)
+        block.elements = rewrite_elements(&b, s);
     block.body = rewrite_apart(&b, &apart);
     Stmt *before = NULL;
     for (int i = 0; i < b.shuffles.n && check_element(w, &b.shuffles.items[i]); i++)
@@ -567,19 +520,23 @@ static Stmt *rewrite_block(WarpMemory *w, Stmt *s)
 
 /* ---- one buffer of a launch ------------------------------------------------------------------ */
 
-/* The lanes that share the buffer: all threads of a warp, or one. 0 after a refusal. */
+/* The lanes that share the buffer: all threads of a warp or a warpgroup, or one. 0 after a
+ * refusal. */
 static int64_t count_lanes(WarpMemory *w, const Stmt *root)
 {
     int64_t lanes = 1;
     for (Cursor at = cursor_outer(w->c, root); cursor_next(&at);) {
         int64_t extent;
-        if (!is_lane_loop(at.stmt) ||
+        if (!warp_is_lane_loop(at.stmt) ||
             (loop_const_extent(&at.stmt->u.loop, &extent) && extent == lanes))
             continue;
         if (!loop_const_extent(&at.stmt->u.loop, &extent) ||
-            (extent != LANES && !(w->parts.from->lanes_alike && extent < LANES))) {
-            refuse(w, E0523, at.stmt->span,
-                   "the loop that is bound to threadIdx.x has not the 32 iterations of a warp");
+            (extent != LANES_WARP && extent != LANES_WARPGROUP &&
+             !(w->parts.from->lanes_alike && extent < LANES_WARP))) {
+            warp_refuse(
+                w, E0523, at.stmt->span,
+                "the loop that is bound to threadIdx.x has not the 32 iterations of a warp, or "
+                "the 128 of a warpgroup");
             return 0;
         }
         lanes = extent;
@@ -607,7 +564,7 @@ static Buffer *registers(const WarpMemory *w)
         shape[d] = to->shape[d];
     int64_t extent = 1;
     if (expr_is_const(shape[p->axis], &extent))
-        shape[p->axis] = expr_index(c, ((extent - 1) / (LANES * p->chunk) + 1) * p->chunk);
+        shape[p->axis] = expr_index(c, ((extent - 1) / (p->lanes * p->chunk) + 1) * p->chunk);
     to->shape = shape;
     return to;
 }
@@ -642,11 +599,12 @@ static Stmt *lower_buffer(WarpMemory *w, Stmt *root)
         w->parts.to = made_local(w->c, w->parts.from);
         return lanes ? stmt_replace_buffer(w->c, root, w->parts.from, w->parts.to) : NULL;
     }
-    if (!find_parts(w, root))
+    w->parts.lanes = lanes < LANES_WARP ? LANES_WARP : lanes;
+    if (!warp_find_parts(w, root))
         return NULL;
     w->parts.to = registers(w);
     w->at_block = rewrite_block;
-    root = walk(w, root);
+    root = warp_walk(w, root);
     return w->failed ? NULL : root;
 }
 

@@ -98,13 +98,13 @@ const Instruction *async_queue(Context *c, const Stmt *root)
     return queue;
 }
 
-/* Some block touches the buffer, other than by executions of `of`. */
-static bool is_touched(Context *c, const Buffer *buffer, const Instruction *of,
+/* Some block accesses the buffer in this way, other than by executions of `of`. */
+static bool is_touched(Context *c, const Buffer *buffer, AccessMode mode, const Instruction *of,
                        const StmtList *blocks)
 {
     for (int i = 0; i < blocks->n; i++)
         if (blocks->items[i]->u.block.instruction != of &&
-            stmt_accesses(c, blocks->items[i], buffer, ACCESS_ANY))
+            stmt_accesses(c, blocks->items[i], buffer, mode))
             return true;
     return false;
 }
@@ -112,11 +112,16 @@ static bool is_touched(Context *c, const Buffer *buffer, const Instruction *of,
 Name async_registers(Context *c, const StmtList *in_flight, const StmtList *after)
 {
     for (int i = 0; i < in_flight->n; i++)
-        for (Cursor at = cursor_stmts(c, in_flight->items[i]); cursor_next(&at);) {
-            const Buffer *written = at.stmt->kind == ST_STORE ? at.stmt->u.store.buffer : NULL;
-            if (written && written->scope == SCOPE_LOCAL &&
-                is_touched(c, written, in_flight->items[i]->u.block.instruction, after))
-                return written->name;
+        for (Cursor at = cursor_stmt(c, in_flight->items[i]); cursor_next(&at);) {
+            const Buffer *written =
+                at.stmt && at.stmt->kind == ST_STORE ? at.stmt->u.store.buffer : NULL;
+            const Buffer *read =
+                at.expr && at.expr->kind == EX_LOAD ? at.expr->u.load.buffer : NULL;
+            const Buffer *held = written ? written : read;
+            if (held && held->scope == SCOPE_LOCAL &&
+                is_touched(c, held, written ? ACCESS_ANY : ACCESS_WRITE,
+                           in_flight->items[i]->u.block.instruction, after))
+                return held->name;
         }
     return NULL;
 }

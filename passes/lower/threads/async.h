@@ -23,9 +23,9 @@ bool async_groups_can(Context *c, const Stmt *root, const Stmt *done);
 /* The one kind of groups that the instructions of the launch make: one of those instructions. NULL:
  * there is none, or there are several, which nobody counts. */
 const Instruction *async_queue(Context *c, const Stmt *root);
-/* In registers, a block of `after` touches what instructions of `in_flight` write: its name. NULL:
- * none does. Executions of one instruction are no hazard: the hardware keeps their order where they
- * add to the same registers. */
+/* In registers, a block of `after` touches what instructions of `in_flight` write, or writes what
+ * they read: its name. NULL: none does. Executions of one instruction are no hazard: the hardware
+ * keeps their order where they add to the same registers. */
 Name async_registers(Context *c, const StmtList *in_flight, const StmtList *after);
 /* Builds the commit that closes the group of `members`; `of` is NULL for copies, that of
  * bulk_stores for bulk stores. */

@@ -12,7 +12,8 @@
  *
  * An instruction that goes on behind its text (async.h) is waited for in the same way: a wait
  * stands in front of a barrier between it and a write to what it reads, and alone in front of an
- * access to the registers that it writes. Where threads go separate ways, it is waited for at once.
+ * access to the registers that it writes, or a write to those that it reads. Where threads go
+ * separate ways, it is waited for at once.
  *
  * A bulk store is waited for in front of what writes where it reads (stores.c).
  *
@@ -55,7 +56,7 @@ typedef struct {
     Hazard example;
     bool any;                  /* it is a barrier, too */
     int pending[FLIGHT_KINDS]; /* groups that may stay in flight; -1: no wait */
-    Name registers;            /* that instructions in flight write and the code below touches */
+    Name registers;            /* of instructions in flight, in the way of the code below */
 } Reasons;
 
 /* Serial loops around the place, each the whole body of the next one out; innermost first. */
