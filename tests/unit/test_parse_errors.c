@@ -484,6 +484,12 @@ static void test_warp_instructions(void **state)
          "unknown type 'half'"},
         {E0248, "instruction f(|a: f32[35], inout c: f32[4] in local) lanes 32 " LANES,
          "'a' is read by 32 threads together, so it is declared `in shared` or `in global`, or"},
+        {E0248,
+         "instruction f(a: f32[4] in |warp, inout c: f32[4]) cuda \"{c[0]} += {a[0]};\" "
+         "{ for i in 4 c[i] += a[i]; } " KERNEL,
+         "of several lanes in warp"},
+        {E0248, "instruction f(a: f32[35] in shared, |inout c: f32[4] in warp) lanes 32 " LANES,
+         "'c' is written by 32 threads together"},
         {E0248, "instruction f(|a: f32[35] in constant, inout c: f32[4] in local) lanes 32 " LANES,
          "'a' is read by"},
         {E0248, "instruction f(a: f32[35] in shared, |inout c: f32[4] in global) lanes 32 " LANES,
