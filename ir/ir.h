@@ -589,6 +589,13 @@ bool kernel_equal(const Kernel *a, const Kernel *b);
 bool stmt_is_reduction(const BlockStmt *block); /* has a reduce iterator */
 /* Declared so: the updates of each element keep their order, also where only rounding tells. */
 bool block_in_order(const BlockStmt *block);
+/* The block's stores are asynchronous: it has the annotation `copy_async` or `copy_bulk`. */
+bool block_is_async(const BlockStmt *block);
+/* The hardware makes them as one copy: it has the annotation `copy_bulk`. */
+bool block_is_bulk(const BlockStmt *block);
+/* The hardware copies a box to a tensor: it has the annotation `store_bulk`. */
+bool block_stores_bulk(const BlockStmt *block);
+bool loop_is_serpentine(const ForStmt *loop);
 /* The distance in elements between neighbours along each axis, with the buffer's layout, and the
  * number of elements that it takes, gaps included (layout.c). False where an extent is no literal
  * or the product does not fit. */

@@ -6,21 +6,6 @@
 
 /* ---- searching ------------------------------------------------------------------------------- */
 
-bool block_is_async(const BlockStmt *block)
-{
-    return annotation_find(block->annotations, ANNOTATION_COPY_ASYNC) || block_is_bulk(block);
-}
-
-bool block_is_bulk(const BlockStmt *block)
-{
-    return annotation_find(block->annotations, ANNOTATION_COPY_BULK) != NULL;
-}
-
-bool block_stores_bulk(const BlockStmt *block)
-{
-    return annotation_find(block->annotations, ANNOTATION_STORE_BULK) != NULL;
-}
-
 bool stmt_has_barrier(Context *c, const Stmt *s)
 {
     return stmts_of_kind(c, s, ST_BARRIER).n > 0;

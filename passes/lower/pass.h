@@ -17,13 +17,6 @@
 #include "passes/lower/pipeline.def"
 #undef PASS
 
-/* The block's stores are asynchronous: it has the annotation `copy_async` or `copy_bulk`. */
-bool block_is_async(const BlockStmt *block);
-/* The hardware makes them as one copy: it has the annotation `copy_bulk`. */
-bool block_is_bulk(const BlockStmt *block);
-/* The hardware copies a box to a tensor: it has the annotation `store_bulk`. */
-bool block_stores_bulk(const BlockStmt *block);
-
 /* `body`, a statement of the block, with what the block asks of the caches said at each access
  * (cache_hints.c). */
 Stmt *block_hints_apply(Context *c, const BlockStmt *block, Stmt *body);

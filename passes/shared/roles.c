@@ -4,16 +4,6 @@
 #include "passes/analysis/regions/region.h"
 #include "passes/analysis/threads/launch.h"
 
-static bool is_bulk(const Stmt *block)
-{
-    return annotation_find(block->u.block.annotations, ANNOTATION_COPY_BULK) != NULL;
-}
-
-static bool is_store(const Stmt *block)
-{
-    return annotation_find(block->u.block.annotations, ANNOTATION_STORE_BULK) != NULL;
-}
-
 static bool holds(Context *c, const Stmt *loop, const Stmt *block)
 {
     for (Cursor at = cursor_outer(c, loop); cursor_next(&at);)
@@ -48,26 +38,20 @@ static const char *loops_obstacle(Context *c, const StmtPath *path)
     return NULL;
 }
 
-static const Buffer *target_of(Context *c, const Stmt *copy)
-{
-    for (Cursor at = cursor_stmts(c, copy->u.block.body); cursor_next(&at);)
-        if (at.stmt->kind == ST_STORE)
-            return at.stmt->u.store.buffer;
-    return NULL;
-}
-
 /* Another block writes what the copy fills, reads it outside of the loop, or has the hardware read
  * it, behind the end of an iteration. */
 static const char *crossing_obstacle(Context *c, const StmtPath *path, const Stmt *copy)
 {
     const Stmt *root = path->items[0], *loop = path->items[path->n - 1];
-    const Buffer *target = target_of(c, copy);
+    const Buffer *target = stmts_of_kind(c, copy->u.block.body, ST_STORE).items[0]->u.store.buffer;
     StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
     for (int i = 0; i < blocks.n; i++) {
         const Stmt *block = blocks.items[i];
-        bool writes = !is_bulk(block) && stmt_accesses(c, block, target, ACCESS_WRITE);
+        bool writes =
+            !block_is_bulk(&block->u.block) && stmt_accesses(c, block, target, ACCESS_WRITE);
         bool outside = !holds(c, loop, block) && stmt_accesses(c, block, target, ACCESS_ANY);
-        bool stores = is_store(block) && stmt_accesses(c, block, target, ACCESS_READ);
+        bool stores =
+            block_stores_bulk(&block->u.block) && stmt_accesses(c, block, target, ACCESS_READ);
         if (writes || outside || stores)
             return arena_printf(
                 c->arena, "block '%s' %s '%s'%s, which block '%s' copies", block->u.block.name,
@@ -100,7 +84,7 @@ const char *roles_obstacle(Context *c, const StmtPath *path)
     int copies = 0;
     StmtList blocks = stmts_of_kind(c, path->items[0], ST_BLOCK);
     for (int i = 0; i < blocks.n && !obstacle; i++) {
-        if (!is_bulk(blocks.items[i]))
+        if (!block_is_bulk(&blocks.items[i]->u.block))
             continue;
         copies++;
         obstacle = holds(c, loop, blocks.items[i])

@@ -29,11 +29,6 @@ typedef struct {
     const ForStmt *outer; /* the innermost loop around, or NULL */
 } Serpentine;
 
-static bool is_serpentine(const ForStmt *loop)
-{
-    return annotation_find(loop->annotations, ANNOTATION_SERPENTINE) != NULL;
-}
-
 static AnnotationList without(Context *c, const ForStmt *loop)
 {
     return annotations_without(c, loop->annotations,
@@ -75,7 +70,7 @@ static bool comes_in_pairs(Context *c, const ForStmt *outer)
     const Stmt *inner = outer->body;
     int64_t lo, hi;
     if (outer->kind != LOOP_UNROLL || outer->step != 1 || inner->kind != ST_FOR ||
-        !is_serpentine(&inner->u.loop) || inner->u.loop.kind != LOOP_UNROLL ||
+        !loop_is_serpentine(&inner->u.loop) || inner->u.loop.kind != LOOP_UNROLL ||
         inner->u.loop.step != 1)
         return false;
     return names_nothing(c, inner->u.loop.body) && expr_is_const(outer->lo, &lo) &&
@@ -129,7 +124,7 @@ static Stmt *walk(void *user, Stmt *s)
         p->outer = &s->u.loop;
     Stmt *done = stmt_map_children(p->c, s, walk, p);
     p->outer = outer;
-    if (done->kind != ST_FOR || !is_serpentine(&done->u.loop))
+    if (done->kind != ST_FOR || !loop_is_serpentine(&done->u.loop))
         return done;
     return outer ? alternate_loop(p, done, outer) : done;
 }
@@ -213,7 +208,7 @@ Kernel *pass_check_serpentine(Context *c, const Kernel *kernel, const LowerOptio
 {
     (void)options;
     for (Cursor at = cursor_outer(c, kernel->body); cursor_next(&at);)
-        if (at.stmt->kind == ST_FOR && is_serpentine(&at.stmt->u.loop) &&
+        if (at.stmt->kind == ST_FOR && loop_is_serpentine(&at.stmt->u.loop) &&
             !check_reversal(c, kernel, at.stmt))
             return NULL;
     return kernel_with_body(c, kernel, kernel->body);

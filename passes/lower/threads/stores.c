@@ -38,18 +38,10 @@ StmtList stores_below(Context *c, const Stmt *s)
 
 /* ---- what is stored -------------------------------------------------------------------------- */
 
-static const Buffer *tensor_of(Context *c, const Stmt *store)
-{
-    for (Cursor at = cursor_stmts(c, store->u.block.body); cursor_next(&at);)
-        if (at.stmt->kind == ST_STORE)
-            return at.stmt->u.store.buffer;
-    return NULL;
-}
-
 /* Another block of the launch accesses what the block stores. */
 static bool alone(Context *c, Stmt *root, const Stmt *store)
 {
-    const Buffer *tensor = tensor_of(c, store);
+    const Buffer *tensor = stmts_of_kind(c, store->u.block.body, ST_STORE).items[0]->u.store.buffer;
     StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
     for (int i = 0; i < blocks.n; i++) {
         if (blocks.items[i] == store || !stmt_accesses(c, blocks.items[i], tensor, ACCESS_ANY))

@@ -36,11 +36,6 @@ static const Buffer *circle_along(Schedule *s, Stmt *inner)
     return NULL;
 }
 
-static bool is_turned(const Stmt *loop)
-{
-    return annotation_find(loop->u.loop.annotations, ANNOTATION_SERPENTINE) != NULL;
-}
-
 static bool require_inside(Schedule *s, const Stmt *outer, const Stmt *inner, Span span)
 {
     REQUIRE(s, E0499, span, outer->u.loop.body == inner,
@@ -53,7 +48,7 @@ static bool require_inside(Schedule *s, const Stmt *outer, const Stmt *inner, Sp
             "loop '%s' or loop '%s' is bound or vectorized, or its step is not 1, so its order "
             "cannot alternate",
             stmt_label(outer), stmt_label(inner));
-    REQUIRE(s, E0499, span, !is_turned(inner),
+    REQUIRE(s, E0499, span, !loop_is_serpentine(&inner->u.loop),
             "loop '%s' is already a serpentine loop; remove this step", stmt_label(inner));
     return true;
 }

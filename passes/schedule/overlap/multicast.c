@@ -15,7 +15,7 @@ bool prim_multicast(Schedule *s, const PrimCall *call, Value *result)
     Stmt *node = sched_block(s, &call->multicast.block, &path);
     BlockStmt block = node->u.block;
     *result = (Value){.kind = VALUE_NONE};
-    REQUIRE(s, E0862, call->span, annotation_find(block.annotations, ANNOTATION_COPY_BULK),
+    REQUIRE(s, E0862, call->span, block_is_bulk(&block),
             "block '%s' is no bulk copy; apply copy_bulk to its loops first", block.name);
     const char *obstacle = multicast_obstacle(s->ctx, &path);
     REQUIRE(s, E0862, call->span, !obstacle,

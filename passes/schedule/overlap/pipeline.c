@@ -307,7 +307,7 @@ static bool stores_in_bulk(Schedule *s, const Stmt *loop)
 {
     StmtList blocks = stmts_of_kind(s->ctx, loop, ST_BLOCK);
     for (int i = 0; i < blocks.n; i++)
-        if (annotation_find(blocks.items[i]->u.block.annotations, ANNOTATION_STORE_BULK))
+        if (block_stores_bulk(&blocks.items[i]->u.block))
             return true;
     return false;
 }

@@ -25,11 +25,6 @@ static StmtPath path_in_launch(Schedule *s, const StmtPath *path)
     return inside;
 }
 
-static bool is_bulk(const Stmt *block)
-{
-    return annotation_find(block->u.block.annotations, ANNOTATION_COPY_BULK) != NULL;
-}
-
 /* The kernel's body with a circle in place of each buffer that the loop's copies fill; NULL after a
  * refusal. */
 static Stmt *fold_buffers(const CircleLoop *l, Stmt *body)
@@ -40,7 +35,7 @@ static Stmt *fold_buffers(const CircleLoop *l, Stmt *body)
         StmtList blocks = stmts_of_kind(s->ctx, stmt_item(items, i), ST_BLOCK);
         for (int k = 0; k < blocks.n; k++) {
             BufferSet filled = {0};
-            if (!is_bulk(blocks.items[k]))
+            if (!block_is_bulk(&blocks.items[k]->u.block))
                 continue;
             flow_buffers(s, blocks.items[k], ACCESS_WRITE, &filled);
             Circle circle = {.item = stmt_item(items, i),
