@@ -214,7 +214,6 @@ static void walk_seq(Walk *w, Stmt *s)
 
 static void walk(Walk *w, Stmt *s)
 {
-    FactsMark mark = facts_mark(w->f);
     switch (s->kind) {
     case ST_SEQ: walk_seq(w, s); break;
     case ST_FOR: walk_for(w, s); break;
@@ -225,16 +224,6 @@ static void walk(Walk *w, Stmt *s)
             walk(w, s->u.cond.otherwise);
         break;
     case ST_BLOCK: walk_block(w, &s->u.block); break;
-    case ST_LAUNCH:
-        facts_enter(w->f, s);
-        walk(w, s->u.launch.body);
-        facts_reset(w->f, mark);
-        break;
-    case ST_INSTRUCTION: walk(w, s->u.instruction.body); break;
-    case ST_ROLES:
-        walk(w, s->u.roles.producer);
-        walk(w, s->u.roles.consumers);
-        break;
     default: walk_leaf(w, s);
     }
 }
