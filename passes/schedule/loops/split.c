@@ -114,20 +114,6 @@ static Expr *split_extent(Context *c, Facts *facts, const Split *split, int i)
     return simplify(facts, index_ceildiv(c, split->extent, expr_index(c, split->product)));
 }
 
-/* i_0, i_1, ... : new on the path and different from each other. */
-static Name split_name(Schedule *s, const StmtPath *path, int i, const ForStmt *others)
-{
-    Context *c = s->ctx;
-    const char *old = path->items[path->n - 1]->u.loop.var->name;
-    Name name = sched_fresh_loop_name(s, path, ctx_namef(c, "%.24s_%d", old, i), 0);
-    for (int other = 0; other < i; other++)
-        if (others[other].var->name == name) {
-            name = sched_fresh_loop_name(s, path, ctx_namef(c, "%.24s_%d_", old, i), 0);
-            other = -1;
-        }
-    return name;
-}
-
 /* The new nest. Its loops run over 0 .. product, and the old variable is lo + step * (their
  * number). */
 static Stmt *build_split(Schedule *s, const StmtPath *path, const Split *split)
@@ -139,7 +125,9 @@ static Stmt *build_split(Schedule *s, const StmtPath *path, const Split *split)
     ForStmt *loops = ARENA_ARRAY(c->arena, ForStmt, split->n);
     Expr *count = expr_index(c, 0);
     for (int i = 0; i < split->n; i++) {
-        Name name = split_name(s, path, i, loops);
+        /* i_0, i_1, ... : the number keeps them different from each other */
+        const char *base = ctx_namef(c, "%.24s_%d", old->var->name, i);
+        Name name = sched_fresh_loop_name(s, path, base, 0);
         loops[i] = flow_loop(s, name, expr_index(c, 0), split_extent(c, facts, split, i));
         facts_range(facts, loops[i].var, loops[i].lo, loops[i].hi);
         count =
