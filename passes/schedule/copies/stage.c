@@ -242,81 +242,6 @@ PointBox stage_points(Schedule *s, const BlockStmt *block, Expr *const *e, int n
 
 /* ---- blocks whose results are copied out ----------------------------------------------------- */
 
-/* Which iterators the stored subscripts use, in the block's order; -1 where one is a reduction's.
- * out[n_iters]. */
-static int written_iters(const Stmt *block, const Stmt *store, int *out)
-{
-    int n = 0;
-    for (int i = 0; i < block->u.block.n_iters; i++) {
-        const BlockIter *iter = &block->u.block.iters[i];
-        bool used = false;
-        for (int axis = 0; axis < store->u.store.buffer->rank; axis++)
-            used |= expr_uses_var(store->u.store.index[axis], iter->var);
-        if (used && iter->kind == ITER_REDUCE)
-            return -1;
-        if (used)
-            out[n++] = i;
-    }
-    return n;
-}
-
-static bool under_condition(const StmtPath *path)
-{
-    for (int i = 0; i < path->n; i++)
-        if (path->items[i]->kind == ST_IF ||
-            (path->items[i]->kind == ST_FOR && path->items[i]->u.loop.step != 1))
-            return true;
-    return path->items[path->n - 1]->u.block.predicate != NULL;
-}
-
-/* The loop around the place of the copy in whose iterations the block writes different elements, or
- * NULL: there the copy would take what later iterations have yet to write. */
-static const Stmt *partial_loop(const StmtPath *path, const StagePlace *place, const int *used,
-                                int n)
-{
-    const BlockStmt *block = &path->items[path->n - 1]->u.block;
-    for (int i = 0; i < path->n && path->items[i] != place->parent; i++)
-        for (int k = 0; k < n && path->items[i]->kind == ST_FOR; k++)
-            if (expr_uses_var(block->iters[used[k]].binding, path->items[i]->u.loop.var))
-                return path->items[i];
-    return NULL;
-}
-
-static bool has_plain_quotient(const Expr *e)
-{
-    if (e->kind == EX_ADD || e->kind == EX_SUB)
-        return has_plain_quotient(e->u.arg[0]) || has_plain_quotient(e->u.arg[1]);
-    return e->kind == EX_DIV || e->kind == EX_MOD;
-}
-
-/* The binding may take only every n-th value: each loop in it counts in larger steps than 1. What
- * fusing has made, quotients and remainders, takes all. */
-static bool skips_values(Schedule *s, const StmtPath *path, Expr *binding)
-{
-    bool steps = false, other = false;
-    Facts *facts = sched_facts(s, path);
-    for (int i = 0; i < path->n; i++) {
-        int64_t factor;
-        Expr *rest;
-        if (path->items[i]->kind != ST_FOR || !expr_uses_var(binding, path->items[i]->u.loop.var))
-            continue;
-        bool linear = split_linear(facts, binding, path->items[i]->u.loop.var, &factor, &rest);
-        if (linear && (factor == 1 || factor == -1))
-            return false;
-        steps |= linear && factor != 0;
-        other |= !linear;
-    }
-    return steps || (other && !has_plain_quotient(binding));
-}
-
-static bool some_skips(Schedule *s, const StmtPath *path, const int *used, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (skips_values(s, path, path->items[path->n - 1]->u.block.iters[used[i]].binding))
-            return true;
-    return false;
-}
-
 /* The block has an init that sets the one element of the buffer that it accesses. */
 static bool has_own_init(Context *c, Stmt *block, const Buffer *buffer)
 {
@@ -371,26 +296,14 @@ bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, Span 
     *place = (StagePlace){0};
     if (!stage_starts_alone(s, path, buffer, span))
         return false;
-    int *used = ARENA_ARRAY(s->ctx->arena, int, block->u.block.n_iters + 1);
-    int n_used = written_iters(block, store, used);
-    REQUIRE(s, E0444, span,
-            n_used >= 0 && !under_condition(path) && !some_skips(s, path, used, n_used),
-            "block '%s' writes only elements selected by a condition, a step or a reduction, so "
-            "the elements to copy out are unknown; use %s before splitting its loops",
-            block->u.block.name, s->running->name);
-    REQUIRE_KEPT(s, E0444, span, flow_runs_whole(s, block, &why), &why,
-                 "block '%s' does not run over the full domains of its iterators, so the copy "
-                 "would write elements that it has not computed: %s",
-                 block->u.block.name, why.reason);
     VEC_PUSH(s->ctx->arena, &users, block);
     VEC_PUSH(s->ctx->arena, &staged, buffer);
-    REQUIRE(s, E0444, span, stage_place(s, &users, &staged, ACCESS_ANY, place),
-            "'%s' is read inside the loops of block '%s', before the copy is complete",
-            buffer->name, block->u.block.name);
-    const Stmt *loop = partial_loop(path, place, used, n_used);
-    REQUIRE(s, E0444, span, !loop,
-            "the copy would be in loop '%s', where other blocks access '%s', but block '%s' writes "
-            "only a part of '%s' per iteration",
-            stmt_label(loop), buffer->name, block->u.block.name, buffer->name);
+    stage_place(s, &users, &staged, ACCESS_ANY, place); /* the block itself at the latest */
+    Rewrite whole = {s->kernel, stmt_item(place->parent, place->first), flow_whole_nest(s, block)};
+    REQUIRE_KEPT(s, E0444, span, dependence_instances_kept(s->ctx, whole, block->u.block.id, &why),
+                 &why,
+                 "where the copy would stand, block '%s' has not run for all values of its "
+                 "iterators, so the copy would take elements of '%s' that are not computed: %s",
+                 block->u.block.name, buffer->name, why.reason);
     return true;
 }
