@@ -21,7 +21,6 @@
  * An axis with a fold (a pipelined buffer) is circular with that many places: its subscripts become
  * remainders. The pass re-checks the order of reads and writes, because later steps may have
  * changed it. */
-#include "passes/lower/memory/own_writes.h"
 #include "passes/lower/memory/spread.h"
 
 typedef struct {
@@ -410,9 +409,6 @@ static void clip_box(Context *c, Facts *f, const Buffer *b, Interval *box)
 static bool reads_its_own(Compact *k, const Place *place, const Buffer *b)
 {
     int n_loops;
-    if (b->scope != SCOPE_WARP &&
-        reads_own_writes(k->c, place->path.items, place->path.n, place->root, b))
-        return true;
     if (place->root >= place->path.n)
         return false;
     Threads *t = launch_of(k, place, &n_loops);
