@@ -242,7 +242,7 @@ Stmt *sched_block(Schedule *s, const Value *block, StmtPath *path);
 Buffer *sched_buffer(Schedule *s, uint32_t id);
 
 /* Replaces `old` (by pointer) in the kernel's body by `new`; the only way a primitive changes the
- * kernel. */
+ * kernel. `old` is a loop, a block, or a sequence with one among its items. */
 void sched_replace(Schedule *s, const Stmt *old, Stmt *new_node);
 /* The whole body at once, for changes in several places. */
 void sched_replace_body(Schedule *s, Stmt *body);

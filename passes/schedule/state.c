@@ -217,30 +217,23 @@ void state_rebuild(Schedule *s)
         enter_stmt(s, s->hidden.items[i], 0, OUTSIDE_BLOCKS);
 }
 
-/* The handle of `kind` that bears the name now; `known` is the one that was seen last. */
-static uint32_t find_named(const Schedule *s, Name name, HandleKind kind, uint32_t known)
+/* The block or buffer that came to the name last, if it still has it: no two have one name. */
+static uint32_t if_named(const Schedule *s, Name name, uint32_t last)
 {
-    const Handle *last = known ? state_handle(s, known) : NULL;
-    if (!last || (last->alive && last->name == name))
-        return last ? known : 0;
-    for (int i = 0; i < s->handles.n; i++) {
-        const Handle *handle = &s->handles.items[i];
-        if (handle->kind == kind && handle->alive && handle->name == name)
-            return s->first_id + (uint32_t)i;
-    }
-    return 0;
+    const Handle *handle = last ? state_handle(s, last) : NULL;
+    return handle && handle->alive && handle->name == name ? last : 0;
 }
 
 uint32_t state_find_block(const Schedule *s, Name name)
 {
     const NameUse *use = state_name(s, name);
-    return use ? find_named(s, name, HANDLE_BLOCK, use->block) : 0;
+    return use ? if_named(s, name, use->block) : 0;
 }
 
 uint32_t state_find_buffer(const Schedule *s, Name name)
 {
     const NameUse *use = state_name(s, name);
-    return use ? find_named(s, name, HANDLE_BUFFER, use->buffer) : 0;
+    return use ? if_named(s, name, use->buffer) : 0;
 }
 
 /* ---- paths ----------------------------------------------------------------------------------- */
@@ -381,36 +374,19 @@ static Stmt *with_child(Schedule *s, const Stmt *parent, const Stmt *child, Stmt
     if (!then && !otherwise)
         return NULL;
     if (!then)
-        then = stmt_seq(s->ctx, NULL, 0, parent->span);
+        then = stmt_empty(s->ctx, parent->span);
     return stmt_stamp(stmt_if(s->ctx, parent->u.cond.cond, then, otherwise, parent->span), parent);
 }
 
-/* The first loop or block in `stmt`, or 0. */
-static uint32_t first_id_in(const Stmt *stmt)
+/* The path down to `node`, by pointer: a loop, a block, or a sequence with one among its items. */
+static void path_to_node(Schedule *s, const Stmt *node, StmtPath *path)
 {
-    uint32_t id = stmt_id(stmt);
-    if (stmt->kind == ST_SEQ)
-        for (int i = 0; i < stmt->u.seq.n && id == 0; i++)
-            id = first_id_in(stmt->u.seq.items[i]);
-    if (stmt->kind == ST_IF) {
-        id = first_id_in(stmt->u.cond.then);
-        if (id == 0 && stmt->u.cond.otherwise)
-            id = first_id_in(stmt->u.cond.otherwise);
-    }
-    return id;
-}
-
-/* The path down to `node`, by pointer; false where no loop or block leads there. */
-static bool path_to_node(Schedule *s, const Stmt *node, StmtPath *path)
-{
-    uint32_t id = first_id_in(node);
-    const Handle *handle = id ? state_handle(s, id) : NULL;
-    if (!handle || !handle->alive)
-        return false;
+    uint32_t id = 0;
+    for (int i = 0; i < stmt_items(node) && id == 0; i++)
+        id = stmt_id(stmt_item(node, i));
     state_path(s, id, path);
-    while (path->n > 0 && path->items[path->n - 1] != node)
+    while (path->items[path->n - 1] != node)
         path->n--;
-    return path->n > 0;
 }
 
 /* Where the path's last node was last seen in its seq. */
@@ -422,10 +398,8 @@ static int place_of(const Schedule *s, const StmtPath *path)
 
 static void set_body(Schedule *s, Stmt *body)
 {
-    Kernel *kernel = ARENA_NEW(s->ctx->arena, Kernel);
-    *kernel = *s->kernel;
-    kernel->body = body ? body : stmt_seq(s->ctx, NULL, 0, kernel->span);
-    s->kernel = kernel;
+    s->kernel =
+        kernel_with_body(s->ctx, s->kernel, body ? body : stmt_empty(s->ctx, s->kernel->span));
 }
 
 void sched_replace_body(Schedule *s, Stmt *body)
@@ -443,10 +417,7 @@ void sched_replace_interface(Schedule *s, const Kernel *kernel)
 void sched_replace(Schedule *s, const Stmt *old, Stmt *new_node)
 {
     StmtPath path = {0};
-    if (!path_to_node(s, old, &path)) {
-        sched_replace_body(s, stmt_replace(s->ctx, s->kernel->body, old, new_node));
-        return;
-    }
+    path_to_node(s, old, &path);
     uint32_t parent = 0;
     for (int i = path.n - 2; i >= 0 && parent == 0; i--)
         parent = stmt_id(path.items[i]);
