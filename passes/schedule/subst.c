@@ -38,15 +38,6 @@ static Facts *facts_of_init(Below *b, const BlockStmt *block)
     return apart ? facts_of_kernel(c, b->s->kernel) : b->facts;
 }
 
-/* A loop of the reduction decides the condition. */
-static bool uses_reduction(Context *c, const BlockStmt *block, const Expr *cond)
-{
-    for (Cursor at = cursor_expr(c, cond); cursor_next(&at);)
-        if (at.expr->kind == EX_VAR && block_uses_loop(block, ITER_REDUCE, at.expr->u.var))
-            return true;
-    return false;
-}
-
 /* A condition on a loop of the reduction would become one on other loops, as where its only value
  * is 0. */
 static bool leaves_reduction(Context *c, Facts *facts, const BlockStmt *block, Expr *predicate)
@@ -56,8 +47,8 @@ static bool leaves_reduction(Context *c, Facts *facts, const BlockStmt *block, E
     for (int i = 0; i < conds.n; i++) {
         Expr *simple = simplify(facts, conds.items[i]);
         int64_t truth;
-        if (uses_reduction(c, block, conds.items[i]) && !expr_is_const(simple, &truth) &&
-            !uses_reduction(c, block, simple))
+        if (reduction_decides(c, block, conds.items[i]) && !expr_is_const(simple, &truth) &&
+            !reduction_decides(c, block, simple))
             return true;
     }
     return false;

@@ -331,6 +331,14 @@ bool block_uses_loop(const BlockStmt *block, IterKind kind, const Var *loop)
     return false;
 }
 
+bool reduction_decides(Context *c, const BlockStmt *block, const Expr *cond)
+{
+    for (Cursor at = cursor_expr(c, cond); cursor_next(&at);)
+        if (at.expr->kind == EX_VAR && block_uses_loop(block, ITER_REDUCE, at.expr->u.var))
+            return true;
+    return false;
+}
+
 bool block_reduces_over(Context *c, const BlockStmt *block, const Var *loop)
 {
     for (int k = 0; k < block->n_iters; k++) {

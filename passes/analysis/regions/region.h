@@ -72,6 +72,8 @@ bool block_uses_var(const BlockStmt *block, const Var *var);
 bool block_uses_reduced(const BlockStmt *block, const Expr *e);
 /* An iterator of the kind is bound to an expression of the loop's variable. */
 bool block_uses_loop(const BlockStmt *block, IterKind kind, const Var *loop);
+/* A loop that a reduce iterator is bound to stands in the condition. */
+bool reduction_decides(Context *c, const BlockStmt *block, const Expr *cond);
 
 /* Iterations of the loop are parts of one reduction: they differ in how far the block's reduce
  * iterators are into their domains. `reduce i in j + 1..N = j + 1 + io * 4 + ii` is carried by io

@@ -18,18 +18,10 @@ static const Stmt *stmt_of_block(Context *c, const Stmt *root, const BlockStmt *
     return NULL;
 }
 
-/* One of the ranges from number `first` on is of a variable in `e`. */
-static bool uses_ranges_from(const Facts *f, const Expr *e, int first)
+/* One of the ranges from number `first` to before `end` is of a variable in `e`. */
+static bool uses_ranges(const Facts *f, const Expr *e, int first, int end)
 {
-    for (int i = first; i < f->ranges.n; i++)
-        if (f->ranges.items[i].var && expr_uses_var(e, f->ranges.items[i].var))
-            return true;
-    return false;
-}
-
-static bool uses_ranges_before(const Facts *f, const Expr *e, int first)
-{
-    for (int i = 0; i < first; i++)
+    for (int i = first; i < end; i++)
         if (f->ranges.items[i].var && expr_uses_var(e, f->ranges.items[i].var))
             return true;
     return false;
@@ -62,8 +54,8 @@ static Runs runs_of(Facts *f, const Affine *form, int first, Expr **least)
         Term t = form->terms[i];
         Expr *low = t.atom;
         int64_t min, max;
-        if (uses_ranges_from(f, t.atom, first)) {
-            if (t.factor <= 0 || uses_ranges_before(f, t.atom, first) ||
+        if (uses_ranges(f, t.atom, first, f->ranges.n)) {
+            if (t.factor <= 0 || uses_ranges(f, t.atom, 0, first) ||
                 !bounds_const(f, t.atom, &min, &max))
                 return runs;
             low = expr_index(c, min);

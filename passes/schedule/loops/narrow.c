@@ -114,15 +114,6 @@ static void bound_by_block(Narrowing *n, const BlockStmt *block)
     }
 }
 
-/* A loop that carries the block's reduction decides whether it holds. */
-static bool reduction_decides(const Narrowing *n, const BlockStmt *block, const Expr *cond)
-{
-    for (Cursor at = cursor_expr(n->s->ctx, cond); cursor_next(&at);)
-        if (at.expr->kind == EX_VAR && block_uses_loop(block, ITER_REDUCE, at.expr->u.var))
-            return true;
-    return false;
-}
-
 /* `cond` compares indices: an order bounds the loop as a domain does. */
 static void bound_by_order(Narrowing *n, const Expr *cond)
 {
@@ -142,7 +133,7 @@ static void bound_by_conditions(Narrowing *n, const BlockStmt *block)
     for (int i = 0; i < plain; i++) {
         const Expr *cond = conds.items[i];
         if (cond->kind >= EX_LT && cond->kind <= EX_GE && cond->u.arg[0]->type == DT_INDEX &&
-            !(has_inits(n, block) && reduction_decides(n, block, cond)))
+            !(has_inits(n, block) && reduction_decides(n->s->ctx, block, cond)))
             bound_by_order(n, cond);
     }
 }
