@@ -90,9 +90,15 @@ static void add_strict(Unswitch *u, Expr *cond)
     VEC_PUSH(u->c->arena, &u->strict, cond);
 }
 
-static bool compares_indices(const Expr *cond)
+/* A comparison of indices without the variables of inner loops, as at_extreme has it; NULL: it is
+ * another condition, or unknown. */
+static Expr *at_meeting(Unswitch *u, Expr *cond, Meeting meeting)
 {
-    return op_info(cond->kind)->class == OP_COMPARE && cond->u.arg[0]->type == DT_INDEX;
+    cond = simplify(u->facts, cond);
+    if (op_info(cond->kind)->class != OP_COMPARE || cond->u.arg[0]->type != DT_INDEX ||
+        expr_has_load(cond))
+        return NULL;
+    return uses_inner(u, cond) ? at_extreme(u, cond, meeting) : cond;
 }
 
 static void note_guard(Unswitch *u, Expr *guard)
@@ -100,10 +106,8 @@ static void note_guard(Unswitch *u, Expr *guard)
     ExprList all = {0};
     expr_chain(u->c, expr_expand(u->c, guard, &u->names), EX_AND, &all);
     for (int i = 0; i < all.n; i++) {
-        Expr *cond = simplify(u->facts, all.items[i]);
-        bool known = compares_indices(cond) && !expr_has_load(cond);
-        Expr *strict = known && uses_inner(u, cond) ? at_extreme(u, cond, HARDEST) : cond;
-        if (known && strict)
+        Expr *strict = at_meeting(u, all.items[i], HARDEST);
+        if (strict)
             add_strict(u, strict);
     }
 }
@@ -248,10 +252,8 @@ static Stmt *where_any(Unswitch *u, Stmt *loop)
     if (guard)
         expr_chain(u->c, guard, EX_AND, &all);
     for (int i = 0; i < all.n; i++) {
-        Expr *cond = simplify(u->facts, all.items[i]);
-        bool known = compares_indices(cond) && !expr_has_load(cond);
-        cond = known && uses_inner(&inside, cond) ? at_extreme(&inside, cond, EASIEST) : cond;
-        if (known && cond)
+        Expr *cond = at_meeting(&inside, all.items[i], EASIEST);
+        if (cond)
             VEC_PUSH(u->c->arena, &any, cond);
     }
     facts_reset(u->facts, mark);
