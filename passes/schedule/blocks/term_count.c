@@ -28,9 +28,9 @@ static Expr *extent(Count *n, const BlockIter *iter)
     return simplify(n->facts, binary(n, EX_SUB, iter->hi, iter->lo));
 }
 
-static bool at_least(Count *n, Expr *e, int64_t least)
+static bool is_not_negative(Count *n, Expr *e)
 {
-    return prove(n->facts, binary(n, EX_GE, e, expr_index(n->s->ctx, least)));
+    return prove(n->facts, binary(n, EX_GE, e, expr_index(n->s->ctx, 0)));
 }
 
 static bool is_reduced(const BlockIter *iter)
@@ -43,8 +43,8 @@ static bool without_quotient(Count *n, Expr **a, Expr **b)
 {
     while ((*a)->kind == EX_DIV) {
         Expr *d = (*a)->u.arg[1];
-        if (block_uses_reduced(n->block, d) || !at_least(n, d, 0) ||
-            !at_least(n, (*a)->u.arg[0], 0))
+        if (block_uses_reduced(n->block, d) || !is_not_negative(n, d) ||
+            !is_not_negative(n, (*a)->u.arg[0]))
             return false;
         *b = binary(n, EX_MUL, *b, d);
         *a = (*a)->u.arg[0];
@@ -96,6 +96,10 @@ static bool add_limit(Count *n, Expr *a, Expr *b)
     if (!without_quotient(n, &a, &b))
         return false;
     drop_last_digits(n, &a, b);
+    if (!block_uses_reduced(n->block, a)) {
+        VEC_PUSH(c->arena, &n->uniform, binary(n, EX_LT, a, b));
+        return true;
+    }
     const BlockIter *iter = only_reduced(n, a);
     int64_t factor;
     Expr *rest;
