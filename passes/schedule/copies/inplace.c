@@ -27,8 +27,7 @@ typedef struct {
     StagePlace place;
     const Stmt *loop; /* whose body the copies stand in; NULL: around everything */
     StmtPath at;      /* to the loop */
-    Facts *facts;     /* that hold in the loop's body */
-    Interval *box;    /* what is copied in; NULL: the whole buffer */
+    Interval *box;    /* what is copied in */
     Interval *back;   /* what is copied back */
 } InPlace;
 
@@ -45,15 +44,23 @@ static void place_outside(InPlace *p)
     stage_place(s, &users, &staged, ACCESS_ANY, &p->place);
     for (int i = 0; i < p->path.n && p->path.items[i] != p->place.parent; i++)
         VEC_PUSH(s->ctx->arena, &at, p->path.items[i]);
-    p->back = ARENA_ARRAY(s->ctx->arena, Interval, p->from->rank + 1);
-    if (!region_touched(sched_facts(s, &at), p->place.parent, p->from, ACCESS_WRITE, p->back))
-        p->back = NULL;
+    Facts *facts = sched_facts(s, &at);
+    Stmt *item = stmt_item(p->place.parent, p->place.first);
+    region_touched(facts, item, p->from, ACCESS_ANY, p->box);
+    region_touched(facts, item, p->from, ACCESS_WRITE, p->back);
 }
 
 static bool is_item(Stmt *item, const Stmt *block, Context *c)
 {
     StmtPath path = {0};
     return stmt_find(c, item, block->u.block.id, &path);
+}
+
+/* What one iteration of the loop accesses. */
+static bool box_inside(const InPlace *p, Facts *facts, AccessMode mode, Interval *box)
+{
+    BoxOf of = {.loop = &p->at, .buffer = p->from, .mode = mode, .scope = p->to->scope};
+    return stage_box(p->s, facts, &of, box);
 }
 
 /* In the loop's body, where the block is alone with the buffer. */
@@ -74,23 +81,12 @@ static bool place_inside(InPlace *p)
     REQUIRE(s, E0914, span, users.n == 1,
             "block '%s' also accesses '%s' in loop '%s', and would not see the values in the copy",
             users.items[users.items[0] == p->block]->u.block.name, p->from->name, loop);
-    p->box = ARENA_ARRAY(s->ctx->arena, Interval, p->from->rank + 1);
-    p->back = ARENA_ARRAY(s->ctx->arena, Interval, p->from->rank + 1);
-    p->facts = sched_facts(s, &p->at);
-    facts_enter(p->facts, p->loop);
-    REQUIRE(
-        s, E0455, span,
-        stage_box(
-            s, p->facts,
-            &(BoxOf){.loop = &p->at, .buffer = p->from, .mode = ACCESS_ANY, .scope = p->to->scope},
-            p->box) &&
-            stage_box(
-                s, p->facts,
-                &(BoxOf){
-                    .loop = &p->at, .buffer = p->from, .mode = ACCESS_WRITE, .scope = p->to->scope},
-                p->back),
-        "no bounds found for the region of '%s' that one iteration of loop '%s' accesses",
-        p->from->name, loop);
+    Facts *facts = sched_facts(s, &p->at);
+    facts_enter(facts, p->loop);
+    REQUIRE(s, E0455, span,
+            box_inside(p, facts, ACCESS_ANY, p->box) && box_inside(p, facts, ACCESS_WRITE, p->back),
+            "no bounds found for the region of '%s' that one iteration of loop '%s' accesses",
+            p->from->name, loop);
     return true;
 }
 
@@ -175,6 +171,8 @@ bool prim_cache_inplace(Schedule *s, const PrimCall *call, Value *result)
     if (!check_block(&p))
         return false;
     p.to = stage_buffer(s, p.from, scope_name(scope), scope, call->span);
+    p.box = ARENA_ARRAY(c->arena, Interval, p.from->rank + 1);
+    p.back = ARENA_ARRAY(c->arena, Interval, p.from->rank + 1);
     if (call->cache_inplace.loop.kind != VALUE_NONE)
         p.loop = sched_loop(s, &call->cache_inplace.loop, &p.at);
     if (!p.loop)
