@@ -403,17 +403,6 @@ static bool unit_kept(Poly *p, const Unit *u, const Model *after, Kept how, Conf
     return (plain || sets_kept(p, u, new, how, why)) && (!how.once || runs_once(p, new, why));
 }
 
-/* A scalar decides about instances as a size does: the instances before and after are those for one
- * value of it. */
-static void enter_scalars(Poly *p, const Kernel *kernel)
-{
-    for (int i = 0; i < kernel->n_params; i++) {
-        Var *scalar = kernel->params[i].scalar;
-        if (scalar && type_is_int(scalar->type))
-            poly_value(p, &p->fixed, expr_var(p->ctx, scalar, span_none()));
-    }
-}
-
 static bool instances_kept(Context *c, Rewrite rewrite, uint32_t block, Kept how, Conflict *why)
 {
     ArenaMark mark = arena_mark(c->arena);
@@ -421,7 +410,6 @@ static bool instances_kept(Context *c, Rewrite rewrite, uint32_t block, Kept how
     Model *old = model_new(c, rewrite.kernel, rewrite.before, (Stmt *)rewrite.before);
     Model *new = model_new(c, rewrite.kernel, rewrite.before, rewrite.after);
     model_enter(old, p);
-    enter_scalars(p, rewrite.kernel);
     bool kept = true;
     for (int i = 0; i < old->units.n && kept; i++)
         if (!old->units.items[i]->init && (block == 0 || old->units.items[i]->block->id == block))

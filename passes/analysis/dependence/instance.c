@@ -52,6 +52,11 @@ void model_enter(const Model *m, Poly *p)
     for (int i = 0; i < m->kernel->n_sizes; i++)
         if (m->kernel->sizes[i].symbolic)
             poly_size(p, m->kernel->sizes[i].var);
+    for (int i = 0; i < m->kernel->n_params; i++) { /* they decide about instances, as sizes do */
+        const Var *scalar = m->kernel->params[i].scalar;
+        if (scalar && type_is_int(scalar->type))
+            poly_size(p, scalar);
+    }
     poly_assume_where(p, m->kernel);
     for (int i = 0; i < m->outer.n; i++) {
         Enclosing scope = m->outer.items[i];

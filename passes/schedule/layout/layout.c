@@ -138,11 +138,6 @@ bool prim_pad(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
-static int64_t int_or(const Value *v, int64_t otherwise)
-{
-    return v->kind == VALUE_NONE ? otherwise : v->u.i;
-}
-
 bool prim_swizzle(Schedule *s, const PrimCall *call, Value *result)
 {
     Buffer *buffer = sched_buffer(s, call->swizzle.buffer.u.id);
@@ -162,11 +157,12 @@ bool prim_swizzle(Schedule *s, const PrimCall *call, Value *result)
         !find_axis(s, &call->swizzle.by, buffer, axis > 0 ? axis - 1 : 1, &by))
         return false;
     AxisLayout rule = rule_of(buffer, axis);
+    const Value *every = &call->swizzle.every;
     rule.choose_swizzle = chosen;
     rule.swizzle = chosen ? (Swizzle){0}
                           : (Swizzle){.chunk = call->swizzle.chunk.u.i,
                                       .count = call->swizzle.count.u.i,
-                                      .every = int_or(&call->swizzle.every, 1),
+                                      .every = every->kind == VALUE_NONE ? 1 : every->u.i,
                                       .by = by};
     const char *wrong = chosen ? NULL : swizzle_error(s->ctx, buffer, axis, &rule.swizzle);
     REQUIRE(s, E0448, call->swizzle.chunk.span, !wrong, "%s", wrong);
