@@ -1,7 +1,7 @@
 /* find.c - Searches trees: what a tree uses, which statements it contains, what encloses a node. */
 #include <math.h>
 
-#include "ir/ir.h"
+#include "ir/instruction.h"
 
 int expr_division_levels(const Expr *e)
 {
@@ -114,6 +114,18 @@ bool expr_loads_change(const Expr *e)
     for (int k = 0; k < n; k++)
         if (expr_loads_change(expr_operand(e, k)))
             return true;
+    return false;
+}
+
+bool cursor_meets(Cursor at, const Buffer *buffer)
+{
+    while (cursor_next(&at)) {
+        bool loads = at.expr && at.expr->kind == EX_LOAD && at.expr->u.load.buffer == buffer;
+        bool stores = at.stmt && at.stmt->kind == ST_STORE && at.stmt->u.store.buffer == buffer;
+        bool waits = at.stmt && at.stmt->kind == ST_BARRIER && at.stmt->u.barrier.of;
+        if (loads || stores || waits)
+            return true;
+    }
     return false;
 }
 

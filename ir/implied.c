@@ -408,3 +408,12 @@ bool stmt_breaks(const Stmt *s)
             return true;
     return s->kind == ST_BREAK;
 }
+
+bool iter_is_loop(const BlockIter *iter, const ForStmt *const *loops, int n)
+{
+    for (int i = n - 1; i >= 0; i--)
+        if (iter->binding->kind == EX_VAR && iter->binding->u.var == loops[i]->var)
+            return loops[i]->step > 0 && expr_equal(loops[i]->lo, iter->lo) &&
+                   expr_equal(loops[i]->hi, iter->hi);
+    return false;
+}

@@ -66,4 +66,7 @@ WhileParts while_parts(const ForStmt *loop);
 /* A `break` in the statement ends the loop around it. */
 bool stmt_breaks(const Stmt *s);
 
+/* The iterator is bound to one of the loops, the innermost last, which goes over its domain. */
+bool iter_is_loop(const BlockIter *iter, const ForStmt *const *loops, int n);
+
 #endif

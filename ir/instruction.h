@@ -90,6 +90,10 @@ static inline bool instruction_is_async(const Instruction *of)
     return of && (of->commit || of->stores);
 }
 
+/* Something ahead of the cursor loads from the local buffer or stores to it, or waits for
+ * instructions in flight, which name the registers that these write. */
+bool cursor_meets(Cursor at, const Buffer *buffer);
+
 /* The same operands, template and body. */
 bool instruction_equal(const Instruction *a, const Instruction *b);
 

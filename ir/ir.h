@@ -525,9 +525,8 @@ Stmt *stmt_stamp(Stmt *to, const Stmt *from);
 Var *var_new(Context *c, Name name, DType type, VarKind kind, Span span);
 /* A fresh buffer that is like this one, with an id of its own. */
 Buffer *buffer_new(Context *c, const Buffer *like);
-/* The buffer with one subscript, row major: the form in which launches access global memory. It has
- * no definition of its own, and prints as `buffer[subscript]`. A buffer with one subscript is its
- * own view. */
+/* The buffer with one subscript, row major, as launches access global memory. It has no definition
+ * of its own, and prints as `buffer[subscript]`. A buffer with one subscript is its own view. */
 Buffer *buffer_flat_view(Context *c, Buffer *buffer);
 /* The defined buffer: the one behind a view, or the buffer itself. */
 static inline const Buffer *buffer_defined(const Buffer *buffer)
@@ -589,12 +588,6 @@ bool kernel_equal(const Kernel *a, const Kernel *b);
 bool stmt_is_reduction(const BlockStmt *block); /* has a reduce iterator */
 /* Declared so: the updates of each element keep their order, also where only rounding tells. */
 bool block_in_order(const BlockStmt *block);
-/* The block's stores are asynchronous: it has the annotation `copy_async` or `copy_bulk`. */
-bool block_is_async(const BlockStmt *block);
-/* The hardware makes them as one copy: it has the annotation `copy_bulk`. */
-bool block_is_bulk(const BlockStmt *block);
-/* The hardware copies a box to a tensor: it has the annotation `store_bulk`. */
-bool block_stores_bulk(const BlockStmt *block);
 bool loop_is_serpentine(const ForStmt *loop);
 /* The distance in elements between neighbours along each axis, with the buffer's layout, and the
  * number of elements that it takes, gaps included (layout.c). False where an extent is no literal

@@ -75,21 +75,6 @@ bool block_in_order(const BlockStmt *block)
     return annotation_find(block->annotations, ANNOTATION_IN_ORDER) != NULL;
 }
 
-bool block_is_bulk(const BlockStmt *block)
-{
-    return annotation_find(block->annotations, ANNOTATION_COPY_BULK) != NULL;
-}
-
-bool block_is_async(const BlockStmt *block)
-{
-    return annotation_find(block->annotations, ANNOTATION_COPY_ASYNC) || block_is_bulk(block);
-}
-
-bool block_stores_bulk(const BlockStmt *block)
-{
-    return annotation_find(block->annotations, ANNOTATION_STORE_BULK) != NULL;
-}
-
 bool loop_is_serpentine(const ForStmt *loop)
 {
     return annotation_find(loop->annotations, ANNOTATION_SERPENTINE) != NULL;

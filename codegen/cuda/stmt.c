@@ -182,25 +182,11 @@ static void host_temp(CudaWriter *w, const Buffer *b)
     cuda_line(w, "%s%s *%s = (%s *)%s.data();", cuda_unused(w, b->id), type, name, type, data);
 }
 
-/* Does what the cursor goes over name the local buffer? Waits for instructions in flight name those
- * that these write. */
-static bool names_buffer(Cursor at, const Buffer *b)
-{
-    while (cursor_next(&at)) {
-        bool loads = at.expr && at.expr->kind == EX_LOAD && at.expr->u.load.buffer == b;
-        bool stores = at.stmt && at.stmt->kind == ST_STORE && at.stmt->u.store.buffer == b;
-        bool waits = at.stmt && at.stmt->kind == ST_BARRIER && at.stmt->u.barrier.of;
-        if (loads || stores || waits)
-            return true;
-    }
-    return false;
-}
-
 /* Is this the store that gives a variable its first value? */
 static bool sets_first(CudaWriter *w, const Stmt *s, const Buffer *b)
 {
     return s->kind == ST_STORE && s->u.store.buffer == b && s->u.store.op == STORE_SET &&
-           !names_buffer(cursor_expr(w->c, s->u.store.value), b);
+           !cursor_meets(cursor_expr(w->c, s->u.store.value), b);
 }
 
 /* Where a variable of one element gets its first value: the index of the store in `seq` that sets
@@ -214,7 +200,7 @@ static int first_value(CudaWriter *w, const Stmt *seq, int at)
         const Stmt *s = seq->u.seq.items[i];
         if (sets_first(w, s, b))
             return i;
-        if (names_buffer(cursor_stmt(w->c, s), b))
+        if (cursor_meets(cursor_stmt(w->c, s), b))
             return 0;
     }
     return 0;

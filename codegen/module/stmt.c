@@ -248,17 +248,6 @@ static void sequence(VmCoder *k, const Stmt *s)
 
 /* ---- blocks, outside launches -------------------------------------------------------------- */
 
-/* Is the iterator a loop over its very domain? */
-static bool is_domain_loop(const VmCoder *k, const BlockIter *iter)
-{
-    for (int i = k->loops.n - 1; i >= 0; i--) {
-        const ForStmt *l = k->loops.items[i];
-        if (iter->binding->kind == EX_VAR && iter->binding->u.var == l->var)
-            return l->step > 0 && expr_equal(l->lo, iter->lo) && expr_equal(l->hi, iter->hi);
-    }
-    return false;
-}
-
 static void guard_domain(VmCoder *k, GuardScope *b, const BlockIter *iter, int reg)
 {
     for (int side = 0; side < 2; side++) {
@@ -282,7 +271,7 @@ static void block(VmCoder *k, const BlockStmt *block_stmt)
         Value v = coder_index(k, iter->binding);
         coder_define(k, iter->var, v.reg);
         VEC_PUSH(k->c->arena, &b.held, v);
-        if (!is_domain_loop(k, iter))
+        if (!iter_is_loop(iter, k->loops.items, k->loops.n))
             guard_domain(k, &b, iter, v.reg);
     }
     for (int i = plain; i < conds.n; i++)

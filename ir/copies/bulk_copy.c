@@ -3,6 +3,21 @@
 
 #include <string.h>
 
+bool block_is_bulk(const BlockStmt *block)
+{
+    return annotation_find(block->annotations, ANNOTATION_COPY_BULK) != NULL;
+}
+
+bool block_is_async(const BlockStmt *block)
+{
+    return annotation_find(block->annotations, ANNOTATION_COPY_ASYNC) || block_is_bulk(block);
+}
+
+bool block_stores_bulk(const BlockStmt *block)
+{
+    return annotation_find(block->annotations, ANNOTATION_STORE_BULK) != NULL;
+}
+
 static const struct {
     const char *suffix; /* of an instruction's name */
     int64_t span, align;

@@ -28,6 +28,13 @@
 
 enum { BULK_MAX_RANK = 5, BULK_MAX_EXTENT = 256, BULK_CHUNK_BYTES = 16, BULK_PATTERN_ROWS = 8 };
 
+/* The block's stores are asynchronous: it has the annotation `copy_async` or `copy_bulk`. */
+bool block_is_async(const BlockStmt *block);
+/* The hardware makes them as one copy: it has the annotation `copy_bulk`. */
+bool block_is_bulk(const BlockStmt *block);
+/* The hardware copies a box to a tensor: it has the annotation `store_bulk`. */
+bool block_stores_bulk(const BlockStmt *block);
+
 /* The span of the mode's swizzle in bytes; 0: none. */
 int64_t bulk_span(BulkMode mode);
 /* Bytes that a copy begins at a multiple of in shared memory. */

@@ -1,5 +1,4 @@
 /* common.c - Finds launches, axes, names and stores for the lowering passes. */
-#include "ir/copies/bulk_copy.h"
 #include "passes/lower/pass.h"
 
 #include <string.h>

@@ -5,6 +5,7 @@
 #ifndef TIRC_PASSES_LOWER_PASS_H
 #define TIRC_PASSES_LOWER_PASS_H
 
+#include "ir/copies/bulk_copy.h"
 #include "ir/names.h"
 #include "passes/analysis/regions/region.h"
 #include "passes/analysis/symbolic/simplify.h"

@@ -19,25 +19,12 @@ static bool is_variable(const Stmt *s)
     return true;
 }
 
-/* Does something that the cursor goes over load from the buffer, store to it, or await it? */
-static bool names(Cursor at, const Buffer *b)
-{
-    while (cursor_next(&at)) {
-        bool loads = at.expr && at.expr->kind == EX_LOAD && at.expr->u.load.buffer == b;
-        bool stores = at.stmt && at.stmt->kind == ST_STORE && at.stmt->u.store.buffer == b;
-        bool awaits = at.stmt && at.stmt->kind == ST_BARRIER && at.stmt->u.barrier.of;
-        if (loads || stores || awaits)
-            return true;
-    }
-    return false;
-}
-
 /* The index of the only item behind `at` that names the buffer; 0: there are several, or none. */
 static int only_user(Context *c, Stmt *const *items, int n, int at)
 {
     int user = 0;
     for (int i = at + 1; i < n; i++) {
-        if (!items[i] || !names(cursor_stmt(c, items[i]), items[at]->u.temp))
+        if (!items[i] || !cursor_meets(cursor_stmt(c, items[i]), items[at]->u.temp))
             continue;
         if (user)
             return 0;
@@ -50,11 +37,11 @@ static int only_user(Context *c, Stmt *const *items, int n, int at)
 static Stmt *in_branch(Context *c, Stmt *s, Stmt *temp)
 {
     const Buffer *b = temp->u.temp;
-    if (s->kind != ST_IF || names(cursor_expr(c, s->u.cond.cond), b))
+    if (s->kind != ST_IF || cursor_meets(cursor_expr(c, s->u.cond.cond), b))
         return NULL;
     Stmt *then = s->u.cond.then, *otherwise = s->u.cond.otherwise;
-    bool in_then = names(cursor_stmt(c, then), b);
-    if (in_then && otherwise && names(cursor_stmt(c, otherwise), b))
+    bool in_then = cursor_meets(cursor_stmt(c, then), b);
+    if (in_then && otherwise && cursor_meets(cursor_stmt(c, otherwise), b))
         return NULL;
     if (in_then)
         then = stmt_then(c, temp, then);

@@ -1,6 +1,7 @@
 /* roles.c - Decides whether a loop can give its bulk copies to a producer. */
 #include "passes/shared/roles.h"
 
+#include "ir/copies/bulk_copy.h"
 #include "passes/analysis/regions/region.h"
 #include "passes/analysis/threads/launch.h"
 

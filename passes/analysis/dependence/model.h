@@ -68,14 +68,11 @@ Model *model_new(Context *c, const Kernel *kernel, const Stmt *root, Stmt *tree)
 
 /* ---- which units can meet (neighbours.c) ----------------------------------------------------- */
 
-/* The two access one buffer, one of them writes, and no pair of literal subscripts differs. */
-bool accesses_meet(const Access *a, const Access *b);
 /* Both are updates by one operator, so that they may change places; none where it is ordered. */
 bool accesses_commute(const Access *a, const Access *b);
 /* Fills in m->all, m->writes and m->met, which model_neighbours goes by. */
 void model_index_accesses(Model *m);
-/* The units with an access that may meet one of unit `unit` (accesses_meet), ascending. In the
- * arena. */
+/* The units with an access that may meet one of unit `unit`, ascending. In the arena. */
 typedef VEC(int) UnitList;
 UnitList model_neighbours(Model *m, int unit);
 

@@ -9,7 +9,8 @@
 
 #include "ir/tuple.h"
 
-bool accesses_meet(const Access *a, const Access *b)
+/* The two access one buffer, one of them writes, and no pair of literal subscripts differs. */
+static bool accesses_meet(const Access *a, const Access *b)
 {
     if (a->buffer->id != b->buffer->id || !(a->writes || b->writes))
         return false;

@@ -20,16 +20,6 @@ typedef struct {
     VEC(const ForStmt *) loops;
 } Dissolve;
 
-static bool is_loop_domain(const Dissolve *d, const BlockIter *iter)
-{
-    for (int i = d->loops.n - 1; i >= 0; i--) {
-        const ForStmt *l = d->loops.items[i];
-        if (iter->binding->kind == EX_VAR && iter->binding->u.var == l->var)
-            return l->step > 0 && expr_equal(l->lo, iter->lo) && expr_equal(l->hi, iter->hi);
-    }
-    return false;
-}
-
 /* The body in terms of the loops, under the conditions that make an instance exist. */
 static Stmt *dissolve_block(Dissolve *d, const Stmt *s)
 {
@@ -48,7 +38,7 @@ static Stmt *dissolve_block(Dissolve *d, const Stmt *s)
         BlockIter resolved = {iter->var, lo, hi, iter->binding, iter->kind};
         Subst to = {iter->var, iter->binding};
         VEC_PUSH(c->arena, &map, to);
-        if (is_loop_domain(d, &resolved))
+        if (iter_is_loop(&resolved, d->loops.items, d->loops.n))
             continue;
         cond = cond_and(c, cond, expr_binary(c, EX_LE, lo, iter->binding, s->span));
         cond = cond_and(c, cond, expr_binary(c, EX_LT, iter->binding, hi, s->span));

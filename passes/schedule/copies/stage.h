@@ -105,9 +105,9 @@ typedef struct {
 Stmt *stage_copy_written(Schedule *s, const WrittenCopy *copy, const StmtPath *path,
                          const StagePlace *place);
 
-/* The block at the end of the path is the only writer of the buffer of its store, and starts each of
- * its elements itself. It runs for each value of its iterators' domains before the end of `*place`,
- * in which nothing else accesses the buffer. Refuses (E0444) otherwise. */
+/* The block at the end of the path is the only writer of the buffer of its store, and starts each
+ * of its elements itself. It runs for each value of its iterators' domains before the end of
+ * `*place`, in which nothing else accesses the buffer. Refuses (E0444) otherwise. */
 bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, Span span,
                      StagePlace *place);
 

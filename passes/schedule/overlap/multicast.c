@@ -7,6 +7,7 @@
  * Legal: the block is a bulk copy, in a loop bound to cluster.rank on which nothing of it depends.
  * Invariant: every access finds the value that it found before. */
 #include "passes/shared/multicast.h"
+#include "ir/copies/bulk_copy.h"
 #include "passes/schedule/sched.h"
 
 bool prim_multicast(Schedule *s, const PrimCall *call, Value *result)

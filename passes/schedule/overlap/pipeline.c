@@ -26,6 +26,7 @@
  * room for the iterations that overlap.
  * Invariant: every instance runs exactly once, and instances that depend on each other keep their
  * order. */
+#include "ir/copies/bulk_copy.h"
 #include "passes/schedule/overlap/ahead.h"
 #include "passes/schedule/overlap/circle.h"
 

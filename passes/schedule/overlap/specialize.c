@@ -9,6 +9,7 @@
  * within an iteration.
  * Invariant: every instance runs exactly once, and instances that depend on each other keep their
  * order. */
+#include "ir/copies/bulk_copy.h"
 #include "passes/schedule/overlap/ahead.h"
 #include "passes/schedule/overlap/circle.h"
 #include "passes/shared/roles.h"
