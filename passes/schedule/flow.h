@@ -100,7 +100,7 @@ const char *flow_scope_remedy(Schedule *s, const Kernel *kernel, const ForStmt *
  * parallel are still legal. False after an error in the name of the primitive at work. */
 bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span);
 
-/* The same for every nest. */
+/* The same for every nest that the kernel does not have already. */
 bool flow_recheck_all(Schedule *s, Stmt *body, Span span);
 
 /* The kernel with reductions across threads in the form that they run in (lower.h): what questions

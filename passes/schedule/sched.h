@@ -163,6 +163,8 @@ NameUse *state_name(const Schedule *s, Name name);
 /* The block or buffer of that name, or 0. */
 uint32_t state_find_block(const Schedule *s, Name name);
 uint32_t state_find_buffer(const Schedule *s, Name name);
+/* The path to the loop or block `id`; false where it is not alive. */
+bool state_has(Schedule *s, uint32_t id, StmtPath *path);
 /* The path to the loop or block `id`, which is alive. */
 Stmt *state_path(Schedule *s, uint32_t id, StmtPath *path);
 /* Another name for the variable of a loop that the last step made. */

@@ -282,10 +282,15 @@ static bool path_to(Schedule *s, uint32_t id, StmtPath *path)
     return descend(s->ctx->arena, parent->u.loop.body, id, &handle->place, path);
 }
 
-Stmt *state_path(Schedule *s, uint32_t id, StmtPath *path)
+bool state_has(Schedule *s, uint32_t id, StmtPath *path)
 {
     path->n = 0;
-    if (!path_to(s, id, path))
+    return path_to(s, id, path);
+}
+
+Stmt *state_path(Schedule *s, uint32_t id, StmtPath *path)
+{
+    if (!state_has(s, id, path))
         TIRC_BUG(s->ctx, "handle %u of kernel '%s' leads nowhere", (unsigned)id, s->kernel->name);
     return path->items[path->n - 1];
 }
