@@ -80,6 +80,28 @@ static void test_other_rows(void **state)
     ctx_free(c);
 }
 
+/* Numbers of any length are told apart, and each from what begins like it. */
+static void test_numbers(void **state)
+{
+    (void)state;
+    static const int64_t numbers[] = {
+        0,         1,        -1, 63, 64, -64, -65, 128, 192, 8191, 8192, INT32_MAX, INT64_MAX - 1,
+        INT64_MAX, INT64_MIN};
+    enum { N = sizeof numbers / sizeof *numbers };
+    Context *c = ctx_new(0);
+    PolyMemo *m = memo_new(c);
+    Pair p;
+    for (int i = 0; i < N * N; i++) {
+        make_pair(&p, 0, 1, numbers[i % N], 0);
+        p.terms[1].factor = numbers[i / N];
+        assert_int_equal(find(m, &p), POLY_SPENT);
+        memo_keep(m, (Asked){p.rows, 2, names, 4, 0}, POLY_SOME, NULL);
+        assert_int_equal(find(m, &p), POLY_SOME);
+    }
+    memo_free(m);
+    ctx_free(c);
+}
+
 /* Ranges of forms are kept with the rows that they belong to, and are no constraints. */
 static void test_ranges(void **state)
 {
@@ -98,11 +120,11 @@ static void test_ranges(void **state)
     ctx_free(c);
 }
 
-/* The table never holds more than some 32 MiB. */
+/* The table never holds more than some 8 MiB. */
 static void test_forgets(void **state)
 {
     (void)state;
-    enum { MANY = 1000, ENOUGH = 2000 };
+    enum { MANY = 2000, ENOUGH = 2500 };
     static Row rows[MANY];
     Context *c = ctx_new(0);
     PolyMemo *m = memo_new(c);
@@ -124,9 +146,8 @@ static void test_forgets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_rows),
-        cmocka_unit_test(test_other_rows),
-        cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_same_rows), cmocka_unit_test(test_other_rows),
+        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_forgets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

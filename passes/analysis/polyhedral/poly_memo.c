@@ -1,26 +1,34 @@
 /* poly_memo.c - Memoizes decided sets of rows in a table that compares whole rows.
  *
- * It has an arena of its own, because the arena of the context is cut back after each question. */
+ * The rows are kept as the bytes of their numbers, which are small: a question takes a tenth of the
+ * memory of its rows. The table has an arena of its own, because the arena of the context is cut
+ * back after each question. */
 #include "passes/analysis/polyhedral/poly_memo.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { BUCKETS = 1024 };
-#define MOST_BYTES ((size_t)32 << 20) /* then all is forgotten, and the table begins again */
+#define MOST_BYTES ((size_t)8 << 20) /* then all is forgotten, and the table begins again */
+
+/* A question as bytes: two are equal exactly where these are. */
+typedef struct {
+    uint64_t hash;
+    const uint8_t *bytes;
+    size_t n;
+} Key;
 
 typedef struct Kept {
     const struct Kept *next;
-    uint64_t hash;
-    Row *rows; /* columns renamed */
-    int n, n_forms;
+    Key key;
     Answer answer;
-    Bounds *ranges; /* [n_forms] */
+    Bounds *ranges; /* of the forms */
 } Kept;
 
 struct PolyMemo {
-    Arena *arena;
+    Arena *arena, *scratch;
     ArenaMark empty;
+    ArenaMark no_key; /* of `scratch` */
     const Kept *buckets[BUCKETS];
 };
 
@@ -36,79 +44,98 @@ PolyMemo *memo_new(Context *c)
     if (!m)
         return NULL;
     m->arena = arena_new(0, out_of_memory, c);
-    if (!m->arena) {
-        free(m);
+    m->scratch = arena_new(0, out_of_memory, c);
+    if (!m->arena || !m->scratch) {
+        memo_free(m);
         return NULL;
     }
     m->empty = arena_mark(m->arena);
+    m->no_key = arena_mark(m->scratch);
     return m;
 }
 
 void memo_free(PolyMemo *m)
 {
-    if (m)
+    if (m) {
         arena_free(m->arena);
+        arena_free(m->scratch);
+    }
     free(m);
 }
 
-static uint64_t mix(uint64_t hash, int64_t number)
+/* ---- questions as bytes ---------------------------------------------------------------------- */
+
+/* Seven bits a byte, the lowest first; all but the last byte have the eighth. Signs are in the
+ * lowest bit. */
+static uint8_t *put(uint8_t *at, int64_t number)
 {
-    hash = (hash ^ (uint64_t)number) * 0x9E3779B97F4A7C15u;
-    return hash ^ hash >> 32;
+    uint64_t left = (uint64_t)number << 1 ^ (number < 0 ? UINT64_MAX : 0);
+    for (; left > 127; left >>= 7)
+        *at++ = (uint8_t)(left | 128);
+    *at++ = (uint8_t)left;
+    return at;
 }
 
-static uint64_t hash_of(Asked asked)
+/* Room for the bytes of the question. */
+static size_t most_bytes(Asked asked)
 {
-    uint64_t hash = mix((uint64_t)asked.n, asked.n_forms);
+    enum { BYTES = 10 }; /* of one number, at most */
+    size_t numbers = 1;
+    for (int i = 0; i < asked.n; i++)
+        numbers += 2 + 2 * (size_t)asked.rows[i].form.n;
+    return numbers * BYTES;
+}
+
+/* The question, with columns renamed. */
+static uint8_t *put_question(uint8_t *at, Asked asked)
+{
+    at = put(at, asked.n_forms);
     for (int i = 0; i < asked.n; i++) {
         Affine form = asked.rows[i].form;
-        hash = mix(mix(hash, form.n * 2 + asked.rows[i].equal), form.constant);
+        at = put(put(at, form.n * 2 + asked.rows[i].equal), form.constant);
         for (int k = 0; k < form.n; k++)
-            hash = mix(mix(hash, asked.dimension[form.terms[k].column]), form.terms[k].factor);
+            at = put(put(at, asked.dimension[form.terms[k].column]), form.terms[k].factor);
+    }
+    return at;
+}
+
+static uint64_t hash_of(const uint8_t *bytes, size_t n)
+{
+    uint64_t hash = n, word;
+    for (size_t at = 0; at < n; at += sizeof word) {
+        word = 0;
+        memcpy(&word, bytes + at, n - at < sizeof word ? n - at : sizeof word);
+        hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+        hash ^= hash >> 32;
     }
     return hash;
 }
 
-static bool same_row(const Row *kept, const Row *row, const int *dimension)
+/* It lasts until the next one. */
+static Key key_of(PolyMemo *m, Asked asked)
 {
-    if (kept->equal != row->equal || kept->form.n != row->form.n ||
-        kept->form.constant != row->form.constant)
-        return false;
-    for (int k = 0; k < row->form.n; k++)
-        if (kept->form.terms[k].column != dimension[row->form.terms[k].column] ||
-            kept->form.terms[k].factor != row->form.terms[k].factor)
-            return false;
-    return true;
+    arena_reset(m->scratch, m->no_key);
+    uint8_t *bytes = ARENA_ARRAY(m->scratch, uint8_t, most_bytes(asked));
+    size_t n = (size_t)(put_question(bytes, asked) - bytes);
+    return (Key){hash_of(bytes, n), bytes, n};
 }
 
-static bool same_rows(const Kept *kept, Asked asked)
+static bool same_key(Key a, Key b)
 {
-    if (kept->n != asked.n || kept->n_forms != asked.n_forms)
-        return false;
-    for (int i = 0; i < asked.n; i++)
-        if (!same_row(&kept->rows[i], &asked.rows[i], asked.dimension))
-            return false;
-    return true;
+    return a.hash == b.hash && a.n == b.n && memcmp(a.bytes, b.bytes, a.n) == 0;
 }
+
+/* ---- the table ------------------------------------------------------------------------------- */
 
 Answer memo_find(PolyMemo *m, Asked asked, Bounds *ranges)
 {
-    uint64_t hash = hash_of(asked);
-    const Kept *kept = m->buckets[hash % BUCKETS];
-    while (kept && (kept->hash != hash || !same_rows(kept, asked)))
+    Key key = key_of(m, asked);
+    const Kept *kept = m->buckets[key.hash % BUCKETS];
+    while (kept && !same_key(kept->key, key))
         kept = kept->next;
     for (int i = 0; kept && i < asked.n_forms; i++)
         ranges[i] = kept->ranges[i];
     return kept ? kept->answer : POLY_SPENT;
-}
-
-static Row renamed(PolyMemo *m, Row row, const int *dimension)
-{
-    Term *terms = ARENA_ARRAY(m->arena, Term, row.form.n + 1);
-    for (int k = 0; k < row.form.n; k++)
-        terms[k] = (Term){dimension[row.form.terms[k].column], row.form.terms[k].factor, NULL};
-    row.form.terms = terms;
-    return row;
 }
 
 void memo_keep(PolyMemo *m, Asked asked, Answer answer, const Bounds *ranges)
@@ -119,15 +146,12 @@ void memo_keep(PolyMemo *m, Asked asked, Answer answer, const Bounds *ranges)
         arena_reset(m->arena, m->empty);
         memset(m->buckets, 0, sizeof m->buckets);
     }
+    Key key = key_of(m, asked);
+    key.bytes = memcpy(ARENA_ARRAY(m->arena, uint8_t, key.n), key.bytes, key.n);
     Kept *kept = ARENA_NEW(m->arena, Kept);
-    *kept =
-        (Kept){.hash = hash_of(asked), .n = asked.n, .n_forms = asked.n_forms, .answer = answer};
-    kept->rows = ARENA_ARRAY(m->arena, Row, asked.n + 1);
-    for (int i = 0; i < asked.n; i++)
-        kept->rows[i] = renamed(m, asked.rows[i], asked.dimension);
+    *kept = (Kept){.next = m->buckets[key.hash % BUCKETS], .key = key, .answer = answer};
     kept->ranges = ARENA_ARRAY(m->arena, Bounds, asked.n_forms);
     for (int i = 0; i < asked.n_forms; i++)
         kept->ranges[i] = ranges[i];
-    kept->next = m->buckets[kept->hash % BUCKETS];
-    m->buckets[kept->hash % BUCKETS] = kept;
+    m->buckets[key.hash % BUCKETS] = kept;
 }
