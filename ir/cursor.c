@@ -7,11 +7,6 @@
 
 /* ---- children -------------------------------------------------------------------------------- */
 
-typedef struct {
-    Stmt *stmt;
-    Expr *expr;
-} Child;
-
 /* NULL where there are no more. */
 static Stmt *inner_stmt(const Stmt *s, int at)
 {
@@ -31,20 +26,12 @@ static Stmt *inner_stmt(const Stmt *s, int at)
     }
 }
 
-/* The next child in the order of the text; neither where there are no more. */
-static Child child_of(const CursorFrame *frame)
-{
-    const Stmt *s = frame->stmt;
-    if (frame->next < frame->exprs)
-        return (Child){.expr = s ? stmt_operand(s, frame->next)
-                                 : expr_operand(frame->expr, frame->next)};
-    return (Child){.stmt = s ? inner_stmt(s, frame->next - frame->exprs) : NULL};
-}
+/* ---- starting -------------------------------------------------------------------------------- */
 
-/* ---- moving ---------------------------------------------------------------------------------- */
+typedef enum { ALL_NODES, STMTS, OUTER_STMTS } CursorNodes;
 
 /* The frames are filled in one by one, as they are needed. */
-static Cursor cursor_at(Context *c, CursorFrame root)
+static Cursor cursor_at(Context *c, CursorFrame root, CursorNodes nodes)
 {
     Cursor at;
     at.stmt = NULL;
@@ -55,32 +42,30 @@ static Cursor cursor_at(Context *c, CursorFrame root)
     at.more = NULL;
     at.depth = 0;
     at.capacity = CURSOR_FEW;
-    at.stmts_only = at.blocks_closed = at.keeps_path = at.on_leaf = false;
+    at.stmts_only = nodes != ALL_NODES;
+    at.blocks_closed = nodes == OUTER_STMTS;
+    at.keeps_path = at.on_leaf = false;
     return at;
 }
 
 Cursor cursor_stmt(Context *c, const Stmt *root)
 {
-    return cursor_at(c, (CursorFrame){.stmt = (Stmt *)root});
+    return cursor_at(c, (CursorFrame){.stmt = (Stmt *)root}, ALL_NODES);
 }
 
 Cursor cursor_stmts(Context *c, const Stmt *root)
 {
-    Cursor at = cursor_stmt(c, root);
-    at.stmts_only = true;
-    return at;
+    return cursor_at(c, (CursorFrame){.stmt = (Stmt *)root}, STMTS);
 }
 
 Cursor cursor_outer(Context *c, const Stmt *root)
 {
-    Cursor at = cursor_stmts(c, root);
-    at.blocks_closed = true;
-    return at;
+    return cursor_at(c, (CursorFrame){.stmt = (Stmt *)root}, OUTER_STMTS);
 }
 
 Cursor cursor_expr(Context *c, const Expr *root)
 {
-    return cursor_at(c, (CursorFrame){.expr = (Expr *)root});
+    return cursor_at(c, (CursorFrame){.expr = (Expr *)root}, ALL_NODES);
 }
 
 EnclosingList enclosing_copy(Context *c, const EnclosingList *path)
@@ -100,40 +85,57 @@ Cursor cursor_with_path(Cursor at, const EnclosingList *outer)
     return at;
 }
 
+/* ---- moving ---------------------------------------------------------------------------------- */
+
 static CursorFrame *frames_of(Cursor *at)
 {
     return at->more ? at->more : at->few;
 }
 
-static void push(Cursor *at, CursorFrame frame)
+static void add_frames(Cursor *at)
 {
-    if (at->depth == at->capacity) {
-        at->capacity *= 4;
-        CursorFrame *more = ARENA_ARRAY(at->ctx->arena, CursorFrame, at->capacity);
-        for (int i = 0; i < at->depth; i++)
-            more[i] = frames_of(at)[i];
-        at->more = more;
-    }
-    frames_of(at)[at->depth++] = frame;
+    at->capacity *= 4;
+    CursorFrame *more = ARENA_ARRAY(at->ctx->arena, CursorFrame, at->capacity);
+    for (int i = 0; i < at->depth; i++)
+        more[i] = frames_of(at)[i];
+    at->more = more;
 }
 
-static bool enter(Cursor *at, CursorFrame frame)
+static CursorFrame *push(Cursor *at)
 {
-    at->stmt = frame.stmt;
-    at->expr = frame.expr;
-    frame.exprs = frame.stmt ? stmt_operands(frame.stmt) : expr_operands(frame.expr);
-    at->on_leaf = !frame.stmt && frame.exprs == 0;
-    if (at->on_leaf)
-        return true;
-    if (at->stmts_only)
-        frame.next = frame.exprs;
-    push(at, frame);
+    if (at->depth == at->capacity)
+        add_frames(at);
+    return &frames_of(at)[at->depth++];
+}
+
+static bool enter_expr(Cursor *at, Expr *e)
+{
+    int operands = expr_operands(e);
+    at->stmt = NULL;
+    at->expr = e;
+    at->on_leaf = operands == 0;
+    if (operands > 0)
+        *push(at) = (CursorFrame){.expr = e, .exprs = operands};
     return true;
 }
 
-/* The path of the next child, a statement: what is around its parent, and that; an item of a
- * sequence has the names before it instead. */
-static void enter_path(Cursor *at, CursorFrame *parent)
+/* Children that are left out count as gone through. */
+static bool enter_stmt(Cursor *at, Stmt *s)
+{
+    enum { PARTS = 2 }; /* statements of a block, at most */
+    int operands = at->stmts_only ? 0 : stmt_operands(s);
+    bool closed = at->blocks_closed && s->kind == ST_BLOCK;
+    at->stmt = s;
+    at->expr = NULL;
+    at->on_leaf = false;
+    *push(at) = (CursorFrame){
+        .stmt = s, .exprs = operands, .next = closed ? PARTS : 0, .n_path = at->path.n};
+    return true;
+}
+
+/* The path of child number `child` of the statements of the parent: what is around that, and it; an
+ * item of a sequence has the names before it instead. */
+static void enter_path(Cursor *at, CursorFrame *parent, int child)
 {
     Arena *arena = at->ctx->arena;
     const Stmt *s = parent->stmt;
@@ -141,38 +143,41 @@ static void enter_path(Cursor *at, CursorFrame *parent)
     if (s->kind == ST_INSTRUCTION)
         return;
     if (s->kind != ST_SEQ) {
-        VEC_PUSH(arena, &at->path, ((Enclosing){s, s->kind == ST_IF && parent->next == 2}));
+        VEC_PUSH(arena, &at->path, ((Enclosing){s, s->kind == ST_IF && child == 1}));
         return;
     }
-    const Stmt *before = parent->next > 0 ? s->u.seq.items[parent->next - 1] : NULL;
+    const Stmt *before = child > 0 ? s->u.seq.items[child - 1] : NULL;
     if (before && before->kind == ST_LET)
         VEC_PUSH(arena, &at->path, ((Enclosing){before, false}));
     parent->n_path = at->path.n;
 }
 
+/* The next child of the innermost node that has one, in the order of the text. */
+static bool enter_next(Cursor *at)
+{
+    for (; at->depth > 0; at->depth--) {
+        CursorFrame *frame = &frames_of(at)[at->depth - 1];
+        Stmt *s = frame->stmt;
+        int next = frame->next++;
+        if (next < frame->exprs)
+            return enter_expr(at, s ? stmt_operand(s, next) : expr_operand(frame->expr, next));
+        Stmt *child = s ? inner_stmt(s, next - frame->exprs) : NULL;
+        if (!child)
+            continue;
+        if (at->keeps_path)
+            enter_path(at, frame, next - frame->exprs);
+        return enter_stmt(at, child);
+    }
+    return false;
+}
+
 bool cursor_next(Cursor *at)
 {
-    if (at->root.stmt || at->root.expr) {
-        CursorFrame root = at->root;
-        at->root = (CursorFrame){0};
-        return enter(at, root);
-    }
-    while (at->depth > 0) {
-        CursorFrame *frame = &frames_of(at)[at->depth - 1];
-        bool closed = at->blocks_closed && frame->stmt->kind == ST_BLOCK;
-        Child child = closed ? (Child){0} : child_of(frame);
-        if (child.stmt || child.expr) {
-            if (at->keeps_path && child.stmt)
-                enter_path(at, frame);
-            frame->next++;
-            return enter(
-                at, (CursorFrame){.stmt = child.stmt, .expr = child.expr, .n_path = at->path.n});
-        }
-        at->depth--;
-    }
-    at->stmt = NULL;
-    at->expr = NULL;
-    return false;
+    Stmt *stmt = at->root.stmt;
+    Expr *expr = at->root.expr;
+    at->root.stmt = at->stmt = NULL;
+    at->root.expr = at->expr = NULL;
+    return stmt ? enter_stmt(at, stmt) : expr ? enter_expr(at, expr) : enter_next(at);
 }
 
 void cursor_prune(Cursor *at)
