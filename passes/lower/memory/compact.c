@@ -411,8 +411,11 @@ static bool reads_its_own(Compact *k, const Place *place, const Buffer *b)
     int n_loops;
     if (place->root >= place->path.n)
         return false;
+    ArenaMark mark = arena_mark(k->c->arena);
     Threads *t = launch_of(k, place, &n_loops);
-    return threads_reads_covered(t, b, n_loops);
+    bool own = threads_reads_covered(t, b, n_loops);
+    arena_reset(k->c->arena, mark);
+    return own;
 }
 
 /* A producer fills the circular buffer for later iterations of the loop while consumers use it, or
@@ -461,9 +464,11 @@ static bool fold_box(Compact *k, Facts *f, const Place *place, const Rebase *r)
         if (fold_of(b, d) == 0 || prove(f, wide))
             continue;
         r->fold[d] = fold_of(b, d);
+        ArenaMark mark = arena_mark(k->c->arena);
         Threads *t = launch_of(k, place, &n_loops);
         if (!threads_fold_kept(t, (FoldedAxis){b, d, r->fold[d]}, n_loops, &why))
             return refuse_fold(k, b, d, &why);
+        arena_reset(k->c->arena, mark);
         box[d] = (Interval){expr_index(k->c, 0), expr_index(k->c, r->fold[d])};
     }
     return true;

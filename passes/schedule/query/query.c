@@ -367,9 +367,11 @@ bool prim_exact(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
-/* A loop around a block, and the accesses of the block to a buffer. */
+/* A loop around a block, and the accesses of the block to a buffer. What is computed of them goes
+ * with `accesses_end`. */
 typedef struct {
     Schedule *s;
+    ArenaMark mark;
     Facts *facts;
     const BlockStmt *block;
     const ForStmt *loop;
@@ -387,17 +389,26 @@ static Stmt *with_values(Context *c, Stmt *block)
     return store ? stmt_block(c, &plain, block->span) : block;
 }
 
-static LoopAccesses loop_accesses(Schedule *s, const PrimCall *call)
+static LoopAccesses accesses_begin(Schedule *s, const PrimCall *call)
 {
     StmtPath path = {0}, to_loop = {0};
+    ArenaMark mark = arena_mark(s->ctx->arena);
     Stmt *block = with_values(s->ctx, sched_block(s, &call->contiguous.block, &path));
     LoopAccesses a = {.s = s,
+                      .mark = mark,
                       .facts = sched_facts(s, &path),
                       .block = &block->u.block,
                       .loop = &sched_loop(s, &call->contiguous.loop, &to_loop)->u.loop,
                       .buffer = sched_buffer(s, call->contiguous.buffer.u.id)};
     access_collect(s->ctx, block, a.buffer, ACCESS_ANY, &a.accesses);
     return a;
+}
+
+static bool accesses_end(const LoopAccesses *a, Value answer, Value *result)
+{
+    arena_reset(a->s->ctx->arena, a->mark);
+    *result = answer;
+    return true;
 }
 
 static Expr *subscript_of_loops(const LoopAccesses *a, int access, int axis)
@@ -422,13 +433,12 @@ static bool moves_along_row(const LoopAccesses *a, int access, Expr **rest)
 
 bool prim_contiguous(Schedule *s, const PrimCall *call, Value *result)
 {
-    LoopAccesses a = loop_accesses(s, call);
+    LoopAccesses a = accesses_begin(s, call);
     bool yes = a.accesses.n > 0;
     Expr *rest;
     for (int i = 0; i < a.accesses.n; i++)
         yes = yes && moves_along_row(&a, i, &rest);
-    *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
-    return true;
+    return accesses_end(&a, (Value){.kind = VALUE_BOOL, .u.i = yes}, result);
 }
 
 /* Accesses of `width` iterations, from a multiple of it on, are one aligned access. In global
@@ -448,24 +458,22 @@ static bool is_aligned(const LoopAccesses *a, int access, int64_t width)
 
 bool prim_access_width(Schedule *s, const PrimCall *call, Value *result)
 {
-    LoopAccesses a = loop_accesses(s, call);
+    LoopAccesses a = accesses_begin(s, call);
     int64_t width = a.accesses.n > 0 ? WIDEST_BYTES / type_bytes(a.buffer->type) : 1;
     for (int i = 0; i < a.accesses.n; i++)
         while (width > 1 && !is_aligned(&a, i, width))
             width /= 2;
-    *result = value_int(width);
-    return true;
+    return accesses_end(&a, value_int(width), result);
 }
 
 bool prim_varies(Schedule *s, const PrimCall *call, Value *result)
 {
-    LoopAccesses a = loop_accesses(s, call);
+    LoopAccesses a = accesses_begin(s, call);
     bool yes = false;
     for (int i = 0; i < a.accesses.n; i++)
         for (int d = 0; d < a.buffer->rank; d++)
             yes = yes || expr_uses_var(subscript_of_loops(&a, i, d), a.loop->var);
-    *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
-    return true;
+    return accesses_end(&a, (Value){.kind = VALUE_BOOL, .u.i = yes}, result);
 }
 
 static bool is_variable(const Expr *e, const Var *var)
@@ -493,13 +501,12 @@ static int64_t values_alike(Context *c, const Expr *e, const Var *var)
 
 bool prim_repeats(Schedule *s, const PrimCall *call, Value *result)
 {
-    LoopAccesses a = loop_accesses(s, call);
+    LoopAccesses a = accesses_begin(s, call);
     int64_t n = 0;
     for (int i = 0; i < a.accesses.n; i++)
         for (int d = 0; d < a.buffer->rank; d++)
             n = gcd64(n, values_alike(s->ctx, subscript_of_loops(&a, i, d), a.loop->var));
-    *result = value_int(n > 0 && !expr_is(a.loop->lo, 0) ? 1 : n);
-    return true;
+    return accesses_end(&a, value_int(n > 0 && !expr_is(a.loop->lo, 0) ? 1 : n), result);
 }
 
 /* Two accesses have the same subscripts, as far as these depend on the loop. */
@@ -516,7 +523,7 @@ static bool same_along(const LoopAccesses *a, int one, int other)
 
 bool prim_accesses_along(Schedule *s, const PrimCall *call, Value *result)
 {
-    LoopAccesses a = loop_accesses(s, call);
+    LoopAccesses a = accesses_begin(s, call);
     int n = 0;
     for (int i = 0; i < a.accesses.n; i++) {
         bool repeated = false;
@@ -524,8 +531,7 @@ bool prim_accesses_along(Schedule *s, const PrimCall *call, Value *result)
             repeated = same_along(&a, k, i);
         n += !repeated;
     }
-    *result = value_int(n);
-    return true;
+    return accesses_end(&a, value_int(n), result);
 }
 
 bool prim_bound_axis(Schedule *s, const PrimCall *call, Value *result)
