@@ -136,10 +136,9 @@ static bool leaves(Outside *o, int axis, Side side)
     return certain;
 }
 
-/* Most stay inside, which facts know at once. */
-static bool stays_inside(const Outside *o, int axis)
+/* What holds at the access. */
+static Facts *facts_at(const Outside *o)
 {
-    Expr *subscript = o->access->index[axis];
     Facts *f = facts_of_kernel(o->c, o->kernel);
     for (int i = 0; i < o->path->n; i++)
         facts_enter_enclosing(f, o->path->items[i]);
@@ -147,6 +146,13 @@ static bool stays_inside(const Outside *o, int axis)
     facts_enter(f, &block);
     for (int i = 0; i < o->access->path.n; i++)
         facts_enter_enclosing(f, o->access->path.items[i]);
+    return f;
+}
+
+/* Most stay inside, which facts know at once. */
+static bool stays_inside(const Outside *o, Facts *f, int axis)
+{
+    Expr *subscript = o->access->index[axis];
     return prove(f, expr_binary(o->c, EX_GE, subscript, expr_index(o->c, 0), subscript->span)) &&
            prove(f, expr_binary(o->c, EX_LT, subscript, o->access->buffer->shape[axis],
                                 subscript->span));
@@ -163,13 +169,16 @@ static bool is_conditional(const Access *access)
 
 static void check_access(Outside *o)
 {
+    ArenaMark mark = arena_mark(o->c->arena);
+    Facts *f = facts_at(o);
     for (int axis = 0; axis < o->access->buffer->rank; axis++) {
-        if (expr_has_load(o->access->index[axis]) || stays_inside(o, axis))
+        if (expr_has_load(o->access->index[axis]) || stays_inside(o, f, axis))
             continue;
         for (Side side = 0; side < SIDES; side++)
             if (leaves(o, axis, side))
                 return;
     }
+    arena_reset(o->c->arena, mark);
 }
 
 static void check_body(Outside *o, const Stmt *body)
