@@ -21,7 +21,7 @@ enum { ALIGNMENT = 16, CHUNK_MIN = 256 << 10, CHUNK_MAX = 1 << 20 };
 typedef struct Chunk {
     struct Chunk *older;
     size_t used, capacity;
-    size_t clean; /* from here on, no byte has been handed out, so that all are zero */
+    size_t clean; /* from here on, no byte was handed out before the last reset: all are zero */
     _Alignas(ALIGNMENT) unsigned char data[];
 } Chunk;
 
@@ -101,6 +101,14 @@ static Chunk *new_chunk(Arena *arena, size_t size)
     return chunk;
 }
 
+/* Takes back what was handed out from `used` on, which may hold anything. */
+static void cut(Chunk *chunk, size_t used)
+{
+    if (chunk->clean < chunk->used)
+        chunk->clean = chunk->used;
+    chunk->used = used;
+}
+
 static void add_chunk(Arena *arena, size_t size)
 {
     bool fits = arena->spare && arena->spare->capacity >= size;
@@ -110,7 +118,7 @@ static void add_chunk(Arena *arena, size_t size)
     if (fits)
         arena->spare = NULL;
     chunk->older = arena->newest;
-    chunk->used = 0;
+    cut(chunk, 0);
     arena->newest = chunk;
 }
 
@@ -124,7 +132,7 @@ static size_t place_in_newest(const Arena *arena, size_t size)
     return at <= chunk->capacity && size <= chunk->capacity - at ? at : SIZE_MAX;
 }
 
-void *arena_alloc(Arena *arena, size_t size)
+void *arena_room(Arena *arena, size_t size)
 {
     size_t most = arena->limit && !arena->lenient ? arena->limit : SIZE_MAX / 2;
     if (size > most || arena->total > most - size)
@@ -134,13 +142,19 @@ void *arena_alloc(Arena *arena, size_t size)
         add_chunk(arena, size);
         at = 0;
     }
-    Chunk *chunk = arena->newest;
-    chunk->used = at + size;
+    arena->newest->used = at + size;
     arena->total += size;
-    size_t dirty = chunk->clean > at ? chunk->clean - at : 0;
-    if (chunk->used > chunk->clean)
-        chunk->clean = chunk->used;
-    return dirty ? memset(chunk->data + at, 0, dirty < size ? dirty : size) : chunk->data + at;
+    return arena->newest->data + at;
+}
+
+void *arena_alloc(Arena *arena, size_t size)
+{
+    unsigned char *room = arena_room(arena, size);
+    Chunk *chunk = arena->newest;
+    size_t at = (size_t)(room - chunk->data);
+    if (at < chunk->clean)
+        memset(room, 0, chunk->used < chunk->clean ? size : chunk->clean - at);
+    return room;
 }
 
 void arena_begin_lenient(Arena *arena)
@@ -167,7 +181,7 @@ void arena_reset(Arena *arena, ArenaMark mark)
 {
     release_chunks_after(arena, mark.chunk);
     if (arena->newest)
-        arena->newest->used = mark.used;
+        cut(arena->newest, mark.used);
     arena->total = mark.total;
 }
 
@@ -175,7 +189,7 @@ void *vec_grow(Arena *arena, void *items, int n, int *capacity, size_t item_size
 {
     int grown = *capacity ? *capacity : 2;
     size_t wanted = (size_t)grown * 2 * item_size;
-    void *moved = arena_alloc(arena, grown > INT_MAX / 2 ? SIZE_MAX : wanted);
+    void *moved = arena_room(arena, grown > INT_MAX / 2 ? SIZE_MAX : wanted);
     if (n > 0)
         memcpy(moved, items, (size_t)n * item_size);
     *capacity = grown * 2;

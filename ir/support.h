@@ -32,6 +32,9 @@ void arena_free(Arena *arena);
 /* `size` zeroed bytes, aligned for any type; valid until the arena is freed or reset. */
 void *arena_alloc(Arena *arena, size_t size);
 
+/* The same, but of any values: for what is filled in at once. */
+void *arena_room(Arena *arena, size_t size);
+
 /* Bytes handed out so far. */
 size_t arena_used(const Arena *arena);
 

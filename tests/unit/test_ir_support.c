@@ -24,6 +24,9 @@ static void test_arena_zeroes_aligns_and_resets(void **state)
             for (size_t i = 0; i < size; i++)
                 assert_int_equal(bytes[i], 0);
             memset(bytes, 0xab, size);
+            unsigned char *room = arena_room(c->arena, size);
+            assert_int_equal((uintptr_t)room % 16, 0);
+            memset(room, 0xab, size);
         }
         arena_reset(c->arena, mark);
         assert_int_equal(arena_used(c->arena), mark.total);

@@ -115,7 +115,7 @@ static uint64_t hash_of(const uint8_t *bytes, size_t n)
 static Key key_of(PolyMemo *m, Asked asked)
 {
     arena_reset(m->scratch, m->no_key);
-    uint8_t *bytes = ARENA_ARRAY(m->scratch, uint8_t, most_bytes(asked));
+    uint8_t *bytes = arena_room(m->scratch, most_bytes(asked));
     size_t n = (size_t)(put_question(bytes, asked) - bytes);
     return (Key){hash_of(bytes, n), bytes, n};
 }
@@ -147,7 +147,7 @@ void memo_keep(PolyMemo *m, Asked asked, Answer answer, const Bounds *ranges)
         memset(m->buckets, 0, sizeof m->buckets);
     }
     Key key = key_of(m, asked);
-    key.bytes = memcpy(ARENA_ARRAY(m->arena, uint8_t, key.n), key.bytes, key.n);
+    key.bytes = memcpy(arena_room(m->arena, key.n), key.bytes, key.n);
     Kept *kept = ARENA_NEW(m->arena, Kept);
     *kept = (Kept){.next = m->buckets[key.hash % BUCKETS], .key = key, .answer = answer};
     kept->ranges = ARENA_ARRAY(m->arena, Bounds, asked.n_forms);

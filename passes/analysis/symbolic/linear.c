@@ -62,7 +62,7 @@ bool affine_combine(Context *c, Affine a, int64_t ka, Affine b, int64_t kb, Affi
     Affine sum = {.capacity = a.n + b.n};
     bool fits =
         add_product(&sum.constant, a.constant, ka) && add_product(&sum.constant, b.constant, kb);
-    sum.terms = ARENA_ARRAY(c->arena, Term, sum.capacity);
+    sum.terms = arena_room(c->arena, sizeof(Term) * (size_t)sum.capacity);
     for (int i = 0, j = 0; fits && (i < a.n || j < b.n);) {
         int order = i == a.n ? 1 : j == b.n ? -1 : term_order(&a.terms[i], &b.terms[j]);
         Term term = order <= 0 ? a.terms[i] : b.terms[j];
