@@ -19,14 +19,14 @@ static void test_arena_zeroes_aligns_and_resets(void **state)
     ArenaMark mark = arena_mark(c->arena);
     for (int round = 0; round < 3; round++) {
         for (size_t size = 1; size < 200000; size = size * 3 + 1) {
+            unsigned char *room = arena_room(c->arena, size);
+            assert_int_equal((uintptr_t)room % 16, 0);
+            memset(room, 0xab, size);
             unsigned char *bytes = arena_alloc(c->arena, size);
             assert_int_equal((uintptr_t)bytes % 16, 0);
             for (size_t i = 0; i < size; i++)
                 assert_int_equal(bytes[i], 0);
             memset(bytes, 0xab, size);
-            unsigned char *room = arena_room(c->arena, size);
-            assert_int_equal((uintptr_t)room % 16, 0);
-            memset(room, 0xab, size);
         }
         arena_reset(c->arena, mark);
         assert_int_equal(arena_used(c->arena), mark.total);
