@@ -218,14 +218,15 @@ static Expr *simplify_chain(Facts *f, Expr *e)
     return out ? out : expr_bool(c, is_and);
 }
 
-/* A comparison is turned round before it is simplified, not simplified twice. */
+/* A comparison is turned round before it is simplified, and one that comes out is simplified. */
 static Expr *simplify_not(Facts *f, Expr *e)
 {
     Expr *inner = e->u.arg[0];
     Expr *turned = cond_negate(f->c, inner);
     if (turned->kind != EX_NOT)
         return simplify_bool(f, turned);
-    return cond_negate(f->c, simplify_bool(f, inner));
+    turned = cond_negate(f->c, simplify_bool(f, inner));
+    return turned->kind == EX_NOT ? turned : simplify_bool(f, turned);
 }
 
 /* The number that a literal of f32 or f64 stands for. */

@@ -32,11 +32,6 @@ static bool push_atom(const Division *p, const Affine *a, Expr *divisor, int64_t
 
 static bool push_const_quotient(const Division *p, const Affine *a, int64_t d, int64_t scale);
 
-static bool push_const_atom(const Division *p, const Affine *a, int64_t d, int64_t scale)
-{
-    return push_atom(p, a, expr_int(p->f->c, DT_INDEX, d, p->span), scale);
-}
-
 /* (x / k) / d = x / (k * d) and (x % k) % d = x % d for d dividing k, whatever the signs. */
 static bool nested_dividend(Facts *f, const Affine *a, int64_t *d, bool mod, Affine *x)
 {
@@ -49,6 +44,15 @@ static bool nested_dividend(Facts *f, const Affine *a, int64_t *d, bool mod, Aff
     if (mod ? k % *d != 0 : !checked_mul(k, *d, d))
         return false;
     return affine_of(f->c, atom->u.arg[0], PRODUCTS_KEPT, x);
+}
+
+/* What is left to divide may be a quotient itself. */
+static bool push_const_atom(const Division *p, const Affine *a, int64_t d, int64_t scale)
+{
+    Affine x;
+    if (nested_dividend(p->f, a, &d, p->mod, &x))
+        return push_const_quotient(p, &x, d, scale);
+    return push_atom(p, a, expr_int(p->f->c, DT_INDEX, d, p->span), scale);
 }
 
 /* The multiples of d that the first value of a form lies between. */
@@ -163,7 +167,7 @@ static bool push_const_quotient(const Division *p, const Affine *a, int64_t d, i
     Facts *f = p->f;
     Affine x, multiple, rest;
     if (d == 0 || d == INT64_MIN)
-        return push_const_atom(p, a, d, scale);
+        return push_atom(p, a, expr_int(f->c, DT_INDEX, d, p->span), scale);
     if (d < 0) {
         d = -d;
         if (!p->mod && !checked_mul(scale, -1, &scale))

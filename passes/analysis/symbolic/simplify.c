@@ -218,21 +218,31 @@ Expr *simplify_once(Facts *f, Expr *e)
     return with_operands(f, e);
 }
 
+/* What is simplified once stays as it is, but for products of forms, which may cancel in turn. */
+static bool has_product(Context *c, const Expr *e)
+{
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_MUL && at.expr->type == DT_INDEX &&
+            at.expr->u.arg[0]->kind != EX_INT && at.expr->u.arg[1]->kind != EX_INT)
+            return true;
+    return false;
+}
+
 /* Lowering is no step: there, a rewritten expression keeps its step. */
 Expr *simplify(Facts *f, Expr *e)
 {
     enum { PASSES = 4 };
     int step = f->c->step;
+    bool again = true;
     if (step == 0)
         f->c->step = e->step;
-    for (int pass = 0; pass < PASSES; pass++) {
+    for (int pass = 0; pass < PASSES && again; pass++) {
         Question q = facts_ask(f);
         Expr *before = e;
         e = simplify_once(f, before);
-        if (e == before) {
+        if (e == before)
             facts_answered(f, &q);
-            break;
-        }
+        again = e != before && has_product(f->c, e);
     }
     f->c->step = step;
     return e;
