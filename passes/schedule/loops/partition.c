@@ -64,11 +64,26 @@ static Stmt *copy_temps(Partition *p, Stmt *original, Stmt *copy)
     return copy;
 }
 
+/* So do those outside that it does not share with other parts. */
+static Stmt *copy_apart(Partition *p, Stmt *copy)
+{
+    Context *c = p->s->ctx;
+    for (int i = 0; i < p->apart.n; i++) {
+        Buffer *own = buffer_copy(c, p->apart.items[i]);
+        own->id = ctx_new_id(c);
+        own->name = copy_name(p, own->name);
+        copy = stmt_replace_buffer(c, copy, p->apart.items[i], own);
+        VEC_PUSH(c->arena, &p->own, own);
+        VEC_PUSH(c->arena, &p->own_of, p->apart.items[i]);
+    }
+    return copy;
+}
+
 Stmt *partition_copy(Partition *p, Stmt *body)
 {
     Rewriter rename = {.ctx = p->s->ctx, .user = p, .stmt = rename_block};
     Stmt *copy = stmt_clone_fresh(p->s->ctx, body);
-    return rewrite_stmt(&rename, copy_temps(p, body, copy));
+    return rewrite_stmt(&rename, copy_apart(p, copy_temps(p, body, copy)));
 }
 
 void partition_rename(Partition *p, Stmt *loop)
@@ -173,6 +188,46 @@ static Stmt *without_inits(Context *c, const StmtPath *path)
         loop = loop_with_body(c, loop, stmt_replace(c, loop->u.loop.body, at, updates));
     }
     return loop;
+}
+
+/* ---- temps outside ---------------------------------------------------------------------------- */
+
+static bool is_in_loop(const StmtPath *path)
+{
+    for (int i = 0; i < path->n - 1; i++)
+        if (path->items[i]->kind == ST_FOR)
+            return true;
+    return false;
+}
+
+/* Temps in memory of a launch that only an outermost loop accesses, whose iterations are
+ * independent: no element that one part writes is read in another, so each part has its own, and
+ * may be a launch of its own. */
+static void find_apart(Partition *p, Stmt *loop)
+{
+    Context *c = p->s->ctx;
+    Conflict why;
+    Stmt *others = stmt_replace(c, p->s->kernel->body, loop, NULL);
+    StmtList temps = stmts_of_kind(c, others, ST_TEMP);
+    for (int i = 0; i < temps.n; i++) {
+        const Buffer *b = temps.items[i]->u.temp;
+        if (!scope_outlives_launch(b->scope) && stmt_accesses(c, loop, b, ACCESS_ANY) &&
+            !stmt_accesses(c, others, b, ACCESS_ANY))
+            VEC_PUSH(c->arena, &p->apart, b);
+    }
+    if (p->apart.n &&
+        (is_in_loop(&p->path) ||
+         !dependence_loop_is_parallel(c, p->s->kernel, loop->u.loop.id, LOOP_PARALLEL, &why)))
+        p->apart.n = 0;
+}
+
+static void declare_own(const Partition *p)
+{
+    Stmt *body = p->s->kernel->body;
+    for (int i = 0; i < p->own.n; i++)
+        body = flow_declare_beside(p->s, body, p->own_of.items[i], p->own.items[i]);
+    if (p->own.n)
+        sched_replace_body(p->s, body);
 }
 
 /* ---- loop_partition -------------------------------------------------------------------------- */
@@ -285,6 +340,7 @@ bool prim_loop_partition(Schedule *s, const PrimCall *call, Value *result)
     if (parts.n == 1)
         return true;
     Partition p = partition_new(s, &path);
+    find_apart(&p, loop);
     Value *values = ARENA_ARRAY(s->ctx->arena, Value, parts.n);
     Stmt *made = make_parts(&p, &parts, call->span, values);
     if (!made)
@@ -294,6 +350,7 @@ bool prim_loop_partition(Schedule *s, const PrimCall *call, Value *result)
     if (body && !flow_recheck_all(s, body, call->span))
         return false;
     sched_replace(s, loop, made);
+    declare_own(&p);
     *result = value_list(s, values, parts.n);
     return true;
 }

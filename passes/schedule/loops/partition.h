@@ -2,7 +2,8 @@
  *
  * One part keeps the blocks, loops and temps of the loop; the others run copies of them, with ids
  * of their own and names C_1, C_2, ... . Parts are made by loop_partition, and by split for the
- * rest that does not fill a tile. */
+ * rest that does not fill a tile. Copies of independent iterations may have temps of their own,
+ * too, which are declared outside. */
 #ifndef TIRC_PASSES_SCHEDULE_LOOPS_PARTITION_H
 #define TIRC_PASSES_SCHEDULE_LOOPS_PARTITION_H
 
@@ -10,9 +11,12 @@
 
 typedef struct {
     Schedule *s;
-    StmtPath path;   /* to the loop; its last node runs in steps of 1 */
-    Facts *facts;    /* what holds at the loop */
-    VEC(Name) given; /* names that copies have taken in this step */
+    StmtPath path;     /* to the loop; its last node runs in steps of 1 */
+    Facts *facts;      /* what holds at the loop */
+    VEC(Name) given;   /* names that copies have taken in this step */
+    BufferSet apart;   /* temps outside the loop of which each copy gets its own */
+    VEC(Buffer *) own; /* those that copies have got, */
+    BufferSet own_of;  /* and which they stand for */
 } Partition;
 
 /* Looks at the loop at the end of `path`, which is plain. A loop with another step is taken from 0
