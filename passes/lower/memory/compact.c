@@ -18,6 +18,8 @@
  * A thread's registers may be spread evenly over the box, elements 0, 16, 32 and 48 of it, or the
  * first 4 of every 32: then only those are kept (spread.c).
  *
+ * A global temp stays where it is, and shrinks if half of it is not in use.
+ *
  * An axis with a fold (a pipelined buffer) is circular with that many places: its subscripts become
  * remainders. The pass re-checks the order of reads and writes, because later steps may have
  * changed it. */
@@ -564,6 +566,32 @@ static void compact_buffer(Compact *k, Stmt *temp)
     k->body = stmt_replace(c, k->body, place.path.items[place.path.n - 1], done);
 }
 
+/* A temp of the host's, of known sizes, of which half or more is not in use: such as partial results
+ * of the last tiles of a matrix. */
+static void shrink_global(Compact *k, Stmt *temp)
+{
+    Context *c = k->c;
+    Buffer *b = temp->u.temp, *small = buffer_copy(c, b);
+    Facts *f = facts_of_kernel(c, k->kernel);
+    Rebase r = {.c = c, .from = b, .to = small, .facts = f, .step = REBASE};
+    r.box = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
+    r.fold = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
+    r.spread = ARENA_ARRAY(c->arena, Spread, b->rank + 1);
+    Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank + 1);
+    if (!region_touched(f, k->body, b, ACCESS_ANY, r.box))
+        return;
+    for (int d = 0; d < b->rank; d++) {
+        shape[d] = simplify(f, r.box[d].extent);
+        r.spread[d] = (Spread){1, 1};
+    }
+    if (elements_of(b, shape) > elements_of(b, b->shape) / 2 ||
+        elements_of(b, b->shape) == INT64_MAX)
+        return;
+    small->shape = shape;
+    k->body = rebase(&r, k->body);
+    k->body = stmt_replace(c, k->body, temp, stmt_stamp(stmt_temp(c, small, temp->span), temp));
+}
+
 Kernel *pass_compact_buffers(Context *c, const Kernel *kernel, const LowerOptions *options)
 {
     (void)options;
@@ -572,5 +600,7 @@ Kernel *pass_compact_buffers(Context *c, const Kernel *kernel, const LowerOption
     for (int i = temps.n - 1; i >= 0; i--) /* each goes in front, so the first ends up first */
         if (!scope_outlives_launch(temps.items[i]->u.temp->scope))
             compact_buffer(&k, temps.items[i]);
+        else if (temps.items[i]->u.temp->scope == SCOPE_GLOBAL)
+            shrink_global(&k, temps.items[i]);
     return k.failed ? NULL : kernel_with_body(c, kernel, k.body);
 }
