@@ -566,8 +566,8 @@ static void compact_buffer(Compact *k, Stmt *temp)
     k->body = stmt_replace(c, k->body, place.path.items[place.path.n - 1], done);
 }
 
-/* A temp of the host's, of known sizes, of which half or more is not in use: such as partial results
- * of the last tiles of a matrix. */
+/* A temp of the host's, of known sizes, of which half or more is not in use: such as partial
+ * results of the last tiles of a matrix. */
 static void shrink_global(Compact *k, Stmt *temp)
 {
     Context *c = k->c;

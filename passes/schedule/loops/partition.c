@@ -190,7 +190,7 @@ static Stmt *without_inits(Context *c, const StmtPath *path)
     return loop;
 }
 
-/* ---- temps outside ---------------------------------------------------------------------------- */
+/* ---- temps outside --------------------------------------------------------------------------- */
 
 static bool is_in_loop(const StmtPath *path)
 {
