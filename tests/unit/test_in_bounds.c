@@ -210,6 +210,23 @@ static void one_subscript_for_two_axes(void **state)
            NULL);
 }
 
+/* Elements of x that swizzles of rows read, in a block of a x b threads. */
+#define SWIZZLED(block, extent, guard, subscript)                                                  \
+    "kernel k(x: f32[" extent "]) -> y: f32[256]\n{\n"                                             \
+    "    launch k grid(1, 1, 1) block(" block ", 1) {\n"                                           \
+    "        let a = threadIdx.x;\n        let b = threadIdx.y;\n"                                 \
+    "        if " guard " y[a * 8 + b] = x[" subscript "];\n    }\n}\n"
+static void swizzles_of_guarded_rows(void **state)
+{
+    (void)state;
+    expect(SWIZZLED("32, 8", "8", "a * 4 + b < 32", "a ^ b"), 0, BOUNDS_PROVED, NULL);
+    expect(SWIZZLED("8, 32", "8", "b * 4 + a < 32", "a ^ b"), 0, BOUNDS_PROVED, NULL);
+    expect(SWIZZLED("32, 8", "16", "a < 9", "a ^ b"), 0, BOUNDS_PROVED, NULL);
+    expect(SWIZZLED("32, 8", "15", "a < 9", "a ^ b"), 0, BOUNDS_UNPROVED, NULL);
+    expect(SWIZZLED("32, 8", "3", "a + b < 3", "a ^ b"), 0, BOUNDS_PROVED, NULL);
+    expect(SWIZZLED("32, 8", "3", "a + b < 4", "a ^ b"), 0, BOUNDS_UNPROVED, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +241,7 @@ int main(void)
         cmocka_unit_test(memory_of_blocks),
         cmocka_unit_test(wide_accesses),
         cmocka_unit_test(one_subscript_for_two_axes),
+        cmocka_unit_test(swizzles_of_guarded_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -378,19 +378,34 @@ static Affine extreme(Poly *p, ExprKind kind, Affine a, Affine b)
     return m;
 }
 
-/* a ^ b for a, b >= 0 below a power of two stays below it; nothing else is said. */
+/* An unknown value in 0..n. */
+static Affine unknown_below(Poly *p, int64_t n)
+{
+    Affine value = poly_unknown(p);
+    poly_not_negative(p, &p->top, value);
+    poly_at_most(p, &p->top, value, affine_const(n), -1);
+    return value;
+}
+
+/* a ^ b for a >= 0 and b in 0..n, n a power of two: n (a / n), and something below n; a + b at most. */
 static Affine exclusive(Poly *p, Affine a, Affine b)
 {
     if (a.n == 0 && a.constant == 0)
         return b;
     if (b.n == 0 && b.constant == 0)
         return a;
-    Bounds range = bounds_bits(EX_BITXOR, affine_range(p, a), affine_range(p, b));
-    Affine value = poly_unknown(p);
-    if (bounds_are_finite(range)) {
-        poly_not_negative(p, &p->top, value);
-        poly_at_most(p, &p->top, value, affine_const(range.max), 0);
-    }
+    Bounds wide = affine_range(p, a), narrow = affine_range(p, b);
+    if (wide.max < narrow.max)
+        return exclusive(p, b, a);
+    if (wide.min < 0 || narrow.min < 0 || narrow.max > INT64_MAX / 2)
+        return poly_unknown(p);
+    int64_t n = 1;
+    while (n <= narrow.max)
+        n *= 2;
+    Affine value = unknown_below(p, n);
+    if (wide.max >= n)
+        value = poly_add(p, value, poly_quotient(p, a, n), n);
+    poly_at_most(p, &p->top, value, poly_add(p, a, b, 1), 0);
     return value;
 }
 
