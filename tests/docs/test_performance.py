@@ -96,7 +96,7 @@ def test_roles(tirc, schedule, rows, blocks):
     """Several steps of k, and several tiles of each block, which the sizes of test_examples.py do
     not have."""
     turns = ("--set", "grid=2") if rows > 128 else ()
-    sizes = ("-D", f"M={rows}", "-D", "N=256", "-D", "K=256")
+    sizes = ("-D", f"M={rows}", "-D", "N=72", "-D", "K=256")
     words = (TENSOR_CORES[0], *sizes, "--schedule", schedule, *turns, "--device", "sim")
     status, out = tirc(*words, "--verify")
     assert status == 0 and "verify  ok" in out, out

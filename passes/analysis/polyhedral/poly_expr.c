@@ -387,7 +387,8 @@ static Affine unknown_below(Poly *p, int64_t n)
     return value;
 }
 
-/* a ^ b for a >= 0 and b in 0..n, n a power of two: n (a / n), and something below n; a + b at most. */
+/* a ^ b for a >= 0 and b in 0..n, n a power of two: n (a / n), and something below n; at most
+ * a + b. */
 static Affine exclusive(Poly *p, Affine a, Affine b)
 {
     if (a.n == 0 && a.constant == 0)
