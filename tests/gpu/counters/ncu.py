@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """The memory model beside the hardware: tests/gpu/counters/ncu.py TIRC [FOLDER] [transposes]
-[others] [patterns]
+[others] [tensor] [patterns]
 
-Runs Nsight Compute over every transpose of ROWS, in two types and three shapes of blocks, and over
-the kernels of OTHERS, and prints what `tirc --analyze` counts beside what the hardware counted, as
-a table for docs/analysis.md; then over patterns.cu, single requests with every width. Sectors must
-be equal, wavefronts of shared memory within 6 %. What ncu printed is kept in FOLDER. Needs a GPU,
-ncu and nvcc; says so where they are missing."""
+Runs Nsight Compute over every transpose of ROWS, in two types and three shapes of blocks, over the
+kernels of OTHERS, and over matmuls by tensor cores, and prints what `tirc --analyze` counts beside
+what the hardware counted, as tables for docs/analysis.md; then over patterns.cu, single requests
+with every width. Sectors must be equal, wavefronts of shared memory within 6 %. What ncu printed is
+kept in FOLDER. Needs a GPU, ncu and nvcc; says so where they are missing."""
 
 import concurrent.futures
 import csv
@@ -73,6 +73,16 @@ COSTS = {
 }
 KINDS = tuple(COSTS)
 
+# Steps of the road of tensor cores: ldmatrix with conflicts and without, wgmma with copies by
+# threads and by TMA, and results through shared memory. Of each metric, the accesses it counts.
+TENSOR_CORES = ("h1_warps", "h2_padded", "h4_warpgroups", "h5_bulk", "h8_panels")
+TENSOR_SIZES = ("-D", "M=256", "-D", "N=256", "-D", "K=1024")
+TENSOR_COSTS = {
+    "shared load": "l1tex__data_pipe_lsu_wavefronts_mem_shared_cmd_read.sum",
+    "global load": "l1tex__m_xbar2l1tex_read_sectors.sum",
+    "global store": "l1tex__m_l1tex2xbar_write_sectors.sum",
+}
+
 
 def run(*words, **more):
     return subprocess.run([str(w) for w in words], capture_output=True, text=True, **more)
@@ -90,9 +100,8 @@ def number(text):
     return float(text.replace(",", ""))
 
 
-def profile(folder, name, words):
+def profile(folder, name, words, metrics=(*REQUESTS.values(), *COSTS.values())):
     """A row of metrics for each launch, and what the program printed."""
-    metrics = ",".join([*REQUESTS.values(), *COSTS.values()])
     log = folder / f"{name}.csv"
     done = run(
         "ncu",
@@ -106,7 +115,7 @@ def profile(folder, name, words):
         "--print-units",
         "base",
         "--metrics",
-        metrics,
+        ",".join(metrics),
         "--log-file",
         log,
         *words,
@@ -259,6 +268,29 @@ def others(tirc, folder):
                 )
 
 
+# ---- tensor cores --------------------------------------------------------------------------------
+
+
+def tensor(tirc, folder):
+    """Totals of operands of instructions of several threads, and of bulk copies: ours / theirs."""
+    wrong = 0
+    print("\n| schedule | " + " | ".join(TENSOR_COSTS) + " |\n|" + " --- |" * 4)
+    for schedule in TENSOR_CORES:
+        file = ROOT / "examples/road/road_tensor_cores.tir"
+        words = [file, "--schedule", schedule, *TENSOR_SIZES]
+        run_words = [tirc, *words, "--device", "cuda", "--run"]
+        ((row,), _) = profile(folder, f"tensor-{schedule}", run_words, TENSOR_COSTS.values())
+        ((_, sums),) = launches(tirc, words).items()
+        cells = []
+        for kind, metric in TENSOR_COSTS.items():
+            ours, theirs = sums[kind][0], number(row[metric])
+            good = agrees(kind, ours, theirs)
+            wrong += not good
+            cells.append(f"{ours:,.0f} / {theirs:,.0f}{'' if good else ' !'}")
+        print(f"| `{schedule}` | " + " | ".join(cells) + " |", flush=True)
+    return wrong
+
+
 # ---- single requests -----------------------------------------------------------------------------
 
 
@@ -320,13 +352,14 @@ def main():
     if not shutil.which("ncu"):
         skip("no ncu")
     names = run("ncu", "--query-metrics").stdout
-    for metric in [*REQUESTS.values(), *COSTS.values()]:
+    for metric in [*REQUESTS.values(), *COSTS.values(), *TENSOR_COSTS.values()]:
         if names and metric.rsplit(".", 1)[0] not in names:
             print("this ncu does not list", metric)
-    parts, wrong = sys.argv[3:] or ["others", "transposes", "patterns"], 0
+    parts, wrong = sys.argv[3:] or ["others", "transposes", "tensor", "patterns"], 0
     if "others" in parts:
         others(tirc, folder)
     wrong += transposes(tirc, folder) if "transposes" in parts else 0
+    wrong += tensor(tirc, folder) if "tensor" in parts else 0
     if shutil.which("nvcc"):
         wrong += patterns(folder) if "patterns" in parts else 0
     else:
