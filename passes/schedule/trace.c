@@ -229,6 +229,15 @@ static void save_hidden(Trace *t, const Value *value, bool is_step)
             save_hidden(t, &value->u.list.items[i], is_step);
 }
 
+/* A loop of the same name stands before it in the pattern: specialize returns loops of several
+ * nests. The query that took it for the script binds it. */
+static bool has_namesake(const Trace *t, Name name)
+{
+    uint32_t id = namemap_get(&t->holder, name);
+    return id != 0 && t->variable[id - t->s->first_id] == name &&
+           state_handle(t->s, id)->born == t->s->calls.items[t->call].step;
+}
+
 /* The pattern of a result; binds its loops. */
 static void print_pattern(Trace *t, const Value *value, bool is_step, StrBuf *out)
 {
@@ -242,11 +251,13 @@ static void print_pattern(Trace *t, const Value *value, bool is_step, StrBuf *ou
         strbuf_addc(out, ']');
         return;
     }
-    if (value->kind != VALUE_LOOP || !(is_step ? is_unbound(t, value) : is_wanted(t, value))) {
+    bool bound =
+        value->kind != VALUE_LOOP || !(is_step ? is_unbound(t, value) : is_wanted(t, value));
+    Name name = bound ? NULL : state_handle(t->s, value->u.id)->name;
+    if (bound || (is_step && has_namesake(t, name))) {
         strbuf_addc(out, '_');
         return;
     }
-    Name name = state_handle(t->s, value->u.id)->name;
     bind_variable(t, value, is_step || keeps_name(t, value) ? name : free_variable(t, name));
     strbuf_add(out, t->variable[slot_of(t, value)]);
 }

@@ -112,8 +112,9 @@ static void most_is_proved(void **state)
     const Tests *t = sweep->user;
     print_message("%d proved, %d not; %d of %d moved edges write something else\n", t->once,
                   t->open, t->noticed, t->edges);
-    /* Most of the others store where data says, or in loops that unswitch takes apart. */
-    assert_true(t->once > 10 * t->open);
+    /* Most of the others store where data says, or in loops that unswitch takes apart; three are
+     * scans of rows that a version knows to be aligned. */
+    assert_true(t->once > 9 * t->open);
     assert_true(t->noticed * 4 > t->edges * 3);
 }
 

@@ -463,7 +463,8 @@ static Expr *of_program(Context *c, Expr *cond, const Kernel *program, const Ker
     return expr_subst(c, cond, map.items, map.n);
 }
 
-/* The answer for the sizes that take one branch. */
+/* The answer for the sizes that take one branch. What holds for all sizes holds for these: a
+ * condition on a multiple, such as N % 4 == 0, keeps products of sizes from being columns. */
 static WrittenProof of_branch(Context *c, const Kernel *program, const Kernel *lowered,
                               const Stmt *choice, Branch branch)
 {
@@ -473,10 +474,14 @@ static WrittenProof of_branch(Context *c, const Kernel *program, const Kernel *l
         cond = expr_unary(c, EX_NOT, cond, cond->span);
         taken = choice->u.cond.otherwise ? choice->u.cond.otherwise : stmt_empty(c, choice->span);
     }
-    Stmt *body = stmt_replace(c, lowered->body, choice, taken);
-    Kernel *version = with_condition(c, kernel_with_body(c, lowered, body), cond);
-    cond = of_program(c, cond, program, lowered);
-    return outputs_written_once(c, with_condition(c, program, cond), version);
+    Kernel *version = kernel_with_body(c, lowered, stmt_replace(c, lowered->body, choice, taken));
+    Expr *cond_of_program = of_program(c, cond, program, lowered);
+    WrittenProof proof = outputs_written_once(c, with_condition(c, program, cond_of_program),
+                                              with_condition(c, version, cond));
+    if (proof.answer != WRITTEN_OPEN)
+        return proof;
+    WrittenProof of_all = outputs_written_once(c, program, version);
+    return of_all.answer == WRITTEN_ONCE ? of_all : proof;
 }
 
 WrittenProof outputs_written_once(Context *c, const Kernel *program, const Kernel *lowered)
