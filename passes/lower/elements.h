@@ -8,7 +8,7 @@
 /* Loads of elements, as many as the block's instruction names, in terms of its iterators. `thread`
  * is threadIdx.x where the block stands, NULL if nothing is it; `value` replaces iterators in the
  * proof of alignment. NULL after an error. */
-Expr *const *instruction_elements(Context *c, Facts *facts, const Stmt *block, const Var *thread,
+Expr *const *instruction_elements(Context *c, Facts *facts, const Stmt *s, const Var *thread,
                                   const SubstList *value);
 
 #endif
