@@ -161,6 +161,19 @@ static void build_scalars(ModuleBuilder *b)
     b->m->scalars = scalars;
 }
 
+/* The extents of a buffer. A temporary of one version of the kernel (specialize) is empty where its
+ * extents are negative: those sizes take another version. */
+static const VmFunction *shape_of(const ModuleBuilder *b, const Buffer *buffer)
+{
+    Expr **shape = ARENA_ARRAY(b->c->arena, Expr *, buffer->rank + 1), *none = expr_index(b->c, 0);
+    for (int i = 0; i < buffer->rank; i++) {
+        Expr *extent = buffer->shape[i];
+        bool known = buffer->role != ROLE_TEMP || expr_is_const(extent, &(int64_t){0});
+        shape[i] = known ? extent : expr_binary(b->c, EX_MAX, extent, none, extent->span);
+    }
+    return compile_shape(b->c, b->kernel, buffer->name, shape, buffer->rank);
+}
+
 static void build_buffers(ModuleBuilder *b)
 {
     for (int i = 0; i < b->kernel->n_params; i++)
@@ -180,7 +193,7 @@ static void build_buffers(ModuleBuilder *b)
             .type = buffer->type,
             .role = role_of(buffer->role),
             .rank = buffer->rank,
-            .shape = compile_shape(b->c, b->kernel, buffer->name, buffer->shape, buffer->rank),
+            .shape = shape_of(b, buffer),
             .part = buffer->part,
             .part_of = buffer->part_of ? buffer->part_of->name : NULL,
             .part_axis = buffer->part_axis,
