@@ -37,15 +37,29 @@ static bool loops_all_from(const Unit *new, const Unit *old)
     return true;
 }
 
+/* An instance of the block is in the same iteration of the loop before and after: the iterators
+ * that speak of it are bound as they were. */
+static bool loop_counts_alike(const BlockStmt *before, const BlockStmt *after, const Var *loop)
+{
+    for (int i = 0; i < before->n_iters; i++) {
+        const Expr *old = before->iters[i].binding, *new = after->iters[i].binding;
+        if ((expr_uses_var(old, loop) || expr_uses_var(new, loop)) && !expr_equal(old, new))
+            return false;
+    }
+    return true;
+}
+
 /* Rows: `a` before and `b` after the rewrite are one instance: the same iterators, and the same
  * values of the loops that both have (a block may run more than once with equal iterators). */
 static void match_instances(Poly *p, const Instance *a, const Instance *b)
 {
-    for (int i = 0; i < a->unit->block->n_iters; i++)
+    const BlockStmt *before = a->unit->block, *after = b->unit->block;
+    for (int i = 0; i < before->n_iters; i++)
         poly_equal(p, &p->top, a->iters[i], b->iters[i]);
     for (int i = 0; i < b->unit->n_loops; i++) {
-        int old = b->unit->absent[i] ? -1 : find_loop(a->unit, b->unit->loops[i]->var);
-        if (old >= 0)
+        const Var *loop = b->unit->loops[i]->var;
+        int old = b->unit->absent[i] ? -1 : find_loop(a->unit, loop);
+        if (old >= 0 && loop_counts_alike(before, after, loop))
             poly_equal(p, &p->top, a->loops[old], b->loops[i]);
     }
 }
