@@ -182,6 +182,12 @@ static const AxisLayout *unfolded_layout(Context *c, const Buffer *b)
     return layout;
 }
 
+/* An axis of a text has at least one element, also where the box is empty. */
+static Expr *extent_of_text(Context *c, int64_t extent)
+{
+    return expr_index(c, extent > 1 ? extent : 1);
+}
+
 /* The smallest literal extents that hold the box. */
 static bool literal_extents(Compact *k, Facts *f, const Buffer *b, const Interval *box,
                             Expr **shape)
@@ -191,7 +197,7 @@ static bool literal_extents(Compact *k, Facts *f, const Buffer *b, const Interva
         Expr *extent = simplify(f, box[d].extent);
         if (!expr_is_const(extent, &max) && !bounds_const(f, extent, &min, &max))
             return refuse_unbounded(k, b, d);
-        shape[d] = expr_index(k->c, max > 1 ? max : 1);
+        shape[d] = extent_of_text(k->c, max);
     }
     return true;
 }
@@ -581,7 +587,10 @@ static void shrink_global(Compact *k, Stmt *temp)
     if (!region_touched(f, k->body, b, ACCESS_ANY, r.box))
         return;
     for (int d = 0; d < b->rank; d++) {
+        int64_t extent;
         shape[d] = simplify(f, r.box[d].extent);
+        if (expr_is_const(shape[d], &extent))
+            shape[d] = extent_of_text(c, extent);
         r.spread[d] = (Spread){1, 1};
     }
     if (elements_of(b, shape) > elements_of(b, b->shape) / 2 ||
