@@ -98,6 +98,17 @@ def test_example(tirc, folder, request):
             check_kernel(tirc, path, kernel, (ODD,), long)
 
 
+def test_gemm_of_one_element(tirc):
+    """Of sizes that are numbers: no subscript tells rows from columns."""
+    path = ROOT / "examples/tensor_cores/tensor_cores.tir"
+    for kernel in [name for name in kernels_of(path) if name.startswith("matmul")]:
+        names = sizes_of(tirc("--list", path, "--kernel", kernel)[1])
+        ones = [word for name in names for word in ("-D", f"{name}=1")]
+        use = ["--kernel", kernel, "--schedule", "gemm", *ones]
+        status, out = tirc(path, *use, "--device", "sim", "--verify")
+        assert status == 0 and "verify  ok" in out, f"{kernel}\n{out}"
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.name)
 def test_readme(folder):
     page = (folder / "README.md").read_text()
