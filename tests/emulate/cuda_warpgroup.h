@@ -48,9 +48,9 @@ static inline void issue_along_k(int line, const void **all,
 }
 
 /* Sums, four registers of so many elements of a row in all, a descriptor, whether sums begin with
- * what they hold, and signs; of halves also whether the second operand is turned. */
+ * what they hold, and signs of floats; of halves also whether the second operand is turned. */
 template <int n>
-static inline void issue_registers(int line, const void **all, int elements,
+static inline void issue_registers(int line, const void **all, int elements, bool floats,
                                    void (*add)(const Product &, uint32_t *))
 {
     Product product = {};
@@ -64,7 +64,7 @@ static inline void issue_registers(int line, const void **all, int elements,
     product.fresh = *(const int *)all[n + 5] == 0;
     product.b_turned = elements == 16 && *(const int *)all[n + 8];
     product.add = add;
-    for (int i = 6; i < 8; i++)
+    for (int i = 6; floats && i < 8; i++)
         if (*(const int *)all[n + i] != 1)
             fault("a product with an operand of the other sign");
     product_rows(line, registers, elements, &product);
@@ -89,7 +89,7 @@ static inline void issue_bytes(int line, const void **all, void (*add)(const Pro
                       "m64nNk16 has N / 2 sums");                                                  \
         const void *all[] = {&operands...};                                                        \
         if (sizeof...(operands) == n / 2 + 9)                                                      \
-            emulator::issue_registers<n / 2>(__LINE__, all, 16, emulator::add_##type);             \
+            emulator::issue_registers<n / 2>(__LINE__, all, 16, true, emulator::add_##type);       \
         else                                                                                       \
             emulator::issue_halves<n / 2>(__LINE__, all, emulator::add_##type);                    \
     }
@@ -114,9 +114,13 @@ WGMMA(256, f16)
     static inline void ptx_wgmma_mma_async_sync_aligned_m64n##n##k32_s32_##type##_##type(          \
         Operands &&...operands)                                                                    \
     {                                                                                              \
-        static_assert(sizeof...(operands) == n / 2 + 3, "m64nNk32 has N / 2 sums");                \
+        static_assert(sizeof...(operands) == n / 2 + 3 || sizeof...(operands) == n / 2 + 6,        \
+                      "m64nNk32 has N / 2 sums");                                                  \
         const void *all[] = {&operands...};                                                        \
-        emulator::issue_bytes<n / 2>(__LINE__, all, emulator::add_##type);                         \
+        if (sizeof...(operands) == n / 2 + 6)                                                      \
+            emulator::issue_registers<n / 2>(__LINE__, all, 32, false, emulator::add_##type);      \
+        else                                                                                       \
+            emulator::issue_bytes<n / 2>(__LINE__, all, emulator::add_##type);                     \
     }
 WGMMA(8, s8)
 WGMMA(24, s8)
@@ -143,7 +147,7 @@ WGMMA(256, u8)
                       "m64nNk8 has N / 2 sums");                                                   \
         const void *all[] = {&operands...};                                                        \
         if (sizeof...(operands) == n / 2 + 8)                                                      \
-            emulator::issue_registers<n / 2>(__LINE__, all, 8, emulator::add_tf32);                \
+            emulator::issue_registers<n / 2>(__LINE__, all, 8, true, emulator::add_tf32);          \
         else                                                                                       \
             emulator::issue_along_k<n / 2>(__LINE__, all, emulator::add_tf32);                     \
     }
@@ -158,9 +162,13 @@ WGMMA(256)
     static inline void ptx_wgmma_mma_async_sync_aligned_m64n##n##k32_f32_##type##_##type(          \
         Operands &&...operands)                                                                    \
     {                                                                                              \
-        static_assert(sizeof...(operands) == n / 2 + 5, "m64nNk32 has N / 2 sums");                \
+        static_assert(sizeof...(operands) == n / 2 + 5 || sizeof...(operands) == n / 2 + 8,        \
+                      "m64nNk32 has N / 2 sums");                                                  \
         const void *all[] = {&operands...};                                                        \
-        emulator::issue_along_k<n / 2>(__LINE__, all, emulator::add_##type);                       \
+        if (sizeof...(operands) == n / 2 + 8)                                                      \
+            emulator::issue_registers<n / 2>(__LINE__, all, 32, true, emulator::add_##type);       \
+        else                                                                                       \
+            emulator::issue_along_k<n / 2>(__LINE__, all, emulator::add_##type);                   \
     }
 WGMMA(8, e4m3)
 WGMMA(64, e4m3)

@@ -568,7 +568,7 @@ void product_fence()
 }
 
 /* Of eight columns of 4 bytes, a thread has number t % 4 and 4 more, in rows t % 32 / 4 and 8 more;
- * of 16 columns of 2 bytes t % 4 * 2 and 1, 8 and 9 more. */
+ * of 16 columns of 2 bytes t % 4 * 2 and 1, 8 and 9 more; of 32 of a byte t % 4 * 4 and so on. */
 void product_rows(int line, const uint32_t *registers, int elements, Product *product)
 {
     product->in_registers = true;
@@ -578,7 +578,7 @@ void product_rows(int line, const uint32_t *registers, int elements, Product *pr
         for (int k = 0; k < elements; k++) {
             int each = elements / 8, of = k % (elements / 2) / each;
             uint32_t bits = threads[current / 4 * 4 + of].fragment[k / (elements / 2) * 2 + u];
-            product->rows[u][k] = each == 1 ? bits : bits >> k % 2 * 16 & 0xffff;
+            product->rows[u][k] = bits >> k % each * (32 / each) & 0xffffffffu >> (32 - 32 / each);
         }
     warp_barrier(line);
 }

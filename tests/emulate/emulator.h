@@ -170,7 +170,7 @@ struct Product {
     bool a_turned, b_turned;
     bool fresh;           /* sums begin at 0 */
     bool in_registers;    /* a */
-    uint32_t rows[2][16]; /* then: what a has in the rows of the thread */
+    uint32_t rows[2][32]; /* then: what a has in the rows of the thread */
     void (*add)(const Product &, uint32_t *sums);
     uint32_t values[128]; /* as bits */
     int group;
@@ -184,7 +184,8 @@ void add_tf32(const Product &, uint32_t *sums);
 void add_s8(const Product &, uint32_t *sums);
 void add_u8(const Product &, uint32_t *sums);
 void product_fence();
-/* Fills the product's rows of 8 or 16 elements from the registers of the threads that have them. */
+/* Fills the product's rows of 8, 16 or 32 elements from the registers of the threads that have
+ * them. */
 void product_rows(int line, const uint32_t *registers, int elements, Product *product);
 void product_issue(int line, Product product);
 void product_commit();

@@ -122,13 +122,19 @@ static void add_halves(NarrowFormat format, const Product &p, uint32_t *sums)
         });
 }
 
+/* Element k of row i, the thread's row u, of a first operand of bytes. */
+template <class T> static T byte_of_a(const Product &p, unsigned u, unsigned i, unsigned k)
+{
+    return p.in_registers ? (T)p.rows[u][k] : along_k<T>(p.a, i, k);
+}
+
 /* The hardware keeps fewer digits of the sum. */
 static void add_quarters(NarrowFormat format, const Product &p, uint32_t *sums)
 {
     add_floats(
         p, sums, 32,
-        [&](unsigned, unsigned i, unsigned k) {
-            return narrow_value(format, along_k<unsigned char>(p.a, i, k));
+        [&](unsigned u, unsigned i, unsigned k) {
+            return narrow_value(format, byte_of_a<unsigned char>(p, u, i, k));
         },
         [&](unsigned i, unsigned k) {
             return narrow_value(format, along_k<unsigned char>(p.b, i, k));
@@ -165,7 +171,7 @@ void add_tf32(const Product &p, uint32_t *sums)
 template <class T> static void add_bytes(const Product &p, uint32_t *sums)
 {
     const Operands<int> &read = read_operands<int>(
-        p, 32, [&](unsigned, unsigned i, unsigned k) { return along_k<T>(p.a, i, k); },
+        p, 32, [&](unsigned u, unsigned i, unsigned k) { return byte_of_a<T>(p, u, i, k); },
         [&](unsigned i, unsigned k) { return along_k<T>(p.b, i, k); });
     for (unsigned n = 0; n < (unsigned)p.n; n++)
         for (unsigned k = 0; k < 32; k++)
