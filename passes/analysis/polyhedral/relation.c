@@ -179,14 +179,6 @@ static isl_multi_aff *one_formula(isl_map *map, const isl_set *keys)
     return NULL;
 }
 
-/* No key occurs, so that every formula will do. */
-static bool solve_nothing(Context *c, const Relation *r, Expr **out)
-{
-    for (int i = 0; i < r->n_value; i++)
-        out[i] = expr_index(c, 0);
-    return true;
-}
-
 /* { [key, sizes] -> value }; NULL where the points are not known exactly. Sets f->inputs. */
 static isl_map *key_to_value(Formula *f, const Relation *r, Var *const *place)
 {
@@ -220,15 +212,17 @@ bool relation_solve(Context *c, const Relation *r, Var *const *place, Expr **out
     arena_begin_lenient(c->arena);
     isl_map *map = isl_map_coalesce(key_to_value(&f, r, place));
     f.keys = isl_map_domain(isl_map_copy(map));
-    bool found = isl_map_is_single_valued(map) == isl_bool_true;
-    bool nothing = isl_map_is_empty(map) == isl_bool_true;
-    isl_multi_aff *formula = found && !nothing ? one_formula(isl_map_copy(map), f.keys) : NULL;
-    found = formula != NULL;
-    for (int i = 0; i < r->n_value && found; i++)
-        found = (out[i] = output_of(&f, isl_multi_aff_get_aff(formula, i))) != NULL;
+    bool single = isl_map_is_single_valued(map) == isl_bool_true;
+    bool nothing = isl_map_is_empty(map) == isl_bool_true; /* any formula will do */
+    isl_multi_aff *formula = single && !nothing ? one_formula(isl_map_copy(map), f.keys) : NULL;
+    bool found = formula || nothing;
+    for (int i = 0; i < r->n_value && found; i++) {
+        out[i] = nothing ? expr_index(c, 0) : output_of(&f, isl_multi_aff_get_aff(formula, i));
+        found = out[i] != NULL;
+    }
     isl_multi_aff_free(formula);
     isl_set_free(f.keys);
     isl_map_free(map);
     arena_end_lenient(c->arena);
-    return found || (nothing && solve_nothing(c, r, out));
+    return found;
 }
