@@ -301,19 +301,14 @@ static Asked asked_by_warp(const Lanes *l, const Buffer *b, Expr *const *index, 
     return asked;
 }
 
-static const char *element_text(const Lanes *l, const Buffer *b, Expr *const *index)
+static const char *element_text(Context *c, Buffer *b, Expr *const *index)
 {
-    StrBuf text = strbuf_new(l->c->arena);
-    strbuf_add(&text, b->name);
-    strbuf_add(&text, b->rank ? "[" : "");
-    print_exprs(index, b->rank, &text);
-    strbuf_add(&text, b->rank ? "]" : "");
-    return text.text;
+    return expr_text(c, expr_load(c, b, index, span_none()));
 }
 
 static void check_read(const Lanes *l, const Expr *load)
 {
-    const Buffer *b = load->u.load.buffer;
+    Buffer *b = load->u.load.buffer;
     Expr **index = ARENA_ARRAY(l->c->arena, Expr *, b->rank + 1);
     int64_t threads = l->launch->block[0] * l->launch->block[1] * l->launch->block[2];
     bool differs = false;
@@ -330,8 +325,8 @@ static void check_read(const Lanes *l, const Expr *load)
                      "constant memory serves one element at a time, so this read takes %d times as "
                      "long as a uniform one; keep the buffer in global or shared memory, or make "
                      "the subscript independent of threadIdx",
-                     asked.n, b->name, element_text(l, b, asked.first), asked.lane,
-                     element_text(l, b, asked.other), asked.n);
+                     asked.n, b->name, element_text(l->c, b, asked.first), asked.lane,
+                     element_text(l->c, b, asked.other), asked.n);
         return;
     }
 }

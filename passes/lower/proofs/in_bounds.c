@@ -45,11 +45,7 @@ typedef struct {
 
 static const char *element_text(Context *c, const Buffer *buffer, Expr *const *index)
 {
-    StrBuf text = strbuf_new(c->arena);
-    strbuf_addf(&text, "%s[", buffer->name);
-    print_exprs(index, buffer->rank, &text);
-    strbuf_addc(&text, ']');
-    return text.text;
+    return expr_text(c, expr_load(c, (Buffer *)buffer, index, span_none()));
 }
 
 static void answer(Question *q, BoundsAnswer answer, const char *why)
