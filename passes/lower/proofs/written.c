@@ -281,15 +281,10 @@ static void ask_missing(Question *q, const Buffer *buffer, isl_set *all, isl_set
     int64_t point[2 * MAX_DIMENSIONS];
     bool spent;
     isl_set *missing = isl_set_subtract(isl_set_copy(all), isl_set_copy(part));
-    if (!missing)
-        answer(q, WRITTEN_OPEN,
-               arena_printf(q->c->arena,
-                            "the proof of which elements of '%s' are written exceeds its budget",
-                            buffer->name));
-    else if (find_point(q, missing, point, &spent))
+    if (missing && find_point(q, missing, point, &spent))
         answer(q, WRITTEN_WRONG,
                arena_printf(q->c->arena, "element %s %s", point_text(q, buffer, point), what));
-    else if (spent)
+    else if (!missing || spent)
         answer(q, WRITTEN_OPEN,
                arena_printf(q->c->arena,
                             "the proof of which elements of '%s' are written exceeds its budget",
