@@ -29,10 +29,12 @@ typedef struct {
 /* A total order of expressions by structure; 0 only for equal ones.  Axes first, then variables
  * by age, then other expressions, literals last (order.c). */
 int expr_order(const Expr *a, const Expr *b);
-/* The two are equal by expr_order. */
+/* The two are equal by expr_order; most that are compared are variables, or of different kinds. */
 static inline bool expr_same(const Expr *a, const Expr *b)
 {
-    return a == b || (a->kind == b->kind && a->type == b->type && expr_order(a, b) == 0);
+    if (a == b || a->kind != b->kind || a->type != b->type)
+        return a == b;
+    return a->kind == EX_VAR ? a->u.var->id == b->u.var->id : expr_order(a, b) == 0;
 }
 /* Columns by number, atoms by expr_order; factors do not count. */
 int term_order(const Term *a, const Term *b);
