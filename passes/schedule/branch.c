@@ -57,13 +57,22 @@ static void forks_of(Schedule *s, const StmtPath *path, View *v)
     }
 }
 
+static bool is_parameter(const Kernel *kernel, uint32_t id)
+{
+    for (int i = 0; i < kernel->n_params; i++)
+        if (kernel->params[i].buffer && kernel->params[i].buffer->id == id)
+            return true;
+    return false;
+}
+
 /* The path to what a value names; false where it is no part of the body, as a parameter. */
 static bool path_of(Schedule *s, const Value *value, StmtPath *path)
 {
     if (value->kind == VALUE_LOOP || value->kind == VALUE_BLOCK)
         return state_path(s, value->u.id, path) != NULL;
-    for (Cursor at = cursor_outer(s->ctx, s->kernel->body);
-         value->kind == VALUE_BUFFER && cursor_next(&at);)
+    if (value->kind != VALUE_BUFFER || is_parameter(s->kernel, value->u.id))
+        return false;
+    for (Cursor at = cursor_outer(s->ctx, s->kernel->body); cursor_next(&at);)
         if (at.stmt->kind == ST_TEMP && at.stmt->u.temp->id == value->u.id) {
             cursor_way(&at, path);
             return true;
