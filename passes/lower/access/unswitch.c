@@ -191,30 +191,39 @@ static Stmt *guarded(Unswitch *u, Stmt *marked, int64_t lo, int64_t hi)
     return walk_inside(u, over(u, marked, lo, hi));
 }
 
-/* All iterations without guards but so many of the first and the last ones. NULL: the guards are of
- * others, too. */
-static Stmt *with_ends_apart(Unswitch *u, Stmt *marked, Stmt *loop, int64_t first, int64_t last)
+/* Iterations of the loop, simplified; NULL: there are none, or guards remain in them. */
+static Stmt *free_of_guards(Unswitch *u, const Stmt *loop, int64_t lo, int64_t hi)
 {
-    int64_t n;
-    if (!loop_const_extent(&loop->u.loop, &n) || n <= first + last ||
-        !loop_counts_from_zero(&loop->u.loop))
+    Stmt *most = lo < hi ? simplify_stmt(u->facts, over(u, loop, lo, hi)) : NULL;
+    return most && count_tests(u->c, most) == 0 ? most : NULL;
+}
+
+/* All of `n` iterations without guards but so many of the first and the last ones. NULL: the guards
+ * are of others, too. */
+static Stmt *with_ends_apart(Unswitch *u, Stmt *marked, Stmt *loop, int64_t n, const int *ends)
+{
+    int64_t first = ends[0], last = ends[1];
+    Stmt *bare = free_of_guards(u, loop, first, n - last);
+    if (!bare)
         return NULL;
-    Stmt *most = over(u, loop, first, n - last), *simple = simplify_stmt(u->facts, most);
-    if (!simple || count_tests(u->c, loop) == 0 || count_tests(u->c, simple) > 0)
-        return NULL;
-    Stmt *bare = bare_copy(u, most);
+    bare = copy_of(u, bare);
     if (first > 0)
         bare = stmt_then(u->c, guarded(u, copy_of(u, marked), 0, first), bare);
     return last > 0 ? stmt_then(u->c, bare, guarded(u, marked, n - last, n)) : bare;
 }
 
-/* The last iteration apart, or where rows start anywhere in the first one, this one, too. */
+/* The last iteration apart, or where rows start anywhere in the first one, this one, too. Where an
+ * iteration in the middle has guards of its own, there is no need to try. */
 static Stmt *with_few_apart(Unswitch *u, Stmt *marked, Stmt *loop)
 {
-    static const int64_t ends[][2] = {{0, 1}, {1, 1}, {1, 2}};
+    static const int ends[][2] = {{0, 1}, {1, 1}, {1, 2}};
+    int64_t n;
+    if (!loop_const_extent(&loop->u.loop, &n) || !loop_counts_from_zero(&loop->u.loop) ||
+        count_tests(u->c, loop) == 0 || (n > 3 && !free_of_guards(u, loop, 1, n - 2)))
+        return NULL;
     Stmt *apart = NULL;
     for (size_t i = 0; i < sizeof ends / sizeof *ends && !apart; i++)
-        apart = with_ends_apart(u, marked, loop, ends[i][0], ends[i][1]);
+        apart = with_ends_apart(u, marked, loop, n, ends[i]);
     return apart;
 }
 
