@@ -441,28 +441,32 @@ bool prim_contiguous(Schedule *s, const PrimCall *call, Value *result)
     return accesses_end(&a, (Value){.kind = VALUE_BOOL, .u.i = yes}, result);
 }
 
-/* Accesses of `width` iterations, from a multiple of it on, are one aligned access. In global
- * memory, which gets one subscript for all axes, it may go on in the next row:  x[f / M, f % M]. */
-static bool is_aligned(const LoopAccesses *a, int access, int64_t width)
+/* Of how many iterations, at most `width`, the accesses from a multiple of it on are one aligned
+ * access. In global memory, which gets one subscript for all axes, it may go on in the next row:
+ * x[f / M, f % M]. */
+static int64_t aligned_width(const LoopAccesses *a, int access, int64_t width)
 {
     Context *c = a->s->ctx;
     int64_t coefficient = 0;
     Expr *rest, *at = buffer_place(c, a->buffer, a->accesses.items[access].index);
-    at = simplify(a->facts, iters_to_loops(c, a->block, at));
     if (a->buffer->scope != SCOPE_GLOBAL && !moves_along_row(a, access, &rest))
-        return false;
-    return split_linear(a->facts, at, a->loop->var, &coefficient, &rest) && coefficient == 1 &&
-           a->loop->step == 1 &&
-           prove_divisible(a->facts, simplify(a->facts, index_add(c, rest, a->loop->lo)), width);
+        return 1;
+    at = simplify(a->facts, iters_to_loops(c, a->block, at));
+    if (!split_linear(a->facts, at, a->loop->var, &coefficient, &rest) || coefficient != 1 ||
+        a->loop->step != 1)
+        return 1;
+    Expr *first = simplify(a->facts, index_add(c, rest, a->loop->lo));
+    while (width > 1 && !prove_divisible(a->facts, first, width))
+        width /= 2;
+    return width;
 }
 
 bool prim_access_width(Schedule *s, const PrimCall *call, Value *result)
 {
     LoopAccesses a = accesses_begin(s, call);
     int64_t width = a.accesses.n > 0 ? WIDEST_BYTES / type_bytes(a.buffer->type) : 1;
-    for (int i = 0; i < a.accesses.n; i++)
-        while (width > 1 && !is_aligned(&a, i, width))
-            width /= 2;
+    for (int i = 0; i < a.accesses.n && width > 1; i++)
+        width = aligned_width(&a, i, width);
     return accesses_end(&a, value_int(width), result);
 }
 
