@@ -319,6 +319,8 @@ static Stmt *rebase(void *user, Stmt *s)
     Rebase *r = user;
     FactsMark mark = facts_mark(r->facts);
     Stmt *done;
+    if (s->kind == ST_BLOCK && !stmt_accesses(r->c, s, r->from, ACCESS_ANY))
+        return s;
     if (s->kind == ST_BLOCK) {
         BlockStmt block = s->u.block;
         Rewriter rewriter = {.ctx = r->c, .user = r, .expr = rebase_load, .stmt = rebase_store};
