@@ -191,3 +191,17 @@ def test_copies_at_the_edge_are_as_wide_as_others(tirc):
     assert narrow.startswith("copy_async_or_zero<4>(&A_")
     assert wide.startswith("copy_async_or_zero<16>(&B_")
     assert "(long long)ko_0 * " in narrow and "(long long)ko_0 * " in wide
+
+
+@pytest.mark.parametrize("factors", ["A[i, k] * B[k, j]", "B[k, j] * A[i, k]"])
+@pytest.mark.parametrize("k", [1, 45])
+def test_tensor_cores_multiply_a_row_and_a_column(tirc, tmp_path, factors, k):
+    """Neither loop of the result tells whose operand is that of the rows."""
+    path = tmp_path / "one.tir"
+    path.write_text(
+        "kernel matmul_f64<M = 1, N = 1, K = 1>(A: f64[M, K], B: f64[K, N]) -> C: f64[M, N]\n"
+        f"{{\n    for i in M, j in N {{\n        C[i, j] = 0;\n        for k in K\n"
+        f"            C[i, j] += {factors};\n    }}\n}}\n"
+    )
+    done = tirc(path, "--schedule", "gemm", "-D", f"K={k}", "--verify", "--device", "sim")
+    assert done.status == 0 and "verify  ok" in done.out, done.err
