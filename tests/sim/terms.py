@@ -51,6 +51,8 @@ TOKEN = re.compile(
 WHOLE = re.compile(
     r"\d+\.0*"
 )  # of a floating-point type: a quotient by it is a product with its inverse
+# Sums of products that are cut off: operators of their own, which no other order equals.
+SHORT = re.compile(r"\b(\w+): \w+(?:\[[^\]]*\])?(?: in \w+)? product_digits\((\d+)\)")
 
 
 class Unsupported(Exception):
@@ -211,6 +213,8 @@ def terms(text, exact=False):
     """The kernel on fingerprints. Unsupported where numbers are too small to be some, or decide
     what happens."""
     head = re.compile(r"\b(\w+): (\w+)\b(?=[\[,;)]| in )")
+    short = dict(SHORT.findall(text))
+    text = re.sub(r" product_digits\(\d+\)", "", text)
     declared = dict(head.findall(text))
     kept = decisive(text, declared)
     for name, kind in declared.items():
@@ -233,6 +237,8 @@ def terms(text, exact=False):
             continue
         if op in ("min", "max"):
             new = f"(i64({name}{at}) * {grows} % {PRIME})"
+        elif name in short and op and op != "async":
+            new = mix(f"{op} of {short[name]} digits", f"{name}{at}", new)
         elif op and op != "async":
             new = combine(op, exact, f"{name}{at}", new)
         out.append(
