@@ -1,6 +1,7 @@
 /* bulk.c - Emits bulk copies: tensor maps, the copies, and the mbarriers that say when a group of
  * copies into shared memory has landed.
  *
+ *   prefetch_map(A_map);
  *   __shared__ unsigned long long landed[2];
  *   int begun = 0, waited = 0;
  *   copy_bulk_begin<2>(landed);
@@ -100,6 +101,8 @@ void cuda_bulk_declarations(CudaWriter *w, const LaunchUse *use)
 {
     if (use->groups == 0)
         return;
+    for (int i = 0; i < use->boxes.n; i++)
+        cuda_line(w, "%s(%s);", cuda_helper(w, HELPER_PREFETCH_MAP), cuda_map_name(w, use, i));
     const char *landed = cuda_landed_name(w);
     if (use->shared_is_dynamic)
         cuda_line(w, "unsigned long long *%s = (unsigned long long *)(%s + %lld);", landed,

@@ -23,6 +23,10 @@ static inline void ptx_mbarrier_try_wait_parity_shared_cta_b64(unsigned &complet
     complete = emulator::mbarrier_test(__LINE__, mbarrier, parity);
 }
 
+static inline void ptx_prefetch_tensormap(const void *)
+{
+}
+
 static inline void ptx_setmaxnreg_dec_sync_aligned_u32(int)
 {
 }

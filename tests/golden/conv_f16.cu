@@ -17,6 +17,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 template <int groups>
 static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
 {
@@ -86,6 +92,8 @@ conv_f16_nhwc(unsigned short *__restrict__ y, const __grid_constant__ TensorMap 
     unsigned short (*x_shared)[128][64] = (unsigned short (*)[128][64])shared_memory;
     unsigned short (*w_shared)[2][64][64] = (unsigned short (*)[2][64][64])(shared_memory + 49152);
     unsigned short (*y_shared)[8][8][64] = (unsigned short (*)[8][8][64])(shared_memory + 98304);
+    prefetch_map(x_map);
+    prefetch_map(w_map);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 114688);
     int begun = 0, waited = 0;
     copy_bulk_begin<2>(landed);  // an mbarrier for each group of copies under way

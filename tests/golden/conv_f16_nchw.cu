@@ -47,6 +47,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 template <int groups>
 static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
 {
@@ -174,6 +180,7 @@ conv_f16_nchw_2(unsigned short *__restrict__ y, const unsigned short *__restrict
     unsigned short (*x_global_shared)[192][64] = (unsigned short (*)[192][64])shared_memory;
     unsigned short (*w_global_shared)[64][64] = (unsigned short (*)[64][64])(shared_memory + 98304);
     unsigned short (*y_shared)[64] = (unsigned short (*)[64])(shared_memory + 131072);
+    prefetch_map(w_global_map);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 139264);
     int begun = 0, waited = 0;
     copy_bulk_begin<2>(landed);  // an mbarrier for each group of copies under way

@@ -17,6 +17,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 static __device__ __forceinline__ void copy_bulk_4d(void *to, const TensorMap &map, int x, int y,
                                                     int z, int u, unsigned long long *landed,
                                                     int bytes)
@@ -125,6 +131,8 @@ conv_f16_nhwc(unsigned short *__restrict__ y, const __grid_constant__ TensorMap 
     unsigned short (*w_shared)[2][64][64] = (unsigned short (*)[2][64][64])shared_memory;
     unsigned short (*x_shared)[128][64] = (unsigned short (*)[128][64])(shared_memory + 49152);
     unsigned short (*y_shared)[8][8][64] = (unsigned short (*)[8][8][64])(shared_memory + 98304);
+    prefetch_map(x_map);
+    prefetch_map(w_map);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 114688);
     unsigned long long *released = landed + 3;
     roles_begin<3, 8>(landed, released);  // two mbarriers for each group of copies under way

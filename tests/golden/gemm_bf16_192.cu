@@ -17,6 +17,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 template <int groups>
 static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
 {
@@ -94,6 +100,8 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
     unsigned short (*A_shared)[128][64] = (unsigned short (*)[128][64])shared_memory;
     unsigned short (*B_shared)[3][64][64] = (unsigned short (*)[3][64][64])(shared_memory + 32768);
     unsigned short (*C_shared)[64] = (unsigned short (*)[64])(shared_memory + 81920);
+    prefetch_map(A_map);
+    prefetch_map(B_map);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 98304);
     int begun = 0, waited = 0;
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way

@@ -23,6 +23,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap &map, int x, int y,
                                                       unsigned long long *landed, int bytes,
                                                       unsigned long long policy)
@@ -159,6 +165,8 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
     unsigned short (*B_shared)[2][64][64] = (unsigned short (*)[2][64][64])shared_memory;
     unsigned short (*A_shared)[64][64] = (unsigned short (*)[64][64])(shared_memory + 49152);
     unsigned short (*C_shared)[64] = (unsigned short (*)[64])(shared_memory + 73728);
+    prefetch_map(A_map);
+    prefetch_map(B_map);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 81920);
     unsigned long long *released = landed + 3;
     roles_begin<3, 8>(landed, released);  // two mbarriers for each group of copies under way

@@ -18,6 +18,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap &map, int x, int y,
                                                       unsigned long long *landed, int bytes,
                                                       unsigned long long policy)
@@ -158,6 +164,9 @@ matmul_bf16(const __grid_constant__ TensorMap A_map, const __grid_constant__ Ten
     __shared__ __align__(1024) unsigned short B_shared[2][64][64];
     __shared__ __align__(1024) unsigned short A_shared[2][64][64];
     __shared__ __align__(1024) unsigned short C_shared[64][64];
+    prefetch_map(A_map);
+    prefetch_map(B_map);
+    prefetch_map(C_map);
     __shared__ unsigned long long landed[4];
     unsigned long long *released = landed + 2;
     roles_begin<2, 4>(landed, released);  // two mbarriers for each group of copies under way

@@ -18,6 +18,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
                                                     unsigned long long *landed, int bytes)
 {
@@ -162,6 +168,9 @@ matmul_bf16(const __grid_constant__ TensorMap A_map, const __grid_constant__ Ten
     unsigned short (*B_shared)[4][64][64] = (unsigned short (*)[4][64][64])shared_memory;
     unsigned short (*A_shared)[128][64] = (unsigned short (*)[128][64])(shared_memory + 131072);
     unsigned short (*C_shared)[128][64] = (unsigned short (*)[128][64])(shared_memory + 196608);
+    prefetch_map(A_map);
+    prefetch_map(B_map);
+    prefetch_map(C_map);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 229376);
     unsigned long long *released = landed + 4;
     roles_begin<4, 8>(landed, released);  // two mbarriers for each group of copies under way

@@ -40,6 +40,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 template <int groups>
 static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
 {
@@ -120,6 +126,7 @@ matmul_bf16(const unsigned short *__restrict__ A, float *__restrict__ T_rf,
 {
     __shared__ __align__(1024) unsigned short A_shared[64][64];
     __shared__ __align__(1024) unsigned short B_shared[64][64];
+    prefetch_map(B_map);
     __shared__ unsigned long long landed[1];
     int begun = 0, waited = 0;
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way

@@ -14,6 +14,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 template <int blocks>
 static __device__ __forceinline__ void multicast_bulk_2d(void *to, const TensorMap &map, int x,
                                                          int y, unsigned long long *landed,
@@ -116,6 +122,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(256)
 copies(float *__restrict__ y, const __grid_constant__ TensorMap x_map)
 {
     __shared__ __align__(128) float x_shared[24][32];
+    prefetch_map(x_map);
     __shared__ unsigned long long landed[6];
     unsigned long long *released = landed + 3;
     roles_begin<3, 8>(landed, released);  // two mbarriers for each group of copies under way

@@ -22,6 +22,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 static __device__ __forceinline__ void copy_bulk_4d(void *to, const TensorMap &map, int x, int y,
                                                     int z, int u, unsigned long long *landed,
                                                     int bytes)
@@ -118,6 +124,7 @@ parts(float *__restrict__ y, const __grid_constant__ TensorMap x_map)
 {
     __shared__ float t[32];
     __shared__ __align__(128) float x_shared[24][32];
+    prefetch_map(x_map);
     __shared__ unsigned long long landed[6];
     unsigned long long *released = landed + 3;
     roles_begin<3, 1>(landed, released);  // two mbarriers for each group of copies under way

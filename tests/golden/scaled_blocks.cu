@@ -20,6 +20,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
                                                     unsigned long long *landed, int bytes)
 {
@@ -166,6 +172,9 @@ matmul_f8_blocks_nt(const float *__restrict__ a, const float *__restrict__ b,
     unsigned char (*B_shared)[256][128] = (unsigned char (*)[256][128])shared_memory;
     unsigned char (*A_shared)[128][128] = (unsigned char (*)[128][128])(shared_memory + 131072);
     unsigned short (*C_shared)[128][64] = (unsigned short (*)[128][64])(shared_memory + 196608);
+    prefetch_map(A_map);
+    prefetch_map(B_map);
+    prefetch_map(C_map);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 229376);
     unsigned long long *released = landed + 4;
     roles_begin<4, 8>(landed, released);  // two mbarriers for each group of copies under way

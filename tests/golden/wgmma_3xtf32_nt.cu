@@ -22,6 +22,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 template <int groups>
 static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
 {
@@ -134,6 +140,9 @@ product_3(float *__restrict__ C, const __grid_constant__ TensorMap V_map,
     float (*U_shared)[64][32] = (float (*)[64][32])shared_memory;
     float (*V_shared)[64][32] = (float (*)[64][32])(shared_memory + 16384);
     float (*U_rest_shared)[64][32] = (float (*)[64][32])(shared_memory + 32768);
+    prefetch_map(V_map);
+    prefetch_map(U_map);
+    prefetch_map(U_rest_map);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 49152);
     int begun = 0, waited = 0;
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way

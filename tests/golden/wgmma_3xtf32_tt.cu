@@ -44,6 +44,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 template <int groups>
 static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
 {
@@ -171,6 +177,8 @@ product_4(float *__restrict__ C, const float *__restrict__ V_global,
     float (*U_shared)[64][32] = (float (*)[64][32])shared_memory;
     float (*V_global_shared)[72] = (float (*)[72])(shared_memory + 16384);
     float (*U_rest_shared)[64][32] = (float (*)[64][32])(shared_memory + 34816);
+    prefetch_map(U_map);
+    prefetch_map(U_rest_map);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 51200);
     int begun = 0, waited = 0;
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way

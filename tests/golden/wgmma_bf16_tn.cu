@@ -31,6 +31,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 template <int groups>
 static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
 {
@@ -111,6 +117,7 @@ product(const unsigned short *__restrict__ B, float *__restrict__ C,
 {
     __shared__ __align__(1024) unsigned short A_shared[2][64][64];
     __shared__ __align__(1024) unsigned short B_shared[2][64][64];
+    prefetch_map(A_map);
     __shared__ unsigned long long landed[2];
     int begun = 0, waited = 0;
     copy_bulk_begin<2>(landed);  // an mbarrier for each group of copies under way

@@ -49,6 +49,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 template <int groups>
 static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
 {
@@ -116,6 +122,7 @@ product(const unsigned short *__restrict__ W, const float *__restrict__ scale,
     extern __shared__ __align__(1024) unsigned char shared_memory[];
     unsigned short (*W_shared)[64][64] = (unsigned short (*)[64][64])shared_memory;
     unsigned char (*x_shared)[64][128] = (unsigned char (*)[64][128])(shared_memory + 32768);
+    prefetch_map(x_map);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 49152);
     int begun = 0, waited = 0;
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way

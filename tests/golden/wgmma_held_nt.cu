@@ -25,6 +25,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 template <int groups>
 static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
 {
@@ -97,6 +103,8 @@ matmul_weights(const float *__restrict__ scale, unsigned short *__restrict__ y,
     extern __shared__ __align__(1024) unsigned char shared_memory[];
     signed char (*W_shared)[128][128] = (signed char (*)[128][128])shared_memory;
     unsigned short (*x_shared)[64][64] = (unsigned short (*)[64][64])(shared_memory + 32768);
+    prefetch_map(W_map);
+    prefetch_map(x_map);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 65536);
     int begun = 0, waited = 0;
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way

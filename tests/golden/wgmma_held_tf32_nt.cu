@@ -31,6 +31,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 template <int groups>
 static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
 {
@@ -97,6 +103,7 @@ product(const float *__restrict__ W, const float *__restrict__ scale, float *__r
 {
     __shared__ __align__(16) float W_shared[2][64][32];
     __shared__ __align__(1024) float x_shared[2][64][32];
+    prefetch_map(x_map);
     __shared__ unsigned long long landed[1];
     int begun = 0, waited = 0;
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way

@@ -10,6 +10,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 template <int groups>
 static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
 {
@@ -86,6 +92,8 @@ matmul_tf32_rz_nt(float *__restrict__ C, const __grid_constant__ TensorMap A_map
     extern __shared__ __align__(1024) unsigned char shared_memory[];
     float (*A_shared)[64][32] = (float (*)[64][32])shared_memory;
     float (*B_shared)[128][32] = (float (*)[128][32])(shared_memory + 16384);
+    prefetch_map(A_map);
+    prefetch_map(B_map);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 49152);
     int begun = 0, waited = 0;
     copy_bulk_begin<2>(landed);  // an mbarrier for each group of copies under way

@@ -31,6 +31,12 @@ struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 };
 
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 template <int groups>
 static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
 {
@@ -112,6 +118,7 @@ product(const unsigned char *__restrict__ B, int *__restrict__ C,
     extern __shared__ __align__(1024) unsigned char shared_memory[];
     unsigned char (*A_shared)[128] = (unsigned char (*)[128])shared_memory;
     unsigned char (*B_shared)[128] = (unsigned char (*)[128])(shared_memory + 16384);
+    prefetch_map(A_map);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 49152);
     int begun = 0, waited = 0;
     copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way
