@@ -10,7 +10,7 @@
  *
  * Iterations that have the same value come together in a merge; shift before it makes a consumer
  * lag behind its producer. Where the ranges differ the merged loop has the values of all, and
- * blocks exist for their own.
+ * blocks exist for their own. A condition around a loop is tested in each of its iterations then.
  *
  * Legal: ranges and kinds go together, and no dependence turns around.
  * Invariant: every instance runs exactly once, and instances that depend on each other keep their
@@ -133,13 +133,45 @@ static bool check_nests(Merge *m)
     return true;
 }
 
+static void find_paths(Merge *m)
+{
+    for (int i = 0; i < m->n; i++) {
+        m->path[i] = (StmtPath){0};
+        sched_loop(m->s, &m->call->merge.loops.u.list.items[i], &m->path[i]);
+    }
+}
+
+/* A condition that holds nothing but the loop, whose range may be computed where it is false. */
+static bool may_move_inwards(const Stmt *branch, const Stmt *loop)
+{
+    return branch->kind == ST_IF && branch->u.cond.then == loop && !branch->u.cond.otherwise &&
+           !expr_has_load(loop->u.loop.lo) && !expr_has_load(loop->u.loop.hi);
+}
+
+/* Where a nest is one loop in a condition, the loop comes to stand around that. */
+static void move_conditions_inwards(Merge *m)
+{
+    Context *c = m->s->ctx;
+    for (int i = 0; i < m->n; i++) {
+        const StmtPath *path = &m->path[i];
+        int top = flow_common(path, &m->path[i ? 0 : 1]);
+        Stmt *branch = path->items[top], *seq = path->items[top > 0 ? top - 1 : 0];
+        if (top + 2 != path->n || seq->kind != ST_SEQ || !may_move_inwards(branch, last_of(path)))
+            continue;
+        ForStmt loop = last_of(path)->u.loop;
+        loop.body = stmt_if(c, branch->u.cond.cond, loop.body, NULL, branch->span);
+        Stmt *around = stmt_for(c, &loop, last_of(path)->span);
+        sched_replace(m->s, seq, stmt_replace(c, seq, branch, around));
+        find_paths(m);
+    }
+}
+
 static bool find_nests(Merge *m)
 {
-    const Value *loops = m->call->merge.loops.u.list.items;
-    if (!loop_require_distinct(m->s, m->call, loops, m->n))
+    if (!loop_require_distinct(m->s, m->call, m->call->merge.loops.u.list.items, m->n))
         return false;
-    for (int i = 0; i < m->n; i++)
-        sched_loop(m->s, &loops[i], &m->path[i]);
+    find_paths(m);
+    move_conditions_inwards(m);
     if (!find_seq(m))
         return false;
     sort_nests(m);
