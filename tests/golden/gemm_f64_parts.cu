@@ -39,66 +39,131 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
     const int wy_wx_fused = threadIdx.y;
     const int lane = threadIdx.x;
     double C_rf_local[8][8];
+    double A_shared_warp[8][4];
+    double B_shared_warp[4][4];
     const int j = bx * 64 + wy_wx_fused * 32 + lane;
     for (int ko_first = 0; ko_first < 2; ++ko_first) {
-        #pragma unroll
-        for (int each = 0; each < 8; ++each) {
-            const int i = each * 8 + wy_wx_fused * 4 + lane / 8;
-            copy_async_or_zero<16>(&A_shared[i][(part * 4 + ko_first) % 3 * 16 + lane % 8 * 2],
-                                   &A[(long long)(wy_wx_fused * 512 + lane / 8 * 128 + part * 64
-                                                  + lane % 8 * 2) + (long long)ko_first * 16
-                                      + each * 1024],
-                                   i < 20);
+        for (int part_1 = 0; part_1 < 2; ++part_1) {
+            #pragma unroll
+            for (int each = 0; each < 4; ++each) {
+                const int i = part_1 * 32 + each * 8 + wy_wx_fused * 4 + lane / 8;
+                copy_async_or_zero<16>(&A_shared[i][(part * 4 + ko_first) % 3 * 16 + lane % 8 * 2],
+                                       &A[(long long)(wy_wx_fused * 512 + lane / 8 * 128
+                                                      + part * 64 + lane % 8 * 2)
+                                          + ((long long)ko_first * 16 + (long long)part_1 * 4096)
+                                          + each * 1024],
+                                       i < 20);
+            }
         }
-        #pragma unroll
-        for (int each = 0; each < 16; ++each)
-            copy_async_or_zero<8>(
-                &B_shared[(part * 4 + ko_first) % 3 * 16 + each][wy_wx_fused * 32 + lane],
-                &B[(long long)(part * 4544 + j) + (long long)ko_first * 1136 + each * 71], j < 71);
+        for (int part_1 = 0; part_1 < 2; ++part_1) {
+            #pragma unroll
+            for (int each = 0; each < 8; ++each)
+                copy_async_or_zero<8>(
+                    &B_shared[(part * 4 + ko_first) % 3 * 16 + part_1 * 8 + each]
+                             [wy_wx_fused * 32 + lane],
+                    &B[(long long)(part * 4544 + j)
+                       + ((long long)ko_first * 1136 + (long long)part_1 * 568) + each * 71],
+                    j < 71);
+        }
     }
     copy_async_commit();  // the copies above are one group
+    copy_async_wait<0>();  // all copies
+    __syncthreads();  // A_shared: written above by other threads, read below
+    #pragma unroll
+    for (int group = 0; group < 8; ++group) {
+        const int i = group * 8 + lane / 4;
+        #pragma unroll
+        for (int half = 0; half < 2; ++half)
+            A_shared_warp[i / 8][half] = A_shared[i][part * 4 % 3 * 16 + half * 4 + lane % 4];
+    }
+    #pragma unroll
+    for (int group = 0; group < 4; ++group) {
+        #pragma unroll
+        for (int half = 0; half < 2; ++half)
+            B_shared_warp[group][half] =
+                B_shared[part * 4 % 3 * 16 + half * 4 + lane % 4]
+                        [wy_wx_fused * 32 + group * 8 + lane / 4];
+    }
     for (int mi = 0; mi < 8; ++mi) {
         for (int nj = 0; nj < 4; ++nj) {
             for (int pair = 0; pair < 2; ++pair)
                 C_rf_local[mi][nj * 2 + pair] = 0.0;
         }
     }
-    copy_async_wait<0>();  // all copies
-    __syncthreads();  // A_shared, B_shared: written above by other threads, read below
     for (int ko = 0; ko < 4; ++ko) {
-        if (ko < 2) {
-            #pragma unroll
-            for (int each = 0; each < 8; ++each) {
-                const int i = each * 8 + wy_wx_fused * 4 + lane / 8;
-                copy_async_or_zero<16>(&A_shared[i][(part * 4 + ko + 2) % 3 * 16 + lane % 8 * 2],
-                                       &A[(long long)(wy_wx_fused * 512 + lane / 8 * 128
-                                                      + part * 64 + lane % 8 * 2)
-                                          + (long long)ko * 16 + (each * 1024 + 32)],
-                                       i < 20);
-            }
-            #pragma unroll
-            for (int each = 0; each < 16; ++each)
-                copy_async_or_zero<8>(
-                    &B_shared[(part * 4 + ko + 2) % 3 * 16 + each][wy_wx_fused * 32 + lane],
-                    &B[(long long)(part * 4544 + j) + (long long)ko * 1136 + (each * 71 + 2272)],
-                    j < 71);
-        }
-        copy_async_commit();  // the copies above are one group
         #pragma unroll
-        for (int ki = 0; ki < 2; ++ki) {
-            const int part_at = (part * 4 + ko) % 3 * 16 + ki * 8;
+        for (int part_1_m_m = 0; part_1_m_m < 2; ++part_1_m_m) {
+            if (ko < 2) {
+                #pragma unroll
+                for (int each = 0; each < 4; ++each) {
+                    const int i = part_1_m_m * 32 + each * 8 + wy_wx_fused * 4 + lane / 8;
+                    copy_async_or_zero<16>(
+                        &A_shared[i][(part * 4 + ko + 2) % 3 * 16 + lane % 8 * 2],
+                        &A[(long long)(wy_wx_fused * 512 + lane / 8 * 128 + part * 64
+                                       + lane % 8 * 2) + (long long)ko * 16
+                           + (part_1_m_m * 4096 + each * 1024 + 32)],
+                        i < 20);
+                }
+                #pragma unroll
+                for (int each = 0; each < 8; ++each)
+                    copy_async_or_zero<8>(
+                        &B_shared[(part * 4 + ko + 2) % 3 * 16 + part_1_m_m * 8 + each]
+                                 [wy_wx_fused * 32 + lane],
+                        &B[(long long)(part * 4544 + j) + (long long)ko * 1136
+                           + (part_1_m_m * 568 + each * 71 + 2272)],
+                        j < 71);
+            }
+            copy_async_commit();  // the copies above are one group
+            if (part_1_m_m < 1) {
+                #pragma unroll
+                for (int group = 0; group < 8; ++group) {
+                    const int i = group * 8 + lane / 4;
+                    #pragma unroll
+                    for (int half = 0; half < 2; ++half)
+                        A_shared_warp[i / 8][part_1_m_m * 2 + half + 2] =
+                            A_shared[i]
+                                    [(part * 4 + ko) % 3 * 16 + part_1_m_m * 8 + half * 4
+                                     + lane % 4 + 8];
+                }
+                #pragma unroll
+                for (int group = 0; group < 4; ++group) {
+                    #pragma unroll
+                    for (int half = 0; half < 2; ++half)
+                        B_shared_warp[group][part_1_m_m * 2 + half + 2] =
+                            B_shared[(part * 4 + ko) % 3 * 16 + part_1_m_m * 8 + half * 4
+                                     + lane % 4 + 8][wy_wx_fused * 32 + group * 8 + lane / 4];
+                }
+            }
             {
-                double mma_a[4][4], mma_b[4][2];
                 double(*mma_c)[4][2] = (double(*)[4][2])&C_rf_local[0][0];
-                const int mma_m = threadIdx.x / 4, mma_k = threadIdx.x % 4;
-                const auto *mma_p = &A_shared[0][part_at] + mma_m * 52 + mma_k;
-                const auto *mma_q = &B_shared[part_at][wy_wx_fused * 32] + mma_k * 68 + mma_m;
-                #pragma unroll
-                for (int i = 0; i < 16; i++)
-                    mma_a[i / 4][i % 4] = mma_p[(i / 4 * 2 + i % 2) * 416 + i % 4 / 2 * 4];
-                #pragma unroll
-                for (int i = 0; i < 8; i++)
-                    mma_b[i / 2][i % 2] = mma_q[i % 2 * 272 + i / 2 * 8];
+                const double mma_a[16] = {
+                    A_shared_warp[0][part_1_m_m * 2],
+                    A_shared_warp[1][part_1_m_m * 2],
+                    A_shared_warp[0][part_1_m_m * 2 + 1],
+                    A_shared_warp[1][part_1_m_m * 2 + 1],
+                    A_shared_warp[2][part_1_m_m * 2],
+                    A_shared_warp[3][part_1_m_m * 2],
+                    A_shared_warp[2][part_1_m_m * 2 + 1],
+                    A_shared_warp[3][part_1_m_m * 2 + 1],
+                    A_shared_warp[4][part_1_m_m * 2],
+                    A_shared_warp[5][part_1_m_m * 2],
+                    A_shared_warp[4][part_1_m_m * 2 + 1],
+                    A_shared_warp[5][part_1_m_m * 2 + 1],
+                    A_shared_warp[6][part_1_m_m * 2],
+                    A_shared_warp[7][part_1_m_m * 2],
+                    A_shared_warp[6][part_1_m_m * 2 + 1],
+                    A_shared_warp[7][part_1_m_m * 2 + 1],
+                };
+                const double mma_b[8] = {
+                    B_shared_warp[0][part_1_m_m * 2],
+                    B_shared_warp[0][part_1_m_m * 2 + 1],
+                    B_shared_warp[1][part_1_m_m * 2],
+                    B_shared_warp[1][part_1_m_m * 2 + 1],
+                    B_shared_warp[2][part_1_m_m * 2],
+                    B_shared_warp[2][part_1_m_m * 2 + 1],
+                    B_shared_warp[3][part_1_m_m * 2],
+                    B_shared_warp[3][part_1_m_m * 2 + 1],
+                };
                 #pragma unroll
                 for (int i = 0; i < 4; i++)
                 #pragma unroll
@@ -107,11 +172,30 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
                                      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                                      : "+d"(mma_c[2 * i][j][0]), "+d"(mma_c[2 * i][j][1]),
                                        "+d"(mma_c[2 * i + 1][j][0]), "+d"(mma_c[2 * i + 1][j][1])
-                                     : "d"(mma_a[i][0]), "d"(mma_a[i][1]), "d"(mma_a[i][2]),
-                                       "d"(mma_a[i][3]), "d"(mma_b[j][0]), "d"(mma_b[j][1]));
+                                     : "d"(mma_a[4 * i]), "d"(mma_a[4 * i + 1]),
+                                       "d"(mma_a[4 * i + 2]), "d"(mma_a[4 * i + 3]),
+                                       "d"(mma_b[2 * j]), "d"(mma_b[2 * j + 1]));
             }
         }
-        copy_async_wait<1>();  // all copies but those of the last group
+        if (ko < 3) {
+            #pragma unroll
+            for (int group = 0; group < 8; ++group) {
+                const int i = group * 8 + lane / 4;
+                #pragma unroll
+                for (int half = 0; half < 2; ++half)
+                    A_shared_warp[i / 8][half] =
+                        A_shared[i][(part * 4 + ko + 1) % 3 * 16 + half * 4 + lane % 4];
+            }
+            #pragma unroll
+            for (int group = 0; group < 4; ++group) {
+                #pragma unroll
+                for (int half = 0; half < 2; ++half)
+                    B_shared_warp[group][half] =
+                        B_shared[(part * 4 + ko + 1) % 3 * 16 + half * 4 + lane % 4]
+                                [wy_wx_fused * 32 + group * 8 + lane / 4];
+            }
+        }
+        copy_async_wait<0>();  // all copies
         __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by
                           // other threads; A_shared, B_shared: read above, overwritten in the next
                           // iteration of ko by other threads

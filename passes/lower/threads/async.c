@@ -9,10 +9,10 @@
  *                                                           }
  *
  * Consecutive copies form one group, committed after the outermost statement that contains nothing
- * else, so that every iteration commits one group, even if a condition leaves it empty. A wait for
- * copies that have no group yet commits them first. A barrier at the end of such an iteration
- * leaves as many of the latest groups in flight as there are iterations between a copy and the
- * first access that can conflict with it.
+ * else, so that every iteration commits as many groups, even if a condition leaves them empty. A
+ * wait for copies that have no group yet commits them first. A barrier at the end of such an
+ * iteration leaves the latest groups in flight: those of as many iterations as there are between a
+ * copy and the first access that can conflict with it.
  *
  * Executions of an instruction with the clauses `commit` and `wait` are counted in the same way:
  * until a wait they may still read their operands, and have not written their registers. */
@@ -57,14 +57,15 @@ static bool is_commit(const Stmt *s, FlightKind kind)
     return s->kind == ST_BARRIER && s->u.barrier.kind == SYNC_COMMIT && about == kind;
 }
 
-/* Does every run of the body close a group? */
-static bool always_commits(const CountedGroups *groups)
+/* How many groups each run of a statement closes at least; of more, MAX_PENDING + 1. */
+static int groups_closed(const Stmt *s, FlightKind kind)
 {
-    const Stmt *body = groups->body;
-    bool commits = is_commit(body, groups->kind);
-    for (int i = 0; body->kind == ST_SEQ && i < body->u.seq.n; i++)
-        commits |= is_commit(body->u.seq.items[i], groups->kind);
-    return commits;
+    int64_t n = is_commit(s, kind), extent = 0;
+    for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
+        n += groups_closed(s->u.seq.items[i], kind);
+    if (s->kind == ST_FOR && loop_const_extent(&s->u.loop, &extent))
+        n = extent * groups_closed(s->u.loop.body, kind);
+    return n <= MAX_PENDING ? (int)n : MAX_PENDING + 1;
 }
 
 int async_apart(Threads *t, const BlockPairs *pairs, const Stmt *counted)
@@ -78,7 +79,9 @@ int async_apart(Threads *t, const BlockPairs *pairs, const Stmt *counted)
 
 int async_pending(Threads *t, const BlockPairs *pairs, const CountedGroups *groups)
 {
-    return always_commits(groups) ? async_apart(t, pairs, groups->counted) : 0;
+    int each = groups_closed(groups->body, groups->kind);
+    int apart = each > 0 ? async_apart(t, pairs, groups->counted) : 0;
+    return each * apart <= MAX_PENDING ? each * apart : each * (MAX_PENDING / each);
 }
 
 /* ---- instructions ---------------------------------------------------------------------------- */
