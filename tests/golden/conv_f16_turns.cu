@@ -165,13 +165,11 @@ conv_f16_nhwc(unsigned short *__restrict__ y, const __grid_constant__ TensorMap 
             const int turn_start = (turn * 3 + at) / 4 * 2;
             const int n = turn_start + group;
             __align__(16) float T[2][32];
-            if (n < 4) {
-                for (int u_1 = 0; u_1 < 2; ++u_1) {
-                    for (int panel = 0; panel < 2; ++panel) {
-                        for (int nj = 0; nj < 8; ++nj) {
-                            for (int pair = 0; pair < 2; ++pair)
-                                T[u_1][panel * 16 + nj * 2 + pair] = 0.0f;
-                        }
+            for (int u_1 = 0; u_1 < 2; ++u_1) {
+                for (int panel = 0; panel < 2; ++panel) {
+                    for (int nj = 0; nj < 8; ++nj) {
+                        for (int pair = 0; pair < 2; ++pair)
+                            T[u_1][panel * 16 + nj * 2 + pair] = 0.0f;
                     }
                 }
             }

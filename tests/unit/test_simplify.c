@@ -254,6 +254,23 @@ static void test_fused_rows(void **state)
     ctx_free(w.c);
 }
 
+/* Blocks take tiles in turn, the last time not all of them. Threads are outside of the turns. */
+static void test_turns_that_end_early(void **state)
+{
+    (void)state;
+    World w = world_new();
+    world_range(&w, "b", "0", "132");
+    world_range(&w, "g", "0", "2");
+    world_range(&w, "x", "0", "128");
+    world_range(&w, "t", "0", "(709 - b) / 132");
+    world_range(&w, "u", "0", "2");
+    expect_proved(&w, "(t * 132 + b) / 17 * 128 + g * 64 + x / 32 * 16 + u * 8 + x / 4 % 8 < 4352",
+                  true);
+    expect_proved(&w, "(t * 132 + b) / 17 * 128 + g * 64 + x / 32 * 16 + u * 8 + x / 4 % 8 < 4351",
+                  false);
+    ctx_free(w.c);
+}
+
 /* A number between multiples of four says as much as the next one of them. */
 static void test_rounded_conditions(void **state)
 {
@@ -508,6 +525,7 @@ int main(void)
         cmocka_unit_test(test_minima),
         cmocka_unit_test(test_assumptions),
         cmocka_unit_test(test_fused_rows),
+        cmocka_unit_test(test_turns_that_end_early),
         cmocka_unit_test(test_rounded_conditions),
         cmocka_unit_test(test_tiles_of_a_padded_size),
         cmocka_unit_test(test_turns),

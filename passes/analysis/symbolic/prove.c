@@ -336,10 +336,44 @@ static bool search_nonneg(Search *s, const Affine *a, int depth)
            (depth <= SEARCH_CONDITIONS && search_conditions(s, a, depth, search_nonneg));
 }
 
+/* Some variable of the expression has no range, or one with symbolic ends. */
+static bool has_symbolic_range(const Facts *f, const Expr *e)
+{
+    const Range *r = facts_find(f, e);
+    int64_t value;
+    int n = expr_operands(e);
+    if (r && r->affine && affine_equal(r->low, r->high))
+        return has_symbolic_range(f, r->lo);
+    if (n == 0 && !expr_is_const(e, &value))
+        return !r || !r->affine || r->low.n + r->high.n > 0;
+    for (int k = 0; k < n; k++)
+        if (has_symbolic_range(f, expr_operand(e, k)))
+            return true;
+    return false;
+}
+
+/* Puts literal bounds in the place of all terms but those with symbolic ranges. Each of them has
+ * its bound whatever the others are, and a quotient that is left alone is replaced without loss.
+ *
+ *   v < 128, turn < (709 - at) / 132   |-   4351 - (turn * 132 + at) / 17 * 128 - v >= 0 */
+static bool search_without_literals(Search *s, const Affine *a, int depth)
+{
+    Affine rest = {.constant = a->constant}, literal = {0};
+    for (int t = 0; t < a->n; t++) {
+        const Term *term = &a->terms[t];
+        Affine *to = has_symbolic_range(s->f, term->atom) ? &rest : &literal;
+        if (!affine_push(s->f->c, to, term->factor, term->atom))
+            return false;
+    }
+    Bounds b = bounds_of_affine(s->f, &literal);
+    return rest.n > 0 && literal.n > 0 && bounds_has_min(b) &&
+           checked_add(rest.constant, b.min, &rest.constant) && search_nonneg(s, &rest, depth);
+}
+
 bool prove_nonneg(Facts *f, const Affine *a)
 {
     Question q = facts_ask(f);
-    Search search = {f, SEARCH_STEPS}, open = {f, SEARCH_OPEN_STEPS};
+    Search search = {f, SEARCH_STEPS}, open = {f, SEARCH_OPEN_STEPS}, few = {f, SEARCH_STEPS};
     Affine expanded = {.constant = a->constant};
     bool fits = true;
     for (int t = 0; t < a->n && fits; t++)
@@ -348,7 +382,8 @@ bool prove_nonneg(Facts *f, const Affine *a)
     bool proved = fits && affine_normalize(&expanded) &&
                   (bounds_nonnegative(&search, &expanded, 0) ||
                    (!points_refute(f, &expanded) &&
-                    (search_open(&open, &expanded, 0) || search_nonneg(&search, &expanded, 0))));
+                    (search_open(&open, &expanded, 0) || search_nonneg(&search, &expanded, 0) ||
+                     search_without_literals(&few, &expanded, 0))));
     facts_answered(f, &q);
     return proved;
 }
