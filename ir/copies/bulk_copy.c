@@ -91,22 +91,28 @@ const Instruction *bulk_stores(Context *c)
 
 /* ---- the box --------------------------------------------------------------------------------- */
 
+/* The body of a loop, or of a condition that holds inside of the tensor; NULL: neither. */
+static const Stmt *body_of(const Stmt *s)
+{
+    return s->kind == ST_FOR ? s->u.loop.body : s->kind == ST_IF ? s->u.cond.then : NULL;
+}
+
 BulkBox bulk_box(const Stmt *copy)
 {
     const Instruction *of = copy->u.instruction.of;
     BulkBox box = {.tensor = buffer_defined(bulk_begins(copy)->u.load.buffer), .mode = of->bulk};
-    const Stmt *loops = copy->u.instruction.body, *inner = loops;
-    while (inner->kind == ST_FOR)
-        inner = inner->u.loop.body;
+    const Stmt *inner = copy->u.instruction.body;
+    while (body_of(inner))
+        inner = body_of(inner);
     const StoreStmt *store = &stmt_single_store(inner)->u.store;
     Expr *inside;
     Expr *const *at = of->stores ? store->index : expr_copied(store->value, &inside)->u.load.index;
     for (int d = 0; d < box.tensor->rank; d++)
         box.extent[d] = 1;
-    for (; loops->kind == ST_FOR; loops = loops->u.loop.body)
-        for (int d = 0; d < box.tensor->rank; d++)
-            if (expr_uses_var(at[d], loops->u.loop.var))
-                loop_const_extent(&loops->u.loop, &box.extent[d]);
+    for (const Stmt *s = copy->u.instruction.body; body_of(s); s = body_of(s))
+        for (int d = 0; d < box.tensor->rank && s->kind == ST_FOR; d++)
+            if (expr_uses_var(at[d], s->u.loop.var))
+                loop_const_extent(&s->u.loop, &box.extent[d]);
     return box;
 }
 

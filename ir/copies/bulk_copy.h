@@ -20,7 +20,7 @@
  *
  * is one from shared memory: it reads `t` behind its text, until a wait for its group, as an
  * instruction with the clauses `commit` and `wait` does (instruction.h). Groups are those of its
- * thread. */
+ * thread. Its store may stand in `if inside`: the hardware stores nothing outside of the tensor. */
 #ifndef TIRC_IR_BULK_COPY_H
 #define TIRC_IR_BULK_COPY_H
 

@@ -3,22 +3,30 @@
 
 #include "passes/analysis/regions/region.h"
 
-/* The store in the nest, with the loops of several iterations in `form`; NULL: another form. */
-static const Stmt *find_store(const Stmt *s, BulkForm *form)
+/* Adds a loop of several iterations to `form`; false: it has another form. */
+static bool add_loop(const ForStmt *loop, BulkForm *form)
 {
-    int64_t lo;
-    for (; s->kind == ST_FOR; s = s->u.loop.body) {
-        const ForStmt *loop = &s->u.loop;
-        int64_t extent;
-        if (!loop_const_extent(loop, &extent) || loop->step != 1 || !expr_is_const(loop->lo, &lo) ||
-            lo != 0 || extent < 1)
+    int64_t lo, extent;
+    if (!loop_const_extent(loop, &extent) || loop->step != 1 || !expr_is_const(loop->lo, &lo) ||
+        lo != 0 || extent < 1 || (extent > 1 && form->n == BULK_MAX_RANK))
+        return false;
+    if (extent == 1)
+        return true;
+    form->extent[form->n] = extent;
+    form->loops[form->n++] = loop;
+    return true;
+}
+
+/* The store in the nest, with its loops and the conditions around it in `form`; NULL: another
+ * form. */
+static const Stmt *find_store(Context *c, const Stmt *s, BulkForm *form)
+{
+    while (s->kind == ST_FOR || (s->kind == ST_IF && !s->u.cond.otherwise)) {
+        if (s->kind == ST_FOR && !add_loop(&s->u.loop, form))
             return NULL;
-        if (extent == 1)
-            continue;
-        if (form->n == BULK_MAX_RANK)
-            return NULL;
-        form->extent[form->n] = extent;
-        form->loops[form->n++] = loop;
+        if (s->kind == ST_IF)
+            form->guard = cond_and(c, form->guard, s->u.cond.cond);
+        s = s->kind == ST_FOR ? s->u.loop.body : s->u.cond.then;
     }
     return stmt_single_store(s);
 }
@@ -132,21 +140,24 @@ static const char *begin_obstacle(Context *c, Facts *f, const BlockStmt *block,
 static const char *copy_obstacle(Context *c, const BlockStmt *block, BulkForm *form)
 {
     const Expr *load = NULL;
-    form->store = block->init || block->atomic ? NULL : find_store(block->body, form);
+    Expr *inside = NULL;
+    form->store = block->init || block->atomic ? NULL : find_store(c, block->body, form);
     if (form->store && form->store->u.store.op == STORE_SET)
-        load = expr_copied(form->store->u.store.value, &form->guard);
-    if (!load)
+        load = expr_copied(form->store->u.store.value, &inside);
+    form->stores = load && form->store->u.store.buffer->scope == SCOPE_GLOBAL && !inside;
+    if (!load || (form->guard && !form->stores))
         return "is more than a nest of loops with literal ranges from 0 around one copy of an "
                "element, or of 'condition ? element : 0'";
+    if (inside)
+        form->guard = inside;
     const StoreStmt *store = &form->store->u.store;
     BulkSide to = {store->buffer, store->index}, from = {load->u.load.buffer, load->u.load.index};
-    form->stores = to.buffer->scope == SCOPE_GLOBAL && !form->guard;
     form->tensor = form->stores ? to : from;
     form->shared = form->stores ? from : to;
     return sides_obstacle(c, form);
 }
 
-/* ---- zeros ----------------------------------------------------------------------------------- */
+/* ---- the edge -------------------------------------------------------------------------------- */
 
 /* 0 <= i < M && 0 <= k < K for the element A[i, k]; NULL: a subscript is no index. */
 static Expr *inside_tensor(Context *c, const BulkSide *side)
@@ -173,9 +184,9 @@ static bool follows(Facts *f, Expr *given, Expr *cond)
     return proved;
 }
 
-/* NULL: an element of the box is 0 exactly where it is outside of the tensor, as the hardware
- * fills it. */
-static const char *zeros_obstacle(Context *c, Facts *f, const BulkForm *form)
+/* NULL: an element of the box is 0, or not stored, exactly where it is outside of the tensor, as
+ * the hardware has it. */
+static const char *edge_obstacle(Context *c, Facts *f, const BulkForm *form)
 {
     if (!form->guard)
         return NULL;
@@ -188,8 +199,13 @@ static const char *zeros_obstacle(Context *c, Facts *f, const BulkForm *form)
     if (same)
         return NULL;
     return arena_printf(c->arena,
-                        "sets elements to 0 under a condition that is not known to hold exactly "
-                        "inside of '%s'; the hardware writes zeros outside of it, and nowhere else",
+                        form->stores
+                            ? "stores elements under a condition that is not known to hold "
+                              "exactly inside of '%s'; the hardware stores all of a box "
+                              "but what is outside of it"
+                            : "sets elements to 0 under a condition that is not known to "
+                              "hold exactly inside of '%s'; the hardware writes zeros "
+                              "outside of it, and nowhere else",
                         form->tensor.buffer->name);
 }
 
@@ -204,6 +220,6 @@ const char *bulk_copy_obstacle(Context *c, Facts *f, const BlockStmt *block, Bul
     if (!why)
         why = begin_obstacle(c, f, block, form);
     if (!why)
-        why = zeros_obstacle(c, f, form);
+        why = edge_obstacle(c, f, form);
     return why ? arena_printf(c->arena, "block '%s' %s", block->name, why) : NULL;
 }

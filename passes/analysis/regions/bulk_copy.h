@@ -18,7 +18,7 @@ typedef struct {
     bool stores; /* from shared memory to the tensor */
     const Stmt *store;
     BulkSide tensor, shared;
-    Expr *guard; /* NULL, or elements where it does not hold are 0: those outside of the tensor */
+    Expr *guard; /* NULL, or what holds inside of the tensor: other elements are 0, or not stored */
     int n;       /* loops of several iterations, outermost first */
     const ForStmt *loops[BULK_MAX_RANK];
     int axis[BULK_MAX_RANK];       /* of the tensor, along which each goes in steps of 1 */
@@ -27,8 +27,8 @@ typedef struct {
 
 /* NULL: the block is a nest of loops over one store of an element of an input or a temp, or of 0
  * where there is none, to a buffer of the same type in shared memory, or of an element in shared
- * memory to an output or a temp, and they go through a box of the tensor row by row. Else the
- * reason why it is no such copy, as a sentence that begins with the block. */
+ * memory to an output or a temp if there is one, and they go through a box of the tensor row by
+ * row. Else the reason why it is no such copy, as a sentence that begins with the block. */
 const char *bulk_copy_obstacle(Context *c, Facts *f, const BlockStmt *block, BulkForm *form);
 
 #endif

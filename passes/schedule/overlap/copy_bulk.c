@@ -7,7 +7,7 @@
  *
  * Legal: the block goes through a box of an input or of a global temp row by row, and copies each
  * element, or 0 where there is none, to shared memory, or goes through a box of an output or of a
- * global temp and copies each element from shared memory.
+ * global temp and copies each element that there is from shared memory.
  * Invariant: every access finds the value that it found before. */
 #include "passes/analysis/regions/bulk_copy.h"
 #include "passes/schedule/sched.h"
