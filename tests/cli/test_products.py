@@ -12,6 +12,7 @@ from conftest import EXAMPLES
 pytestmark = pytest.mark.usefixtures("without_nvrtc")
 
 PROGRAM = EXAMPLES / "products" / "products.tir"
+TENSOR_CORES = EXAMPLES / "tensor_cores" / "tensor_cores.tir"
 KERNELS = ("matmul", "matmul_nt", "matmul_tn", "matmul_tt", "matmul_batched", "matmul_bias_relu")
 
 # A tile of the table, as sgemm.sched has it: the rows and columns of one block, and eight tiles of
@@ -205,3 +206,19 @@ def test_tensor_cores_multiply_a_row_and_a_column(tirc, tmp_path, factors, k):
     )
     done = tirc(path, "--schedule", "gemm", "-D", f"K={k}", "--verify", "--device", "sim")
     assert done.status == 0 and "verify  ok" in done.out, done.err
+
+
+@pytest.mark.parametrize("cluster", [1, 2])
+@pytest.mark.parametrize(
+    "sizes, tile",
+    [((128, 192, 128), (64, 64)), ((200, 328, 72), (64, 128)), ((136, 392, 200), (64, 64))],
+)
+def test_blocks_take_turns_with_any_number_of_tiles(tirc, sizes, tile, cluster):
+    words = [f"-D{name}={n}" for name, n in zip("MNK", sizes)]
+    words += [f"--set={name}={n}" for name, n in zip(("BM", "BN"), tile)]
+    words += ["--set=stages=2", "--set=grid=4", f"--set=cluster={cluster}", "--verify", "--json"]
+    done = tirc(
+        TENSOR_CORES, "--kernel", "matmul_bf16", "--schedule", "gemm", "--device", "sim", *words
+    )
+    report = json.loads(done.out)
+    assert report["verify"]["ok"] and report["launches"][-1]["grid"] == [4, 1, 1], done.err
