@@ -243,3 +243,28 @@ def test_tiles_fill_rounds(tirc, sizes, grid, tile):
     assert f"grid({grid}, 1) block(128, {rows // 64}, 1)" in done.out, done.err
     assert re.search(rf"A_shared: bf16\[[45], {rows}, 64\]", done.out)
     assert re.search(rf"B_shared: bf16\[[45], {columns // 64}, 64, 64\]", done.out)
+
+
+@pytest.mark.parametrize(
+    "kernel, sizes, tile",
+    [
+        ("matmul_bf16", (96, 128, 128), (48, 64)),
+        ("matmul_bf16", (201, 263, 203), (72, 64)),
+        ("matmul_bf16", (304, 264, 72), (152, 256)),
+        ("matmul_bf16", (100, 264, 72), (152, 256)),
+        ("matmul_f16_nt", (136, 200, 128), (40, 128)),
+        ("matmul_i8_nt", (97, 128, 256), (80, 64)),
+        ("matmul_tf32_rz_nt", (104, 132, 64), (56, 64)),
+        ("matmul_f8_fast_nt", (96, 144, 256), (88, 64)),
+    ],
+)
+@pytest.mark.parametrize("grid", [0, 2])
+def test_rows_of_a_tile_come_in_parts_of_8(tirc, kernel, sizes, tile, grid):
+    """Those that are no multiples of 64 are exchanged with its columns."""
+    words = [f"-D{name}={n}" for name, n in zip("MNK", sizes)]
+    words += [f"--set={name}={n}" for name, n in zip(("BM", "BN"), tile)]
+    words += ["--set=stages=2", f"--set=grid={grid}", f"--set=BK={128 if '8' in kernel else 64}"]
+    done = tirc(TENSOR_CORES, "--kernel", kernel, "--schedule", "gemm", "--verify", *words)
+    assert done.status == 0 and "verify  ok" in done.out, done.err
+    text = tirc(TENSOR_CORES, "--kernel", kernel, "--schedule", "gemm", "--emit", "lowered", *words)
+    assert f"_{tile[0]}(" in text.out, "no instruction with so many columns"

@@ -1,0 +1,295 @@
+// matmul_bf16: 1 launch
+//   A: bf16[160, 256], read
+//   B: bf16[256, 128], read
+//   C: bf16[160, 128], written
+//   B_map: cuTensorMapEncodeTiled of B, UINT16, extents {128, 256}, boxes {64, 64}, SWIZZLE_128B
+//   A_map: cuTensorMapEncodeTiled of A, UINT16, extents {256, 160}, boxes {64, 80}, SWIZZLE_128B
+//   C_map: cuTensorMapEncodeTiled of C, UINT16, extents {128, 160}, boxes {64, 16}, SWIZZLE_128B
+// matmul_bf16<<<2, 256>>>(B_map, A_map, C_map);
+
+struct alignas(64) TensorMap {
+    unsigned long long opaque[16];
+};
+
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
+static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap &map, int x, int y,
+                                                      unsigned long long *landed, int bytes,
+                                                      unsigned long long policy)
+{
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
+                 mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+                 ".mbarrier::complete_tx::bytes.L2::cache_hint"
+                 " [%0], [%1, {%2, %3}], [%4], %5;"
+                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier), "l"(policy) : "memory");
+}
+
+static __device__ __forceinline__ void store_bulk_2d(const TensorMap &map, int x, int y,
+                                                     const void *from)
+{
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(from);
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile"
+                 ".bulk_group [%0, {%1, %2}], [%3];"
+                 ::"l"(&map), "r"(x), "r"(y), "r"(at) : "memory");
+}
+
+static __device__ __forceinline__ void store_bulk_commit()
+{
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+template <int pending>
+static __device__ __forceinline__ void store_bulk_wait()
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
+}
+
+template <int groups, int warps>
+static __device__ __forceinline__ void roles_begin(unsigned long long *landed,
+                                                   unsigned long long *released)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
+        for (int i = 0; i < groups; ++i) {
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;"
+                         ::"r"((unsigned int)__cvta_generic_to_shared(landed + i))
+                         : "memory");
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+                         ::"r"((unsigned int)__cvta_generic_to_shared(released + i)),
+                         "n"(warps) : "memory");
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
+}
+
+static __device__ __forceinline__ void mbarrier_arrive(unsigned long long *at)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                 ::"r"((unsigned int)__cvta_generic_to_shared(at)) : "memory");
+}
+
+static __device__ __forceinline__ void mbarrier_wait(unsigned long long *at,
+                                                     unsigned int parity)
+{
+    unsigned int mbarrier = (unsigned int)__cvta_generic_to_shared(at), complete;
+    do
+        asm volatile("{ .reg .pred p;"
+                     " mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;"
+                     " selp.u32 %0, 1, 0, p; }"
+                     : "=r"(complete) : "r"(mbarrier), "r"(parity) : "memory");
+    while (!complete);
+}
+
+template <int groups>
+static __device__ __forceinline__ void producer_acquire(unsigned long long *released,
+                                                        int begun, int most)
+{
+    int before = begun - most;
+    if (before >= 0)
+        mbarrier_wait(released + before % groups, before / groups & 1);
+}
+
+template <int groups>
+static __device__ __forceinline__ void producer_commit(unsigned long long *landed,
+                                                       int &begun)
+{
+    mbarrier_arrive(landed + begun % groups);
+    ++begun;
+}
+
+template <int groups>
+static __device__ __forceinline__ void consumer_receive(unsigned long long *landed,
+                                                        int &received)
+{
+    mbarrier_wait(landed + received % groups, received / groups & 1);
+    ++received;
+}
+
+template <int groups>
+static __device__ __forceinline__ void consumer_release(unsigned long long *released,
+                                                        int &freed, int until)
+{
+    unsigned int lane;
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    __syncwarp();
+    for (; freed < until; ++freed)
+        if (lane == 0)
+            mbarrier_arrive(released + freed % groups);
+}
+
+template <int threads>
+static __device__ __forceinline__ void consumers_meet()
+{
+    asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory");
+}
+
+static __device__ __forceinline__ void fence_proxy_async()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+template <int n>
+static __device__ __forceinline__ void settle_f32(float *t)
+{
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+        asm volatile("" : "+f"(t[i])::"memory");
+}
+
+static __device__ __forceinline__ unsigned long long policy_evict_first()
+{
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+matmul_bf16(const __grid_constant__ TensorMap B_map, const __grid_constant__ TensorMap A_map,
+            const __grid_constant__ TensorMap C_map)
+{
+    __shared__ __align__(1024) unsigned short B_shared[2][64][64];
+    __shared__ __align__(1024) unsigned short A_shared[2][80][64];
+    __shared__ __align__(1024) unsigned short C_shared[32][64];
+    prefetch_map(B_map);
+    prefetch_map(A_map);
+    prefetch_map(C_map);
+    __shared__ unsigned long long landed[4];
+    unsigned long long *released = landed + 2;
+    roles_begin<2, 4>(landed, released);  // two mbarriers for each group of copies under way
+    const int at = blockIdx.x;
+    const int lane = threadIdx.x;
+    if (threadIdx.x >= 128) {  // the producer, in a warpgroup of its own
+        if (threadIdx.x == 128) {
+            int begun = 0;
+            for (int turn = 0; turn < 2; ++turn) {
+                for (int ko = 0; ko < 4; ++ko) {
+                    producer_acquire<2>(released, begun, 2);  // B_shared, A_shared: consumers have
+                                                              // read the group of 2 iterations of
+                                                              // ko before
+                    hinted_bulk_2d(&B_shared[ko % 2][0][0], B_map, at * 64, ko * 64,
+                                   &landed[begun % 2], 8192, policy_evict_first());
+                    hinted_bulk_2d(&A_shared[ko % 2][0][0], A_map, ko * 64, turn * 80,
+                                   &landed[begun % 2], 10240, policy_evict_first());
+                    producer_commit<2>(landed, begun);  // the copies above are one group
+                }
+            }
+        }
+    } else {  // the consumers
+        int received = 0, freed = 0;
+        for (int turn = 0; turn < 2; ++turn) {
+            float T[2][20];
+            for (int u = 0; u < 2; ++u) {
+                for (int panel_nj_fused = 0; panel_nj_fused < 10; ++panel_nj_fused) {
+                    for (int pair = 0; pair < 2; ++pair)
+                        T[u][panel_nj_fused * 2 + pair] = 0.0f;
+                }
+            }
+            for (int ko = 0; ko < 4; ++ko) {
+                consumer_receive<2>(landed, received);  // B_shared, A_shared: copied by the
+                                                        // producer, read below
+                {
+                    float *mma_c = &T[0][0];
+                    const unsigned long long mma_p = 0x4000004002000000ull
+                        | (unsigned)__cvta_generic_to_shared(&B_shared[ko % 2][0][0]) % 0x40000
+                            >> 4;
+                    const unsigned long long mma_q = 0x4000004000010000ull
+                        | (unsigned)__cvta_generic_to_shared(&A_shared[ko % 2][0][0]) % 0x40000
+                            >> 4;
+                    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+                    #pragma unroll
+                    for (int k = 0; k < 4; k++)
+                        asm volatile("wgmma.mma_async.sync.aligned.m64n80k16.f32.bf16.bf16 {"
+                                     "%0, %1, %2, %3, "
+                                     "%4, %5, %6, %7, "
+                                     "%8, %9, %10, %11, "
+                                     "%12, %13, %14, %15, "
+                                     "%16, %17, %18, %19, "
+                                     "%20, %21, %22, %23, "
+                                     "%24, %25, %26, %27, "
+                                     "%28, %29, %30, %31, "
+                                     "%32, %33, %34, %35, "
+                                     "%36, %37, %38, %39}, "
+                                     "%40, %41, 1, 1, 1, 1, 0;"
+                                     :
+                                       "+f"(mma_c[0]), "+f"(mma_c[1]),
+                                       "+f"(mma_c[20]), "+f"(mma_c[21]),
+                                       "+f"(mma_c[2]), "+f"(mma_c[3]),
+                                       "+f"(mma_c[22]), "+f"(mma_c[23]),
+                                       "+f"(mma_c[4]), "+f"(mma_c[5]),
+                                       "+f"(mma_c[24]), "+f"(mma_c[25]),
+                                       "+f"(mma_c[6]), "+f"(mma_c[7]),
+                                       "+f"(mma_c[26]), "+f"(mma_c[27]),
+                                       "+f"(mma_c[8]), "+f"(mma_c[9]),
+                                       "+f"(mma_c[28]), "+f"(mma_c[29]),
+                                       "+f"(mma_c[10]), "+f"(mma_c[11]),
+                                       "+f"(mma_c[30]), "+f"(mma_c[31]),
+                                       "+f"(mma_c[12]), "+f"(mma_c[13]),
+                                       "+f"(mma_c[32]), "+f"(mma_c[33]),
+                                       "+f"(mma_c[14]), "+f"(mma_c[15]),
+                                       "+f"(mma_c[34]), "+f"(mma_c[35]),
+                                       "+f"(mma_c[16]), "+f"(mma_c[17]),
+                                       "+f"(mma_c[36]), "+f"(mma_c[37]),
+                                       "+f"(mma_c[18]), "+f"(mma_c[19]),
+                                       "+f"(mma_c[38]), "+f"(mma_c[39])
+                                     : "l"(mma_p + 128 * k), "l"(mma_q + 2 * k));
+                }
+                asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions
+                                                                                // above are one
+                                                                                // group
+                asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions
+                settle_f32<40>(&T[0][0]);
+                consumer_release<2>(released, freed, received);  // B_shared, A_shared: read above;
+                                                                 // the producer overwrites them
+            }
+            #pragma unroll
+            for (int parts = 0; parts < 5; ++parts) {
+                store_bulk_wait<1>();  // all stores but those of the last group
+                fence_proxy_async();
+                consumers_meet<128>();  // C_shared: read above by other threads, overwritten below
+                const int turn_start = (turn * 5 + parts) % 2 * 16;
+                {
+                    unsigned pairs[4];
+                    asm("cvt.rn.bf16x2.f32 %0, %1, %2;"
+                        : "=r"(pairs[0])
+                        : "f"(T[0][parts * 4 + 1]), "f"(T[0][parts * 4]));
+                    asm("cvt.rn.bf16x2.f32 %0, %1, %2;"
+                        : "=r"(pairs[1])
+                        : "f"(T[1][parts * 4 + 1]), "f"(T[1][parts * 4]));
+                    asm("cvt.rn.bf16x2.f32 %0, %1, %2;"
+                        : "=r"(pairs[2])
+                        : "f"(T[0][parts * 4 + 3]), "f"(T[0][parts * 4 + 2]));
+                    asm("cvt.rn.bf16x2.f32 %0, %1, %2;"
+                        : "=r"(pairs[3])
+                        : "f"(T[1][parts * 4 + 3]), "f"(T[1][parts * 4 + 2]));
+                    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {"
+                                 "%1, "
+                                 "%2, "
+                                 "%3, "
+                                 "%4};"
+                                 :
+                                 : "r"((unsigned)__cvta_generic_to_shared(
+                                       &C_shared[turn_start + lane / 16 % 2 * 8 + lane % 8]
+                                                [(lane / 32 * 2 + lane / 8 % 2 ^ lane % 8) * 8])),
+                                   "r"(pairs[0]),
+                                   "r"(pairs[1]),
+                                   "r"(pairs[2]),
+                                   "r"(pairs[3])
+                                 : "memory");
+                }
+                fence_proxy_async();
+                consumers_meet<128>();  // C_shared: written above by other threads, read below
+                if (lane == 0)
+                    store_bulk_2d(C_map, at * 64, turn * 80 + parts * 16, &C_shared[turn_start][0]);
+                store_bulk_commit();  // the stores above are one group
+            }
+        }
+        store_bulk_wait<0>();  // all stores
+    }
+}
