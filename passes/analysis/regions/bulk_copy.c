@@ -209,6 +209,33 @@ static const char *edge_obstacle(Context *c, Facts *f, const BulkForm *form)
                         form->tensor.buffer->name);
 }
 
+/* The box begins inside of the tensor along the axis of loop `i` or behind it, and ends inside if it
+ * is as long as the tensor: no subscript relies on the condition for where the box lies. */
+static bool begins_well(Context *c, Facts *f, const BulkForm *form, int i)
+{
+    const BulkSide *side = &form->tensor;
+    Expr *shape = buffer_defined(side->buffer)->shape[form->axis[i]];
+    Expr *extent = expr_index(c, form->extent[i]);
+    Subst zero = {form->loops[i]->var, expr_index(c, 0)};
+    Expr *first = expr_subst(c, side->index[form->axis[i]], &zero, 1);
+    Expr *end = index_add(c, first, extent);
+    return prove(f, expr_binary(c, EX_GE, first, expr_index(c, 0), first->span)) &&
+           (prove(f, expr_binary(c, EX_LT, extent, shape, first->span)) ||
+            prove(f, expr_binary(c, EX_LE, end, shape, first->span)));
+}
+
+/* NULL: a store at the edge of the tensor is of boxes that are shorter than it. */
+static const char *long_obstacle(Context *c, Facts *f, const BulkForm *form)
+{
+    for (int i = 0; i < form->n && form->guard && form->stores; i++)
+        if (!begins_well(c, f, form, i))
+            return arena_printf(c->arena,
+                                "stores boxes that are not known to begin at element 0 or behind "
+                                "it along loop '%s', and to be shorter than '%s' or to end inside",
+                                form->loops[i]->var->name, form->tensor.buffer->name);
+    return NULL;
+}
+
 const char *bulk_copy_obstacle(Context *c, Facts *f, const BlockStmt *block, BulkForm *form)
 {
     *form = (BulkForm){0};
@@ -221,5 +248,7 @@ const char *bulk_copy_obstacle(Context *c, Facts *f, const BlockStmt *block, Bul
         why = begin_obstacle(c, f, block, form);
     if (!why)
         why = edge_obstacle(c, f, form);
+    if (!why)
+        why = long_obstacle(c, f, form);
     return why ? arena_printf(c->arena, "block '%s' %s", block->name, why) : NULL;
 }

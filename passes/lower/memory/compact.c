@@ -413,6 +413,17 @@ static void clip_box(Context *c, Facts *f, const Buffer *b, Interval *box)
         box[0] = (Interval){expr_index(c, 0), b->shape[0]};
 }
 
+/* The hardware reads whole boxes of the buffer, also where they end behind a tensor. */
+static bool is_stored_in_bulk(Context *c, const Stmt *root, const Buffer *b)
+{
+    StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++)
+        if (block_stores_bulk(&blocks.items[i]->u.block) &&
+            stmt_accesses(c, blocks.items[i], b, ACCESS_READ))
+            return true;
+    return false;
+}
+
 /* ---- one buffer ------------------------------------------------------------------------------ */
 
 /* Each execution of the place reads only what it has written. */
@@ -551,7 +562,8 @@ static void compact_buffer(Compact *k, Stmt *temp)
     Interval *whole = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
     for (int d = 0; d < b->rank; d++)
         whole[d] = r.box[d];
-    clip_box(c, f, b, r.box);
+    if (!is_stored_in_bulk(c, at, b))
+        clip_box(c, f, b, r.box);
     if (!fold_box(k, f, &place, &r) || !literal_extents(k, f, b, r.box, shape))
         return;
     Buffer *small = buffer_copy(c, b);
