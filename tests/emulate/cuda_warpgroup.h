@@ -96,6 +96,7 @@ static inline void issue_bytes(int line, const void **all, void (*add)(const Pro
 WGMMA(8, bf16)
 WGMMA(24, bf16)
 WGMMA(64, bf16)
+WGMMA(80, bf16)
 WGMMA(96, bf16)
 WGMMA(128, bf16)
 WGMMA(192, bf16)
