@@ -209,8 +209,8 @@ static const char *edge_obstacle(Context *c, Facts *f, const BulkForm *form)
                         form->tensor.buffer->name);
 }
 
-/* The box begins inside of the tensor along the axis of loop `i` or behind it, and ends inside if it
- * is as long as the tensor: no subscript relies on the condition for where the box lies. */
+/* Along the axis of loop `i`, the box begins inside of the tensor or behind it, and ends inside if
+ * it is as long as the tensor: no subscript relies on the condition for where the box lies. */
 static bool begins_well(Context *c, Facts *f, const BulkForm *form, int i)
 {
     const BulkSide *side = &form->tensor;
