@@ -228,9 +228,12 @@ def test_blocks_take_turns_with_any_number_of_tiles(tirc, sizes, tile, cluster):
     "sizes, grid, tile",
     [
         ((3840, 3840, 1024), "120, 1", (128, 192)),  # 600 tiles in five turns
+        ((5120, 5120, 2048), "128, 1", (160, 256)),  # 640 tiles in five turns
+        ((2560, 2560, 2560), "130, 1", (200, 128)),  # 260 tiles in two turns
+        ((1536, 1536, 1536), "11, 12", (144, 128)),  # one round
         ((4352, 4352, 1024), "131, 1", (128, 192)),  # 782 tiles in six turns
         ((4096, 4096, 4096), "128, 1", (128, 256)),
-        ((2048, 2048, 2048), "8, 16", (128, 256)),  # one round
+        ((2048, 2048, 2048), "8, 16", (128, 256)),
         ((4352, 4352, 1088), "23, 34", (128, 192)),  # 17 steps are not turns of four stages
     ],
 )
@@ -240,7 +243,7 @@ def test_tiles_fill_rounds(tirc, sizes, grid, tile):
         TENSOR_CORES, "--kernel", "matmul_bf16", "--schedule", "gemm", "--emit", "lowered", *words
     )
     rows, columns = tile
-    assert f"grid({grid}, 1) block(128, {rows // 64}, 1)" in done.out, done.err
+    assert f"grid({grid}, 1) block(128, 2, 1)" in done.out, done.err
     assert re.search(rf"A_shared: bf16\[[45], {rows}, 64\]", done.out)
     assert re.search(rf"B_shared: bf16\[[45], {columns // 64}, 64, 64\]", done.out)
 
