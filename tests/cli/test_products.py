@@ -271,3 +271,30 @@ def test_rows_of_a_tile_come_in_parts_of_8(tirc, kernel, sizes, tile, grid):
     assert done.status == 0 and "verify  ok" in done.out, done.err
     text = tirc(TENSOR_CORES, "--kernel", kernel, "--schedule", "gemm", "--emit", "lowered", *words)
     assert f"_{tile[0]}(" in text.out, "no instruction with so many columns"
+
+
+WEIGHTS = """
+kernel matmul_weights<M, N = 128, K = 1024>(x: bf16[M, K], W: i8[N, K]) -> y: f32[M, N]
+{
+    temp V: bf16[N, K];
+    for j in N, k in K
+        V[j, k] = bf16(W[j, k]);
+    for i in M, j in N {
+        y[i, j] = 0;
+        for k in K
+            y[i, j] += f32(V[j, k]) * f32(x[i, k]);
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("rows", [1, 7, 8, 16, 33, 64])
+def test_no_thread_copies_the_rows_of_a_product_alone(tirc, tmp_path, rows):
+    """The hardware copies operands of few rows, too, where threads convert weights of 8 bits."""
+    path = tmp_path / "weights.tir"
+    path.write_text(WEIGHTS)
+    done = tirc(path, "-D", f"M={rows}", "--verify", "--device", "sim")
+    assert done.status == 0 and "verify  ok" in done.out, done.err
+    assert "W0003" not in done.err
+    text = tirc(path, "-D", f"M={rows}", "--emit", "cuda").out
+    assert text.count("_map: ") == (2 if rows > 1 else 0)

@@ -3,21 +3,10 @@
 //   W: i8[70, 1024], read
 //   scale: f32[70], read
 //   y: bf16[20, 70], written
+//   x_map: cuTensorMapEncodeTiled of x, UINT16, extents {1024, 20}, boxes {64, 24}, SWIZZLE_128B
 //   T_rf: f32[2, 20, 70], temporary, allocated by the caller
-// matmul_weights<<<dim3(1, 2, 2), 128>>>(x, W, T_rf);
+// matmul_weights<<<dim3(1, 2, 2), 128>>>(W, T_rf, x_map);
 // matmul_weights_1<<<6, 128>>>(scale, y, T_rf);
-
-static __device__ __forceinline__ float bf16_to_f32(unsigned short h)
-{
-    return __uint_as_float((unsigned int)h << 16);
-}
-
-static __device__ __forceinline__ unsigned short bf16_from_f32(float f)
-{
-    unsigned short h;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
-    return h;
-}
 
 static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float high)
 {
@@ -47,9 +36,60 @@ static __device__ __forceinline__ void copy_async_wait()
     asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-static __device__ __forceinline__ void fence_proxy_async()
+struct alignas(64) TensorMap {
+    unsigned long long opaque[16];
+};
+
+template <int groups>
+static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
 {
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
+        for (int i = 0; i < groups; ++i)
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;"
+                         ::"r"((unsigned int)__cvta_generic_to_shared(landed + i))
+                         : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
+}
+
+static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
+                                                    unsigned long long *landed, int bytes)
+{
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
+                 mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+                 ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
+}
+
+template <int groups>
+static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                     ::"r"((unsigned int)__cvta_generic_to_shared(landed + begun % groups))
+                     : "memory");
+    ++begun;
+}
+
+template <int groups>
+static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed, int &waited,
+                                                      int until)
+{
+    for (; waited < until; ++waited) {
+        unsigned int mbarrier =
+            (unsigned int)__cvta_generic_to_shared(landed + waited % groups);
+        unsigned int parity = waited / groups & 1, complete;
+        do
+            asm volatile("{ .reg .pred p;"
+                         " mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;"
+                         " selp.u32 %0, 1, 0, p; }"
+                         : "=r"(complete) : "r"(mbarrier), "r"(parity) : "memory");
+        while (!complete);
+    }
 }
 
 template <int n>
@@ -61,11 +101,14 @@ static __device__ __forceinline__ void settle_f32(float *t)
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-matmul_weights(const unsigned short *__restrict__ x, const signed char *__restrict__ W,
-               float *__restrict__ T_rf)
+matmul_weights(const signed char *__restrict__ W, float *__restrict__ T_rf,
+               const __grid_constant__ TensorMap x_map)
 {
     __shared__ __align__(16) signed char W_shared[2][64][128];
     __shared__ __align__(1024) unsigned short x_shared[4][24][64];
+    __shared__ unsigned long long landed[1];
+    int begun = 0, waited = 0;
+    copy_bulk_begin<1>(landed);  // an mbarrier for each group of copies under way
     const int part = blockIdx.z;
     const int rows = blockIdx.y;
     const int lane = threadIdx.x;
@@ -84,22 +127,18 @@ matmul_weights(const unsigned short *__restrict__ x, const signed char *__restri
                            &W[rows_at * 1024 + part * 512 + lane % 8 * 16]);
         }
     }
-    copy_async_commit();  // the copies above are one group
     if (lane == 0) {
-        for (int ax1 = 0; ax1 < 24; ++ax1) {
-            for (int ax0_1 = 0; ax0_1 < 2; ++ax0_1) {
-                for (int ax2 = 0; ax2 < 64; ++ax2) {
-                    const int v1 = part * 512 + ax0_1 * 64 + ax2;
-                    x_shared[ax0_1][ax1][(v1 % 64 / 8 ^ ax1 % 8) * 8 + v1 % 8] =
-                        bf16_from_f32(ax1 < 20 ? bf16_to_f32(x[ax1 * 1024 + v1]) : 0.0f);
-                }
-            }
-        }
+        for (int ax0_1 = 0; ax0_1 < 2; ++ax0_1)
+            copy_bulk_2d(&x_shared[ax0_1][0][0], x_map, part * 512 + ax0_1 * 64, 0,
+                         &landed[begun % 1], 3072);
     }
+    copy_async_commit();  // the copies above are one group
+    copy_bulk_commit<1>(landed, begun);  // the copies above are one group
     copy_async_wait<0>();  // all copies
-    fence_proxy_async();
+    copy_bulk_wait<1>(landed, waited, begun);  // all copies
     __syncthreads();  // W_shared, x_shared: written above by other threads, read below
     for (int ko = 0; ko < 4; ++ko) {
+        const int ko_1 = ko + 1;
         __align__(16) unsigned short V[2][16][2];
         if (ko < 3) {
             #pragma unroll
@@ -112,20 +151,14 @@ matmul_weights(const unsigned short *__restrict__ x, const signed char *__restri
                            + (long long)ko * 128 + (each * 16384 + 128)]);
                 }
             }
-            copy_async_commit();  // the copies above are one group
             if (lane == 0) {
-                for (int ax1 = 0; ax1 < 24; ++ax1) {
-                    for (int ax0_1 = 0; ax0_1 < 2; ++ax0_1) {
-                        for (int ax2 = 0; ax2 < 64; ++ax2) {
-                            const int v1 = part * 512 + ko * 128 + ax0_1 * 64 + ax2 + 128;
-                            x_shared[(ko + 1) % 2 * 2 + ax0_1][ax1]
-                                    [(v1 % 64 / 8 ^ ax1 % 8) * 8 + v1 % 8] =
-                                bf16_from_f32(ax1 < 20 ? bf16_to_f32(x[ax1 * 1024 + v1]) : 0.0f);
-                        }
-                    }
-                }
+                for (int ax0_1 = 0; ax0_1 < 2; ++ax0_1)
+                    copy_bulk_2d(&x_shared[(ko + 1) % 2 * 2 + ax0_1][0][0], x_map,
+                                 part * 512 + ko_1 * 128 + ax0_1 * 64, 0, &landed[begun % 1], 3072);
             }
         }
+        copy_async_commit();  // the copies above are one group
+        copy_bulk_commit<1>(landed, begun);  // the copies above are one group
         #pragma unroll
         for (int u = 0; u < 2; ++u) {
             const int j = rows * 64 + lane / 32 * 16 + u * 8 + lane % 32 / 4;
@@ -194,7 +227,7 @@ matmul_weights(const unsigned short *__restrict__ x, const signed char *__restri
                                                                         // accessed below
         settle_f32<12>(&T_rf_local[0][0]);
         copy_async_wait<0>();  // all copies
-        fence_proxy_async();
+        copy_bulk_wait<1>(landed, waited, begun);  // all copies
         __syncthreads();  // W_shared, x_shared: written above, read in the next iteration of ko by
                           // other threads; W_shared, x_shared: read above, overwritten in the next
                           // iteration of ko by other threads
