@@ -48,6 +48,11 @@ bool type_is_int(DType type)
     return class == CLASS_INT || class == CLASS_UINT || class == CLASS_INDEX;
 }
 
+bool type_is_byte(DType type)
+{
+    return type == DT_I8 || type == DT_U8;
+}
+
 int type_bytes(DType type)
 {
     return types[type].bits / 8;

@@ -39,6 +39,8 @@ bool type_is_float(DType type);
 DType type_of_bits(int bits);
 /* INT, UINT or INDEX. */
 bool type_is_int(DType type);
+/* An integer of 8 bits, whose values f32, f16 and bf16 have. */
+bool type_is_byte(DType type);
 int type_bytes(DType type);
 /* The largest finite number of a floating type, and the smallest above 0. */
 double type_largest(DType type);

@@ -261,7 +261,7 @@ static bool literal_as_float(CudaWriter *w, const Expr *e, int precedence)
 static void cast(CudaWriter *w, const Expr *e, int precedence)
 {
     const Expr *from = e->u.arg[0];
-    if (literal_as_float(w, e, precedence))
+    if (literal_as_float(w, e, precedence) || (e->type == DT_F32 && cuda_byte_as_float(w, from)))
         return;
     const char *to = w->host && e->type == DT_INDEX ? "long long" : cuda_value_type(e->type);
     if (strcmp(to, cuda_value_type(from->type)) == 0 && e->type != DT_BOOL && !w->host) {
@@ -557,7 +557,7 @@ void cuda_unrounded(CudaWriter *w, const Expr *e, int precedence)
             add(w, "(double)");
             cuda_expr(w, e->u.arg[0], PRECEDENCE_POSTFIX);
             add(w, ")");
-        } else {
+        } else if (!cuda_byte_as_float(w, e->u.arg[0])) {
             bool converts = strcmp(cuda_value_type(e->u.arg[0]->type), "float") != 0;
             add(w, converts ? "(float)" : "");
             cuda_expr(w, e->u.arg[0], converts ? PRECEDENCE_POSTFIX : precedence);
@@ -580,6 +580,8 @@ static bool is_exact(const Expr *e)
     case EX_MAX:
     case EX_SHUFFLE_XOR:
     case EX_SHUFFLE: return true;
+    case EX_CAST:
+        return e->type != DT_F8E4M3 && e->type != DT_F8E5M2 && type_is_byte(e->u.arg[0]->type);
     case EX_CALL:
         return e->u.call.call == CALL_ABS || e->u.call.call == CALL_FLOOR ||
                e->u.call.call == CALL_CEIL || e->u.call.call == CALL_ROUND ||

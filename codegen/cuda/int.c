@@ -3,6 +3,7 @@
  *   x[i] * y + z      (int)((unsigned int)x[i] * y + z)
  *   a / b             wrapping_div<int>(a, b)
  *   i32(f)            __float2int_rz(f)
+ *   f32(b)            f32_from_u8(b)
  *
  * Data wraps: a sum, difference, product, negation or left shift that may leave the type C computes
  * it in is computed in the unsigned type of that width. One cast does for a chain of them, at its
@@ -289,4 +290,15 @@ void cuda_from_float(CudaWriter *w, const Expr *from, DType to)
     strbuf_add(w->out, "(");
     cuda_expr(w, from, 0);
     strbuf_add(w->out, ")");
+}
+
+bool cuda_byte_as_float(CudaWriter *w, const Expr *from)
+{
+    if (w->host || !type_is_byte(from->type))
+        return false;
+    strbuf_addf(w->out, "%s(",
+                cuda_helper(w, from->type == DT_I8 ? HELPER_F32_FROM_I8 : HELPER_F32_FROM_U8));
+    cuda_expr(w, from, 0);
+    strbuf_add(w->out, ")");
+    return true;
 }

@@ -2,7 +2,7 @@
  *
  * Two 16-bit floats in a word are a pair. Arithmetic on pairs is packed where the GPU has an
  * instruction for it (ir/packed.h); all else computes lane by lane, and a conversion makes a pair
- * of two results. A comparison makes a mask, whose bits choose between two pairs:
+ * of two results, or of two bytes. A comparison makes a mask, whose bits choose between two pairs:
  *
  *   z[i] = x[i] * a + exp(y[i]);    =>   add_f16x2(mul_f16x2(x_v.x, broadcast_half(a)),
  *                                                  f16x2_from_f32(expf(...), expf(...)))
@@ -73,6 +73,14 @@ static bool is_converted(const Expr *e)
            !(e->kind == EX_CALL && e->u.call.call == CALL_BITCAST);
 }
 
+/* Of two integers of 8 bits, which are passed as their bits. */
+static Helper helper_from_bytes(DType from, DType to)
+{
+    if (to == DT_F16)
+        return from == DT_I8 ? HELPER_F16X2_FROM_I8 : HELPER_F16X2_FROM_U8;
+    return from == DT_I8 ? HELPER_BF16X2_FROM_I8 : HELPER_BF16X2_FROM_U8;
+}
+
 /* Two lanes that are computed one by one. */
 static void apart(Lanes *l, Expr *e, int first)
 {
@@ -80,6 +88,11 @@ static void apart(Lanes *l, Expr *e, int first)
     if (!is_converted(e)) {
         open_helper(l, HELPER_PACK_HALVES);
         stored_lanes(l, e, first, PAIR);
+        return;
+    }
+    if (e->kind == EX_CAST && type_is_byte(e->u.arg[0]->type)) {
+        open_helper(l, helper_from_bytes(e->u.arg[0]->type, e->type));
+        stored_lanes(l, e->u.arg[0], first, PAIR);
         return;
     }
     open_helper(l, e->type == DT_F16 ? HELPER_F16X2_FROM_F32 : HELPER_BF16X2_FROM_F32);

@@ -105,6 +105,8 @@ bool cuda_leaves_type(const Expr *e);
 bool cuda_fits_f32(const Expr *e);
 /* A float as the integer of type `to` that a conversion gives; of small types as an int. */
 void cuda_from_float(CudaWriter *w, const Expr *from, DType to);
+/* An integer of 8 bits as an f32; false where a cast does. */
+bool cuda_byte_as_float(CudaWriter *w, const Expr *from);
 /* A let is written: remembers those of indices. */
 void cuda_note_let(CudaWriter *w, const Stmt *let);
 

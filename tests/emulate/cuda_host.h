@@ -192,6 +192,14 @@ static inline int __clzll(long long x)
 {
     return x == 0 ? 64 : __builtin_clzll((unsigned long long)x);
 }
+static inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector)
+{
+    unsigned long long bytes = low | (unsigned long long)high << 32;
+    unsigned chosen = 0;
+    for (int k = 0; k < 4; k++)
+        chosen |= (unsigned)(bytes >> 8 * (selector >> 4 * k & 7) & 255) << 8 * k;
+    return chosen;
+}
 static inline int __dp4a(int a, int b, int c)
 {
     unsigned sum = (unsigned)c;

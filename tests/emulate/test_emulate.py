@@ -48,6 +48,15 @@ def test_rounds_once(compiler):
     assert [v for _, v, _ in batch.run(compiler, "rounds_once", records)] == ["exact", "exact"]
 
 
+def test_bytes_become_floats(compiler):
+    """All values of both types, one by one and two in a word."""
+    program = str(emulate.HERE / "bytes.tir")
+    records = [
+        emulate.file_record(name, [program, "--schedule", name]) for name in ("none", "lanes")
+    ]
+    assert [v for _, v, _ in batch.run(compiler, "bytes", records)] == ["exact", "exact"]
+
+
 def test_loops_that_data_end(compiler):
     program = str(emulate.ROOT / "tests/programs/whiles.tir")
     records = [

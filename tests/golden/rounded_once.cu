@@ -38,6 +38,11 @@ static __device__ __forceinline__ float f32_round_to_odd(double x)
     return (double)f == x || x != x ? f : __uint_as_float(__float_as_uint(f) | 1u);
 }
 
+static __device__ __forceinline__ float f32_from_i8(unsigned char x)
+{
+    return __uint_as_float(0x4b000000u | (x ^ 0x80u)) - 8388736.0f;
+}
+
 static __device__ __forceinline__ unsigned short fma_f16(unsigned short a, unsigned short b,
                                                          unsigned short c)
 {
@@ -119,7 +124,7 @@ extern "C" __global__ void __launch_bounds__(64)
 once_5(const signed char *__restrict__ h, unsigned short *__restrict__ k)
 {
     const int i = threadIdx.x;
-    k[i] = bf16_from_f32((float)h[i]);
+    k[i] = bf16_from_f32(f32_from_i8(h[i]));
 }
 
 extern "C" __global__ void __launch_bounds__(64)

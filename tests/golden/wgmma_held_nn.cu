@@ -4,11 +4,18 @@
 //   y: f32[66, 70], written
 // product<<<dim3(2, 2), 128>>>(x, W, y);
 
-static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float high)
+static __device__ __forceinline__ unsigned int fma_bf16x2(unsigned int a, unsigned int b,
+                                                          unsigned int c)
 {
-    unsigned int h2;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(h2) : "f"(high), "f"(low));
-    return h2;
+    unsigned int d;
+    asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+    return d;
+}
+
+static __device__ __forceinline__ unsigned int bf16x2_from_i8(unsigned char low, unsigned char high)
+{
+    unsigned int bits = __byte_perm(low | (unsigned int)high << 8, 0x43, 0x4140);
+    return fma_bf16x2(bits & 0xff80ff80u, 0xbf80bf80u, bits & 0xff7fff7fu);
 }
 
 template <int bytes>
@@ -129,7 +136,7 @@ product(const unsigned short *__restrict__ x, const signed char *__restrict__ W,
                                                  [(k / 2 ^ lane % 32 / 4) * 16 + k % 2 * 8
                                                   + lane % 4 * 2];
                     unsigned int result;
-                    result = bf16x2_from_f32((float)W_shared_v.x, (float)W_shared_v.y);
+                    result = bf16x2_from_i8(W_shared_v.x, W_shared_v.y);
                     *(unsigned int *)&V[j / 8 % 2][k][0] = result;
                 } else {
                     *(unsigned int *)&V[j / 8 % 2][k][0] = 0x00000000u;

@@ -14,11 +14,18 @@ static __device__ __forceinline__ unsigned short bf16_from_f32(float f)
     return h;
 }
 
-static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float high)
+static __device__ __forceinline__ unsigned int fma_bf16x2(unsigned int a, unsigned int b,
+                                                          unsigned int c)
 {
-    unsigned int h2;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(h2) : "f"(high), "f"(low));
-    return h2;
+    unsigned int d;
+    asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+    return d;
+}
+
+static __device__ __forceinline__ unsigned int bf16x2_from_i8(unsigned char low, unsigned char high)
+{
+    unsigned int bits = __byte_perm(low | (unsigned int)high << 8, 0x43, 0x4140);
+    return fma_bf16x2(bits & 0xff80ff80u, 0xbf80bf80u, bits & 0xff7fff7fu);
 }
 
 struct alignas(64) TensorMap {
@@ -145,7 +152,7 @@ matmul_weights(const float *__restrict__ scale, unsigned short *__restrict__ y,
                     *(const char2 *)&W_shared[ko][j]
                                              [(k / 2 ^ j % 8) * 16 + k % 2 * 8 + lane % 4 * 2];
                 unsigned int result;
-                result = bf16x2_from_f32((float)W_shared_v.x, (float)W_shared_v.y);
+                result = bf16x2_from_i8(W_shared_v.x, W_shared_v.y);
                 *(unsigned int *)&V[j / 8 % 2][k][0] = result;
             }
         }
