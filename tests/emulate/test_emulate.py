@@ -15,7 +15,6 @@ def failures(verdicts):
 # Golden programs with exponentials, roots and quotients, which no inputs make exact.
 ROUNDED = {
     "folded_literals",
-    "held_default",
     "l2_norm_default_odd",
     "packed_choices",
     "packed_halves",

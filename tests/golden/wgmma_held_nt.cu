@@ -63,6 +63,20 @@ static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &m
                  ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
 }
 
+static __device__ __forceinline__ void hinted_bulk_2d(void *to, const TensorMap &map, int x, int y,
+                                                      unsigned long long *landed, int bytes,
+                                                      unsigned long long policy)
+{
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
+                 mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+                 ".mbarrier::complete_tx::bytes.L2::cache_hint"
+                 " [%0], [%1, {%2, %3}], [%4], %5;"
+                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier), "l"(policy) : "memory");
+}
+
 template <int groups>
 static __device__ __forceinline__ void copy_bulk_commit(unsigned long long *landed, int &begun)
 {
@@ -103,6 +117,13 @@ static __device__ __forceinline__ void settle_f32(float *t)
         asm volatile("" : "+f"(t[i])::"memory");
 }
 
+static __device__ __forceinline__ unsigned long long policy_evict_first()
+{
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
 extern "C" __global__ void __launch_bounds__(256)
 matmul_weights(const float *__restrict__ scale, unsigned short *__restrict__ y,
                const __grid_constant__ TensorMap W_map, const __grid_constant__ TensorMap x_map)
@@ -125,7 +146,8 @@ matmul_weights(const float *__restrict__ scale, unsigned short *__restrict__ y,
         }
     }
     if (lane == 0 && group == 0) {
-        copy_bulk_2d(&W_shared[0][0][0], W_map, 0, 0, &landed[begun % 1], 16384);
+        hinted_bulk_2d(&W_shared[0][0][0], W_map, 0, 0, &landed[begun % 1], 16384,
+                       policy_evict_first());
         for (int ax0_2 = 0; ax0_2 < 2; ++ax0_2)
             copy_bulk_2d(&x_shared[ax0_2][0][0], x_map, ax0_2 * 64, 0, &landed[begun % 1], 8192);
     }
@@ -137,7 +159,8 @@ matmul_weights(const float *__restrict__ scale, unsigned short *__restrict__ y,
         const int ko_1 = ko + 1;
         __align__(16) unsigned short V[2][16][2];
         if (ko < 1 && lane == 0 && group == 0) {
-            copy_bulk_2d(&W_shared[ko_1][0][0], W_map, ko_1 * 128, 0, &landed[begun % 1], 16384);
+            hinted_bulk_2d(&W_shared[ko_1][0][0], W_map, ko_1 * 128, 0, &landed[begun % 1], 16384,
+                           policy_evict_first());
             for (int ax0_2 = 0; ax0_2 < 2; ++ax0_2)
                 copy_bulk_2d(&x_shared[ko_1 * 2 + ax0_2][0][0], x_map, ko_1 * 128 + ax0_2 * 64, 0,
                              &landed[begun % 1], 8192);
