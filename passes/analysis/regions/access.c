@@ -277,6 +277,18 @@ void block_add_domains(Context *c, const BlockStmt *block, ExprList *out)
         iter_add_domain(c, block, &block->iters[i], out);
 }
 
+ExprList block_runs_where(Context *c, const BlockStmt *block)
+{
+    ExprList given = {0}, all = {0};
+    int plain = block_conditions(c, block, &given);
+    for (int i = 0; i < plain; i++)
+        VEC_PUSH(c->arena, &all, given.items[i]);
+    block_add_domains(c, block, &all);
+    for (int i = plain; i < given.n; i++)
+        VEC_PUSH(c->arena, &all, given.items[i]);
+    return all;
+}
+
 void block_assume_domains(Facts *f, Context *c, const BlockStmt *block)
 {
     ExprList domains = {0};

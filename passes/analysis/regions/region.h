@@ -60,7 +60,9 @@ Expr *iters_to_loops(Context *c, const BlockStmt *block, Expr *e);
 void iter_add_domain(Context *c, const BlockStmt *block, const BlockIter *iter, ExprList *out);
 /* Adds those of all its iterators. */
 void block_add_domains(Context *c, const BlockStmt *block, ExprList *out);
-/* Assumes them. */
+/* What decides whether the block runs: in terms of loops, first what the later ones need. */
+ExprList block_runs_where(Context *c, const BlockStmt *block);
+/* Assumes the domains. */
 void block_assume_domains(Facts *f, Context *c, const BlockStmt *block);
 
 /* The iterator of that variable; NULL: it is none of the block's. */

@@ -10,7 +10,8 @@
  *                                                    y[i] = w_from[0]; }
  *
  * Along one axis, lane e / chunk % 32 has element e, in its register e / (32 * chunk) * chunk + e %
- * chunk. The 128 threads of a warpgroup are such lanes, too. Every write must be the lane's own.
+ * chunk. All threads of several warps are such lanes, too: each then reads what its own warp has.
+ * Every write must be the lane's own.
  * Where all lanes of a reduction have the same bits (lanes_alike), a lane reads its own register
  * instead of another one's, so any number of lanes up to 32 may share the buffer. A lane sends one
  * register at a time, so what a shuffle reads has the same number in all lanes; where the numbers
@@ -193,16 +194,46 @@ static bool check_element(WarpMemory *w, const Shuffle *s)
     return !why;
 }
 
+/* The lane that has element `e` is in the warp of the one that reads, `*far` lanes beside it. */
+static bool is_beside(const AtBlock *b, Expr *e, int64_t *far)
+{
+    const WarpMemory *w = b->w;
+    Context *c = w->c;
+    Expr *rest, *lanes = expr_index(c, w->parts.lanes), *warp = expr_index(c, LANES_WARP);
+    int64_t factor;
+    if (w->parts.chunk != 1 || !b->self ||
+        !split_linear(w->facts, e, b->self->u.var, &factor, &rest) || factor != 1)
+        return false;
+    Expr *beside = simplify(w->facts, index_mod(c, index_add(c, rest, lanes), lanes));
+    if (!expr_is_const(beside, far))
+        return false;
+    *far -= *far < w->parts.lanes / 2 ? 0 : w->parts.lanes;
+    Expr *lane = index_add(c, index_mod(c, b->self, warp), expr_index(c, *far));
+    return prove(w->facts, expr_binary(c, EX_GE, lane, expr_index(c, 0), e->span)) &&
+           prove(w->facts, expr_binary(c, EX_LT, lane, warp, e->span));
+}
+
+/* The coordinate that runs the block; NULL: several do. */
+static Expr *runs_on(const AtBlock *b)
+{
+    bool every;
+    const Stmt *loop = thread_loop(b->w->c, &b->w->path, AXIS_THREAD_X, &every);
+    return !loop && !every ? expr_index(b->w->c, 0) : b->self;
+}
+
 /* The number within its warp of the lane that has element `e`, or one that is the same modulo 32,
  * as a shuffle takes it. NULL: the lane may be of another warp than the one that reads. */
 static Expr *lane_in_warp(AtBlock *b, Expr *e)
 {
     Context *c = b->w->c;
-    Expr *lane = warp_lane_of(b->w, e), *warp = expr_index(c, LANES_WARP);
+    int64_t far;
+    if (is_beside(b, e, &far))
+        return simplify(b->w->facts, index_add(c, b->self, expr_index(c, far)));
+    Expr *lane = warp_lane_of(b->w, e), *warp = expr_index(c, LANES_WARP), *self = runs_on(b);
     if (b->w->parts.lanes == LANES_WARP)
         return lane->kind == EX_MOD ? lane->u.arg[0] : lane;
-    bool same = b->self && prove(b->w->facts, expr_binary(c, EX_EQ, index_div(c, lane, warp),
-                                                          index_div(c, b->self, warp), e->span));
+    bool same = self && prove(b->w->facts, expr_binary(c, EX_EQ, index_div(c, lane, warp),
+                                                       index_div(c, self, warp), e->span));
     return same ? simplify(b->w->facts, index_mod(c, lane, warp)) : NULL;
 }
 
@@ -246,8 +277,10 @@ static Expr *rewrite_load(AtBlock *b, Expr *e)
     Expr **element = ARENA_ARRAY(c->arena, Expr *, p->from->rank + 1);
     Expr *at = in_loops(b, e->u.load.index[p->axis]);
     warp_assume_inside(w, at);
+    int64_t far = 0;
+    Expr *own = is_beside(b, at, &far) ? index_sub(c, at, expr_index(c, far)) : at;
     for (int d = 0; d < p->from->rank; d++)
-        element[d] = d == p->axis ? warp_register_of(w, at)
+        element[d] = d == p->axis ? warp_register_of(w, own)
                                   : simplify(w->facts, in_loops(b, e->u.load.index[d]));
     Expr *done;
     if (warp_is_own(w, at, b->self) || p->from->lanes_alike)
@@ -348,20 +381,6 @@ static Stmt *rewrite_body(void *user, Stmt *s)
     if (done->kind == ST_LET)
         VEC_PUSH(c->arena, &b->lets, ((Subst){done->u.let.var, in_loops(b, done->u.let.value)}));
     return rewrite_store(b, done);
-}
-
-/* What decides whether the block runs: in terms of loops, first what the later ones need. */
-static ExprList conditions(const WarpMemory *w, const BlockStmt *block)
-{
-    Context *c = w->c;
-    ExprList given = {0}, all = {0};
-    int plain = block_conditions(c, block, &given);
-    for (int i = 0; i < plain; i++)
-        VEC_PUSH(c->arena, &all, given.items[i]);
-    block_add_domains(c, block, &all);
-    for (int i = plain; i < given.n; i++)
-        VEC_PUSH(c->arena, &all, given.items[i]);
-    return all;
 }
 
 /* What decides whether a block runs reads inputs alone (flow_require_no_range). */
@@ -505,7 +524,7 @@ static Stmt *rewrite_block(WarpMemory *w, Stmt *s)
                  .reads_lanes = reads_lanes(block.instruction),
                  .self = warp_coordinate(w)};
     FactsMark start = facts_mark(w->facts);
-    ExprList all = conditions(w, &block), apart = {0};
+    ExprList all = block_runs_where(c, &block), apart = {0};
     demand_undecided(w, &all);
     Expr *where = common_conditions(w, &all, &apart);
     if (b.reads_lanes)
@@ -520,7 +539,7 @@ static Stmt *rewrite_block(WarpMemory *w, Stmt *s)
 
 /* ---- one buffer of a launch ------------------------------------------------------------------ */
 
-/* The lanes that share the buffer: all threads of a warp or a warpgroup, or one. 0 after a
+/* The lanes that share the buffer: all threads of whole warps, or one. 0 after a
  * refusal. */
 static int64_t count_lanes(WarpMemory *w, const Stmt *root)
 {
@@ -531,12 +550,10 @@ static int64_t count_lanes(WarpMemory *w, const Stmt *root)
             (loop_const_extent(&at.stmt->u.loop, &extent) && extent == lanes))
             continue;
         if (!loop_const_extent(&at.stmt->u.loop, &extent) ||
-            (extent != LANES_WARP && extent != LANES_WARPGROUP &&
-             !(w->parts.from->lanes_alike && extent < LANES_WARP))) {
-            warp_refuse(
-                w, E0523, at.stmt->span,
-                "the loop that is bound to threadIdx.x has not the 32 iterations of a warp, or "
-                "the 128 of a warpgroup");
+            (extent % LANES_WARP != 0 && !(w->parts.from->lanes_alike && extent < LANES_WARP))) {
+            warp_refuse(w, E0523, at.stmt->span,
+                        "the iterations of the loop that is bound to threadIdx.x are not those of "
+                        "whole warps");
             return 0;
         }
         lanes = extent;

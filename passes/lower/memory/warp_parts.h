@@ -10,7 +10,7 @@ typedef struct {
     Buffer *to;
     int axis;
     int64_t chunk;
-    int64_t lanes; /* 32, or 128; fewer where all have the same bits */
+    int64_t lanes; /* of whole warps */
 } Parts;
 
 typedef struct WarpMemory WarpMemory;
