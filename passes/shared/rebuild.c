@@ -9,6 +9,15 @@ Stmt *loop_with_body(Context *c, const Stmt *loop, Stmt *body)
     return stmt_stamp(stmt_for(c, &copy, loop->span), loop);
 }
 
+ForStmt loop_alike(Context *c, const Stmt *loop)
+{
+    ForStmt out = loop->u.loop;
+    out.var = var_new(c, out.var->name, out.var->type, VAR_LOOP, out.var->span);
+    out.id = ctx_new_id(c);
+    out.annotations = (AnnotationList){0};
+    return out;
+}
+
 Stmt *loop_backwards(Context *c, const Stmt *loop)
 {
     ForStmt down = loop->u.loop;

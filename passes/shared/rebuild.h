@@ -13,6 +13,8 @@ typedef VEC(Var *) VarList;
 Stmt *stmt_map_inside(Context *c, Facts *f, Stmt *s, Stmt *(*fn)(void *user, Stmt *s), void *user);
 /* `loop` with another body. */
 Stmt *loop_with_body(Context *c, const Stmt *loop, Stmt *body);
+/* A serial loop over the range of `loop`, with a variable of its own and no annotations. */
+ForStmt loop_alike(Context *c, const Stmt *loop);
 /* `loop`, which has step 1, from its last iteration down to its first. */
 Stmt *loop_backwards(Context *c, const Stmt *loop);
 /* The block's own copy of its iterators, to be changed, with room for `more`. */

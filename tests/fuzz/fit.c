@@ -45,6 +45,7 @@ static const Fit fits[] = {
     {"privatize", 1, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"carry", 2, BLOCK_RECURRENCE, LOOP_INNER, BUFFER_UPDATED},
     {"scan_chunks", 2, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
+    {"scan_steps", 2, BLOCK_BEFORE_SUM, LOOP_ANY, BUFFER_ANY},
     {"lookback", 2, BLOCK_BEFORE_SUM, LOOP_ANY, BUFFER_ANY},
     {"rotate", 1, BLOCK_ANY, LOOP_SHARED, BUFFER_ANY},
     {"pipeline", 1, BLOCK_STAGER, LOOP_SHARED, BUFFER_ANY},

@@ -3,7 +3,7 @@
  * The upper half of a word holds 32 bits of a value, and bit 0 is the flag, so one access publishes
  * both, and no fence is needed. A value of 64 bits takes two words, its upper half first: a reader
  * that has awaited both has both halves, whichever it sees first. */
-#include "passes/schedule/blocks/lookback.h"
+#include "passes/schedule/scans/lookback.h"
 
 enum { HALF_BITS = 32 };
 

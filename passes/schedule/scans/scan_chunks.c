@@ -228,11 +228,8 @@ static Stmt *copied_loops(const Factor *f, Stmt *body)
 {
     Context *c = f->s->ctx;
     for (int i = f->path.n - 2; i >= f->anchor; i--) {
-        ForStmt loop = f->path.items[i]->u.loop;
-        Var *old = loop.var;
-        loop.var = var_new(c, old->name, old->type, VAR_LOOP, old->span);
-        loop.id = ctx_new_id(c);
-        loop.annotations = (AnnotationList){0};
+        ForStmt loop = loop_alike(c, f->path.items[i]);
+        Var *old = f->path.items[i]->u.loop.var;
         Subst to = {old, expr_var(c, loop.var, old->span)};
         loop.body = stmt_subst(c, body, &to, 1);
         body = stmt_for(c, &loop, f->node->span);
@@ -380,10 +377,7 @@ static Stmt *scan_of_totals(Scan *scan)
     Stmt *bottom, *nest = factor_spread(f, f->anchor, stmt_seq(c, both, 2, span), &bottom);
     if (!nest)
         return NULL;
-    ForStmt loop = f->loop->u.loop;
-    loop.var = var_new(c, loop.var->name, loop.var->type, VAR_LOOP, loop.var->span);
-    loop.id = ctx_new_id(c);
-    loop.annotations = (AnnotationList){0};
+    ForStmt loop = loop_alike(c, f->loop);
     Stmt *const *items = bottom->u.block.body->u.seq.items;
     Stmt *first = stmt_seq(c, items, f->r.n, span);
     PartBlock before = {scan->prefix_name, ITER_SPATIAL, part, &loop, first};

@@ -1,34 +1,24 @@
 /* lookback.h - Declares what the parts of lookback share: the scan, the words in which blocks of a
  * grid publish values to each other, and the blocks that do so (internal to
- * passes/schedule/blocks). */
-#ifndef TIRC_PASSES_SCHEDULE_BLOCKS_LOOKBACK_H
-#define TIRC_PASSES_SCHEDULE_BLOCKS_LOOKBACK_H
+ * passes/schedule/scans). */
+#ifndef TIRC_PASSES_SCHEDULE_SCANS_LOOKBACK_H
+#define TIRC_PASSES_SCHEDULE_SCANS_LOOKBACK_H
 
-#include "ir/tuple.h"
-#include "passes/schedule/sched.h"
+#include "passes/schedule/scans/sums.h"
 
-/* A component of the value, with subscripts in terms of the loops: before[p] = s; s += total[p]. */
+/* What the step adds to a component of the value. */
 typedef struct {
-    Buffer *value, *before;
-    Expr *read;   /* s */
-    Expr *start;  /* the literal that s starts from; NULL: another value */
-    Expr **store; /* the subscripts of before[p] */
-    Expr *total;
+    Expr *start; /* the literal that the value starts from; NULL: another value */
     int first_word;
     Buffer *near, *far; /* sums of words */
 } LookbackPart;
 
 typedef struct {
-    Schedule *s;
-    Span span;
-    StmtPath path; /* to the block of what stands before a chunk; then: to the loop */
-    Stmt *loop, *before, *update;
-    StmtPath loops; /* those around, and the loop */
-    StoreOp op;
-    const Combiner *combiner; /* of a tuple; NULL: `op` */
-    LookbackPart *parts;
-    int n_parts, n_words;
+    Sums of;
+    LookbackPart *parts; /* [of.n_parts] */
+    int n_words;
     Name base;                    /* that the names of new buffers begin with */
+    Name group;                   /* what counts groups */
     Expr *n, *n_groups, *members; /* iterations, groups, iterations of a group */
     Buffer *sums, *groups;        /* words */
 } Lookback;
