@@ -3,8 +3,10 @@
 //   y: f32[N], written
 //   32-bit indices: N + 511 is at most 2147483647
 //   sum: f32[], temporary, allocated by the caller
+//   sum_before_1: f32[4], temporary, allocated by the caller
+//   sum_total_1: f32[4], temporary, allocated by the caller
 // cumsum<<<1, 1>>>(sum);
-// cumsum_1<<<1, 128>>>(x, y, sum, N);
+// cumsum_1<<<1, 128>>>(x, y, sum, sum_total_1, sum_before_1, N);
 
 extern "C" __global__ void __launch_bounds__(1)
 cumsum(float *__restrict__ sum)
@@ -13,10 +15,9 @@ cumsum(float *__restrict__ sum)
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-cumsum_1(const float *__restrict__ x, float *__restrict__ y, float *sum, const int N)
+cumsum_1(const float *__restrict__ x, float *__restrict__ y, float *sum, float *sum_total_1,
+         float *sum_before_1, const int N)
 {
-    __shared__ float sum_total_1[4];
-    __shared__ float sum_before_1[4];
     const int part = threadIdx.x;
     float sum_acc;
     if ((N + 511) / 512 > 0 && part == 0)

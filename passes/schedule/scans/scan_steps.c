@@ -39,12 +39,13 @@ typedef Buffer *const *Components;
 
 typedef struct {
     Sums of;
-    int64_t lanes;     /* iterations of a group */
-    Expr *n, *groups;  /* iterations; groups */
-    Name group;        /* what counts them */
-    Components inner;  /* what stands before an iteration in its group */
-    Components total;  /* the sum of a group */
-    Components before; /* what stands before a group; NULL: there is one group */
+    int64_t lanes;        /* iterations of a group */
+    Expr *n, *groups;     /* iterations; groups */
+    Name group;           /* what counts them */
+    Components inner;     /* what stands before an iteration in its group */
+    Components total;     /* the sum of a group */
+    Components before;    /* what stands before a group; NULL: there is one group */
+    VEC(Components) made; /* all of them, and those of the steps */
 } Steps;
 
 /* ---- is it such a scan ----------------------------------------------------------------------- */
@@ -128,13 +129,14 @@ static bool check_form(Steps *st)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static Components new_buffers(const Steps *st, const char *suffix, Expr *extent)
+static Components new_buffers(Steps *st, const char *suffix, Expr *extent)
 {
     Buffer **out = ARENA_ARRAY(st->of.s->ctx->arena, Buffer *, st->of.n_parts);
     for (int k = 0; k < st->of.n_parts; k++)
         out[k] = sums_buffer(
             &st->of, k, suffix,
             &(Buffer){.scope = st->of.parts[k].value->scope, .shape = &extent, .rank = 1});
+    VEC_PUSH(st->of.s->ctx->arena, &st->made, out);
     return out;
 }
 
@@ -434,21 +436,14 @@ static Stmt *together_loop(const Steps *st, Components last)
 
 /* ---- together -------------------------------------------------------------------------------- */
 
-static void declare(const Steps *st, StmtList *items, Components buffers)
-{
-    for (int k = 0; k < st->of.n_parts; k++)
-        VEC_PUSH(st->of.s->ctx->arena, items, stmt_temp(st->of.s->ctx, buffers[k], st->of.span));
-}
-
 /* The steps; the buffers of the last one. */
-static Components add_steps(const Steps *st, StmtList *temps, StmtList *loops)
+static Components add_steps(Steps *st, StmtList *loops)
 {
     Context *c = st->of.s->ctx;
     Components last = NULL;
     int n = 0;
     for (int64_t far = 0; far < st->lanes; far = far == 0 ? 1 : 2 * far) {
         Components to = new_buffers(st, ctx_namef(c, "step_%d", n++), st->n);
-        declare(st, temps, to);
         VEC_PUSH(c->arena, loops, far ? next_step(st, to, last, far) : first_step(st, to));
         last = to;
     }
@@ -456,36 +451,38 @@ static Components add_steps(const Steps *st, StmtList *temps, StmtList *loops)
 }
 
 /* The loops that scan the sums of several groups. */
-static void add_groups(Steps *st, Components last, StmtList *temps, StmtList *loops)
+static void add_groups(Steps *st, Components last, StmtList *loops)
 {
     Context *c = st->of.s->ctx;
     st->inner = new_buffers(st, "inner", st->n);
     st->total = new_buffers(st, "total", st->groups);
     st->before = new_buffers(st, "before", st->groups);
-    declare(st, temps, st->inner);
-    declare(st, temps, st->total);
-    declare(st, temps, st->before);
     VEC_PUSH(c->arena, loops, inner_step(st, last));
     VEC_PUSH(c->arena, loops, total_loop(st, last));
     VEC_PUSH(c->arena, loops, sums_loop(st));
 }
 
-/* All of it, with its temps; the new blocks in order. */
-static Stmt *new_loops(Steps *st, StmtList *blocks)
+/* All of it. */
+static Stmt *new_loops(Steps *st)
 {
     Context *c = st->of.s->ctx;
-    StmtList items = {0}, loops = {0};
-    Components last = add_steps(st, &items, &loops);
+    StmtList loops = {0};
+    Components last = add_steps(st, &loops);
     if (!is_single(st))
-        add_groups(st, last, &items, &loops);
+        add_groups(st, last, &loops);
     VEC_PUSH(c->arena, &loops, together_loop(st, last));
     if (is_single(st))
         VEC_PUSH(c->arena, &loops, set_value(st, last));
-    for (int i = 0; i < loops.n; i++)
-        VEC_PUSH(c->arena, &items, loops.items[i]);
-    Stmt *all = stmt_seq(c, items.items, items.n, st->of.span);
-    *blocks = stmts_of_kind(c, all, ST_BLOCK);
-    return all;
+    return stmt_seq(c, loops.items, loops.n, st->of.span);
+}
+
+/* The body with the new buffers beside those of the value. */
+static Stmt *declare(const Steps *st, Stmt *body)
+{
+    for (int i = st->made.n - 1; i >= 0; i--)
+        for (int k = st->of.n_parts - 1; k >= 0; k--)
+            body = flow_declare_beside(st->of.s, body, st->of.parts[k].value, st->made.items[i][k]);
+    return body;
 }
 
 bool prim_scan_steps(Schedule *s, const PrimCall *call, Value *result)
@@ -496,8 +493,9 @@ bool prim_scan_steps(Schedule *s, const PrimCall *call, Value *result)
         !choose_lanes(&st, &call->scan_steps.lanes))
         return false;
 
-    StmtList blocks;
-    Stmt *body = stmt_replace(c, s->kernel->body, st.of.loop, new_loops(&st, &blocks));
+    Stmt *loops = new_loops(&st);
+    StmtList blocks = stmts_of_kind(c, loops, ST_BLOCK);
+    Stmt *body = declare(&st, stmt_replace(c, s->kernel->body, st.of.loop, loops));
     if (!flow_recheck_kinds(s, body, st.of.loop->u.loop.id, call->span))
         return false;
     s->reassociates = sums_round(&st.of);
