@@ -1,92 +1,137 @@
 // cumsum_exclusive: 1 launch
 //   x: f32[32768, 32768], read
 //   y: f32[32768, 32768], written
-// cumsum_exclusive<<<32768, 256>>>(x, y);
+// cumsum_exclusive<<<32768, 1024>>>(x, y);
 
-extern "C" __global__ void __launch_bounds__(256, 2)
+extern "C" __global__ void __launch_bounds__(1024, 1)
 cumsum_exclusive(const float *__restrict__ x, float *__restrict__ y)
 {
     __shared__ float sum;
-    __shared__ float sum_total_2[8];
-    __shared__ float sum_before_2[8];
-    __shared__ float sum_total_1[8][17];
-    __shared__ float sum_before_1[8][17];
-    __shared__ float sum_total[128][17];
-    __shared__ float sum_before[128][17];
+    __shared__ float sum_total_1[256];
+    __shared__ float sum_before_1[256];
     const int i = blockIdx.x;
     const int thread = threadIdx.x;
     if (thread == 0)
         sum = 0.0f;
-    for (int tile = 0; tile < 4; ++tile) {
-        __align__(16) float x_local[32];
+    __align__(16) float x_local[32];
+    float sum_step_0_1;
+    float sum_step_1_1;
+    float sum_step_2_1;
+    float sum_step_3_1;
+    float sum_step_4_1;
+    float sum_step_5_1;
+    float sum_before_2;
+    float sum_step_0[8];
+    float sum_step_1[8];
+    float sum_step_2[8];
+    float sum_step_3[8];
+    float sum_step_4[8];
+    float sum_step_5[8];
+    float sum_inner[8];
+    float sum_total[8];
+    float sum_before[8];
+    #pragma unroll
+    for (int each = 0; each < 8; ++each) {
+        *(float4 *)&x_local[each * 4] = *(const float4 *)&x[i * 32768 + each * 4096 + thread * 4];
+    }
+    #pragma unroll
+    for (int round = 0; round < 8; ++round) {
+        sum_total[round] = 0.0f;
         #pragma unroll
-        for (int each = 0; each < 8; ++each) {
-            *(float4 *)&x_local[each * 4] =
-                *(const float4 *)&x[i * 32768 + tile * 8192 + each * 1024 + thread * 4];
-        }
+        for (int j_2 = 0; j_2 < 4; ++j_2)
+            sum_total[round] += x_local[round * 4 + j_2];
+    }
+    #pragma unroll
+    for (int round = 0; round < 8; ++round)
+        sum_step_0[round] = sum_total[round];
+    #pragma unroll
+    for (int round = 0; round < 8; ++round) {
+        float sum_step_0_from = __shfl_sync(0xffffffff, sum_step_0[round], thread - 1);
+        sum_step_1[round] = (thread % 32 > 0 ? sum_step_0_from : -0.0f) + sum_step_0[round];
+    }
+    #pragma unroll
+    for (int round = 0; round < 8; ++round) {
+        float sum_step_1_from = __shfl_sync(0xffffffff, sum_step_1[round], thread - 2);
+        sum_step_2[round] = (thread % 32 > 1 ? sum_step_1_from : -0.0f) + sum_step_1[round];
+    }
+    #pragma unroll
+    for (int round = 0; round < 8; ++round) {
+        float sum_step_2_from = __shfl_sync(0xffffffff, sum_step_2[round], thread - 4);
+        sum_step_3[round] = (thread % 32 > 3 ? sum_step_2_from : -0.0f) + sum_step_2[round];
+    }
+    #pragma unroll
+    for (int round = 0; round < 8; ++round) {
+        float sum_step_3_from = __shfl_sync(0xffffffff, sum_step_3[round], thread - 8);
+        sum_step_4[round] = (thread % 32 > 7 ? sum_step_3_from : -0.0f) + sum_step_3[round];
+    }
+    #pragma unroll
+    for (int round = 0; round < 8; ++round) {
+        float sum_step_4_from = __shfl_sync(0xffffffff, sum_step_4[round], thread - 16);
+        sum_step_5[round] = (thread % 32 > 15 ? sum_step_4_from : -0.0f) + sum_step_4[round];
+    }
+    #pragma unroll
+    for (int round = 0; round < 8; ++round) {
+        float sum_step_5_from = __shfl_sync(0xffffffff, sum_step_5[round], thread - 1);
+        sum_inner[round] = thread % 32 > 0 ? sum_step_5_from : -0.0f;
+    }
+    if (thread % 32 == 31) {
         #pragma unroll
-        for (int round = 0; round < 8; ++round) {
-            const int part = round * 256 + thread;
-            float sum_total_acc = 0.0f;
-            #pragma unroll
-            for (int j_2 = 0; j_2 < 4; ++j_2)
-                sum_total_acc += x_local[round * 4 + j_2];
-            sum_total[part / 16][part % 16] = sum_total_acc;
+        for (int round = 0; round < 8; ++round)
+            sum_total_1[round * 32 + thread / 32] = sum_step_5[round];
+    }
+    __syncthreads();  // sum_total_1: written above by other threads, read below
+    if (thread < 32) {
+        float sum_total_2 = 0.0f;
+        for (int group_1 = 0; group_1 < 8; ++group_1)
+            sum_total_2 += sum_total_1[thread * 8 + group_1];
+        if (thread < 1)
+            sum_step_0_1 = sum + sum_total_2;
+        else
+            sum_step_0_1 = sum_total_2;
+    }
+    float sum_step_0_1_from = __shfl_sync(0xffffffff, sum_step_0_1, thread - 1);
+    if (thread < 32)
+        sum_step_1_1 = (thread > 0 ? sum_step_0_1_from : -0.0f) + sum_step_0_1;
+    float sum_step_1_1_from = __shfl_sync(0xffffffff, sum_step_1_1, thread - 2);
+    if (thread < 32)
+        sum_step_2_1 = (thread > 1 ? sum_step_1_1_from : -0.0f) + sum_step_1_1;
+    float sum_step_2_1_from = __shfl_sync(0xffffffff, sum_step_2_1, thread - 4);
+    if (thread < 32)
+        sum_step_3_1 = (thread > 3 ? sum_step_2_1_from : -0.0f) + sum_step_2_1;
+    float sum_step_3_1_from = __shfl_sync(0xffffffff, sum_step_3_1, thread - 8);
+    if (thread < 32)
+        sum_step_4_1 = (thread > 7 ? sum_step_3_1_from : -0.0f) + sum_step_3_1;
+    float sum_step_4_1_from = __shfl_sync(0xffffffff, sum_step_4_1, thread - 16);
+    if (thread < 32)
+        sum_step_5_1 = (thread > 15 ? sum_step_4_1_from : -0.0f) + sum_step_4_1;
+    float sum_step_5_1_from = __shfl_sync(0xffffffff, sum_step_5_1, thread - 1);
+    if (thread < 32)
+        sum_before_2 = thread > 0 ? sum_step_5_1_from : sum;
+    float sum_step_5_1_from_1 = __shfl_sync(0xffffffff, sum_step_5_1, 31);
+    if (thread == 0)
+        sum = sum_step_5_1_from_1;
+    if (thread < 32) {
+        float sum_chunk_1 = sum_before_2;
+        for (int group_1 = 0; group_1 < 8; ++group_1) {
+            const int group = thread * 8 + group_1;
+            sum_before_1[group] = sum_chunk_1;
+            sum_chunk_1 += sum_total_1[group];
         }
-        __syncthreads();  // sum_total: written above by other threads, read below
-        if (thread < 128) {
-            float sum_total_1_acc = 0.0f;
-            for (int part_1 = 0; part_1 < 16; ++part_1)
-                sum_total_1_acc += sum_total[thread][part_1];
-            sum_total_1[thread / 16][thread % 16] = sum_total_1_acc;
-        }
-        __syncthreads();  // sum_total_1: written above by other threads, read below
-        if (thread < 8) {
-            float sum_total_2_acc = 0.0f;
-            for (int group_1 = 0; group_1 < 16; ++group_1)
-                sum_total_2_acc += sum_total_1[thread][group_1];
-            sum_total_2[thread] = sum_total_2_acc;
-        }
-        __syncthreads();  // sum_total_2: written above by other threads, read below
-        if (thread == 0) {
-            float sum_acc = sum;
-            for (int group = 0; group < 8; ++group) {
-                sum_before_2[group] = sum_acc;
-                sum_acc += sum_total_2[group];
-            }
-            sum = sum_acc;
-        }
-        __syncthreads();  // sum_before_2: written above by other threads, read below
-        if (thread < 8) {
-            float sum_chunk_2 = sum_before_2[thread];
-            for (int group_1 = 0; group_1 < 16; ++group_1) {
-                const int group = thread * 16 + group_1;
-                sum_before_1[group / 16][group % 16] = sum_chunk_2;
-                sum_chunk_2 += sum_total_1[group / 16][group % 16];
-            }
-        }
-        __syncthreads();  // sum_before_1: written above by other threads, read below
-        if (thread < 128) {
-            float sum_chunk_1 = sum_before_1[thread / 16][thread % 16];
-            for (int part_1 = 0; part_1 < 16; ++part_1) {
-                const int part = thread * 16 + part_1;
-                sum_before[part / 16][part % 16] = sum_chunk_1;
-                sum_chunk_1 += sum_total[part / 16][part % 16];
-            }
-        }
-        __syncthreads();  // sum_before: written above by other threads, read below
+    }
+    __syncthreads();  // sum_before_1: written above by other threads, read below
+    #pragma unroll
+    for (int round = 0; round < 8; ++round)
+        sum_before[round] = sum_before_1[round * 32 + thread / 32] + sum_inner[round];
+    #pragma unroll
+    for (int round = 0; round < 8; ++round) {
+        __align__(16) float y_local[4];
+        float sum_chunk = sum_before[round];
         #pragma unroll
-        for (int round = 0; round < 8; ++round) {
-            const int part = round * 256 + thread;
-            __align__(16) float y_local[4];
-            float sum_chunk = sum_before[part / 16][part % 16];
-            #pragma unroll
-            for (int j_2 = 0; j_2 < 4; ++j_2) {
-                y_local[j_2] = sum_chunk;
-                sum_chunk += x_local[round * 4 + j_2];
-            }
-            *(float4 *)&y[i * 32768 + tile * 8192 + round * 1024 + thread * 4] =
-                make_float4(y_local[0], y_local[1], y_local[2], y_local[3]);
+        for (int j_2 = 0; j_2 < 4; ++j_2) {
+            y_local[j_2] = sum_chunk;
+            sum_chunk += x_local[round * 4 + j_2];
         }
+        *(float4 *)&y[i * 32768 + round * 4096 + thread * 4] =
+            make_float4(y_local[0], y_local[1], y_local[2], y_local[3]);
     }
 }

@@ -239,6 +239,30 @@ def test_scans_hold_tiles_in_registers(rows, elements):
     assert "x_shared" not in text and held <= 36, text
 
 
+@pytest.mark.parametrize("elements, threads, barriers", [
+    (5000, 512, 2),
+    (8192, 1024, 2),
+    (32768, 1024, 2),
+    (8190, 256, 2),
+    (40000, 1024, 2),
+])  # fmt: skip
+def test_warps_scan_rows_with_shuffles(elements, threads, barriers):
+    """Their sums pass through shared memory once, and what stands before them once."""
+    report = run("scan", "-DM=2", f"-DN={elements}")[1]
+    assert report["verify"]["ok"], report
+    launch = report["launches"][-1]
+    assert (launch["block"][0], launch["barriers"]) == (threads, barriers), report
+    text = emit(PROGRAMS, "--kernel", "scan", "-DM=2", f"-DN={elements}")
+    assert text.count("__shfl_sync(") >= 6, text
+
+
+@pytest.mark.parametrize("elements", [1048576, 1048579])
+def test_warps_scan_a_part_of_a_long_row_before_their_block_waits(elements):
+    assert run("scan", "-DM=1", f"-DN={elements}")[1]["verify"]["ok"]
+    text = emit(PROGRAMS, "--kernel", "scan", "-DM=1", f"-DN={elements}")
+    assert text.index("thread - 16)") < text.index("await_element(&s_sums["), text
+
+
 @pytest.mark.parametrize("kernel", ["histogram", "sums_in_any_order"])
 @pytest.mark.parametrize("elements, values, lanes", [
     ("2162689", 256, True),
