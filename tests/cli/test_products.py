@@ -248,6 +248,13 @@ def test_tiles_fill_rounds(tirc, sizes, grid, tile):
     assert re.search(rf"B_shared: bf16\[[45], {columns // 64}, 64, 64\]", done.out)
 
 
+def test_default_leaves_blocks_that_became_instructions(tirc):
+    """stmatrix takes the place of the block that rounds the sums."""
+    words = ["-DM=5120", "-DN=5120", "-DK=1024", "--schedule=default", "--emit=lowered"]
+    done = tirc(TENSOR_CORES, "--kernel", "matmul_bf16", *words)
+    assert "grid(128, 1, 1) block(128, 2, 1)" in done.out, done.err
+
+
 @pytest.mark.parametrize(
     "kernel, sizes, tile",
     [
