@@ -35,6 +35,12 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
     __align__(16) double C_local[8][8];
     double A_shared_warp[8][4];
     double B_shared_warp[4][4];
+    for (int mi = 0; mi < 8; ++mi) {
+        for (int nj = 0; nj < 4; ++nj) {
+            for (int pair = 0; pair < 2; ++pair)
+                C_local[mi][nj * 2 + pair] = 0.0;
+        }
+    }
     for (int ko_first = 0; ko_first < 2; ++ko_first) {
         for (int part = 0; part < 2; ++part) {
             #pragma unroll
@@ -73,12 +79,6 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
         for (int half = 0; half < 2; ++half)
             B_shared_warp[group][half] =
                 B_shared[half * 4 + lane % 4][wy_wx_fused * 32 + group * 8 + lane / 4];
-    }
-    for (int mi = 0; mi < 8; ++mi) {
-        for (int nj = 0; nj < 4; ++nj) {
-            for (int pair = 0; pair < 2; ++pair)
-                C_local[mi][nj * 2 + pair] = 0.0;
-        }
     }
     for (int ko = 0; ko < 2; ++ko) {
         #pragma unroll

@@ -42,6 +42,12 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
     double A_shared_warp[8][4];
     double B_shared_warp[4][4];
     const int j = bx * 64 + wy_wx_fused * 32 + lane;
+    for (int mi = 0; mi < 8; ++mi) {
+        for (int nj = 0; nj < 4; ++nj) {
+            for (int pair = 0; pair < 2; ++pair)
+                C_rf_local[mi][nj * 2 + pair] = 0.0;
+        }
+    }
     for (int ko_first = 0; ko_first < 2; ++ko_first) {
         for (int part_1 = 0; part_1 < 2; ++part_1) {
             #pragma unroll
@@ -84,35 +90,27 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
                 B_shared[part * 4 % 3 * 16 + half * 4 + lane % 4]
                         [wy_wx_fused * 32 + group * 8 + lane / 4];
     }
-    for (int mi = 0; mi < 8; ++mi) {
-        for (int nj = 0; nj < 4; ++nj) {
-            for (int pair = 0; pair < 2; ++pair)
-                C_rf_local[mi][nj * 2 + pair] = 0.0;
-        }
-    }
-    for (int ko = 0; ko < 4; ++ko) {
+    for (int ko_0 = 0; ko_0 < 2; ++ko_0) {
         #pragma unroll
         for (int part_1_m_m = 0; part_1_m_m < 2; ++part_1_m_m) {
-            if (ko < 2) {
-                #pragma unroll
-                for (int each = 0; each < 4; ++each) {
-                    const int i = part_1_m_m * 32 + each * 8 + wy_wx_fused * 4 + lane / 8;
-                    copy_async_or_zero<16>(
-                        &A_shared[i][(part * 4 + ko + 2) % 3 * 16 + lane % 8 * 2],
-                        &A[(long long)(wy_wx_fused * 512 + lane / 8 * 128 + part * 64
-                                       + lane % 8 * 2) + (long long)ko * 16
-                           + (part_1_m_m * 4096 + each * 1024 + 32)],
-                        i < 20);
-                }
-                #pragma unroll
-                for (int each = 0; each < 8; ++each)
-                    copy_async_or_zero<8>(
-                        &B_shared[(part * 4 + ko + 2) % 3 * 16 + part_1_m_m * 8 + each]
-                                 [wy_wx_fused * 32 + lane],
-                        &B[(long long)(part * 4544 + j) + (long long)ko * 1136
-                           + (part_1_m_m * 568 + each * 71 + 2272)],
-                        j < 71);
+            #pragma unroll
+            for (int each = 0; each < 4; ++each) {
+                const int i = part_1_m_m * 32 + each * 8 + wy_wx_fused * 4 + lane / 8;
+                copy_async_or_zero<16>(&A_shared[i][(part * 4 + ko_0 + 2) % 3 * 16 + lane % 8 * 2],
+                                       &A[(long long)(wy_wx_fused * 512 + lane / 8 * 128
+                                                      + part * 64 + lane % 8 * 2)
+                                          + (long long)ko_0 * 16
+                                          + (part_1_m_m * 4096 + each * 1024 + 32)],
+                                       i < 20);
             }
+            #pragma unroll
+            for (int each = 0; each < 8; ++each)
+                copy_async_or_zero<8>(
+                    &B_shared[(part * 4 + ko_0 + 2) % 3 * 16 + part_1_m_m * 8 + each]
+                             [wy_wx_fused * 32 + lane],
+                    &B[(long long)(part * 4544 + j) + (long long)ko_0 * 1136
+                       + (part_1_m_m * 568 + each * 71 + 2272)],
+                    j < 71);
             copy_async_commit();  // the copies above are one group
             if (part_1_m_m < 1) {
                 #pragma unroll
@@ -122,7 +120,7 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
                     for (int half = 0; half < 2; ++half)
                         A_shared_warp[i / 8][part_1_m_m * 2 + half + 2] =
                             A_shared[i]
-                                    [(part * 4 + ko) % 3 * 16 + part_1_m_m * 8 + half * 4
+                                    [(part * 4 + ko_0) % 3 * 16 + part_1_m_m * 8 + half * 4
                                      + lane % 4 + 8];
                 }
                 #pragma unroll
@@ -130,7 +128,7 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
                     #pragma unroll
                     for (int half = 0; half < 2; ++half)
                         B_shared_warp[group][part_1_m_m * 2 + half + 2] =
-                            B_shared[(part * 4 + ko) % 3 * 16 + part_1_m_m * 8 + half * 4
+                            B_shared[(part * 4 + ko_0) % 3 * 16 + part_1_m_m * 8 + half * 4
                                      + lane % 4 + 8][wy_wx_fused * 32 + group * 8 + lane / 4];
                 }
             }
@@ -177,28 +175,112 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
                                        "d"(mma_b[2 * j]), "d"(mma_b[2 * j + 1]));
             }
         }
-        if (ko < 3) {
+        #pragma unroll
+        for (int group = 0; group < 8; ++group) {
+            const int i = group * 8 + lane / 4;
+            #pragma unroll
+            for (int half = 0; half < 2; ++half)
+                A_shared_warp[i / 8][half] =
+                    A_shared[i][(part * 4 + ko_0 + 1) % 3 * 16 + half * 4 + lane % 4];
+        }
+        #pragma unroll
+        for (int group = 0; group < 4; ++group) {
+            #pragma unroll
+            for (int half = 0; half < 2; ++half)
+                B_shared_warp[group][half] =
+                    B_shared[(part * 4 + ko_0 + 1) % 3 * 16 + half * 4 + lane % 4]
+                            [wy_wx_fused * 32 + group * 8 + lane / 4];
+        }
+        copy_async_wait<0>();  // all copies
+        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko_0
+                          // by other threads; A_shared, B_shared: read above, overwritten in the
+                          // next iteration of ko_0 by other threads
+    }
+    for (int ko_1 = 2; ko_1 < 4; ++ko_1) {
+        #pragma unroll
+        for (int part_1_m_m = 0; part_1_m_m < 2; ++part_1_m_m) {
+            copy_async_commit();  // the copies above are one group
+            if (part_1_m_m < 1) {
+                #pragma unroll
+                for (int group = 0; group < 8; ++group) {
+                    const int i = group * 8 + lane / 4;
+                    #pragma unroll
+                    for (int half = 0; half < 2; ++half)
+                        A_shared_warp[i / 8][part_1_m_m * 2 + half + 2] =
+                            A_shared[i]
+                                    [(part * 4 + ko_1) % 3 * 16 + part_1_m_m * 8 + half * 4
+                                     + lane % 4 + 8];
+                }
+                #pragma unroll
+                for (int group = 0; group < 4; ++group) {
+                    #pragma unroll
+                    for (int half = 0; half < 2; ++half)
+                        B_shared_warp[group][part_1_m_m * 2 + half + 2] =
+                            B_shared[(part * 4 + ko_1) % 3 * 16 + part_1_m_m * 8 + half * 4
+                                     + lane % 4 + 8][wy_wx_fused * 32 + group * 8 + lane / 4];
+                }
+            }
+            {
+                double(*mma_c)[4][2] = (double(*)[4][2])&C_rf_local[0][0];
+                const double mma_a[16] = {
+                    A_shared_warp[0][part_1_m_m * 2],
+                    A_shared_warp[1][part_1_m_m * 2],
+                    A_shared_warp[0][part_1_m_m * 2 + 1],
+                    A_shared_warp[1][part_1_m_m * 2 + 1],
+                    A_shared_warp[2][part_1_m_m * 2],
+                    A_shared_warp[3][part_1_m_m * 2],
+                    A_shared_warp[2][part_1_m_m * 2 + 1],
+                    A_shared_warp[3][part_1_m_m * 2 + 1],
+                    A_shared_warp[4][part_1_m_m * 2],
+                    A_shared_warp[5][part_1_m_m * 2],
+                    A_shared_warp[4][part_1_m_m * 2 + 1],
+                    A_shared_warp[5][part_1_m_m * 2 + 1],
+                    A_shared_warp[6][part_1_m_m * 2],
+                    A_shared_warp[7][part_1_m_m * 2],
+                    A_shared_warp[6][part_1_m_m * 2 + 1],
+                    A_shared_warp[7][part_1_m_m * 2 + 1],
+                };
+                const double mma_b[8] = {
+                    B_shared_warp[0][part_1_m_m * 2],
+                    B_shared_warp[0][part_1_m_m * 2 + 1],
+                    B_shared_warp[1][part_1_m_m * 2],
+                    B_shared_warp[1][part_1_m_m * 2 + 1],
+                    B_shared_warp[2][part_1_m_m * 2],
+                    B_shared_warp[2][part_1_m_m * 2 + 1],
+                    B_shared_warp[3][part_1_m_m * 2],
+                    B_shared_warp[3][part_1_m_m * 2 + 1],
+                };
+                #pragma unroll
+                for (int i = 0; i < 4; i++)
+                #pragma unroll
+                    for (int j = 0; j < 4; j++)
+                        asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
+                                     "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                                     : "+d"(mma_c[2 * i][j][0]), "+d"(mma_c[2 * i][j][1]),
+                                       "+d"(mma_c[2 * i + 1][j][0]), "+d"(mma_c[2 * i + 1][j][1])
+                                     : "d"(mma_a[4 * i]), "d"(mma_a[4 * i + 1]),
+                                       "d"(mma_a[4 * i + 2]), "d"(mma_a[4 * i + 3]),
+                                       "d"(mma_b[2 * j]), "d"(mma_b[2 * j + 1]));
+            }
+        }
+        if (ko_1 < 3) {
             #pragma unroll
             for (int group = 0; group < 8; ++group) {
                 const int i = group * 8 + lane / 4;
                 #pragma unroll
                 for (int half = 0; half < 2; ++half)
                     A_shared_warp[i / 8][half] =
-                        A_shared[i][(part * 4 + ko + 1) % 3 * 16 + half * 4 + lane % 4];
+                        A_shared[i][(part * 4 + ko_1 + 1) % 3 * 16 + half * 4 + lane % 4];
             }
             #pragma unroll
             for (int group = 0; group < 4; ++group) {
                 #pragma unroll
                 for (int half = 0; half < 2; ++half)
                     B_shared_warp[group][half] =
-                        B_shared[(part * 4 + ko + 1) % 3 * 16 + half * 4 + lane % 4]
+                        B_shared[(part * 4 + ko_1 + 1) % 3 * 16 + half * 4 + lane % 4]
                                 [wy_wx_fused * 32 + group * 8 + lane / 4];
             }
         }
-        copy_async_wait<0>();  // all copies
-        __syncthreads();  // A_shared, B_shared: written above, read in the next iteration of ko by
-                          // other threads; A_shared, B_shared: read above, overwritten in the next
-                          // iteration of ko by other threads
     }
     #pragma unroll
     for (int mi = 0; mi < 8; ++mi) {
