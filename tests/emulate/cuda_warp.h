@@ -222,4 +222,13 @@ static inline void ptx_laneid(unsigned &lane)
     lane = emulator::lane();
 }
 
+/* A launch without clusters has those of one block. */
+template <class T> static inline void ptx_mapa_u64(T *&there, T *place, int rank)
+{
+    if (rank != 0)
+        emulator::fault("the memory of block %d of a cluster of one", rank);
+    there = place;
+}
+#define ptx_barrier_cluster_arrive_release_nbarrier_cluster_wait_acquire() __syncthreads()
+
 #endif
