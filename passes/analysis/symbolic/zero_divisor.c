@@ -1,5 +1,6 @@
-/* zero_divisor.c - Decides whether a divisor can be 0 in an iteration that runs. Solves the
- * divisor for one of its variables, and checks whether some extent is empty for that value. */
+/* zero_divisor.c - Decides whether a divisor can be 0 in an iteration that runs. Puts 0 for the
+ * divisor, or for one of its variables the value that makes it 0, and checks whether some extent is
+ * empty then. */
 #include "passes/analysis/symbolic/zero_divisor.h"
 
 #include "passes/analysis/symbolic/affine.h"
@@ -18,15 +19,35 @@ static Var *first_var(Context *c, const Expr *e)
     return NULL;
 }
 
+static bool is_empty(Context *c, Expr *extent)
+{
+    int64_t count;
+    return expr_is_const(simplify(facts_new(c), extent), &count) && count <= 0;
+}
+
+static Expr *put_zero(Rewriter *r, Expr *e)
+{
+    return expr_equal(e, r->user) ? expr_index(r->ctx, 0) : e;
+}
+
+/* Some extent has the divisor as a factor, as those of fused loops have: where it is 0, the loop is
+ * empty. */
+static bool divides_extent(const ZeroSearch *search, Expr *divisor)
+{
+    Context *c = search->f->c;
+    Rewriter r = {.ctx = c, .user = divisor, .expr = put_zero};
+    for (int i = 0; i < search->n; i++)
+        if (is_empty(c, rewrite_expr(&r, search->extents[i])))
+            return true;
+    return false;
+}
+
 static bool some_loop_is_empty(const ZeroSearch *search, Var *var, Expr *value)
 {
     Context *c = search->f->c;
     Subst to = {var, value};
-    int64_t extent;
     for (int i = 0; i < search->n; i++)
-        if (expr_is_const(simplify(facts_new(c), expr_subst(c, search->extents[i], &to, 1)),
-                          &extent) &&
-            extent <= 0)
+        if (is_empty(c, expr_subst(c, search->extents[i], &to, 1)))
             return true;
     return false;
 }
@@ -37,7 +58,8 @@ static bool is_safe(const ZeroSearch *search, Expr *divisor)
     Var *var = first_var(c, divisor);
     int64_t coefficient;
     Expr *rest;
-    if (prove(search->f, expr_binary(c, EX_NE, divisor, expr_index(c, 0), span_none())))
+    if (prove(search->f, expr_binary(c, EX_NE, divisor, expr_index(c, 0), span_none())) ||
+        divides_extent(search, divisor))
         return true;
     return var && split_linear(search->f, divisor, var, &coefficient, &rest) &&
            (coefficient == 1 || coefficient == -1) &&
