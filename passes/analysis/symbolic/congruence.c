@@ -81,14 +81,25 @@ bool congruence_solve(Facts *f, const Congruence *g, Expr **first, Expr **miss)
     return true;
 }
 
+/* factor * (x % k) is congruent to factor * x, modulo m, for a literal k or one of which a divisor
+ * is known. */
+static bool is_congruent_remainder(const Facts *f, const Term *term, int64_t m)
+{
+    int64_t k, multiple;
+    if (term->atom->kind != EX_MOD)
+        return false;
+    if (!expr_is_const(term->atom->u.arg[1], &k))
+        k = facts_common_divisor(f, term->atom->u.arg[1], m);
+    return checked_mul(term->factor, k, &multiple) && multiple % m == 0;
+}
+
 /* A number that factor * atom is congruent to `factor` times, modulo m; NULL for the atom itself:
  * x of x % k, the first value of a loop in steps, the value that has a name. */
 static Expr *congruent_atom(Facts *f, const Term *term, int64_t m)
 {
-    int64_t k, multiple;
+    int64_t multiple;
     const Range *r = term->atom->kind == EX_VAR ? facts_find(f, term->atom) : NULL;
-    if (term->atom->kind == EX_MOD && expr_is_const(term->atom->u.arg[1], &k) &&
-        checked_mul(term->factor, k, &multiple) && multiple % m == 0)
+    if (is_congruent_remainder(f, term, m))
         return term->atom->u.arg[0];
     if (!r || !r->affine)
         return NULL;

@@ -5,6 +5,7 @@
  *   (x / 4) / 8                ->  x / 32
  *   x / 32 * 32 + x % 32       ->  x,  also with a symbolic divisor
  *   (N + 31) / 32              ->  N / 32              where N % 32 == 0 is known
+ *   (i * 4 + k) / W            ->  i * 4 / W           where W % 4 == 0 is known, for 0 <= k < 4
  *   (i * 2 + k - k % 2) % 2    ->  0,  and a quotient of multiples is taken apart, too
  *
  * Division truncates.  Where the dividend is proved to be at least 0 it is the floor, and the
@@ -226,14 +227,36 @@ static bool rest_is_remainder(Facts *f, const Affine *a, const Affine *rest, Exp
            prove_nonneg(f, a);
 }
 
+/* a = high + low, for high and divisor multiples of one width and low in 0..width, so that
+ * a / divisor = high / divisor,  and  a % divisor = high % divisor + low. False where there is no
+ * such low but 0. */
+static bool split_below_divisor(Facts *f, const Affine *a, Expr *divisor, Affine *high, Affine *low)
+{
+    Radix r = radix_of(f);
+    for (int t = 0; t < a->n; t++) {
+        int64_t width = facts_common_divisor(f, divisor, a->terms[t].factor);
+        Affine quotient;
+        if (width > 1 && radix_take_low(&r, a, width, &quotient, low) &&
+            (low->n > 0 || low->constant != 0)) {
+            *high = (Affine){0};
+            return affine_push_scaled(f->c, high, &quotient, width);
+        }
+    }
+    return false;
+}
+
 static bool push_symbolic_quotient(const Division *p, const Affine *a, Expr *divisor, int64_t scale)
 {
-    Affine multiple, rest;
-    if (!split_symbolic(p->f->c, a, divisor, &multiple, &rest))
+    Facts *f = p->f;
+    Affine multiple, rest, high, low;
+    if (!split_symbolic(f->c, a, divisor, &multiple, &rest))
         return false;
     bool exact = rest.n == 0 && rest.constant == 0;
-    if (exact || rest_is_remainder(p->f, a, &rest, divisor))
-        return affine_push_scaled(p->f->c, p->out, p->mod ? &rest : &multiple, scale);
+    if (exact || rest_is_remainder(f, a, &rest, divisor))
+        return affine_push_scaled(f->c, p->out, p->mod ? &rest : &multiple, scale);
+    if (split_below_divisor(f, a, divisor, &high, &low) && prove_nonneg(f, a))
+        return (!p->mod || affine_push_scaled(f->c, p->out, &low, scale)) &&
+               push_symbolic_quotient(p, &high, divisor, scale);
     return push_atom(p, a, divisor, scale);
 }
 

@@ -109,17 +109,23 @@ bool facts_know(const Facts *f, const Expr *cond)
     return false;
 }
 
-bool facts_divisible(const Facts *f, const Expr *e, int64_t by)
+int64_t facts_common_divisor(const Facts *f, const Expr *e, int64_t number)
 {
+    int64_t largest = 1;
     for (int k = f->conditions.n - 1, first = facts_first_condition(f); k >= first; k--) {
         const Expr *cond = f->conditions.items[k].expr;
         int64_t divisor;
         if (cond && cond->kind == EX_EQ && cond->u.arg[0]->kind == EX_MOD &&
             expr_is(cond->u.arg[1], 0) && expr_is_const(cond->u.arg[0]->u.arg[1], &divisor) &&
-            divisor % by == 0 && expr_same(cond->u.arg[0]->u.arg[0], e))
-            return true;
+            gcd64(divisor, number) > largest && expr_same(cond->u.arg[0]->u.arg[0], e))
+            largest = gcd64(divisor, number);
     }
-    return false;
+    return largest;
+}
+
+bool facts_divisible(const Facts *f, const Expr *e, int64_t by)
+{
+    return facts_common_divisor(f, e, by) == by;
 }
 
 /* ---- conditions ------------------------------------------------------------------------------ */

@@ -86,15 +86,27 @@ static void offer_quotient(Facts *f, Aim aim, Elimination *out, const Term *t)
     }
 }
 
+/* A number that divides both, of all that divide the numbers of `x` the largest that is known to
+ * divide `d`. */
+static int64_t common_divisor(Facts *f, Expr *x, const Expr *d)
+{
+    Affine form;
+    return affine_of(f->c, x, PRODUCTS_KEPT, &form)
+               ? facts_common_divisor(f, d, gcd64(affine_gcd(form), form.constant))
+               : 1;
+}
+
+/* x % d <= d - g  for a g > 0 that divides both. */
 static void offer_remainder(Facts *f, Elimination *out, const Term *t)
 {
     offer_literal(f, out, t);
     Expr *divisor = t->atom->u.arg[1];
-    int64_t d;
+    int64_t d, gap;
     if (t->factor > 0 || !bounds_nonneg(f, divisor))
         return;
-    if (!expr_is_const(divisor, &d))
-        offer(f, out, divisor, t->factor, -t->factor);
+    if (!expr_is_const(divisor, &d) &&
+        checked_mul(t->factor, -common_divisor(f, t->atom->u.arg[0], divisor), &gap))
+        offer(f, out, divisor, t->factor, gap);
     if (bounds_nonneg(f, t->atom->u.arg[0]))
         offer(f, out, t->atom->u.arg[0], t->factor, 0);
 }
