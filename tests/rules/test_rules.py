@@ -588,6 +588,22 @@ def test_versions_for_aligned_and_for_short_rows(kernel, sizes, first):
     assert launched(report)[0] == first, report["launches"]
 
 
+@pytest.mark.parametrize("rows, launch", [(1, 0), (65, 1)])
+def test_versions_for_any_number_of_rows_go_to_warpgroups(rows, launch):
+    trace, report = run("bf16_few_rows", "-DM=?", "-DN=5632", "-DK=64", f"--size=M={rows}")
+    assert trace.count("tensorize(") == trace.count('"wgmma_nn"') == 5, trace
+    assert report["verify"]["ok"] and launched(report) == [launch]
+
+
+@pytest.mark.parametrize("columns, most", [(5632, [64, 128, 192, 384]), (8320, [64, 128, 256])])
+def test_versions_for_few_rows_fill_the_gpu_once(columns, most):
+    """The hardware copies rows of tiles that may be full: it takes long to make rows of zeros."""
+    text = emit(PROGRAMS, "--kernel", "bf16_few_rows", "-DM=?", f"-DN={columns}", "-DK=64")
+    assert [int(n) - 1 for n in re.findall(r"^// +if M > \d+ && M < (\d+):", text, re.M)] == most
+    maps = re.findall(r"^bf16_few_rows\w*\(([^)]*)\)", text, re.M)
+    assert [each.count("TensorMap") for each in maps] == [1] + [2] * len(most)
+
+
 def test_programs_that_start_without_a_loop_have_rows_of_any_length():
     """What stands outside of all loops uses the rows' results, so they have no versions."""
     program = ROOT / "examples" / "kernelbench" / "cross_entropy_loss.tir"
