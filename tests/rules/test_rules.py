@@ -531,6 +531,15 @@ def test_few_long_rows_run_on_many_blocks(tmp_path, kernel, elements, short, lau
     shared_like(tmp_path, text, kernel, *sizes, f"-D{last}={short}")
 
 
+@pytest.mark.parametrize(
+    "kernel, sizes",
+    [("layernorm", ["M=?", "N=1048576"]), ("image_norm", ["N=?", "C=64", "H=128", "W=128"])],
+)
+def test_very_long_rows_of_symbolic_number_run_on_many_blocks(kernel, sizes):
+    text = emit(PROGRAMS, "--kernel", kernel, "--trace", *(f"-D{size}" for size in sizes))
+    assert "// rows: many blocks of threads for each" in text and text.count("<<<") == 3
+
+
 def is_of_one_pass(trace):
     return (
         "// rows: many blocks of threads for each" in trace
@@ -593,6 +602,22 @@ def test_versions_for_any_number_of_rows_go_to_warpgroups(rows, launch):
     trace, report = run("bf16_few_rows", "-DM=?", "-DN=5632", "-DK=64", f"--size=M={rows}")
     assert trace.count("tensorize(") == trace.count('"wgmma_nn"') == 5, trace
     assert report["verify"]["ok"] and launched(report) == [launch]
+
+
+def test_versions_of_any_number_of_columns_go_to_warpgroups():
+    options = ["-DM=?", "-DN=?", "-DK=64"]
+    for columns, launch in ((72, 1), (71, 2)):
+        trace, report = run("bf16_few_rows", *options, "--size=M=17", f"--size=N={columns}")
+        assert trace.count("tensorize(") == trace.count('"wgmma_nn"') == 3, trace
+        assert report["verify"]["ok"] and launch in launched(report)
+    text = emit(PROGRAMS, "--kernel", "bf16_few_rows", *options)
+    assert "// if N % 8 == 0 && (M + 127) / 128 * ((N + 255) / 256) > 99:" in text
+
+
+def test_products_of_fewer_digits_have_versions_for_any_number_of_rows():
+    matmul = ROOT / "examples" / "kernelbench" / "matmul.tir"
+    options = ["-DM=?", "-DN=5632", "-DK=64", "--trace"]
+    assert emit(matmul, *options).count('"wgmma_3xtf32_tt"') >= 2
 
 
 @pytest.mark.parametrize("columns, most", [(5632, [64, 128, 192, 384]), (8320, [64, 128, 256])])
