@@ -14,7 +14,8 @@
  * iteration needs guards, it follows a loop over the others; so do the last two, where the first
  * one precedes it, as in rows that start anywhere (align). Of nested marks, the outermost for which
  * that holds counts, else the innermost. Loops in which threads wait for each other, or exchange
- * values, stay as they are.
+ * values, stay as they are. Outside of a launch there are no threads, so a loop around launches
+ * keeps the guards that differ between them.
  */
 #include "passes/lower/pass.h"
 
@@ -23,6 +24,7 @@ typedef struct {
     Facts *facts;
     Names *taken;
     VarList inner;   /* the loop's variable and those of loops in it */
+    bool launches;   /* the host runs the loop, and launches in it */
     SubstList names; /* of values in the loop */
     ExprList strict; /* conditions outside of the loop that imply guards in it */
 } Unswitch;
@@ -55,6 +57,15 @@ static bool crosses_threads(Context *c, const Stmt *s)
 }
 
 /* ---- the strictest guards -------------------------------------------------------------------- */
+
+/* It is of a launch in the loop, and has no value outside of that. */
+static bool uses_axis(const Unswitch *u, const Expr *e)
+{
+    for (Cursor at = cursor_expr(u->c, e); u->launches && cursor_next(&at);)
+        if (at.expr->kind == EX_AXIS)
+            return true;
+    return false;
+}
 
 static bool uses_inner(const Unswitch *u, const Expr *e)
 {
@@ -96,7 +107,7 @@ static Expr *at_meeting(Unswitch *u, Expr *cond, Meeting meeting)
 {
     cond = simplify(u->facts, cond);
     if (op_info(cond->kind)->class != OP_COMPARE || cond->u.arg[0]->type != DT_INDEX ||
-        expr_has_load(cond))
+        expr_has_load(cond) || uses_axis(u, cond))
         return NULL;
     return uses_inner(u, cond) ? at_extreme(u, cond, meeting) : cond;
 }
@@ -134,6 +145,7 @@ static Stmt *note_guards(void *user, Stmt *s)
         note_choices(u, s->u.store.value);
     if (s->kind == ST_FOR)
         VEC_PUSH(u->c->arena, &u->inner, s->u.loop.var);
+    u->launches |= s->kind == ST_LAUNCH;
     return stmt_map_inside(u->c, u->facts, s, note_guards, u);
 }
 
