@@ -382,9 +382,13 @@ static bool check_shape(Verifier *v, const Buffer *buffer)
     if (buffer->type >= DT_INDEX)
         return fail(v, "buffer '%s' holds %s, which has no storage", buffer->name,
                     type_name(buffer->type));
-    for (int i = 0; i < buffer->rank; i++)
+    for (int i = 0; i < buffer->rank; i++) {
+        int64_t extent;
         if (!check_typed(v, buffer->shape[i], DT_INDEX, USE_SHAPE, "the shape of a buffer"))
             return false;
+        if (expr_is_const(buffer->shape[i], &extent) && extent < 1)
+            return fail(v, "axis %d of '%s' has %lld elements", i, buffer->name, (long long)extent);
+    }
     if (buffer->layout && scope_outlives_launch(buffer->scope))
         return fail(v, "%s buffer '%s' has a layout", scope_name(buffer->scope), buffer->name);
     for (int i = 0; buffer->layout && i < buffer->rank; i++) {

@@ -182,12 +182,6 @@ static const AxisLayout *unfolded_layout(Context *c, const Buffer *b)
     return layout;
 }
 
-/* An axis of a text has at least one element, also where the box is empty. */
-static Expr *extent_of_text(Context *c, int64_t extent)
-{
-    return expr_index(c, extent > 1 ? extent : 1);
-}
-
 /* The smallest literal extents that hold the box. */
 static bool literal_extents(Compact *k, Facts *f, const Buffer *b, const Interval *box,
                             Expr **shape)
@@ -197,7 +191,7 @@ static bool literal_extents(Compact *k, Facts *f, const Buffer *b, const Interva
         Expr *extent = simplify(f, box[d].extent);
         if (!expr_is_const(extent, &max) && !bounds_const(f, extent, &min, &max))
             return refuse_unbounded(k, b, d);
-        shape[d] = extent_of_text(k->c, max);
+        shape[d] = shape_extent(k->c, expr_index(k->c, max));
     }
     return true;
 }
@@ -601,10 +595,7 @@ static void shrink_global(Compact *k, Stmt *temp)
     if (!region_touched(f, k->body, b, ACCESS_ANY, r.box))
         return;
     for (int d = 0; d < b->rank; d++) {
-        int64_t extent;
-        shape[d] = simplify(f, r.box[d].extent);
-        if (expr_is_const(shape[d], &extent))
-            shape[d] = extent_of_text(c, extent);
+        shape[d] = shape_extent(c, simplify(f, r.box[d].extent));
         r.spread[d] = (Spread){1, 1};
     }
     if (elements_of(b, shape) > elements_of(b, b->shape) / 2 ||

@@ -53,8 +53,7 @@ static Buffer *widest(Shapes *s, const Buffer *b)
         }
         /* The facts hold only where the loops run at all. */
         shape[axis] = simplify(facts_new(c), index_max(c, shape[axis], expr_index(c, 0)));
-        if (expr_is(shape[axis], 0))
-            shape[axis] = expr_index(c, 1); /* no axis of a text has 0 elements */
+        shape[axis] = shape_extent(c, shape[axis]);
     }
     Buffer *wide = buffer_copy(c, b);
     wide->shape = shape;

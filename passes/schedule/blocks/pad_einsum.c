@@ -364,7 +364,8 @@ static Expr **padded_shape(Einsum *e, const Access *a)
     Expr **shape = ARENA_ARRAY(e->s->ctx->arena, Expr *, a->buffer->rank + 1);
     for (int axis = 0; axis < a->buffer->rank; axis++) {
         int iter = iter_of(e->block, a->index[axis]);
-        shape[axis] = iter >= 0 && e->padded[iter] ? e->padded[iter] : a->buffer->shape[axis];
+        bool padded = iter >= 0 && e->padded[iter];
+        shape[axis] = padded ? shape_extent(e->s->ctx, e->padded[iter]) : a->buffer->shape[axis];
     }
     return shape;
 }

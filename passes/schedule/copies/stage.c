@@ -184,16 +184,12 @@ Stmt *stage_copy_box(Schedule *s, Stmt *user, const BoxCopy *copy)
     return stage_nest(s, &nest, copy->span);
 }
 
-/* An axis for `extent` elements: literally empty ones have 1, and sizes for which the extent is
- * negative have none. */
+/* An axis for `extent` elements: sizes for which the extent is negative have none. */
 static Expr *axis_for(Schedule *s, Expr *extent)
 {
-    int64_t literal;
-    if (expr_is_const(extent, &literal))
-        return literal < 1 ? expr_index(s->ctx, 1) : extent;
-    return expr_of_sizes(extent)
-               ? loop_extent_from_zero(s, facts_of_kernel(s->ctx, s->kernel), extent)
-               : extent;
+    if (expr_of_sizes(extent))
+        extent = loop_extent_from_zero(s, facts_of_kernel(s->ctx, s->kernel), extent);
+    return shape_extent(s->ctx, extent);
 }
 
 Expr **stage_shape(Schedule *s, Expr *const *extent, int n)

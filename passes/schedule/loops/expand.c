@@ -47,10 +47,7 @@ static bool check_range(Expand *e, const StmtPath *path)
             stmt_label(e->loop));
     e->facts = sched_facts(e->s, path);
     Expr *extent = simplify(e->facts, index_sub(c, e->hi, e->lo));
-    e->extent = loop_extent_from_zero(e->s, e->facts, extent);
-    int64_t n;
-    if (expr_is_const(e->extent, &n) && n < 1)
-        e->extent = expr_index(c, 1); /* no axis may be empty */
+    e->extent = shape_extent(c, loop_extent_from_zero(e->s, e->facts, extent));
     return true;
 }
 

@@ -194,7 +194,7 @@ Stmt *tail_grow(Schedule *s, Stmt *body, const TailBuffers *grown, Expr *end)
         Buffer *to = buffer_copy(c, now);
         Expr **shape = ARENA_ARRAY(c->arena, Expr *, to->rank);
         for (int axis = 0; axis < to->rank; axis++)
-            shape[axis] = axis == g->axis ? end : now->shape[axis];
+            shape[axis] = axis == g->axis ? shape_extent(c, end) : now->shape[axis];
         to->shape = shape;
         grown->items[i].to = to;
         body = stmt_replace_buffer(c, body, now, to);
