@@ -7,8 +7,7 @@
 
 static const Buffer *find_buffer(Context *c, const Kernel *kernel, const char *name)
 {
-    AccessList all = {0};
-    access_collect(c, kernel->body, NULL, ACCESS_ANY, &all);
+    AccessList all = access_list(c, kernel->body, NULL, ACCESS_ANY);
     for (int i = 0; i < all.n; i++)
         if (!strcmp(all.items[i].buffer->name, name))
             return all.items[i].buffer;

@@ -6,18 +6,29 @@
 #include "passes/analysis/regions/private.h"
 #include "passes/shared/reductions.h"
 
-void flow_blocks(Schedule *s, Stmt *root, const Buffer *buffer, AccessMode mode, BlockList *out)
+BlockList flow_blocks(Schedule *s, Stmt *root, const Buffer *buffer, AccessMode mode)
 {
+    BlockList out = {0};
     StmtList blocks = stmts_of_kind(s->ctx, root, ST_BLOCK);
     for (int i = 0; i < blocks.n; i++)
         if (stmt_accesses(s->ctx, blocks.items[i], buffer, mode))
-            VEC_PUSH(s->ctx->arena, out, blocks.items[i]);
+            VEC_PUSH(s->ctx->arena, &out, blocks.items[i]);
+    return out;
 }
 
-void flow_buffers(Schedule *s, Stmt *block, AccessMode mode, BufferSet *out)
+const Stmt *flow_other_block(Schedule *s, Stmt *root, const Stmt *of, const Buffer *buffer,
+                             AccessMode mode)
 {
-    AccessList all = {0};
-    access_collect(s->ctx, block, NULL, mode, &all);
+    BlockList users = flow_blocks(s, root, buffer, mode);
+    for (int i = 0; i < users.n; i++)
+        if (users.items[i] != of)
+            return users.items[i];
+    return NULL;
+}
+
+void flow_add_buffers(Schedule *s, Stmt *block, AccessMode mode, BufferSet *out)
+{
+    AccessList all = access_list(s->ctx, block, NULL, mode);
     for (int i = 0; i < all.n; i++) {
         bool seen = false;
         for (int j = 0; j < out->n && !seen; j++)
@@ -27,10 +38,16 @@ void flow_buffers(Schedule *s, Stmt *block, AccessMode mode, BufferSet *out)
     }
 }
 
+BufferSet flow_buffers(Schedule *s, Stmt *block, AccessMode mode)
+{
+    BufferSet out = {0};
+    flow_add_buffers(s, block, mode, &out);
+    return out;
+}
+
 Buffer *flow_written(Schedule *s, Stmt *block)
 {
-    BufferSet written = {0};
-    flow_buffers(s, block, ACCESS_WRITE, &written);
+    BufferSet written = flow_buffers(s, block, ACCESS_WRITE);
     return written.n == 1 ? sched_buffer(s, written.items[0]->id) : NULL;
 }
 
@@ -57,9 +74,8 @@ static bool uses_let(Context *c, const Expr *e)
 Stmt *flow_write_out_subscripts(Schedule *s, Stmt *block, StmtPath *path, const Buffer *buffer)
 {
     Context *c = s->ctx;
-    AccessList all = {0};
     bool found = false;
-    access_collect(c, block, buffer, ACCESS_ANY, &all);
+    AccessList all = access_list(c, block, buffer, ACCESS_ANY);
     for (int i = 0; i < all.n; i++)
         for (int d = 0; d < buffer->rank; d++)
             found |= uses_let(c, all.items[i].index[d]);
@@ -132,20 +148,14 @@ int flow_common(const StmtPath *a, const StmtPath *b)
 
 const Stmt *flow_overwritten(Schedule *s, SeqRange range, Stmt *block, const Buffer **buffer)
 {
-    BufferSet read = {0};
-    flow_buffers(s, block, ACCESS_READ, &read);
-    for (int r = 0; r < read.n; r++) {
-        for (int i = range.from; i <= range.to; i++) {
-            BlockList writers = {0};
-            flow_blocks(s, range.seq->u.seq.items[i], read.items[r], ACCESS_WRITE, &writers);
-            for (int w = 0; w < writers.n; w++)
-                if (writers.items[w] != block) {
-                    *buffer = read.items[r];
-                    return writers.items[w];
-                }
-        }
+    BufferSet read = flow_buffers(s, block, ACCESS_READ);
+    const Stmt *writer = NULL;
+    for (int r = 0; r < read.n && !writer; r++) {
+        *buffer = read.items[r];
+        for (int i = range.from; i <= range.to && !writer; i++)
+            writer = flow_other_block(s, range.seq->u.seq.items[i], block, *buffer, ACCESS_WRITE);
     }
-    return NULL;
+    return writer;
 }
 
 /* What the init of a block of `tree`, which is in the place of the end of `outer`, stands before,
@@ -324,14 +334,6 @@ static Kernel *with_own_copies(Schedule *s, const Kernel *kernel, const Buffer *
     return kernel_with_body(s->ctx, kernel, stmt_replace_buffer(s->ctx, kernel->body, temp, own));
 }
 
-/* How many blocks of `body` access the buffer. */
-static int n_users(Schedule *s, Stmt *body, const Buffer *buffer)
-{
-    BlockList users = {0};
-    flow_blocks(s, body, buffer, ACCESS_ANY, &users);
-    return users.n;
-}
-
 /* The innermost loop of the kernel that declares the temp, at or below `outer`; NULL if none. */
 static const Stmt *declaring_loop(Context *c, Stmt *outer, const Buffer *temp)
 {
@@ -368,7 +370,8 @@ const char *flow_scope_remedy(Schedule *s, const Kernel *kernel, const ForStmt *
         return "";
     const Kernel *own = with_own_copies(s, kernel, temp, loop->axis);
     if (!stmt_find(s->ctx, own->body, loop->id, &path) ||
-        n_users(s, path.items[path.n - 1], temp) != n_users(s, s->kernel->body, temp) ||
+        flow_blocks(s, path.items[path.n - 1], temp, ACCESS_ANY).n !=
+            flow_blocks(s, s->kernel->body, temp, ACCESS_ANY).n ||
         !threads_loop_kind_legal(s->ctx, own, &path.items[path.n - 1]->u.loop, &(Conflict){0}))
         return "";
     bool block = axis_is_block(loop->axis);

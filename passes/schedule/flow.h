@@ -8,11 +8,16 @@
 
 /* The blocks that touch `buffer` in `mode`, in program order. */
 typedef StmtList BlockList;
-void flow_blocks(Schedule *s, Stmt *root, const Buffer *buffer, AccessMode mode, BlockList *out);
+BlockList flow_blocks(Schedule *s, Stmt *root, const Buffer *buffer, AccessMode mode);
+/* The first of them that is not `of`; NULL: none. */
+const Stmt *flow_other_block(Schedule *s, Stmt *root, const Stmt *of, const Buffer *buffer,
+                             AccessMode mode);
 
-/* The buffers that a block reads or writes, each once. */
+/* The buffers that a block reads or writes, each once; */
 typedef VEC(const Buffer *) BufferSet;
-void flow_buffers(Schedule *s, Stmt *block, AccessMode mode, BufferSet *out);
+BufferSet flow_buffers(Schedule *s, Stmt *block, AccessMode mode);
+/* added to those of `out`. */
+void flow_add_buffers(Schedule *s, Stmt *block, AccessMode mode, BufferSet *out);
 
 /* The one buffer that a block writes; NULL if it writes several or none. */
 Buffer *flow_written(Schedule *s, Stmt *block);

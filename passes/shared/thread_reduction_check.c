@@ -143,8 +143,7 @@ static bool check_part_alone(Apart *a, const ReducerPart *part)
 {
     Stmt *anchor = a->path.items[a->anchor];
     const Buffer *buffer = part->target.buffer;
-    AccessList touched = {0}, start = {0};
-    access_collect(a->c, anchor, buffer, ACCESS_ANY, &touched);
+    AccessList touched = access_list(a->c, anchor, buffer, ACCESS_ANY);
     for (int i = 0; i < touched.n; i++) {
         const BlockStmt *other = touched.items[i].block;
         if (other != a->block)
@@ -153,7 +152,7 @@ static bool check_part_alone(Apart *a, const ReducerPart *part)
                           "thread has the full result",
                           buffer->name, other ? other->name : "");
     }
-    access_collect_expr(a->c, part->start, NULL, &start);
+    AccessList start = access_list_expr(a->c, part->start, NULL);
     for (int i = 0; i < start.n; i++) {
         touched.n = 0;
         access_collect(a->c, anchor, start.items[i].buffer, ACCESS_WRITE, &touched);

@@ -100,8 +100,7 @@ static Value as_list(Schedule *s, const Values *values)
 
 static bool touches_temp(Schedule *s, Stmt *block, AccessMode mode, bool on_chip)
 {
-    BufferSet set = {0};
-    flow_buffers(s, block, mode, &set);
+    BufferSet set = flow_buffers(s, block, mode);
     for (int i = 0; i < set.n; i++)
         if (set.items[i]->role == ROLE_TEMP &&
             (!on_chip || !scope_outlives_launch(set.items[i]->scope)))
@@ -141,9 +140,8 @@ static bool is_digits(Context *c, const Expr *e)
 
 static bool has_digits(Schedule *s, Stmt *block)
 {
-    AccessList reads = {0};
     Context *c = schedule_context(s);
-    access_collect(c, block, NULL, ACCESS_READ, &reads);
+    AccessList reads = access_list(c, block, NULL, ACCESS_READ);
     for (int i = 0; i < reads.n; i++)
         for (int axis = 0; axis < reads.items[i].buffer->rank; axis++)
             if (is_digits(c, reads.items[i].index[axis]))

@@ -163,8 +163,7 @@ static void test_memory_subscripts_touch_all(void **state)
                                       .value = expr_load(w.c, a, from, span_none())},
                          span_none());
     expect_box(&w, serial(&w, "i", "4", s), a, ACCESS_READ, "0 : N, 0 : 4");
-    AccessList list = {0};
-    access_collect(w.c, s, NULL, ACCESS_ANY, &list);
+    AccessList list = access_list(w.c, s, NULL, ACCESS_ANY);
     assert_int_equal(list.n, 3);
     assert_ptr_equal(list.items[0].buffer, c);
     assert_ptr_equal(list.items[1].buffer, a);

@@ -183,8 +183,7 @@ static void check_access(Outside *o)
 
 static void check_body(Outside *o, const Stmt *body)
 {
-    AccessList all = {0};
-    access_collect(o->c, body, NULL, ACCESS_ANY, &all);
+    AccessList all = access_list(o->c, body, NULL, ACCESS_ANY);
     for (int i = 0; i < all.n; i++) {
         o->access = &all.items[i];
         if (!is_conditional(o->access))

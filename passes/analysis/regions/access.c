@@ -152,6 +152,13 @@ void access_collect(Context *c, const Stmt *s, const Buffer *buffer, AccessMode 
     }
 }
 
+AccessList access_list(Context *c, const Stmt *s, const Buffer *buffer, AccessMode mode)
+{
+    AccessList all = {0};
+    access_collect(c, s, buffer, mode, &all);
+    return all;
+}
+
 void access_collect_own(Context *c, const Stmt *s, const EnclosingList *path, AccessList *out)
 {
     Collector k = {c, NULL, ACCESS_ANY, NULL, out};
@@ -162,6 +169,13 @@ void access_collect_expr(Context *c, Expr *e, const Buffer *buffer, AccessList *
 {
     Collector k = {c, buffer, ACCESS_READ, NULL, out};
     collect_expr(&k, e, &(EnclosingList){0});
+}
+
+AccessList access_list_expr(Context *c, Expr *e, const Buffer *buffer)
+{
+    AccessList reads = {0};
+    access_collect_expr(c, e, buffer, &reads);
+    return reads;
 }
 
 static int common_path(const EnclosingList *a, const EnclosingList *b)

@@ -139,8 +139,7 @@ static void touch_all(Walk *w, const AccessList *list)
 /* Adds the accesses of a statement that contains no statements. */
 static void walk_leaf(Walk *w, Stmt *s)
 {
-    AccessList list = {0};
-    access_collect(w->f->c, s, w->buffer, w->mode, &list);
+    AccessList list = access_list(w->f->c, s, w->buffer, w->mode);
     touch_all(w, &list);
 }
 
@@ -148,8 +147,7 @@ static void walk_expr(Walk *w, Expr *e)
 {
     if (!(w->mode & ACCESS_READ) || !expr_has_load(e))
         return;
-    AccessList list = {0};
-    access_collect_expr(w->f->c, e, w->buffer, &list);
+    AccessList list = access_list_expr(w->f->c, e, w->buffer);
     touch_all(w, &list);
 }
 

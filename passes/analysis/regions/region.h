@@ -32,8 +32,10 @@ typedef struct {
 } Access;
 typedef VEC(Access) AccessList;
 
-/* Adds all accesses below `s` in program order; of `buffer` only, or of every buffer (NULL).
- * Conditions of ifs, bounds of loops and predicates count as reads. */
+/* All accesses below `s` in program order; of `buffer` only, or of every buffer (NULL). Conditions
+ * of ifs, bounds of loops and predicates count as reads. */
+AccessList access_list(Context *c, const Stmt *s, const Buffer *buffer, AccessMode mode);
+/* The same, added to `out`. */
 void access_collect(Context *c, const Stmt *s, const Buffer *buffer, AccessMode mode,
                     AccessList *out);
 /* Those of the statement itself, which `path` is around: none of the statements below it. */
@@ -43,6 +45,7 @@ void access_collect_own(Context *c, const Stmt *s, const EnclosingList *path, Ac
  * too, and each loop around it alone goes over a whole axis of the buffer. */
 bool access_reads_own(Context *c, const AccessList *block, int i);
 /* The reads in an expression, likewise. */
+AccessList access_list_expr(Context *c, Expr *e, const Buffer *buffer);
 void access_collect_expr(Context *c, Expr *e, const Buffer *buffer, AccessList *out);
 /* Is there such an access of `buffer` below `s`? */
 bool stmt_accesses(Context *c, const Stmt *s, const Buffer *buffer, AccessMode mode);

@@ -98,9 +98,8 @@ Runs region_runs(Facts *facts, const RunsOf *of, int axis, const Interval *box)
 {
     Context *c = facts->c;
     Stmt *s = of->stmt;
-    AccessList all = {0};
     Runs runs = {0};
-    access_collect(c, s, of->buffer, of->mode, &all);
+    AccessList all = access_list(c, s, of->buffer, of->mode);
     if (!is_one_access(&all))
         return runs;
     const BlockStmt *block = all.items[0].block;

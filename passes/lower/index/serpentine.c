@@ -141,8 +141,7 @@ Kernel *pass_serpentine(Context *c, const Kernel *kernel, const LowerOptions *op
 /* The loop writes only local memory, so iterations on different threads cannot conflict. */
 static bool writes_own(Context *c, Stmt *s)
 {
-    AccessList writes = {0};
-    access_collect(c, s, NULL, ACCESS_WRITE, &writes);
+    AccessList writes = access_list(c, s, NULL, ACCESS_WRITE);
     for (int i = 0; i < writes.n; i++)
         if (writes.items[i].buffer->scope != SCOPE_LOCAL)
             return false;
@@ -176,10 +175,9 @@ static bool reversal_is_legal(Context *c, const Kernel *kernel, Stmt *s, Conflic
  * so later steps have added no dependence. */
 static bool only_updates_own(Context *c, Stmt *loop)
 {
-    AccessList all = {0};
     if (!writes_own(c, loop) || stmts_of_kind(c, loop, ST_BLOCK).n != 1)
         return false;
-    access_collect(c, loop, NULL, ACCESS_ANY, &all);
+    AccessList all = access_list(c, loop, NULL, ACCESS_ANY);
     for (int i = 0; i < all.n; i++)
         for (int k = 0; k < all.n && all.items[i].writes; k++)
             if (!all.items[k].writes && all.items[k].buffer->id == all.items[i].buffer->id)

@@ -532,8 +532,7 @@ static void compact_buffer(Compact *k, Stmt *temp)
     Context *c = k->c;
     Buffer *b = temp->u.temp;
     k->body = stmt_replace(c, k->body, temp, NULL);
-    AccessList accesses = {0};
-    access_collect(c, k->body, b, ACCESS_ANY, &accesses);
+    AccessList accesses = access_list(c, k->body, b, ACCESS_ANY);
     if (accesses.n == 0)
         return;
     Stmt *ancestor = lowest_common_ancestor(c, k->body, b);

@@ -114,10 +114,9 @@ static bool own_writes(WarpMemory *w, Stmt *root)
 static Stmt *measure_chunk(WarpMemory *w, Stmt *s)
 {
     Context *c = w->c;
-    AccessList writes = {0};
     Expr *self = warp_coordinate(w), *rest;
     int64_t factor;
-    access_collect(c, s, w->parts.from, ACCESS_WRITE, &writes);
+    AccessList writes = access_list(c, s, w->parts.from, ACCESS_WRITE);
     for (int i = 0; i < writes.n && self && w->parts.chunk == 0; i++) {
         Expr *e = iters_to_loops(c, &s->u.block, writes.items[i].index[w->parts.axis]);
         if (split_linear(w->facts, e, self->u.var, &factor, &rest) && factor > 0)

@@ -119,8 +119,7 @@ static Stmt *check_root(LaunchWalk *w, Stmt *root)
     StmtList blocks =
         runs_in_grid(w->c, root) ? stmts_of_kind(w->c, root, ST_BLOCK) : (StmtList){0};
     for (int i = 0; i < blocks.n; i++) {
-        AccessList all = {0};
-        access_collect(w->c, blocks.items[i], NULL, ACCESS_READ, &all);
+        AccessList all = access_list(w->c, blocks.items[i], NULL, ACCESS_READ);
         for (int k = 0; k < all.n; k++) {
             Awaited a = {w, root, blocks.items[i], all.items[k].buffer};
             if (all.items[k].awaits && !check(&a))

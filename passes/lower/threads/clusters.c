@@ -51,8 +51,7 @@ bool clusters_fit(Context *c, Stmt *root)
 {
     StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
     for (int i = 0; i < blocks.n; i++) {
-        AccessList all = {0};
-        access_collect(c, blocks.items[i], NULL, ACCESS_ANY, &all);
+        AccessList all = access_list(c, blocks.items[i], NULL, ACCESS_ANY);
         for (int k = 0; k < all.n; k++)
             if (all.items[k].buffer->scope == SCOPE_CLUSTER &&
                 !parts_fit(c, all.items[k].buffer, blocks_of_cluster(c, root)))
@@ -63,8 +62,7 @@ bool clusters_fit(Context *c, Stmt *root)
 
 static bool uses_cluster(Context *c, const Stmt *block, AccessMode mode)
 {
-    AccessList all = {0};
-    access_collect(c, block, NULL, mode, &all);
+    AccessList all = access_list(c, block, NULL, mode);
     for (int k = 0; k < all.n; k++)
         if (all.items[k].buffer->scope == SCOPE_CLUSTER)
             return true;

@@ -52,8 +52,7 @@ typedef enum { KEEPS_ORDER, SHARES_ITERATIONS, SHARES_REDUCTION, SHARES_SCAN } S
 /* Another of the blocks accesses what `update` writes. */
 static bool is_used_beside(Context *c, const StmtList *blocks, const Stmt *update, AccessMode mode)
 {
-    AccessList written = {0};
-    access_collect(c, update, NULL, ACCESS_WRITE, &written);
+    AccessList written = access_list(c, update, NULL, ACCESS_WRITE);
     for (int i = 0; i < blocks->n; i++)
         for (int k = 0; k < written.n; k++)
             if (blocks->items[i] != update &&
@@ -198,8 +197,7 @@ static bool is_distributed(Context *c, Stmt *root)
 /* The host makes the copies in constant memory. */
 static bool runs_on_host(Context *c, const Stmt *block)
 {
-    AccessList written = {0};
-    access_collect(c, block, NULL, ACCESS_WRITE, &written);
+    AccessList written = access_list(c, block, NULL, ACCESS_WRITE);
     for (int i = 0; i < written.n; i++)
         if (written.items[i].buffer->scope == SCOPE_CONSTANT)
             return true;

@@ -357,10 +357,9 @@ static bool counts_updates(Blockize *b, const Var *var)
     StmtList blocks = stmts_of_kind(c, b->whole, ST_BLOCK);
     for (int i = 0; i < blocks.n; i++) {
         const BlockStmt *block = &blocks.items[i]->u.block;
-        AccessList writes = {0};
         if (block->init || !block_uses_var(block, var))
             continue;
-        access_collect(c, blocks.items[i], NULL, ACCESS_WRITE, &writes);
+        AccessList writes = access_list(c, blocks.items[i], NULL, ACCESS_WRITE);
         for (int k = 0; k < writes.n; k++)
             if (stmt_accesses(c, blocks.items[i], writes.items[k].buffer, ACCESS_READ))
                 return true;

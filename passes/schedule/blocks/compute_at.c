@@ -42,16 +42,14 @@ static bool is_recomputable(const Move *m, const Stmt *store)
     Stmt *block = m->block;
     const Buffer *buffer = sched_buffer(s, store->u.store.buffer->id);
     Span span = m->at_block;
-    BlockList writers = {0};
     REQUIRE(s, E0452, span, buffer->role == ROLE_TEMP,
             "'%s' is an output, which must be written completely and once; only producers of temps "
             "can be computed in parts",
             buffer->name);
-    flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
-    REQUIRE(s, E0452, span, writers.n == 1,
+    const Stmt *other = flow_other_block(s, s->kernel->body, block, buffer, ACCESS_WRITE);
+    REQUIRE(s, E0452, span, !other,
             "'%s' is also written by block '%s', so block '%s' is not its only producer",
-            buffer->name, writers.items[writers.items[0] == block]->u.block.name,
-            block->u.block.name);
+            buffer->name, stmt_label(other), block->u.block.name);
     REQUIRE(s, E0452, span, flow_starts_anew(s->ctx, block, store, buffer),
             "block '%s' updates the previous contents of '%s', so running it again would change "
             "the result; initialize the reduction (%s[...] = 0) in the same loops",
@@ -64,9 +62,8 @@ static bool consumers_are_under(const Move *m)
     Schedule *s = m->s;
     const Buffer *buffer = m->buffer;
     Stmt *loop = m->loop;
-    BlockList readers = {0}, under = {0};
-    flow_blocks(s, s->kernel->body, buffer, ACCESS_READ, &readers);
-    flow_blocks(s, loop, buffer, ACCESS_READ, &under);
+    BlockList readers = flow_blocks(s, s->kernel->body, buffer, ACCESS_READ);
+    BlockList under = flow_blocks(s, loop, buffer, ACCESS_READ);
     REQUIRE(s, E0453, m->at_loop, under.n > 0,
             "no block in loop '%s' reads '%s'; name a loop around a block that does",
             loop->u.loop.var->name, buffer->name);
@@ -170,8 +167,7 @@ static bool made_in_iteration(const Move *m)
 
 static bool find_iterations(Move *m, const Stmt *store)
 {
-    AccessList writes = {0};
-    access_collect(m->s->ctx, m->block, m->buffer, ACCESS_WRITE, &writes);
+    AccessList writes = access_list(m->s->ctx, m->block, m->buffer, ACCESS_WRITE);
     bool found = flow_single_store(m->s->ctx, m->block)
                      ? tie_find(m->s, m->block, m->buffer, store->u.store.index, &m->tie)
                      : tie_find_tiles(m->s, m->block, &writes.items[0], &m->tie);

@@ -31,8 +31,7 @@ static IndexedBlock indexed_block(Context *c, Stmt *block, int rank)
  * axes. */
 static bool reads_at_iterators(Schedule *s, const Buffer *between, IndexedBlock *at)
 {
-    AccessList reads = {0};
-    access_collect(s->ctx, at->block, between, ACCESS_READ, &reads);
+    AccessList reads = access_list(s->ctx, at->block, between, ACCESS_READ);
     int *these = ARENA_ARRAY(s->ctx->arena, int, between->rank + 1);
     for (int r = 0; r < reads.n; r++) {
         if (!flow_pure_index(&at->block->u.block, between, reads.items[r].index, these))
@@ -161,7 +160,6 @@ static bool check_blocks(Fusion *f)
     const Stmt *update = flow_single_store(s->ctx, reduction),
                *store = flow_single_store(s->ctx, epilogue);
     const Stmt *init = stmt_single_store(reduction->u.block.init);
-    BlockList readers = {0}, writers = {0};
     REQUIRE(
         s, E0822, span,
         sum && sum->role == ROLE_TEMP && update && update->u.store.op != STORE_SET && init &&
@@ -169,8 +167,8 @@ static bool check_blocks(Fusion *f)
             !expr_reads(update->u.store.value, sum),
         "block '%s' is not a reduction with one update into a temp and an init of the same element",
         reduction->u.block.name);
-    flow_blocks(s, s->kernel->body, sum, ACCESS_READ, &readers);
-    flow_blocks(s, s->kernel->body, sum, ACCESS_WRITE, &writers);
+    BlockList readers = flow_blocks(s, s->kernel->body, sum, ACCESS_READ);
+    BlockList writers = flow_blocks(s, s->kernel->body, sum, ACCESS_WRITE);
     for (int i = 0; i < readers.n; i++)
         REQUIRE(s, E0822, span, readers.items[i] == epilogue || readers.items[i] == reduction,
                 "block '%s' also reads '%s', which the fusion would remove",

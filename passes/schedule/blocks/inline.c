@@ -39,7 +39,6 @@ bool inline_is_producer(Schedule *s, Span span, const StmtPath *path, const char
 {
     Stmt *block = path->items[path->n - 1];
     Name name = block->u.block.name;
-    BlockList writers = {0};
     const Stmt *store = flow_single_store(s->ctx, block);
     REQUIRE(s, E0460, span, store && store->u.store.op == STORE_SET && !block->u.block.init,
             "%s '%s' %s, so no single expression can replace its buffer", what, name,
@@ -50,9 +49,9 @@ bool inline_is_producer(Schedule *s, Span span, const StmtPath *path, const char
     REQUIRE(s, E0460, span, buffer->role == ROLE_TEMP,
             "%s '%s' writes '%s', a parameter, which must exist after the kernel", what, name,
             buffer->name);
-    flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
-    REQUIRE(s, E0460, span, writers.n == 1, "'%s' is also written by block '%s'", buffer->name,
-            writers.items[writers.items[0] == block]->u.block.name);
+    const Stmt *other = flow_other_block(s, s->kernel->body, block, buffer, ACCESS_WRITE);
+    REQUIRE(s, E0460, span, !other, "'%s' is also written by block '%s'", buffer->name,
+            stmt_label(other));
     for (int i = 0; i < path->n; i++)
         REQUIRE(s, E0460, span, path->items[i]->kind != ST_IF, "%s '%s' is in a conditional branch",
                 what, name);
@@ -156,7 +155,6 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
     Span span = call->compute_inline.block.span;
     Stmt *block = sched_block(s, &call->compute_inline.block, &path);
     const Stmt *store = flow_single_store(c, block);
-    BlockList readers = {0};
     Inline in;
     if (!inline_is_producer(s, span, &path, "block"))
         return false;
@@ -165,7 +163,7 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
             "block '%s' has a condition; where it is false, the expression may be undefined; "
             "inline the block before its loops are split",
             block->u.block.name);
-    flow_blocks(s, s->kernel->body, buffer, ACCESS_READ, &readers);
+    BlockList readers = flow_blocks(s, s->kernel->body, buffer, ACCESS_READ);
     if (!find_value(s, span, block, store, &in) || !inputs_last(s, span, block, &path, &readers) ||
         !made_before_read(s, span, &path, &readers, buffer))
         return false;

@@ -185,9 +185,8 @@ static const BlockIter *extended(const Einsum *e)
 /* Each instance sets an element of its own, of a temp that no other block writes. */
 static bool sets_alone(const Einsum *e)
 {
-    BlockList writers = {0};
     const Buffer *written = e->update->u.store.buffer;
-    flow_blocks(e->s, e->s->kernel->body, written, ACCESS_WRITE, &writers);
+    BlockList writers = flow_blocks(e->s, e->s->kernel->body, written, ACCESS_WRITE);
     bool alone = written->role == ROLE_TEMP && writers.n == 1;
     for (int i = 0; i < e->block->n_iters && alone; i++)
         alone = e->block->iters[i].kind == ITER_REDUCE || leads(e, i);
@@ -469,8 +468,7 @@ static bool stands_before(const Einsum *e, const StmtPath *path, int top)
 /* Another block than the einsum reads the operand. */
 static bool has_other_readers(Einsum *e, const Buffer *operand)
 {
-    BlockList readers = {0};
-    flow_blocks(e->s, e->s->kernel->body, operand, ACCESS_READ, &readers);
+    BlockList readers = flow_blocks(e->s, e->s->kernel->body, operand, ACCESS_READ);
     return readers.n != 1 || readers.items[0] != e->path.items[e->path.n - 1];
 }
 
@@ -480,9 +478,8 @@ static bool has_other_readers(Einsum *e, const Buffer *operand)
 static bool find_producer(Einsum *e, const Buffer *operand, bool moves, StmtPath *path, int *top)
 {
     Schedule *s = e->s;
-    BlockList writers = {0};
     int *axes = ARENA_ARRAY(s->ctx->arena, int, operand->rank + 1);
-    flow_blocks(s, s->kernel->body, operand, ACCESS_WRITE, &writers);
+    BlockList writers = flow_blocks(s, s->kernel->body, operand, ACCESS_WRITE);
     if (writers.n != 1 || writers.items[0] == e->path.items[e->path.n - 1] ||
         (moves && has_other_readers(e, operand)))
         return false;
@@ -647,9 +644,8 @@ static bool check_one_subscript(Einsum *e, const AccessList *all, const Access *
 static bool pad_buffers(Einsum *e, Padded *p)
 {
     Context *c = e->s->ctx;
-    AccessList all = {0};
     VEC(const Buffer *) done = {0};
-    access_collect(c, p->block, NULL, ACCESS_ANY, &all);
+    AccessList all = access_list(c, p->block, NULL, ACCESS_ANY);
     for (int i = 0; i < all.n; i++) {
         const Access *a = &all.items[i];
         bool touched, known = false, written = a->buffer->id == e->update->u.store.buffer->id;

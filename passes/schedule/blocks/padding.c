@@ -66,7 +66,6 @@ static bool check_padding(Schedule *s, const PrimCall *call, const StmtPath *pat
     const Stmt *block = path->items[path->n - 1];
     Buffer *buffer = p->store->u.store.buffer;
     int *axes = ARENA_ARRAY(s->ctx->arena, int, buffer->rank + 1);
-    BlockList others = {0};
     REQUIRE(s, E0830, call->span, anchor >= 0, "the loop does not enclose the block '%s'",
             block->u.block.name);
     REQUIRE(s, E0830, call->span,
@@ -75,7 +74,7 @@ static bool check_padding(Schedule *s, const PrimCall *call, const StmtPath *pat
                 !block->u.block.predicate,
             "block '%s' does not write '%s' unconditionally, with all its iterators as subscripts",
             block->u.block.name, buffer->name);
-    flow_blocks(s, path->items[anchor], buffer, ACCESS_ANY, &others);
+    BlockList others = flow_blocks(s, path->items[anchor], buffer, ACCESS_ANY);
     for (int i = 0; i < others.n; i++)
         REQUIRE(s, E0830, call->span,
                 others.items[i] == block || sees_no_padding(s, path, anchor, others.items[i], p),

@@ -52,10 +52,9 @@ static bool find_total(Recenter *f)
 {
     Schedule *s = f->s;
     const Buffer *sums = flow_written(s, f->sums.block);
-    BlockList readers = {0};
     REQUIRE(s, E0482, f->span, sums && sums->role == ROLE_TEMP,
             "block '%s' does not write one temp", f->sums.block->u.block.name);
-    flow_blocks(s, s->kernel->body, sums, ACCESS_READ, &readers);
+    BlockList readers = flow_blocks(s, s->kernel->body, sums, ACCESS_READ);
     for (int i = 0; i < readers.n; i++)
         if (readers.items[i] != f->sums.block) {
             REQUIRE(s, E0482, f->span, !f->total.block,
@@ -251,8 +250,7 @@ static bool check_terms(Recenter *f)
 static bool check_between(Recenter *f)
 {
     Context *c = f->s->ctx;
-    AccessList reads = {0};
-    access_collect_expr(c, f->g, NULL, &reads);
+    AccessList reads = access_list_expr(c, f->g, NULL);
     const Buffer *pivots = target_of(&f->pivots), *sums = target_of(&f->sums);
     for (int i = f->pivots.at + 1; i < f->sums.at; i++) {
         const Stmt *item = f->seq->u.seq.items[i];

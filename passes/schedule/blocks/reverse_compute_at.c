@@ -36,8 +36,7 @@ static bool ties(Move *m, const Access *read, TieKind kind)
  * its iterators: at the iterators themselves if there is such a read. */
 static bool find_made(Move *m)
 {
-    AccessList reads = {0};
-    access_collect(m->s->ctx, m->block, NULL, ACCESS_READ, &reads);
+    AccessList reads = access_list(m->s->ctx, m->block, NULL, ACCESS_READ);
     for (TieKind kind = TIE_PLAIN; kind < TIES; kind++)
         for (int r = 0; r < reads.n; r++)
             if (ties(m, &reads.items[r], kind))
@@ -78,8 +77,7 @@ static bool uses_other_loop(Context *c, const Expr *e, const StmtPath *path)
  * the path decide it; NULL: none. An iteration that makes nothing has nothing to consume. */
 static Expr *producer_condition(const Move *m)
 {
-    BlockList writers = {0};
-    flow_blocks(m->s, m->loop, m->buffer, ACCESS_WRITE, &writers);
+    BlockList writers = flow_blocks(m->s, m->loop, m->buffer, ACCESS_WRITE);
     Expr *cond = writers.n == 1 ? writers.items[0]->u.block.predicate : NULL;
     return cond && uses_other_loop(m->s->ctx, cond, &m->target) ? NULL : cond;
 }

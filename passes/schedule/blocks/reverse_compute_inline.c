@@ -37,13 +37,11 @@ typedef struct {
 static bool find_pair(ReverseInline *v, const PrimCall *call)
 {
     Schedule *s = v->s;
-    BufferSet read = {0};
     v->block = sched_block(s, &call->reverse_compute_inline.block, &v->path);
-    flow_buffers(s, v->block, ACCESS_READ, &read);
+    BufferSet read = flow_buffers(s, v->block, ACCESS_READ);
     for (int i = 0; i < read.n && !v->between; i++) {
-        BlockList writers = {0}, readers = {0};
-        flow_blocks(s, s->kernel->body, read.items[i], ACCESS_WRITE, &writers);
-        flow_blocks(s, s->kernel->body, read.items[i], ACCESS_READ, &readers);
+        BlockList writers = flow_blocks(s, s->kernel->body, read.items[i], ACCESS_WRITE);
+        BlockList readers = flow_blocks(s, s->kernel->body, read.items[i], ACCESS_READ);
         bool updates = false; /* of its own elements, which check_blocks refuses */
         for (int k = 0; k < readers.n && writers.n == 1; k++)
             updates |= readers.items[k] == writers.items[0];
@@ -63,8 +61,7 @@ static bool find_pair(ReverseInline *v, const PrimCall *call)
 /* Finds the subscripts of all reads of the buffer in the block; false where there are several. */
 static bool find_read(ReverseInline *v)
 {
-    AccessList reads = {0};
-    access_collect(v->s->ctx, v->block, v->between, ACCESS_READ, &reads);
+    AccessList reads = access_list(v->s->ctx, v->block, v->between, ACCESS_READ);
     v->read = reads.items[0].index;
     for (int r = 1; r < reads.n; r++)
         if (!exprs_equal(reads.items[r].index, v->read, v->between->rank))
@@ -252,9 +249,7 @@ bool inline_order_kept(Schedule *s, Span span, const StmtPath *block_path,
     Buffer *written = flow_written(s, block);
     int n = flow_common(block_path, producer_path);
     const Stmt *seq = block_path->items[n - 1];
-    BufferSet read = {0};
-    BlockList others = {0};
-    flow_buffers(s, block, ACCESS_READ, &read);
+    BufferSet read = flow_buffers(s, block, ACCESS_READ);
     bool between = false;
     for (int i = 0; seq->kind == ST_SEQ && i < seq->u.seq.n; i++) {
         Stmt *item = seq->u.seq.items[i];
@@ -263,17 +258,17 @@ bool inline_order_kept(Schedule *s, Span span, const StmtPath *block_path,
                 "'%s', which block '%s' writes, is declared behind producer '%s', so that block "
                 "cannot move up; declare it before the producer",
                 written->name, block->u.block.name, producer->u.block.name);
-        for (int b = 0; between && b < read.n; b++)
-            flow_blocks(s, item, read.items[b], ACCESS_WRITE, &others);
-        if (between)
-            flow_blocks(s, item, written, ACCESS_ANY, &others);
+        for (int b = 0; between && b <= read.n; b++) {
+            BlockList others = b < read.n ? flow_blocks(s, item, read.items[b], ACCESS_WRITE)
+                                          : flow_blocks(s, item, written, ACCESS_ANY);
+            for (int k = 0; k < others.n; k++)
+                REQUIRE(s, E0461, span, others.items[k] == block || others.items[k] == producer,
+                        "block '%s' is between producer and consumer and accesses data of block "
+                        "'%s', so that block cannot move up",
+                        stmt_label(others.items[k]), block->u.block.name);
+        }
         between &= item != block_path->items[n];
     }
-    for (int i = 0; i < others.n; i++)
-        REQUIRE(s, E0461, span, others.items[i] == block || others.items[i] == producer,
-                "block '%s' is between producer and consumer and accesses data of block '%s', so "
-                "that block cannot move up",
-                others.items[i]->u.block.name, block->u.block.name);
     return true;
 }
 

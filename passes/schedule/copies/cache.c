@@ -57,7 +57,7 @@ static bool find_consumers(CacheRead *r)
     StmtPath path = {0};
     const Value *given = &r->call->cache_read.consumers;
     if (given->kind == VALUE_NONE) {
-        flow_blocks(s, s->kernel->body, r->buffer, ACCESS_READ, &r->consumers);
+        r->consumers = flow_blocks(s, s->kernel->body, r->buffer, ACCESS_READ);
         return true;
     }
     for (int i = 0; i < given->u.list.n; i++) {
@@ -76,7 +76,6 @@ static bool find_consumers(CacheRead *r)
 static bool find_subscripts(CacheRead *r)
 {
     Schedule *s = r->s;
-    AccessList reads = {0};
     VEC(Expr *const *) different = {0};
     const Value *access = &r->call->cache_read.access;
     if (access->kind == VALUE_NONE)
@@ -85,7 +84,7 @@ static bool find_subscripts(CacheRead *r)
             "access selects subscripts of one block, but %d blocks would use the copy; give "
             "consumers = [%s]",
             r->consumers.n, r->block->u.block.name);
-    access_collect(s->ctx, r->block, r->buffer, ACCESS_READ, &reads);
+    AccessList reads = access_list(s->ctx, r->block, r->buffer, ACCESS_READ);
     for (int i = 0; i < reads.n; i++) {
         bool known = false;
         for (int k = 0; k < different.n; k++)
@@ -107,9 +106,8 @@ static bool find_subscripts(CacheRead *r)
 static bool find_writer(CacheRead *r)
 {
     Schedule *s = r->s;
-    BlockList writers = {0};
     BufferSet staged = {0};
-    flow_blocks(s, s->kernel->body, r->buffer, ACCESS_WRITE, &writers);
+    BlockList writers = flow_blocks(s, s->kernel->body, r->buffer, ACCESS_WRITE);
     if (writers.n != 1 || r->buffer->role == ROLE_INOUT)
         return false;
     VEC_PUSH(s->ctx->arena, &staged, r->buffer);

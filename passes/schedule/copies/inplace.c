@@ -70,17 +70,16 @@ static bool place_inside(InPlace *p)
     Span span = p->call->cache_inplace.loop.span;
     Name loop = p->loop->u.loop.var->name;
     Stmt *body = p->loop->u.loop.body;
-    BlockList users = {0};
     p->place = (StagePlace){body, -1, -1};
     for (int i = 0; i < stmt_items(body); i++)
         if (is_item(stmt_item(body, i), p->block, s->ctx))
             p->place.first = p->place.last = i;
     REQUIRE(s, E0914, span, p->place.first >= 0, "loop '%s' does not enclose block '%s'", loop,
             p->block->u.block.name);
-    flow_blocks(s, body, p->from, ACCESS_ANY, &users);
-    REQUIRE(s, E0914, span, users.n == 1,
+    const Stmt *other = flow_other_block(s, body, p->block, p->from, ACCESS_ANY);
+    REQUIRE(s, E0914, span, !other,
             "block '%s' also accesses '%s' in loop '%s', and would not see the values in the copy",
-            users.items[users.items[0] == p->block]->u.block.name, p->from->name, loop);
+            stmt_label(other), p->from->name, loop);
     Facts *facts = sched_facts(s, &p->at);
     facts_enter(facts, p->loop);
     REQUIRE(s, E0455, span,

@@ -59,8 +59,7 @@ typedef struct {
 static bool find_element(Reindex *r)
 {
     Context *c = r->s->ctx;
-    AccessList accesses = {0};
-    access_collect(c, r->stmt, r->from, ACCESS_ANY, &accesses);
+    AccessList accesses = access_list(c, r->stmt, r->from, ACCESS_ANY);
     r->at = accesses.items[0].index;
     for (int d = 0; d < r->from->rank; d++) {
         for (int i = 1; i < accesses.n; i++)
@@ -100,10 +99,9 @@ static bool pair_iters(const Reindex *r, const BlockStmt *other, Subst *iters)
 static bool reads_same(const Reindex *r, const Reader *reader)
 {
     Context *c = r->s->ctx;
-    AccessList reads = {0};
     int n = r->stmt->u.block.n_iters;
     Expr **at = exprs_subst(c, r->at, r->from->rank, reader->iters, n);
-    access_collect(c, reader->stmt, r->from, ACCESS_ANY, &reads);
+    AccessList reads = access_list(c, reader->stmt, r->from, ACCESS_ANY);
     for (int i = 0; i < reads.n; i++)
         if (reads.items[i].writes || !exprs_equal(reads.items[i].index, at, r->from->rank))
             return false;
@@ -134,8 +132,7 @@ static bool find_readers(Reindex *r, const Value *given)
 static void find_condition(Reindex *r)
 {
     Context *c = r->s->ctx;
-    AccessList accesses = {0};
-    access_collect(c, r->stmt, r->from, ACCESS_ANY, &accesses);
+    AccessList accesses = access_list(c, r->stmt, r->from, ACCESS_ANY);
     for (Cursor at = cursor_stmt(c, r->stmt->u.block.body); cursor_next(&at);) {
         Expr *where = NULL;
         const Expr *load = at.expr ? expr_copied(at.expr, &where) : NULL;
@@ -478,14 +475,13 @@ static bool makes_parts(const Reindex *r, Stmt *loop, const Buffer *buffer)
     BufferSet sources = {0};
     VEC_PUSH(r->s->ctx->arena, &sources, buffer);
     for (int k = 0; k < sources.n; k++) {
-        BlockList writers = {0};
         if (sources.items[k]->role == ROLE_IN || sources.items[k]->role == ROLE_INOUT)
             continue;
-        flow_blocks(r->s, loop, sources.items[k], ACCESS_WRITE, &writers);
+        BlockList writers = flow_blocks(r->s, loop, sources.items[k], ACCESS_WRITE);
         for (int i = 0; i < writers.n; i++) {
             if (block_uses_loop(&writers.items[i]->u.block, ITER_SPATIAL, loop->u.loop.var))
                 return true;
-            flow_buffers(r->s, writers.items[i], ACCESS_READ, &sources);
+            flow_add_buffers(r->s, writers.items[i], ACCESS_READ, &sources);
         }
     }
     return false;
@@ -521,8 +517,7 @@ static bool stage_read(Reindex *r, Value *result)
         VEC_PUSH(c->arena, &users, r->readers.items[i].stmt);
     VEC_PUSH(c->arena, &staged, r->from);
     for (int d = 0; d < r->from->rank; d++) {
-        AccessList inner = {0};
-        access_collect_expr(c, r->element[d], NULL, &inner);
+        AccessList inner = access_list_expr(c, r->element[d], NULL);
         for (int i = 0; i < inner.n; i++)
             VEC_PUSH(c->arena, &staged, inner.items[i].buffer);
     }

@@ -26,9 +26,8 @@ static StagePlace place_of(Stmt *stmt, const BlockList *blocks, Context *c)
 static bool is_clean(Schedule *s, Stmt *item, const BlockList *users, const Buffer *buffer,
                      AccessMode mode)
 {
-    BlockList others = {0};
     bool clean = !stmt_declares(s->ctx, item, buffer);
-    flow_blocks(s, item, buffer, mode, &others);
+    BlockList others = flow_blocks(s, item, buffer, mode);
     for (int o = 0; o < others.n && clean; o++) {
         clean = false;
         for (int u = 0; u < users->n; u++)
@@ -157,8 +156,7 @@ static bool is_among(const Name *names, int n, Name name)
 static void iterator_names(Schedule *s, Stmt *user, const Buffer *to, const Buffer *from,
                            Name *iter)
 {
-    AccessList found = {0};
-    access_collect(s->ctx, user, from, ACCESS_ANY, &found);
+    AccessList found = access_list(s->ctx, user, from, ACCESS_ANY);
     if (found.n == 0)
         access_collect(s->ctx, user, to, ACCESS_ANY, &found);
     for (int axis = 0; axis < from->rank; axis++) {
@@ -241,11 +239,10 @@ PointBox stage_points(Schedule *s, const BlockStmt *block, Expr *const *e, int n
 /* The block has an init that sets the one element of the buffer that it accesses. */
 static bool has_own_init(Context *c, Stmt *block, const Buffer *buffer)
 {
-    AccessList all = {0};
     const Stmt *init = stmt_single_store(block->u.block.init);
     if (!init || init->u.store.buffer->id != buffer->id || expr_reads(init->u.store.value, buffer))
         return false;
-    access_collect(c, block, buffer, ACCESS_ANY, &all);
+    AccessList all = access_list(c, block, buffer, ACCESS_ANY);
     for (int i = 0; i < all.n; i++)
         if (!exprs_equal(all.items[i].index, init->u.store.index, buffer->rank))
             return false;
@@ -269,11 +266,10 @@ static bool starts_itself(Schedule *s, const StmtPath *path, const Buffer *buffe
 bool stage_starts_alone(Schedule *s, const StmtPath *path, const Buffer *buffer, Span span)
 {
     Stmt *block = path->items[path->n - 1];
-    BlockList writers = {0};
-    flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
-    REQUIRE(s, E0444, span, writers.n == 1,
+    const Stmt *other = flow_other_block(s, s->kernel->body, block, buffer, ACCESS_WRITE);
+    REQUIRE(s, E0444, span, !other,
             "'%s' is also written by block '%s', whose result the copy would overwrite",
-            buffer->name, writers.items[writers.items[0] == block]->u.block.name);
+            buffer->name, stmt_label(other));
     REQUIRE(s, E0444, span, starts_itself(s, path, buffer),
             "block '%s' reads earlier contents of '%s', which the copy would lack; initialize the "
             "reduction (%s[...] = 0) in the same loops",

@@ -48,9 +48,8 @@ static const char *not_a_function(Schedule *s, Stmt *stmt, const Buffer *buffer,
 {
     const BlockStmt *block = &stmt->u.block;
     const Stmt *store = flow_single_store(s->ctx, stmt);
-    BlockList writers = {0};
     int64_t lo, hi;
-    flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE, &writers);
+    BlockList writers = flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE);
     if (!store || writers.n != 1 || buffer->role != ROLE_TEMP)
         return "it is not a single store to a temp and the temp's only writer";
     if (store->u.store.op == STORE_SET ? stmt_accesses(s->ctx, stmt, buffer, ACCESS_READ)
@@ -74,15 +73,13 @@ static const char *not_a_function(Schedule *s, Stmt *stmt, const Buffer *buffer,
 static bool check_inputs(const Rolling *r, Stmt *stmt, int depth)
 {
     Schedule *s = r->s;
-    BufferSet reads = {0};
     const Stmt *store = flow_single_store(s->ctx, stmt);
-    flow_buffers(s, stmt, ACCESS_READ, &reads);
+    BufferSet reads = flow_buffers(s, stmt, ACCESS_READ);
     for (int i = 0; i < reads.n; i++) {
         const Buffer *b = reads.items[i];
-        BlockList writers = {0};
         if (b->id == store->u.store.buffer->id)
             continue;
-        flow_blocks(s, r->loop, b, ACCESS_WRITE, &writers);
+        BlockList writers = flow_blocks(s, r->loop, b, ACCESS_WRITE);
         for (int w = 0; w < writers.n; w++) {
             int *axes = ARENA_ARRAY(s->ctx->arena, int, b->rank + 1);
             const char *why = depth == 0 ? "the chain of blocks in between is too long"
@@ -105,14 +102,12 @@ static bool check_inputs(const Rolling *r, Stmt *stmt, int depth)
 static bool find_loop(Rolling *r)
 {
     Schedule *s = r->s;
-    BlockList all = {0};
     Name name = r->stmt->u.block.name;
-    flow_blocks(s, s->kernel->body, r->buffer, ACCESS_ANY, &all);
+    BlockList all = flow_blocks(s, s->kernel->body, r->buffer, ACCESS_ANY);
     for (int i = r->path.n - 1; i >= 0 && !r->loop; i--) {
-        BlockList inside = {0};
         if (r->path.items[i]->kind != ST_FOR)
             continue;
-        flow_blocks(s, r->path.items[i], r->buffer, ACCESS_ANY, &inside);
+        BlockList inside = flow_blocks(s, r->path.items[i], r->buffer, ACCESS_ANY);
         if (inside.n == all.n && all.n > 1) {
             r->loop = r->path.items[i];
             r->loop_at = i;

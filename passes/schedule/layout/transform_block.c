@@ -291,8 +291,7 @@ static Stmt *simplified(Context *c, Stmt *block)
 {
     Facts *facts = facts_new(c);
     Stmt *simple = simplify_stmt(facts, block);
-    AccessList writes = {0};
-    access_collect(c, block, NULL, ACCESS_WRITE, &writes);
+    AccessList writes = access_list(c, block, NULL, ACCESS_WRITE);
     for (int i = 0; i < writes.n; i++)
         if (!stmt_accesses(c, simple, writes.items[i].buffer, ACCESS_WRITE))
             return rewrite_stmt(&(Rewriter){c, facts, NULL, simplify_exprs}, block);

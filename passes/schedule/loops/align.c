@@ -58,8 +58,7 @@ static Expr *row_offset(Schedule *s, const PrimCall *call, const ForStmt *loop, 
     StmtPath path = {0};
     Stmt *block = sched_block(s, &call->align.block, &path);
     const Buffer *buffer = sched_buffer(s, call->align.buffer.u.id);
-    AccessList accesses = {0};
-    access_collect(c, block, buffer, ACCESS_ANY, &accesses);
+    AccessList accesses = access_list(c, block, buffer, ACCESS_ANY);
     Facts *facts = sched_facts(s, &path);
     Expr *offset = NULL;
     for (int i = 0; i < accesses.n; i++) {
@@ -151,8 +150,7 @@ static bool find_offset(Count *n, const PrimCall *call)
     Context *c = n->s->ctx;
     const BlockStmt *block = &n->block->u.block;
     const Buffer *buffer = sched_buffer(n->s, call->align.buffer.u.id);
-    AccessList accesses = {0};
-    access_collect(c, n->block, buffer, ACCESS_ANY, &accesses);
+    AccessList accesses = access_list(c, n->block, buffer, ACCESS_ANY);
     SubstList first = values_at(n, expr_index(c, 0));
     Expr *at =
         expr_subst(c, buffer_place(c, buffer, accesses.items[0].index), first.items, first.n);

@@ -65,8 +65,7 @@ static bool find_block(Carry *k)
 {
     Schedule *s = k->s;
     Name loop = stmt_label(k->loop);
-    BlockList writers = {0};
-    flow_blocks(s, k->loop, k->buffer, ACCESS_WRITE, &writers);
+    BlockList writers = flow_blocks(s, k->loop, k->buffer, ACCESS_WRITE);
     REQUIRE(s, E0483, k->buffer_span, writers.n > 0,
             "no block in loop '%s' writes '%s'; name the buffer that the loop computes", loop,
             k->buffer->name);
@@ -202,9 +201,8 @@ static Expr *decided_value(Carry *k)
  * Under a condition it may not exist in the first one. */
 static Expr *const *read_in_value(Carry *k)
 {
-    AccessList reads = {0};
     k->value = decided_value(k);
-    access_collect_expr(k->s->ctx, k->value, k->buffer, &reads);
+    AccessList reads = access_list_expr(k->s->ctx, k->value, k->buffer);
     for (int i = 0; i < reads.n; i++)
         if (reads.items[i].path.n == 0 && is_before(k, reads.items[i].index))
             return reads.items[i].index;
@@ -238,11 +236,10 @@ static bool check_first(const Carry *k)
 {
     Schedule *s = k->s;
     for (Cursor at = cursor_expr(s->ctx, k->first); cursor_next(&at);) {
-        BlockList writers = {0};
         if (at.expr->kind != EX_LOAD || at.expr->u.load.buffer->id == k->buffer->id)
             continue;
         const Buffer *read = at.expr->u.load.buffer;
-        flow_blocks(s, k->loop, read, ACCESS_WRITE, &writers);
+        BlockList writers = flow_blocks(s, k->loop, read, ACCESS_WRITE);
         REQUIRE(s, E0483, k->loop_span, writers.n == 0 && !stmt_declares(s->ctx, k->loop, read),
                 "the first iteration of loop '%s' reads no element of '%s' but '%s', which the "
                 "loop computes, so its value is not known before the loop; loop_partition it away",

@@ -91,9 +91,9 @@ static const char *atomic_remedy(Schedule *s, const BlockStmt *block, LoopKind k
 static const BlockStmt *scanned_by(Schedule *s, Stmt *loop, const BlockStmt *reduction)
 {
     for (Cursor at = cursor_stmts(s->ctx, reduction->body); cursor_next(&at);) {
-        BlockList readers = {0};
-        if (at.stmt->kind == ST_STORE)
-            flow_blocks(s, loop, at.stmt->u.store.buffer, ACCESS_READ, &readers);
+        if (at.stmt->kind != ST_STORE)
+            continue;
+        BlockList readers = flow_blocks(s, loop, at.stmt->u.store.buffer, ACCESS_READ);
         for (int i = 0; i < readers.n; i++)
             if (readers.items[i]->u.block.id != reduction->id)
                 return &readers.items[i]->u.block;

@@ -25,8 +25,7 @@ static bool moves(const Access *a, const Expr *subscript, const Var *loop)
 /* A buffer with a circular axis that the loop walks along: lowering depends on the order there. */
 static const Buffer *circle_along(Schedule *s, Stmt *inner)
 {
-    AccessList accesses = {0};
-    access_collect(s->ctx, inner, NULL, ACCESS_ANY, &accesses);
+    AccessList accesses = access_list(s->ctx, inner, NULL, ACCESS_ANY);
     for (int i = 0; i < accesses.n; i++) {
         const Access *a = &accesses.items[i];
         for (int d = 0; a->buffer->layout && d < a->buffer->rank; d++)

@@ -140,9 +140,8 @@ static Stmt *padded_block(Rewriter *r, Stmt *stmt)
                             block.name));
         return stmt;
     }
-    AccessList all = {0};
     t->n_made = t->grown.n;
-    access_collect(c, stmt, NULL, ACCESS_ANY, &all);
+    AccessList all = access_list(c, stmt, NULL, ACCESS_ANY);
     for (int i = 0; i < all.n && !t->failed; i++)
         if (all.items[i].writes)
             check_write(t, stmt, &all.items[i], block.iters[at].var);

@@ -20,15 +20,14 @@ bool circle_stages_can(Schedule *s, const Value *stages, const Value *pending, i
 /* The buffer is filled by this statement and read in the loop, nowhere else. */
 bool circle_users_can(const CircleLoop *l, const Circle *a)
 {
-    BlockList writers = {0}, readers = {0}, inside = {0};
-    flow_blocks(l->s, l->s->kernel->body, a->buffer, ACCESS_WRITE, &writers);
+    BlockList writers = flow_blocks(l->s, l->s->kernel->body, a->buffer, ACCESS_WRITE);
     REQUIRE(
         l->s, E0472, l->call->span, writers.n == 1,
         "'%s' is written by blocks '%s' and '%s', so an iteration of '%s' has no region of its own",
         a->buffer->name, writers.items[0]->u.block.name, writers.items[1]->u.block.name,
         l->loop->u.loop.var->name);
-    flow_blocks(l->s, l->s->kernel->body, a->buffer, ACCESS_READ, &readers);
-    flow_blocks(l->s, l->loop, a->buffer, ACCESS_READ, &inside);
+    BlockList readers = flow_blocks(l->s, l->s->kernel->body, a->buffer, ACCESS_READ);
+    BlockList inside = flow_blocks(l->s, l->loop, a->buffer, ACCESS_READ);
     for (int i = 0; i < readers.n; i++) {
         bool found = false;
         for (int k = 0; k < inside.n; k++)

@@ -71,8 +71,7 @@ static Stmt *only_block(const Pipeline *p, Stmt *item)
  * before it fills. */
 static bool reads_ahead(const Pipeline *p, Stmt *block, bool *drains)
 {
-    BufferSet reads = {0};
-    flow_buffers(p->s, block, ACCESS_READ, &reads);
+    BufferSet reads = flow_buffers(p->s, block, ACCESS_READ);
     const Stmt *body = p->at.loop->u.loop.body;
     *drains = false;
     for (int i = 0; i < reads.n; i++) {
@@ -80,8 +79,7 @@ static bool reads_ahead(const Pipeline *p, Stmt *block, bool *drains)
         bool filled = from && from->circle.buffer->scope == SCOPE_LOCAL && !from->drains;
         *drains |= filled;
         for (int k = 0; k < stmt_items(body) && !filled; k++) {
-            BlockList writers = {0};
-            flow_blocks(p->s, stmt_item(body, k), reads.items[i], ACCESS_WRITE, &writers);
+            BlockList writers = flow_blocks(p->s, stmt_item(body, k), reads.items[i], ACCESS_WRITE);
             if (writers.n > 0 && !scope_outlives_launch(reads.items[i]->scope))
                 return false;
         }

@@ -35,10 +35,9 @@ static Stmt *fold_buffers(const CircleLoop *l, Stmt *body)
     for (int i = 0; i < stmt_items(items); i++) {
         StmtList blocks = stmts_of_kind(s->ctx, stmt_item(items, i), ST_BLOCK);
         for (int k = 0; k < blocks.n; k++) {
-            BufferSet filled = {0};
             if (!block_is_bulk(&blocks.items[k]->u.block))
                 continue;
-            flow_buffers(s, blocks.items[k], ACCESS_WRITE, &filled);
+            BufferSet filled = flow_buffers(s, blocks.items[k], ACCESS_WRITE);
             Circle circle = {.item = stmt_item(items, i),
                              .buffer = sched_buffer(s, filled.items[0]->id)};
             if (circle.buffer->scope != SCOPE_SHARED) {

@@ -48,8 +48,7 @@ bool prim_blocks(Schedule *s, const PrimCall *call, Value *result)
 
 static bool writes_output(Schedule *s, Stmt *block)
 {
-    AccessList writes = {0};
-    access_collect(s->ctx, block, NULL, ACCESS_WRITE, &writes);
+    AccessList writes = access_list(s->ctx, block, NULL, ACCESS_WRITE);
     for (int i = 0; i < writes.n; i++)
         if (writes.items[i].buffer->role != ROLE_TEMP)
             return true;
@@ -161,8 +160,7 @@ static bool neighbours(Schedule *s, const PrimCall *call, AccessMode own, Access
 {
     StmtPath path = {0};
     Stmt *block = sched_block(s, &call->producers.block, &path);
-    AccessList accesses = {0};
-    access_collect(s->ctx, block, NULL, own, &accesses);
+    AccessList accesses = access_list(s->ctx, block, NULL, own);
     StmtList blocks = stmts_of_kind(s->ctx, s->kernel->body, ST_BLOCK);
     ValueList values = {0};
     for (int i = 0; i < blocks.n; i++)
@@ -280,9 +278,8 @@ bool prim_reads(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     Stmt *block = sched_block(s, &call->reads.block, &path);
-    AccessList reads = {0}, writes = {0};
-    access_collect(s->ctx, block, NULL, ACCESS_READ, &reads);
-    access_collect(s->ctx, block, NULL, ACCESS_WRITE, &writes);
+    AccessList reads = access_list(s->ctx, block, NULL, ACCESS_READ);
+    AccessList writes = access_list(s->ctx, block, NULL, ACCESS_WRITE);
     ValueList values = {0};
     for (int i = 0; i < reads.n; i++) {
         const Buffer *b = reads.items[i].buffer;
@@ -301,9 +298,8 @@ bool prim_reads(Schedule *s, const PrimCall *call, Value *result)
 bool prim_writes(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    BufferSet written = {0};
     ValueList values = {0};
-    flow_buffers(s, sched_block(s, &call->writes.block, &path), ACCESS_WRITE, &written);
+    BufferSet written = flow_buffers(s, sched_block(s, &call->writes.block, &path), ACCESS_WRITE);
     for (int i = 0; i < written.n; i++)
         VEC_PUSH(s->ctx->arena, &values, value_buffer(written.items[i]));
     *result = value_list(s, values.items, values.n);
@@ -323,9 +319,9 @@ static bool is_repeated(const AccessList *list, int k)
 bool prim_accesses(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    AccessList all = {0};
     Stmt *block = sched_block(s, &call->accesses.block, &path);
-    access_collect(s->ctx, block, sched_buffer(s, call->accesses.buffer.u.id), ACCESS_ANY, &all);
+    AccessList all =
+        access_list(s->ctx, block, sched_buffer(s, call->accesses.buffer.u.id), ACCESS_ANY);
     int n = 0;
     for (int i = 0; i < all.n; i++)
         n += !is_repeated(&all, i);
@@ -346,10 +342,9 @@ static bool reads_data(Context *c, const Expr *e)
 bool prim_indirect(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    AccessList accesses = {0};
     Stmt *block = sched_block(s, &call->indirect.block, &path);
     const Buffer *buffer = sched_buffer(s, call->indirect.buffer.u.id);
-    access_collect(s->ctx, block, buffer, ACCESS_ANY, &accesses);
+    AccessList accesses = access_list(s->ctx, block, buffer, ACCESS_ANY);
     bool yes = false;
     for (int i = 0; i < accesses.n; i++)
         for (int d = 0; d < buffer->rank; d++)
@@ -400,7 +395,7 @@ static LoopAccesses accesses_begin(Schedule *s, const PrimCall *call)
                       .block = &block->u.block,
                       .loop = &sched_loop(s, &call->contiguous.loop, &to_loop)->u.loop,
                       .buffer = sched_buffer(s, call->contiguous.buffer.u.id)};
-    access_collect(s->ctx, block, a.buffer, ACCESS_ANY, &a.accesses);
+    a.accesses = access_list(s->ctx, block, a.buffer, ACCESS_ANY);
     return a;
 }
 

@@ -112,8 +112,7 @@ static bool check_unread(const Lookback *l)
     Schedule *s = l->of.s;
     for (int k = 0; k < l->of.n_parts; k++) {
         const Buffer *value = l->of.parts[k].value;
-        BlockList readers = {0};
-        flow_blocks(s, s->kernel->body, value, ACCESS_READ, &readers);
+        BlockList readers = flow_blocks(s, s->kernel->body, value, ACCESS_READ);
         for (int i = 0; i < readers.n; i++)
             REQUIRE(s, E0486, l->of.span,
                     readers.items[i] == l->of.before || readers.items[i] == l->of.update,
@@ -154,8 +153,8 @@ static BlockList find_starts(const Lookback *l)
     BlockList starts = {0};
     bool all = true;
     for (int k = 0; k < l->of.n_parts; k++) {
-        BlockList writers = {0};
-        flow_blocks(l->of.s, l->of.s->kernel->body, l->of.parts[k].value, ACCESS_WRITE, &writers);
+        BlockList writers =
+            flow_blocks(l->of.s, l->of.s->kernel->body, l->of.parts[k].value, ACCESS_WRITE);
         for (int i = 0; i < writers.n && all; i++) {
             if (writers.items[i] == l->of.update)
                 continue;

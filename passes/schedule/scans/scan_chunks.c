@@ -50,31 +50,18 @@ typedef struct {
 
 /* ---- which block ----------------------------------------------------------------------------- */
 
-/* Another block of the loop that accesses `buffer`; NULL: none. */
-static const Stmt *other_user(const Scan *scan, const Stmt *block, const Buffer *buffer,
-                              AccessMode mode)
-{
-    BlockList users = {0};
-    flow_blocks(scan->s, scan->loop, buffer, mode, &users);
-    for (int i = 0; i < users.n; i++)
-        if (users.items[i] != block)
-            return users.items[i];
-    return NULL;
-}
-
 /* The block updates a value that the loop carries from one iteration to the next, and that another
  * block of the loop reads. */
 static bool carries_scan(const Scan *scan, const Stmt *block)
 {
     Context *c = scan->s->ctx;
-    BufferSet written = {0};
     if (!stmt_is_reduction(&block->u.block) || !stmt_guarded_update(block->u.block.body) ||
         (block->u.block.init && !block_reduces_over(c, &block->u.block, scan->loop->u.loop.var)))
         return false;
-    flow_buffers(scan->s, (Stmt *)block, ACCESS_WRITE, &written);
+    BufferSet written = flow_buffers(scan->s, (Stmt *)block, ACCESS_WRITE);
     for (int i = 0; i < written.n; i++)
         if (!stmt_declares(c, scan->loop, written.items[i]) &&
-            other_user(scan, block, written.items[i], ACCESS_READ))
+            flow_other_block(scan->s, scan->loop, block, written.items[i], ACCESS_READ))
             return true;
     return false;
 }
@@ -131,15 +118,15 @@ static bool check_value(const Scan *scan)
 {
     Schedule *s = scan->s;
     Name loop = stmt_label(scan->loop), block = stmt_label(scan->update);
-    BufferSet written = {0};
-    flow_buffers(s, scan->update, ACCESS_WRITE, &written);
+    BufferSet written = flow_buffers(s, scan->update, ACCESS_WRITE);
     for (int k = 0; k < written.n; k++) {
         const Buffer *value = written.items[k];
         REQUIRE(s, E0478, scan->span, !stmt_declares(s->ctx, scan->loop, value),
                 "'%s' is declared in loop '%s', so no value of it passes from one iteration to the "
                 "next; choose an inner loop",
                 value->name, loop);
-        const Stmt *writer = other_user(scan, scan->update, value, ACCESS_WRITE);
+        const Stmt *writer =
+            flow_other_block(scan->s, scan->loop, scan->update, value, ACCESS_WRITE);
         REQUIRE(s, E0478, scan->span, !writer,
                 "block '%s' writes '%s', too, in loop '%s', so its chunks do not follow from the "
                 "updates of '%s' alone",
@@ -156,8 +143,7 @@ static Expr *start_of(const Scan *scan, const Buffer *buffer)
 {
     Context *c = scan->s->ctx;
     Expr *start = NULL;
-    BlockList writers = {0};
-    flow_blocks(scan->s, scan->s->kernel->body, buffer, ACCESS_WRITE, &writers);
+    BlockList writers = flow_blocks(scan->s, scan->s->kernel->body, buffer, ACCESS_WRITE);
     for (int i = 0; i < writers.n; i++) {
         const Stmt *block = writers.items[i], *store = flow_single_store(c, block);
         if (block == scan->update)
@@ -394,14 +380,12 @@ static bool is_fixed(const Scan *scan, const Buffer *buffer, int axis, const Exp
 {
     Context *c = scan->s->ctx;
     const Factor *f = &scan->f;
-    BlockList users = {0};
     for (int i = f->anchor; i + 1 < f->path.n; i++)
         if (expr_uses_var(subscript, f->path.items[i]->u.loop.var))
             return false;
-    flow_blocks(scan->s, scan->loop, buffer, ACCESS_ANY, &users);
+    BlockList users = flow_blocks(scan->s, scan->loop, buffer, ACCESS_ANY);
     for (int i = 0; i < users.n; i++) {
-        AccessList all = {0};
-        access_collect(c, users.items[i], buffer, ACCESS_ANY, &all);
+        AccessList all = access_list(c, users.items[i], buffer, ACCESS_ANY);
         for (int n = 0; n < all.n; n++)
             if (!expr_equal(subscript,
                             iters_to_loops(c, &users.items[i]->u.block, all.items[n].index[axis])))
