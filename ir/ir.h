@@ -767,6 +767,10 @@ const Expr *expr_copied(const Expr *value, Expr **where);
 /* The path from `root` to the loop or block with this id: items[0] is root, the last is the node
  * itself; false when there is none. */
 typedef StmtList StmtPath;
+static inline Stmt *path_end(const StmtPath *path)
+{
+    return path->items[path->n - 1];
+}
 bool stmt_find(Context *c, Stmt *root, uint32_t id, StmtPath *path);
 /* The same to a statement, by pointer. */
 bool stmt_path_to(Context *c, Stmt *root, const Stmt *node, StmtPath *path);

@@ -205,7 +205,7 @@ static bool check_written(const ArgPlace *p, const Value *value, Value *out)
     Buffer *buffer = flow_written(p->s, sched_block(p->s, value, &path));
     REQUIRE(p->s, E0401, p->span, buffer != NULL,
             "argument '%s' takes a buffer, and block '%s' writes several; give the buffer's name",
-            p->param->name, path.items[path.n - 1]->u.block.name);
+            p->param->name, path_end(&path)->u.block.name);
     *out = value_buffer(buffer);
     out->span = value->span;
     return true;

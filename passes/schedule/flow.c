@@ -92,7 +92,7 @@ Stmt *flow_write_out(Schedule *s, Stmt *block, StmtPath *path)
     now.body = (Stmt *)store;
     sched_replace(s, block, stmt_stamp(stmt_block(c, &now, block->span), block));
     stmt_find(c, s->kernel->body, now.id, path);
-    return path->items[path->n - 1];
+    return path_end(path);
 }
 
 Stmt *flow_block_with_init(Context *c, Stmt *body)
@@ -309,7 +309,7 @@ static bool has_kind(const Stmt *s)
 /* The loops around and below the end of `path` whose kind has to be legal, from the outside in. */
 static StmtList kinds_around_and_below(Context *c, const StmtPath *path)
 {
-    StmtList kinds = {0}, below = stmts_of_kind(c, path->items[path->n - 1], ST_FOR);
+    StmtList kinds = {0}, below = stmts_of_kind(c, path_end(path), ST_FOR);
     for (int i = 0; i + 1 < path->n; i++)
         if (has_kind(path->items[i]))
             VEC_PUSH(c->arena, &kinds, path->items[i]);
@@ -370,15 +370,15 @@ const char *flow_scope_remedy(Schedule *s, const Kernel *kernel, const ForStmt *
         return "";
     const Kernel *own = with_own_copies(s, kernel, temp, loop->axis);
     if (!stmt_find(s->ctx, own->body, loop->id, &path) ||
-        flow_blocks(s, path.items[path.n - 1], temp, ACCESS_ANY).n !=
+        flow_blocks(s, path_end(&path), temp, ACCESS_ANY).n !=
             flow_blocks(s, s->kernel->body, temp, ACCESS_ANY).n ||
-        !threads_loop_kind_legal(s->ctx, own, &path.items[path.n - 1]->u.loop, &(Conflict){0}))
+        !threads_loop_kind_legal(s->ctx, own, &path_end(&path)->u.loop, &(Conflict){0}))
         return "";
     bool block = axis_is_block(loop->axis);
     return arena_printf(s->ctx->arena, "give each %s a copy of '%s', with set_scope(%s, %s)%s",
                         block ? "block of the grid" : "thread", temp->name, temp->name,
                         block ? "shared" : "local",
-                        expand_remedy(s->ctx, path.items[path.n - 1], temp, loop->axis));
+                        expand_remedy(s->ctx, path_end(&path), temp, loop->axis));
 }
 
 bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span)
@@ -424,7 +424,7 @@ static bool is_unchanged(Schedule *s, const Cursor *at)
 {
     StmtPath now = {0}, before = {0};
     cursor_way(at, &now);
-    return state_has(s, at->stmt->u.loop.id, &before) && before.items[before.n - 1] == at->stmt &&
+    return state_has(s, at->stmt->u.loop.id, &before) && path_end(&before) == at->stmt &&
            is_unconditional(&before) && is_unconditional(&now);
 }
 
@@ -461,7 +461,7 @@ Threads *flow_threads(Schedule *s, Stmt *body, const StmtPath *path, Span span)
     for (int i = 0; !root; i++)
         root = path->items[i]->kind == ST_FOR ? path->items[i] : NULL;
     stmt_find(s->ctx, kernel->body, root->u.loop.id, &now);
-    return threads_model(s->ctx, kernel, now.items[now.n - 1]);
+    return threads_model(s->ctx, kernel, path_end(&now));
 }
 
 static Stmt *serial_loop(Rewriter *r, Stmt *s)

@@ -27,15 +27,15 @@ static const Var *lane_of(Context *c, const StmtPath *path, int64_t lanes)
     const Stmt *loop = thread_loop(c, path, AXIS_THREAD_X, &every);
     bool whole = loop && loop_const_extent(&loop->u.loop, &extent) && extent == lanes &&
                  loop_counts_from_zero(&loop->u.loop);
-    return whole ? unify_lane(&path->items[path->n - 1]->u.block, loop->u.loop.var) : NULL;
+    return whole ? unify_lane(&path_end(path)->u.block, loop->u.loop.var) : NULL;
 }
 
 bool sched_matches(Schedule *s, Unify *u, const StmtPath *path, Places places)
 {
-    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    const BlockStmt *block = &path_end(path)->u.block;
     u->c = s->ctx;
     u->facts = sched_facts(s, path);
-    facts_enter(u->facts, path->items[path->n - 1]);
+    facts_enter(u->facts, path_end(path));
     u->lane = u->of->lane ? lane_of(s->ctx, path, u->of->lanes) : NULL;
     if (!unify(u, block->body))
         return false;

@@ -278,7 +278,7 @@ static bool path_to(Schedule *s, uint32_t id, StmtPath *path)
         return descend(s->ctx->arena, s->kernel->body, id, &handle->place, path);
     if (!path_to(s, handle->parent, path))
         return false;
-    Stmt *parent = path->items[path->n - 1];
+    Stmt *parent = path_end(path);
     return descend(s->ctx->arena, parent->u.loop.body, id, &handle->place, path);
 }
 
@@ -292,7 +292,7 @@ Stmt *state_path(Schedule *s, uint32_t id, StmtPath *path)
 {
     if (!state_has(s, id, path))
         TIRC_BUG(s->ctx, "handle %u of kernel '%s' leads nowhere", (unsigned)id, s->kernel->name);
-    return path->items[path->n - 1];
+    return path_end(path);
 }
 
 Stmt *sched_loop(Schedule *s, const Value *loop, StmtPath *path)
@@ -390,14 +390,14 @@ static void path_to_node(Schedule *s, const Stmt *node, StmtPath *path)
     for (int i = 0; i < stmt_items(node) && id == 0; i++)
         id = stmt_id(stmt_item(node, i));
     state_path(s, id, path);
-    while (path->items[path->n - 1] != node)
+    while (path_end(path) != node)
         path->n--;
 }
 
 /* Where the path's last node was last seen in its seq. */
 static int place_of(const Schedule *s, const StmtPath *path)
 {
-    const Handle *handle = state_handle(s, stmt_id(path->items[path->n - 1]));
+    const Handle *handle = state_handle(s, stmt_id(path_end(path)));
     return handle ? handle->place : 0;
 }
 
@@ -470,7 +470,7 @@ static bool name_on_path(Context *c, const StmtPath *path, Name name, uint32_t e
             return true;
     if (path->n == 0)
         return false;
-    for (Cursor at = cursor_stmts(c, path->items[path->n - 1]); cursor_next(&at);)
+    for (Cursor at = cursor_stmts(c, path_end(path)); cursor_next(&at);)
         if (is_loop_called(at.stmt, name, except))
             return true;
     return false;

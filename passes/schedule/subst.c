@@ -234,7 +234,7 @@ Stmt *below_rewrite(Below *b, Stmt *stmt)
 
 Expr *sched_extent(Schedule *s, const StmtPath *path)
 {
-    const Stmt *loop = path->items[path->n - 1];
+    const Stmt *loop = path_end(path);
     int64_t extent;
     if (loop_const_extent(&loop->u.loop, &extent))
         return expr_index(s->ctx, extent);
@@ -244,7 +244,7 @@ Expr *sched_extent(Schedule *s, const StmtPath *path)
 Stmt *loop_from_zero(Schedule *s, const StmtPath *path)
 {
     Context *c = s->ctx;
-    Stmt *stmt = path->items[path->n - 1];
+    Stmt *stmt = path_end(path);
     ForStmt loop = stmt->u.loop;
     if (loop_counts_from_zero(&loop))
         return stmt;

@@ -509,7 +509,7 @@ bool reduction_take_init(Context *c, const ReductionPlace *at, Stmt **init_nest,
 {
     InitWalk w = {
         .c = c, .kernel = at->kernel, .path = *at->path, .names = names_of_kernel(c, at->kernel)};
-    *update = take_init(&w, at->path->items[at->path->n - 1], at->anchor, init_nest);
+    *update = take_init(&w, path_end(at->path), at->anchor, init_nest);
     return !w.failed;
 }
 

@@ -77,7 +77,7 @@ const char *multicast_obstacle(Context *c, const StmtPath *path)
             return arena_printf(c->arena,
                                 "what the blocks of loop '%s' copy, or when, depends on their rank",
                                 ranks->var->name);
-    const ForStmt *rows = loop_to_divide(path->items[path->n - 1]);
+    const ForStmt *rows = loop_to_divide(path_end(path));
     if (rows && loop_const_extent(rows, &extent) && extent % blocks == 0)
         return NULL;
     return arena_printf(c->arena,

@@ -43,7 +43,7 @@ static const char *loops_obstacle(Context *c, const StmtPath *path)
  * it, behind the end of an iteration. */
 static const char *crossing_obstacle(Context *c, const StmtPath *path, const Stmt *copy)
 {
-    const Stmt *root = path->items[0], *loop = path->items[path->n - 1];
+    const Stmt *root = path->items[0], *loop = path_end(path);
     const Buffer *target = stmts_of_kind(c, copy->u.block.body, ST_STORE).items[0]->u.store.buffer;
     StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
     for (int i = 0; i < blocks.n; i++) {
@@ -80,7 +80,7 @@ static const char *copy_obstacle(Context *c, const StmtPath *path, Stmt *copy)
 
 const char *roles_obstacle(Context *c, const StmtPath *path)
 {
-    const Stmt *loop = path->items[path->n - 1];
+    const Stmt *loop = path_end(path);
     const char *obstacle = loops_obstacle(c, path);
     int copies = 0;
     StmtList blocks = stmts_of_kind(c, path->items[0], ST_BLOCK);

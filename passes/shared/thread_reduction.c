@@ -25,7 +25,7 @@
 static bool is_across_threads(Context *c, const StmtPath *path)
 {
     const Stmt *lanes;
-    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    const BlockStmt *block = &path_end(path)->u.block;
     return block->init && !block->atomic && reduced_lanes(c, path, &lanes) > 0;
 }
 
@@ -57,7 +57,7 @@ static BlockStmt with_frame(Apart *a, const Frame *f, int n)
 
 static Stmt *update(Apart *a)
 {
-    const Stmt *old = a->path.items[a->path.n - 1];
+    const Stmt *old = path_end(&a->path);
     Place place = partials_place(a);
     Frame f = partials_open(a, &place);
     BlockStmt block = with_frame(a, &f, a->dims.n + 1);
@@ -159,7 +159,7 @@ static Stmt *then_combine(Apart *a, const BlockStmt *block, const Frame *f, Stmt
 static Stmt *finish(Apart *a)
 {
     Context *c = a->c;
-    Stmt *old = a->path.items[a->path.n - 1], *stores, *rest;
+    Stmt *old = path_end(&a->path), *stores, *rest;
     Place place = partials_place(a);
     Frame f = partials_open(a, &place);
     bool first = a->result == RESULT_FIRST_LANE;
@@ -207,7 +207,7 @@ static Stmt *in_one_launch(Apart *a, Stmt *s)
 static Kernel *take_apart(Apart *a)
 {
     Context *c = a->c;
-    Stmt *anchor = a->path.items[a->anchor], *block = a->path.items[a->path.n - 1];
+    Stmt *anchor = a->path.items[a->anchor], *block = path_end(&a->path);
     a->result = reduction_result_place(a);
     a->part =
         partials_buffers(a, "part", a->extent, a->result == RESULT_WARP ? SCOPE_WARP : SCOPE_LOCAL);
@@ -229,7 +229,7 @@ const Kernel *thread_reductions_apart(Context *c, const Kernel *kernel, ThreadRe
         Apart a = {.c = c, .kernel = kernel, .path = next_across_threads(c, kernel->body)};
         if (a.path.n == 0)
             return kernel;
-        a.block = &a.path.items[a.path.n - 1]->u.block;
+        a.block = &path_end(&a.path)->u.block;
         reduced_lanes(c, &a.path, &a.lanes);
         while (!reduction_uses(c, a.block, ITER_REDUCE, a.path.items[a.anchor]))
             a.anchor++;

@@ -22,7 +22,7 @@ int reduced_lanes(Context *c, const StmtPath *path, const Stmt **first)
 {
     int n = 0;
     int64_t extent;
-    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    const BlockStmt *block = &path_end(path)->u.block;
     for (int i = 0; i + 1 < path->n; i++) {
         const Stmt *s = path->items[i];
         if (!stmt_is_thread_loop(s) || !reduction_uses(c, block, ITER_REDUCE, s) ||

@@ -17,7 +17,7 @@ static bool pick_loop(Context *c, const Kernel *before, const Schedule *s, uint3
     StmtPath path = {0};
     if (!stmt_find(c, before->body, id, &path))
         return false;
-    StmtList blocks = stmts_of_kind(c, path.items[path.n - 1], ST_BLOCK);
+    StmtList blocks = stmts_of_kind(c, path_end(&path), ST_BLOCK);
     for (int i = 0; i + 1 < path.n; i++)
         pick->i += path.items[i]->kind == ST_FOR;
     if (blocks.n > 0)

@@ -597,7 +597,7 @@ static Stmt *find_stmt(Context *c, const Kernel *kernel, uint32_t id, StmtPath *
 {
     if (!stmt_find(c, kernel->body, id, path))
         TIRC_BUG(c, "dependence question about loop %u, which is not in the kernel", id);
-    return path->items[path->n - 1];
+    return path_end(path);
 }
 
 bool dependence_loop_carries_none(Context *c, const Kernel *kernel, uint32_t loop_id,

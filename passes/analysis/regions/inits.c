@@ -114,7 +114,7 @@ bool reduction_starts_at(Context *c, const BlockStmt *block, const StmtPath *pat
 
 int reduction_start(Context *c, const StmtPath *path)
 {
-    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    const BlockStmt *block = &path_end(path)->u.block;
     for (int i = 0; i < path->n; i++)
         if (reduction_starts_at(c, block, path, i))
             return i;

@@ -192,7 +192,7 @@ static bool changes_within(const BlockIter *iter, const StmtPath *path, int from
 static const char *element_apart(Context *c, const StmtPath *path, int from,
                                  const TupleElement *target)
 {
-    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    const BlockStmt *block = &path_end(path)->u.block;
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
         int n = subscripts_of(target, iter->var);
@@ -374,7 +374,7 @@ static const char *refusal_of_block(Context *c, const BlockStmt *block, Reducer 
 
 static const char *refusal(Context *c, const StmtPath *path, int from, Reducer *r)
 {
-    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    const BlockStmt *block = &path_end(path)->u.block;
     const char *why = block_in_order(block) ? "its updates keep their order (@in_order)"
                                             : refusal_of_block(c, block, r);
     for (int k = 0; !why && k < r->n; k++)

@@ -316,7 +316,7 @@ static bool bind_legal(Context *c, const Kernel *kernel, const ForStmt *as, Conf
 {
     StmtPath path = {0};
     stmt_find(c, kernel->body, as->id, &path);
-    const Stmt *loop = path.items[path.n - 1];
+    const Stmt *loop = path_end(&path);
     ForStmt bound = loop->u.loop;
     bound.kind = LOOP_BIND;
     bound.axis = as->axis;

@@ -64,7 +64,7 @@ static const Stmt *coordinate_loop(unsigned scopes, const Stmt *const *path, int
 
 const Stmt *thread_loop(Context *c, const StmtPath *path, Axis axis, bool *every)
 {
-    unsigned scopes = written_scopes(c, path->items[path->n - 1]);
+    unsigned scopes = written_scopes(c, path_end(path));
     return coordinate_loop(scopes, (const Stmt *const *)path->items, path->n, axis, every);
 }
 

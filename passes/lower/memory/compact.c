@@ -386,7 +386,7 @@ static bool has_lanes(Compact *k, const Place *place)
  * a proof that the element exists. */
 static AccessMode mode_of_box(Compact *k, const Place *place, const Buffer *b)
 {
-    const Stmt *at = place->path.items[place->path.n - 1];
+    const Stmt *at = path_end(&place->path);
     bool written = b->scope == SCOPE_WARP && stmt_accesses(k->c, at, b, ACCESS_WRITE);
     return written && has_lanes(k, place) ? ACCESS_WRITE : ACCESS_ANY;
 }
@@ -539,7 +539,7 @@ static void compact_buffer(Compact *k, Stmt *temp)
     Place place = {0};
     if (!choose_place(k, b, ancestor, &place))
         return;
-    Stmt *at = place.path.items[place.path.n - 1], *what;
+    Stmt *at = path_end(&place.path), *what;
     bool shared = scope_is_shared(b->scope) && !has_own_parts(c, at, b->scope);
     Facts *f = facts_of_kernel(c, k->kernel);
     enter_path(f, &place, b->scope);
@@ -576,7 +576,7 @@ static void compact_buffer(Compact *k, Stmt *temp)
     r.step = REBASE;
     Stmt *done = rebase(&r, at);
     done = stmt_then(c, stmt_stamp(stmt_temp(c, small, temp->span), temp), done);
-    k->body = stmt_replace(c, k->body, place.path.items[place.path.n - 1], done);
+    k->body = stmt_replace(c, k->body, path_end(&place.path), done);
 }
 
 /* A temp of the host's, of known sizes, of which half or more is not in use: such as partial

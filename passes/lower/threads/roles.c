@@ -165,7 +165,7 @@ static const char *sharing_obstacle(Context *c, Stmt *root, const Stmt *copy, co
     StmtPath way = {0};
     if (!multicast_ranks(path))
         return arena_printf(c->arena, "no loop around '%s' is bound to cluster.rank",
-                            path->items[path->n - 1]->u.loop.var->name);
+                            path_end(path)->u.loop.var->name);
     const char *order = order_obstacle(c, path);
     stmt_path_to(c, root, copy, &way);
     return order ? order : multicast_obstacle(c, &way);

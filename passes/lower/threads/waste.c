@@ -117,7 +117,7 @@ static bool is_serial_loop(const Stmt *s)
 /* The outermost loop around the block that threads can share, and how; NULL if there is none. */
 static const Stmt *loop_to_share(const LaunchWalk *w, const StmtPath *path, Sharing *how)
 {
-    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    const BlockStmt *block = &path_end(path)->u.block;
     for (int i = 0; i < path->n; i++) {
         const Stmt *s = path->items[i];
         *how =

@@ -129,7 +129,7 @@ static bool runs_no_more(const Move *m)
         if (path->items[i]->kind == ST_FOR &&
             stmt_find(s->ctx, m->body, path->items[i]->u.loop.id, &now)) {
             before = path->items[i]->u.loop.body;
-            after = now.items[now.n - 1]->u.loop.body;
+            after = path_end(&now)->u.loop.body;
             now.n = 0;
         }
     Conflict why;
@@ -227,7 +227,7 @@ static bool find_tie(Move *m)
 /* The block alone in its loops. */
 static Stmt *alone(Schedule *s, const StmtPath *path)
 {
-    Stmt *body = path->items[path->n - 1];
+    Stmt *body = path_end(path);
     for (int i = path->n - 2; i >= 0; i--)
         if (path->items[i]->kind == ST_FOR)
             body = loop_with_body(s->ctx, path->items[i], body);
@@ -238,7 +238,7 @@ static Stmt *alone(Schedule *s, const StmtPath *path)
  * order than the old ones. */
 static bool keeps_order(Schedule *s, const StmtPath *path, Span span)
 {
-    Stmt *block = path->items[path->n - 1], *before = alone(s, path);
+    Stmt *block = path_end(path), *before = alone(s, path);
     bool reassociates = false;
     Conflict why;
     if (!block->u.block.init ||

@@ -37,7 +37,7 @@ static Stmt *inline_into_block(Rewriter *r, Stmt *stmt)
 
 bool inline_is_producer(Schedule *s, Span span, const StmtPath *path, const char *what)
 {
-    Stmt *block = path->items[path->n - 1];
+    Stmt *block = path_end(path);
     Name name = block->u.block.name;
     const Stmt *store = flow_single_store(s->ctx, block);
     REQUIRE(s, E0460, span, store && store->u.store.op == STORE_SET && !block->u.block.init,
@@ -80,8 +80,7 @@ static bool made_before_read(Schedule *s, Span span, const StmtPath *path, const
                 "block '%s' and others in the same loop read '%s'; could not prove that they read "
                 "only elements that block '%s' has written already, so the inlined expression "
                 "might read missing values",
-                readers->items[r]->u.block.name, buffer->name,
-                path->items[path->n - 1]->u.block.name);
+                readers->items[r]->u.block.name, buffer->name, path_end(path)->u.block.name);
         return true;
     }
     return true;

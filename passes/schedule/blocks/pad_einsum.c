@@ -469,7 +469,7 @@ static bool stands_before(const Einsum *e, const StmtPath *path, int top)
 static bool has_other_readers(Einsum *e, const Buffer *operand)
 {
     BlockList readers = flow_blocks(e->s, e->s->kernel->body, operand, ACCESS_READ);
-    return readers.n != 1 || readers.items[0] != e->path.items[e->path.n - 1];
+    return readers.n != 1 || readers.items[0] != path_end(&e->path);
 }
 
 /* The block that computes an operand: the only one that writes it, each element once, in a nest of
@@ -480,7 +480,7 @@ static bool find_producer(Einsum *e, const Buffer *operand, bool moves, StmtPath
     Schedule *s = e->s;
     int *axes = ARENA_ARRAY(s->ctx->arena, int, operand->rank + 1);
     BlockList writers = flow_blocks(s, s->kernel->body, operand, ACCESS_WRITE);
-    if (writers.n != 1 || writers.items[0] == e->path.items[e->path.n - 1] ||
+    if (writers.n != 1 || writers.items[0] == path_end(&e->path) ||
         (moves && has_other_readers(e, operand)))
         return false;
     const Stmt *block = writers.items[0], *store = flow_single_store(s->ctx, block);
@@ -536,7 +536,7 @@ static bool needs_no_zeros(const Einsum *e, Filling *f, int i, const Expr *index
 static Stmt *zero_filled(Einsum *e, const StmtPath *path, int top, const Growth *g, const Access *a)
 {
     Context *c = e->s->ctx;
-    Stmt *block = path->items[path->n - 1];
+    Stmt *block = path_end(path);
     const Stmt *store = flow_single_store(c, block);
     Filling f = {&block->u.block, ARENA_ARRAY(c->arena, Expr *, block->u.block.n_iters + 1),
                  ARENA_ARRAY(c->arena, bool, block->u.block.n_iters + 1)};

@@ -63,7 +63,7 @@ static bool sees_no_padding(Schedule *s, const StmtPath *path, int anchor, const
 static bool check_padding(Schedule *s, const PrimCall *call, const StmtPath *path, int anchor,
                           const Padding *p)
 {
-    const Stmt *block = path->items[path->n - 1];
+    const Stmt *block = path_end(path);
     Buffer *buffer = p->store->u.store.buffer;
     int *axes = ARENA_ARRAY(s->ctx->arena, int, buffer->rank + 1);
     REQUIRE(s, E0830, call->span, anchor >= 0, "the loop does not enclose the block '%s'",
@@ -82,7 +82,7 @@ static bool check_padding(Schedule *s, const PrimCall *call, const StmtPath *pat
                 "choose an inner loop",
                 others.items[i]->u.block.name, stmt_label(path->items[anchor]), buffer->name);
     REQUIRE(s, E0830, call->span,
-            !stmt_accesses(s->ctx, path->items[path->n - 1]->u.block.body, buffer, ACCESS_READ),
+            !stmt_accesses(s->ctx, path_end(path)->u.block.body, buffer, ACCESS_READ),
             "block '%s' reads '%s'", block->u.block.name, buffer->name);
     return true;
 }
@@ -114,7 +114,7 @@ static Stmt *store_value(Context *c, const Stmt *like, Expr *value)
  * be: ifs know the branch by the statement. */
 static void put_apart(Context *c, const Padding *p, StmtPath *path)
 {
-    const Stmt *block = path->items[path->n - 1];
+    const Stmt *block = path_end(path);
     BlockStmt apart = block->u.block;
     apart.init = store_value(c, p->store, p->fill);
     apart.body = store_value(c, p->store, p->value);

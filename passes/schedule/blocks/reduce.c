@@ -11,7 +11,7 @@
 /* A reduction loop on the path that is bound to threads, or NULL. */
 static const Stmt *threads_reduced(Context *c, const StmtPath *path)
 {
-    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    const BlockStmt *block = &path_end(path)->u.block;
     for (int i = 0; i + 1 < path->n; i++) {
         const Stmt *loop = path->items[i];
         if (loop->kind == ST_FOR && loop->u.loop.kind == LOOP_BIND &&

@@ -128,7 +128,7 @@ static bool runs_as_before(const Move *m, Conflict *why)
     if (!loop || flow_block_with_init(s->ctx, loop->u.loop.body))
         return false;
     stmt_find(s->ctx, m->body, loop->u.loop.id, &now);
-    Stmt *after = now.items[now.n - 1]->u.loop.body;
+    Stmt *after = path_end(&now)->u.loop.body;
     return rewrite_is_kept(m, (Rewrite){s->kernel, loop->u.loop.body, after}, why);
 }
 
@@ -143,7 +143,7 @@ static const Stmt *loop_that_may_skip(const Move *m)
     stmt_find(c, m->body, m->block->u.block.id, &path);
     for (int i = 0; i < path.n - 1; i++) {
         const Stmt *s = path.items[i];
-        const BlockStmt *block = &path.items[path.n - 1]->u.block;
+        const BlockStmt *block = &path_end(&path)->u.block;
         int old = s->kind == ST_FOR ? path_loop(&m->path, s->u.loop.id) : -1;
         if (s->kind == ST_FOR && path_loop(&m->target, s->u.loop.id) >= 0 &&
             (old < 0 || old >= start) && !block_uses_var(block, s->u.loop.var) &&

@@ -245,7 +245,7 @@ bool inline_runs_whole(Schedule *s, Name what, const Stmt *block, Span span)
 bool inline_order_kept(Schedule *s, Span span, const StmtPath *block_path,
                        const StmtPath *producer_path, Stmt *block)
 {
-    Stmt *producer = producer_path->items[producer_path->n - 1];
+    Stmt *producer = path_end(producer_path);
     Buffer *written = flow_written(s, block);
     int n = flow_common(block_path, producer_path);
     const Stmt *seq = block_path->items[n - 1];

@@ -168,7 +168,7 @@ static Expr *values_of(Count *n, const BlockIter *iter)
 
 Expr *term_count(Schedule *s, const StmtPath *path, Expr *exists, Span span)
 {
-    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    const BlockStmt *block = &path_end(path)->u.block;
     Count n = {.s = s, .facts = sched_facts(s, path), .block = block, .span = span};
     Expr *count = expr_index(s->ctx, 1);
     know_iterators(&n);
@@ -213,7 +213,7 @@ static bool is_followed(const StmtPath *path, int depth, const BlockIter *iter)
 
 bool term_loops_are_iterators(const StmtPath *path, int depth)
 {
-    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    const BlockStmt *block = &path_end(path)->u.block;
     for (int i = depth; i + 1 < path->n; i++) {
         const ForStmt *loop = &path->items[i]->u.loop;
         if (path->items[i]->kind != ST_FOR ||

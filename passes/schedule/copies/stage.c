@@ -252,7 +252,7 @@ static bool has_own_init(Context *c, Stmt *block, const Buffer *buffer)
 /* The block begins with values of its own for each element that it reads. */
 static bool starts_itself(Schedule *s, const StmtPath *path, const Buffer *buffer)
 {
-    Stmt *block = path->items[path->n - 1];
+    Stmt *block = path_end(path);
     const Stmt *store = flow_single_store(s->ctx, block);
     if (!store || store->u.store.buffer->id != buffer->id)
         return !stmt_accesses(s->ctx, block, buffer, ACCESS_READ) ||
@@ -265,7 +265,7 @@ static bool starts_itself(Schedule *s, const StmtPath *path, const Buffer *buffe
 
 bool stage_starts_alone(Schedule *s, const StmtPath *path, const Buffer *buffer, Span span)
 {
-    Stmt *block = path->items[path->n - 1];
+    Stmt *block = path_end(path);
     const Stmt *other = flow_other_block(s, s->kernel->body, block, buffer, ACCESS_WRITE);
     REQUIRE(s, E0444, span, !other,
             "'%s' is also written by block '%s', whose result the copy would overwrite",
@@ -280,7 +280,7 @@ bool stage_starts_alone(Schedule *s, const StmtPath *path, const Buffer *buffer,
 bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, Span span,
                      StagePlace *place)
 {
-    Stmt *block = path->items[path->n - 1];
+    Stmt *block = path_end(path);
     const Buffer *buffer = store->u.store.buffer;
     BlockList users = {0};
     BufferSet staged = {0};

@@ -100,7 +100,7 @@ static bool make_block(Written *w)
     Schedule *s = w->s;
     Context *c = s->ctx;
     const WrittenCopy *copy = w->copy;
-    const Stmt *writer = w->path->items[w->path->n - 1], *store = flow_single_store(c, writer);
+    const Stmt *writer = path_end(w->path), *store = flow_single_store(c, writer);
     Stmt *body = w->block->init ? kept(w, w->block->init) : NULL;
     body = body ? body : kept(w, store ? store : w->block->body);
     find_used(w, body);
@@ -221,7 +221,7 @@ static Stmt *in_whole_loops(const Written *w)
 {
     PointBox all = block_points(w->s->ctx, &w->made);
     StageNest nest = {w->made.name, all.n, all.var, all.lo, all.hi, NULL, w->made.body, NULL};
-    return stage_nest(w->s, &nest, w->path->items[w->path->n - 1]->span);
+    return stage_nest(w->s, &nest, path_end(w->path)->span);
 }
 
 /* What the nest reads beside the copied buffer is what the writer read: nothing that runs between
@@ -255,7 +255,7 @@ Stmt *stage_copy_written(Schedule *s, const WrittenCopy *copy, const StmtPath *p
                          const StagePlace *place)
 {
     Conflict why;
-    const Stmt *writer = path->items[path->n - 1];
+    const Stmt *writer = path_end(path);
     Written w = {.s = s, .copy = copy, .path = path, .block = &writer->u.block};
     while (path->items[w.first] != place->parent)
         w.first++;

@@ -195,7 +195,7 @@ static Stmt *with_one_iterator(const Count *n)
 static Stmt *count_from_offset(Schedule *s, const StmtPath *path, const Stmt *block,
                                const PrimCall *call, Expr **offset)
 {
-    Stmt *stmt = path->items[path->n - 1];
+    Stmt *stmt = path_end(path);
     Count n = {.s = s, .block = block, .loop = &stmt->u.loop, .facts = sched_facts(s, path)};
     bool alone = stmts_of_kind(s->ctx, stmt, ST_BLOCK).n == 1;
     facts_enter(n.facts, stmt);

@@ -99,7 +99,7 @@ static Stmt *joined(const Choice *k, const StmtPath *path)
 Stmt *loop_with_choice(Schedule *s, const StmtPath *path)
 {
     Context *c = s->ctx;
-    Stmt *loop = path->items[path->n - 1];
+    Stmt *loop = path_end(path);
     const Stmt *branch = loop->u.loop.body;
     if (branch->kind != ST_IF || !branch->u.cond.otherwise)
         return loop;

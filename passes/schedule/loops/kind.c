@@ -41,7 +41,7 @@ bool sched_require_serial(Schedule *s, const Stmt *stmt, Span span)
 static bool require_literal(Schedule *s, const StmtPath *path, const char *what, Span span,
                             int64_t *extent)
 {
-    const Stmt *loop = path->items[path->n - 1];
+    const Stmt *loop = path_end(path);
     Expr *count = sched_extent(s, path);
     REQUIRE_AT(s, E0414, span, expr_is_const(count, extent), loop,
                "loop '%s' has %s iterations, but %s needs a literal extent; split it first, as "
@@ -260,7 +260,7 @@ bool loop_make_serial(Schedule *s, Stmt **loop, StmtPath *path, Span span)
     set_kind(s, *loop, &serial);
     *path = (StmtPath){0};
     state_path(s, serial.id, path);
-    *loop = path->items[path->n - 1];
+    *loop = path_end(path);
     return true;
 }
 
@@ -287,14 +287,14 @@ static bool speaks_of(Context *c, const StmtPath *path, const Stmt *outer)
             return true;
         inside |= stmt == outer;
     }
-    return stmt_uses_var(c, path->items[path->n - 1]->u.loop.body, var);
+    return stmt_uses_var(c, path_end(path)->u.loop.body, var);
 }
 
 /* The loop at the end of the path does not speak of `outer`; `other`, one of the two, is bound. */
 static bool require_apart(Schedule *s, const StmtPath *path, const Stmt *outer, const Stmt *other,
                           Span span)
 {
-    Stmt *inner = path->items[path->n - 1];
+    Stmt *inner = path_end(path);
     if (!speaks_of(s->ctx, path, outer))
         return true;
     Name block = block_using(s->ctx, inner->u.loop.body, outer->u.loop.var);
@@ -310,7 +310,7 @@ static bool require_apart(Schedule *s, const StmtPath *path, const Stmt *outer, 
 
 static bool require_free_axis(Schedule *s, const StmtPath *path, Axis axis, Span span)
 {
-    Stmt *loop = path->items[path->n - 1];
+    Stmt *loop = path_end(path);
     for (int i = 0; i + 1 < path->n; i++) {
         const Stmt *outer = path->items[i];
         if (outer->kind == ST_FOR && outer->u.loop.kind == LOOP_BIND &&
@@ -343,7 +343,7 @@ typedef struct {
 
 static Launch launch_around(Schedule *s, const StmtPath *path, Axis axis)
 {
-    Launch launch = {.s = s, .loop = path->items[path->n - 1], .axis = axis};
+    Launch launch = {.s = s, .loop = path_end(path), .axis = axis};
     int at = 0;
     while (at < path->n - 1 &&
            (path->items[at]->kind != ST_FOR || path->items[at]->u.loop.kind != LOOP_BIND))
@@ -460,7 +460,7 @@ static int64_t axis_limit(Axis axis)
 static bool require_axis_limit(Schedule *s, const StmtPath *path, Axis axis, Span span)
 {
     int64_t extent;
-    Name name = stmt_label(path->items[path->n - 1]);
+    Name name = stmt_label(path_end(path));
     bool literal = axis >= AXIS_RANK; /* a constant of the kernel */
     if (literal) {
         if (!require_literal(s, path, axis_name(axis), span, &extent))
@@ -547,7 +547,7 @@ static bool require_short(Schedule *s, const StmtPath *path, Span span)
     REQUIRE(s, E0427, span, extent <= MAX_UNROLL,
             "loop '%s' has %lld iterations, but the limit for unrolling is %d; split it and unroll "
             "the inner loop",
-            stmt_label(path->items[path->n - 1]), (long long)extent, MAX_UNROLL);
+            stmt_label(path_end(path)), (long long)extent, MAX_UNROLL);
     return true;
 }
 

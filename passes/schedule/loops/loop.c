@@ -45,7 +45,7 @@ static int loops_below(const Stmt *stmt)
 
 bool loop_require_depth(Schedule *s, const StmtPath *path, int added, Span span)
 {
-    const Stmt *node = path->items[path->n - 1];
+    const Stmt *node = path_end(path);
     int depth = sched_loops_on(s, path, NULL) - (node->kind == ST_FOR) + loops_below(node);
     REQUIRE(s, E0431, span, depth + added <= SCHED_MAX_LOOPS,
             "a block in '%s' would have %d loops around it, but the limit is %d; fuse some first",

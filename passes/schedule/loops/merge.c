@@ -70,18 +70,13 @@ static bool refuse_siblings(Merge *m, const Stmt *a, const Stmt *b, const char *
     return false;
 }
 
-static const Stmt *last_of(const StmtPath *path)
-{
-    return path->items[path->n - 1];
-}
-
 /* The statement sequence in which each loop, or a loop that holds nothing else, is another item. */
 static bool find_seq(Merge *m)
 {
     m->top = flow_common(&m->path[0], &m->path[1]);
     for (int i = 0; i < m->n; i++)
         for (int j = 0; j < i; j++) {
-            const Stmt *a = last_of(&m->path[j]), *b = last_of(&m->path[i]);
+            const Stmt *a = path_end(&m->path[j]), *b = path_end(&m->path[i]);
             int common = flow_common(&m->path[j], &m->path[i]);
             if (common == m->path[i].n || common == m->path[j].n)
                 return refuse_siblings(m, a, b, "are nested; merge takes adjacent loops");
@@ -113,7 +108,7 @@ static bool check_nests(Merge *m)
     Schedule *s = m->s;
     m->depth = m->path[0].n - m->top;
     for (int k = 0; k < m->n; k++) {
-        const Stmt *loop = last_of(&m->path[k]), *before = last_of(&m->path[k > 0 ? k - 1 : 0]);
+        const Stmt *loop = path_end(&m->path[k]), *before = path_end(&m->path[k > 0 ? k - 1 : 0]);
         if (m->path[k].n - m->top != m->depth)
             return refuse_siblings(m, before, loop,
                                    "have different numbers of enclosing loops to be merged");
@@ -156,11 +151,11 @@ static void move_conditions_inwards(Merge *m)
         const StmtPath *path = &m->path[i];
         int top = flow_common(path, &m->path[i ? 0 : 1]);
         Stmt *branch = path->items[top], *seq = path->items[top > 0 ? top - 1 : 0];
-        if (top + 2 != path->n || seq->kind != ST_SEQ || !may_move_inwards(branch, last_of(path)))
+        if (top + 2 != path->n || seq->kind != ST_SEQ || !may_move_inwards(branch, path_end(path)))
             continue;
-        ForStmt loop = last_of(path)->u.loop;
+        ForStmt loop = path_end(path)->u.loop;
         loop.body = stmt_if(c, branch->u.cond.cond, loop.body, NULL, branch->span);
-        Stmt *around = stmt_for(c, &loop, last_of(path)->span);
+        Stmt *around = stmt_for(c, &loop, path_end(path)->span);
         sched_replace(m->s, seq, stmt_replace(c, seq, branch, around));
         find_paths(m);
     }
@@ -412,7 +407,7 @@ static Stmt *fission_model(Context *c, const Stmt *loop, Halves halves)
 static Stmt *second_loop(Schedule *s, const StmtPath *path, Stmt *half)
 {
     Context *c = s->ctx;
-    const Stmt *loop = path->items[path->n - 1];
+    const Stmt *loop = path_end(path);
     const ForStmt *first = &loop->u.loop;
     ForStmt second = flow_loop(s, first->var->name, first->lo, first->hi);
     second.step = first->step;

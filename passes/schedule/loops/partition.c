@@ -100,7 +100,7 @@ Partition partition_new(Schedule *s, const StmtPath *path)
     p.path.capacity = path->n;
     for (int i = 0; i < path->n; i++)
         p.path.items[i] = path->items[i];
-    if (path->items[path->n - 1]->u.loop.step != 1)
+    if (path_end(path)->u.loop.step != 1)
         p.path.items[path->n - 1] = loop_from_zero(s, path);
     return p;
 }
@@ -125,7 +125,7 @@ static const Stmt *reduction_of(Context *c, const StmtPath *path, const Stmt *pa
 
 bool partition_require_inits(Schedule *s, const StmtPath *path, Stmt *part, Span span)
 {
-    const Stmt *loop = path->items[path->n - 1];
+    const Stmt *loop = path_end(path);
     const Stmt *reduction = reduction_of(s->ctx, path, part);
     if (!reduction)
         return true;
@@ -141,7 +141,7 @@ bool partition_require_inits(Schedule *s, const StmtPath *path, Stmt *part, Span
 Stmt *partition_part(Partition *p, const char *base, Expr *lo, Expr *hi, PartBody body_is)
 {
     Context *c = p->s->ctx;
-    Stmt *loop = p->path.items[p->path.n - 1];
+    Stmt *loop = path_end(&p->path);
     Name name = sched_fresh_loop_name(p->s, &p->path, base, 0);
     while (is_given(p, name))
         name = sched_fresh_loop_name(p->s, &p->path, ctx_namef(c, "%s_", name), 0);
@@ -162,7 +162,7 @@ Stmt *partition_part(Partition *p, const char *base, Expr *lo, Expr *hi, PartBod
  * the init of those of one iteration is that of all. */
 static bool updates_alike(Context *c, const StmtPath *path, const Stmt *stmt)
 {
-    const Stmt *loop = path->items[path->n - 1];
+    const Stmt *loop = path_end(path);
     const Var *var = loop->u.loop.var;
     const BlockStmt *block = &stmt->u.block;
     EnclosingList around = {0};
@@ -178,7 +178,7 @@ static bool updates_alike(Context *c, const StmtPath *path, const Stmt *stmt)
  * run in a later part, too. */
 static Stmt *without_inits(Context *c, const StmtPath *path)
 {
-    Stmt *loop = path->items[path->n - 1];
+    Stmt *loop = path_end(path);
     for (const Stmt *at; (at = reduction_of(c, path, loop->u.loop.body));) {
         BlockStmt block = at->u.block;
         if (!updates_alike(c, path, at))
@@ -269,7 +269,7 @@ static bool read_parts(Schedule *s, const PrimCall *call, Parts *parts)
 /* Without a _ the parts must reach the end of the loop. */
 static bool require_end(Schedule *s, const PrimCall *call, const StmtPath *path, const Parts *parts)
 {
-    const Stmt *loop = path->items[path->n - 1];
+    const Stmt *loop = path_end(path);
     Expr *extent = sched_extent(s, path);
     Expr *reached =
         expr_binary(s->ctx, EX_LE, extent, expr_index(s->ctx, parts->total), span_none());
@@ -284,7 +284,7 @@ static bool require_end(Schedule *s, const PrimCall *call, const StmtPath *path,
 static Expr *cut_at(const Partition *p, const Parts *parts, int i)
 {
     Context *c = p->s->ctx;
-    const ForStmt *loop = &p->path.items[p->path.n - 1]->u.loop;
+    const ForStmt *loop = &path_end(&p->path)->u.loop;
     if (i == 0)
         return loop->lo;
     if (i == parts->n)
@@ -301,7 +301,7 @@ static Expr *cut_at(const Partition *p, const Parts *parts, int i)
  * are any, without the inits that stay there. NULL after a refusal. */
 static Stmt *later_loop(const Partition *p, const Parts *parts, Span span)
 {
-    Stmt *loop = p->path.items[p->path.n - 1];
+    Stmt *loop = path_end(&p->path);
     Stmt *updates = parts->fill == 0 ? NULL : without_inits(p->s->ctx, &p->path);
     if (updates)
         return updates;

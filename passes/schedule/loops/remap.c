@@ -59,7 +59,7 @@ static bool require_axis(Schedule *s, const PrimCall *call, const Stmt *loop, Ax
 /* A grid has one order: no other loop of the launch may ask for one. */
 static bool require_one_order(Schedule *s, const PrimCall *call, const StmtPath *path)
 {
-    const Stmt *inner = path->items[path->n - 1];
+    const Stmt *inner = path_end(path);
     int top = 0;
     while (path->items[top]->kind != ST_FOR || path->items[top]->u.loop.kind != LOOP_BIND)
         top++;

@@ -80,7 +80,7 @@ static bool require_steady_fill(Schedule *s, const PrimCall *call, const Split *
 /* The factors cover the extent; whether exactly. */
 static bool check_cover(Schedule *s, const PrimCall *call, const StmtPath *path, Split *split)
 {
-    const Stmt *loop = path->items[path->n - 1];
+    const Stmt *loop = path_end(path);
     Name name = loop->u.loop.var->name;
     int64_t extent;
     bool known = expr_is_const(split->extent, &extent);
@@ -119,7 +119,7 @@ static Expr *split_extent(Context *c, Facts *facts, const Split *split, int i)
 static Stmt *build_split(Schedule *s, const StmtPath *path, const Split *split)
 {
     Context *c = s->ctx;
-    Stmt *stmt = path->items[path->n - 1];
+    Stmt *stmt = path_end(path);
     const ForStmt *old = &stmt->u.loop;
     Facts *facts = sched_facts(s, path);
     ForStmt *loops = ARENA_ARRAY(c->arena, ForStmt, split->n);
@@ -178,7 +178,7 @@ static bool split_padded(Schedule *s, const PrimCall *call, const StmtPath *path
                          const Split *split, Value *result)
 {
     Context *c = s->ctx;
-    Stmt *old = path->items[path->n - 1];
+    Stmt *old = path_end(path);
     Facts *facts = sched_facts(s, path);
     Expr *product = expr_index(c, split->product), *end = product;
     if (split->fill >= 0)
@@ -209,7 +209,7 @@ static bool split_peeled(Schedule *s, const PrimCall *call, const StmtPath *path
                          const Split *split, Value *result)
 {
     Context *c = s->ctx;
-    Stmt *old = path->items[path->n - 1];
+    Stmt *old = path_end(path);
     REQUIRE(
         s, E0490, call->span, split->fill >= 0,
         "factors %s leave no remainder of loop '%s' to peel; write _ for the number of full tiles",

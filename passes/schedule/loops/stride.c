@@ -29,7 +29,7 @@ static ExprList conditions_of(Context *c, const BlockStmt *block)
 
 bool stride_of(Schedule *s, const StmtPath *path, const Var *loop, Congruence *out)
 {
-    const BlockStmt *block = &path->items[path->n - 1]->u.block;
+    const BlockStmt *block = &path_end(path)->u.block;
     ExprList conditions = conditions_of(s->ctx, block);
     Facts *facts = sched_facts(s, path);
     for (int i = 0; i < conditions.n; i++)

@@ -86,7 +86,7 @@ static Stmt *build_widen(Schedule *s, const StmtPath *path, const ForStmt *narro
                          Expr *hi)
 {
     Context *c = s->ctx;
-    const Stmt *old = path->items[path->n - 1];
+    const Stmt *old = path_end(path);
     ForStmt loop = *narrow;
     loop.lo = lo;
     loop.hi = hi;

@@ -202,8 +202,7 @@ static bool check_order(Pipeline *p)
     bool reassociates;
     Kernel *kernel =
         kernel_with_body(s->ctx, s->kernel,
-                         stmt_replace(c, s->kernel->body,
-                                      p->loops.path->items[p->loops.path->n - 1], p->loops.loop));
+                         stmt_replace(c, s->kernel->body, path_end(p->loops.path), p->loops.loop));
     ForStmt model =
         flow_loop(s, old->var->name, old->lo, index_add(c, old->hi, expr_index(c, p->distance)));
     model.body = in_order(p, model_ahead, model_use, expr_var(c, model.var, span_none()));
@@ -280,7 +279,7 @@ static Stmt *build_body(const Pipeline *p, Stmt **first)
 {
     Schedule *s = p->s;
     Context *c = s->ctx;
-    const Stmt *loop = p->loops.path->items[p->loops.path->n - 1];
+    const Stmt *loop = path_end(p->loops.path);
     BufferSet own = {0};
     for (int i = 0; i < p->ahead.n; i++)
         if (p->ahead.items[i].used_up) {

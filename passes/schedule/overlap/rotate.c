@@ -116,8 +116,7 @@ static bool check_order(const Rotate *r)
     Conflict why;
     bool reassociates;
     Kernel *kernel = kernel_with_body(
-        s->ctx, s->kernel,
-        stmt_replace(c, s->kernel->body, r->at.path->items[r->at.path->n - 1], r->at.loop));
+        s->ctx, s->kernel, stmt_replace(c, s->kernel->body, path_end(r->at.path), r->at.loop));
     Expr *one = expr_index(c, 1);
     ForStmt model = flow_loop(s, old->var->name, old->lo, index_add(c, old->hi, one));
     Expr *t = expr_var(c, model.var, span_none());

@@ -14,13 +14,13 @@ bool sums_find(Sums *sums, const Value *before)
     Schedule *s = sums->s;
     sums->before = sched_block(s, before, &sums->path);
     sums->path.n--;
-    while (sums->path.n > 0 && sums->path.items[sums->path.n - 1]->kind == ST_SEQ)
+    while (sums->path.n > 0 && path_end(&sums->path)->kind == ST_SEQ)
         sums->path.n--;
-    bool in_loop = sums->path.n > 0 && sums->path.items[sums->path.n - 1]->kind == ST_FOR;
+    bool in_loop = sums->path.n > 0 && path_end(&sums->path)->kind == ST_FOR;
     REQUIRE(s, sums->code, sums->span, in_loop,
             "block '%s' is not directly in a loop; it is the second block that scan_chunks gives",
             stmt_label(sums->before));
-    sums->loop = sums->path.items[sums->path.n - 1];
+    sums->loop = path_end(&sums->path);
     const Stmt *body = sums->loop->u.loop.body;
     bool pair = body->kind == ST_SEQ && body->u.seq.n == 2 &&
                 body->u.seq.items[0] == sums->before && body->u.seq.items[1]->kind == ST_BLOCK;
