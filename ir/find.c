@@ -297,27 +297,32 @@ Stmt *stmt_nest_block(Stmt *nest)
     return nest;
 }
 
-bool stmt_find(Context *c, Stmt *root, uint32_t id, StmtPath *path)
+Stmt *path_end(const StmtPath *path)
 {
-    path->n = 0;
+    return path->items[path->n - 1];
+}
+
+Stmt *stmt_find(Context *c, Stmt *root, uint32_t id, StmtPath *path)
+{
+    if (path)
+        path->n = 0;
     for (Cursor at = cursor_stmts(c, root); cursor_next(&at);)
         if ((at.stmt->kind == ST_FOR && at.stmt->u.loop.id == id) ||
             (at.stmt->kind == ST_BLOCK && at.stmt->u.block.id == id)) {
-            cursor_way(&at, path);
-            return true;
+            if (path)
+                cursor_way(&at, path);
+            return at.stmt;
         }
-    return false;
+    return NULL;
 }
 
-bool stmt_path_to(Context *c, Stmt *root, const Stmt *node, StmtPath *path)
+StmtPath stmt_path_to(Context *c, Stmt *root, const Stmt *node)
 {
-    path->n = 0;
-    for (Cursor at = cursor_stmts(c, root); cursor_next(&at);)
-        if (at.stmt == node) {
-            cursor_way(&at, path);
-            return true;
-        }
-    return false;
+    StmtPath path = {0};
+    for (Cursor at = cursor_stmts(c, root); path.n == 0 && cursor_next(&at);)
+        if (at.stmt == node)
+            cursor_way(&at, &path);
+    return path;
 }
 
 bool stmt_enclosing(Context *c, Stmt *root, const Stmt *node, EnclosingList *around)

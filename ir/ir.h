@@ -764,16 +764,12 @@ const Var *expr_loop_var(Context *c, const Expr *e);
  * value is neither. `where` comes back NULL where the copy has no condition. */
 const Expr *expr_copied(const Expr *value, Expr **where);
 
-/* The path from `root` to the loop or block with this id: items[0] is root, the last is the node
- * itself; false when there is none. */
-typedef StmtList StmtPath;
-static inline Stmt *path_end(const StmtPath *path)
-{
-    return path->items[path->n - 1];
-}
-bool stmt_find(Context *c, Stmt *root, uint32_t id, StmtPath *path);
-/* The same to a statement, by pointer. */
-bool stmt_path_to(Context *c, Stmt *root, const Stmt *node, StmtPath *path);
+typedef StmtList StmtPath; /* items[0] is the root, the end the node that it leads to */
+Stmt *path_end(const StmtPath *path);
+/* The loop or block with this id, with the path to it unless that is NULL; NULL: there is none. */
+Stmt *stmt_find(Context *c, Stmt *root, uint32_t id, StmtPath *path);
+/* The path to a statement, by pointer; empty when it is not there. */
+StmtPath stmt_path_to(Context *c, Stmt *root, const Stmt *node);
 /* Adds what the node is inside of, below `root`; false, and nothing, when it is not there. */
 bool stmt_enclosing(Context *c, Stmt *root, const Stmt *node, EnclosingList *around);
 

@@ -61,9 +61,9 @@ static bool find_update(Pair *p, Stmt *nest)
             return false;
         p->update = at.stmt;
     }
-    StmtPath way = {0};
-    if (!p->update || !stmt_path_to(c, nest, p->update, &way))
+    if (!p->update)
         return false;
+    StmtPath way = stmt_path_to(c, nest, p->update);
     for (int i = 0; i < way.n; i++)
         if (way.items[i]->kind == ST_IF)
             return false;

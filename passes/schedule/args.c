@@ -202,7 +202,7 @@ static bool check_written(const ArgPlace *p, const Value *value, Value *out)
     StmtPath path = {0};
     if (!check_alive(p, value, out))
         return false;
-    Buffer *buffer = flow_written(p->s, sched_block(p->s, value, &path));
+    Buffer *buffer = flow_written(p->s, sched_node(p->s, value, &path));
     REQUIRE(p->s, E0401, p->span, buffer != NULL,
             "argument '%s' takes a buffer, and block '%s' writes several; give the buffer's name",
             p->param->name, path_end(&path)->u.block.name);

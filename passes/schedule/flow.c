@@ -91,8 +91,7 @@ Stmt *flow_write_out(Schedule *s, Stmt *block, StmtPath *path)
     BlockStmt now = block->u.block;
     now.body = (Stmt *)store;
     sched_replace(s, block, stmt_stamp(stmt_block(c, &now, block->span), block));
-    stmt_find(c, s->kernel->body, now.id, path);
-    return path_end(path);
+    return stmt_find(c, s->kernel->body, now.id, path);
 }
 
 Stmt *flow_block_with_init(Context *c, Stmt *body)
@@ -162,12 +161,9 @@ const Stmt *flow_overwritten(Schedule *s, SeqRange range, Stmt *block, const Buf
  * counted from the block; below 0: the tree (-1), or what is further out, counted from there. */
 static int place_of_init(Schedule *s, const StmtPath *outer, Stmt *tree, const Stmt *block)
 {
-    StmtPath path = {0}, whole = {0};
+    StmtPath path = {0};
     stmt_find(s->ctx, tree, block->u.block.id, &path);
-    for (int i = 0; i + 1 < outer->n; i++)
-        VEC_PUSH(s->ctx->arena, &whole, outer->items[i]);
-    for (int i = 0; i < path.n; i++)
-        VEC_PUSH(s->ctx->arena, &whole, path.items[i]);
+    StmtPath whole = path_joined(s->ctx, outer, outer->n - 1, path);
     int start = reduction_start(s->ctx, &whole);
     return start < outer->n ? start - outer->n : whole.n - start;
 }
@@ -323,7 +319,7 @@ static StmtList kinds_around_and_below(Context *c, const StmtPath *path)
 static bool is_asked_with(Context *c, const Stmt *launch, const Stmt *loop)
 {
     return launch && loop->u.loop.kind == LOOP_BIND &&
-           stmt_find(c, (Stmt *)launch, loop->u.loop.id, &(StmtPath){0});
+           stmt_find(c, (Stmt *)launch, loop->u.loop.id, NULL);
 }
 
 /* The kernel with a copy of the temp for each block of the grid, or each thread. */
@@ -364,21 +360,20 @@ static const char *expand_remedy(Context *c, Stmt *outer, const Buffer *temp, Ax
 const char *flow_scope_remedy(Schedule *s, const Kernel *kernel, const ForStmt *loop,
                               const Conflict *why)
 {
-    StmtPath path = {0};
     const Buffer *temp = why->buffer;
     if (!temp || temp->role != ROLE_TEMP || temp->scope != SCOPE_GLOBAL || loop->kind != LOOP_BIND)
         return "";
     const Kernel *own = with_own_copies(s, kernel, temp, loop->axis);
-    if (!stmt_find(s->ctx, own->body, loop->id, &path) ||
-        flow_blocks(s, path_end(&path), temp, ACCESS_ANY).n !=
+    Stmt *outer = stmt_find(s->ctx, own->body, loop->id, NULL);
+    if (!outer ||
+        flow_blocks(s, outer, temp, ACCESS_ANY).n !=
             flow_blocks(s, s->kernel->body, temp, ACCESS_ANY).n ||
-        !threads_loop_kind_legal(s->ctx, own, &path_end(&path)->u.loop, &(Conflict){0}))
+        !threads_loop_kind_legal(s->ctx, own, &outer->u.loop, &(Conflict){0}))
         return "";
     bool block = axis_is_block(loop->axis);
     return arena_printf(s->ctx->arena, "give each %s a copy of '%s', with set_scope(%s, %s)%s",
                         block ? "block of the grid" : "thread", temp->name, temp->name,
-                        block ? "shared" : "local",
-                        expand_remedy(s->ctx, path_end(&path), temp, loop->axis));
+                        block ? "shared" : "local", expand_remedy(s->ctx, outer, temp, loop->axis));
 }
 
 bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span)
@@ -424,8 +419,8 @@ static bool is_unchanged(Schedule *s, const Cursor *at)
 {
     StmtPath now = {0}, before = {0};
     cursor_way(at, &now);
-    return state_has(s, at->stmt->u.loop.id, &before) && path_end(&before) == at->stmt &&
-           is_unconditional(&before) && is_unconditional(&now);
+    return state_find(s, at->stmt->u.loop.id, &before) == at->stmt && is_unconditional(&before) &&
+           is_unconditional(&now);
 }
 
 bool flow_recheck_all(Schedule *s, Stmt *body, Span span)
@@ -453,15 +448,13 @@ const Kernel *flow_threads_apart(Schedule *s, const Kernel *kernel, Span span)
 
 Threads *flow_threads(Schedule *s, Stmt *body, const StmtPath *path, Span span)
 {
-    StmtPath now = {0};
     const Stmt *root = NULL;
     const Kernel *kernel = flow_threads_apart(s, kernel_with_body(s->ctx, s->kernel, body), span);
     if (!kernel)
         return NULL;
     for (int i = 0; !root; i++)
         root = path->items[i]->kind == ST_FOR ? path->items[i] : NULL;
-    stmt_find(s->ctx, kernel->body, root->u.loop.id, &now);
-    return threads_model(s->ctx, kernel, path_end(&now));
+    return threads_model(s->ctx, kernel, stmt_find(s->ctx, kernel->body, root->u.loop.id, NULL));
 }
 
 static Stmt *serial_loop(Rewriter *r, Stmt *s)

@@ -163,9 +163,9 @@ NameUse *state_name(const Schedule *s, Name name);
 /* The block or buffer of that name, or 0. */
 uint32_t state_find_block(const Schedule *s, Name name);
 uint32_t state_find_buffer(const Schedule *s, Name name);
-/* The path to the loop or block `id`; false where it is not alive. */
-bool state_has(Schedule *s, uint32_t id, StmtPath *path);
-/* The path to the loop or block `id`, which is alive. */
+/* The loop or block `id` with the path to it, which may be NULL; NULL where it is not alive. */
+Stmt *state_find(Schedule *s, uint32_t id, StmtPath *path);
+/* The same of one that is alive. */
 Stmt *state_path(Schedule *s, uint32_t id, StmtPath *path);
 /* Another name for the variable of a loop that the last step made. */
 void state_rename_loop(Schedule *s, ForStmt *loop, Name name);
@@ -236,10 +236,9 @@ void sched_note_now(Schedule *s, const Stmt *node);
 /* Notes for the two instances of a conflict. */
 void sched_note_conflict(Schedule *s, const Conflict *why);
 
-/* The node behind a handle with the path to it from the kernel's body. Arguments are checked to be
- * alive before a primitive runs, so these do not fail for them. */
-Stmt *sched_loop(Schedule *s, const Value *loop, StmtPath *path);
-Stmt *sched_block(Schedule *s, const Value *block, StmtPath *path);
+/* The loop or block behind a handle with the path to it from the kernel's body, which may be NULL.
+ * Arguments are checked to be alive before a primitive runs, so this does not fail for them. */
+Stmt *sched_node(Schedule *s, const Value *node, StmtPath *path);
 /* The buffer with this id, among parameters and temps. */
 Buffer *sched_buffer(Schedule *s, uint32_t id);
 

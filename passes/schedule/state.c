@@ -282,27 +282,25 @@ static bool path_to(Schedule *s, uint32_t id, StmtPath *path)
     return descend(s->ctx->arena, parent->u.loop.body, id, &handle->place, path);
 }
 
-bool state_has(Schedule *s, uint32_t id, StmtPath *path)
+Stmt *state_find(Schedule *s, uint32_t id, StmtPath *path)
 {
+    StmtPath own = {0};
+    path = path ? path : &own;
     path->n = 0;
-    return path_to(s, id, path);
+    return path_to(s, id, path) ? path_end(path) : NULL;
 }
 
 Stmt *state_path(Schedule *s, uint32_t id, StmtPath *path)
 {
-    if (!state_has(s, id, path))
+    Stmt *node = state_find(s, id, path);
+    if (!node)
         TIRC_BUG(s->ctx, "handle %u of kernel '%s' leads nowhere", (unsigned)id, s->kernel->name);
-    return path_end(path);
+    return node;
 }
 
-Stmt *sched_loop(Schedule *s, const Value *loop, StmtPath *path)
+Stmt *sched_node(Schedule *s, const Value *node, StmtPath *path)
 {
-    return state_path(s, loop->u.id, path);
-}
-
-Stmt *sched_block(Schedule *s, const Value *block, StmtPath *path)
-{
-    return state_path(s, block->u.id, path);
+    return state_path(s, node->u.id, path);
 }
 
 Buffer *sched_buffer(Schedule *s, uint32_t id)

@@ -192,6 +192,16 @@ bool exprs_use_var(Expr *const *e, int n, const Var *var)
     return false;
 }
 
+StmtPath path_joined(Context *c, const StmtPath *outer, int n, StmtPath inner)
+{
+    StmtPath path = {0};
+    for (int i = 0; i < n; i++)
+        VEC_PUSH(c->arena, &path, outer->items[i]);
+    for (int i = 0; i < inner.n; i++)
+        VEC_PUSH(c->arena, &path, inner.items[i]);
+    return path;
+}
+
 int path_loop(const StmtPath *path, uint32_t id)
 {
     for (int i = 0; i < path->n; i++)

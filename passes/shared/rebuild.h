@@ -41,6 +41,8 @@ bool expr_list_has(const ExprList *list, const Expr *e); /* by structure */
 bool expr_uses_any(const Expr *e, Var *const *vars, int n);
 bool exprs_use_var(Expr *const *e, int n, const Var *var); /* one of them does */
 
+/* The first n nodes of `outer`, and behind them `inner`. */
+StmtPath path_joined(Context *c, const StmtPath *outer, int n, StmtPath inner);
 /* The position of the loop with this id on a path; -1 where it is not there. */
 int path_loop(const StmtPath *path, uint32_t id);
 /* `e` uses the variable of a loop on the path. */

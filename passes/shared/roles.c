@@ -67,8 +67,7 @@ static const char *crossing_obstacle(Context *c, const StmtPath *path, const Stm
 /* All threads go one way to the copy. */
 static const char *copy_obstacle(Context *c, const StmtPath *path, Stmt *copy)
 {
-    StmtPath way = {0};
-    stmt_path_to(c, path->items[0], copy, &way);
+    StmtPath way = stmt_path_to(c, path->items[0], copy);
     for (int i = 0; i < way.n; i++) {
         const Stmt *by = divides(way.items[i], &way);
         if (by)

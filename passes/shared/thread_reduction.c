@@ -169,10 +169,8 @@ static Stmt *finish(Apart *a)
     bool combines = a->result == RESULT_SHARED && a->warps > 1;
     block.init =
         stmt_stamp(combines ? store_starts(a) : store_results(a, partials_load(a, result_at)), old);
-    StmtPath path = {0};
-    for (int i = 0; i + 1 < a->path.n; i++)
-        VEC_PUSH(c->arena, &path, a->path.items[i]);
-    VEC_PUSH(c->arena, &path, stmt_stamp(stmt_block(c, &block, old->span), old));
+    Stmt *with_init = stmt_stamp(stmt_block(c, &block, old->span), old);
+    StmtPath path = path_joined(c, &a->path, a->path.n - 1, (StmtPath){&with_init, 1, 1});
     if (!reduction_take_init(
             c, &(ReductionPlace){.kernel = a->kernel, .path = &path, .anchor = a->anchor}, &stores,
             &rest))

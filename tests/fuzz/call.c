@@ -41,10 +41,9 @@ static bool resolve_handle(Schedule *s, const Pick *pick, Value *value)
 
 static int map_inputs(Schedule *s, const Value *first)
 {
-    StmtPath path = {0};
     if (first->kind == VALUE_BUFFER)
         return sched_buffer(s, first->u.id)->rank;
-    return first->kind == VALUE_BLOCK ? sched_block(s, first, &path)->u.block.n_iters : 1;
+    return first->kind == VALUE_BLOCK ? sched_node(s, first, NULL)->u.block.n_iters : 1;
 }
 
 typedef VEC(Expr *) Outputs;

@@ -249,8 +249,7 @@ static void draw_factors(Focus *f, PickArg *arg)
 /* A number for each iterator of the block: an order of them, or an amount for each. */
 static bool draw_numbers(Focus *f, bool order, PickArg *arg)
 {
-    StmtPath path = {0};
-    int n = sched_block(f->s, &f->block, &path)->u.block.n_iters, numbers[DRAW_ITEMS];
+    int n = sched_node(f->s, &f->block, NULL)->u.block.n_iters, numbers[DRAW_ITEMS];
     if (n == 0 || n > DRAW_ITEMS)
         return false;
     for (int i = 0; i < n; i++)

@@ -189,7 +189,7 @@ static bool keeps_sum(const Stmt *store, const Stmt *block, const StmtPath *path
 static bool block_suits(Schedule *s, BlockFit fit, Value handle)
 {
     StmtPath path = {0};
-    Stmt *block = sched_block(s, &handle, &path);
+    Stmt *block = sched_node(s, &handle, &path);
     const Stmt *store = flow_single_store(schedule_context(s), block);
     switch (fit) {
     case BLOCK_REDUCTION: return block->u.block.init != NULL;
@@ -245,7 +245,7 @@ static void add_related(Schedule *s, const char *relation, Value block, Values *
 static void add_grid(Schedule *s, Value block, Values *out)
 {
     StmtPath path = {0};
-    sched_block(s, &block, &path);
+    sched_node(s, &block, &path);
     for (int i = 0; i < path.n; i++) {
         const Stmt *loop = path.items[i];
         if (loop->kind == ST_FOR && loop->u.loop.kind == LOOP_BIND &&
@@ -257,7 +257,7 @@ static void add_grid(Schedule *s, Value block, Values *out)
 static void add_reduced(Schedule *s, Value handle, Values *out)
 {
     StmtPath path = {0};
-    const BlockStmt *block = &sched_block(s, &handle, &path)->u.block;
+    const BlockStmt *block = &sched_node(s, &handle, &path)->u.block;
     for (int i = 0; i < path.n; i++)
         for (int k = 0; k < block->n_iters && path.items[i]->kind == ST_FOR; k++)
             if (block->iters[k].kind == ITER_REDUCE &&
@@ -297,9 +297,8 @@ static void keep_inner(Schedule *s, Values *loops)
     if (loops->n == 0)
         return;
     Value inner = loops->items[loops->n - 1];
-    StmtPath path = {0};
     loops->n = 0;
-    if (sched_loop(s, &inner, &path)->u.loop.kind == LOOP_SERIAL)
+    if (sched_node(s, &inner, NULL)->u.loop.kind == LOOP_SERIAL)
         loops->items[loops->n++] = inner;
 }
 
@@ -308,8 +307,7 @@ static void keep_declaring(Schedule *s, Values *loops)
 {
     int n = 0;
     for (int i = 0; i < loops->n; i++) {
-        StmtPath path = {0};
-        const Stmt *body = sched_loop(s, &loops->items[i], &path)->u.loop.body;
+        const Stmt *body = sched_node(s, &loops->items[i], NULL)->u.loop.body;
         bool declares = false;
         for (int k = 0; body->kind == ST_SEQ && k < body->u.seq.n; k++)
             declares |= body->u.seq.items[k]->kind == ST_TEMP;
@@ -358,8 +356,7 @@ static bool buffer_suits(Context *c, BufferFit fit, const Buffer *buffer, Stmt *
 
 Value fit_buffers(Schedule *s, BufferFit fit, Value block)
 {
-    StmtPath path = {0};
-    Stmt *stmt = sched_block(s, &block, &path);
+    Stmt *stmt = sched_node(s, &block, NULL);
     Values out = {0};
     for (int i = 0; i < s->handles.n; i++) {
         const Handle *h = &s->handles.items[i];

@@ -100,8 +100,7 @@ static int follow_place(Schedule *s, Random *r, const Step *step, Step *out)
     const Pick *name = &step->args[0].items[0];
     Value block = {.kind = VALUE_BLOCK};
     block.u.id = state_find_block(s, ctx_name(schedule_context(s), name->name));
-    StmtPath path = {0};
-    const Buffer *written = block.u.id ? flow_written(s, sched_block(s, &block, &path)) : NULL;
+    const Buffer *written = block.u.id ? flow_written(s, sched_node(s, &block, NULL)) : NULL;
     if (!written || written->role != ROLE_TEMP)
         return 0;
     Pick buffer = {.kind = VALUE_BUFFER};

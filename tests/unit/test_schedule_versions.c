@@ -115,8 +115,7 @@ static Value outer_loop(Case *k, int block)
 
 static bool unroll_and_refuse(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
-    Stmt *loop = sched_loop(s, &call->arg[0], &path);
+    Stmt *loop = sched_node(s, &call->arg[0], NULL);
     ForStmt unrolled = loop->u.loop;
     (void)result;
     unrolled.kind = LOOP_UNROLL;

@@ -593,19 +593,19 @@ bool dependence_inits_meet_within(Context *c, const InitNest *nest, const Stmt *
     return true;
 }
 
-static Stmt *find_stmt(Context *c, const Kernel *kernel, uint32_t id, StmtPath *path)
+static Stmt *find_loop_in(Context *c, const Kernel *kernel, uint32_t id)
 {
-    if (!stmt_find(c, kernel->body, id, path))
+    Stmt *loop = stmt_find(c, kernel->body, id, NULL);
+    if (!loop)
         TIRC_BUG(c, "dependence question about loop %u, which is not in the kernel", id);
-    return path_end(path);
+    return loop;
 }
 
 bool dependence_loop_carries_none(Context *c, const Kernel *kernel, uint32_t loop_id,
                                   bool *only_reduction, Conflict *why)
 {
     ArenaMark mark = arena_mark(c->arena);
-    StmtPath path = {0};
-    Stmt *loop = find_stmt(c, kernel, loop_id, &path);
+    Stmt *loop = find_loop_in(c, kernel, loop_id);
     CarryQuestion q = {.reduction_counts = true, .threads = true};
     q.reason = arena_printf(c->arena, "iterations of loop '%s' depend on earlier ones",
                             loop->u.loop.var->name);
@@ -620,8 +620,7 @@ bool dependence_loop_is_parallel(Context *c, const Kernel *kernel, uint32_t loop
                                  Conflict *why)
 {
     ArenaMark mark = arena_mark(c->arena);
-    StmtPath path = {0};
-    Stmt *loop = find_stmt(c, kernel, loop_id, &path);
+    Stmt *loop = find_loop_in(c, kernel, loop_id);
     CarryQuestion q = {.atomic_counts = kind == LOOP_PARALLEL};
     q.reason = arena_printf(
         c->arena, "iterations of loop '%s' would run %s, so these two accesses would have no order",

@@ -314,9 +314,7 @@ static Stmt *outermost(Context *c, const Kernel *kernel, uint32_t id, bool (*is)
 
 static bool bind_legal(Context *c, const Kernel *kernel, const ForStmt *as, Conflict *why)
 {
-    StmtPath path = {0};
-    stmt_find(c, kernel->body, as->id, &path);
-    const Stmt *loop = path_end(&path);
+    const Stmt *loop = stmt_find(c, kernel->body, as->id, NULL);
     ForStmt bound = loop->u.loop;
     bound.kind = LOOP_BIND;
     bound.axis = as->axis;

@@ -45,7 +45,8 @@ static const char *scope_of(const Buffer *b)
 
 static bool find_place(Compact *k, const Stmt *at, Place *place)
 {
-    if (!stmt_path_to(k->c, k->body, at, &place->path))
+    place->path = stmt_path_to(k->c, k->body, at);
+    if (place->path.n == 0)
         return false;
     for (place->root = 0; place->root < place->path.n; place->root++)
         if (stmt_is_launch_root(k->c, place->path.items[place->root]))

@@ -135,8 +135,7 @@ Name async_registers(Context *c, const StmtList *in_flight, const StmtList *afte
  * is complete. */
 static bool bulk_copy_can(Context *c, Stmt *root, const Stmt *block)
 {
-    StmtPath path = {0};
-    stmt_path_to(c, root, block, &path);
+    StmtPath path = stmt_path_to(c, root, block);
     for (Axis axis = AXIS_THREAD_X; axis <= AXIS_THREAD_Z; axis++) {
         bool every = false;
         const Stmt *loop = thread_loop(c, &path, axis, &every);

@@ -162,12 +162,11 @@ static const char *order_obstacle(Context *c, const StmtPath *path)
 /* Why the blocks of the cluster around the loop at the end of `path` do not share the copy. */
 static const char *sharing_obstacle(Context *c, Stmt *root, const Stmt *copy, const StmtPath *path)
 {
-    StmtPath way = {0};
     if (!multicast_ranks(path))
         return arena_printf(c->arena, "no loop around '%s' is bound to cluster.rank",
                             path_end(path)->u.loop.var->name);
     const char *order = order_obstacle(c, path);
-    stmt_path_to(c, root, copy, &way);
+    StmtPath way = stmt_path_to(c, root, copy);
     return order ? order : multicast_obstacle(c, &way);
 }
 
@@ -252,7 +251,7 @@ bool roles_find(Context *c, Stmt *root, Threads *t, Roles *out)
 {
     if (!find_loop(c, root, &out->loop) || !out->loop)
         return !out->loop;
-    stmt_path_to(c, root, out->loop, &out->path);
+    out->path = stmt_path_to(c, root, out->loop);
     if (!find_ranks(c, root, out))
         return false;
     if (!barriers_can(c, root, out))

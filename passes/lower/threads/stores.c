@@ -58,11 +58,10 @@ static bool alone(Context *c, Stmt *root, const Stmt *store)
 /* No iteration of a loop around stores again what an earlier one has stored. */
 static bool once(Context *c, Stmt *root, const Stmt *store, Threads *t)
 {
-    StmtPath path = {0};
     StmtList self = {0};
     Hazard hazard;
     VEC_PUSH(c->arena, &self, (Stmt *)store);
-    stmt_path_to(c, root, store, &path);
+    StmtPath path = stmt_path_to(c, root, store);
     for (int i = 0; i < path.n; i++) {
         const Stmt *loop = path.items[i];
         BlockPairs pairs = {&self, &self, loop, SYNC_THREADS};

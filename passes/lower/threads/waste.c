@@ -145,11 +145,10 @@ static void warn_of_stages(LaunchWalk *w, Stmt *root, int64_t threads)
 {
     StmtList blocks = stmts_of_kind(w->c, root, ST_BLOCK);
     for (int i = 0; i < blocks.n; i++) {
-        StmtPath path = {0};
         const Stmt *block = blocks.items[i];
-        if (block_is_bulk(&block->u.block) || block_stores_bulk(&block->u.block) ||
-            !stmt_path_to(w->c, root, block, &path) || !is_serial_stage(w, &path) ||
-            is_reported(w->c, W0003, block->span))
+        StmtPath path = stmt_path_to(w->c, root, block);
+        if (block_is_bulk(&block->u.block) || block_stores_bulk(&block->u.block) || path.n == 0 ||
+            !is_serial_stage(w, &path) || is_reported(w->c, W0003, block->span))
             continue;
         diag_warning(w->c, W0003, block->span,
                      "block '%s' runs on one thread while the other %lld of its thread block wait; "
@@ -211,9 +210,9 @@ static void warn_of_lone_thread(LaunchWalk *w, Stmt *root)
     const Stmt *loop = NULL;
     for (int i = 0; i < blocks.n && !loop; i++) {
         Sharing how;
-        StmtPath path = {0};
         const Stmt *block = blocks.items[i];
-        if (stmt_path_to(w->c, root, block, &path) && is_many(&path) && !runs_on_host(w->c, block))
+        StmtPath path = stmt_path_to(w->c, root, block);
+        if (path.n > 0 && is_many(&path) && !runs_on_host(w->c, block))
             loop = loop_to_share(w, &path, &how);
         if (loop && !is_reported(w->c, W0003, block->span))
             diag_warning(w->c, W0003, block->span,

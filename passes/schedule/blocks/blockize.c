@@ -127,7 +127,7 @@ static int common_depth(Blockize *b, const Value *nodes, int n)
     int depth = b->path.n - 1;
     for (int i = 1; i < n; i++) {
         StmtPath other = {0};
-        state_path(b->s, nodes[i].u.id, &other);
+        sched_node(b->s, &nodes[i], &other);
         int common = flow_common(&b->path, &other);
         depth = common < depth ? common : depth;
     }
@@ -140,7 +140,7 @@ static bool find_whole(Blockize *b)
 {
     const Value *nodes = b->call->blockize.nodes.u.list.items;
     int n = b->call->blockize.nodes.u.list.n, first = -1;
-    Stmt *node = b->whole = state_path(b->s, nodes[0].u.id, &b->path);
+    Stmt *node = b->whole = sched_node(b->s, &nodes[0], &b->path);
     b->depth = n > 1 ? common_depth(b, nodes, n) : b->path.n - 1;
     if (n == 1)
         return true;
@@ -202,13 +202,10 @@ static bool reduce_outside(Blockize *b, const Stmt *block, const StmtPath *path,
 static bool take_init(Blockize *b, Stmt *block)
 {
     Context *c = b->s->ctx;
-    StmtPath inner = {0}, path = {0};
+    StmtPath inner = {0};
     Stmt *nest, *update;
-    for (int i = 0; i < b->depth; i++)
-        VEC_PUSH(c->arena, &path, b->path.items[i]);
     stmt_find(c, b->whole, block->u.block.id, &inner);
-    for (int i = 0; i < inner.n; i++)
-        VEC_PUSH(c->arena, &path, inner.items[i]);
+    StmtPath path = path_joined(c, &b->path, b->depth, inner);
     int anchor = reduction_start(c, &path);
     bool outside = anchor < b->depth;
     if (outside && !reduce_outside(b, block, &path, anchor))

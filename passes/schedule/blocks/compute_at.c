@@ -124,14 +124,12 @@ static bool runs_no_more(const Move *m)
     const StmtPath *path = &m->path;
     const Stmt *block = m->block;
     Stmt *before = s->kernel->body, *after = m->body;
-    StmtPath now = {0};
-    for (int i = 0; i < place_common(m); i++)
-        if (path->items[i]->kind == ST_FOR &&
-            stmt_find(s->ctx, m->body, path->items[i]->u.loop.id, &now)) {
-            before = path->items[i]->u.loop.body;
-            after = path_end(&now)->u.loop.body;
-            now.n = 0;
-        }
+    for (int i = 0; i < place_common(m); i++) {
+        const Stmt *old = path->items[i];
+        Stmt *now = old->kind == ST_FOR ? stmt_find(s->ctx, m->body, old->u.loop.id, NULL) : NULL;
+        before = now ? old->u.loop.body : before;
+        after = now ? now->u.loop.body : after;
+    }
     Conflict why;
     REQUIRE_KEPT(
         s, E0459, m->at_loop,

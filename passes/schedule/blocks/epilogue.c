@@ -260,8 +260,8 @@ bool prim_fuse_reduction_epilogue(Schedule *s, const PrimCall *call, Value *resu
     Fusion f = {.s = s, .call = call};
     const Value *first = &call->fuse_reduction_epilogue.reduction,
                 *second = &call->fuse_reduction_epilogue.epilogue;
-    Stmt *reduction = f.reduction.block = sched_block(s, first, &f.path);
-    Stmt *epilogue = f.epilogue.block = sched_block(s, second, &f.epilogue_path);
+    Stmt *reduction = f.reduction.block = sched_node(s, first, &f.path);
+    Stmt *epilogue = f.epilogue.block = sched_node(s, second, &f.epilogue_path);
     f.sum = flow_written(s, reduction);
     if (!check_blocks(&f) || !check_axes(&f) || !check_order(&f))
         return false;

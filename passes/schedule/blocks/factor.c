@@ -391,11 +391,8 @@ Stmt *factor_spread(Factor *f, int top, Stmt *body, Stmt **bottom)
     Context *c = f->s->ctx;
     BlockStmt block = *f->block;
     block.init = body;
-    StmtPath path = {0};
-    for (int i = 0; i + 1 < f->path.n; i++)
-        VEC_PUSH(c->arena, &path, f->path.items[i]);
-    VEC_PUSH(c->arena, &path, stmt_block(c, &block, f->node->span));
-    Stmt *nest, *rest;
+    Stmt *node = stmt_block(c, &block, f->node->span), *nest, *rest;
+    StmtPath path = path_joined(c, &f->path, f->path.n - 1, (StmtPath){&node, 1, 1});
     if (!reduction_take_init(
             c, &(ReductionPlace){.kernel = f->s->kernel, .path = &path, .anchor = top}, &nest,
             &rest))

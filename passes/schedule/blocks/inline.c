@@ -152,7 +152,7 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     Context *c = s->ctx;
     Span span = call->compute_inline.block.span;
-    Stmt *block = sched_block(s, &call->compute_inline.block, &path);
+    Stmt *block = sched_node(s, &call->compute_inline.block, &path);
     const Stmt *store = flow_single_store(c, block);
     Inline in;
     if (!inline_is_producer(s, span, &path, "block"))

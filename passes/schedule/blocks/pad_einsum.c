@@ -694,7 +694,7 @@ bool prim_pad_einsum(Schedule *s, const PrimCall *call, Value *result)
 {
     Context *c = s->ctx;
     Einsum e = {.s = s, .call = call};
-    Padded p = {.block = sched_block(s, &call->pad_einsum.block, &e.path)};
+    Padded p = {.block = sched_node(s, &call->pad_einsum.block, &e.path)};
     p.block = with_all_rows(&e, p.block);
     e.block = &p.block->u.block;
     e.update = flow_single_store(c, p.block);

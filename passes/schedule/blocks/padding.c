@@ -92,7 +92,7 @@ bool prim_can_decompose_padding(Schedule *s, const PrimCall *call, Value *result
     StmtPath path = {0};
     Padding p;
     DiagMark mark = diag_mark(s->ctx);
-    Stmt *block = sched_block(s, &call->can_decompose_padding.block, &path);
+    Stmt *block = sched_node(s, &call->can_decompose_padding.block, &path);
     bool can =
         find_padding(s, block, call->span, &p) &&
         check_padding(s, call, &path, path_loop(&path, call->can_decompose_padding.loop.u.id), &p);
@@ -140,7 +140,7 @@ bool prim_decompose_padding(Schedule *s, const PrimCall *call, Value *result)
     Context *c = s->ctx;
     StmtPath path = {0};
     Padding p;
-    Stmt *block = sched_block(s, &call->decompose_padding.block, &path), *nest, *copy;
+    Stmt *block = sched_node(s, &call->decompose_padding.block, &path), *nest, *copy;
     int anchor = path_loop(&path, call->decompose_padding.loop.u.id);
     if (!find_padding(s, block, call->decompose_padding.block.span, &p) ||
         !check_padding(s, call, &path, anchor, &p))

@@ -429,8 +429,8 @@ bool place_block(Schedule *s, const PrimCall *call, const MoveSide *side)
     Move m = {.s = s, .call = call, .side = side};
     m.at_block = call->compute_at.block.span;
     m.at_loop = call->compute_at.loop.span;
-    m.block = sched_block(s, &call->compute_at.block, &m.path);
-    m.loop = sched_loop(s, &call->compute_at.loop, &m.target);
+    m.block = sched_node(s, &call->compute_at.block, &m.path);
+    m.loop = sched_node(s, &call->compute_at.loop, &m.target);
     if (!find_sequence(&m) || !side->can_move(&m) || !own_loops_are_plain(&m) ||
         !makers_come_first(&m) || !side->find_tie(&m) || !find_part(&m) || !find_item(&m))
         return false;

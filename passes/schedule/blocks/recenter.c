@@ -64,7 +64,8 @@ static bool find_total(Recenter *f)
         }
     REQUIRE(s, E0482, f->span, f->total.block, "no block adds the elements of '%s'; use rfactor",
             sums->name);
-    return stmt_path_to(s->ctx, s->kernel->body, f->total.block, &f->total.path);
+    f->total.path = stmt_path_to(s->ctx, s->kernel->body, f->total.block);
+    return true;
 }
 
 /* Nothing but loops stands around the block in its nest. */
@@ -400,8 +401,8 @@ static Stmt *new_seq(Recenter *f)
 bool prim_recenter(Schedule *s, const PrimCall *call, Value *result)
 {
     Recenter f = {.s = s, .span = call->span};
-    f.sums.block = sched_block(s, &call->recenter.sums, &f.sums.path);
-    f.pivots.block = sched_block(s, &call->recenter.pivots, &f.pivots.path);
+    f.sums.block = sched_node(s, &call->recenter.sums, &f.sums.path);
+    f.pivots.block = sched_node(s, &call->recenter.pivots, &f.pivots.path);
     if (!find_total(&f) || !find_places(&f) || !check_terms(&f) || !check_between(&f) ||
         !find_moved(&f))
         return false;

@@ -69,7 +69,7 @@ bool prim_decompose_reduction(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     Context *c = s->ctx;
-    Stmt *block = sched_block(s, &call->decompose_reduction.block, &path), *nest, *update;
+    Stmt *block = sched_node(s, &call->decompose_reduction.block, &path), *nest, *update;
     int anchor = path_loop(&path, call->decompose_reduction.loop.u.id);
     int first = reduction_start(c, &path);
     REQUIRE(

@@ -122,13 +122,11 @@ static bool runs_as_before(const Move *m, Conflict *why)
 {
     Schedule *s = m->s;
     const Stmt *loop = common_loop(m);
-    StmtPath now = {0};
     if (rewrite_is_kept(m, (Rewrite){s->kernel, s->kernel->body, m->body}, why))
         return true;
     if (!loop || flow_block_with_init(s->ctx, loop->u.loop.body))
         return false;
-    stmt_find(s->ctx, m->body, loop->u.loop.id, &now);
-    Stmt *after = path_end(&now)->u.loop.body;
+    Stmt *after = stmt_find(s->ctx, m->body, loop->u.loop.id, NULL)->u.loop.body;
     return rewrite_is_kept(m, (Rewrite){s->kernel, loop->u.loop.body, after}, why);
 }
 

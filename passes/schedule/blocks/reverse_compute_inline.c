@@ -37,7 +37,7 @@ typedef struct {
 static bool find_pair(ReverseInline *v, const PrimCall *call)
 {
     Schedule *s = v->s;
-    v->block = sched_block(s, &call->reverse_compute_inline.block, &v->path);
+    v->block = sched_node(s, &call->reverse_compute_inline.block, &v->path);
     BufferSet read = flow_buffers(s, v->block, ACCESS_READ);
     for (int i = 0; i < read.n && !v->between; i++) {
         BlockList writers = flow_blocks(s, s->kernel->body, read.items[i], ACCESS_WRITE);

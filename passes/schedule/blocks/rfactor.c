@@ -18,7 +18,7 @@
 /* Below the loop there is one block and nothing but loops. */
 static bool find_block(Factor *f, const PrimCall *call)
 {
-    Stmt *at = sched_loop(f->s, &call->rfactor.loop, &f->path);
+    Stmt *at = sched_node(f->s, &call->rfactor.loop, &f->path);
     f->loop = at;
     while (at->kind == ST_FOR) {
         at = at->u.loop.body;

@@ -147,11 +147,10 @@ static Stmt *in_three_parts(Split *p, const Stmt *block)
 bool prim_split_product(Schedule *s, const PrimCall *call, Value *result)
 {
     Context *c = s->ctx;
-    StmtPath path = {0};
     StagePlace place = {0};
     Split p = {.s = s, .call = call};
     Span span = call->split_product.block.span;
-    Stmt *block = sched_block(s, &call->split_product.block, &path);
+    Stmt *block = sched_node(s, &call->split_product.block, NULL);
     if (!find_product(&p, block, span) || !find_place(&p, block, span, &place))
         return false;
 

@@ -105,13 +105,12 @@ static bool require_plain(Schedule *s, const PrimCall *call, const Stmt *node)
 static bool take_init_out(Schedule *s, const PrimCall *call)
 {
     StmtPath path = {0}, inner = {0};
-    Stmt *loop = sched_loop(s, &call->tensorize.node, &path);
+    Stmt *loop = sched_node(s, &call->tensorize.node, &path);
     const Stmt *block = flow_block_with_init(s->ctx, loop);
     if (!block)
         return true;
     stmt_find(s->ctx, loop, block->u.block.id, &inner);
-    for (int i = 1; i < inner.n; i++)
-        VEC_PUSH(s->ctx->arena, &path, inner.items[i]);
+    path = path_joined(s->ctx, &path, path.n - 1, inner);
     if (reduction_start(s->ctx, &path) != path.n - inner.n)
         return true;
     Value ignored;
@@ -142,7 +141,7 @@ bool prim_tensorize(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     if (!of || !require_own_name(s, call, of) || !take_block(s, call, of, &value))
         return false;
-    Stmt *old = sched_block(s, &value, &path);
+    Stmt *old = sched_node(s, &value, &path);
     if (!require_plain(s, call, old))
         return false;
     Unify u = {.of = of};

@@ -54,7 +54,6 @@ typedef struct {
 static bool find_consumers(CacheRead *r)
 {
     Schedule *s = r->s;
-    StmtPath path = {0};
     const Value *given = &r->call->cache_read.consumers;
     if (given->kind == VALUE_NONE) {
         r->consumers = flow_blocks(s, s->kernel->body, r->buffer, ACCESS_READ);
@@ -62,7 +61,7 @@ static bool find_consumers(CacheRead *r)
     }
     for (int i = 0; i < given->u.list.n; i++) {
         const Value *v = &given->u.list.items[i];
-        Stmt *block = sched_block(s, v, &path);
+        Stmt *block = sched_node(s, v, NULL);
         REQUIRE(s, E0442, v->span, stmt_accesses(s->ctx, block, r->buffer, ACCESS_READ),
                 "block '%s' does not read '%s', so it cannot read its copy", block->u.block.name,
                 r->buffer->name);
@@ -157,9 +156,8 @@ static Stmt *copy_for_reads(const CacheRead *r, Buffer *cache)
 
 bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
     CacheRead r = {.s = s, .call = call};
-    Stmt *block = r.block = sched_block(s, &call->cache_read.block, &path);
+    Stmt *block = r.block = sched_node(s, &call->cache_read.block, NULL);
     Buffer *buffer = r.buffer = sched_buffer(s, call->cache_read.buffer.u.id);
     Scope scope = scope_find(call->cache_read.scope.u.s);
     REQUIRE(s, E0442, call->cache_read.buffer.span,
@@ -220,12 +218,11 @@ static bool find_written(CacheWrite *w)
 static bool find_readers(CacheWrite *w)
 {
     Schedule *s = w->s;
-    StmtPath path = {0};
     const Value *given = &w->call->cache_write.consumers;
     int n = given->kind == VALUE_NONE ? 0 : given->u.list.n;
     for (int i = 0; i < n; i++) {
         const Value *v = &given->u.list.items[i];
-        Stmt *block = sched_block(s, v, &path);
+        Stmt *block = sched_node(s, v, NULL);
         REQUIRE(s, E0444, v->span,
                 block != w->block && stmt_accesses(s->ctx, block, w->buffer, ACCESS_READ),
                 "block '%s' does not read '%s' behind block '%s', so it cannot read its copy",
@@ -272,7 +269,7 @@ bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
     CacheWrite w = {.s = s, .call = call};
     Span span = call->cache_write.block.span;
     Scope scope = scope_find(call->cache_write.scope.u.s);
-    w.block = sched_block(s, &call->cache_write.block, &path);
+    w.block = sched_node(s, &call->cache_write.block, &path);
     if (!find_written(&w) || !find_readers(&w) ||
         !flow_require_fixed_shape(s, w.buffer, E0444, span) ||
         !stage_starts_alone(s, &path, w.buffer, span))

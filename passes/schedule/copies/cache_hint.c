@@ -36,8 +36,7 @@ static bool read_hint(Schedule *s, const PrimCall *call, const char *block, cons
 
 bool prim_cache_hint(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
-    Stmt *node = sched_block(s, &call->cache_hint.block, &path);
+    Stmt *node = sched_node(s, &call->cache_hint.block, NULL);
     BlockStmt block = node->u.block;
     const Buffer *buffer = sched_buffer(s, call->cache_hint.buffer.u.id);
     AccessMode mode = 0;

@@ -211,10 +211,9 @@ static Stmt *keep(Keeper *k, Kept *kept)
 bool prim_cache_index(Schedule *s, const PrimCall *call, Value *result)
 {
     Context *c = s->ctx;
-    StmtPath path = {0};
     Keeper k = {.s = s, .call = call, .collecting = true};
     int64_t least = call->cache_index.uses.kind == VALUE_NONE ? 1 : call->cache_index.uses.u.i;
-    k.stmt = sched_block(s, &call->cache_index.block, &path);
+    k.stmt = sched_node(s, &call->cache_index.block, NULL);
     k.scope = scope_find(call->cache_index.scope.u.s);
     find_ranges(&k);
     visit_block(&k);

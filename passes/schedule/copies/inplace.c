@@ -52,8 +52,7 @@ static void place_outside(InPlace *p)
 
 static bool is_item(Stmt *item, const Stmt *block, Context *c)
 {
-    StmtPath path = {0};
-    return stmt_find(c, item, block->u.block.id, &path);
+    return stmt_find(c, item, block->u.block.id, NULL);
 }
 
 /* What one iteration of the loop accesses. */
@@ -165,7 +164,7 @@ bool prim_cache_inplace(Schedule *s, const PrimCall *call, Value *result)
     Context *c = s->ctx;
     InPlace p = {.s = s, .call = call};
     Scope scope = scope_find(call->cache_inplace.scope.u.s);
-    p.block = sched_block(s, &call->cache_inplace.block, &p.path);
+    p.block = sched_node(s, &call->cache_inplace.block, &p.path);
     p.from = sched_buffer(s, call->cache_inplace.buffer.u.id);
     if (!check_block(&p))
         return false;
@@ -173,7 +172,7 @@ bool prim_cache_inplace(Schedule *s, const PrimCall *call, Value *result)
     p.box = ARENA_ARRAY(c->arena, Interval, p.from->rank + 1);
     p.back = ARENA_ARRAY(c->arena, Interval, p.from->rank + 1);
     if (call->cache_inplace.loop.kind != VALUE_NONE)
-        p.loop = sched_loop(s, &call->cache_inplace.loop, &p.at);
+        p.loop = sched_node(s, &call->cache_inplace.loop, &p.at);
     if (!p.loop)
         place_outside(&p);
     else if (!place_inside(&p))

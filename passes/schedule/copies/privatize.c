@@ -186,7 +186,7 @@ static Stmt *with_copy(Privatize *p, Stmt *clear, Stmt *add)
 bool prim_privatize(Schedule *s, const PrimCall *call, Value *result)
 {
     Privatize p = {.s = s, .span = call->privatize.loop.span};
-    p.loop = sched_loop(s, &call->privatize.loop, &p.path);
+    p.loop = sched_node(s, &call->privatize.loop, &p.path);
     if (!sched_require_serial(s, p.loop, p.span) || !find_block(&p) || !find_update(&p))
         return false;
 

@@ -112,8 +112,7 @@ static bool find_readers(Reindex *r, const Value *given)
 {
     Context *c = r->s->ctx;
     for (int i = 0; i < (given->kind == VALUE_NONE ? 0 : given->u.list.n); i++) {
-        StmtPath path = {0};
-        Stmt *stmt = sched_block(r->s, &given->u.list.items[i], &path);
+        Stmt *stmt = sched_node(r->s, &given->u.list.items[i], NULL);
         Reader reader = {stmt, ARENA_ARRAY(c->arena, Subst, r->stmt->u.block.n_iters + 1)};
         if (stmt == r->stmt)
             continue;
@@ -612,7 +611,7 @@ static bool check_access(const Reindex *r, Span at, AccessMode mode)
 static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMode mode)
 {
     *r = (Reindex){.s = s, .span = call->span, .map_span = call->span};
-    r->stmt = sched_block(s, &call->reindex.block, &r->path);
+    r->stmt = sched_node(s, &call->reindex.block, &r->path);
     r->from = sched_buffer(s, call->reindex.buffer.u.id);
     if (!flow_require_no_range(s, r->stmt, r->from, call->reindex.buffer.span))
         return false;

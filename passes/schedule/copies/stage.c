@@ -12,8 +12,7 @@ static StagePlace place_of(Stmt *stmt, const BlockList *blocks, Context *c)
     StagePlace place = {stmt, -1, -1};
     for (int i = 0; i < stmt_items(stmt); i++)
         for (int b = 0; b < blocks->n; b++) {
-            StmtPath path = {0};
-            if (!stmt_find(c, stmt_item(stmt, i), blocks->items[b]->u.block.id, &path))
+            if (!stmt_find(c, stmt_item(stmt, i), blocks->items[b]->u.block.id, NULL))
                 continue;
             place.first = place.first < 0 ? i : place.first;
             place.last = i;

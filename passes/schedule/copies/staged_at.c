@@ -12,7 +12,7 @@
 static bool is_there(Schedule *s, const Value *block, const Value *loop)
 {
     StmtPath path = {0};
-    (void)sched_block(s, block, &path);
+    (void)sched_node(s, block, &path);
     return path_loop(&path, loop->u.id) >= 0;
 }
 
@@ -36,9 +36,8 @@ bool prim_read_at(Schedule *s, const PrimCall *call, Value *result)
 
 bool prim_write_at(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
     const Value *loop = &call->write_at.loop, *block = &call->write_at.block;
-    Stmt *stmt = sched_block(s, block, &path);
+    Stmt *stmt = sched_node(s, block, NULL);
     const Buffer *buffer = sched_buffer(s, call->write_at.buffer.u.id);
     REQUIRE(s, E0442, call->write_at.buffer.span, stmt_accesses(s->ctx, stmt, buffer, ACCESS_WRITE),
             "block '%s' does not write '%s'; name the buffer that it writes", stmt->u.block.name,

@@ -342,7 +342,7 @@ enum { MAX_CHAIN = 16 };
 bool prim_rolling_buffer(Schedule *s, const PrimCall *call, Value *result)
 {
     Rolling r = {.s = s, .call = call};
-    r.stmt = sched_block(s, &call->rolling_buffer.block, &r.path);
+    r.stmt = sched_node(s, &call->rolling_buffer.block, &r.path);
     const Stmt *store = flow_single_store(s->ctx, r.stmt);
     REQUIRE(s, E0920, call->rolling_buffer.block.span, store, "block '%s' %s", r.stmt->u.block.name,
             flow_no_single_store(s->ctx, r.stmt));

@@ -345,7 +345,7 @@ static bool check_order(const Transform *t, Stmt *nest)
 bool prim_transform_block_layout(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *block = sched_block(s, &call->transform_block_layout.block, &path);
+    Stmt *block = sched_node(s, &call->transform_block_layout.block, &path);
     Transform t = {.s = s,
                    .call = call,
                    .map = call->transform_block_layout.index_map.u.map,

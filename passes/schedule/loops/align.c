@@ -56,7 +56,7 @@ static Expr *row_offset(Schedule *s, const PrimCall *call, const ForStmt *loop, 
 {
     Context *c = s->ctx;
     StmtPath path = {0};
-    Stmt *block = sched_block(s, &call->align.block, &path);
+    Stmt *block = sched_node(s, &call->align.block, &path);
     const Buffer *buffer = sched_buffer(s, call->align.buffer.u.id);
     AccessList accesses = access_list(c, block, buffer, ACCESS_ANY);
     Facts *facts = sched_facts(s, &path);
@@ -261,11 +261,11 @@ bool prim_align(Schedule *s, const PrimCall *call, Value *result)
 {
     (void)result;
     StmtPath path = {0}, to_block = {0};
-    Stmt *stmt = sched_loop(s, &call->align.loop, &path);
+    Stmt *stmt = sched_node(s, &call->align.loop, &path);
     int64_t n = call->align.count.u.i;
     if (!sched_require_plain(s, stmt, call->span))
         return false;
-    sched_block(s, &call->align.block, &to_block);
+    sched_node(s, &call->align.block, &to_block);
     REQUIRE(s, E0416, call->span, path.n < to_block.n && to_block.items[path.n - 1] == stmt,
             "loop '%s' does not enclose block '%s'", stmt_label(stmt),
             stmt_label(to_block.items[to_block.n - 1]));

@@ -52,13 +52,7 @@ typedef struct {
 static StmtPath path_in_loop(const Carry *k)
 {
     Context *c = k->s->ctx;
-    StmtPath path = {0}, inner = {0};
-    stmt_path_to(c, k->loop, k->block, &inner);
-    for (int i = 0; i + 1 < k->outer.n; i++)
-        VEC_PUSH(c->arena, &path, k->outer.items[i]);
-    for (int i = 0; i < inner.n; i++)
-        VEC_PUSH(c->arena, &path, inner.items[i]);
-    return path;
+    return path_joined(c, &k->outer, k->outer.n - 1, stmt_path_to(c, k->loop, k->block));
 }
 
 static bool find_block(Carry *k)
@@ -469,7 +463,7 @@ bool prim_carries_update(Schedule *s, const PrimCall *call, Value *result)
 {
     Carry k = {.s = s};
     DiagMark mark = diag_mark(s->ctx);
-    k.given = sched_loop(s, &call->carries_update.loop, &k.outer);
+    k.given = sched_node(s, &call->carries_update.loop, &k.outer);
     k.buffer = sched_buffer(s, call->carries_update.buffer.u.id);
     bool updates = check(&k);
     diag_forget(s->ctx, mark);
@@ -488,7 +482,7 @@ bool prim_carry(Schedule *s, const PrimCall *call, Value *result)
                .span = call->span,
                .loop_span = call->carry.loop.span,
                .buffer_span = call->carry.buffer.span};
-    k.given = sched_loop(s, &call->carry.loop, &k.outer);
+    k.given = sched_node(s, &call->carry.loop, &k.outer);
     k.buffer = sched_buffer(s, call->carry.buffer.u.id);
     if (!check(&k))
         return false;

@@ -221,7 +221,7 @@ bool prim_expand(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     StmtList items = {0};
     Expand e = {.s = s, .span = call->expand.loop.span};
-    e.loop = sched_loop(s, &call->expand.loop, &path);
+    e.loop = sched_node(s, &call->expand.loop, &path);
     if (!sched_require_serial(s, e.loop, e.span) || !check_range(&e, &path) || !check_body(&e))
         return false;
 

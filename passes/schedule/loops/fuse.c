@@ -185,7 +185,7 @@ static bool fuse_loops(Schedule *s, const PrimCall *call, const Value *loops, in
     Stmt **nest = ARENA_ARRAY(s->ctx->arena, Stmt *, n);
     StmtPath path = {0};
     for (int i = n - 1; i >= 0; i--)
-        nest[i] = sched_loop(s, &loops[i], &path);
+        nest[i] = sched_node(s, &loops[i], &path);
     if (!loop_require_distinct(s, call, loops, n) || !check_nest(s, call, nest, n) ||
         !check_affine_product(s, call, nest, n) || !check_product(s, call, nest, n))
         return false;

@@ -565,7 +565,7 @@ static bool bind_virtual(Schedule *s, Stmt *loop, StmtPath *path, Span span)
 bool prim_bind(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *loop = sched_loop(s, &call->bind.loop, &path);
+    Stmt *loop = sched_node(s, &call->bind.loop, &path);
     *result = (Value){.kind = VALUE_NONE};
     if (axis_is_virtual(call->bind.axis.u.s))
         return bind_virtual(s, loop, &path, call->span);
@@ -596,7 +596,7 @@ bool prim_bind(Schedule *s, const PrimCall *call, Value *result)
 bool prim_parallel(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *loop = sched_loop(s, &call->parallel.loop, &path);
+    Stmt *loop = sched_node(s, &call->parallel.loop, &path);
     if (!loop_make_serial(s, &loop, &path, call->span))
         return false;
     ForStmt parallel = of_kind(loop, LOOP_PARALLEL, AXIS_NONE);
@@ -629,7 +629,7 @@ bool loop_vectorize(Schedule *s, Stmt *loop, const StmtPath *path, Span span)
 bool prim_unroll(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *loop = sched_loop(s, &call->unroll.loop, &path);
+    Stmt *loop = sched_node(s, &call->unroll.loop, &path);
     if (!loop_make_serial(s, &loop, &path, call->span) || !require_short(s, &path, call->span))
         return false;
     ForStmt unrolled = of_kind(loop, LOOP_UNROLL, AXIS_NONE);

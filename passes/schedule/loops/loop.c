@@ -98,7 +98,7 @@ static Stmt *deepest(Schedule *s, const Value *loops, int n, StmtPath *path)
     Stmt *found = NULL;
     for (int i = 0; i < n; i++) {
         StmtPath at = {0};
-        Stmt *loop = sched_loop(s, &loops[i], &at);
+        Stmt *loop = sched_node(s, &loops[i], &at);
         if (at.n > path->n) {
             *path = at;
             found = loop;
@@ -202,7 +202,7 @@ bool prim_reorder(Schedule *s, const PrimCall *call, Value *result)
 bool prim_add_unit_loop(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *node = state_path(s, call->add_unit_loop.node.u.id, &path);
+    Stmt *node = sched_node(s, &call->add_unit_loop.node, &path);
     if (!loop_require_depth(s, &path, 1, call->span))
         return false;
     Name name = sched_fresh_loop_name(s, &path, "u", 0);

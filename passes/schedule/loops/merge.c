@@ -132,7 +132,7 @@ static void find_paths(Merge *m)
 {
     for (int i = 0; i < m->n; i++) {
         m->path[i] = (StmtPath){0};
-        sched_loop(m->s, &m->call->merge.loops.u.list.items[i], &m->path[i]);
+        sched_node(m->s, &m->call->merge.loops.u.list.items[i], &m->path[i]);
     }
 }
 
@@ -424,8 +424,8 @@ bool prim_fission(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0}, to = {0};
     Halves halves;
-    Stmt *loop = sched_loop(s, &call->fission.loop, &path);
-    Stmt *node = state_path(s, call->fission.after.u.id, &to);
+    Stmt *loop = sched_node(s, &call->fission.loop, &path);
+    Stmt *node = sched_node(s, &call->fission.after, &to);
     if (!sched_require_plain(s, loop, call->span))
         return false;
     int last = cut_item(&to, loop);
@@ -454,7 +454,7 @@ bool prim_shift(Schedule *s, const PrimCall *call, Value *result)
 {
     Context *c = s->ctx;
     StmtPath path = {0};
-    Stmt *stmt = sched_loop(s, &call->shift.loop, &path);
+    Stmt *stmt = sched_node(s, &call->shift.loop, &path);
     int64_t amount = call->shift.amount.u.i;
     if (!sched_require_serial(s, stmt, call->span))
         return false;

@@ -192,7 +192,7 @@ bool prim_narrow(Schedule *s, const PrimCall *call, Value *result)
 {
     (void)result;
     StmtPath path = {0};
-    Stmt *stmt = sched_loop(s, &call->narrow.loop, &path);
+    Stmt *stmt = sched_node(s, &call->narrow.loop, &path);
     const ForStmt *loop = &stmt->u.loop;
     if (!sched_require_plain(s, stmt, call->span))
         return false;

@@ -332,7 +332,7 @@ bool prim_loop_partition(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     Parts parts = {0};
-    Stmt *loop = sched_loop(s, &call->loop_partition.loop, &path);
+    Stmt *loop = sched_node(s, &call->loop_partition.loop, &path);
     if (!sched_require_plain(s, loop, call->span) || !read_parts(s, call, &parts) ||
         !require_end(s, call, &path, &parts))
         return false;

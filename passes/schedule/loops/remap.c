@@ -76,8 +76,8 @@ bool prim_remap(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath to_outer = {0}, path = {0};
     Annotation order = {0};
-    const Stmt *outer = sched_loop(s, &call->remap.outer, &to_outer);
-    const Stmt *inner = sched_loop(s, &call->remap.inner, &path);
+    const Stmt *outer = sched_node(s, &call->remap.outer, &to_outer);
+    const Stmt *inner = sched_node(s, &call->remap.inner, &path);
     if (!read_order(s, call, &order) || !require_axis(s, call, outer, AXIS_BLOCK_Y) ||
         !require_axis(s, call, inner, AXIS_BLOCK_X))
         return false;
@@ -121,8 +121,7 @@ static bool require_permutation(Schedule *s, const PrimCall *call, const BlockSt
 
 bool prim_reorder_block_iter_var(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
-    Stmt *stmt = sched_block(s, &call->reorder_block_iter_var.block, &path);
+    Stmt *stmt = sched_node(s, &call->reorder_block_iter_var.block, NULL);
     BlockStmt block = stmt->u.block;
     const Value *order = call->reorder_block_iter_var.order.u.list.items;
     if (!require_permutation(s, call, &block))

@@ -54,9 +54,9 @@ static bool require_inside(Schedule *s, const Stmt *outer, const Stmt *inner, Sp
 
 bool prim_serpentine(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0}, outside = {0};
-    Stmt *inner = state_path(s, call->serpentine.inner.u.id, &path),
-         *outer = state_path(s, call->serpentine.outer.u.id, &outside);
+    StmtPath path = {0};
+    Stmt *inner = sched_node(s, &call->serpentine.inner, &path),
+         *outer = sched_node(s, &call->serpentine.outer, NULL);
     const Buffer *circle;
     Conflict why = {0};
     if (!require_inside(s, outer, inner, call->span))

@@ -26,8 +26,7 @@ static bool find_nests(Schedule *s, const PrimCall *call, Nests *n)
     const Value *loops = &call->specialize.loops;
     *n = (Nests){s, s->kernel->body, stmt_items(s->kernel->body), 0};
     for (int i = 0; i < loops->u.list.n; i++) {
-        StmtPath path = {0};
-        const Stmt *loop = sched_loop(s, &loops->u.list.items[i], &path);
+        const Stmt *loop = sched_node(s, &loops->u.list.items[i], NULL);
         int at = stmt_place(n->body, loop);
         REQUIRE_AT(s, E0864, call->span, at >= 0, loop,
                    "loop '%s' is inside of other loops or conditions; specialize takes the "

@@ -259,7 +259,7 @@ static void remark_idle(Schedule *s, const Split *split)
 bool prim_split(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *loop = sched_loop(s, &call->split.loop, &path);
+    Stmt *loop = sched_node(s, &call->split.loop, &path);
     Split split = {.extent = sched_extent(s, &path)};
     TailKind tail;
     if (!sched_require_plain(s, loop, call->span) || !read_tail(s, call, &tail) ||

@@ -41,10 +41,10 @@ bool stride_of(Schedule *s, const StmtPath *path, const Var *loop, Congruence *o
 
 bool prim_stride(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0}, to_loop = {0};
+    StmtPath path = {0};
     Congruence which;
-    sched_block(s, &call->stride.block, &path);
-    const ForStmt *loop = &sched_loop(s, &call->stride.loop, &to_loop)->u.loop;
+    sched_node(s, &call->stride.block, &path);
+    const ForStmt *loop = &sched_node(s, &call->stride.loop, NULL)->u.loop;
     bool strided = loop->step == 1 && stride_of(s, &path, loop->var, &which);
     *result = value_int(strided ? congruence_stride(&which) : 1);
     return true;

@@ -27,14 +27,14 @@ static bool split_for_vector(Schedule *s, const PrimCall *call, int64_t lanes, S
     if (!prim_split(s, &split, &loops))
         return false;
     *path = (StmtPath){0};
-    *loop = sched_loop(s, &loops.u.list.items[1], path);
+    *loop = sched_node(s, &loops.u.list.items[1], path);
     return true;
 }
 
 bool prim_vectorize(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *loop = sched_loop(s, &call->vectorize.loop, &path);
+    Stmt *loop = sched_node(s, &call->vectorize.loop, &path);
     int64_t extent, lanes = lanes_of(s, loop);
     if (!loop_make_serial(s, &loop, &path, call->span))
         return false;

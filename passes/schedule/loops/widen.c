@@ -102,8 +102,8 @@ bool prim_widen(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     int n;
     bool exact;
-    Stmt *stmt = sched_loop(s, &call->widen.loop, &path);
-    const Stmt *over = sched_loop(s, &call->widen.over, &(StmtPath){0});
+    Stmt *stmt = sched_node(s, &call->widen.loop, &path);
+    const Stmt *over = sched_node(s, &call->widen.over, NULL);
     const Var **vars = loops_between(s, &path, call->widen.over.u.id, &n);
     if (!sched_require_plain(s, stmt, call->span))
         return false;

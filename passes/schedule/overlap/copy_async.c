@@ -11,8 +11,7 @@
 
 bool prim_copy_async(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
-    Stmt *node = sched_block(s, &call->copy_async.block, &path);
+    Stmt *node = sched_node(s, &call->copy_async.block, NULL);
     BlockStmt block = node->u.block;
     const char *obstacle = async_copy_obstacle(s->ctx, &block);
     REQUIRE(s, E0440, call->span, !obstacle, "%s", obstacle);

@@ -21,7 +21,7 @@ bool prim_copy_bulk(Schedule *s, const PrimCall *call, Value *result)
         return false;
     StmtPath path = {0};
     BulkForm form;
-    Stmt *node = sched_block(s, result, &path);
+    Stmt *node = sched_node(s, result, &path);
     BlockStmt block = node->u.block;
     Facts *facts = sched_facts(s, &path);
     facts_enter(facts, node);

@@ -13,7 +13,7 @@
 bool prim_multicast(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *node = sched_block(s, &call->multicast.block, &path);
+    Stmt *node = sched_node(s, &call->multicast.block, &path);
     BlockStmt block = node->u.block;
     *result = (Value){.kind = VALUE_NONE};
     REQUIRE(s, E0862, call->span, block_is_bulk(&block),

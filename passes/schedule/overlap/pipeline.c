@@ -313,7 +313,7 @@ static bool stores_in_bulk(Schedule *s, const Stmt *loop)
 bool prim_pipeline(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *loop = sched_loop(s, &call->pipeline.loop, &path);
+    Stmt *loop = sched_node(s, &call->pipeline.loop, &path);
     const Value *asked = &call->pipeline.pending;
     int64_t stages = call->pipeline.stages.u.i, extent;
     int64_t pending = asked->kind == VALUE_NONE ? 0 : asked->u.i;

@@ -56,7 +56,7 @@ static bool find_moves(Rotate *r, const Stmt *loop)
     r->moves = ARENA_ARRAY(s->ctx->arena, bool, stmt_items(loop->u.loop.body));
     for (int i = 0; i < nodes->u.list.n; i++) {
         StmtPath path = {0};
-        const Stmt *node = state_path(s, nodes->u.list.items[i].u.id, &path);
+        const Stmt *node = sched_node(s, &nodes->u.list.items[i], &path);
         int item = item_of(&path, loop);
         REQUIRE_AT(s, E0463, r->call->span, item >= 0, loop,
                    "'%s' is not in the body of loop '%s', so rotate cannot move it to the "
@@ -148,7 +148,7 @@ bool prim_rotate(Schedule *s, const PrimCall *call, Value *result)
     Context *c = s->ctx;
     StmtPath path = {0};
     int64_t extent;
-    Stmt *loop = sched_loop(s, &call->rotate.loop, &path);
+    Stmt *loop = sched_node(s, &call->rotate.loop, &path);
     if (!sched_require_serial(s, loop, call->span) || !ahead_require_range(s, loop, call->span))
         return false;
     Rotate r = {.s = s, .call = call, .at = {s, loop, &path}};

@@ -70,7 +70,7 @@ static Stmt *marked(Context *c, const Stmt *loop, int64_t held)
 bool prim_specialize_warps(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *loop = sched_loop(s, &call->specialize_warps.loop, &path);
+    Stmt *loop = sched_node(s, &call->specialize_warps.loop, &path);
     const Value *pending = &call->specialize_warps.pending;
     int64_t held = 1 + (pending->kind == VALUE_NONE ? 0 : pending->u.i), extent;
     *result = (Value){.kind = VALUE_NONE};

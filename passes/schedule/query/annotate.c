@@ -98,8 +98,7 @@ bool prim_note(Schedule *s, const PrimCall *call, Value *result)
 
 bool prim_annotate(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
-    const Stmt *node = state_path(s, call->annotate.node.u.id, &path);
+    const Stmt *node = sched_node(s, &call->annotate.node, NULL);
     Annotation added = {.key = call->annotate.key.u.s};
     const Value *value = &call->annotate.value;
     REQUIRE_WORD(
@@ -116,8 +115,7 @@ bool prim_annotate(Schedule *s, const PrimCall *call, Value *result)
 
 bool prim_unannotate(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
-    const Stmt *node = state_path(s, call->unannotate.node.u.id, &path);
+    const Stmt *node = sched_node(s, &call->unannotate.node, NULL);
     Name key = call->unannotate.key.u.s;
     AnnotationList old = annotations_of(node), kept = annotations_without(s->ctx, old, key);
     REQUIRE(s, E0498, call->span, annotation_key(key) != ANNOTATION_IN_ORDER,
@@ -162,8 +160,7 @@ static const Stmt *store_that_is_read(Context *c, const Stmt *body)
 
 bool prim_atomic(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
-    Stmt *node = sched_block(s, &call->atomic.block, &path);
+    Stmt *node = sched_node(s, &call->atomic.block, NULL);
     BlockStmt block = node->u.block;
     const Stmt *other = store_in_the_way(s->ctx, block.body),
                *read = store_that_is_read(s->ctx, block.body);

@@ -67,7 +67,7 @@ static int role_of(const BlockIter *iter, const Expr *const factor[2])
 bool prim_contraction(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    const Stmt *stmt = sched_block(s, &call->contraction.block, &path);
+    const Stmt *stmt = sched_node(s, &call->contraction.block, &path);
     const Expr *factor[2];
     ValueList loops[N_ROLES] = {0};
     *result = value_list(s, NULL, 0);
@@ -130,9 +130,8 @@ static int digits_of_loop(Schedule *s, const BlockStmt *block, const ForStmt *lo
 /* *out = *out * extent + iterator, for the iterator that the loop is, or those that it joins. */
 static bool join_loop(Schedule *s, const PrimCall *call, const Value *value, Expr **out)
 {
-    StmtPath path = {0}, to_loop = {0};
-    const BlockStmt *block = &sched_block(s, &call->index_map.block, &path)->u.block;
-    const ForStmt *loop = &sched_loop(s, value, &to_loop)->u.loop;
+    const BlockStmt *block = &sched_node(s, &call->index_map.block, NULL)->u.block;
+    const ForStmt *loop = &sched_node(s, value, NULL)->u.loop;
     const BlockIter *iter = iter_of_loop(block, loop);
     int first = iter ? (int)(iter - block->iters) : 0,
         n = iter ? 1 : digits_of_loop(s, block, loop, &first);
@@ -160,8 +159,7 @@ static bool join_group(Schedule *s, const PrimCall *call, const Value *group, Ex
 bool prim_index_map(Schedule *s, const PrimCall *call, Value *result)
 {
     Context *c = s->ctx;
-    StmtPath path = {0};
-    const BlockStmt *block = &sched_block(s, &call->index_map.block, &path)->u.block;
+    const BlockStmt *block = &sched_node(s, &call->index_map.block, NULL)->u.block;
     const Value *groups = &call->index_map.groups;
     Var **from = ARENA_ARRAY(c->arena, Var *, block->n_iters + 1);
     Expr **to = ARENA_ARRAY(c->arena, Expr *, groups->u.list.n + 1);

@@ -37,9 +37,8 @@ static bool has_packed_operation(Context *c, const Expr *value)
 
 bool prim_packs(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
     Context *c = s->ctx;
-    const Stmt *block = sched_block(s, &call->packs.block, &path);
+    const Stmt *block = sched_node(s, &call->packs.block, NULL);
     const Stmt *store = stmt_written_out(c, block->u.block.body);
     bool yes = store && !block->u.block.init && has_packed_operation(c, store->u.store.value) &&
                reads_early(c, store->u.store.value);

@@ -14,7 +14,7 @@ enum { WIDEST_BYTES = 16 }; /* of an access */
 bool prim_loops(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    sched_block(s, &call->loops.block, &path);
+    sched_node(s, &call->loops.block, &path);
     ValueList loops = value_loops(s, &path);
     *result = value_list(s, loops.items, loops.n);
     return true;
@@ -39,10 +39,9 @@ static Value blocks_below(Schedule *s, Stmt *root, bool (*among)(Schedule *s, St
 
 bool prim_blocks(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
     bool all = call->blocks.loop.kind == VALUE_NONE;
     *result =
-        blocks_below(s, all ? s->kernel->body : sched_loop(s, &call->blocks.loop, &path), NULL);
+        blocks_below(s, all ? s->kernel->body : sched_node(s, &call->blocks.loop, NULL), NULL);
     return true;
 }
 
@@ -67,7 +66,7 @@ bool prim_output_blocks(Schedule *s, const PrimCall *call, Value *result)
 bool prim_reduction_loops(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    const BlockStmt *block = &sched_block(s, &call->reduction_loops.block, &path)->u.block;
+    const BlockStmt *block = &sched_node(s, &call->reduction_loops.block, &path)->u.block;
     ValueList loops = {0};
     for (int i = 0; i < path.n; i++)
         if (path.items[i]->kind == ST_FOR &&
@@ -79,9 +78,8 @@ bool prim_reduction_loops(Schedule *s, const PrimCall *call, Value *result)
 
 bool prim_reduces(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0}, to_loop = {0};
-    const BlockStmt *block = &sched_block(s, &call->reduces.block, &path)->u.block;
-    const ForStmt *loop = &sched_loop(s, &call->reduces.loop, &to_loop)->u.loop;
+    const BlockStmt *block = &sched_node(s, &call->reduces.block, NULL)->u.block;
+    const ForStmt *loop = &sched_node(s, &call->reduces.loop, NULL)->u.loop;
     *result = (Value){.kind = VALUE_BOOL, .u.i = block_reduces_over(s->ctx, block, loop->var)};
     return true;
 }
@@ -106,8 +104,7 @@ static const char *update_name(const Stmt *update)
 
 bool prim_update(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
-    Stmt *block = sched_block(s, &call->update.block, &path);
+    Stmt *block = sched_node(s, &call->update.block, NULL);
     Name name = ctx_name(s->ctx, update_name(stmt_guarded_update(block->u.block.body)));
     *result = (Value){.kind = VALUE_STRING, .u.s = name};
     return true;
@@ -115,10 +112,9 @@ bool prim_update(Schedule *s, const PrimCall *call, Value *result)
 
 bool prim_calls(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
     CallKind function = call_find(call->calls.function.u.s);
     *result = (Value){.kind = VALUE_INT};
-    for (Cursor at = cursor_stmt(s->ctx, sched_block(s, &call->calls.block, &path));
+    for (Cursor at = cursor_stmt(s->ctx, sched_node(s, &call->calls.block, NULL));
          cursor_next(&at);)
         result->u.i += at.expr && at.expr->kind == EX_CALL && at.expr->u.call.call == function;
     return true;
@@ -134,10 +130,9 @@ bool prim_product_digits(Schedule *s, const PrimCall *call, Value *result)
 
 bool prim_is_matmul(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
     Contraction found;
     const char *why;
-    Stmt *block = sched_block(s, &call->is_matmul.block, &path);
+    Stmt *block = sched_node(s, &call->is_matmul.block, NULL);
     *result = (Value){.kind = VALUE_BOOL,
                       .u.i = contraction_of_block(s->ctx, &block->u.block, &found, &why)};
     return true;
@@ -158,8 +153,7 @@ static bool touches_any(Context *c, Stmt *stmt, AccessMode mode, const AccessLis
 static bool neighbours(Schedule *s, const PrimCall *call, AccessMode own, AccessMode theirs,
                        Value *result)
 {
-    StmtPath path = {0};
-    Stmt *block = sched_block(s, &call->producers.block, &path);
+    Stmt *block = sched_node(s, &call->producers.block, NULL);
     AccessList accesses = access_list(s->ctx, block, NULL, own);
     StmtList blocks = stmts_of_kind(s->ctx, s->kernel->body, ST_BLOCK);
     ValueList values = {0};
@@ -209,8 +203,7 @@ static bool runs_parallel(Schedule *s, const Stmt *stmt)
 static bool range_uses(Schedule *s, const ForStmt *loop, const ValueList *band)
 {
     for (int i = 0; i < band->n; i++) {
-        StmtPath path = {0};
-        const Stmt *outer = state_path(s, band->items[i].u.id, &path);
+        const Stmt *outer = sched_node(s, &band->items[i], NULL);
         if (loop_uses_var(loop, outer->u.loop.var))
             return true;
     }
@@ -252,7 +245,7 @@ bool prim_extent(Schedule *s, const PrimCall *call, Value *result)
     int64_t extent, product = 1;
     for (int i = 0; i < loops->u.list.n; i++) {
         StmtPath path = {0};
-        sched_loop(s, &loops->u.list.items[i], &path);
+        sched_node(s, &loops->u.list.items[i], &path);
         if (!expr_is_const(sched_extent(s, &path), &extent) ||
             !checked_mul(product, extent, &product))
             product = 0;
@@ -264,7 +257,7 @@ bool prim_extent(Schedule *s, const PrimCall *call, Value *result)
 bool prim_divides(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    sched_loop(s, &call->divides.loop, &path);
+    sched_node(s, &call->divides.loop, &path);
     Facts *facts = sched_facts(s, &path);
     int64_t by = call->divides.number.u.i;
     bool yes = by >= 1 && prove_divisible(facts, sched_extent(s, &path), by);
@@ -276,8 +269,7 @@ bool prim_divides(Schedule *s, const PrimCall *call, Value *result)
 
 bool prim_reads(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
-    Stmt *block = sched_block(s, &call->reads.block, &path);
+    Stmt *block = sched_node(s, &call->reads.block, NULL);
     AccessList reads = access_list(s->ctx, block, NULL, ACCESS_READ);
     AccessList writes = access_list(s->ctx, block, NULL, ACCESS_WRITE);
     ValueList values = {0};
@@ -297,9 +289,8 @@ bool prim_reads(Schedule *s, const PrimCall *call, Value *result)
 
 bool prim_writes(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
     ValueList values = {0};
-    BufferSet written = flow_buffers(s, sched_block(s, &call->writes.block, &path), ACCESS_WRITE);
+    BufferSet written = flow_buffers(s, sched_node(s, &call->writes.block, NULL), ACCESS_WRITE);
     for (int i = 0; i < written.n; i++)
         VEC_PUSH(s->ctx->arena, &values, value_buffer(written.items[i]));
     *result = value_list(s, values.items, values.n);
@@ -318,8 +309,7 @@ static bool is_repeated(const AccessList *list, int k)
 
 bool prim_accesses(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
-    Stmt *block = sched_block(s, &call->accesses.block, &path);
+    Stmt *block = sched_node(s, &call->accesses.block, NULL);
     AccessList all =
         access_list(s->ctx, block, sched_buffer(s, call->accesses.buffer.u.id), ACCESS_ANY);
     int n = 0;
@@ -341,8 +331,7 @@ static bool reads_data(Context *c, const Expr *e)
 
 bool prim_indirect(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
-    Stmt *block = sched_block(s, &call->indirect.block, &path);
+    Stmt *block = sched_node(s, &call->indirect.block, NULL);
     const Buffer *buffer = sched_buffer(s, call->indirect.buffer.u.id);
     AccessList accesses = access_list(s->ctx, block, buffer, ACCESS_ANY);
     bool yes = false;
@@ -355,8 +344,7 @@ bool prim_indirect(Schedule *s, const PrimCall *call, Value *result)
 
 bool prim_exact(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
-    const BlockStmt *block = &sched_block(s, &call->exact.block, &path)->u.block;
+    const BlockStmt *block = &sched_node(s, &call->exact.block, NULL)->u.block;
     bool yes = block->atomic || !stmt_update_rounds(s->ctx, block->body);
     *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
     return true;
@@ -386,14 +374,14 @@ static Stmt *with_values(Context *c, Stmt *block)
 
 static LoopAccesses accesses_begin(Schedule *s, const PrimCall *call)
 {
-    StmtPath path = {0}, to_loop = {0};
+    StmtPath path = {0};
     ArenaMark mark = arena_mark(s->ctx->arena);
-    Stmt *block = with_values(s->ctx, sched_block(s, &call->contiguous.block, &path));
+    Stmt *block = with_values(s->ctx, sched_node(s, &call->contiguous.block, &path));
     LoopAccesses a = {.s = s,
                       .mark = mark,
                       .facts = sched_facts(s, &path),
                       .block = &block->u.block,
-                      .loop = &sched_loop(s, &call->contiguous.loop, &to_loop)->u.loop,
+                      .loop = &sched_node(s, &call->contiguous.loop, NULL)->u.loop,
                       .buffer = sched_buffer(s, call->contiguous.buffer.u.id)};
     a.accesses = access_list(s->ctx, block, a.buffer, ACCESS_ANY);
     return a;
@@ -535,8 +523,7 @@ bool prim_accesses_along(Schedule *s, const PrimCall *call, Value *result)
 
 bool prim_bound_axis(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
-    const ForStmt *loop = &sched_loop(s, &call->bound_axis.loop, &path)->u.loop;
+    const ForStmt *loop = &sched_node(s, &call->bound_axis.loop, NULL)->u.loop;
     const char *name = loop->kind == LOOP_BIND ? axis_name(loop->axis) : "";
     *result = (Value){.kind = VALUE_STRING, .u.s = ctx_name(s->ctx, name)};
     return true;
@@ -597,7 +584,7 @@ bool prim_shape(Schedule *s, const PrimCall *call, Value *result)
 bool prim_iterations(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    sched_loop(s, &call->iterations.loop, &path);
+    sched_node(s, &call->iterations.loop, &path);
     Expr *extent = sched_extent(s, &path);
     *result = expr_of_sizes(extent) ? value_of_sizes(extent) : value_int(0);
     return true;

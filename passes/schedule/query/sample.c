@@ -97,7 +97,7 @@ static bool find_first(Tiles *t, int64_t extent)
 bool prim_sample_perfect_tile(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
-    Stmt *loop = sched_loop(s, &call->sample_perfect_tile.loop, &path);
+    Stmt *loop = sched_node(s, &call->sample_perfect_tile.loop, &path);
     int64_t n = call->sample_perfect_tile.n.u.i, extent;
     bool limited = call->sample_perfect_tile.max_innermost.kind != VALUE_NONE;
     int64_t innermost = limited ? call->sample_perfect_tile.max_innermost.u.i : MAX_INNERMOST;
@@ -173,14 +173,13 @@ static ValueList loops_around_consumer(Schedule *s, const PrimCall *call)
     Value consumers;
     StmtPath path = {0};
     if (prim_consumers(s, call, &consumers) && consumers.u.list.n > 0)
-        sched_block(s, &consumers.u.list.items[0], &path);
+        sched_node(s, &consumers.u.list.items[0], &path);
     return value_loops(s, &path);
 }
 
 bool prim_sample_compute_location(Schedule *s, const PrimCall *call, Value *result)
 {
-    StmtPath path = {0};
-    const Stmt *block = sched_block(s, &call->sample_compute_location.block, &path);
+    const Stmt *block = sched_node(s, &call->sample_compute_location.block, NULL);
     ValueList around = loops_around_consumer(s, call), found = {0};
     PrimCall move = {.primitive = primitive_find("compute_at"), .span = call->span};
     move.compute_at.block = call->sample_compute_location.block;

@@ -93,7 +93,7 @@ static bool named_update(Scan *scan, const Value *block)
 {
     Schedule *s = scan->s;
     StmtPath path = {0};
-    scan->update = sched_block(s, block, &path);
+    scan->update = sched_node(s, block, &path);
     REQUIRE(s, E0478, block->span, path_loop(&path, scan->loop->u.loop.id) >= 0,
             "block '%s' is not in loop '%s'", stmt_label(scan->update), stmt_label(scan->loop));
     return true;
@@ -179,13 +179,11 @@ static bool make_reduction(Scan *scan)
     Schedule *s = scan->s;
     Context *c = s->ctx;
     Factor *f = &scan->f;
-    StmtPath inner = {0};
     const Stmt *update = stmt_guarded_update(scan->update->u.block.body);
     BlockStmt block = scan->update->u.block;
-    stmt_path_to(c, scan->loop, scan->update, &inner);
+    StmtPath inner = stmt_path_to(c, scan->loop, scan->update);
     *f = (Factor){.s = s, .loop = scan->loop, .anchor = scan->path.n - 1};
-    for (int i = 0; i < f->anchor; i++)
-        VEC_PUSH(c->arena, &f->path, scan->path.items[i]);
+    f->path = path_joined(c, &scan->path, f->anchor, (StmtPath){0});
     for (int i = 0; i + 1 < inner.n; i++) {
         Stmt *at = inner.items[i];
         REQUIRE(s, E0478, scan->span, at->kind == ST_FOR || at->kind == ST_SEQ,
@@ -475,7 +473,7 @@ bool prim_scan_chunks(Schedule *s, const PrimCall *call, Value *result)
     Context *c = s->ctx;
     Scan scan = {.s = s, .span = call->scan_chunks.loop.span};
     Factor *f = &scan.f;
-    scan.loop = sched_loop(s, &call->scan_chunks.loop, &scan.path);
+    scan.loop = sched_node(s, &call->scan_chunks.loop, &scan.path);
     if (!choose_update(&scan, &call->scan_chunks.block) || !check_value(&scan) ||
         !make_reduction(&scan) || !factor_find_iters(f, scan.span))
         return false;

@@ -12,7 +12,7 @@
 bool sums_find(Sums *sums, const Value *before)
 {
     Schedule *s = sums->s;
-    sums->before = sched_block(s, before, &sums->path);
+    sums->before = sched_node(s, before, &sums->path);
     sums->path.n--;
     while (sums->path.n > 0 && path_end(&sums->path)->kind == ST_SEQ)
         sums->path.n--;
