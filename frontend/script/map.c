@@ -78,7 +78,7 @@ static bool check_divisor(const MapText *m, const AstExpr *text, Expr *divisor)
             return script_error(m->s, E0350, text->span,
                                 "an index map may divide only by numbers and sizes, not by '%s'",
                                 m->map.from[i]->name);
-    if (prove(f, expr_binary(c, EX_GE, divisor, expr_index(c, 1), span_none())))
+    if (prove_compare(f, divisor, EX_GE, expr_index(c, 1)))
         return true;
     StrBuf words = strbuf_new(c->arena);
     print_expr(divisor, &words);

@@ -48,7 +48,7 @@ static Expr *operand(Script *s, const AstExpr *e, const Value *value, DType type
 static bool check_divisor(Script *s, Expr *divisor, Span span)
 {
     Facts *facts = facts_of_kernel(s->c, s->kernel);
-    if (prove(facts, expr_binary(s->c, EX_GE, divisor, expr_index(s->c, 1), span_none())))
+    if (prove_compare(facts, divisor, EX_GE, expr_index(s->c, 1)))
         return true;
     return script_error(s, E0319, span,
                         "the divisor '%s' may be less than 1; say in the `where` clause that it is "

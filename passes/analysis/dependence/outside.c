@@ -153,9 +153,7 @@ static Facts *facts_at(const Outside *o)
 static bool stays_inside(const Outside *o, Facts *f, int axis)
 {
     Expr *subscript = o->access->index[axis];
-    return prove(f, expr_binary(o->c, EX_GE, subscript, expr_index(o->c, 0), subscript->span)) &&
-           prove(f, expr_binary(o->c, EX_LT, subscript, o->access->buffer->shape[axis],
-                                subscript->span));
+    return prove_inside(f, subscript, o->access->buffer->shape[axis]);
 }
 
 /* Under a condition, which decides what runs. */

@@ -41,10 +41,9 @@ static Expr *exact_quotient(const Parts *d, Expr *a, Expr *by)
 static bool is_width(const Parts *d, Expr *e)
 {
     int64_t number;
-    Expr *one = expr_index(d->c, 1);
     if (expr_is_const(e, &number))
         return number >= 1;
-    return expr_of_sizes(e) && prove(d->f, expr_binary(d->c, EX_GE, e, one, span_none()));
+    return expr_of_sizes(e) && prove_at_least(d->f, e, 1);
 }
 
 /* Reads an atom as a digit. */
@@ -196,8 +195,7 @@ static bool read_row(Parts *d, const Affine *form, Expr *rest)
         Affine without = affine_without(c, *form, i);
         Expr *width, *low = affine_expr(c, &without, span_none());
         Expr *upper = take_width(c, &form->terms[i], &width);
-        if (upper && prove(d->f, expr_binary(c, EX_GE, low, expr_index(c, 0), span_none())) &&
-            prove(d->f, expr_binary(c, EX_LT, low, width, span_none())))
+        if (upper && prove_inside(d->f, low, width))
             return read_value(d, low, index_mod(c, rest, width)) &&
                    read_value(d, upper, index_div(c, rest, width));
     }

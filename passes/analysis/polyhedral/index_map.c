@@ -85,7 +85,7 @@ static Expr *one_more(Facts *f, Expr *e)
     Affine end;
     if (by->kind == EX_INT ||
         !affine_of(c, index_add(c, e->u.arg[0], one), PRODUCTS_EXPANDED, &end) ||
-        !prove(f, expr_binary(c, EX_GE, e->u.arg[0], expr_index(c, 0), span_none())))
+        !prove_at_least(f, e->u.arg[0], 0))
         return index_add(c, e, one);
     Expr *number = affine_expr(c, &end, e->span), *exact = multiple_of(f, number, by);
     return exact ? exact : index_div(c, index_sub(c, index_add(c, number, by), one), by);
@@ -129,7 +129,7 @@ static Expr *extent_to(Facts *f, const PointBox *box, Expr *last)
     Expr *zero = expr_index(c, 0);
     Expr *extent = multiplied_out(f, simplify(f, one_more(f, last)));
     Facts outside = facts_without(f, box);
-    bool fine = prove(&outside, expr_binary(c, EX_GE, extent, zero, span_none()));
+    bool fine = prove_compare(&outside, extent, EX_GE, zero);
     for (int i = 0; i < box->n && !fine; i++)
         fine = expr_equal(extent, box->hi[i]);
     return fine ? extent : index_max(c, extent, zero);
@@ -137,12 +137,10 @@ static Expr *extent_to(Facts *f, const PointBox *box, Expr *last)
 
 int box_of(Facts *f, const PointBox *box, Expr *const *e, int n, Expr **extent)
 {
-    Context *c = f->c;
     bool exact;
     for (int k = 0; k < n; k++) {
         Expr *last = largest_over(f, e[k], (const Var *const *)box->var, box->n, &exact);
-        if (!last || expr_has_load(last) ||
-            !prove(f, expr_binary(c, EX_GE, e[k], expr_index(c, 0), span_none())))
+        if (!last || expr_has_load(last) || !prove_at_least(f, e[k], 0))
             return k;
         extent[k] = extent_to(f, box, last);
     }

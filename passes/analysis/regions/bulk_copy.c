@@ -219,9 +219,8 @@ static bool begins_well(Context *c, Facts *f, const BulkForm *form, int i)
     Subst zero = {form->loops[i]->var, expr_index(c, 0)};
     Expr *first = expr_subst(c, side->index[form->axis[i]], &zero, 1);
     Expr *end = index_add(c, first, extent);
-    return prove(f, expr_binary(c, EX_GE, first, expr_index(c, 0), first->span)) &&
-           (prove(f, expr_binary(c, EX_LT, extent, shape, first->span)) ||
-            prove(f, expr_binary(c, EX_LE, end, shape, first->span)));
+    return prove_at_least(f, first, 0) &&
+           (prove_compare(f, extent, EX_LT, shape) || prove_compare(f, end, EX_LE, shape));
 }
 
 /* NULL: a store at the edge of the tensor is of boxes that are shorter than it. */

@@ -275,7 +275,7 @@ static Expr *quotient_up(Draws *d, Expr *e, int64_t k)
 {
     Context *c = d->c;
     Expr *zero = expr_index(c, 0), *by = expr_index(c, k);
-    if (prove(d->facts, expr_binary(c, EX_LE, e, zero, span_none())))
+    if (prove_compare(d->facts, e, EX_LE, zero))
         return index_div(c, e, by);
     return index_div(c, index_add(c, e, expr_index(c, k - 1)), by);
 }

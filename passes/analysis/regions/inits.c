@@ -18,8 +18,7 @@ static int next_empty(Context *c, const BlockStmt *block, int from)
     Facts *f = facts_new(c);
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
-        if (i >= from && iter->kind == ITER_REDUCE &&
-            !prove(f, expr_binary(c, EX_LT, iter->lo, iter->hi, span_none())))
+        if (i >= from && iter->kind == ITER_REDUCE && !prove_compare(f, iter->lo, EX_LT, iter->hi))
             return i;
         facts_range(f, iter->var, iter->lo, iter->hi);
     }
@@ -44,8 +43,7 @@ const BlockIter *reduction_empty_for_all(Context *c, const BlockStmt *block)
     Facts *f = facts_new(c);
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
-        if (iter->kind == ITER_REDUCE &&
-            prove(f, expr_binary(c, EX_GE, iter->lo, iter->hi, span_none())))
+        if (iter->kind == ITER_REDUCE && prove_compare(f, iter->lo, EX_GE, iter->hi))
             return iter;
         facts_range(f, iter->var, iter->lo, iter->hi);
     }
@@ -101,8 +99,7 @@ static bool may_skip_init(Context *c, const BlockStmt *block, const StmtPath *pa
             facts_enter(f, path->items[i]);
     assume_point(f, c, block, path, depth);
     Expr *runs = loop_extent(c, loop), *one = expr_index(c, 1);
-    return prove(f, expr_binary(c, EX_LE, runs, one, span_none())) &&
-           !prove(f, expr_binary(c, EX_GE, runs, one, span_none()));
+    return prove_compare(f, runs, EX_LE, one) && !prove_at_least(f, runs, 1);
 }
 
 bool reduction_starts_at(Context *c, const BlockStmt *block, const StmtPath *path, int depth)

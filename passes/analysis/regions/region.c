@@ -56,7 +56,7 @@ static Expr *in_loops(Walk *w, Expr *e)
 
 static bool proved_at_most(Facts *f, Expr *e, int64_t value)
 {
-    return prove(f, expr_binary(f->c, EX_LE, e, expr_index(f->c, value), e->span));
+    return prove_compare(f, e, EX_LE, expr_index(f->c, value));
 }
 
 /* Conditions know more than the ranges of loops where a loop runs further than its block:
@@ -233,7 +233,7 @@ Interval interval_clip(Facts *f, Interval box, Expr *shape)
     Context *c = f->c;
     Interval whole = {expr_index(c, 0), shape};
     int64_t min, extent, size, end;
-    if (prove(f, expr_binary(c, EX_GE, box.extent, shape, span_none())))
+    if (prove_compare(f, box.extent, EX_GE, shape))
         return whole;
     if (!expr_is_const(box.min, &min) || !expr_is_const(box.extent, &extent) ||
         !expr_is_const(shape, &size) || !checked_add(min, extent, &end))

@@ -111,8 +111,7 @@ Runs region_runs(Facts *facts, const RunsOf *of, int axis, const Interval *box)
         Affine form = {0};
         if (!expr_has_load(e) && affine_of(c, e, PRODUCTS_EXPANDED, &form))
             runs = runs_of(facts, &form, first, &least);
-        if (runs.n > 0 && (!fewer(&runs, box) ||
-                           !prove(facts, expr_binary(c, EX_EQ, least, box->min, span_none()))))
+        if (runs.n > 0 && (!fewer(&runs, box) || !prove_compare(facts, least, EX_EQ, box->min)))
             runs.n = 0;
     }
     facts_reset(facts, mark);

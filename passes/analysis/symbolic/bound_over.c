@@ -93,8 +93,7 @@ static bool is_positive(Over *o, Expr *divisor)
     if (expr_is_const(divisor, &d))
         return d > 0;
     Expr *one = expr_index(o->f->c, 1);
-    return !uses(o, divisor) &&
-           prove(&o->outside, expr_binary(o->f->c, EX_GE, divisor, one, divisor->span));
+    return !uses(o, divisor) && prove_compare(&o->outside, divisor, EX_GE, one);
 }
 
 static Expr *bound_quotient(Over *o, Expr *atom, End end)

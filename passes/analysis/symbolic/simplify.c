@@ -258,15 +258,33 @@ bool prove(Facts *f, Expr *cond)
     return proved;
 }
 
+bool prove_compare(Facts *f, Expr *a, ExprKind kind, Expr *b)
+{
+    return prove(f, expr_binary(f->c, kind, a, b, a->span));
+}
+
+bool prove_at_least(Facts *f, Expr *e, int64_t least)
+{
+    return prove_compare(f, e, EX_GE, expr_index(f->c, least));
+}
+
+bool prove_inside(Facts *f, Expr *e, Expr *end)
+{
+    return prove_at_least(f, e, 0) && prove_compare(f, e, EX_LT, end);
+}
+
+Expr *index_at_least(Facts *f, Expr *e, int64_t least)
+{
+    return prove_at_least(f, e, least) ? e
+                                       : simplify(f, index_max(f->c, e, expr_index(f->c, least)));
+}
+
 bool load_exists(Facts *f, const Expr *load)
 {
     const Buffer *buffer = load->u.load.buffer;
     bool exists = true;
-    for (int i = 0; i < buffer->rank && exists; i++) {
-        Expr *at = load->u.load.index[i];
-        exists = prove(f, expr_binary(f->c, EX_GE, at, expr_index(f->c, 0), at->span)) &&
-                 prove(f, expr_binary(f->c, EX_LT, at, buffer->shape[i], at->span));
-    }
+    for (int i = 0; i < buffer->rank && exists; i++)
+        exists = prove_inside(f, load->u.load.index[i], buffer->shape[i]);
     return exists;
 }
 

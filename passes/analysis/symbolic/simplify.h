@@ -58,6 +58,12 @@ Stmt *block_body_at_init(Context *c, const BlockStmt *old, Stmt *init, Stmt *bod
 
 /* `cond` holds for all values that the facts allow; false says that it is not known. */
 bool prove(Facts *f, Expr *cond);
+/* a < b, or as `kind` compares them; e >= least; 0 <= e < end. */
+bool prove_compare(Facts *f, Expr *a, ExprKind kind, Expr *b);
+bool prove_at_least(Facts *f, Expr *e, int64_t least);
+bool prove_inside(Facts *f, Expr *e, Expr *end);
+/* `e` where it is proved to be at least that, else the larger of both. */
+Expr *index_at_least(Facts *f, Expr *e, int64_t least);
 /* The subscripts of a load are proved to be inside its buffer. */
 bool load_exists(Facts *f, const Expr *load);
 /* Literal bounds, both inclusive. False, and nothing set, where a side is unbounded. */

@@ -58,7 +58,7 @@ static bool is_safe(const ZeroSearch *search, Expr *divisor)
     Var *var = first_var(c, divisor);
     int64_t coefficient;
     Expr *rest;
-    if (prove(search->f, expr_binary(c, EX_NE, divisor, expr_index(c, 0), span_none())) ||
+    if (prove_compare(search->f, divisor, EX_NE, expr_index(c, 0)) ||
         divides_extent(search, divisor))
         return true;
     return var && split_linear(search->f, divisor, var, &coefficient, &rest) &&

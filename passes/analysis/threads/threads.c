@@ -125,8 +125,7 @@ static void find_empty_axes(Threads *t)
             continue;
         t->may_be_empty[axis] = loop_const_extent(t->axis[axis], &extent)
                                     ? extent < 1
-                                    : !prove(f, expr_binary(c, EX_GE, loop_extent(c, t->axis[axis]),
-                                                            expr_index(c, 1), span_none()));
+                                    : !prove_at_least(f, loop_extent(c, t->axis[axis]), 1);
     }
 }
 

@@ -475,9 +475,8 @@ static bool fold_box(Compact *k, Facts *f, const Place *place, const Rebase *r)
     for (int d = 0; d < b->rank; d++) {
         Conflict why;
         int n_loops;
-        Expr *wide =
-            expr_binary(k->c, EX_LE, box[d].extent, expr_index(k->c, fold_of(b, d)), b->span);
-        if (fold_of(b, d) == 0 || prove(f, wide))
+        if (fold_of(b, d) == 0 ||
+            prove_compare(f, box[d].extent, EX_LE, expr_index(k->c, fold_of(b, d))))
             continue;
         r->fold[d] = fold_of(b, d);
         ArenaMark mark = arena_mark(k->c->arena);

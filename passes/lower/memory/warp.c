@@ -176,7 +176,6 @@ static Expr *send_registers(AtBlock *b, Expr *e, Expr *const *element, Shuffle s
 /* All lanes have the element, in one register. */
 static bool check_element(WarpMemory *w, const Shuffle *s)
 {
-    Context *c = w->c;
     const Buffer *to = w->parts.to;
     const char *why = NULL;
     for (int d = 0; d < to->rank && !why; d++) {
@@ -184,8 +183,7 @@ static bool check_element(WarpMemory *w, const Shuffle *s)
         if (!is_uniform(w, e))
             why = "the lanes read different registers of one another here: a shuffle sends one "
                   "register, the same of all lanes";
-        else if (!prove(w->facts, expr_binary(c, EX_GE, e, expr_index(c, 0), e->span)) ||
-                 !prove(w->facts, expr_binary(c, EX_LT, e, to->shape[d], e->span)))
+        else if (!prove_inside(w->facts, e, to->shape[d]))
             why = "this reads an element that is not known to exist where some lanes run the block "
                   "and others do not";
     }
@@ -209,8 +207,7 @@ static bool is_beside(const AtBlock *b, Expr *e, int64_t *far)
         return false;
     *far -= *far < w->parts.lanes / 2 ? 0 : w->parts.lanes;
     Expr *lane = index_add(c, index_mod(c, b->self, warp), expr_index(c, *far));
-    return prove(w->facts, expr_binary(c, EX_GE, lane, expr_index(c, 0), e->span)) &&
-           prove(w->facts, expr_binary(c, EX_LT, lane, warp, e->span));
+    return prove_inside(w->facts, lane, warp);
 }
 
 /* The coordinate that runs the block; NULL: several do. */
@@ -232,8 +229,8 @@ static Expr *lane_in_warp(AtBlock *b, Expr *e)
     Expr *lane = warp_lane_of(b->w, e), *warp = expr_index(c, LANES_WARP), *self = runs_on(b);
     if (b->w->parts.lanes == LANES_WARP)
         return lane->kind == EX_MOD ? lane->u.arg[0] : lane;
-    bool same = self && prove(b->w->facts, expr_binary(c, EX_EQ, index_div(c, lane, warp),
-                                                       index_div(c, self, warp), e->span));
+    bool same = self && prove_compare(b->w->facts, index_div(c, lane, warp), EX_EQ,
+                                      index_div(c, self, warp));
     return same ? simplify(b->w->facts, index_mod(c, lane, warp)) : NULL;
 }
 

@@ -50,7 +50,7 @@ void warp_assume_inside(WarpMemory *w, Expr *e)
 
 bool warp_is_own(WarpMemory *w, Expr *e, Expr *self)
 {
-    return self && prove(w->facts, expr_binary(w->c, EX_EQ, warp_lane_of(w, e), self, e->span));
+    return self && prove_compare(w->facts, warp_lane_of(w, e), EX_EQ, self);
 }
 
 void warp_refuse(WarpMemory *w, ErrorCode code, Span span, const char *why)

@@ -313,9 +313,8 @@ static void assume_quotients(Context *c, Facts *f, const Expr *value)
     for (Cursor at = cursor_expr(c, value); cursor_next(&at);) {
         Expr *e = at.expr;
         if ((e->kind == EX_DIV || e->kind == EX_MOD) && e->type == DT_INDEX &&
-            !expr_is_const(e->u.arg[1], &literal) &&
-            prove(f, expr_binary(c, EX_GT, e->u.arg[1], zero, e->span)) &&
-            prove(f, expr_binary(c, EX_GE, e->u.arg[0], zero, e->span)))
+            !expr_is_const(e->u.arg[1], &literal) && prove_at_least(f, e->u.arg[1], 1) &&
+            prove_at_least(f, e->u.arg[0], 0))
             facts_assume(f, expr_binary(c, EX_GE, e, zero, e->span));
     }
 }
@@ -345,12 +344,10 @@ static void enter_path(Proof *p, const EnclosingList *path)
 
 static bool proved_by_facts(Facts *f, const Question *q, int axis)
 {
-    Context *c = q->proof->c;
     Expr *at = subscript_of(q, axis);
     if (axis == FIRST_MISALIGNED)
         return prove_divisible(f, at, q->lanes);
-    return prove(f, expr_binary(c, EX_GE, at, expr_index(c, 0), at->span)) &&
-           prove(f, expr_binary(c, EX_LT, at, q->buffer->shape[axis], at->span));
+    return prove_inside(f, at, q->buffer->shape[axis]);
 }
 
 /* The same in terms of loops: names are seen through, but for values of memory that changes. So

@@ -461,9 +461,7 @@ static bool diverges(const Barriers *b, const Stmt *s)
 
 static bool runs_at_least_once(Barriers *b, const Stmt *s)
 {
-    Expr *some =
-        expr_binary(b->c, EX_GT, loop_extent(b->c, &s->u.loop), expr_index(b->c, 0), s->span);
-    return prove(b->facts, some);
+    return prove_at_least(b->facts, loop_extent(b->c, &s->u.loop), 1);
 }
 
 /* Records the steady state of the copies in flight after loop `s`, whose iterations end with

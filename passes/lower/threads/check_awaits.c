@@ -58,8 +58,7 @@ static bool stores_all(const Awaited *a, const BlockStmt *block)
         const BlockIter *iter = &block->iters[d];
         all = store->index[d]->kind == EX_VAR && store->index[d]->u.var == iter->var &&
               expr_is(iter->lo, 0) &&
-              prove(facts, expr_binary(a->w->c, EX_EQ, iter->hi, store->buffer->shape[d],
-                                       store->buffer->span));
+              prove_compare(facts, iter->hi, EX_EQ, store->buffer->shape[d]);
     }
     return all;
 }

@@ -52,7 +52,7 @@ static bool is_within(Remap *r, Expr *coordinate, Expr *extent)
 {
     int64_t number, least, greatest;
     if (!expr_is_const(extent, &number))
-        return prove(r->facts, expr_binary(r->ctx, EX_LT, coordinate, extent, span_none()));
+        return prove_compare(r->facts, coordinate, EX_LT, extent);
     for (int i = 0; i < r->lets.n; i++)
         facts_enter(r->facts, r->lets.items[i]);
     return bounds_const(r->facts, coordinate, &least, &greatest) && greatest < number;

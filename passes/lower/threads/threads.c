@@ -119,7 +119,7 @@ static void use_axis(Mapper *m, const Stmt *s)
         use->extent = extent;
         use->by = s;
     } else if (!expr_equal(use->extent, extent) &&
-               !prove(m->facts, expr_binary(m->c, EX_EQ, use->extent, extent, s->span))) {
+               !prove_compare(m->facts, use->extent, EX_EQ, extent)) {
         refuse_unequal(m, s, use, extent);
     }
     if (loop->axis == AXIS_BLOCK_X && !m->remap && annotations_remap(loop->annotations))
@@ -221,13 +221,10 @@ static bool all_inside(const Stmt *root, Axis axis)
  * one coordinate at least, which the loop's own range then excludes. */
 static void fill_empty_axes(Mapper *m, const Stmt *root)
 {
-    Context *c = m->c;
-    Expr *one = expr_index(c, 1);
     for (Axis axis = AXIS_BLOCK_X; axis <= AXIS_BLOCK_Z; axis++) {
         Expr **extent = &m->axis[axis].extent;
-        if (*extent && !all_inside(root, axis) &&
-            !prove(m->facts, expr_binary(c, EX_GE, *extent, one, span_none())))
-            *extent = simplify(m->facts, index_max(c, *extent, one));
+        if (*extent && !all_inside(root, axis))
+            *extent = index_at_least(m->facts, *extent, 1);
     }
 }
 

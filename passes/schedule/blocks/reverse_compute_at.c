@@ -145,8 +145,7 @@ static const Stmt *loop_that_may_skip(const Move *m)
         int old = s->kind == ST_FOR ? path_loop(&m->path, s->u.loop.id) : -1;
         if (s->kind == ST_FOR && path_loop(&m->target, s->u.loop.id) >= 0 &&
             (old < 0 || old >= start) && !block_uses_var(block, s->u.loop.var) &&
-            !prove(f, expr_binary(c, EX_GE, loop_extent(c, &s->u.loop), expr_index(c, 1),
-                                  span_none())))
+            !prove_at_least(f, loop_extent(c, &s->u.loop), 1))
             return s;
         facts_enter(f, s);
     }

@@ -92,7 +92,7 @@ static Subst *values_at(Facts *f, Context *c, const BlockStmt *block, const Tie 
         const BlockIter *iter = &block->iters[i];
         Expr *lo = expr_subst(c, iter->lo, values, i), *hi = expr_subst(c, iter->hi, values, i);
         Expr *only = index_sub(c, hi, expr_index(c, 1)), *value = tie->back[i];
-        if (!value && !prove(f, expr_binary(c, EX_EQ, lo, only, span_none())))
+        if (!value && !prove_compare(f, lo, EX_EQ, only))
             return NULL;
         value = value ? expr_subst(c, value, at, tie->buffer->rank) : lo;
         values[i] = (Subst){iter->var, simplify(f, value)};

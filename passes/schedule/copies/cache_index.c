@@ -36,12 +36,10 @@ typedef struct {
 /* ---- what is worth it ------------------------------------------------------------------------ */
 
 /* It divides whole numbers by what may be 0 for some iteration. */
-static bool may_divide_by_zero_here(const Keeper *k, Facts *facts, Expr *e)
+static bool may_divide_by_zero_here(Facts *facts, Expr *e)
 {
-    Expr *zero = expr_index(k->s->ctx, 0);
     return (e->kind == EX_DIV || e->kind == EX_MOD) && !type_is_float(e->type) &&
-           (e->type != DT_INDEX ||
-            !prove(facts, expr_binary(k->s->ctx, EX_GT, e->u.arg[1], zero, e->span)));
+           (e->type != DT_INDEX || !prove_at_least(facts, e->u.arg[1], 1));
 }
 
 /* The expression multiplies, divides or converts floats, and is made of iterators, at least one,
@@ -57,7 +55,7 @@ static bool is_worth(const Keeper *k, Expr *e)
         ExprKind kind = at.expr->kind;
         bool own = kind == EX_VAR && block_iter(&k->stmt->u.block, at.expr->u.var);
         if (kind == EX_LOAD || (kind == EX_VAR && !own && at.expr->u.var->kind != VAR_SIZE) ||
-            may_divide_by_zero_here(k, facts, at.expr))
+            may_divide_by_zero_here(facts, at.expr))
             return false;
         iter |= own;
         arithmetic |= kind == EX_MUL || kind == EX_DIV || kind == EX_MOD ||

@@ -185,7 +185,7 @@ Stmt *stage_copy_box(Schedule *s, Stmt *user, const BoxCopy *copy)
 static Expr *axis_for(Schedule *s, Expr *extent)
 {
     if (expr_of_sizes(extent))
-        extent = loop_extent_from_zero(s, facts_of_kernel(s->ctx, s->kernel), extent);
+        extent = index_at_least(facts_of_kernel(s->ctx, s->kernel), extent, 0);
     return shape_extent(s->ctx, extent);
 }
 

@@ -179,7 +179,7 @@ static Stmt *in_loop(const Written *w, Facts *f, int depth, Stmt *inner)
     bool started = w->block->init && block_uses_loop(w->block, ITER_REDUCE, var),
          used = stmt_uses_var(c, inner, var);
     Expr *extent = loop_extent(c, &old->u.loop);
-    if (!used && (started || prove(f, expr_binary(c, EX_GE, extent, expr_index(c, 1), old->span))))
+    if (!used && (started || prove_at_least(f, extent, 1)))
         return inner;
     if (started) {
         sched_refuse(w->s, w->copy->refusal, w->copy->at,

@@ -153,12 +153,11 @@ static bool moves_unevenly(Rolling *r, Facts *f, const Interval *box, int64_t *s
     int64_t length;
     FactsMark mark = facts_mark(f);
     facts_assume(f, expr_binary(c, EX_GE, var, index_add(c, loop->lo, one), span_none()));
-    bool known = expr_is_const(box->extent, &length) &&
-                 prove(f, expr_binary(c, EX_LE, before, box->min, span_none()));
+    bool known = expr_is_const(box->extent, &length) && prove_compare(f, before, EX_LE, box->min);
     bool found = false;
     for (*step = 1; known && !found && *step < length && *step <= MAX_UNEVEN; *step += !found) {
         Expr *most = index_add(c, before, expr_index(c, *step));
-        found = prove(f, expr_binary(c, EX_LE, box->min, most, span_none()));
+        found = prove_compare(f, box->min, EX_LE, most);
     }
     facts_reset(f, mark);
     r->before = found ? before : NULL;

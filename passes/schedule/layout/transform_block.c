@@ -107,8 +107,7 @@ static bool check_inits(const Transform *t)
             fixed &= !expr_uses_var(iter->lo, block->iters[k].var) &&
                      !expr_uses_var(iter->hi, block->iters[k].var);
         REQUIRE(t->s, E0907, t->call->span,
-                iter->kind != ITER_REDUCE || fixed ||
-                    prove(f, expr_binary(c, EX_LT, iter->lo, iter->hi, span_none())),
+                iter->kind != ITER_REDUCE || fixed || prove_compare(f, iter->lo, EX_LT, iter->hi),
                 "some elements of block '%s' may have an empty range of '%s', and the new loops "
                 "might skip their init; use decompose_reduction first",
                 block->name, iter->var->name);

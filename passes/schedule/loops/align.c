@@ -44,7 +44,7 @@ static Expr *row_start(Schedule *s, Facts *facts, const Access *a, const BlockSt
 static Expr *offset_of(Context *c, Facts *facts, Expr *place, int64_t n)
 {
     Expr *zero = expr_index(c, 0);
-    if (!place || !prove(facts, expr_binary(c, EX_GE, place, zero, span_none())))
+    if (!place || !prove_at_least(facts, place, 0))
         return NULL;
     return prove_divisible(facts, place, n)
                ? zero
@@ -122,8 +122,8 @@ static bool decides(const Count *n, const BlockIter *iter)
     int64_t first;
     return iter->kind == n->kind &&
            expr_is_const(simplify(n->facts, expr_subst(c, iter->binding, &zero, 1)), &first) &&
-           prove(n->facts, expr_binary(c, EX_GE, iter->binding, lo, span_none())) &&
-           prove(n->facts, expr_binary(c, EX_LT, iter->binding, hi, span_none()));
+           prove_compare(n->facts, iter->binding, EX_GE, lo) &&
+           prove_compare(n->facts, iter->binding, EX_LT, hi);
 }
 
 /* Fills in the iterators. False where the loop does not decide them alone. */

@@ -165,8 +165,7 @@ static bool is_before(const Carry *k, Expr *const *index)
     Context *c = k->s->ctx;
     for (int d = 0; d < k->buffer->rank; d++) {
         Expr *at = later(k, iters_to_loops(c, &k->block->u.block, index[d]), 1);
-        if (expr_loads_change(at) ||
-            !prove(k->facts, expr_binary(c, EX_EQ, at, k->stored[d], at->span)))
+        if (expr_loads_change(at) || !prove_compare(k->facts, at, EX_EQ, k->stored[d]))
             return false;
     }
     return true;
@@ -285,7 +284,7 @@ static bool held_before(const Carry *k, Expr *cond)
     if ((!less && cond->kind != EX_GT && cond->kind != EX_GE) || cond->u.arg[0]->type != DT_INDEX)
         return false;
     Expr *room = index_sub(c, cond->u.arg[less], cond->u.arg[!less]);
-    return prove(k->facts, expr_binary(c, EX_GE, later(k, room, -1), room, cond->span));
+    return prove_compare(k->facts, later(k, room, -1), EX_GE, room);
 }
 
 /* Where an iteration runs the block, the one before it does, too. (Conditions around blocks read

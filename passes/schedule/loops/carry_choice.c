@@ -57,9 +57,8 @@ static bool meet(const Choice *k)
     facts_assume(k->facts, k->branch->u.cond.cond);
     bool same = k->first->buffer->id == k->second->buffer->id;
     for (int d = 0; same && d < k->first->buffer->rank; d++)
-        same = prove(k->facts,
-                     expr_binary(c, EX_EQ, iters_to_loops(c, k->then, k->first->index[d]),
-                                 iters_to_loops(c, k->other, k->second->index[d]), span_none()));
+        same = prove_compare(k->facts, iters_to_loops(c, k->then, k->first->index[d]), EX_EQ,
+                             iters_to_loops(c, k->other, k->second->index[d]));
     facts_reset(k->facts, mark);
     return same;
 }

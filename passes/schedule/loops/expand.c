@@ -47,7 +47,7 @@ static bool check_range(Expand *e, const StmtPath *path)
             stmt_label(e->loop));
     e->facts = sched_facts(e->s, path);
     Expr *extent = simplify(e->facts, index_sub(c, e->hi, e->lo));
-    e->extent = shape_extent(c, loop_extent_from_zero(e->s, e->facts, extent));
+    e->extent = shape_extent(c, index_at_least(e->facts, extent, 0));
     return true;
 }
 
@@ -132,11 +132,8 @@ static Stmt *expand_store(Rewriter *r, Stmt *stmt)
 /* The iterator has no other values than the loop. */
 static bool stays_in_loop(const Expand *e, const BlockIter *iter)
 {
-    Context *c = e->s->ctx;
-    return (expr_equal(iter->lo, e->lo) ||
-            prove(e->facts, expr_binary(c, EX_GE, iter->lo, e->lo, span_none()))) &&
-           (expr_equal(iter->hi, e->hi) ||
-            prove(e->facts, expr_binary(c, EX_LE, iter->hi, e->hi, span_none())));
+    return prove_compare(e->facts, iter->lo, EX_GE, e->lo) &&
+           prove_compare(e->facts, iter->hi, EX_LE, e->hi);
 }
 
 /* The iterator that is the loop, over all its values or fewer, or NULL. An element that the block

@@ -140,7 +140,7 @@ static Stmt *build_fuse(Schedule *s, const PrimCall *call, const StmtPath *path,
     Expr *total = expr_index(c, 1);
     for (int i = 0; i < n; i++) {
         extents[i] = simplify(facts, loop_extent(c, &nest[i]->u.loop));
-        total = index_mul(c, total, loop_extent_from_zero(s, facts, extents[i]));
+        total = index_mul(c, total, index_at_least(facts, extents[i], 0)); /* (-1) * (-1) is 1 */
     }
     ForStmt fused =
         flow_loop(s, fused_name(s, path, nest, n), expr_index(c, 0), simplify(facts, total));

@@ -64,15 +64,6 @@ Stmt *loop_offset(Schedule *s, Facts *facts, const Stmt *old, ForStmt loop, Expr
     return stmt_for(c, &loop, old->span);
 }
 
-Expr *loop_extent_from_zero(Schedule *s, Facts *facts, Expr *extent)
-{
-    Context *c = s->ctx;
-    Expr *zero = expr_index(c, 0);
-    if (prove(facts, expr_binary(c, EX_GE, extent, zero, span_none())))
-        return extent;
-    return simplify(facts, index_max(c, extent, zero));
-}
-
 bool loop_require_distinct(Schedule *s, const PrimCall *call, const Value *loops, int n)
 {
     for (int i = 0; i < n; i++)

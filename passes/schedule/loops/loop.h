@@ -15,9 +15,6 @@ Stmt *loop_offset(Schedule *s, Facts *facts, const Stmt *old, ForStmt loop, Expr
 /* The loop, whose iterations are to run on an axis of a launch, with its temporaries of a scope in
  * memory that each iteration has for itself; what moved is the remark of the step (private.c). */
 Stmt *loop_with_private_temps(Schedule *s, Stmt *loop, Scope of, Axis axis);
-/* The extent, at least 0: two ranges that are empty must not make a product above 0, and one has no
- * tiles. */
-Expr *loop_extent_from_zero(Schedule *s, Facts *facts, Expr *extent);
 /* The most elements of a vector. */
 #define MAX_VECTOR 16
 

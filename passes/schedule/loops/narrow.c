@@ -47,8 +47,8 @@ static bool runs_once(const Narrowing *n)
 static void bound_as_whole(Narrowing *n, Expr *room)
 {
     Context *c = n->s->ctx;
-    Expr *zero = expr_index(c, 0), *one = expr_index(c, 1);
-    if (!runs_once(n) || prove(n->facts, expr_binary(c, EX_GE, room, zero, span_none())))
+    Expr *one = expr_index(c, 1);
+    if (!runs_once(n) || prove_at_least(n->facts, room, 0))
         return;
     Expr *end = simplify(n->facts, index_add(c, room, one));
     if (expr_is_affine(end))
@@ -70,12 +70,10 @@ static void bound_by_room(Narrowing *n, Expr *room)
         bound_as_whole(n, rest);
         return;
     }
-    Expr *size = expr_index(c, a > 0 ? a : -a), *zero = expr_index(c, 0);
+    Expr *size = expr_index(c, a > 0 ? a : -a);
     Expr *sum =
         a > 0 ? index_sub(c, index_sub(c, size, expr_index(c, 1)), rest) : index_add(c, rest, size);
-    sum = simplify(n->facts, sum);
-    if (!prove(n->facts, expr_binary(c, EX_GE, sum, zero, span_none())))
-        sum = index_max(c, sum, zero);
+    sum = index_at_least(n->facts, simplify(n->facts, sum), 0);
     Expr *end = simplify(n->facts, index_div(c, sum, size));
     if (!expr_is_affine(end))
         return;

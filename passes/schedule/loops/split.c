@@ -219,7 +219,7 @@ static bool split_peeled(Schedule *s, const PrimCall *call, const StmtPath *path
         return false;
     ForStmt full = p.path.items[path->n - 1]->u.loop;
     Expr *product = expr_index(c, split->product);
-    Expr *tiles = index_div(c, loop_extent_from_zero(s, p.facts, split->extent), product);
+    Expr *tiles = index_div(c, index_at_least(p.facts, split->extent, 0), product);
     Expr *end = simplify(p.facts, index_add(c, full.lo, index_mul(c, tiles, product)));
     const char *name = arena_printf(c->arena, "%.24s_rest", full.var->name);
     Stmt *rest = partition_part(&p, name, end, full.hi, PART_COPIES_BODY);

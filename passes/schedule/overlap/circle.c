@@ -95,10 +95,10 @@ static bool check_reads(const CircleLoop *l, const Circle *a, Facts *facts, Inte
                         Interval made)
 {
     Context *c = l->s->ctx;
-    Expr *from = expr_binary(c, EX_GE, got.min, made.min, span_none());
-    Expr *to = expr_binary(c, EX_LE, index_add(c, got.min, got.extent),
-                           index_add(c, made.min, made.extent), span_none());
-    REQUIRE(l->s, E0472, l->call->span, prove(facts, from) && prove(facts, to),
+    REQUIRE(l->s, E0472, l->call->span,
+            prove_compare(facts, got.min, EX_GE, made.min) &&
+                prove_compare(facts, index_add(c, got.min, got.extent), EX_LE,
+                              index_add(c, made.min, made.extent)),
             "an iteration of '%s' fills %s elements of '%s' from %s along axis %d, but reads %s "
             "from %s; it must read only elements that it fills",
             l->loop->u.loop.var->name, expr_text(l->s->ctx, made.extent), a->buffer->name,
