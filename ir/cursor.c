@@ -71,8 +71,7 @@ Cursor cursor_expr(Context *c, const Expr *root)
 EnclosingList enclosing_copy(Context *c, const EnclosingList *path)
 {
     EnclosingList copy = {0};
-    for (int i = 0; i < path->n; i++)
-        VEC_PUSH(c->arena, &copy, path->items[i]);
+    VEC_APPEND(c->arena, &copy, path->items, path->n);
     return copy;
 }
 

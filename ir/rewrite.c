@@ -394,15 +394,13 @@ static Expr *subst_expr(Rewriter *r, Expr *e)
 Expr *expr_subst(Context *c, Expr *e, const Subst *map, int n)
 {
     SubstMap all = {map, n};
-    Rewriter r = {c, &all, subst_expr, NULL};
-    return n > 0 ? rewrite_expr(&r, e) : e;
+    return n > 0 ? rewrite_expr(&(Rewriter){c, &all, subst_expr, NULL}, e) : e;
 }
 
 Stmt *stmt_subst(Context *c, Stmt *s, const Subst *map, int n)
 {
     SubstMap all = {map, n};
-    Rewriter r = {c, &all, subst_expr, NULL};
-    return n > 0 ? rewrite_stmt(&r, s) : s;
+    return n > 0 ? rewrite_stmt(&(Rewriter){c, &all, subst_expr, NULL}, s) : s;
 }
 
 Expr **exprs_subst(Context *c, Expr *const *items, int n_items, const Subst *map, int n)
@@ -453,8 +451,7 @@ static Stmt *replace_buffer_stmt(Rewriter *r, Stmt *s)
 Stmt *stmt_replace_buffer(Context *c, Stmt *s, const Buffer *from, Buffer *to)
 {
     BufferPair pair = {from, to};
-    Rewriter r = {c, &pair, replace_buffer_expr, replace_buffer_stmt};
-    return rewrite_stmt(&r, s);
+    return rewrite_stmt(&(Rewriter){c, &pair, replace_buffer_expr, replace_buffer_stmt}, s);
 }
 
 /* ---- replacing one node ---------------------------------------------------------------------- */

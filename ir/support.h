@@ -90,6 +90,12 @@ void strbuf_add_decimal(StrBuf *s, double value, int digits);
                 vec_grow((arena), (v)->items, (v)->n, &(v)->capacity, sizeof *(v)->items);         \
         (v)->items[(v)->n++] = (item);                                                             \
     } while (0)
+/* Adds the first `count` of an array. */
+#define VEC_APPEND(arena, v, array, count)                                                         \
+    do {                                                                                           \
+        for (int vec_at = 0; vec_at < (count); vec_at++)                                           \
+            VEC_PUSH((arena), (v), (array)[vec_at]);                                               \
+    } while (0)
 void *vec_grow(Arena *arena, void *items, int n, int *capacity, size_t item_size);
 
 /* Strings as identities: equal text, equal pointer. */

@@ -296,8 +296,7 @@ static void launch(VmCoder *k, const LaunchStmt *l)
             VEC_PUSH(k->c->arena, &list, coder_variable(k, var));
     }
     int first = k->lists.n;
-    for (int i = 0; i < list.n; i++)
-        VEC_PUSH(k->c->arena, &k->lists, list.items[i]);
+    VEC_APPEND(k->c->arena, &k->lists, list.items, list.n);
     coder_emit(
         k,
         (VmInst){.op = VM_LAUNCH, .type = VM_I64, .d = k->n_launches++, .a = first, .b = list.n});

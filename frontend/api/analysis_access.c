@@ -115,8 +115,7 @@ void analysis_accesses(Analyst *a)
     for (int k = 0; k < a->module->n_kernels; k++) {
         CounterList of_kernel = {0};
         collect_kernel(a, k, &of_kernel);
-        for (int i = 0; i < of_kernel.n; i++)
-            VEC_PUSH(a->c->arena, &rows, of_kernel.items[i]);
+        VEC_APPEND(a->c->arena, &rows, of_kernel.items, of_kernel.n);
     }
     for (int i = 0; i < rows.n; i++)
         VEC_PUSH(a->c->arena, &a->out->accesses, row_of(a, &rows, i));

@@ -88,8 +88,7 @@ static Expr *fold(Resolver *r, Expr *out)
     if (!out)
         return NULL;
     bool failed = false;
-    Rewriter w = {r->ctx, &failed, fold_node, NULL};
-    out = rewrite_expr(&w, out);
+    out = rewrite_expr(&(Rewriter){r->ctx, &failed, fold_node, NULL}, out);
     return failed ? NULL : out;
 }
 

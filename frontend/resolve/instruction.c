@@ -400,8 +400,7 @@ static bool resolve_computation(Declaration *d)
     const Kernel *plain = sequential_kernel(c, d->out->kernel);
     if (!plain)
         return false;
-    Rewriter r = {.ctx = c, .stmt = dissolve};
-    d->out->body = rewrite_stmt(&r, plain->body);
+    d->out->body = rewrite_stmt(&(Rewriter){.ctx = c, .stmt = dissolve}, plain->body);
     return check_body(d);
 }
 

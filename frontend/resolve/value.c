@@ -131,16 +131,14 @@ Expr *value_in_control(Resolver *r, Expr *e)
 {
     if (!e || r->mode != MODE_PROGRAM || value_reads_data(r, e))
         return e;
-    Rewriter w = {r->ctx, r, write_out, NULL};
-    return rewrite_expr(&w, e);
+    return rewrite_expr(&(Rewriter){r->ctx, r, write_out, NULL}, e);
 }
 
 Expr *value_in_range(Resolver *r, Expr *e)
 {
     if (!e || r->mode != MODE_PROGRAM || count_nodes(r, e) > MOST_NODES)
         return e;
-    Rewriter w = {r->ctx, r, write_out, NULL};
-    Expr *whole = rewrite_expr(&w, e);
+    Expr *whole = rewrite_expr(&(Rewriter){r->ctx, r, write_out, NULL}, e);
     return expr_loads_change(whole) ? e : whole;
 }
 

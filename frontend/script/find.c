@@ -285,8 +285,7 @@ void script_files_seen(Context *c, const AstFile *file, ScriptFileList *out)
 {
     FileList seen = {0};
     reachable(c, file, &seen);
-    for (int i = 0; i < seen.n; i++)
-        VEC_PUSH(c->arena, out, seen.items[i]);
+    VEC_APPEND(c->arena, out, seen.items, seen.n);
     for (int i = 0; i < library_count; i++)
         VEC_PUSH(c->arena, out, load_library(c, i));
 }
@@ -350,8 +349,7 @@ const AstKernel *script_program(Context *c, const AstFile *file, const AstKernel
     if (kernel->n_calls == 0)
         return kernel;
     reachable(c, file, &seen);
-    for (int i = 0; i < kernel->n_instructions; i++)
-        VEC_PUSH(c->arena, &all, kernel->instructions[i]);
+    VEC_APPEND(c->arena, &all, kernel->instructions, kernel->n_instructions);
     for (int i = 0; i < kernel->n_calls; i++) {
         AstInstruction *found = find_in(c, &seen, kernel->calls[i].text);
         for (int k = 0; found && k < all.n; k++)

@@ -141,8 +141,7 @@ AstExprList ast_prepend(Parser *p, AstExpr *first, AstExprList items)
 {
     AstExprList all = {0};
     VEC_PUSH(p->ctx->arena, &all, first);
-    for (int i = 0; i < items.n; i++)
-        VEC_PUSH(p->ctx->arena, &all, items.items[i]);
+    VEC_APPEND(p->ctx->arena, &all, items.items, items.n);
     return all;
 }
 

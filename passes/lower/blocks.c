@@ -64,20 +64,18 @@ static Guarded lower(Blocks *b, Stmt *s);
 
 /* ---- guards ---------------------------------------------------------------------------------- */
 
-static void add_guard(Context *c, Guarded *g, Guard guard)
-{
-    for (int i = 0; i < g->guards.n; i++)
-        if (expr_equal(g->guards.items[i].expanded, guard.expanded))
-            return;
-    VEC_PUSH(c->arena, &g->guards, guard);
-}
-
 static bool has_guard(const Guarded *g, const Guard *guard)
 {
     for (int i = 0; i < g->guards.n; i++)
         if (expr_equal(g->guards.items[i].expanded, guard->expanded))
             return true;
     return false;
+}
+
+static void add_guard(Context *c, Guarded *g, Guard guard)
+{
+    if (!has_guard(g, &guard))
+        VEC_PUSH(c->arena, &g->guards, guard);
 }
 
 static bool same_guards(const Guarded *x, const Guarded *y)
@@ -135,8 +133,7 @@ static bool may_fail_outside(Blocks *b, Expr *value, int n)
     ExprList extents = {0};
     for (int i = 0; i < n; i++)
         VEC_PUSH(b->c->arena, &extents, loop_extent(b->c, &b->loops.items[i]->u.loop));
-    for (int d = 0; d < 3; d++)
-        VEC_PUSH(b->c->arena, &extents, b->launch->grid[d]);
+    VEC_APPEND(b->c->arena, &extents, b->launch->grid, 3);
     return may_divide_by_zero(facts_new(b->c), value, extents.items, extents.n);
 }
 
@@ -228,8 +225,7 @@ static Expr *use_bounds(Blocks *b, Expr *e)
 {
     if (!expr_has_load(e))
         return e;
-    Rewriter r = {b->c, b, use_bound, NULL};
-    return rewrite_expr(&r, e);
+    return rewrite_expr(&(Rewriter){b->c, b, use_bound, NULL}, e);
 }
 
 typedef struct {

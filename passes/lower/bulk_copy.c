@@ -27,8 +27,7 @@ static Stmt *make_async(Rewriter *r, Stmt *s)
 
 Stmt *stores_made_async(Context *c, Stmt *s)
 {
-    Rewriter r = {.ctx = c, .stmt = make_async};
-    return rewrite_stmt(&r, s);
+    return rewrite_stmt(&(Rewriter){.ctx = c, .stmt = make_async}, s);
 }
 
 /* The element where the box begins, with `shown` in place of the block's iterators. */

@@ -107,8 +107,7 @@ static Stmt *drop_idle(Rewriter *r, Stmt *s)
 /* Without the launches that do nothing; but a kernel that does nothing at all keeps them. */
 static Stmt *drop_launches(Context *c, Stmt *body)
 {
-    Rewriter r = {.ctx = c, .stmt = drop_idle};
-    return is_busy(c, body) ? rewrite_stmt(&r, body) : body;
+    return is_busy(c, body) ? rewrite_stmt(&(Rewriter){.ctx = c, .stmt = drop_idle}, body) : body;
 }
 
 Kernel *pass_simplify(Context *c, const Kernel *kernel, const LowerOptions *options)

@@ -49,8 +49,7 @@ static Expr *replace_axis(Rewriter *r, Expr *e)
 Expr *expr_replace_axis(Context *c, Expr *e, Axis axis, Expr *value)
 {
     AxisValue x = {axis, value};
-    Rewriter r = {.ctx = c, .user = &x, .expr = replace_axis};
-    return rewrite_expr(&r, e);
+    return rewrite_expr(&(Rewriter){.ctx = c, .user = &x, .expr = replace_axis}, e);
 }
 
 Span buffer_span(const Buffer *b)

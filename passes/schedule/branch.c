@@ -147,8 +147,7 @@ static void show_branch(Schedule *s, View *v)
 {
     Context *c = s->ctx;
     FactList facts = {0};
-    for (int i = 0; i < v->whole->n_facts; i++)
-        VEC_PUSH(c->arena, &facts, v->whole->facts[i]);
+    VEC_APPEND(c->arena, &facts, v->whole->facts, v->whole->n_facts);
     for (int i = 0; i < v->forks.n; i++) {
         const Fork *fork = &v->forks.items[i];
         add_fact(c, fork, &facts);

@@ -474,8 +474,7 @@ static bool written_within(Schedule *s, Stmt *body, const StmtPath *path, const 
     int at = 0;
     while (path->items[at]->kind != ST_FOR)
         at++;
-    Rewriter r = {.ctx = s->ctx, .stmt = serial_loop};
-    Stmt *root = rewrite_stmt(&r, path->items[at]);
+    Stmt *root = rewrite_stmt(&(Rewriter){.ctx = s->ctx, .stmt = serial_loop}, path->items[at]);
     const Kernel *kernel =
         kernel_with_body(s->ctx, s->kernel, stmt_replace(s->ctx, body, path->items[at], root));
     return threads_reads_covered(threads_model(s->ctx, kernel, root), buffer, n);

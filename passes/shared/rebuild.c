@@ -180,8 +180,7 @@ static Stmt *drop_unused_lets(Rewriter *r, Stmt *s)
 
 Stmt *stmt_without_unused_lets(Context *c, Stmt *s)
 {
-    Rewriter r = {.ctx = c, .stmt = drop_unused_lets};
-    return rewrite_stmt(&r, s);
+    return rewrite_stmt(&(Rewriter){.ctx = c, .stmt = drop_unused_lets}, s);
 }
 
 bool exprs_use_var(Expr *const *e, int n, const Var *var)
@@ -195,10 +194,8 @@ bool exprs_use_var(Expr *const *e, int n, const Var *var)
 StmtPath path_joined(Context *c, const StmtPath *outer, int n, StmtPath inner)
 {
     StmtPath path = {0};
-    for (int i = 0; i < n; i++)
-        VEC_PUSH(c->arena, &path, outer->items[i]);
-    for (int i = 0; i < inner.n; i++)
-        VEC_PUSH(c->arena, &path, inner.items[i]);
+    VEC_APPEND(c->arena, &path, outer->items, n);
+    VEC_APPEND(c->arena, &path, inner.items, inner.n);
     return path;
 }
 

@@ -131,10 +131,8 @@ static Answer smallest_point(Poly *p, const Instance *a, const Instance *b, int6
     VEC(Affine) first = {0};
     for (int i = 0; i < p->fixed.n; i++)
         VEC_PUSH(arena, &first, p->fixed.items[i].value);
-    for (int i = 0; i < a->unit->n_loops; i++)
-        VEC_PUSH(arena, &first, a->loops[i]);
-    for (int i = 0; i < b->unit->n_loops; i++)
-        VEC_PUSH(arena, &first, b->loops[i]);
+    VEC_APPEND(arena, &first, a->loops, a->unit->n_loops);
+    VEC_APPEND(arena, &first, b->loops, b->unit->n_loops);
     return poly_solve(p, first.items, first.n, point);
 }
 

@@ -253,8 +253,7 @@ Instance instance_again(Poly *p, const Unit *unit, const Instance *like)
 static Env env_of_access(Poly *p, const Instance *at, const Access *access)
 {
     Env env = {0};
-    for (int i = 0; i < at->env.n; i++)
-        VEC_PUSH(p->ctx->arena, &env, at->env.items[i]);
+    VEC_APPEND(p->ctx->arena, &env, at->env.items, at->env.n);
     for (int i = 0; i < access->path.n; i++)
         model_enter_scope(p, &env, access->path.items[i]);
     return env;

@@ -251,8 +251,7 @@ int poly_extend(Poly *p, const Row *rows, int n, int from, Row *left, int most)
     e.open = ARENA_ARRAY(arena, bool, e.n_open);
     for (int i = 0; i < e.n_open; i++)
         e.open[i] = true;
-    for (int i = 0; i < n; i++)
-        VEC_PUSH(arena, &e.rows, rows[i]);
+    VEC_APPEND(arena, &e.rows, rows, n);
     while (p->quotients.n > 0 && is_open(&e, p->quotients.items[p->quotients.n - 1].column))
         p->quotients.n--; /* an open column must not count as a known quotient */
     use_digits(&e);

@@ -42,8 +42,7 @@ typedef struct {
 static void push_conj(Search *s, const Conj *conj)
 {
     Arena *arena = s->p->ctx->arena;
-    for (int i = 0; i < conj->rows.n; i++)
-        VEC_PUSH(arena, &s->rows, conj->rows.items[i]);
+    VEC_APPEND(arena, &s->rows, conj->rows.items, conj->rows.n);
     for (int i = 0; i < conj->choices.n; i++)
         VEC_PUSH(arena, &s->todo, &conj->choices.items[i]);
 }
@@ -307,8 +306,7 @@ static bool split_products(const Search *s, Search *without)
     for (int i = 0; i < s->n_image; i++)
         image[i] = s->image[i];
     *without = (Search){.p = s->p, .image = image, .n_image = s->n_image};
-    for (int i = 0; i < s->rows.n; i++)
-        VEC_PUSH(arena, &without->rows, s->rows.items[i]);
+    VEC_APPEND(arena, &without->rows, s->rows.items, s->rows.n);
     return poly_split_products(s->p, &without->rows, image, s->n_image);
 }
 
@@ -494,8 +492,7 @@ static void push_number(Search *s, int number)
  * end. */
 static void push_whole(Search *s, const Conj *conj)
 {
-    for (int i = 0; i < conj->rows.n; i++)
-        VEC_PUSH(s->p->ctx->arena, &s->rows, conj->rows.items[i]);
+    VEC_APPEND(s->p->ctx->arena, &s->rows, conj->rows.items, conj->rows.n);
     for (int i = 0; i < conj->choices.n; i++) {
         const Choice *choice = &conj->choices.items[i];
         push_number(s, 1 + choice->n);

@@ -197,8 +197,7 @@ static isl_map *key_to_value(Formula *f, const Relation *r, Var *const *place)
         VEC_PUSH(f->c->arena, &f->inputs, p->fixed.items[i].var);
         VEC_PUSH(f->c->arena, &forms, p->fixed.items[i].value);
     }
-    for (int i = 0; i < r->n_value; i++)
-        VEC_PUSH(f->c->arena, &forms, value[i]);
+    VEC_APPEND(f->c->arena, &forms, value, r->n_value);
     isl_set *image = poly_image(p, forms.items, forms.n, &exact);
     if (!exact)
         image = isl_set_free(image);

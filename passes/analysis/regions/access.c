@@ -295,8 +295,7 @@ ExprList block_runs_where(Context *c, const BlockStmt *block)
 {
     ExprList given = {0}, all = {0};
     int plain = block_conditions(c, block, &given);
-    for (int i = 0; i < plain; i++)
-        VEC_PUSH(c->arena, &all, given.items[i]);
+    VEC_APPEND(c->arena, &all, given.items, plain);
     block_add_domains(c, block, &all);
     for (int i = plain; i < given.n; i++)
         VEC_PUSH(c->arena, &all, given.items[i]);

@@ -231,8 +231,7 @@ static isl_set *access_image(const OwnCopy *o, const Definition *d, bool *exact)
         VEC_PUSH(arena, &forms, reader_loop(o, d, &at, i));
     for (int i = 0; i < o->n_axes; i++)
         VEC_PUSH(arena, &forms, at.axis[o->axes[i]]);
-    for (int i = 0; i < x->buffer->rank; i++)
-        VEC_PUSH(arena, &forms, index[i]);
+    VEC_APPEND(arena, &forms, index, x->buffer->rank);
     isl_set *set = poly_image(p, forms.items, forms.n, exact);
     poly_reset(p, mark);
     return set;

@@ -314,8 +314,7 @@ static Stmt *walk(void *user, Stmt *s)
         facts_enter(u->facts, s);
     if (!is_marked(s))
         return stmt_map_inside(u->c, u->facts, s, walk, u);
-    Rewriter unmarking = {.ctx = u->c, .stmt = unmark};
-    Stmt *loop = rewrite_stmt(&unmarking, s);
+    Stmt *loop = rewrite_stmt(&(Rewriter){.ctx = u->c, .stmt = unmark}, s);
     if (crosses_threads(u->c, loop))
         return walk_inside(u, s);
     Stmt *apart = with_few_apart(u, s, loop);

@@ -89,8 +89,7 @@ static Expr *exchange(Rewriter *r, Expr *e)
 static Expr *with_arm(WideCheck *v, Expr *value, const Expr *choice, int arm)
 {
     Exchange x = {choice, choice->u.arg[arm]};
-    Rewriter r = {.ctx = v->c, .user = &x, .expr = exchange};
-    return rewrite_expr(&r, value);
+    return rewrite_expr(&(Rewriter){.ctx = v->c, .user = &x, .expr = exchange}, value);
 }
 
 static Stmt *as_wide(WideCheck *v, Stmt *s, int depth);

@@ -50,8 +50,7 @@ static Expr *exact_node(Rewriter *r, Expr *e)
 
 static Expr *exact_index_expr(Context *c, Expr *e, Var *const *axes)
 {
-    Rewriter r = {.ctx = c, .user = (void *)axes, .expr = exact_node};
-    return rewrite_expr(&r, e);
+    return rewrite_expr(&(Rewriter){.ctx = c, .user = (void *)axes, .expr = exact_node}, e);
 }
 
 Expr *const *exact_index_exprs(Context *c, Expr *const *e, int n, Var *const *axes)

@@ -232,8 +232,7 @@ static Expr *flatten_load(Rewriter *r, Expr *e)
 static Expr *flatten_expr(void *user, Expr *e)
 {
     Flatten *f = user;
-    Rewriter r = {.ctx = f->c, .user = f, .expr = flatten_load};
-    return rewrite_expr(&r, e);
+    return rewrite_expr(&(Rewriter){.ctx = f->c, .user = f, .expr = flatten_load}, e);
 }
 
 static Stmt *flatten_store(Flatten *f, Stmt *s)

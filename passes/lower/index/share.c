@@ -472,8 +472,7 @@ static Stmt *share_body(void *user, Stmt *s)
     Context *c = share->c;
     StmtList items = {0};
     if (s->kind == ST_SEQ)
-        for (int i = 0; i < s->u.seq.n; i++)
-            VEC_PUSH(c->arena, &items, s->u.seq.items[i]);
+        VEC_APPEND(c->arena, &items, s->u.seq.items, s->u.seq.n);
     else
         VEC_PUSH(c->arena, &items, s);
     int before = share->made;

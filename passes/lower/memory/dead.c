@@ -191,8 +191,7 @@ static Stmt *drop_unread(Rewriter *r, Stmt *s)
 static Stmt *without_unread(Context *c, Stmt *body, bool (*goes)(const Buffer *b))
 {
     Unread u = {buffers_read(c, body), goes};
-    Rewriter r = {.ctx = c, .user = &u, .stmt = drop_unread};
-    return rewrite_stmt(&r, body);
+    return rewrite_stmt(&(Rewriter){.ctx = c, .user = &u, .stmt = drop_unread}, body);
 }
 
 /* Memory of a launch: no other launch reads it. */

@@ -156,8 +156,7 @@ static void walk_loop(Promote *p, Stmt *loop, StmtList *out)
             loop = promote_carried(p, loop, stored.items[i], out);
     }
     VEC_PUSH(c->arena, out, walk(p, loop));
-    for (int i = 0; i < after.n; i++)
-        VEC_PUSH(c->arena, out, after.items[i]);
+    VEC_APPEND(c->arena, out, after.items, after.n);
 }
 
 /* The items of a sequence, or a single statement. */

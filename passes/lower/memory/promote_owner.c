@@ -152,8 +152,7 @@ static void drop_split(Scan *scan, Axis axis, Parts *parts)
                    .rest = var_new(c, axis_name(axis), DT_INDEX, VAR_LOOP, span_none())};
     Rewriter r = {.ctx = c, .user = &x, .expr = replace_part};
     Parts left = {.scan = scan, .axes = parts->axes};
-    for (int i = 0; i < parts->loops.n; i++)
-        VEC_PUSH(c->arena, &left.loops, parts->loops.items[i]);
+    VEC_APPEND(c->arena, &left.loops, parts->loops.items, parts->loops.n);
     VEC_PUSH(c->arena, &left.loops, x.quotient);
     VEC_PUSH(c->arena, &left.loops, x.rest);
     for (int d = 0; d < scan->buffer->rank; d++)

@@ -44,8 +44,7 @@ static Expr *take_init(Scan *scan, Stmt *s, const ExprList *around, Stmt **rest)
     }
     if (s->kind == ST_IF && !s->u.cond.otherwise) {
         ExprList inner = {0};
-        for (int i = 0; i < around->n; i++)
-            VEC_PUSH(c->arena, &inner, around->items[i]);
+        VEC_APPEND(c->arena, &inner, around->items, around->n);
         cond_split(c, s->u.cond.cond, &inner);
         Stmt *left;
         Expr *value = take_init(scan, s->u.cond.then, &inner, &left);
@@ -136,8 +135,7 @@ bool promote_can_start(Scan *scan, Stmt *loop, const StmtList *before)
     StmtList trial = {0};
     if (promote_first_access(scan, loop) != FIRST_MAY_SET || scan->buffer->role == ROLE_INOUT)
         return true;
-    for (int i = 0; i < before->n; i++)
-        VEC_PUSH(scan->p->c->arena, &trial, before->items[i]);
+    VEC_APPEND(scan->p->c->arena, &trial, before->items, before->n);
     Scan any = *scan;
     any.any_start = true;
     return promote_take_start(&any, &trial);

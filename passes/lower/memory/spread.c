@@ -40,8 +40,7 @@ static Expr *suggest_number(Rewriter *rewriter, Expr *e)
 void spread_suggest(Context *c, SpreadSearch *s, Expr *offset, int64_t last)
 {
     Numbers numbers = {s, last};
-    Rewriter rewriter = {.ctx = c, .user = &numbers, .expr = suggest_number};
-    rewrite_expr(&rewriter, offset);
+    rewrite_expr(&(Rewriter){.ctx = c, .user = &numbers, .expr = suggest_number}, offset);
 }
 
 void spread_close(SpreadSearch *s)

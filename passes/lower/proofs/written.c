@@ -71,8 +71,7 @@ static EnclosingList scopes_of(Question *q, const Stmt *store, const EnclosingLi
     Context *c = q->c;
     ExprList uses = {0};
     EnclosingList all = {0}, scopes = {0};
-    for (int d = 0; d < store->u.store.buffer->rank; d++)
-        VEC_PUSH(c->arena, &uses, store->u.store.index[d]);
+    VEC_APPEND(c->arena, &uses, store->u.store.index, store->u.store.buffer->rank);
     for (int i = path->n - 1; i >= 0; i--) {
         const Stmt *s = path->items[i].stmt;
         if (s->kind == ST_LET && !exprs_use_var(uses.items, uses.n, s->u.let.var) &&

@@ -627,8 +627,7 @@ static Kernel *build_reference(Context *c, const Kernel *program, ReferenceKind 
     b->c = c;
     b->exact = kind.exact;
     b->names = names_of_kernel(c, plain);
-    Rewriter in_order = {.ctx = c, .expr = without_await};
-    b->body = dissolve(&d, rewrite_stmt(&in_order, plain->body));
+    b->body = dissolve(&d, rewrite_stmt(&(Rewriter){.ctx = c, .expr = without_await}, plain->body));
     b->infinities = has_infinity(c, b->body);
     find_twins(b, plain);
     for (int i = 0; i < b->twins.n; i++)

@@ -247,8 +247,7 @@ static Stmt *guard_loop(Rewriter *r, Stmt *s)
 
 Stmt *ref_slice(RefBuilder *b, Stmt *item)
 {
-    Rewriter r = {.ctx = b->c, .user = b, .stmt = guard_loop};
-    return rewrite_stmt(&r, item);
+    return rewrite_stmt(&(Rewriter){.ctx = b->c, .user = b, .stmt = guard_loop}, item);
 }
 
 /* ---- how much work ------------------------------------------------------------------------- */

@@ -333,8 +333,7 @@ static void refuse_uncounted(Barriers *b, const Stmt *s)
 
 static void append(Context *c, StmtList *to, const StmtList *from)
 {
-    for (int i = 0; i < from->n; i++)
-        VEC_PUSH(c->arena, to, from->items[i]);
+    VEC_APPEND(c->arena, to, from->items, from->n);
 }
 
 /* The blocks in flight of two summaries. */

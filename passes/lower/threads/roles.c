@@ -200,8 +200,7 @@ Stmt *roles_share(Context *c, Stmt *root)
     const ForStmt *ranks = clusters_loop(c, root);
     if (producer && (!ranks || !loop_const_extent(ranks, &blocks) || blocks > 1))
         return root;
-    Rewriter r = {.ctx = c, .stmt = copy_alone};
-    return rewrite_stmt(&r, root);
+    return rewrite_stmt(&(Rewriter){.ctx = c, .stmt = copy_alone}, root);
 }
 
 /* All times of the loop: it, or the outermost serial loop around it. */

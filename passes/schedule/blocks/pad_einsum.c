@@ -673,11 +673,9 @@ static Stmt *put_together(Einsum *e, const Padded *p)
     Schedule *s = e->s;
     Context *c = s->ctx;
     VEC(Stmt *) items = {0};
-    for (int i = 0; i < p->before.n; i++)
-        VEC_PUSH(c->arena, &items, p->before.items[i]);
+    VEC_APPEND(c->arena, &items, p->before.items, p->before.n);
     VEC_PUSH(c->arena, &items, padded_nest(c, &e->path, e->top, p->block, e->padded));
-    for (int i = 0; i < p->after.n; i++)
-        VEC_PUSH(c->arena, &items, p->after.items[i]);
+    VEC_APPEND(c->arena, &items, p->after.items, p->after.n);
     Stmt *body = stmt_replace(c, s->kernel->body, e->path.items[e->top],
                               stmt_seq(c, items.items, items.n, p->block->span));
     for (int i = 0; i < p->temps.n; i++)

@@ -96,8 +96,7 @@ typedef VEC(const ForStmt *) InnerLoops;
  * *used: these subscripts and ranges. False where data decide a range. */
 static bool find_inner_loops(Context *c, const Access *access, InnerLoops *loops, ExprList *used)
 {
-    for (int axis = 0; axis < access->buffer->rank; axis++)
-        VEC_PUSH(c->arena, used, access->index[axis]);
+    VEC_APPEND(c->arena, used, access->index, access->buffer->rank);
     for (int i = access->path.n - 1; i >= 0; i--) {
         const Stmt *stmt = access->path.items[i].stmt;
         if (stmt->kind != ST_FOR || !exprs_use_var(used->items, used->n, stmt->u.loop.var))

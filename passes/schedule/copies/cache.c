@@ -32,8 +32,7 @@ static Stmt *redirect_block(Rewriter *r, Stmt *stmt)
         return stmt;
     for (int i = 0; i < d->blocks->n; i++)
         if (d->blocks->items[i]->u.block.id == stmt->u.block.id) {
-            Rewriter loads = {.ctx = r->ctx, .user = d, .expr = redirect_load};
-            return rewrite_stmt(&loads, stmt);
+            return rewrite_stmt(&(Rewriter){.ctx = r->ctx, .user = d, .expr = redirect_load}, stmt);
         }
     return stmt;
 }

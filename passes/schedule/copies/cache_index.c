@@ -148,8 +148,7 @@ static Expr *visit_load(Rewriter *r, Expr *e)
 
 static Stmt *visit_block(Keeper *k)
 {
-    Rewriter r = {.ctx = k->s->ctx, .user = k, .expr = visit_load};
-    return rewrite_stmt(&r, k->stmt);
+    return rewrite_stmt(&(Rewriter){.ctx = k->s->ctx, .user = k, .expr = visit_load}, k->stmt);
 }
 
 /* ---- what keeps it --------------------------------------------------------------------------- */

@@ -205,8 +205,7 @@ static Stmt *expand_body(Expand *e, StmtList *out)
             continue;
         e->from = item->u.temp;
         e->to = expanded(e, e->from);
-        Rewriter r = {.ctx = c, .user = e, .stmt = expand_block};
-        now = rewrite_stmt(&r, now);
+        now = rewrite_stmt(&(Rewriter){.ctx = c, .user = e, .stmt = expand_block}, now);
         VEC_PUSH(c->arena, out, stmt_temp(c, e->to, item->span));
     }
     return now;
