@@ -93,18 +93,19 @@ static bool is_unit(int64_t factor)
 /* x == y + c, x == c */
 static bool is_renaming(const Line *l)
 {
-    bool units = l->equal && !l->gone && l->n_terms > 0 && l->n_terms <= 2;
+    bool units = l->n_terms > 0 && l->n_terms <= 2;
     for (int t = 0; t < l->n_terms && units; t++)
         units = is_unit(l->factor[l->term[t]]);
     return units;
 }
 
-/* Eliminates variables that equal another one. That mixes no digits, and leaves fewer of them. */
-static void rename_equals(System *s)
+/* Eliminates a variable that equals another one. That mixes no digits, and leaves fewer of them. */
+static bool rename_equal(System *s, Line *l)
 {
-    for (int k = 0; k < s->n_lines && !s->impossible && !s->overflow; k++)
-        if (is_renaming(&s->lines[k]))
-            system_eliminate(s, &s->lines[k], s->lines[k].term[0]);
+    bool renames = is_renaming(l);
+    if (renames)
+        system_eliminate(s, l, l->term[0]);
+    return renames;
 }
 
 /* x == 64 a + 16 b + c: each factor exceeds all that the terms below it can differ by. */
@@ -151,15 +152,6 @@ static bool join_number(System *s, Line *l)
     return false;
 }
 
-static bool join_numbers(System *s)
-{
-    bool any = false;
-    for (int k = 0; k < s->n_lines && !s->impossible && !s->overflow; k++)
-        if (s->lines[k].equal && !s->lines[k].gone)
-            any |= join_number(s, &s->lines[k]);
-    return any;
-}
-
 /* The variable with the greatest factor. */
 static int leading(const Line *l)
 {
@@ -194,12 +186,13 @@ static bool join_multiple(System *s, Line *l)
     return any;
 }
 
-static bool join_multiples(System *s)
+/* Takes the step with each equality; true if it has changed one. */
+static bool with_equalities(System *s, bool (*step)(System *s, Line *l))
 {
     bool any = false;
     for (int k = 0; k < s->n_lines && !s->impossible && !s->overflow; k++)
         if (s->lines[k].equal && !s->lines[k].gone)
-            any |= join_multiple(s, &s->lines[k]);
+            any |= step(s, &s->lines[k]);
     return any;
 }
 
@@ -209,12 +202,9 @@ void system_split_digits(System *s, Numbers numbers)
     read_bounds(s, 1);
     for (bool again = true; again && !s->impossible && !s->overflow;) {
         read_bounds(s, 3);
-        rename_equals(s);
-        again = numbers == NUMBERS_JOINED && (join_numbers(s) || join_multiples(s));
-        for (int k = 0; k < s->n_lines && !s->impossible && !s->overflow; k++) {
-            Line *l = &s->lines[k];
-            if (l->equal && !l->gone)
-                again |= try_digits(s, l);
-        }
+        with_equalities(s, rename_equal);
+        again = numbers == NUMBERS_JOINED &&
+                (with_equalities(s, join_number) || with_equalities(s, join_multiple));
+        again |= with_equalities(s, try_digits);
     }
 }
