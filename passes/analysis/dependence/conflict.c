@@ -87,6 +87,18 @@ bool conflict_none_before(Poly *p, AccessPair pair, Precedence by, const char *r
     return none;
 }
 
+Conflict conflict_of_unit(const Unit *u, const char *at, const char *reason)
+{
+    return (Conflict){.first = u->block,
+                      .second = u->block,
+                      .first_span = u->stmt->span,
+                      .second_span = u->stmt->span,
+                      .first_at = at,
+                      .second_at = at,
+                      .element = "",
+                      .reason = reason};
+}
+
 void conflict_unproved(AccessPair pair, const char *reason, Conflict *why)
 {
     *why = (Conflict){.first = pair.a->unit->block,

@@ -276,18 +276,6 @@ static const char *values_text(Poly *p, const Unit *u, const int64_t *values)
     return out.text ? out.text : "";
 }
 
-static void describe_instance(const Unit *u, const char *at, const char *reason, Conflict *why)
-{
-    *why = (Conflict){.first = u->block,
-                      .second = u->block,
-                      .first_span = u->stmt->span,
-                      .second_span = u->stmt->span,
-                      .first_at = at,
-                      .second_at = at,
-                      .element = "",
-                      .reason = reason};
-}
-
 /* The set `rest` (taken) of instances is empty; else says which is in it. */
 static bool none_left(Poly *p, const Unit *u, isl_set *rest, const char *reason, Conflict *why)
 {
@@ -297,9 +285,9 @@ static bool none_left(Poly *p, const Unit *u, isl_set *rest, const char *reason,
     bool some = poly_set_point(rest, values, n, &spent);
     isl_set_free(rest);
     if (spent)
-        describe_instance(u, "", "not proved: the analysis budget was spent", why);
+        *why = conflict_of_unit(u, "", "not proved: the analysis budget was spent");
     else if (some)
-        describe_instance(u, values_text(p, u, values), reason, why);
+        *why = conflict_of_unit(u, values_text(p, u, values), reason);
     return !spent && !some;
 }
 
@@ -314,10 +302,10 @@ static bool runs_once(Poly *p, const Unit *u, Conflict *why)
     Answer answer = poly_solve(p, a.loops, u->n_loops, &point);
     const char *at = answer == POLY_SOME ? instance_text(p, &a, point) : "";
     if (answer != POLY_NONE)
-        describe_instance(u, at,
-                          answer == POLY_SOME ? "this instance would run more than once"
-                                              : "not proved: each instance runs exactly once",
-                          why);
+        *why =
+            conflict_of_unit(u, at,
+                             answer == POLY_SOME ? "this instance would run more than once"
+                                                 : "not proved: each instance runs exactly once");
     poly_reset(p, mark);
     return answer == POLY_NONE;
 }
@@ -390,7 +378,8 @@ static bool sets_kept(Poly *p, const Unit *u, const Unit *new, Kept how, Conflic
     isl_set *new_set = unit_instances(p, new, &new_exact);
     bool kept = true;
     if (!old_set || !new_set || !exact || !new_exact) {
-        describe_instance(u, "", "not proved: bounds or bindings of the block are not affine", why);
+        *why =
+            conflict_of_unit(u, "", "not proved: bounds or bindings of the block are not affine");
         kept = false;
     }
     kept = kept &&
@@ -408,7 +397,7 @@ static bool unit_kept(Poly *p, const Unit *u, const Model *after, Kept how, Conf
 {
     const Unit *new = same_unit(after, u);
     if (!new) {
-        describe_instance(u, "", "the block would not run at all", why);
+        *why = conflict_of_unit(u, "", "the block would not run at all");
         return false;
     }
     if (!how.all && !how.once && domain_ran(u, new))

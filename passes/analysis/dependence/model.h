@@ -203,6 +203,8 @@ bool conflict_none_before(Poly *p, AccessPair pair, Precedence by, const char *r
                           Conflict *why);
 /* The answer "not proved" about a block or two, without numbers. */
 void conflict_unproved(AccessPair pair, const char *reason, Conflict *why);
+/* A conflict of a unit with itself, `at` a point. */
+Conflict conflict_of_unit(const Unit *u, const char *at, const char *reason);
 /* "N = 2, i = 3": sizes, then the iterators of a block at a point. */
 const char *instance_text(Poly *p, const Instance *at, const int64_t *point);
 

@@ -198,19 +198,6 @@ static bool runs_are_one(Threads *t, Poly *p, int unit, int at, Conflict *why)
     return true;
 }
 
-static void describe_unit(const Unit *u, const char *reason, Conflict *why)
-{
-    *why = (Conflict){.first = u->block,
-                      .second = u->block,
-                      .buffer = u->accesses.n ? u->accesses.items[u->accesses.n - 1].buffer : NULL,
-                      .first_span = u->stmt->span,
-                      .second_span = u->stmt->span,
-                      .first_at = "",
-                      .second_at = "",
-                      .element = "",
-                      .reason = reason};
-}
-
 /* The unit takes its coordinate on an axis from one loop. */
 static bool one_loop_counts(Threads *t, int unit, int at, Conflict *why)
 {
@@ -220,13 +207,14 @@ static bool one_loop_counts(Threads *t, int unit, int at, Conflict *why)
     int inner = loop->kind == LOOP_BIND ? place->loop[loop->axis] : -1;
     if (!place->used[at] || inner < 0 || inner == at)
         return true;
-    describe_unit(u,
-                  arena_printf(t->ctx->arena,
-                               "block '%s' depends on loops '%s' and '%s', but both bound to %s "
-                               "they are the same coordinate",
-                               u->block->name, loop->var->name, u->loops[inner]->var->name,
-                               axis_name(loop->axis)),
-                  why);
+    *why = conflict_of_unit(
+        u, "",
+        arena_printf(t->ctx->arena,
+                     "block '%s' depends on loops '%s' and '%s', but both bound to %s "
+                     "they are the same coordinate",
+                     u->block->name, loop->var->name, u->loops[inner]->var->name,
+                     axis_name(loop->axis)));
+    why->buffer = u->accesses.n ? u->accesses.items[u->accesses.n - 1].buffer : NULL;
     return false;
 }
 
