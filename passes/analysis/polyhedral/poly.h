@@ -177,8 +177,6 @@ Affine poly_element(Poly *p, const Env *env, const Expr *load);
 /* The value of a load, related to the elements of the same input that the system has: `value`, a
  * new column, or that of an equal subscript (poly_order.c). */
 Affine poly_ordered(Poly *p, const Env *env, const Expr *load, Affine value);
-/* The value of an operator or conversion of type i32 (poly_wrap.c). */
-Affine poly_wrapped(Poly *p, const Env *env, const Expr *e);
 /* The value of an integer expression under `env`. */
 Affine poly_value(Poly *p, const Env *env, const Expr *e);
 typedef enum { HOLDS_NOT, HOLDS } Truth;

@@ -7,8 +7,9 @@
  *
  * Helper columns are defined at the top of the system, also where the expression stands in one
  * alternative of a choice. They are total functions, so no solution is lost, and equal quotients
- * share a column. Only INDEX arithmetic is translated, and sums of i32 (poly_wrap.c): arithmetic of
- * machine types may wrap. */
+ * share a column. Only INDEX arithmetic is translated, and sums of i32, which wrap around: only
+ * kernels whose `where` clause states an order of an input use them, to relate places in their
+ * rows. */
 #include "passes/analysis/polyhedral/poly_reduce.h"
 #include "passes/analysis/symbolic/affine.h"
 #include "passes/analysis/symbolic/mixed_radix.h"
@@ -425,6 +426,35 @@ static Affine selected(Poly *p, const Env *env, const Expr *e)
     return m;
 }
 
+/* The i32 value that `exact` wraps to: w == exact - 2^32 k for some k, and -2^31 <= w < 2^31. The
+ * rows determine w, and cost columns with large factors. */
+static Affine wrapped(Poly *p, Affine exact)
+{
+    Bounds type = bounds_of_type(DT_I32), range = affine_range(p, exact);
+    if (range.min >= type.min && range.max <= type.max)
+        return exact;
+    Affine value = poly_free_column(p, type.min, type.max);
+    Affine times = poly_free_column(p, INT64_MIN, INT64_MAX);
+    poly_at_most(p, &p->top, affine_const(type.min), value, 0);
+    poly_at_most(p, &p->top, value, affine_const(type.max), 0);
+    poly_equal(p, &p->top, exact, poly_add(p, value, times, type.max - type.min + 1));
+    p->inexact = true;
+    return value;
+}
+
+/* The value of a sum or conversion, as if no number were too large for it. */
+static Affine exact_sum(Poly *p, const Env *env, const Expr *e)
+{
+    Expr *const *arg = e->u.arg;
+    switch (e->kind) {
+    case EX_NEG: return poly_add(p, affine_const(0), poly_value(p, env, arg[0]), -1);
+    case EX_ADD: return poly_add(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]), 1);
+    case EX_SUB: return poly_add(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]), -1);
+    case EX_CAST: return type_is_int(arg[0]->type) ? poly_value(p, env, arg[0]) : poly_unknown(p);
+    default: return poly_unknown(p);
+    }
+}
+
 Affine poly_value(Poly *p, const Env *env, const Expr *e)
 {
     if (e->kind == EX_INT)
@@ -433,13 +463,13 @@ Affine poly_value(Poly *p, const Env *env, const Expr *e)
         return variable_value(p, env, e->u.var);
     if (e->kind == EX_LOAD && type_is_int(e->type))
         return poly_element(p, env, e);
+    bool sum = e->kind == EX_NEG || e->kind == EX_ADD || e->kind == EX_SUB || e->kind == EX_CAST;
+    if (sum && e->type == DT_I32 && p->has_order)
+        return wrapped(p, exact_sum(p, env, e));
     if (e->type != DT_INDEX)
-        return e->type == DT_I32 && p->has_order ? poly_wrapped(p, env, e) : poly_unknown(p);
+        return poly_unknown(p);
     Expr *const *arg = e->u.arg;
     switch (e->kind) {
-    case EX_NEG: return poly_add(p, affine_const(0), poly_value(p, env, arg[0]), -1);
-    case EX_ADD: return poly_add(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]), 1);
-    case EX_SUB: return poly_add(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]), -1);
     case EX_MUL: return times_size(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
     case EX_DIV: return quotient(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
     case EX_MOD: return remainder_of(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
@@ -447,8 +477,7 @@ Affine poly_value(Poly *p, const Env *env, const Expr *e)
     case EX_MAX: return extreme(p, e->kind, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
     case EX_SELECT: return selected(p, env, e);
     case EX_BITXOR: return exclusive(p, poly_value(p, env, arg[0]), poly_value(p, env, arg[1]));
-    case EX_CAST: return type_is_int(arg[0]->type) ? poly_value(p, env, arg[0]) : poly_unknown(p);
-    default: return poly_unknown(p);
+    default: return exact_sum(p, env, e);
     }
 }
 
