@@ -316,10 +316,12 @@ static StmtList kinds_around_and_below(Context *c, const StmtPath *path)
 }
 
 /* The question about one bound loop is the question about all loops of its launch. */
-static bool is_asked_with(Context *c, const Stmt *launch, const Stmt *loop)
+static bool is_asked_with(const StmtList *launch, const Stmt *loop)
 {
-    return launch && loop->u.loop.kind == LOOP_BIND &&
-           stmt_find(c, (Stmt *)launch, loop->u.loop.id, NULL);
+    for (int i = 0; loop->u.loop.kind == LOOP_BIND && i < launch->n; i++)
+        if (launch->items[i] == loop)
+            return true;
+    return false;
 }
 
 /* The kernel with a copy of the temp for each block of the grid, or each thread. */
@@ -376,25 +378,61 @@ const char *flow_scope_remedy(Schedule *s, const Kernel *kernel, const ForStmt *
                         block ? "shared" : "local", expand_remedy(s->ctx, outer, temp, loop->axis));
 }
 
-bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span)
+static bool is_changed(Context *c, const StmtPath *path, LaunchChange change)
+{
+    for (int i = 0; change.bound && i < path->n; i++)
+        if (path->items[i]->kind == ST_FOR && path->items[i]->u.loop.id == change.bound->id)
+            return true;
+    return change.moved && stmt_accesses(c, path->items[path->n - 1], change.moved, ACCESS_ANY);
+}
+
+/* A reduction across threads leaves its result where its readers can read it, so that a change
+ * of one may change the other. */
+LaunchChange flow_change_apart(Context *c, const Kernel *kernel, LaunchChange change)
+{
+    StmtList changed = {0}, across = {0};
+    for (Cursor at = cursor_with_path(cursor_outer(c, kernel->body), NULL); cursor_next(&at);) {
+        StmtPath path = {0};
+        if (at.stmt->kind != ST_BLOCK)
+            continue;
+        cursor_way(&at, &path);
+        if (is_changed(c, &path, change))
+            VEC_PUSH(c->arena, &changed, at.stmt);
+        if (reduction_is_across_threads(c, &path))
+            VEC_PUSH(c->arena, &across, at.stmt);
+    }
+    for (int i = 0; i < across.n; i++) {
+        AccessList results = {0};
+        access_collect(c, across.items[i], NULL, ACCESS_WRITE, &results);
+        for (int k = 0; k < results.n; k++)
+            for (int b = 0; b < changed.n; b++)
+                if (stmt_accesses(c, changed.items[b], results.items[k].buffer, ACCESS_ANY))
+                    return (LaunchChange){0};
+    }
+    return change;
+}
+
+static bool recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, LaunchChange change, Span span)
 {
     StmtPath path = {0};
     Conflict why;
-    const Stmt *launch = NULL; /* the outermost bound loop of the launch asked about last */
+    StmtList launch = {0}; /* the loops of the launch asked about last */
     const Kernel *kernel = flow_threads_apart(s, kernel_with_body(s->ctx, s->kernel, body), span);
     if (!kernel)
         return false;
     if (!stmt_find(s->ctx, kernel->body, loop, &path))
         return true;
+    if (change.moved)
+        change = flow_change_apart(s->ctx, kernel_with_body(s->ctx, s->kernel, body), change);
     StmtList kinds = kinds_around_and_below(s->ctx, &path);
     kernel = sched_kernel_around(s, kernel, &path);
     for (int i = 0; i < kinds.n; i++) {
         const ForStmt *f = &kinds.items[i]->u.loop;
-        if (is_asked_with(s->ctx, launch, kinds.items[i]))
+        if (is_asked_with(&launch, kinds.items[i]))
             continue;
         if (f->kind == LOOP_BIND)
-            launch = kinds.items[i];
-        bool legal = threads_loop_kind_legal(s->ctx, kernel, f, &why);
+            launch = stmts_of_kind(s->ctx, kinds.items[i], ST_FOR);
+        bool legal = threads_loop_kind_kept(s->ctx, kernel, f, change, &why);
         const char *remedy = legal ? "" : flow_scope_remedy(s, kernel, f, &why);
         REQUIRE_KEPT(s, E0441, span, legal, &why,
                      "loop '%s' is %s, which would no longer be legal: %s%s%s", f->var->name,
@@ -402,6 +440,11 @@ bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span)
                      why.reason, *remedy ? "; " : "", remedy);
     }
     return true;
+}
+
+bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span)
+{
+    return recheck_kinds(s, body, loop, (LaunchChange){0}, span);
 }
 
 /* No condition is around the end of the path. */
@@ -423,16 +466,26 @@ static bool is_unchanged(Schedule *s, const Cursor *at)
            is_unconditional(&now);
 }
 
-bool flow_recheck_all(Schedule *s, Stmt *body, Span span)
+static bool recheck_all(Schedule *s, Stmt *body, LaunchChange change, Span span)
 {
     for (Cursor at = cursor_outer(s->ctx, body); cursor_next(&at);) {
         if (at.stmt->kind != ST_FOR)
             continue;
-        if (!is_unchanged(s, &at) && !flow_recheck_kinds(s, body, at.stmt->u.loop.id, span))
+        if (!is_unchanged(s, &at) && !recheck_kinds(s, body, at.stmt->u.loop.id, change, span))
             return false;
         cursor_prune(&at);
     }
     return true;
+}
+
+bool flow_recheck_all(Schedule *s, Stmt *body, Span span)
+{
+    return recheck_all(s, body, (LaunchChange){0}, span);
+}
+
+bool flow_recheck_moved(Schedule *s, Stmt *body, const Buffer *moved, Span span)
+{
+    return recheck_all(s, body, (LaunchChange){.moved = moved}, span);
 }
 
 const Kernel *flow_threads_apart(Schedule *s, const Kernel *kernel, Span span)

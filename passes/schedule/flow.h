@@ -107,6 +107,12 @@ bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span);
 
 /* The same for every nest that the kernel does not have already. */
 bool flow_recheck_all(Schedule *s, Stmt *body, Span span);
+/* The same where `body` differs in one thing, that `moved` has other memory. */
+bool flow_recheck_moved(Schedule *s, Stmt *body, const Buffer *moved, Span span);
+
+/* The change in the form of questions about threads: none of the kernel's reductions across
+ * threads, which are taken apart there, runs elsewhere by it. Without one where that may be. */
+LaunchChange flow_change_apart(Context *c, const Kernel *kernel, LaunchChange change);
 
 /* The kernel with reductions across threads in the form that they run in (lower.h): what questions
  * about threads are asked of. NULL after an error in the name of the primitive at work. */

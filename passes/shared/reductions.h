@@ -32,5 +32,7 @@ typedef struct {
     const char *why;
 } ThreadReduction;
 const Kernel *thread_reductions_apart(Context *c, const Kernel *kernel, ThreadReduction *refused);
+/* The block at the end of the path is such a reduction. */
+bool reduction_is_across_threads(Context *c, const StmtPath *path);
 
 #endif

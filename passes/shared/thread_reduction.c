@@ -22,7 +22,7 @@
 
 /* ---- which ----------------------------------------------------------------------------------- */
 
-static bool is_across_threads(Context *c, const StmtPath *path)
+bool reduction_is_across_threads(Context *c, const StmtPath *path)
 {
     const Stmt *lanes;
     const BlockStmt *block = &path_end(path)->u.block;
@@ -37,7 +37,7 @@ static StmtPath next_across_threads(Context *c, const Stmt *body)
         if (at.stmt->kind != ST_BLOCK)
             continue;
         cursor_way(&at, &path);
-        if (is_across_threads(c, &path))
+        if (reduction_is_across_threads(c, &path))
             break;
     }
     return path;
@@ -223,6 +223,7 @@ static Kernel *take_apart(Apart *a)
 const Kernel *thread_reductions_apart(Context *c, const Kernel *kernel, ThreadReduction *refused)
 {
     *refused = (ThreadReduction){0};
+    Names names = {0};
     for (;;) {
         Apart a = {.c = c, .kernel = kernel, .path = next_across_threads(c, kernel->body)};
         if (a.path.n == 0)
@@ -235,7 +236,8 @@ const Kernel *thread_reductions_apart(Context *c, const Kernel *kernel, ThreadRe
             *refused = (ThreadReduction){a.block, a.lanes, a.why};
             return NULL;
         }
-        a.names = names_of_kernel(c, kernel);
+        a.names = names.c ? names : names_of_kernel(c, kernel);
         kernel = take_apart(&a);
+        names = a.names;
     }
 }

@@ -24,6 +24,16 @@
  * */
 bool threads_loop_kind_legal(Context *c, const Kernel *kernel, const ForStmt *as, Conflict *why);
 
+/* The one difference of a kernel from another one whose launches are legal: this loop is bound, or
+ * this buffer has moved to other memory. Neither: there are others. */
+typedef struct {
+    const ForStmt *bound;
+    const Buffer *moved;
+} LaunchChange;
+/* The same for such a kernel: of its launches only what the change may make illegal is asked. */
+bool threads_loop_kind_kept(Context *c, const Kernel *kernel, const ForStmt *as,
+                            LaunchChange change, Conflict *why);
+
 /* ---- between the threads of a block, for barrier insertion ----------------------------------- */
 
 typedef struct Threads Threads;

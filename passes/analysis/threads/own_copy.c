@@ -496,7 +496,7 @@ bool threads_copies_own(Threads *t, Poly *p, Conflict *why)
         for (int k = 0; k < u->accesses.n; k++) {
             const Access *x = &u->accesses.items[k];
             if (!x->reads || scope_outlives_launch(x->buffer->scope) ||
-                access_reads_own(t->ctx, &u->accesses, k))
+                !threads_use_changed(t, x->buffer) || access_reads_own(t->ctx, &u->accesses, k))
                 continue;
             OwnCopy o = own_copy_of(t, p, i, x, why);
             o.first = true;

@@ -206,13 +206,12 @@ static bool sets_once(Meeting *m, Conflict *why)
     return conflict_none(p, meeting_pair(m), reason, why);
 }
 
-/* An init is a launch of its own where the reduction begins outside of the bound loops: `nest` is
- * the outermost loop around. */
 static bool inits_set_once(Threads *t, Conflict *why)
 {
     Poly *p = threads_question(t);
     for (int i = 0; i < t->model->units.n; i++)
-        for (Meeting m = meetings_of(t, p, i, i); thread_unit(t, i)->init && meeting_next(&m);)
+        for (Meeting m = meetings_of(t, p, i, i);
+             thread_unit(t, i)->init && threads_unit_changed(t, i) && meeting_next(&m);)
             if (!sets_once(&m, why))
                 return false;
     return true;
@@ -278,7 +277,8 @@ static bool pairs_legal(Threads *t, Poly *p, Conflict *why)
     bool grid = t->axis[AXIS_BLOCK_X] || t->axis[AXIS_BLOCK_Y] || t->axis[AXIS_BLOCK_Z] ||
                 t->axis[AXIS_RANK];
     for (Meeting m = meetings_all(t, p); meeting_next(&m);) {
-        if (!meeting_is_first(&m) || !meeting_measure(&m))
+        if (!meeting_is_first(&m) || !threads_use_changed(t, m.pair.x->buffer) ||
+            !meeting_measure(&m))
             continue;
         PolyMark mark = poly_mark(p);
         Meeting measured = m;
@@ -312,7 +312,8 @@ static Stmt *outermost(Context *c, const Kernel *kernel, uint32_t id, bool (*is)
     return path.items[i];
 }
 
-static bool bind_legal(Context *c, const Kernel *kernel, const ForStmt *as, Conflict *why)
+static bool bind_legal(Context *c, const Kernel *kernel, const ForStmt *as, LaunchChange change,
+                       Conflict *why)
 {
     const Stmt *loop = stmt_find(c, kernel->body, as->id, NULL);
     ForStmt bound = loop->u.loop;
@@ -323,7 +324,9 @@ static bool bind_legal(Context *c, const Kernel *kernel, const ForStmt *as, Conf
     Stmt *root = outermost(c, &changed, bound.id, is_bound);
     Stmt *nest = outermost(c, &changed, bound.id, is_loop);
     Threads *t = threads_model(c, &changed, root);
+    threads_mark_changes(t, change);
     Poly *p = threads_question(t);
+    /* an init is a launch of its own where the reduction begins outside of the bound loops */
     return threads_run_alike(t, p, why) && pairs_legal(t, p, why) &&
            threads_copies_own(t, p, why) &&
            inits_set_once(nest == root ? t : threads_model(c, &changed, nest), why);
@@ -342,12 +345,18 @@ bool threads_grid_conflict(Threads *t, Conflict *why)
 
 bool threads_loop_kind_legal(Context *c, const Kernel *kernel, const ForStmt *as, Conflict *why)
 {
+    return threads_loop_kind_kept(c, kernel, as, (LaunchChange){0}, why);
+}
+
+bool threads_loop_kind_kept(Context *c, const Kernel *kernel, const ForStmt *as,
+                            LaunchChange change, Conflict *why)
+{
     if (as->kind == LOOP_SERIAL || as->kind == LOOP_UNROLL)
         return true;
     if (as->kind != LOOP_BIND)
         return dependence_loop_is_parallel(c, kernel, as->id, as->kind, why);
     ArenaMark mark = arena_mark(c->arena);
-    bool legal = bind_legal(c, kernel, as, why);
+    bool legal = bind_legal(c, kernel, as, change, why);
     if (legal)
         arena_reset(c->arena, mark);
     return legal;

@@ -221,7 +221,8 @@ static bool one_loop_counts(Threads *t, int unit, int at, Conflict *why)
 static bool loop_places(Threads *t, Poly *p, int unit, int at, Conflict *why)
 {
     return one_loop_counts(t, unit, at, why) &&
-           (!t->places[unit].rerun[at] || runs_are_one(t, p, unit, at, why));
+           (!t->places[unit].rerun[at] || !threads_loop_changed(t, unit, at) ||
+            runs_are_one(t, p, unit, at, why));
 }
 
 bool threads_run_alike(Threads *t, Poly *p, Conflict *why)

@@ -28,6 +28,8 @@ struct Threads {
     UnitOf *unit_of;                 /* [units] by block */
     const ForStmt *axis[AXIS_COUNT]; /* a loop bound to the axis, or NULL */
     bool may_be_empty[AXIS_COUNT];   /* it is not known to have an iteration */
+    bool *changed;                   /* [units] by a step (thread_change.c); NULL: all */
+    VEC(const Buffer *) used_anew;   /* what changed units access */
 };
 
 typedef struct {
@@ -56,6 +58,16 @@ ThreadInstance thread_instance_within(Threads *t, Poly *p, int unit, const Threa
 
 /* The first unit of a block of the launch. */
 int thread_unit_of(const Threads *t, const Stmt *block);
+
+/* ---- what a step has changed (thread_change.c) ----------------------------------------------- */
+
+/* Marks what the step has changed; without it, all is taken for changed. */
+void threads_mark_changes(Threads *t, LaunchChange change);
+bool threads_unit_changed(const Threads *t, int unit);
+/* So is a unit in loop `at` of the unit. */
+bool threads_loop_changed(const Threads *t, int unit, int at);
+/* So is a unit that accesses the buffer. */
+bool threads_use_changed(const Threads *t, const Buffer *buffer);
 
 /* ---- two accesses (thread_pairs.c) ----------------------------------------------------------- */
 

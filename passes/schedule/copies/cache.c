@@ -304,7 +304,7 @@ bool prim_set_scope(Schedule *s, const PrimCall *call, Value *result)
     moved->scope = scope;
     moved->origin = call->span;
     Stmt *body = stmt_replace_buffer(s->ctx, s->kernel->body, buffer, moved);
-    if (!flow_recheck_all(s, body, call->span))
+    if (!flow_recheck_moved(s, body, moved, call->span))
         return false;
     sched_replace_body(s, body);
     (void)result;

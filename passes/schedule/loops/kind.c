@@ -123,14 +123,17 @@ static void refuse_reduction(Schedule *s, Stmt *loop, const BlockStmt *reduction
 
 /* The kernel to ask about a loop: for a binding with the loop bound, and reductions across threads
  * in the form that they run in. NULL after an error. */
-static const Kernel *kernel_in_question(Schedule *s, const Stmt *loop, const ForStmt *as, Span span)
+static const Kernel *kernel_in_question(Schedule *s, const Stmt *loop, const ForStmt *as,
+                                        LaunchChange *change, Span span)
 {
+    *change = (LaunchChange){0};
     StmtPath path = {0};
     state_path(s, loop->u.loop.id, &path);
     Kernel *nest = sched_kernel_around(s, s->kernel, &path);
     if (as->kind != LOOP_BIND)
         return nest;
     nest->body = stmt_replace(s->ctx, nest->body, loop, stmt_for(s->ctx, as, loop->span));
+    *change = flow_change_apart(s->ctx, nest, (LaunchChange){.bound = as});
     return flow_threads_apart(s, nest, span);
 }
 
@@ -198,10 +201,11 @@ static const char *dependence_remedy(Schedule *s, const Kernel *kernel, const St
 static bool require_legal(Schedule *s, const Stmt *loop, const ForStmt *as, Span span)
 {
     Conflict why = {0};
-    const Kernel *kernel = kernel_in_question(s, loop, as, span);
+    LaunchChange change;
+    const Kernel *kernel = kernel_in_question(s, loop, as, &change, span);
     if (!kernel)
         return false;
-    if (threads_loop_kind_legal(s->ctx, kernel, as, &why))
+    if (threads_loop_kind_kept(s->ctx, kernel, as, change, &why))
         return true;
     const BlockStmt *reduction = sched_reduced_by(s->ctx, loop);
     if (reduction && !is_about(&why, reduction))
@@ -500,9 +504,10 @@ static bool require_thread_limit(const Launch *launch, Span span)
 static bool is_legal(Schedule *s, const Stmt *loop, const ForStmt *as)
 {
     Conflict why = {0};
+    LaunchChange change;
     DiagMark mark = diag_mark(s->ctx);
-    const Kernel *kernel = kernel_in_question(s, loop, as, span_none());
-    bool legal = kernel && threads_loop_kind_legal(s->ctx, kernel, as, &why);
+    const Kernel *kernel = kernel_in_question(s, loop, as, &change, span_none());
+    bool legal = kernel && threads_loop_kind_kept(s->ctx, kernel, as, change, &why);
     diag_forget(s->ctx, mark);
     return legal;
 }
