@@ -217,6 +217,7 @@ typedef struct {
     const BlockStmt *block; /* the one at work, or NULL */
     bool by_axes;           /* the box is in terms of the axes of bound loops inside the place */
     SubstList bound;        /* bound loops inside the place, to their axes; of own coordinates */
+    StmtList ways;          /* statements down to the blocks that access the buffer */
 } Rebase;
 
 /* Rewrites `e` in terms of axes, and back: a box of registers uses axes, because several loops may
@@ -309,12 +310,33 @@ static void enter_loops(Facts *f, Context *c, const Stmt *body)
             facts_enter(f, at.stmt);
 }
 
+static bool leads_to_access(const Rebase *r, const Stmt *s)
+{
+    for (int i = 0; i < r->ways.n; i++)
+        if (r->ways.items[i] == s)
+            return true;
+    return false;
+}
+
+static void find_ways(Rebase *r, Stmt *root)
+{
+    for (Cursor at = cursor_outer(r->c, root); cursor_next(&at);) {
+        StmtList way = {0};
+        if (at.stmt->kind != ST_BLOCK || !stmt_accesses(r->c, at.stmt, r->from, ACCESS_ANY))
+            continue;
+        cursor_way(&at, &way);
+        for (int i = 0; i < way.n; i++)
+            if (!leads_to_access(r, way.items[i]))
+                VEC_PUSH(r->c->arena, &r->ways, way.items[i]);
+    }
+}
+
 static Stmt *rebase(void *user, Stmt *s)
 {
     Rebase *r = user;
     FactsMark mark = facts_mark(r->facts);
     Stmt *done;
-    if (s->kind == ST_BLOCK && !stmt_accesses(r->c, s, r->from, ACCESS_ANY))
+    if (!leads_to_access(r, s))
         return s;
     if (s->kind == ST_BLOCK) {
         BlockStmt block = s->u.block;
@@ -569,6 +591,7 @@ static void compact_buffer(Compact *k, Stmt *temp)
     r.facts = inside;
     r.to = small;
     r.spread = ARENA_ARRAY(c->arena, Spread, b->rank + 1);
+    find_ways(&r, at);
     find_spreads(&r, at, shape);
     if (leaves_buffer(f, b, whole))
         shape = smaller(&r, at, whole, shape);
@@ -601,6 +624,7 @@ static void shrink_global(Compact *k, Stmt *temp)
         elements_of(b, b->shape) == INT64_MAX)
         return;
     small->shape = shape;
+    find_ways(&r, k->body);
     k->body = rebase(&r, k->body);
     k->body = stmt_replace(c, k->body, temp, stmt_stamp(stmt_temp(c, small, temp->span), temp));
 }
