@@ -164,7 +164,7 @@ Buffer *const *partials_buffers(Apart *a, const char *suffix, int64_t last, Scop
     for (int i = 0; i < a->dims.n; i++) {
         int64_t extent = 0;
         loop_const_extent(a->dims.items[i], &extent);
-        shape[i] = expr_index(a->c, extent);
+        shape[i] = shape_extent(a->c, expr_index(a->c, extent));
     }
     shape[a->dims.n] = expr_index(a->c, last);
     for (int k = 0; k < a->r.n; k++) {
