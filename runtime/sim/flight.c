@@ -94,28 +94,73 @@ static bool refuse(VmState *st, const VmStep *s, FlightAccess of, int lane, int6
                     of.written ? "writes" : "reads");
 }
 
-static bool visit(VmState *st, const VmStep *s, FlightAccess of, int lane, int64_t element)
+static void take_off(const VmStep *s, FlightQueue *q)
+{
+    q->taken_off = q->group;
+    q->latest = s;
+}
+
+/* The elements of a lane; the marks of those that lanes have of their own lie side by side. */
+static bool visit(VmState *st, const VmStep *s, FlightAccess of, int lane)
+{
+    const int64_t *index = s->a;
+    int64_t first = index[s->lanes_a ? lane : 0];
+    bool stores = of.queue == &st->shadow->flight.stores;
+    bool local = st->f->buffers[s->inst->c].space == VM_LOCAL;
+    int64_t step = local ? st->lanes : 1;
+    uint32_t *mark = of.marks + (local ? lane : 0) + first * step;
+    for (int i = 0; i < s->width; i++, mark += step) {
+        if (!of.takes_off && *mark >= of.queue->landed)
+            return refuse(st, s, of, lane, first + i);
+        if (of.takes_off && stores && !vm_fenced(st, s, lane, first + i))
+            return false;
+        if (of.takes_off)
+            *mark = of.queue->group;
+    }
+    if (of.takes_off)
+        take_off(s, of.queue);
+    return true;
+}
+
+/* All lanes access the same elements of their local memory, whose marks lie side by side; false
+ * where one may be in flight, which visit finds. */
+static bool visit_side_by_side(VmState *st, const VmStep *s, FlightAccess of)
+{
+    const int64_t *index = s->a;
+    uint32_t *marks = of.marks + index[0] * st->lanes, latest = 0;
+    int64_t n = (int64_t)s->width * st->lanes;
+    if (of.takes_off) {
+        for (int64_t i = 0; i < n; i++)
+            marks[i] = of.queue->group;
+        take_off(s, of.queue);
+        return true;
+    }
+    for (int64_t i = 0; i < n; i++)
+        latest = marks[i] > latest ? marks[i] : latest;
+    return latest < of.queue->landed;
+}
+
+static bool visit_lanes(VmState *st, const VmStep *s, FlightAccess of)
 {
     bool local = st->f->buffers[s->inst->c].space == VM_LOCAL;
     bool stores = of.queue == &st->shadow->flight.stores;
-    uint32_t *mark = &of.marks[local ? element * st->lanes + lane : element];
-    if (!of.takes_off)
-        return *mark < of.queue->landed || refuse(st, s, of, lane, element);
-    if (stores && !vm_fenced(st, s, lane, element))
-        return false;
-    *mark = of.queue->taken_off = of.queue->group;
-    of.queue->latest = s;
+    if (local && !stores && !s->lanes_a && st->full[st->level] && visit_side_by_side(st, s, of))
+        return true;
+    for (int lane = 0; lane < st->lanes; lane++) {
+        if (!vm_runs(st, lane))
+            continue;
+        if (!visit(st, s, of, lane))
+            return false;
+        if (!local && !stores && !s->lanes_a)
+            break; /* the others access the same elements */
+    }
     return true;
 }
 
 static bool visit_all(VmState *st, const VmStep *s, FlightAccess of)
 {
-    const int64_t *index = s->a;
-    for (int lane = 0; lane < st->lanes; lane++)
-        for (int i = 0; i < s->width && vm_runs(st, lane); i++)
-            if (!visit(st, s, of, lane, index[s->lanes_a ? lane : 0] + i))
-                return false;
-    return true;
+    bool landed = of.queue->taken_off < of.queue->landed;
+    return (landed && !of.takes_off) || visit_lanes(st, s, of);
 }
 
 /* What the execution under way reads, or writes in local memory, is in flight from now on. Others
