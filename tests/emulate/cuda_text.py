@@ -119,10 +119,12 @@ def host_text(text, most_dynamic=0):
 def in_namespace(text, number, kind, more=""):
     """A text in a namespace of its own, with what its __shared__ memory and launches (SHARED) speak
     of; `more` follows the text."""
-    section, shared, declared = f"shared_{kind}_{number}", "emulator::Shared{nullptr, nullptr}", ""
+    awaits = "true" if "await_element(" in text else "false"
+    section, declared = f"shared_{kind}_{number}", ""
+    shared = f"emulator::Shared{{nullptr, nullptr, {awaits}}}"
     if "__shared__" in text:
         declared = f'extern "C" char __start_{section}[], __stop_{section}[];\n'
-        shared = f"emulator::Shared{{__start_{section}, __stop_{section}}}"
+        shared = f"emulator::Shared{{__start_{section}, __stop_{section}, {awaits}}}"
     return f"""
 #undef SHARED_SECTION
 #undef SHARED

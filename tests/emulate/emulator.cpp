@@ -741,7 +741,7 @@ void launch_grid(dim3 grid, dim3 block, long long dynamic_bytes, Shared shared,
     kernel_closure = closure, shared_now = shared;
     std::vector<int> order, block_order;
     now.on_device = true;
-    bool all_at_once = blocks <= 1 << 16;
+    bool all_at_once = blocks <= 1 << 16 && !shared.awaits;
     if (all_at_once)
         make_order(block_order, (int)blocks);
     for (uint64_t b = 0; b < blocks; b++) {

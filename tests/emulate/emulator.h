@@ -77,9 +77,11 @@ int run_complete(const Complete *programs, int n, int argc, char **argv);
 [[noreturn]] void fault(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A buffer that begins as garbage. wide: 16 bytes may be accessed where one is. */
 void *device_memory(long long bytes);
-/* What __shared__ memory of one kernel's text lies in; null where it has none. */
+/* What __shared__ memory of one kernel's text lies in; null where it has none. Where its blocks
+ * await others, they run in the order of blockIdx. */
 struct Shared {
     char *begin, *end;
+    bool awaits;
 };
 void launch_grid(dim3 grid, dim3 block, long long dynamic_bytes, Shared shared,
                  void (*kernel)(void *), void *closure);

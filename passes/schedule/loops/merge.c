@@ -10,7 +10,8 @@
  *
  * Iterations that have the same value come together in a merge; shift before it makes a consumer
  * lag behind its producer. Where the ranges differ the merged loop has the values of all, and
- * blocks exist for their own. A condition around a loop is tested in each of its iterations then.
+ * blocks exist for their own; with `branch`, all of a part stands in one condition instead. A
+ * condition around a loop is tested in each of its iterations then.
  *
  * Legal: ranges and kinds go together, and no dependence turns around.
  * Invariant: every instance runs exactly once, and instances that depend on each other keep their
@@ -233,10 +234,28 @@ static bool merge_level(Merge *m, int level)
 
 /* ---- merge: the body ------------------------------------------------------------------------- */
 
+/* The part where the merged loops have its own values: one condition for all of it. */
+static Stmt *in_branch(Merge *m, int k, Stmt *part)
+{
+    Context *c = m->s->ctx;
+    Expr *cond = NULL;
+    for (int i = 0; i < m->depth; i++) {
+        const ForStmt *own = &m->own[k][i], *loop = &m->loops[i];
+        Expr *at = expr_var(c, own->var, span_none());
+        if (!prove(m->facts, expr_binary(c, EX_LE, own->lo, loop->lo, span_none())))
+            cond = cond_and(c, cond, expr_binary(c, EX_GE, at, own->lo, span_none()));
+        if (!prove(m->facts, expr_binary(c, EX_GE, own->hi, loop->hi, span_none())))
+            cond = cond_and(c, cond, expr_binary(c, EX_LT, at, own->hi, span_none()));
+    }
+    return cond ? stmt_if(c, cond, part, NULL, part->span) : part;
+}
+
 static Stmt *merged_part(Merge *m, int k)
 {
     Below below = {.s = m->s, .facts = m->facts, .map = m->map[k], .n_map = m->depth};
     Stmt *body = below_rewrite(&below, nest_loop(m, k, m->depth - 1)->u.loop.body);
+    if (m->call->merge.branch.kind == VALUE_BOOL && m->call->merge.branch.u.i)
+        return in_branch(m, k, body);
     for (int i = 0; i < m->depth; i++) {
         m->own[k][i].body = body;
         body = loop_guard_range(m->s, m->facts, &m->own[k][i], m->loops[i].lo, m->loops[i].hi);

@@ -13,7 +13,7 @@
  *                                    far += value(await(groups[g]));
  *                                before[p] = s + (far + near); }
  *
- * lookback_words.c says what a word is; values of more than 32 bits, and tuples, have several. In
+ * words.c says what a word is; values of more than 32 bits, and tuples, have several. In
  * loops around, such as those of rows, each iteration has words of its own. Decoupled look-back
  * (Merrill and Garland, 2016) ends at the nearest iteration that already knows what stands before
  * it, so its sums depend on time. Here a group of iterations publishes its sum, and each iteration
@@ -239,7 +239,7 @@ bool prim_lookback(Schedule *s, const PrimCall *call, Value *result)
     number_words(&l);
     BlockList starts = find_starts(&l);
     lookback_buffers(&l);
-    Stmt *clears[2] = {lookback_clear(&l, l.sums), lookback_clear(&l, l.groups)};
+    Stmt *clears[2] = {words_clear(s, l.sums, l.of.span), words_clear(s, l.groups, l.of.span)};
     Stmt *block[5];
     for (int i = 0; i < 2; i++)
         block[i] = stmts_of_kind(s->ctx, clears[i], ST_BLOCK).items[0];

@@ -1,10 +1,10 @@
-/* lookback.h - Declares what the parts of lookback share: the scan, the words in which blocks of a
- * grid publish values to each other, and the blocks that do so (internal to
- * passes/schedule/scans). */
+/* lookback.h - Declares what the parts of lookback share: the scan, and the blocks that publish
+ * sums and wait for them (internal to passes/schedule/scans). */
 #ifndef TIRC_PASSES_SCHEDULE_SCANS_LOOKBACK_H
 #define TIRC_PASSES_SCHEDULE_SCANS_LOOKBACK_H
 
 #include "passes/schedule/scans/sums.h"
+#include "passes/schedule/scans/words.h"
 
 /* What the step adds to a component of the value. */
 typedef struct {
@@ -23,21 +23,10 @@ typedef struct {
     Buffer *sums, *groups;        /* words */
 } Lookback;
 
-/* ---- words (lookback_words.c) ---- */
-
-/* How many words a value of the type takes. */
-int words_of(DType type);
-/* Word `number` of a value: a part of its bits, and the flag. */
-Expr *word_of(Context *c, Expr *value, int number);
-/* The value of the type in elements [words_of(type)], once all of them are there. */
-Expr *value_of_words(Context *c, DType type, Expr *const *elements);
-
 /* ---- blocks (lookback_blocks.c) ---- */
 
 /* Makes the words and the sums of words. */
 void lookback_buffers(Lookback *l);
-/* A nest that stores 0 to all words. */
-Stmt *lookback_clear(const Lookback *l, Buffer *words);
 /* The loop with the new blocks in it. block[0] publishes the sum of a chunk; block[1] and block[2]
  * add up those of chunks and of groups before it. */
 Stmt *lookback_loop(const Lookback *l, Stmt **block);

@@ -94,16 +94,6 @@ static Stmt *in_order(const Lookback *l, const StmtList *items)
                          : stmt_seq(l->of.s->ctx, items->items, items->n, l->of.span);
 }
 
-Stmt *lookback_clear(const Lookback *l, Buffer *words)
-{
-    Context *c = l->of.s->ctx;
-    Expr **index;
-    StageNest nest = stage_over(c, words, NULL, l->of.span, &index);
-    nest.block = sched_fresh_name(l->of.s, ctx_namef(c, "%s_clear", words->name));
-    nest.body = store_to(l, words, index, expr_int(c, DT_U64, 0, span_none()));
-    return stage_nest(l->of.s, &nest, l->of.span);
-}
-
 /* Stores the words of `values` [n_parts] at `at`. */
 static void add_words(const Lookback *l, const SumsIters *iters, BufferElement to,
                       Expr *const *values, StmtList *out)

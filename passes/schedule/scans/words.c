@@ -1,9 +1,11 @@
-/* lookback_words.c - Puts values into words of 64 bits which also say that the value is there.
+/* words.c - Puts values into words of 64 bits which also say that the value is there.
  *
  * The upper half of a word holds 32 bits of a value, and bit 0 is the flag, so one access publishes
  * both, and no fence is needed. A value of 64 bits takes two words, its upper half first: a reader
  * that has awaited both has both halves, whichever it sees first. */
-#include "passes/schedule/scans/lookback.h"
+#include "passes/schedule/scans/words.h"
+
+#include "passes/schedule/copies/stage.h"
 
 enum { HALF_BITS = 32 };
 
@@ -55,4 +57,16 @@ Expr *value_of_words(Context *c, DType type, Expr *const *elements)
         return expr_binary(c, EX_NE, held, u64(c, 0), span);
     held = converted(c, bits, held);
     return type == bits ? held : expr_bitcast(c, type, held, span);
+}
+
+Stmt *words_clear(Schedule *s, Buffer *words, Span span)
+{
+    Context *c = s->ctx;
+    Expr **index;
+    StageNest nest = stage_over(c, words, NULL, span, &index);
+    nest.block = sched_fresh_name(s, ctx_namef(c, "%s_clear", words->name));
+    Expr *zero = expr_int(c, DT_U64, 0, span_none());
+    nest.body = stmt_store(
+        c, &(StoreStmt){.buffer = words, .index = index, .op = STORE_SET, .value = zero}, span);
+    return stage_nest(s, &nest, span);
 }
