@@ -132,9 +132,9 @@ def sizes_of(kernel):
     return re.findall(r"(\w+) = \d+", header[1])
 
 
-def run(kernel, *options):
+def run(kernel, *options, program=PROGRAMS):
     """The trace and the report of a verified run."""
-    command = [os.environ["TIRC"], PROGRAMS, "--kernel", kernel, "--trace", "--werror"]
+    command = [os.environ["TIRC"], program, "--kernel", kernel, "--trace", "--werror"]
     command += ["--schedule", "default"]  # also where the program has blocks
     command += ["--verify", "--json", "--device", "sim", *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
@@ -333,11 +333,58 @@ def test_rows_too_long_for_a_block_are_held_by_a_cluster(size, holds):
     assert report["verify"]["ok"]
 
 
-@pytest.mark.parametrize("kernel, launches", [("group_norm", 3), ("matrix_vector", 1)])
+@pytest.mark.parametrize("kernel, launches", [("batch_norm", 3), ("matrix_vector", 1)])
 def test_very_long_rows_that_are_read_again_are_of_many_blocks(kernel, launches):
     """However many they are: the L2 holds none of them. Rows that are read once have a block."""
     text = emit(ROOT / "examples" / "kernelbench" / f"{kernel}.tir", "--kernel", kernel)
     assert f"// {kernel}: {launches} launch" in text, text
+
+
+IN_TURNS = """
+schedule in_turns for any()
+{
+    free_temporaries();
+    inline_elements();
+    for band in bands() {
+        for first in first_reduction(band[-1]) {
+            note("rows: blocks use a row while they reduce the next one");
+            rows_in_turns(fuse(band), first, [64, 4, 2]);
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("rows, is_near", [(112, True), (1, False)])
+def test_rows_that_the_l2_holds_are_used_while_others_are_reduced(rows, is_near):
+    """In one launch, behind those that clear what its blocks await; few rows in three launches."""
+    program = ROOT / "examples" / "kernelbench" / "group_norm.tir"
+    text = emit(program, f"-DN={rows}", "--trace")
+    assert ("// rows: blocks use a row while they reduce the next one" in text) == is_near
+    assert f"// group_norm: {5 if is_near else 3} launches" in text, text
+    grid = "group_norm_4<<<dim3(64, 897), 1024>>>"
+    assert (grid in text and text.count("__ldcs(") == 1) == is_near, text
+
+
+@pytest.mark.parametrize(
+    "kernel, sizes",
+    [
+        ("softmax", {"M": 3, "N": 3072}),
+        ("softmax", {"M": 1, "N": 1024}),
+        ("l2_norm", {"M": 5, "N": 2048}),
+        ("group_norm", {"N": 2, "G": 2, "C": 6, "H": 32, "W": 32}),
+    ],
+)
+def test_blocks_use_a_row_while_they_reduce_the_next(tmp_path, kernel, sizes):
+    """Shorter rows by the steps of the rule, the first and the last one included."""
+    schedule = tmp_path / "in_turns.sched"
+    schedule.write_text(IN_TURNS)
+    program = ROOT / "examples" / "kernelbench" / f"{kernel}.tir"
+    given = [f"-D{name}={n}" for name, n in sizes.items()]
+    _, report = run(kernel, *given, "--schedule", schedule, program=program)
+    assert report["verify"]["ok"]
+    rows = sizes.get("M") or sizes["N"] * sizes["G"]
+    assert report["launches"][-1]["grid"][1] == rows + 1
 
 
 @pytest.mark.parametrize("rows", [1, 3])
