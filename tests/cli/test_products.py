@@ -248,6 +248,34 @@ def test_tiles_fill_rounds(tirc, sizes, grid, tile):
     assert re.search(rf"B_shared: bf16\[[45], {columns // 64}, 64, 64\]", done.out)
 
 
+@pytest.mark.parametrize(
+    "sizes, grid, warps",
+    [
+        ((2048, 2048, 2048), "16, 32", 4),  # 64 x 128
+        ((1152, 1024, 256), "8, 18", 4),
+        ((1024, 1024, 1024), "16, 16", 2),  # fewer tiles of 128 x 128 than multiprocessors / 2
+        ((16384, 64, 512), "1, 128", 4),  # 128 x 64: no more columns
+    ],
+)
+def test_tiles_of_f64(tirc, sizes, grid, warps):
+    words = [f"-D{name}={n}" for name, n in zip("MNK", sizes)]
+    done = tirc(
+        TENSOR_CORES, "--kernel", "matmul_f64", "--schedule", "gemm", "--emit", "lowered", *words
+    )
+    assert f"grid({grid}, 1) block(32, {warps}, 1)" in done.out, done.err
+
+
+@pytest.mark.parametrize("sizes", [(72, 140, 150), (64, 256, 160)])
+@pytest.mark.parametrize("tile", [(64, 128), (128, 128)])
+def test_wide_tiles_of_f64(tirc, sizes, tile):
+    """More steps than stages, so that most of them have no guards."""
+    words = [f"-D{name}={n}" for name, n in zip("MNK", sizes)]
+    words += [f"--set={name}={n}" for name, n in zip(("BM", "BN"), tile)]
+    words += ["--set=BK=16", "--set=stages=4", "--device=sim", "--verify"]
+    done = tirc(TENSOR_CORES, "--kernel", "matmul_f64", "--schedule", "gemm", *words)
+    assert done.status == 0 and "verify  ok" in done.out, done.err
+
+
 def test_default_leaves_blocks_that_became_instructions(tirc):
     """stmatrix takes the place of the block that rounds the sums."""
     words = ["-DM=5120", "-DN=5120", "-DK=1024", "--schedule=default", "--emit=lowered"]
