@@ -32,6 +32,7 @@ static const int warpSize = 32;
 #define __syncwarp(...)                    emulator::warp_barrier(__LINE__)
 #define __shfl_xor_sync(mask, value, lane) emulator::shuffle_xor(__LINE__, value, lane)
 #define __shfl_sync(mask, value, lane)     emulator::shuffle(__LINE__, value, lane)
+#define __nanosleep(ns)                    ((void)(ns))
 
 /* ---- types ---- */
 

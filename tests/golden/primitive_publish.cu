@@ -11,9 +11,8 @@ static __device__ __forceinline__ unsigned long long await_element(
     const unsigned long long *element)
 {
     unsigned long long value;
-    do
-        value = *(const volatile unsigned long long *)element;
-    while (value == 0);
+    while ((value = *(const volatile unsigned long long *)element) == 0)
+        __nanosleep(100);
     return value;
 }
 
