@@ -425,18 +425,10 @@ static Stmt *fission_model(Context *c, const Stmt *loop, Halves halves)
 /* The loop of the second half, with a variable of its own. */
 static Stmt *second_loop(Schedule *s, const StmtPath *path, Stmt *half)
 {
-    Context *c = s->ctx;
     const Stmt *loop = path_end(path);
-    const ForStmt *first = &loop->u.loop;
-    ForStmt second = flow_loop(s, first->var->name, first->lo, first->hi);
-    second.step = first->step;
+    ForStmt second = loop_alike(s->ctx, loop);
     second.body = half;
-    Facts *facts = sched_facts(s, path);
-    facts_enter(facts, stmt_for(c, &second, loop->span));
-    Subst subst = {first->var, expr_var(c, second.var, span_none())};
-    Below below = {.s = s, .facts = facts, .map = &subst, .n_map = 1};
-    second.body = below_rewrite(&below, half);
-    return stmt_for(c, &second, loop->span);
+    return loop_offset(s, sched_facts(s, path), loop, second, expr_index(s->ctx, 0));
 }
 
 bool prim_fission(Schedule *s, const PrimCall *call, Value *result)
