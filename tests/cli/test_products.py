@@ -208,11 +208,11 @@ def test_tensor_cores_multiply_a_row_and_a_column(tirc, tmp_path, factors, k):
     assert done.status == 0 and "verify  ok" in done.out, done.err
 
 
+TURNS = [((128, 192, 128), (64, 64)), ((200, 328, 72), (64, 128)), ((136, 392, 200), (64, 64))]
+
+
 @pytest.mark.parametrize("cluster", [1, 2])
-@pytest.mark.parametrize(
-    "sizes, tile",
-    [((128, 192, 128), (64, 64)), ((200, 328, 72), (64, 128)), ((136, 392, 200), (64, 64))],
-)
+@pytest.mark.parametrize("sizes, tile", in_turn(TURNS, 3))
 def test_blocks_take_turns_with_any_number_of_tiles(tirc, sizes, tile, cluster):
     words = [f"-D{name}={n}" for name, n in zip("MNK", sizes)]
     words += [f"--set={name}={n}" for name, n in zip(("BM", "BN"), tile)]
@@ -283,19 +283,19 @@ def test_default_leaves_blocks_that_became_instructions(tirc):
     assert "grid(128, 1, 1) block(128, 2, 1)" in done.out, done.err
 
 
-@pytest.mark.parametrize(
-    "kernel, sizes, tile",
-    [
-        ("matmul_bf16", (96, 128, 128), (48, 64)),
-        ("matmul_bf16", (201, 263, 203), (72, 64)),
-        ("matmul_bf16", (304, 264, 72), (152, 256)),
-        ("matmul_bf16", (100, 264, 72), (152, 256)),
-        ("matmul_f16_nt", (136, 200, 128), (40, 128)),
-        ("matmul_i8_nt", (97, 128, 256), (80, 64)),
-        ("matmul_tf32_rz_nt", (104, 132, 64), (56, 64)),
-        ("matmul_f8_fast_nt", (96, 144, 256), (88, 64)),
-    ],
-)
+ROWS = [
+    ("matmul_bf16", (96, 128, 128), (48, 64)),
+    ("matmul_bf16", (201, 263, 203), (72, 64)),
+    ("matmul_bf16", (304, 264, 72), (152, 256)),
+    ("matmul_i8_nt", (97, 128, 256), (80, 64)),
+    ("matmul_bf16", (100, 264, 72), (152, 256)),
+    ("matmul_f16_nt", (136, 200, 128), (40, 128)),
+    ("matmul_tf32_rz_nt", (104, 132, 64), (56, 64)),
+    ("matmul_f8_fast_nt", (96, 144, 256), (88, 64)),
+]
+
+
+@pytest.mark.parametrize("kernel, sizes, tile", in_turn(ROWS, 3))
 @pytest.mark.parametrize("grid", [0, 2])
 def test_rows_of_a_tile_come_in_parts_of_8(tirc, kernel, sizes, tile, grid):
     """Those that are no multiples of 64 are exchanged with its columns."""
@@ -323,7 +323,9 @@ kernel matmul_weights<M, N = 128, K = 1024>(x: bf16[M, K], W: i8[N, K]) -> y: f3
 """
 
 
-@pytest.mark.parametrize("rows", [1, 7, 8, 16, 33, 64])
+@pytest.mark.parametrize(
+    "rows", [1, 7, 8, *(pytest.param(n, marks=pytest.mark.long) for n in (16, 33, 64))]
+)
 def test_no_thread_copies_the_rows_of_a_product_alone(tirc, tmp_path, rows):
     """The hardware copies operands of few rows, too, where threads convert weights of 8 bits."""
     path = tmp_path / "weights.tir"

@@ -160,16 +160,30 @@ def test_rule(kernel, rules, fewest):
     assert report["verify"]["ok"] and threads(report) >= fewest
 
 
-@pytest.mark.parametrize("kernel", [row[0] for row in RULES])
-def test_sizes(kernel):
-    names = sizes_of(kernel)
-    ones = [f"-D{name}=1" for name in names]
+def ones(names):
+    return [f"-D{name}=1" for name in names]
+
+
+def primes(names, as_size="-D"):
     values = [SMALL[n % 3] for n in range(len(names) - 1)] + [LARGE]
-    primes = [f"-D{name}={value}" for name, value in zip(names, values, strict=True)]
-    symbols = [f"-D{name}=?" for name in names]
-    given = [f"--size={name}={value}" for name, value in zip(names, values, strict=True)]
-    for options in (ones, primes, symbols + given):
-        assert run(kernel, *options)[1]["verify"]["ok"]
+    return [f"{as_size}{name}={value}" for name, value in zip(names, values, strict=True)]
+
+
+def symbols(names):
+    return [f"-D{name}=?" for name in names] + primes(names, "--size=")
+
+
+def in_turn(kernels, *columns):
+    """Each value of the columns for each kernel; without `--long` one of them, in turn."""
+    for k, kernel in enumerate(kernels):
+        for n, column in enumerate(columns):
+            marks = [] if n == k % len(columns) else [pytest.mark.long]
+            yield pytest.param(kernel, column, marks=marks)
+
+
+@pytest.mark.parametrize("kernel, sizes", in_turn([row[0] for row in RULES], ones, primes, symbols))
+def test_sizes(kernel, sizes):
+    assert run(kernel, *sizes(sizes_of(kernel)))[1]["verify"]["ok"]
 
 
 def test_pixels_of_joined_loops_are_independent():
