@@ -488,12 +488,6 @@ Buffer *buffer_flat_view(Context *c, Buffer *buffer)
     return view;
 }
 
-Expr *shape_extent(Context *c, Expr *extent)
-{
-    int64_t literal;
-    return expr_is_const(extent, &literal) && literal < 1 ? expr_index(c, 1) : extent;
-}
-
 Buffer *buffer_copy(Context *c, const Buffer *buffer)
 {
     Buffer *copy = ARENA_NEW(c->arena, Buffer);

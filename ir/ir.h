@@ -534,9 +534,6 @@ static inline const Buffer *buffer_defined(const Buffer *buffer)
     return buffer->view_of ? buffer->view_of : buffer;
 }
 Buffer *buffer_copy(Context *c, const Buffer *buffer); /* the same id; to be changed before use */
-/* The extent for an axis of a buffer: no axis of a text has a number of elements below 1. A
- * condition on sizes (specialize) and a loop without iterations can make extents such numbers. */
-Expr *shape_extent(Context *c, Expr *extent);
 /* An id that no loop, block or buffer of the context has. */
 uint32_t ctx_new_id(Context *c);
 

@@ -234,6 +234,12 @@ Expr *index_max(Context *c, Expr *a, Expr *b)
     return expr_same(a, b) ? a : binary(c, EX_MAX, a, b);
 }
 
+Expr *shape_extent(Context *c, Expr *extent)
+{
+    int64_t literal;
+    return expr_is_const(extent, &literal) && literal < 1 ? expr_index(c, 1) : extent;
+}
+
 Expr *index_ceildiv(Context *c, Expr *a, Expr *b)
 {
     int64_t x, y;

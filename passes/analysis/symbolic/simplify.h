@@ -124,6 +124,9 @@ Expr *index_max(Context *c, Expr *a, Expr *b);
 Expr *index_ceildiv(Context *c, Expr *a, Expr *b);
 /* The number of iterations of a loop, as an expression; 0 or less means none. */
 Expr *loop_extent(Context *c, const ForStmt *loop);
+/* The extent for an axis of a buffer: no axis of a text has a number of elements below 1. A
+ * condition on sizes (specialize) and a loop without iterations can make extents such numbers. */
+Expr *shape_extent(Context *c, Expr *extent);
 /* a && b, a may be NULL. */
 Expr *cond_and(Context *c, Expr *a, Expr *b);
 
