@@ -660,9 +660,16 @@ def test_versions_for_aligned_and_for_short_rows(kernel, sizes, first):
 
 @pytest.mark.parametrize("rows, launch", [(1, 0), (65, 1)])
 def test_versions_for_any_number_of_rows_go_to_warpgroups(rows, launch):
-    trace, report = run("bf16_few_rows", "-DM=?", "-DN=5632", "-DK=64", f"--size=M={rows}")
+    trace, report = run("bf16_few_rows", "-DM=?", "-DN=72", "-DK=64", f"--size=M={rows}")
     assert trace.count("tensorize(") == trace.count('"wgmma_nn"') == 5, trace
     assert report["verify"]["ok"] and launched(report) == [launch]
+
+
+def test_joined_symbolic_axes_are_read_16_bytes_at_a_time():
+    batch_norm = ROOT / "examples" / "kernelbench" / "batch_norm.tir"
+    text = emit(batch_norm, "--kernel", "batch_norm", *(f"-D{name}=?" for name in "NCHW"))
+    aligned = text.split("batch_norm(const float")[1].split("extern ")[0]
+    assert "*(const float4 *)&x[(" in aligned
 
 
 def test_versions_of_any_number_of_columns_go_to_warpgroups():
