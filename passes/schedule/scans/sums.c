@@ -168,6 +168,8 @@ SumsIters sums_iters(const Sums *sums, int n, Var *const *at)
                                    .binding = expr_var(c, bound, sums->span),
                                    .kind = ITER_SPATIAL};
         loop_domain(c, loop, &out.iters[i].lo, &out.iters[i].hi);
+        out.iters[i].lo = expr_subst(c, out.iters[i].lo, out.of_loops, i);
+        out.iters[i].hi = expr_subst(c, out.iters[i].hi, out.of_loops, i);
         out.of_loops[i] = (Subst){loop->var, expr_var(c, out.iters[i].var, sums->span)};
     }
     return out;
