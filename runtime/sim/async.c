@@ -103,9 +103,8 @@ bool vm_async_defer(VmState *st, const VmStep *s)
     int size = type_bytes(st->f->buffers[s->inst->c].type), bytes = size * s->width;
     int before = st->async ? st->async->n : 0;
     const int64_t *index = s->a;
-    for (int i = 0; i < st->lanes; i++) {
-        if (!vm_runs(st, i))
-            continue;
+    int n = st->lanes;
+    for (int i = vm_next_lane(st, 0, n); i < n; i = vm_next_lane(st, i + 1, n)) {
         Copy *copy = new_copy(st);
         if (!copy)
             return vm_fault(st, s, FAULT_STOPPED, i, "out of memory for an asynchronous store");

@@ -140,15 +140,27 @@ static bool visit_side_by_side(VmState *st, const VmStep *s, FlightAccess of)
     return latest < of.queue->landed;
 }
 
+/* The same for an element of shared memory for each lane. */
+static void take_off_each(const VmState *st, const VmStep *s, FlightAccess of)
+{
+    const int64_t *index = s->a;
+    for (int lane = 0; lane < st->lanes; lane++)
+        of.marks[index[lane]] = of.queue->group;
+    take_off(s, of.queue);
+}
+
 static bool visit_lanes(VmState *st, const VmStep *s, FlightAccess of)
 {
     bool local = st->f->buffers[s->inst->c].space == VM_LOCAL;
     bool stores = of.queue == &st->shadow->flight.stores;
+    if (!local && !stores && of.takes_off && s->lanes_a && s->width == 1 && st->full[st->level]) {
+        take_off_each(st, s, of);
+        return true;
+    }
     if (local && !stores && !s->lanes_a && st->full[st->level] && visit_side_by_side(st, s, of))
         return true;
-    for (int lane = 0; lane < st->lanes; lane++) {
-        if (!vm_runs(st, lane))
-            continue;
+    int n = st->lanes;
+    for (int lane = vm_next_lane(st, 0, n); lane < n; lane = vm_next_lane(st, lane + 1, n)) {
         if (!visit(st, s, of, lane))
             return false;
         if (!local && !stores && !s->lanes_a)

@@ -9,6 +9,7 @@
 #include "runtime/module.h"
 #include "runtime/vm.h"
 #include <math.h>
+#include <string.h>
 
 typedef struct VmState VmState;
 typedef struct VmStep VmStep;
@@ -105,6 +106,15 @@ static inline const uint8_t *vm_mask(const VmState *st)
 static inline bool vm_runs(const VmState *st, int lane)
 {
     return st->full[st->level] || vm_mask(st)[lane];
+}
+/* The first lane from `lane` on that runs, or `end`. Where one thread of many works, as in a bulk copy,
+ * the others are passed over at once. */
+static inline int vm_next_lane(const VmState *st, int lane, int end)
+{
+    if (lane >= end || vm_runs(st, lane))
+        return lane;
+    const uint8_t *mask = vm_mask(st), *next = memchr(mask + lane, 1, (size_t)(end - lane));
+    return next ? (int)(next - mask) : end;
 }
 
 /* Fills in the fault of `lane` at the step and gives false. */

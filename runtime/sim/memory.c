@@ -224,10 +224,10 @@ static Placement placement(const VmState *st, const VmStep *s)
                 to[i] = out(value[i]);                                                             \
             return;                                                                                \
         }                                                                                          \
-        for (int i = 0; i < st->lanes; i++)                                                        \
-            if (vm_runs(st, i))                                                                    \
-                memory[index[s->lanes_a ? i : 0] * p.stride + i * p.beside] =                      \
-                    out(value[lanes ? i : 0]);                                                     \
+        int n = st->lanes;                                                                         \
+        for (int i = vm_next_lane(st, 0, n); i < n; i = vm_next_lane(st, i + 1, n))                \
+            memory[index[s->lanes_a ? i : 0] * p.stride + i * p.beside] =                          \
+                out(value[lanes ? i : 0]);                                                         \
     }                                                                                              \
     static bool store_##t(VmState *st, const VmStep *s)                                            \
     {                                                                                              \

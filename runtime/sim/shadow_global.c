@@ -284,9 +284,8 @@ static bool each_lane(VmState *st, const VmStep *s, CheckElement *check)
     Access a = access_of(st, s);
     const int64_t *index = s->a;
     bool ok = true;
-    for (int lane = 0; lane < st->lanes && ok; lane++) {
-        if (!vm_runs(st, lane))
-            continue;
+    int n = st->lanes;
+    for (int lane = vm_next_lane(st, 0, n); lane < n && ok; lane = vm_next_lane(st, lane + 1, n))
         for (int k = 0; k < s->width && ok; k++) {
             int64_t element = index[s->lanes_a ? lane : 0] + k;
             hold(&a, element);
@@ -294,7 +293,6 @@ static bool each_lane(VmState *st, const VmStep *s, CheckElement *check)
             ok = check(&a, lane, element);
             a.mine.mark -= (Mark)lane;
         }
-    }
     release(&a);
     return ok;
 }

@@ -186,13 +186,11 @@ typedef bool CheckCell(const Access *a, int lane, int64_t element);
 static bool each_lane(const Access *a, int first, int end, CheckCell *check)
 {
     const int64_t *index = a->s->a;
-    for (int lane = first; lane < end; lane++) {
-        if (!vm_runs(a->st, lane))
-            continue;
+    for (int lane = vm_next_lane(a->st, first, end); lane < end;
+         lane = vm_next_lane(a->st, lane + 1, end))
         for (int k = 0; k < a->s->width; k++)
             if (!check(a, lane, index[a->s->lanes_a ? lane : 0] + k))
                 return false;
-    }
     return true;
 }
 
