@@ -107,8 +107,8 @@ static inline bool vm_runs(const VmState *st, int lane)
 {
     return st->full[st->level] || vm_mask(st)[lane];
 }
-/* The first lane from `lane` on that runs, or `end`. Where one thread of many works, as in a bulk copy,
- * the others are passed over at once. */
+/* The first lane from `lane` on that runs, or `end`. Where one thread of many works, as in a bulk
+ * copy, the others are passed over at once. */
 static inline int vm_next_lane(const VmState *st, int lane, int end)
 {
     if (lane >= end || vm_runs(st, lane))

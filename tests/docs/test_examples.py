@@ -13,7 +13,7 @@ DIVIDING, ODD, ONES = (64, 64, 64, 2), (70, 33, 45, 3), (1, 1, 1, 1)
 FIXED, SYMBOLIC = (DIVIDING, ODD), (ODD, ONES)  # what is run as numbers, and as symbols
 # Images have fewer rows: each pixel has nine terms for each pair of channels. Batches are few.
 FEWER = {
-    ("O", ODD): (70, 33, 45, 2),
+    ("O", ODD): (37, 33, 35, 2),
     ("B", DIVIDING): (2, 64, 64, 2, 64),
     ("B", ODD): (2, 33, 45, 3, 11),
 }
@@ -48,15 +48,25 @@ def needs_constants(listing, path, schedule):
     )
 
 
-def uses(names, values, literal, long, turn):
-    """The arguments of each use of the sizes; without `long` each schedule has one use of each
-    kind, in turn."""
+def arguments(names, values, as_symbols):
+    """What fixes the sizes, or gives them to a run that has them as symbols."""
     fewer = [FEWER[name, values] for name in names if (name, values) in FEWER]
     given = list(zip(names, *(fewer or [values])))
-    if long or literal or values == FIXED[turn % 2]:
-        yield [w for n, v in given for w in ("-D", f"{n}={v}")]
-    if not literal and (long or values == SYMBOLIC[turn % 2]):
-        yield [w for n, v in given for w in ("-D", f"{n}=?", "--size", f"{n}={v}")]
+    if as_symbols:
+        return [w for n, v in given for w in ("-D", f"{n}=?", "--size", f"{n}={v}")]
+    return [w for n, v in given for w in ("-D", f"{n}={v}")]
+
+
+def uses(names, all_values, literal, long, turn):
+    """The arguments of each use of the sizes; without `long` each schedule has one of them, in
+    turn."""
+    found = [
+        arguments(names, values, as_symbols)
+        for values in all_values
+        for as_symbols, usual in ((False, FIXED), (True, SYMBOLIC))
+        if (long or values in usual) and not (literal and as_symbols)
+    ]
+    return found if long else [found[turn % len(found)]]
 
 
 def check_kernel(tirc, path, kernel, all_values, long):
@@ -65,9 +75,7 @@ def check_kernel(tirc, path, kernel, all_values, long):
     names = sizes_of(listing)
     for number, schedule in enumerate(schedules_of(listing)):
         literal = needs_constants(listing, path, schedule)
-        for sizes in [
-            words for values in all_values for words in uses(names, values, literal, long, number)
-        ]:
+        for sizes in uses(names, all_values, literal, long, number):
             status, out = tirc(
                 path,
                 "--kernel",
