@@ -1,5 +1,5 @@
-/* agree.c - Compares whole outputs with a second run under the schedule `default`, when the
- * reference can compute only a sample.
+/* agree.c - Compares whole outputs with a second run under another schedule, when the reference can
+ * compute only a sample: `default`, or where that makes the same kernel, `naive`.
  *
  * A result lies within its bound of the true value, so two results lie within two bounds of each
  * other. The bounds of elements outside the sample are not known; the largest of the sample stands
@@ -15,43 +15,110 @@
 #include "frontend/script/script.h"
 #include "passes/lower/lower.h"
 
-/* The program under `default`, loaded on the device. */
+/* The program under another schedule. */
 typedef struct {
+    const char *with; /* the schedule; NULL: there is none to compare with */
+    const Kernel *lowered;
     Module *module;
-    LoadedModule *loaded;
 } Peer;
 
 static Module *peer_module(Context *c, const tirc_program *program, const Kernel *scheduled,
-                           LowerOptions *options)
+                           LowerOptions *options, Peer *out)
 {
-    const Kernel *lowered = lower_kernel(c, scheduled, options);
+    out->lowered = lower_kernel(c, scheduled, options);
     StrBuf cuda = strbuf_new(c->arena);
-    if (lowered && program->module->source)
-        cuda_emit(c, lowered, &cuda, NULL);
-    return lowered ? module_build(c, lowered, program->module->source ? cuda.text : NULL) : NULL;
+    if (out->lowered && program->module->source)
+        cuda_emit(c, out->lowered, &cuda, NULL);
+    return out->lowered ? module_build(c, out->lowered, program->module->source ? cuda.text : NULL)
+                        : NULL;
 }
 
-static bool make_peer(tirc *t, const tirc_program *program, const int64_t *sizes, Peer *out)
+static bool make_peer(tirc *t, const tirc_program *program, const int64_t *sizes, const char *name,
+                      Peer *out)
 {
     Context *c = t->ctx;
-    Device *d = program->device->device;
     const Kernel *kernel = program->kernel->program;
     LowerOptions options = {.limits = limits_default()};
     DiagMark mark = diag_mark(c);
     FoundSchedule found;
-    Schedule *s = script_find(c, NULL, kernel->name, "default", &found)
+    Schedule *s = script_find(c, NULL, kernel->name, name, &found)
                       ? script_run(c, kernel, &found, NULL, 0)
                       : NULL;
-    out->module = s ? peer_module(c, program, schedule_kernel(s), &options) : NULL;
+    out->module = s ? peer_module(c, program, schedule_kernel(s), &options, out) : NULL;
     options.index64 = out->module && module_broken_limit(out->module, sizes);
     if (options.index64)
-        out->module = peer_module(c, program, schedule_kernel(s), &options);
+        out->module = peer_module(c, program, schedule_kernel(s), &options, out);
     if (out->module) {
         module_allow_partial(c, out->module, kernel);
         diag_forget(c, mark); /* warnings of a schedule that is not the user's */
     }
-    out->loaded = out->module ? d->ops->load(d, out->module) : NULL;
-    return out->loaded != NULL;
+    return out->module != NULL;
+}
+
+static const char *text_of(Context *c, const Kernel *lowered)
+{
+    StrBuf text = strbuf_new(c->arena);
+    print_kernel(c, lowered, &text);
+    return text.text;
+}
+
+/* The text is that of the peer, so a run of it would show nothing. */
+static bool is_same(Context *c, const tirc_program *program, const Peer *peer)
+{
+    return !strcmp(text_of(c, program->kernel->kernel), text_of(c, peer->lowered));
+}
+
+typedef struct {
+    const Module *module;
+    double fewest;
+} Threads;
+
+/* Of all launches, the fewest threads. */
+static bool count_threads(void *user, const VmLaunch *launch)
+{
+    Threads *t = user;
+    double threads = 1;
+    for (int axis = 0; axis < 3; axis++)
+        threads *=
+            (double)launch->grid[axis] * (double)t->module->kernels[launch->kernel].block[axis];
+    if (threads > 0 && threads < t->fewest)
+        t->fewest = threads;
+    return true;
+}
+
+/* No thread of the peer works for more than seconds. */
+static bool is_affordable(tirc *t, const tirc_program *program, const Workload *w, const Peer *peer)
+{
+    static const double MOST = 4e6; /* stores by one thread of a GPU */
+    Context *c = t->ctx;
+    const Kernel *in_order = sequential_kernel(c, program->kernel->program);
+    Threads threads = {peer->module, INFINITY};
+    VmFault fault;
+    if (!in_order)
+        return false;
+    vm_run_host(peer->module, workload_arguments(w), count_threads, &threads, &fault);
+    return reference_work(c, in_order, workload_arguments(w)->sizes, INT64_MAX) <=
+           MOST * threads.fewest;
+}
+
+/* `naive` may be refused, and adds the terms of long sums one by one: it serves where no rounding
+ * may differ. */
+static bool choose_peer(tirc *t, const tirc_program *program, const Workload *w, double tolerance,
+                        Peer *out)
+{
+    const int64_t *sizes = workload_arguments(w)->sizes;
+    if (!make_peer(t, program, sizes, "default", out))
+        return false;
+    if (!is_same(t->ctx, program, out)) {
+        out->with = "default";
+        return true;
+    }
+    DiagMark mark = diag_mark(t->ctx);
+    if (tolerance == 0 && make_peer(t, program, sizes, "naive", out) &&
+        is_affordable(t, program, w, out))
+        out->with = "naive";
+    diag_forget(t->ctx, mark);
+    return true;
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
@@ -187,19 +254,24 @@ bool api_agree(tirc *t, const tirc_program *program, const Workload *w, double t
                Agreement *out)
 {
     Device *d = program->device->device;
-    Peer peer;
+    Peer peer = {0};
     *out = (Agreement){0};
     if (kernel_level(t->ctx, program->kernel->program) != LEVEL_PROGRAM)
         return true;
-    if (!make_peer(t, program, workload_arguments(w)->sizes, &peer))
+    if (!choose_peer(t, program, w, tolerance, &peer))
+        return false;
+    if (!peer.with)
+        return true;
+    LoadedModule *loaded = d->ops->load(d, peer.module);
+    if (!loaded)
         return false;
     t->other = workload_like(w, peer.module);
-    bool ok =
-        t->other && d->ops->run(d, peer.loaded, workload_arguments(t->other)) && d->ops->sync(d) &&
-        api_compare_outputs(t, program,
-                            &(TwoRuns){.one = w, .other = t->other, .tolerance = tolerance}, out);
+    bool ok = t->other && d->ops->run(d, loaded, workload_arguments(t->other)) && d->ops->sync(d) &&
+              api_compare_outputs(
+                  t, program, &(TwoRuns){.one = w, .other = t->other, .tolerance = tolerance}, out);
     workload_free(t->other);
     t->other = NULL;
-    d->ops->unload(d, peer.loaded);
+    d->ops->unload(d, loaded);
+    out->with = peer.with;
     return ok;
 }

@@ -149,14 +149,15 @@ const tirc_kernel *api_with_index64(tirc *t, const tirc_kernel *lowered);
 enum { AGREEMENT_SHOWN = 12 };
 typedef struct {
     bool compared;
+    const char *with;                     /* the other schedule, if they are compared */
     int64_t elements, different;          /* of all outputs */
     const char *first;                    /* the first difference, in words */
     VerifyElement shown[AGREEMENT_SHOWN]; /* the first, the second, the fourth ... of them */
     int n_shown;
 } Agreement;
-/* Runs the program of `program` under the schedule `default` on w's device with w's inputs, and
- * compares whole outputs: integers exactly, floats within `tolerance`. Nothing is compared where
- * there is no program to schedule. */
+/* Runs the program of `program` under another schedule on w's device with w's inputs, and compares
+ * whole outputs: integers exactly, floats within `tolerance`. Nothing is compared where there is no
+ * program to schedule, or no other schedule (agree.c). */
 bool api_agree(tirc *t, const tirc_program *program, const Workload *w, double tolerance,
                Agreement *out);
 /* The outputs of two runs, which must agree. */
@@ -176,7 +177,7 @@ typedef struct {
     /* `checked`: how many elements were compared for equality, the fewest of all runs */
     VerifyResult result;
     const char *blame; /* why others were not, as far as it is known */
-    /* of a sample: with schedule `default`, bit for bit, in the run that differs most */
+    /* of a sample: with another schedule, bit for bit, in the run that differs most */
     Agreement whole;
 } Structure;
 /* Runs the program on small integers, and compares elements that are exact then, of those that

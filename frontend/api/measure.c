@@ -99,10 +99,12 @@ static const char *describe(tirc *t, const tirc_program *program, const VerifyRe
     verify_describe(r, &out);
     describe_types(program->kernel->program, &out);
     if (whole->different)
-        strbuf_addf(&out, "\n  %lld of %lld elements differ from those of schedule 'default': %s",
-                    (long long)whole->different, (long long)whole->elements, whole->first);
+        strbuf_addf(&out, "\n  %lld of %lld elements differ from those of schedule '%s': %s",
+                    (long long)whole->different, (long long)whole->elements, whole->with,
+                    whole->first);
     else if (whole->compared)
-        strbuf_addf(&out, "; all agree with schedule 'default' within %.3g", 2 * r->largest_bound);
+        strbuf_addf(&out, "; all agree with schedule '%s' within %.3g", whole->with,
+                    2 * r->largest_bound);
     return out.text;
 }
 

@@ -81,7 +81,7 @@ static int rounds_of(const Search *s, const Structure *found)
     return affordable > MOST ? MOST : affordable < LEAST ? LEAST : (int)affordable;
 }
 
-/* The rest of a sample: all elements are those of schedule 'default', or the exact reference is
+/* The rest of a sample: all elements are those of another schedule, or the exact reference is
  * asked about some that differ; where one is not exact, both may be right. */
 static bool check_whole(const Search *s, const VerifyOptions *options, Structure *out)
 {
@@ -175,9 +175,9 @@ void api_describe_structure(const Structure *s, StrBuf *out)
         strbuf_addf(out, ", in %d runs", s->rounds);
     if (s->whole.compared && s->whole.different)
         strbuf_addf(out,
-                    "; %lld of all elements differ from those of schedule 'default', and none of "
+                    "; %lld of all elements differ from those of schedule '%s', and none of "
                     "the %d examined is exact",
-                    (long long)s->whole.different, s->whole.n_shown);
+                    (long long)s->whole.different, s->whole.with, s->whole.n_shown);
     else if (s->whole.compared)
-        strbuf_add(out, "; all equal those of schedule 'default'");
+        strbuf_addf(out, "; all equal those of schedule '%s'", s->whole.with);
 }

@@ -311,6 +311,24 @@ static void large_outputs_are_sampled(void **state)
     tirc_free(t);
 }
 
+/* It would be compared with itself. */
+static void default_is_compared_with_another_schedule(void **state)
+{
+    (void)state;
+    static const char text[] = "kernel sums<N = 3000, K = 40>(x: f32[N, K]) -> y: f32[N] {"
+                               " for i in N { y[i] = 0; for k in K y[i] += x[i, k]; } }";
+    tirc *t = tirc_new(NULL);
+    tirc_program *program;
+    tirc_verification v;
+    t->full_work = 1000;
+    assert_int_equal(compile(t, text, "default", &program), TIRC_OK);
+    assert_int_equal(tirc_verify(t, program, NULL, 0, &v), TIRC_OK);
+    assert_true(v.ok && v.checked < 3000);
+    assert_non_null(strstr(v.structure, "; all equal those of schedule 'naive'"));
+    assert_null(strstr(v.method, "agree with schedule"));
+    tirc_free(t);
+}
+
 /* Verifies what `text` becomes against `program`, with references of samples. */
 static tirc_status verify_sampled(tirc *t, const char *program, const char *text,
                                   tirc_verification *v)
@@ -525,6 +543,7 @@ int main(void)
         cmocka_unit_test(accesses_that_are_not_proved),
         cmocka_unit_test(parameters_that_do_not_fit_are_no_end),
         cmocka_unit_test(large_outputs_are_sampled),
+        cmocka_unit_test(default_is_compared_with_another_schedule),
         cmocka_unit_test(a_term_outside_of_the_sample_is_noticed),
         cmocka_unit_test(an_element_of_a_large_output_is_named),
         cmocka_unit_test(elements_that_are_not_exact_may_differ),
