@@ -221,9 +221,10 @@ bool poly_ranges(Poly *p, const Affine *forms, int n, Bounds *ranges);
 
 /* Finds witnesses: for each solution of `p`, values of the columns from `from` on that satisfy
  * rows[0..n), the only rows that use them (poly_extend.c). Returns how many rows were not
- * proved, and puts them into `left` [most]: witnesses exist wherever these hold. Returns -1 if
- * no values were found, or more rows are left. `p` grows by columns with one value for each
- * solution. Incomplete: no answer means that there are no witnesses. */
+ * proved, and puts them into `left` [most]: witnesses exist wherever these hold. Rows that follow
+ * from others are left out. Returns -1 if no values were found, more rows are left, or one of them
+ * never holds. `p` grows by columns with one value for each solution. Incomplete: no answer means
+ * that there are no witnesses. */
 int poly_extend(Poly *p, const Row *rows, int n, int from, Row *left, int most);
 
 /* The values that forms[0..n) take over all solutions, as a set of n dimensions; NULL when the

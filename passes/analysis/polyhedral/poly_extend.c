@@ -16,7 +16,7 @@
 
 typedef struct {
     Poly *p;
-    VEC(Row) rows;
+    RowList rows;
     bool *open; /* [n_open] of the columns from `from` on: no value yet */
     int from, n_open;
 } Extension;
@@ -154,6 +154,31 @@ static void solve_equalities(Extension *e)
 
 /* ---- proofs ---------------------------------------------------------------------------------- */
 
+/* The factor by which the form has all terms of the row; 0: it has others of these columns. */
+static int64_t times_in(Affine form, Affine row)
+{
+    int64_t times = 0;
+    for (int i = 0; i < row.n; i++) {
+        int64_t factor = affine_factor(form, row.terms[i].column), by = row.terms[i].factor;
+        if (factor == 0 || factor % by != 0 || (i > 0 && factor / by != times))
+            return 0;
+        times = factor / by;
+    }
+    return times;
+}
+
+/* The form is at least 0: bounds say so where multiples of rows take the place of their terms. */
+static bool is_sum_of_rows(Poly *p, Affine form)
+{
+    for (int i = 0; i < p->top.rows.n; i++) {
+        Row row = p->top.rows.items[i];
+        int64_t times = row.form.n > 1 ? times_in(form, row.form) : 0;
+        if (times > 0 || (times < 0 && row.equal))
+            form = poly_add(p, form, row.form, -times);
+    }
+    return affine_range(p, form).min >= 0;
+}
+
 static bool holds_plainly(const Poly *p, Row row)
 {
     Bounds range = affine_range(p, row.form);
@@ -169,9 +194,11 @@ static bool holds_plainly(const Poly *p, Row row)
 /* Every solution of `p` has sign * form >= 0. */
 static bool implied(Poly *p, Affine form, int64_t sign)
 {
+    Affine signed_form = poly_add(p, affine_const(0), form, sign);
+    if (is_sum_of_rows(p, signed_form))
+        return true;
     PolyMark mark = poly_mark(p);
-    /* the contrary: sign * form <= -1 */
-    poly_at_most(p, &p->top, poly_add(p, affine_const(0), form, sign), affine_const(-1), 0);
+    poly_at_most(p, &p->top, signed_form, affine_const(-1), 0); /* the contrary */
     bool none = poly_solve(p, NULL, 0, NULL) == POLY_NONE;
     poly_reset(p, mark);
     return none;
@@ -179,8 +206,33 @@ static bool implied(Poly *p, Affine form, int64_t sign)
 
 static bool row_holds(Poly *p, Row row)
 {
-    return holds_plainly(p, row) ||
-           (implied(p, row.form, 1) && (!row.equal || implied(p, row.form, -1)));
+    return implied(p, row.form, 1) && (!row.equal || implied(p, row.form, -1));
+}
+
+/* Marks the rows that every solution of `p` satisfies, and returns how many these are. One
+ * elimination bounds all of them; only rows that this leaves open are asked about one by one. */
+static int mark_holding(Poly *p, const RowList *rows, bool *holds)
+{
+    Arena *arena = p->ctx->arena;
+    Affine *forms = ARENA_ARRAY(arena, Affine, rows->n);
+    Bounds *ranges = ARENA_ARRAY(arena, Bounds, rows->n);
+    int n = 0, n_forms = 0;
+    for (int i = 0; i < rows->n; i++) {
+        holds[i] = holds_plainly(p, rows->items[i]);
+        if (!holds[i])
+            forms[n_forms++] = rows->items[i].form;
+    }
+    bool none = n_forms > 0 && !poly_ranges(p, forms, n_forms, ranges);
+    for (int i = 0, at = 0; i < rows->n; i++) {
+        Row row = rows->items[i];
+        if (!holds[i]) {
+            Bounds range = ranges[at++];
+            holds[i] = none || (range.min >= 0 && (!row.equal || range.max <= 0)) ||
+                       (range.max >= 0 && row_holds(p, row));
+        }
+        n += holds[i];
+    }
+    return n;
 }
 
 /* ---- values from bounds ---------------------------------------------------------------------- */
@@ -192,19 +244,20 @@ static int only_open(const Extension *e, Affine form)
     return open.n == 1 ? open.terms[0].column : -1;
 }
 
-/* How many of the rows that leave only this column open hold with the value. */
-static int count_holding(Extension *e, int column, Affine value)
+/* How many of the rows that leave only this column open hold with the value. *all: so many. */
+static int count_holding(Extension *e, int column, Affine value, int *all)
 {
-    int n = 0;
+    RowList rows = {0};
     Affine change = poly_add(e->p, value, poly_term(e->p, 1, column), -1);
     for (int i = 0; i < e->rows.n; i++) {
         Row row = e->rows.items[i];
         if (only_open(e, row.form) != column)
             continue;
         row.form = poly_add(e->p, row.form, change, affine_factor(row.form, column));
-        n += row_holds(e->p, row);
+        VEC_PUSH(e->p->ctx->arena, &rows, row);
     }
-    return n;
+    *all = rows.n;
+    return mark_holding(e->p, &rows, ARENA_ARRAY(e->p->ctx->arena, bool, rows.n));
 }
 
 /* Gives a column that only bounds speak of one of them; of equally good ones, one that is no
@@ -212,15 +265,18 @@ static int count_holding(Extension *e, int column, Affine value)
 static bool choose_bound(Extension *e)
 {
     for (int i = 0; i < e->rows.n; i++) {
-        int column = only_open(e, e->rows.items[i].form), most = -1;
+        int column = only_open(e, e->rows.items[i].form), most = -1, all = 0;
         Affine best = {0};
-        for (int k = i; k < e->rows.n && column >= 0; k++) {
+        /* none is better than a value for all rows that is no number */
+        for (int k = i; k < e->rows.n && column >= 0 && !(most == all && best.n > 0); k++) {
             Affine form = affine_reduced(e->p->ctx, e->rows.items[k].form, e->rows.items[k].equal);
             int64_t factor = affine_factor(form, column);
             if (only_open(e, form) != column || magnitude(factor) != 1)
                 continue;
             Affine value = poly_add(e->p, poly_term(e->p, 1, column), form, -factor);
-            int n = count_holding(e, column, value);
+            if (most >= 0 && affine_equal(value, best))
+                continue;
+            int n = count_holding(e, column, value, &all);
             if (n > most || (n == most && best.n == 0 && value.n > 0)) {
                 most = n;
                 best = value;
@@ -232,6 +288,55 @@ static bool choose_bound(Extension *e)
         }
     }
     return false;
+}
+
+/* ---- rows that are left ---------------------------------------------------------------------- */
+
+/* g a + b >= 0 says that a + b / g >= 0: the form with the greatest g for which b / g, rounded
+ * down, has one value. */
+static Affine tightened(Poly *p, Affine form)
+{
+    Affine tight = form;
+    int64_t most = 1;
+    for (int i = 0; i < form.n; i++) {
+        int64_t g = magnitude(form.terms[i].factor);
+        if (g <= most)
+            continue;
+        Affine high = affine_multiples(p->ctx, form, g);
+        Bounds low = affine_range(p, poly_add(p, form, high, -g));
+        if (!bounds_are_finite(low) || floor_div64(low.min, g) != floor_div64(low.max, g))
+            continue;
+        most = g;
+        tight = high;
+        tight.constant = floor_div64(low.min, g);
+    }
+    return tight;
+}
+
+/* `row` says no more than `other`. */
+static bool follows_from(Poly *p, Row row, Row other)
+{
+    return !row.equal && affine_range(p, poly_add(p, row.form, other.form, -1)).min >= 0;
+}
+
+/* Adds a row to those that are left, unless it follows from one of them. False where it never
+ * holds, or they would be more than `most`. */
+static bool add_left(Poly *p, Row row, RowList *left, int most)
+{
+    int n = 0;
+    if (!row.equal)
+        row.form = tightened(p, row.form);
+    if (affine_range(p, row.form).max < 0)
+        return false;
+    for (int i = 0; i < left->n; i++)
+        if (follows_from(p, row, left->items[i]))
+            return true;
+    for (int i = 0; i < left->n; i++)
+        if (!follows_from(p, left->items[i], row))
+            left->items[n++] = left->items[i];
+    left->n = n;
+    VEC_PUSH(p->ctx->arena, left, row);
+    return left->n <= most;
 }
 
 /* ---- the question ---------------------------------------------------------------------------- */
@@ -260,13 +365,13 @@ int poly_extend(Poly *p, const Row *rows, int n, int from, Row *left, int most)
     while (choose_bound(&e));
     if (!all_known(&e) || p->inexact)
         return -1;
-    int n_left = 0;
-    for (int i = 0; i < e.rows.n; i++) {
-        if (row_holds(p, e.rows.items[i]))
-            continue;
-        if (n_left == most)
+    RowList open = {0};
+    bool *holds = ARENA_ARRAY(arena, bool, e.rows.n);
+    mark_holding(p, &e.rows, holds);
+    for (int i = 0; i < e.rows.n; i++)
+        if (!holds[i] && !add_left(p, e.rows.items[i], &open, most))
             return -1;
-        left[n_left++] = e.rows.items[i];
-    }
-    return n_left;
+    for (int i = 0; i < open.n; i++)
+        left[i] = open.items[i];
+    return open.n;
 }

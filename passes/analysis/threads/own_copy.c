@@ -119,14 +119,15 @@ static bool add_earlier(OwnCopy *o, const Definition *d, const ThreadInstance *r
 /* Solutions of `p` where one of the rows does not hold. */
 static void assume_broken(Poly *p, const Row *rows, int n)
 {
-    Conj **broken = poly_choice(p, &p->top, 2 * n);
+    VEC(Affine) negative = {0}; /* one of these is below 0 */
     for (int i = 0; i < n; i++) {
-        poly_at_most(p, broken[2 * i], rows[i].form, affine_const(-1), 0);
+        VEC_PUSH(p->ctx->arena, &negative, rows[i].form);
         if (rows[i].equal)
-            poly_at_most(p, broken[2 * i + 1], affine_const(1), rows[i].form, 0);
-        else
-            poly_not_negative(p, broken[2 * i + 1], affine_const(-1));
+            VEC_PUSH(p->ctx->arena, &negative, poly_add(p, affine_const(0), rows[i].form, -1));
     }
+    Conj **broken = negative.n > 1 ? poly_choice(p, &p->top, negative.n) : NULL;
+    for (int i = 0; i < negative.n; i++)
+        poly_at_most(p, broken ? broken[i] : &p->top, negative.items[i], affine_const(-1), 0);
 }
 
 /* The definition writes the elements that `r` reads, before `r`: the iteration that writes can
