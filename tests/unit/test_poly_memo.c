@@ -25,9 +25,21 @@ static void make_pair(Pair *p, int x, int y, int64_t a, int64_t b)
     p->rows[1] = (Row){.form = {-b, &p->terms[1], 1, 1}, .equal = true};
 }
 
-static Answer find(PolyMemo *m, const Pair *p)
+static Answer find_asked(Context *c, PolyMemo *m, Asked asked, Bounds *ranges)
 {
-    return memo_find(m, (Asked){p->rows, 2, names, 4, 0}, NULL);
+    MemoKey key = memo_key(c->arena, asked);
+    return memo_find(m, &key, ranges);
+}
+
+static void keep(Context *c, PolyMemo *m, Asked asked, Answer answer, const Bounds *ranges)
+{
+    MemoKey key = memo_key(c->arena, asked);
+    memo_keep(m, &key, answer, ranges);
+}
+
+static Answer find(Context *c, PolyMemo *m, const Pair *p)
+{
+    return find_asked(c, m, (Asked){p->rows, 2, names, 4, 0}, NULL);
 }
 
 static void test_same_rows(void **state)
@@ -38,20 +50,22 @@ static void test_same_rows(void **state)
     Pair p;
     for (int i = 0; i < 5000; i++) {
         make_pair(&p, 0, 1, i % 70, i / 70);
-        assert_int_equal(find(m, &p), POLY_SPENT);
-        memo_keep(m, (Asked){p.rows, 2, names, 4, 0},
-                  i % 3 == 0   ? POLY_NONE
-                  : i % 3 == 1 ? POLY_SOME
-                               : POLY_SPENT,
-                  NULL);
+        assert_int_equal(find(c, m, &p), POLY_SPENT);
+        keep(c, m, (Asked){p.rows, 2, names, 4, 0},
+             i % 3 == 0   ? POLY_NONE
+             : i % 3 == 1 ? POLY_SOME
+                          : POLY_SPENT,
+             NULL);
     }
     for (int i = 0; i < 5000; i++) {
         make_pair(&p, 0, 1, i % 70, i / 70);
-        assert_int_equal(find(m, &p), i % 3 == 0 ? POLY_NONE : i % 3 == 1 ? POLY_SOME : POLY_SPENT);
+        assert_int_equal(find(c, m, &p), i % 3 == 0   ? POLY_NONE
+                                         : i % 3 == 1 ? POLY_SOME
+                                                      : POLY_SPENT);
     }
     make_pair(&p, 7, 9, 0, 0);
     int other_names[10] = {[7] = 0, [9] = 1};
-    assert_int_equal(memo_find(m, (Asked){p.rows, 2, other_names, 10, 0}, NULL), POLY_NONE);
+    assert_int_equal(find_asked(c, m, (Asked){p.rows, 2, other_names, 10, 0}, NULL), POLY_NONE);
     memo_free(m);
     ctx_free(c);
 }
@@ -63,19 +77,19 @@ static void test_other_rows(void **state)
     PolyMemo *m = memo_new(c);
     Pair p;
     make_pair(&p, 0, 1, 5, 6);
-    memo_keep(m, (Asked){p.rows, 2, names, 4, 0}, POLY_SOME, NULL);
-    assert_int_equal(memo_find(m, (Asked){p.rows, 1, names, 4, 0}, NULL), POLY_SPENT);
-    assert_int_equal(memo_find(m, (Asked){p.rows, 2, names + 1, 4, 0}, NULL), POLY_SPENT);
+    keep(c, m, (Asked){p.rows, 2, names, 4, 0}, POLY_SOME, NULL);
+    assert_int_equal(find_asked(c, m, (Asked){p.rows, 1, names, 4, 0}, NULL), POLY_SPENT);
+    assert_int_equal(find_asked(c, m, (Asked){p.rows, 2, names + 1, 4, 0}, NULL), POLY_SPENT);
     p.rows[0].equal = true;
-    assert_int_equal(find(m, &p), POLY_SPENT);
+    assert_int_equal(find(c, m, &p), POLY_SPENT);
     p.rows[0].equal = false;
     p.terms[1].factor = 4;
-    assert_int_equal(find(m, &p), POLY_SPENT);
+    assert_int_equal(find(c, m, &p), POLY_SPENT);
     p.terms[1].factor = 3;
     p.rows[1].form.n = 0;
-    assert_int_equal(find(m, &p), POLY_SPENT);
+    assert_int_equal(find(c, m, &p), POLY_SPENT);
     p.rows[1].form.n = 1;
-    assert_int_equal(find(m, &p), POLY_SOME);
+    assert_int_equal(find(c, m, &p), POLY_SOME);
     memo_free(m);
     ctx_free(c);
 }
@@ -94,9 +108,9 @@ static void test_numbers(void **state)
     for (int i = 0; i < N * N; i++) {
         make_pair(&p, 0, 1, numbers[i % N], 0);
         p.terms[1].factor = numbers[i / N];
-        assert_int_equal(find(m, &p), POLY_SPENT);
-        memo_keep(m, (Asked){p.rows, 2, names, 4, 0}, POLY_SOME, NULL);
-        assert_int_equal(find(m, &p), POLY_SOME);
+        assert_int_equal(find(c, m, &p), POLY_SPENT);
+        keep(c, m, (Asked){p.rows, 2, names, 4, 0}, POLY_SOME, NULL);
+        assert_int_equal(find(c, m, &p), POLY_SOME);
     }
     memo_free(m);
     ctx_free(c);
@@ -111,9 +125,9 @@ static void test_ranges(void **state)
     Bounds found = {0};
     Pair p;
     make_pair(&p, 0, 1, 5, 6);
-    memo_keep(m, (Asked){p.rows, 2, names, 4, 1}, POLY_SOME, &(Bounds){-3, INT64_MAX});
-    assert_int_equal(find(m, &p), POLY_SPENT);
-    assert_int_equal(memo_find(m, (Asked){p.rows, 2, names, 4, 1}, &found), POLY_SOME);
+    keep(c, m, (Asked){p.rows, 2, names, 4, 1}, POLY_SOME, &(Bounds){-3, INT64_MAX});
+    assert_int_equal(find(c, m, &p), POLY_SPENT);
+    assert_int_equal(find_asked(c, m, (Asked){p.rows, 2, names, 4, 1}, &found), POLY_SOME);
     assert_int_equal(found.min, -3);
     assert_true(found.max == INT64_MAX);
     memo_free(m);
@@ -131,14 +145,14 @@ static void test_forgets(void **state)
     int found = 0;
     for (int i = 0; i < ENOUGH; i++) {
         rows[0].form.constant = i;
-        memo_keep(m, (Asked){rows, MANY, names, 4, 0}, POLY_NONE, NULL);
+        keep(c, m, (Asked){rows, MANY, names, 4, 0}, POLY_NONE, NULL);
     }
     for (int i = 0; i < ENOUGH; i++) {
         rows[0].form.constant = i;
-        found += memo_find(m, (Asked){rows, MANY, names, 4, 0}, NULL) == POLY_NONE;
+        found += find_asked(c, m, (Asked){rows, MANY, names, 4, 0}, NULL) == POLY_NONE;
     }
     assert_in_range(found, 1, ENOUGH - 1);
-    assert_int_equal(memo_find(m, (Asked){rows, MANY, names, 4, 0}, NULL), POLY_NONE);
+    assert_int_equal(find_asked(c, m, (Asked){rows, MANY, names, 4, 0}, NULL), POLY_NONE);
     memo_free(m);
     ctx_free(c);
 }

@@ -11,24 +11,16 @@
 enum { BUCKETS = 1024 };
 #define MOST_BYTES ((size_t)8 << 20) /* then all is forgotten, and the table begins again */
 
-/* A question as bytes: two are equal exactly where these are. */
-typedef struct {
-    uint64_t hash;
-    const uint8_t *bytes;
-    size_t n;
-} Key;
-
 typedef struct Kept {
     const struct Kept *next;
-    Key key;
+    MemoKey key;
     Answer answer;
     Bounds *ranges; /* of the forms */
 } Kept;
 
 struct PolyMemo {
-    Arena *arena, *scratch;
+    Arena *arena;
     ArenaMark empty;
-    ArenaMark no_key; /* of `scratch` */
     const Kept *buckets[BUCKETS];
 };
 
@@ -44,22 +36,18 @@ PolyMemo *memo_new(Context *c)
     if (!m)
         return NULL;
     m->arena = arena_new(0, out_of_memory, c);
-    m->scratch = arena_new(0, out_of_memory, c);
-    if (!m->arena || !m->scratch) {
+    if (!m->arena) {
         memo_free(m);
         return NULL;
     }
     m->empty = arena_mark(m->arena);
-    m->no_key = arena_mark(m->scratch);
     return m;
 }
 
 void memo_free(PolyMemo *m)
 {
-    if (m) {
+    if (m)
         arena_free(m->arena);
-        arena_free(m->scratch);
-    }
     free(m);
 }
 
@@ -111,34 +99,31 @@ static uint64_t hash_of(const uint8_t *bytes, size_t n)
     return hash;
 }
 
-/* It lasts until the next one. */
-static Key key_of(PolyMemo *m, Asked asked)
+MemoKey memo_key(Arena *arena, Asked asked)
 {
-    arena_reset(m->scratch, m->no_key);
-    uint8_t *bytes = arena_room(m->scratch, most_bytes(asked));
+    uint8_t *bytes = arena_room(arena, most_bytes(asked));
     size_t n = (size_t)(put_question(bytes, asked) - bytes);
-    return (Key){hash_of(bytes, n), bytes, n};
+    return (MemoKey){hash_of(bytes, n), bytes, n, asked.n_forms};
 }
 
-static bool same_key(Key a, Key b)
+static bool same_key(const MemoKey *a, const MemoKey *b)
 {
-    return a.hash == b.hash && a.n == b.n && memcmp(a.bytes, b.bytes, a.n) == 0;
+    return a->hash == b->hash && a->n == b->n && memcmp(a->bytes, b->bytes, a->n) == 0;
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-Answer memo_find(PolyMemo *m, Asked asked, Bounds *ranges)
+Answer memo_find(PolyMemo *m, const MemoKey *key, Bounds *ranges)
 {
-    Key key = key_of(m, asked);
-    const Kept *kept = m->buckets[key.hash % BUCKETS];
-    while (kept && !same_key(kept->key, key))
+    const Kept *kept = m->buckets[key->hash % BUCKETS];
+    while (kept && !same_key(&kept->key, key))
         kept = kept->next;
-    for (int i = 0; kept && i < asked.n_forms; i++)
+    for (int i = 0; kept && i < key->n_forms; i++)
         ranges[i] = kept->ranges[i];
     return kept ? kept->answer : POLY_SPENT;
 }
 
-void memo_keep(PolyMemo *m, Asked asked, Answer answer, const Bounds *ranges)
+void memo_keep(PolyMemo *m, const MemoKey *key, Answer answer, const Bounds *ranges)
 {
     if (answer == POLY_SPENT)
         return;
@@ -146,12 +131,11 @@ void memo_keep(PolyMemo *m, Asked asked, Answer answer, const Bounds *ranges)
         arena_reset(m->arena, m->empty);
         memset(m->buckets, 0, sizeof m->buckets);
     }
-    Key key = key_of(m, asked);
-    key.bytes = memcpy(arena_room(m->arena, key.n), key.bytes, key.n);
     Kept *kept = ARENA_NEW(m->arena, Kept);
-    *kept = (Kept){.next = m->buckets[key.hash % BUCKETS], .key = key, .answer = answer};
-    kept->ranges = ARENA_ARRAY(m->arena, Bounds, asked.n_forms);
-    for (int i = 0; i < asked.n_forms; i++)
+    *kept = (Kept){.next = m->buckets[key->hash % BUCKETS], .key = *key, .answer = answer};
+    kept->key.bytes = memcpy(arena_room(m->arena, key->n), key->bytes, key->n);
+    kept->ranges = ARENA_ARRAY(m->arena, Bounds, key->n_forms);
+    for (int i = 0; i < key->n_forms; i++)
         kept->ranges[i] = ranges[i];
-    m->buckets[key.hash % BUCKETS] = kept;
+    m->buckets[key->hash % BUCKETS] = kept;
 }

@@ -24,9 +24,19 @@ typedef struct {
     int n_forms; /* the last rows are no constraints: their ranges are asked for */
 } Asked;
 
+/* A question as bytes: two are equal exactly where these are. */
+typedef struct {
+    uint64_t hash;
+    const uint8_t *bytes;
+    size_t n;
+    int n_forms;
+} MemoKey;
+/* In the arena. */
+MemoKey memo_key(Arena *arena, Asked asked);
+
 /* The answer, if the question was kept; else POLY_SPENT. Fills in ranges[n_forms]. */
-Answer memo_find(PolyMemo *m, Asked asked, Bounds *ranges);
+Answer memo_find(PolyMemo *m, const MemoKey *key, Bounds *ranges);
 /* Only what is decided is worth keeping: nothing happens for POLY_SPENT. */
-void memo_keep(PolyMemo *m, Asked asked, Answer answer, const Bounds *ranges);
+void memo_keep(PolyMemo *m, const MemoKey *key, Answer answer, const Bounds *ranges);
 
 #endif

@@ -266,7 +266,7 @@ Line *system_new_lines(System *s, int n)
 {
     Line *lines = ARENA_ARRAY(s->arena, Line, n);
     int64_t *numbers = ARENA_ARRAY(s->arena, int64_t, n * (s->n + 1));
-    int *terms = ARENA_ARRAY(s->arena, int, n * s->n);
+    int *terms = arena_room(s->arena, sizeof *terms * (size_t)n * (size_t)s->n);
     for (int k = 0; k < n; k++) {
         lines[k].factor = numbers + (size_t)k * (size_t)(s->n + 1);
         lines[k].term = terms + (size_t)k * (size_t)s->n;
@@ -315,7 +315,7 @@ static System system_of(Context *c, Asked asked)
                 .left = &c->solver->work_left,
                 .arena = c->arena,
                 .capacity = 2 * asked.n + 16};
-    s.lines = ARENA_ARRAY(c->arena, Line, s.capacity);
+    s.lines = arena_room(c->arena, sizeof *s.lines * (size_t)s.capacity);
     s.min = ARENA_ARRAY(c->arena, int64_t, s.n);
     s.max = ARENA_ARRAY(c->arena, int64_t, s.n);
     read_rows(&s, asked);

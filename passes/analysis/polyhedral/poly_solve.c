@@ -183,11 +183,15 @@ static Answer rows_feasible(Search *s)
     if (contradicts(s))
         return POLY_NONE;
     Asked asked = rows_asked(s);
-    Answer answer = memo_find(s->p->memo, asked, NULL);
-    if (answer != POLY_SPENT)
-        return answer;
-    answer = decide_rows(s, asked);
-    memo_keep(s->p->memo, asked, answer, NULL);
+    Arena *arena = s->p->ctx->arena;
+    ArenaMark mark = arena_mark(arena);
+    MemoKey key = memo_key(arena, asked);
+    Answer answer = memo_find(s->p->memo, &key, NULL);
+    if (answer == POLY_SPENT) {
+        answer = decide_rows(s, asked);
+        memo_keep(s->p->memo, &key, answer, NULL);
+    }
+    arena_reset(arena, mark);
     return answer;
 }
 
@@ -519,11 +523,11 @@ static Answer solve_once(Poly *p)
     ArenaMark mark = arena_mark(p->ctx->arena);
     Search whole = {.p = p};
     push_whole(&whole, &p->top);
-    Asked asked = rows_asked(&whole);
-    Answer answer = memo_find(p->memo, asked, NULL);
+    MemoKey key = memo_key(p->ctx->arena, rows_asked(&whole));
+    Answer answer = memo_find(p->memo, &key, NULL);
     if (answer == POLY_SPENT) {
         answer = solve(p);
-        memo_keep(p->memo, asked, answer, NULL);
+        memo_keep(p->memo, &key, answer, NULL);
     }
     arena_reset(p->ctx->arena, mark);
     return answer;
@@ -550,10 +554,11 @@ bool poly_ranges(Poly *p, const Affine *forms, int n, Bounds *ranges)
         VEC_PUSH(p->ctx->arena, &s.rows, ((Row){.form = forms[i]}));
     Asked asked = rows_asked(&s);
     asked.n_forms = n;
-    Answer answer = none ? POLY_NONE : memo_find(p->memo, asked, ranges);
+    MemoKey key = memo_key(p->ctx->arena, asked);
+    Answer answer = none ? POLY_NONE : memo_find(p->memo, &key, ranges);
     if (answer == POLY_SPENT) {
         answer = poly_reduce_ranges(p->ctx, asked, ranges) ? POLY_SOME : POLY_NONE;
-        memo_keep(p->memo, asked, answer, ranges);
+        memo_keep(p->memo, &key, answer, ranges);
     }
     arena_reset(p->ctx->arena, mark);
     return answer == POLY_SOME;
