@@ -217,6 +217,14 @@ static bool inits_set_once(Threads *t, Conflict *why)
     return true;
 }
 
+static bool has_init(Context *c, const Stmt *nest)
+{
+    for (Cursor at = cursor_outer(c, nest); cursor_next(&at);)
+        if (at.stmt->kind == ST_BLOCK && at.stmt->u.block.init)
+            return true;
+    return false;
+}
+
 /* ---- the questions --------------------------------------------------------------------------- */
 
 /* A pair of accesses that clash is ordered in the launch, and, in a grid, never in different
@@ -327,9 +335,11 @@ static bool bind_legal(Context *c, const Kernel *kernel, const ForStmt *as, Laun
     threads_mark_changes(t, change);
     Poly *p = threads_question(t);
     /* an init is a launch of its own where the reduction begins outside of the bound loops */
-    return threads_run_alike(t, p, why) && pairs_legal(t, p, why) &&
-           threads_copies_own(t, p, why) &&
-           inits_set_once(nest == root ? t : threads_model(c, &changed, nest), why);
+    if (!threads_run_alike(t, p, why) || !pairs_legal(t, p, why) || !threads_copies_own(t, p, why))
+        return false;
+    if (nest == root)
+        return inits_set_once(t, why);
+    return !has_init(c, nest) || inits_set_once(threads_model(c, &changed, nest), why);
 }
 
 bool threads_grid_conflict(Threads *t, Conflict *why)
