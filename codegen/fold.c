@@ -72,7 +72,7 @@ static const Operator operators[] = {{" ? ", CHOICE}, {" : ", OTHERWISE}, {" || 
 /* What a break in front of the operator at `at` costs; 0: there is none. */
 static int operator_cost(const char *at)
 {
-    if (at[-1] != ' ')
+    if (at[-1] != ' ' || !strchr("?:|&=!<>^+-*/%", *at))
         return 0;
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
         if (strncmp(at - 1, operators[i].text, strlen(operators[i].text)) == 0)
