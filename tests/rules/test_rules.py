@@ -709,7 +709,46 @@ def test_versions_of_any_number_of_columns_go_to_warpgroups():
         assert trace.count("tensorize(") == trace.count('"wgmma_nn"') == 3, trace
         assert report["verify"]["ok"] and launch in launched(report)
     text = emit(PROGRAMS, "--kernel", "bf16_few_rows", *options)
-    assert "// if N % 8 == 0 && (M + 127) / 128 * ((N + 255) / 256) > 99:" in text
+    assert re.search(r"^// +if N % 8 == 0:$", text, re.M)
+    assert re.search(r"^// +if \(M \+ 127\) / 128 \* \(\(N \+ 255\) / 256\) > 99:$", text, re.M)
+
+
+@pytest.mark.parametrize(
+    "sizes, launches",
+    [
+        ((17, 72, 64), [1]),
+        ((129, 136, 200), [1]),
+        ((17, 71, 67), [2, 3, 4]),
+        ((1, 1, 1), [2, 3, 4]),
+    ],
+)
+def test_versions_of_any_sizes_go_to_warpgroups(sizes, launches):
+    """The hardware copies boxes of any number of terms, with zeros behind the last one."""
+    given = [f"--size={name}={n}" for name, n in zip("MNK", sizes)]
+    trace, report = run("bf16_few_rows", "-DM=?", "-DN=?", "-DK=?", *given)
+    assert trace.count("tensorize(") == trace.count('"wgmma_nn"') == 3, trace
+    assert trace.count("copy_bulk(") == 6, trace
+    assert report["verify"]["ok"] and launched(report) == launches
+
+
+@pytest.mark.parametrize("rows, terms", [("?", 72), ("?", 67), (64, 0), (64, 72), (64, 67)])
+def test_products_of_any_number_of_terms_go_to_warpgroups(rows, terms):
+    given = [f"--size=K={terms}", *(["--size=M=33"] if rows == "?" else [])]
+    trace, report = run("bf16_few_rows", f"-DM={rows}", "-DN=72", "-DK=?", *given)
+    assert trace.count("tensorize(") == trace.count('"wgmma_nn"') >= 2, trace
+    assert report["verify"]["ok"]
+
+
+def test_results_in_aligned_rows_of_any_length_are_written_16_bytes_at_a_time():
+    text = emit(PROGRAMS, "--kernel", "bf16_few_rows", "-DM=?", "-DN=?", "-DK=?")
+    kernels = text.split('extern "C"')[1:]
+    assert ["*(int4 *)&C[" in kernel or "*(uint4 *)&C[" in kernel for kernel in kernels] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_products_of_fewer_digits_have_versions_for_any_number_of_rows():
