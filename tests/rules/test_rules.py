@@ -688,7 +688,7 @@ def test_versions_for_aligned_and_for_short_rows(kernel, sizes, first):
     assert launched(report)[0] == first, report["launches"]
 
 
-@pytest.mark.parametrize("rows, launch", [(1, 0), (65, 1)])
+@pytest.mark.parametrize("rows, launch", [(1, 1), (65, 2)])
 def test_versions_for_any_number_of_rows_go_to_warpgroups(rows, launch):
     trace, report = run("bf16_few_rows", "-DM=?", "-DN=72", "-DK=64", f"--size=M={rows}")
     assert trace.count("tensorize(") == trace.count('"wgmma_nn"') == 5, trace
@@ -761,9 +761,31 @@ def test_products_of_fewer_digits_have_versions_for_any_number_of_rows():
 def test_versions_for_few_rows_fill_the_gpu_once(columns, most):
     """The hardware copies rows of tiles that may be full: it takes long to make rows of zeros."""
     text = emit(PROGRAMS, "--kernel", "bf16_few_rows", "-DM=?", f"-DN={columns}", "-DK=64")
-    assert [int(n) - 1 for n in re.findall(r"^// +if M > \d+ && M < (\d+):", text, re.M)] == most
+    more = re.search(r"^// +if M > (\d+):$", text, re.M)
+    ranges = re.findall(r"^// +if M > \d+ && M < (\d+):", text, re.M)
+    assert [int(n) - 1 for n in ranges] + [int(more[1])] == most
     maps = re.findall(r"^bf16_few_rows\w*\(([^)]*)\)", text, re.M)
-    assert [each.count("TensorMap") for each in maps] == [1] + [2] * len(most)
+    assert [each.count("TensorMap") for each in maps] == [2, 1] + [2] * (len(most) - 1)
+
+
+@pytest.mark.parametrize(
+    "columns, turns", [(4096, 128), (8192, 128), (3072, 132), (5120, 0), (14336, 0)]
+)
+def test_versions_for_many_rows_take_turns(columns, turns):
+    """Turns take whole rows of tiles, and the hardware stores results."""
+    text = emit(PROGRAMS, "--kernel", "bf16_few_rows", "-DM=?", f"-DN={columns}", "-DK=1024")
+    assert (f"<<<{turns}, dim3(128, 3), " in text) == (turns > 0)
+    assert ("store_bulk_2d" in text) == (turns > 0)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 64, 131, 389])
+def test_blocks_take_turns_with_any_number_of_tiles(rows):
+    program = ROOT / "examples" / "tensor_cores" / "tensor_cores.tir"
+    command = [os.environ["TIRC"], program, "--kernel", "matmul_bf16", "--schedule", "gemm"]
+    command += ["-DM=?", "-DN=128", "-DK=256", f"--size=M={rows}", "--verify", "--device", "sim"]
+    command += [f"--set={each}" for each in ("BM=64", "BN=64", "stages=2", "grid=3")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0 and "<<<(3, 1, 1), (256, 1, 1)>>>" in done.stdout, done
 
 
 def test_programs_that_start_without_a_loop_have_rows_of_any_length():
