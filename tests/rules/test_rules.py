@@ -757,6 +757,35 @@ def test_products_of_fewer_digits_have_versions_for_any_number_of_rows():
     assert emit(matmul, *options).count('"wgmma_3xtf32_tt"') >= 2
 
 
+@pytest.mark.parametrize(
+    "sizes, versions, tiles",
+    [
+        (("H=36", "W=36"), 1, 1),
+        ((), 0, 1),  # one image fills the GPU
+        (("H=36", "W=36", "O=70"), 0, 0),  # tensor cores have no tile
+        (("H=?", "W=?"), 0, 0),
+    ],
+)
+def test_convolutions_of_any_number_of_images_go_to_tensor_cores(sizes, versions, tiles):
+    convolution = ROOT / "examples" / "kernelbench" / "conv_2d.tir"
+    trace = emit(convolution, "-DN=?", *(f"-D{each}" for each in sizes), "--trace")
+    assert trace.count("specialize(") == versions, trace
+    assert trace.count('"wgmma_3xtf32') == tiles, trace
+    assert ("    // contraction: " in trace) == (versions > 0 or "O=70" in sizes), trace
+
+
+@pytest.mark.parametrize(
+    "images, launches", [(2, [2]), pytest.param(356, [0, 1], marks=pytest.mark.long)]
+)
+def test_versions_of_convolutions_are_right(images, launches):
+    convolution = ROOT / "examples" / "kernelbench" / "conv_2d.tir"
+    command = [os.environ["TIRC"], convolution, "-DN=?", "-DH=8", "-DW=8", "-DC=3", "-DO=64"]
+    command += [f"--size=N={images}", "--verify", "--device", "sim", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    report = json.loads(done.stdout)
+    assert report["verify"]["ok"] and launched(report) == launches, report["launches"]
+
+
 @pytest.mark.parametrize("columns, most", [(5632, [64, 128, 192, 384]), (8320, [64, 128, 256])])
 def test_versions_for_few_rows_fill_the_gpu_once(columns, most):
     """The hardware copies rows of tiles that may be full: it takes long to make rows of zeros."""
