@@ -27,6 +27,24 @@ static bool refuse(const Awaited *a, const char *why)
     return false;
 }
 
+/* Another launch stores what is awaited, or stores it, too. */
+static bool refuse_store(const Awaited *a, const BlockStmt *block)
+{
+    Context *c = a->w->c;
+    if (stmt_accesses(c, a->root, a->buffer, ACCESS_WRITE))
+        return refuse(a, arena_printf(c->arena,
+                                      "block '%s', in another launch, stores more than 0 to it, "
+                                      "too; use a temp that one block sets to 0 before",
+                                      block->name));
+    a->w->failed = true;
+    diag_error(c, E0522, a->awaiting->span,
+               "block '%s' awaits elements of '%s', which block '%s' stores in another launch; a "
+               "launch awaits only what it stores itself: merge the loops of both blocks, and bind "
+               "the merged loop",
+               a->awaiting->u.block.name, a->buffer->name, block->name);
+    return false;
+}
+
 /* ---- an order of blocks ---------------------------------------------------------------------- */
 
 static bool has_order(const Awaited *a)
@@ -86,8 +104,7 @@ static bool is_cleared(const Awaited *a)
         if (!block || !stmt_accesses(c, at.stmt, a->buffer, ACCESS_WRITE))
             continue;
         if (block->init || block->body->kind != ST_STORE || !is_zero(&block->body->u.store))
-            return refuse(a, "another launch stores more than 0 to it; use a temp that one block "
-                             "sets to 0 before");
+            return refuse_store(a, block);
         all |= before && !is_under_if(&at.path) && stores_all(a, block);
     }
     return all || refuse(a, "no block sets all of it to 0 before the launch, so elements may hold "
