@@ -648,6 +648,17 @@ def test_images_of_any_size_have_one_pass_for_mean_and_variance():
     assert report["verify"]["ok"] and len(launched(report)) == 3
 
 
+@pytest.mark.parametrize("sizes", [(2, 3, 6, 33, 28), (1, 5, 5, 7, 11), (3, 1, 4, 8, 9)])
+def test_groups_of_any_number_and_width_have_many_blocks(sizes):
+    """Elements of groups of C / G channels are known to be different ones."""
+    group_norm = ROOT / "examples" / "kernelbench" / "group_norm.tir"
+    symbols = [f"-D{name}=?" for name in "NGCHW"]
+    given = [f"--size={name}={n}" for name, n in zip("NGCHW", sizes, strict=True)]
+    trace, report = run("group_norm", *symbols, *given, program=group_norm)
+    assert is_of_one_pass(trace), trace
+    assert report["verify"]["ok"] and len(launched(report)) == 3
+
+
 def launched(report):
     """The numbers of the launches of the version that the sizes choose."""
     return [n for n, launch in enumerate(report["launches"]) if launch["grid"][0] > 0]

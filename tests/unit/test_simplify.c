@@ -254,6 +254,29 @@ static void test_fused_rows(void **state)
     ctx_free(w.c);
 }
 
+/* Channels in groups of C / G, whose elements are in one row: f = ((n G + g) C / G + c) H + j. */
+static void test_groups(void **state)
+{
+    (void)state;
+    World w = world_new();
+    world_range(&w, "g", "0", "N * G");
+    world_range(&w, "e", "0", "C / G * H");
+    world_range(&w, "k", "0", "8 * H");
+    expect_proved(&w, "C / G * (g % G) + e / H < C", true);
+    expect_proved(&w, "C / G * (g % G) + e / H < C - 1", false);
+    expect_proved(&w, "C / G * (g % G + 1) <= C", true);
+    expect_proved(&w, "C / G * (g % G + 1) < C", false);
+    expect_proved(&w, "g % 8 * 8 + k / H < 64", true);
+    expect_proved(&w, "g % 8 * 8 + k / H < 63", false);
+    expect_proved(&w, "C / G * G * H <= C * H", true);
+    expect_proved(&w, "C / G * G * H >= C * H", false);
+    expect_proved(&w, "C / G * G * H + G * H >= C * H + H", true);
+    expect_proved(&w, "C / G * G * H + G * H > C * H + H", false);
+    expect_proved(&w, "g % G * H <= G * H", true);
+    expect_proved(&w, "g % G * z <= G * z", false);
+    ctx_free(w.c);
+}
+
 /* Blocks take tiles in turn, the last time not all of them. Threads are outside of the turns. */
 static void test_turns_that_end_early(void **state)
 {
@@ -525,6 +548,7 @@ int main(void)
         cmocka_unit_test(test_minima),
         cmocka_unit_test(test_assumptions),
         cmocka_unit_test(test_fused_rows),
+        cmocka_unit_test(test_groups),
         cmocka_unit_test(test_turns_that_end_early),
         cmocka_unit_test(test_rounded_conditions),
         cmocka_unit_test(test_tiles_of_a_padded_size),

@@ -268,11 +268,12 @@ static Affine times_size(Poly *p, Affine a, Affine b)
 /* e / size: the program divides, so the size is not 0. */
 static Affine quotient_size(Poly *p, Affine e, Affine size)
 {
-    if (affine_range(p, e).min < 0 || !is_size(p, size))
-        return poly_unknown(p);
     const Quotient *known = find_quotient(p, e, size);
     if (known)
         return poly_term(p, 1, known->column);
+    bool positive = affine_range(p, e).min >= 0 || poly_implied(p, &p->top.rows, -1, e);
+    if (!positive || !is_size(p, size))
+        return poly_unknown(p);
     Affine q = poly_column(p, 0, INT64_MAX, affine_is_fixed(p, e));
     VEC_PUSH(p->ctx->arena, &p->quotients, ((Quotient){e, size, q.terms[0].column, -1, -1, {0}}));
     poly_not_negative(p, &p->top, q);

@@ -7,6 +7,7 @@
  *   0 <= 256 G - S < 256, G nowhere else    (nothing)        there is one such G
  *   0 <= e - q N < N                        r in 0..N        r = e - q N replaces e
  *   q N + r < M N, r in 0..N                q < M            the high digits decide
+ *   g N + c == h N + d, c and d in 0..N     g == h, c == d   N may be C / G, a column of its own
  *
  * A row that says h w + low >= 0 says h >= 0 where low lies in 0..w, and h + m >= 0 where low - m w
  * does: here w is a number or a size. All steps keep the values that the forms of the image take.
@@ -125,7 +126,21 @@ static void expand_products(Polynomials *r)
         r->forms[i] = expanded(r, r->forms[i]);
 }
 
-/* x == a form without x takes its place. */
+/* How well a value takes the place of a column: a size that products divide by is to stay whole,
+ * where N - 1 == 64 q + t could take it apart. */
+enum { IN_PRODUCTS, OTHER_FIXED, FREE };
+
+static int replaceable(const Polynomials *r, int column)
+{
+    if (!r->p->columns.items[column].fixed)
+        return FREE;
+    for (int i = 0; i < r->monomials.n; i++)
+        if (radix_has_base(r, r->monomials.items[i].column, column))
+            return IN_PRODUCTS;
+    return OTHER_FIXED;
+}
+
+/* x == a form without x takes its place, where the form is no number whose digits are equal. */
 static bool use_equality(Polynomials *r)
 {
     for (int i = 0; i < r->rows->n; i++) {
@@ -134,11 +149,14 @@ static bool use_equality(Polynomials *r)
         for (int k = 0; k < form.n && r->rows->items[i].equal; k++) {
             int column = form.terms[k].column;
             if (radix_is_solvable(r, form, form.terms[k]) &&
-                (at < 0 || !r->p->columns.items[column].fixed))
+                (at < 0 || replaceable(r, column) > replaceable(r, at) ||
+                 replaceable(r, column) == FREE))
                 at = column;
         }
         if (at < 0)
             continue;
+        if (radix_has_product(r, form) && radix_split_equality(r, i))
+            return true;
         int64_t factor = affine_factor(form, at);
         Affine rest = poly_add(r->p, form, poly_term(r->p, 1, at), -factor);
         radix_substitute(r, at, poly_add(r->p, affine_const(0), rest, -factor));

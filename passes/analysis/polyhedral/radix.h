@@ -34,8 +34,9 @@ typedef struct {
     int n_forms;
     VEC(Monomial) monomials;
     VEC(Expansion) expansions;
-    int n_given; /* columns that there were */
-    bool failed; /* a number or a degree does not fit */
+    VEC(int) merged; /* columns that stand for a number by now, of which they were a digit */
+    int n_given;     /* columns that there were */
+    bool failed;     /* a number or a degree does not fit */
 } Polynomials;
 
 /* ---- polynomials (radix_polynomial.c) -------------------------------------------------------- */
@@ -57,6 +58,8 @@ bool radix_has_product(const Polynomials *r, Affine form);
 bool radix_divide_term(Polynomials *r, Term t, Affine width, Affine *out);
 /* form = width * high + low. */
 void radix_divide(Polynomials *r, Affine form, Affine width, Affine *high, Affine *low);
+/* Bounds of the form from those that its columns have had since they were made. */
+Bounds radix_range(const Polynomials *r, Affine form);
 /* A width that forms divide by: at least 1, or a positive number of a size. */
 bool radix_is_width(Affine width);
 
@@ -86,10 +89,12 @@ bool radix_next_digit(Polynomials *r, int *k, DigitColumn *d);
 /* An equality of numbers becomes one of their digits, by bounds of columns: 32 a + b == 32 c + d
  * with b and d in 0..32 (radix_high.c). Before equalities are used, which mixes the digits. */
 bool radix_split_numbers(Polynomials *r);
+/* The same of row `at` by a size in its products: N a + b == N c + d with b and d in 0..N. */
+bool radix_split_equality(Polynomials *r, int at);
 /* A digit and the number that it is the low part of become one column (radix_digits.c). */
 bool radix_merge_digits(Polynomials *r);
-/* 0 <= x <= width - 1 forgets a quotient that there is once for each x, or gives x a name
- * (radix_pairs.c). */
+/* 0 <= x <= width - 1 forgets a quotient that there is once for each x, or gives x a name; 0 <= x
+ * <= 0 becomes an equality (radix_pairs.c). */
 bool radix_use_pairs(Polynomials *r);
 /* A row of a number with digits becomes one of its high digits (radix_high.c). By sizes that are in
  * products, then by the widths of digits. */

@@ -91,6 +91,7 @@ static void merge(Polynomials *r, const DigitColumn *d, int b, Affine high)
         radix_add_row(r, form, old.items[i].equal);
     }
     radix_not_negative(r, poly_add(p, d->width, affine_const(-1), 1));
+    VEC_PUSH(p->ctx->arena, &r->merged, d->column);
     for (int i = 0; i < r->n_forms; i++)
         r->forms[i] = poly_add(p, r->forms[i], high, -affine_factor(r->forms[i], d->column));
 }

@@ -13,6 +13,39 @@ static bool within(Polynomials *r, Affine low, Affine width, int64_t m, int row)
                          row);
 }
 
+/* All rows but `row`, and least values of the columns, imply form >= 0: no row says of a quotient
+ * that it is not negative (is_of_definition). */
+static bool implied_by_ranges(Polynomials *r, Affine form, int row)
+{
+    RowList with = {0};
+    for (int i = 0; i < r->rows->n; i++)
+        if (i != row)
+            VEC_PUSH(r->p->ctx->arena, &with, r->rows->items[i]);
+    for (int i = 0; i < form.n; i++) {
+        Affine column = poly_term(r->p, 1, form.terms[i].column);
+        if (radix_range(r, column).min >= 0)
+            VEC_PUSH(r->p->ctx->arena, &with, ((Row){.form = column}));
+    }
+    return poly_implied(r->p, &with, -1, form);
+}
+
+/* -width < low < width, as ranges of columns say, */
+static bool ranges_between(const Polynomials *r, Affine low, Affine width)
+{
+    Affine most = poly_add(r->p, width, affine_const(-1), 1);
+    return radix_range(r, poly_add(r->p, most, low, -1)).min >= 0 &&
+           radix_range(r, poly_add(r->p, most, low, 1)).min >= 0;
+}
+
+/* or all rows but `row`. */
+static bool lies_between(Polynomials *r, Affine low, Affine width, int row)
+{
+    Affine most = poly_add(r->p, width, affine_const(-1), 1);
+    return ranges_between(r, low, width) ||
+           (implied_by_ranges(r, poly_add(r->p, most, low, -1), row) &&
+            implied_by_ranges(r, poly_add(r->p, most, low, 1), row));
+}
+
 /* width high + low >= 0, or == 0, with low between two multiples of the width. */
 static bool split_row(Polynomials *r, int at, Affine width)
 {
@@ -22,9 +55,7 @@ static bool split_row(Polynomials *r, int at, Affine width)
     if (high.n == 0 || (width.n == 0 && low.n == 0) || radix_has_product(r, low))
         return false;
     if (row.equal) {
-        Affine both = poly_add(r->p, width, affine_const(-1), 1);
-        if (!radix_implied(r, poly_add(r->p, both, low, 1), at) ||
-            !radix_implied(r, poly_add(r->p, both, low, -1), at))
+        if (!lies_between(r, low, width, at))
             return false;
         radix_drop_row(r, at);
         radix_zero(r, high);
@@ -46,13 +77,28 @@ static bool split_equality(Polynomials *r, int at, int64_t g)
 {
     Affine high, low, form = r->rows->items[at].form;
     radix_divide(r, form, affine_const(g), &high, &low);
-    Bounds range = affine_range(r->p, low);
-    if (high.n == 0 || low.n == 0 || range.min <= -g || range.max >= g)
+    if (high.n == 0 || low.n == 0 ||
+        !(radix_has_product(r, form) ? lies_between(r, low, affine_const(g), at)
+                                     : ranges_between(r, low, affine_const(g))))
         return false;
     radix_drop_row(r, at);
     radix_zero(r, high);
     radix_zero(r, low);
     return true;
+}
+
+bool radix_split_equality(Polynomials *r, int at)
+{
+    Affine form = r->rows->items[at].form;
+    for (int i = 0; i < form.n; i++) {
+        const Monomial *m = radix_monomial(r, form.terms[i].column);
+        for (int k = 0; m && k < m->degree; k++) {
+            Affine width = poly_term(r->p, 1, m->base[k]);
+            if (r->p->columns.items[m->base[k]].fixed && split_row(r, at, width))
+                return true;
+        }
+    }
+    return false;
 }
 
 bool radix_split_numbers(Polynomials *r)

@@ -108,13 +108,30 @@ static bool name_remainder(Polynomials *r, int i, Affine width)
     return true;
 }
 
+/* 0 <= x <= 0 is an equality, if that gives a column a value that varies. */
+static bool join_opposites(Polynomials *r, int i, int j, Affine width)
+{
+    Affine form = r->rows->items[i].form;
+    bool varies = false;
+    for (int k = 0; k < form.n; k++)
+        varies |= !r->p->columns.items[form.terms[k].column].fixed &&
+                  radix_is_solvable(r, form, form.terms[k]);
+    if (!varies || width.n > 0 || width.constant != 1)
+        return false;
+    radix_drop_row(r, i > j ? i : j);
+    radix_drop_row(r, i > j ? j : i);
+    radix_zero(r, form);
+    return true;
+}
+
 bool radix_use_pairs(Polynomials *r)
 {
     Affine width;
     for (int i = 0; i < r->rows->n; i++)
         for (int j = 0; j < r->rows->n; j++)
             if (is_pair(r, i, j, &width) &&
-                (forget_quotient(r, i, j, width) || name_remainder(r, i, width)))
+                (join_opposites(r, i, j, width) || forget_quotient(r, i, j, width) ||
+                 name_remainder(r, i, width)))
                 return true;
     return false;
 }

@@ -130,6 +130,15 @@ void radix_divide(Polynomials *r, Affine form, Affine width, Affine *high, Affin
     }
 }
 
+Bounds radix_range(const Polynomials *r, Affine form)
+{
+    Bounds range = affine_range(r->p, form);
+    for (int i = 0; i < r->merged.n; i++)
+        if (affine_factor(form, r->merged.items[i]) != 0)
+            range = bounds_none();
+    return range;
+}
+
 bool radix_is_width(Affine width)
 {
     return width.n == 0 ? width.constant >= 1

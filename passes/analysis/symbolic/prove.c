@@ -121,31 +121,82 @@ static void offer_minmax(Facts *f, Elimination *out, const Term *t)
         out->n = 0;
 }
 
-/* Of a product, the innermost factor with a range is replaced, if the others are not negative. */
+/* What may replace one of the factors of a product, or the factors x / d and d of it. */
+typedef struct {
+    int at, divisor; /* their numbers; -1: no divisor */
+    Affine by;
+} Factor;
+
+/* x / d * d <= x, or x - d + 1 <= x / d * d: a quotient whose divisor is another factor. */
+static bool end_of_quotient(Facts *f, const ExprList *factors, bool most, Factor *out)
+{
+    Affine x, d;
+    const Expr *quotient = factors->items[out->at];
+    for (int k = 0; k < factors->n; k++)
+        if (expr_same(factors->items[k], quotient->u.arg[1]))
+            out->divisor = k;
+    return out->divisor >= 0 && affine_of(f->c, quotient->u.arg[0], PRODUCTS_EXPANDED, &x) &&
+           affine_of(f->c, quotient->u.arg[1], PRODUCTS_EXPANDED, &d) &&
+           affine_combine(f->c, x, 1, d, most ? 0 : -1, &out->by) &&
+           (most || checked_add(out->by.constant, 1, &out->by.constant));
+}
+
+/* The end of a factor that makes the product large (`most`) or small: of a variable that of its
+ * range, and 0 <= x % d <= d - 1. */
+static bool end_of_factor(Facts *f, const ExprList *factors, bool most, Factor *out)
+{
+    const Expr *factor = factors->items[out->at];
+    const Range *r = facts_find(f, factor);
+    if (r && r->affine) {
+        out->by = most ? r->high : r->low;
+        return true;
+    }
+    if ((factor->kind != EX_MOD && factor->kind != EX_DIV) || !bounds_nonneg(f, factor->u.arg[0]) ||
+        !bounds_nonneg(f, factor->u.arg[1]))
+        return false;
+    if (factor->kind == EX_DIV)
+        return end_of_quotient(f, factors, most, out);
+    out->by = affine_const(0);
+    return !most || (affine_of(f->c, factor->u.arg[1], PRODUCTS_EXPANDED, &out->by) &&
+                     checked_sub(out->by.constant, 1, &out->by.constant));
+}
+
+/* The innermost factor that has an end; false: there is none. */
+static bool pick_factor(Facts *f, const ExprList *factors, bool most, Factor *best)
+{
+    int best_rank = -2;
+    for (int k = 0; k < factors->n; k++) {
+        Factor one = {.at = k, .divisor = -1};
+        int rank = facts_rank(f, factors->items[k]);
+        if (rank > best_rank && end_of_factor(f, factors, most, &one)) {
+            *best = one;
+            best_rank = rank;
+        }
+    }
+    return best_rank > -2;
+}
+
+/* Of a product, one factor is replaced by its end, if the others are not negative. */
 static void offer_product(Facts *f, Elimination *out, const Term *t)
 {
     Context *c = f->c;
-    ExprList factors = {0};
+    ExprList factors = {0}, others = {0};
+    Factor best;
+    Affine product = {0}, rest;
     expr_chain(c, t->atom, EX_MUL, &factors);
-    int best = -1, best_rank = -1;
-    for (int k = 0; k < factors.n; k++) {
-        const Range *r = facts_find(f, factors.items[k]);
-        int rank = r && r->affine ? facts_rank(f, factors.items[k]) : -1;
-        if (rank > best_rank)
-            best = k, best_rank = rank;
-    }
-    if (best < 0)
+    if (!pick_factor(f, &factors, t->factor < 0, &best))
         return;
-    const Range *r = facts_find(f, factors.items[best]);
-    factors.items[best] = factors.items[--factors.n];
-    for (int k = 0; k < factors.n; k++)
+    for (int k = 0; k < factors.n; k++) {
+        if (k == best.at || k == best.divisor)
+            continue;
         if (!bounds_nonneg(f, factors.items[k]))
             return;
-    Expr *rest = product_build(c, &factors, span_none());
-    Affine product = {0}, others;
-    if (rest && affine_of(c, rest, PRODUCTS_EXPANDED, &others) &&
-        affine_push_product(c, &product, t->factor > 0 ? &r->low : &r->high, &others, t->factor,
-                            PRODUCTS_EXPANDED, span_none()) &&
+        VEC_PUSH(c->arena, &others, factors.items[k]);
+    }
+    Expr *left = product_build(c, &others, span_none());
+    if (affine_of(c, left ? left : expr_index(c, 1), PRODUCTS_EXPANDED, &rest) &&
+        affine_push_product(c, &product, &best.by, &rest, t->factor, PRODUCTS_EXPANDED,
+                            span_none()) &&
         affine_normalize(&product))
         out->by[out->n++] = product;
 }
