@@ -100,7 +100,8 @@ int facts_rank(const Facts *f, const Expr *e);
 int facts_rank_var(const Facts *f, const Var *var);
 /* `cond`, canonical, is one of the conditions. */
 bool facts_know(const Facts *f, const Expr *cond);
-/* What the number has in common with a divisor that a condition names: 8 for 24, e % 32 == 0. */
+/* What the number has in common with a divisor that a condition names, for the factors of a product
+ * as well: 8 for 24, e % 32 == 0. */
 int64_t facts_common_divisor(const Facts *f, const Expr *e, int64_t number);
 /* A condition says that `e` is a multiple of `by` > 0: e % 32 == 0, of 8. */
 bool facts_divisible(const Facts *f, const Expr *e, int64_t by);

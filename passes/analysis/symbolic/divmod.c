@@ -4,6 +4,7 @@
  *   (io * 32 + ii) % 32        ->  ii
  *   (x / 4) / 8                ->  x / 32
  *   x / 32 * 32 + x % 32       ->  x,  also with a symbolic divisor
+ *   x / W % H * W + x % W      ->  x % (H * W)
  *   (N + 31) / 32              ->  N / 32              where N % 32 == 0 is known
  *   (i * 4 + k) / W            ->  i * 4 / W           where W % 4 == 0 is known, for 0 <= k < 4
  *   (i * 2 + k - k % 2) % 2    ->  0,  and a quotient of multiples is taken apart, too
@@ -202,6 +203,20 @@ static bool push_const_quotient(const Division *p, const Affine *a, int64_t d, i
 
 /* ---- symbolic divisors ----------------------------------------------------------------------- */
 
+static bool is_symbolic_quotient(const Expr *e)
+{
+    int64_t value;
+    return e->kind == EX_DIV && e->type == DT_INDEX && !expr_is_const(e->u.arg[1], &value);
+}
+
+Expr *index_join_divisors(Context *c, Expr *e)
+{
+    if (!is_symbolic_quotient(e) || !is_symbolic_quotient(e->u.arg[0]))
+        return e;
+    Expr *x = e->u.arg[0]->u.arg[0], *a = e->u.arg[0]->u.arg[1];
+    return expr_binary(c, EX_DIV, x, index_mul(c, e->u.arg[1], a), e->span);
+}
+
 static bool split_symbolic(Context *c, const Affine *a, Expr *divisor, Affine *multiple,
                            Affine *rest)
 {
@@ -393,26 +408,41 @@ static Expr *multiplied(Context *c, const Term *term, int64_t factor, Expr *d, E
     return left && times ? product_divide(c, left, times) : left;
 }
 
-/* sum * d + x % d, for a sum with x / d among its terms. NULL for others. */
+static bool is_quotient_by(const Expr *e, const Expr *x, const Expr *d)
+{
+    return e->kind == EX_DIV && same(e->u.arg[0], x) && same(e->u.arg[1], d);
+}
+
+/* atom * d + x % d:  x for x / d,  and  x % (e * d) for x / d % e. NULL for others. */
+static Expr *rejoin_digit(Context *c, const Expr *atom, Expr *x, Expr *d)
+{
+    if (is_quotient_by(atom, x, d))
+        return x;
+    if (atom->kind != EX_MOD || !is_quotient_by(atom->u.arg[0], x, d))
+        return NULL;
+    return expr_binary(c, EX_MOD, x, index_mul(c, atom->u.arg[1], d), x->span);
+}
+
+/* sum * d + x % d, for a sum with x / d, or a remainder of it, among its terms. NULL for others. */
 static Expr *rejoin_sum(Context *c, Expr *sum, Expr *x, Expr *d)
 {
     Affine form;
     if (!affine_of(c, sum, PRODUCTS_KEPT, &form))
         return NULL;
     for (int i = 0; i < form.n; i++) {
-        const Expr *atom = form.terms[i].atom;
-        if (form.terms[i].factor != 1 || atom->kind != EX_DIV || !same(atom->u.arg[0], x) ||
-            !same(atom->u.arg[1], d))
+        Expr *digit = form.terms[i].factor == 1 ? rejoin_digit(c, form.terms[i].atom, x, d) : NULL;
+        if (!digit)
             continue;
         Affine others = affine_without(c, form, i);
         bool alone = others.n == 0 && others.constant == 0;
-        return alone ? x : index_add(c, index_mul(c, affine_expr(c, &others, x->span), d), x);
+        return alone ? digit
+                     : index_add(c, index_mul(c, affine_expr(c, &others, x->span), d), digit);
     }
     return NULL;
 }
 
 /* (y + x / d) * d + x % d  ->  y * d + x,  and the same times other factors, for the remainder at
- * t. */
+ * t;  (y + x / d % e) * d + x % d  ->  y * d + x % (e * d). */
 static bool rejoin_symbolic(Context *c, Affine *a, int t, Span span)
 {
     Expr *times = NULL, *rest = remainder_factor(c, a->terms[t].atom, &times);

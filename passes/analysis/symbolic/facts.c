@@ -109,9 +109,21 @@ bool facts_know(const Facts *f, const Expr *cond)
     return false;
 }
 
+/* What the number has in common with a literal, or with the two factors of a product. */
+static int64_t common_by_factors(const Facts *f, const Expr *e, int64_t number)
+{
+    int64_t literal;
+    if (expr_is_const(e, &literal))
+        return literal != 0 ? gcd64(literal, number) : 1;
+    if (e->kind != EX_MUL)
+        return 1;
+    int64_t first = facts_common_divisor(f, e->u.arg[0], number);
+    return first * facts_common_divisor(f, e->u.arg[1], number / first);
+}
+
 int64_t facts_common_divisor(const Facts *f, const Expr *e, int64_t number)
 {
-    int64_t largest = 1;
+    int64_t largest = common_by_factors(f, e, number);
     for (int k = f->conditions.n - 1, first = facts_first_condition(f); k >= first; k--) {
         const Expr *cond = f->conditions.items[k].expr;
         int64_t divisor;

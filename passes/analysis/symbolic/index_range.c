@@ -109,6 +109,15 @@ static IndexRange product(Context *c, IndexRange a, IndexRange b)
     return (IndexRange){out.number, sides.lo, sides.hi};
 }
 
+/* At least p / by for p >= 0, by the factors of `by` that are sizes. */
+static const SizeSum *divided_by(Context *c, const SizeSum *p, Expr *by)
+{
+    if (by->kind == EX_MUL)
+        return divided_by(c, divided_by(c, p, by->u.arg[0]), by->u.arg[1]);
+    bool is_size = by->kind == EX_VAR && by->u.var->kind == VAR_SIZE;
+    return is_size ? size_sum_div_size(c, p, by) : p;
+}
+
 /* Rounds towards 0, so the size of the quotient is at most that of a. */
 static IndexRange quotient(Context *c, IndexRange a, IndexRange b, Expr *by)
 {
@@ -117,8 +126,7 @@ static IndexRange quotient(Context *c, IndexRange a, IndexRange b, Expr *by)
         int64_t d = bounds_are_exact(b.number) && b.number.min > 0 ? b.number.min : 1;
         const SizeSum *most = a.number.min >= 0 ? size_sum_positive(c, a.hi) : NULL;
         const SizeSum *p = most ? most : magnitude(c, a);
-        bool by_size = by->kind == EX_VAR && by->u.var->kind == VAR_SIZE;
-        out.hi = by_size ? size_sum_div_size(c, p, by) : size_sum_scale(c, p, 1, d);
+        out.hi = divided_by(c, size_sum_scale(c, p, 1, d), by);
         out.lo = a.number.min >= 0 && b.number.min >= 0 ? NULL : size_sum_scale(c, out.hi, -1, 1);
     }
     return out;

@@ -120,6 +120,8 @@ Expr *index_div(Context *c, Expr *a, Expr *b); /* truncating; for operands known
 Expr *index_mod(Context *c, Expr *a, Expr *b);
 Expr *index_min(Context *c, Expr *a, Expr *b);
 Expr *index_max(Context *c, Expr *a, Expr *b);
+/* x / (a * b) for e = x / a / b with divisors that are no literals; else `e`. */
+Expr *index_join_divisors(Context *c, Expr *e);
 /* ceil(a / b) for a >= 0, b > 0. */
 Expr *index_ceildiv(Context *c, Expr *a, Expr *b);
 /* The number of iterations of a loop, as an expression; 0 or less means none. */

@@ -6,6 +6,8 @@
  * makes are put together again if that removes one from the text:
  *
  *   A[f / 1001, f % 1001]   =>   A[f]                              for A: f32[1003, 1001]
+ *   A[f / W / H, i, f / W % H, f % W]
+ *                           =>   A[(f / (H * W) * C + i) * H * W + f % (H * W)]
  *
  * They can have names: with `let i = f / 1001`, that is so where i is used for nothing else.
  * Shared and local buffers keep their axes: C has arrays for them. A buffer that has, or in 64-bit
@@ -148,6 +150,25 @@ static int divisions_in(Context *c, Expr *e)
     return n;
 }
 
+/* The quotient x / a stands in no other place than as x / a / b. */
+static bool is_only_divided(Context *c, Expr *at, const Expr *quotient)
+{
+    int uses = 0, divided = 0;
+    for (Cursor in = cursor_expr(c, at); cursor_next(&in);) {
+        uses += expr_equal(in.expr, quotient);
+        divided +=
+            index_join_divisors(c, in.expr) != in.expr && expr_equal(in.expr->u.arg[0], quotient);
+    }
+    return uses == divided;
+}
+
+/* x / a / b  ->  x / (a * b) where one division is enough. */
+static Expr *join_divisors(Rewriter *r, Expr *e)
+{
+    Expr *joined = index_join_divisors(r->ctx, e);
+    return joined != e && is_only_divided(r->ctx, r->user, e->u.arg[0]) ? joined : e;
+}
+
 static void count_avoidable(Flatten *f, Expr *at)
 {
     for (Cursor in = cursor_expr(f->c, at); cursor_next(&in);)
@@ -166,11 +187,17 @@ static bool frees_name(const Flatten *f, Expr *at)
     return false;
 }
 
+static Expr *put_together(Flatten *f, Expr *at)
+{
+    Expr *simple = simplify(f->facts, at);
+    return rewrite_expr(&(Rewriter){.ctx = f->c, .user = simple, .expr = join_divisors}, simple);
+}
+
 /* The same with names as they are: a name's own remainder can keep others from meeting. */
 static Expr *recombined_by_name(Flatten *f, Expr *at)
 {
     int shown = divisions_in(f->c, at);
-    Expr *simple = shown < 2 || expr_has_load(at) ? at : simplify(f->facts, at);
+    Expr *simple = shown < 2 || expr_has_load(at) ? at : put_together(f, at);
     return divisions_in(f->c, simple) < shown ? simple : NULL;
 }
 
@@ -181,14 +208,14 @@ static Expr *recombined(Flatten *f, Expr *at)
     Expr *full = expr_subst(f->c, at, f->divided.items, f->divided.n);
     int divisions = divisions_in(f->c, full);
     if (divisions < 2 || expr_has_load(full))
-        return NULL;
-    Expr *simple = simplify(f->facts, full);
-    int left = divisions_in(f->c, simple), shown = divisions_in(f->c, at);
+        return NULL; /* so has `at`, or not more divisions */
+    Expr *simple = put_together(f, full), *named = recombined_by_name(f, at);
+    int left = divisions_in(f->c, simple), shown = divisions_in(f->c, named ? named : at);
     if (left >= divisions || left > shown)
-        return NULL;
+        return named;
     if (f->counts)
         count_avoidable(f, at);
-    return left < shown || frees_name(f, at) ? simple : NULL;
+    return left < shown || frees_name(f, at) ? simple : named;
 }
 
 static Expr *subscript(Flatten *f, Buffer *b, Expr *const *index)
@@ -197,7 +224,6 @@ static Expr *subscript(Flatten *f, Buffer *b, Expr *const *index)
     if (b->rank == 0)
         return expr_index(c, 0);
     Expr *at = horner(c, b, index), *simple = recombined(f, at);
-    simple = simple ? simple : recombined_by_name(f, at);
     if (is_wide(f, b))
         return simple ? widen_leaves(c, simple) : keep_64_bits(horner_wide(c, b, index));
     return keep_64_bits(simple ? simple : at);

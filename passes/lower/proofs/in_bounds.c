@@ -453,7 +453,19 @@ static Expr *place(Context *c, const Buffer *buffer, Expr *const *index)
     return sum;
 }
 
-/* Are the two subscripts one value, names seen through? */
+static Expr *join_divisors(Rewriter *r, Expr *e)
+{
+    return index_join_divisors(r->ctx, e);
+}
+
+/* The subscript with all names seen through, and digits put together as in flatten.c. */
+static Expr *spelled_out(Context *c, Facts *f, Expr *e, const SubstList *names)
+{
+    Expr *simple = simplify(f, expr_subst(c, e, names->items, names->n));
+    return rewrite_expr(&(Rewriter){.ctx = c, .expr = join_divisors}, simple);
+}
+
+/* Are the two subscripts one value? */
 static bool is_same(const Question *q, Facts *f, Expr *a, Expr *b)
 {
     Context *c = q->proof->c;
@@ -466,8 +478,7 @@ static bool is_same(const Question *q, Facts *f, Expr *a, Expr *b)
         Subst known = {s->u.let.var, expr_subst(c, s->u.let.value, names.items, names.n)};
         VEC_PUSH(c->arena, &names, known);
     }
-    Expr *difference = index_sub(c, expr_subst(c, a, names.items, names.n),
-                                 expr_subst(c, b, names.items, names.n));
+    Expr *difference = index_sub(c, spelled_out(c, f, a, &names), spelled_out(c, f, b, &names));
     return expr_is(simplify(f, difference), 0);
 }
 
