@@ -263,8 +263,44 @@ static void shared_declarations(CudaWriter *w, const LaunchUse *use)
         cuda_roles_declarations(w, use);
 }
 
+/* size > 0, of a size that the launch uses */
+static bool is_some(const LaunchUse *use, const Expr *cond)
+{
+    if (cond->kind != EX_GT || expr_operand(cond, 0)->kind != EX_VAR ||
+        !expr_is(expr_operand(cond, 1), 0))
+        return false;
+    for (int i = 0; i < use->values.n; i++)
+        if (use->values.items[i] == expr_operand(cond, 0)->u.var)
+            return true;
+    return false;
+}
+
+static void leave_without(CudaWriter *w, const LaunchUse *use, const Expr *cond)
+{
+    if (cond->kind == EX_AND) {
+        leave_without(w, use, expr_operand(cond, 0));
+        leave_without(w, use, expr_operand(cond, 1));
+    } else if (is_some(use, cond)) {
+        cuda_line(w, "if (%s <= 0)", cuda_name(w, expr_operand(cond, 0)->u.var->name));
+        cuda_line(w, "    return;  // the host launches it for no such size");
+    }
+}
+
+/* A launch with roles leaves where a size is 0 for which the host does not launch it. ptxas else
+ * sees a way around a loop of that many iterations, on which no instruction of a warpgroup writes
+ * its sums, and makes each of these wait for the one before (C7515). */
+static void leave_without_work(CudaWriter *w, const Kernel *kernel, const LaunchUse *use)
+{
+    EnclosingList around = {0};
+    if (!use->roles || !stmt_enclosing(w->c, kernel->body, use->launch, &around))
+        return;
+    ExprList conds = enclosing_conds(w->c, &around);
+    for (int i = 0; i < conds.n; i++)
+        leave_without(w, use, conds.items[i]);
+}
+
 /* One __global__ function. */
-static void kernel_text(CudaWriter *w, const LaunchUse *use)
+static void kernel_text(CudaWriter *w, const Kernel *kernel, const LaunchUse *use)
 {
     const Stmt *launch = use->launch;
     Stmt *body = launch->u.launch.body;
@@ -274,6 +310,7 @@ static void kernel_text(CudaWriter *w, const LaunchUse *use)
     Origin outer = cuda_mark(w, launch->span, launch->step);
     signature(w, use);
     w->indent = 1;
+    leave_without_work(w, kernel, use);
     shared_declarations(w, use);
     cuda_statement(w, body);
     w->indent = 0;
@@ -324,7 +361,7 @@ void cuda_emit(Context *c, const Kernel *lowered, StrBuf *out, LineOrigins *line
     w.out = &kernels;
     for (int i = 0; i < uses.n; i++) {
         strbuf_add(&kernels, "\n");
-        kernel_text(&w, &uses.items[i]);
+        kernel_text(&w, lowered, &uses.items[i]);
     }
     if (uses.n == 0)
         strbuf_add(&kernels, "// Nothing to launch: the program is empty.\n");

@@ -750,6 +750,16 @@ def test_products_of_any_number_of_terms_go_to_warpgroups(rows, terms):
     assert report["verify"]["ok"]
 
 
+def test_kernels_leave_where_the_host_launches_no_such_number_of_terms():
+    """ptxas sees no way around the loop of wgmma instructions, and lets them overlap."""
+    text = emit(PROGRAMS, "--kernel", "bf16_few_rows", "-DM=?", "-DN=?", "-DK=?")
+    assert "// if K % 8 == 0 && N % 8 == 0 && K > 0:" in text
+    kernels = text.split('extern "C"')[1:]
+    leaves = ["    if (K <= 0)\n        return;  // the host" in kernel for kernel in kernels]
+    assert leaves == [True, True, False, False, False]
+    assert ["threadIdx.y >= 2" in kernel for kernel in kernels] == [True, False, False, False, True]
+
+
 def test_results_in_aligned_rows_of_any_length_are_written_16_bytes_at_a_time():
     text = emit(PROGRAMS, "--kernel", "bf16_few_rows", "-DM=?", "-DN=?", "-DK=?")
     kernels = text.split('extern "C"')[1:]
