@@ -203,6 +203,13 @@ def symbols(names):
     return [f"-D{name}=?" for name in names] + primes(names, "--size=")
 
 
+def in_sweep(*cases):
+    """Cases that run with --long only; each a value, or a tuple of those of several names."""
+    for case in cases:
+        values = case if isinstance(case, tuple) else (case,)
+        yield pytest.param(*values, marks=pytest.mark.long)
+
+
 def in_turn(kernels, *columns):
     """Each value of the columns for each kernel; without `--long` one of them, in turn."""
     for k, kernel in enumerate(kernels):
@@ -241,10 +248,10 @@ def test_few_channels_fill_no_tile_of_tensor_cores(kernel, name):
 
 @pytest.mark.parametrize("kernel", ["halves_of_groups", "doubles_of_groups"])
 @pytest.mark.parametrize("parts", [
-    pytest.param([0, 1], marks=pytest.mark.long),  # all rows in the last group
-    pytest.param([1, 1], marks=pytest.mark.long),  # all in the first
+    *in_sweep([0, 1]),  # all rows in the last group
+    *in_sweep([1, 1]),  # all in the first
     [0.5, 0.5],  # none in the one between
-    pytest.param([0.01, 0.02], marks=pytest.mark.long),  # groups of a row
+    *in_sweep([0.01, 0.02]),  # groups of a row
     [64, 128],  # at the ends of tiles
 ])  # fmt: skip
 def test_tiles_have_rows_of_any_groups(tmp_path, kernel, parts):
@@ -300,7 +307,7 @@ def test_warps_scan_rows_with_shuffles(elements, threads, barriers):
     assert text.count("__shfl_sync(") >= 6, text
 
 
-@pytest.mark.parametrize("elements", [pytest.param(1048576, marks=pytest.mark.long), 1048579])
+@pytest.mark.parametrize("elements", [1048579, *in_sweep(1048576)])
 def test_warps_scan_a_part_of_a_long_row_before_their_block_waits(elements):
     assert run("scan", "-DM=1", f"-DN={elements}")[1]["verify"]["ok"]
     text = emit(PROGRAMS, "--kernel", "scan", "-DM=1", f"-DN={elements}")
@@ -648,7 +655,9 @@ def test_images_of_any_size_have_one_pass_for_mean_and_variance():
     assert report["verify"]["ok"] and len(launched(report)) == 3
 
 
-@pytest.mark.parametrize("sizes", [(2, 3, 6, 33, 28), (1, 5, 5, 7, 11), (3, 1, 4, 8, 9)])
+@pytest.mark.parametrize(
+    "sizes", [(1, 5, 5, 7, 11), *in_sweep(((2, 3, 6, 33, 28),), ((3, 1, 4, 8, 9),))]
+)
 def test_groups_of_any_number_and_width_have_many_blocks(sizes):
     """Elements of groups of C / G channels are known to be different ones."""
     group_norm = ROOT / "examples" / "kernelbench" / "group_norm.tir"
@@ -699,7 +708,7 @@ def test_versions_for_aligned_and_for_short_rows(kernel, sizes, first):
     assert launched(report)[0] == first, report["launches"]
 
 
-@pytest.mark.parametrize("rows, launch", [(1, 1), (65, 2)])
+@pytest.mark.parametrize("rows, launch", [(65, 2), *in_sweep((1, 1))])
 def test_versions_for_any_number_of_rows_go_to_warpgroups(rows, launch):
     trace, report = run("bf16_few_rows", "-DM=?", "-DN=72", "-DK=64", f"--size=M={rows}")
     assert trace.count("tensorize(") == trace.count('"wgmma_nn"') == 5, trace
@@ -728,9 +737,8 @@ def test_versions_of_any_number_of_columns_go_to_warpgroups():
     "sizes, launches",
     [
         ((17, 72, 64), [1]),
-        ((129, 136, 200), [1]),
-        ((17, 71, 67), [2, 3, 4]),
         ((1, 1, 1), [2, 3, 4]),
+        *in_sweep(((129, 136, 200), [1]), ((17, 71, 67), [2, 3, 4])),
     ],
 )
 def test_versions_of_any_sizes_go_to_warpgroups(sizes, launches):
@@ -742,7 +750,11 @@ def test_versions_of_any_sizes_go_to_warpgroups(sizes, launches):
     assert report["verify"]["ok"] and launched(report) == launches
 
 
-@pytest.mark.parametrize("rows, terms", [("?", 72), ("?", 67), (64, 0), (64, 72), (64, 67)])
+@pytest.mark.parametrize("rows, terms", [
+    ("?", 67),
+    (64, 0),
+    *in_sweep(("?", 72), (64, 72), (64, 67)),
+])  # fmt: skip
 def test_products_of_any_number_of_terms_go_to_warpgroups(rows, terms):
     given = [f"--size=K={terms}", *(["--size=M=33"] if rows == "?" else [])]
     trace, report = run("bf16_few_rows", f"-DM={rows}", "-DN=72", "-DK=?", *given)
@@ -828,7 +840,7 @@ def test_versions_for_many_rows_take_turns(columns, turns):
     assert ("store_bulk_2d" in text) == (turns > 0)
 
 
-@pytest.mark.parametrize("rows", [0, 1, 64, 131, 389])
+@pytest.mark.parametrize("rows", [0, 131, *in_sweep(1, 64, 389)])
 def test_blocks_take_turns_with_any_number_of_tiles(rows):
     program = ROOT / "examples" / "tensor_cores" / "tensor_cores.tir"
     command = [os.environ["TIRC"], program, "--kernel", "matmul_bf16", "--schedule", "gemm"]
