@@ -29,12 +29,20 @@ ROUNDED = {
 }
 
 
-def test_golden(compiler):
-    verdicts = batch.run(compiler, "golden", list(emulate.golden_records()))
-    assert len(verdicts) > 60
+# Those of millions of terms, which take seconds each.
+LONG = ("conv_f16", "conv_f16_nchw", "conv_f16_turns", "scaled_blocks")
+
+
+def test_golden(compiler, request):
+    """With --long those of many terms."""
+    long = request.config.getoption("--long")
+    records = [r for r in emulate.golden_records() if (r["name"] in LONG) == long]
+    verdicts = batch.run(compiler, "golden", records)
+    assert len(verdicts) == len(LONG) if long else len(verdicts) > 60
     assert not failures(verdicts)
     other = {record["name"] for record, v, _ in verdicts if v != "exact"}
-    assert other == ROUNDED, "others have a meaning, and inputs for which they are exact"
+    expected = {name for name in ROUNDED if (name in LONG) == long}
+    assert other == expected, "others have a meaning, and inputs for which they are exact"
 
 
 def test_rounds_once(compiler):
