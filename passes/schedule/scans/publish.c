@@ -9,8 +9,8 @@
  * iterations of one loop, and bind makes these the blocks of one launch: it proves that each block
  * awaits earlier ones only, and that each word is stored once.
  *
- * Legal: one block writes the temp, by plain stores, and every element that is read has been
- * written before. No instruction accesses it.
+ * Legal: one block writes the temp, by plain stores of defined values, and every element that is
+ * read has been written before. No instruction accesses it.
  * Invariant: every load gives what the last store has stored. */
 #include "passes/schedule/copies/stage.h"
 #include "passes/schedule/scans/words.h"
@@ -59,6 +59,22 @@ static bool check_store(const Publish *p, const Stmt *block, const StoreStmt *st
     return true;
 }
 
+/* A copy of what nothing has written is no fault, but its word would say that it is there. */
+static bool check_value(const Publish *p, const Stmt *block)
+{
+    Schedule *s = p->s;
+    for (Cursor at = cursor_stmt(s->ctx, block); cursor_next(&at);) {
+        const Buffer *read = at.expr && at.expr->kind == EX_LOAD ? at.expr->u.load.buffer : NULL;
+        REQUIRE(s, E0865, p->span,
+                !read || read == p->from || (read->role != ROLE_TEMP && read->role != ROLE_OUT) ||
+                    flow_written_before_use(s, s->kernel->body, read),
+                "block '%s' may read elements of '%s' that no block has written before, and their "
+                "words would say that they are there; publish what has been written",
+                block->u.block.name, read->name);
+    }
+    return true;
+}
+
 static bool check_writer(const Publish *p)
 {
     Schedule *s = p->s;
@@ -82,7 +98,7 @@ static bool check_writer(const Publish *p)
             "some elements of '%s' may be read that no block has written before, and their readers "
             "would wait for ever; write all of it",
             p->from->name);
-    return true;
+    return check_value(p, block);
 }
 
 /* An instruction takes the elements as they are. */
