@@ -293,20 +293,29 @@ static void parameters_that_do_not_fit_are_no_end(void **state)
     tirc_free(t);
 }
 
+#define SUMS(x, at)                                                                                \
+    "kernel sums<N = 3000, K = 40>(x: f32" x ") -> y: f32[N] {"                                    \
+    " for i in N { y[i] = 0; for k in K y[i] += x" at "; } }"
+
+/* Verifies `text` under a schedule, with a reference that has no time for all elements. */
+static void verify_sample(tirc *t, const char *text, const char *schedule, tirc_verification *v)
+{
+    tirc_program *program;
+    t->full_work = 1000;
+    assert_int_equal(compile(t, text, schedule, &program), TIRC_OK);
+    assert_int_equal(tirc_verify(t, program, NULL, 0, v), TIRC_OK);
+    assert_true(v->ok && v->checked < 3000);
+}
+
 /* Only a sample of so many sums is computed by the reference; the rest is compared with another
  * schedule. */
 static void large_outputs_are_sampled(void **state)
 {
     (void)state;
-    static const char text[] = "kernel sums<N = 3000, K = 40>(x: f32[K]) -> y: f32[N] {"
-                               " for i in N { y[i] = 0; for k in K y[i] += x[k]; } }";
     tirc *t = tirc_new(NULL);
-    tirc_program *program;
     tirc_verification v;
-    t->full_work = 1000;
-    assert_int_equal(compile(t, text, "naive", &program), TIRC_OK);
-    assert_int_equal(tirc_verify(t, program, NULL, 0, &v), TIRC_OK);
-    assert_true(v.ok && v.checked > 1 && v.checked <= 64); /* of sums that take long */
+    verify_sample(t, SUMS("[K]", "[k]"), "naive", &v);
+    assert_true(v.checked > 1 && v.checked <= 64); /* of sums that take long */
     assert_non_null(strstr(v.method, "all agree with schedule 'default' within"));
     tirc_free(t);
 }
@@ -315,15 +324,9 @@ static void large_outputs_are_sampled(void **state)
 static void default_is_compared_with_another_schedule(void **state)
 {
     (void)state;
-    static const char text[] = "kernel sums<N = 3000, K = 40>(x: f32[N, K]) -> y: f32[N] {"
-                               " for i in N { y[i] = 0; for k in K y[i] += x[i, k]; } }";
     tirc *t = tirc_new(NULL);
-    tirc_program *program;
     tirc_verification v;
-    t->full_work = 1000;
-    assert_int_equal(compile(t, text, "default", &program), TIRC_OK);
-    assert_int_equal(tirc_verify(t, program, NULL, 0, &v), TIRC_OK);
-    assert_true(v.ok && v.checked < 3000);
+    verify_sample(t, SUMS("[N, K]", "[i, k]"), "default", &v);
     assert_non_null(strstr(v.structure, "; all equal those of schedule 'naive'"));
     assert_null(strstr(v.method, "agree with schedule"));
     tirc_free(t);
