@@ -7,11 +7,17 @@
 
 #include "passes/schedule/blocks/tie.h"
 
-/* A value that replaces reads: `place` are the variables that stand for the subscripts. */
+enum { MOST_NODES = 1000 }; /* of an expression that replaces reads */
+
+/* A value that replaces reads: `place` are the variables that stand for the subscripts. In it are
+ * iterators of the block, too, with the value that they have as long as the buffer lives. */
 typedef struct {
     const Buffer *buffer;
     Var *const *place; /* [rank] */
     Expr *value;
+    const BlockIter **kept; /* [n_kept] these iterators */
+    int n_kept;
+    Var **alike; /* [n_kept] those of the reader at work that have the same values */
 } Inline;
 
 static Expr *inline_load(Rewriter *r, Expr *e)
@@ -19,18 +25,37 @@ static Expr *inline_load(Rewriter *r, Expr *e)
     const Inline *in = r->user;
     if (e->kind != EX_LOAD || e->u.load.buffer->id != in->buffer->id)
         return e;
-    Subst *map = ARENA_ARRAY(r->ctx->arena, Subst, in->buffer->rank + 1);
+    int n = 0;
+    Subst *map = ARENA_ARRAY(r->ctx->arena, Subst, in->buffer->rank + in->n_kept + 1);
     for (int i = 0; i < in->buffer->rank; i++)
-        map[i] = (Subst){in->place[i], e->u.load.index[i]};
-    return expr_subst(r->ctx, in->value, map, in->buffer->rank);
+        map[n++] = (Subst){in->place[i], e->u.load.index[i]};
+    for (int i = 0; i < in->n_kept; i++)
+        map[n++] = (Subst){in->kept[i]->var, expr_var(r->ctx, in->alike[i], e->span)};
+    return expr_subst(r->ctx, in->value, map, n);
+}
+
+/* Finds iterators of a reader with the values of those in the expression. Returns the first one
+ * that has no such iterator, or NULL. */
+static const BlockIter *match_iters(const BlockStmt *reader, Inline *in)
+{
+    for (int k = 0; k < in->n_kept; k++) {
+        in->alike[k] = NULL;
+        for (int i = 0; i < reader->n_iters && !in->alike[k]; i++)
+            if (expr_equal(reader->iters[i].binding, in->kept[k]->binding))
+                in->alike[k] = reader->iters[i].var;
+        if (!in->alike[k])
+            return in->kept[k];
+    }
+    return NULL;
 }
 
 /* Values of a reader that only subscripts of the buffer used are gone with these. */
 static Stmt *inline_into_block(Rewriter *r, Stmt *stmt)
 {
-    const Inline *in = r->user;
+    Inline *in = r->user;
     if (stmt->kind != ST_BLOCK || !stmt_accesses(r->ctx, stmt, in->buffer, ACCESS_READ))
         return stmt;
+    match_iters(&stmt->u.block, in);
     Rewriter loads = {.ctx = r->ctx, .user = r->user, .expr = inline_load};
     return stmt_without_unused_lets(r->ctx, rewrite_stmt(&loads, stmt));
 }
@@ -124,26 +149,65 @@ static Expr *only_value(Facts *f, const BlockIter *iter)
     return one ? iter->lo : NULL;
 }
 
+/* The value of an expression of loops does not change as long as the buffer lives: it is declared
+ * in all of these loops. */
+static bool same_while_alive(Schedule *s, const StmtPath *path, const Buffer *buffer,
+                             const Expr *value)
+{
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i]->kind == ST_FOR && !stmt_declares(s->ctx, path->items[i], buffer) &&
+            expr_uses_var(value, path->items[i]->u.loop.var))
+            return false;
+    return true;
+}
+
 /* The value of an element in terms of its subscripts: the block's, at the iteration that stores
  * it. */
-static bool find_value(Schedule *s, Span span, const Stmt *block, const Stmt *store, Inline *in)
+static bool find_value(Schedule *s, Span span, const StmtPath *path, const Stmt *store, Inline *in)
 {
+    const Stmt *block = path_end(path);
     const BlockStmt *b = &block->u.block;
     const Buffer *buffer = store->u.store.buffer;
-    Subst *at = ARENA_ARRAY(s->ctx->arena, Subst, b->n_iters + 1);
+    Arena *arena = s->ctx->arena;
+    Subst *at = ARENA_ARRAY(arena, Subst, b->n_iters + 1);
     Tie tie;
     bool tied = tie_find(s, block, buffer, store->u.store.index, &tie) && tie.covers;
     Facts *f = facts_of_kernel(s->ctx, s->kernel);
+    *in = (Inline){.buffer = buffer,
+                   .place = tie.place,
+                   .kept = ARENA_ARRAY(arena, const BlockIter *, b->n_iters + 1),
+                   .alike = ARENA_ARRAY(arena, Var *, b->n_iters + 1)};
+    int n = 0;
     for (int i = 0; i < b->n_iters && tied; i++) {
-        Expr *value = tie.back[i] ? tie.back[i] : only_value(f, &b->iters[i]);
-        tied = value != NULL;
-        at[i] = (Subst){b->iters[i].var, value};
+        const BlockIter *iter = &b->iters[i];
+        Expr *value = tie.back[i] ? tie.back[i] : only_value(f, iter);
+        if (value)
+            at[n++] = (Subst){iter->var, value};
+        else if ((tied = same_while_alive(s, path, buffer, iter->binding)))
+            in->kept[in->n_kept++] = iter;
     }
     REQUIRE(s, E0460, span, tied,
             "the subscripts at which block '%s' writes '%s' do not decide its iterators for each "
             "element, so the value of an element is unknown",
             b->name, buffer->name);
-    *in = (Inline){buffer, tie.place, expr_subst(s->ctx, store->u.store.value, at, b->n_iters)};
+    in->value = expr_subst(s->ctx, store->u.store.value, at, n);
+    REQUIRE(s, E0460, span, expr_nodes(in->value, MOST_NODES) <= MOST_NODES,
+            "the expression of '%s' has more than %d operations and operands; inlined time and "
+            "again, expressions grow beyond bounds, so keep this buffer, or inline others first",
+            buffer->name, MOST_NODES);
+    return true;
+}
+
+static bool iters_in_readers(Schedule *s, Span span, const BlockList *readers, Inline *in)
+{
+    for (int r = 0; r < readers->n; r++) {
+        const BlockStmt *reader = &readers->items[r]->u.block;
+        const BlockIter *missing = match_iters(reader, in);
+        REQUIRE(s, E0460, span, !missing,
+                "block '%s' has no iterator with the value of '%s', which the elements of '%s' "
+                "depend on",
+                reader->name, missing->var->name, in->buffer->name);
+    }
     return true;
 }
 
@@ -163,7 +227,8 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
             "inline the block before its loops are split",
             block->u.block.name);
     BlockList readers = flow_blocks(s, s->kernel->body, buffer, ACCESS_READ);
-    if (!find_value(s, span, block, store, &in) || !inputs_last(s, span, block, &path, &readers) ||
+    if (!find_value(s, span, &path, store, &in) || !iters_in_readers(s, span, &readers, &in) ||
+        !inputs_last(s, span, block, &path, &readers) ||
         !made_before_read(s, span, &path, &readers, buffer))
         return false;
 
