@@ -1,4 +1,4 @@
-/* together.c - Joins assignments with their updates where several updates share a loop.
+/* together.c - Joins assignments with their updates where other statements share a loop with these.
  *
  *     a = 0;                           for j in N {
  *     b = 0;                               { init a = 0; a += x[j]; }
@@ -8,8 +8,8 @@
  *     }
  *
  * An assignment is the init of an update if no other statement from the assignment to the end of
- * the loops accesses the buffer, and the loops contain updates only. block.c joins an update that
- * is alone in its loops. A label on the assignment keeps the two apart. */
+ * the loops accesses the buffer. block.c joins an update that is alone in its loops. A label on
+ * the assignment keeps the two apart. */
 #include "frontend/resolve/internal.h"
 #include "passes/analysis/regions/region.h"
 
@@ -44,18 +44,15 @@ static bool find_assignment(Pair *p, const Stmt *s)
            !s->u.block.predicate && is_fixed(p->r->ctx, set->u.store.value);
 }
 
-/* Finds the only block in a nest of updates that accesses the buffer; false where a condition or
- * another block stands in the way. */
+/* Finds the only block in a nest that accesses the buffer; false where a condition stands in the
+ * way, or another one accesses it. */
 static bool find_update(Pair *p, Stmt *nest)
 {
     Context *c = p->r->ctx;
     p->update = NULL;
     for (Cursor at = cursor_outer(c, nest); cursor_next(&at);) {
-        if (at.stmt->kind != ST_BLOCK)
-            continue;
-        if (!stmt_guarded_update(at.stmt->u.block.body))
-            return false;
-        if (!stmt_accesses(c, at.stmt, p->set->u.store.buffer, ACCESS_ANY))
+        if (at.stmt->kind != ST_BLOCK ||
+            !stmt_accesses(c, at.stmt, p->set->u.store.buffer, ACCESS_ANY))
             continue;
         if (p->update)
             return false;
