@@ -535,6 +535,14 @@ def test_sums_of_rows_that_start_anywhere_read_16_bytes_at_a_time(elements):
     assert "(const float4 *)&A[" in emit(program, *sizes)
 
 
+@pytest.mark.parametrize("elements", [1000, 999, 2008, *in_sweep(2007)])
+def test_symbolic_rows_of_halves_keep_exponentials(elements):
+    """Behind guards, the compiler of CUDA does not share those of the sum and of the quotient."""
+    sizes = ["-DM=?", "-DN=?", "--size=M=2", f"--size=N={elements}"]
+    trace, report = run("half_softmax", *sizes)
+    assert report["verify"]["ok"] and trace.count("cache_value(") == 4, trace
+
+
 def test_rows_of_halves_that_start_anywhere_are_not_read_wide():
     trace, report = run("half_softmax", "-DN=4097")
     assert report["verify"]["ok"] and "vectorize(" not in trace
