@@ -457,10 +457,15 @@ static Expr *of_program(Context *c, Expr *cond, const Kernel *program, const Ker
     return expr_subst(c, cond, map.items, map.n);
 }
 
-/* The answer for the sizes that take one branch. What holds for all sizes holds for these: a
- * condition on a multiple, such as N % 4 == 0, keeps products of sizes from being columns. */
-static WrittenProof of_branch(Context *c, const Kernel *program, const Kernel *lowered,
-                              const Stmt *choice, Branch branch)
+/* The sizes that are asked about: all, or those that take the branches on the way here. */
+typedef struct {
+    const Kernel *program, *lowered;
+} Asked;
+
+static WrittenProof of_choices(Context *c, Asked given, Asked all);
+
+/* The answer for the sizes that take one branch. */
+static WrittenProof of_branch(Context *c, Asked given, Asked all, const Stmt *choice, Branch branch)
 {
     Expr *cond = choice->u.cond.cond;
     Stmt *taken = choice->u.cond.then;
@@ -468,24 +473,36 @@ static WrittenProof of_branch(Context *c, const Kernel *program, const Kernel *l
         cond = expr_unary(c, EX_NOT, cond, cond->span);
         taken = choice->u.cond.otherwise ? choice->u.cond.otherwise : stmt_empty(c, choice->span);
     }
-    Kernel *version = kernel_with_body(c, lowered, stmt_replace(c, lowered->body, choice, taken));
-    Expr *cond_of_program = of_program(c, cond, program, lowered);
-    WrittenProof proof = outputs_written_once(c, with_condition(c, program, cond_of_program),
-                                              with_condition(c, version, cond));
-    if (proof.answer != WRITTEN_OPEN)
-        return proof;
-    WrittenProof of_all = outputs_written_once(c, program, version);
-    return of_all.answer == WRITTEN_ONCE ? of_all : proof;
+    Stmt *body = stmt_replace(c, given.lowered->body, choice, taken);
+    Kernel *version = kernel_with_body(c, given.lowered, body);
+    Expr *cond_of_program = of_program(c, cond, given.program, given.lowered);
+    given = (Asked){with_condition(c, given.program, cond_of_program),
+                    with_condition(c, version, cond)};
+    return of_choices(c, given, (Asked){all.program, kernel_with_body(c, all.lowered, body)});
+}
+
+/* Asks about each version once with all its conditions, and if need be once without: what holds for
+ * all sizes holds for these, and a condition on a multiple, such as N % 4 == 0, keeps products of
+ * sizes from being columns. */
+static WrittenProof of_choices(Context *c, Asked given, Asked all)
+{
+    const Stmt *choice = choice_of_host(given.lowered->body);
+    if (!choice) {
+        WrittenProof proof = one_version(c, given.program, given.lowered);
+        if (proof.answer != WRITTEN_OPEN || given.program == all.program)
+            return proof;
+        WrittenProof of_all = one_version(c, all.program, all.lowered);
+        return of_all.answer == WRITTEN_ONCE ? of_all : proof;
+    }
+    WrittenProof then = of_branch(c, given, all, choice, BRANCH_THEN);
+    WrittenProof otherwise = of_branch(c, given, all, choice, BRANCH_ELSE);
+    bool first = then.answer == WRITTEN_WRONG ||
+                 (then.answer == WRITTEN_OPEN && otherwise.answer != WRITTEN_WRONG);
+    return first ? then : otherwise;
 }
 
 WrittenProof outputs_written_once(Context *c, const Kernel *program, const Kernel *lowered)
 {
-    const Stmt *choice = choice_of_host(lowered->body);
-    if (!choice)
-        return one_version(c, program, lowered);
-    WrittenProof then = of_branch(c, program, lowered, choice, BRANCH_THEN);
-    WrittenProof otherwise = of_branch(c, program, lowered, choice, BRANCH_ELSE);
-    bool first = then.answer == WRITTEN_WRONG ||
-                 (then.answer == WRITTEN_OPEN && otherwise.answer != WRITTEN_WRONG);
-    return first ? then : otherwise;
+    Asked all = {program, lowered};
+    return of_choices(c, all, all);
 }
