@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
-from long import (  # noqa: E402, F401
+from parts import (  # noqa: E402, F401
     pytest_addoption,
     pytest_collection_modifyitems,
     pytest_configure,

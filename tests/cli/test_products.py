@@ -8,6 +8,7 @@ import re
 import pytest
 
 from conftest import EXAMPLES
+from parts import in_sweep, in_turn
 
 pytestmark = pytest.mark.usefixtures("without_nvrtc")
 
@@ -68,14 +69,6 @@ def analyze(tirc, kernel, options):
     return report
 
 
-def in_turn(cases, part):
-    """Each part-th case; the others take `--long`."""
-    return [
-        case if k % part == 0 else pytest.param(*case, marks=pytest.mark.long)
-        for k, case in enumerate(cases)
-    ]
-
-
 CASES = [(kernel, "small") for kernel in KERNELS] + [
     ("matmul_nt", tile) for tile in TILES if tile != "small"
 ]
@@ -98,7 +91,7 @@ UNEVEN = [
 ]
 
 
-@pytest.mark.parametrize("kernel, tile, sizes", in_turn(UNEVEN, 4))
+@pytest.mark.parametrize("kernel, tile, sizes", in_turn(UNEVEN, 6))
 def test_sizes_that_divide_nothing(tirc, kernel, tile, sizes):
     """Results go out through shared memory there."""
     element, *numbers = TILES[tile]
@@ -208,11 +201,17 @@ def test_tensor_cores_multiply_a_row_and_a_column(tirc, tmp_path, factors, k):
     assert done.status == 0 and "verify  ok" in done.out, done.err
 
 
-TURNS = [((128, 192, 128), (64, 64)), ((200, 328, 72), (64, 128)), ((136, 392, 200), (64, 64))]
+TURNS = [
+    ((128, 192, 72), (64, 64), 2),
+    ((128, 192, 128), (64, 64), 1),
+    *((*case, cluster) for cluster in (1, 2) for case in [
+        ((200, 328, 72), (64, 128)),
+        ((136, 392, 200), (64, 64)),
+    ]),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("cluster", [1, 2])
-@pytest.mark.parametrize("sizes, tile", in_turn(TURNS, 3))
+@pytest.mark.parametrize("sizes, tile, cluster", in_turn(TURNS, len(TURNS)))
 def test_blocks_take_turns_with_any_number_of_tiles(tirc, sizes, tile, cluster):
     words = [f"-D{name}={n}" for name, n in zip("MNK", sizes)]
     words += [f"--set={name}={n}" for name, n in zip(("BM", "BN"), tile)]
@@ -265,8 +264,11 @@ def test_tiles_of_f64(tirc, sizes, grid, warps):
     assert f"grid({grid}, 1) block(32, {warps}, 1)" in done.out, done.err
 
 
-@pytest.mark.parametrize("sizes", [(72, 140, 150), (64, 256, 160)])
-@pytest.mark.parametrize("tile", [(64, 128), (128, 128)])
+@pytest.mark.parametrize("tile, sizes", [
+    ((64, 128), (72, 140, 100)),
+    *in_sweep(((64, 128), (64, 256, 160)), ((128, 128), (72, 140, 150))),
+    *in_sweep(((128, 128), (64, 256, 160))),
+])  # fmt: skip
 def test_wide_tiles_of_f64(tirc, sizes, tile):
     """More steps than stages, so that most of them have no guards."""
     words = [f"-D{name}={n}" for name, n in zip("MNK", sizes)]
@@ -284,7 +286,7 @@ def test_default_leaves_blocks_that_became_instructions(tirc):
 
 
 ROWS = [
-    ("matmul_bf16", (96, 128, 128), (48, 64)),
+    ("matmul_bf16", (96, 128, 72), (48, 64)),
     ("matmul_bf16", (201, 263, 203), (72, 64)),
     ("matmul_bf16", (304, 264, 72), (152, 256)),
     ("matmul_i8_nt", (97, 128, 256), (80, 64)),
@@ -293,10 +295,10 @@ ROWS = [
     ("matmul_tf32_rz_nt", (104, 132, 64), (56, 64)),
     ("matmul_f8_fast_nt", (96, 144, 256), (88, 64)),
 ]
+PARTS = [(*case, grid) for case in ROWS for grid in (2, 0)]
 
 
-@pytest.mark.parametrize("kernel, sizes, tile", in_turn(ROWS, 3))
-@pytest.mark.parametrize("grid", [0, 2])
+@pytest.mark.parametrize("kernel, sizes, tile, grid", in_turn(PARTS, len(PARTS)))
 def test_rows_of_a_tile_come_in_parts_of_8(tirc, kernel, sizes, tile, grid):
     """Those that are no multiples of 64 are exchanged with its columns."""
     words = [f"-D{name}={n}" for name, n in zip("MNK", sizes)]
@@ -323,9 +325,7 @@ kernel matmul_weights<M, N = 128, K = 1024>(x: bf16[M, K], W: i8[N, K]) -> y: f3
 """
 
 
-@pytest.mark.parametrize(
-    "rows", [1, 7, 8, *(pytest.param(n, marks=pytest.mark.long) for n in (16, 33, 64))]
-)
+@pytest.mark.parametrize("rows", [1, 7, *in_sweep(8, 16, 33, 64)])
 def test_no_thread_copies_the_rows_of_a_product_alone(tirc, tmp_path, rows):
     """The hardware copies operands of few rows, too, where threads convert weights of 8 bits."""
     path = tmp_path / "weights.tir"

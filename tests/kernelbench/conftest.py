@@ -1,8 +1,8 @@
-"""The options and the cache are those of ../support/long.py."""
+"""The options and the cache are those of ../support/parts.py."""
 
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
-from long import *  # noqa: E402, F403
+from parts import *  # noqa: E402, F403

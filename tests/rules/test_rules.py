@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from parts import in_sweep
+
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).with_name("rules.tir")
 SMALL, LARGE = [2, 3, 5], 37
@@ -132,15 +134,23 @@ RULES = [
 ]
 
 
-# Products and convolutions on tensor cores of which a verified run takes about a second: the others
-# of each kind are in the set of all.
+# Programs of which a verified run takes half a second or more. The default run looks only at which
+# rule takes them, and at their results at sizes of 1; of another one like them at all results.
 DEAR = {
     "f16_nt_bias",
+    "bf16_nn_batched",
     "bf16_tn_wide",
     "bf16_few_rows",
     "bf16_one_row",
     "f16_nt_few_columns",
     "f16_tt_batched",
+    "u8_nt_wide",
+    "f64_tn_batched",
+    "batched",
+    "tensor_times",
+    "experts_of_columns",
+    "upper_triangle",
+    "halves_of_groups",
     "images_by_taps",
     "planes_by_taps",
     "strided_images",
@@ -182,12 +192,12 @@ def rules_of(trace):
 
 
 @pytest.mark.parametrize("kernel, rules", [row[:2] for row in RULES if row[0] in DEAR])
-def test_rule_of_tensor_cores(kernel, rules):
+def test_rule_alone(kernel, rules):
     assert rules_of(emit(PROGRAMS, "--kernel", kernel, "--trace")) == rules
 
 
 @pytest.mark.parametrize("kernel, rules, fewest", [
-    pytest.param(*row, marks=[pytest.mark.long] if row[0] in DEAR else [], id=row[0])
+    pytest.param(*row, marks=[pytest.mark.sweep] if row[0] in DEAR else [], id=row[0])
     for row in RULES
 ])  # fmt: skip
 def test_rule(kernel, rules, fewest):
@@ -209,22 +219,16 @@ def symbols(names):
     return [f"-D{name}=?" for name in names] + primes(names, "--size=")
 
 
-def in_sweep(*cases):
-    """Cases that run with --long only; each a value, or a tuple of those of several names."""
-    for case in cases:
-        values = case if isinstance(case, tuple) else (case,)
-        yield pytest.param(*values, marks=pytest.mark.long)
+def kinds_of_sizes():
+    """Each program at each kind of sizes; by default at one of them, in turn."""
+    for number, (kernel, *_) in enumerate(RULES):
+        kinds = (ones, primes, symbols)
+        usual = ones if kernel in DEAR else kinds[number % len(kinds)]
+        for sizes in kinds:
+            yield from [(kernel, sizes)] if sizes is usual else in_sweep((kernel, sizes))
 
 
-def in_turn(kernels, *columns):
-    """Each value of the columns for each kernel; without `--long` one of them, in turn."""
-    for k, kernel in enumerate(kernels):
-        for n, column in enumerate(columns):
-            marks = [] if n == k % len(columns) else [pytest.mark.long]
-            yield pytest.param(kernel, column, marks=marks)
-
-
-@pytest.mark.parametrize("kernel, sizes", in_turn([row[0] for row in RULES], ones, primes, symbols))
+@pytest.mark.parametrize("kernel, sizes", kinds_of_sizes())
 def test_sizes(kernel, sizes):
     assert run(kernel, *sizes(sizes_of(kernel)))[1]["verify"]["ok"]
 
@@ -246,17 +250,23 @@ def test_halves_are_computed_and_rounded_in_pairs():
             assert done.stdout.count(pair) > 2, done.stdout
 
 
-@pytest.mark.parametrize("kernel, name", in_turn(["images_by_taps", "planes_by_taps"], "C", "O"))
+@pytest.mark.parametrize(
+    "kernel, name",
+    [
+        ("images_by_taps", "C"),
+        *in_sweep(("images_by_taps", "O"), ("planes_by_taps", "C"), ("planes_by_taps", "O")),
+    ],
+)
 def test_few_channels_fill_no_tile_of_tensor_cores(kernel, name):
-    trace, report = run(kernel, f"-D{name}=31")
+    trace, report = run(kernel, "-DH=3", "-DW=5", f"-D{name}=31")
     assert "// windows: " in trace and report["verify"]["ok"], trace
 
 
-@pytest.mark.parametrize("kernel", ["halves_of_groups", "doubles_of_groups"])
+@pytest.mark.parametrize("kernel", ["doubles_of_groups", *in_sweep("halves_of_groups")])
 @pytest.mark.parametrize("parts", [
     *in_sweep([0, 1]),  # all rows in the last group
     *in_sweep([1, 1]),  # all in the first
-    [0.5, 0.5],  # none in the one between
+    *in_sweep([0.5, 0.5]),  # none in the one between
     *in_sweep([0.01, 0.02]),  # groups of a row
     [64, 128],  # at the ends of tiles
 ])  # fmt: skip
@@ -383,7 +393,7 @@ def test_blocks_of_rows_follow_each_other_unless_rows_share_what_they_read(kerne
     assert f"const int {inner} = blockIdx.x;" in text, text
 
 
-@pytest.mark.parametrize("size, holds", [(65536, True), (65540, False)])
+@pytest.mark.parametrize("size, holds", [(65536, True), *in_sweep((65540, False))])
 def test_rows_too_long_for_a_block_are_held_by_a_cluster(size, holds):
     trace, report = run("softmax", "-DM=2", f"-DN={size}")
     assert ("// rows: a cluster of blocks for each" in trace) == holds, trace
@@ -444,7 +454,7 @@ def test_blocks_use_a_row_while_they_reduce_the_next(tmp_path, kernel, sizes):
     assert report["launches"][-1]["grid"][1] == rows + 1
 
 
-@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("rows", [1, *in_sweep(3)])
 def test_few_long_scans_are_of_all_blocks(rows):
     """In one launch, after those that clear what blocks wait for."""
     trace, report = run("scan", f"-DM={rows}", "-DN=262145")
@@ -512,7 +522,7 @@ kernel sums<M, N, T: type>(x: T[M, N]) -> y: f32[M]
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("elements, lanes", [(2051, 2), (4095, 2), (8191, 4), (8185, 4)])
+@pytest.mark.parametrize("elements, lanes", [(2051, 2), (4095, 2), (8191, 4), *in_sweep((8185, 4))])
 def test_rows_that_start_anywhere_are_held_in_several_elements_at_a_time(elements, lanes):
     """Also where the last round of threads is in the row or not, as its start decides; registers
     hold no more than a thread's elements."""
@@ -555,7 +565,9 @@ def test_long_odd_images_are_written_16_bytes_at_a_time():
     assert "(const float4 *)&x[" in text and "(float4 *)&y[" in text, text
 
 
-@pytest.mark.parametrize("height, width, lanes", [(33, 65, 2), (101, 65, 4), (183, 181, 4)])
+@pytest.mark.parametrize(
+    "height, width, lanes", [(33, 65, 2), (101, 65, 4), *in_sweep((183, 181, 4))]
+)
 def test_odd_images_are_held(height, width, lanes):
     """By a block of threads, or a cluster, several elements at a time."""
     program = ROOT / "examples" / "kernelbench" / "instance_norm.tir"
@@ -626,9 +638,8 @@ def shared_like(tmp_path, text, kernel, *sizes):
     [
         ("row_sum", 262144, 65536, 2),
         ("softmax", 262147, 16387, 3),
-        ("layernorm", 262144, 65536, 3),
-        ("layernorm", 262147, 16387, 3),
         ("rmsnorm", 262147, 16387, 3),
+        *in_sweep(("layernorm", 262144, 65536, 3), ("layernorm", 262147, 16387, 3)),
     ],
 )
 def test_few_long_rows_run_on_many_blocks(tmp_path, kernel, elements, short, launches):
@@ -690,27 +701,29 @@ def launched(report):
 @pytest.mark.parametrize(
     "kernel, sizes, first",
     [
-        ("softmax", {"M": 5, "N": 1000}, 0),
         ("softmax", {"M": 5, "N": 1002}, 1),
-        ("softmax", {"M": 2, "N": 1028}, 2),
-        ("softmax", {"M": 2, "N": 8192}, 2),
         ("softmax", {"M": 2, "N": 8191}, 3),
-        ("softmax", {"M": 2, "N": 8196}, 4),
         ("layernorm", {"M": 3, "N": 4}, 0),
-        ("layernorm", {"M": 3, "N": 4102}, 3),
-        ("half_softmax", {"M": 3, "N": 1000}, 0),
         ("half_softmax", {"M": 3, "N": 1004}, 1),
         ("row_sum", {"M": 5, "N": 10004}, 0),
-        ("row_sum", {"M": 5, "N": 10006}, 1),
-        ("scan", {"M": 3, "N": 9000}, 0),
         ("scan", {"M": 3, "N": 9001}, 1),
-        ("neighbours", {"M": 37, "N": 136}, 0),
         ("neighbours", {"M": 37, "N": 134}, 1),
-        ("unit_columns", {"N": 2, "C": 3, "W": 131}, 0),
         ("unit_columns", {"N": 2, "C": 64, "W": 131}, 1),
-        ("unit_columns", {"N": 2, "C": 65, "W": 131}, 2),
-        ("image_norm", {"N": 2, "C": 3, "H": 101, "W": 104}, 0),
         ("image_norm", {"N": 2, "C": 3, "H": 104, "W": 103}, 3),
+        *in_sweep(
+            ("softmax", {"M": 5, "N": 1000}, 0),
+            ("softmax", {"M": 2, "N": 1028}, 2),
+            ("softmax", {"M": 2, "N": 8192}, 2),
+            ("softmax", {"M": 2, "N": 8196}, 4),
+            ("layernorm", {"M": 3, "N": 4102}, 3),
+            ("half_softmax", {"M": 3, "N": 1000}, 0),
+            ("row_sum", {"M": 5, "N": 10006}, 1),
+            ("scan", {"M": 3, "N": 9000}, 0),
+            ("neighbours", {"M": 37, "N": 136}, 0),
+            ("unit_columns", {"N": 2, "C": 3, "W": 131}, 0),
+            ("unit_columns", {"N": 2, "C": 65, "W": 131}, 2),
+            ("image_norm", {"N": 2, "C": 3, "H": 101, "W": 104}, 0),
+        ),
     ],
 )
 def test_versions_for_aligned_and_for_short_rows(kernel, sizes, first):
@@ -765,9 +778,9 @@ def test_versions_of_any_sizes_go_to_warpgroups(sizes, launches):
 
 
 @pytest.mark.parametrize("rows, terms", [
-    ("?", 67),
+    (64, 67),
     (64, 0),
-    *in_sweep(("?", 72), (64, 72), (64, 67)),
+    *in_sweep(("?", 67), ("?", 72), (64, 72)),
 ])  # fmt: skip
 def test_products_of_any_number_of_terms_go_to_warpgroups(rows, terms):
     given = [f"--size=K={terms}", *(["--size=M=33"] if rows == "?" else [])]
@@ -822,7 +835,7 @@ def test_convolutions_of_any_number_of_images_go_to_tensor_cores(sizes, versions
 
 
 @pytest.mark.parametrize(
-    "images, launches", [(2, [2]), pytest.param(356, [0, 1], marks=pytest.mark.long)]
+    "images, launches", [(2, [2]), pytest.param(356, [0, 1], marks=pytest.mark.sweep)]
 )
 def test_versions_of_convolutions_are_right(images, launches):
     convolution = ROOT / "examples" / "kernelbench" / "conv_2d.tir"
@@ -854,11 +867,21 @@ def test_versions_for_many_rows_take_turns(columns, turns):
     assert ("store_bulk_2d" in text) == (turns > 0)
 
 
-@pytest.mark.parametrize("rows", [0, 131, *in_sweep(1, 64, 389)])
-def test_blocks_take_turns_with_any_number_of_tiles(rows):
+@pytest.mark.parametrize(
+    "rows, columns", [(259, 64), *in_sweep((0, 128), (1, 128), (64, 128), (131, 128), (389, 128))]
+)
+def test_blocks_take_turns_with_any_number_of_tiles(rows, columns):
     program = ROOT / "examples" / "tensor_cores" / "tensor_cores.tir"
     command = [os.environ["TIRC"], program, "--kernel", "matmul_bf16", "--schedule", "gemm"]
-    command += ["-DM=?", "-DN=128", "-DK=256", f"--size=M={rows}", "--verify", "--device", "sim"]
+    command += [
+        "-DM=?",
+        f"-DN={columns}",
+        "-DK=128",
+        f"--size=M={rows}",
+        "--verify",
+        "--device",
+        "sim",
+    ]
     command += [f"--set={each}" for each in ("BM=64", "BN=64", "stages=2", "grid=3")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0 and "<<<(3, 1, 1), (256, 1, 1)>>>" in done.stdout, done
