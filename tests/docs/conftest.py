@@ -1,19 +1,32 @@
-"""Runs the command in a folder of its own."""
+"""Runs the command in a folder of its own. Which cases run when: ../support/parts.py."""
 
 import os
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+import parts  # noqa: E402
+from parts import pytest_collection_modifyitems, pytest_configure  # noqa: E402, F401
+
 FOLDERS = sorted(
     p.parent
     for p in ROOT.glob("examples/*/README.md")
     if p.parent.name not in ("polybench", "kernelbench", "collections")
 )
+
+
+def smaller(word):
+    """NAME=NUMBER: of a large number, 64 and its remainder by 64."""
+    name, _, number = word.partition("=")
+    large = number.isdigit() and int(number) >= 200
+    return f"{name}={64 + int(number) % 64}" if large else word
 
 
 class Tirc:
@@ -52,10 +65,7 @@ class Tirc:
         elif "--analyze" in words and not shown:
             words += self.small_sizes(words)
         if not shown:
-            words = [
-                re.sub(r"^(\w+=)(\d{4,})$", lambda m: m[1] + str(64 + int(m[2]) % 64), w)
-                for w in words
-            ]
+            words = [smaller(w) if p == "-D" else w for p, w in zip(["", *words], words)]
         return self(*words)
 
     def small_sizes(self, words):
@@ -63,17 +73,15 @@ class Tirc:
             return []
         sizes = re.match(r"kernel \w+<(.*?)>", self("--list", words[0])[1])
         each = sizes[1].split(", ") if sizes else []
-        return [w for s in each if ":" not in s for w in ("-D", s.split(" ")[0] + "=70")]
+        return [w for s in each if ":" not in s for w in ("-D", s.split(" ")[0] + "=45")]
 
 
 def pytest_addoption(parser):
+    parts.pytest_addoption(parser)
     parser.addoption(
         "--update-docs",
         action="store_true",
         help="write what tirc prints now; look at the difference with git",
-    )
-    parser.addoption(
-        "--long", action="store_true", help="every size of every example, as numbers and as symbols"
     )
 
 

@@ -11,6 +11,7 @@ import re
 import pytest
 
 from conftest import ROOT
+from parts import in_sweep
 
 pytestmark = pytest.mark.usefixtures("without_nvrtc")
 
@@ -83,14 +84,18 @@ def cells_of_transpose(tirc, schedule):
 CELLS = {"m": cells_of_matmul, "h": cells_of_tensor_cores, "t": cells_of_transpose}
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+# On tensor cores an analysis takes a second or more: the default run has some of the schedules.
+USUAL = [s for s in SCHEDULES if s[0] != "h" or s in ("h1_warps", "h5_bulk", "h11_stored")]
+
+
+@pytest.mark.parametrize("schedule", [*USUAL, *in_sweep(*(s for s in SCHEDULES if s not in USUAL))])
 def test_counters(tirc, schedule):
     assert counters(schedule) == CELLS[schedule[0]](tirc, schedule)
     assert f" {schedule}\n" in PAGE, "its text is not shown"
 
 
 @pytest.mark.parametrize(
-    "schedule, rows, blocks", [("h9_roles", 128, "1, 1"), ("h11_stored", 1024, "2, 1")]
+    "schedule, rows, blocks", [("h9_roles", 128, "1, 1"), *in_sweep(("h11_stored", 1024, "2, 1"))]
 )
 def test_roles(tirc, schedule, rows, blocks):
     """Several steps of k, and several tiles of each block, which the sizes of test_examples.py do

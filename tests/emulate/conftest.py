@@ -1,16 +1,15 @@
-"""One compiler, with its headers compiled, for all tests of a process."""
+"""One compiler, with its headers compiled, for all tests of a process. Which cases run when:
+../support/parts.py."""
 
 import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 import batch  # noqa: E402
-
-
-def pytest_addoption(parser):
-    parser.addoption("--long", action="store_true", help="more random schedules")
+from parts import *  # noqa: E402, F403
 
 
 @pytest.fixture(scope="session")

@@ -161,24 +161,30 @@ def smaller(arguments, program):
     ]
 
 
-def golden_records(names=()):
-    """The cases of tests/golden that keep CUDA text and begin with a program, at sizes that are
-    soon evaluated."""
-    for path in sorted((ROOT / "tests/golden").glob("*.case")):
-        head, _, program = path.read_text().partition("\n\n")
-        keys = dict(line.split(":", 1) for line in head.splitlines())
-        if "cuda" not in keys.get("emit", "").split() or (names and path.stem not in names):
-            continue
-        arguments = keys.get("run", "").split()
-        inside = not any(a.endswith(".tir") for a in arguments)
-        if inside and re.search(r"^ +launch ", program, re.M):
-            continue  # lowered text: there is no program to compare with
-        if "__cluster_dims__" in path.with_suffix(".cu").read_text():
-            continue  # the emulator runs one block after the other
-        source = program if inside else None
-        yield file_record(
-            path.stem, smaller([*(["-"] if inside else []), *arguments], source), source
-        )
+def golden_case(path):
+    """Name, arguments and program (None: it stands in a file) of a case of tests/golden that keeps
+    CUDA text and begins with a program; else None."""
+    head, _, program = path.read_text().partition("\n\n")
+    keys = dict(line.split(":", 1) for line in head.splitlines())
+    arguments = keys.get("run", "").split()
+    inside = not any(a.endswith(".tir") for a in arguments)
+    if "cuda" not in keys.get("emit", "").split():
+        return None
+    if inside and re.search(r"^ +launch ", program, re.M):
+        return None  # lowered text: there is no program to compare with
+    if "__cluster_dims__" in path.with_suffix(".cu").read_text():
+        return None  # the emulator runs one block after the other
+    return path.stem, [*(["-"] if inside else []), *arguments], program if inside else None
+
+
+def golden_cases():
+    found = map(golden_case, sorted((ROOT / "tests/golden").glob("*.case")))
+    return [case for case in found if case]
+
+
+def golden_record(name, arguments, program):
+    """At sizes that are soon evaluated."""
+    return file_record(name, smaller(arguments, program), program)
 
 
 # ---- running -------------------------------------------------------------------------------------
@@ -311,7 +317,8 @@ def main():
         if o.mode == "random":
             return bool(run_random(compiler, o))
         if o.mode == "golden":
-            return bool(run_records(compiler, list(golden_records(o.names))))
+            cases = [c for c in golden_cases() if not o.names or c[0] in o.names]
+            return bool(run_records(compiler, [golden_record(*case) for case in cases]))
         sizes = [(n, int(v)) for n, v in (s.split("=") for s in o.size)]
         return bool(run_records(compiler, [file_record("file", o.arguments, sizes=sizes)]))
     finally:

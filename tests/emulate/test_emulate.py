@@ -3,6 +3,9 @@
 import batch
 import complete
 import emulate
+import pytest
+
+from parts import in_sweep
 
 TRIALS = 60  # in one compilation
 EVERY = 10  # trials for one complete program
@@ -29,19 +32,30 @@ ROUNDED = {
 }
 
 
-# Those of millions of terms, which take seconds each.
-LONG = ("conv_f16", "conv_f16_nchw", "conv_f16_turns", "scaled_blocks")
+# Cases of millions of terms, which take seconds each.
+DEAR = ("conv_f16", "conv_f16_nchw", "conv_f16_turns", "scaled_blocks")
 
 
-def test_golden(compiler, request):
-    """With --long those of many terms."""
-    long = request.config.getoption("--long")
-    records = [r for r in emulate.golden_records() if (r["name"] in LONG) == long]
+def usual_cases():
+    """The first of the cases whose names begin with the same word, and that of each primitive."""
+    seen = set()
+    for case in emulate.golden_cases():
+        kind = case[0] if case[0].startswith("primitive_") else case[0].split("_")[0]
+        if kind not in seen and case[0] not in DEAR:
+            seen.add(kind)
+            yield case
+
+
+@pytest.mark.parametrize("usual", [True, *in_sweep(False)])
+def test_golden(compiler, usual):
+    names = {name for name, *_ in usual_cases()}
+    cases = [case for case in emulate.golden_cases() if (case[0] in names) == usual]
+    records = [emulate.golden_record(*case) for case in cases]
     verdicts = batch.run(compiler, "golden", records)
-    assert len(verdicts) == len(LONG) if long else len(verdicts) > 60
+    assert len(verdicts) == len(records) > 60
     assert not failures(verdicts)
     other = {record["name"] for record, v, _ in verdicts if v != "exact"}
-    expected = {name for name in ROUNDED if (name in LONG) == long}
+    expected = {name for name in ROUNDED if (name in names) == usual}
     assert other == expected, "others have a meaning, and inputs for which they are exact"
 
 

@@ -10,6 +10,7 @@ from golden import HERE, ROOT, cases, golden_files
 
 sys.path.insert(0, str(ROOT / "tests/emulate"))
 import nvrtc  # noqa: E402
+from parts import in_sweep  # noqa: E402
 
 CASES = cases()
 
@@ -42,13 +43,34 @@ def test_no_orphans(request):
     assert not orphans, f"no case makes {sorted(orphans)}"
 
 
+def instructions(text):
+    """The instructions of PTX in a text."""
+    return set(re.findall(r'"\s*(?:@\w+ )?([a-z]\w*(?:\.\w+|::\w+)+)', text))
+
+
+def with_each_instruction(texts):
+    """Names of texts that hold each instruction, the shortest first."""
+    seen, chosen = set(), set()
+    for name, text in sorted(texts.items(), key=lambda item: (len(item[1]), item[0])):
+        if not instructions(text) <= seen:
+            seen |= instructions(text)
+            chosen.add(name)
+    return chosen
+
+
 @pytest.mark.skipif(nvrtc.library() is None, reason="no NVRTC")
-def test_nvrtc_compiles():
-    """Compiles all texts to machine code as one program: NVRTC starts once."""
+@pytest.mark.parametrize("usual", [True, *in_sweep(False)])
+def test_nvrtc_compiles(usual):
+    """All texts have the syntax and the types of CUDA, and those that hold each instruction once
+    become machine code; in the sweep the others do. They are one program: NVRTC starts once."""
     texts = {case.name: case.kept("cuda") for case in CASES if case.has_cuda()}
-    compiler = nvrtc.Nvrtc()
-    refused = compiler.refused(list(texts.values()), compiler.machine_code())
-    assert not {name: refused[n] for n, name in enumerate(texts) if n in refused}
+    compiler, chosen = nvrtc.Nvrtc(), with_each_instruction(texts)
+    code = {name: text for name, text in texts.items() if (name in chosen) == usual}
+    assert len(code) > 30
+    asked = [(texts, nvrtc.SYNTAX)] if usual else []
+    for some, options in [*asked, (code, compiler.machine_code())]:
+        refused = compiler.refused(list(some.values()), options)
+        assert not {name: refused[n] for n, name in enumerate(some) if n in refused}
 
 
 @pytest.mark.parametrize(
