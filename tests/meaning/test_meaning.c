@@ -4,11 +4,13 @@
  * neighbours, symbolic and literal. Integers, and floats whose additions keep their order, must
  * agree bit for bit; others lie within the bound of verification.
  *
- *     test_meaning FOLDER           a half of the sizes all alike and of seeded mixes, as symbols;
+ *     test_meaning FOLDER --short   a half of the sizes all alike and of seeded mixes, as symbols;
  *                                   as numbers, and with further element types, a fifth of them;
  *                                   other ones for each schedule; the blocks and loops in order at
  *                                   a half of those alike, those of shipped schedules where the
  *                                   sizes are numbers
+ *     test_meaning FOLDER           of these, each schedule in turn as symbols or as numbers
+ *     test_meaning FOLDER --sweep   the rest of these
  *     test_meaning FOLDER --long    every combination of sizes
  *     test_meaning FOLDER --short PROGRAM, or --long PROGRAM    one program */
 #include <setjmp.h>
@@ -41,6 +43,7 @@ typedef struct {
     Program *programs;
     int n_programs;
     bool every_size;
+    bool usual, sweep;          /* the runs of the default, and the rest */
     bool seen[MOST_PRIMITIVES]; /* primitives of the table that some schedule called */
 } Tests;
 
@@ -262,6 +265,14 @@ static void run_symbolic(Case *k, int part)
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
+/* Does this run have the sizes as symbols, or as numbers? The default has one of the two. */
+static bool has_form(const Case *k, int type, bool as_symbols)
+{
+    bool usual = k->program->literal[k->schedule] || k->program->n_sizes == 0 ||
+                 (k->schedule + type) % 2 == as_symbols;
+    return usual ? k->tests->usual : k->tests->sweep;
+}
+
 static void keeps_its_meaning(void **state)
 {
     const Case *given = *state;
@@ -274,9 +285,10 @@ static void keeps_its_meaning(void **state)
                       .schedule = s,
                       .type = p->n_types ? p->types[t] : NULL};
             bool symbolic = p->n_sizes > 0 && !p->literal[s];
-            if (symbolic)
+            if (symbolic && has_form(&k, t, true))
                 run_symbolic(&k, t == 0 ? SYMBOLIC_PART : PART);
-            each_size(&k, symbolic || t > 0 ? PART : SYMBOLIC_PART, visit_literal, NULL);
+            if (has_form(&k, t, false))
+                each_size(&k, symbolic || t > 0 ? PART : SYMBOLIC_PART, visit_literal, NULL);
             failures += k.failures;
         }
     }
@@ -298,7 +310,7 @@ static void every_primitive_is_tested(void **state)
     int n, missing = 0;
     const Primitive *table = primitive_table(&n);
     for (int i = 0; i < n; i++) {
-        if (table[i].is_query || t->seen[i] || changes_the_program(&table[i]))
+        if (table[i].is_query || t->seen[i] || !t->usual || changes_the_program(&table[i]))
             continue;
         print_error("no schedule of tests/programs calls '%s'\n", table[i].name);
         missing++;
@@ -309,9 +321,12 @@ static void every_primitive_is_tested(void **state)
 /* Schedules of a program are looked at one after the other; the last test looks back at all. */
 int main(int argc, char **argv)
 {
-    Tests t = {.every_size = argc > 2 && strcmp(argv[2], "--long") == 0};
+    const char *part = argc > 2 ? argv[2] : "";
+    Tests t = {.every_size = strcmp(part, "--long") == 0,
+               .usual = strcmp(part, "--sweep") != 0,
+               .sweep = argc > 2};
     if (argc < 2)
-        return fputs("usage: test_meaning FOLDER [--short|--long [PROGRAM]]\n", stderr), 2;
+        return fputs("usage: test_meaning FOLDER [--sweep|--short|--long [PROGRAM]]\n", stderr), 2;
     t.n_programs = programs_read(argv[1], &t.programs);
     Case *cases = calloc((size_t)t.n_programs, sizeof *cases);
     struct CMUnitTest *tests = calloc((size_t)t.n_programs + 1, sizeof *tests);
