@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from conftest import EXAMPLES, MATMUL, ROOT, SMALL, TRANSPOSE
+from parts import in_turn
 
 TWO_KERNELS = """
 kernel one<N = 8>(x: f32[N]) -> y: f32[N] { for i in N y[i] = x[i]; }
@@ -683,7 +684,10 @@ def test_color_only_on_a_terminal(tirc):
 
 
 # The other examples are compiled by the tests bounds and roundtrip.
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("kernelbench/*.tir")), ids=lambda p: p.stem)
+OPERATORS = sorted(EXAMPLES.glob("kernelbench/*.tir"))
+
+
+@pytest.mark.parametrize("path", in_turn(OPERATORS, 4), ids=lambda p: p.stem)
 def test_every_operator_compiles_by_default(tirc, path):
     for kernel in re.findall(r"^kernel (\w+)", path.read_text(), re.MULTILINE):
         r = tirc(path, "--kernel", kernel, "--emit", "cuda")

@@ -286,6 +286,7 @@ def test_scripts(tirc, text, code):
     assert result.status == 1 and f"error[{code}]" in result.err
 
 
+@pytest.mark.sweep
 @promise("Memory is bounded.")
 def test_memory(tirc):
     tirc.write("k.tir", HEAD + "{\n" + "for i in 64 y[i] = x[i];\n" * 1_500_000 + "}\n")

@@ -69,11 +69,13 @@ def uses(names, all_values, literal, long, turn):
     return found if long else [found[turn % len(found)]]
 
 
-def check_kernel(tirc, path, kernel, all_values, long):
+def check_kernel(tirc, path, kernel, all_values, long, wanted=lambda schedule: True):
     status, listing = tirc("--list", path, "--kernel", kernel)
     assert status == 0
     names = sizes_of(listing)
     for number, schedule in enumerate(schedules_of(listing)):
+        if not wanted(schedule):
+            continue
         literal = needs_constants(listing, path, schedule)
         for sizes in uses(names, all_values, literal, long, number):
             status, out = tirc(
@@ -94,8 +96,14 @@ def check_kernel(tirc, path, kernel, all_values, long):
             assert proved, f"{schedule} {sizes}\n{out}"
 
 
+def is_plain(schedule):
+    """These do the same to every program."""
+    return schedule in ("none", "naive")
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.name)
 def test_example(tirc, folder, request):
+    """The first program of a file under each schedule, the others not under plain ones."""
     long = request.config.getoption("--long")
     kernels = sorted(folder.glob("*.tir"))
     assert kernels
@@ -103,7 +111,16 @@ def test_example(tirc, folder, request):
         first, *others = kernels_of(path)
         check_kernel(tirc, path, first, (DIVIDING, ODD, ONES), long)
         for kernel in others:
-            check_kernel(tirc, path, kernel, (ODD,), long)
+            check_kernel(tirc, path, kernel, (ODD,), long, lambda s: not is_plain(s))
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.name)
+def test_plain_schedules(tirc, folder, request):
+    long = request.config.getoption("--long")
+    for path in sorted(folder.glob("*.tir")):
+        for kernel in kernels_of(path)[1:]:
+            check_kernel(tirc, path, kernel, (ODD,), long, is_plain)
 
 
 def test_gemm_of_one_element(tirc):
