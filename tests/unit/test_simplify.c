@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -198,6 +199,16 @@ static void expect_proved(World *w, const char *text, bool want)
         fail_msg("%s: %s", text, want ? "not proved" : "proved");
 }
 
+/* `text` < `end` is proved, and no smaller bound. */
+static void expect_bound(World *w, const char *text, const char *end)
+{
+    char bound[256];
+    snprintf(bound, sizeof bound, "%s < %s", text, end);
+    expect_proved(w, bound, true);
+    snprintf(bound, sizeof bound, "%s + 1 < %s", text, end);
+    expect_proved(w, bound, false);
+}
+
 static void test_assumptions(void **state)
 {
     (void)state;
@@ -206,8 +217,7 @@ static void test_assumptions(void **state)
     facts_assume(w.f, text_expr(&w, "i < N && j <= i && !(k >= M || k < 2)"));
     expect_proved(&w, "i < N + 1", true);
     expect_proved(&w, "i * 1 < N", true);
-    expect_proved(&w, "j < N", true);
-    expect_proved(&w, "j < N - 1", false);
+    expect_bound(&w, "j", "N");
     expect_proved(&w, "k < M", true);
     expect_proved(&w, "k >= 1", true);
     expect_proved(&w, "M > 2", true);
@@ -234,16 +244,13 @@ static void test_fused_rows(void **state)
     FactsMark mark = facts_mark(w.f);
     expect_proved(&w, "f / M < N", false);
     facts_assume(w.f, text_expr(&w, "f < N * M && p < 4073 && z <= 6000 && -4000 < z"));
-    expect_proved(&w, "f / M < N", true);
-    expect_proved(&w, "f / M < N - 1", false);
+    expect_bound(&w, "f / M", "N");
     expect_proved(&w, "f / M / 4 < N", true);
     expect_proved(&w, "f / M * 5 / N < 5", true);
     expect_proved(&w, "f / M * 5 / N < 4", false);
     expect_proved(&w, "f / M >= 0", true);
-    expect_proved(&w, "f % M < M", true);
-    expect_proved(&w, "f % M < M - 1", false);
-    expect_proved(&w, "p / 4 < 1019", true);
-    expect_proved(&w, "p / 4 < 1018", false);
+    expect_bound(&w, "f % M", "M");
+    expect_bound(&w, "p / 4", "1019");
     expect_proved(&w, "z / M < N", false);
     expect_proved(&w, "z / 1000 <= 6", true);
     expect_proved(&w, "z / 1000 < 6", false);
@@ -266,12 +273,10 @@ static void test_groups(void **state)
     world_range(&w, "g", "0", "N * G");
     world_range(&w, "e", "0", "C / G * H");
     world_range(&w, "k", "0", "8 * H");
-    expect_proved(&w, "C / G * (g % G) + e / H < C", true);
-    expect_proved(&w, "C / G * (g % G) + e / H < C - 1", false);
+    expect_bound(&w, "C / G * (g % G) + e / H", "C");
     expect_proved(&w, "C / G * (g % G + 1) <= C", true);
     expect_proved(&w, "C / G * (g % G + 1) < C", false);
-    expect_proved(&w, "g % 8 * 8 + k / H < 64", true);
-    expect_proved(&w, "g % 8 * 8 + k / H < 63", false);
+    expect_bound(&w, "g % 8 * 8 + k / H", "64");
     expect_proved(&w, "C / G * G * H <= C * H", true);
     expect_proved(&w, "C / G * G * H >= C * H", false);
     expect_proved(&w, "C / G * G * H + G * H >= C * H + H", true);
@@ -291,10 +296,7 @@ static void test_turns_that_end_early(void **state)
     world_range(&w, "x", "0", "128");
     world_range(&w, "t", "0", "(709 - b) / 132");
     world_range(&w, "u", "0", "2");
-    expect_proved(&w, "(t * 132 + b) / 17 * 128 + g * 64 + x / 32 * 16 + u * 8 + x / 4 % 8 < 4352",
-                  true);
-    expect_proved(&w, "(t * 132 + b) / 17 * 128 + g * 64 + x / 32 * 16 + u * 8 + x / 4 % 8 < 4351",
-                  false);
+    expect_bound(&w, "(t * 132 + b) / 17 * 128 + g * 64 + x / 32 * 16 + u * 8 + x / 4 % 8", "4352");
     ctx_free(w.c);
 }
 
@@ -332,12 +334,8 @@ static void test_tiles_of_a_padded_size(void **state)
     world_range(&w, "x", "0", "8");
     world_range(&w, "z", "0", "32");
     world_range(&w, "f", "0", "8");
-    expect_proved(
-        &w, "b * 128 + x / 2 * 32 + f / 4 * 16 + z / 2 % 4 * 4 + f % 4 < (N + 127) / 128 * 128",
-        true);
-    expect_proved(
-        &w, "b * 128 + x / 2 * 32 + f / 4 * 16 + z / 2 % 4 * 4 + f % 4 + 1 < (N + 127) / 128 * 128",
-        false);
+    expect_bound(&w, "b * 128 + x / 2 * 32 + f / 4 * 16 + z / 2 % 4 * 4 + f % 4",
+                 "(N + 127) / 128 * 128");
     expect_proved(&w, "b * 128 + x / 2 * 32 < N", false);
     ctx_free(w.c);
 }
