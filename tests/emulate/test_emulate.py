@@ -7,7 +7,7 @@ import pytest
 
 from parts import in_sweep
 
-TRIALS = 60  # in one compilation
+TRIALS = 40  # in one compilation
 EVERY = 10  # trials for one complete program
 
 
@@ -89,7 +89,7 @@ def test_loops_that_data_end(compiler):
 
 
 def test_random(compiler, request):
-    rounds = 50 if request.config.getoption("--long") else 1
+    rounds = 75 if request.config.getoption("--long") else 1
     for i in range(rounds):
         records, broken = emulate.random_records(TRIALS, 1 + TRIALS * i, EVERY)
         verdicts = batch.run(compiler, f"random_{i}", records) + broken
