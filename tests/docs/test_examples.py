@@ -13,7 +13,7 @@ DIVIDING, ODD, ONES = (64, 64, 64, 2), (70, 33, 45, 3), (1, 1, 1, 1)
 FIXED, SYMBOLIC = (DIVIDING, ODD), (ODD, ONES)  # what is run as numbers, and as symbols
 # Images have fewer rows: each pixel has nine terms for each pair of channels. Batches are few.
 FEWER = {
-    ("O", ODD): (37, 33, 35, 2),
+    ("O", ODD): (37, 17, 35, 2),
     ("B", DIVIDING): (2, 64, 64, 2, 64),
     ("B", ODD): (2, 33, 45, 3, 11),
 }

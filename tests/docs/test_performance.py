@@ -85,7 +85,7 @@ CELLS = {"m": cells_of_matmul, "h": cells_of_tensor_cores, "t": cells_of_transpo
 
 
 # On tensor cores an analysis takes a second or more: the default run has some of the schedules.
-USUAL = [s for s in SCHEDULES if s[0] != "h" or s in ("h1_warps", "h5_bulk", "h11_stored")]
+USUAL = [s for s in SCHEDULES if s[0] != "h" or s in ("h1_warps", "h11_stored")]
 
 
 @pytest.mark.parametrize("schedule", [*USUAL, *in_sweep(*(s for s in SCHEDULES if s not in USUAL))])
@@ -94,8 +94,9 @@ def test_counters(tirc, schedule):
     assert f" {schedule}\n" in PAGE, "its text is not shown"
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
-    "schedule, rows, blocks", [("h9_roles", 128, "1, 1"), *in_sweep(("h11_stored", 1024, "2, 1"))]
+    "schedule, rows, blocks", [("h9_roles", 128, "1, 1"), ("h11_stored", 1024, "2, 1")]
 )
 def test_roles(tirc, schedule, rows, blocks):
     """Several steps of k, and several tiles of each block, which the sizes of test_examples.py do
