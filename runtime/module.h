@@ -68,6 +68,7 @@ typedef struct {
     int buffer;
     int64_t box[MAP_MAX_RANK]; /* [rank of the buffer] in elements */
     int span;                  /* of the swizzle in bytes; 0: none */
+    DType type;                /* of an element, as the hardware takes it */
 } ModuleMap;
 
 /* The kind of one kernel argument. */

@@ -24,6 +24,8 @@
  *   store_bulk_commit();
  *   store_bulk_wait<1>();
  *
+ * An update is `add_bulk_2d(C_map, ...)` or its like. Its map says what the elements are.
+ *
  * Groups of copies from shared memory are those of the thread that has made them. All threads
  * commit and wait; the others have nothing to wait for. */
 #include "codegen/cuda/text.h"
@@ -67,6 +69,27 @@ static void extents_text(CudaWriter *w, const BulkBox *box, const char *between)
     strbuf_add(w->out, "}");
 }
 
+/* A CUtensorMapDataType of cuda.h. */
+typedef struct {
+    int number;
+    const char *name;
+} MapType;
+
+static MapType map_type(DType type)
+{
+    switch (type) {
+    case DT_U8: return (MapType){0, "UINT8"};
+    case DT_U16: return (MapType){1, "UINT16"};
+    case DT_I32: return (MapType){3, "INT32"};
+    case DT_U64: return (MapType){4, "UINT64"};
+    case DT_I64: return (MapType){5, "INT64"};
+    case DT_F16: return (MapType){6, "FLOAT16"};
+    case DT_F32: return (MapType){7, "FLOAT32"};
+    case DT_BF16: return (MapType){9, "BFLOAT16"};
+    default: return (MapType){2, "UINT32"};
+    }
+}
+
 void cuda_map_comments(CudaWriter *w, const LaunchUse *use)
 {
     static const char *const swizzles[] = {
@@ -77,9 +100,9 @@ void cuda_map_comments(CudaWriter *w, const LaunchUse *use)
     };
     for (int i = 0; i < use->boxes.n; i++) {
         const BulkBox *box = &use->boxes.items[i];
-        strbuf_addf(w->out, "//   %s: cuTensorMapEncodeTiled of %s, UINT%d, extents ",
+        strbuf_addf(w->out, "//   %s: cuTensorMapEncodeTiled of %s, %s, extents ",
                     cuda_map_name(w, use, i), cuda_buffer_name(w, box->tensor),
-                    8 * (int)type_bytes(box->tensor->type));
+                    map_type(box->type).name);
         extents_text(w, box, "boxes ");
         strbuf_addf(w->out, ", SWIZZLE_%s\n", swizzles[box->mode]);
     }
@@ -93,7 +116,8 @@ void cuda_map_variables(CudaWriter *w, const LaunchUse *use)
         strbuf_addf(w->out, "const TensorMap %s = tensor_map(%s, %d, ", cuda_map_name(w, use, i),
                     cuda_buffer_name(w, box->tensor), (int)type_bytes(box->tensor->type));
         extents_text(w, box, "");
-        strbuf_addf(w->out, ", %d);\n", (int)(box->mode - BULK_PLAIN));
+        strbuf_addf(w->out, ", %d, %d);\n", (int)(box->mode - BULK_PLAIN),
+                    map_type(box->type).number);
     }
 }
 
@@ -149,11 +173,19 @@ static void shared_text(CudaWriter *w, const Stmt *copy)
 
 static void store_text(CudaWriter *w, const Stmt *copy)
 {
-    static const Helper helpers[] = {HELPER_BULK_STORE_1D, HELPER_BULK_STORE_2D,
-                                     HELPER_BULK_STORE_3D, HELPER_BULK_STORE_4D,
-                                     HELPER_BULK_STORE_5D};
+#define OF_RANKS(e)                                                                                \
+    {                                                                                              \
+        HELPER_BULK_##e##_1D, HELPER_BULK_##e##_2D, HELPER_BULK_##e##_3D, HELPER_BULK_##e##_4D,    \
+            HELPER_BULK_##e##_5D                                                                   \
+    }
+    static const Helper helpers[][BULK_MAX_RANK] = {
+        [STORE_SET] = OF_RANKS(STORE), [STORE_ADD] = OF_RANKS(ADD), [STORE_MIN] = OF_RANKS(MIN),
+        [STORE_MAX] = OF_RANKS(MAX),   [STORE_AND] = OF_RANKS(AND), [STORE_OR] = OF_RANKS(OR),
+        [STORE_XOR] = OF_RANKS(XOR),
+    };
+#undef OF_RANKS
     int rank = bulk_begins(copy)->u.load.buffer->rank;
-    strbuf_addf(w->out, "%s(", cuda_helper(w, helpers[rank - 1]));
+    strbuf_addf(w->out, "%s(", cuda_helper(w, helpers[bulk_store(copy)->op][rank - 1]));
     box_text(w, copy);
     strbuf_add(w->out, ", ");
     shared_text(w, copy);

@@ -242,7 +242,9 @@ static int buffer_number(const ModuleBuilder *b, const Buffer *buffer)
 
 static KernelArgument map_argument(ModuleBuilder *b, const BulkBox *box)
 {
-    ModuleMap map = {.buffer = buffer_number(b, box->tensor), .span = (int)bulk_span(box->mode)};
+    ModuleMap map = {.buffer = buffer_number(b, box->tensor),
+                     .span = (int)bulk_span(box->mode),
+                     .type = box->type};
     for (int d = 0; d < box->tensor->rank; d++)
         map.box[d] = box->extent[d];
     VEC_PUSH(b->c->arena, &b->maps, map);

@@ -113,14 +113,16 @@ static json_t *temps_json(Context *c, const LaunchUseList *uses)
     return out;
 }
 
-/* A tensor map of a buffer: extents of the box, the last axis last, and bytes of the swizzle. */
+/* A tensor map of a buffer: what its elements are taken for, extents of the box, the last axis
+ * last, and bytes of the swizzle. */
 static json_t *map_json(const BulkBox *box)
 {
     json_t *extents = json_array();
     for (int d = 0; d < box->tensor->rank; d++)
         json_array_append_new(extents, json_integer(box->extent[d]));
-    return json_pack("{s:s, s:s, s:o, s:I}", "kind", "tensor_map", "name", box->tensor->name, "box",
-                     extents, "swizzle", (json_int_t)bulk_span(box->mode));
+    return json_pack("{s:s, s:s, s:s, s:o, s:I}", "kind", "tensor_map", "name", box->tensor->name,
+                     "element", type_info(box->type)->name, "box", extents, "swizzle",
+                     (json_int_t)bulk_span(box->mode));
 }
 
 static json_t *arguments_json(Context *c, const LaunchUse *use)

@@ -89,6 +89,21 @@ const Instruction *bulk_stores(Context *c)
     return bulk_instruction(c, (BulkKind){.mode = BULK_PLAIN, .stores = true}, DT_U8);
 }
 
+bool bulk_updates(StoreOp op, DType type)
+{
+    bool word = type == DT_I32 || type == DT_U32 || type == DT_I64 || type == DT_U64;
+    bool half = type == DT_F16 || type == DT_BF16;
+    switch (op) {
+    case STORE_ADD: return word || half || type == DT_F32;
+    case STORE_MIN:
+    case STORE_MAX: return word || half;
+    case STORE_AND:
+    case STORE_OR:
+    case STORE_XOR: return word;
+    default: return false;
+    }
+}
+
 /* ---- the box --------------------------------------------------------------------------------- */
 
 /* The body of a loop, or of a condition that holds inside of the tensor; NULL: neither. */
@@ -97,14 +112,32 @@ static const Stmt *body_of(const Stmt *s)
     return s->kind == ST_FOR ? s->u.loop.body : s->kind == ST_IF ? s->u.cond.then : NULL;
 }
 
-BulkBox bulk_box(const Stmt *copy)
+const StoreStmt *bulk_store(const Stmt *copy)
 {
-    const Instruction *of = copy->u.instruction.of;
-    BulkBox box = {.tensor = buffer_defined(bulk_begins(copy)->u.load.buffer), .mode = of->bulk};
     const Stmt *inner = copy->u.instruction.body;
     while (body_of(inner))
         inner = body_of(inner);
-    const StoreStmt *store = &stmt_single_store(inner)->u.store;
+    return &stmt_single_store(inner)->u.store;
+}
+
+/* Bits move, and sums and bits of integers are those of unsigned ones. */
+static DType type_of_elements(const StoreStmt *store)
+{
+    DType type = store->buffer->type;
+    bool ordered = store->op == STORE_MIN || store->op == STORE_MAX;
+    if (ordered || (store_updates(store->op) && type_is_float(type)))
+        return type;
+    int64_t bytes = type_bytes(type);
+    return bytes == 1 ? DT_U8 : bytes == 2 ? DT_U16 : bytes == 4 ? DT_U32 : DT_U64;
+}
+
+BulkBox bulk_box(const Stmt *copy)
+{
+    const Instruction *of = copy->u.instruction.of;
+    const StoreStmt *store = bulk_store(copy);
+    BulkBox box = {.tensor = buffer_defined(bulk_begins(copy)->u.load.buffer),
+                   .mode = of->bulk,
+                   .type = type_of_elements(store)};
     Expr *inside;
     Expr *const *at = of->stores ? store->index : expr_copied(store->value, &inside)->u.load.index;
     for (int d = 0; d < box.tensor->rank; d++)
@@ -118,7 +151,7 @@ BulkBox bulk_box(const Stmt *copy)
 
 bool bulk_box_equal(const BulkBox *a, const BulkBox *b)
 {
-    bool same = a->tensor->id == b->tensor->id && a->mode == b->mode;
+    bool same = a->tensor->id == b->tensor->id && a->mode == b->mode && a->type == b->type;
     for (int d = 0; same && d < a->tensor->rank; d++)
         same = a->extent[d] == b->extent[d];
     return same;

@@ -20,7 +20,8 @@
  *
  * is one from shared memory: it reads `t` behind its text, until a wait for its group, as an
  * instruction with the clauses `commit` and `wait` does (instruction.h). Groups are those of its
- * thread. Its store may stand in `if inside`: the hardware stores nothing outside of the tensor. */
+ * thread. Its store may stand in `if inside`: the hardware stores nothing outside of the tensor. It
+ * may be an update, `C[...] atomic += t[...]`: that of each element is atomic. */
 #ifndef TIRC_IR_BULK_COPY_H
 #define TIRC_IR_BULK_COPY_H
 
@@ -49,6 +50,9 @@ typedef struct {
 BulkKind bulk_kind_find(const char *name);
 /* The instruction of a kind for elements of `type`. */
 const Instruction *bulk_instruction(Context *c, BulkKind kind, DType type);
+/* The hardware updates elements of `type` like this as it stores a box (PTX ISA,
+ * cp.reduce.async.bulk.tensor; sums of i64 are those of u64). */
+bool bulk_updates(StoreOp op, DType type);
 /* The one that stands for all bulk stores where their groups are committed and waited for. */
 const Instruction *bulk_stores(Context *c);
 static inline bool stmt_is_bulk_copy(const Stmt *s)
@@ -71,9 +75,12 @@ typedef struct {
     const Buffer *tensor;
     int64_t extent[BULK_MAX_RANK]; /* [tensor->rank] in elements */
     BulkMode mode;
+    DType type; /* that the hardware takes elements for: unsigned ones where it only moves them */
 } BulkBox;
 /* The box that a bulk copy copies. */
 BulkBox bulk_box(const Stmt *copy);
+/* The one store of its body. */
+const StoreStmt *bulk_store(const Stmt *copy);
 bool bulk_box_equal(const BulkBox *a, const BulkBox *b);
 
 /* How many groups of copies are under way at a time below `body`, that of a launch, the one that a

@@ -348,16 +348,6 @@ static Stmt *close_bounds(Blocks *b, int first, const Guarded *guards, Stmt *s)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static Stmt *make_atomic(Rewriter *r, Stmt *s)
-{
-    if (s->kind != ST_STORE || s->u.store.op == STORE_SET || s->u.store.atomic ||
-        s->u.store.buffer->scope == SCOPE_LOCAL)
-        return s;
-    s = stmt_store_like(r->ctx, s, s->u.store.buffer, s->u.store.index, s->u.store.value);
-    s->u.store.atomic = true;
-    return s;
-}
-
 static bool is_short(const Expr *e)
 {
     return e->kind == EX_VAR || e->kind == EX_INT || e->kind == EX_FLOAT ||
@@ -514,7 +504,7 @@ static Guarded lower_block(Blocks *b, Stmt *s)
     Rewriter dissolve = {.ctx = c, .stmt = dissolve_update};
     g.s = rewrite_stmt(&dissolve, stmt_subst(c, block->body, to_shown.items, to_shown.n));
     if (block->atomic)
-        g.s = rewrite_stmt(&(Rewriter){.ctx = c, .stmt = make_atomic}, g.s);
+        g.s = stores_made_atomic(c, g.s);
     else if (block_is_async(block))
         g.s = stores_made_async(c, g.s);
     g.s = block_hints_apply(c, block, g.s);

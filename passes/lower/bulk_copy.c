@@ -6,7 +6,7 @@
  *   }                                       }
  *
  * The stores of one from shared memory stay as they are: what goes on behind its text is that it
- * reads. */
+ * reads. Updates are atomic, whether the block needs it or not. */
 #include "passes/lower/bulk_copy.h"
 
 #include "passes/shared/bulk_place.h"
@@ -28,6 +28,21 @@ static Stmt *make_async(Rewriter *r, Stmt *s)
 Stmt *stores_made_async(Context *c, Stmt *s)
 {
     return rewrite_stmt(&(Rewriter){.ctx = c, .stmt = make_async}, s);
+}
+
+static Stmt *make_atomic(Rewriter *r, Stmt *s)
+{
+    if (s->kind != ST_STORE || s->u.store.op == STORE_SET || s->u.store.atomic ||
+        s->u.store.buffer->scope == SCOPE_LOCAL)
+        return s;
+    s = stmt_store_like(r->ctx, s, s->u.store.buffer, s->u.store.index, s->u.store.value);
+    s->u.store.atomic = true;
+    return s;
+}
+
+Stmt *stores_made_atomic(Context *c, Stmt *s)
+{
+    return rewrite_stmt(&(Rewriter){.ctx = c, .stmt = make_atomic}, s);
 }
 
 /* The element where the box begins, with `shown` in place of the block's iterators. */
@@ -71,6 +86,6 @@ Stmt *bulk_copy_lower(Context *c, Facts *f, const Stmt *s, const SubstList *show
                          first_of_box(c, &form, form.stores ? &form.shared : &form.tensor, shown)};
     Stmt *body = stmt_subst(c, s->u.block.body, shown->items, shown->n);
     const Instruction *of = bulk_instruction(c, kind, form.tensor.buffer->type);
-    body = form.stores ? body : stores_made_async(c, body);
+    body = form.stores ? stores_made_atomic(c, body) : stores_made_async(c, body);
     return stmt_stamp(stmt_instruction(c, of, elements, body, s->span), s);
 }

@@ -6,6 +6,8 @@
 
 /* The statement with asynchronous stores in place of those that set an element. */
 Stmt *stores_made_async(Context *c, Stmt *s);
+/* The statement with atomic updates of what threads share. */
+Stmt *stores_made_atomic(Context *c, Stmt *s);
 /* The bulk copy that a block marked by copy_bulk is, as an instruction, under the facts of its
  * place. `shown` replaces its iterators in the text. NULL after E0860. */
 Stmt *bulk_copy_lower(Context *c, Facts *f, const Stmt *s, const SubstList *shown);

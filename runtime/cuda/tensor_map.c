@@ -12,7 +12,17 @@ typedef int EncodeTiled(void *map, int type, unsigned rank, void *tensor, const 
                         int interleave, int swizzle, int promotion, int fill);
 
 /* enum CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion of cuda.h */
-enum { MAP_UINT8 = 0, MAP_UINT16 = 1, MAP_UINT32 = 2, MAP_UINT64 = 4 };
+enum {
+    MAP_UINT8 = 0,
+    MAP_UINT16 = 1,
+    MAP_UINT32 = 2,
+    MAP_INT32 = 3,
+    MAP_UINT64 = 4,
+    MAP_INT64 = 5,
+    MAP_FLOAT16 = 6,
+    MAP_FLOAT32 = 7,
+    MAP_BFLOAT16 = 9
+};
 enum { MAP_PROMOTE_128_BYTES = 2, MAP_VERSION = 12000, MAP_ALIGNMENT = 16 };
 enum { MAP_MAX_EXTENT = INT32_MAX - 511 };
 
@@ -29,9 +39,19 @@ static EncodeTiled *find_encoder(CudaDevice *d)
     return encode;
 }
 
-static int type_of_bytes(int bytes)
+static int type_of_map(DType type)
 {
-    return bytes == 1 ? MAP_UINT8 : bytes == 2 ? MAP_UINT16 : bytes == 4 ? MAP_UINT32 : MAP_UINT64;
+    switch (type) {
+    case DT_U8: return MAP_UINT8;
+    case DT_U16: return MAP_UINT16;
+    case DT_I32: return MAP_INT32;
+    case DT_U64: return MAP_UINT64;
+    case DT_I64: return MAP_INT64;
+    case DT_F16: return MAP_FLOAT16;
+    case DT_F32: return MAP_FLOAT32;
+    case DT_BF16: return MAP_BFLOAT16;
+    default: return MAP_UINT32;
+    }
 }
 
 static int swizzle_of_span(int span)
@@ -83,8 +103,8 @@ bool tensor_map_make(CudaDevice *d, const Module *m, const ModuleMap *map, const
     EncodeTiled *encode = find_encoder(d);
     if (!encode)
         return refuse(d, buffer, "the driver makes no tensor maps; it is older than CUDA 12");
-    int status = encode(out, type_of_bytes(type_bytes(buffer->type)), (unsigned)buffer->rank,
-                        tensor, tiles.extents, tiles.pitches, tiles.box, tiles.steps, 0,
-                        swizzle_of_span(map->span), MAP_PROMOTE_128_BYTES, 0);
+    int status = encode(out, type_of_map(map->type), (unsigned)buffer->rank, tensor, tiles.extents,
+                        tiles.pitches, tiles.box, tiles.steps, 0, swizzle_of_span(map->span),
+                        MAP_PROMOTE_128_BYTES, 0);
     return status == CUDA_OK || refuse(d, buffer, "the driver refuses its tensor map");
 }

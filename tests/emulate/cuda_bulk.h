@@ -80,6 +80,107 @@ BULK(4)
 BULK(5)
 #undef BULK
 
+/* Elements of the type that the tensor map names; `given` are those that the operation takes. */
+template <class T, class Operation>
+static bool combined(const char *type, const char *given, void *to, const void *from, Operation f)
+{
+    T a, b;
+    if (strcmp(type, given) != 0)
+        return false;
+    memcpy(&a, to, sizeof a);
+    memcpy(&b, from, sizeof b);
+    a = (T)f(a, b);
+    memcpy(to, &a, sizeof a);
+    return true;
+}
+template <class Operation>
+static bool combined_half(const char *type, void *to, const void *from, Operation f)
+{
+    const NarrowFormat &format = strcmp(type, "f16") == 0 ? f16_format : bf16_format;
+    auto bits = [&](unsigned short a, unsigned short b) {
+        return narrow_bits(format, f(narrow_value(format, a), narrow_value(format, b)));
+    };
+    return combined<unsigned short>(type, "f16", to, from, bits) ||
+           combined<unsigned short>(type, "bf16", to, from, bits);
+}
+template <class Operation>
+static bool combined_integer(const char *type, void *to, const void *from, Operation f)
+{
+    return combined<int>(type, "i32", to, from, f) ||
+           combined<unsigned>(type, "u32", to, from, f) ||
+           combined<long long>(type, "i64", to, from, f) ||
+           combined<unsigned long long>(type, "u64", to, from, f);
+}
+static inline void update_refused(bool done, const char *type, const char *operation)
+{
+    if (!done)
+        emulator::fault("an update of %s with %s", type, operation);
+}
+static inline void bulk_add(const char *type, void *to, const void *from)
+{
+    auto sum = [](auto a, auto b) { return a + b; };
+    bool done = combined<unsigned>(type, "u32", to, from, sum) ||
+                combined<unsigned>(type, "i32", to, from, sum) ||
+                combined<unsigned long long>(type, "u64", to, from, sum) ||
+                combined<float>(type, "f32", to, from, sum) || combined_half(type, to, from, sum);
+    update_refused(done, type, "add");
+}
+/* Numbers before NaN, and -0 before +0. */
+static inline double least(double a, double b)
+{
+    return a == b ? (signbit(a) ? a : b) : fmin(a, b);
+}
+static inline void bulk_min(const char *type, void *to, const void *from)
+{
+    bool done = combined_integer(type, to, from, [](auto a, auto b) { return a < b ? a : b; }) ||
+                combined_half(type, to, from, least);
+    update_refused(done, type, "min");
+}
+static inline void bulk_max(const char *type, void *to, const void *from)
+{
+    auto largest = [](double a, double b) { return -least(-a, -b); };
+    bool done = combined_integer(type, to, from, [](auto a, auto b) { return a > b ? a : b; }) ||
+                combined_half(type, to, from, largest);
+    update_refused(done, type, "max");
+}
+static inline void bulk_and(const char *type, void *to, const void *from)
+{
+    update_refused(combined_integer(type, to, from, [](auto a, auto b) { return a & b; }), type,
+                   "and");
+}
+static inline void bulk_or(const char *type, void *to, const void *from)
+{
+    update_refused(combined_integer(type, to, from, [](auto a, auto b) { return a | b; }), type,
+                   "or");
+}
+static inline void bulk_xor(const char *type, void *to, const void *from)
+{
+    update_refused(combined_integer(type, to, from, [](auto a, auto b) { return a ^ b; }), type,
+                   "xor");
+}
+
+#define BULK(n, operation)                                                                         \
+    template <class... Coordinates>                                                                \
+    static inline void                                                                             \
+        ptx_cp_reduce_async_bulk_tensor_##n##d_global_shared_cta_##operation##_tile_bulk_group(    \
+            const void *map, Coordinates... rest)                                                  \
+    {                                                                                              \
+        static_assert(sizeof...(rest) == n + 1, "coordinates and a place in shared memory");       \
+        const int at[] = {(int)rest...};                                                           \
+        emulator::update_bulk(map, at, n, (unsigned)at[n], bulk_##operation);                      \
+    }
+#define BULK_RANKS(operation)                                                                      \
+    BULK(1, operation)                                                                             \
+    BULK(2, operation) BULK(3, operation) BULK(4, operation) BULK(5, operation)
+BULK_RANKS(add)
+BULK_RANKS(min)
+BULK_RANKS(max)
+BULK_RANKS(and)
+BULK_RANKS(or)
+BULK_RANKS(xor)
+#undef BULK_RANKS
+#undef BULK
+
 static inline void ptx_cp_async_bulk_commit_group()
 {
     emulator::store_commit();

@@ -314,7 +314,7 @@ class Host:
         box = ", ".join(str(e) for e in reversed(a["box"]))
         return (
             f"emulator::TensorMapOf{{d_{a['name']}, (int)sizeof *d_{a['name']}, "
-            f"{len(a['box'])}, {{{extents}}}, {{{box}}}, {a['swizzle']}}}"
+            f'{len(a["box"])}, {{{extents}}}, {{{box}}}, {a["swizzle"]}, "{a["element"]}"}}'
         )
 
     def write_launch(self, _):

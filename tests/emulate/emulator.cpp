@@ -204,6 +204,7 @@ struct BulkCopy {
     char *shared;
     TensorMapOf map;
     int at[5], group; /* of the thread, from shared memory */
+    Combine *combine; /* in an update */
 };
 struct Mbarrier {
     int arrivals, missing; /* of a phase: how many, and how many are to come */
@@ -402,7 +403,7 @@ static long long bytes_of(const TensorMapOf &map)
 
 static BulkCopy bulk_copy(unsigned shared, const void *map, const int *at, int rank)
 {
-    BulkCopy copy = {(char *)shared_pointer(shared), {}, {}, 0};
+    BulkCopy copy = {(char *)shared_pointer(shared), {}, {}, 0, nullptr};
     memcpy(&copy.map, map, sizeof copy.map);
     memcpy(copy.at, at, (size_t)rank * sizeof *at);
     long long pitch = copy.map.bytes, row = pitch * copy.map.box[0];
@@ -465,7 +466,13 @@ static void land(const BulkCopy &copy)
 
 void store_bulk(const void *map, const int *at, int rank, unsigned from)
 {
+    update_bulk(map, at, rank, from, nullptr);
+}
+
+void update_bulk(const void *map, const int *at, int rank, unsigned from, Combine *combine)
+{
     BulkCopy copy = bulk_copy(from, map, at, rank);
+    copy.combine = combine;
     copy.group = threads[current].store_groups;
     threads[current].stores.push_back(copy);
 }
@@ -486,7 +493,9 @@ void store_wait(int pending)
             continue;
         }
         for (long long i = 0; i < bytes_of(copy.map) / copy.map.bytes; i++)
-            if (char *to = in_tensor(copy, i))
+            if (char *to = in_tensor(copy, i); to && copy.combine)
+                copy.combine(copy.map.type, to, in_shared(copy, i));
+            else if (to)
                 memcpy(to, in_shared(copy, i), (size_t)copy.map.bytes);
     }
     t->stores.resize(left);

@@ -143,6 +143,7 @@ struct TensorMapOf {
     int bytes, rank;
     long long extent[5];
     int box[5], span; /* of the swizzle in bytes; 0: none */
+    const char *type; /* that updates take elements for */
     template <class T> operator T() const
     {
         static_assert(sizeof(T) == 128 && sizeof(TensorMapOf) <= sizeof(T), "a CUtensorMap");
@@ -159,6 +160,9 @@ bool mbarrier_test(int line, unsigned mbarrier, unsigned parity);
 void copy_bulk(unsigned to, const void *map, const int *at, int rank, unsigned mbarrier);
 /* Bulk stores, which read shared memory when their thread waits for their group, not before. */
 void store_bulk(const void *map, const int *at, int rank, unsigned from);
+/* The same of an update, which combines an element of the tensor with one in shared memory. */
+using Combine = void(const char *type, void *to, const void *from);
+void update_bulk(const void *map, const int *at, int rank, unsigned from, Combine *combine);
 void store_commit();
 void store_wait(int pending);
 /* fence.proxy.async: a warpgroup's product does not see copies that have no fence behind them. */

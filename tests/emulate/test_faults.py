@@ -94,6 +94,7 @@ TILES = (emulate.ROOT / "tests/golden/instructions_warpgroup.case").read_text().
 PENDING = (emulate.ROOT / "tests/golden/pipeline_pending.case").read_text().partition("\n\n")[2]
 BULK = (emulate.ROOT / "tests/golden/primitive_copy_bulk.case").read_text().partition("\n\n")[2]
 STORES = (emulate.ROOT / "tests/golden/bulk_stores.case").read_text().partition("\n\n")[2]
+UPDATES = (emulate.ROOT / "tests/golden/bulk_updates.case").read_text().partition("\n\n")[2]
 ROLES = (emulate.ROOT / "tests/golden/primitive_specialize_warps.case").read_text()
 ROLES = ROLES.partition("\n\n")[2]
 # name: (program or None, arguments, [(text, its replacement)], verdict, part of the detail)
@@ -415,6 +416,35 @@ FAULTS = {
         [("y_map, jo * 32", "y_map, jo * 32 + 1")],
         "wrong",
         "y[",
+    ),
+    "bulk updates": (UPDATES, ["--schedule", "s"], [], "exact", ""),
+    "bulk updates left at the end": (
+        UPDATES,
+        ["--schedule", "s"],
+        [("store_bulk_wait<0>();", ";")],
+        "fault",
+        "a thread that ends before its bulk stores",
+    ),
+    "box updated elsewhere": (
+        UPDATES,
+        ["--schedule", "s"],
+        [("y_map, 0, 0", "y_map, 1, 0")],
+        "wrong",
+        "y[",
+    ),
+    "another update": (
+        UPDATES,
+        ["--schedule", "s"],
+        [("shared::cta.min.tile", "shared::cta.max.tile")],
+        "wrong",
+        "low[",
+    ),
+    "an update of other elements": (
+        UPDATES,
+        ["--schedule", "s"],
+        [("shared::cta.add.tile", "shared::cta.xor.tile")],
+        "fault",
+        "an update of f32 with xor",
     ),
     "vector": (COPY, ["--schedule", "wide"], [], "exact", ""),
     "vector not aligned": (

@@ -527,7 +527,7 @@ static const Span SHAPE_SPANS[1];
 static const int SHAPE_STEPS[1];
 static const int SHAPE_OUTPUTS[] = {0, 1};
 
-static bool make_map(Device *d, const VmConstant *constants, uint64_t at, int span)
+static bool make_map_of(Device *d, const VmConstant *constants, uint64_t at, int span, DType type)
 {
     VmFunction shape = {.name = "shape",
                         .n_registers = 2,
@@ -543,12 +543,17 @@ static bool make_map(Device *d, const VmConstant *constants, uint64_t at, int sp
                         .axes = {{-1, -1, -1, -1, -1, -1, -1}}};
     ModuleBuffer buffer = {.name = "x", .type = DT_F32, .rank = 2, .shape = &shape};
     Module module = {.n_buffers = 1, .buffers = &buffer};
-    ModuleMap map = {.buffer = 0, .box = {4, 8}, .span = span};
+    ModuleMap map = {.buffer = 0, .box = {4, 8}, .span = span, .type = type};
     const int64_t sizes[] = {0};
     const DevicePtr buffers[] = {at};
     TensorMap made;
     return tensor_map_make((CudaDevice *)d, &module, &map,
                            &(RunArguments){.sizes = sizes, .buffers = buffers}, &made);
+}
+
+static bool make_map(Device *d, const VmConstant *constants, uint64_t at, int span)
+{
+    return make_map_of(d, constants, at, span, DT_U32);
 }
 
 static void tensor_maps_have_the_last_axis_first(void **state)
@@ -559,6 +564,23 @@ static void tensor_maps_have_the_last_axis_first(void **state)
         char wanted[64];
         snprintf(wanted, sizeof wanted, "16:64/1*8 6:384/1*4 type 2 swizzle %d", i);
         assert_true(make_map(d, SHAPE_CONSTANTS, 4096, spans[i]));
+        assert_string_equal(fake.map, wanted);
+    }
+}
+
+/* Those of updates say what the elements are, as cuda.h numbers types. */
+static void tensor_maps_have_the_type_of_elements(void **state)
+{
+    static const struct {
+        DType type;
+        int number;
+    } types[] = {{DT_U8, 0},  {DT_U16, 1}, {DT_U32, 2}, {DT_I32, 3}, {DT_U64, 4},
+                 {DT_I64, 5}, {DT_F16, 6}, {DT_F32, 7}, {DT_BF16, 9}};
+    Device *d = opened(*state);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, "16:64/1*8 6:384/1*4 type %d swizzle 0", types[i].number);
+        assert_true(make_map_of(d, SHAPE_CONSTANTS, 4096, 0, types[i].type));
         assert_string_equal(fake.map, wanted);
     }
 }
@@ -636,6 +658,7 @@ int main(void)
         TEST(limits_of_sizes_are_kept),
         TEST(empty_grids_launch_nothing),
         TEST(tensor_maps_have_the_last_axis_first),
+        TEST(tensor_maps_have_the_type_of_elements),
         TEST(tensor_maps_need_aligned_tensors),
         TEST(tensor_maps_have_coordinates_of_32_bits),
         TEST(old_drivers_make_no_tensor_maps),

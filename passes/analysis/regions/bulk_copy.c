@@ -101,7 +101,8 @@ static const char *sides_obstacle(Context *c, const BulkForm *form)
     const Buffer *to = form->store->u.store.buffer;
     const Buffer *from = to == form->tensor.buffer ? form->shared.buffer : form->tensor.buffer;
     const Buffer *tensor = form->tensor.buffer;
-    bool whole = tensor->role == ROLE_TEMP || tensor->role == (form->stores ? ROLE_OUT : ROLE_IN);
+    bool whole = tensor->role == ROLE_TEMP || tensor->role == (form->stores ? ROLE_OUT : ROLE_IN) ||
+                 (form->updates && tensor->role == ROLE_INOUT);
     if (form->shared.buffer->scope != SCOPE_SHARED || tensor->scope != SCOPE_GLOBAL || !whole ||
         to->type != from->type)
         return arena_printf(c->arena,
@@ -137,24 +138,41 @@ static const char *begin_obstacle(Context *c, Facts *f, const BlockStmt *block,
                         expr_text(c, at), tensor->name, BULK_CHUNK_BYTES);
 }
 
+/* NULL: the hardware updates elements of the type in this way. */
+static const char *update_obstacle(Context *c, const StoreStmt *store)
+{
+    if (bulk_updates(store->op, store->buffer->type))
+        return NULL;
+    return arena_printf(c->arena,
+                        "updates '%s %s' with elements of type %s, which the hardware does not do; "
+                        "it adds f32, f16, bf16 and integers of 4 and 8 bytes, takes the least and "
+                        "the largest of f16, bf16 and these integers, and combines bits of the "
+                        "latter; let threads update it",
+                        store->buffer->name, store_op_token(store->op),
+                        type_info(store->buffer->type)->name);
+}
+
 static const char *copy_obstacle(Context *c, const BlockStmt *block, BulkForm *form)
 {
     const Expr *load = NULL;
     Expr *inside = NULL;
-    form->store = block->init || block->atomic ? NULL : find_store(c, block->body, form);
-    if (form->store && form->store->u.store.op == STORE_SET)
+    form->store = block->init ? NULL : find_store(c, block->body, form);
+    if (form->store)
         load = expr_copied(form->store->u.store.value, &inside);
     form->stores = load && form->store->u.store.buffer->scope == SCOPE_GLOBAL && !inside;
-    if (!load || (form->guard && !form->stores))
+    form->updates = load && form->store->u.store.op != STORE_SET;
+    if (!load || ((form->guard || form->updates) && !form->stores))
         return "is more than a nest of loops with literal ranges from 0 around one copy of an "
-               "element, or of 'condition ? element : 0'";
+               "element, or of 'condition ? element : 0', or one update by an element in shared "
+               "memory";
     if (inside)
         form->guard = inside;
     const StoreStmt *store = &form->store->u.store;
     BulkSide to = {store->buffer, store->index}, from = {load->u.load.buffer, load->u.load.index};
     form->tensor = form->stores ? to : from;
     form->shared = form->stores ? from : to;
-    return sides_obstacle(c, form);
+    const char *why = sides_obstacle(c, form);
+    return why || !form->updates ? why : update_obstacle(c, store);
 }
 
 /* ---- the edge -------------------------------------------------------------------------------- */

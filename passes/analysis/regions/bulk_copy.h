@@ -15,7 +15,8 @@ typedef struct {
 
 /* The parts of such a block. */
 typedef struct {
-    bool stores; /* from shared memory to the tensor */
+    bool stores;  /* from shared memory to the tensor */
+    bool updates; /* and it combines each element with what is there */
     const Stmt *store;
     BulkSide tensor, shared;
     Expr *guard; /* NULL, or what holds inside of the tensor: other elements are 0, or not stored */
@@ -27,8 +28,9 @@ typedef struct {
 
 /* NULL: the block is a nest of loops over one store of an element of an input or a temp, or of 0
  * where there is none, to a buffer of the same type in shared memory, or of an element in shared
- * memory to an output or a temp if there is one, and they go through a box of the tensor row by
- * row. Else the reason why it is no such copy, as a sentence that begins with the block. */
+ * memory to an output or a temp if there is one, or over one update of such an element by one in
+ * shared memory, and they go through a box of the tensor row by row. Else the reason why it is no
+ * such copy, as a sentence that begins with the block. */
 const char *bulk_copy_obstacle(Context *c, Facts *f, const BlockStmt *block, BulkForm *form);
 
 #endif

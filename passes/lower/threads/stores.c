@@ -16,7 +16,9 @@
  * its stores: the memory of a block ends with its threads.
  *
  * The tensor is written behind the text, too, and no wait of the launch says when others may see
- * it. So nothing else in the launch accesses it, and each element is stored once. */
+ * it. So nothing else in the launch accesses it, and each element is stored once. Updates that are
+ * atomic have no order to keep: other bulk stores may update the same elements by the same
+ * operator, and so may later iterations. */
 #include "passes/lower/threads/stores.h"
 
 #include "passes/lower/threads/async.h"
@@ -38,18 +40,37 @@ StmtList stores_below(Context *c, const Stmt *s)
 
 /* ---- what is stored -------------------------------------------------------------------------- */
 
-/* Another block of the launch accesses what the block stores. */
+static const StoreStmt *what_stores(Context *c, const Stmt *block)
+{
+    return &stmts_of_kind(c, block->u.block.body, ST_STORE).items[0]->u.store;
+}
+
+static const char *does_to(Context *c, const Stmt *block)
+{
+    return what_stores(c, block)->op == STORE_SET ? "stores" : "updates";
+}
+
+/* Both are bulk stores that update atomically, by one operator. */
+static bool may_collide(Context *c, const Stmt *a, const Stmt *b)
+{
+    return a->u.block.atomic && b->u.block.atomic && block_stores_bulk(&b->u.block) &&
+           what_stores(c, a)->op == what_stores(c, b)->op;
+}
+
+/* No other block of the launch accesses what the block stores. */
 static bool alone(Context *c, Stmt *root, const Stmt *store)
 {
-    const Buffer *tensor = stmts_of_kind(c, store->u.block.body, ST_STORE).items[0]->u.store.buffer;
+    const Buffer *tensor = what_stores(c, store)->buffer;
     StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
     for (int i = 0; i < blocks.n; i++) {
-        if (blocks.items[i] == store || !stmt_accesses(c, blocks.items[i], tensor, ACCESS_ANY))
+        if (blocks.items[i] == store || !stmt_accesses(c, blocks.items[i], tensor, ACCESS_ANY) ||
+            may_collide(c, store, blocks.items[i]))
             continue;
         diag_error(c, E0860, store->span,
-                   "block '%s' stores a box of '%s', which block '%s' of the same launch accesses, "
-                   "too; let threads store it, or give the other block a launch of its own",
-                   store->u.block.name, tensor->name, blocks.items[i]->u.block.name);
+                   "block '%s' %s a box of '%s', which block '%s' of the same launch accesses, "
+                   "too; let threads do it, or give the other block a launch of its own",
+                   store->u.block.name, does_to(c, store), tensor->name,
+                   blocks.items[i]->u.block.name);
         return false;
     }
     return true;
@@ -68,10 +89,17 @@ static bool once(Context *c, Stmt *root, const Stmt *store, Threads *t)
         if (loop->kind != ST_FOR || loop->u.loop.kind == LOOP_BIND ||
             !threads_meet(t, &pairs, loop, INT32_MAX, &hazard))
             continue;
+        bool updates = what_stores(c, store)->op != STORE_SET;
         diag_error(c, E0860, store->span,
-                   "block '%s' stores elements of '%s' in an iteration of loop '%s' and again in a "
-                   "later one, and nothing keeps their order; store them behind the loop",
-                   store->u.block.name, hazard.buffer->name, loop->u.loop.var->name);
+                   "block '%s' %s elements of '%s' in an iteration of loop '%s' and again in a "
+                   "later one, and nothing keeps their order; %s",
+                   store->u.block.name, does_to(c, store), hazard.buffer->name,
+                   loop->u.loop.var->name,
+                   updates ? arena_printf(c->arena,
+                                          "make the updates atomic with atomic(%s), or update "
+                                          "elements behind the loop",
+                                          store->u.block.name)
+                           : "store them behind the loop");
         return false;
     }
     return true;
