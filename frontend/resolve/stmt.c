@@ -638,7 +638,14 @@ static Stmt *resolve_instruction_stmt(Resolver *r, const AstStmt *s)
         }
     }
     Stmt *body = good ? resolve_body(r, s->u.instruction.body) : NULL;
-    return body ? stmt_instruction(r->ctx, of, elements, body, s->span) : NULL;
+    Stmt *done = body ? stmt_instruction(r->ctx, of, elements, body, s->span) : NULL;
+    if (!done || !stmt_is_bulk_copy(done) || bulk_copy_is_whole(done))
+        return done;
+    diag_error(r->ctx, E0250, body->span,
+               "the body of '%.60s' is a nest of loops with literal ranges around one copy of an "
+               "element, or one update that the hardware can do",
+               of->kernel->name);
+    return NULL;
 }
 
 /* ---- sequences ---- */

@@ -120,6 +120,28 @@ const StoreStmt *bulk_store(const Stmt *copy)
     return &stmt_single_store(inner)->u.store;
 }
 
+bool bulk_copy_is_whole(const Stmt *copy)
+{
+    const Stmt *inner = copy->u.instruction.body;
+    int64_t extent;
+    for (; body_of(inner); inner = body_of(inner))
+        if (inner->kind == ST_FOR ? !loop_const_extent(&inner->u.loop, &extent)
+                                  : inner->u.cond.otherwise != NULL)
+            return false;
+    inner = stmt_single_store(inner);
+    if (!inner)
+        return false;
+    const StoreStmt *store = &inner->u.store;
+    Expr *inside;
+    const Expr *load = expr_copied(store->value, &inside);
+    bool stores = copy->u.instruction.of->stores;
+    const Buffer *to = stores ? bulk_begins(copy)->u.load.buffer : bulk_lies(copy)->u.load.buffer,
+                 *from = stores ? bulk_lies(copy)->u.load.buffer : bulk_begins(copy)->u.load.buffer;
+    bool moves = store->op == STORE_SET || store->op == STORE_ASYNC;
+    return load && load->u.load.buffer == from && store->buffer == to && to->type == from->type &&
+           (moves || (stores && bulk_updates(store->op, to->type)));
+}
+
 /* Bits move, and sums and bits of integers are those of unsigned ones. */
 static DType type_of_elements(const StoreStmt *store)
 {

@@ -81,6 +81,9 @@ typedef struct {
 BulkBox bulk_box(const Stmt *copy);
 /* The one store of its body. */
 const StoreStmt *bulk_store(const Stmt *copy);
+/* The body, which a person may have written, is loops with literal ranges and conditions around one
+ * store from one of the elements' buffers to the other. */
+bool bulk_copy_is_whole(const Stmt *copy);
 bool bulk_box_equal(const BulkBox *a, const BulkBox *b);
 
 /* How many groups of copies are under way at a time below `body`, that of a launch, the one that a

@@ -527,6 +527,31 @@ static void test_warp_instructions(void **state)
     "cuda \"{c}[0] += {a}[0];\" { for i in 2, k in 4 c[i] += a[k]; } "                             \
     "kernel k<N = 8>(x: f32[N, N], h: f16[N], s: f32) -> y: f32[N] { "
 
+#define BULK                                                                                       \
+    "kernel k<N = 32>(x: f32[N]) -> y: f32[N] { launch q grid(1, 1, 1) block(1, 1, 1) { "          \
+    "temp t: f32[32] in shared; instruction store_bulk(y[0], t[0]) "
+
+static void test_bulk_copies(void **state)
+{
+    (void)state;
+    static const Case cases[] = {
+        {E0250, BULK "|{ } } }", "the body of 'store_bulk' is a nest of loops"},
+        {E0250, BULK "{ |for i in 32 { y[i] = t[i]; y[i] = t[i]; } } } }", "a nest of loops"},
+        {E0250, BULK "{ |for i in 32 if i < 9 y[i] = t[i]; else y[i] = t[i]; } } }", "one copy"},
+        {E0250, BULK "{ |for i in N - 1 for j in i y[j] = t[j]; } } }", "literal ranges"},
+        {E0250, BULK "{ |for i in 32 y[i] = t[i] + 1; } } }", "one copy of an element"},
+        {E0250, BULK "{ |for i in 32 y[i] = y[i]; } } }", "one copy of an element"},
+        {E0250, BULK "{ |for i in 32 t[i] = t[i]; } } }", "one copy of an element"},
+        {E0250, BULK "{ |for i in 32 y[i] *= t[i]; } } }", "one update that the hardware can do"},
+        {E0250,
+         "kernel k<N = 32>(x: f32[N]) -> y: f32[N] { launch q grid(1, 1, 1) block(1, 1, 1) { "
+         "temp t: f32[32] in shared; instruction copy_bulk(t[0], x[0]) "
+         "{ |for i in 32 t[i] += x[i]; } } }",
+         "the body of 'copy_bulk'"},
+    };
+    CHECK_CASES(cases);
+}
+
 static void test_calls(void **state)
 {
     (void)state;
@@ -702,6 +727,7 @@ int main(void)
         cmocka_unit_test(test_reports_several),
         cmocka_unit_test(test_templates),
         cmocka_unit_test(test_warp_instructions),
+        cmocka_unit_test(test_bulk_copies),
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_warpgroup_operands),
         cmocka_unit_test(test_waits_of_instructions),
