@@ -7,7 +7,8 @@
  * that which it writes. Each element
  * remembers the last group that did so, and a group is complete once a number has passed its own,
  * so that a wait costs nothing. A bulk store also has to find a barrier between it and what
- * threads have written, and a wait before the block ends. */
+ * threads have written, and a wait before the block ends. Its own thread alone waits for it, so
+ * other threads write where it reads behind a barrier behind that wait. */
 #include "runtime/sim/shadow.h"
 
 #include <stdlib.h>
@@ -39,7 +40,7 @@ void vm_flight_begin(BlockShadow *b)
 {
     FlightQueue *queues[] = {&b->flight.instructions, &b->flight.stores};
     for (int i = 0; i < 2; i++) {
-        queues[i]->landed = ++queues[i]->group;
+        queues[i]->landed = queues[i]->met = ++queues[i]->group;
         queues[i]->latest = NULL;
     }
 }
@@ -81,17 +82,25 @@ typedef struct {
     uint32_t *marks;
     bool takes_off; /* it belongs to them */
     bool written;   /* they write the element; else they read it */
+    bool waited;    /* some thread has waited for that which has the element */
 } FlightAccess;
+
+/* Groups before this one are complete for a thread. */
+static uint32_t complete(const VmState *st, const FlightQueue *q, int lane)
+{
+    return q == &st->shadow->flight.stores && lane != q->lane ? q->met : q->landed;
+}
 
 static bool refuse(VmState *st, const VmStep *s, FlightAccess of, int lane, int64_t element)
 {
     bool stores = of.queue == &st->shadow->flight.stores;
     const VmBuffer *buffer = &st->f->buffers[s->inst->c];
-    return vm_fault(st, s, FAULT_IN_FLIGHT, lane,
-                    "%s element %lld of '%s', which %s %s; nothing has waited for its group",
+    return vm_fault(st, s, FAULT_IN_FLIGHT, lane, "%s element %lld of '%s', which %s %s; %s",
                     s->inst->op == VM_LOAD ? "reads" : "writes", (long long)element, buffer->name,
                     stores ? "a bulk store" : "an instruction in flight",
-                    of.written ? "writes" : "reads");
+                    of.written ? "writes" : "reads",
+                    of.waited ? "no barrier stands behind the wait for its group"
+                              : "nothing has waited for its group");
 }
 
 static void take_off(const VmStep *s, FlightQueue *q)
@@ -110,15 +119,18 @@ static bool visit(VmState *st, const VmStep *s, FlightAccess of, int lane)
     int64_t step = local ? st->lanes : 1;
     uint32_t *mark = of.marks + (local ? lane : 0) + first * step;
     for (int i = 0; i < s->width; i++, mark += step) {
-        if (!of.takes_off && *mark >= of.queue->landed)
+        of.waited = *mark < of.queue->landed;
+        if (!of.takes_off && *mark >= complete(st, of.queue, lane))
             return refuse(st, s, of, lane, first + i);
         if (of.takes_off && stores && !vm_fenced(st, s, lane, first + i))
             return false;
         if (of.takes_off)
             *mark = of.queue->group;
     }
-    if (of.takes_off)
+    if (of.takes_off) {
         take_off(s, of.queue);
+        of.queue->lane = lane;
+    }
     return true;
 }
 
@@ -171,7 +183,7 @@ static bool visit_lanes(VmState *st, const VmStep *s, FlightAccess of)
 
 static bool visit_all(VmState *st, const VmStep *s, FlightAccess of)
 {
-    bool landed = of.queue->taken_off < of.queue->landed;
+    bool landed = of.queue->taken_off < complete(st, of.queue, -1);
     return (landed && !of.takes_off) || visit_lanes(st, s, of);
 }
 
@@ -182,9 +194,9 @@ static bool check(VmState *st, const VmStep *s)
     Flight *f = &st->shadow->flight;
     bool local = st->f->buffers[s->inst->c].space == VM_LOCAL, loads = s->inst->op == VM_LOAD;
     bool executes = f->under_way == &f->instructions, stores = f->under_way == &f->stores;
-    FlightAccess of = {&f->instructions, s->marks, executes && local != loads, local};
+    FlightAccess of = {&f->instructions, s->marks, executes && local != loads, local, false};
     FlightAccess held = {local ? &f->instructions : &f->stores, s->held,
-                         loads && (local ? executes : stores), false};
+                         loads && (local ? executes : stores), false, false};
     if ((of.takes_off || (!executes && (local || !loads))) && !visit_all(st, s, of))
         return false;
     if ((held.takes_off || (!loads && !(local && executes))) && !visit_all(st, s, held))

@@ -572,6 +572,7 @@ static void rebase(BlockShadow *b)
 void vm_shadow_barrier(VmState *st)
 {
     BlockShadow *b = st->shadow;
+    b->flight.stores.met = b->flight.stores.landed;
     if (++b->epoch == IN_FLIGHT)
         rebase(b);
 }

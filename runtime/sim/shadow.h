@@ -119,9 +119,11 @@ typedef struct {
 } ClusterShadow;
 
 /* Groups of what goes on behind its text (flight.c): the one that executions now belong to, of
- * which all before `landed` are complete. */
+ * which all before `landed` are complete, as the thread that waits for bulk stores knows, and all
+ * before `met` as the others know from a barrier behind its wait. */
 typedef struct {
-    uint32_t group, landed;
+    uint32_t group, landed, met;
+    int lane;             /* that thread */
     const VmStep *latest; /* of the block, that took off; NULL: none */
     uint32_t taken_off;   /* its group */
 } FlightQueue;

@@ -252,6 +252,20 @@ def check(folder, tally, program, kernel, text, part, number):
             tally.note(mutant, verdict, program)
 
 
+# Programs whose schedules no example has.
+UPDATES = ROOT / "tests/programs/bulk_updates.tir"
+
+
+@pytest.mark.parametrize("schedule", ["sums", "least", "tiles", "once"])
+def test_every_mutant_of_updates_is_caught(schedule, tmp_path, request):
+    tally = Tally()
+    text = run(UPDATES, "--schedule", schedule, "-D", "N=3", "--emit", "lowered", "--no-warn")[1]
+    part = request.config.getoption("--part")
+    check(tmp_path, tally, UPDATES, "bulk_updates", text, min(part, 3), 1)
+    assert not tally.survivors, "\n".join(tally.survivors) + f"\n{tally}"
+    assert tally.caught("wait") > 0
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.name)
 def test_every_mutant_is_caught(folder, tmp_path, request):
     part = request.config.getoption("--part")
