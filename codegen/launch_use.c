@@ -80,9 +80,7 @@ static void collect_stmt(Collector *k, const Stmt *s)
             VEC_PUSH(k->c->arena, &k->use->shared, buffer_of_block(k->c, s->u.temp));
         break;
     case ST_BREAK: break;
-    case ST_BARRIER:
-        k->use->barriers += s->u.barrier.kind == SYNC_THREADS || s->u.barrier.kind == SYNC_CLUSTER;
-        break;
+    case ST_BARRIER: k->use->barriers += sync_meets(s->u.barrier.kind); break;
     default: break;
     }
 }

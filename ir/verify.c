@@ -469,7 +469,8 @@ static bool check_roles(Verifier *v, const Stmt *s)
 static bool check_sync(Verifier *v, const Stmt *s)
 {
     static const bool allowed[][3] = {
-        [SYNC_THREADS] = {true, false, true},  [SYNC_CLUSTER] = {true, false, true},
+        [SYNC_THREADS] = {true, false, true},  [SYNC_WARPGROUP] = {true, false, true},
+        [SYNC_WARP] = {true, false, true},     [SYNC_CLUSTER] = {true, false, true},
         [SYNC_COMMIT] = {true, true, true},    [SYNC_WAIT] = {true, false, true},
         [SYNC_ACQUIRE] = {false, true, false}, [SYNC_RECEIVE] = {false, false, true},
         [SYNC_RELEASE] = {false, false, true}, [SYNC_RELEASE_CLUSTER] = {false, false, true},

@@ -95,7 +95,7 @@ typedef struct ModuleKernel {
     int64_t block[3];
     int64_t shared_static;  /* bytes declared in the source */
     int64_t shared_dynamic; /* bytes asked for at launch */
-    int barriers;           /* __syncthreads in the source */
+    int barriers;           /* in the source */
     int n_arguments;
     const KernelArgument *arguments;
     int n_constants;        /* that it reads */

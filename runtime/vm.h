@@ -65,8 +65,9 @@ enum { VM_FLIGHT_BEGIN, VM_FLIGHT_END, VM_FLIGHT_COMMIT, VM_FLIGHT_WAIT, VM_OF_S
 /* What `sub` of UNIT may be. */
 enum { VM_UNIT_BEGIN, VM_UNIT_END };
 
-/* What `sub` of BARRIER may be: all blocks of the cluster meet there. */
-enum { VM_OF_CLUSTER = 1 };
+/* What `sub` of BARRIER may be: all blocks of the cluster meet there; only the threads of each
+ * warpgroup; only those of each warp. */
+enum { VM_OF_CLUSTER = 1, VM_OF_WARPGROUP = 2, VM_OF_WARP = 3 };
 
 /* What `sub` of FOR and NEXT joins. */
 enum {

@@ -1,6 +1,7 @@
 /* stmt.c - Emits statements as CUDA C, one line each, with the program's own names. */
 #include "codegen/cuda/text.h"
 #include "ir/copies/bulk_copy.h"
+#include "ir/copies/roles.h"
 #include "ir/implied.h"
 
 #include <string.h>
@@ -444,9 +445,37 @@ static void group_text(CudaWriter *w, const Stmt *s, const char *why)
         settle_text(w, w->in_flight.items[i]);
 }
 
-static void barrier_text(CudaWriter *w, const char *why)
+/* The number of the thread's warpgroup in the block. */
+static const char *warpgroup_text(CudaWriter *w)
 {
-    if (w->role == WRITES_CONSUMERS)
+    const int64_t *block = w->use->launch->u.launch.block;
+    int64_t size = ROLE_WARPGROUP, before = 1;
+    int terms = 0;
+    StrBuf text = strbuf_new(w->c->arena);
+    for (int i = 0; i < 3; before *= block[i++]) {
+        int64_t factor = block[0] == size ? before / size : before;
+        if (block[i] == 1 || factor == 0)
+            continue;
+        strbuf_add(&text, terms++ ? " + " : "");
+        if (factor > 1)
+            strbuf_addf(&text, "%lld * ", (long long)factor);
+        strbuf_add(&text, axis_name((Axis)(AXIS_THREAD_X + i)));
+    }
+    if (terms == 0)
+        return "0";
+    return block[0] == size ? text.text
+                            : arena_printf(w->c->arena, terms > 1 ? "(%s) / %d" : "%s / %d",
+                                           text.text, ROLE_WARPGROUP);
+}
+
+static void barrier_text(CudaWriter *w, SyncKind kind, const char *why)
+{
+    if (kind == SYNC_WARP)
+        cuda_line(w, "__syncwarp();  // %s", why);
+    else if (kind == SYNC_WARPGROUP)
+        cuda_line(w, "%s(%s);  // %s", cuda_helper(w, HELPER_WARPGROUP_MEETS), warpgroup_text(w),
+                  why);
+    else if (w->role == WRITES_CONSUMERS)
         cuda_consumers_meet(w, why);
     else
         cuda_line(w, "__syncthreads();  // %s", why);
@@ -460,11 +489,13 @@ static void sync_text(CudaWriter *w, const Stmt *s)
         return;
     }
     SyncKind kind = s->u.barrier.kind;
-    bool meets = kind == SYNC_THREADS || kind == SYNC_CLUSTER;
-    if ((meets && w->use->fences_barriers) || (sync_releases(kind) && w->use->fences_releases))
+    if ((sync_meets(kind) && w->use->fences_barriers) ||
+        (sync_releases(kind) && w->use->fences_releases))
         cuda_line(w, "%s();", cuda_helper(w, HELPER_FENCE_PROXY));
     switch (kind) {
-    case SYNC_THREADS: barrier_text(w, why); return;
+    case SYNC_THREADS:
+    case SYNC_WARPGROUP:
+    case SYNC_WARP: barrier_text(w, kind, why); return;
     case SYNC_CLUSTER:
         cuda_line(w, "%s();  // %s", cuda_helper(w, HELPER_CLUSTER_BARRIER), why);
         return;

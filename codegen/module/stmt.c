@@ -305,12 +305,23 @@ static void launch(VmCoder *k, const LaunchStmt *l)
 static VmOp sync_op(SyncKind kind)
 {
     static const VmOp ops[] = {
-        [SYNC_THREADS] = VM_BARRIER, [SYNC_CLUSTER] = VM_BARRIER,
+        [SYNC_THREADS] = VM_BARRIER, [SYNC_WARPGROUP] = VM_BARRIER,
+        [SYNC_WARP] = VM_BARRIER,    [SYNC_CLUSTER] = VM_BARRIER,
         [SYNC_COMMIT] = VM_COMMIT,   [SYNC_WAIT] = VM_WAIT,
         [SYNC_ACQUIRE] = VM_ACQUIRE, [SYNC_RECEIVE] = VM_RECEIVE,
         [SYNC_RELEASE] = VM_RELEASE, [SYNC_RELEASE_CLUSTER] = VM_RELEASE_CLUSTER,
     };
     return ops[kind];
+}
+
+static uint8_t sync_sub(const Stmt *s)
+{
+    switch (s->u.barrier.kind) {
+    case SYNC_CLUSTER: return VM_OF_CLUSTER;
+    case SYNC_WARPGROUP: return VM_OF_WARPGROUP;
+    case SYNC_WARP: return VM_OF_WARP;
+    default: return (uint8_t)s->u.barrier.pending;
+    }
 }
 
 /* The producer's part, at whose end it stops, then the consumers'. */
@@ -372,10 +383,8 @@ void coder_stmt(VmCoder *k, const Stmt *s)
                                                     : VM_FLIGHT_WAIT + s->u.barrier.pending);
             break;
         }
-        coder_emit(k, (VmInst){.op = sync_op(s->u.barrier.kind),
-                               .type = VM_BOOL,
-                               .sub = s->u.barrier.kind == SYNC_CLUSTER ? VM_OF_CLUSTER
-                                                                        : s->u.barrier.pending});
+        coder_emit(k,
+                   (VmInst){.op = sync_op(s->u.barrier.kind), .type = VM_BOOL, .sub = sync_sub(s)});
         break;
     case ST_BREAK: leave_loop(k); break;
     case ST_ROLES: roles(k, s); break;

@@ -11,7 +11,7 @@
 static const Stmt *next_barrier(Cursor *at)
 {
     while (cursor_next(at))
-        if (at->stmt->kind == ST_BARRIER && at->stmt->u.barrier.kind == SYNC_THREADS)
+        if (at->stmt->kind == ST_BARRIER && sync_meets(at->stmt->u.barrier.kind))
             return at->stmt;
     return NULL;
 }

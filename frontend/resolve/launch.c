@@ -159,7 +159,25 @@ static bool cluster_may(Resolver *r, const LaunchStmt *launch)
     return true;
 }
 
+/* Warps and warpgroups that meet are whole. */
+static bool parts_whole(Resolver *r, const LaunchStmt *launch)
+{
+    for (Cursor at = cursor_stmts(r->ctx, launch->body); cursor_next(&at);) {
+        SyncKind kind = at.stmt->kind == ST_BARRIER ? at.stmt->u.barrier.kind : SYNC_THREADS;
+        int threads = kind == SYNC_WARP ? ROLE_WARP : ROLE_WARPGROUP;
+        if (!sync_is_part(kind) || roles_consumers(launch) % threads == 0)
+            continue;
+        diag_error(r->ctx, E0503, at.stmt->span,
+                   "this is a barrier of the %d threads of a %s, and the %lld threads of the block "
+                   "are no multiple of that",
+                   threads, sync_word(kind), (long long)roles_consumers(launch));
+        return false;
+    }
+    return true;
+}
+
 bool launch_roles_may(Resolver *r, const LaunchStmt *launch)
 {
-    return roles_alone(r, launch->body) && roles_stand(r, launch) && cluster_may(r, launch);
+    return parts_whole(r, launch) && roles_alone(r, launch->body) && roles_stand(r, launch) &&
+           cluster_may(r, launch);
 }

@@ -535,6 +535,8 @@ static Stmt *resolve_barrier(Resolver *r, const AstStmt *s)
         return NULL;
     switch (s->u.barrier.kind) {
     case SYNC_THREADS:
+    case SYNC_WARPGROUP:
+    case SYNC_WARP:
     case SYNC_CLUSTER: return stmt_barrier(r->ctx, s->u.barrier.kind, why, s->span);
     case SYNC_COMMIT: return stmt_commit(r->ctx, of, why, s->span);
     case SYNC_WAIT: return stmt_wait(r->ctx, of, s->u.barrier.pending, why, s->span);

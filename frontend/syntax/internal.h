@@ -123,6 +123,8 @@ int ast_depth(const AstStmt *s); /* 0 for NULL */
 void parse_report(Parser *p, const char *const *expected, int n);
 /* Refuses a word that is not the one that must stand there. */
 void parse_expect_word(Parser *p, AstName found, const char *expected);
+/* Of the barrier of `cluster`, `warpgroup` or `warp`. */
+SyncKind parse_barrier_kind(Parser *p, AstName of);
 /* Refuses `float t = 1`, which reads like an update of `float` with a reducer `t`. */
 void parse_no_declaration(Parser *p, Span place, AstName name);
 /* Refuses an assignment in a script. */

@@ -342,6 +342,15 @@ void parse_expect_word(Parser *p, AstName found, const char *expected)
         diag_error(p->ctx, E0108, found.span, "expected '%s', found '%.60s'", expected, found.text);
 }
 
+SyncKind parse_barrier_kind(Parser *p, AstName of)
+{
+    for (SyncKind kind = SYNC_WARPGROUP; kind <= SYNC_WARP; kind++)
+        if (strcmp(of.text, sync_word(kind)) == 0)
+            return kind;
+    parse_expect_word(p, of, "cluster");
+    return SYNC_CLUSTER;
+}
+
 void parse_no_assignment(Parser *p, Span op)
 {
     diag_error(p->ctx, E0110, op,

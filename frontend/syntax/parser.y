@@ -580,8 +580,7 @@ stmt:
   | INIT stmt { $$ = ast_stmt(p, AS_INIT, ast_depth($2), @$); $$->u.init = $2; }
   | BARRIER string ';' { $$ = ast_barrier(p, SYNC_THREADS, 0, $2, @$); }
   | BARRIER string name ';' {
-        parse_expect_word(p, $3, "cluster");
-        $$ = ast_barrier(p, SYNC_CLUSTER, 0, $2, @$);
+        $$ = ast_barrier(p, parse_barrier_kind(p, $3), 0, $2, @$);
     }
   | COMMIT string opt_instruction ';' {
         $$ = ast_barrier(p, SYNC_COMMIT, 0, $2, @$);

@@ -611,8 +611,10 @@ static void print_instruction(Printer *p, const Stmt *s, int indent)
 static void print_sync(Printer *p, const Stmt *s)
 {
     static const char *const words[] = {
-        [SYNC_THREADS] = "barrier", [SYNC_CLUSTER] = "barrier",         [SYNC_COMMIT] = "commit",
-        [SYNC_WAIT] = "wait",       [SYNC_ACQUIRE] = "acquire",         [SYNC_RECEIVE] = "receive",
+        [SYNC_THREADS] = "barrier", [SYNC_WARPGROUP] = "barrier",
+        [SYNC_WARP] = "barrier",    [SYNC_CLUSTER] = "barrier",
+        [SYNC_COMMIT] = "commit",   [SYNC_WAIT] = "wait",
+        [SYNC_ACQUIRE] = "acquire", [SYNC_RECEIVE] = "receive",
         [SYNC_RELEASE] = "release", [SYNC_RELEASE_CLUSTER] = "release",
     };
     SyncKind kind = s->u.barrier.kind;
@@ -623,6 +625,8 @@ static void print_sync(Printer *p, const Stmt *s)
     print_string(s->u.barrier.why, p->out);
     if (kind == SYNC_CLUSTER || kind == SYNC_RELEASE_CLUSTER)
         strbuf_add(p->out, " cluster");
+    if (sync_is_part(kind))
+        strbuf_addf(p->out, " %s", sync_word(kind));
     if (s->u.barrier.of)
         strbuf_addf(p->out, " instruction %s", s->u.barrier.of->kernel->name);
     strbuf_add(p->out, ";\n");

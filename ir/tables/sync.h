@@ -6,11 +6,14 @@
 
 /* The kinds of synchronization. */
 typedef enum {
-    SYNC_THREADS, /* the other threads of its block: __syncthreads */
-    SYNC_CLUSTER, /* all threads of the blocks of its cluster */
-    SYNC_COMMIT,  /* its asynchronous stores, or instructions, since the last commit become one
+    SYNC_THREADS,   /* the other threads of its block: __syncthreads */
+    SYNC_WARPGROUP, /* those of its warpgroup, in shared memory: 128 threads with consecutive
+                       numbers, of which the block has whole ones */
+    SYNC_WARP,      /* those of its warp, likewise */
+    SYNC_CLUSTER,   /* all threads of the blocks of its cluster */
+    SYNC_COMMIT,    /* its asynchronous stores, or instructions, since the last commit become one
                      group */
-    SYNC_WAIT,    /* its groups, but for the `pending` latest, are done; pending <= MAX_PENDING */
+    SYNC_WAIT,      /* its groups, but for the `pending` latest, are done; pending <= MAX_PENDING */
     /* In the parts of ST_ROLES. The groups are those of bulk copies that the producer commits. */
     SYNC_ACQUIRE, /* the producer: with the group that begins here, at most `pending` are not
                      released */
@@ -20,6 +23,21 @@ typedef enum {
     SYNC_RELEASE_CLUSTER, /* the same, to the producers of all blocks of its cluster */
 } SyncKind;
 enum { MAX_PENDING = 31 };
+/* Threads meet: a barrier. */
+static inline bool sync_meets(SyncKind kind)
+{
+    return kind <= SYNC_CLUSTER;
+}
+/* Only threads of a part of the block meet. */
+static inline bool sync_is_part(SyncKind kind)
+{
+    return kind == SYNC_WARPGROUP || kind == SYNC_WARP;
+}
+/* Which of the block's threads meet, as text has it; NULL: all. */
+static inline const char *sync_word(SyncKind kind)
+{
+    return kind == SYNC_WARPGROUP ? "warpgroup" : kind == SYNC_WARP ? "warp" : NULL;
+}
 static inline bool sync_releases(SyncKind kind)
 {
     return kind == SYNC_RELEASE || kind == SYNC_RELEASE_CLUSTER;

@@ -233,9 +233,10 @@ VmValue *vm_inputs(const Module *m, const RunArguments *args, const VmLaunch *la
  * no memory. shadow.c */
 bool vm_shadow_attach(VmState *st, const VmState *first, VmShadow *shadow, bool concurrent);
 void vm_shadow_detach(VmState *st);
-/* A block begins; a barrier has been met; a barrier of the cluster. */
+/* A block begins; a barrier has been met, with what its `sub` says of it; a barrier of the
+ * cluster. */
 void vm_shadow_begin(VmState *st);
-void vm_shadow_barrier(VmState *st);
+void vm_shadow_barrier(VmState *st, int sub);
 void vm_shadow_barrier_of_cluster(VmState *st);
 /* A block of a cluster ends. False with a fault: another one may still access its memory. */
 bool vm_shadow_end(VmState *st);

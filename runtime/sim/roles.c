@@ -337,6 +337,7 @@ static bool copy_element(VmState *st, const VmStep *s, int64_t element, uint32_t
         return vm_overtakes(st, s, element,
                             !in_flight && cell->reader[0] ? cell->reader[0] : cell->writer);
     *cell = (SharedCell){.writer = mine};
+    vm_parts_forget(st->shadow, cell);
     s->crowded[element] = 0;
     s->accessed[element] = 0;
     return true;

@@ -403,7 +403,7 @@ static bool run_barrier(VmState *st, const VmStep *s)
 
 static void barrier_noted(VmState *st, const VmStep *s)
 {
-    vm_shadow_barrier(st);
+    vm_shadow_barrier(st, s->inst->sub);
     if (s->inst->sub == VM_OF_CLUSTER)
         vm_shadow_barrier_of_cluster(st);
 }

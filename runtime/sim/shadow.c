@@ -71,6 +71,7 @@ static const char *missing(const VmState *st, const Party *theirs, bool far, boo
            : st->produces       ? "the producer has waited for no release that follows it"
            : of_cluster         ? "no barrier of the cluster separates the two"
            : far                ? "blocks of a launch have no order"
+           : theirs->parted     ? "no barrier of both separates the two"
            : vm_is_async(other) ? "no barrier follows the wait for that copy"
                                 : "no barrier separates the two";
 }
@@ -113,7 +114,7 @@ bool vm_overtakes(VmState *st, const VmStep *s, int64_t element, Mark with)
 {
     const int64_t *block = st->block;
     Party mine = {.inst = (int)(s - st->steps), .thread = st->first},
-          theirs = {mark_inst(with), mark_thread(with), {0}, mark_is_in_flight(with)};
+          theirs = {mark_inst(with), mark_thread(with), {0}, mark_is_in_flight(with), false};
     memcpy(mine.block, block, sizeof mine.block);
     memcpy(theirs.block, block, sizeof theirs.block);
     return vm_race(st, s, element, &mine, &theirs);
@@ -499,7 +500,7 @@ bool vm_shadow_attach(VmState *st, const VmState *first, VmShadow *shadow, bool 
     b->defined = calloc((size_t)b->n_defined + 1, 1);
     b->n_carried = (size_t)(widest(st->f) * st->lanes);
     return b->cells && b->crowded && b->vague && b->defined && vm_flight_open(st) &&
-           attach_producer(st) && watch_all(st);
+           vm_parts_open(b, st->f) && attach_producer(st) && watch_all(st);
 }
 
 void vm_shadow_detach(VmState *st)
@@ -517,6 +518,7 @@ void vm_shadow_detach(VmState *st)
     free(b->vague);
     free(b->defined);
     vm_flight_close(b);
+    vm_parts_close(b);
     if (b->owns_cluster && b->cluster)
         cluster_shadow_free(b->cluster);
     free(b);
@@ -567,14 +569,16 @@ static void rebase(BlockShadow *b)
     }
     b->first_epoch = 1;
     b->epoch = 2;
+    vm_parts_restart(b);
 }
 
-void vm_shadow_barrier(VmState *st)
+void vm_shadow_barrier(VmState *st, int sub)
 {
     BlockShadow *b = st->shadow;
     b->flight.stores.met = b->flight.stores.landed;
     if (++b->epoch == IN_FLIGHT)
         rebase(b);
+    vm_parts_barrier(b, sub);
 }
 
 /* ---- a cluster ----------------------------------------------------------------------------- */
@@ -616,10 +620,10 @@ void vm_shadow_begin(VmState *st)
     if (b->owns_cluster)
         begin_cluster(b->cluster);
     b->cluster_epoch = b->cluster->first_epoch;
-    vm_shadow_barrier(st);
+    vm_shadow_barrier(st, 0);
     b->first_epoch = b->epoch;
     if (st->producer) /* what a role finds is older than what it does */
-        vm_shadow_barrier(st);
+        vm_shadow_barrier(st, 0);
     b->serial = b->global->base + (uint64_t)st->block_number + 1;
     for (int i = 0; i < st->f->n_code; i++)
         vm_has_stored(&st->steps[i]);

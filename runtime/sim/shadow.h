@@ -137,6 +137,17 @@ typedef struct {
     uint32_t *shared, *stored, *local, *held;
 } Flight;
 
+/* The shared memory of a block again, where barriers of warps or warpgroups order only some of its
+ * threads: as if those of a part were one thread, and only barriers that join parts counted
+ * (parts.c). */
+typedef struct {
+    int threads;       /* of a part */
+    SharedCell *cells; /* [n_cells], as those of the block */
+    uint32_t *crowded; /* [n_cells] */
+    uint32_t epoch;    /* the block's, at the last barrier that joined parts */
+} PartShadow;
+enum { MOST_PARTS = 2 };
+
 /* The shadow memory of one block. */
 typedef struct BlockShadow {
     VmShadow *global;
@@ -149,9 +160,11 @@ typedef struct BlockShadow {
     /* local memory, element by element, lane beside lane: DEFINED, VAGUE, or nothing wrote it */
     uint8_t *defined;
     int64_t n_defined;
-    size_t n_carried;            /* width times lanes of the widest access */
-    uint32_t epoch, first_epoch; /* now; of the block */
-    ClusterShadow *cluster;      /* that of the first block */
+    size_t n_carried;             /* width times lanes of the widest access */
+    uint32_t epoch, first_epoch;  /* now; of the block */
+    PartShadow parts[MOST_PARTS]; /* [n_parts] the last one of warpgroups */
+    int n_parts;                  /* 0: all barriers are of the block */
+    ClusterShadow *cluster;       /* that of the first block */
     bool owns_cluster;
     uint32_t cluster_epoch; /* now */
     uint64_t serial;        /* of the block */
@@ -199,11 +212,34 @@ bool vm_roles_complete(VmState *st, uint32_t until);
 /* The fault of a copy of the producer into an element that the access `with` has not done with. */
 bool vm_overtakes(VmState *st, const VmStep *s, int64_t element, Mark with);
 
+/* Of parts.c: allots the marks of parts, if barriers of the kernel need some; false without
+ * memory. */
+bool vm_parts_open(BlockShadow *b, const VmFunction *f);
+void vm_parts_close(BlockShadow *b);
+/* A barrier has begun the epoch that the block is in; epochs have restarted. */
+void vm_parts_barrier(BlockShadow *b, int sub);
+void vm_parts_restart(BlockShadow *b);
+/* The cell of a part that stands beside one of the block. */
+static inline SharedCell *part_cell(const BlockShadow *b, int part, const SharedCell *of)
+{
+    return b->parts[part].cells + (of - b->cells);
+}
+/* No part knows of accesses of the element any more. */
+void vm_parts_forget(BlockShadow *b, const SharedCell *of);
+/* A copy into it has landed. */
+void vm_parts_land(BlockShadow *b, const SharedCell *of, int inst, int thread);
+/* The epoch of global memory, which barriers of parts do not order. */
+static inline uint32_t vm_block_epoch(const BlockShadow *b)
+{
+    return b->n_parts ? b->parts[b->n_parts - 1].epoch : b->epoch;
+}
+
 /* One of the two accesses of a race. */
 typedef struct {
     int inst, thread;
     int64_t block[3];
     bool in_flight; /* a copy that nothing has waited for */
+    bool parted;    /* a barrier between the two is not one of both threads */
 } Party;
 
 /* A race in an element of the buffer that step `s` accesses, as the fault of `mine`. Both give

@@ -22,7 +22,7 @@ typedef struct {
 static Access access_of(VmState *st, const VmStep *s)
 {
     const BlockShadow *b = st->shadow;
-    Mark mark = mark_of(b->epoch, (int)(s - st->steps), st->first);
+    Mark mark = mark_of(vm_block_epoch(b), (int)(s - st->steps), st->first);
     return (Access){
         .st = st, .s = s, .g = s->cells, .mine = {b->serial, mark}, .base = b->global->base};
 }
@@ -68,6 +68,7 @@ static Party party_of(const VmShadow *shadow, GlobalMark m)
     return (Party){mark_inst(m.mark),
                    mark_thread(m.mark),
                    {number % grid[0], number / grid[0] % grid[1], number / grid[0] / grid[1]},
+                   false,
                    false};
 }
 

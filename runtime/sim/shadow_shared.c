@@ -16,7 +16,9 @@ typedef struct {
     SharedCell *cells;
     uint32_t *crowded;
     uint32_t epoch, first_epoch;
-    Mark mark; /* of lane 0 */
+    Mark mark;   /* of lane 0 */
+    int threads; /* that count as one: 1, or those of a part of the block */
+    int n_parts; /* whose marks come behind these */
 } Access;
 
 static int block_threads(const VmState *st)
@@ -28,12 +30,27 @@ static Access access_of(VmState *st, const VmStep *s)
 {
     const BlockShadow *b = st->shadow;
     bool part = st->f->buffers[s->inst->c].part > 0;
-    Access a = {.st = st, .s = s, .cells = s->cells, .crowded = s->crowded};
+    Access a = {.st = st, .s = s, .cells = s->cells, .crowded = s->crowded, .threads = 1};
+    a.n_parts = part ? 0 : b->n_parts;
     a.epoch = part ? b->cluster_epoch : b->epoch;
     a.first_epoch = part ? b->cluster->first_epoch : b->first_epoch;
     int before = part ? st->rank * block_threads(st) : 0;
     a.mark = mark_of(a.epoch, (int)(s - st->steps), before + st->first);
     return a;
+}
+
+/* The same access, seen by part `i` of the block. */
+static Access access_of_part(const Access *a, int i)
+{
+    const BlockShadow *b = a->st->shadow;
+    Access of = *a;
+    of.cells = part_cell(b, i, a->cells);
+    of.crowded = b->parts[i].crowded + (a->cells - b->cells);
+    of.epoch = b->parts[i].epoch;
+    of.mark = mark_of(of.epoch, mark_inst(a->mark), mark_thread(a->mark));
+    of.threads = b->parts[i].threads;
+    of.n_parts = 0;
+    return of;
 }
 
 /* Marks in the memory of a cluster tell the block, too. */
@@ -46,7 +63,8 @@ static Party party_in(const VmState *st, Mark mark, const VmBuffer *buffer)
     return (Party){mark_inst(mark),
                    of_cluster ? thread % threads : thread,
                    {x, block[1], block[2]},
-                   mark_is_in_flight(mark)};
+                   mark_is_in_flight(mark),
+                   false};
 }
 
 static Party party_of(const Access *a, Mark mark)
@@ -57,14 +75,21 @@ static Party party_of(const Access *a, Mark mark)
 static bool conflict(const Access *a, int lane, int64_t element, Mark with)
 {
     Party mine = party_of(a, a->mark + (Mark)lane), theirs = party_of(a, with);
+    theirs.parted = a->threads > 1;
     return vm_race(a->st, a->s, element, &mine, &theirs);
+}
+
+/* Threads of one part count as one. */
+static bool same_thread(const Access *a, Mark x, Mark y)
+{
+    return mark_thread(x) / a->threads == mark_thread(y) / a->threads;
 }
 
 /* Did another thread leave this mark in the present epoch, or any a copy that is under way? */
 static bool clashes(const Access *a, Mark mine, Mark theirs)
 {
     return mark_epoch(theirs) >= a->epoch &&
-           (mark_thread(theirs) != mark_thread(mine) || mark_is_in_flight(theirs));
+           (!same_thread(a, theirs, mine) || mark_is_in_flight(theirs));
 }
 
 /* Keeps two readers that differ in thread or kind. What a third one clashes with clashes with one
@@ -82,8 +107,7 @@ static void note_reader(const Access *a, SharedCell *cell, int64_t element, Mark
                 a->crowded[element] = a->epoch;
             return;
         }
-        if (mark_thread(old) == mark_thread(mine) &&
-            mark_is_atomic(a->st, old) == mark_is_atomic(a->st, mine))
+        if (same_thread(a, old, mine) && mark_is_atomic(a->st, old) == mark_is_atomic(a->st, mine))
             return;
     }
 }
@@ -93,9 +117,10 @@ static bool is_written(const Access *a, int64_t element)
     return mark_epoch(a->cells[element].writer) >= a->first_epoch;
 }
 
+/* Parts are asked only about what is. */
 static bool is_defined(const Access *a, int64_t element)
 {
-    return is_written(a, element) && !a->s->vague[element];
+    return a->threads > 1 || (is_written(a, element) && !a->s->vague[element]);
 }
 
 /* The copy of what nothing has written is part of the fault, if it is one. */
@@ -108,6 +133,19 @@ static bool is_undefined(const Access *a, int lane, int64_t element)
     if (copied)
         vm_other(a->st, &copy);
     return false;
+}
+
+typedef bool CheckCell(const Access *a, int lane, int64_t element);
+
+/* The same check by each size of parts. */
+static bool in_parts(const Access *a, int lane, int64_t element, CheckCell *check)
+{
+    for (int i = 0; i < a->n_parts; i++) {
+        Access part = access_of_part(a, i);
+        if (!check(&part, lane, element))
+            return false;
+    }
+    return true;
 }
 
 /* One that is undefined leaves no mark: whatever comes of it is undefined, too. */
@@ -123,7 +161,7 @@ static bool read_cell(const Access *a, int lane, int64_t element)
         if (clashes(a, mine, cell->reader[i]) && mark_is_atomic(a->st, cell->reader[i]))
             return conflict(a, lane, element, cell->reader[i]);
     note_reader(a, cell, element, mine);
-    return true;
+    return in_parts(a, lane, element, read_cell);
 }
 
 static bool write_cell(const Access *a, int lane, int64_t element)
@@ -140,7 +178,7 @@ static bool write_cell(const Access *a, int lane, int64_t element)
     const int64_t *index = a->s->a;
     a->s->vague[element] =
         vm_carries(a->st, a->s, lane, (int)(element - index[a->s->lanes_a ? lane : 0]));
-    return true;
+    return in_parts(a, lane, element, write_cell);
 }
 
 /* An exchange defines its element; other updates need it defined. */
@@ -160,7 +198,7 @@ static bool update_cell(const Access *a, int lane, int64_t element)
     if (!defined)
         cell->writer = mine;
     a->s->vague[element] = false;
-    return true;
+    return in_parts(a, lane, element, update_cell);
 }
 
 bool vm_fenced(VmState *st, const VmStep *s, int lane, int64_t element)
@@ -179,8 +217,6 @@ bool vm_fenced(VmState *st, const VmStep *s, int lane, int64_t element)
 }
 
 /* ---- warps --------------------------------------------------------------------------------- */
-
-typedef bool CheckCell(const Access *a, int lane, int64_t element);
 
 /* Every lane that runs from `first` on, up to `end`, with each element of its access. */
 static bool each_lane(const Access *a, int first, int end, CheckCell *check)
@@ -224,7 +260,7 @@ static bool read_same(const Access *a, int first, int64_t element)
 VM_LANES static bool read_warp(const Access *a, int first, int end)
 {
     const int64_t *index = (const int64_t *)a->s->a + first;
-    if (end - first < WARP || !a->st->full[a->st->level] || a->s->width > 1)
+    if (end - first < WARP || !a->st->full[a->st->level] || a->s->width > 1 || a->n_parts)
         return each_lane(a, first, end, read_cell);
     if (a->crowded[*index] == a->epoch && all_crowded(a->crowded, index, a->epoch))
         return true;
@@ -303,7 +339,7 @@ static bool read_shared(VmState *st, const VmStep *s)
         return false;
     if (!s->lanes_a) {
         int64_t element = *(const int64_t *)s->a;
-        if (s->width > 1 || a.crowded[element] != a.epoch)
+        if (s->width > 1 || a.n_parts || a.crowded[element] != a.epoch)
             return each_lane(&a, 0, st->lanes, read_cell);
         return true;
     }
@@ -336,6 +372,8 @@ void vm_shadow_land(VmState *st, int inst, int thread, int64_t element)
     uint32_t epoch = st->produces ? st->shadow->first_epoch : st->shadow->epoch;
     for (int k = 0; k < s->width; k++)
         cells[element + k].writer = mark_of(epoch, inst, thread);
+    for (int k = 0; k < s->width && !st->produces; k++)
+        vm_parts_land(st->shadow, &cells[element + k], inst, thread);
     if (st->produces)
         vm_roles_landed(st, s, element);
 }
@@ -343,8 +381,10 @@ void vm_shadow_land(VmState *st, int inst, int thread, int64_t element)
 void vm_shadow_drop(VmState *st, int inst, int64_t element)
 {
     SharedCell *cells = st->steps[inst].cells;
-    for (int k = 0; k < st->steps[inst].width; k++)
+    for (int k = 0; k < st->steps[inst].width; k++) {
         cells[element + k].writer = 0;
+        vm_parts_forget(st->shadow, &cells[element + k]);
+    }
 }
 
 VmApply *vm_shadow_shared(VmOp op)

@@ -35,7 +35,7 @@ static inline void ptx_setmaxnreg_inc_sync_aligned_u32(int)
 }
 
 /* Of some threads of the block. */
-#define ptx_bar_sync(number, threads) emulator::part_barrier(__LINE__, threads)
+#define ptx_bar_sync(number, threads) emulator::part_barrier(__LINE__, number, threads)
 
 /* h: what the name of a copy with a cache hint ends in. */
 #define BULK(n, h)                                                                                 \

@@ -193,7 +193,7 @@ asm(".text\n"
     "    popq %rbp\n"
     "    ret\n");
 
-enum { MOST_THREADS = 1024, STACK = 256 << 10, WARP = 32, WARPGROUP = 128 };
+enum { MOST_THREADS = 1024, STACK = 256 << 10, WARP = 32, WARPGROUP = 128, BARRIERS = 16 };
 enum State { READY, AT_BARRIER, AT_PART_BARRIER, AT_WARP_BARRIER, AT_MBARRIER, DONE };
 struct Copy {
     void *to;
@@ -218,7 +218,7 @@ struct Thread {
     State state;
     int line, exchanges, groups;
     unsigned mbarrier, parity; /* that it waits for */
-    int part;                  /* how many threads meet at its barrier */
+    int part, barrier;         /* how many threads meet at its barrier, and its number */
     uint64_t slot[2];
     std::vector<Copy> copies;
     std::vector<BulkCopy> stores; /* from shared memory */
@@ -294,10 +294,11 @@ void barrier(int line)
     threads[current].unfenced_past = threads[current].unfenced.size();
     pause_at(AT_BARRIER, line);
 }
-void part_barrier(int line, int n)
+void part_barrier(int line, int number, int n)
 {
     threads[current].unfenced_past = threads[current].unfenced.size();
     threads[current].part = n;
+    threads[current].barrier = number;
     pause_at(AT_PART_BARRIER, line);
 }
 unsigned lane()
@@ -544,23 +545,31 @@ static bool release_mbarriers()
 }
 
 /* Lets threads go on that meet at the barrier of a part of the block; true if there are some. */
-static bool release_part()
+static bool release_part(int number)
 {
     int waiting = 0, last = 0;
     for (int i = 0; i < n_threads; i++)
-        if (threads[i].state == AT_PART_BARRIER) {
+        if (threads[i].state == AT_PART_BARRIER && threads[i].barrier == number) {
             waiting++;
             last = i;
         }
     if (waiting == 0 || waiting != threads[last].part)
         return false;
     for (int i = 0; i < n_threads; i++)
-        if (threads[i].state == AT_PART_BARRIER) {
+        if (threads[i].state == AT_PART_BARRIER && threads[i].barrier == number) {
             if (threads[i].line != threads[last].line)
                 fault("a barrier at line %d that this thread never reaches", threads[last].line);
             threads[i].state = READY;
         }
     return true;
+}
+
+static bool release_parts()
+{
+    bool any = false;
+    for (int number = 0; number < BARRIERS; number++)
+        any |= release_part(number);
+    return any;
 }
 
 /* ---- products of warpgroups ------------------------------------------------------------------ */
@@ -728,7 +737,7 @@ static void run_block(std::vector<int> &order)
             all_done &= threads[i].state == DONE;
         if (all_done)
             return;
-        if (!release_mbarriers() && !release_warps() && !release_part())
+        if (!release_mbarriers() && !release_warps() && !release_parts())
             release_block();
     }
 }

@@ -107,8 +107,8 @@ struct Size {
 /* ---- threads ---- */
 
 void barrier(int line);
-/* Of so many threads of the block, which must stand at one line. */
-void part_barrier(int line, int n);
+/* Of so many threads of the block, which must stand at one line; there are several, by number. */
+void part_barrier(int line, int number, int n);
 unsigned lane();
 void warp_barrier(int line);
 uint64_t exchange(int line, uint64_t value, unsigned lane_mask);

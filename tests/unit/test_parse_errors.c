@@ -363,6 +363,15 @@ static void test_structure(void **state)
          HEAD "launch f grid(1, 1, 1) block(32, 1, 1) { barrier \"\"; |producer { acquire 1 \"\"; "
               "commit \"\"; } consumers { receive \"\"; } } }",
          "and barriers of the cluster"},
+        {E0503,
+         HEAD "launch f grid(1, 1, 1) block(32, 6, 1) { barrier \"\" warp; |barrier \"\" "
+              "warpgroup; } }",
+         "a barrier of the 128 threads of a warpgroup, and the 192 threads of the block are no "
+         "multiple"},
+        {E0503, HEAD "launch f grid(1, 1, 1) block(72, 1, 1) { |barrier \"\" warp; } }",
+         "a barrier of the 32 threads of a warp, and the 72 threads"},
+        {E0108, HEAD "launch f grid(1, 1, 1) block(32, 1, 1) { barrier \"\" |grid; } }",
+         "expected 'cluster', found 'grid'"},
         {E0223, HEAD "for i in N bind |threadIdx.w y[i] = 1; }",
          "expected an axis to bind the loop to"},
         {E0224, "kernel k<N>() -> y: f32[N] { for i in 0..8 step |N y[i] = 1; }",

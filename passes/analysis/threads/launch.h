@@ -78,6 +78,12 @@ void threads_hazards(Threads *t, const BlockPairs *pairs, const StmtList *passed
 bool threads_meet(Threads *t, const BlockPairs *pairs, const Stmt *counted, int64_t distance,
                   Hazard *hazard);
 
+/* Returns the last of `sizes`, which descend, such that the threads of a block are several parts of
+ * so many with consecutive numbers, x first, and no two threads of different parts access one
+ * element of shared memory, one writing; nor do any two threads of a block in global memory. So a
+ * barrier of a part orders all that one of the block would. 0: none of them is known to be one. */
+int64_t threads_parted(Threads *t, const int64_t *sizes, int n);
+
 /* Two different blocks of the grid touch one element of global memory, one writing, not both
  * atomic. */
 bool threads_grid_conflict(Threads *t, Conflict *why);

@@ -3,6 +3,8 @@
 #include "ir/instruction.h"
 #include "passes/analysis/threads/threads.h"
 
+#include <string.h>
+
 Poly *threads_question(Threads *t)
 {
     Poly *p = poly_new(t->ctx);
@@ -143,6 +145,16 @@ static bool is_of_warp(const Threads *t, int unit)
     return of && of->lanes > 1;
 }
 
+void meeting_coordinates(const Meeting *m, Affine a[AXIS_COUNT], Affine b[AXIS_COUNT])
+{
+    memcpy(a, m->at_a.axis, sizeof m->at_a.axis);
+    memcpy(b, m->at_b.axis, sizeof m->at_b.axis);
+    if (is_of_warp(m->t, m->pair.a))
+        a[AXIS_THREAD_X] = thread_any_coordinate(m->t, m->p, AXIS_THREAD_X);
+    if (is_of_warp(m->t, m->pair.b))
+        b[AXIS_THREAD_X] = thread_any_coordinate(m->t, m->p, AXIS_THREAD_X);
+}
+
 bool meeting_of_threads(Meeting *m)
 {
     Threads *t = m->t;
@@ -152,12 +164,9 @@ bool meeting_of_threads(Meeting *m)
         return false;
     meeting_enter(m);
     meeting_in_block(m);
-    ThreadInstance a = m->at_a, b = m->at_b;
-    if (warp_a)
-        a.axis[AXIS_THREAD_X] = thread_any_coordinate(t, m->p, AXIS_THREAD_X);
-    if (warp_b)
-        b.axis[AXIS_THREAD_X] = thread_any_coordinate(t, m->p, AXIS_THREAD_X);
-    poly_differ(m->p, &m->p->top, &a.axis[first], &b.axis[first], AXIS_COUNT - first);
+    Affine a[AXIS_COUNT], b[AXIS_COUNT];
+    meeting_coordinates(m, a, b);
+    poly_differ(m->p, &m->p->top, &a[first], &b[first], AXIS_COUNT - first);
     return true;
 }
 

@@ -111,6 +111,9 @@ bool meeting_solve(Meeting *m);
 /* Threads that differ on an axis from this one on can pass a barrier together between the two:
  * those of a block, or, for memory of a cluster, those of its blocks. */
 Axis meeting_first_axis(const Meeting *m);
+/* The coordinates on which threads access the two, where a warp runs one together: any of its
+ * threads accesses what one of them needs. */
+void meeting_coordinates(const Meeting *m, Affine a[AXIS_COUNT], Affine b[AXIS_COUNT]);
 /* Rows: they differ on one of these axes. */
 void meeting_apart(Meeting *m);
 /* The two run on equal coordinates of n axes, wherever they touch one element. */

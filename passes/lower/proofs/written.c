@@ -343,6 +343,15 @@ static bool same_launch(const Writer *a, const Writer *b)
            a->scopes.items[a->launch].stmt == b->scopes.items[b->launch].stmt;
 }
 
+/* It has a barrier, or a wait with one behind it, of all threads of a block. */
+static bool orders_blocks(Context *c, const Stmt *s)
+{
+    for (Cursor at = cursor_stmts(c, s); cursor_next(&at);)
+        if (at.stmt->kind == ST_BARRIER && !sync_is_part(at.stmt->u.barrier.kind))
+            return true;
+    return false;
+}
+
 /* A loop around `a` and not around `b` has barriers inside: those of its iterations that come
  * before another order the two. */
 static bool parted_in_loop(Question *q, const Writer *a, const Writer *b)
@@ -353,7 +362,7 @@ static bool parted_in_loop(Question *q, const Writer *a, const Writer *b)
         shared++;
     for (int i = shared; i < a->scopes.n; i++)
         if (a->scopes.items[i].stmt->kind == ST_FOR &&
-            stmts_of_kind(q->c, a->scopes.items[i].stmt->u.loop.body, ST_BARRIER).n > 0)
+            orders_blocks(q->c, a->scopes.items[i].stmt->u.loop.body))
             return true;
     return false;
 }

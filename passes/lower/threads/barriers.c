@@ -20,6 +20,8 @@
  * Barriers of clusters order accesses to their memory alone. A walk of its own inserts them first.
  * In the second walk they count as barriers of each block.
  *
+ * Where no memory joins two warps or warpgroups, barriers are of these (warps.c).
+ *
  * Each barrier says what it orders. */
 #include "passes/lower/threads/async.h"
 #include "passes/lower/threads/clusters.h"
@@ -217,26 +219,30 @@ static void find_nest_hazards(Barriers *b, const SyncSummary *inner, Stmt *body,
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static void reason_words(StrBuf *out, HazardKind kind, const Stmt *carrier)
+static void reason_words(StrBuf *out, HazardKind kind, const Stmt *carrier, const char *threads)
 {
-    static const char *const straight[HAZARD_KINDS] = {
-        [HAZARD_RAW] = "written above by other threads, read below",
-        [HAZARD_WAR] = "read above by other threads, overwritten below",
-        [HAZARD_WAW] = "written above by other threads, written again below",
+    static const char *const first[HAZARD_KINDS] = {
+        [HAZARD_RAW] = "written above",
+        [HAZARD_WAR] = "read above",
+        [HAZARD_WAW] = "written above",
     };
-    static const char *const carried[HAZARD_KINDS] = {
-        [HAZARD_RAW] = "written above, read in the next iteration of %s by other threads",
-        [HAZARD_WAR] = "read above, overwritten in the next iteration of %s by other threads",
-        [HAZARD_WAW] = "written above, written again in the next iteration of %s by other threads",
+    static const char *const second[HAZARD_KINDS] = {
+        [HAZARD_RAW] = "read",
+        [HAZARD_WAR] = "overwritten",
+        [HAZARD_WAW] = "written again",
     };
-    if (!carrier) {
-        strbuf_add(out, straight[kind]);
-        return;
-    }
-    const char *mark = strstr(carried[kind], "%s");
-    strbuf_addn(out, carried[kind], (size_t)(mark - carried[kind]));
-    strbuf_add(out, carrier->u.loop.var->name);
-    strbuf_add(out, mark + 2);
+    if (carrier)
+        strbuf_addf(out, "%s, %s in the next iteration of %s by %s", first[kind], second[kind],
+                    carrier->u.loop.var->name, threads);
+    else
+        strbuf_addf(out, "%s by %s, %s below", first[kind], threads, second[kind]);
+}
+
+/* The threads that a barrier orders with this one. */
+static const char *other_threads(Context *c, SyncKind kind)
+{
+    const char *part = sync_word(kind);
+    return part ? arena_printf(c->arena, "other threads of the %s", part) : "other threads";
 }
 
 /* "all copies but those of the last 2 groups" */
@@ -262,7 +268,7 @@ static Stmt *make_barrier(Barriers *b, Reasons *r, const Stmt *carrier)
         for (int i = 0; i < n; i++)
             strbuf_addf(&text, "%s%s", i ? ", " : "", r->buffers[kind].items[i]);
         strbuf_add(&text, ": ");
-        reason_words(&text, kind, carrier);
+        reason_words(&text, kind, carrier, other_threads(b->c, b->kind));
     }
     return stmt_barrier(b->c, b->kind, text.text, r->example.second_span);
 }
@@ -636,7 +642,7 @@ static Stmt *wait_at_once(Barriers *b, Stmt *block)
 static Stmt *walk_block(Barriers *b, Stmt *s, SyncSummary *summary)
 {
     const BlockStmt *block = &s->u.block;
-    bool stores = block_stores_bulk(block) && b->kind == SYNC_THREADS;
+    bool stores = block_stores_bulk(block) && b->kind != SYNC_CLUSTER;
     VEC_PUSH(b->c->arena, &summary->first, s);
     if (!stores) /* what it reads is not overwritten before a wait, and a barrier behind that */
         VEC_PUSH(b->c->arena, &summary->last, s);
@@ -739,6 +745,8 @@ static Stmt *walk_launch(Barriers *b, Stmt *root)
     SyncSummary summary = {0};
     b->bulk = async_has_bulk(b->c, root);
     b->queue = async_queue(b->c, root);
+    /* all threads count groups of bulk copies, and meet behind each wait (codegen/cuda/bulk.c) */
+    b->kind = b->bulk ? SYNC_THREADS : warps_meet(b->threads);
     Stmt *done = walk(b, root, &summary);
     done = stores_end(b->c, done, &summary.flights[FLIGHT_STORES].blocks);
     return b->failed || !async_groups_can(b->c, root, done) ? NULL : done;

@@ -5,6 +5,7 @@
  * or from memory that a thread writes. */
 #include "passes/lower/threads/warps.h"
 
+#include "ir/copies/roles.h"
 #include "ir/instruction.h"
 #include "passes/analysis/threads/launch.h"
 
@@ -110,4 +111,11 @@ bool warps_bound(Context *c, const Stmt *root)
         return false;
     }
     return true;
+}
+
+SyncKind warps_meet(Threads *t)
+{
+    static const int64_t sizes[] = {ROLE_WARPGROUP, ROLE_WARP};
+    int64_t part = threads_parted(t, sizes, 2);
+    return part == ROLE_WARP ? SYNC_WARP : part > 0 ? SYNC_WARPGROUP : SYNC_THREADS;
 }

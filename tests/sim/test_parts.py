@@ -1,0 +1,53 @@
+"""Barriers of warps and warpgroups: each is needed, and none may join fewer threads."""
+
+import pytest
+
+from conftest import ROOT, run, simulate
+
+PROGRAM = ROOT / "tests/programs/parts_of_blocks.tir"
+PARTS = ["", " warpgroup", " warp"]  # the block, and what is ever smaller
+CASES = {"warps": 2, "warpgroups": 1, "joined": 1, "flat": 1, "across": 0}
+
+
+def of_part(line, part):
+    for word in PARTS[1:]:
+        line = line.removesuffix(f"{word};\n")
+    return line.removesuffix(";\n") + f"{part};\n"
+
+
+@pytest.mark.parametrize("schedule", CASES)
+def test_no_barrier_is_too_narrow(schedule, tmp_path):
+    part = CASES[schedule]
+    status, text, said = run(PROGRAM, "--schedule", schedule, "-D", "N=2", "--emit", "lowered")
+    assert status == 0, said
+    lines = text.splitlines(keepends=True)
+    barriers = [i for i, line in enumerate(lines) if line.lstrip().startswith("barrier ")]
+    assert barriers
+    mutant = tmp_path / "mutant.tir"
+    for i in barriers:
+        assert lines[i] == of_part(lines[i], PARTS[part])
+        for other in range(len(PARTS) + 1):
+            line = of_part(lines[i], PARTS[other]) if other < len(PARTS) else ""
+            mutant.write_text("".join(lines[:i] + [line] + lines[i + 1 :]))
+            status, fault, _ = simulate(mutant)
+            if other <= part:
+                assert status == 0, (line, fault)
+            else:
+                assert (status, fault["kind"]) == (4, "race"), (line, fault)
+
+
+def test_global_memory_needs_the_block(tmp_path):
+    program = tmp_path / "exchange.tir"
+    program.write_text("""kernel k(x: f32[256]) -> y: f32[256], z: f32[256]
+{
+    launch k grid(1, 1, 1) block(256, 1, 1) {
+        y[threadIdx.x] = x[threadIdx.x];
+        barrier "y: written above" warpgroup;
+        z[threadIdx.x] = y[threadIdx.x / 128 * 128 + 127 - threadIdx.x % 128];
+    }
+}
+""")
+    status, fault, _ = simulate(program)
+    assert (status, fault["kind"]) == (4, "race")
+    program.write_text(program.read_text().replace(" warpgroup;", ";"))
+    assert simulate(program)[0] == 0
