@@ -225,14 +225,13 @@ conv_f16_nhwc(unsigned short *__restrict__ y, const __grid_constant__ TensorMap 
             }
         }
         __syncthreads();  // y_shared: written above by other threads, read below
-        if (panels * 8 + lane % 8 < 9) {
+        if (n < 3 && panels * 8 + lane % 8 < 9) {
             #pragma unroll
             for (int each = 0; each < 4; ++each) {
-                const int n_1 = grid / 2 * 2 + each / 2;
-                const int i = grid % 2 * 8 + each % 2 * 4 + group * 2 + lane / 64;
-                if (n_1 < 3 && i < 9) {
-                    *(uint4 *)&y[((n_1 * 9 + i) * 8 + j) * 72 + panels * 64 + lane % 8 * 8] =
-                        *(const uint4 *)&y_shared[each / 2][each % 2 * 4 + group * 2 + lane / 64][j]
+                const int i = grid % 2 * 8 + each * 2 + lane / 64;
+                if (i < 9) {
+                    *(uint4 *)&y[((n * 9 + i) * 8 + j) * 72 + panels * 64 + lane % 8 * 8] =
+                        *(const uint4 *)&y_shared[group][each * 2 + lane / 64][j]
                                                  [(lane % 8 ^ j) * 8];
                 }
             }

@@ -109,10 +109,9 @@ static __device__ __forceinline__ void consumer_release(unsigned long long *rele
             mbarrier_arrive(released + freed % groups);
 }
 
-template <int threads>
-static __device__ __forceinline__ void consumers_meet()
+static __device__ __forceinline__ void warpgroup_meets(int warpgroup)
 {
-    asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory");
+    asm volatile("bar.sync %0, 128;" ::"r"(warpgroup + 2) : "memory");
 }
 
 template <int n>
@@ -162,8 +161,7 @@ conv_f16_nhwc(unsigned short *__restrict__ y, const __grid_constant__ TensorMap 
     } else {  // the consumers
         int received = 0, freed = 0;
         for (int turn = 0; turn < (10 - at) / 3; ++turn) {
-            const int turn_start = (turn * 3 + at) / 4 * 2;
-            const int n = turn_start + group;
+            const int n = (turn * 3 + at) / 4 * 2 + group;
             __align__(16) float T[2][32];
             for (int u_1 = 0; u_1 < 2; ++u_1) {
                 for (int panel = 0; panel < 2; ++panel) {
@@ -265,26 +263,21 @@ conv_f16_nhwc(unsigned short *__restrict__ y, const __grid_constant__ TensorMap 
                         }
                     }
                 }
-                consumers_meet<256>();  // y_shared: written above by other threads, read below
-                if (panels * 8 + lane % 8 < 9) {
+                warpgroup_meets(threadIdx.y);  // y_shared: written above by other threads of the
+                                               // warpgroup, read below
+                if (n < 3 && panels * 8 + lane % 8 < 9) {
                     #pragma unroll
                     for (int each = 0; each < 4; ++each) {
-                        const int n_1 = turn_start + each / 2;
-                        if (n_1 < 3) {
-                            *(uint4 *)&y[(
-                                             (n_1 * 16 + (turn * 3 + at) / 2 % 2 * 8 + each % 2 * 4
-                                              + group * 2 + lane / 64) * 16
-                                             + (turn * 3 + at) % 2 * 8 + lane / 8 % 8) * 72
-                                         + panels * 64 + lane % 8 * 8] =
-                                *(const uint4 *)&y_shared[each / 2]
-                                                         [each % 2 * 4 + group * 2 + lane / 64]
-                                                         [lane / 8 % 8]
-                                                         [(lane % 8 ^ lane / 8 % 8) * 8];
-                        }
+                        *(uint4 *)&y[((n * 16 + (turn * 3 + at) / 2 % 2 * 8 + each * 2 + lane / 64)
+                                          * 16 + (turn * 3 + at) % 2 * 8 + lane / 8 % 8) * 72
+                                     + panels * 64 + lane % 8 * 8] =
+                            *(const uint4 *)&y_shared[group][each * 2 + lane / 64][lane / 8 % 8]
+                                                     [(lane % 8 ^ lane / 8 % 8) * 8];
                     }
                 }
-                consumers_meet<256>();  // y_shared: read above, overwritten in the next iteration
-                                        // of panels by other threads
+                warpgroup_meets(threadIdx.y);  // y_shared: read above, overwritten in the next
+                                               // iteration of panels by other threads of the
+                                               // warpgroup
             }
         }
     }

@@ -254,10 +254,10 @@ matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_
         if (bx * 24 + panels * 8 + lane % 8 < 25) {
             #pragma unroll
             for (int each = 0; each < 4; ++each) {
-                const int i = by * 192 + each * 48 + group * 16 + lane / 8;
+                const int i = by * 192 + group * 64 + each * 16 + lane / 8;
                 if (i < 200) {
                     *(uint4 *)&C[i * 200 + bx * 192 + panels * 64 + lane % 8 * 8] =
-                        *(const uint4 *)&C_shared[each * 48 + group * 16 + lane / 8]
+                        *(const uint4 *)&C_shared[group * 64 + each * 16 + lane / 8]
                                                  [(lane % 8 ^ lane / 8 % 8) * 8];
                 }
             }

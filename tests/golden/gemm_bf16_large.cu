@@ -4,7 +4,7 @@
 //   C: bf16[4096, 4096], written
 //   A_map: cuTensorMapEncodeTiled of A, UINT16, extents {4096, 4096}, boxes {64, 128}, SWIZZLE_128B
 //   B_map: cuTensorMapEncodeTiled of B, UINT16, extents {4096, 4096}, boxes {64, 64}, SWIZZLE_128B
-//   C_map: cuTensorMapEncodeTiled of C, UINT16, extents {4096, 4096}, boxes {64, 128}, SWIZZLE_128B
+//   C_map: cuTensorMapEncodeTiled of C, UINT16, extents {4096, 4096}, boxes {64, 64}, SWIZZLE_128B
 // matmul_bf16<<<128, dim3(128, 3), 229440>>>(A_map, B_map, C_map);
 
 static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float high)
@@ -141,10 +141,9 @@ static __device__ __forceinline__ void consumer_release(unsigned long long *rele
             mbarrier_arrive(released + freed % groups);
 }
 
-template <int threads>
-static __device__ __forceinline__ void consumers_meet()
+static __device__ __forceinline__ void warpgroup_meets(int warpgroup)
 {
-    asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory");
+    asm volatile("bar.sync %0, 128;" ::"r"(warpgroup + 2) : "memory");
 }
 
 static __device__ __forceinline__ void fence_proxy_async()
@@ -342,7 +341,8 @@ matmul_bf16(const __grid_constant__ TensorMap A_map, const __grid_constant__ Ten
             for (int panels = 0; panels < 4; ++panels) {
                 store_bulk_wait<1>();  // all stores but those of the last group
                 fence_proxy_async();
-                consumers_meet<256>();  // C_shared: read above by other threads, overwritten below
+                warpgroup_meets(threadIdx.y);  // C_shared: read above by other threads of the
+                                               // warpgroup, overwritten below
                 #pragma unroll
                 for (int u = 0; u < 2; ++u) {
                     #pragma unroll
@@ -356,10 +356,12 @@ matmul_bf16(const __grid_constant__ TensorMap A_map, const __grid_constant__ Ten
                     }
                 }
                 fence_proxy_async();
-                consumers_meet<256>();  // C_shared: written above by other threads, read below
-                if (lane == 0 && group == 0)
-                    store_bulk_2d(C_map, at / 8 * 256 + panels * 64, turn * 1024 + at % 8 * 128,
-                                  &C_shared[panels % 2][0][0]);
+                warpgroup_meets(threadIdx.y);  // C_shared: written above by other threads of the
+                                               // warpgroup, read below
+                if (lane == 0)
+                    store_bulk_2d(C_map, at / 8 * 256 + panels * 64,
+                                  turn * 1024 + at % 8 * 128 + group * 64,
+                                  &C_shared[panels % 2][group * 64][0]);
                 store_bulk_commit();  // the stores above are one group
             }
         }

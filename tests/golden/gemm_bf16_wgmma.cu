@@ -218,10 +218,10 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
         if (j_1 < 131) {
             #pragma unroll
             for (int each = 0; each < 32; ++each) {
-                const int i = each * 4 + group * 2 + lane / 64;
+                const int i = group * 64 + each * 2 + lane / 64;
                 if (i < 70)
-                    C[(long long)(group * 262 + lane / 64 * 131 + bx * 128 + lane % 64)
-                      + (each * 524 + panels * 64)] =
+                    C[(long long)(group * 8384 + lane / 64 * 131 + bx * 128 + lane % 64)
+                      + (each * 262 + panels * 64)] =
                         C_shared[i][(lane % 64 / 8 ^ i % 8) * 8 + lane % 8];
             }
         }

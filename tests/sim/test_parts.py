@@ -6,7 +6,7 @@ from conftest import ROOT, run, simulate
 
 PROGRAM = ROOT / "tests/programs/parts_of_blocks.tir"
 PARTS = ["", " warpgroup", " warp"]  # the block, and what is ever smaller
-CASES = {"warps": 2, "warpgroups": 1, "joined": 1, "flat": 1, "across": 0}
+CASES = {"warps": 2, "warpgroups": 1, "joined": 1, "flat": 1, "across": 0, "stores": 1}
 
 
 def of_part(line, part):
@@ -26,6 +26,8 @@ def test_no_barrier_is_too_narrow(schedule, tmp_path):
     mutant = tmp_path / "mutant.tir"
     for i in barriers:
         assert lines[i] == of_part(lines[i], PARTS[part])
+        if lines[i - 1].lstrip().startswith("wait "):
+            continue  # the simulator takes a wait of one thread for one of all
         for other in range(len(PARTS) + 1):
             line = of_part(lines[i], PARTS[other]) if other < len(PARTS) else ""
             mutant.write_text("".join(lines[:i] + [line] + lines[i + 1 :]))

@@ -131,8 +131,8 @@ Name async_registers(Context *c, const StmtList *in_flight, const StmtList *afte
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-/* One thread starts a bulk copy: the one whose coordinates are all 0, which also says that a group
- * is complete. */
+/* One thread starts a bulk copy to shared memory: the one whose coordinates are all 0, which also
+ * says that a group is complete. Of stores, each thread counts groups of its own. */
 static bool bulk_copy_can(Context *c, Stmt *root, const Stmt *block)
 {
     StmtPath path = stmt_path_to(c, root, block);
@@ -204,9 +204,8 @@ bool async_copies_can(Context *c, Stmt *root)
     for (int i = 0; i < blocks.n; i++) {
         const BlockStmt *block = &blocks.items[i]->u.block;
         bool bulk = block_is_bulk(block);
-        if ((bulk || block_stores_bulk(block)) && !bulk_copy_can(c, root, blocks.items[i]))
-            return false;
-        if (bulk && !bulk_source_can(c, root, blocks.items[i]))
+        if (bulk && (!bulk_copy_can(c, root, blocks.items[i]) ||
+                     !bulk_source_can(c, root, blocks.items[i])))
             return false;
         const char *obstacle =
             block_is_async(block) && !bulk ? async_copy_obstacle(c, block) : NULL;
