@@ -7,11 +7,12 @@
  * that which it writes. Each element
  * remembers the last group that did so, and a group is complete once a number has passed its own,
  * so that a wait costs nothing. A bulk store also has to find a barrier between it and what
- * threads have written, and a wait before the block ends. Its own thread alone waits for it, so
- * other threads write where it reads behind a barrier behind that wait. */
+ * threads have written, and a wait before the block ends. It reads until its thread has waited for
+ * it, so other threads write there behind a barrier that follows the wait. */
 #include "runtime/sim/shadow.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool vm_flight_open(VmState *st)
 {
@@ -25,7 +26,9 @@ bool vm_flight_open(VmState *st)
     b->flight.stored = calloc((size_t)b->n_cells + 1, sizeof *b->flight.stored);
     b->flight.local = calloc((size_t)b->n_defined + 1, sizeof *b->flight.local);
     b->flight.held = calloc((size_t)b->n_defined + 1, sizeof *b->flight.held);
-    return b->flight.shared && b->flight.stored && b->flight.local && b->flight.held;
+    b->flight.storer = calloc((size_t)b->n_cells + 1, sizeof *b->flight.storer);
+    return b->flight.shared && b->flight.stored && b->flight.local && b->flight.held &&
+           b->flight.storer;
 }
 
 void vm_flight_close(BlockShadow *b)
@@ -34,15 +37,48 @@ void vm_flight_close(BlockShadow *b)
     free(b->flight.stored);
     free(b->flight.local);
     free(b->flight.held);
+    free(b->flight.storer);
+    free(b->flight.stores.waited);
 }
 
 void vm_flight_begin(BlockShadow *b)
 {
     FlightQueue *queues[] = {&b->flight.instructions, &b->flight.stores};
     for (int i = 0; i < 2; i++) {
-        queues[i]->landed = queues[i]->met = ++queues[i]->group;
+        queues[i]->landed = ++queues[i]->group;
         queues[i]->latest = NULL;
+        queues[i]->first = queues[i]->landed;
+        queues[i]->n_waited = 0;
     }
+}
+
+void vm_flight_restart(BlockShadow *b)
+{
+    for (uint32_t i = 0; i < b->flight.stores.n_waited; i++)
+        b->flight.stores.waited[i] = 0;
+}
+
+/* Threads wait now for the groups of stores before `until`. */
+static bool note_wait(BlockShadow *b, uint32_t until)
+{
+    FlightQueue *q = &b->flight.stores;
+    uint32_t n = until - q->first;
+    if (n <= q->n_waited)
+        return true;
+    uint32_t *waited = realloc(q->waited, (size_t)n * sizeof *waited);
+    if (!waited)
+        return false;
+    q->waited = waited;
+    while (q->n_waited < n)
+        waited[q->n_waited++] = b->epoch;
+    return true;
+}
+
+/* All threads of the block are behind the last wait for stores. */
+static bool is_settled(const BlockShadow *b)
+{
+    const FlightQueue *q = &b->flight.stores;
+    return q->n_waited == 0 || q->waited[q->n_waited - 1] < vm_block_epoch(b);
 }
 
 bool vm_flight_end(VmState *st)
@@ -72,8 +108,9 @@ bool vm_flight(VmState *st, const VmStep *s)
     }
     if (q->group - q->landed > pending)
         q->landed = q->group - pending;
-    return !st->pipe || q == &f->stores || vm_roles_complete(st, q->landed) ||
-           vm_fault(st, s, FAULT_STOPPED, 0, "out of memory for instructions in flight");
+    bool noted = q == &f->stores ? note_wait(st->shadow, q->landed)
+                                 : !st->pipe || vm_roles_complete(st, q->landed);
+    return noted || vm_fault(st, s, FAULT_STOPPED, 0, "out of memory for instructions in flight");
 }
 
 /* One access, and the groups that it belongs to or that may stand against it. */
@@ -82,25 +119,46 @@ typedef struct {
     uint32_t *marks;
     bool takes_off; /* it belongs to them */
     bool written;   /* they write the element; else they read it */
-    bool waited;    /* some thread has waited for that which has the element */
 } FlightAccess;
-
-/* Groups before this one are complete for a thread. */
-static uint32_t complete(const VmState *st, const FlightQueue *q, int lane)
-{
-    return q == &st->shadow->flight.stores && lane != q->lane ? q->met : q->landed;
-}
 
 static bool refuse(VmState *st, const VmStep *s, FlightAccess of, int lane, int64_t element)
 {
     bool stores = of.queue == &st->shadow->flight.stores;
     const VmBuffer *buffer = &st->f->buffers[s->inst->c];
-    return vm_fault(st, s, FAULT_IN_FLIGHT, lane, "%s element %lld of '%s', which %s %s; %s",
+    return vm_fault(st, s, FAULT_IN_FLIGHT, lane,
+                    "%s element %lld of '%s', which %s %s; nothing has waited for its group",
                     s->inst->op == VM_LOAD ? "reads" : "writes", (long long)element, buffer->name,
                     stores ? "a bulk store" : "an instruction in flight",
-                    of.written ? "writes" : "reads",
-                    of.waited ? "no barrier stands behind the wait for its group"
-                              : "nothing has waited for its group");
+                    of.written ? "writes" : "reads");
+}
+
+/* A barrier of both threads stands between the wait for group `mark` of stores, by the thread that
+ * made it, and this access to an element that it has read. */
+static bool is_behind_wait(const BlockShadow *b, uint32_t mark, int storer, int thread)
+{
+    const FlightQueue *q = &b->flight.stores;
+    if (mark < q->first || thread == storer)
+        return true;
+    uint32_t waited = q->waited[mark - q->first];
+    for (int i = 0; i < b->n_parts; i++)
+        if (waited >= b->parts[i].epoch &&
+            thread / b->parts[i].threads != storer / b->parts[i].threads)
+            return false;
+    return waited < b->epoch;
+}
+
+static bool is_free(VmState *st, const VmStep *s, FlightAccess of, int lane, int64_t element)
+{
+    const BlockShadow *b = st->shadow;
+    if (of.queue != &b->flight.stores)
+        return true;
+    int storer = b->flight.storer[of.marks - b->flight.stored + element];
+    if (is_behind_wait(b, of.marks[element], storer, st->first + lane))
+        return true;
+    return vm_fault(st, s, FAULT_IN_FLIGHT, lane,
+                    "writes element %lld of '%s', which a bulk store of another thread reads; no "
+                    "barrier of both follows the wait for its group",
+                    (long long)element, st->f->buffers[s->inst->c].name);
 }
 
 static void take_off(const VmStep *s, FlightQueue *q)
@@ -118,19 +176,22 @@ static bool visit(VmState *st, const VmStep *s, FlightAccess of, int lane)
     bool local = st->f->buffers[s->inst->c].space == VM_LOCAL;
     int64_t step = local ? st->lanes : 1;
     uint32_t *mark = of.marks + (local ? lane : 0) + first * step;
+    uint16_t *storer =
+        stores ? st->shadow->flight.storer + (of.marks - st->shadow->flight.stored) : NULL;
     for (int i = 0; i < s->width; i++, mark += step) {
-        of.waited = *mark < of.queue->landed;
-        if (!of.takes_off && *mark >= complete(st, of.queue, lane))
+        if (!of.takes_off && *mark >= of.queue->landed)
             return refuse(st, s, of, lane, first + i);
+        if (!of.takes_off && !is_free(st, s, of, lane, first + i))
+            return false;
         if (of.takes_off && stores && !vm_fenced(st, s, lane, first + i))
             return false;
+        if (of.takes_off && stores)
+            storer[first + i] = (uint16_t)(st->first + lane);
         if (of.takes_off)
             *mark = of.queue->group;
     }
-    if (of.takes_off) {
+    if (of.takes_off)
         take_off(s, of.queue);
-        of.queue->lane = lane;
-    }
     return true;
 }
 
@@ -183,7 +244,9 @@ static bool visit_lanes(VmState *st, const VmStep *s, FlightAccess of)
 
 static bool visit_all(VmState *st, const VmStep *s, FlightAccess of)
 {
-    bool landed = of.queue->taken_off < complete(st, of.queue, -1);
+    bool landed = of.queue->taken_off < of.queue->landed;
+    if (of.queue == &st->shadow->flight.stores)
+        landed &= is_settled(st->shadow);
     return (landed && !of.takes_off) || visit_lanes(st, s, of);
 }
 
@@ -194,9 +257,9 @@ static bool check(VmState *st, const VmStep *s)
     Flight *f = &st->shadow->flight;
     bool local = st->f->buffers[s->inst->c].space == VM_LOCAL, loads = s->inst->op == VM_LOAD;
     bool executes = f->under_way == &f->instructions, stores = f->under_way == &f->stores;
-    FlightAccess of = {&f->instructions, s->marks, executes && local != loads, local, false};
+    FlightAccess of = {&f->instructions, s->marks, executes && local != loads, local};
     FlightAccess held = {local ? &f->instructions : &f->stores, s->held,
-                         loads && (local ? executes : stores), false, false};
+                         loads && (local ? executes : stores), false};
     if ((of.takes_off || (!executes && (local || !loads))) && !visit_all(st, s, of))
         return false;
     if ((held.takes_off || (!loads && !(local && executes))) && !visit_all(st, s, held))

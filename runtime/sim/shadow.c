@@ -570,12 +570,12 @@ static void rebase(BlockShadow *b)
     b->first_epoch = 1;
     b->epoch = 2;
     vm_parts_restart(b);
+    vm_flight_restart(b);
 }
 
 void vm_shadow_barrier(VmState *st, int sub)
 {
     BlockShadow *b = st->shadow;
-    b->flight.stores.met = b->flight.stores.landed;
     if (++b->epoch == IN_FLIGHT)
         rebase(b);
     vm_parts_barrier(b, sub);

@@ -119,13 +119,13 @@ typedef struct {
 } ClusterShadow;
 
 /* Groups of what goes on behind its text (flight.c): the one that executions now belong to, of
- * which all before `landed` are complete, as the thread that waits for bulk stores knows, and all
- * before `met` as the others know from a barrier behind its wait. */
+ * which all before `landed` are complete. */
 typedef struct {
-    uint32_t group, landed, met;
-    int lane;             /* that thread */
+    uint32_t group, landed;
     const VmStep *latest; /* of the block, that took off; NULL: none */
     uint32_t taken_off;   /* its group */
+    /* of bulk stores, from the first group of the block on: the epoch of the wait for each */
+    uint32_t first, *waited, n_waited;
 } FlightQueue;
 /* Those of instructions and of bulk stores, and for each element the last group that has it in
  * flight: that of instructions which reads it in shared memory, and of stores; and that of
@@ -135,6 +135,7 @@ typedef struct {
     FlightQueue *under_way; /* that of the execution under way, or NULL */
     /* [n_cells], [n_cells], [n_defined], [n_defined]; NULL: the kernel has nothing of the kind */
     uint32_t *shared, *stored, *local, *held;
+    uint16_t *storer; /* [n_cells] the thread of the last store that reads the element */
 } Flight;
 
 /* The shared memory of a block again, where barriers of warps or warpgroups order only some of its
@@ -192,8 +193,9 @@ void vm_flight_watch(VmState *st, VmStep *s, int64_t cells);
 /* A bulk store reads the element. Threads have written it in front of a barrier, which has a fence
  * for the asynchronous proxy in front of it; false with a fault. shadow_shared.c */
 bool vm_fenced(VmState *st, const VmStep *s, int lane, int64_t element);
-/* A block begins: nothing is in flight. */
+/* A block begins: nothing is in flight. Its epochs have restarted. */
 void vm_flight_begin(BlockShadow *b);
+void vm_flight_restart(BlockShadow *b);
 /* It ends: a bulk store that nothing has waited for is a fault. */
 bool vm_flight_end(VmState *st);
 void vm_flight_close(BlockShadow *b);
