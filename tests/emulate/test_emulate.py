@@ -21,6 +21,7 @@ ROUNDED = {
     "l2_norm_default_odd",
     "packed_choices",
     "packed_halves",
+    "primitive_cache_value",
     "repeated_values",
     "resize_default",
     "rms_norm_default",
