@@ -56,6 +56,14 @@ def softmax(x):
     return x.softmax(dim=1)
 
 
+def layer_norm(x, g, b=None):
+    return torch.nn.functional.layer_norm(x, x.shape[1:], g, b, eps=1e-5)
+
+
+def norm_of_sum(x, r, g):
+    return layer_norm(x + r, g)
+
+
 def counts(x):
     return torch.bincount(x, minlength=256).int()
 
@@ -118,6 +126,7 @@ def four_each(**given):
     return 4 * math.log2(max(2, given["x"].numel()))
 
 
+COLUMNS = by_trees(lambda given: given["x"].shape[1])
 INTO_ONE = in_order(lambda given: 64)
 CHAIN_INPUTS = {"a": number(1.5), "b": number(0.25), "c": number(-0.75)}
 TABLE = REFERENCES | {
@@ -126,6 +135,10 @@ TABLE = REFERENCES | {
     "argmax": reference(first_largest),
     "softmax_f32": REFERENCES["softmax"],
     "softmax_bf16": reference(softmax, "x", errors=lambda **_: OF_BF16, relative=True),
+    "softmax_of_nests": REFERENCES["softmax"],
+    "softmax_of_temps": reference(softmax, "x", errors=lambda **_: OF_BF16, relative=True),
+    "norm_of_nests": reference(layer_norm, "x", errors=COLUMNS),
+    "norm_of_sum": reference(norm_of_sum, "xr", errors=COLUMNS),
     "batch_norm": reference(batch_norm, "x", errors=by_trees(lambda given: given["x"].numel()),
                             whole={"mean": means, "variance": variances}),
     "histogram_uniform": reference(counts, inputs={"x": bytes_}),

@@ -13,6 +13,7 @@ Needs no torch: references.py of examples/kernelbench and peers.py have the comp
 import dataclasses
 
 OWN = "tests/gpu/memory/programs.tir"
+NESTS = "tests/gpu/memory/nests.tir"
 PRODUCTS = "examples/products/products.tir"
 HISTOGRAM = "examples/collections/cuda_samples/histogram256.tir"
 
@@ -82,6 +83,10 @@ def softmax(m, n, least, kind):
     return own(f"softmax {kind}", "softmax", at, TORCH, least, f"softmax_{kind}", type=kind)
 
 
+def nests(work, kernel, m, n, **more):
+    return Row(work, NESTS, kernel, {"M": m, "N": n}, TORCH, 1.0, kernel, **more)
+
+
 def norm(work, at, **more):
     return operator(work, more.pop("program", work.replace(" ", "_")), at, **more)
 
@@ -110,6 +115,8 @@ RMS_NORM = norm("RMS norm", images(112), program="rms_norm", small=FEW_IMAGES)
 SCANS = operator("cumulative sums f32", "cumsum", {"M": 32768, "N": 32768}, least=1.25,
                  small={"M": 3})  # fmt: skip
 SCAN = operator("cumulative sum f32", "cumsum", {"M": 1, "N": 1 << 28}, least=1.3)
+
+SOFTMAX_OF_NESTS = nests("softmax f32, by nests", "softmax_of_nests", 16384, 8192)
 
 
 def histogram(data):
@@ -149,6 +156,12 @@ ROWS = [
     softmax(4096, 393216, 1.3, "bf16"),
     softmax(16384, 8192, 1.1, "bf16"),
     softmax(65536, 512, 1.1, "bf16"),
+    SOFTMAX_OF_NESTS,
+    nests("softmax bf16, of temporaries", "softmax_of_temps", 16384, 8192, type="bf16"),
+    nests("layer norm, by nests", "norm_of_nests", 16384, 4096),
+    nests("layer norm, by nests", "norm_of_nests", 4096, 65536),
+    nests("layer norm of a sum", "norm_of_sum", 8192, 768),
+    nests("layer norm of a sum", "norm_of_sum", 4096, 4096),
     LAYER_NORM,
     GROUP_NORM,
     INSTANCE_NORM,
@@ -192,6 +205,12 @@ ROWS = [
     symbolic(SUM),
     symbolic(COLUMNS),
     symbolic(SOFTMAX),
+    symbolic(softmax(16384, 8192, 1.1, "bf16")),
+    symbolic(softmax(16384, 4000, 1.1, "bf16")),
+    symbolic(softmax(65536, 512, 1.1, "bf16")),
+    symbolic(softmax(16383, 8191, 1.1, "bf16")),
+    symbolic(softmax(65536, 511, 1.1, "bf16")),
+    symbolic(SOFTMAX_OF_NESTS),
     symbolic(LAYER_NORM),
     symbolic(RMS_NORM),
     symbolic(dataclasses.replace(SCANS, at=MATRIX)),
