@@ -516,66 +516,65 @@ template <class T> void store_words(void *to, const T *const *from, int n)
         memcpy((char *)to + i * sizeof(T), from[i], sizeof(T));
 }
 } // namespace emulator
-#define HINTED(hint)                                                                               \
-    static inline void ptx_ld_global_##hint##_v4_u32(unsigned &x, unsigned &y, unsigned &z,        \
-                                                     unsigned &w, const void *from,                \
-                                                     unsigned long long = 0)                       \
-    {                                                                                              \
-        unsigned *const to[] = {&x, &y, &z, &w};                                                   \
-        emulator::load_words(to, 4, from);                                                         \
-    }                                                                                              \
-    static inline void ptx_ld_global_##hint##_v2_u32(unsigned &x, unsigned &y, const void *from,   \
-                                                     unsigned long long = 0)                       \
-    {                                                                                              \
-        unsigned *const to[] = {&x, &y};                                                           \
-        emulator::load_words(to, 2, from);                                                         \
-    }                                                                                              \
-    static inline void ptx_ld_global_##hint##_u32(unsigned &x, const void *from,                   \
-                                                  unsigned long long = 0)                          \
-    {                                                                                              \
-        unsigned *const to[] = {&x};                                                               \
-        emulator::load_words(to, 1, from);                                                         \
-    }                                                                                              \
-    static inline void ptx_ld_global_##hint##_u16(unsigned short &x, const void *from,             \
-                                                  unsigned long long = 0)                          \
-    {                                                                                              \
-        x = emulator::load((const unsigned short *)from);                                          \
-    }                                                                                              \
-    static inline void ptx_ld_global_##hint##_u8(unsigned short &x, const void *from,              \
-                                                 unsigned long long = 0)                           \
-    {                                                                                              \
-        x = *(const unsigned char *)from;                                                          \
-    }                                                                                              \
-    static inline void ptx_st_global_##hint##_v4_u32(void *to, unsigned x, unsigned y, unsigned z, \
-                                                     unsigned w, unsigned long long = 0)           \
-    {                                                                                              \
-        const unsigned *const from[] = {&x, &y, &z, &w};                                           \
-        emulator::store_words(to, from, 4);                                                        \
-    }                                                                                              \
-    static inline void ptx_st_global_##hint##_v2_u32(void *to, unsigned x, unsigned y,             \
-                                                     unsigned long long = 0)                       \
-    {                                                                                              \
-        const unsigned *const from[] = {&x, &y};                                                   \
-        emulator::store_words(to, from, 2);                                                        \
-    }                                                                                              \
-    static inline void ptx_st_global_##hint##_u32(void *to, unsigned x, unsigned long long = 0)    \
-    {                                                                                              \
-        const unsigned *const from[] = {&x};                                                       \
-        emulator::store_words(to, from, 1);                                                        \
-    }                                                                                              \
-    static inline void ptx_st_global_##hint##_u16(void *to, unsigned short x,                      \
-                                                  unsigned long long = 0)                          \
-    {                                                                                              \
-        emulator::store((unsigned short *)to, x);                                                  \
-    }                                                                                              \
-    static inline void ptx_st_global_##hint##_u8(void *to, unsigned short x,                       \
-                                                 unsigned long long = 0)                           \
-    {                                                                                              \
-        *(unsigned char *)to = (unsigned char)x;                                                   \
-    }
-HINTED(L1_no_allocate)
-HINTED(L2_cache_hint)
-#undef HINTED
+static inline void ptx_ld_global_L1_no_allocate_v4_u32(unsigned &x, unsigned &y, unsigned &z,
+                                                       unsigned &w, const void *from)
+{
+    unsigned *const to[] = {&x, &y, &z, &w};
+    emulator::load_words(to, 4, from);
+}
+static inline void ptx_ld_global_L1_no_allocate_v2_u32(unsigned &x, unsigned &y, const void *from)
+{
+    unsigned *const to[] = {&x, &y};
+    emulator::load_words(to, 2, from);
+}
+static inline void ptx_ld_global_L1_no_allocate_u32(unsigned &x, const void *from)
+{
+    unsigned *const to[] = {&x};
+    emulator::load_words(to, 1, from);
+}
+static inline void ptx_ld_global_L1_no_allocate_u16(unsigned short &x, const void *from)
+{
+    x = emulator::load((const unsigned short *)from);
+}
+static inline void ptx_ld_global_L1_no_allocate_u8(unsigned short &x, const void *from)
+{
+    x = *(const unsigned char *)from;
+}
+static inline void ptx_st_global_L1_no_allocate_v4_u32(void *to, unsigned x, unsigned y, unsigned z,
+                                                       unsigned w)
+{
+    const unsigned *const from[] = {&x, &y, &z, &w};
+    emulator::store_words(to, from, 4);
+}
+static inline void ptx_st_global_L1_no_allocate_v2_u32(void *to, unsigned x, unsigned y)
+{
+    const unsigned *const from[] = {&x, &y};
+    emulator::store_words(to, from, 2);
+}
+static inline void ptx_st_global_L1_no_allocate_u32(void *to, unsigned x)
+{
+    const unsigned *const from[] = {&x};
+    emulator::store_words(to, from, 1);
+}
+static inline void ptx_st_global_L1_no_allocate_u16(void *to, unsigned short x)
+{
+    emulator::store((unsigned short *)to, x);
+}
+static inline void ptx_st_global_L1_no_allocate_u8(void *to, unsigned short x)
+{
+    *(unsigned char *)to = (unsigned char)x;
+}
+/* A policy changes no result; it has to be one that createpolicy made. */
+static inline const void *__nv_associate_access_property(const void *at, unsigned long long policy)
+{
+    if (policy != 1 && policy != 2)
+        abort();
+    return at;
+}
+static inline void *__nv_associate_access_property(void *at, unsigned long long policy)
+{
+    return (void *)__nv_associate_access_property((const void *)at, policy);
+}
 static inline void ptx_createpolicy_fractional_L2_evict_first_b64(unsigned long long &policy,
                                                                   double)
 {

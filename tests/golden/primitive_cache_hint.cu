@@ -18,58 +18,7 @@ static __device__ __forceinline__ T load_evict_first(const T *from)
 {
     unsigned long long policy;
     asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-    if constexpr (sizeof(T) == 16) {
-        uint4 v;
-        asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from),
-                         "l"(policy) : "memory");
-        return *(T *)&v;
-    } else if constexpr (sizeof(T) == 8) {
-        uint2 v;
-        asm volatile("ld.global.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
-                     : "=r"(v.x), "=r"(v.y) : "l"(from), "l"(policy) : "memory");
-        return *(T *)&v;
-    } else if constexpr (sizeof(T) == 4) {
-        unsigned int v;
-        asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(v) : "l"(from),
-                     "l"(policy) : "memory");
-        return *(T *)&v;
-    } else {
-        unsigned short v;
-        if constexpr (sizeof(T) == 2)
-            asm volatile("ld.global.L2::cache_hint.u16 %0, [%1], %2;" : "=h"(v) : "l"(from),
-                         "l"(policy) : "memory");
-        else
-            asm volatile("ld.global.L2::cache_hint.u8 %0, [%1], %2;" : "=h"(v) : "l"(from),
-                         "l"(policy) : "memory");
-        return *(T *)&v;
-    }
-}
-
-template <class T, class Value>
-static __device__ __forceinline__ void store_evict_first(T *to, Value value)
-{
-    T t = (T)value;
-    unsigned long long policy;
-    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-    if constexpr (sizeof(T) == 16) {
-        uint4 v = *(uint4 *)&t;
-        asm volatile("st.global.L2::cache_hint.v4.u32 [%4], {%0, %1, %2, %3}, %5;"
-                     :: "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "l"(to), "l"(policy) : "memory");
-    } else if constexpr (sizeof(T) == 8) {
-        uint2 v = *(uint2 *)&t;
-        asm volatile("st.global.L2::cache_hint.v2.u32 [%2], {%0, %1}, %3;"
-                     :: "r"(v.x), "r"(v.y), "l"(to), "l"(policy) : "memory");
-    } else if constexpr (sizeof(T) == 4) {
-        asm volatile("st.global.L2::cache_hint.u32 [%1], %0, %2;" :: "r"(*(unsigned int *)&t),
-                     "l"(to), "l"(policy) : "memory");
-    } else if constexpr (sizeof(T) == 2) {
-        asm volatile("st.global.L2::cache_hint.u16 [%1], %0, %2;" :: "h"(*(unsigned short *)&t),
-                     "l"(to), "l"(policy) : "memory");
-    } else {
-        asm volatile("st.global.L2::cache_hint.u8 [%1], %0, %2;"
-                     :: "h"((unsigned short)*(unsigned char *)&t), "l"(to), "l"(policy) : "memory");
-    }
+    return *(const T *)__nv_associate_access_property(from, policy);
 }
 
 template <class T>
@@ -77,32 +26,15 @@ static __device__ __forceinline__ T load_evict_last(const T *from)
 {
     unsigned long long policy;
     asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-    if constexpr (sizeof(T) == 16) {
-        uint4 v;
-        asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from),
-                         "l"(policy) : "memory");
-        return *(T *)&v;
-    } else if constexpr (sizeof(T) == 8) {
-        uint2 v;
-        asm volatile("ld.global.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
-                     : "=r"(v.x), "=r"(v.y) : "l"(from), "l"(policy) : "memory");
-        return *(T *)&v;
-    } else if constexpr (sizeof(T) == 4) {
-        unsigned int v;
-        asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(v) : "l"(from),
-                     "l"(policy) : "memory");
-        return *(T *)&v;
-    } else {
-        unsigned short v;
-        if constexpr (sizeof(T) == 2)
-            asm volatile("ld.global.L2::cache_hint.u16 %0, [%1], %2;" : "=h"(v) : "l"(from),
-                         "l"(policy) : "memory");
-        else
-            asm volatile("ld.global.L2::cache_hint.u8 %0, [%1], %2;" : "=h"(v) : "l"(from),
-                         "l"(policy) : "memory");
-        return *(T *)&v;
-    }
+    return *(const T *)__nv_associate_access_property(from, policy);
+}
+
+template <class T, class Value>
+static __device__ __forceinline__ void store_evict_first(T *to, Value value)
+{
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    *(T *)__nv_associate_access_property(to, policy) = (T)value;
 }
 
 extern "C" __global__ void __launch_bounds__(64, 16)
