@@ -558,6 +558,16 @@ def test_symbolic_rows_of_halves_keep_exponentials(elements):
     assert report["verify"]["ok"] and trace.count("cache_value(") == 4, trace
 
 
+@pytest.mark.parametrize("elements", [512, 4096, *in_sweep("?")])
+def test_what_rows_compute_from_several_is_kept(elements):
+    """The sum of two rows, which two nests use, is in registers: both rows are read once."""
+    sizes = ["-DM=3", f"-DN={elements}"]
+    trace, report = run("norm_of_sums", *sizes, *(["--size=N=1001"] if elements == "?" else []))
+    assert report["verify"]["ok"] and "cache_value(" in trace, trace
+    text = emit(PROGRAMS, "--kernel", "norm_of_sums", *sizes)
+    assert elements == "?" or text.count("&x[") == text.count("&z[") == 1, text
+
+
 def test_rows_of_halves_that_start_anywhere_are_not_read_wide():
     trace, report = run("half_softmax", "-DN=4097")
     assert report["verify"]["ok"] and "vectorize(" not in trace

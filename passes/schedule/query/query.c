@@ -1,4 +1,4 @@
-/* query.c - Implements the queries, which change nothing: loops, blocks, reductions, producers and
+/* query.c - Implements the queries, which change nothing: loops, blocks, reductions, producers,
  * consumers, parallel bands, elements of buffers.
  *
  * Legal: always, where the arguments are of the right kind.
@@ -138,7 +138,7 @@ bool prim_is_matmul(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
-/* ---- producers, consumers -------------------------------------------------------------------- */
+/* ---- producers, consumers, readers ----------------------------------------------------------- */
 
 /* An access of `stmt` in the given mode to a buffer that `list` has. */
 static bool touches_any(Context *c, Stmt *stmt, AccessMode mode, const AccessList *list)
@@ -172,6 +172,20 @@ bool prim_producers(Schedule *s, const PrimCall *call, Value *result)
 bool prim_consumers(Schedule *s, const PrimCall *call, Value *result)
 {
     return neighbours(s, call, ACCESS_WRITE, ACCESS_READ, result);
+}
+
+bool prim_readers(Schedule *s, const PrimCall *call, Value *result)
+{
+    const Buffer *buffer = sched_buffer(s, call->readers.buffer.u.id);
+    bool all = call->readers.loop.kind == VALUE_NONE;
+    Stmt *in = all ? s->kernel->body : sched_node(s, &call->readers.loop, NULL);
+    StmtList blocks = stmts_of_kind(s->ctx, in, ST_BLOCK);
+    ValueList values = {0};
+    for (int i = 0; i < blocks.n; i++)
+        if (stmt_accesses(s->ctx, blocks.items[i], buffer, ACCESS_READ))
+            VEC_PUSH(s->ctx->arena, &values, value_block(blocks.items[i]));
+    *result = value_list(s, values.items, values.n);
+    return true;
 }
 
 /* ---- bands ----------------------------------------------------------------------------------- */

@@ -64,6 +64,10 @@ def norm_of_sum(x, r, g):
     return layer_norm(x + r, g)
 
 
+def rms_norm(x, g):
+    return torch.nn.functional.rms_norm(x, x.shape[1:], g, eps=1e-6)
+
+
 def counts(x):
     return torch.bincount(x, minlength=256).int()
 
@@ -129,16 +133,20 @@ def four_each(**given):
 COLUMNS = by_trees(lambda given: given["x"].shape[1])
 INTO_ONE = in_order(lambda given: 64)
 CHAIN_INPUTS = {"a": number(1.5), "b": number(0.25), "c": number(-0.75)}
+BF16_SOFTMAX = reference(softmax, "x", errors=lambda **_: OF_BF16, relative=True)
 TABLE = REFERENCES | {
     "sum": reference(total, (), {"x": uniform(0, 1)}, four_each, relative=True),
     "largest": reference(largest),
     "argmax": reference(first_largest),
     "softmax_f32": REFERENCES["softmax"],
-    "softmax_bf16": reference(softmax, "x", errors=lambda **_: OF_BF16, relative=True),
-    "softmax_of_nests": REFERENCES["softmax"],
-    "softmax_of_temps": reference(softmax, "x", errors=lambda **_: OF_BF16, relative=True),
-    "norm_of_nests": reference(layer_norm, "x", errors=COLUMNS),
-    "norm_of_sum": reference(norm_of_sum, "xr", errors=COLUMNS),
+    "softmax_bf16": BF16_SOFTMAX,
+    "softmax_of_nests_f32": REFERENCES["softmax"],
+    "softmax_of_temps_bf16": BF16_SOFTMAX,
+    "norm_of_nests_f32": reference(layer_norm, "x", errors=COLUMNS),
+    "norm_of_nests_bf16": reference(layer_norm, "x", errors=lambda **_: OF_BF16),
+    "norm_of_sum_f32": reference(norm_of_sum, "xr", errors=COLUMNS),
+    "norm_of_sum_bf16": reference(norm_of_sum, "xr", errors=lambda **_: OF_BF16),
+    "rms_norm_of_rows_bf16": reference(rms_norm, "x", errors=lambda **_: OF_BF16),
     "batch_norm": reference(batch_norm, "x", errors=by_trees(lambda given: given["x"].numel()),
                             whole={"mean": means, "variance": variances}),
     "histogram_uniform": reference(counts, inputs={"x": bytes_}),

@@ -83,8 +83,9 @@ def softmax(m, n, least, kind):
     return own(f"softmax {kind}", "softmax", at, TORCH, least, f"softmax_{kind}", type=kind)
 
 
-def nests(work, kernel, m, n, **more):
-    return Row(work, NESTS, kernel, {"M": m, "N": n}, TORCH, 1.0, kernel, **more)
+def nests(work, kernel, m, n, kind):
+    at = {"M": m, "N": n}
+    return Row(f"{work}, {kind}", NESTS, kernel, at, TORCH, 1.0, f"{kernel}_{kind}", type=kind)
 
 
 def norm(work, at, **more):
@@ -116,7 +117,7 @@ SCANS = operator("cumulative sums f32", "cumsum", {"M": 32768, "N": 32768}, leas
                  small={"M": 3})  # fmt: skip
 SCAN = operator("cumulative sum f32", "cumsum", {"M": 1, "N": 1 << 28}, least=1.3)
 
-SOFTMAX_OF_NESTS = nests("softmax f32, by nests", "softmax_of_nests", 16384, 8192)
+SOFTMAX_OF_NESTS = nests("softmax by nests", "softmax_of_nests", 16384, 8192, "f32")
 
 
 def histogram(data):
@@ -157,11 +158,15 @@ ROWS = [
     softmax(16384, 8192, 1.1, "bf16"),
     softmax(65536, 512, 1.1, "bf16"),
     SOFTMAX_OF_NESTS,
-    nests("softmax bf16, of temporaries", "softmax_of_temps", 16384, 8192, type="bf16"),
-    nests("layer norm, by nests", "norm_of_nests", 16384, 4096),
-    nests("layer norm, by nests", "norm_of_nests", 4096, 65536),
-    nests("layer norm of a sum", "norm_of_sum", 8192, 768),
-    nests("layer norm of a sum", "norm_of_sum", 4096, 4096),
+    nests("softmax of temporaries", "softmax_of_temps", 16384, 8192, "bf16"),
+    nests("layer norm by nests", "norm_of_nests", 16384, 4096, "f32"),
+    nests("layer norm by nests", "norm_of_nests", 4096, 65536, "f32"),
+    nests("layer norm by nests", "norm_of_nests", 16384, 4096, "bf16"),
+    nests("layer norm of a sum", "norm_of_sum", 8192, 768, "f32"),
+    nests("layer norm of a sum", "norm_of_sum", 4096, 4096, "f32"),
+    nests("layer norm of a sum", "norm_of_sum", 8192, 768, "bf16"),
+    nests("layer norm of a sum", "norm_of_sum", 8192, 4096, "bf16"),
+    nests("RMS norm of rows", "rms_norm_of_rows", 16384, 4096, "bf16"),
     LAYER_NORM,
     GROUP_NORM,
     INSTANCE_NORM,
