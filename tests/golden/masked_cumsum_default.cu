@@ -4,6 +4,14 @@
 //   y: f32[32768, 32768], written
 // masked_cumsum<<<32768, 1024>>>(x, mask, y);
 
+template <class T>
+static __device__ __forceinline__ T load_evict_last(const T *from)
+{
+    unsigned long long policy;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    return *(const T *)__nv_associate_access_property(from, policy);
+}
+
 extern "C" __global__ void __launch_bounds__(1024, 1)
 masked_cumsum(const float *__restrict__ x, const bool *__restrict__ mask, float *__restrict__ y)
 {
@@ -35,11 +43,12 @@ masked_cumsum(const float *__restrict__ x, const bool *__restrict__ mask, float 
     #pragma unroll
     for (int each = 0; each < 8; ++each) {
         *(unsigned int *)&mask_local[each * 4] =
-            *(const unsigned int *)&mask[i * 32768 + each * 4096 + thread * 4];
+            load_evict_last((const unsigned int *)&mask[i * 32768 + each * 4096 + thread * 4]);
     }
     #pragma unroll
     for (int each = 0; each < 8; ++each) {
-        *(float4 *)&x_local[each * 4] = *(const float4 *)&x[i * 32768 + each * 4096 + thread * 4];
+        *(float4 *)&x_local[each * 4] =
+            load_evict_last((const float4 *)&x[i * 32768 + each * 4096 + thread * 4]);
     }
     #pragma unroll
     for (int round = 0; round < 8; ++round) {

@@ -595,6 +595,17 @@ bool prim_shape(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
+bool prim_elements(Schedule *s, const PrimCall *call, Value *result)
+{
+    const Buffer *b = sched_buffer(s, call->elements.buffer.u.id);
+    int64_t extent, product = 1;
+    for (int i = 0; i < b->rank; i++)
+        if (!expr_is_const(b->shape[i], &extent) || !checked_mul(product, extent, &product))
+            product = 0;
+    *result = value_int(product);
+    return true;
+}
+
 bool prim_iterations(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
