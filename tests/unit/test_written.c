@@ -184,6 +184,26 @@ static void barriers_order(void **state)
     expect(program, PAIR("2", "        barrier \"y\";\n"), WRITTEN_WRONG, "two threads");
 }
 
+/* A barrier holds threads in one iteration only if both have that one: blocks, and warps whose
+ * barriers are of their own, may go through loops of different ends. */
+static void barriers_in_loops_of_different_ends(void **state)
+{
+    (void)state;
+#define IN_LOOP(grid, block, loop, when, barrier)                                                  \
+    "kernel k(x: f32[8]) -> y: f32[8]\n{\n    launch k grid(" grid ", 1, 1) block(" block          \
+    ", 1, 1) {\n        let b = blockIdx.x;\n        let t = threadIdx.x;\n        for " loop      \
+    " {\n            if " when                                                                     \
+    "\n                y[c * 4 + t % 4] = x[0];\n            barrier \"\"" barrier                 \
+    ";\n        }\n    }\n}\n"
+    const char *program = "kernel k(x: f32[8]) -> y: f32[8] { for i in 8 y[i] = x[0]; }";
+    expect(program, IN_LOOP("2", "4", "c in 2 - b * 2", "t >= 0", ""), WRITTEN_ONCE, NULL);
+    expect(program, IN_LOOP("2", "4", "c in 2 - b", "t >= 0", ""), WRITTEN_WRONG, "two threads");
+    expect(program, IN_LOOP("1", "64", "c in t / 32..2 step 2", "t % 32 < 4", " warp"),
+           WRITTEN_ONCE, NULL);
+    expect(program, IN_LOOP("1", "64", "c in t / 32..2", "t % 32 < 4", " warp"), WRITTEN_WRONG,
+           "two threads");
+}
+
 static void data_leave_it_open(void **state)
 {
     (void)state;
@@ -197,10 +217,15 @@ static void data_leave_it_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(guards_that_fit),    cmocka_unit_test(witnesses_have_sizes),
-        cmocka_unit_test(guards_that_do_not), cmocka_unit_test(versions),
-        cmocka_unit_test(two_threads),        cmocka_unit_test(barriers_order),
-        cmocka_unit_test(data_leave_it_open), cmocka_unit_test(threads_with_loops_of_their_own),
+        cmocka_unit_test(guards_that_fit),
+        cmocka_unit_test(witnesses_have_sizes),
+        cmocka_unit_test(guards_that_do_not),
+        cmocka_unit_test(versions),
+        cmocka_unit_test(two_threads),
+        cmocka_unit_test(barriers_order),
+        cmocka_unit_test(data_leave_it_open),
+        cmocka_unit_test(threads_with_loops_of_their_own),
+        cmocka_unit_test(barriers_in_loops_of_different_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -311,13 +311,25 @@ static void ask_elements(Question *q, const Model *m, const Buffer *buffer)
 
 /* ---- by whom --------------------------------------------------------------------------------- */
 
-/* Threads go through the loop together: barriers in it hold them, or it has the same ends for both.
- * Loops such as `for c in thread..64 step 4` they run each on its own. */
-static bool in_step(Poly *p, const ForStmt *loop, const Env *mine, const Env *theirs)
+/* Barriers in the loop hold the threads of a block together: those of all, not of a warp, and waits
+ * for copies, which have one behind them. */
+static bool holds_threads(Context *c, const ForStmt *loop)
 {
-    return stmts_of_kind(p->ctx, loop->body, ST_BARRIER).n > 0 ||
-           (affine_equal(poly_value(p, mine, loop->lo), poly_value(p, theirs, loop->lo)) &&
-            affine_equal(poly_value(p, mine, loop->hi), poly_value(p, theirs, loop->hi)));
+    for (Cursor at = cursor_stmts(c, loop->body); cursor_next(&at);) {
+        SyncKind kind = at.stmt->kind == ST_BARRIER ? at.stmt->u.barrier.kind : SYNC_COMMIT;
+        if ((sync_meets(kind) && !sync_is_part(kind)) ||
+            (kind == SYNC_WAIT && !at.stmt->u.barrier.of))
+            return true;
+    }
+    return false;
+}
+
+/* It has the same ends for both. Loops such as `for c in thread..64 step 4` threads run each on its
+ * own, unless barriers hold them. */
+static bool same_ends(Poly *p, const ForStmt *loop, const Env *mine, const Env *theirs)
+{
+    return affine_equal(poly_value(p, mine, loop->lo), poly_value(p, theirs, loop->lo)) &&
+           affine_equal(poly_value(p, mine, loop->hi), poly_value(p, theirs, loop->hi));
 }
 
 /* `w` on a thread of its own, in the iteration of the loops around both that `like` is in, where
@@ -327,13 +339,15 @@ static void enter_like(Poly *p, Env *env, const Writer *w, const Writer *like, c
     enter_scopes(p, env, w, w->launch, w->launch + AXIS_COUNT);
     for (int i = w->launch + AXIS_COUNT; i < w->scopes.n; i++) {
         const Stmt *s = w->scopes.items[i].stmt;
-        bool shared = s->kind == ST_FOR && i < like->scopes.n && like->scopes.items[i].stmt == s &&
-                      in_step(p, &s->u.loop, env, theirs);
-        if (shared)
-            VEC_PUSH(p->ctx->arena, env,
-                     ((Meaning){s->u.loop.var, *env_find(theirs, s->u.loop.var), false}));
-        else
-            model_enter_scope(p, env, w->scopes.items[i]);
+        bool shared = s->kind == ST_FOR && i < like->scopes.n && like->scopes.items[i].stmt == s;
+        Affine same = shared ? *env_find(theirs, s->u.loop.var) : affine_const(0);
+        if (shared && same_ends(p, &s->u.loop, env, theirs)) {
+            VEC_PUSH(p->ctx->arena, env, ((Meaning){s->u.loop.var, same, false}));
+            continue;
+        }
+        model_enter_scope(p, env, w->scopes.items[i]);
+        if (shared && holds_threads(p->ctx, &s->u.loop))
+            poly_equal(p, &p->top, *env_find(env, s->u.loop.var), same);
     }
 }
 
