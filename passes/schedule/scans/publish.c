@@ -125,6 +125,7 @@ static Buffer *word_buffer(const Publish *p)
     extent[p->from->rank] = expr_index(c, p->n_words);
     Buffer *out = stage_buffer(p->s, p->from, "words", SCOPE_GLOBAL, p->span);
     out->type = DT_U64;
+    out->digits = (Digits){0}; /* words are exact */
     out->shape = stage_shape(p->s, extent, rank);
     out->rank = rank;
     return out;
