@@ -228,9 +228,9 @@ static void align_shared(Context *c, LaunchUse *use)
             align_operands(use, at.stmt);
 }
 
-static int64_t mbarriers(const LaunchUse *use)
+int launch_mbarriers(const LaunchUse *use)
 {
-    return use->roles ? 2 * use->groups : use->groups;
+    return use->roles ? (use->turns + 1) * use->groups : use->groups;
 }
 
 static void place_shared(Context *c, LaunchUse *use)
@@ -247,7 +247,7 @@ static void place_shared(Context *c, LaunchUse *use)
     }
     use->groups_offset = round_up(use->shared_bytes, MBARRIER_BYTES);
     if (use->groups)
-        use->shared_bytes = use->groups_offset + mbarriers(use) * MBARRIER_BYTES;
+        use->shared_bytes = use->groups_offset + launch_mbarriers(use) * MBARRIER_BYTES;
     use->shared_is_dynamic = use->shared_bytes > SHARED_STATIC_LIMIT;
 }
 
@@ -299,6 +299,7 @@ static LaunchUse use_of(Context *c, const Stmt *launch)
     AsyncBuffers async = find_async(c, &use);
     use.threads_copy |= !fetches;
     use.roles = launch_roles(launch);
+    use.turns = (int)roles_turns(launch);
     use.groups = fetches ? copy_groups(launch->u.launch.body) : 0;
     use.fences_barriers = needs_fences(c, &use, &async.accessed, &async.written);
     use.fences_releases = needs_fences(c, &use, &async.written, &async.written);

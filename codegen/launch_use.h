@@ -21,11 +21,12 @@ typedef struct {
     /* some instruction reads or writes shared memory through the asynchronous proxy that threads
      * access as well, behind a barrier or, if the producer of roles copies it, a release */
     bool fences_barriers, fences_releases;
-    VEC(BulkBox) boxes;    /* of bulk copies, each once */
-    bool threads_copy;     /* some copies into shared memory are not bulk copies, or none are */
-    int groups;            /* of copies under way at a time, each with an mbarrier; 0: none bulk */
-    const Stmt *roles;     /* with them, each group has another one for its release; NULL: none */
-    int64_t groups_offset; /* in dynamic shared memory, where their mbarriers lie */
+    VEC(BulkBox) boxes; /* of bulk copies, each once */
+    bool threads_copy;  /* some copies into shared memory are not bulk copies, or none are */
+    int groups;         /* of copies under way at a time, each with an mbarrier; 0: none bulk */
+    const Stmt *roles;  /* with them, each group has another one for its release; NULL: none */
+    int turns;          /* consumers that take turns have mbarriers of copies of their own; or 1 */
+    int64_t groups_offset;         /* in dynamic shared memory, where their mbarriers lie */
     VEC(const Buffer *) in_flight; /* in registers: what asynchronous instructions write */
     int barriers;
 } LaunchUse;
@@ -43,6 +44,8 @@ bool launch_writes(Context *c, const LaunchUse *use, const Buffer *buffer);
 bool launch_exchanges(Context *c, const LaunchUse *use, const Buffer *buffer);
 /* The number of the copy's box among those of the launch. */
 int launch_box(const LaunchUse *use, const Stmt *copy);
+/* How many mbarriers groups of copies have. */
+int launch_mbarriers(const LaunchUse *use);
 /* The type that a value is passed as: its own, but i64 for an index that the launch only uses as
  * i64. */
 DType launch_value_type(Context *c, const LaunchUse *use, const Var *value);

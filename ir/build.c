@@ -413,11 +413,12 @@ Stmt *stmt_hand_over(Context *c, SyncKind kind, int pending, const char *why, Sp
     return new_sync(c, kind, pending, why, span);
 }
 
-Stmt *stmt_roles(Context *c, Stmt *producer, Stmt *consumers, Span span)
+Stmt *stmt_roles(Context *c, Stmt *producer, Stmt *consumers, int turn, Span span)
 {
     Stmt *s = new_stmt(c, ST_ROLES, span);
     s->u.roles.producer = producer;
     s->u.roles.consumers = consumers;
+    s->u.roles.turn = turn;
     return s;
 }
 

@@ -310,7 +310,8 @@ static bool same_stmt(const Match *m, const Stmt *a, const Stmt *b)
                same_text(a->u.barrier.why, b->u.barrier.why);
     case ST_BREAK: return true;
     case ST_ROLES:
-        return same_stmt(m, a->u.roles.producer, b->u.roles.producer) &&
+        return a->u.roles.turn == b->u.roles.turn &&
+               same_stmt(m, a->u.roles.producer, b->u.roles.producer) &&
                same_stmt(m, a->u.roles.consumers, b->u.roles.consumers);
     case ST_LAUNCH: return same_launch(m, &a->u.launch, &b->u.launch);
     case ST_INSTRUCTION:

@@ -360,14 +360,14 @@ struct Stmt {
         } let;
         struct {
             SyncKind kind;
-            int pending; /* where sync_counts says so */
-            /* of COMMIT and WAIT: executions of this instruction; NULL: asynchronous stores */
-            const Instruction *of;
-            const char *why; /* what it orders, in words */
+            int pending;           /* where sync_counts says so */
+            const Instruction *of; /* COMMIT, WAIT: its executions; NULL: asynchronous stores */
+            const char *why;       /* what it orders, in words */
         } barrier;
         LaunchStmt launch;
         struct { /* run at the same time: by one more thread, and by those of the block */
             Stmt *producer, *consumers;
+            int turn; /* so many groups are for one warpgroup, then for the next; 0: for all */
         } roles;
         struct {
             const Instruction *of;
@@ -512,7 +512,7 @@ Stmt *stmt_commit(Context *c, const Instruction *of, const char *why, Span span)
 Stmt *stmt_wait(Context *c, const Instruction *of, int pending, const char *why, Span span);
 /* ACQUIRE, RECEIVE, RELEASE or RELEASE_CLUSTER. */
 Stmt *stmt_hand_over(Context *c, SyncKind kind, int pending, const char *why, Span span);
-Stmt *stmt_roles(Context *c, Stmt *producer, Stmt *consumers, Span span);
+Stmt *stmt_roles(Context *c, Stmt *producer, Stmt *consumers, int turn, Span span);
 Stmt *stmt_launch(Context *c, const LaunchStmt *launch, Span span);
 Stmt *stmt_instruction(Context *c, const Instruction *of, Expr *const *elements, Stmt *body,
                        Span span);

@@ -160,7 +160,9 @@ typedef struct VmFunction {
     bool ordered;
     bool awaits;   /* the latter */
     int consumers; /* of a block with roles; 0: its threads have none */
-    bool shares;   /* copies go to all blocks of a cluster */
+    int turns,
+        turn;    /* so many parts of these take turns, of so many groups of copies; 1: none do */
+    bool shares; /* copies go to all blocks of a cluster */
 } VmFunction;
 
 /* ---- faults -------------------------------------------------------------------------------- */

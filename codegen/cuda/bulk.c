@@ -133,13 +133,18 @@ void cuda_bulk_declarations(CudaWriter *w, const LaunchUse *use)
                   cuda_names_made(w->names, "text", "shared_memory"),
                   (long long)use->groups_offset);
     else
-        cuda_line(w, "__shared__ unsigned long long %s[%d];", landed,
-                  use->roles ? 2 * use->groups : use->groups);
+        cuda_line(w, "__shared__ unsigned long long %s[%d];", landed, launch_mbarriers(use));
     if (use->roles)
         return;
     cuda_line(w, "int %s = 0, %s = 0;", cuda_begun_name(w), waited_name(w));
     cuda_line(w, "%s<%d>(%s);  // an mbarrier for each group of copies under way",
               cuda_helper(w, HELPER_BULK_BEGIN), use->groups, landed);
+}
+
+const char *cuda_turns_mbarriers(CudaWriter *w)
+{
+    return arena_printf(w->c->arena, "%s / %d %% %d * %d", cuda_begun_name(w),
+                        w->use->roles->u.roles.turn, w->use->turns, w->use->groups);
 }
 
 /* `, x` as the hardware takes it, an int. */
@@ -218,8 +223,10 @@ static void copy_text(CudaWriter *w, const Stmt *copy)
     shared_text(w, copy);
     strbuf_add(w->out, ", ");
     box_text(w, copy);
-    strbuf_addf(w->out, ", &%s[%s %% %d], %lld", cuda_landed_name(w), cuda_begun_name(w),
-                w->use->groups, (long long)bytes);
+    strbuf_addf(w->out, ", &%s[%s%s %% %d], %lld", cuda_landed_name(w),
+                w->use->turns > 1 ? arena_printf(w->c->arena, "%s + ", cuda_turns_mbarriers(w))
+                                  : "",
+                cuda_begun_name(w), w->use->groups, (long long)bytes);
     if (policy)
         strbuf_addf(w->out, ", %s()", policy);
     strbuf_add(w->out, ");\n");

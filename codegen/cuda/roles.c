@@ -26,7 +26,12 @@
  * Group n of copies has the mbarriers landed[n % 4] and released[n % 4], of each the phase n / 4.
  * At the former the producer arrives, and the bytes of its copies; at the latter each warp of the
  * consumers. Where blocks of a cluster share copies, these are the copies and warps of all of
- * them. */
+ * them.
+ *
+ * Consumers that take turns have mbarriers `landed` each, and count the groups that they receive: a
+ * parity does not tell a phase of an mbarrier from the one two before, so nobody may wait for a
+ * phase behind those of other consumers. Turns are multiples of the groups under way, so both
+ * counts of a group have the same remainder, which says its place. */
 #include "ir/copies/roles.h"
 #include "codegen/cuda/text.h"
 
@@ -57,12 +62,29 @@ static bool releases_to_all(CudaWriter *w, const LaunchUse *use)
 void cuda_roles_declarations(CudaWriter *w, const LaunchUse *use)
 {
     const LaunchStmt *l = &use->launch->u.launch;
-    int64_t warps = roles_consumers(l) / ROLE_WARP * (releases_to_all(w, use) ? l->cluster : 1);
+    int64_t warps =
+        roles_consumers(l) / use->turns / ROLE_WARP * (releases_to_all(w, use) ? l->cluster : 1);
     cuda_line(w, "unsigned long long *%s = %s + %d;", released_name(w), cuda_landed_name(w),
-              use->groups);
+              use->turns * use->groups);
+    if (use->turns > 1)
+        cuda_line(w, "%s<%d>(%s + %d);  // of copies for the other consumers, which take turns",
+                  cuda_helper(w, HELPER_BULK_BEGIN), (use->turns - 1) * use->groups,
+                  cuda_landed_name(w), use->groups);
     cuda_line(w, "%s<%d, %lld>(%s, %s);  // two mbarriers for each group of copies under way",
               cuda_helper(w, HELPER_ROLES_BEGIN), use->groups, (long long)warps,
               cuda_landed_name(w), released_name(w));
+}
+
+/* The mbarriers of copies for the consumer whose turn it is, or, among consumers, for this one. */
+static const char *landed_text(CudaWriter *w)
+{
+    const char *landed = cuda_landed_name(w);
+    if (w->use->turns == 1)
+        return landed;
+    if (w->role == WRITES_PRODUCER)
+        return arena_printf(w->c->arena, "%s + %s", landed, cuda_turns_mbarriers(w));
+    return arena_printf(w->c->arena, "%s + %s * %d", landed,
+                        axis_name(roles_axis(&w->use->launch->u.launch)), w->use->groups);
 }
 
 /* The one thread of the warpgroup that makes the copies: the first. */
@@ -173,7 +195,7 @@ void cuda_hand_over(CudaWriter *w, const Stmt *s, const char *why)
                   released_name(w), cuda_begun_name(w), s->u.barrier.pending, why);
     else if (s->u.barrier.kind == SYNC_RECEIVE)
         cuda_line(w, "%s<%d>(%s, %s);  // %s", cuda_helper(w, HELPER_CONSUMER_RECEIVE), groups,
-                  cuda_landed_name(w), received_name(w), why);
+                  landed_text(w), received_name(w), why);
     else
         release_text(w, s, why);
 }
@@ -181,7 +203,7 @@ void cuda_hand_over(CudaWriter *w, const Stmt *s, const char *why)
 void cuda_producer_commit(CudaWriter *w, const char *why)
 {
     cuda_line(w, "%s<%d>(%s, %s);  // %s", cuda_helper(w, HELPER_PRODUCER_COMMIT), w->use->groups,
-              cuda_landed_name(w), cuda_begun_name(w), why);
+              landed_text(w), cuda_begun_name(w), why);
 }
 
 void cuda_consumers_meet(CudaWriter *w, const char *why)

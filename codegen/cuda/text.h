@@ -145,6 +145,8 @@ void cuda_roles_close(CudaWriter *w);
 void cuda_hand_over(CudaWriter *w, const Stmt *s, const char *why);
 void cuda_producer_commit(CudaWriter *w, const char *why);
 void cuda_consumers_meet(CudaWriter *w, const char *why);
+/* Where the mbarriers begin of the consumer whose turn it is, for which the producer copies. */
+const char *cuda_turns_mbarriers(CudaWriter *w);
 /* The lines of a copy, of the end of a group, and of a wait for all but `pending` groups. */
 void cuda_bulk_copy(CudaWriter *w, const Stmt *copy);
 /* A commit of bulk stores, or a wait for them. */

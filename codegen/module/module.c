@@ -277,8 +277,11 @@ static const VmFunction *build_code(ModuleBuilder *b, const LaunchUse *use)
     for (int i = 0; i < use->values.n; i++)
         if (is_host_value(use->values.items[i]))
             coder_input(k, use->values.items[i], vm_type_of(use->values.items[i]->type));
-    if (launch_roles(use->launch))
+    if (use->roles) {
         k->f->consumers = (int)roles_consumers(launch);
+        k->f->turns = use->turns;
+        k->f->turn = use->roles->u.roles.turn;
+    }
     coder_stmt(k, launch->body);
     return coder_finish(k);
 }

@@ -137,6 +137,40 @@ static bool roles_stand(Resolver *r, const LaunchStmt *launch)
     return true;
 }
 
+static bool refuse_turns(Resolver *r, const Stmt *roles, const char *why)
+{
+    diag_error(r->ctx, E0255, roles->span, "consumers take turns %s", why);
+    return false;
+}
+
+/* Consumers that take turns are warpgroups, which nothing but what they share with the producer
+ * joins. Their turns begin with the same mbarriers (codegen/cuda/roles.c). */
+static bool turns_may(Resolver *r, const LaunchStmt *launch, const Stmt *roles)
+{
+    int groups = copy_groups(launch->body);
+    if (!roles || !roles->u.roles.turn)
+        return true;
+    if (roles->u.roles.turn < 0 || roles->u.roles.turn % groups != 0)
+        return refuse_turns(
+            r, roles,
+            arena_printf(r->ctx->arena,
+                         "of 1 to %d groups, a multiple of those under way at a time, %d here",
+                         MAX_TURN, groups));
+    if (!roles_are_warpgroups(launch))
+        return refuse_turns(r, roles,
+                            arena_printf(r->ctx->arena,
+                                         "if the last extent of their block counts warpgroups of "
+                                         "%d threads",
+                                         ROLE_WARPGROUP));
+    if (launch->cluster)
+        return refuse_turns(r, roles, "only in a launch without @cluster");
+    for (Cursor at = cursor_stmts(r->ctx, roles->u.roles.consumers); cursor_next(&at);)
+        if (at.stmt->kind == ST_BARRIER && sync_meets(at.stmt->u.barrier.kind) &&
+            !sync_is_part(at.stmt->u.barrier.kind))
+            return refuse_turns(r, at.stmt, "and meet at barriers of a warpgroup or a warp only");
+    return true;
+}
+
 static bool is_of_cluster(const Stmt *s)
 {
     return s->kind == ST_BARRIER ? s->u.barrier.kind == SYNC_RELEASE_CLUSTER
@@ -179,5 +213,5 @@ static bool parts_whole(Resolver *r, const LaunchStmt *launch)
 bool launch_roles_may(Resolver *r, const LaunchStmt *launch)
 {
     return parts_whole(r, launch) && roles_alone(r, launch->body) && roles_stand(r, launch) &&
-           cluster_may(r, launch);
+           cluster_may(r, launch) && turns_may(r, launch, roles_in(launch->body));
 }

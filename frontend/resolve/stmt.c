@@ -563,7 +563,7 @@ static Stmt *resolve_roles(Resolver *r, const AstStmt *s)
     r->role = IN_NO_ROLE;
     if (!producer || !consumers || !launch_parts_may(r, producer, consumers))
         return NULL;
-    return stmt_roles(r->ctx, producer, consumers, s->span);
+    return stmt_roles(r->ctx, producer, consumers, s->u.roles.turn, s->span);
 }
 
 static Stmt *resolve_launch(Resolver *r, const AstStmt *s)

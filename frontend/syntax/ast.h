@@ -132,7 +132,7 @@ typedef enum {
     AS_BLOCK,       /* K    block name(iterators) where cond atomic @a { body } */
     AS_INIT,        /* K    init body */
     AS_BARRIER,     /* K    barrier "why"; commit "why"; wait 2 "why" instruction name; */
-    AS_ROLES,       /* K    producer { body } consumers { body } */
+    AS_ROLES,       /* K    producer { body } consumers [turn n] { body } */
     AS_LAUNCH,      /* K    launch name grid(..) block(..) { body } */
     AS_INSTRUCTION, /* K    instruction name(x[i], y[j]) { body } */
     AS_EACH,        /* S    for pattern in value { body } */
@@ -280,6 +280,7 @@ struct AstStmt {
         } barrier;
         struct {
             AstStmt *producer, *consumers; /* AS_SEQ */
+            int turn;                      /* 0 where none is written, -1: no such number */
         } roles;
         struct {
             AstName name;

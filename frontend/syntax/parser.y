@@ -601,6 +601,12 @@ stmt:
         parse_expect_word(p, $3, "consumers");
         $$ = ast_roles(p, $2, $4, @$);
     }
+  | PRODUCER block name name INT block {
+        parse_expect_word(p, $3, "consumers");
+        parse_expect_word(p, $4, "turn");
+        $$ = ast_roles(p, $2, $6, @$);
+        $$->u.roles.turn = $5 > 0 && $5 <= MAX_TURN ? (int)$5 : -1;
+    }
   | LAUNCH name name '(' exprs ')' name '(' exprs ')' annotations block {
         parse_expect_word(p, $3, "grid");
         parse_expect_word(p, $7, "block");

@@ -3,13 +3,17 @@
 
 #include <string.h>
 
-const Stmt *launch_roles(const Stmt *launch)
+const Stmt *roles_in(const Stmt *body)
 {
-    const Stmt *body = launch->u.launch.body;
     for (int i = 0; i < stmt_items(body); i++)
         if (stmt_item(body, i)->kind == ST_ROLES)
             return stmt_item(body, i);
     return NULL;
+}
+
+const Stmt *launch_roles(const Stmt *launch)
+{
+    return roles_in(launch->u.launch.body);
 }
 
 int64_t roles_consumers(const LaunchStmt *launch)
@@ -28,6 +32,17 @@ Axis roles_axis(const LaunchStmt *launch)
 static int64_t slice(const LaunchStmt *launch)
 {
     return roles_consumers(launch) / launch->block[roles_axis(launch) - AXIS_THREAD_X];
+}
+
+bool roles_are_warpgroups(const LaunchStmt *launch)
+{
+    return slice(launch) == ROLE_WARPGROUP;
+}
+
+int64_t roles_turns(const Stmt *launch)
+{
+    const Stmt *roles = launch_roles(launch);
+    return roles && roles->u.roles.turn ? roles_consumers(&launch->u.launch) / ROLE_WARPGROUP : 1;
 }
 
 bool roles_fit(const LaunchStmt *launch)

@@ -639,6 +639,8 @@ static void print_roles(Printer *p, const Stmt *s, int indent)
     print_items(p, s->u.roles.producer, indent + INDENT);
     start_line(p, indent);
     strbuf_add(p->out, "} consumers ");
+    if (s->u.roles.turn)
+        strbuf_addf(p->out, "turn %d ", s->u.roles.turn);
     print_braced(p, s->u.roles.consumers, indent);
 }
 

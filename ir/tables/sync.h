@@ -22,7 +22,7 @@ typedef enum {
                      latest: others may take their places */
     SYNC_RELEASE_CLUSTER, /* the same, to the producers of all blocks of its cluster */
 } SyncKind;
-enum { MAX_PENDING = 31 };
+enum { MAX_PENDING = 31, MAX_TURN = 65536 };
 /* Threads meet: a barrier. */
 static inline bool sync_meets(SyncKind kind)
 {

@@ -668,7 +668,7 @@ static Guarded lower_roles(Blocks *b, Stmt *s)
     Guarded producer = lower(b, s->u.roles.producer), consumers = lower(b, s->u.roles.consumers);
     Stmt *copies = materialize(c, &producer), *rest = materialize(c, &consumers);
     Stmt *roles = stmt_roles(c, copies ? copies : stmt_empty(c, s->span),
-                             rest ? rest : stmt_empty(c, s->span), s->span);
+                             rest ? rest : stmt_empty(c, s->span), s->u.roles.turn, s->span);
     return (Guarded){.s = stmt_stamp(roles, s), .barrier = true, .neutral = true};
 }
 

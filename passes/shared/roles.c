@@ -77,6 +77,46 @@ static const char *copy_obstacle(Context *c, const StmtPath *path, Stmt *copy)
     return crossing_obstacle(c, path, copy);
 }
 
+/* How many groups of copies the statements below the loop make; a refusal where that differs. */
+static const char *count_groups(Context *c, const Stmt *loop, int64_t *groups)
+{
+    const Stmt *copies = NULL;
+    for (Cursor at = cursor_outer(c, loop->u.loop.body); cursor_next(&at);)
+        if (at.stmt->kind == ST_FOR &&
+            annotation_find(at.stmt->u.loop.annotations, ANNOTATION_SPECIALIZE_WARPS))
+            copies = at.stmt;
+    if (!copies)
+        return "no loop in it has a producer; apply specialize_warps to one first";
+    StmtPath way = stmt_path_to(c, loop->u.loop.body, copies);
+    *groups = 1;
+    for (int i = 0; i < way.n; i++) {
+        const Stmt *s = way.items[i];
+        int64_t extent = 1;
+        if (s->kind == ST_IF || (s->kind == ST_FOR && s->u.loop.kind != LOOP_BIND &&
+                                 !loop_const_extent(&s->u.loop, &extent)))
+            return s->kind == ST_IF
+                       ? "a condition decides whether an iteration has copies"
+                       : arena_printf(c->arena,
+                                      "loop '%s' has no literal number of iterations, so turns "
+                                      "may have different numbers of groups of copies",
+                                      s->u.loop.var->name);
+        if (!checked_mul(*groups, extent, groups) || *groups > MAX_TURN)
+            return arena_printf(c->arena, "a turn has more than %d groups of copies", MAX_TURN);
+    }
+    return NULL;
+}
+
+const char *turns_obstacle(Context *c, const StmtPath *path, int64_t *groups)
+{
+    const Stmt *loop = path_end(path);
+    StmtList blocks = stmts_of_kind(c, path->items[0], ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++)
+        if (!holds(c, loop, blocks.items[i]))
+            return arena_printf(c->arena, "block '%s' is outside of it",
+                                blocks.items[i]->u.block.name);
+    return count_groups(c, loop, groups);
+}
+
 const char *roles_obstacle(Context *c, const StmtPath *path)
 {
     const Stmt *loop = path_end(path);

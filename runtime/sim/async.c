@@ -142,6 +142,8 @@ static void land(VmState *st, const Copy *copy)
     memcpy(copy->to, copy->data, (size_t)copy->bytes);
     if (st->shadow)
         vm_shadow_land(st, copy->inst, st->first + copy->lane, copy->element);
+    if (st->shadow && st->produces)
+        vm_roles_landed(st, &st->steps[copy->inst], copy->element, copy->group);
     if (st->shadow && copy->source >= 0)
         vm_shadow_source(st, copy->source, copy->lane, copy->from);
 }

@@ -83,9 +83,10 @@ struct VmState {
     VmValue *values; /* of the launch under way */
     VmFault fault;
     struct VmAsync *async; /* stores under way; NULL: there has been none */
-    /* of a block with roles, whose consumers this state runs: the one of its producer, and what
-     * both count */
+    /* of a block with roles, whose consumers this state runs, or the first of those that take
+     * turns: the one of its producer; and what all roles count */
     VmState *producer;
+    VmState *next; /* of consumers that take turns: the next ones; or NULL */
     struct VmPipe *pipe;
     bool produces; /* it is that of a producer */
 };
@@ -147,7 +148,8 @@ void vm_async_close(VmState *st);
 
 /* ---- roles of a block (roles.c) -------------------------------------------------------------- */
 
-/* Opens the producer's state beside that of the consumers; false without memory. */
+/* Opens the states of the other roles beside that of the consumers, or the first of those that take
+ * turns; false without memory. */
 bool vm_roles_open(VmState *st, const VmValue *inputs, const uint64_t *buffers);
 /* Blocks of one cluster, whose producers copy into the memory of all. The list has to stay. */
 void vm_roles_join(VmState *const *blocks, int n);
@@ -170,6 +172,8 @@ bool vm_roles_reach(VmState *st, const VmStep *s, VmState *to);
 /* The number of the group that the producer's copies belong to now, and its end. */
 int64_t vm_group_under_way(const VmState *producer);
 void vm_group_commit(VmState *producer);
+/* An element of a copy of that group has landed, in memory that is watched. */
+void vm_roles_landed(VmState *producer, const VmStep *s, int64_t element, int64_t group);
 /* The copies of that group have landed. async.c */
 void vm_async_land(VmState *producer, int64_t group);
 

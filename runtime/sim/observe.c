@@ -40,7 +40,7 @@ void vm_observe_access(const VmState *st, const VmStep *s)
                    .block = st->block_number,
                    .worker = st->worker};
     for (int first = 0; first < st->lanes; first += WARP) {
-        r.warp = first / WARP;
+        r.warp = (st->first + first) / WARP;
         r.active = active_lanes(st, first);
         if (!r.active)
             continue;
@@ -101,6 +101,8 @@ void vm_observe(VmState *st, const VmObserver *observer, int worker)
     st->worker = worker;
     if (st->producer)
         vm_observe(st->producer, observer, worker);
+    if (st->next)
+        vm_observe(st->next, observer, worker);
     for (int i = 0; i < st->f->n_code; i++) {
         VmStep *s = &st->steps[i];
         if (!s->apply || vm_flops(s->inst) == 0)

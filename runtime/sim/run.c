@@ -182,7 +182,7 @@ VmState *vm_open_block(const VmFunction *f, const VmLanes *of, const VmValue *in
                        const uint64_t *buffers)
 {
     VmLanes all = *of;
-    all.lanes = f->consumers ? f->consumers : all.lanes;
+    all.lanes = f->consumers ? f->consumers / f->turns : all.lanes;
     VmState *st = vm_open_group(f, &all, NULL, inputs, buffers);
     if (!st || !f->consumers || vm_roles_open(st, inputs, buffers))
         return st;

@@ -470,13 +470,33 @@ static bool watch_all(VmState *st)
     return true;
 }
 
+/* Of consumers that take turns. Only barriers of their own separate what their threads do. */
+static bool attach_consumers(VmState *st, const VmState *first)
+{
+    BlockShadow *b = malloc(sizeof *b);
+    if (!b)
+        return false;
+    *b = *first->shadow;
+    st->shadow = b;
+    b->lender = first->shadow;
+    b->flight = (Flight){0};
+    b->owns_cluster = false;
+    b->defined = calloc((size_t)b->n_defined + 1, 1);
+    return b->defined && vm_flight_open(st) && watch_all(st);
+}
+
 /* The roles of a block share what is known of its memory. */
-static bool attach_producer(VmState *st)
+static bool attach_roles(VmState *st)
 {
     if (!st->producer)
         return true;
     st->producer->shadow = st->shadow;
-    return vm_roles_watch_open(st) && watch_all(st->producer);
+    if (!vm_roles_watch_open(st) || !watch_all(st->producer))
+        return false;
+    for (VmState *other = st->next; other; other = other->next)
+        if (!attach_consumers(other, st))
+            return false;
+    return true;
 }
 
 bool vm_shadow_attach(VmState *st, const VmState *first, VmShadow *shadow, bool concurrent)
@@ -500,7 +520,7 @@ bool vm_shadow_attach(VmState *st, const VmState *first, VmShadow *shadow, bool 
     b->defined = calloc((size_t)b->n_defined + 1, 1);
     b->n_carried = (size_t)(widest(st->f) * st->lanes);
     return b->cells && b->crowded && b->vague && b->defined && vm_flight_open(st) &&
-           vm_parts_open(b, st->f) && attach_producer(st) && watch_all(st);
+           vm_parts_open(b, st->f) && attach_roles(st) && watch_all(st);
 }
 
 void vm_shadow_detach(VmState *st)
@@ -513,11 +533,15 @@ void vm_shadow_detach(VmState *st)
     st->shadow = NULL;
     if (st->produces)
         return;
+    free(b->defined);
+    vm_flight_close(b);
+    if (b->lender) {
+        free(b);
+        return;
+    }
     free(b->cells);
     free(b->crowded);
     free(b->vague);
-    free(b->defined);
-    vm_flight_close(b);
     vm_parts_close(b);
     if (b->owns_cluster && b->cluster)
         cluster_shadow_free(b->cluster);
@@ -568,16 +592,17 @@ static void rebase(BlockShadow *b)
         b->crowded[i] = 0;
     }
     b->first_epoch = 1;
-    b->epoch = 2;
+    b->epoch = b->latest = 2;
     vm_parts_restart(b);
     vm_flight_restart(b);
 }
 
 void vm_shadow_barrier(VmState *st, int sub)
 {
-    BlockShadow *b = st->shadow;
+    BlockShadow *b = st->shadow, *all = b->lender ? b->lender : b;
     if (++b->epoch == IN_FLIGHT)
         rebase(b);
+    all->latest = all->latest < b->epoch ? b->epoch : all->latest;
     vm_parts_barrier(b, sub);
 }
 
@@ -614,16 +639,35 @@ bool vm_shadow_end(VmState *st)
            (touched == 0 || mark_epoch(touched) < b->cluster_epoch || vm_outlived(st, touched));
 }
 
-void vm_shadow_begin(VmState *st)
+/* It begins like the first of the consumers that take turns. */
+static void begin_as(BlockShadow *b, const BlockShadow *first)
+{
+    b->cluster_epoch = first->cluster_epoch;
+    b->epoch = first->epoch;
+    b->first_epoch = first->first_epoch;
+    memcpy(b->parts, first->parts, sizeof b->parts);
+}
+
+static void begin_epochs(VmState *st)
 {
     BlockShadow *b = st->shadow;
     if (b->owns_cluster)
         begin_cluster(b->cluster);
     b->cluster_epoch = b->cluster->first_epoch;
+    b->epoch = b->latest;
     vm_shadow_barrier(st, 0);
     b->first_epoch = b->epoch;
     if (st->producer) /* what a role finds is older than what it does */
         vm_shadow_barrier(st, 0);
+}
+
+void vm_shadow_begin(VmState *st)
+{
+    BlockShadow *b = st->shadow;
+    if (b->lender)
+        begin_as(b, b->lender);
+    else
+        begin_epochs(st);
     b->serial = b->global->base + (uint64_t)st->block_number + 1;
     for (int i = 0; i < st->f->n_code; i++)
         vm_has_stored(&st->steps[i]);

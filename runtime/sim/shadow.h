@@ -170,6 +170,10 @@ typedef struct BlockShadow {
     uint32_t cluster_epoch; /* now */
     uint64_t serial;        /* of the block */
     Flight flight;
+    /* of consumers that take turns, but the first of them: the shadow that has all but their own
+     * epochs, local memory and instructions in flight; NULL: it is this one */
+    struct BlockShadow *lender;
+    uint32_t latest;  /* epoch of all who have this shadow */
     bool concurrent;  /* other threads of the machine run blocks of this launch */
     VmFault deferred; /* a race with a later block, which is that block's fault */
     int64_t deferred_block;
@@ -205,11 +209,10 @@ void vm_flight_close(BlockShadow *b);
 bool vm_outlived(VmState *st, Mark access);
 
 /* Of roles.c: allots what it remembers of elements; puts its checks before that of an access to
- * shared memory; an element of a copy has landed; groups of instructions before `until` are
+ * shared memory; groups of instructions before `until` are
  * complete. False without memory. */
 bool vm_roles_watch_open(VmState *st);
 void vm_roles_watch(VmState *st, VmStep *s, int64_t cells);
-void vm_roles_landed(VmState *producer, const VmStep *s, int64_t element);
 bool vm_roles_complete(VmState *st, uint32_t until);
 /* The fault of a copy of the producer into an element that the access `with` has not done with. */
 bool vm_overtakes(VmState *st, const VmStep *s, int64_t element, Mark with);

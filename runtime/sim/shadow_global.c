@@ -75,7 +75,7 @@ static Party party_of(const VmShadow *shadow, GlobalMark m)
 /* Keeps the fault for the other block. */
 static void defer(VmState *st, uint64_t serial)
 {
-    BlockShadow *b = st->shadow;
+    BlockShadow *b = st->shadow->lender ? st->shadow->lender : st->shadow;
     int64_t number = (int64_t)(serial - b->global->base - 1);
     if (b->deferred_block < 0 || number < b->deferred_block) {
         b->deferred_block = number;

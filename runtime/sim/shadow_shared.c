@@ -374,8 +374,6 @@ void vm_shadow_land(VmState *st, int inst, int thread, int64_t element)
         cells[element + k].writer = mark_of(epoch, inst, thread);
     for (int k = 0; k < s->width && !st->produces; k++)
         vm_parts_land(st->shadow, &cells[element + k], inst, thread);
-    if (st->produces)
-        vm_roles_landed(st, s, element);
 }
 
 void vm_shadow_drop(VmState *st, int inst, int64_t element)

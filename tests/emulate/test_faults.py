@@ -97,6 +97,7 @@ STORES = (emulate.ROOT / "tests/golden/bulk_stores.case").read_text().partition(
 UPDATES = (emulate.ROOT / "tests/golden/bulk_updates.case").read_text().partition("\n\n")[2]
 ROLES = (emulate.ROOT / "tests/golden/primitive_specialize_warps.case").read_text()
 ROLES = ROLES.partition("\n\n")[2]
+TURNS = (emulate.ROOT / "tests/golden/primitive_ping_pong.case").read_text().partition("\n\n")[2]
 # name: (program or None, arguments, [(text, its replacement)], verdict, part of the detail)
 FAULTS = {
     "none": (None, [*MATMUL, "--schedule", "tiled32"], [], "exact", ""),
@@ -316,6 +317,46 @@ FAULTS = {
         [("roles_begin<3, 4>", "roles_begin<3, 5>")],
         "fault",
         "never ends",
+    ),
+    "turns": (TURNS, ["--schedule", "s"], [], "exact", ""),
+    "turns without acquire": (
+        TURNS,
+        ["--schedule", "s"],
+        [("producer_acquire<2>(released, begun, 2);", ";")],
+        "fault",
+        "an arrival",
+    ),
+    "turns without release": (
+        TURNS,
+        ["--schedule", "s"],
+        [("consumer_release<2>(released, freed, received);", ";")],
+        "fault",
+        "never ends",
+    ),
+    "turns that expect all warps": (
+        TURNS,
+        ["--schedule", "s"],
+        [("roles_begin<2, 4>", "roles_begin<2, 8>")],
+        "fault",
+        "never ends",
+    ),
+    "turns at the mbarriers of others": (
+        TURNS,
+        ["--schedule", "s"],
+        [("landed + threadIdx.y * 2", "landed + (1 - threadIdx.y) * 2")],
+        "wrong",
+        "y[",
+    ),
+    "turns at common mbarriers": (
+        TURNS,
+        ["--schedule", "s"],
+        [
+            ("landed + threadIdx.y * 2", "landed"),
+            ("&landed[begun / 4 % 2 * 2 + begun % 2]", "&landed[begun % 2]"),
+            ("(landed + begun / 4 % 2 * 2, begun)", "(landed, begun)"),
+        ],
+        "fault",
+        "",
     ),
     "bulk copies": (BULK, ["--schedule", "s"], [], "exact", ""),
     "wait for bulk copies removed": (

@@ -54,6 +54,7 @@ static const Fit fits[] = {
     {"copy_bulk", 2, BLOCK_BOX, LOOP_INNER, BUFFER_ANY},
     {"multicast", 1, BLOCK_BULK, LOOP_ANY, BUFFER_ANY},
     {"specialize_warps", 2, BLOCK_BULK, LOOP_SHARED, BUFFER_ANY},
+    {"ping_pong", 2, BLOCK_BULK, LOOP_SHARED, BUFFER_ANY},
     {"fuse_reduction_epilogue", 1, BLOCK_PARTIAL, LOOP_ANY, BUFFER_ANY},
     {"decompose_padding", 1, BLOCK_CHOICE, LOOP_ANY, BUFFER_ANY},
     {"tensorize", 3, BLOCK_ANY, LOOP_INNER, BUFFER_ANY},

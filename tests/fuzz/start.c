@@ -81,7 +81,7 @@ static StartRest rest_of(Context *c, const Schedule *s, int kept)
 bool start_is_rare(const Program *p)
 {
     static const char *const steps[] = {"copy_bulk(", "multicast(", "specialize_warps(",
-                                        "tensorize("};
+                                        "ping_pong(", "tensorize("};
     bool found = false;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         found |= p->n_own > 0 && strstr(p->text, steps[i]) != NULL;

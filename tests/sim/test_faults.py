@@ -1,5 +1,6 @@
 """Seeded faults: each kernel of tests/sim/faults says in front which kind of fault it has, at which
-text, and which tool of compute-sanitizer sees it on a GPU (tests/gpu/sanitize compares)."""
+text, which tool of compute-sanitizer sees it on a GPU (tests/gpu/sanitize compares), and some what
+the message says."""
 
 import re
 
@@ -13,11 +14,13 @@ FAULTS = sorted((ROOT / "tests/sim/faults").glob("*.tir"))
 @pytest.mark.parametrize("path", FAULTS, ids=lambda p: p.stem)
 def test_fault(path):
     text = path.read_text()
+    says = re.search(r"// says: (.*)", text)
     kind, at = (re.search(rf"// {key}: (.*)", text)[1] for key in ("fault", "at"))
     status, fault, _ = simulate(path)
     assert (status, fault["kind"]) == (4, kind), fault
     line = int(fault["where"].split(":")[-2])
     assert at in text.split("\n")[line - 1], fault
+    assert not says or says[1] in fault["message"], fault
     if kind in ("race", "written_twice"):
         assert fault["other"]["where"], fault
 

@@ -67,6 +67,11 @@ static void check_cases(const Case *cases, size_t n)
 #define CHECK_CASES(cases) check_cases((cases), sizeof(cases) / sizeof *(cases))
 
 #define HEAD "kernel k<N = 8>(x: f32[N], c: u8[N]) -> y: f32[N] { "
+/* A launch whose consumers take turns, of so many groups. */
+#define TURNS(cluster, block, turn)                                                                \
+    HEAD "launch f grid(2, 1, 1) block" block " " cluster                                          \
+         " { temp t: f32[8] in shared; |producer { acquire 2 \"\"; commit \"\"; } consumers "      \
+         "turn " turn " { receive \"\"; release 0 \"\"; } } }"
 
 static void test_syntax(void **state)
 {
@@ -363,6 +368,20 @@ static void test_structure(void **state)
          HEAD "launch f grid(1, 1, 1) block(32, 1, 1) { barrier \"\"; |producer { acquire 1 \"\"; "
               "commit \"\"; } consumers { receive \"\"; } } }",
          "and barriers of the cluster"},
+        {E0255, TURNS("", "(128, 2, 1)", "5"),
+         "of 1 to 65536 groups, a multiple of those under way at a time, 2 here"},
+        {E0255, TURNS("", "(128, 2, 1)", "0"), "take turns of 1 to 65536 groups"},
+        {E0255, TURNS("", "(128, 2, 1)", "65538"), "take turns of 1 to 65536 groups"},
+        {E0255, TURNS("", "(64, 2, 1)", "4"), "counts warpgroups of 128 threads"},
+        {E0255, TURNS("@cluster(2)", "(128, 2, 1)", "4"), "only in a launch without @cluster"},
+        {E0255,
+         HEAD "launch f grid(1, 1, 1) block(128, 2, 1) { producer { acquire 1 \"\"; commit \"\"; } "
+              "consumers turn 1 { receive \"\"; |barrier \"\"; release 0 \"\"; } } }",
+         "meet at barriers of a warpgroup or a warp only"},
+        {E0255,
+         HEAD "launch f grid(1, 1, 1) block(128, 2, 1) { producer { acquire 1 \"\"; commit \"\"; } "
+              "consumers turn 1 { receive \"\"; |barrier \"\" cluster; release 0 \"\"; } } }",
+         "meet at barriers of a warpgroup or a warp only"},
         {E0503,
          HEAD "launch f grid(1, 1, 1) block(32, 6, 1) { barrier \"\" warp; |barrier \"\" "
               "warpgroup; } }",

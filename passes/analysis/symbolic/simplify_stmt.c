@@ -208,7 +208,7 @@ static Stmt *simplify_roles(Facts *f, Stmt *s)
     Stmt *consumers = simplify_stmt(f, s->u.roles.consumers);
     if (producer == s->u.roles.producer && consumers == s->u.roles.consumers)
         return s;
-    return stmt_stamp(stmt_roles(f->c, producer, consumers, s->span), s);
+    return stmt_stamp(stmt_roles(f->c, producer, consumers, s->u.roles.turn, s->span), s);
 }
 
 Stmt *simplify_stmt(Facts *f, Stmt *s)

@@ -178,6 +178,15 @@ static bool bulk_source_can(Context *c, Stmt *root, const Stmt *block)
     return false;
 }
 
+bool async_has_any(Context *c, Stmt *root)
+{
+    StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++)
+        if (block_is_async(&blocks.items[i]->u.block))
+            return true;
+    return false;
+}
+
 bool async_has_bulk(Context *c, const Stmt *root)
 {
     StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);

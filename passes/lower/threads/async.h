@@ -15,6 +15,8 @@ bool async_only(Context *c, const Stmt *s, FlightKind kind);
 /* Checks that the blocks marked by copy_async are still copies, and that one thread makes those
  * marked by copy_bulk. False after a diagnostic. */
 bool async_copies_can(Context *c, Stmt *root);
+/* Some block of the launch copies asynchronously. */
+bool async_has_any(Context *c, Stmt *root);
 /* Some block is a bulk copy. */
 bool async_has_bulk(Context *c, const Stmt *root);
 /* Checks that `done`, the root with its commits and waits, has no more groups under way at a time

@@ -25,8 +25,8 @@
  * Each barrier says what it orders. */
 #include "passes/lower/threads/async.h"
 #include "passes/lower/threads/clusters.h"
-#include "passes/lower/threads/roles.h"
 #include "passes/lower/threads/stores.h"
+#include "passes/lower/threads/turns.h"
 #include "passes/lower/threads/warps.h"
 
 #include <stdlib.h>
@@ -522,6 +522,18 @@ static Stmt *walk_body(Barriers *b, Stmt *body, SyncSummary *summary)
     return stmt_seq(b->c, out.items, out.n, body->span);
 }
 
+/* Consumers that take turns keep no groups behind the loop: the next ones need all places. */
+static Stmt *release_all(Barriers *b, Stmt *loop, SyncSummary *summary)
+{
+    StmtList out = {0};
+    Reasons all = {.c = b->c, .pending = {-1, -1, -1}};
+    all.pending[FLIGHT_INSTRUCTIONS] = 0;
+    VEC_PUSH(b->c->arena, &out, loop);
+    synchronize(b, summary, &all, NULL, &out);
+    VEC_PUSH(b->c->arena, &out, roles_released(b->c, &b->roles));
+    return stmt_seq(b->c, out.items, out.n, loop->span);
+}
+
 static Stmt *walk_serial(Barriers *b, Stmt *s, SyncSummary *summary)
 {
     Context *c = b->c;
@@ -564,7 +576,8 @@ static Stmt *walk_serial(Barriers *b, Stmt *s, SyncSummary *summary)
         body = roles_body(c, &b->roles, body, held);
     inner.barrier &= runs;
     *summary = inner;
-    return body == s->u.loop.body ? s : loop_with_body(c, s, body);
+    Stmt *done = body == s->u.loop.body ? s : loop_with_body(c, s, body);
+    return held > 0 && b->roles.turns ? release_all(b, done, summary) : done;
 }
 
 /* Threads that meet at a barrier differ on the axis. */
@@ -696,15 +709,6 @@ static void refuse_grid(Context *c, const Conflict *why)
               "separates the two");
 }
 
-static bool has_async(Context *c, Stmt *root)
-{
-    StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
-    for (int i = 0; i < blocks.n; i++)
-        if (block_is_async(&blocks.items[i]->u.block))
-            return true;
-    return false;
-}
-
 /* ---- clusters -------------------------------------------------------------------------------- */
 
 /* Inserts the barriers of clusters. The last one keeps the memory of each block until the others
@@ -746,7 +750,7 @@ static Stmt *walk_launch(Barriers *b, Stmt *root)
     b->bulk = async_has_bulk(b->c, root);
     b->queue = async_queue(b->c, root);
     /* all threads count groups of bulk copies, and meet behind each wait (codegen/cuda/bulk.c) */
-    b->kind = b->bulk ? SYNC_THREADS : warps_meet(b->threads);
+    b->kind = b->roles.turns ? SYNC_WARPGROUP : b->bulk ? SYNC_THREADS : warps_meet(b->threads);
     Stmt *done = walk(b, root, &summary);
     done = stores_end(b->c, done, &summary.flights[FLIGHT_STORES].blocks);
     return b->failed || !async_groups_can(b->c, root, done) ? NULL : done;
@@ -758,7 +762,7 @@ static Stmt *barriers_of_launch(LaunchWalk *w, Stmt *whole)
     Stmt *root = roles_share(w->c, whole);
     if (!async_copies_can(w->c, root))
         return NULL;
-    if (!stmt_bound_loop(w->c, root) && !has_async(w->c, root) && !stores_below(w->c, root).n)
+    if (!stmt_bound_loop(w->c, root) && !async_has_any(w->c, root) && !stores_below(w->c, root).n)
         return clusters_fit(w->c, root) ? root : NULL;
     Barriers b = {.c = w->c, .facts = w->facts};
     b.threads = model_of(w, whole, root);
@@ -789,7 +793,7 @@ Kernel *pass_insert_barriers(Context *c, const Kernel *kernel, const LowerOption
 {
     (void)options;
     LaunchWalk w = {.c = c, .kernel = kernel, .root = barriers_of_launch};
-    if (!warps_bound(c, kernel->body))
+    if (!warps_bound(c, kernel->body) || !turns_in_launches(c, kernel->body))
         return NULL;
     Stmt *body = launch_roots_map(&w, kernel->body);
     return body ? kernel_with_body(c, kernel, body) : NULL;

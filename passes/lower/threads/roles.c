@@ -36,6 +36,7 @@
 #include <string.h>
 
 #include "passes/lower/threads/clusters.h"
+#include "passes/lower/threads/turns.h"
 #include "passes/shared/multicast.h"
 #include "passes/shared/roles.h"
 
@@ -248,8 +249,10 @@ static bool barriers_can(Context *c, Stmt *root, const Roles *roles)
 
 bool roles_find(Context *c, Stmt *root, Threads *t, Roles *out)
 {
-    if (!find_loop(c, root, &out->loop) || !out->loop)
-        return !out->loop;
+    if (!find_loop(c, root, &out->loop))
+        return false;
+    if (!out->loop)
+        return turns_find(c, root, out);
     out->path = stmt_path_to(c, root, out->loop);
     if (!find_ranks(c, root, out))
         return false;
@@ -268,6 +271,9 @@ bool roles_find(Context *c, Stmt *root, Threads *t, Roles *out)
     if (!in_order(c, t, out))
         return false;
     out->room = room_of(out);
+    out->all = stmts_of_kind(c, root, ST_BLOCK);
+    if (!turns_find(c, root, out))
+        return false;
     return out->held <= out->room ||
            refuse(c, out->loop,
                   arena_printf(c->arena,
@@ -284,15 +290,14 @@ typedef struct {
     const Roles *roles;
 } Part;
 
-/* The marked loop, with another body, whose roles are no longer to be found. */
-static Stmt *unmarked(const Part *p, Stmt *body)
+/* A loop with another body and without the mark of a primitive. */
+static Stmt *unmarked(Context *c, const Stmt *marked, AnnotationKey mark, Stmt *body)
 {
-    const Stmt *marked = p->roles->loop;
     ForStmt loop = marked->u.loop;
-    loop.annotations = annotations_without(
-        p->c, loop.annotations, ctx_name(p->c, annotation_info(ANNOTATION_SPECIALIZE_WARPS)->name));
+    loop.annotations =
+        annotations_without(c, loop.annotations, ctx_name(c, annotation_info(mark)->name));
     loop.body = body;
-    return stmt_stamp(stmt_for(p->c, &loop, marked->span), marked);
+    return stmt_stamp(stmt_for(c, &loop, marked->span), marked);
 }
 
 static Stmt *without_copies(void *user, Stmt *s)
@@ -301,7 +306,9 @@ static Stmt *without_copies(void *user, Stmt *s)
     if (s->kind == ST_BLOCK)
         return block_is_bulk(&s->u.block) ? NULL : s;
     Stmt *rest = stmt_map_children(p->c, s, without_copies, user);
-    return rest && s == p->roles->loop ? unmarked(p, rest->u.loop.body) : rest;
+    if (!rest || s != p->roles->loop)
+        return rest;
+    return unmarked(p->c, s, ANNOTATION_SPECIALIZE_WARPS, rest->u.loop.body);
 }
 
 Stmt *roles_consumers_of(Context *c, const Roles *roles, Stmt *root)
@@ -349,7 +356,11 @@ static Stmt *only_copies(void *user, Stmt *s)
     Stmt *done = stmt_map_children(p->c, s, only_copies, user);
     if (done && stmt_is_thread_loop(s))
         return done->u.loop.body;
-    return s == p->roles->loop ? unmarked(p, producers_body(p, done->u.loop.body)) : done;
+    if (done && s == p->roles->turns)
+        return unmarked(p->c, s, ANNOTATION_PING_PONG, done->u.loop.body);
+    if (s != p->roles->loop)
+        return done;
+    return unmarked(p->c, s, ANNOTATION_SPECIALIZE_WARPS, producers_body(p, done->u.loop.body));
 }
 
 Stmt *roles_body(Context *c, const Roles *roles, Stmt *body, int pending)
@@ -369,6 +380,12 @@ Stmt *roles_body(Context *c, const Roles *roles, Stmt *body, int pending)
         hand_over(&p, SYNC_RECEIVE, 0, by), body,
         hand_over(&p, roles->ranks ? SYNC_RELEASE_CLUSTER : SYNC_RELEASE, pending, why)};
     return stmt_seq(c, items, 3, body->span);
+}
+
+Stmt *roles_released(Context *c, const Roles *roles)
+{
+    Part p = {c, roles};
+    return hand_over(&p, SYNC_RELEASE, 0, "read above; the next turn is that of other threads");
 }
 
 static Stmt *meeting(const Part *p, const char *why)
@@ -402,6 +419,7 @@ Stmt *roles_join(Context *c, const Roles *roles, Stmt *root, Stmt *consumers)
         return loop_with_body(c, consumers,
                               roles_join(c, roles, root->u.loop.body, consumers->u.loop.body));
     Stmt *producer = stmt_clone_fresh(c, only_copies(&p, root));
-    return among_blocks(&p,
-                        stmt_stamp(stmt_roles(c, producer, consumers, root->span), roles->loop));
+    return among_blocks(&p, stmt_stamp(stmt_roles(c, producer, turns_dealt(c, roles, consumers),
+                                                  (int)roles->turn, root->span),
+                                       roles->loop));
 }

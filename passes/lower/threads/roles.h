@@ -16,6 +16,11 @@ typedef struct {
     int room;             /* groups of copies that may be under way, or in use, at a time */
     int held;             /* of them, those that consumers hold, the one in use among them */
     const char *names;    /* of what is copied */
+    StmtList all;         /* blocks of the launch */
+    const Stmt *turns; /* the loop in whose iterations warpgroups take turns (turns.h), or NULL */
+    int warpgroups;    /* so many; */
+    Axis turns_axis;   /* this axis will tell them; */
+    int64_t turn;      /* a turn has so many groups of copies */
 } Roles;
 
 /* The launch with copies that the blocks of a cluster share only where a producer makes them, for
@@ -31,6 +36,8 @@ Stmt *roles_consumers_of(Context *c, const Roles *roles, Stmt *root);
 /* The loop's body, of consumers, between `receive` and `release`. `pending` of the groups are kept:
  * instructions in flight read them. */
 Stmt *roles_body(Context *c, const Roles *roles, Stmt *body, int pending);
+/* What consumers that take turns do behind the loop, where groups were kept. */
+Stmt *roles_released(Context *c, const Roles *roles);
 /* The launch with both roles: `root` as it was, `consumers` with all that they wait for. */
 Stmt *roles_join(Context *c, const Roles *roles, Stmt *root, Stmt *consumers);
 

@@ -268,7 +268,7 @@ static Stmt *map_roles(Mapper *m, Stmt *s)
     Stmt *producer = map_stmt(m, s->u.roles.producer);
     m->in_producer = false;
     Stmt *consumers = map_stmt(m, s->u.roles.consumers);
-    return stmt_stamp(stmt_roles(m->c, producer, consumers, s->span), s);
+    return stmt_stamp(stmt_roles(m->c, producer, consumers, s->u.roles.turn, s->span), s);
 }
 
 static Stmt *map_bound_loop(Mapper *m, Stmt *s)

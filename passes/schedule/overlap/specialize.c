@@ -1,9 +1,10 @@
-/* specialize.c - Implements specialize_warps: gives the bulk copies of a loop to a thread of its
- * own.
+/* specialize.c - Implements specialize_warps, which gives the bulk copies of a loop to a thread of
+ * its own, and ping_pong, which has warpgroups take turns in a loop around.
  *
  * The step makes the buffers circles of `stages` parts, and says in an annotation of the loop that
  * its copies are a producer's. What the program means does not change: lowering splits the loop
  * (passes/lower/threads/roles.c), and lets the producer run ahead as far as the circles have room.
+ * ping_pong leaves an annotation, too (passes/lower/threads/turns.c).
  *
  * Legal: nothing but what the copies fill crosses between them and the other statements, and that
  * within an iteration.
@@ -57,12 +58,11 @@ static Stmt *fold_buffers(const CircleLoop *l, Stmt *body)
     return body;
 }
 
-static Stmt *marked(Context *c, const Stmt *loop, int64_t held)
+static Stmt *marked(Context *c, const Stmt *loop, AnnotationKey key, int64_t value)
 {
     ForStmt marked = loop->u.loop;
-    Annotation mark = {.key = ctx_name(c, annotation_info(ANNOTATION_SPECIALIZE_WARPS)->name),
-                       .kind = ANNOTATION_INT,
-                       .i = held};
+    Annotation mark = {
+        .key = ctx_name(c, annotation_info(key)->name), .kind = ANNOTATION_INT, .i = value};
     marked.annotations = annotations_with(c, marked.annotations, mark);
     return stmt_for(c, &marked, loop->span);
 }
@@ -84,10 +84,35 @@ bool prim_specialize_warps(Schedule *s, const PrimCall *call, Value *result)
         return true;
     Stmt *from_zero = loop_from_zero(s, &path);
     CircleLoop l = {s, call, from_zero, &path, call->specialize_warps.stages.u.i};
-    Stmt *body = stmt_replace(s->ctx, s->kernel->body, loop, marked(s->ctx, from_zero, held));
+    Stmt *body = stmt_replace(s->ctx, s->kernel->body, loop,
+                              marked(s->ctx, from_zero, ANNOTATION_SPECIALIZE_WARPS, held));
     body = fold_buffers(&l, body);
     if (!body)
         return false;
     sched_replace_body(s, body);
+    return true;
+}
+
+bool prim_ping_pong(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Stmt *loop = sched_node(s, &call->ping_pong.loop, &path);
+    const Value *given = &call->ping_pong.warpgroups;
+    const AnnotationInfo *info = annotation_info(ANNOTATION_PING_PONG);
+    int64_t warpgroups = given->kind == VALUE_NONE ? 2 : given->u.i, groups, extent;
+    *result = (Value){.kind = VALUE_NONE};
+    REQUIRE(s, E0866, given->span, warpgroups >= info->least && warpgroups <= info->most,
+            "%d to %d warpgroups take turns, found %lld", (int)info->least, (int)info->most,
+            (long long)warpgroups);
+    if (!sched_require_serial(s, loop, call->span))
+        return false;
+    StmtPath inside = path_in_launch(s, &path);
+    const char *obstacle = turns_obstacle(s->ctx, &inside, &groups);
+    REQUIRE(s, E0866, call->span, !obstacle, "warpgroups cannot take turns in loop '%s': %s",
+            stmt_label(loop), obstacle);
+    if (loop_const_extent(&loop->u.loop, &extent) && extent <= 1)
+        return true;
+    sched_replace(s, loop,
+                  marked(s->ctx, loop_from_zero(s, &path), ANNOTATION_PING_PONG, warpgroups));
     return true;
 }

@@ -1,0 +1,280 @@
+// matmul_bf16: 1 launch
+//   A: bf16[192, 512], read
+//   B: bf16[512, 512], read
+//   C: bf16[192, 512], written
+//   A_map: cuTensorMapEncodeTiled of A, UINT16, extents {512, 192}, boxes {64, 64}, SWIZZLE_128B
+//   B_map: cuTensorMapEncodeTiled of B, UINT16, extents {512, 512}, boxes {64, 64}, SWIZZLE_128B
+// matmul_bf16<<<3, dim3(128, 1, 3), 98400>>>(C, A_map, B_map);
+
+static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float high)
+{
+    unsigned int h2;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(h2) : "f"(high), "f"(low));
+    return h2;
+}
+
+struct alignas(64) TensorMap {
+    unsigned long long opaque[16];
+};
+
+static __device__ __forceinline__ void prefetch_map(const TensorMap &map)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
+template <int groups>
+static __device__ __forceinline__ void copy_bulk_begin(unsigned long long *landed)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
+        for (int i = 0; i < groups; ++i)
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;"
+                         ::"r"((unsigned int)__cvta_generic_to_shared(landed + i))
+                         : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
+}
+
+static __device__ __forceinline__ void copy_bulk_2d(void *to, const TensorMap &map, int x, int y,
+                                                    unsigned long long *landed, int bytes)
+{
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to),
+                 mbarrier = (unsigned int)__cvta_generic_to_shared(landed);
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                 ::"r"(mbarrier), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+                 ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+                 ::"r"(at), "l"(&map), "r"(x), "r"(y), "r"(mbarrier) : "memory");
+}
+
+template <int groups, int warps>
+static __device__ __forceinline__ void roles_begin(unsigned long long *landed,
+                                                   unsigned long long *released)
+{
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) {
+        for (int i = 0; i < groups; ++i) {
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;"
+                         ::"r"((unsigned int)__cvta_generic_to_shared(landed + i))
+                         : "memory");
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+                         ::"r"((unsigned int)__cvta_generic_to_shared(released + i)),
+                         "n"(warps) : "memory");
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
+}
+
+static __device__ __forceinline__ void mbarrier_arrive(unsigned long long *at)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                 ::"r"((unsigned int)__cvta_generic_to_shared(at)) : "memory");
+}
+
+static __device__ __forceinline__ void mbarrier_wait(unsigned long long *at,
+                                                     unsigned int parity)
+{
+    unsigned int mbarrier = (unsigned int)__cvta_generic_to_shared(at), complete;
+    do
+        asm volatile("{ .reg .pred p;"
+                     " mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;"
+                     " selp.u32 %0, 1, 0, p; }"
+                     : "=r"(complete) : "r"(mbarrier), "r"(parity) : "memory");
+    while (!complete);
+}
+
+template <int groups>
+static __device__ __forceinline__ void producer_acquire(unsigned long long *released,
+                                                        int begun, int most)
+{
+    int before = begun - most;
+    if (before >= 0)
+        mbarrier_wait(released + before % groups, before / groups & 1);
+}
+
+template <int groups>
+static __device__ __forceinline__ void producer_commit(unsigned long long *landed,
+                                                       int &begun)
+{
+    mbarrier_arrive(landed + begun % groups);
+    ++begun;
+}
+
+template <int groups>
+static __device__ __forceinline__ void consumer_receive(unsigned long long *landed,
+                                                        int &received)
+{
+    mbarrier_wait(landed + received % groups, received / groups & 1);
+    ++received;
+}
+
+template <int groups>
+static __device__ __forceinline__ void consumer_release(unsigned long long *released,
+                                                        int &freed, int until)
+{
+    unsigned int lane;
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    __syncwarp();
+    for (; freed < until; ++freed)
+        if (lane == 0)
+            mbarrier_arrive(released + freed % groups);
+}
+
+template <int n>
+static __device__ __forceinline__ void settle_f32(float *t)
+{
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+        asm volatile("" : "+f"(t[i])::"memory");
+}
+
+extern "C" __global__ void __launch_bounds__(384)
+matmul_bf16(unsigned short *__restrict__ C, const __grid_constant__ TensorMap A_map,
+            const __grid_constant__ TensorMap B_map)
+{
+    extern __shared__ __align__(1024) unsigned char shared_memory[];
+    unsigned short (*B_shared)[2][64][64] = (unsigned short (*)[2][64][64])shared_memory;
+    unsigned short (*A_shared)[64][64] = (unsigned short (*)[64][64])(shared_memory + 65536);
+    prefetch_map(A_map);
+    prefetch_map(B_map);
+    unsigned long long *landed = (unsigned long long *)(shared_memory + 98304);
+    unsigned long long *released = landed + 8;
+    copy_bulk_begin<4>(landed + 4);  // of copies for the other consumers, which take turns
+    roles_begin<4, 4>(landed, released);  // two mbarriers for each group of copies under way
+    const int at = blockIdx.x;
+    const int warpgroup = threadIdx.z;
+    const int lane = threadIdx.x;
+    if (threadIdx.z >= 2) {  // the producer, in a warpgroup of its own
+        if (threadIdx.x == 0) {
+            int begun = 0;
+            for (int turn = 0; turn < 4; ++turn) {
+                for (int ko = 0; ko < 8; ++ko) {
+                    producer_acquire<4>(released, begun, 4);  // A_shared, B_shared: consumers have
+                                                              // read the group of 4 iterations of
+                                                              // ko before
+                    copy_bulk_2d(&A_shared[ko % 4][0][0], A_map, ko * 64, at * 64,
+                                 &landed[begun / 8 % 2 * 4 + begun % 4], 8192);
+                    for (int ax1_1 = 0; ax1_1 < 2; ++ax1_1)
+                        copy_bulk_2d(&B_shared[ko % 4][ax1_1][0][0], B_map,
+                                     turn * 128 + ax1_1 * 64, ko * 64,
+                                     &landed[begun / 8 % 2 * 4 + begun % 4], 8192);
+                    producer_commit<4>(landed + begun / 8 % 2 * 4, begun);  // the copies above are
+                                                                            // one group
+                }
+            }
+        }
+    } else {  // the consumers
+        int received = 0, freed = 0;
+        for (int turn = warpgroup; turn < 4; turn += 2) {
+            __align__(16) float T[2][32];
+            for (int u = 0; u < 2; ++u) {
+                for (int panel = 0; panel < 2; ++panel) {
+                    for (int nj = 0; nj < 8; ++nj) {
+                        for (int pair = 0; pair < 2; ++pair)
+                            T[u][panel * 16 + nj * 2 + pair] = 0.0f;
+                    }
+                }
+            }
+            for (int ko = 0; ko < 8; ++ko) {
+                consumer_receive<4>(landed + threadIdx.z * 4, received);  // A_shared, B_shared:
+                                                                          // copied by the producer,
+                                                                          // read below
+                {
+                    float *mma_c = &T[0][0];
+                    const unsigned long long mma_p = 0x4000004000010000ull
+                        | (unsigned)__cvta_generic_to_shared(&A_shared[ko % 4][0][0]) % 0x40000
+                            >> 4;
+                    const unsigned long long mma_q = 0x4000004002000000ull
+                        | (unsigned)__cvta_generic_to_shared(&B_shared[ko % 4][0][0][0]) % 0x40000
+                            >> 4;
+                    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+                    #pragma unroll
+                    for (int k = 0; k < 4; k++)
+                        asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
+                                     "%0, %1, %2, %3, "
+                                     "%4, %5, %6, %7, "
+                                     "%8, %9, %10, %11, "
+                                     "%12, %13, %14, %15, "
+                                     "%16, %17, %18, %19, "
+                                     "%20, %21, %22, %23, "
+                                     "%24, %25, %26, %27, "
+                                     "%28, %29, %30, %31, "
+                                     "%32, %33, %34, %35, "
+                                     "%36, %37, %38, %39, "
+                                     "%40, %41, %42, %43, "
+                                     "%44, %45, %46, %47, "
+                                     "%48, %49, %50, %51, "
+                                     "%52, %53, %54, %55, "
+                                     "%56, %57, %58, %59, "
+                                     "%60, %61, %62, %63}, "
+                                     "%64, %65, 1, 1, 1, 0, 1;"
+                                     :
+                                       "+f"(mma_c[0]), "+f"(mma_c[1]),
+                                       "+f"(mma_c[32]), "+f"(mma_c[33]),
+                                       "+f"(mma_c[2]), "+f"(mma_c[3]),
+                                       "+f"(mma_c[34]), "+f"(mma_c[35]),
+                                       "+f"(mma_c[4]), "+f"(mma_c[5]),
+                                       "+f"(mma_c[36]), "+f"(mma_c[37]),
+                                       "+f"(mma_c[6]), "+f"(mma_c[7]),
+                                       "+f"(mma_c[38]), "+f"(mma_c[39]),
+                                       "+f"(mma_c[8]), "+f"(mma_c[9]),
+                                       "+f"(mma_c[40]), "+f"(mma_c[41]),
+                                       "+f"(mma_c[10]), "+f"(mma_c[11]),
+                                       "+f"(mma_c[42]), "+f"(mma_c[43]),
+                                       "+f"(mma_c[12]), "+f"(mma_c[13]),
+                                       "+f"(mma_c[44]), "+f"(mma_c[45]),
+                                       "+f"(mma_c[14]), "+f"(mma_c[15]),
+                                       "+f"(mma_c[46]), "+f"(mma_c[47]),
+                                       "+f"(mma_c[16]), "+f"(mma_c[17]),
+                                       "+f"(mma_c[48]), "+f"(mma_c[49]),
+                                       "+f"(mma_c[18]), "+f"(mma_c[19]),
+                                       "+f"(mma_c[50]), "+f"(mma_c[51]),
+                                       "+f"(mma_c[20]), "+f"(mma_c[21]),
+                                       "+f"(mma_c[52]), "+f"(mma_c[53]),
+                                       "+f"(mma_c[22]), "+f"(mma_c[23]),
+                                       "+f"(mma_c[54]), "+f"(mma_c[55]),
+                                       "+f"(mma_c[24]), "+f"(mma_c[25]),
+                                       "+f"(mma_c[56]), "+f"(mma_c[57]),
+                                       "+f"(mma_c[26]), "+f"(mma_c[27]),
+                                       "+f"(mma_c[58]), "+f"(mma_c[59]),
+                                       "+f"(mma_c[28]), "+f"(mma_c[29]),
+                                       "+f"(mma_c[60]), "+f"(mma_c[61]),
+                                       "+f"(mma_c[30]), "+f"(mma_c[31]),
+                                       "+f"(mma_c[62]), "+f"(mma_c[63])
+                                     : "l"(mma_p + 2 * k), "l"(mma_q + 128 * k));
+                }
+                asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");  // the instructions
+                                                                                // above are one
+                                                                                // group
+                asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");  // all instructions
+                                                                                // but those of the
+                                                                                // last group
+                consumer_release<4>(released, freed, received - 1);  // A_shared, B_shared: read
+                                                                     // above, but for the last
+                                                                     // group, which instructions in
+                                                                     // flight may read; the
+                                                                     // producer overwrites them
+            }
+            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // all instructions
+            settle_f32<64>(&T[0][0]);
+            consumer_release<4>(released, freed, received);  // A_shared, B_shared: read above; the
+                                                             // next turn is that of other threads
+            #pragma unroll
+            for (int u = 0; u < 2; ++u) {
+                #pragma unroll
+                for (int panel = 0; panel < 2; ++panel) {
+                    #pragma unroll
+                    for (int nj = 0; nj < 8; ++nj) {
+                        *(unsigned int *)&C[(long long)(at * 32768 + lane / 32 * 8192
+                                                        + lane / 4 % 8 * 512 + lane % 4 * 2)
+                                            + (long long)turn * 128
+                                            + (u * 4096 + panel * 64 + nj * 8)] =
+                            bf16x2_from_f32(T[u][panel * 16 + nj * 2],
+                                            T[u][panel * 16 + nj * 2 + 1]);
+                    }
+                }
+            }
+        }
+    }
+}
