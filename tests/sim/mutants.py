@@ -4,6 +4,7 @@
     wait     a wait for asynchronous copies is left out, or lets one more group be under way; a
              commit is left out; of roles, `receive` or `release` is left out, or the latter comes a
              group earlier, or to the producer of one block of a cluster only
+    turn     of warpgroups that take turns, a turn is twice as long
     guard    a condition lets one more value through: `i < 70` becomes `i < 70 + 1`
     swap     two neighbouring statements that depend on each other change places
 
@@ -125,6 +126,20 @@ def without_barriers(lines):
             yield Mutant("barrier", range(i, i + 1), "\n".join(lines[:i] + lines[i + 1 :]))
 
 
+def turn_of(lines):
+    """How many groups of copies a turn of warpgroups has; None where they do not take turns."""
+    found = (re.match(r"\s*} consumers turn (\d+) ", line) for line in lines)
+    return next((int(m[1]) for m in found if m), None)
+
+
+def one_more(lines, wait):
+    """A number of groups that may be under way; None: none that divides a turn."""
+    n, turn = int(wait[2]), turn_of(lines)
+    if not turn or "acquire" not in wait[1]:
+        return n + 1
+    return next((k for k in range(n + 1, turn + 1) if turn % k == 0), None)
+
+
 def with_weaker_waits(lines):
     for i, line in enumerate(lines):
         wait = re.match(r'(\s*(?:wait|acquire) )(\d+)( ".*)', line)
@@ -137,16 +152,24 @@ def with_weaker_waits(lines):
                     lines[:i] + [f"{early[1]}{int(early[2]) - 1}{early[3]}"] + lines[i + 1 :]
                 ),
             )
-        if wait:
+        more = wait and one_more(lines, wait)
+        if more:
             yield Mutant(
                 "wait",
                 range(i, i + 1),
-                "\n".join(lines[:i] + [f"{wait[1]}{int(wait[2]) + 1}{wait[3]}"] + lines[i + 1 :]),
+                "\n".join(lines[:i] + [f"{wait[1]}{more}{wait[3]}"] + lines[i + 1 :]),
             )
         one = re.match(r'(\s*release \d+ ".*") cluster;', line)
         if one:
             yield Mutant(
                 "wait", range(i, i + 1), "\n".join(lines[:i] + [f"{one[1]};"] + lines[i + 1 :])
+            )
+        turn = re.match(r"(\s*} consumers turn )(\d+)( {)", line)
+        if turn:
+            yield Mutant(
+                "turn",
+                range(i, i + 1),
+                "\n".join(lines[:i] + [f"{turn[1]}{2 * int(turn[2])}{turn[3]}"] + lines[i + 1 :]),
             )
         if wait or re.match(r'\s{8,}(commit|receive|release \d+) "', line):  # in a launch
             yield Mutant("wait", range(i, i + 1), "\n".join(lines[:i] + lines[i + 1 :]))
