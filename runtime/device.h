@@ -164,7 +164,7 @@ int64_t workload_bytes(const Workload *w);
 
 typedef struct {
     int runs, warmup; /* 0: chosen from the warm-up's times, about `total_ms` a contender */
-    double total_ms;  /* 0: 300 */
+    double total_ms;  /* 0: 300, and 30 on the simulator */
     double worth_ms;  /* if one run of each takes longer, one sample must do; 0: no limit */
     /* each sample is one run after flush_l2; else a burst of runs, divided by their number */
     bool cold_l2;

@@ -11,6 +11,7 @@
 #include "runtime/device.h"
 
 static const double TOTAL_MS = 300;     /* of the samples of each contender, by default */
+static const double SIM_TOTAL_MS = 30;  /* on the simulator: more runs say no more of a GPU */
 static const double PATIENCE_MS = 5000; /* for MIN_RUNS runs; beyond it FEW_RUNS must do */
 static const double BURST_MS = 0.2;
 enum { MIN_RUNS = 10, FEW_RUNS = 3, MAX_RUNS = 1000, MAX_BURST = 100, WARMUP_RUNS = 3 };
@@ -30,9 +31,11 @@ static bool sample(Device *d, Contender *c, int burst, bool cold, double *ms)
 }
 
 /* How many samples fit: `ms` is the sum of one run of each contender. */
-static int choose_runs(double ms, int n_contenders, const BenchOptions *options)
+static int choose_runs(const Device *d, double ms, int n_contenders, const BenchOptions *options)
 {
-    double total = options->total_ms > 0 ? options->total_ms : TOTAL_MS;
+    double total = options->total_ms > 0     ? options->total_ms
+                   : d->info.capability == 0 ? SIM_TOTAL_MS
+                                             : TOTAL_MS;
     if (options->worth_ms > 0 && ms > options->worth_ms)
         return 1;
     if (ms * MIN_RUNS > PATIENCE_MS * n_contenders)
@@ -88,7 +91,7 @@ bool bench_run(Device *d, Contender *contenders, int n, const BenchOptions *opti
         return false;
     for (int i = 0; i < n; i++)
         total += estimates[i];
-    int runs = options->runs > 0 ? options->runs : choose_runs(total, n, options);
+    int runs = options->runs > 0 ? options->runs : choose_runs(d, total, n, options);
     for (int i = 0; i < n; i++)
         contenders[i].result = (BenchResult){.runs = runs,
                                              .cold_l2 = options->cold_l2,

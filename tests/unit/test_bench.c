@@ -76,6 +76,7 @@ static int set_up(void **state)
     if (!c || !(c->base.ctx = ctx_new(0)))
         return -1;
     c->base.ops = &CLOCK_OPS;
+    c->base.info.capability = 90;
     *state = c;
     return 0;
 }
@@ -166,6 +167,16 @@ static void runs_fit_the_time(void **state)
     assert_int_equal(chosen(c, 2000), 3);
 }
 
+/* The times of the simulator say little of a GPU, however many they are. */
+static void the_simulator_has_fewer(void **state)
+{
+    Clock *c = *state;
+    c->base.info.capability = 0;
+    assert_int_equal(chosen(c, 0), 1000);
+    assert_int_equal(chosen(c, 0.25), 120);
+    assert_int_equal(chosen(c, 3), 10);
+}
+
 /* A slow first run is loading; a contender that stays slow is not warmed up more than needed. */
 static void the_estimate_is_of_the_last_warm_up(void **state)
 {
@@ -211,6 +222,7 @@ int main(void)
         TEST(figures_are_of_sorted_times),
         TEST(one_run_is_all_figures),
         TEST(runs_fit_the_time),
+        TEST(the_simulator_has_fewer),
         TEST(the_estimate_is_of_the_last_warm_up),
         TEST(failures_end_it),
     };
