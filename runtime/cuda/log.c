@@ -3,7 +3,9 @@
  *   matmul.cu(3): error: identifier "x" is undefined      =>   matmul.cu:3:5: error[E0604]: ...
  * with the line below
  *
- * NVRTC's front end names a line; ptxas does not, and is quoted as it is. */
+ * NVRTC's front end names a line; ptxas does not, and is quoted as it is. Where ptxas says that
+ * the architecture has no such instruction, the schedule is for other GPUs (E0607); all else is a
+ * bug. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +18,7 @@ typedef struct {
     const NvrtcJob *job;
     uint32_t source; /* the emitted text, registered for its lines to be shown */
     int shown;
+    ErrorCode code;
 } LogReport;
 
 /* The text of line `line` (from 1) without the blanks at its ends. */
@@ -33,12 +36,33 @@ static Span line_span(const LogReport *r, long line)
     return (Span){r->source, (uint32_t)begin, (uint32_t)end};
 }
 
+/* ptxas speaks of the architecture: "Feature 'cp.async' requires .target sm_80 or higher". */
+static bool is_of_target(const char *message)
+{
+    return strstr(message, "requires .target ") || strstr(message, "not supported on .target ") ||
+           strstr(message, "cannot be compiled for architecture ");
+}
+
+static void show_first(LogReport *r, Span span, const char *message)
+{
+    const char *said = strstr(message, ": "); /* behind a place in PTX */
+    r->code = is_of_target(message) ? E0607 : E0604;
+    if (r->code == E0607)
+        diag_error(
+            r->ctx, E0607, span,
+            "'%s' uses what '%s' does not have: %s; choose a schedule without it, or another "
+            "architecture (--arch)",
+            r->job->name, r->job->arch, said ? said + 2 : message);
+    else
+        diag_error(r->ctx, E0604, span, "NVRTC rejected the CUDA text that tirc generated: %s",
+                   message);
+}
+
 static void show(LogReport *r, Span span, const char *message)
 {
     if (r->shown++ == 0)
-        diag_error(r->ctx, E0604, span, "NVRTC rejected the CUDA text that tirc generated: %s",
-                   message);
-    else if (r->shown <= MAX_SHOWN)
+        show_first(r, span, message);
+    else if (r->shown <= MAX_SHOWN && r->code != E0607) /* which has one reason again and again */
         diag_note(r->ctx, span, "%s", message);
 }
 
@@ -74,6 +98,8 @@ void nvrtc_report_log(Context *ctx, const NvrtcJob *job, const char *log)
     }
     if (r.shown == 0)
         show(&r, span_none(), *log ? log : "no reason given");
+    if (r.code == E0607)
+        return;
     if (r.shown > MAX_SHOWN)
         diag_note(ctx, span_none(), "and %d more", r.shown - MAX_SHOWN);
     diag_note(ctx, span_none(),

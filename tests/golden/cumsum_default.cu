@@ -6,9 +6,13 @@
 template <class T>
 static __device__ __forceinline__ T load_evict_last(const T *from)
 {
+#if __CUDA_ARCH__ >= 800
     unsigned long long policy;
     asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
     return *(const T *)__nv_associate_access_property(from, policy);
+#else
+    return *from;
+#endif
 }
 
 extern "C" __global__ void __launch_bounds__(1024, 1)

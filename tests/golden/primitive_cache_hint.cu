@@ -16,25 +16,37 @@ static __device__ __forceinline__ float f16_to_f32(unsigned short h)
 template <class T>
 static __device__ __forceinline__ T load_evict_first(const T *from)
 {
+#if __CUDA_ARCH__ >= 800
     unsigned long long policy;
     asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
     return *(const T *)__nv_associate_access_property(from, policy);
+#else
+    return *from;
+#endif
 }
 
 template <class T>
 static __device__ __forceinline__ T load_evict_last(const T *from)
 {
+#if __CUDA_ARCH__ >= 800
     unsigned long long policy;
     asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
     return *(const T *)__nv_associate_access_property(from, policy);
+#else
+    return *from;
+#endif
 }
 
 template <class T, class Value>
 static __device__ __forceinline__ void store_evict_first(T *to, Value value)
 {
+#if __CUDA_ARCH__ >= 800
     unsigned long long policy;
     asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
     *(T *)__nv_associate_access_property(to, policy) = (T)value;
+#else
+    *to = (T)value;
+#endif
 }
 
 extern "C" __global__ void __launch_bounds__(64, 16)

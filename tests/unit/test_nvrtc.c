@@ -124,10 +124,34 @@ static void shows_errors_of_the_assembler(void **state)
     need_nvrtc(ctx);
     assert_false(compile(ctx,
                          "extern \"C\" __global__ void twice()\n{\n"
-                         "    asm volatile(\"wgmma.fence.sync.aligned;\");\n}\n",
+                         "    asm volatile(\"nothing.of.the.kind;\");\n}\n",
                          "sm_90", NVRTC_CUBIN, &image, &bytes));
     assert_int_equal(ctx->first->code, E0604);
-    expect_text(ctx, "wgmma.fence");
+    expect_text(ctx, "nothing");
+    expect_text(ctx, "this is a bug in tirc");
+}
+
+/* Each has another message of ptxas. */
+static void refuses_what_an_architecture_lacks(void **state)
+{
+    static const char *const cases[][2] = {
+        {"wgmma.fence.sync.aligned;", "sm_90"},
+        {"wgmma.fence.sync.aligned;", "sm_100"},
+        {"cp.async.wait_all;", "sm_75"},
+    };
+    Context *ctx = *state;
+    const void *image;
+    size_t bytes;
+    need_nvrtc(ctx);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        DiagMark mark = diag_mark(ctx);
+        const char *source = arena_printf(
+            ctx->arena, "extern \"C\" __global__ void twice()\n{\n    asm volatile(\"%s\");\n}\n",
+            cases[i][0]);
+        assert_false(compile(ctx, source, cases[i][1], NVRTC_CUBIN, &image, &bytes));
+        assert_int_equal(ctx->first->code, E0607);
+        diag_forget(ctx, mark);
+    }
 }
 
 static void refuses_architectures(void **state)
@@ -301,6 +325,7 @@ int main(void)
         TEST(makes_ptx),
         TEST(shows_errors_against_the_source),
         TEST(shows_errors_of_the_assembler),
+        TEST(refuses_what_an_architecture_lacks),
         TEST(refuses_architectures),
         TEST(refuses_clusters_before_sm_90),
         TEST(reads_every_form_of_log),
