@@ -27,3 +27,14 @@ def test_fault(path):
 
 def test_there_are_at_least_twenty():
     assert len(FAULTS) >= 20
+
+
+def test_barriers_of_warpgroups_that_take_turns(tmp_path):
+    """Each has a part of shared memory of its own, and a barrier where one is missing."""
+    text = (ROOT / "tests/sim/faults/turns_without_barrier.tir").read_text()
+    path = tmp_path / "right.tir"
+    line = "                t[warpgroup, j] = y_local[0];\n"
+    assert line in text
+    path.write_text(text.replace(line, line + '                barrier "t" warpgroup;\n'))
+    status, fault, _ = simulate(path)
+    assert status == 0, fault
