@@ -238,7 +238,10 @@ class Text:
             self.instruction()
         elif token == "producer" and self.peek(1) == "{":
             self.take(), self.stmt()
-            self.take("consumers"), self.stmt()
+            self.take("consumers")
+            if self.maybe("turn"):
+                self.take()
+            self.stmt()
         elif token in SYNCS and self.peek(1) not in ("[", "=", "."):
             while self.take() != ";":
                 pass
