@@ -7,7 +7,7 @@ import pytest
 
 from parts import in_sweep
 
-TRIALS = 40  # in one compilation
+TRIALS, FEW_TRIALS = 40, 20  # in one compilation, and by default
 EVERY = 10  # trials for one complete program
 
 
@@ -90,14 +90,14 @@ def test_loops_that_data_end(compiler):
 
 
 def test_random(compiler, request):
-    rounds = 75 if request.config.getoption("--long") else 1
+    rounds, trials = (75, TRIALS) if request.config.getoption("--long") else (1, FEW_TRIALS)
     for i in range(rounds):
-        records, broken = emulate.random_records(TRIALS, 1 + TRIALS * i, EVERY)
+        records, broken = emulate.random_records(trials, 1 + TRIALS * i, EVERY)
         verdicts = batch.run(compiler, f"random_{i}", records) + broken
         verdicts += complete.run(
             compiler, f"random_{i}_complete", [r for r in records if "complete" in r]
         )
-        assert len(verdicts) > 0.8 * TRIALS
+        assert len(verdicts) > 0.8 * trials
         assert not failures(verdicts)
         compared = sum(v in ("exact", "near") for _, v, _ in verdicts)
         assert compared >= 0.95 * len(verdicts)
