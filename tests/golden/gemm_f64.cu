@@ -83,7 +83,6 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
     for (int ko = 0; ko < 2; ++ko) {
         #pragma unroll
         for (int part_m_m = 0; part_m_m < 2; ++part_m_m) {
-            copy_async_commit();  // the copies above are one group
             if (part_m_m < 1) {
                 #pragma unroll
                 for (int group = 0; group < 8; ++group) {

@@ -199,7 +199,6 @@ matmul_f64(const double *__restrict__ A, const double *__restrict__ B, double *_
     for (int ko_1 = 2; ko_1 < 4; ++ko_1) {
         #pragma unroll
         for (int part_1_m_m = 0; part_1_m_m < 2; ++part_1_m_m) {
-            copy_async_commit();  // the copies above are one group
             if (part_1_m_m < 1) {
                 #pragma unroll
                 for (int group = 0; group < 8; ++group) {

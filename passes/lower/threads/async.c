@@ -68,6 +68,48 @@ static int groups_closed(const Stmt *s, FlightKind kind)
     return n <= MAX_PENDING ? (int)n : MAX_PENDING + 1;
 }
 
+typedef struct {
+    Context *c;
+    bool waits; /* behind the place: a wait for copies */
+} Unwaited;
+
+static bool waits_for_copies(Context *c, Stmt *s)
+{
+    StmtList found = stmts_of_kind(c, s, ST_BARRIER);
+    for (int i = 0; i < found.n; i++)
+        if (found.items[i]->u.barrier.kind == SYNC_WAIT && !found.items[i]->u.barrier.of)
+            return true;
+    return false;
+}
+
+/* From the last statement to the first; in a loop, a wait of its next iteration is behind all. */
+static Stmt *drop_unwaited(void *user, Stmt *s)
+{
+    Unwaited *u = user;
+    if (s->kind == ST_SEQ) {
+        Stmt **items = ARENA_ARRAY(u->c->arena, Stmt *, s->u.seq.n);
+        bool changed = false;
+        for (int i = s->u.seq.n - 1; i >= 0; i--) {
+            items[i] = drop_unwaited(u, s->u.seq.items[i]);
+            changed |= items[i] != s->u.seq.items[i];
+        }
+        return changed ? stmt_seq_like(u->c, s, items, s->u.seq.n) : s;
+    }
+    bool repeats = s->kind == ST_FOR && s->u.loop.kind != LOOP_BIND;
+    if (repeats || s->kind == ST_BARRIER)
+        u->waits = u->waits || waits_for_copies(u->c, s);
+    if (u->waits && repeats)
+        return s;
+    if (!u->waits && is_commit(s, FLIGHT_COPIES))
+        return stmt_seq(u->c, NULL, 0, s->span);
+    return stmt_map_children(u->c, s, drop_unwaited, u);
+}
+
+Stmt *async_drop_commits(Context *c, Stmt *launch)
+{
+    return drop_unwaited(&(Unwaited){.c = c}, launch);
+}
+
 int async_apart(Threads *t, const BlockPairs *pairs, const Stmt *counted)
 {
     Hazard hazard;

@@ -32,6 +32,8 @@ Name async_registers(Context *c, const StmtList *in_flight, const StmtList *afte
 /* Builds the commit that closes the group of `members`; `of` is NULL for copies, that of
  * bulk_stores for bulk stores. */
 Stmt *async_commit(Context *c, const Instruction *of, const Stmt *members);
+/* Drops the commits of copies behind which the launch waits for none: no wait counts them. */
+Stmt *async_drop_commits(Context *c, Stmt *launch);
 /* How many of the latest groups of the kind may stay in flight at the end of an iteration of
  * `counted`, whose body commits them: the distance, in iterations of `counted`, between a member
  * and an access that it is paired with (threads_meet), minus one. */

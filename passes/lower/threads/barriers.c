@@ -752,6 +752,8 @@ static Stmt *walk_launch(Barriers *b, Stmt *root)
     /* all threads count groups of bulk copies, and meet behind each wait (codegen/cuda/bulk.c) */
     b->kind = b->roles.turns ? SYNC_WARPGROUP : b->bulk ? SYNC_THREADS : warps_meet(b->threads);
     Stmt *done = walk(b, root, &summary);
+    if (!b->bulk) /* threads of a block count the groups of bulk copies */
+        done = async_drop_commits(b->c, done);
     done = stores_end(b->c, done, &summary.flights[FLIGHT_STORES].blocks);
     return b->failed || !async_groups_can(b->c, root, done) ? NULL : done;
 }
