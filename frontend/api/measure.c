@@ -32,6 +32,20 @@ static double *addition_depths(tirc *t, const tirc_program *program, const int64
     return depth;
 }
 
+/* CUDA's atomicAdd of f32 in global memory flushes subnormal operands and results to 0. */
+static bool flushes_sums(tirc *t, const Kernel *lowered)
+{
+    for (Cursor at = cursor_stmts(t->ctx, lowered->body); cursor_next(&at);) {
+        if (at.stmt->kind != ST_STORE)
+            continue;
+        const Buffer *to = at.stmt->u.store.buffer;
+        if (at.stmt->u.store.atomic && at.stmt->u.store.op == STORE_ADD && to->type == DT_F32 &&
+            to->scope == SCOPE_GLOBAL)
+            return true;
+    }
+    return false;
+}
+
 /* How many indices of each axis a sample has: fewer where they would take too long, as in the
  * product of a matrix of a million columns and a vector. */
 static int64_t sample_indices(tirc *t, const Kernel *reference, const int64_t *sizes, int rank)
@@ -61,8 +75,10 @@ static bool make_reference(tirc *t, const tirc_program *program, const int64_t *
          i++)
         if (kernel->kernel->params[i].buffer && kernel->kernel->params[i].buffer->rank > rank)
             rank = kernel->kernel->params[i].buffer->rank;
-    out->options =
-        (VerifyOptions){.wanted = 0, .seed = seed, .depth = addition_depths(t, program, sizes)};
+    out->options = (VerifyOptions){.wanted = 0,
+                                   .seed = seed,
+                                   .depth = addition_depths(t, program, sizes),
+                                   .flushes = flushes_sums(t, kernel->kernel)};
     if (reference_work(c, reference, sizes, INT64_MAX) > t->full_work) {
         reference = reference_kernel_sampled(c, kernel->program);
         if (!reference)

@@ -233,6 +233,7 @@ typedef struct {
     int digits;
     /* of the tree in which terms are added, INFINITY where it is not known */
     double depth;
+    double flushed;      /* what one addition may lose where it flushes subnormal numbers */
     double log_elements; /* of all outputs: among so many none is to be beyond its likely bound */
     double size;         /* of the largest element that is expected */
     bool spoiled;
@@ -259,6 +260,12 @@ static double sum_factor(const Comparison *k, int64_t at)
     return h < 1 ? fmin(k->n[at] * k->u, h / (1 - h)) : k->n[at] * k->u;
 }
 
+/* What its additions lose if they flush: each loses two operands and its result at most. */
+static double flush_bound(const Comparison *k, int64_t at)
+{
+    return k->flushed * (k->n[at] + 1);
+}
+
 /* The error bound of the additions of an element. */
 static double sum_bound(const Comparison *k, int64_t at)
 {
@@ -266,7 +273,7 @@ static double sum_bound(const Comparison *k, int64_t at)
         return 0;
     if (k->bits)
         return sum_is_exact(k, at) ? 0 : INFINITY;
-    return sum_factor(k, at) * k->abs[at];
+    return sum_factor(k, at) * k->abs[at] + flush_bound(k, at);
 }
 
 /* The bound of an element, with room for the rounding of the bound's own computation. */
@@ -284,7 +291,8 @@ static double likely_bound_of(const Comparison *k, int64_t at)
     double n = k->n[at], u = k->u;
     double lambda = sqrt(2 * (log(2 * n) + k->log_elements - log(VERIFY_UNLIKELY))) / (1 - u);
     double gamma = expm1(lambda * sqrt(n) * u + n * u * u / ((1 - u) * (1 - u)));
-    return ((k->err ? k->err[at] : 0) + fmin(gamma, sum_factor(k, at)) * k->abs[at]) *
+    return ((k->err ? k->err[at] : 0) + fmin(gamma, sum_factor(k, at)) * k->abs[at] +
+            flush_bound(k, at)) *
            (1 + 0x1p-20);
 }
 
@@ -473,6 +481,7 @@ static Comparison comparison_of(const Verify *v, const ModuleBuffer *b)
         .largest = type_largest(b->type),
         .digits = type_info(b->type)->digits,
         .depth = v->options->depth ? v->options->depth[find_buffer(v->m, b->name)] : INFINITY,
+        .flushed = v->options->flushes ? 3 * 0x1p-126 : 0,
         .spoiled = unsure && *unsure,
     };
 }

@@ -30,6 +30,8 @@ typedef struct {
     /* [n_buffers of the module]: at most so many additions, one after another, make an element;
      * NULL: not known */
     const double *depth;
+    /* atomic additions of f32 in global memory take part, which flush subnormal numbers to 0 */
+    bool flushes;
     /* this element, by a reference made for samples; NULL: as `wanted` says */
     const VerifyElement *only;
 } VerifyOptions;

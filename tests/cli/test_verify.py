@@ -58,6 +58,31 @@ def test_a_long_sum_that_is_right(tirc):
     )
 
 
+TINY = """kernel tiny<N = 1000>(x: f32[N], at: i32[N]) -> s: f32[1]
+    where 0 <= at < 1
+{
+    s[0] = 0;
+    total: for i in N
+        s[at[i]] += x[i] * 1e-36;
+}
+schedule adds for tiny
+{
+    atomic(total);
+    bind(loops(total)[0], blockIdx.x);
+}
+"""
+
+
+def test_atomic_additions_may_flush_subnormal_numbers(tirc):
+    """A GPU does so in global memory: each of them may lose three."""
+    lost = 3 * 1001 * 2.0**-126
+    tirc.write("tiny.tir", TINY)
+    assert "atomicAdd(" in tirc("tiny.tir", "--schedule", "adds", "--emit", "cuda").out
+    found = {name: verify(tirc, "tiny.tir", "--schedule", name)[1] for name in ("adds", "naive")}
+    assert found["adds"]["ok"] and lost < found["adds"]["bound"] < 1.01 * lost
+    assert found["naive"]["ok"] and found["naive"]["bound"] < 0.01 * lost
+
+
 @pytest.mark.parametrize(
     "kind, terms", [("bf16", 1000), ("f8e4m3", 300), *in_sweep(("f16", 2100), ("f32", 70000))]
 )

@@ -84,6 +84,24 @@ static void test_a_sum_that_goes_on_has_a_bound(void **state)
     run_close(&r);
 }
 
+/* Atomic additions of a GPU flush subnormal numbers to 0; elsewhere that is wrong. */
+static void test_flushed_sums(void **state)
+{
+    Context *c = *state;
+    GUARD(c);
+    Kernel *k = parsed(c, "kernel tiny<N = 10>(x: f32[N]) -> s: f32[1]"
+                          " { s[0] = 0; for i in N s[0] += x[i] * x[i] * 1e-39; }");
+    Run r = run_open(c, k);
+    float *s = data_of(&r, "s");
+    s[0] = 0;
+    assert_int_equal(verified(c, &r, k, 0).wrong, 1);
+    VerifyOptions options = {.seed = 7, .flushes = true};
+    assert_true(verified_with(c, &r, k, &options).ok);
+    s[0] = 1e-36f; /* what ten additions cannot lose */
+    assert_int_equal(verified_with(c, &r, k, &options).wrong, 1);
+    run_close(&r);
+}
+
 static void test_missing_and_extra_elements(void **state)
 {
     Context *c = *state;
@@ -259,6 +277,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_one_missing_term_is_seen, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_a_sum_that_goes_on_has_a_bound, new_context,
                                         free_context),
+        cmocka_unit_test_setup_teardown(test_flushed_sums, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_missing_and_extra_elements, new_context, free_context),
         cmocka_unit_test_setup_teardown(test_what_overflows_has_no_bound, new_context,
                                         free_context),

@@ -115,8 +115,10 @@ static inline void *data_of(const Run *r, const char *name)
     return (void *)(uintptr_t)workload_arguments(r->w)->buffers[buffer_named(r, name)];
 }
 
-static inline VerifyResult verified(Context *c, const Run *r, const Kernel *program, int64_t wanted)
+static inline VerifyResult verified_with(Context *c, const Run *r, const Kernel *program,
+                                         const VerifyOptions *options)
 {
+    int64_t wanted = options->wanted;
     Kernel *reference =
         wanted ? reference_kernel_sampled(c, program) : reference_kernel(c, program);
     assert_non_null(reference);
@@ -126,14 +128,18 @@ static inline VerifyResult verified(Context *c, const Run *r, const Kernel *prog
     if (broken)
         fail_msg("%s\n%s", broken, text.text);
     VerifyResult result;
-    VerifyOptions options = {.wanted = wanted, .seed = 7};
     if (!verify_run(r->d,
                     &(VerifyRun){.module = r->m,
                                  .workload = r->w,
                                  .reference = module_build(c, reference, NULL)},
-                    &options, &result))
+                    options, &result))
         fail_msg("%s", messages(c));
     return result;
+}
+
+static inline VerifyResult verified(Context *c, const Run *r, const Kernel *program, int64_t wanted)
+{
+    return verified_with(c, r, program, &(VerifyOptions){.wanted = wanted, .seed = 7});
 }
 
 #endif
