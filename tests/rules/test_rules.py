@@ -863,7 +863,7 @@ def test_products_of_fewer_digits_have_versions_for_any_number_of_rows():
         (("H=36", "W=36"), 1, 1),
         ((), 0, 1),  # one image fills the GPU
         (("H=36", "W=36", "O=70"), 0, 0),  # tensor cores have no tile
-        (("H=?", "W=?"), 0, 0),
+        (("H=?", "W=?"), 1, 1),
     ],
 )
 def test_convolutions_of_any_number_of_images_go_to_tensor_cores(sizes, versions, tiles):

@@ -266,6 +266,35 @@ static void test_fused_rows(void **state)
 }
 
 /* Channels in groups of C / G, whose elements are in one row: f = ((n G + g) C / G + c) H + j. */
+/* Rows of sums of sizes, such as the points of a convolution: H - 2 and W - 2 of an image. */
+static void test_products_of_sums(void **state)
+{
+    static const Case cases[] = {
+        {"(n * (H - 2) + r) * (W - 2) + s >= 0", "true"},
+        {"(n * (H - 2) + r) * (W - 2) + s < N * (H - 2) * (W - 2)", "true"},
+        {"(n * (H - 2) + r) * (W - 2) + s < N * (H - 2) * (W - 2) - 1",
+         "(n * (H - 2) + r) * (W - 2) + s + 1 < (H - 2) * (W - 2) * N"},
+        {"N * (H - 2) * (W - 2) >= 0", "true"},
+        {"(N * (H - 2) * (W - 2) + 63) / 64 * 64 / 64", "((H - 2) * (W - 2) * N + 63) / 64"},
+        {"N * (H - 2) * (W - 4) >= 0", "(H - 2) * (W - 4) * N >= 0"},
+        {"q / (W - 2) * (W - 2) + q % (W - 2)", "q"},
+        {"(q / (W - 2) / (H - 2) * (H - 2) + q / (W - 2) % (H - 2)) * (W - 2) + q % (W - 2)", "q"},
+        {"q / (W - 2) * (W - 3) + q % (W - 2)", "q / (W - 2) * (W - 3) + q % (W - 2)"},
+        {"q / (W - 2) / (H - 2) < N", "true"},
+    };
+    (void)state;
+    World w = world_new();
+    world_range(&w, "n", "0", "N");
+    facts_assume(w.f, text_expr(&w, "H >= 2"));
+    facts_assume(w.f, text_expr(&w, "W >= 2"));
+    world_range(&w, "r", "0", "H - 2");
+    world_range(&w, "s", "0", "W - 2");
+    world_range(&w, "q", "0", "N * (H - 2) * (W - 2)");
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        expect(&w, cases[k].text, cases[k].want);
+    ctx_free(w.c);
+}
+
 static void test_groups(void **state)
 {
     (void)state;
@@ -550,6 +579,7 @@ int main(void)
         cmocka_unit_test(test_minima),
         cmocka_unit_test(test_assumptions),
         cmocka_unit_test(test_fused_rows),
+        cmocka_unit_test(test_products_of_sums),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_turns_that_end_early),
         cmocka_unit_test(test_rounded_conditions),

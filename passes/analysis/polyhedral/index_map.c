@@ -110,7 +110,63 @@ static Facts facts_without(const Facts *f, const PointBox *box)
     return facts_outside(f, (FactsMark){first, conditions});
 }
 
-/* With products of sums multiplied out, where that is shorter: C * H for (C - 1) * H + H. */
+/* The sum of a variable and a number. */
+typedef struct {
+    Var *var;
+    int64_t number;
+} Shift;
+
+/* The sum of a variable and a number that an expression is, such as H - 2. */
+static bool is_shifted(Context *c, Expr *e, Shift *out)
+{
+    Affine form;
+    bool sum = (e->kind == EX_ADD || e->kind == EX_SUB) && e->type == DT_INDEX &&
+               affine_of(c, e, PRODUCTS_KEPT, &form) && form.n == 1 && form.constant != 0 &&
+               form.constant != INT64_MIN && form.terms[0].factor == 1 &&
+               form.terms[0].atom->kind == EX_VAR;
+    if (sum)
+        *out = (Shift){form.terms[0].atom->u.var, form.constant};
+    return sum;
+}
+
+/* The expression with var + number in the place of the variable. */
+static Expr *with_sum(Context *c, Expr *e, Var *var, int64_t number)
+{
+    Expr *sum = index_add(c, expr_var(c, var, span_none()), expr_index(c, number));
+    return expr_subst(c, e, &(Subst){var, sum}, 1);
+}
+
+/* A product of variables and their sums with numbers that occur in `e`, if it is one; else `e`:
+ *
+ *   ((N - 1) * (H - 2) + H - 3) * (W - 2) + W - 2   =>   N * (H - 2) * (W - 2) */
+static Expr *as_product(Context *c, Expr *e)
+{
+    enum { SHIFTS = 8 };
+    Shift used[SHIFTS];
+    int n = 0;
+    Affine form, less;
+    if (!affine_of(c, e, PRODUCTS_EXPANDED, &form))
+        return e;
+    for (Cursor at = cursor_expr(c, e); n < SHIFTS && form.n > 1 && cursor_next(&at);) {
+        Shift shift;
+        if (is_shifted(c, at.expr, &shift) &&
+            affine_of(c, with_sum(c, affine_expr(c, &form, e->span), shift.var, -shift.number),
+                      PRODUCTS_EXPANDED, &less) &&
+            less.n + (less.constant != 0) < form.n + (form.constant != 0)) {
+            form = less;
+            used[n++] = shift;
+        }
+    }
+    if (form.n != 1 || form.constant != 0)
+        return e;
+    e = affine_expr(c, &form, e->span);
+    while (n-- > 0)
+        e = with_sum(c, e, used[n].var, used[n].number);
+    return e;
+}
+
+/* With products of sums multiplied out, where that is shorter: C * H for (C - 1) * H + H; or as a
+ * product. */
 static Expr *multiplied_out(Facts *f, Expr *e)
 {
     enum { NODES = 64 };
@@ -118,7 +174,7 @@ static Expr *multiplied_out(Facts *f, Expr *e)
     if (!affine_of(f->c, e, PRODUCTS_EXPANDED, &form))
         return e;
     Expr *sum = affine_expr(f->c, &form, e->span);
-    return expr_nodes(sum, NODES) < expr_nodes(e, NODES) ? sum : e;
+    return expr_nodes(sum, NODES) < expr_nodes(e, NODES) ? sum : simplify(f, as_product(f->c, e));
 }
 
 /* The number of elements from 0 to `last`; at least 0 also where the box has no points, unless it

@@ -1,9 +1,10 @@
 /* poly_where.c - Adds the `where` clause of a kernel to a system: conditions on sizes, ranges of
- * integer inputs.
+ * integer inputs, and that no buffer has a negative extent.
  *
  *   where N >= M         the row N - M >= 0
  *   where id in 0..V     a value read from `id` is a column c: the rows c >= 0, V - 1 - c >= 0 */
 #include "passes/analysis/polyhedral/poly.h"
+#include "passes/analysis/symbolic/simplify.h"
 
 /* The rows that `fact` says of `value`. */
 static void assume_ends(Poly *p, const Fact *fact, Affine value)
@@ -65,6 +66,9 @@ int poly_given(Poly *p, const Kernel *kernel, Affine *given, int most)
 void poly_assume_where(Poly *p, const Kernel *kernel)
 {
     p->kernel = kernel;
+    ExprList extents = kernel_extents(p->ctx, kernel);
+    for (int i = 0; i < extents.n; i++)
+        assume_sizes(p, extents.items[i]);
     for (int i = 0; i < kernel->n_facts; i++) {
         const Fact *fact = &kernel->facts[i];
         const Var *scalar = fact->subject.scalar;

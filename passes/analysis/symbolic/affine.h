@@ -157,6 +157,8 @@ bool eliminate_apply(Context *c, const Affine *a, const Elimination *how, int k,
 
 /* a >= 0 for all values that the facts allow. */
 bool prove_nonneg(Facts *f, const Affine *a);
+/* The form has products and negative terms, as that of (N - 1) * (H - 2). */
+bool affine_is_expanded_product(const Affine *a);
 
 /* ---- evaluate.c ------------------------------------------------------------------------------ */
 

@@ -2,7 +2,7 @@
 #include "passes/analysis/symbolic/affine.h"
 
 /* Atoms in atoms are looked into only so far: every question stays cheap, also of hostile
- * programs. */
+ * programs. A product of sums is bounded as such where its terms have no bounds: (H - 2) * W. */
 static Bounds bounds_expr(Facts *f, Expr *e)
 {
     enum { DEPTH = 8 };
@@ -11,8 +11,12 @@ static Bounds bounds_expr(Facts *f, Expr *e)
     if (f->depth == DEPTH)
         return b;
     f->depth++;
-    if (affine_of(f->c, e, PRODUCTS_EXPANDED, &form))
+    if (affine_of(f->c, e, PRODUCTS_EXPANDED, &form)) {
         b = bounds_of_affine(f, &form);
+        if (!bounds_has_min(b) && affine_is_expanded_product(&form) &&
+            affine_of(f->c, e, PRODUCTS_KEPT, &form))
+            b = bounds_meet(b, bounds_of_affine(f, &form));
+    }
     f->depth--;
     return b;
 }

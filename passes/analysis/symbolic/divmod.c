@@ -396,15 +396,18 @@ static Expr *remainder_factor(Context *c, Expr *atom, Expr **times)
     return NULL;
 }
 
-/* For d = k * e with a product e of sizes, `term` is factor * upper * d * times: upper. */
+/* `term` is factor * upper * d * times: upper, for d = k * e with a product e of sizes, or a sum d
+ * that products keep. */
 static Expr *multiplied(Context *c, const Term *term, int64_t factor, Expr *d, Expr *times)
 {
     Affine form;
-    int64_t want;
-    if (!affine_of(c, d, PRODUCTS_KEPT, &form) || form.n != 1 || form.constant != 0 ||
-        !checked_mul(form.terms[0].factor, factor, &want) || term->factor != want)
+    int64_t want = factor;
+    if (!affine_of(c, d, PRODUCTS_KEPT, &form))
         return NULL;
-    Expr *left = product_divide(c, term->atom, form.terms[0].atom);
+    bool sum = form.n != 1 || form.constant != 0;
+    if ((!sum && !checked_mul(form.terms[0].factor, factor, &want)) || term->factor != want)
+        return NULL;
+    Expr *left = product_divide(c, term->atom, sum ? d : form.terms[0].atom);
     return left && times ? product_divide(c, left, times) : left;
 }
 

@@ -382,12 +382,37 @@ static void assume_values(Facts *f, const Fact *fact)
                fact->hi && !fact->excludes_hi ? index_add(c, hi, one) : hi);
 }
 
+ExprList kernel_extents(Context *c, const Kernel *kernel)
+{
+    ExprList conds = {0};
+    for (int i = 0; i < kernel->n_params; i++) {
+        const Buffer *buffer = kernel->params[i].buffer;
+        for (int axis = 0; buffer && axis < buffer->rank; axis++) {
+            Expr *extent = buffer->shape[axis];
+            if (extent->kind != EX_INT && extent->kind != EX_VAR)
+                VEC_PUSH(c->arena, &conds,
+                         expr_binary(c, EX_GE, extent, expr_index(c, 0), extent->span));
+        }
+    }
+    return conds;
+}
+
+/* No launch has a buffer with a negative extent. */
+static void assume_extents(Facts *f, const Kernel *kernel)
+{
+    ExprList conds = kernel_extents(f->c, kernel);
+    for (int i = 0; i < conds.n; i++)
+        if (!bounds_nonneg(f, conds.items[i]->u.arg[0]))
+            facts_assume(f, conds.items[i]);
+}
+
 Facts *facts_of_kernel(Context *c, const Kernel *kernel)
 {
     Facts *f = facts_new(c);
     for (int i = 0; i < kernel->n_facts; i++)
         if (kernel->facts[i].kind == FACT_SIZES)
             facts_assume(f, kernel->facts[i].cond);
+    assume_extents(f, kernel);
     Fact whole;
     for (int i = 0; i < kernel->n_facts; i++)
         if (kernel->facts[i].kind == FACT_VALUES && whole_range(kernel, i, &whole))

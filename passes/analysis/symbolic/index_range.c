@@ -439,11 +439,22 @@ static void note_buffer(IndexRanges *v, const Buffer *b)
         VEC_PUSH(v->c->arena, &v->buffers, p);
 }
 
+/* Extents are at least 0 as they stand in the text, such as H - 2 for H - 3 + 1. */
+static void enter_extents(IndexRanges *v, const Kernel *kernel)
+{
+    ExprList conds = kernel_extents(v->c, kernel);
+    for (int i = 0; i < conds.n; i++) {
+        Expr *extent = simplify(facts_new(v->c), conds.items[i]->u.arg[0]);
+        bound_guarded(v, extent, (IndexRange){{0, INT64_MAX}, NULL, NULL});
+    }
+}
+
 IndexRanges *index_ranges_new(Context *c, const Kernel *kernel)
 {
     IndexRanges *v = ARENA_NEW(c->arena, IndexRanges);
     v->c = c;
     v->age = 1;
+    enter_extents(v, kernel);
     for (int i = 0; i < kernel->n_params; i++)
         if (kernel->params[i].buffer)
             note_buffer(v, kernel->params[i].buffer);

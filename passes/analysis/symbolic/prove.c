@@ -433,6 +433,137 @@ static bool search_without_literals(Search *s, const Affine *a, int depth)
            checked_add(rest.constant, b.min, &rest.constant) && search_nonneg(s, &rest, depth);
 }
 
+/* ---- polynomials ----------------------------------------------------------------------------- */
+
+/* Multiplied out, a product of sums has negative terms, which no bound of a single term allows for.
+ * A variable goes with all that it is multiplied by: where that has one sign, the form is least at
+ * one end of the variable's range.
+ *
+ *   n >= 0, H >= 3, W >= 3   |-   n * H * W - 2 * n * H - 2 * n * W + 4 * n >= 0
+ *
+ * since n is multiplied by H * W - 2 * H - 2 * W + 4, which is at least W - 2 as W - 2 >= 0. */
+enum { POLYNOMIAL_STEPS = 24, POLYNOMIAL_DEPTH = 3, POLYNOMIAL_VARIABLES = 16 };
+
+/* a = factor * var + rest. */
+typedef struct {
+    Expr *var;
+    Affine factor, rest;
+} Factored;
+
+/* Collects the variables among the factors of all terms, the innermost first, sizes last. */
+static int variables_of(Facts *f, const Affine *a, Expr **out)
+{
+    int n = 0;
+    for (int t = 0; t < a->n; t++) {
+        ExprList factors = {0};
+        expr_chain(f->c, a->terms[t].atom, EX_MUL, &factors);
+        for (int k = 0; k < factors.n; k++) {
+            Expr *var = factors.items[k];
+            int at = n, rank = facts_rank(f, var);
+            for (int i = 0; i < n; i++)
+                if (expr_same(out[i], var))
+                    at = -1;
+            if (var->kind != EX_VAR || at < 0 || n == POLYNOMIAL_VARIABLES)
+                continue;
+            for (n++; at > 0 && facts_rank(f, out[at - 1]) < rank; at--)
+                out[at] = out[at - 1];
+            out[at] = var;
+        }
+    }
+    return n;
+}
+
+/* False where the variable is multiplied by itself, or is part of another atom. */
+static bool factor_out(Context *c, const Affine *a, Factored *out)
+{
+    out->factor = (Affine){0};
+    out->rest = affine_const(a->constant);
+    for (int t = 0; t < a->n; t++) {
+        Term term = a->terms[t];
+        Expr *left = product_divide(c, term.atom, out->var);
+        if (expr_uses_var(left ? left : term.atom, out->var->u.var) ||
+            !affine_push(c, left ? &out->factor : &out->rest, term.factor, left ? left : term.atom))
+            return false;
+    }
+    return affine_normalize(&out->factor) && affine_normalize(&out->rest);
+}
+
+/* The end of the variable's range where a form with it is least, if that grows with it (`low`) or
+ * falls. False: none is known. */
+static bool end_of_variable(Facts *f, Expr *var, bool low, Affine *out)
+{
+    const Range *r = facts_find(f, var);
+    Bounds b = bounds_of_atom(f, var);
+    if (r && r->affine) {
+        *out = low ? r->low : r->high;
+        return true;
+    }
+    *out = affine_const(low ? b.min : b.max);
+    return low ? bounds_has_min(b) : bounds_has_max(b);
+}
+
+static bool polynomial_nonneg(Search *s, const Affine *a, int depth);
+
+static bool polynomial_nonpos(Search *s, const Affine *a, int depth)
+{
+    Affine opposite;
+    return affine_combine(s->f->c, *a, -1, affine_const(0), 0, &opposite) &&
+           polynomial_nonneg(s, &opposite, depth);
+}
+
+/* out = the form at the end of the variable where it is least. */
+static bool at_least_end(Search *s, const Affine *a, Expr *var, int depth, Affine *out)
+{
+    Context *c = s->f->c;
+    Factored form = {.var = var};
+    Affine end, product = {0};
+    if (!factor_out(c, a, &form))
+        return false;
+    bool up = polynomial_nonneg(s, &form.factor, depth + 1);
+    return (up || polynomial_nonpos(s, &form.factor, depth + 1)) &&
+           end_of_variable(s->f, var, up, &end) &&
+           affine_push_product(c, &product, &form.factor, &end, 1, PRODUCTS_EXPANDED,
+                               span_none()) &&
+           affine_normalize(&product) && affine_combine(c, product, 1, form.rest, 1, out);
+}
+
+static bool polynomial_nonneg(Search *s, const Affine *a, int depth)
+{
+    Affine now = *a;
+    for (bool less = true; less;) {
+        Expr *var[POLYNOMIAL_VARIABLES];
+        if (bounds_of_affine(s->f, &now).min >= 0)
+            return true;
+        if (depth > POLYNOMIAL_DEPTH)
+            return false;
+        less = false;
+        for (int k = 0, n = variables_of(s->f, &now, var); k < n && !less && --s->steps >= 0; k++) {
+            Affine next;
+            less = at_least_end(s, &now, var[k], depth, &next);
+            now = less ? next : now;
+        }
+    }
+    return false;
+}
+
+bool affine_is_expanded_product(const Affine *a)
+{
+    bool product = false, negative = false;
+    for (int t = 0; t < a->n; t++) {
+        product |= a->terms[t].atom->kind == EX_MUL;
+        negative |= a->terms[t].factor < 0;
+    }
+    return product && negative;
+}
+
+static bool search_polynomial(Facts *f, const Affine *a)
+{
+    Search search = {f, POLYNOMIAL_STEPS};
+    return affine_is_expanded_product(a) && polynomial_nonneg(&search, a, 0);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
 bool prove_nonneg(Facts *f, const Affine *a)
 {
     Question q = facts_ask(f);
@@ -442,11 +573,12 @@ bool prove_nonneg(Facts *f, const Affine *a)
     for (int t = 0; t < a->n && fits; t++)
         fits = affine_collect(f->c, a->terms[t].atom, a->terms[t].factor, PRODUCTS_EXPANDED,
                               &expanded);
-    bool proved = fits && affine_normalize(&expanded) &&
-                  (bounds_nonnegative(&search, &expanded, 0) ||
-                   (!points_refute(f, &expanded) &&
-                    (search_open(&open, &expanded, 0) || search_nonneg(&search, &expanded, 0) ||
-                     search_without_literals(&few, &expanded, 0))));
+    bool proved =
+        fits && affine_normalize(&expanded) &&
+        (bounds_nonnegative(&search, &expanded, 0) ||
+         (!points_refute(f, &expanded) &&
+          (search_open(&open, &expanded, 0) || search_nonneg(&search, &expanded, 0) ||
+           search_without_literals(&few, &expanded, 0) || search_polynomial(f, &expanded))));
     facts_answered(f, &q);
     return proved;
 }

@@ -13,8 +13,11 @@ typedef struct Facts Facts;
 
 /* No facts but that sizes are at least 0.  Lives in the context's arena. */
 Facts *facts_new(Context *c);
-/* What holds everywhere in a kernel: its `where` clause. Ranges of inputs count, since nothing
- * writes them. */
+/* That the extents of its parameters are at least 0, as in every launch, for those that are neither
+ * a number nor a size. */
+ExprList kernel_extents(Context *c, const Kernel *kernel);
+/* What holds everywhere in a kernel: its `where` clause, and that extents of parameters are at
+ * least 0. Ranges of inputs count, since nothing writes them. */
 Facts *facts_of_kernel(Context *c, const Kernel *kernel);
 /* lo <= var < hi. */
 void facts_range(Facts *f, const Var *var, Expr *lo, Expr *hi);
