@@ -2,12 +2,13 @@
 //   x: f16[3, 128, 9, 8], read
 //   w: f16[72, 128, 3, 3], read
 //   y: f16[3, 72, 9, 8], written
+//   x_global_map: cuTensorMapEncodeTiled of x_global, UINT16, extents {128, 8, 9, 3}, boxes {64, 8, 8, 1}, SWIZZLE_128B
 //   w_global_map: cuTensorMapEncodeTiled of w_global, UINT16, extents {128, 72, 3, 3}, boxes {64, 64, 1, 1}, SWIZZLE_128B
 //   x_global: f16[3, 9, 8, 128], temporary, allocated by the caller
 //   w_global: f16[3, 3, 72, 128], temporary, allocated by the caller
 // conv_f16_nchw<<<dim3(2, 2, 3), 256>>>(x, x_global);
 // conv_f16_nchw_1<<<324, 256>>>(w, w_global);
-// conv_f16_nchw_2<<<4, 128, 139280>>>(y, x_global, w_global_map);
+// conv_f16_nchw_2<<<4, 128, 139280>>>(y, x_global_map, w_global_map);
 
 static __device__ __forceinline__ unsigned int pack_halves(unsigned short a, unsigned short b)
 {
@@ -19,28 +20,6 @@ static __device__ __forceinline__ unsigned int f16x2_from_f32(float low, float h
     unsigned int h2;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(h2) : "f"(high), "f"(low));
     return h2;
-}
-
-template <int bytes>
-static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool wanted)
-{
-    unsigned int at = (unsigned int)__cvta_generic_to_shared(to), n = wanted ? bytes : 0;
-    if (bytes == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n));
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from),
-                     "n"(bytes), "r"(n));
-}
-
-static __device__ __forceinline__ void copy_async_commit()
-{
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-template <int pending>
-static __device__ __forceinline__ void copy_async_wait()
-{
-    asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
 struct alignas(64) TensorMap {
@@ -106,11 +85,6 @@ static __device__ __forceinline__ void copy_bulk_wait(unsigned long long *landed
     }
 }
 
-static __device__ __forceinline__ void fence_proxy_async()
-{
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-
 template <int n>
 static __device__ __forceinline__ void settle_f32(float *t)
 {
@@ -173,13 +147,14 @@ conv_f16_nchw_1(const unsigned short *__restrict__ w, unsigned short *__restrict
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-conv_f16_nchw_2(unsigned short *__restrict__ y, const unsigned short *__restrict__ x_global,
+conv_f16_nchw_2(unsigned short *__restrict__ y, const __grid_constant__ TensorMap x_global_map,
                 const __grid_constant__ TensorMap w_global_map)
 {
     extern __shared__ __align__(1024) unsigned char shared_memory[];
     unsigned short (*x_global_shared)[192][64] = (unsigned short (*)[192][64])shared_memory;
     unsigned short (*w_global_shared)[64][64] = (unsigned short (*)[64][64])(shared_memory + 98304);
     unsigned short (*y_shared)[64] = (unsigned short (*)[64])(shared_memory + 131072);
+    prefetch_map(x_global_map);
     prefetch_map(w_global_map);
     unsigned long long *landed = (unsigned long long *)(shared_memory + 139264);
     int begun = 0, waited = 0;
@@ -187,7 +162,6 @@ conv_f16_nchw_2(unsigned short *__restrict__ y, const unsigned short *__restrict
     const int grid = blockIdx.x;
     const int lane = threadIdx.x;
     __align__(16) float T[2][48];
-    const int j = lane / 8 % 8;
     const int i = grid / 2 * 8 + lane % 8;
     for (int u_1 = 0; u_1 < 2; ++u_1) {
         for (int panel_nj_fused = 0; panel_nj_fused < 24; ++panel_nj_fused) {
@@ -195,49 +169,29 @@ conv_f16_nchw_2(unsigned short *__restrict__ y, const unsigned short *__restrict
                 T[u_1][panel_nj_fused * 2 + pair] = 0.0f;
         }
     }
-    for (int k_first = 0; k_first < 2; ++k_first) {
-        #pragma unroll
-        for (int each = 0; each < 12; ++each) {
-            const int n = each / 4;
-            const int i_1 = grid / 2 * 8 + each % 4 * 2 + lane / 64;
-            copy_async_or_zero<16>(
-                &x_global_shared[k_first][n * 64 + i_1 % 8 * 8 + j][(lane % 8 ^ j) * 8],
-                &x_global[(long long)(grid / 2 * 8192 + lane / 64 * 1024 + j * 128 + lane % 8 * 8)
-                          + (long long)k_first * 64 + (each / 4 * 9216 + each % 4 * 2048 - 1152)],
-                i_1 < 9 && i_1 > 0 && j > 0);
-        }
-        if (lane == 0)
+    if (lane == 0) {
+        for (int k_first = 0; k_first < 2; ++k_first) {
+            for (int ax0 = 0; ax0 < 3; ++ax0)
+                copy_bulk_4d(&x_global_shared[k_first][ax0 * 64][0], x_global_map, k_first * 64,
+                             -1, grid / 2 * 8 - 1, ax0, &landed[begun % 2], 8192);
             copy_bulk_4d(&w_global_shared[k_first][0][0], w_global_map, k_first * 64,
                          grid % 2 * 64, 0, 0, &landed[begun % 2], 8192);
+        }
     }
-    copy_async_commit();  // the copies above are one group
     copy_bulk_commit<2>(landed, begun);  // the copies above are one group
-    copy_async_wait<0>();  // all copies
     copy_bulk_wait<2>(landed, waited, begun);  // all copies
-    fence_proxy_async();
     __syncthreads();  // w_global_shared, x_global_shared: written above by other threads, read
                       // below
     for (int k_ = 0; k_ < 18; ++k_) {
-        const int u = (k_ + 2) / 6;
-        const int v = (k_ / 2 + 1) % 3;
         const int k_1 = k_ + 2;
-        if (k_ < 16) {
-            #pragma unroll
-            for (int each = 0; each < 12; ++each) {
-                const int n = each / 4;
-                const int i_2 = grid / 2 * 8 + each % 4 * 2 + lane / 64;
-                copy_async_or_zero<16>(
-                    &x_global_shared[(u * 3 + v) % 2 * 2 + k_ % 2][n * 64 + i_2 % 8 * 8 + j]
-                                    [(lane % 8 ^ j) * 8],
-                    &x_global[((n * 9 + u + i_2 - 1) * 8 + j + v - 1) * 128 + k_ % 2 * 64
-                              + lane % 8 * 8],
-                    i_2 < 9 && u + i_2 > 0 && u + i_2 < 10 && j + v > 0 && j + v < 9);
-            }
-            if (lane == 0)
-                copy_bulk_4d(&w_global_shared[(k_ + 2) % 4][0][0], w_global_map, k_1 % 2 * 64,
-                             grid % 2 * 64, k_1 / 2 % 3, k_1 / 6, &landed[begun % 2], 8192);
+        if (k_ < 16 && lane == 0) {
+            for (int ax0 = 0; ax0 < 3; ++ax0)
+                copy_bulk_4d(&x_global_shared[(k_ + 2) % 4][ax0 * 64][0], x_global_map,
+                             k_1 % 2 * 64, k_1 / 2 % 3 - 1, grid / 2 * 8 + k_1 / 6 - 1, ax0,
+                             &landed[begun % 2], 8192);
+            copy_bulk_4d(&w_global_shared[(k_ + 2) % 4][0][0], w_global_map, k_1 % 2 * 64,
+                         grid % 2 * 64, k_1 / 2 % 3, k_1 / 6, &landed[begun % 2], 8192);
         }
-        copy_async_commit();  // the copies above are one group
         copy_bulk_commit<2>(landed, begun);  // the copies above are one group
         float *mma_c = &T[0][0];
         const unsigned long long mma_p = 0x4000004000010000ull
@@ -327,9 +281,7 @@ conv_f16_nchw_2(unsigned short *__restrict__ y, const unsigned short *__restrict
                                                                         // are one group
         asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");  // all instructions but
                                                                         // those of the last group
-        copy_async_wait<1>();  // all copies but those of the last group
         copy_bulk_wait<2>(landed, waited, begun - 1);  // all copies but those of the last group
-        fence_proxy_async();
         __syncthreads();  // w_global_shared, x_global_shared: written above, read in the next
                           // iteration of k by other threads; w_global_shared, x_global_shared: read
                           // above, overwritten in the next iteration of k by other threads
@@ -345,17 +297,16 @@ conv_f16_nchw_2(unsigned short *__restrict__ y, const unsigned short *__restrict
             if (o < 72) {
                 #pragma unroll
                 for (int nj = 0; nj < 8; ++nj) {
-                    const int i_3 = grid / 2 * 8 + nj;
-                    if (i_3 < 9) {
+                    const int i_1 = grid / 2 * 8 + nj;
+                    if (i_1 < 9) {
                         *(unsigned int *)&y_shared[lane / 32 * 16 + u * 8 + lane / 4 % 8]
-                                                  [(i_3 % 8 ^ lane / 4 % 8) * 8 + lane % 4 * 2] =
+                                                  [(i_1 % 8 ^ lane / 4 % 8) * 8 + lane % 4 * 2] =
                             f16x2_from_f32(T[u][panels * 16 + nj * 2],
                                            T[u][panels * 16 + nj * 2 + 1]);
                     }
                 }
             }
         }
-        fence_proxy_async();
         __syncthreads();  // y_shared: written above by other threads, read below
         if (i < 9) {
             #pragma unroll
@@ -367,7 +318,6 @@ conv_f16_nchw_2(unsigned short *__restrict__ y, const unsigned short *__restrict
                 }
             }
         }
-        fence_proxy_async();
         __syncthreads();  // y_shared: read above, overwritten in the next iteration of panels by
                           // other threads
     }

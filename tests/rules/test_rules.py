@@ -97,6 +97,7 @@ RULES = [
     ("many_channels", ["contraction", "elements"], 2 * 32),
     ("images_by_taps", ["convolution"], 4 * 128),
     ("planes_by_taps", ["convolution"], 2 * 128),
+    ("inner_points", ["convolution"], 4 * 128),
     ("strided_images", ["convolution"], 2 * 128),
     ("dilated_images", ["convolution"], 2 * 128),
     ("one_tap_of_planes", ["convolution"], 2 * 128),
@@ -884,6 +885,35 @@ def test_versions_of_convolutions_are_right(images, launches):
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     report = json.loads(done.stdout)
     assert report["verify"]["ok"] and launched(report) == launches, report["launches"]
+
+
+@pytest.mark.parametrize(
+    "kernel, sizes",
+    [
+        ("inner_points", ["-DH=?", "-DW=?"]),
+        ("inner_points", ["-DH=61", "-DW=59"]),
+        ("planes_by_taps", ["-DH=61", "-DW=59"]),
+        *in_sweep(
+            ("images_by_taps", ["-DH=?", "-DW=?"]),
+            ("planes_by_taps", ["-DH=?", "-DW=?"]),
+            ("images_by_taps", ["-DH=61", "-DW=59"]),
+        ),
+    ],
+)
+def test_convolutions_of_images_of_any_size_are_copied_in_boxes(kernel, sizes):
+    """The hardware writes zeros where an image has no point."""
+    text = emit(PROGRAMS, "--kernel", kernel, "-DN=?", "-DC=256", "-DO=128", *sizes)
+    assert text.count("copy_bulk_4d(") >= 2 and "copy_async<" not in text
+    assert ("<<<132, dim3(128, " in text) == (kernel != "planes_by_taps")
+
+
+@pytest.mark.parametrize(
+    "images, height, width", [(1, 3, 4), *in_sweep((3, 11, 9), (1, 2, 5), (0, 8, 8), (1, 18, 3))]
+)
+def test_convolutions_of_images_of_any_size_are_right(images, height, width):
+    sizes = [f"--size=N={images}", f"--size=H={height}", f"--size=W={width}"]
+    report = run("inner_points", "-DN=?", "-DH=?", "-DW=?", "-DC=32", "-DO=64", *sizes)[1]
+    assert report["verify"]["ok"]
 
 
 @pytest.mark.parametrize("columns, most", [(5632, [64, 128, 192, 384]), (8320, [64, 128, 256])])

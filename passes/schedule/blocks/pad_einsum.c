@@ -55,6 +55,13 @@ static int iter_of(const BlockStmt *block, const Expr *e)
     return -1;
 }
 
+/* The axis has an element for each value of the iterator: none, too, where its range is empty. */
+static bool is_axis_of(Context *c, const Expr *extent, const BlockIter *iter)
+{
+    return expr_equal(extent, iter->hi) ||
+           expr_equal(extent, index_max(c, iter->hi, expr_index(c, 0)));
+}
+
 static bool find_extents(Einsum *e)
 {
     Schedule *s = e->s;
@@ -327,7 +334,8 @@ static bool check_axes(Einsum *e, const Access *a)
     for (int axis = 0; axis < a->buffer->rank; axis++) {
         int iter = iter_of(e->block, a->index[axis]);
         REQUIRE(e->s, E0831, e->call->span,
-                iter < 0 ? !written : expr_equal(a->buffer->shape[axis], e->block->iters[iter].hi),
+                iter < 0 ? !written
+                         : is_axis_of(e->s->ctx, a->buffer->shape[axis], &e->block->iters[iter]),
                 "axis %d of '%s' has %s elements, but subscript %s of block '%s' has another "
                 "range; padded axes must be used completely",
                 axis, a->buffer->name, expr_text(e->s->ctx, a->buffer->shape[axis]),
@@ -495,7 +503,7 @@ static bool find_producer(Einsum *e, const Buffer *operand, bool moves, StmtPath
         if (path->items[k]->u.loop.kind != LOOP_SERIAL || path->items[k]->u.loop.annotations.n)
             return false;
     for (int axis = 0; axis < operand->rank; axis++)
-        if (!expr_equal(block->u.block.iters[axes[axis]].hi, operand->shape[axis]))
+        if (!is_axis_of(s->ctx, operand->shape[axis], &block->u.block.iters[axes[axis]]))
             return false;
     return true;
 }
@@ -505,15 +513,39 @@ typedef struct {
     const BlockStmt *block;
     Expr **extent; /* [n_iters] NULL: as it was */
     bool *beyond;  /* [n_iters] elements beyond the edge are those that its value has there */
+    Expr *value;   /* of an element, before it moves */
+    Expr *exists;  /* where it does, as far as that is not known; NULL: everywhere */
 } Filling;
 
-/* The value copies an element of an input, which exists wherever its condition holds. */
-static bool copies_existing(const Einsum *e, const Filling *f, const Expr *value)
+/* All elements have their values when the einsum runs: an input, or a temp that one block before it
+ * sets. */
+static bool is_filled(const Einsum *e, const Buffer *from)
+{
+    Context *c = e->s->ctx;
+    StmtPath path = {0};
+    BlockList writers = flow_blocks(e->s, e->s->kernel->body, from, ACCESS_WRITE);
+    const Stmt *store = writers.n == 1 ? flow_single_store(c, writers.items[0]) : NULL;
+    if (from->role != ROLE_TEMP || !store || store->u.store.op != STORE_SET)
+        return from->role == ROLE_IN;
+    const BlockStmt *block = &writers.items[0]->u.block;
+    int *axes = ARENA_ARRAY(c->arena, int, from->rank + 1);
+    bool all = !block->predicate && block->n_iters == from->rank &&
+               flow_pure_index(block, from, store->u.store.index, axes);
+    for (int axis = 0; axis < from->rank && all; axis++)
+        all = expr_is(block->iters[axes[axis]].lo, 0) &&
+              is_axis_of(c, from->shape[axis], &block->iters[axes[axis]]);
+    return all && stmt_find(c, e->s->kernel->body, block->id, &path) && path.n > e->top &&
+           stands_before(e, &path, e->top);
+}
+
+/* The value copies an element that is there before the einsum, and exists wherever the conditions
+ * hold. */
+static bool copies_existing(const Einsum *e, const Filling *f, Expr *cond)
 {
     Expr *where;
     Facts *facts = facts_of_kernel(e->s->ctx, e->s->kernel);
-    const Expr *load = expr_copied(value, &where);
-    if (!load || load->u.load.buffer->role != ROLE_IN)
+    const Expr *load = expr_copied(f->value, &where);
+    if (!load || !is_filled(e, load->u.load.buffer))
         return false;
     for (int i = 0; i < f->block->n_iters; i++) {
         const BlockIter *iter = &f->block->iters[i];
@@ -521,14 +553,50 @@ static bool copies_existing(const Einsum *e, const Filling *f, const Expr *value
     }
     if (where)
         facts_assume(facts, where);
+    if (f->exists)
+        facts_assume(facts, f->exists);
+    if (cond)
+        facts_assume(facts, cond);
     return loads_exist(e->s->ctx, facts, load);
 }
 
-/* Beyond the edge of iterator `i`, for results that are cut off, the value needs no zeros. */
-static bool needs_no_zeros(const Einsum *e, Filling *f, int i, const Expr *index, const Expr *value)
+/* Beyond the edge of iterator `i`, for results that are cut off, the value needs no zeros where the
+ * condition holds. */
+static bool needs_no_zeros(const Einsum *e, Filling *f, int i, const Expr *index, Expr *cond)
 {
     f->beyond[i] = e->block->iters[iter_of(e->block, index)].kind == ITER_SPATIAL;
-    return f->beyond[i] = f->beyond[i] && copies_existing(e, f, value);
+    return f->beyond[i] = f->beyond[i] && copies_existing(e, f, cond);
+}
+
+/* The subscripts with the iterator are not beyond the ends of their axes. NULL: there is none, or
+ * one is not linear in it. */
+static Expr *before_ends(Context *c, const Expr *load, const Var *iter)
+{
+    Facts *none = facts_new(c);
+    Expr *cond = NULL;
+    for (int axis = 0; axis < load->u.load.buffer->rank; axis++) {
+        Expr *index = load->u.load.index[axis], *rest;
+        int64_t steps;
+        if (!expr_uses_var(index, iter))
+            continue;
+        if (!split_linear(none, index, iter, &steps, &rest))
+            return NULL;
+        cond = cond_and(c, cond,
+                        expr_binary(c, EX_LT, index, load->u.load.buffer->shape[axis], load->span));
+    }
+    return cond;
+}
+
+/* Where the value of iterator `i` beyond its edge is an element, for results that are cut off:
+ * zeros elsewhere are those that the hardware writes. NULL: all beyond the edge needs zeros.
+ *
+ *   i + u < H ? x[i + u] : 0    for    i < H - 2 ? x[i + u] : 0 */
+static Expr *element_exists(const Einsum *e, Filling *f, int i, const Expr *index)
+{
+    Expr *where;
+    const Expr *load = expr_copied(f->value, &where);
+    Expr *cond = load ? before_ends(e->s->ctx, load, f->block->iters[i].var) : NULL;
+    return cond && needs_no_zeros(e, f, i, index, cond) ? cond : NULL;
 }
 
 /* The producer's nest over all of the grown temp, with zeros where that is larger and terms
@@ -538,22 +606,34 @@ static Stmt *zero_filled(Einsum *e, const StmtPath *path, int top, const Growth 
     Context *c = e->s->ctx;
     Stmt *block = path_end(path);
     const Stmt *store = flow_single_store(c, block);
-    Filling f = {&block->u.block, ARENA_ARRAY(c->arena, Expr *, block->u.block.n_iters + 1),
-                 ARENA_ARRAY(c->arena, bool, block->u.block.n_iters + 1)};
-    Expr *inside = NULL, *value = store->u.store.value, **shift = shifts_of(e, a);
+    Filling f = {.block = &block->u.block,
+                 .extent = ARENA_ARRAY(c->arena, Expr *, block->u.block.n_iters + 1),
+                 .beyond = ARENA_ARRAY(c->arena, bool, block->u.block.n_iters + 1),
+                 .value = store->u.store.value};
+    Subst *moved = ARENA_ARRAY(c->arena, Subst, g->from->rank + 1);
+    Expr **shift = shifts_of(e, a), **exists = ARENA_ARRAY(c->arena, Expr *, g->from->rank + 1);
+    int n_moved = 0;
     for (int axis = 0; axis < g->from->rank; axis++) {
         Expr *index = store->u.store.index[axis];
         int i = iter_of(f.block, index);
         if (expr_equal(g->to->shape[axis], g->from->shape[axis]))
             continue;
         f.extent[i] = g->to->shape[axis];
-        if (needs_no_zeros(e, &f, i, a->index[axis], store->u.store.value))
+        if (shift[axis])
+            moved[n_moved++] = (Subst){index->u.var, index_sub(c, index, shift[axis])};
+        if (needs_no_zeros(e, &f, i, a->index[axis], NULL))
             continue;
-        inside = not_padding(c, inside, index, shift[axis], g->from->shape[axis]);
-        if (shift[axis]) {
-            Subst moved = {index->u.var, index_sub(c, index, shift[axis])};
-            value = expr_subst(c, value, &moved, 1);
-        }
+        exists[axis] = element_exists(e, &f, i, a->index[axis]);
+        f.exists = exists[axis] ? cond_and(c, f.exists, exists[axis]) : f.exists;
+    }
+    Expr *inside = NULL, *value = expr_subst(c, f.value, moved, n_moved);
+    for (int axis = 0; axis < g->from->rank; axis++) {
+        int i = iter_of(f.block, store->u.store.index[axis]);
+        if (exists[axis])
+            inside = cond_and(c, inside, expr_subst(c, exists[axis], moved, n_moved));
+        else if (f.extent[i] && !f.beyond[i])
+            inside = not_padding(c, inside, store->u.store.index[axis], shift[axis],
+                                 f.block->iters[i].hi);
     }
     BlockStmt filled = block->u.block;
     filled.body =

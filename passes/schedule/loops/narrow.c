@@ -21,7 +21,8 @@
  *       y: block (g = g, i in first[g]..first[g + 1] = by * 8 + i)
  *
  * A loop of one iteration has none where the block has no instance. Blocks whose results only that
- * iteration reads do not count: nobody needs them where it runs nothing else.
+ * iteration reads do not count: nobody needs them where it runs nothing else. Of several others, an
+ * iteration stays if it runs one of them.
  *
  * Legal: always, for a loop that starts at 0.
  * Invariant: every instance that changes an output runs exactly once, in the same order. */
@@ -186,6 +187,15 @@ static StmtList blocks_that_count(const Schedule *s, const ForStmt *loop)
     return found;
 }
 
+/* The end of the iterations that run one block or another. */
+static Expr *either_end(const Narrowing *n, ExprKind kind, Expr *a, Expr *b)
+{
+    Context *c = n->s->ctx;
+    if (expr_equal(a, b))
+        return a;
+    return simplify(n->facts, kind == EX_MIN ? index_min(c, a, b) : index_max(c, a, b));
+}
+
 bool prim_narrow(Schedule *s, const PrimCall *call, Value *result)
 {
     (void)result;
@@ -195,21 +205,21 @@ bool prim_narrow(Schedule *s, const PrimCall *call, Value *result)
     if (!sched_require_plain(s, stmt, call->span))
         return false;
     StmtList blocks = blocks_that_count(s, loop);
-    REQUIRE_AT(s, E0487, call->span, loop_counts_from_zero(loop) && blocks.n == 1, stmt,
-               "loop '%s' must start at 0 and have one block in it whose results are used outside "
-               "of the iteration, found %d; narrow it before other blocks are moved into it",
-               stmt_label(stmt), blocks.n);
-    Stmt *block = blocks.items[0];
-    Narrowing n = {
-        .s = s, .loop = loop, .facts = sched_facts(s, &path), .lo = loop->lo, .hi = loop->hi};
-    facts_enter(n.facts, stmt);
-    enter_inner(&n, block);
-    bound_by_block(&n, &block->u.block);
-    bound_by_conditions(&n, &block->u.block);
+    REQUIRE_AT(s, E0487, call->span, loop_counts_from_zero(loop), stmt,
+               "loop '%s' must start at 0, with step 1", stmt_label(stmt));
     ForStmt narrow = *loop;
-    narrow.lo = n.lo;
-    narrow.hi = n.hi;
-    take_residue_class(&n, &path, block, &narrow);
+    for (int i = 0; i < blocks.n; i++) {
+        Narrowing n = {
+            .s = s, .loop = loop, .facts = sched_facts(s, &path), .lo = loop->lo, .hi = loop->hi};
+        facts_enter(n.facts, stmt);
+        enter_inner(&n, blocks.items[i]);
+        bound_by_block(&n, &blocks.items[i]->u.block);
+        bound_by_conditions(&n, &blocks.items[i]->u.block);
+        narrow.lo = i == 0 ? n.lo : either_end(&n, EX_MIN, narrow.lo, n.lo);
+        narrow.hi = i == 0 ? n.hi : either_end(&n, EX_MAX, narrow.hi, n.hi);
+        if (blocks.n == 1)
+            take_residue_class(&n, &path, blocks.items[i], &narrow);
+    }
     sched_replace(s, stmt, stmt_stamp(stmt_for(s->ctx, &narrow, stmt->span), stmt));
     return true;
 }
