@@ -12,6 +12,14 @@
  * writes is shared by one store and the names before it alone. The bodies of vectorized loops stay
  * single stores.
  *
+ * Quotients and remainders by what is no number also get a name in front of the loops that evaluate
+ * them in any case, or evaluate another one by the same number in any case. The compiler of CUDA
+ * cannot move them: for all it knows, they divide by zero.
+ *
+ *   for k in 9                                       let bx_div = bx / W;
+ *       copy(x[bx / W + k]);                    =>   for k in 9
+ *                                                        copy(x[bx_div + k]);
+ *
  * The name says where the value comes from: the variable or buffer that the expression begins with,
  * and what its last operator makes (name_of). */
 #include "ir/instruction.h"
@@ -27,7 +35,8 @@ typedef struct {
     uint64_t hash;
     int operators;
     Reads reads;
-    bool inner; /* uses a variable that is bound below the sequence, or values of other lanes */
+    bool inner;   /* uses a variable that is bound below the sequence, or values of other lanes */
+    bool divides; /* a quotient or remainder by what is no number */
 } Shape;
 
 /* An expression that may get a name. */
@@ -36,7 +45,8 @@ typedef struct {
     Shape shape;
     int uses;
     int item;  /* the first statement of the sequence that evaluates it in any case */
-    bool sure; /* there is one */
+    bool sure; /* there is one; else it is the first one that has it */
+    bool lazy; /* without one, that statement has it in what it evaluates in some cases only */
     int run;   /* of that statement */
     int next;  /* in its bucket; -1: the last one */
 } Found;
@@ -51,6 +61,8 @@ typedef struct {
     int item;    /* of the sequence */
     int run;     /* items between which nothing is written have the same number */
     bool sure;   /* evaluated whenever the item runs */
+    bool loops;  /* the same, in loops below the item */
+    bool lazy;   /* evaluated in some cases by what would be one of these */
     bool nested; /* in a statement below the item */
     bool named;  /* it is the element that an `await` names, and not its value */
 } Place;
@@ -114,33 +126,41 @@ static Shape shape_of_node(const Search *s, const Expr *e)
     Reads reads = e->kind != EX_LOAD                  ? READS_NOTHING
                   : e->u.load.buffer->role == ROLE_IN ? READS_INPUTS
                                                       : READS_CHANGING;
+    bool divides = (e->kind == EX_DIV || e->kind == EX_MOD) && e->type == DT_INDEX &&
+                   !expr_is_const(e->u.arg[1], &(int64_t){0});
     return (Shape){.hash = hash_node(e),
                    .operators = operators_of_node(e),
                    .reads = reads,
+                   .divides = divides,
                    .inner = is_inner(s, e) || op_info(e->kind)->class == OP_LANES};
 }
 
 static bool may_have_name(const Expr *e, const Shape *shape, Place at)
 {
-    return shape->operators >= LEAST_OPERATORS && !shape->inner && type_info(e->type)->bits >= 32 &&
-           e->kind != EX_CAST && !at.named && !(shape->reads == READS_CHANGING && at.nested);
+    bool dear =
+        shape->operators >= LEAST_OPERATORS || (shape->divides && (at.sure || at.loops || at.lazy));
+    return dear && !shape->inner && type_info(e->type)->bits >= 32 && e->kind != EX_CAST &&
+           !at.named && !(shape->reads == READS_CHANGING && at.nested);
 }
 
 static void note(Search *s, Expr *e, Shape shape, Place at)
 {
+    bool repeated = shape.divides && at.loops, sure = at.sure || repeated;
+    bool lazy = shape.divides && at.lazy && shape.reads == READS_NOTHING;
+    int uses = repeated || lazy ? 2 : shape.operators >= LEAST_OPERATORS;
     int *bucket = &s->bucket[shape.hash % BUCKETS];
     for (int i = *bucket; i >= 0; i = s->found.items[i].next) {
         Found *f = &s->found.items[i];
         if (f->shape.hash != shape.hash || (shape.reads == READS_CHANGING && f->run != at.run) ||
             !expr_equal(f->e, e))
             continue;
-        if (!f->sure && at.sure)
-            *f = (Found){e, shape, 1, at.item, true, at.run, f->next};
+        if (!f->sure && sure)
+            *f = (Found){e, shape, uses, at.item, true, false, at.run, f->next};
         else
-            f->uses++;
+            f->uses += uses;
         return;
     }
-    Found found = {e, shape, 1, at.item, at.sure, at.run, *bucket};
+    Found found = {e, shape, uses, at.item, sure, lazy, at.run, *bucket};
     *bucket = s->found.n;
     VEC_PUSH(s->s->c->arena, &s->found, found);
 }
@@ -156,7 +176,10 @@ static Shape search_expr(Search *s, Expr *e, Place at)
     Shape shape = shape_of_node(s, e);
     for (int k = 0; k < expr_operands(e); k++) {
         Place below = at;
-        below.sure = at.sure && !is_lazy(e, k);
+        if (is_lazy(e, k)) {
+            below.lazy |= at.loops;
+            below.sure = below.loops = false;
+        }
         below.named = expr_awaits(e);
         Shape part = search_expr(s, expr_operand(e, k), below);
         shape.hash = mix(shape.hash, part.hash);
@@ -185,10 +208,27 @@ static void search_stmt(Search *s, Stmt *stmt, Place at);
 /* Searches code below a statement that may never run. */
 static void search_below(Search *s, Stmt *stmt, Place at)
 {
-    at.sure = false;
+    at.sure = at.loops = at.lazy = false;
     at.nested = true;
     if (stmt)
         search_stmt(s, stmt, at);
+}
+
+/* The same of code that runs, once or more, wherever the statement does. */
+static void search_certain(Search *s, Stmt *stmt, Place at)
+{
+    at.loops |= at.sure;
+    at.sure = false;
+    at.nested = true;
+    search_stmt(s, stmt, at);
+}
+
+/* The loop runs. One that is a single access is none to move a quotient out of. */
+static bool runs_body(const ForStmt *loop, Place at)
+{
+    int64_t extent;
+    return loop_const_extent(loop, &extent) && extent > 0 &&
+           (loop->kind != LOOP_VECTORIZE || at.loops);
 }
 
 static void search_store(Search *s, const StoreStmt *store, Place at)
@@ -217,7 +257,7 @@ static void search_stmt(Search *s, Stmt *stmt, Place at)
     switch (stmt->kind) {
     case ST_SEQ:
         for (int i = 0; i < stmt->u.seq.n; i++)
-            search_below(s, stmt->u.seq.items[i], at);
+            (at.loops ? search_certain : search_below)(s, stmt->u.seq.items[i], at);
         break;
     case ST_LET:
         search_expr(s, stmt->u.let.value, at);
@@ -228,7 +268,7 @@ static void search_stmt(Search *s, Stmt *stmt, Place at)
         search_expr(s, stmt->u.loop.lo, at);
         search_expr(s, stmt->u.loop.hi, at);
         VEC_PUSH(s->s->c->arena, &s->inner, stmt->u.loop.var);
-        search_below(s, stmt->u.loop.body, at);
+        (runs_body(&stmt->u.loop, at) ? search_certain : search_below)(s, stmt->u.loop.body, at);
         break;
     case ST_IF:
         search_expr(s, stmt->u.cond.cond, at);
@@ -250,13 +290,30 @@ static void search_stmt(Search *s, Stmt *stmt, Place at)
     s->inner.n = outer;
 }
 
+/* What an expression divides by is no 0: some statement up to its first one divides by it in any
+ * case. */
+static bool divides_safely(const Search *s, const Found *f, const Expr *e)
+{
+    bool safe =
+        (e->kind != EX_DIV && e->kind != EX_MOD) || expr_is_const(e->u.arg[1], &(int64_t){0});
+    for (int i = 0; i < s->found.n && !safe; i++) {
+        const Found *other = &s->found.items[i];
+        safe = other->sure && other->item <= f->item && other->shape.divides &&
+               expr_equal(other->e->u.arg[1], e->u.arg[1]);
+    }
+    for (int k = 0; k < expr_operands(e) && safe; k++)
+        safe = divides_safely(s, f, expr_operand(e, k));
+    return safe;
+}
+
 /* The largest expression that is to have a name, the first one of several. */
 static const Found *choose(const Search *s)
 {
     const Found *best = NULL;
     for (int i = 0; i < s->found.n; i++) {
         const Found *f = &s->found.items[i];
-        if (f->sure && f->uses >= 2 && (!best || f->shape.operators > best->shape.operators))
+        bool evaluated = f->sure || (f->lazy && divides_safely(s, f, f->e));
+        if (evaluated && f->uses >= 2 && (!best || f->shape.operators > best->shape.operators))
             best = f;
     }
     return best;
