@@ -22,15 +22,13 @@
  *
  * Where no memory joins two warps or warpgroups, barriers are of these (warps.c).
  *
- * Each barrier says what it orders. */
+ * Each barrier says what it orders (reasons.c). */
 #include "passes/lower/threads/async.h"
 #include "passes/lower/threads/clusters.h"
+#include "passes/lower/threads/reasons.h"
 #include "passes/lower/threads/stores.h"
 #include "passes/lower/threads/turns.h"
 #include "passes/lower/threads/warps.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* What a statement leaves without a wait, of one kind. */
 typedef struct {
@@ -50,16 +48,6 @@ typedef struct {
     const Stmt *steady, *counted;
     int pending;
 } SyncSummary;
-
-/* Why a barrier or a wait is needed: buffers by kind of hazard. */
-typedef struct {
-    Context *c;
-    VEC(Name) buffers[HAZARD_KINDS];
-    Hazard example;
-    bool any;                  /* it is a barrier, too */
-    int pending[FLIGHT_KINDS]; /* groups that may stay in flight; -1: no wait */
-    Name registers;            /* of instructions in flight, in the way of the code below */
-} Reasons;
 
 /* Serial loops around the place, each the whole body of the next one out; innermost first. */
 typedef struct Nest {
@@ -86,30 +74,13 @@ static Stmt *walk(Barriers *b, Stmt *s, SyncSummary *summary);
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-static int by_name(const void *x, const void *y)
-{
-    return strcmp(*(const Name *)x, *(const Name *)y);
-}
-
-static void add_reason(void *user, const Hazard *h)
-{
-    Reasons *r = user;
-    if (!r->any)
-        r->example = *h;
-    r->any = true;
-    for (int i = 0; i < r->buffers[h->kind].n; i++)
-        if (r->buffers[h->kind].items[i] == h->buffer->name)
-            return;
-    VEC_PUSH(r->c->arena, &r->buffers[h->kind], h->buffer->name);
-}
-
 /* The hazards between blocks that have run and blocks to come. */
 static Reasons find_hazards(Barriers *b, const StmtList *before, const StmtList *after,
                             const Stmt *carrier)
 {
-    Reasons reasons = {.c = b->c, .pending = {-1, -1, -1}};
+    Reasons reasons = reasons_none(b->c);
     threads_hazards(b->threads, &(BlockPairs){before, after, carrier, b->kind}, &b->passed,
-                    add_reason, &reasons);
+                    reasons_add, &reasons);
     return reasons;
 }
 
@@ -128,7 +99,7 @@ static void find_copy_hazards(Barriers *b, const SyncSummary *summary, Stmt *s, 
     if (!threads_meet(b->threads, &pairs, counted, distance, &hazard))
         return;
     if (!reasons->any)
-        add_reason(reasons, &hazard);
+        reasons_add(reasons, &hazard);
     CountedGroups groups = {FLIGHT_COPIES, carrier, s};
     reasons->pending[FLIGHT_COPIES] =
         carrier && !steady ? async_pending(b->threads, &pairs, &groups) : 0;
@@ -146,7 +117,7 @@ static void find_instruction_hazards(Barriers *b, const SyncSummary *summary, St
     int *pending = &reasons->pending[FLIGHT_INSTRUCTIONS];
     if (in_flight->n && threads_meet(b->threads, &pairs, carrier, INT32_MAX, &hazard)) {
         if (!reasons->any)
-            add_reason(reasons, &hazard);
+            reasons_add(reasons, &hazard);
         CountedGroups groups = {FLIGHT_INSTRUCTIONS, carrier, s};
         *pending = carrier ? async_pending(b->threads, &pairs, &groups) : 0;
     }
@@ -164,7 +135,7 @@ static void find_stored(Barriers *b, const SyncSummary *before, const SyncSummar
     StmtList stores = stores_among(b->c, &after->first);
     BlockPairs pairs = {&before->last, &stores, carrier, SYNC_THREADS};
     if (stores.n && !reasons->any && threads_meet(b->threads, &pairs, carrier, INT32_MAX, &hazard))
-        add_reason(reasons, &hazard);
+        reasons_add(reasons, &hazard);
 }
 
 /* Adds the bulk stores that may still read what `item` writes: those above it in flight, and
@@ -180,7 +151,7 @@ static void find_store_hazards(Barriers *b, const SyncSummary *summary, EarlierS
     else if (stores_await_earlier(b->threads, earlier, item, &hazard))
         *pending = earlier->left;
     if (*pending >= 0)
-        add_reason(reasons, &hazard);
+        reasons_add(reasons, &hazard);
 }
 
 /* The bulk stores of earlier iterations, in front of `body` or its items, if it is that of a serial
@@ -217,91 +188,7 @@ static void find_nest_hazards(Barriers *b, const SyncSummary *inner, Stmt *body,
     }
 }
 
-/* ---- words ----------------------------------------------------------------------------------- */
-
-static void reason_words(StrBuf *out, HazardKind kind, const Stmt *carrier, const char *threads)
-{
-    static const char *const first[HAZARD_KINDS] = {
-        [HAZARD_RAW] = "written above",
-        [HAZARD_WAR] = "read above",
-        [HAZARD_WAW] = "written above",
-    };
-    static const char *const second[HAZARD_KINDS] = {
-        [HAZARD_RAW] = "read",
-        [HAZARD_WAR] = "overwritten",
-        [HAZARD_WAW] = "written again",
-    };
-    if (carrier)
-        strbuf_addf(out, "%s, %s in the next iteration of %s by %s", first[kind], second[kind],
-                    carrier->u.loop.var->name, threads);
-    else
-        strbuf_addf(out, "%s by %s, %s below", first[kind], threads, second[kind]);
-}
-
-/* The threads that a barrier orders with this one. */
-static const char *other_threads(Context *c, SyncKind kind)
-{
-    const char *part = sync_word(kind);
-    return part ? arena_printf(c->arena, "other threads of the %s", part) : "other threads";
-}
-
-/* "all copies but those of the last 2 groups" */
-static const char *all_but(Context *c, const char *what, int pending)
-{
-    if (pending == 0)
-        return what;
-    if (pending == 1)
-        return arena_printf(c->arena, "%s but those of the last group", what);
-    return arena_printf(c->arena, "%s but those of the last %d groups", what, pending);
-}
-
-static Stmt *make_barrier(Barriers *b, Reasons *r, const Stmt *carrier)
-{
-    StrBuf text = strbuf_new(b->c->arena);
-    for (HazardKind kind = 0; kind < HAZARD_KINDS; kind++) {
-        int n = r->buffers[kind].n;
-        if (n == 0)
-            continue;
-        if (text.length)
-            strbuf_add(&text, "; ");
-        qsort(r->buffers[kind].items, (size_t)n, sizeof(Name), by_name);
-        for (int i = 0; i < n; i++)
-            strbuf_addf(&text, "%s%s", i ? ", " : "", r->buffers[kind].items[i]);
-        strbuf_add(&text, ": ");
-        reason_words(&text, kind, carrier, other_threads(b->c, b->kind));
-    }
-    return stmt_barrier(b->c, b->kind, text.text, r->example.second_span);
-}
-
-static Stmt *make_instruction_wait(Barriers *b, const Reasons *r, Span span)
-{
-    int pending = r->pending[FLIGHT_INSTRUCTIONS];
-    const char *words = all_but(b->c, "all instructions", pending);
-    if (r->registers)
-        words = arena_printf(b->c->arena, "%s: %s is accessed below", words, r->registers);
-    return stmt_wait(b->c, b->queue, pending, words, span);
-}
-
-/* Waits, and a barrier behind them. They come from the access that has to wait, here or in front of
- * `at`, and from the step that made the buffer. */
-static void add_syncs(Barriers *b, Reasons *r, const Stmt *carrier, const Stmt *at, StmtList *out)
-{
-    int copies = r->pending[FLIGHT_COPIES], stores = r->pending[FLIGHT_STORES], from = out->n;
-    Span span = r->any ? r->example.second_span : at->span;
-    if (r->pending[FLIGHT_INSTRUCTIONS] >= 0)
-        VEC_PUSH(b->c->arena, out, make_instruction_wait(b, r, span));
-    if (copies >= 0)
-        VEC_PUSH(b->c->arena, out,
-                 stmt_wait(b->c, NULL, copies, all_but(b->c, "all copies", copies), span));
-    if (stores >= 0)
-        VEC_PUSH(
-            b->c->arena, out,
-            stmt_wait(b->c, bulk_stores(b->c), stores, all_but(b->c, "all stores", stores), span));
-    if (r->any)
-        VEC_PUSH(b->c->arena, out, make_barrier(b, r, carrier));
-    for (int i = from; i < out->n; i++)
-        out->items[i]->step = r->any ? r->example.buffer->step : at->step;
-}
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 /* Refuses a barrier that only some threads would reach. */
 static void refuse_divergent(Barriers *b, const Reasons *r)
@@ -409,7 +296,7 @@ static void synchronize(Barriers *b, SyncSummary *summary, Reasons *r, const Stm
         if (r->pending[kind] == 0)
             flight->blocks.n = 0;
     }
-    add_syncs(b, r, carrier, before, out);
+    reasons_append(r, &(SyncPlace){b->kind, b->queue, carrier, before}, out);
     if (r->any)
         summary->last.n = 0;
     summary->barrier |= r->any;
@@ -508,14 +395,14 @@ static int find_held(Barriers *b, const SyncSummary *inner, Stmt *body, Reasons 
 static Stmt *walk_body(Barriers *b, Stmt *body, SyncSummary *summary)
 {
     StmtList out = {0};
-    Reasons reasons = {.c = b->c, .pending = {-1, -1, -1}};
+    Reasons reasons = reasons_none(b->c);
     Stmt *done = walk(b, body, summary);
     EarlierStores earlier = earlier_stores(b, body);
     if (!earlier.in_items)
         find_store_hazards(b, NULL, &earlier, body, &reasons);
     if (!reasons.any)
         return done;
-    add_syncs(b, &reasons, NULL, body, &out);
+    reasons_append(&reasons, &(SyncPlace){b->kind, b->queue, NULL, body}, &out);
     VEC_PUSH(b->c->arena, &out, done);
     summary->first.n = 0;
     summary->barrier = true;
@@ -526,7 +413,7 @@ static Stmt *walk_body(Barriers *b, Stmt *body, SyncSummary *summary)
 static Stmt *release_all(Barriers *b, Stmt *loop, SyncSummary *summary)
 {
     StmtList out = {0};
-    Reasons all = {.c = b->c, .pending = {-1, -1, -1}};
+    Reasons all = reasons_none(b->c);
     all.pending[FLIGHT_INSTRUCTIONS] = 0;
     VEC_PUSH(b->c->arena, &out, loop);
     synchronize(b, summary, &all, NULL, &out);
