@@ -582,17 +582,25 @@ def test_what_rows_compute_from_several_is_kept(elements):
     ("softmax", {"M": 1 << 16, "N": 512}, 1),
     ("half_softmax", {"M": 1 << 16, "N": 1024}, 1),
     ("bias", {"M": 1 << 16, "N": 512}, 1),  # but not b, which all rows use
-    ("bias", {"M": (1 << 16) + 1, "N": 511}, 0),  # rows start anywhere
+    ("bias", {"M": (1 << 17) + 1, "N": 511}, 0),  # rows start anywhere
+    ("differences", {"N": 1 << 26}, 0),  # as are elements
+    ("unfolded", {"B": 64, "L": 1 << 20}, 0),  # as are those of windows
     ("row_sum", {"M": 1 << 16, "N": 512}, 0),  # little is written
     ("norm_of_sums", {"M": 1 << 15, "N": 1024}, 2),
-    ("embedding", {"B": 1 << 19, "D": 64}, 0),  # rows of the table are used again
-    ("max_pool", {"B": 16, "C": 64, "H": 128, "W": 128}, 0),  # windows
+    ("embedding", {"B": 1 << 26, "D": 1}, 0),  # indices of rows, which the L2 should hold
+    ("placed", {"N": 1 << 26}, 0),
     ("transposed", {"R": 1 << 13, "C": 1 << 13}, 0),  # tiles of shared memory
 ])  # fmt: skip
 def test_launches_that_move_much_keep_what_they_read(kernel, sizes, hints):
     words = [f"-D{name}={size}" for name, size in sizes.items()]
     text = emit(PROGRAMS, "--kernel", kernel, *words)
     assert text.count("load_evict_last((") + text.count("load_evict_last(&") == hints, text
+
+
+def test_launches_that_read_twice_have_other_hints():
+    """Those of a group norm stream what they read for the second time."""
+    text = emit(ROOT / "examples" / "kernelbench" / "group_norm.tir")
+    assert "__ldcs(" in text and "evict_last" not in text, text
 
 
 def test_rows_of_halves_that_start_anywhere_are_not_read_wide():
