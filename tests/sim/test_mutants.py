@@ -6,7 +6,10 @@ A mutant is caught by a fault. One whose accesses are all in order may still com
 then `--verify --against` the program says so, and names the line that wrote the first wrong
 element, on random inputs or on gentle ones (gentle.py). Barriers and waits must give faults. What
 is left has to be proved to be the same kernel: its outputs are the same expressions of the inputs,
-or the same up to the order of additions (terms.py). So as many are caught as are not the same."""
+or the same up to the order of additions (terms.py). So as many are caught as are not the same.
+
+Kernels with instructions have no terms. There, guards one too wide that change no bit of three
+results count as alike: what they read more is not used."""
 
 import collections
 import concurrent.futures
@@ -121,8 +124,8 @@ def terms_of(folder, number, text, exact=False):
     )
 
 
-# What became of a mutant: "faults", "wrong", "equal", "close" (the same up to rounding) or
-# "survivors"; and whether a changed line is named.
+# What became of a mutant: "faults", "wrong", "equal", "close" (the same up to rounding), "alike" (not
+# proved) or "survivors"; and whether a changed line is named.
 Verdict = collections.namedtuple("Verdict", "what named status")
 
 
@@ -161,12 +164,21 @@ class Original:
                     return True, named
         return False, False
 
+    def looks_alike(self, number, mutant):
+        """Has it the same outputs for other inputs, too?"""
+        return all(
+            judge(self.folder, number, mutant.text, seed)[2]
+            == judge(self.folder, f"{number}.right", self.text, seed)[2]
+            for seed in (1, 2, 3)
+        )
+
     def settle(self, number, mutant, status):
         """No fault, and no wrong result on random inputs."""
         right = self.terms()
         found = right and terms_of(self.folder, number, mutant.text)
         if not found:
-            return Verdict("survivors", False, status)
+            alike = not right and mutant.kind == "guard" and self.looks_alike(number, mutant)
+            return Verdict("alike" if alike else "survivors", False, status)
         if found == right:
             return Verdict("equal", False, status)
         if terms_of(self.folder, number, mutant.text, True) == terms_of(
@@ -194,9 +206,10 @@ class Original:
 
 class Tally:
     def __init__(self):
-        self.made, self.faults, self.named, self.wrong, self.told, self.equal, self.close = (
-            collections.Counter() for _ in range(7)
+        self.made, self.faults, self.named, self.wrong, self.told = (
+            collections.Counter() for _ in range(5)
         )
+        self.equal, self.close, self.alike = (collections.Counter() for _ in range(3))
         self.bounds = collections.Counter()  # faults that are accesses out of bounds
         self.survivors = []
 
@@ -219,7 +232,7 @@ class Tally:
 
     def differ(self, kind):
         """How many are not the same kernel."""
-        return self.made[kind] - self.equal[kind] - self.close[kind]
+        return self.made[kind] - self.equal[kind] - self.close[kind] - self.alike[kind]
 
     def caught(self, kind):
         return self.faults[kind] + self.wrong[kind]
@@ -228,7 +241,8 @@ class Tally:
         kinds = [k for k in ("barrier", "wait", "turn", "guard", "swap") if self.made[k]]
         lines = [
             f"{kind}: {self.made[kind]} made, {self.equal[kind]} "
-            f"proved the same, {self.close[kind]} the same up to rounding; "
+            f"proved the same, {self.close[kind]} the same up to rounding, "
+            f"{self.alike[kind]} alike in three runs; "
             f"{self.differ(kind)} change the kernel, {self.caught(kind)} caught: "
             f"{self.faults[kind]} faults ({self.bounds[kind]} out of "
             f"bounds, {self.named[kind]} at a changed line), {self.wrong[kind]} "
