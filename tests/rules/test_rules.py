@@ -46,6 +46,7 @@ RULES = [
     ("recurrence_of_choices", ["recurrence", "scan"], 3 * 128),
     ("recurrence_of_branches", ["recurrence", "scan"], 3 * 128),
     ("differences", ["elements"], 4000),
+    ("unfolded", ["elements"], 1125),
     ("relu", ["elements"], 1024),
     ("bias", ["elements"], 1536),
     ("by_columns", ["elements"], 1536),

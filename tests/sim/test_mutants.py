@@ -124,8 +124,8 @@ def terms_of(folder, number, text, exact=False):
     )
 
 
-# What became of a mutant: "faults", "wrong", "equal", "close" (the same up to rounding), "alike" (not
-# proved) or "survivors"; and whether a changed line is named.
+# What became of a mutant: "faults", "wrong", "equal", "close" (the same up to rounding), "alike"
+# (not proved) or "survivors"; and whether a changed line is named.
 Verdict = collections.namedtuple("Verdict", "what named status")
 
 
