@@ -134,10 +134,10 @@ static void shows_errors_of_the_assembler(void **state)
 /* Each has another message of ptxas. */
 static void refuses_what_an_architecture_lacks(void **state)
 {
-    static const char *const cases[][2] = {
-        {"wgmma.fence.sync.aligned;", "sm_90"},
-        {"wgmma.fence.sync.aligned;", "sm_100"},
-        {"cp.async.wait_all;", "sm_75"},
+    static const char *const cases[][3] = {
+        {"wgmma.fence.sync.aligned;", "sm_90", "'wgmma.fence' not supported on .target"},
+        {"wgmma.fence.sync.aligned;", "sm_100", "'wgmma.fence' not supported on .target"},
+        {"cp.async.wait_all;", "sm_75", "requires .target sm_80 or higher"},
     };
     Context *ctx = *state;
     const void *image;
@@ -150,6 +150,10 @@ static void refuses_what_an_architecture_lacks(void **state)
             cases[i][0]);
         assert_false(compile(ctx, source, cases[i][1], NVRTC_CUBIN, &image, &bytes));
         assert_int_equal(ctx->first->code, E0607);
+        assert_int_equal(ctx->n_errors, 1);
+        expect_text(ctx, arena_printf(ctx->arena,
+                                      "'twice.cu' uses what '%s' does not have: ", cases[i][1]));
+        expect_text(ctx, cases[i][2]);
         diag_forget(ctx, mark);
     }
 }
