@@ -544,6 +544,8 @@ bool expr_binary_accepts(ExprKind kind, DType a, DType b);
 
 bool expr_is_const(const Expr *e, int64_t *value); /* an integer literal */
 bool expr_is(const Expr *e, int64_t value);        /* that integer literal */
+/* One of several integer literals, as in `c ? 1 : d ? 0 : -1`. A store gives them its type. */
+bool expr_is_integer_choice(const Expr *e);
 /* How many of u.arg are used; 0 for the other leaves. */
 static inline int expr_arity(ExprKind kind)
 {

@@ -62,6 +62,18 @@ bool expr_is(const Expr *e, int64_t value)
     return expr_is_const(e, &literal) && literal == value;
 }
 
+static bool is_integer_choice(const Expr *e)
+{
+    if (e->kind == EX_INT)
+        return e->type != DT_U64 || e->u.i >= 0; /* no index holds what is above */
+    return e->kind == EX_SELECT && is_integer_choice(e->u.arg[1]) && is_integer_choice(e->u.arg[2]);
+}
+
+bool expr_is_integer_choice(const Expr *e)
+{
+    return e->kind == EX_SELECT && is_integer_choice(e);
+}
+
 bool stmt_is_reduction(const BlockStmt *block)
 {
     for (int i = 0; i < block->n_iters; i++)

@@ -162,10 +162,21 @@ Expr *value_settle(Resolver *r, Value v)
     return v.huge ? literal_too_large(r, v.e, LITERAL_UNSIGNED, DT_INDEX) : v.e;
 }
 
+/* The values of the choice are written in the program, so none is lost unnoticed. */
+static Expr *convert_choice(Resolver *r, Expr *e, DType type)
+{
+    if (e->kind == EX_INT)
+        return convert_integer_literal(r, (Value){.e = e, .literal = true}, type);
+    Expr *a = convert_choice(r, e->u.arg[1], type), *b = convert_choice(r, e->u.arg[2], type);
+    return a && b ? expr_select(r->ctx, e->u.arg[0], a, b, e->span) : NULL;
+}
+
 Expr *value_widen(Resolver *r, Value v, DType type, const char *to)
 {
     if (!v.e)
         return NULL;
+    if (v.e->type == DT_INDEX && expr_is_integer_choice(v.e))
+        return convert_choice(r, v.e, type);
     bool adapts = is_integer_literal(v) || (is_float_literal(v) && type_is_float(type));
     DType from = is_float_literal(v) ? DT_F32 : v.e->type;
     if (adapts || widens_silently(from, type))

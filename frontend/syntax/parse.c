@@ -234,6 +234,8 @@ static const char *habit_of_programs(Parser *p, const Expected *e)
 {
     if (p->before_last == TOKEN_FOR && p->last == '(')
         return "write a loop as 'for i in 0..N', without parentheses and types";
+    if (p->before_last == TOKEN_ARROW && p->last == '(')
+        return "write several outputs without parentheses: '-> y: f32[N], z: f32[N]'";
     if (p->last == '=' && has(e, "'=='"))
         return "write a comparison as '=='";
     if (p->last == '=' && p->before_last == TOKEN_NAME && has(e, "'in'"))

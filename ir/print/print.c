@@ -411,7 +411,7 @@ static void print_store(Printer *p, const Stmt *s)
     print_hint(s->u.store.hint, p->out);
     print_indices(s->u.store.index, buffer->rank, p->out);
     strbuf_addf(p->out, " %s%s ", s->u.store.atomic ? "atomic " : "", op_token(s));
-    print_value(s->u.store.value, buffer->type, p->out);
+    print_stored(s->u.store.value, buffer->type, p->out);
     strbuf_add(p->out, ";\n");
 }
 

@@ -146,6 +146,21 @@ static void print_select(const Expr *e, StrBuf *out)
     print_operand(e->u.arg[2], want_b, PREC_SELECT, out);
 }
 
+/* Its literals have the type of the store, so that none says it. */
+static void print_integer_choice(const Expr *e, StrBuf *out)
+{
+    if (e->kind == EX_INT) {
+        print_literal(e, e->type, out);
+        return;
+    }
+    const Expr *a = e->u.arg[1];
+    print_operand(e->u.arg[0], DT_COUNT, PREC_SELECT + 1, out);
+    strbuf_add(out, a->kind == EX_SELECT ? " ? (" : " ? ");
+    print_integer_choice(a, out);
+    strbuf_add(out, a->kind == EX_SELECT ? ") : " : " : ");
+    print_integer_choice(e->u.arg[2], out);
+}
+
 /* A conversion; of a literal it would be the literal's type, so such a literal says its own. */
 static void print_cast(const Expr *e, StrBuf *out)
 {
@@ -202,6 +217,14 @@ void print_value(const Expr *e, DType want, StrBuf *out)
     case EX_BITNOT: print_unary(e, out); return;
     default: print_binary(e, out);
     }
+}
+
+void print_stored(const Expr *e, DType type, StrBuf *out)
+{
+    if (expr_is_integer_choice(e))
+        print_integer_choice(e, out);
+    else
+        print_value(e, type, out);
 }
 
 void print_index(const Expr *e, StrBuf *out)

@@ -7,6 +7,8 @@
 /* An expression where a bare literal would be read as of type `want`; DT_COUNT where nothing gives
  * it a type, so that it would be read as `index` or f32. */
 void print_value(const Expr *e, DType want, StrBuf *out);
+/* An expression that is stored to elements of type `type`, which it has. */
+void print_stored(const Expr *e, DType type, StrBuf *out);
 /* An expression where a conversion to `index` goes without saying: a subscript or a loop's
  * bound. */
 void print_index(const Expr *e, StrBuf *out);

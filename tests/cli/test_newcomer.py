@@ -31,6 +31,11 @@ PROGRAMS = {
     "a variable as in C": (program("float t = x[i];"), "4:15", "'temp t: f32;'"),
     "logic in words": (program("if i > 0 and i < 5 y[i] = x[i];"), "4:24", "'&&'"),
     "a range as in Python": (program("for k in range(3) y[i] += x[i];"), "4:18", "'i in 0..N'"),
+    "outputs in parentheses": (
+        HEAD.replace("y: f32[N]", "(y: f32[N])") + BODY,
+        "1:37",
+        "'-> y: f32[N], z: f32[N]'",
+    ),
     "a type of C": (HEAD.replace("x: f32", "x: float") + BODY, "1:26", "did you mean 'f32'?"),
     "a sum from nowhere": (
         program("y[i] += x[i];"),

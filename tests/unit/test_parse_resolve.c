@@ -44,6 +44,8 @@ static void test_conversions(void **state)
         {"idx[i] << 2", "f64(idx[i] << 2)"},
         {"idx[i] + d[i]", "f64(idx[i]) + d[i]"},
         {"idx[i] > 3 ? 1 : d[i]", "idx[i] > 3 ? 1.0 : d[i]"},
+        {"idx[i] > 3 ? 1 : idx[i] > 2 ? -1 : N", "idx[i] > 3 ? 1.0 : idx[i] > 2 ? f64(-1.0) : 8.0"},
+        {"idx[i] > 3 ? 1 : i", "f64(idx[i] > 3 ? 1 : i)"},
         {"idx[i] == c[i] ? 1 : d[i]", "idx[i] == i32(c[i]) ? 1.0 : d[i]"},
         {"u32(idx[i]) + idx[i]", "f64(u32(idx[i]) + u32(idx[i]))"},
         {"i64(idx[i]) + u32(1)", "f64(i64(idx[i]) + i64(u32(1)))"},
@@ -88,12 +90,14 @@ static void test_every_type(void **state)
         text_open(&t);
         const char *name = type_info((DType)type)->name;
         bool truth = type == DT_BOOL;
+        const char *one = truth ? "true" : "1", *zero = truth ? "false" : "0";
         const char *text = arena_printf(
             t.ctx->arena,
             "kernel k<N = 8, T: type = %s>(a: T, x: T[N], inout w: T[N]) -> y: T[N] {\n"
             "for i in N { y[i] = i > 0 ? x[i] : a; w[i] %s x[i]; }\n"
-            "for i in N { w[i] = %s; for k in N y[i] %s T(f32(x[k]) + 1); } }",
-            name, truth ? "&&=" : "+=", truth ? "true" : "1", truth ? "||=" : "max=");
+            "for i in N { w[i] = %s; for k in N y[i] %s T(f32(x[k]) + 1); }\n"
+            "for i in N w[i] = i > 3 ? %s : i > 2 ? %s : w[i] == y[i] ? %s : %s; }",
+            name, truth ? "&&=" : "+=", one, truth ? "||=" : "max=", one, zero, zero, one);
         round_trip(&t, text, 0);
         text_close(&t);
     }
