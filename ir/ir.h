@@ -485,8 +485,7 @@ Expr *expr_binary(Context *c, ExprKind kind, Expr *a, Expr *b, Span span);
 Expr *expr_select(Context *c, Expr *cond, Expr *a, Expr *b, Span span);
 Expr *expr_cast(Context *c, DType type, Expr *a, Span span);
 Expr *expr_call(Context *c, CallKind call, Expr *const *args, Span span);
-/* The bits of `a` as another type of its width. */
-Expr *expr_bitcast(Context *c, DType type, Expr *a, Span span);
+Expr *expr_bitcast(Context *c, DType type, Expr *a, Span span); /* the bits of `a` */
 /* The call `like` with other arguments of the same type. */
 Expr *expr_call_like(Context *c, const Expr *like, Expr *const *args);
 
@@ -544,8 +543,7 @@ bool expr_binary_accepts(ExprKind kind, DType a, DType b);
 
 bool expr_is_const(const Expr *e, int64_t *value); /* an integer literal */
 bool expr_is(const Expr *e, int64_t value);        /* that integer literal */
-/* One of several integer literals, as in `c ? 1 : d ? 0 : -1`. A store gives them its type. */
-bool expr_is_integer_choice(const Expr *e);
+bool expr_is_integer_choice(const Expr *e);        /* of literals: c ? 1 : d ? 0 : -1 */
 /* How many of u.arg are used; 0 for the other leaves. */
 static inline int expr_arity(ExprKind kind)
 {

@@ -271,6 +271,13 @@ static Name loop_name(const Move *m)
     return m->loop->u.loop.var->name;
 }
 
+/* The block has a condition on the loop. */
+static bool is_decided_by(const Move *m, const Stmt *loop)
+{
+    const Expr *cond = m->block->u.block.predicate;
+    return cond && expr_uses_var(cond, loop->u.loop.var);
+}
+
 /* The block loses nothing when it leaves its own loops: no condition, no kind or step of a loop. */
 static bool own_loops_are_plain(const Move *m)
 {
@@ -286,11 +293,11 @@ static bool own_loops_are_plain(const Move *m)
                 "loop '%s' of block '%s' has a kind or a step that the move would discard, because "
                 "the block gets new loops. Move it first, then bind, vectorize or unroll",
                 stmt->u.loop.var->name, block_name(m));
+        REQUIRE(s, E0451, m->at_block, !is_decided_by(m, stmt),
+                "block '%s' has a condition from a split, on loop '%s', which the move would "
+                "remove; move it before splitting its loops",
+                block_name(m), stmt->u.loop.var->name);
     }
-    REQUIRE(s, E0451, m->at_block, !m->block->u.block.predicate,
-            "block '%s' has a condition from a split, on loops that the move would remove; move it "
-            "before splitting its loops",
-            block_name(m));
     return true;
 }
 

@@ -147,8 +147,8 @@ static Stmt *copy_for_reads(const CacheRead *r, Buffer *cache)
             s, r->consumers.items[0],
             &(BoxCopy){
                 .block = cache->name, .to = cache, .from = r->buffer, .span = r->block->span});
-    WrittenCopy copy = {cache->name, r->buffer, cache,
-                        r->buffer,   E0443,     r->call->cache_read.buffer.span};
+    WrittenCopy copy = {
+        cache->name, r->buffer, cache, r->buffer, E0443, r->call->cache_read.buffer.span, NULL};
     stmt_find(s->ctx, s->kernel->body, r->writer->u.block.id, &path);
     return stage_copy_written(s, &copy, &path, &r->place);
 }
@@ -193,6 +193,7 @@ typedef struct {
     Stmt *block;
     Buffer *buffer;
     BlockList consumers;
+    Start start;
 } CacheWrite;
 
 /* The buffer that is asked for, or the only one that the block writes. */
@@ -247,19 +248,36 @@ static Stmt *write_behind(const CacheWrite *w, Buffer *cache, Stmt **nest)
     StmtPath path = {0};
     Redirect d = {w->buffer, cache, &w->consumers, NULL};
     Rewriter rewriter = {.ctx = c, .user = &d, .stmt = redirect_block};
-    Stmt *body = rewrite_stmt(&rewriter, s->kernel->body);
+    Stmt *begun = stmt_replace(c, s->kernel->body, w->block, w->start.block);
+    Stmt *body = rewrite_stmt(&rewriter, begun);
     StagePlace place = {.parent = body};
-    VEC_PUSH(c->arena, &users, w->block);
+    VEC_PUSH(c->arena, &users, w->start.block);
     VEC_PUSH(c->arena, &staged, w->buffer);
     stage_place(s, &users, &staged, ACCESS_ANY, &place);
     stmt_find(c, body, w->block->u.block.id, &path);
-    WrittenCopy copy = {cache->name, w->buffer, w->buffer, cache, E0444, span};
+    if (!stage_start_within(s, &w->start, &path, stage_place_on(&path, &place), span))
+        return NULL;
+    WrittenCopy copy = {cache->name,
+                        w->buffer,
+                        w->buffer,
+                        cache,
+                        E0444,
+                        span,
+                        w->start.op == STORE_SET ? NULL : &w->start};
     *nest = stage_copy_written(s, &copy, &path, &place);
     if (!*nest)
         return NULL;
     Stmt *copied = stage_insert(s, &place, NULL, *nest);
     body = stmt_replace(c, body, place.parent, copied);
-    return stmt_replace(c, body, w->block, stmt_replace_buffer(c, w->block, w->buffer, cache));
+    Stmt *redirected = stmt_replace_buffer(c, w->start.block, w->buffer, cache);
+    return stmt_replace(c, body, w->start.block, redirected);
+}
+
+/* Where the copy updates elements, each has a value, also those that the block leaves alone. */
+static bool is_valued(const CacheWrite *w, Stmt *body)
+{
+    return w->start.op == STORE_SET || w->start.init || w->buffer->role == ROLE_INOUT ||
+           flow_written_before_use(w->s, body, w->buffer);
 }
 
 bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
@@ -269,9 +287,14 @@ bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
     Span span = call->cache_write.block.span;
     Scope scope = scope_find(call->cache_write.scope.u.s);
     w.block = sched_node(s, &call->cache_write.block, &path);
-    if (!find_written(&w) || !find_readers(&w) ||
-        !flow_require_fixed_shape(s, w.buffer, E0444, span) ||
-        !stage_starts_alone(s, &path, w.buffer, span))
+    if (!find_written(&w) || !find_readers(&w))
+        return false;
+    bool partial = call->cache_write.partial.kind == VALUE_BOOL && call->cache_write.partial.u.i;
+    WriteOf of = {w.buffer, partial, w.consumers.n > 0, span};
+    REQUIRE(s, E0444, call->cache_write.partial.span, !partial || w.consumers.n == 0,
+            "the copy has partial results, which its consumers would read; omit consumers");
+    if (!flow_require_fixed_shape(s, w.buffer, E0444, span) ||
+        !stage_start(s, &path, &of, &w.start))
         return false;
 
     Stmt *nest;
@@ -280,6 +303,10 @@ bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)
     if (!body)
         return false;
     body = flow_declare_beside(s, body, w.buffer, cache);
+    REQUIRE(s, E0444, span, is_valued(&w, body),
+            "some elements of '%s' may have no value before block '%s', and all are updated behind "
+            "it; initialize the whole buffer first",
+            w.buffer->name, w.block->u.block.name);
     if (w.consumers.n > 0 && !flow_recheck_all(s, body, call->span))
         return false;
     sched_replace_body(s, body);

@@ -235,47 +235,6 @@ PointBox stage_points(Schedule *s, const BlockStmt *block, Expr *const *e, int n
 
 /* ---- blocks whose results are copied out ----------------------------------------------------- */
 
-/* The block has an init that sets the one element of the buffer that it accesses. */
-static bool has_own_init(Context *c, Stmt *block, const Buffer *buffer)
-{
-    const Stmt *init = stmt_single_store(block->u.block.init);
-    if (!init || init->u.store.buffer->id != buffer->id || expr_reads(init->u.store.value, buffer))
-        return false;
-    AccessList all = access_list(c, block, buffer, ACCESS_ANY);
-    for (int i = 0; i < all.n; i++)
-        if (!exprs_equal(all.items[i].index, init->u.store.index, buffer->rank))
-            return false;
-    return true;
-}
-
-/* The block begins with values of its own for each element that it reads. */
-static bool starts_itself(Schedule *s, const StmtPath *path, const Buffer *buffer)
-{
-    Stmt *block = path_end(path);
-    const Stmt *store = flow_single_store(s->ctx, block);
-    if (!store || store->u.store.buffer->id != buffer->id)
-        return !stmt_accesses(s->ctx, block, buffer, ACCESS_READ) ||
-               has_own_init(s->ctx, block, buffer);
-    bool carries_on =
-        store_updates(store->u.store.op) && block_has_one_element(s->ctx, &block->u.block);
-    return flow_starts_anew(s->ctx, block, store, buffer) ||
-           (carries_on && flow_written_before_read(s, path, buffer));
-}
-
-bool stage_starts_alone(Schedule *s, const StmtPath *path, const Buffer *buffer, Span span)
-{
-    Stmt *block = path_end(path);
-    const Stmt *other = flow_other_block(s, s->kernel->body, block, buffer, ACCESS_WRITE);
-    REQUIRE(s, E0444, span, !other,
-            "'%s' is also written by block '%s', whose result the copy would overwrite",
-            buffer->name, stmt_label(other));
-    REQUIRE(s, E0444, span, starts_itself(s, path, buffer),
-            "block '%s' reads earlier contents of '%s', which the copy would lack; initialize the "
-            "reduction (%s[...] = 0) in the same loops",
-            block->u.block.name, buffer->name, buffer->name);
-    return true;
-}
-
 bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, Span span,
                      StagePlace *place)
 {

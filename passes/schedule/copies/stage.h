@@ -91,15 +91,42 @@ Expr **stage_shape(Schedule *s, Expr *const *extent, int n);
  * reads of it. Refuses (E0444) otherwise. */
 bool stage_starts_alone(Schedule *s, const StmtPath *path, const Buffer *buffer, Span span);
 
+/* What a block begins with whose writes of a buffer are redirected to a copy (start.c). */
+typedef struct {
+    Stmt *block; /* as it is; with partial results, it begins with the identity of the operator */
+    Stmt *init;  /* that it had then, or NULL: it updated what its elements had */
+    StoreOp op;  /* which combines partial results; STORE_SET: there are none */
+    bool within; /* it begins anew wherever the copy stands: see stage_start_within */
+} Start;
+
+/* The writes that are redirected. */
+typedef struct {
+    const Buffer *buffer;
+    bool partial; /* the copy has partial results */
+    bool alone;   /* no other block may write the buffer */
+    Span span;    /* of a refusal */
+} WriteOf;
+
+/* The block at the end of the path begins with values of its own, or can. Refuses (E0444)
+ * otherwise. */
+bool stage_start(Schedule *s, const StmtPath *path, const WriteOf *of, Start *out);
+/* The copy may stand behind the item `first` of the path to the block that stage_start gave.
+ * Refuses (E0444) where its reduction goes on afterwards, or has no partial results. */
+bool stage_start_within(Schedule *s, const Start *start, const StmtPath *path, int first,
+                        Span span);
+
 /* A copy of the elements that a block writes to `written`, which `to` or `from` is. */
 typedef struct {
     Name name; /* of the copying block */
     const Buffer *written;
     Buffer *to, *from;
     ErrorCode refusal;
-    Span at; /* of a refusal */
+    Span at;            /* of a refusal */
+    const Start *start; /* of partial results, which the copy combines; NULL: a plain copy */
 } WrittenCopy;
 
+/* The item of the path to the block that the copy stands behind. */
+int stage_place_on(const StmtPath *path, const StagePlace *place);
 /* A nest that makes the copy behind `place`, for the block at the end of the path (written.c). NULL
  * after a refusal: which elements are written depends on what the copy cannot know. */
 Stmt *stage_copy_written(Schedule *s, const WrittenCopy *copy, const StmtPath *path,

@@ -11,6 +11,7 @@
  * Where the block runs for all values of its iterators before the place of the copy, the copy has
  * plain loops over those. Elsewhere it has the block's own loops and conditions behind the place,
  * without those that no stored element depends on. */
+#include "passes/analysis/polyhedral/poly.h"
 #include "passes/schedule/copies/stage.h"
 #include "passes/schedule/loops/loop.h"
 
@@ -20,14 +21,32 @@ typedef struct {
     const WrittenCopy *copy;
     const StmtPath *path;
     const BlockStmt *block;
-    int first;  /* the item of the path that the copy stands behind */
-    bool *used; /* [n_iters] the iterators that the elements depend on */
+    int first;    /* the item of the path that the copy stands behind */
+    bool *used;   /* [n_iters] the iterators that the elements depend on */
+    Expr *exists; /* on loops: the block updates anything; NULL where it does, or has an init */
     BlockStmt made;
 } Written;
 
 /* ---- what is copied -------------------------------------------------------------------------- */
 
 static Stmt *kept_items(const Written *w, const Stmt *seq);
+
+/* The copy of the element that a store sets. A partial result is combined with what an init stores,
+ * or with what the element has. */
+static Stmt *copy_of(const Written *w, const Stmt *store)
+{
+    const WrittenCopy *copy = w->copy;
+    Context *c = w->s->ctx;
+    Expr *value = expr_load(c, copy->from, store->u.store.index, store->span);
+    StoreOp op = copy->start ? copy->start->op : STORE_SET;
+    if (copy->start && copy->start->init) {
+        value = expr_binary(c, store_op_kind(op, value->type), store->u.store.value, value,
+                            store->span);
+        op = STORE_SET;
+    }
+    StoreStmt out = {.buffer = copy->to, .index = store->u.store.index, .op = op, .value = value};
+    return stmt_store(c, &out, store->span);
+}
 
 /* Both are the copy of one element. */
 static bool same_copy(const Stmt *a, const Stmt *b)
@@ -45,8 +64,7 @@ static Stmt *kept(const Written *w, const Stmt *s)
     case ST_STORE:
         if (s->u.store.buffer->id != w->copy->written->id)
             return NULL;
-        return stage_copy(w->s, (BufferElement){w->copy->to, s->u.store.index},
-                          (BufferElement){w->copy->from, s->u.store.index}, s->span);
+        return copy_of(w, s);
     case ST_SEQ: return kept_items(w, s);
     case ST_IF:
         then = kept(w, s->u.cond.then);
@@ -101,7 +119,8 @@ static bool make_block(Written *w)
     Context *c = s->ctx;
     const WrittenCopy *copy = w->copy;
     const Stmt *writer = path_end(w->path), *store = flow_single_store(c, writer);
-    Stmt *body = w->block->init ? kept(w, w->block->init) : NULL;
+    const Stmt *init = copy->start && copy->start->init ? copy->start->init : w->block->init;
+    Stmt *body = init ? kept(w, init) : NULL;
     body = body ? body : kept(w, store ? store : w->block->body);
     find_used(w, body);
     BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, w->block->n_iters + 1);
@@ -127,6 +146,37 @@ static bool make_block(Written *w)
     return true;
 }
 
+/* path->items[i + 1] is in the branch of path->items[i] for a condition that does not hold. */
+static bool is_otherwise(const StmtPath *path, int i)
+{
+    return path->items[i]->kind == ST_IF && path->items[i]->u.cond.then != path->items[i + 1];
+}
+
+/* What holds below path->items[i]. */
+static void enter(Facts *f, const StmtPath *path, int i)
+{
+    if (!is_otherwise(path, i))
+        facts_enter(f, path->items[i]);
+}
+
+/* Fills in w->exists: no loop of the reduction is empty, behind the place of the copy. */
+static void find_existence(Written *w, Facts *f)
+{
+    Context *c = w->s->ctx;
+    FactsMark mark = facts_mark(f);
+    for (int i = w->first; i < w->path->n - 1; i++) {
+        const Stmt *at = w->path->items[i];
+        if (at->kind == ST_FOR && block_uses_loop(w->block, ITER_REDUCE, at->u.loop.var)) {
+            Expr *extent = loop_extent(c, &at->u.loop);
+            if (!prove_at_least(f, extent, 1))
+                w->exists = cond_and(c, w->exists,
+                                     expr_binary(c, EX_GT, extent, expr_index(c, 0), at->span));
+        }
+        enter(f, w->path, i);
+    }
+    facts_reset(f, mark);
+}
+
 /* ---- the loops around it --------------------------------------------------------------------- */
 
 /* Some loop around the place says which elements the block writes, or whether it runs. */
@@ -145,19 +195,6 @@ static bool is_part(const Written *w)
                 return true;
     }
     return false;
-}
-
-/* path->items[i + 1] is in the branch of path->items[i] for a condition that does not hold. */
-static bool is_otherwise(const StmtPath *path, int i)
-{
-    return path->items[i]->kind == ST_IF && path->items[i]->u.cond.then != path->items[i + 1];
-}
-
-/* What holds below path->items[i]. */
-static void enter(Facts *f, const StmtPath *path, int i)
-{
-    if (!is_otherwise(path, i))
-        facts_enter(f, path->items[i]);
 }
 
 /* How many loops of the path there are from item `from` to before item `to`. */
@@ -220,7 +257,7 @@ static Stmt *in_own_loops(const Written *w, Facts *f, int depth)
 static Stmt *in_whole_loops(const Written *w)
 {
     PointBox all = block_points(w->s->ctx, &w->made);
-    StageNest nest = {w->made.name, all.n, all.var, all.lo, all.hi, NULL, w->made.body, NULL};
+    StageNest nest = {w->made.name, all.n, all.var, all.lo, all.hi, w->exists, w->made.body, NULL};
     return stage_nest(w->s, &nest, path_end(w->path)->span);
 }
 
@@ -251,21 +288,32 @@ static bool reads_the_same(const Written *w, const StagePlace *place, Stmt *nest
     return true;
 }
 
+int stage_place_on(const StmtPath *path, const StagePlace *place)
+{
+    int at = 0;
+    while (path->items[at] != place->parent)
+        at++;
+    return at + (place->parent->kind == ST_SEQ);
+}
+
 Stmt *stage_copy_written(Schedule *s, const WrittenCopy *copy, const StmtPath *path,
                          const StagePlace *place)
 {
     Conflict why;
     const Stmt *writer = path_end(path);
     Written w = {.s = s, .copy = copy, .path = path, .block = &writer->u.block};
-    while (path->items[w.first] != place->parent)
-        w.first++;
-    w.first += place->parent->kind == ST_SEQ;
+    w.first = stage_place_on(path, place);
     if (!make_block(&w))
         return NULL;
     Facts *f = facts_of_kernel(s->ctx, s->kernel);
     for (int i = 0; i < w.first; i++)
         enter(f, path, i);
-    bool whole = !w.block->predicate && !is_part(&w) && flow_runs_whole(s, writer, &why);
+    if (copy->start && !copy->start->init)
+        find_existence(&w, f);
+    bool plain = !w.block->predicate && (!w.exists || expr_of_sizes(w.exists));
+    bool whole = plain && !is_part(&w) && flow_runs_whole(s, writer, &why);
+    if (!whole)
+        w.made.predicate = cond_and(s->ctx, w.made.predicate, w.exists);
     Stmt *nest = whole ? in_whole_loops(&w) : in_own_loops(&w, f, w.first);
     return nest && reads_the_same(&w, place, nest) ? nest : NULL;
 }

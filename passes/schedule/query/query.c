@@ -110,6 +110,15 @@ bool prim_update(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
+bool prim_from_identity(Schedule *s, const PrimCall *call, Value *result)
+{
+    Reducer r;
+    const BlockStmt *block = &sched_node(s, &call->from_identity.block, NULL)->u.block;
+    *result =
+        (Value){.kind = VALUE_BOOL, .u.i = reducer_of_block(s->ctx, block, &r) && r.from_identity};
+    return true;
+}
+
 bool prim_calls(Schedule *s, const PrimCall *call, Value *result)
 {
     CallKind function = call_find(call->calls.function.u.s);
