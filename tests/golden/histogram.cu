@@ -8,8 +8,13 @@ extern "C" __global__ void __launch_bounds__(256)
 histogram(int *__restrict__ hist)
 {
     const int thread = threadIdx.x;
+    __align__(16) int hist_local[4];
     if (thread < 64) {
-        *(int4 *)&hist[thread * 4] = make_int4(0, 0, 0, 0);
+        #pragma unroll
+        for (int lane = 0; lane < 4; ++lane)
+            hist_local[lane] = 0;
+        *(int4 *)&hist[thread * 4] =
+            make_int4(hist_local[0], hist_local[1], hist_local[2], hist_local[3]);
     }
 }
 

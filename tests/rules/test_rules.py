@@ -133,6 +133,9 @@ RULES = [
     ("scores", ["joined"], 24 * 128),
     ("experts", ["joined"], 6 * 128),
     ("experts_of_columns", ["contraction"], 15 * 128),
+    ("sums_of_each", ["products", "products", "elements", "tensor_cores"], 2 * 32),
+    ("sums_by_rows", ["products"] * 3 + ["matmul", "matmul", "elements", "elements"], 6 * 128),
+    ("gated", ["products", "tensor_cores", "tensor_cores"], 2 * 32),
 ]
 
 
