@@ -1,8 +1,8 @@
 """Runs many trials at once: one translation unit, one compilation, one process for each trial.
 
 A record says what a trial is: {"name", "seed", "path" (of the program), "kernel", "overrides",
-"sizes", "reorders", "schedule", "lowered", "launches" (the text of --emit json)}. A verdict is one
-of
+"sizes", "reorders", "schedule", "lowered", "launches" (the text of --emit json)}, and perhaps
+"arch", the value of __CUDA_ARCH__ (900). A verdict is one of
 
     exact      as the program, bit for bit (exact inputs, or no additions in another order)
     near       as the program, but for rounding
@@ -82,7 +82,8 @@ def trial_text(record, number):
 static const emulator::Parameter parameters[] = {{
     {parameters}}};
 """
-    return cuda_text.in_namespace(f"namespace device {{\n{text}\n}}", number, "trial", more)
+    device = f"namespace device {{\n{text}\n}}"
+    return cuda_text.in_namespace(device, number, "trial", more, record.get("arch", 900))
 
 
 def table_row(record, number):

@@ -24,7 +24,6 @@
 #define EMULATOR_TEXT_(x) #x
 #define EMULATOR_TEXT(x)  EMULATOR_TEXT_(x)
 #define __shared__        static __attribute__((section(EMULATOR_TEXT(SHARED_SECTION))))
-#define __CUDA_ARCH__     900
 static const int warpSize = 32;
 
 /* ---- threads ---- */

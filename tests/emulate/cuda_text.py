@@ -116,9 +116,9 @@ def host_text(text, most_dynamic=0):
     )
 
 
-def in_namespace(text, number, kind, more=""):
+def in_namespace(text, number, kind, more="", arch=900):
     """A text in a namespace of its own, with what its __shared__ memory and launches (SHARED) speak
-    of; `more` follows the text."""
+    of; `more` follows the text. arch: the value of __CUDA_ARCH__."""
     awaits = "true" if "await_element(" in text else "false"
     section, declared = f"shared_{kind}_{number}", ""
     shared = f"emulator::Shared{{nullptr, nullptr, {awaits}}}"
@@ -128,6 +128,8 @@ def in_namespace(text, number, kind, more=""):
     return f"""
 #undef SHARED_SECTION
 #undef SHARED
+#undef __CUDA_ARCH__
+#define __CUDA_ARCH__ {arch}
 #define SHARED_SECTION {section}
 #define SHARED {shared}
 {declared}#line 1 "{kind}_{number}"

@@ -49,6 +49,15 @@ def recorder():
 # ---- records -------------------------------------------------------------------------------------
 
 
+def before_sm_80(record):
+    """The same text as GPUs before sm_80 run it, if it has asynchronous copies."""
+    if "copy_async" in record["launches"]:
+        yield {k: v for k, v in record.items() if k != "complete"} | {
+            "name": record["name"] + " before sm_80",
+            "arch": 750,
+        }
+
+
 def random_records(count, seed, every=0):
     """Records of trials seed, seed + 1, ...; verdicts of those that crash the recorder or do not
     replay."""
@@ -73,6 +82,7 @@ def random_records(count, seed, every=0):
                 verdicts.append((record, "broken", record["broken"]))
             elif "launches" in record and "__cluster_dims__" not in record["launches"]:
                 records.append(record)  # the emulator runs one block after the other
+                records += before_sm_80(record)
         if done.returncode or not done.stdout:
             verdicts.append(
                 (

@@ -12,7 +12,6 @@ import re
 import cuda_text
 
 OPTIONS = (b"--gpu-architecture=compute_90", b"--std=c++17")
-MACHINE_CODE = (b"--gpu-architecture=sm_90a", b"--std=c++17")
 SYNTAX = (
     *OPTIONS,
     b"--fdevice-syntax-only",
@@ -51,12 +50,13 @@ class Nvrtc:
     def __init__(self):
         self.library = library()
 
-    def machine_code(self):
+    def machine_code(self, arch="sm_90a"):
         """The options for machine code that nobody runs: NVRTC 13 can leave out what makes it fast,
         and refuses the same."""
+        options = (f"--gpu-architecture={arch}".encode(), b"--std=c++17")
         major, minor = ctypes.c_int(), ctypes.c_int()
         self.library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
-        return (*MACHINE_CODE, b"--Ofast-compile=max") if major.value >= 13 else MACHINE_CODE
+        return (*options, b"--Ofast-compile=max") if major.value >= 13 else options
 
     def messages(self, text, options=OPTIONS):
         """None, or what the compiler says."""

@@ -7,23 +7,36 @@
 template <int bytes>
 static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool wanted)
 {
+#if __CUDA_ARCH__ >= 800
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to), n = wanted ? bytes : 0;
     if (bytes == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n));
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from),
                      "n"(bytes), "r"(n));
+#else
+    if (bytes == 16)
+        *(uint4 *)to = wanted ? *(const uint4 *)from : uint4();
+    else if (bytes == 8)
+        *(uint2 *)to = wanted ? *(const uint2 *)from : uint2();
+    else
+        *(unsigned int *)to = wanted ? *(const unsigned int *)from : 0;
+#endif
 }
 
 static __device__ __forceinline__ void copy_async_commit()
 {
+#if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
 }
 
 template <int pending>
 static __device__ __forceinline__ void copy_async_wait()
 {
+#if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+#endif
 }
 
 extern "C" __global__ void __launch_bounds__(32)

@@ -73,6 +73,37 @@ def test_nvrtc_compiles(usual):
         assert not {name: refused[n] for n, name in enumerate(some) if n in refused}
 
 
+# Words of instructions that sm_75 lacks, and that no text leaves out for it.
+NEWER = re.compile(
+    r"wgmma|mma\.sync|stmatrix|cluster|bulk|mbarrier|tf32|bf16|e4m3|e5m2|f16x2\.f32"
+    r"|(min|max)\S*\.f16"
+)
+
+
+def for_old_gpus(text):
+    """The text without what it has for GPUs from sm_80 on."""
+    return re.sub(r"^#if __CUDA_ARCH__ >= 800\n.*?^#(?:else|endif)\n", "", text, flags=re.M | re.S)
+
+
+@pytest.mark.skipif(nvrtc.library() is None, reason="no NVRTC")
+@pytest.mark.parametrize("usual", [True, *in_sweep(False)])
+def test_nvrtc_compiles_for_old_gpus(usual):
+    """Texts become machine code for sm_75, too, if they have no other instructions of newer GPUs
+    than those that they leave out there."""
+    texts = [case.kept("cuda") for case in CASES if case.has_cuda()]
+    code = [
+        text
+        for text in texts
+        if not any(NEWER.search(used) for used in instructions(for_old_gpus(text)))
+        and "__cluster_dims__" not in text
+        and ("__CUDA_ARCH__" in text) == usual
+    ]
+    assert len(code) > 10
+    compiler = nvrtc.Nvrtc()
+    refused = compiler.refused(code, compiler.machine_code("sm_75"))
+    assert not {code[n]: messages for n, messages in refused.items()}
+
+
 @pytest.mark.parametrize(
     "case", [case for case in CASES if case.has_cuda()], ids=lambda case: case.name
 )

@@ -7,22 +7,35 @@
 template <int bytes>
 static __device__ __forceinline__ void copy_async(void *to, const void *from)
 {
+#if __CUDA_ARCH__ >= 800
     unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
     if (bytes == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from));
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(from), "n"(bytes));
+#else
+    if (bytes == 16)
+        *(uint4 *)to = *(const uint4 *)from;
+    else if (bytes == 8)
+        *(uint2 *)to = *(const uint2 *)from;
+    else
+        *(unsigned int *)to = *(const unsigned int *)from;
+#endif
 }
 
 static __device__ __forceinline__ void copy_async_commit()
 {
+#if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
 }
 
 template <int pending>
 static __device__ __forceinline__ void copy_async_wait()
 {
+#if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+#endif
 }
 
 static __device__ __forceinline__ void fence_proxy_async()
