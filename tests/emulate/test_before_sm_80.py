@@ -1,5 +1,5 @@
-"""Emitted text as GPUs before sm_80 run it, whose copies are complete at once: it is right, and
-breaking each of them is noticed."""
+"""Emitted text as GPUs before sm_80 run it, which copy synchronously, and convert to bf16 and TF32
+without an instruction: it is right, and breaking each of these ways is noticed."""
 
 import batch
 import emulate
@@ -7,7 +7,7 @@ import pytest
 from test_emulate import failures
 from test_faults import faulty
 
-TURING = {"arch": 750}
+TURING = {"arch": 750, "reorders": False}  # the same order of additions: results are equal
 # Threads copy V elements each, zeros from N on; another thread reads them.
 PADDED = """kernel padded<N = 384>(x: f32[N]) -> y: f32[512]
 {
@@ -32,10 +32,34 @@ schedule copies for padded(V = 4)
     copy_async(t);
 }
 """
+# Odd sums are in the middle between two numbers of 8 binary digits (bf16), or 11 (f16, TF32).
+ROUNDED = """kernel rounded<N = 64>(x: f32[N]) -> b: bf16[N], p: bf16[N], h: f16[N], t: f32[N]
+{
+    for i in N
+        b[i] = bf16(x[i] + 257);
+    for i in N
+        p[i] = bf16(x[i] + 257);
+    for i in N
+        h[i] = f16(x[i] + 2049);
+    for i in N
+        t[i] = tf32(x[i] + 2049);
+}
+schedule pairs for rounded()
+{
+    for block in [b, t] {
+        bind(loops(block)[0], threadIdx.x);
+    }
+    for block in [p, h] {
+        let [thread, lane] = split(loops(block)[0], [_, 2]);
+        bind(thread, threadIdx.x);
+        vectorize(lane);
+    }
+}
+"""
 WORDS = {1: ("unsigned int", "0"), 2: ("uint2", "uint2()"), 4: ("uint4", "uint4()")}
 
 
-def faults():
+def copies():
     """Name, elements of a thread, N, changes of the text, the verdict, and a part of its detail."""
     for lanes, (word, zero) in WORDS.items():
         load = f"*(const {word} *)from"
@@ -52,35 +76,50 @@ def faults():
         yield f"{word}, never", lanes, 384, [("wanted ?", "false ?")], "wrong", "y["
 
 
-FAULTS = {name: rest for name, *rest in faults()}
+def trials():
+    """Name, program, arguments, changes of the text, the verdict, and a part of its detail."""
+    for name, lanes, n, *rest in copies():
+        arguments = ["--schedule", "copies", "--set", f"V={lanes}", "-D", f"N={n}"]
+        yield name, PADDED, arguments, *rest
+    half = "(low) | (unsigned int)bf16_from_f32(high)"
+    for name, changes, *rest in (
+        ("roundings", [], "exact", ""),
+        ("ties upwards", [("(bits >> 16 & 1)", "1")], "wrong", "b["),
+        ("cut", [("bits + 0x7fff + (bits >> 16 & 1)", "bits")], "wrong", "b["),
+        ("no NaN", [("f != f ? 0x7fff", "f != f ? 0")], "wrong", "b["),
+        ("halves swapped", [(half, half.replace("low", "high", 1))], "wrong", "p["),
+        ("one half of f16", [("(unsigned int)f16_from_f32(high) << 16", "0")], "wrong", "h["),
+        ("ties towards zero", [("bits + 0x1000", "bits + 0x0fff")], "wrong", "t["),
+    ):
+        yield name, ROUNDED, ["--schedule", "pairs"], changes, *rest
+
+
+TRIALS = {name: rest for name, *rest in trials()}
 
 
 @pytest.fixture(scope="module")
 def found(compiler):
-    records = []
-    for name, (lanes, n, changes, *_) in FAULTS.items():
-        arguments = ["--schedule", "copies", "--set", f"V={lanes}", "-D", f"N={n}"]
-        records.append(faulty(name, PADDED, arguments, changes) | TURING)
-    verdicts = batch.run(compiler, "plain_faults", records)
+    records = [faulty(name, *trial[:3]) | TURING for name, trial in TRIALS.items()]
+    verdicts = batch.run(compiler, "before_sm_80", records)
     return {record["name"]: (verdict, detail) for record, verdict, detail in verdicts}
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_copy(found, name):
+@pytest.mark.parametrize("name", TRIALS)
+def test_trial(found, name):
     verdict, detail = found[name]
-    *_, expected, part = FAULTS[name]
+    *_, expected, part = TRIALS[name]
     assert (verdict, part in detail) == (expected, True), f"{verdict}: {detail}"
 
 
-def copies_in_threads(name):
-    """Whether copies are all that a golden text has for newer GPUs alone."""
+def has_other_ways(name):
+    """Whether a golden text has some for old GPUs, and no tensor cores."""
     text = (emulate.ROOT / f"tests/golden/{name}.cu").read_text()
-    return "copy_async" in text and not any(w in text for w in ("wgmma", "mma.sync", "bulk"))
+    return "__CUDA_ARCH__" in text and not any(w in text for w in ("wgmma", "mma.sync", "bulk"))
 
 
 def test_golden(compiler):
-    cases = [case for case in emulate.golden_cases() if copies_in_threads(case[0])]
-    records = [emulate.golden_record(*case) | TURING for case in cases]
+    cases = [case for case in emulate.golden_cases() if has_other_ways(case[0])]
+    records = [emulate.golden_record(*case) | {"arch": 750} for case in cases]
     verdicts = batch.run(compiler, "plain_golden", records)
-    assert len(verdicts) == len(records) > 10
+    assert len(verdicts) == len(records) > 20
     assert not failures(verdicts)

@@ -9,7 +9,12 @@
 static __device__ __forceinline__ unsigned short bf16_from_f32(float f)
 {
     unsigned short h;
+#if __CUDA_ARCH__ >= 800
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
+#else
+    unsigned int bits = __float_as_uint(f);
+    h = f != f ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+#endif
     return h;
 }
 

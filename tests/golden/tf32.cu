@@ -24,7 +24,13 @@ static __device__ __forceinline__ unsigned short f16_from_f32(float f)
 static __device__ __forceinline__ float to_tf32(float x)
 {
     unsigned int bits;
+#if __CUDA_ARCH__ >= 800
     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+#else
+    bits = __float_as_uint(x);
+    if (fabsf(x) <= 3.4028234663852886e38f)
+        bits = (bits + 0x1000) & 0xffffe000;
+#endif
     return __uint_as_float(bits);
 }
 
