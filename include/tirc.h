@@ -215,6 +215,10 @@ typedef struct {
 bool tirc_schedule_at(tirc *t, const tirc_file *file, const char *kernel, size_t i,
                       tirc_schedule_info *info);
 
+/* Sets the architecture that schedules are for: tirc_apply refuses steps whose instructions it
+ * lacks, and "default" does without them. "sm_90a" at first; opening a GPU sets that of the GPU. */
+tirc_status tirc_set_arch(tirc *t, const char *arch);
+
 /* Applies a schedule, given by a name (searched in the kernel's file, in NAME.sched beside it, and
  * among the shipped schedules) or by the path of a .sched file; NULL is "default". settings:
  * "T=16". If `file` is NULL, only shipped schedules and paths are searched. */

@@ -37,6 +37,7 @@ Context *ctx_new(size_t memory_limit)
         return NULL;
     ctx->max_errors = 20;
     ctx->next_id = 1;
+    ctx->target = (Target){90, 'a'};
     ctx->arena = arena_new(memory_limit, out_of_memory, ctx);
     if (!ctx->arena || !set_up(ctx)) {
         ctx_free(ctx);

@@ -76,6 +76,13 @@ typedef enum {
     FATAL_BUG,           /* tirc broke its own rules */
 } FatalKind;
 
+/* An architecture of GPUs: its compute capability without the dot, and perhaps 'a' or 'f' for
+ * features that later ones lack. */
+typedef struct {
+    int number;
+    char feature; /* or 0 */
+} Target;
+
 typedef struct Context {
     Arena *arena; /* everything that lives as long as the context */
     Interner *names;
@@ -93,6 +100,7 @@ typedef struct Context {
     struct PolySolver *solver;
     void (*solver_free)(struct PolySolver *);
     struct ScriptFiles *script_files; /* schedule files read so far */
+    Target target;                    /* what schedules are for */
     jmp_buf *guard;                   /* where ctx_fatal unwinds to */
     FatalKind fatal;
     const char *fatal_message;

@@ -6,10 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/target/target.h"
 #include "passes/lower/lower.h"
 #include "runtime/values.h"
 
 /* ---- devices --------------------------------------------------------------------------------- */
+
+static bool set_arch(tirc *t, const char *arch)
+{
+    if (target_parse(arch, &t->ctx->target))
+        return true;
+    diag_error(t->ctx, E0606, span_none(), TARGET_EXPECTED, arch);
+    return false;
+}
+
+tirc_status tirc_set_arch(tirc *t, const char *arch)
+{
+    API_GUARDED(t, set_arch(t, arch));
+}
 
 static bool open_device(tirc *t, tirc_device_kind kind, int ordinal, const char *arch,
                         tirc_device **device)
@@ -25,6 +39,8 @@ static bool open_device(tirc *t, tirc_device_kind kind, int ordinal, const char 
     VEC_PUSH(t->ctx->arena, &t->devices, d);
     d->device = device_open(t->ctx, &options);
     *device = d;
+    if (d->device && (arch || d->device->info.kind == DEVICE_CUDA))
+        target_parse(d->device->info.arch, &t->ctx->target);
     return d->device != NULL;
 }
 

@@ -108,6 +108,8 @@ static tirc_status start(const Options *o)
         return TIRC_UNAVAILABLE;
     }
     tirc_status status = o->tune_log ? tirc_set_tune_log(t, o->tune_log) : TIRC_OK;
+    if (!status && o->arch)
+        status = tirc_set_arch(t, o->arch);
     if (!status)
         status = perform(t, o);
     bool warned = output_has(t, TIRC_WARNING), refused = output_has(t, TIRC_ERROR);

@@ -2,6 +2,7 @@
  * as text. */
 #include <string.h>
 
+#include "ir/target/target.h"
 #include "passes/schedule/sched.h"
 
 bool sched_refuse(Schedule *s, ErrorCode code, Span span, const char *format, ...)
@@ -12,6 +13,15 @@ bool sched_refuse(Schedule *s, ErrorCode code, Span span, const char *format, ..
     va_end(args);
     diag_error(s->ctx, code, span, "%s: %s", s->running ? s->running->name : "schedule", text);
     return false;
+}
+
+bool sched_require_target(Schedule *s, Span span, Target first, const char *what)
+{
+    REQUIRE(s, E0854, span, target_has(s->ctx->target, first),
+            "needs %s for %s, but the kernel is for %s; do without, or choose another architecture "
+            "(--arch)",
+            target_name(s->ctx, first), what, target_name(s->ctx, s->ctx->target));
+    return true;
 }
 
 const char *sched_box_text(Schedule *s, const Interval *box, int rank)

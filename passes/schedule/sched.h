@@ -226,6 +226,8 @@ bool sched_would_accept(Schedule *s, const PrimCall *call);
             return false;                                                                          \
         }                                                                                          \
     } while (0)
+/* Whether the GPUs that the kernel is for have what others have from `first` on; refuses if not. */
+bool sched_require_target(Schedule *s, Span span, Target first, const char *what);
 /* An error that names the primitive at work; always returns false. */
 bool sched_refuse(Schedule *s, ErrorCode code, Span span, const char *format, ...)
     TIRC_PRINTF(4, 5);

@@ -88,6 +88,8 @@ class Unit:
 
     def _lower(self) -> None:
         s, check, handle = self.source, self.session.check, self.session.handle
+        if s.arch:
+            check(lib.tirc_set_arch(handle, c_name(s.arch)))
         self.file = parse(self.session, s)
         given, kernel = Strings(list(self.defines)), ffi.new("tirc_kernel **")
         name = c_name(s.kernel)

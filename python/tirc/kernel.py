@@ -72,7 +72,8 @@ def compile(
         set: parameters of the schedule, such as `{"T": 16}`
         device: where arrays in host memory run: "auto" and "sim" are the simulator, "cuda" is a
             GPU, with copies
-        arch: what machine code is compiled for, such as "sm_90a"; None: the GPU's own
+        arch: what the schedule and machine code are for, such as "sm_90a"; None: the schedule is
+            for sm_90a, and machine code for the GPU
         index64: computes indices in 64 bits from the start
         sizes: constants, such as `M=512`; `M="?"` keeps a size symbolic, `T="f16"` sets a type.
             Other sizes follow from the shapes of the arrays.

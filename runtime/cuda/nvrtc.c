@@ -6,25 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/target/target.h"
 #include "runtime/cuda/nvrtc.h"
-
-/* The part of an architecture's name after sm_ or compute_: a number and perhaps a or f. NULL if it
- * is none. */
-static const char *arch_suffix(const char *arch)
-{
-    static const char *const prefixes[] = {"sm_", "compute_"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
-        size_t length = strlen(prefixes[i]);
-        if (strncmp(arch, prefixes[i], length) != 0)
-            continue;
-        const char *suffix = arch + length;
-        size_t digits = strspn(suffix, "0123456789");
-        const char *end = suffix + digits;
-        end += *end == 'a' || *end == 'f';
-        return digits >= 2 && digits <= 3 && !*end ? suffix : NULL;
-    }
-    return NULL;
-}
 
 static bool refuse_call(Context *ctx, const NvrtcApi *api, int status, const char *call)
 {
@@ -43,13 +26,10 @@ static bool nvrtc_check(Context *ctx, const NvrtcApi *api, int status, const cha
 bool nvrtc_settings(Context *ctx, const NvrtcApi *api, const char *arch, NvrtcKind kind,
                     NvrtcSettings *out)
 {
-    const char *suffix = arch_suffix(arch);
+    const char *suffix = target_suffix(arch);
     int minor = 0;
     if (!suffix) {
-        diag_error(ctx, E0606, span_none(),
-                   "'%s' is not a GPU architecture; write it as sm_90a or compute_90a: the compute "
-                   "capability without the dot",
-                   arch);
+        diag_error(ctx, E0606, span_none(), TARGET_EXPECTED, arch);
         return false;
     }
     if (!NVRTC_TRY(nvrtcVersion, &out->major, &minor))
@@ -78,7 +58,7 @@ static bool check_arch(Context *ctx, const NvrtcApi *api, const NvrtcSettings *s
                        const char *arch)
 {
     int known[256], n = 0;
-    long number = strtol(arch_suffix(arch), NULL, 10);
+    long number = strtol(target_suffix(arch), NULL, 10);
     if (!NVRTC_TRY(nvrtcGetNumSupportedArchs, &n))
         return false;
     if (n < 0 || n > (int)(sizeof known / sizeof *known))
@@ -99,7 +79,7 @@ enum { FIRST_WITH_CLUSTERS = 90 };
 /* The text is all that NVRTC gets, so what it says of clusters decides. */
 static bool check_clusters(Context *ctx, const NvrtcJob *job)
 {
-    if (strtol(arch_suffix(job->arch), NULL, 10) >= FIRST_WITH_CLUSTERS ||
+    if (strtol(target_suffix(job->arch), NULL, 10) >= FIRST_WITH_CLUSTERS ||
         !strstr(job->source, "__cluster_dims__"))
         return true;
     diag_error(

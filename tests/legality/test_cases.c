@@ -3,6 +3,7 @@
  * an empty schedule.
  *
  *     // with: -D N=?         sizes and types, as in the command
+ *     // arch: sm_80          what the schedule is for, instead of sm_90a
  *     // error: E0424         where it must be refused: the code
  *     // says: TEXT           a part of the messages; continued on lines with a deeper indentation
  *     // omits: TEXT          what the messages do not contain
@@ -133,11 +134,13 @@ static const char *text_of(Case *k, const char *key)
 /* ---- running --------------------------------------------------------------------------------- */
 
 /* The kernel of the case at each level, as far as it is asked for and not refused. */
-static Taken take(const Case *k, const char *const *defines, size_t n, bool lower)
+static Taken take(Case *k, const char *const *defines, size_t n, bool lower)
 {
     Taken s = {.t = tirc_new(NULL)};
     tirc_lower_options options = {0};
-    if (tirc_parse_text(s.t, k->path, k->text, strlen(k->text), &s.file) ||
+    const char *arch[MANY];
+    if ((values(k, "arch", arch) && tirc_set_arch(s.t, arch[0])) ||
+        tirc_parse_text(s.t, k->path, k->text, strlen(k->text), &s.file) ||
         tirc_resolve(s.t, s.file, k->kernel, defines, n, &s.program) ||
         tirc_apply(s.t, s.file, s.program, k->name, NULL, 0, &s.scheduled) || !lower ||
         tirc_lower(s.t, s.scheduled, &options, &s.lowered))

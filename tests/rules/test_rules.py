@@ -6,6 +6,7 @@ import os
 import re
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ import pytest
 from parts import in_sweep, in_turn
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/emulate"))
+import nvrtc  # noqa: E402
+
 PROGRAMS = Path(__file__).with_name("rules.tir")
 SMALL, LARGE = [2, 3, 5], 37
 
@@ -172,9 +176,9 @@ def sizes_of(kernel):
     return re.findall(r"(\w+) = \d+", header[1])
 
 
-def run(kernel, *options, program=PROGRAMS):
+def run(kernel, *options, program=PROGRAMS, warnings=("--werror",)):
     """The trace and the report of a verified run."""
-    command = [os.environ["TIRC"], program, "--kernel", kernel, "--trace", "--werror"]
+    command = [os.environ["TIRC"], program, "--kernel", kernel, "--trace", *warnings]
     command += ["--schedule", "default"]  # also where the program has blocks
     command += ["--verify", "--json", "--device", "sim", *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
@@ -291,6 +295,43 @@ def test_tiles_have_rows_of_any_groups(tmp_path, kernel, parts):
                      + b"\n" + struct.pack(f"<{len(first)}i", *first))  # fmt: skip
     trace, report = run(kernel, f"--input=first={path}")
     assert "// groups: " in trace and report["verify"]["ok"], trace
+
+
+# Rules of which some steps need new GPUs.
+NEWER = {"tensor_cores", "convolution", "groups", "joined", "contraction", "rows"}
+
+
+def for_other_gpus():
+    """A program of each such rule, for a GPU without tensor cores for it; in the sweep all of them,
+    for several GPUs."""
+    seen = set()
+    for kernel, rules, _ in RULES:
+        if NEWER & set(rules):
+            usual = kernel not in DEAR and rules[0] not in seen
+            seen |= {rules[0]} if usual else set()
+            for arch in ("sm_75", "sm_80", "sm_100a"):
+                case = (kernel, arch)
+                yield from [case] if usual and arch == "sm_75" else in_sweep(case)
+
+
+@pytest.mark.parametrize("kernel, arch", for_other_gpus())
+def test_other_gpus(kernel, arch):
+    sizes = primes(sizes_of(kernel)) if kernel in DEAR else []
+    assert run(kernel, f"--arch={arch}", *sizes, warnings=[])[1]["verify"]["ok"]
+
+
+@pytest.mark.skipif(nvrtc.library() is None, reason="no NVRTC")
+@pytest.mark.parametrize(
+    "arch, part",
+    [("sm_75", 5), *in_sweep(("sm_75", 1), ("sm_80", 1), ("sm_89", 1), ("sm_100a", 1))],
+)
+def test_other_gpus_compile(arch, part):
+    """No rule makes what a GPU has no instruction for."""
+    rows = [row for row in RULES if NEWER & set(row[1])][::part]
+    texts = [emit(PROGRAMS, f"--arch={arch}", "--kernel", row[0]) for row in rows]
+    compiler = nvrtc.Nvrtc()
+    refused = compiler.refused(texts, compiler.machine_code(arch))
+    assert not {rows[n][0]: messages for n, messages in refused.items()}
 
 
 def test_every_program_has_its_row():

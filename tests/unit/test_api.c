@@ -495,6 +495,39 @@ static void lines_have_origins(void **state)
     tirc_free(t);
 }
 
+static bool shows(tirc *t, const char *arch)
+{
+    tirc_clear_diagnostics(t);
+    tirc_kernel *kernel, *scheduled;
+    tirc_file *file;
+    static const char text[] = "kernel k<N = 64>(x: f32[N]) -> y: f32[N]\n{\n    for i in N\n"
+                               "        y[i] = x[i];\n}\nschedule pairs for k()\n{\n"
+                               "    bind(split(loops(y)[0], [_, 2])[1], cluster.rank);\n}\n";
+    assert_int_equal(tirc_parse_text(t, "k.tir", text, strlen(text), &file), TIRC_OK);
+    assert_int_equal(tirc_resolve(t, file, NULL, NULL, 0, &kernel), TIRC_OK);
+    tirc_status status = tirc_apply(t, file, kernel, "pairs", NULL, 0, &scheduled);
+    return status && strstr(tirc_diagnostics(t, false), arch);
+}
+
+static void schedules_are_for_an_architecture(void **state)
+{
+    (void)state;
+    tirc *t = tirc_new(NULL);
+    tirc_device *device;
+    assert_false(shows(t, ""));
+    assert_int_equal(tirc_set_arch(t, "sm_80"), TIRC_OK);
+    assert_true(shows(t, "the kernel is for sm_80;"));
+    assert_int_equal(tirc_set_arch(t, "turing"), TIRC_USAGE);
+    assert_true(shows(t, "the kernel is for sm_80;"));
+    assert_int_equal(tirc_device_open(t, TIRC_DEVICE_SIM, 0, NULL, &device), TIRC_OK);
+    assert_true(shows(t, "the kernel is for sm_80;")); /* any of them is simulated */
+    assert_int_equal(tirc_device_open(t, TIRC_DEVICE_SIM, 0, "sm_75", &device), TIRC_OK);
+    assert_true(shows(t, "the kernel is for sm_75;"));
+    assert_int_equal(tirc_set_arch(t, "sm_90a"), TIRC_OK);
+    assert_false(shows(t, ""));
+    tirc_free(t);
+}
+
 static void analyses_are_data(void **state)
 {
     (void)state;
@@ -535,6 +568,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_whole_way),
+        cmocka_unit_test(schedules_are_for_an_architecture),
         cmocka_unit_test(refusals_have_a_place),
         cmocka_unit_test(wrong_calls_are_usage),
         cmocka_unit_test(memory_runs_out),

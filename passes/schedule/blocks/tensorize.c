@@ -11,6 +11,7 @@
  *
  * Legal: the body is what the instruction computes (passes/shared/unify.h).
  * Invariant: only what computes the body changes. */
+#include "ir/target/target.h"
 #include "passes/analysis/regions/inits.h"
 #include "passes/schedule/flow.h"
 #include "passes/schedule/instructions.h"
@@ -80,6 +81,12 @@ static bool require_own_name(Schedule *s, const PrimCall *call, const Instructio
     return false;
 }
 
+static bool require_target(Schedule *s, const PrimCall *call, const Instruction *of)
+{
+    const char *what = arena_printf(s->ctx->arena, "instruction '%s'", of->kernel->name);
+    return sched_require_target(s, call->span, target_of_template(of->lines, of->n_lines), what);
+}
+
 static bool require_plain(Schedule *s, const PrimCall *call, const Stmt *node)
 {
     const BlockStmt *block = &node->u.block;
@@ -139,7 +146,8 @@ bool prim_tensorize(Schedule *s, const PrimCall *call, Value *result)
     const Instruction *of = find_instruction(s, call);
     Value value;
     StmtPath path = {0};
-    if (!of || !require_own_name(s, call, of) || !take_block(s, call, of, &value))
+    if (!of || !require_target(s, call, of) || !require_own_name(s, call, of) ||
+        !take_block(s, call, of, &value))
         return false;
     Stmt *old = sched_node(s, &value, &path);
     if (!require_plain(s, call, old))

@@ -576,6 +576,7 @@ bool prim_bind(Schedule *s, const PrimCall *call, Value *result)
         return bind_virtual(s, loop, &path, call->span);
     Axis axis = axis_find(call->bind.axis.u.s);
     if (!loop_make_serial(s, &loop, &path, call->span) ||
+        (axis == AXIS_RANK && !sched_require_target(s, call->span, (Target){90, 0}, "clusters")) ||
         !require_axis_limit(s, &path, axis, call->span) ||
         !require_free_axis(s, &path, axis, call->span))
         return false;

@@ -17,7 +17,8 @@ bool prim_copy_bulk(Schedule *s, const PrimCall *call, Value *result)
     PrimCall inner = {.primitive = call->primitive, .span = call->span};
     const Value *loop = &call->copy_bulk.loop;
     inner.blockize.nodes = value_of_items(loop, 1, loop->span);
-    if (!prim_blockize(s, &inner, result))
+    if (!sched_require_target(s, call->span, (Target){90, 0}, "bulk copies") ||
+        !prim_blockize(s, &inner, result))
         return false;
     StmtPath path = {0};
     BulkForm form;
