@@ -170,7 +170,7 @@ static bool compile(tirc *t, tirc_device *device, const tirc_kernel *lowered,
 
 const tirc_kernel *api_with_index64(tirc *t, const tirc_kernel *lowered)
 {
-    LowerOptions options = {.limits = limits_default(), .index64 = true};
+    LowerOptions options = {.limits = limits_of(t->ctx->target), .index64 = true};
     return api_kernel_new(t, lower_kernel(t->ctx, lowered->kernel, &options), lowered);
 }
 

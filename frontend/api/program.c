@@ -583,7 +583,7 @@ static bool lower(tirc *t, const tirc_kernel *kernel, const tirc_lower_options *
                   tirc_kernel **lowered)
 {
     LowerCall call = {t, kernel, options, NULL};
-    LowerOptions o = {.limits = limits_default(), .after_pass = after_pass, .user = &call};
+    LowerOptions o = {.limits = limits_of(t->ctx->target), .after_pass = after_pass, .user = &call};
     o.index64 = options && options->index64;
     t->subject = kernel->command;
     const Kernel *result = lower_kernel(t->ctx, kernel->kernel, &o);

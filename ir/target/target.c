@@ -43,6 +43,22 @@ const char *target_name(Context *c, Target target)
     return arena_printf(c->arena, "sm_%d%.1s", target.number, &target.feature);
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+int64_t target_max_shared(Target gpu)
+{
+    /* CUDA C++ Programming Guide, technical specifications per compute capability; each up to the
+     * next one. */
+    static const struct {
+        int number, kilobytes;
+    } rows[] = {{0, 48},   {70, 96}, {75, 64},  {80, 163}, {86, 99},
+                {87, 163}, {88, 99}, {90, 227}, {120, 99}};
+    size_t i = sizeof rows / sizeof *rows - 1;
+    while (rows[i].number > gpu.number)
+        i--;
+    return rows[i].kilobytes * 1024;
+}
+
 /* ---- instructions ---------------------------------------------------------------------------- */
 
 static const struct {

@@ -19,6 +19,9 @@ bool target_has(Target gpu, Target first);
 /* "sm_90a", in the context's arena. */
 const char *target_name(Context *c, Target target);
 
+/* Returns how many bytes of shared memory a block may have. */
+int64_t target_max_shared(Target gpu);
+
 /* Returns the first GPUs that have the PTX instructions in the lines of a template. */
 Target target_of_template(const char *const *lines, int n);
 

@@ -23,6 +23,8 @@ typedef struct {
     int64_t reserved_shared;       /* 1024 bytes of each block */
 } Limits;
 Limits limits_default(void);
+/* The same with the shared memory of other GPUs. */
+Limits limits_of(Target target);
 
 typedef struct {
     Limits limits;

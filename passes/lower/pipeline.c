@@ -1,4 +1,5 @@
 /* pipeline.c - Runs the passes of pipeline.def: times each, reports it, and verifies its result. */
+#include "ir/target/target.h"
 #include "passes/lower/pass.h"
 
 #include <time.h>
@@ -31,6 +32,13 @@ Limits limits_default(void)
         .reserved_shared = 1024,
         .max_constant = 65536,
     };
+}
+
+Limits limits_of(Target target)
+{
+    Limits limits = limits_default();
+    limits.max_shared = target_max_shared(target);
+    return limits;
 }
 
 static double now(void)

@@ -309,7 +309,7 @@ def for_other_gpus():
         if NEWER & set(rules):
             usual = kernel not in DEAR and rules[0] not in seen
             seen |= {rules[0]} if usual else set()
-            for arch in ("sm_75", "sm_80", "sm_100a"):
+            for arch in ("sm_75", "sm_80", "sm_86", "sm_100a"):
                 case = (kernel, arch)
                 yield from [case] if usual and arch == "sm_75" else in_sweep(case)
 
@@ -321,10 +321,10 @@ def test_other_gpus(kernel, arch):
 
 
 @pytest.mark.skipif(nvrtc.library() is None, reason="no NVRTC")
-@pytest.mark.parametrize(
-    "arch, part",
-    [("sm_75", 5), *in_sweep(("sm_75", 1), ("sm_80", 1), ("sm_89", 1), ("sm_100a", 1))],
-)
+@pytest.mark.parametrize("arch, part", [
+    ("sm_75", 5),
+    *in_sweep(*((arch, 1) for arch in ("sm_75", "sm_80", "sm_86", "sm_89", "sm_100a"))),
+])  # fmt: skip
 def test_other_gpus_compile(arch, part):
     """No rule makes what a GPU has no instruction for."""
     rows = [row for row in RULES if NEWER & set(row[1])][::part]

@@ -46,6 +46,18 @@ static void features_are_of_one_architecture(void **state)
     assert_false(target_has(target("sm_100a"), target("sm_90a")));
 }
 
+static void shared_memory_is_limited(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int kilobytes;
+    } rows[] = {{"sm_61", 48}, {"sm_75", 64},   {"sm_80", 163},   {"sm_86", 99}, {"sm_87", 163},
+                {"sm_89", 99}, {"sm_90a", 227}, {"sm_103a", 227}, {"sm_121", 99}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(target_max_shared(target(rows[i].name)), rows[i].kilobytes * 1024);
+}
+
 static void expect_first(const char *line, const char *more, const char *first)
 {
     Context *c = ctx_new(0);
@@ -74,6 +86,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_read),
         cmocka_unit_test(features_are_of_one_architecture),
+        cmocka_unit_test(shared_memory_is_limited),
         cmocka_unit_test(opcodes_have_a_first_architecture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

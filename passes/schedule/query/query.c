@@ -3,6 +3,7 @@
  *
  * Legal: always, where the arguments are of the right kind.
  * Invariant: the kernel stays as it is. */
+#include "ir/target/target.h"
 #include "passes/analysis/polyhedral/poly.h"
 #include "passes/analysis/regions/contraction.h"
 #include "passes/analysis/regions/reducer.h"
@@ -126,6 +127,21 @@ bool prim_calls(Schedule *s, const PrimCall *call, Value *result)
     for (Cursor at = cursor_stmt(s->ctx, sched_node(s, &call->calls.block, NULL));
          cursor_next(&at);)
         result->u.i += at.expr && at.expr->kind == EX_CALL && at.expr->u.call.call == function;
+    return true;
+}
+
+bool prim_target_has(Schedule *s, const PrimCall *call, Value *result)
+{
+    Target first;
+    bool known = target_parse(call->target_has.architecture.u.s, &first);
+    *result = (Value){.kind = VALUE_BOOL, .u.i = known && target_has(s->ctx->target, first)};
+    return true;
+}
+
+bool prim_max_shared(Schedule *s, const PrimCall *call, Value *result)
+{
+    (void)call;
+    *result = (Value){.kind = VALUE_INT, .u.i = target_max_shared(s->ctx->target)};
     return true;
 }
 
