@@ -41,6 +41,8 @@ bool tune_bench_open(const Tuner *n, Bench *b)
 {
     tirc_file *program;
     *b = (Bench){.t = tirc_new(&(tirc_options){.cache_dir = n->cache_dir})};
+    if (b->t)
+        b->t->ctx->target = n->target;
     return b->t && !tirc_set_tune_log(b->t, "") &&
            (!n->source || !tirc_parse_text(b->t, n->path, n->source, n->source_length, &b->file)) &&
            !tirc_parse_text(b->t, "<program>", n->text, strlen(n->text), &program) &&

@@ -88,15 +88,16 @@ static bool choose_task(tirc *t, const tirc_kernel *lowered, Tuner *n)
 static bool try_own(tirc *t, const tirc_file *file, const tirc_kernel *program, Tuner *n)
 {
     tirc_kernel *scheduled, *lowered;
+    tirc_device *device;
     const tirc_tune_options *o = n->options;
+    if (tirc_device_open(t, o->device, o->ordinal, o->arch, &device))
+        return false;
+    n->device = device;
+    n->target = t->ctx->target; /* what all candidates are for */
     if (tirc_apply(t, file, program, n->schedule, o->settings, o->n_settings, &scheduled) ||
         tirc_lower(t, scheduled, NULL, &lowered))
         return false;
     n->own = settings_of(t, n, scheduled);
-    tirc_device *device;
-    if (tirc_device_open(t, o->device, o->ordinal, o->arch, &device))
-        return false;
-    n->device = device;
     return choose_task(t, lowered, n);
 }
 

@@ -36,6 +36,7 @@ typedef struct {
     const char *kernel, *text; /* the program */
     const char *cache_dir;
     const tirc_device *device; /* open in the caller's context; only its properties are used */
+    Target target;             /* of the schedules */
     TuneTask task;
     bool is_ranked; /* by the model; else candidates are taken as they come */
     const char *log_path;

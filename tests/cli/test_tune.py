@@ -149,6 +149,14 @@ def test_a_refused_choice_is_left_out(twice):
     assert (result["candidates"], result["refused"]) == (2, 1)
 
 
+def test_candidates_are_for_the_architecture_that_is_asked_for(twice):
+    asks = 'assert target_has("sm_75") && !target_has("sm_80"), "for a T4";'
+    twice.write("twice.tir", TWICE.replace("let [i] =", f"{asks}\n    let [i] ="))
+    result = tune(twice, *BLOCKS, "--arch", "sm_75")
+    assert (result["candidates"], result["refused"]) == (4, 0)
+    assert "for a T4" in tune(twice, *BLOCKS, status=1)
+
+
 def test_symbolic_sizes_are_tuned_at_a_value(twice):
     command = ("twice.tir", "-D", "N=?", "--schedule", "blocks")
     assert "size 'N' of 'twice' is symbolic" in tune(twice, *command, status=2)
