@@ -30,18 +30,26 @@ struct Arena {
     Chunk *spare;      /* released, or NULL */
     size_t next_chunk; /* capacity of the next ordinary chunk */
     size_t total;      /* bytes handed out */
-    size_t limit;
-    int lenient; /* how many sections are under way that the limit does not interrupt */
+    size_t most;       /* that may be handed out now: the limit, or nearly all there are */
+    size_t limit;      /* 0: none */
+    int lenient;       /* how many sections are under way that the limit does not interrupt */
     ArenaOutOfMemory *out_of_memory;
     void *user;
 };
 
+static void set_most(Arena *arena)
+{
+    arena->most = arena->limit && !arena->lenient ? arena->limit : SIZE_MAX / 2;
+}
+
 Arena *arena_new(size_t limit, ArenaOutOfMemory *out_of_memory, void *user)
 {
     Arena *arena = malloc(sizeof *arena);
-    if (arena)
-        *arena = (Arena){
-            .next_chunk = CHUNK_MIN, .limit = limit, .out_of_memory = out_of_memory, .user = user};
+    if (!arena)
+        return NULL;
+    *arena = (Arena){
+        .next_chunk = CHUNK_MIN, .limit = limit, .out_of_memory = out_of_memory, .user = user};
+    set_most(arena);
     return arena;
 }
 
@@ -122,34 +130,38 @@ static void add_chunk(Arena *arena, size_t size)
     arena->newest = chunk;
 }
 
-/* Where in the newest chunk `size` more bytes would start, or SIZE_MAX if they do not fit. */
-static size_t place_in_newest(const Arena *arena, size_t size)
+/* Few allocations come here: those of the others stay short. */
+__attribute__((noinline)) static unsigned char *room_in_new_chunk(Arena *arena, size_t size)
 {
-    const Chunk *chunk = arena->newest;
+    if (size > arena->most || arena->total > arena->most - size)
+        arena->out_of_memory(arena->user, size);
+    add_chunk(arena, size);
+    arena->newest->used = size;
+    arena->total += size;
+    return arena->newest->data;
+}
+
+static inline unsigned char *take_room(Arena *arena, size_t size)
+{
+    Chunk *chunk = arena->newest;
     if (!chunk)
-        return SIZE_MAX;
-    size_t at = (chunk->used + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-    return at <= chunk->capacity && size <= chunk->capacity - at ? at : SIZE_MAX;
+        return room_in_new_chunk(arena, size);
+    size_t at = (chunk->used + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1), end = at + size;
+    if (end < at || end > chunk->capacity || arena->total + size > arena->most)
+        return room_in_new_chunk(arena, size);
+    chunk->used = end;
+    arena->total += size;
+    return chunk->data + at;
 }
 
 void *arena_room(Arena *arena, size_t size)
 {
-    size_t most = arena->limit && !arena->lenient ? arena->limit : SIZE_MAX / 2;
-    if (size > most || arena->total > most - size)
-        arena->out_of_memory(arena->user, size);
-    size_t at = place_in_newest(arena, size);
-    if (at == SIZE_MAX) {
-        add_chunk(arena, size);
-        at = 0;
-    }
-    arena->newest->used = at + size;
-    arena->total += size;
-    return arena->newest->data + at;
+    return take_room(arena, size);
 }
 
 void *arena_alloc(Arena *arena, size_t size)
 {
-    unsigned char *room = arena_room(arena, size);
+    unsigned char *room = take_room(arena, size);
     Chunk *chunk = arena->newest;
     size_t at = (size_t)(room - chunk->data);
     if (at < chunk->clean)
@@ -160,11 +172,13 @@ void *arena_alloc(Arena *arena, size_t size)
 void arena_begin_lenient(Arena *arena)
 {
     arena->lenient++;
+    set_most(arena);
 }
 
 void arena_end_lenient(Arena *arena)
 {
     arena->lenient--;
+    set_most(arena);
 }
 
 size_t arena_used(const Arena *arena)
@@ -193,6 +207,21 @@ void *vec_grow(Arena *arena, void *items, int n, int *capacity, size_t item_size
     if (n > 0)
         memcpy(moved, items, (size_t)n * item_size);
     *capacity = grown * 2;
+    return moved;
+}
+
+int vec_capacity(Arena *arena, int n, int capacity, int more)
+{
+    if (more > INT_MAX / 2 - n)
+        arena->out_of_memory(arena->user, SIZE_MAX);
+    return n + more > capacity * 2 ? n + more : capacity * 2;
+}
+
+void *vec_move(Arena *arena, const void *items, size_t used, size_t wanted)
+{
+    void *moved = arena_room(arena, wanted);
+    if (used > 0)
+        memcpy(moved, items, used);
     return moved;
 }
 

@@ -93,10 +93,20 @@ void strbuf_add_decimal(StrBuf *s, double value, int digits);
 /* Adds the first `count` of an array. */
 #define VEC_APPEND(arena, v, array, count)                                                         \
     do {                                                                                           \
-        for (int vec_at = 0; vec_at < (count); vec_at++)                                           \
-            VEC_PUSH((arena), (v), (array)[vec_at]);                                               \
+        int vec_n = (count);                                                                       \
+        if (vec_n > (v)->capacity - (v)->n) {                                                      \
+            (v)->capacity = vec_capacity((arena), (v)->n, (v)->capacity, vec_n);                   \
+            (v)->items = vec_move((arena), (v)->items, sizeof *(v)->items * (size_t)(v)->n,        \
+                                  sizeof *(v)->items * (size_t)(v)->capacity);                     \
+        }                                                                                          \
+        for (int vec_at = 0; vec_at < vec_n; vec_at++)                                             \
+            (v)->items[(v)->n++] = (array)[vec_at];                                                \
     } while (0)
 void *vec_grow(Arena *arena, void *items, int n, int *capacity, size_t item_size);
+/* A capacity for `more` items behind the n that there are. */
+int vec_capacity(Arena *arena, int n, int capacity, int more);
+/* Room for `wanted` bytes, the first `used` of which are those of the items. */
+void *vec_move(Arena *arena, const void *items, size_t used, size_t wanted);
 
 /* Strings as identities: equal text, equal pointer. */
 typedef const char *Name;
