@@ -56,18 +56,22 @@ typedef struct {
 /* ---- places ---------------------------------------------------------------------------------- */
 
 typedef struct {
-    const char *text; /* with the spaces around it */
+    char sign[3]; /* with a space in front and one behind */
     int cost;
 } Operator;
 
 enum { CHOICE = 1, OTHERWISE = 2 };
 
 /* Those that bind least come first. A line that goes on starts with its operator. */
-static const Operator operators[] = {{" ? ", CHOICE}, {" : ", OTHERWISE}, {" || ", 3}, {" && ", 4},
-                                     {" == ", 5},     {" != ", 5},        {" < ", 5},  {" > ", 5},
-                                     {" <= ", 5},     {" >= ", 5},        {" | ", 5},  {" ^ ", 5},
-                                     {" & ", 5},      {" << ", 5},        {" >> ", 5}, {" + ", 6},
-                                     {" - ", 6},      {" * ", 7},         {" / ", 7},  {" % ", 7}};
+static const Operator operators[] = {
+    {"?", CHOICE}, {":", OTHERWISE}, {"||", 3}, {"&&", 4}, {"==", 5}, {"!=", 5}, {"<", 5},
+    {">", 5},      {"<=", 5},        {">=", 5}, {"|", 5},  {"^", 5},  {"&", 5},  {"<<", 5},
+    {">>", 5},     {"+", 6},         {"-", 6},  {"*", 7},  {"/", 7},  {"%", 7}};
+
+static bool is_sign(const char *at, const char *sign)
+{
+    return at[0] == sign[0] && (sign[1] ? at[1] == sign[1] && at[2] == ' ' : at[1] == ' ');
+}
 
 /* What a break in front of the operator at `at` costs; 0: there is none. */
 static int operator_cost(const char *at)
@@ -75,7 +79,7 @@ static int operator_cost(const char *at)
     if (at[-1] != ' ' || !strchr("?:|&=!<>^+-*/%", *at))
         return 0;
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (strncmp(at - 1, operators[i].text, strlen(operators[i].text)) == 0)
+        if (is_sign(at, operators[i].sign))
             return operators[i].cost;
     return 0;
 }

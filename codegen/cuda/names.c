@@ -210,7 +210,7 @@ static void take_words(Names *out, Context *c, const char *text)
         while (isalnum((unsigned char)text[n]) || text[n] == '_')
             n++;
         if (n > 0)
-            names_take(out, ctx_namef(c, "%.*s", (int)n, text));
+            names_take(out, interner_get(c->names, text, n));
         text = *text == '"' ? behind_string(text) : text + (n > 0 ? n : 1);
     }
 }

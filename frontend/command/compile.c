@@ -44,9 +44,10 @@ static bool wants(const Command *c, const char *name, size_t number)
 {
     const char *asked = c->options->print_after;
     char digits[24];
+    if (!asked)
+        return false;
     snprintf(digits, sizeof digits, "%zu", number);
-    return asked &&
-           (!strcmp(asked, "all") || !strcmp(asked, name) || (number && !strcmp(asked, digits)));
+    return !strcmp(asked, "all") || !strcmp(asked, name) || (number && !strcmp(asked, digits));
 }
 
 /* The kernel after the step `title`, called `name`; number 0 is a pass, or the program. */
@@ -68,7 +69,8 @@ static void show(Command *c, const char *name, size_t number, const char *title,
 static void show_steps(Command *c)
 {
     show(c, "program", 0, "reading", c->program);
-    for (size_t i = 1; i <= tirc_step_count(c->scheduled); i++) {
+    bool shows = c->options->print_after || c->options->dump_dir;
+    for (size_t i = 1; shows && i <= tirc_step_count(c->scheduled); i++) {
         const char *text = tirc_step_text(c->scheduled, i);
         char name[64], title[256];
         snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "("), text);

@@ -281,6 +281,13 @@ static bool concatenate(Script *s, const Value *a, const Value *b, Value *out)
     return make_list(s, items, n, out->span, out);
 }
 
+static bool operand_int(Script *s, const Value *value, const char *token, int64_t *out)
+{
+    const char *what =
+        value->kind == VALUE_INT ? "" : arena_printf(s->c->arena, "an operand of '%s'", token);
+    return script_int(s, value, what, out);
+}
+
 static bool eval_binary(Script *s, const AstExpr *e, Value *out)
 {
     OpClass class = op_info(e->u.op.op)->class;
@@ -303,8 +310,7 @@ static bool eval_binary(Script *s, const AstExpr *e, Value *out)
     if (e->u.op.op == EX_ADD && left.kind == VALUE_LIST && right.kind == VALUE_LIST) {
         return concatenate(s, &left, &right, out);
     }
-    const char *what = arena_printf(s->c->arena, "an operand of '%s'", token);
-    if (!script_int(s, &left, what, &a) || !script_int(s, &right, what, &b))
+    if (!operand_int(s, &left, token, &a) || !operand_int(s, &right, token, &b))
         return false;
     if (class == OP_COMPARE) {
         *out = value_of_bool(compare(e->u.op.op, a, b), e->span);

@@ -195,17 +195,26 @@ static const AstFile *load_library(Context *c, int i)
                           loaded ? loaded->file : parse_source(c, path, library_source(c, i)));
 }
 
-static int compare_line(const void *line, const void *with)
+/* How a declaration begins: a keyword with a blank behind it, and the name. */
+typedef struct {
+    const char *keyword, *name;
+} Beginning;
+
+static int compare_line(const void *wanted, const void *with)
 {
-    return strcmp(line, ((const LibraryLine *)with)->line);
+    const Beginning *begins = wanted;
+    const char *line = ((const LibraryLine *)with)->line;
+    size_t length = strlen(begins->keyword);
+    int order = strncmp(begins->keyword, line, length);
+    return order ? order : strcmp(begins->name, line + length);
 }
 
 /* Where the library declares `name`; NULL: nowhere. */
-static const LibraryLine *find_line(Context *c, Declared as, const char *name)
+static const LibraryLine *find_line(Declared as, const char *name)
 {
-    static const char *const keywords[] = {"proc", "instruction", "schedule"};
-    const char *line = arena_printf(c->arena, "%s %s", keywords[as], name);
-    return bsearch(line, library_files_index, (size_t)library_files_index_count,
+    static const char *const keywords[] = {"proc ", "instruction ", "schedule "};
+    const Beginning begins = {keywords[as], name};
+    return bsearch(&begins, library_files_index, (size_t)library_files_index_count,
                    sizeof *library_files_index, compare_line);
 }
 
@@ -223,7 +232,7 @@ static const AstFile *parse_declaration(Context *c, const LibraryLine *line)
 /* The declaration of `name` in the library, parsed once; NULL if there is none. */
 static const AstFile *find_library_item(Context *c, Declared as, const char *name)
 {
-    const LibraryLine *line = find_line(c, as, name);
+    const LibraryLine *line = find_line(as, name);
     if (!line)
         return NULL;
     const AstFile **file = &files_of(c)->declarations[line - library_files_index];

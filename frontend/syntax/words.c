@@ -25,7 +25,9 @@ static const Token *peek(Parser *p, int n)
 
 static Token take(Parser *p)
 {
-    Token t = *peek(p, 0);
+    if (p->n_ahead == 0)
+        return lexer_next(p);
+    Token t = p->ahead[0];
     p->n_ahead--;
     memmove(p->ahead, p->ahead + 1, sizeof *p->ahead * (size_t)p->n_ahead);
     return t;
