@@ -17,12 +17,12 @@
  * That mixes the digits of some numbers, and finds those of others. */
 #include "passes/analysis/polyhedral/poly_reduce.h"
 
-/* Rows of at most n variables, as bounds. */
-static void read_bounds(System *s, int n)
+/* Rows of `least` to `most` variables, as bounds. */
+static void read_bounds(System *s, int least, int most)
 {
     for (int k = 0; k < s->n_lines && !s->impossible; k++) {
         const Line *l = &s->lines[k];
-        if (!l->gone && l->n_terms <= n)
+        if (!l->gone && l->n_terms >= least && l->n_terms <= most)
             system_bound(s, l);
     }
 }
@@ -199,9 +199,10 @@ static bool with_equalities(System *s, bool (*step)(System *s, Line *l))
 void system_split_digits(System *s, Numbers numbers)
 {
     use_digits(s);
-    read_bounds(s, 1);
-    for (bool again = true; again && !s->impossible && !s->overflow;) {
-        read_bounds(s, 3);
+    read_bounds(s, 1, 1);
+    int least = 2; /* until rows change, those of one variable have said all */
+    for (bool again = true; again && !s->impossible && !s->overflow; least = 1) {
+        read_bounds(s, least, 3);
         with_equalities(s, rename_equal);
         again = numbers == NUMBERS_JOINED &&
                 (with_equalities(s, join_number) || with_equalities(s, join_multiple));

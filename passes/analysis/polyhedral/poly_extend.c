@@ -38,7 +38,9 @@ static void give_value(Extension *e, int column, Affine value)
     Affine change = poly_add(e->p, value, poly_term(e->p, 1, column), -1);
     for (int i = 0; i < e->rows.n; i++) {
         Affine *form = &e->rows.items[i].form;
-        *form = poly_add(e->p, *form, change, affine_factor(*form, column));
+        int64_t factor = affine_factor(*form, column);
+        if (factor)
+            *form = poly_add(e->p, *form, change, factor);
     }
     e->open[column - e->from] = false;
 }
@@ -47,6 +49,14 @@ static void give_value(Extension *e, int column, Affine value)
 static void solve_for(Extension *e, Affine form, Term t)
 {
     give_value(e, t.column, poly_add(e->p, poly_term(e->p, 1, t.column), form, -t.factor));
+}
+
+static bool has_open(const Extension *e, Affine a)
+{
+    for (int i = 0; i < a.n; i++)
+        if (is_open(e, a.terms[i].column))
+            return true;
+    return false;
 }
 
 /* The terms whose columns are open. */
@@ -105,9 +115,10 @@ static bool split_row(Extension *e, int row, Term x, int64_t g, int64_t a)
 /* An equality whose open columns are told apart as digits, or the only one gets its value. */
 static bool solve_row(Extension *e, int row)
 {
-    Affine form = e->rows.items[row].form, open = open_part(e, form);
-    if (!e->rows.items[row].equal || open.n == 0)
+    Affine form = e->rows.items[row].form;
+    if (!e->rows.items[row].equal || !has_open(e, form))
         return false;
+    Affine open = open_part(e, form);
     if (open.n == 1 && magnitude(open.terms[0].factor) == 1) {
         solve_for(e, form, open.terms[0]);
         return true;
@@ -240,8 +251,15 @@ static int mark_holding(Poly *p, const RowList *rows, bool *holds)
 /* The only open column of the row; -1 for none or several. */
 static int only_open(const Extension *e, Affine form)
 {
-    Affine open = open_part(e, form);
-    return open.n == 1 ? open.terms[0].column : -1;
+    int column = -1;
+    for (int i = 0; i < form.n; i++) {
+        if (!is_open(e, form.terms[i].column))
+            continue;
+        if (column >= 0)
+            return -1;
+        column = form.terms[i].column;
+    }
+    return column;
 }
 
 /* How many of the rows that leave only this column open hold with the value. *all: so many. */
@@ -344,7 +362,7 @@ static bool add_left(Poly *p, Row row, RowList *left, int most)
 static bool all_known(const Extension *e)
 {
     for (int i = 0; i < e->rows.n; i++)
-        if (open_part(e, e->rows.items[i].form).n > 0)
+        if (has_open(e, e->rows.items[i].form))
             return false;
     return true;
 }

@@ -210,16 +210,18 @@ Bounds system_range(System *s, const Line *l, int64_t g)
     return range;
 }
 
-static void bound_variables(System *s)
+/* What a row of one variable says does not depend on others: one look is enough. */
+typedef enum { ALL_ROWS, ROWS_OF_SEVERAL } RowsLookedAt;
+
+static void bound_variables(System *s, RowsLookedAt rows)
 {
     s->tighter = true;
     for (int round = 0; round < ROUNDS && s->tighter; round++) {
         s->tighter = false;
-        for (int k = 0; k < s->n_lines && !s->impossible && !s->overflow; k++) {
-            if (s->lines[k].gone)
-                continue;
-            system_bound(s, &s->lines[k]);
-        }
+        for (int k = 0; k < s->n_lines && !s->impossible && !s->overflow; k++)
+            if (!s->lines[k].gone && (rows == ALL_ROWS || s->lines[k].n_terms > 1))
+                system_bound(s, &s->lines[k]);
+        rows = ROWS_OF_SEVERAL;
     }
 }
 
@@ -236,7 +238,7 @@ static bool least_values_hold(System *s)
             s->min[i] = s->max[i];
         else
             s->min[i] = s->max[i] = 0;
-        bound_variables(s);
+        bound_variables(s, ROWS_OF_SEVERAL);
     }
     for (int k = 0; k < s->n_lines && !s->impossible; k++) {
         const Line *l = &s->lines[k];
@@ -332,7 +334,7 @@ static bool reduce(System *s, Numbers numbers)
         measure_distances(s);
     forget_bounds(s); /* variables mean something else now */
     if (!s->impossible && !s->overflow)
-        bound_variables(s);
+        bound_variables(s, ALL_ROWS);
     return !s->overflow;
 }
 
@@ -343,7 +345,7 @@ static Answer decide(Context *c, Asked asked, Numbers numbers)
     bool fits = reduce(&s, numbers);
     if (fits && !s.impossible && numbers == NUMBERS_JOINED) {
         system_add_sums(&s);
-        bound_variables(&s);
+        bound_variables(&s, ALL_ROWS);
     }
     Answer answer = !fits || s.overflow     ? POLY_SPENT
                     : s.impossible          ? POLY_NONE

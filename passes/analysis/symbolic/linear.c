@@ -3,10 +3,15 @@
 
 #include <stdlib.h>
 
-int term_order(const Term *a, const Term *b)
+static inline int order_of(const Term *a, const Term *b)
 {
     return a->atom ? expr_order(a->atom, b->atom)
                    : (a->column > b->column) - (a->column < b->column);
+}
+
+int term_order(const Term *a, const Term *b)
+{
+    return order_of(a, b);
 }
 
 Affine affine_const(int64_t value)
@@ -25,17 +30,34 @@ void affine_append(Context *c, Affine *a, Term term)
 
 static int compare_terms(const void *a, const void *b)
 {
-    return term_order(a, b);
+    return order_of(a, b);
+}
+
+/* Most sums have few terms, most of them in order. */
+static void sort_terms(Affine *a)
+{
+    enum { FEW = 8 };
+    if (a->n > FEW) {
+        qsort(a->terms, (size_t)a->n, sizeof *a->terms, compare_terms);
+        return;
+    }
+    for (int t = 1; t < a->n; t++) {
+        Term term = a->terms[t];
+        int at = t;
+        for (; at > 0 && order_of(&a->terms[at - 1], &term) > 0; at--)
+            a->terms[at] = a->terms[at - 1];
+        if (at < t)
+            a->terms[at] = term;
+    }
 }
 
 bool affine_normalize(Affine *a)
 {
-    if (a->n > 1)
-        qsort(a->terms, (size_t)a->n, sizeof *a->terms, compare_terms);
+    sort_terms(a);
     int n = 0;
     for (int t = 0; t < a->n;) {
         Term sum = a->terms[t++];
-        while (t < a->n && term_order(&a->terms[t], &sum) == 0)
+        while (t < a->n && order_of(&a->terms[t], &sum) == 0)
             if (!checked_add(sum.factor, a->terms[t++].factor, &sum.factor))
                 return false;
         if (sum.factor != 0)
@@ -64,7 +86,7 @@ bool affine_combine(Context *c, Affine a, int64_t ka, Affine b, int64_t kb, Affi
         add_product(&sum.constant, a.constant, ka) && add_product(&sum.constant, b.constant, kb);
     sum.terms = arena_room(c->arena, sizeof(Term) * (size_t)sum.capacity);
     for (int i = 0, j = 0; fits && (i < a.n || j < b.n);) {
-        int order = i == a.n ? 1 : j == b.n ? -1 : term_order(&a.terms[i], &b.terms[j]);
+        int order = i == a.n ? 1 : j == b.n ? -1 : order_of(&a.terms[i], &b.terms[j]);
         Term term = order <= 0 ? a.terms[i] : b.terms[j];
         term.factor = 0;
         if (order <= 0)
