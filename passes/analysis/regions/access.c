@@ -250,15 +250,23 @@ bool access_reads_own(Context *c, const AccessList *block, int i)
     return false;
 }
 
+/* In its expressions. */
+static bool head_reads(const Stmt *s, const Buffer *buffer)
+{
+    for (int i = 0, n = stmt_operands(s); i < n; i++)
+        if (expr_reads(stmt_operand(s, i), buffer))
+            return true;
+    return false;
+}
+
 bool stmt_accesses(Context *c, const Stmt *s, const Buffer *buffer, AccessMode mode)
 {
-    for (Cursor at = cursor_stmt(c, s); cursor_next(&at);) {
-        const Stmt *store = at.stmt && at.stmt->kind == ST_STORE ? at.stmt : NULL;
-        const Expr *load = at.expr && at.expr->kind == EX_LOAD ? at.expr : NULL;
-        if (load && load->u.load.buffer->id == buffer->id && (mode & ACCESS_READ))
-            return true;
+    for (Cursor at = cursor_stmts(c, s); cursor_next(&at);) {
+        const Stmt *store = at.stmt->kind == ST_STORE ? at.stmt : NULL;
         if (store && store->u.store.buffer->id == buffer->id &&
             ((mode & ACCESS_WRITE) || store->u.store.op != STORE_SET))
+            return true;
+        if ((mode & ACCESS_READ) && head_reads(at.stmt, buffer))
             return true;
     }
     return false;
@@ -408,10 +416,7 @@ static bool accesses_itself(Context *c, const Stmt *s, const Buffer *buffer)
 {
     if (s->kind == ST_BLOCK || s->kind == ST_STORE)
         return stmt_accesses(c, s, buffer, ACCESS_ANY);
-    for (int i = 0; i < stmt_operands(s); i++)
-        if (expr_reads(stmt_operand(s, i), buffer))
-            return true;
-    return false;
+    return head_reads(s, buffer);
 }
 
 /* A block is not looked into: nothing can be placed inside it. */
