@@ -216,13 +216,18 @@ void facts_assume_canonical(Facts *f, Expr *cond)
     }
 }
 
-void facts_assume(Facts *f, Expr *cond)
+Expr *facts_canonical(Facts *f, Expr *cond)
 {
     bool outer = f->assuming;
     f->assuming = true;
     Expr *canonical = simplify_once(f, cond);
     f->assuming = outer;
-    facts_assume_canonical(f, canonical);
+    return canonical;
+}
+
+void facts_assume(Facts *f, Expr *cond)
+{
+    facts_assume_canonical(f, facts_canonical(f, cond));
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */

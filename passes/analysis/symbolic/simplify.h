@@ -28,6 +28,9 @@ bool facts_range_is_literal(const Facts *f, const Var *var);
 void facts_axis(Facts *f, Axis axis, Expr *extent);
 /* `cond` (a BOOL expression) holds. */
 void facts_assume(Facts *f, Expr *cond);
+/* The same in two steps: the canonical form of the condition, and that it holds. */
+Expr *facts_canonical(Facts *f, Expr *cond);
+void facts_assume_canonical(Facts *f, Expr *cond);
 /* What holds inside a loop (its range), a block (domains of its iterators), an if (then), a
  * launch. */
 void facts_enter(Facts *f, const Stmt *s);

@@ -202,6 +202,14 @@ static bool literal_extents(Compact *k, Facts *f, const Buffer *b, const Interva
 /* the first two only look at subscripts */
 typedef enum { REBASE_SUGGEST, REBASE_MEASURE, REBASE } RebaseStep;
 
+/* What the first step has found at a block or an access, for the next ones: they come by the same
+ * places in the same order, and know the same there. */
+typedef struct {
+    VEC(ExprList) domains; /* of each block, in canonical form */
+    VEC(Expr **) offsets;  /* of each access, [rank], NULL: not asked for yet */
+    int block, access;     /* where the step at work is */
+} Found;
+
 typedef struct {
     Context *c;
     Facts *facts;
@@ -218,6 +226,7 @@ typedef struct {
     bool by_axes;           /* the box is in terms of the axes of bound loops inside the place */
     SubstList bound;        /* bound loops inside the place, to their axes; of own coordinates */
     StmtList ways;          /* statements down to the blocks that access the buffer */
+    Found found;
 } Rebase;
 
 /* Rewrites `e` in terms of axes, and back: a box of registers uses axes, because several loops may
@@ -264,24 +273,33 @@ static bool divides(const Rebase *r, const Expr *at)
     return false;
 }
 
-/* Subscripts relative to the box, or the place in the circle; an axis whose box starts at 0 keeps
- * its own, but for quotients. */
+/* A subscript relative to the box, or the place in the circle. */
+static Expr *offset_of(Rebase *r, int d, Expr *index)
+{
+    Expr *at = r->block ? iters_to_loops(r->c, r->block, index) : index;
+    Expr *offset = index_sub(r->c, to_axes(r, at), r->box[d].min);
+    if (r->fold[d] > 0)
+        offset = index_mod(r->c, offset, expr_index(r->c, r->fold[d]));
+    return simplify(r->facts, offset);
+}
+
+/* An axis whose box starts at 0 keeps its subscripts, but for quotients. */
 static Expr *const *rebase_index(Rebase *r, Expr *const *index)
 {
-    Expr **out = ARENA_ARRAY(r->c->arena, Expr *, r->from->rank + 1);
+    Arena *arena = r->c->arena;
+    Expr **out = ARENA_ARRAY(arena, Expr *, r->from->rank + 1);
+    if (r->found.access == r->found.offsets.n)
+        VEC_PUSH(arena, &r->found.offsets, ARENA_ARRAY(arena, Expr *, r->from->rank + 1));
+    Expr **offsets = r->found.offsets.items[r->found.access++];
     for (int d = 0; d < r->from->rank; d++) {
         bool dense = r->step == REBASE ? r->spread[d].period == 1 : r->last[d] == 0;
         out[d] = index[d];
         if (expr_is(r->box[d].min, 0) && r->fold[d] == 0 && dense && !divides(r, index[d]))
             continue;
-        Expr *at = r->block ? iters_to_loops(r->c, r->block, index[d]) : index[d];
-        Expr *offset = index_sub(r->c, to_axes(r, at), r->box[d].min);
-        if (r->fold[d] > 0)
-            offset = index_mod(r->c, offset, expr_index(r->c, r->fold[d]));
-        offset = simplify(r->facts, offset);
-        if (!dense)
-            offset = rebase_spread(r, d, offset);
-        out[d] = from_axes(r, offset);
+        Expr *offset = offsets[d] ? offsets[d] : offset_of(r, d, index[d]);
+        if (!expr_has_load(index[d])) /* each step rebases a load in a subscript in its own way */
+            offsets[d] = offset;
+        out[d] = from_axes(r, dense ? offset : rebase_spread(r, d, offset));
     }
     return out;
 }
@@ -331,6 +349,22 @@ static void find_ways(Rebase *r, Stmt *root)
     }
 }
 
+static void assume_domains(Rebase *r, const BlockStmt *block)
+{
+    ExprList domains = {0}, *found;
+    bool known = r->found.block < r->found.domains.n;
+    if (!known) {
+        block_add_domains(r->c, block, &domains);
+        VEC_PUSH(r->c->arena, &r->found.domains, domains);
+    }
+    found = &r->found.domains.items[r->found.block++];
+    for (int i = 0; i < found->n; i++) {
+        if (!known)
+            found->items[i] = facts_canonical(r->facts, found->items[i]);
+        facts_assume_canonical(r->facts, found->items[i]);
+    }
+}
+
 static Stmt *rebase(void *user, Stmt *s)
 {
     Rebase *r = user;
@@ -341,7 +375,7 @@ static Stmt *rebase(void *user, Stmt *s)
     if (s->kind == ST_BLOCK) {
         BlockStmt block = s->u.block;
         Rewriter rewriter = {.ctx = r->c, .user = r, .expr = rebase_load, .stmt = rebase_store};
-        block_assume_domains(r->facts, r->c, &s->u.block);
+        assume_domains(r, &s->u.block);
         enter_loops(r->facts, r->c, block.body);
         r->block = &s->u.block;
         block.body = rewrite_stmt(&rewriter, block.body);
@@ -359,6 +393,12 @@ static Stmt *rebase(void *user, Stmt *s)
     }
     facts_reset(r->facts, mark);
     return done;
+}
+
+static Stmt *rebase_all(Rebase *r, Stmt *root)
+{
+    r->found.block = r->found.access = 0;
+    return rebase(r, root);
 }
 
 /* Registers: makes the shape as small as the subscripts allow. */
@@ -381,7 +421,7 @@ static void find_spreads(Rebase *r, Stmt *at, Expr **shape)
     for (r->step = REBASE_SUGGEST; r->step < REBASE; r->step++) {
         for (int d = 0; d < rank && r->step == REBASE_MEASURE; d++)
             spread_close(&r->searches[d]);
-        rebase(r, at);
+        rebase_all(r, at);
     }
     for (int d = 0; d < rank; d++) {
         r->spread[d] = spread_choose(&r->searches[d], last[d]);
@@ -539,6 +579,7 @@ static Expr **smaller(Rebase *r, Stmt *at, Interval *box, Expr **shape)
     Rebase other = *r;
     Expr **whole = ARENA_ARRAY(r->c->arena, Expr *, r->from->rank + 1);
     other.box = box;
+    other.found = (Found){0}; /* offsets are relative to the box */
     other.spread = ARENA_ARRAY(r->c->arena, Spread, r->from->rank + 1);
     for (int d = 0; d < r->from->rank; d++)
         whole[d] = simplify(r->facts, box[d].extent);
@@ -597,7 +638,7 @@ static void compact_buffer(Compact *k, Stmt *temp)
         shape = smaller(&r, at, whole, shape);
     small->shape = shape;
     r.step = REBASE;
-    Stmt *done = rebase(&r, at);
+    Stmt *done = rebase_all(&r, at);
     done = stmt_then(c, stmt_stamp(stmt_temp(c, small, temp->span), temp), done);
     k->body = stmt_replace(c, k->body, path_end(&place.path), done);
 }
@@ -625,7 +666,7 @@ static void shrink_global(Compact *k, Stmt *temp)
         return;
     small->shape = shape;
     find_ways(&r, k->body);
-    k->body = rebase(&r, k->body);
+    k->body = rebase_all(&r, k->body);
     k->body = stmt_replace(c, k->body, temp, stmt_stamp(stmt_temp(c, small, temp->span), temp));
 }
 
