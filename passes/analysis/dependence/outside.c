@@ -124,16 +124,17 @@ static bool leaves(Outside *o, int axis, Side side)
         poly_at_most(p, &p->top, extent, at, 0);
     else
         poly_at_most(p, &p->top, at, affine_const(0), -1);
-    if (p->inexact || poly_solve(p, given, n, &point) != POLY_SOME || !point || p->inexact)
+    if (p->inexact || poly_solve(p, NULL, 0, NULL) != POLY_SOME || p->inexact)
         return false;
-    const char *where = point_text(o, p, &env, subscript, point);
-    int64_t value = affine_at(at, point), end = affine_at(extent, point);
     isl_set *leaving = given_of(p, given, n);
     bool certain = leaving && are_all(o, leaving);
     isl_set_free(leaving);
-    if (certain)
-        refuse(o, axis, where, value, end);
-    return certain;
+    /* a point takes longest: it is for those that are refused */
+    if (!certain || poly_solve(p, given, n, &point) != POLY_SOME || !point || p->inexact)
+        return false;
+    const char *where = point_text(o, p, &env, subscript, point);
+    refuse(o, axis, where, affine_at(at, point), affine_at(extent, point));
+    return true;
 }
 
 /* What holds at the access. */

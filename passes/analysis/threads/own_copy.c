@@ -334,6 +334,17 @@ static bool same_owner(const OwnCopy *o, int writer, int n)
     return true;
 }
 
+/* Words the conflict that has a solution. False. */
+static bool tell_of_other(OwnCopy *o, AccessPair pair)
+{
+    const char *reason =
+        arena_printf(o->p->ctx->arena,
+                     "'%s' is in %s memory, which is private to each %s: one would read a value "
+                     "that another wrote",
+                     o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o));
+    return conflict_none(o->p, pair, reason, o->why);
+}
+
 /* No other thread, or block, writes the element while it is in use: in one iteration of the loops
  * that the read shares with its definitions. What runs on every coordinate of an axis runs on the
  * reader's, too, and is no other's. */
@@ -346,11 +357,6 @@ static bool writes_own(OwnCopy *o)
         int n_equal = o->n_least < common ? o->n_least : common;
         if (!x.access->writes || same_owner(o, x.unit, n_equal))
             continue;
-        const char *reason = arena_printf(
-            p->ctx->arena,
-            "'%s' is in %s memory, which is private to each %s: one would read a value "
-            "that another wrote",
-            o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o));
         PolyMark mark = poly_mark(p);
         ThreadInstance a = thread_first_run(o->t, p, x.unit);
         ThreadInstance b = thread_instance_within(o->t, p, o->reader, &a, n_equal);
@@ -365,11 +371,10 @@ static bool writes_own(OwnCopy *o)
                 poly_equal(p, &p->top, one[i], other[i]);
         }
         poly_differ(p, &p->top, one, other, o->n_axes);
-        if (!conflict_none(p, pair, reason, o->why)) {
-            poly_reset(p, mark);
-            return false;
-        }
+        bool own = poly_solve(p, NULL, 0, NULL) == POLY_NONE || tell_of_other(o, pair);
         poly_reset(p, mark);
+        if (!own)
+            return false;
     }
     return true;
 }
