@@ -199,7 +199,7 @@ Bounds affine_range(const Poly *p, Affine a)
     Bounds sum = bounds_exactly(a.constant);
     for (int i = 0; i < a.n; i++) {
         const Column *column = &p->columns.items[a.terms[i].column];
-        sum = bounds_add(sum, bounds_scale((Bounds){column->min, column->max}, a.terms[i].factor));
+        sum = bounds_add_scaled(sum, (Bounds){column->min, column->max}, a.terms[i].factor);
     }
     return sum;
 }

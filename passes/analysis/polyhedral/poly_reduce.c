@@ -153,41 +153,45 @@ static bool most(const System *s, int i, int64_t factor, int64_t *out)
     return bound != INT64_MIN && bound != INT64_MAX && checked_mul(factor, bound, out);
 }
 
+/* factor * variable i >= -rest */
+static void tighten(System *s, int i, int64_t factor, int64_t rest)
+{
+    int64_t limit = factor > 0 ? -floor_div64(rest, factor) : floor_div64(rest, -factor);
+    int64_t *bound = factor > 0 ? &s->min[i] : &s->max[i];
+    if (factor > 0 ? limit <= *bound : limit >= *bound)
+        return;
+    *bound = limit;
+    s->tighter = true;
+    s->impossible |= s->min[i] > s->max[i];
+}
+
 /* sum + constant >= 0 bounds each variable by the maximum of the other terms; `sign` is -1 for
  * the other half of an equality. */
 static void bound_by_line(System *s, const Line *l, int64_t sign)
 {
-    int open = -1, n_open = 0;
+    int open = -1;
+    int64_t sum = sign * l->factor[s->n], part, rest;
     system_work(s);
-    int64_t sum = sign * l->factor[s->n];
     for (int t = 0; t < l->n_terms; t++) {
         int i = l->term[t];
-        int64_t part;
-        if (!most(s, i, sign * l->factor[i], &part) || !checked_add(sum, part, &sum)) {
-            open = i;
-            n_open++;
+        if (most(s, i, sign * l->factor[i], &part) && checked_add(sum, part, &rest)) {
+            sum = rest;
+            continue;
         }
+        if (open >= 0)
+            return;
+        open = i;
     }
-    if (n_open > 1)
+    if (open >= 0) {
+        tighten(s, open, sign * l->factor[open], sum);
         return;
-    s->impossible |= n_open == 0 && sum < 0;
+    }
+    s->impossible |= sum < 0;
     for (int t = 0; t < l->n_terms && !s->impossible; t++) {
         int i = l->term[t];
-        int64_t factor = sign * l->factor[i], part = 0, rest;
-        if (n_open == 1 && i != open)
-            continue;
-        if (n_open == 0 && !most(s, i, factor, &part))
-            continue;
-        if (!checked_sub(sum, part, &rest))
-            continue;
-        /* factor * x >= -rest */
-        int64_t limit = factor > 0 ? -floor_div64(rest, factor) : floor_div64(rest, -factor);
-        int64_t *bound = factor > 0 ? &s->min[i] : &s->max[i];
-        if (factor > 0 ? limit <= *bound : limit >= *bound)
-            continue;
-        *bound = limit;
-        s->tighter = true;
-        s->impossible |= s->min[i] > s->max[i];
+        int64_t factor = sign * l->factor[i];
+        if (most(s, i, factor, &part) && checked_sub(sum, part, &rest))
+            tighten(s, i, factor, rest);
     }
 }
 
@@ -205,7 +209,7 @@ Bounds system_range(System *s, const Line *l, int64_t g)
     for (int t = 0; t < l->n_terms; t++) {
         int i = l->term[t];
         if (g == 0 || l->factor[i] % g != 0)
-            range = bounds_add(range, bounds_scale((Bounds){s->min[i], s->max[i]}, l->factor[i]));
+            range = bounds_add_scaled(range, (Bounds){s->min[i], s->max[i]}, l->factor[i]);
     }
     return range;
 }

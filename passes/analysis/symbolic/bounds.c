@@ -1,6 +1,19 @@
 /* bounds.c - Bounds expressions by literals, with interval arithmetic. */
 #include "passes/analysis/symbolic/affine.h"
 
+/* Its linear form is the expression itself. */
+static bool is_atom(const Expr *e)
+{
+    switch (e->kind) {
+    case EX_INT:
+    case EX_ADD:
+    case EX_SUB:
+    case EX_NEG:
+    case EX_MUL: return false;
+    default: return true;
+    }
+}
+
 /* Atoms in atoms are looked into only so far: every question stays cheap, also of hostile
  * programs. A product of sums is bounded as such where its terms have no bounds: (H - 2) * W. */
 static Bounds bounds_expr(Facts *f, Expr *e)
@@ -11,7 +24,9 @@ static Bounds bounds_expr(Facts *f, Expr *e)
     if (f->depth == DEPTH)
         return b;
     f->depth++;
-    if (affine_of(f->c, e, PRODUCTS_EXPANDED, &form)) {
+    if (is_atom(e)) {
+        b = bounds_of_atom(f, e);
+    } else if (affine_of(f->c, e, PRODUCTS_EXPANDED, &form)) {
         b = bounds_of_affine(f, &form);
         if (!bounds_has_min(b) && affine_is_expanded_product(&form) &&
             affine_of(f->c, e, PRODUCTS_KEPT, &form))
@@ -89,8 +104,7 @@ Bounds bounds_of_affine(Facts *f, const Affine *a)
 {
     Bounds sum = bounds_exactly(a->constant);
     for (int t = 0; t < a->n && (bounds_has_min(sum) || bounds_has_max(sum)); t++)
-        sum =
-            bounds_add(sum, bounds_scale(bounds_of_atom(f, a->terms[t].atom), a->terms[t].factor));
+        sum = bounds_add_scaled(sum, bounds_of_atom(f, a->terms[t].atom), a->terms[t].factor);
     return sum;
 }
 

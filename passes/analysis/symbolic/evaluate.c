@@ -206,9 +206,11 @@ bool points_find(const Facts *f, const Affine *a, PointTest *test, void *user)
         uint32_t allowed = points_of_ranges(f, asked);
         allowed &= points_of_conditions(f, asked);
         seen += __builtin_popcount(allowed);
-        for (int point = 0; point < POINTS; point++) {
+        while (allowed) {
             int64_t value;
-            if (allowed >> point & 1 && form_at(&(At){f, point}, a, &value) && test(user, value))
+            At at = {f, 31 - __builtin_clz(allowed)};
+            allowed &= ~((uint32_t)1 << at.point);
+            if (form_at(&at, a, &value) && test(user, value))
                 return true;
         }
     }

@@ -22,11 +22,6 @@ static int64_t upper_end(__int128 v)
     return v >= INT64_MAX ? INT64_MAX : v <= INT64_MIN ? INT64_MIN + 1 : (int64_t)v;
 }
 
-Bounds bounds_exactly(int64_t value)
-{
-    return (Bounds){lower_end(value), upper_end(value)};
-}
-
 Bounds bounds_of_type(DType type)
 {
     const TypeInfo *info = type_info(type);
@@ -71,6 +66,27 @@ Bounds bounds_scale(Bounds a, int64_t k)
     bool high = k < 0 ? bounds_has_min(a) : bounds_has_max(a);
     return (Bounds){low ? lower_end((__int128)k * (k < 0 ? a.max : a.min)) : INT64_MIN,
                     high ? upper_end((__int128)k * (k < 0 ? a.min : a.max)) : INT64_MAX};
+}
+
+/* sum + k * end, which is no end of int64_t, as nearly all are not. */
+static bool plain_end(int64_t sum, int64_t k, int64_t end, int64_t *out)
+{
+    int64_t part;
+    return checked_mul(k, end, &part) && part != INT64_MIN && part != INT64_MAX &&
+           checked_add(sum, part, out) && *out != INT64_MIN && *out != INT64_MAX;
+}
+
+Bounds bounds_add_scaled(Bounds sum, Bounds a, int64_t k)
+{
+    if (k == 0)
+        return sum;
+    Bounds turned = k < 0 ? (Bounds){a.max, a.min} : a, out = bounds_none();
+    bool low = bounds_has_min(sum) && (k < 0 ? bounds_has_max(a) : bounds_has_min(a));
+    bool high = bounds_has_max(sum) && (k < 0 ? bounds_has_min(a) : bounds_has_max(a));
+    if ((!low || plain_end(sum.min, k, turned.min, &out.min)) &&
+        (!high || plain_end(sum.max, k, turned.max, &out.max)))
+        return out;
+    return bounds_add(sum, bounds_scale(a, k));
 }
 
 Bounds bounds_multiply(Bounds a, Bounds b)

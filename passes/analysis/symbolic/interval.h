@@ -40,7 +40,10 @@ static inline Bounds bounds_none(void)
 {
     return (Bounds){INT64_MIN, INT64_MAX};
 }
-Bounds bounds_exactly(int64_t value);
+static inline Bounds bounds_exactly(int64_t value)
+{
+    return (Bounds){value == INT64_MAX ? value - 1 : value, value == INT64_MIN ? value + 1 : value};
+}
 Bounds bounds_of_type(DType type);          /* an integer type; none for 64 bits */
 bool type_holds(DType type, int64_t value); /* it is a value of the integer type */
 
@@ -50,6 +53,8 @@ Bounds bounds_meet(Bounds a, Bounds b);
 
 Bounds bounds_add(Bounds a, Bounds b);
 Bounds bounds_scale(Bounds a, int64_t k);
+/* sum + k * a */
+Bounds bounds_add_scaled(Bounds sum, Bounds a, int64_t k);
 Bounds bounds_multiply(Bounds a, Bounds b);
 /* a / b and a % b, truncating; b is not 0. */
 Bounds bounds_divide(Bounds a, Bounds b);
