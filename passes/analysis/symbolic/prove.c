@@ -281,9 +281,16 @@ bool eliminate_apply(Context *c, const Affine *a, const Elimination *how, int k,
 
 /* ---- the search ------------------------------------------------------------------------------ */
 
+/* A form that is not proved at a depth, which took so many steps. */
+typedef struct {
+    Affine form;
+    int depth, steps;
+} Failed;
+
 typedef struct {
     Facts *f;
     int steps; /* left */
+    VEC(Failed) failed;
 } Search;
 
 enum { SEARCH_STEPS = 60, SEARCH_DEPTH = 12, SEARCH_CONDITIONS = 2, SEARCH_OPEN_STEPS = 12 };
@@ -379,6 +386,24 @@ static bool search_open(Search *s, const Affine *a, int depth)
     return pick_open(s->f, a, &how) && search_ends(s, a, &how, depth, search_open);
 }
 
+/* Conditions that are subtracted in another order leave the same form. It fails again, by as many
+ * steps: what is found does not depend on whether they are taken. */
+static bool fails_again(Search *s, const Affine *a, int depth)
+{
+    for (int i = 0; i < s->failed.n; i++)
+        if (s->failed.items[i].depth == depth && affine_equal(s->failed.items[i].form, *a)) {
+            s->steps -= s->failed.items[i].steps;
+            return true;
+        }
+    return false;
+}
+
+static bool search_further(Search *s, const Affine *a, int depth)
+{
+    return search_conditions(s, a, depth, bounds_nonnegative) || search_elimination(s, a, depth) ||
+           (depth <= SEARCH_CONDITIONS && search_conditions(s, a, depth, search_nonneg));
+}
+
 /* A form has the sign of what is left without a common factor. */
 static bool search_nonneg(Search *s, const Affine *a, int depth)
 {
@@ -393,10 +418,13 @@ static bool search_nonneg(Search *s, const Affine *a, int depth)
     Bounds b = bounds_of_affine(s->f, a);
     if (b.min >= 0 || b.max < 0)
         return b.min >= 0;
-    if (depth > SEARCH_DEPTH || --s->steps < 0)
+    int before = s->steps;
+    if (depth > SEARCH_DEPTH || fails_again(s, a, depth) || --s->steps < 0)
         return false;
-    return search_conditions(s, a, depth, bounds_nonnegative) || search_elimination(s, a, depth) ||
-           (depth <= SEARCH_CONDITIONS && search_conditions(s, a, depth, search_nonneg));
+    if (search_further(s, a, depth))
+        return true;
+    VEC_PUSH(s->f->c->arena, &s->failed, ((Failed){*a, depth, before - s->steps}));
+    return false;
 }
 
 /* Some variable of the expression has no range, or one with symbolic ends. */
@@ -558,7 +586,7 @@ bool affine_is_expanded_product(const Affine *a)
 
 static bool search_polynomial(Facts *f, const Affine *a)
 {
-    Search search = {f, POLYNOMIAL_STEPS};
+    Search search = {.f = f, .steps = POLYNOMIAL_STEPS};
     return affine_is_expanded_product(a) && polynomial_nonneg(&search, a, 0);
 }
 
@@ -567,7 +595,8 @@ static bool search_polynomial(Facts *f, const Affine *a)
 bool prove_nonneg(Facts *f, const Affine *a)
 {
     Question q = facts_ask(f);
-    Search search = {f, SEARCH_STEPS}, open = {f, SEARCH_OPEN_STEPS}, few = {f, SEARCH_STEPS};
+    Search search = {.f = f, .steps = SEARCH_STEPS}, open = {.f = f, .steps = SEARCH_OPEN_STEPS},
+           few = {.f = f, .steps = SEARCH_STEPS};
     Affine expanded = {.constant = a->constant};
     bool fits = true;
     for (int t = 0; t < a->n && fits; t++)
