@@ -380,6 +380,8 @@ const char *flow_scope_remedy(Schedule *s, const Kernel *kernel, const ForStmt *
 
 static bool is_changed(Context *c, const StmtPath *path, LaunchChange change)
 {
+    if (change.block && path_end(path)->u.block.id == change.block->id)
+        return true;
     for (int i = 0; change.bound && i < path->n; i++)
         if (path->items[i]->kind == ST_FOR && path->items[i]->u.loop.id == change.bound->id)
             return true;
@@ -422,7 +424,7 @@ static bool recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, LaunchChange c
         return false;
     if (!stmt_find(s->ctx, kernel->body, loop, &path))
         return true;
-    if (change.moved)
+    if (change.moved || change.block)
         change = flow_change_apart(s->ctx, kernel_with_body(s->ctx, s->kernel, body), change);
     StmtList kinds = kinds_around_and_below(s->ctx, &path);
     kernel = sched_kernel_around(s, kernel, &path);
@@ -445,6 +447,12 @@ static bool recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, LaunchChange c
 bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span)
 {
     return recheck_kinds(s, body, loop, (LaunchChange){0}, span);
+}
+
+/* The loops that the block loses are serial, so the launch keeps its bound loops. */
+bool flow_recheck_block(Schedule *s, Stmt *body, uint32_t loop, const BlockStmt *block, Span span)
+{
+    return recheck_kinds(s, body, loop, (LaunchChange){.block = block}, span);
 }
 
 /* No condition is around the end of the path. */

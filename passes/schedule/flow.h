@@ -105,6 +105,9 @@ const char *flow_scope_remedy(Schedule *s, const Kernel *kernel, const ForStmt *
  * parallel are still legal. False after an error in the name of the primitive at work. */
 bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span);
 
+/* The same where `body` differs in one thing: the block runs elsewhere, or it is new and runs in
+ * the place of others. */
+bool flow_recheck_block(Schedule *s, Stmt *body, uint32_t loop, const BlockStmt *block, Span span);
 /* The same for every nest that the kernel does not have already. */
 bool flow_recheck_all(Schedule *s, Stmt *body, Span span);
 /* The same where `body` differs in one thing, that `moved` has other memory. */

@@ -24,11 +24,13 @@
  * */
 bool threads_loop_kind_legal(Context *c, const Kernel *kernel, const ForStmt *as, Conflict *why);
 
-/* The one difference of a kernel from another one whose launches are legal: this loop is bound, or
- * this buffer has moved to other memory. Neither: there are others. */
+/* The one difference of a kernel from another one whose launches are legal, and have the same bound
+ * loops: this loop is bound, this buffer has moved to other memory, or this block runs elsewhere or
+ * in the place of others. None of these: there are others. */
 typedef struct {
     const ForStmt *bound;
     const Buffer *moved;
+    const BlockStmt *block;
 } LaunchChange;
 /* The same for such a kernel: of its launches only what the change may make illegal is asked. */
 bool threads_loop_kind_kept(Context *c, const Kernel *kernel, const ForStmt *as,

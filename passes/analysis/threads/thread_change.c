@@ -3,8 +3,10 @@
  *
  * The launch was legal before the step. Binding a loop to an axis that the launch has already
  * changes only which thread runs the units in the loop; a buffer that moves to other memory changes
- * only the units that access it. What threads do with a buffer depends on the units that access it,
- * on nothing else: a buffer that no changed unit accesses is used as before. */
+ * only the units that access it; a block that runs elsewhere, or in the place of others, changes
+ * only its own. What threads do with a buffer depends on the units that access it, on their order
+ * and on the coordinates that the launch has: a buffer that no changed unit accesses is used as
+ * before. */
 #include "passes/analysis/threads/threads.h"
 
 /* The launch has the axis without the loop, with as many coordinates. Else the loop adds
@@ -28,6 +30,8 @@ static bool had_axis(const Threads *t, const ForStmt *bound)
 
 static bool is_changed(const Unit *u, LaunchChange change)
 {
+    if (change.block && u->block->id == change.block->id)
+        return true;
     for (int k = 0; change.bound && k < u->n_loops; k++)
         if (u->loops[k]->id == change.bound->id)
             return true;
@@ -41,7 +45,8 @@ void threads_mark_changes(Threads *t, LaunchChange change)
 {
     Arena *arena = t->ctx->arena;
     bool is_root = change.bound && t->model->root->u.loop.id == change.bound->id;
-    if ((!change.bound && !change.moved) || is_root || (change.bound && !had_axis(t, change.bound)))
+    bool any = change.bound || change.moved || change.block;
+    if (!any || is_root || (change.bound && !had_axis(t, change.bound)))
         return;
     t->changed = ARENA_ARRAY(arena, bool, t->model->units.n);
     for (int i = 0; i < t->model->units.n; i++) {

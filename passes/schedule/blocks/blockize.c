@@ -524,7 +524,8 @@ bool prim_blockize(Schedule *s, const PrimCall *call, Value *result)
     Stmt *body = placed(&b, first, block);
     for (int i = 0; i < b.depth; i++)
         if (b.path.items[i]->kind == ST_FOR && b.path.items[i]->u.loop.kind != LOOP_SERIAL) {
-            if (!flow_recheck_kinds(s, body, b.path.items[i]->u.loop.id, call->span))
+            if (!flow_recheck_block(s, body, b.path.items[i]->u.loop.id, &block->u.block,
+                                    call->span))
                 return false;
             break;
         }

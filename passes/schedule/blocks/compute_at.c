@@ -256,7 +256,8 @@ static bool keeps_order(Schedule *s, const StmtPath *path, Span span)
 static bool kinds_are_kept(const Move *m)
 {
     DiagMark mark = diag_mark(m->s->ctx);
-    bool kept = flow_recheck_kinds(m->s, m->body, m->loop->u.loop.id, m->at_loop);
+    bool kept =
+        flow_recheck_block(m->s, m->body, m->loop->u.loop.id, &m->block->u.block, m->at_loop);
     diag_forget(m->s->ctx, mark);
     return kept;
 }

@@ -443,7 +443,8 @@ bool place_block(Schedule *s, const PrimCall *call, const MoveSide *side)
         return false;
 
     place_build(&m, NULL);
-    if (!side->keeps_meaning(&m) || !flow_recheck_kinds(s, m.body, m.loop->u.loop.id, call->span))
+    if (!side->keeps_meaning(&m) ||
+        !flow_recheck_block(s, m.body, m.loop->u.loop.id, &m.block->u.block, call->span))
         return false;
 
     sched_replace_body(s, m.body);
