@@ -1,5 +1,5 @@
 /* arithmetic.c - Implements operators on registers: one loop over the lanes for each operator, type
- * and shape of operands.
+ * and shape of operands, and a function without one for single values.
  *
  * Integers wrap around: signed arithmetic is done in the unsigned type of the same width. Inactive
  * lanes are computed too, since their values are not used; only divisors of active lanes must not
@@ -8,14 +8,11 @@
 
 #include "runtime/sim/internal.h"
 
-/* A binary operator: of single values, or a loop in one of the three shapes that occur. */
+/* A binary operator as a loop, in one of the three shapes that occur. */
 #define LOOP2(R, T, expr)                                                                          \
     R *d = s->d;                                                                                   \
     const T *pa = s->a, *pb = s->b;                                                                \
-    if (s->n == 1) {                                                                               \
-        const T a = *pa, b = *pb;                                                                  \
-        *d = (R)(expr);                                                                            \
-    } else if (!s->lanes_b) {                                                                      \
+    if (!s->lanes_b) {                                                                             \
         const T b = *pb;                                                                           \
         for (int i = 0; i < s->n; i++) {                                                           \
             const T a = pa[s->lanes_a ? i : 0];                                                    \
@@ -34,11 +31,22 @@
         }                                                                                          \
     }
 
+/* The same of single values. */
+#define SINGLE2(R, T, expr)                                                                        \
+    const T a = *(const T *)s->a, b = *(const T *)s->b;                                            \
+    *(R *)s->d = (R)(expr);
+
 #define BINARY(name, R, T, expr)                                                                   \
     VM_LANES static bool name(VmState *st, const VmStep *s)                                        \
     {                                                                                              \
         (void)st;                                                                                  \
         LOOP2(R, T, expr)                                                                          \
+        return true;                                                                               \
+    }                                                                                              \
+    static bool name##_single(VmState *st, const VmStep *s)                                        \
+    {                                                                                              \
+        (void)st;                                                                                  \
+        SINGLE2(R, T, expr)                                                                        \
         return true;                                                                               \
     }
 #define UNARY(name, R, T, expr)                                                                    \
@@ -52,6 +60,13 @@
             d[i] = (R)(expr);                                                                      \
         }                                                                                          \
         return true;                                                                               \
+    }                                                                                              \
+    static bool name##_single(VmState *st, const VmStep *s)                                        \
+    {                                                                                              \
+        (void)st;                                                                                  \
+        const T a = *(const T *)s->a;                                                              \
+        *(R *)s->d = (R)(expr);                                                                    \
+        return true;                                                                               \
     }
 
 /* ---- division ------------------------------------------------------------------------------ */
@@ -61,7 +76,7 @@
     {                                                                                              \
         const T *divisor = s->b;                                                                   \
         for (int i = 0; i < s->n && (s->lanes_b || *divisor == 0); i++)                            \
-            if (divisor[s->lanes_b ? i : 0] == 0 && (s->n == 1 || vm_runs(st, i)))                 \
+            if (divisor[s->lanes_b ? i : 0] == 0 && vm_runs(st, i))                                \
                 return vm_fault(st, s, FAULT_DIVIDE_BY_ZERO, i, "integer division by zero");       \
     }
 #define DIVISION(name, T, expr, shortcut)                                                          \
@@ -69,6 +84,13 @@
     {                                                                                              \
         DIVISOR(T)                                                                                 \
         shortcut LOOP2(T, T, expr)                                                                 \
+        return true;                                                                               \
+    }                                                                                              \
+    static bool name##_single(VmState *st, const VmStep *s)                                        \
+    {                                                                                              \
+        if (*(const T *)s->b == 0)                                                                 \
+            return vm_fault(st, s, FAULT_DIVIDE_BY_ZERO, 0, "integer division by zero");           \
+        SINGLE2(T, T, expr)                                                                        \
         return true;                                                                               \
     }
 /* Most divisors of subscripts are the same power of two in all lanes: `expr` is what becomes of the
@@ -123,6 +145,12 @@ UNSIGNED_DIVISION(u64, uint64_t)
             d[i] = pa[s->lanes_a ? i : 0] ? yes : no;                                              \
         }                                                                                          \
         return true;                                                                               \
+    }                                                                                              \
+    static bool select_##t##_single(VmState *st, const VmStep *s)                                  \
+    {                                                                                              \
+        (void)st;                                                                                  \
+        *(T *)s->d = *(const uint8_t *)s->a ? *(const T *)s->b : *(const T *)s->c;                 \
+        return true;                                                                               \
     }
 /* U is the unsigned type in which T wraps around. */
 #define INTEGER(t, T, U, bits)                                                                     \
@@ -166,28 +194,34 @@ UNARY(not_bool, uint8_t, uint8_t, !a)
 COMPARISONS(bool, uint8_t)
 SELECTION(bool, uint8_t)
 
+/* Of many values, of a single one. */
+#define BOTH(name)                                                                                 \
+    {                                                                                              \
+        name, name##_single                                                                        \
+    }
 #define EVERY_TYPE(t)                                                                              \
-    [VM_LT] = lt_##t, [VM_LE] = le_##t, [VM_EQ] = eq_##t, [VM_NE] = ne_##t, [VM_MOVE] = move_##t,  \
-    [VM_SELECT] = select_##t
+    [VM_LT] = BOTH(lt_##t), [VM_LE] = BOTH(le_##t), [VM_EQ] = BOTH(eq_##t),                        \
+    [VM_NE] = BOTH(ne_##t), [VM_MOVE] = BOTH(move_##t), [VM_SELECT] = BOTH(select_##t)
 #define NUMBERS(t)                                                                                 \
-    EVERY_TYPE(t), [VM_ADD] = add_##t, [VM_SUB] = sub_##t, [VM_MUL] = mul_##t, [VM_DIV] = div_##t, \
-                   [VM_MOD] = mod_##t, [VM_MIN] = min_##t, [VM_MAX] = max_##t, [VM_NEG] = neg_##t
+    EVERY_TYPE(t), [VM_ADD] = BOTH(add_##t), [VM_SUB] = BOTH(sub_##t), [VM_MUL] = BOTH(mul_##t),   \
+                   [VM_DIV] = BOTH(div_##t), [VM_MOD] = BOTH(mod_##t), [VM_MIN] = BOTH(min_##t),   \
+                   [VM_MAX] = BOTH(max_##t), [VM_NEG] = BOTH(neg_##t)
 #define INTEGERS(t)                                                                                \
     NUMBERS(t)                                                                                     \
-    , [VM_AND] = and_##t, [VM_OR] = or_##t, [VM_XOR] = xor_##t, [VM_NOT] = not_##t,                \
-      [VM_SHL] = shl_##t, [VM_SHR] = shr_##t
+    , [VM_AND] = BOTH(and_##t), [VM_OR] = BOTH(or_##t), [VM_XOR] = BOTH(xor_##t),                  \
+      [VM_NOT] = BOTH(not_##t), [VM_SHL] = BOTH(shl_##t), [VM_SHR] = BOTH(shr_##t)
 
-VmApply *vm_arithmetic(VmOp op, VmType type)
+VmApply *vm_arithmetic(VmOp op, VmType type, bool single)
 {
-    static VmApply *const table[VM_TYPES][VM_OPS] = {
+    static VmApply *const table[VM_TYPES][VM_OPS][2] = {
         [VM_F64] = {NUMBERS(f64)},
         [VM_F32] = {NUMBERS(f32)},
         [VM_I64] = {INTEGERS(i64)},
         [VM_U64] = {INTEGERS(u64)},
         [VM_I32] = {INTEGERS(i32)},
         [VM_U32] = {INTEGERS(u32)},
-        [VM_BOOL] = {EVERY_TYPE(bool), [VM_AND] = and_bool, [VM_OR] = or_bool, [VM_XOR] = xor_bool,
-                     [VM_NOT] = not_bool},
+        [VM_BOOL] = {EVERY_TYPE(bool), [VM_AND] = BOTH(and_bool), [VM_OR] = BOTH(or_bool),
+                     [VM_XOR] = BOTH(xor_bool), [VM_NOT] = BOTH(not_bool)},
     };
-    return table[type][op];
+    return table[type][op][single];
 }

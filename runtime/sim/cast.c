@@ -31,6 +31,13 @@ SATURATE(saturate_u64, uint64_t, 0, UINT64_MAX, 0.0, 0x1p64)
             d[i] = (D)(expr);                                                                      \
         }                                                                                          \
         return true;                                                                               \
+    }                                                                                              \
+    static bool cast_##from##_##to##_single(VmState *st, const VmStep *s)                          \
+    {                                                                                              \
+        (void)st;                                                                                  \
+        const A a = *(const A *)s->a;                                                              \
+        *(D *)s->d = (D)(expr);                                                                    \
+        return true;                                                                               \
     }
 #define CASTS_FROM_FLOAT(from, A)                                                                  \
     CAST(from, A, f64, double, a)                                                                  \
@@ -56,15 +63,19 @@ CASTS_FROM_INTEGER(i32, int32_t)
 CASTS_FROM_INTEGER(u32, uint32_t)
 CASTS_FROM_INTEGER(b8, uint8_t)
 
-VmApply *vm_cast(VmType from, VmType to)
+VmApply *vm_cast(VmType from, VmType to, bool single)
 {
+#define BOTH(from, to)                                                                             \
+    {                                                                                              \
+        cast_##from##_##to, cast_##from##_##to##_single                                            \
+    }
 #define ROW(t)                                                                                     \
     {                                                                                              \
-        [VM_F64] = cast_##t##_f64, [VM_F32] = cast_##t##_f32, [VM_I64] = cast_##t##_i64,           \
-        [VM_U64] = cast_##t##_u64, [VM_I32] = cast_##t##_i32, [VM_U32] = cast_##t##_u32,           \
-        [VM_BOOL] = cast_##t##_b8                                                                  \
+        [VM_F64] = BOTH(t, f64), [VM_F32] = BOTH(t, f32), [VM_I64] = BOTH(t, i64),                 \
+        [VM_U64] = BOTH(t, u64), [VM_I32] = BOTH(t, i32), [VM_U32] = BOTH(t, u32),                 \
+        [VM_BOOL] = BOTH(t, b8)                                                                    \
     }
-    static VmApply *const table[VM_TYPES][VM_TYPES] = {
+    static VmApply *const table[VM_TYPES][VM_TYPES][2] = {
         [VM_F64] = ROW(f64),
         [VM_F32] = ROW(f32),
         [VM_I64] = ROW(i64),
@@ -74,7 +85,8 @@ VmApply *vm_cast(VmType from, VmType to)
         [VM_BOOL] = ROW(b8),
     };
 #undef ROW
-    return table[from][to];
+#undef BOTH
+    return table[from][to][single];
 }
 
 /* ---- rounding ------------------------------------------------------------------------------ */

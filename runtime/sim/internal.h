@@ -122,13 +122,14 @@ static inline int vm_next_lane(const VmState *st, int lane, int end)
 bool vm_fault(VmState *st, const VmStep *s, FaultKind kind, int lane, const char *format, ...)
     TIRC_PRINTF(5, 6);
 
-/* The function of a step; NULL for control. See arithmetic.c, cast.c, memory.c, shuffle.c. */
-VmApply *vm_arithmetic(VmOp op, VmType type);
-VmApply *vm_cast(VmType from, VmType to);
+/* The function of a step; NULL for control. `single`: of one that produces a single value, from
+ * single values. See arithmetic.c, cast.c, memory.c, shuffle.c. */
+VmApply *vm_arithmetic(VmOp op, VmType type, bool single);
+VmApply *vm_cast(VmType from, VmType to, bool single);
 VmApply *vm_call(VmType from, VmType to);
 VmApply *vm_convert(VmOp op); /* ROUND and BITCAST */
-VmApply *vm_memory(VmOp op, DType type);
-VmApply vm_fit; /* of FIT */
+VmApply *vm_memory(VmOp op, DType type, bool single);
+VmApply vm_fit, vm_fit_single; /* of FIT */
 VmApply vm_await;
 VmApply vm_flight; /* of FLIGHT, flight.c */
 VmApply vm_unit;   /* of UNIT, observe.c */

@@ -129,6 +129,19 @@ VM_LANES static bool check_subscript(VmState *st, const VmStep *s)
     return true;
 }
 
+/* The same of single values. */
+static bool check_single_subscript(VmState *st, const VmStep *s)
+{
+    int64_t at = *(const int64_t *)s->a;
+    return (at >= 0 && at < *(const int64_t *)s->b) || check_subscript(st, s);
+}
+
+bool vm_fit_single(VmState *st, const VmStep *s)
+{
+    int64_t index = *(const int64_t *)s->a;
+    return index == (int32_t)index || vm_fit(st, s);
+}
+
 /* ---- element types ------------------------------------------------------------------------- */
 
 /* ELEMENT(type, S, R, in, out): memory holds S, a register R; in(S) gives R and out(R) gives S. */
@@ -247,6 +260,31 @@ static Placement placement(const VmState *st, const VmStep *s)
 ELEMENTS(LOAD)
 ELEMENTS(STORE)
 
+/* A load or store of the only lane, which runs wherever a step is reached, with nothing to check or
+ * to report but its bounds. */
+static inline bool is_plain(const VmState *st, const VmStep *s)
+{
+    int64_t index = *(const int64_t *)s->a;
+    return index >= 0 && index < *s->bound && !s->check && !st->observer;
+}
+
+#define SINGLE(t, S, R, in, out)                                                                   \
+    static bool load_single_##t(VmState *st, const VmStep *s)                                      \
+    {                                                                                              \
+        if (!is_plain(st, s))                                                                      \
+            return load_##t(st, s);                                                                \
+        *(R *)s->d = in(((const S *)s->memory)[*(const int64_t *)s->a]);                           \
+        return true;                                                                               \
+    }                                                                                              \
+    static bool store_single_##t(VmState *st, const VmStep *s)                                     \
+    {                                                                                              \
+        if (!is_plain(st, s))                                                                      \
+            return store_##t(st, s);                                                               \
+        ((S *)s->memory)[*(const int64_t *)s->a] = out(*(const R *)s->b);                          \
+        return true;                                                                               \
+    }
+ELEMENTS(SINGLE)
+
 /* ---- atomics ------------------------------------------------------------------------------- */
 
 #define COMBINE_NUMBER(name, R, sum, product, least, largest, bits_and, bits_or, bits_xor)         \
@@ -305,14 +343,15 @@ enum { WEAK = 1 };
     }
 ELEMENTS(ATOMIC)
 
-VmApply *vm_memory(VmOp op, DType type)
+VmApply *vm_memory(VmOp op, DType type, bool single)
 {
-#define ROW(t, S, R, in, out) [DT_##t] = {load_##t, store_##t, atomic_##t},
-    static VmApply *const table[DT_COUNT][3] = { ELEMENTS(ROW) };
+#define ROW(t, S, R, in, out)                                                                      \
+    [DT_##t] = {{load_##t, store_##t, atomic_##t}, {load_single_##t, store_single_##t, atomic_##t}},
+    static VmApply *const table[DT_COUNT][2][3] = { ELEMENTS(ROW) };
 #undef ROW
     if (op == VM_CHECK)
-        return check_subscript;
-    return table[type][op - VM_LOAD];
+        return single ? check_single_subscript : check_subscript;
+    return table[type][single][op - VM_LOAD];
 }
 
 /* ---- single values ------------------------------------------------------------------------- */

@@ -37,19 +37,35 @@ static int mask_levels(const VmFunction *f)
     return most + 1;
 }
 
-static VmApply *apply_of(const VmFunction *f, const VmInst *inst)
+/* Are the operands of a step single values, as most are in the host part and in references? */
+static bool is_single(const VmState *st, const VmStep *s)
 {
+    bool single_a = st->lanes == 1 || !s->lanes_a;
+    switch ((VmOp)s->inst->op) {
+    case VM_LOAD:
+    case VM_STORE: return st->lanes == 1 && s->width == 1 && !vm_is_async(s->inst);
+    case VM_CHECK: return single_a && (st->lanes == 1 || !s->lanes_b);
+    case VM_FIT: return single_a;
+    default: return s->n == 1;
+    }
+}
+
+static VmApply *apply_of(const VmState *st, const VmStep *s)
+{
+    const VmFunction *f = st->f;
+    const VmInst *inst = s->inst;
     VmOp op = (VmOp)inst->op;
+    bool single = is_single(st, s);
     if (vm_is_access(op) || op == VM_CHECK)
-        return vm_memory(op, f->buffers[inst->c].type);
+        return vm_memory(op, f->buffers[inst->c].type, single);
     if (op == VM_FIT)
-        return vm_fit;
+        return single ? vm_fit_single : vm_fit;
     if (op == VM_AWAIT)
         return vm_await;
     if (op == VM_FORGET)
         return vm_shadow_forget;
     if (op == VM_CAST)
-        return vm_cast((VmType)inst->type, f->registers[inst->d].type);
+        return vm_cast((VmType)inst->type, f->registers[inst->d].type, single);
     if (op == VM_CALL)
         return vm_call((VmType)inst->type, f->registers[inst->d].type);
     if (op == VM_ROUND || op == VM_BITCAST)
@@ -62,7 +78,7 @@ static VmApply *apply_of(const VmFunction *f, const VmInst *inst)
         return vm_unit;
     if (op == VM_COMMIT || op == VM_WAIT)
         return vm_async(op);
-    return vm_arithmetic(op, (VmType)inst->type);
+    return vm_arithmetic(op, (VmType)inst->type, single);
 }
 
 static void decode_memory(VmState *st, VmStep *s, const uint64_t *buffers)
@@ -87,34 +103,39 @@ static void decode_memory(VmState *st, VmStep *s, const uint64_t *buffers)
         s->n = s->lanes_a || s->lanes_b || b->space == VM_LOCAL ? st->lanes : 1;
 }
 
+static void decode_operands(VmState *st, VmStep *s, const uint64_t *buffers)
+{
+    const VmRegister *registers = st->f->registers;
+    const VmInst *inst = s->inst;
+    s->a = st->registers[inst->a];
+    s->lanes_a = !registers[inst->a].uniform;
+    if (inst->width > 1) { /* its other operands are lists */
+        decode_memory(st, s, buffers);
+        return;
+    }
+    s->d = st->registers[inst->d];
+    s->b = st->registers[inst->b];
+    s->lanes_b = !registers[inst->b].uniform;
+    s->n = registers[inst->d].uniform ? 1 : st->lanes;
+    if (vm_is_access((VmOp)inst->op)) {
+        decode_memory(st, s, buffers);
+    } else if (inst->op != VM_CHECK) {
+        s->c = st->registers[inst->c];
+        s->lanes_c = !registers[inst->c].uniform;
+    }
+}
+
 static void decode(VmState *st, const uint64_t *buffers)
 {
-    const VmFunction *f = st->f;
-    for (int i = 0; i < f->n_code; i++) {
-        const VmInst *inst = &f->code[i];
+    for (int i = 0; i < st->f->n_code; i++) {
+        const VmInst *inst = &st->f->code[i];
         VmStep *s = &st->steps[i];
         s->inst = inst;
         if (inst->op == VM_LAUNCH) /* its operands are no registers */
             continue;
-        s->apply = apply_of(f, inst);
-        if (inst->op == VM_FORGET || inst->op == VM_UNIT)
-            continue;
-        s->a = st->registers[inst->a];
-        s->lanes_a = !f->registers[inst->a].uniform;
-        if (inst->width > 1) { /* its other operands are lists */
-            decode_memory(st, s, buffers);
-            continue;
-        }
-        s->d = st->registers[inst->d];
-        s->b = st->registers[inst->b];
-        s->lanes_b = !f->registers[inst->b].uniform;
-        s->n = f->registers[inst->d].uniform ? 1 : st->lanes;
-        if (vm_is_access((VmOp)inst->op)) {
-            decode_memory(st, s, buffers);
-        } else if (inst->op != VM_CHECK) {
-            s->c = st->registers[inst->c];
-            s->lanes_c = !f->registers[inst->c].uniform;
-        }
+        if (inst->op != VM_FORGET && inst->op != VM_UNIT)
+            decode_operands(st, s, buffers);
+        s->apply = apply_of(st, s);
     }
 }
 
