@@ -82,7 +82,8 @@ BULK(5)
 
 /* Elements of the type that the tensor map names; `given` are those that the operation takes. */
 template <class T, class Operation>
-static bool combined(const char *type, const char *given, void *to, const void *from, Operation f)
+static inline bool combined(const char *type, const char *given, void *to, const void *from,
+                            Operation f)
 {
     T a, b;
     if (strcmp(type, given) != 0)
@@ -94,7 +95,7 @@ static bool combined(const char *type, const char *given, void *to, const void *
     return true;
 }
 template <class Operation>
-static bool combined_half(const char *type, void *to, const void *from, Operation f)
+static inline bool combined_half(const char *type, void *to, const void *from, Operation f)
 {
     const NarrowFormat &format = strcmp(type, "f16") == 0 ? f16_format : bf16_format;
     auto bits = [&](unsigned short a, unsigned short b) {
@@ -104,7 +105,7 @@ static bool combined_half(const char *type, void *to, const void *from, Operatio
            combined<unsigned short>(type, "bf16", to, from, bits);
 }
 template <class Operation>
-static bool combined_integer(const char *type, void *to, const void *from, Operation f)
+static inline bool combined_integer(const char *type, void *to, const void *from, Operation f)
 {
     return combined<int>(type, "i32", to, from, f) ||
            combined<unsigned>(type, "u32", to, from, f) ||

@@ -90,7 +90,7 @@ static inline float __double2float_rz(double x)
 /* cvt.rzi: saturates; NaN gives 0, but the least value, or 2^(n - 1), where one of the two types
  * has 64 bits. */
 template <class T>
-static T convert_float(double x, double least, double above, T low, T high, T nan)
+static inline T convert_float(double x, double least, double above, T low, T high, T nan)
 {
     return x != x ? nan : x <= least ? low : x >= above ? high : (T)x;
 }
@@ -385,7 +385,8 @@ static inline void ptx_fma_rn_bf16x2(unsigned &to, unsigned a, unsigned b, unsig
     to = fma_pair(bf16_format, a, b, c);
 }
 template <class Operation>
-static unsigned each_half(const NarrowFormat &format, unsigned a, unsigned b, Operation operation)
+static inline unsigned each_half(const NarrowFormat &format, unsigned a, unsigned b,
+                                 Operation operation)
 {
     unsigned pair = 0;
     for (int at = 0; at < 32; at += 16)
@@ -395,7 +396,8 @@ static unsigned each_half(const NarrowFormat &format, unsigned a, unsigned b, Op
     return pair;
 }
 template <class Condition>
-static unsigned where_half(const NarrowFormat &format, unsigned a, unsigned b, Condition holds)
+static inline unsigned where_half(const NarrowFormat &format, unsigned a, unsigned b,
+                                  Condition holds)
 {
     unsigned pair = 0;
     for (int at = 0; at < 32; at += 16)

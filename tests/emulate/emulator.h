@@ -86,11 +86,14 @@ struct Shared {
 void launch_grid(dim3 grid, dim3 block, long long dynamic_bytes, Shared shared,
                  void (*kernel)(void *), void *closure);
 
+template <class Call> void call_closure(void *closure)
+{
+    (*(Call *)closure)();
+}
 template <class Call>
 void launch(dim3 grid, dim3 block, long long dynamic_bytes, Shared shared, Call call)
 {
-    launch_grid(
-        grid, block, dynamic_bytes, shared, [](void *closure) { (*(Call *)closure)(); }, &call);
+    launch_grid(grid, block, dynamic_bytes, shared, call_closure<Call>, &call);
 }
 
 /* A size that becomes an argument: a fault where it does not fit. */
