@@ -15,6 +15,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import cuda_text
@@ -112,13 +113,15 @@ int main(int argc, char **argv)
 
 
 class Compiler:
-    """A C++ compiler with the headers and the emulator compiled once, in `work`."""
+    """A C++ compiler, with the headers and the emulator compiled once: by `prepare` in `work`, or
+    before in the folder `parts`."""
 
     EMULATOR = ("emulator", "warpgroup")
 
-    def __init__(self, work, command="g++"):
+    def __init__(self, work, command="g++", parts=None):
         self.work, self.command = Path(work).resolve(), [*command.split(), *FLAGS]
         self.work.mkdir(parents=True, exist_ok=True)
+        self.parts = Path(parts) if parts else self.work
 
     def run(self, *arguments):
         return subprocess.run(
@@ -150,8 +153,9 @@ class Compiler:
     def program(self, name, text):
         """None, or what the compiler says."""
         (self.work / f"{name}.cpp").write_text(text)
-        parts = [f"{part}.o" for part in self.EMULATOR]
-        done = self.run("-include", "prelude.h", f"{name}.cpp", *parts, "-no-pie", "-o", name)
+        parts = [str(self.parts / f"{part}.o") for part in self.EMULATOR]
+        prelude = str(self.parts / "prelude.h")
+        done = self.run("-include", prelude, f"{name}.cpp", *parts, "-no-pie", "-o", name)
         return done.stderr if done.returncode else None
 
 
@@ -218,3 +222,7 @@ def run(compiler, name, records, keep=False, make=trial_text, unit=unit_text):
             if os.path.exists(compiler.work / f"{name}{ending}"):
                 os.unlink(compiler.work / f"{name}{ending}")
     return verdicts + bad
+
+
+if __name__ == "__main__":  # batch.py FOLDER: makes the parts of all compilers there
+    Compiler(sys.argv[1]).prepare()

@@ -117,9 +117,14 @@ def run_tirc(arguments, text=None):
     return done.stdout
 
 
-def file_record(name, arguments, program=None, sizes=(), reorders=True):
-    """A record of what the command makes of a file, or of the text `program`."""
-    launches = run_tirc([*arguments, "--emit", "json"], program)
+def launches_of(arguments, program):
+    return run_tirc([*arguments, "--emit", "json"], program)
+
+
+def file_record(name, arguments, program=None, sizes=(), reorders=True, launches=None):
+    """A record of what the command makes of a file, or of the text `program`; `launches`, where it
+    is known already."""
+    launches = launches or launches_of(arguments, program)
     known = json.loads(launches)
     text = program or (ROOT / next(a for a in arguments if a.endswith(".tir"))).read_text()
     overrides = [b for a, b in zip(arguments, arguments[1:]) if a == "-D"]
@@ -155,11 +160,10 @@ def choose_sizes(record, known, given):
 MOST_SIZE = 160
 
 
-def smaller(arguments, program):
-    """More arguments of tirc, with which the sizes that are literal stay below MOST_SIZE, with the
-    same remainder by 32, and multiples of 64 for such."""
-    known = json.loads(run_tirc([*arguments, "--emit", "json"], program))["sizes"]
-    large = {n: v for n, v in known.items() if v is not None and v > MOST_SIZE}
+def smaller(arguments, sizes):
+    """Arguments of tirc with which the sizes that are literal stay below MOST_SIZE, with the same
+    remainder by 32, and multiples of 64 for such."""
+    large = {n: v for n, v in sizes.items() if v is not None and v > MOST_SIZE}
     kept, at = [], 0
     while at < len(arguments):
         define = arguments[at] == "-D"
@@ -194,7 +198,10 @@ def golden_cases():
 
 def golden_record(name, arguments, program):
     """At sizes that are soon evaluated."""
-    return file_record(name, smaller(arguments, program), program)
+    launches = launches_of(arguments, program)
+    small = smaller(arguments, json.loads(launches)["sizes"])
+    known = launches if small == arguments else None
+    return file_record(name, small, program, launches=known)
 
 
 # ---- running -------------------------------------------------------------------------------------
