@@ -34,8 +34,8 @@
 enum { MANY = 16, FILES = 256 };
 
 typedef struct {
-    const char *path, *text;
-    const char *comment, *end; /* the comment is what stands between them */
+    const char *path, *text;   /* of the file, but for other kernels and their schedules */
+    const char *comment, *end; /* the comment is what stands between them, in the whole file */
     char name[128], kernel[128];
     char *values;    /* of the keys, each with its terminator */
     size_t n_values; /* bytes of them */
@@ -492,16 +492,45 @@ typedef struct {
     const char *only;
 } Tally;
 
+/* The kernel that an item is or is for, in 128 bytes; false where it may be for any. */
+static bool belongs(const char *line, char *kernel)
+{
+    return sscanf(line, "kernel %127[a-zA-Z0-9_]", kernel) == 1 ||
+           (sscanf(line, "schedule %*s for %127[a-zA-Z0-9_]", kernel) == 1 &&
+            strcmp(kernel, "any") != 0);
+}
+
+/* The text of a file without what belongs to other kernels. Empty lines are left of that, so that
+ * the others have their numbers. */
+static char *text_for(const char *kernel, const char *text)
+{
+    const char *end = text + strlen(text);
+    char *kept = allocate((size_t)(end - text) + 1), *to = kept, of[128];
+    bool others = false;
+    for (const char *line = text, *next; line < end; line = next) {
+        next = next_line(line, end);
+        if (isalpha((unsigned char)line[0]) || line[0] == '/') /* an item begins */
+            others = belongs(line, of) && strcmp(of, kernel) != 0;
+        size_t from = others ? (size_t)(next - line) - 1 : 0;
+        memcpy(to, line + from, (size_t)(next - line) - from);
+        to += (size_t)(next - line) - from;
+    }
+    return kept;
+}
+
 static void check_file(const char *path, Tally *tally)
 {
     char *text = read_file(path);
     const char *end = text + strlen(text), *comment = NULL;
     for (const char *line = text; line < end; line = next_line(line, end)) {
-        Case k = {.path = path, .text = text, .comment = comment ? comment : line, .end = line};
+        Case k = {.path = path, .comment = comment ? comment : line, .end = line};
         if (sscanf(line, "schedule %127s for %127[a-zA-Z0-9_]", k.name, k.kernel) == 2 &&
             (!tally->only || strstr(k.name, tally->only))) {
             k.values = allocate((size_t)(k.end - k.comment) * 4 + 64);
+            char *kept = text_for(k.kernel, text);
+            k.text = kept;
             check(&k);
+            free(kept);
             free(k.values);
             free(k.outline);
             tally->cases++;
