@@ -10,15 +10,16 @@
 enum { WARP = 32 };
 
 /* One access under way. */
-typedef struct {
+typedef struct Access {
     VmState *st;
     const VmStep *s;
     SharedCell *cells;
     uint32_t *crowded;
     uint32_t epoch, first_epoch;
-    Mark mark;   /* of lane 0 */
-    int threads; /* that count as one: 1, or those of a part of the block */
-    int n_parts; /* whose marks come behind these */
+    Mark mark;                  /* of lane 0 */
+    int threads;                /* that count as one: 1, or those of a part of the block */
+    const struct Access *parts; /* [n_parts] the same access, seen by parts */
+    int n_parts;
 } Access;
 
 static int block_threads(const VmState *st)
@@ -31,7 +32,6 @@ static Access access_of(VmState *st, const VmStep *s)
     const BlockShadow *b = st->shadow;
     bool part = st->f->buffers[s->inst->c].part > 0;
     Access a = {.st = st, .s = s, .cells = s->cells, .crowded = s->crowded, .threads = 1};
-    a.n_parts = part ? 0 : b->n_parts;
     a.epoch = part ? b->cluster_epoch : b->epoch;
     a.first_epoch = part ? b->cluster->first_epoch : b->first_epoch;
     int before = part ? st->rank * block_threads(st) : 0;
@@ -49,8 +49,19 @@ static Access access_of_part(const Access *a, int i)
     of.epoch = b->parts[i].epoch;
     of.mark = mark_of(of.epoch, mark_inst(a->mark), mark_thread(a->mark));
     of.threads = b->parts[i].threads;
-    of.n_parts = 0;
     return of;
+}
+
+/* The access with those of the parts of the block, if it has some, in `parts`. */
+static Access access_with_parts(VmState *st, const VmStep *s, Access parts[MOST_PARTS])
+{
+    Access a = access_of(st, s);
+    int n = st->f->buffers[s->inst->c].part > 0 ? 0 : st->shadow->n_parts;
+    for (int i = 0; i < n; i++)
+        parts[i] = access_of_part(&a, i);
+    a.parts = parts;
+    a.n_parts = n;
+    return a;
 }
 
 /* Marks in the memory of a cluster tell the block, too. */
@@ -140,11 +151,9 @@ typedef bool CheckCell(const Access *a, int lane, int64_t element);
 /* The same check by each size of parts. */
 static bool in_parts(const Access *a, int lane, int64_t element, CheckCell *check)
 {
-    for (int i = 0; i < a->n_parts; i++) {
-        Access part = access_of_part(a, i);
-        if (!check(&part, lane, element))
+    for (int i = 0; i < a->n_parts; i++)
+        if (!check(&a->parts[i], lane, element))
             return false;
-    }
     return true;
 }
 
@@ -257,16 +266,43 @@ static bool read_same(const Access *a, int first, int64_t element)
            (read_cell(a, first, element) && read_cell(a, first + 1, element));
 }
 
+/* Does one more reader change nothing? Two threads have read the element in this epoch, and two
+ * parts of each size, or the lane's own. A write since would have been a race. */
+static bool read_already(const Access *a, int lane, int64_t element)
+{
+    bool already = a->crowded[element] == a->epoch;
+    for (int i = 0; i < a->n_parts && already; i++) {
+        const Access *part = &a->parts[i];
+        Mark reader = part->cells[element].reader[0];
+        bool own =
+            mark_epoch(reader) == part->epoch && same_thread(part, reader, part->mark + (Mark)lane);
+        already = own || part->crowded[element] == part->epoch;
+    }
+    return already;
+}
+
+/* All lanes of a warp. Tensor cores read each element by several of them. */
+static bool read_lanes(const Access *a, int first)
+{
+    const int64_t *index = a->s->a;
+    for (int lane = first; lane < first + WARP; lane++)
+        if (!read_already(a, lane, index[lane]) && !read_cell(a, lane, index[lane]))
+            return false;
+    return true;
+}
+
 VM_LANES static bool read_warp(const Access *a, int first, int end)
 {
     const int64_t *index = (const int64_t *)a->s->a + first;
-    if (end - first < WARP || !a->st->full[a->st->level] || a->s->width > 1 || a->n_parts)
+    if (end - first < WARP || !a->st->full[a->st->level] || a->s->width > 1)
         return each_lane(a, first, end, read_cell);
+    if (a->n_parts)
+        return read_lanes(a, first);
     if (a->crowded[*index] == a->epoch && all_crowded(a->crowded, index, a->epoch))
         return true;
     if (all_same(index))
         return read_same(a, first, *index);
-    return each_lane(a, first, end, read_cell);
+    return read_lanes(a, first);
 }
 
 /* ---- parts of blocks ------------------------------------------------------------------------- */
@@ -334,7 +370,7 @@ static bool all_resident(const Access *a)
 
 static bool read_shared(VmState *st, const VmStep *s)
 {
-    Access a = access_of(st, s);
+    Access parts[MOST_PARTS], a = access_with_parts(st, s, parts);
     if (!all_resident(&a))
         return false;
     if (!s->lanes_a) {
@@ -353,7 +389,7 @@ static bool read_shared(VmState *st, const VmStep *s)
 
 static bool write_shared(VmState *st, const VmStep *s)
 {
-    Access a = access_of(st, s);
+    Access parts[MOST_PARTS], a = access_with_parts(st, s, parts);
     bool ok = all_resident(&a) && each_lane(&a, 0, st->lanes, write_cell);
     vm_has_stored(s);
     return ok;
@@ -361,7 +397,7 @@ static bool write_shared(VmState *st, const VmStep *s)
 
 static bool update_shared(VmState *st, const VmStep *s)
 {
-    Access a = access_of(st, s);
+    Access parts[MOST_PARTS], a = access_with_parts(st, s, parts);
     return all_resident(&a) && each_lane(&a, 0, st->lanes, update_cell);
 }
 

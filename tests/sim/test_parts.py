@@ -53,3 +53,38 @@ def test_global_memory_needs_the_block(tmp_path):
     assert (status, fault["kind"]) == (4, "race")
     program.write_text(program.read_text().replace(" warpgroup;", ";"))
     assert simulate(program)[0] == 0
+
+
+READS = """kernel k(x: f32[256]) -> y: f32[256]
+{
+    launch k grid(1, 1, 1) block(256, 1, 1) {
+        temp s: f32[256] in shared;
+        let tx = threadIdx.x;
+        s[tx] = x[tx];
+        barrier "s: written above";
+        y[tx] = s[READ];
+        BETWEEN
+        if tx == 0
+            s[0] = 0.0;
+        barrier "s: written above" warpgroup;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "read, between, right",
+    [
+        ("tx % 4", 'barrier "s: read above";', True),
+        ("tx % 4", 'barrier "s: read above" warpgroup;', False),  # by the other one, too
+        ("tx / 128 * 128 + tx % 4", 'barrier "s: read above" warpgroup;', True),
+        ("tx / 4 * 4", "", False),  # by threads 0 to 3
+        ("tx", "", True),
+    ],
+)
+def test_lanes_that_read_one_element(tmp_path, read, between, right):
+    """Some of them stand for the others, in the block and in its parts."""
+    program = tmp_path / "reads.tir"
+    program.write_text(READS.replace("READ", read).replace("BETWEEN", between))
+    status, fault, _ = simulate(program)
+    assert (status, fault and fault["kind"]) == ((0, None) if right else (4, "race"))
