@@ -97,19 +97,6 @@ uint8_t f8e5m2_from_f32(float x)
     return (uint8_t)narrow(&f8e5m2_format, x);
 }
 
-float f32_from_f16(uint16_t bits)
-{
-    if ((bits & 0x7c00) == 0x7c00)
-        return float_of(((uint32_t)(bits & 0x8000) << 16) | 0x7f800000 |
-                        ((uint32_t)(bits & 0x3ff) << 13));
-    return widen(&f16_format, bits);
-}
-
-float f32_from_bf16(uint16_t bits)
-{
-    return float_of((uint32_t)bits << 16);
-}
-
 float f32_from_f8e4m3(uint8_t bits)
 {
     return (bits & 0x7f) == 0x7f ? NAN : widen(&f8e4m3_format, bits);
