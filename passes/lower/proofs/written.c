@@ -480,9 +480,13 @@ static Expr *of_program(Context *c, Expr *cond, const Kernel *program, const Ker
     return expr_subst(c, cond, map.items, map.n);
 }
 
+/* What makes a difference: where a version before is open, only one that is wrong. */
+typedef enum { ASK_ALL, ASK_WRONG } Purpose;
+
 /* The sizes that are asked about: all, or those that take the branches on the way here. */
 typedef struct {
     const Kernel *program, *lowered;
+    Purpose purpose;
 } Asked;
 
 static WrittenProof of_choices(Context *c, Asked given, Asked all);
@@ -500,8 +504,9 @@ static WrittenProof of_branch(Context *c, Asked given, Asked all, const Stmt *ch
     Kernel *version = kernel_with_body(c, given.lowered, body);
     Expr *cond_of_program = of_program(c, cond, given.program, given.lowered);
     given = (Asked){with_condition(c, given.program, cond_of_program),
-                    with_condition(c, version, cond)};
-    return of_choices(c, given, (Asked){all.program, kernel_with_body(c, all.lowered, body)});
+                    with_condition(c, version, cond), given.purpose};
+    all.lowered = kernel_with_body(c, all.lowered, body);
+    return of_choices(c, given, all);
 }
 
 /* Asks about each version once with all its conditions, and if need be once without: what holds for
@@ -512,12 +517,15 @@ static WrittenProof of_choices(Context *c, Asked given, Asked all)
     const Stmt *choice = choice_of_host(given.lowered->body);
     if (!choice) {
         WrittenProof proof = one_version(c, given.program, given.lowered);
-        if (proof.answer != WRITTEN_OPEN || given.program == all.program)
+        if (proof.answer != WRITTEN_OPEN || given.program == all.program ||
+            given.purpose == ASK_WRONG)
             return proof;
         WrittenProof of_all = one_version(c, all.program, all.lowered);
         return of_all.answer == WRITTEN_ONCE ? of_all : proof;
     }
     WrittenProof then = of_branch(c, given, all, choice, BRANCH_THEN);
+    if (then.answer == WRITTEN_OPEN)
+        given.purpose = ASK_WRONG;
     WrittenProof otherwise = of_branch(c, given, all, choice, BRANCH_ELSE);
     bool first = then.answer == WRITTEN_WRONG ||
                  (then.answer == WRITTEN_OPEN && otherwise.answer != WRITTEN_WRONG);
@@ -526,6 +534,6 @@ static WrittenProof of_choices(Context *c, Asked given, Asked all)
 
 WrittenProof outputs_written_once(Context *c, const Kernel *program, const Kernel *lowered)
 {
-    Asked all = {program, lowered};
+    Asked all = {program, lowered, ASK_ALL};
     return of_choices(c, all, all);
 }
