@@ -433,12 +433,10 @@ bool vm_continue(VmState *st)
 {
     for (int pc = st->pc;;) {
         const VmStep *s = &st->steps[pc];
-        if (s->apply) {
+        for (; s->apply; s++)
             if (!s->apply(st, s))
                 return false;
-            pc++;
-            continue;
-        }
+        pc = (int)(s - st->steps);
         switch ((VmOp)s->inst->op) {
         case VM_FOR: pc = run_for(st, s, pc); break;
         case VM_NEXT:
