@@ -32,6 +32,15 @@ def test_sizes_of_the_file(name):
         assert "__global__" in tirc.compile(PROGRAMS[name], name, schedule=schedule).cuda
 
 
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=[] if name == "cross_entropy" else [pytest.mark.sweep], id=name)
+    for name in CASES
+])  # fmt: skip
+def test_no_schedule_is_needed(name):
+    """The rules take each, at its own sizes; rows of cross_entropy are of odd length, in tuples."""
+    assert "__global__" in tirc.compile(PROGRAMS[name], name, schedule="default").cuda
+
+
 def test_collections():
     """Each kernel has a case with a size of 1, and a schedule of at most 40 lines."""
     assert set(CASES) == set(PROGRAMS)
