@@ -105,9 +105,6 @@ bool facts_know(const Facts *f, const Expr *cond);
 int64_t facts_common_divisor(const Facts *f, const Expr *e, int64_t number);
 /* A condition says that `e` is a multiple of `by` > 0: e % 32 == 0, of 8. */
 bool facts_divisible(const Facts *f, const Expr *e, int64_t by);
-/* facts_assume for a condition that is canonical, or the opposite of one. It is not simplified
- * again, so the cost of nested conditions is linear. */
-void facts_assume_canonical(Facts *f, Expr *cond);
 /* The domains of a block's iterators, and its predicate; */
 void facts_enter_block(Facts *f, const BlockStmt *block);
 /* for its init, the domains of the spatial ones. */

@@ -28,7 +28,8 @@ bool facts_range_is_literal(const Facts *f, const Var *var);
 void facts_axis(Facts *f, Axis axis, Expr *extent);
 /* `cond` (a BOOL expression) holds. */
 void facts_assume(Facts *f, Expr *cond);
-/* The same in two steps: the canonical form of the condition, and that it holds. */
+/* The same in two steps: the canonical form of the condition, and that it, or its opposite, holds.
+ * It is not simplified again, so the cost of nested conditions is linear. */
 Expr *facts_canonical(Facts *f, Expr *cond);
 void facts_assume_canonical(Facts *f, Expr *cond);
 /* What holds inside a loop (its range), a block (domains of its iterators), an if (then), a
