@@ -256,6 +256,8 @@ Facts *sched_facts(Schedule *s, const StmtPath *path);
 /* `base`, or base_1, base_2 ... : no loop, let, buffer, size, scalar or block of the kernel has the
  * name. */
 Name sched_fresh_name(Schedule *s, const char *base);
+/* A name for iterator k of a new block: "v0", or another if a size, scalar or buffer has it. */
+Name sched_iter_name(Schedule *s, int k);
 /* The same for a loop that will stand on `path` in place of its last node: loops of other nests may
  * have the name. `except` is a loop that may have it too (0: none). A `base` that is too long to
  * read is cut. */

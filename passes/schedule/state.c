@@ -455,6 +455,17 @@ Name sched_fresh_name(Schedule *s, const char *base)
     }
 }
 
+Name sched_iter_name(Schedule *s, int k)
+{
+    Name name = ctx_namef(s->ctx, "v%d", k);
+    for (int i = 1;; i++) {
+        const NameUse *use = state_name(s, name);
+        if (!use || use->others == 0)
+            return name;
+        name = ctx_namef(s->ctx, "v%d_%d", k, i);
+    }
+}
+
 static bool is_loop_called(const Stmt *stmt, Name name, uint32_t except)
 {
     return stmt->kind == ST_FOR && stmt->u.loop.var->name == name && stmt->u.loop.id != except;

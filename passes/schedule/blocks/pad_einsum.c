@@ -415,7 +415,7 @@ static Stmt *copy_between(Einsum *e, Expr *const *shift, Buffer *to, Buffer *fro
 {
     Context *c = e->s->ctx;
     Expr **index, **at = ARENA_ARRAY(c->arena, Expr *, to->rank + 1), *inside = NULL;
-    StageNest nest = stage_over(c, to, NULL, e->call->span, &index);
+    StageNest nest = stage_over(e->s, to, NULL, e->call->span, &index);
     for (int axis = 0; axis < to->rank; axis++) {
         at[axis] = shift && shift[axis] ? index_sub(c, index[axis], shift[axis]) : index[axis];
         if (shift && !expr_equal(to->shape[axis], from->shape[axis]))

@@ -117,7 +117,7 @@ static Stmt *over_box(const Privatize *p, const char *suffix, StoreStmt store, c
     Schedule *s = p->s;
     Context *c = s->ctx;
     Expr **index;
-    StageNest nest = stage_over(c, p->buffer, NULL, p->span, &index);
+    StageNest nest = stage_over(s, p->buffer, NULL, p->span, &index);
     nest.box = p->box;
     nest.block = sched_fresh_name(s, arena_printf(c->arena, "%s_%s", p->buffer->name, suffix));
     store.index = index;

@@ -212,7 +212,7 @@ static bool find_places(Reindex *r)
     r->place = ARENA_ARRAY(c->arena, Var *, r->n_to + 1);
     r->at_place = facts_of_kernel(c, r->s->kernel);
     for (int k = 0; k < r->n_to; k++) {
-        Name name = ctx_namef(c, "v%d", k);
+        Name name = sched_iter_name(r->s, k);
         if (r->to[k]->kind == EX_VAR && r->to[k]->u.var->kind == VAR_ITER)
             name = r->to[k]->u.var->name;
         Name base = name;

@@ -105,14 +105,15 @@ Stmt *stage_copy(Schedule *s, BufferElement to, BufferElement from, Span span)
         span);
 }
 
-StageNest stage_over(Context *c, const Buffer *buffer, const Name *names, Span span, Expr ***index)
+StageNest stage_over(Schedule *s, const Buffer *buffer, const Name *names, Span span, Expr ***index)
 {
+    Context *c = s->ctx;
     int n = buffer->rank;
     Var **vars = ARENA_ARRAY(c->arena, Var *, n + 1);
     Expr **lo = ARENA_ARRAY(c->arena, Expr *, n + 1);
     *index = ARENA_ARRAY(c->arena, Expr *, n + 1);
     for (int i = 0; i < n; i++) {
-        Name name = names ? names[i] : ctx_namef(c, "v%d", i);
+        Name name = names ? names[i] : sched_iter_name(s, i);
         vars[i] = var_new(c, name, DT_INDEX, VAR_ITER, span);
         (*index)[i] = expr_var(c, vars[i], span);
         lo[i] = expr_index(c, 0);
@@ -161,9 +162,9 @@ static void iterator_names(Schedule *s, Stmt *user, const Buffer *to, const Buff
     for (int axis = 0; axis < from->rank; axis++) {
         const Expr *subscript = found.n ? found.items[0].index[axis] : NULL;
         bool alone = subscript && subscript->kind == EX_VAR;
-        iter[axis] = alone ? subscript->u.var->name : ctx_namef(s->ctx, "v%d", axis);
+        iter[axis] = alone ? subscript->u.var->name : sched_iter_name(s, axis);
         for (int next = axis; is_among(iter, axis, iter[axis]); next++)
-            iter[axis] = ctx_namef(s->ctx, "v%d", next);
+            iter[axis] = sched_iter_name(s, next);
     }
 }
 
@@ -173,7 +174,7 @@ Stmt *stage_copy_box(Schedule *s, Stmt *user, const BoxCopy *copy)
     Name *names = ARENA_ARRAY(c->arena, Name, copy->from->rank + 1);
     Expr **index;
     iterator_names(s, user, copy->to, copy->from, names);
-    StageNest nest = stage_over(c, copy->from, names, copy->span, &index);
+    StageNest nest = stage_over(s, copy->from, names, copy->span, &index);
     nest.block = copy->block;
     nest.box = copy->box;
     nest.body = stage_copy(s, (BufferElement){.buffer = copy->to, .index = index},

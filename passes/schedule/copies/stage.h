@@ -44,7 +44,8 @@ typedef struct {
 Stmt *stage_nest(Schedule *s, const StageNest *nest, Span span);
 /* Iterators over the whole of a buffer, named `names` (NULL: v0, v1, ...), and their values in
  * *index. The caller adds the rest of the nest. */
-StageNest stage_over(Context *c, const Buffer *buffer, const Name *names, Span span, Expr ***index);
+StageNest stage_over(Schedule *s, const Buffer *buffer, const Name *names, Span span,
+                     Expr ***index);
 
 typedef struct {
     Buffer *buffer;

@@ -200,7 +200,7 @@ static bool pad_nest(const Transform *r, Stmt **nest)
     Context *c = s->ctx;
     const Value *v = &r->call->transform_layout.pad_value;
     Expr **index, *padding;
-    StageNest fill = stage_over(c, r->to, NULL, v->span, &index);
+    StageNest fill = stage_over(r->s, r->to, NULL, v->span, &index);
     PointBox places = {fill.iters, fill.lo, fill.hi, fill.n};
     Expr *value = pad_value(r, &places, index);
     REQUIRE(s, E0904, v->span, value,

@@ -63,7 +63,7 @@ Stmt *words_clear(Schedule *s, Buffer *words, Span span)
 {
     Context *c = s->ctx;
     Expr **index;
-    StageNest nest = stage_over(c, words, NULL, span, &index);
+    StageNest nest = stage_over(s, words, NULL, span, &index);
     nest.block = sched_fresh_name(s, ctx_namef(c, "%s_clear", words->name));
     Expr *zero = expr_int(c, DT_U64, 0, span_none());
     nest.body = stmt_store(
