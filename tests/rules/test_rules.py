@@ -139,6 +139,13 @@ RULES = [
     ("experts_of_columns", ["contraction"], 15 * 128),
     ("sums_of_each", ["products", "products", "elements", "tensor_cores"], 2 * 32),
     ("sums_by_rows", ["products"] * 3 + ["matmul", "matmul", "elements", "elements"], 6 * 128),
+    ("packed_rows", ["rows"], 40 * 32),
+    ("continued_total", ["sums", "parts"], 2 * 256),
+    (
+        "rows_and_columns",
+        ["sums", "sums", "elements", "rows", "threads", "elements", "columns", "elements"],
+        40 * 32,
+    ),
     ("gated", ["products", "tensor_cores", "tensor_cores"], 2 * 32),
 ]
 

@@ -111,12 +111,20 @@ bool prim_update(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
-bool prim_from_identity(Schedule *s, const PrimCall *call, Value *result)
+static const char *start_of(Context *c, const BlockStmt *block)
 {
     Reducer r;
-    const BlockStmt *block = &sched_node(s, &call->from_identity.block, NULL)->u.block;
-    *result =
-        (Value){.kind = VALUE_BOOL, .u.i = reducer_of_block(s->ctx, block, &r) && r.from_identity};
+    if (!stmt_is_reduction(block) || !*update_name(stmt_guarded_update(block->body)))
+        return "";
+    if (!block->init)
+        return "element";
+    return reducer_of_block(c, block, &r) && r.from_identity ? "identity" : "value";
+}
+
+bool prim_starts_from(Schedule *s, const PrimCall *call, Value *result)
+{
+    const BlockStmt *block = &sched_node(s, &call->starts_from.block, NULL)->u.block;
+    *result = (Value){.kind = VALUE_STRING, .u.s = ctx_name(s->ctx, start_of(s->ctx, block))};
     return true;
 }
 
