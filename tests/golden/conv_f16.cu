@@ -6,20 +6,16 @@
 //   w_map: cuTensorMapEncodeTiled of w, UINT16, extents {72, 128, 3, 3}, boxes {64, 64, 1, 1}, SWIZZLE_128B
 // conv_f16_nhwc<<<4, dim3(128, 2), 114704>>>(y, x_map, w_map);
 
-static __device__ __forceinline__ unsigned short f16_from_f32(float f)
-{
-    unsigned short h;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
-    return h;
-}
-
 static __device__ __forceinline__ unsigned int f16x2_from_f32(float low, float high)
 {
     unsigned int h2;
 #if __CUDA_ARCH__ >= 800
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(h2) : "f"(high), "f"(low));
 #else
-    h2 = f16_from_f32(low) | (unsigned int)f16_from_f32(high) << 16;
+    unsigned short l, h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(l) : "f"(low));
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(high));
+    h2 = l | (unsigned int)h << 16;
 #endif
     return h2;
 }

@@ -10,13 +10,6 @@
 // conv_f16_nchw_1<<<324, 256>>>(w, w_global);
 // conv_f16_nchw_2<<<4, 128, 139280>>>(y, x_global_map, w_global_map);
 
-static __device__ __forceinline__ unsigned short f16_from_f32(float f)
-{
-    unsigned short h;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
-    return h;
-}
-
 static __device__ __forceinline__ unsigned int pack_halves(unsigned short a, unsigned short b)
 {
     return a | (unsigned int)b << 16;
@@ -28,7 +21,10 @@ static __device__ __forceinline__ unsigned int f16x2_from_f32(float low, float h
 #if __CUDA_ARCH__ >= 800
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(h2) : "f"(high), "f"(low));
 #else
-    h2 = f16_from_f32(low) | (unsigned int)f16_from_f32(high) << 16;
+    unsigned short l, h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(l) : "f"(low));
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(high));
+    h2 = l | (unsigned int)h << 16;
 #endif
     return h2;
 }

@@ -26,28 +26,9 @@ static __device__ __forceinline__ float f16_to_f32(unsigned short h)
     return f;
 }
 
-static __device__ __forceinline__ unsigned short f16_from_f32(float f)
-{
-    unsigned short h;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
-    return h;
-}
-
 static __device__ __forceinline__ float bf16_to_f32(unsigned short h)
 {
     return __uint_as_float((unsigned int)h << 16);
-}
-
-static __device__ __forceinline__ unsigned short bf16_from_f32(float f)
-{
-    unsigned short h;
-#if __CUDA_ARCH__ >= 800
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
-#else
-    unsigned int bits = __float_as_uint(f);
-    h = f != f ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-#endif
-    return h;
 }
 
 static __device__ __forceinline__ unsigned int broadcast_half(unsigned short a)
@@ -61,7 +42,10 @@ static __device__ __forceinline__ unsigned int f16x2_from_f32(float low, float h
 #if __CUDA_ARCH__ >= 800
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(h2) : "f"(high), "f"(low));
 #else
-    h2 = f16_from_f32(low) | (unsigned int)f16_from_f32(high) << 16;
+    unsigned short l, h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(l) : "f"(low));
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(high));
+    h2 = l | (unsigned int)h << 16;
 #endif
     return h2;
 }
@@ -72,7 +56,10 @@ static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float 
 #if __CUDA_ARCH__ >= 800
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(h2) : "f"(high), "f"(low));
 #else
-    h2 = bf16_from_f32(low) | (unsigned int)bf16_from_f32(high) << 16;
+    unsigned int l = __float_as_uint(low), h = __float_as_uint(high);
+    l = low != low ? 0x7fff0000 : l + 0x7fff + (l >> 16 & 1);
+    h = high != high ? 0x7fff0000 : h + 0x7fff + (h >> 16 & 1);
+    h2 = l >> 16 | (h & 0xffff0000);
 #endif
     return h2;
 }

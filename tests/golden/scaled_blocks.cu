@@ -9,25 +9,16 @@
 //   C_map: cuTensorMapEncodeTiled of C, UINT16, extents {512, 128}, boxes {64, 64}, SWIZZLE_128B
 // matmul_f8_blocks_nt<<<1, dim3(128, 3), 229440>>>(a, b, A_map, B_map, C_map);
 
-static __device__ __forceinline__ unsigned short bf16_from_f32(float f)
-{
-    unsigned short h;
-#if __CUDA_ARCH__ >= 800
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(f));
-#else
-    unsigned int bits = __float_as_uint(f);
-    h = f != f ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-#endif
-    return h;
-}
-
 static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float high)
 {
     unsigned int h2;
 #if __CUDA_ARCH__ >= 800
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(h2) : "f"(high), "f"(low));
 #else
-    h2 = bf16_from_f32(low) | (unsigned int)bf16_from_f32(high) << 16;
+    unsigned int l = __float_as_uint(low), h = __float_as_uint(high);
+    l = low != low ? 0x7fff0000 : l + 0x7fff + (l >> 16 & 1);
+    h = high != high ? 0x7fff0000 : h + 0x7fff + (h >> 16 & 1);
+    h2 = l >> 16 | (h & 0xffff0000);
 #endif
     return h2;
 }

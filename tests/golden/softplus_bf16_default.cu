@@ -32,7 +32,10 @@ static __device__ __forceinline__ unsigned int bf16x2_from_f32(float low, float 
 #if __CUDA_ARCH__ >= 800
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(h2) : "f"(high), "f"(low));
 #else
-    h2 = bf16_from_f32(low) | (unsigned int)bf16_from_f32(high) << 16;
+    unsigned int l = __float_as_uint(low), h = __float_as_uint(high);
+    l = low != low ? 0x7fff0000 : l + 0x7fff + (l >> 16 & 1);
+    h = high != high ? 0x7fff0000 : h + 0x7fff + (h >> 16 & 1);
+    h2 = l >> 16 | (h & 0xffff0000);
 #endif
     return h2;
 }
