@@ -456,7 +456,7 @@ class Program:
 
     def write_block(self, s):
         _, _, iterators, where, body = s
-        names, tests, lines = {}, [], []
+        tests = []
         self.line("{")
         self.indent += 1
         bindings = [self.index(binding) for _, _, _, _, binding in iterators]

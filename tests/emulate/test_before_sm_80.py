@@ -81,14 +81,14 @@ def trials():
     for name, lanes, n, *rest in copies():
         arguments = ["--schedule", "copies", "--set", f"V={lanes}", "-D", f"N={n}"]
         yield name, PADDED, arguments, *rest
-    pair, l = "h2 = l >> 16 | (h & 0xffff0000)", "l + 0x7fff + (l >> 16 & 1)"
+    pair, low = "h2 = l >> 16 | (h & 0xffff0000)", "l + 0x7fff + (l >> 16 & 1)"
     for name, changes, *rest in (
         ("roundings", [], "exact", ""),
         ("ties upwards", [("(bits >> 16 & 1)", "1")], "wrong", "b["),
         ("cut", [("bits + 0x7fff + (bits >> 16 & 1)", "bits")], "wrong", "b["),
         ("no NaN", [("f != f ? 0x7fff", "f != f ? 0")], "wrong", "b["),
         ("halves swapped", [(pair, pair.replace("l >>", "h >>"))], "wrong", "p["),
-        ("ties of a pair upwards", [(l, l.replace("(l >> 16 & 1)", "1"))], "wrong", "p["),
+        ("ties of a pair upwards", [(low, low.replace("(l >> 16 & 1)", "1"))], "wrong", "p["),
         ("no NaN in a pair", [("low != low ? 0x7fff0000", "low != low ? 0")], "wrong", "p["),
         ("one half of f16", [("(unsigned int)h << 16", "0")], "wrong", "h["),
         ("ties towards zero", [("bits + 0x1000", "bits + 0x0fff")], "wrong", "t["),
