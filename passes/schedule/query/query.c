@@ -141,8 +141,9 @@ bool prim_calls(Schedule *s, const PrimCall *call, Value *result)
 bool prim_target_has(Schedule *s, const PrimCall *call, Value *result)
 {
     Target first;
-    bool known = target_parse(call->target_has.architecture.u.s, &first);
-    *result = (Value){.kind = VALUE_BOOL, .u.i = known && target_has(s->ctx->target, first)};
+    const Value *name = &call->target_has.architecture;
+    REQUIRE_WORD(s, E0401, name->span, target_parse(name->u.s, &first), TARGET_EXPECTED, name->u.s);
+    *result = (Value){.kind = VALUE_BOOL, .u.i = target_has(s->ctx->target, first)};
     return true;
 }
 
