@@ -188,13 +188,13 @@ matmul_weights(const signed char *__restrict__ W, const float *__restrict__ scal
     __syncthreads();  // W_shared: written above by other threads, read below
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
-        const int j_1 = rows * 64 + lane / 32 * 16 + u * 8 + lane % 32 / 4;
+        const int j_1 = rows * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8;
         #pragma unroll
         for (int k = 0; k < 16; ++k) {
             if (j_1 < 70) {
                 const char2 W_shared_v =
-                    *(const char2 *)&W_shared[lane / 32 * 16 + u * 8 + lane % 32 / 4]
-                                             [(k / 2 ^ lane % 32 / 4) * 16 + k % 2 * 8
+                    *(const char2 *)&W_shared[lane / 32 * 16 + u * 8 + lane / 4 % 8]
+                                             [(k / 2 ^ lane / 4 % 8) * 16 + k % 2 * 8
                                               + lane % 4 * 2];
                 unsigned int result;
                 result = bf16x2_from_i8(W_shared_v.x, W_shared_v.y);

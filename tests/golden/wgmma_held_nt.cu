@@ -173,7 +173,7 @@ matmul_weights(const float *__restrict__ scale, unsigned short *__restrict__ y,
         copy_bulk_commit<1>(landed, begun);  // the copies above are one group
         #pragma unroll
         for (int u = 0; u < 2; ++u) {
-            const int j = group * 64 + lane / 32 * 16 + u * 8 + lane % 32 / 4;
+            const int j = group * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8;
             #pragma unroll
             for (int k = 0; k < 16; ++k) {
                 const char2 W_shared_v =
