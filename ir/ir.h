@@ -314,6 +314,7 @@ typedef struct {
     bool atomic;     /* its updates may collide */
     const Instruction *instruction; /* whose body matches the block's (unify.h); NULL: none */
     Expr *const *elements; /* that its template names, where the body has shuffles; or NULL */
+    int lanes_alike;       /* in groups of so many along x, lanes store the same; 0: not known */
     AnnotationList annotations;
 } BlockStmt;
 
@@ -405,8 +406,7 @@ typedef struct {
     Span span;
     Expr *cond;    /* SIZES: a condition on sizes alone */
     Param subject; /* VALUES, ORDER */
-    /* VALUES: INDEX expressions of sizes, or literals of the subject's floating type; NULL: no
-     * bound */
+    /* VALUES: INDEX expressions of sizes, or literals of the floating type; NULL: no bound */
     Expr *lo, *hi;
     bool excludes_lo, excludes_hi;
     Order order; /* ORDER */

@@ -345,9 +345,16 @@ static bool tell_of_other(OwnCopy *o, AccessPair pair)
     return conflict_none(o->p, pair, reason, o->why);
 }
 
+/* The coordinate on an axis, of which the unit runs alike on several. */
+static Affine alike_on(const OwnCopy *o, int unit, Axis axis, Affine coordinate)
+{
+    int lanes = thread_unit(o->t, unit)->block->lanes_alike;
+    return lanes && axis == AXIS_THREAD_X ? poly_quotient(o->p, coordinate, lanes) : coordinate;
+}
+
 /* No other thread, or block, writes the element while it is in use: in one iteration of the loops
  * that the read shares with its definitions. What runs on every coordinate of an axis runs on the
- * reader's, too, and is no other's. */
+ * reader's, too, and is no other's; so does what a group of lanes runs alike. */
 static bool writes_own(OwnCopy *o)
 {
     Poly *p = o->p;
@@ -365,8 +372,8 @@ static bool writes_own(OwnCopy *o)
         pair_collide(p, pair);
         Affine one[AXIS_COUNT], other[AXIS_COUNT];
         for (int i = 0; i < o->n_axes; i++) {
-            one[i] = a.axis[o->axes[i]];
-            other[i] = b.axis[o->axes[i]];
+            one[i] = alike_on(o, x.unit, o->axes[i], a.axis[o->axes[i]]);
+            other[i] = alike_on(o, x.unit, o->axes[i], b.axis[o->axes[i]]);
             if (o->t->places[x.unit].every[o->axes[i]])
                 poly_equal(p, &p->top, one[i], other[i]);
         }

@@ -16,8 +16,16 @@ typedef VEC(const ForStmt *) LoopList;
 typedef enum {
     RESULT_SHARED,     /* in a->red: in element 0, or in one for each of several warps */
     RESULT_FIRST_LANE, /* in a->part of lane 0, which stores it */
+    RESULT_EACH_LANE,  /* in a->part of each lane of a group, which stores its own copy */
     RESULT_WARP        /* in element 0 of a->part, which is memory of a warp */
 } ResultPlace;
+
+/* The lanes of a loop reduce in groups of `width` (thread_groups.c). */
+typedef struct {
+    const Var *of; /* the loop of all lanes; NULL: they all reduce together */
+    Name name;     /* of the loop over groups that stands for it, with a->lanes */
+    int64_t extent, width;
+} LaneGroups;
 
 /* One reduction that is taken apart. */
 typedef struct {
@@ -29,7 +37,8 @@ typedef struct {
     Reducer r;
     const Stmt *lanes; /* the loop that is bound to threads */
     int64_t extent;    /* its iterations */
-    int anchor;        /* on the path: the outermost loop that carries the reduction */
+    LaneGroups groups;
+    int anchor; /* on the path: the outermost loop that carries the reduction */
     LoopList
         /* loops with separate partial results: thread loops outside the anchor, spatial loops
          * inside */
@@ -48,16 +57,28 @@ typedef struct {
 
 /* The loops of threads that the block at the end of the path reduces over, of more than one
  * iteration; the first of them in `*first`. A loop that spatial iterators use, too, only says where
- * the reduction of its element begins. */
+ * the reduction of its element begins, unless groups of its lanes reduce. */
 int reduced_lanes(Context *c, const StmtPath *path, const Stmt **first);
 /* Fills in a->r, a->extent and a->dims; false with the reason in a->why. */
 bool reduction_check(Apart *a);
+
+/* ---- groups of lanes (thread_groups.c) ------------------------------------------------------- */
+
+/* So many lanes next to each other have the same spatial iterators in a thread loop that those use,
+ * too, and the reduction uses the place of a lane among them only. 0 where there are no such
+ * groups, of a power of two of lanes in a warp. */
+int64_t reduction_group(Context *c, const BlockStmt *block, const Stmt *lanes);
+/* a->lanes becomes two loops, of groups and of the lanes of a group; */
+void reduction_split_groups(Apart *a, int64_t width);
+/* what is made of them becomes one again. */
+Kernel *reduction_join_groups(const Apart *a, Kernel *kernel);
 
 /* ---- where the result is left (thread_readers.c) --------------------------------------------- */
 
 ResultPlace reduction_result_place(const Apart *a);
 /* The lanes are whole warps along x, or a power of two of lanes within one. */
 bool reduction_whole_warps(const Apart *a);
+bool lanes_fill_warps(int64_t lanes);
 
 /* ---- blocks of partial results (thread_partials.c) ------------------------------------------- */
 
@@ -76,6 +97,9 @@ typedef struct {
 
 /* The bindings of a block that replaces the block of the reduction. */
 Place partials_place(Apart *a);
+/* The number of the lane among all that have partial results; how many these are. */
+Expr *partials_lane(Apart *a, const Place *place);
+int64_t partials_lanes(const Apart *a);
 /* Iterators for a block there. */
 Frame partials_open(Apart *a, const Place *place);
 /* The number of the iteration that `var` is in. */

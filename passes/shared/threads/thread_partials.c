@@ -9,7 +9,7 @@
  * Values of an ordered reducer are combined with their neighbours first: the butterfly starts with
  * lanes 1 apart, after which lane 2t holds 2t and 2t + 1, in this order. Lane 0 has the result of
  * all; the other lanes have combined in other orders, and nothing reads theirs. */
-#include "passes/shared/thread_reduction.h"
+#include "passes/shared/threads/thread_reduction.h"
 
 /* ---- blocks over all partial results --------------------------------------------------------- */
 
@@ -28,10 +28,8 @@ static Name iter_name(Apart *a, Name name)
     return name;
 }
 
-static BlockIter iter_over(Apart *a, const ForStmt *loop, Expr *binding)
+static BlockIter iter_over(Apart *a, const ForStmt *loop, int64_t extent, Expr *binding)
 {
-    int64_t extent = 0;
-    loop_const_extent(loop, &extent);
     return (BlockIter){
         .var = var_new(a->c, iter_name(a, loop->var->name), DT_INDEX, VAR_ITER, loop->var->span),
         .lo = expr_index(a->c, 0),
@@ -40,14 +38,32 @@ static BlockIter iter_over(Apart *a, const ForStmt *loop, Expr *binding)
         .kind = ITER_SPATIAL};
 }
 
+Expr *partials_lane(Apart *a, const Place *place)
+{
+    Context *c = a->c;
+    Expr *lane = place->lane;
+    for (int i = 0; a->groups.of && i < a->dims.n; i++)
+        if (a->dims.items[i]->var->name == a->groups.name)
+            lane = index_add(c, index_mul(c, place->dims[i], expr_index(c, a->groups.width)), lane);
+    return lane;
+}
+
+int64_t partials_lanes(const Apart *a)
+{
+    return a->groups.of ? a->groups.extent : a->extent;
+}
+
 Frame partials_open(Apart *a, const Place *place)
 {
     int n = a->dims.n;
     Frame f = {.iters = ARENA_ARRAY(a->c->arena, BlockIter, n + 1),
                .index = ARENA_ARRAY(a->c->arena, Expr *, n + 1)};
     for (int i = 0; i <= n; i++) {
+        int64_t extent = partials_lanes(a);
         const ForStmt *loop = i < n ? a->dims.items[i] : &a->lanes->u.loop;
-        f.iters[i] = iter_over(a, loop, i < n ? place->dims[i] : place->lane);
+        if (i < n)
+            loop_const_extent(loop, &extent);
+        f.iters[i] = iter_over(a, loop, extent, i < n ? place->dims[i] : partials_lane(a, place));
         f.index[i] = expr_var(a->c, f.iters[i].var, loop->var->span);
     }
     f.lane = f.index[n];
@@ -335,23 +351,26 @@ Stmt *partials_start(Apart *a)
     return nest(a, start, 0);
 }
 
-/* Lane 0 sends its values to all lanes. */
+/* The first of n lanes sends its values to all of them. */
 static Stmt *send_first(Apart *a, const Place *place, int64_t n)
 {
     Context *c = a->c;
     Frame f = partials_open(a, place);
+    Expr *first = index_mul(c, index_div(c, f.lane, expr_index(c, n)), expr_index(c, n));
+    if (!a->groups.of)
+        first = expr_index(c, 0);
     PartialElement mine = {a->part, &f, f.lane};
     Expr *const *own = partials_load(a, mine);
     Expr **sent = ARENA_ARRAY(c->arena, Expr *, a->r.n);
     for (int k = 0; k < a->r.n; k++)
-        sent[k] = expr_binary(c, EX_SHUFFLE, own[k], expr_index(c, n), a->r.update->span);
+        sent[k] = expr_binary(c, EX_SHUFFLE, own[k], first, a->r.update->span);
     return close_frame(a, &f, "send", NULL, partials_set(a, mine, sent));
 }
 
-/* All lanes that read a result in memory of the warp need the same bits. A butterfly computes `x op
- * y` in one lane and `y op x` in another: these are the same for an operator, but a combiner can
- * choose one of two equal values by their order, or round the products of a sum differently where
- * they are contracted. */
+/* All lanes that read a result in memory of the warp, or have a copy of that of their group, need
+ * the same bits. A butterfly computes `x op y` in one lane and `y op x` in another: these are the
+ * same for an operator, but a combiner can choose one of two equal values by their order, or round
+ * the products of a sum differently where they are contracted. */
 Stmt *partials_combine(Apart *a)
 {
     if (!reduction_whole_warps(a))
@@ -359,6 +378,6 @@ Stmt *partials_combine(Apart *a)
     if (a->result == RESULT_SHARED)
         return share_warps(a);
     Stmt *all = combine_warps(a);
-    return a->result == RESULT_WARP && a->r.combiner ? stmt_then(a->c, all, nest(a, send_first, 0))
-                                                     : all;
+    bool read = a->result == RESULT_WARP || a->result == RESULT_EACH_LANE;
+    return read && a->r.combiner ? stmt_then(a->c, all, nest(a, send_first, a->extent)) : all;
 }

@@ -1,6 +1,6 @@
 /* thread_reduction_check.c - Decides whether a reduction can be distributed across the threads of a
  * block. See thread_reduction.h. */
-#include "passes/shared/thread_reduction.h"
+#include "passes/shared/threads/thread_reduction.h"
 
 #include "passes/analysis/threads/launch.h"
 
@@ -26,8 +26,8 @@ int reduced_lanes(Context *c, const StmtPath *path, const Stmt **first)
     for (int i = 0; i + 1 < path->n; i++) {
         const Stmt *s = path->items[i];
         if (!stmt_is_thread_loop(s) || !reduction_uses(c, block, ITER_REDUCE, s) ||
-            reduction_uses(c, block, ITER_SPATIAL, s) ||
-            (loop_const_extent(&s->u.loop, &extent) && extent <= 1))
+            (loop_const_extent(&s->u.loop, &extent) && extent <= 1) ||
+            (reduction_uses(c, block, ITER_SPATIAL, s) && !reduction_group(c, block, s)))
             continue;
         if (n++ == 0)
             *first = s;

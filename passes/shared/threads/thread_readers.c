@@ -7,7 +7,7 @@
  * hand theirs over in shared memory, and each thread combines them: this needs one barrier, where
  * a result that one warp computes for all needs two. */
 #include "passes/analysis/threads/launch.h"
-#include "passes/shared/thread_reduction.h"
+#include "passes/shared/threads/thread_reduction.h"
 
 /* The outermost bound loop around the reduction, or the reduction's own nest. */
 static Stmt *launch_of(const Apart *a)
@@ -63,11 +63,15 @@ static bool lanes_are_coordinates(const Apart *a, const Stmt *root)
     return true;
 }
 
+bool lanes_fill_warps(int64_t lanes)
+{
+    bool power = (lanes & (lanes - 1)) == 0;
+    return lanes % WARP == 0 || (lanes < WARP && power);
+}
+
 bool reduction_whole_warps(const Apart *a)
 {
-    bool power = (a->extent & (a->extent - 1)) == 0;
-    return a->lanes->u.loop.axis == AXIS_THREAD_X &&
-           (a->extent % WARP == 0 || (a->extent < WARP && power));
+    return a->lanes->u.loop.axis == AXIS_THREAD_X && lanes_fill_warps(a->extent);
 }
 
 ResultPlace reduction_result_place(const Apart *a)
@@ -77,6 +81,8 @@ ResultPlace reduction_result_place(const Apart *a)
     const Stmt *root = launch_of(a);
     if (first_reads(a, root))
         return RESULT_FIRST_LANE;
+    if (a->groups.of)
+        return RESULT_EACH_LANE;
     bool sends = a->extent == WARP || (a->extent < WARP && !a->r.combiner);
     return sends && lanes_are_coordinates(a, root) ? RESULT_WARP : RESULT_SHARED;
 }

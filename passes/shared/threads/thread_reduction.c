@@ -18,7 +18,7 @@
  * and where it needs barriers, is asked of it as of any other, by the primitives that bind loops
  * and by the passes after this one.  The blocks that shuffle write local memory only, so they run
  * on every thread, whatever guards their neighbours have. */
-#include "passes/shared/thread_reduction.h"
+#include "passes/shared/threads/thread_reduction.h"
 
 /* ---- which ----------------------------------------------------------------------------------- */
 
@@ -70,18 +70,44 @@ static Stmt *update(Apart *a)
     return stmt_stamp(stmt_block(a->c, &block, old->span), old);
 }
 
-/* The nest that stores results, on the thread of lane 0. */
+/* Of the stores, those to memory that lanes share, on the first lane alone. */
+static Stmt *shared_on_first(Apart *a, Stmt *stores, Expr *first)
+{
+    Context *c = a->c;
+    Stmt *all = NULL;
+    StmtList each = stmts_of_kind(c, stores, ST_STORE);
+    for (int i = 0; i < each.n; i++) {
+        Stmt *s = each.items[i];
+        bool own = s->u.store.buffer->scope == SCOPE_LOCAL;
+        all = stmt_then(c, all, own ? s : stmt_if(c, first, s, NULL, s->span));
+    }
+    return all;
+}
+
+/* The nest that stores results, on the thread of lane 0, or their copies on each lane. */
 static Stmt *on_lane(Apart *a, Stmt *stores, BlockIter lane)
 {
     Context *c = a->c;
     Stmt *old = stmt_nest_block(stores);
     ForStmt lanes = partials_loop(a, &a->lanes->u.loop);
     BlockStmt block = old->u.block;
-    lane.binding = partials_iteration(c, &lanes, lanes.var);
+    Place place = {ARENA_ARRAY(c->arena, Expr *, a->dims.n + 1),
+                   partials_iteration(c, &lanes, lanes.var)};
+    for (int i = 0; i < a->dims.n; i++)
+        place.dims[i] = block.iters[block.n_iters - a->dims.n + i].binding;
+    lane.binding = partials_lane(a, &place);
     BlockIter *iters = block_own_iters(c, &block, 1);
     iters[block.n_iters++] = lane;
-    Expr *first = expr_binary(c, EX_EQ, lane.binding, expr_index(c, 0), old->span);
-    block.predicate = cond_and(c, block.predicate, first);
+    Expr *zero = expr_index(c, 0);
+    if (a->result == RESULT_FIRST_LANE) {
+        Expr *first = expr_binary(c, EX_EQ, place.lane, zero, old->span);
+        block.predicate = cond_and(c, block.predicate, first);
+    } else {
+        Expr *in_group = index_mod(c, expr_var(c, lane.var, old->span), expr_index(c, a->extent));
+        Expr *first = expr_binary(c, EX_EQ, in_group, zero, old->span);
+        block.body = shared_on_first(a, block.body, first);
+        block.lanes_alike = (int)a->extent;
+    }
     lanes.body = stmt_replace(c, stores, old, stmt_stamp(stmt_block(c, &block, old->span), old));
     return stmt_stamp(stmt_for(c, &lanes, stores->span), a->lanes);
 }
@@ -162,9 +188,9 @@ static Stmt *finish(Apart *a)
     Stmt *old = path_end(&a->path), *stores, *rest;
     Place place = partials_place(a);
     Frame f = partials_open(a, &place);
-    bool first = a->result == RESULT_FIRST_LANE;
+    bool lane = a->result == RESULT_FIRST_LANE || a->result == RESULT_EACH_LANE;
     PartialElement result_at = {a->result == RESULT_SHARED ? a->red : a->part, &f,
-                                first ? f.lane : expr_index(c, 0)};
+                                lane ? f.lane : expr_index(c, 0)};
     BlockStmt block = with_frame(a, &f, a->dims.n);
     bool combines = a->result == RESULT_SHARED && a->warps > 1;
     block.init =
@@ -181,7 +207,7 @@ static Stmt *finish(Apart *a)
     stores = stmt_replace(c, stores, stmt_nest_block(stores), result);
     if (combines)
         return then_combine(a, &block, &f, stores);
-    return first ? on_lane(a, stores, f.iters[a->dims.n]) : stores;
+    return lane ? on_lane(a, stores, f.iters[a->dims.n]) : stores;
 }
 
 /* One launch holds it all, also where only threads are bound: then it has one block. */
@@ -207,8 +233,8 @@ static Kernel *take_apart(Apart *a)
     Context *c = a->c;
     Stmt *anchor = a->path.items[a->anchor], *block = path_end(&a->path);
     a->result = reduction_result_place(a);
-    a->part =
-        partials_buffers(a, "part", a->extent, a->result == RESULT_WARP ? SCOPE_WARP : SCOPE_LOCAL);
+    a->part = partials_buffers(a, "part", partials_lanes(a),
+                               a->result == RESULT_WARP ? SCOPE_WARP : SCOPE_LOCAL);
     Stmt *all = partials_start(a);
     all = stmt_then(c, all, stmt_replace(c, anchor, block, update(a)));
     all = stmt_then(c, all, partials_combine(a));
@@ -217,7 +243,8 @@ static Kernel *take_apart(Apart *a)
     for (int i = a->temps.n - 1; i >= 0; i--)
         body =
             stmt_then(c, stmt_stamp(stmt_temp(c, a->temps.items[i], body->span), a->lanes), body);
-    return kernel_with_body(c, a->kernel, body);
+    Kernel *apart = kernel_with_body(c, a->kernel, body);
+    return a->groups.of ? reduction_join_groups(a, apart) : apart;
 }
 
 const Kernel *thread_reductions_apart(Context *c, const Kernel *kernel, ThreadReduction *refused)
@@ -230,13 +257,16 @@ const Kernel *thread_reductions_apart(Context *c, const Kernel *kernel, ThreadRe
             return kernel;
         a.block = &path_end(&a.path)->u.block;
         reduced_lanes(c, &a.path, &a.lanes);
+        const Stmt *lanes = a.lanes;
+        a.names = names.c ? names : names_of_kernel(c, kernel);
+        if (reduction_uses(c, a.block, ITER_SPATIAL, lanes))
+            reduction_split_groups(&a, reduction_group(c, a.block, lanes));
         while (!reduction_uses(c, a.block, ITER_REDUCE, a.path.items[a.anchor]))
             a.anchor++;
         if (!reduction_check(&a)) {
-            *refused = (ThreadReduction){a.block, a.lanes, a.why};
+            *refused = (ThreadReduction){a.block, lanes, a.why};
             return NULL;
         }
-        a.names = names.c ? names : names_of_kernel(c, kernel);
         kernel = take_apart(&a);
         names = a.names;
     }
