@@ -49,7 +49,8 @@ static bool nested_dividend(Facts *f, const Affine *a, int64_t *d, bool mod, Aff
     return affine_of(f->c, atom->u.arg[0], PRODUCTS_KEPT, x);
 }
 
-/* (x % k) / d = x / d % (k / d) for d dividing k, whatever the signs: a digit is written in one way. */
+/* (x % k) / d = x / d % (k / d) for d dividing k, whatever the signs: there is one way to write a
+ * digit. */
 static bool push_digit(const Division *p, const Affine *a, int64_t d, int64_t scale, bool *pushed)
 {
     int64_t k;

@@ -1,5 +1,5 @@
 /* split_product.c - Implements split_product: computes a product of f32 from parts of its factors
- * that TF32 holds.
+ * that TF32 holds, or from its factors rounded to bf16.
  *
  *   C[i] += A[i] * B[i]   =>   C[i] += tf32_rz(A[i]) * tf32_rz(B[i])
  *                                  + (tf32_rz(A[i]) * tf32_rz(B_rest[i])
@@ -12,23 +12,29 @@
  * IPDPSW 2018, and Ootomo and Yokota, Recovering single precision accuracy from Tensor Cores,
  * IJHPCA 2022, split factors in this way.)
  *
+ * With bf16, each factor that is not of that type is rounded to its 8 digits, which is off by 2^-9
+ * of it at most, so that 2^-7 of the product covers both: 8 digits are kept.
+ *
+ *   C[i] += A[i] * B[i]   =>   C[i] += f32(A_bf16[i]) * f32(B_bf16[i])
+ *
  * Legal: the block adds the product of two different elements, or of such behind a condition with 0
- * on its other side, to a buffer of f32 that lets products keep 19 digits or fewer.
+ * on its other side, to a buffer of f32 that lets products keep 19 digits or fewer, with bf16 8.
  * Invariant: the sum differs from that of the products by what its buffer allows. */
 #include "passes/schedule/copies/stage.h"
 
-enum { DIGITS_KEPT = 19 };
-
-/* A factor: an element, or one that a condition chooses. */
+/* A factor: an element, or one that a condition chooses; with bf16 also one of that type, which has
+ * no element to be rounded. */
 typedef struct {
     Expr *value;
     const Expr *load;
-    Buffer *rest;
+    Buffer *rest; /* what TF32 loses; or the rounded elements */
 } Factor;
 
 typedef struct {
     Schedule *s;
     const PrimCall *call;
+    bool rounds; /* to bf16 */
+    int digits;  /* that are kept */
     const Stmt *store;
     Factor factor[2];
 } Split;
@@ -48,6 +54,23 @@ static const Expr *element_of(const Expr *e)
     return e->kind == EX_LOAD ? e : NULL;
 }
 
+static bool is_bf16(const Expr *e)
+{
+    return e->kind == EX_CAST && e->u.arg[0]->type == DT_BF16;
+}
+
+static bool find_type(Split *p)
+{
+    const Value *type = &p->call->split_product.type;
+    p->rounds = type->kind == VALUE_STRING;
+    p->digits = p->rounds ? 8 : 19;
+    REQUIRE_WORD(p->s, E0853, type->span, !p->rounds || type_find(type->u.s) == DT_BF16,
+                 "a product is computed from parts that TF32 holds, or, with bf16, from rounded "
+                 "factors; found '%s'",
+                 type->u.s);
+    return true;
+}
+
 static bool find_product(Split *p, Stmt *block, Span span)
 {
     Schedule *s = p->s;
@@ -57,18 +80,18 @@ static bool find_product(Split *p, Stmt *block, Span span)
     bool good = value && value->kind == EX_MUL && value->type == DT_F32;
     for (int i = 0; good && i < 2; i++) {
         p->factor[i] = (Factor){.value = value->u.arg[i], .load = element_of(value->u.arg[i])};
-        good = p->factor[i].load != NULL;
+        good = p->factor[i].load || (p->rounds && is_bf16(p->factor[i].value));
     }
-    REQUIRE(s, E0853, span, good,
+    REQUIRE(s, E0853, span, good && (p->factor[0].load || p->factor[1].load),
             "block '%s' does not add a product of two elements of f32: C[i, j] += A[i, k] * "
             "B[k, j]",
             block->u.block.name);
     const Buffer *to = p->store->u.store.buffer;
-    REQUIRE(s, E0853, span, to->digits.products && to->digits.products <= DIGITS_KEPT,
+    REQUIRE(s, E0853, span, to->digits.products && to->digits.products <= p->digits,
             "products that are added to '%s' have %d digits, and split ones keep %d; the program "
             "allows them if it declares '%s' with product_digits(%d)",
             to->name, to->digits.products ? to->digits.products : type_info(to->type)->digits,
-            DIGITS_KEPT, to->name, DIGITS_KEPT);
+            p->digits, to->name, p->digits);
     return true;
 }
 
@@ -82,14 +105,31 @@ static Expr *rest_of_load(Rewriter *r, Expr *e)
     return e->kind == EX_LOAD ? expr_binary(r->ctx, EX_SUB, e, part(r->ctx, e), e->span) : e;
 }
 
-/* A block that computes the rests of what the block reads of the factor's buffer. */
+/* The copy stores elements of a narrower type. */
+static Stmt *rounded_copy(Rewriter *r, Stmt *s)
+{
+    if (s->kind != ST_STORE)
+        return s;
+    StoreStmt store = s->u.store;
+    store.buffer = r->user;
+    store.value = expr_cast(r->ctx, store.buffer->type, store.value, s->span);
+    return stmt_store(r->ctx, &store, s->span);
+}
+
+/* A block that computes the rests of what the block reads of the factor's buffer, or rounds it. */
 static Stmt *rests_of(Split *p, Stmt *block, Factor *factor)
 {
+    Context *c = p->s->ctx;
     Buffer *from = factor->load->u.load.buffer;
-    factor->rest = stage_buffer(p->s, from, "rest", SCOPE_GLOBAL, p->call->span);
-    Rewriter rewriter = {.ctx = p->s->ctx, .expr = rest_of_load};
-    BoxCopy copy = {
-        .block = factor->rest->name, .to = factor->rest, .from = from, .span = block->span};
+    Buffer *to = stage_buffer(p->s, from, p->rounds ? "bf16" : "rest", SCOPE_GLOBAL, p->call->span);
+    factor->rest = p->rounds ? buffer_copy(c, to) : to;
+    if (p->rounds)
+        factor->rest->type = DT_BF16;
+    Rewriter rewriter = {.ctx = c,
+                         .user = factor->rest,
+                         .expr = p->rounds ? NULL : rest_of_load,
+                         .stmt = p->rounds ? rounded_copy : NULL};
+    BoxCopy copy = {.block = to->name, .to = to, .from = from, .span = block->span};
     return rewrite_stmt(&rewriter, stage_copy_box(p->s, block, &copy));
 }
 
@@ -101,6 +141,8 @@ static bool find_place(Split *p, Stmt *block, Span span, StagePlace *place)
     BufferSet staged = {0};
     VEC_PUSH(s->ctx->arena, &users, block);
     for (int i = 0; i < 2; i++) {
+        if (!p->factor[i].load)
+            continue;
         const Buffer *from = p->factor[i].load->u.load.buffer;
         if (!flow_require_fixed_shape(s, from, E0853, span))
             return false;
@@ -115,7 +157,10 @@ static bool find_place(Split *p, Stmt *block, Span span, StagePlace *place)
 static Expr *rest_in_place(Rewriter *r, Expr *e)
 {
     const Factor *factor = r->user;
-    return e->kind == EX_LOAD ? expr_load_like(r->ctx, e, factor->rest, e->u.load.index) : e;
+    if (e->kind != EX_LOAD)
+        return e;
+    Expr *rest = expr_load_like(r->ctx, e, factor->rest, e->u.load.index);
+    return rest->type == e->type ? rest : expr_cast(r->ctx, e->type, rest, e->span);
 }
 
 static Expr *rest_of(Context *c, Factor *factor)
@@ -129,18 +174,31 @@ static Expr *times(Context *c, Expr *x, Expr *y)
     return expr_binary(c, EX_MUL, part(c, x), part(c, y), x->span);
 }
 
-/* The block with the sum of three products in the place of one. */
-static Stmt *in_three_parts(Split *p, const Stmt *block)
+/* The sum of three products of parts. */
+static Expr *in_three_parts(Split *p)
 {
     Context *c = p->s->ctx;
     Expr *x = p->factor[0].value, *y = p->factor[1].value;
     Expr *first = times(c, x, y), *second = times(c, x, rest_of(c, &p->factor[1]));
     Expr *third = times(c, rest_of(c, &p->factor[0]), y);
-    Expr *sum =
-        expr_binary(c, EX_ADD, first, expr_binary(c, EX_ADD, second, third, x->span), x->span);
+    return expr_binary(c, EX_ADD, first, expr_binary(c, EX_ADD, second, third, x->span), x->span);
+}
+
+static Expr *rounded(Split *p, Factor *factor)
+{
+    return factor->load ? rest_of(p->s->ctx, factor) : factor->value;
+}
+
+/* The block that adds the product as it is computed now. */
+static Stmt *with_product(Split *p, const Stmt *block)
+{
+    Context *c = p->s->ctx;
     const StoreStmt *store = &p->store->u.store;
+    Expr *value = p->rounds ? expr_binary(c, EX_MUL, rounded(p, &p->factor[0]),
+                                          rounded(p, &p->factor[1]), store->value->span)
+                            : in_three_parts(p);
     BlockStmt now = block->u.block;
-    now.body = stmt_store_like(c, p->store, store->buffer, store->index, sum);
+    now.body = stmt_store_like(c, p->store, store->buffer, store->index, value);
     return stmt_stamp(stmt_block(c, &now, block->span), block);
 }
 
@@ -151,27 +209,32 @@ bool prim_split_product(Schedule *s, const PrimCall *call, Value *result)
     Split p = {.s = s, .call = call};
     Span span = call->split_product.block.span;
     Stmt *block = sched_node(s, &call->split_product.block, NULL);
-    if (!find_product(&p, block, span) || !find_place(&p, block, span, &place))
+    if (!find_type(&p) || !find_product(&p, block, span) || !find_place(&p, block, span, &place))
         return false;
 
-    Factor *first = &p.factor[0], *second = &p.factor[1];
-    bool square = first->load->u.load.buffer == second->load->u.load.buffer;
-    Stmt *rests[2] = {rests_of(&p, block, first)};
-    if (square)
-        second->rest = first->rest;
-    else
-        rests[1] = rests_of(&p, block, second);
-    Stmt *before = stmt_seq(c, rests, square ? 1 : 2, block->span);
+    Stmt *rests[2];
+    const Factor *of[2];
+    Value blocks[2];
+    int n = 0;
+    for (int i = 0; i < 2; i++) {
+        Factor *factor = &p.factor[i];
+        if (n > 0 && factor->load && factor->load->u.load.buffer == of[0]->load->u.load.buffer) {
+            factor->rest = of[0]->rest;
+        } else if (factor->load) {
+            rests[n] = rests_of(&p, block, factor);
+            of[n++] = factor;
+        }
+    }
+    Stmt *before = stmt_seq(c, rests, n, block->span);
     Stmt *body =
         stmt_replace(c, s->kernel->body, place.parent, stage_insert(s, &place, before, NULL));
-    body = stmt_replace(c, body, block, in_three_parts(&p, block));
-    for (int i = 0; i < (square ? 1 : 2); i++)
-        body = flow_declare_beside(s, body, p.factor[i].load->u.load.buffer, p.factor[i].rest);
+    body = stmt_replace(c, body, block, with_product(&p, block));
+    for (int i = 0; i < n; i++)
+        body = flow_declare_beside(s, body, of[i]->load->u.load.buffer, of[i]->rest);
     sched_replace_body(s, body);
 
-    Value blocks[2] = {value_block(stmt_nest_block(rests[0]))};
-    if (!square)
-        blocks[1] = value_block(stmt_nest_block(rests[1]));
-    *result = value_list(s, blocks, square ? 1 : 2);
+    for (int i = 0; i < n; i++)
+        blocks[i] = value_block(stmt_nest_block(rests[i]));
+    *result = value_list(s, blocks, n);
     return true;
 }
