@@ -1,0 +1,756 @@
+/* rolling_update.c - Implements rolling_update: adds up terms around a maximum while it is found,
+ * so that one pass over the data is enough for a softmax and for what is summed with its weights.
+ *
+ *   for j  m max= x[j];                    for j {
+ *   for j  s += exp(x[j] - m) * v[j];          m_before = m;
+ *                                    =>        m max= x[j];
+ *                                              m_scale = m_before == -inf ? 1
+ *                                                                         : exp(m_before - m);
+ *                                              s *= m_scale;
+ *                                              s += exp(x[j] - max(m, -FLT_MAX)) * v[j]; }
+ *
+ * In each iteration the sum is one around the maximum so far. Since exp(a - c) = exp(a - b) exp(b -
+ * c), a factor moves it to the next center. No term exceeds the maximum so far, so that nothing
+ * overflows. (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018; Dao et al.,
+ * FlashAttention, 2022; Zhao et al., Neptune, 2025, has the primitive.)
+ *
+ * The maximum may also be combined from partial results of the loop, as rfactor makes them, by a
+ * nest that stands behind it: it runs in each iteration then. A block of a loop of its own may
+ * compute the weights exp(x[j] - m) for several sums.
+ *
+ * Legal: the loops have the same range, and meet in nothing but the maximum, the weights, and data
+ * that nobody writes; each weight has the form exp(F(x - m)), where F multiplies and divides by
+ * what is the same for all, and the maximum has taken x in by then; each term has one weight as a
+ * factor.
+ * Invariant: floating-point results change by rounding only; where all values of a row are -inf,
+ * its sum is 0 instead of NaN. */
+#include <float.h>
+#include <math.h>
+
+#include "passes/analysis/regions/region.h"
+#include "passes/schedule/loops/loop.h"
+#include "passes/shared/reductions.h"
+
+/* What one of the loops behind that of the maximum computes: weights, or a sum. */
+typedef struct Part Part;
+struct Part {
+    StmtPath loop, path; /* to the loop, and to the block */
+    Stmt *block;
+    const Stmt *store;
+    const Part *weights;    /* of a sum: the part that computes its weights; NULL: itself */
+    const Expr *power;      /* of other parts: exp(F(x - m)), */
+    const Expr *difference; /* x - m in it, */
+    const Expr *largest;    /* and m */
+    Expr **row;             /* [rank of the maximum] the subscripts of its element, for each term */
+};
+
+typedef struct {
+    Schedule *s;
+    Span span;
+    StmtPath loop;       /* that of the maximum */
+    const Stmt *seq;     /* which holds all loops */
+    StmtPath path;       /* to the block whose result the terms subtract */
+    Stmt *maximum;       /* that block */
+    Buffer *largest;     /* which it writes */
+    const Stmt *combine; /* its nest, behind the loop; NULL: it is in the loop */
+    StmtPath taking;     /* to the block of the loop that takes elements in */
+    const Stmt *taken;   /* its store */
+    Part *parts;
+    int n;
+    int from, to; /* the places of the first loop and the last one */
+    bool *behind; /* [to - from + 1] what stands between them runs behind them */
+    Buffer *before, *scale;
+} Rolling;
+
+static bool is_sum(const Part *part)
+{
+    return part->store->u.store.op == STORE_ADD;
+}
+
+static const Buffer *written_by(const Part *part)
+{
+    return part->store->u.store.buffer;
+}
+
+/* ---- the loops ------------------------------------------------------------------------------- */
+
+static bool check_loop(Rolling *r, const StmtPath *path)
+{
+    const Stmt *first = path_end(&r->loop), *loop = path_end(path);
+    if (!sched_require_plain(r->s, loop, r->span))
+        return false;
+    REQUIRE(
+        r->s, E0867, r->span, path->n > 1 && path->items[path->n - 2] == r->seq,
+        "loops '%s' and '%s' are not statements of one sequence; bring them into one with merge "
+        "of the loops around them",
+        stmt_label(first), stmt_label(loop));
+    REQUIRE(r->s, E0867, r->span,
+            loop->u.loop.step == first->u.loop.step &&
+                expr_equal(loop->u.loop.lo, first->u.loop.lo) &&
+                expr_equal(loop->u.loop.hi, first->u.loop.hi),
+            "loops '%s' and '%s' have different ranges; split both by the same factor",
+            stmt_label(first), stmt_label(loop));
+    return true;
+}
+
+/* The loops in the order of the text, that of the maximum first. */
+static bool find_loops(Rolling *r, const PrimCall *call)
+{
+    const Value *loops = call->rolling_update.loops.u.list.items;
+    r->n = call->rolling_update.loops.u.list.n - 1;
+    REQUIRE(r->s, E0867, r->span, r->n > 0,
+            "the loop of the maximum and the loop of a sum are expected, or of several sums");
+    if (!loop_require_distinct(r->s, call, loops, r->n + 1))
+        return false;
+    r->parts = ARENA_ARRAY(r->s->ctx->arena, Part, r->n);
+    sched_node(r->s, &loops[0], &r->loop);
+    r->seq = r->loop.n > 1 ? r->loop.items[r->loop.n - 2] : NULL;
+    REQUIRE(r->s, E0867, r->span, r->seq && r->seq->kind == ST_SEQ,
+            "loop '%s' stands alone in its place, without a loop of a sum behind it",
+            stmt_label(path_end(&r->loop)));
+    if (!check_loop(r, &r->loop))
+        return false;
+    int last = stmt_place(r->seq, path_end(&r->loop));
+    for (int k = 0; k < r->n; k++) {
+        Part *part = &r->parts[k];
+        *part = (Part){0};
+        sched_node(r->s, &loops[k + 1], &part->loop);
+        if (!check_loop(r, &part->loop))
+            return false;
+        int place = stmt_place(r->seq, path_end(&part->loop));
+        REQUIRE(r->s, E0867, r->span, place > last,
+                "loop '%s' does not stand behind the loops before it in the call; name the loop of "
+                "the maximum first, and the others in the order of the program",
+                stmt_label(path_end(&part->loop)));
+        last = place;
+    }
+    return true;
+}
+
+/* ---- the maximum ----------------------------------------------------------------------------- */
+
+/* The only block below the loop that accesses the buffer in that way, or NULL. */
+static Stmt *only_block(Rolling *r, Stmt *loop, const Buffer *buffer, AccessMode mode)
+{
+    BlockList found = flow_blocks(r->s, loop, buffer, mode);
+    return found.n == 1 ? found.items[0] : NULL;
+}
+
+/* The block takes the maximum of a value and an element of its own, and its init stands apart. */
+static bool find_taking(Rolling *r, Stmt *block)
+{
+    Schedule *s = r->s;
+    r->taking = stmt_path_to(s->ctx, s->kernel->body, block);
+    r->taken = flow_single_store(s->ctx, block);
+    REQUIRE(s, E0867, r->span, r->taken && r->taken->u.store.op == STORE_MAX,
+            "block '%s' does not take a maximum: m[i] max= x[i, j]", block->u.block.name);
+    REQUIRE(s, E0867, r->span, !block->u.block.init,
+            "the init of block '%s' has to stand in front of loop '%s'; move it there with "
+            "decompose_reduction",
+            block->u.block.name, stmt_label(path_end(&r->loop)));
+    return true;
+}
+
+/* The maximum is found in the loop, or combined behind it from what one block of it writes. */
+static bool find_maximum(Rolling *r, const PrimCall *call)
+{
+    Schedule *s = r->s;
+    Stmt *loop = path_end(&r->loop);
+    r->maximum = sched_node(s, &call->rolling_update.maximum, &r->path);
+    Name name = r->maximum->u.block.name;
+    r->largest = flow_written(s, r->maximum);
+    REQUIRE(s, E0867, r->span,
+            r->largest && (r->largest->type == DT_F32 || r->largest->type == DT_F64),
+            "block '%s' does not write one buffer of f32 or f64", name);
+    if (flow_common(&r->path, &r->loop) == r->loop.n)
+        return find_taking(r, r->maximum);
+    int depth = r->loop.n - 1, place;
+    r->combine = flow_common(&r->path, &r->loop) == depth ? r->path.items[depth] : NULL;
+    place = r->combine ? stmt_place(r->seq, r->combine) : -1;
+    REQUIRE(s, E0867, r->span,
+            place > stmt_place(r->seq, loop) &&
+                place < stmt_place(r->seq, path_end(&r->parts[0].loop)) &&
+                stmt_nest_block((Stmt *)r->combine) == r->maximum,
+            "block '%s' stands neither in loop '%s' nor alone in a nest right behind it", name,
+            stmt_label(loop));
+    const Stmt *store = flow_single_store(s->ctx, r->maximum);
+    const Expr *part = store ? store->u.store.value : NULL;
+    REQUIRE(s, E0867, r->span,
+            part && part->kind == EX_LOAD && r->maximum->u.block.init &&
+                store->u.store.op == STORE_MAX,
+            "block '%s' does not combine partial maxima: m[i] max= m_rf[i, p]", name);
+    Stmt *taking = only_block(r, loop, part->u.load.buffer, ACCESS_WRITE);
+    REQUIRE(s, E0867, r->span, taking, "no single block of loop '%s' writes '%s'", stmt_label(loop),
+            part->u.load.buffer->name);
+    return find_taking(r, taking);
+}
+
+/* ---- the sums -------------------------------------------------------------------------------- */
+
+/* The same for all terms: it is made of literals, sizes and scalars. */
+static bool is_uniform(Context *c, const Expr *e)
+{
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_LOAD ||
+            (at.expr->kind == EX_VAR &&
+             (at.expr->u.var->kind == VAR_ITER || at.expr->u.var->kind == VAR_LOOP)))
+            return false;
+    return true;
+}
+
+/* The only operand of a product, or the numerator, that reads the buffer; NULL for all else. */
+static const Expr *factor_reading(const Expr *e, const Buffer *buffer)
+{
+    bool left = expr_arity(e->kind) > 0 && expr_reads(e->u.arg[0], buffer);
+    bool right = expr_arity(e->kind) > 1 && expr_reads(e->u.arg[1], buffer);
+    if (left == right || (e->kind != EX_MUL && (e->kind != EX_DIV || right)))
+        return NULL;
+    return e->u.arg[left ? 0 : 1];
+}
+
+static const Expr *innermost_factor(const Expr *e, const Buffer *buffer)
+{
+    const Expr *inner = factor_reading(e, buffer);
+    return inner ? innermost_factor(inner, buffer) : e;
+}
+
+static bool is_element(const Expr *e, const Buffer *buffer)
+{
+    return e->kind == EX_LOAD && e->u.load.buffer->id == buffer->id;
+}
+
+/* Finds x - m in what exp is taken of: F(x - m), for F as above. */
+static bool find_difference(Rolling *r, Part *part, const Expr *e)
+{
+    const Expr *inner = factor_reading(e, r->largest);
+    if (inner)
+        return is_uniform(r->s->ctx, e->u.arg[inner == e->u.arg[0]]) &&
+               find_difference(r, part, inner);
+    if (e->kind != EX_SUB || expr_reads(e->u.arg[0], r->largest) ||
+        !is_element(e->u.arg[1], r->largest))
+        return false;
+    part->difference = e;
+    part->largest = e->u.arg[1];
+    return true;
+}
+
+/* Finds the factor that depends on the maximum. */
+static bool find_power(Rolling *r, Part *part)
+{
+    const Expr *e = innermost_factor(part->store->u.store.value, r->largest);
+    if (e->kind != EX_CALL || (e->u.call.call != CALL_EXP && e->u.call.call != CALL_EXP2))
+        return false;
+    part->power = e;
+    part->row =
+        (Expr **)(find_difference(r, part, e->u.call.arg[0]) ? part->largest->u.load.index : NULL);
+    return part->row != NULL;
+}
+
+/* The subscripts of the element are literals and other iterators, all that are spatial among them:
+ * one instance belongs to each element. */
+static bool is_element_of_its_own(const BlockStmt *block, const StoreStmt *store)
+{
+    int found = 0, spatial = 0;
+    int64_t literal;
+    for (int i = 0; i < block->n_iters; i++) {
+        bool is_spatial = block->iters[i].kind == ITER_SPATIAL, used = false;
+        spatial += is_spatial;
+        for (int k = 0; k < store->buffer->rank && is_spatial && !used; k++)
+            used = store->index[k]->kind == EX_VAR && store->index[k]->u.var == block->iters[i].var;
+        found += used;
+    }
+    for (int k = 0; k < store->buffer->rank; k++)
+        if (store->index[k]->kind != EX_VAR && !expr_is_const(store->index[k], &literal))
+            return false;
+    return found == spatial;
+}
+
+/* The weight that a term of the sum has as a factor, and the row of that. */
+static bool find_weight(Rolling *r, Part *part)
+{
+    Context *c = r->s->ctx;
+    const Part *weights = part->weights;
+    const StoreStmt *made = &weights->store->u.store;
+    const Expr *load = innermost_factor(part->store->u.store.value, made->buffer);
+    if (!is_element(load, made->buffer))
+        return false;
+    SubstList map = {0};
+    for (int i = 0; i < made->buffer->rank; i++)
+        if (made->index[i]->kind == EX_VAR)
+            VEC_PUSH(c->arena, &map, ((Subst){made->index[i]->u.var, load->u.load.index[i]}));
+    part->row = exprs_subst(c, weights->row, r->largest->rank, map.items, map.n);
+    return true;
+}
+
+/* All terms of an element subtract the same maximum. */
+static bool has_one_row(Rolling *r, const Part *part)
+{
+    int64_t literal;
+    for (int i = 0; i < r->largest->rank; i++) {
+        const Expr *at = part->row[i];
+        const BlockIter *iter =
+            at->kind == EX_VAR ? block_iter(&part->block->u.block, at->u.var) : NULL;
+        if (!expr_is_const(at, &literal) && (!iter || iter->kind != ITER_SPATIAL))
+            return false;
+    }
+    return true;
+}
+
+/* The block of the loop that reads the maximum, or weights that an earlier part computes. */
+static bool find_block(Rolling *r, int k)
+{
+    Part *part = &r->parts[k];
+    Stmt *loop = path_end(&part->loop);
+    const Buffer *read = r->largest;
+    part->block = only_block(r, loop, read, ACCESS_ANY);
+    for (int i = 0; i < k && !part->block; i++) {
+        if (is_sum(&r->parts[i]))
+            continue;
+        part->weights = &r->parts[i];
+        part->block = only_block(r, loop, written_by(part->weights), ACCESS_ANY);
+    }
+    REQUIRE(r->s, E0867, r->span, part->block,
+            "no single block of loop '%s' reads '%s', or weights that are computed from it",
+            stmt_label(loop), read->name);
+    part->path = stmt_path_to(r->s->ctx, r->s->kernel->body, part->block);
+    return true;
+}
+
+/* Nobody else uses the weights, whose center changes. */
+static bool check_weights(Rolling *r, const Part *part)
+{
+    Schedule *s = r->s;
+    const Buffer *weights = written_by(part);
+    BlockList all = flow_blocks(s, s->kernel->body, weights, ACCESS_ANY);
+    for (int i = 0; i < all.n; i++) {
+        StmtPath path = stmt_path_to(s->ctx, s->kernel->body, all.items[i]);
+        bool rolls = false;
+        for (int k = 0; k < r->n; k++)
+            rolls = rolls || flow_common(&path, &r->parts[k].loop) == r->parts[k].loop.n;
+        REQUIRE(s, E0867, r->span, rolls && weights->role == ROLE_TEMP,
+                "block '%s' also accesses the weights '%s', which are around the maximum so far",
+                all.items[i]->u.block.name, weights->name);
+    }
+    return true;
+}
+
+static bool find_part(Rolling *r, int k)
+{
+    Schedule *s = r->s;
+    Part *part = &r->parts[k];
+    if (!find_block(r, k))
+        return false;
+    const BlockStmt *block = &part->block->u.block;
+    part->store = flow_single_store(s->ctx, part->block);
+    const StoreStmt *store = part->store ? &part->store->u.store : NULL;
+    REQUIRE(s, E0867, r->span,
+            store && (store->op == STORE_ADD || (store->op == STORE_SET && !part->weights)) &&
+                store->buffer->type == r->largest->type && is_element_of_its_own(block, store),
+            "block '%s' neither adds to an element of its own, t[i] += ..., nor computes weights, "
+            "e[i, j] = ..., of the type of '%s'",
+            block->name, r->largest->name);
+    REQUIRE(s, E0867, r->span, !block->init,
+            "the init of block '%s' has to stand in front of loop '%s'; move it there with "
+            "decompose_reduction",
+            block->name, stmt_label(path_end(&part->loop)));
+    bool weighs = !part->weights && find_power(r, part);
+    REQUIRE(s, E0867, r->span, part->weights ? find_weight(r, part) : weighs,
+            "block '%s' does not have one factor exp(x - %s), in which the difference may be "
+            "multiplied or divided by what is the same for all terms",
+            block->name, r->largest->name);
+    REQUIRE(s, E0867, r->span, !is_sum(part) || has_one_row(r, part),
+            "the terms of an element of block '%s' subtract several elements of '%s'", block->name,
+            r->largest->name);
+    return is_sum(part) || check_weights(r, part);
+}
+
+/* ---- what the maximum has taken in ----------------------------------------------------------- */
+
+/* Adds the subscripts and other integers of two expressions that are the same apart from them. */
+static bool add_integers(const Expr *x, const Expr *y, Context *c, ExprList *of_x, ExprList *of_y)
+{
+    if (x->type != y->type)
+        return false;
+    if (x->type == DT_INDEX) {
+        VEC_PUSH(c->arena, of_x, (Expr *)x);
+        VEC_PUSH(c->arena, of_y, (Expr *)y);
+        return true;
+    }
+    int n = expr_operands(x);
+    if (x->kind != y->kind || n != expr_operands(y) ||
+        (x->kind == EX_LOAD && x->u.load.buffer->id != y->u.load.buffer->id) ||
+        (x->kind == EX_CALL && x->u.call.call != y->u.call.call) || (n == 0 && !expr_equal(x, y)))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (!add_integers(expr_operand(x, i), expr_operand(y, i), c, of_x, of_y))
+            return false;
+    return true;
+}
+
+/* The subscripts of the maximum, of the iterators of the block that takes elements in. Those of a
+ * nest that combines partial results are iterators, as are the subscripts of these. */
+static bool add_target(Rolling *r, ExprList *out)
+{
+    Context *c = r->s->ctx;
+    const Stmt *store = r->combine ? flow_single_store(c, r->maximum) : r->taken;
+    const BlockStmt *block = &r->maximum->u.block;
+    const Expr *part = store->u.store.value;
+    int *of = ARENA_ARRAY(c->arena, int, r->largest->rank + 1);
+    int *from = ARENA_ARRAY(c->arena, int, r->combine ? part->u.load.buffer->rank + 1 : 1);
+    if (r->combine && (!flow_pure_index(block, r->largest, store->u.store.index, of) ||
+                       !flow_pure_index(block, part->u.load.buffer, part->u.load.index, from)))
+        return false;
+    for (int i = 0; i < r->largest->rank; i++) {
+        int at = i;
+        for (int k = 0; r->combine && k < part->u.load.buffer->rank; k++)
+            if (from[k] == of[i])
+                at = k;
+        VEC_PUSH(c->arena, out, r->taken->u.store.index[at]);
+    }
+    return true;
+}
+
+/* The block with a body that only says which elements of a row it is about. */
+static Stmt *with_body(Context *c, const Stmt *block, Stmt *body)
+{
+    BlockStmt b = block->u.block;
+    b.init = NULL;
+    b.body = body;
+    return stmt_block(c, &b, block->span);
+}
+
+/* Each iteration of the loop takes in what the sum's terms subtract the maximum from: a model in
+ * which the one writes the elements of a row, and the other reads them. */
+static bool takes_in(Rolling *r, const Part *part)
+{
+    Schedule *s = r->s;
+    Context *c = s->ctx;
+    ExprList wrote = {0}, read = {0};
+    if (!add_target(r, &wrote))
+        return false;
+    for (int i = 0; i < r->largest->rank; i++)
+        VEC_PUSH(c->arena, &read, part->row[i]);
+    if (!add_integers(r->taken->u.store.value, part->difference->u.arg[0], c, &wrote, &read))
+        return false;
+    Expr **shape = ARENA_ARRAY(c->arena, Expr *, wrote.n + 1);
+    for (int i = 0; i < wrote.n; i++)
+        shape[i] = expr_index(c, INT32_MAX);
+    Buffer *seen = buffer_new(c, &(Buffer){.name = sched_fresh_name(s, "seen"),
+                                           .type = DT_F32,
+                                           .shape = shape,
+                                           .rank = wrote.n,
+                                           .scope = SCOPE_GLOBAL,
+                                           .role = ROLE_TEMP,
+                                           .span = r->span});
+    StoreStmt take = {
+        .buffer = seen, .index = wrote.items, .value = expr_float(c, DT_F32, 0, r->span)};
+    StoreStmt use = part->store->u.store;
+    use.value = expr_cast(c, use.buffer->type, expr_load(c, seen, read.items, r->span), r->span);
+    ForStmt loop = path_end(&r->loop)->u.loop;
+    Subst to = {path_end(&part->loop)->u.loop.var, expr_var(c, loop.var, r->span)};
+    Stmt *taking = path_end(&r->taking);
+    Stmt *parts[2] = {
+        stmt_replace(c, loop.body, taking, with_body(c, taking, stmt_store(c, &take, r->span))),
+        stmt_subst(c,
+                   stmt_replace(c, path_end(&part->loop)->u.loop.body, part->block,
+                                with_body(c, part->block, stmt_store(c, &use, r->span))),
+                   &to, 1)};
+    loop.body = stmt_seq(c, parts, 2, r->span);
+    Stmt *model = stmt_for(c, &loop, r->span);
+    Stmt *body = flow_declare(s, stmt_replace(c, s->kernel->body, path_end(&r->loop), model), seen);
+    StmtPath path = stmt_path_to(c, body, model);
+    return flow_written_in_iteration(s, body, &path, seen);
+}
+
+/* ---- what meets ------------------------------------------------------------------------------ */
+
+/* What the loops may hand to each other: the maximum, and weights. */
+static bool is_handed_over(const Rolling *r, const Buffer *buffer)
+{
+    for (int k = 0; k < r->n; k++)
+        if (!is_sum(&r->parts[k]) && written_by(&r->parts[k])->id == buffer->id)
+            return true;
+    return buffer->id == r->largest->id;
+}
+
+/* A buffer that one of the statements writes and the other one accesses, but for those that loops
+ * hand over if both roll; or NULL. */
+static const Buffer *meets(const Rolling *r, const Stmt *a, const Stmt *b, bool both_roll)
+{
+    for (int way = 0; way < 2; way++) {
+        const Stmt *from = way ? b : a, *to = way ? a : b;
+        AccessList writes = access_list(r->s->ctx, from, NULL, ACCESS_WRITE);
+        for (int i = 0; i < writes.n; i++) {
+            const Buffer *buffer = writes.items[i].buffer;
+            if (!(both_roll && is_handed_over(r, buffer)) &&
+                stmt_accesses(r->s->ctx, to, buffer, ACCESS_ANY))
+                return buffer;
+        }
+    }
+    return NULL;
+}
+
+static bool is_rolling(const Rolling *r, const Stmt *item)
+{
+    for (int k = 0; k < r->n; k++)
+        if (item == path_end(&r->parts[k].loop))
+            return true;
+    return item == path_end(&r->loop) || item == r->combine;
+}
+
+/* The loops meet those before them in what they hand over alone. What stands between them runs in
+ * front of all, or behind all if it meets one before it. */
+static bool check_meetings(Rolling *r)
+{
+    Stmt *const *items = r->seq->u.seq.items;
+    r->from = stmt_place(r->seq, path_end(&r->loop));
+    r->to = stmt_place(r->seq, path_end(&r->parts[r->n - 1].loop));
+    r->behind = ARENA_ARRAY(r->s->ctx->arena, bool, r->to - r->from + 1);
+    for (int i = r->from + 1; i <= r->to; i++) {
+        bool rolls = is_rolling(r, items[i]);
+        for (int k = r->from; k < i && items[i] != r->combine; k++) {
+            bool behind = r->behind[k - r->from];
+            if (!behind && !is_rolling(r, items[k]))
+                continue;
+            const Buffer *met = meets(r, items[k], items[i], rolls && !behind);
+            REQUIRE_AT(r->s, E0867, r->span, !met || !rolls, items[i],
+                       "'%s' is written by one of '%s' and '%s', and accessed by the other: their "
+                       "order would change",
+                       met->name, stmt_label(items[k]), stmt_label(items[i]));
+            r->behind[i - r->from] |= met != NULL;
+        }
+    }
+    return true;
+}
+
+/* ---- build ----------------------------------------------------------------------------------- */
+
+/* A nest inside of the loop, in the place of block `of` and called `name`, that runs the store for
+ * the values of its spatial iterators. */
+static Stmt *nest_of(Rolling *r, const StmtPath *of, int anchor, Name name, const StoreStmt *store)
+{
+    Context *c = r->s->ctx;
+    BlockStmt block = path_end(of)->u.block;
+    block.init = stmt_store(c, store, r->span);
+    Stmt *with_init = stmt_block(c, &block, r->span), *nest, *rest;
+    StmtPath path = path_joined(c, of, of->n - 1, (StmtPath){&with_init, 1, 1});
+    ReductionPlace place = {.kernel = r->s->kernel, .path = &path, .anchor = anchor};
+    if (!reduction_take_init(c, &place, &nest, &rest))
+        return NULL;
+    Stmt *made = stmt_nest_block(nest);
+    block = made->u.block;
+    block.name = name;
+    return stmt_replace(c, nest, made, stmt_block(c, &block, r->span));
+}
+
+static Buffer *beside(Rolling *r, const char *suffix)
+{
+    Context *c = r->s->ctx;
+    Buffer like = *r->largest;
+    like.name = sched_fresh_name(r->s, arena_printf(c->arena, "%s_%s", like.name, suffix));
+    like.role = ROLE_TEMP;
+    like.origin = r->span;
+    return buffer_new(c, &like);
+}
+
+static Expr *element(Context *c, Buffer *buffer, Expr *const *index, Span span)
+{
+    return expr_load(c, buffer, index, span);
+}
+
+/* The nest that keeps the maximum as it is before an iteration. */
+static Stmt *keep_before(Rolling *r)
+{
+    Context *c = r->s->ctx;
+    if (r->combine) {
+        Stmt *nest =
+            stmt_replace_buffer(c, stmt_clone_fresh(c, (Stmt *)r->combine), r->largest, r->before);
+        Stmt *made = stmt_nest_block(nest);
+        BlockStmt block = made->u.block;
+        block.name = r->before->name;
+        return stmt_replace(c, nest, made, stmt_block(c, &block, r->span));
+    }
+    Expr *const *index = r->taken->u.store.index;
+    return nest_of(r, &r->path, r->loop.n - 1, r->before->name,
+                   &(StoreStmt){.buffer = r->before,
+                                .index = index,
+                                .value = element(c, r->largest, index, r->span)});
+}
+
+typedef struct {
+    const Expr *from;
+    Expr *to;
+} Exchange;
+
+static Expr *exchanged(Rewriter *w, Expr *e)
+{
+    const Exchange *exchange = w->user;
+    return e == exchange->from ? exchange->to : e;
+}
+
+static Expr *exchange(Context *c, const Expr *in, const Expr *from, Expr *to)
+{
+    Rewriter rewriter = {.ctx = c, .user = &(Exchange){from, to}, .expr = exchanged};
+    return rewrite_expr(&rewriter, (Expr *)in);
+}
+
+/* The nest that computes what moves a sum from the maximum before an iteration to the present one.
+ * A sum around -inf is 0, which stays. */
+static Stmt *compute_scale(Rolling *r)
+{
+    Context *c = r->s->ctx;
+    const Part *part = &r->parts[0];
+    const Stmt *store = flow_single_store(c, r->maximum);
+    Expr *const *index = store->u.store.index;
+    Expr *before = element(c, r->before, index, r->span);
+    Expr *now = element(c, r->largest, index, r->span);
+    Expr *power =
+        exchange(c, part->power, part->difference, expr_binary(c, EX_SUB, before, now, r->span));
+    Expr *lowest = expr_float(c, r->largest->type, -INFINITY, r->span);
+    Expr *none = expr_binary(c, EX_EQ, before, lowest, r->span);
+    Expr *one = expr_float(c, r->largest->type, 1, r->span);
+    return nest_of(r, &r->path, r->loop.n - 1, r->scale->name,
+                   &(StoreStmt){.buffer = r->scale,
+                                .index = index,
+                                .value = expr_select(c, none, one, power, r->span)});
+}
+
+static Stmt *rescale(Rolling *r, const Part *part)
+{
+    Context *c = r->s->ctx;
+    const StoreStmt *store = &part->store->u.store;
+    Name name = sched_fresh_name(r->s, arena_printf(c->arena, "%s_moved", store->buffer->name));
+    Expr *factor = element(c, r->scale, part->row, r->span);
+    Expr *value =
+        expr_binary(c, EX_MUL, element(c, store->buffer, store->index, r->span), factor, r->span);
+    return nest_of(r, &part->path, part->loop.n - 1, name,
+                   &(StoreStmt){.buffer = store->buffer, .index = store->index, .value = value});
+}
+
+/* No value exceeds a maximum of -inf, but -inf - -inf is no number; the least finite one does as
+ * well. */
+static const Stmt *with_center(Rolling *r, const Part *part)
+{
+    Context *c = r->s->ctx;
+    DType type = r->largest->type;
+    Expr *least = expr_float(c, type, type == DT_F32 ? -FLT_MAX : -DBL_MAX, r->span);
+    Expr *center = expr_binary(c, EX_MAX, (Expr *)part->largest, least, r->span);
+    StoreStmt store = part->store->u.store;
+    store.value = exchange(c, store.value, part->largest, center);
+    return stmt_store(c, &store, part->store->span);
+}
+
+/* The body of the part's loop, in that of the maximum. */
+static Stmt *in_loop(Rolling *r, const Part *part)
+{
+    Context *c = r->s->ctx;
+    const Stmt *store = part->weights ? part->store : with_center(r, part);
+    Stmt *block = stmt_stamp(with_body(c, part->block, (Stmt *)store), part->block);
+    Stmt *body = stmt_replace(c, path_end(&part->loop)->u.loop.body, part->block, block);
+    Subst to = {path_end(&part->loop)->u.loop.var,
+                expr_var(c, path_end(&r->loop)->u.loop.var, r->span)};
+    return stmt_subst(c, body, &to, 1);
+}
+
+static Stmt *rolling_loop(Rolling *r)
+{
+    Context *c = r->s->ctx;
+    Stmt *loop = path_end(&r->loop);
+    Stmt *before = keep_before(r), *scale = before ? compute_scale(r) : NULL;
+    if (!scale)
+        return NULL;
+    Stmt *body = stmt_then(c, before, loop->u.loop.body);
+    body = stmt_then(c, stmt_then(c, body, (Stmt *)r->combine), scale);
+    for (int k = 0; k < r->n; k++) {
+        Stmt *moved = is_sum(&r->parts[k]) ? rescale(r, &r->parts[k]) : NULL;
+        if (is_sum(&r->parts[k]) && !moved)
+            return NULL;
+        body = stmt_then(c, stmt_then(c, body, moved), in_loop(r, &r->parts[k]));
+    }
+    return loop_with_body(c, loop, body);
+}
+
+/* The sequence with one loop. */
+static Stmt *new_seq(Rolling *r, Stmt *loop)
+{
+    Context *c = r->s->ctx;
+    VEC(Stmt *) items = {0};
+    for (int i = 0; i < r->from; i++)
+        VEC_PUSH(c->arena, &items, r->seq->u.seq.items[i]);
+    for (int behind = 0; behind < 2; behind++) {
+        for (int i = r->from; i <= r->to; i++)
+            if (!is_rolling(r, r->seq->u.seq.items[i]) && r->behind[i - r->from] == behind)
+                VEC_PUSH(c->arena, &items, r->seq->u.seq.items[i]);
+        if (!behind)
+            VEC_PUSH(c->arena, &items, loop);
+    }
+    for (int i = r->to + 1; i < r->seq->u.seq.n; i++)
+        VEC_PUSH(c->arena, &items, r->seq->u.seq.items[i]);
+    return stmt_seq(c, items.items, items.n, r->seq->span);
+}
+
+/* F is the same for all. */
+static bool check_scale(Rolling *r, const Part *part)
+{
+    Context *c = r->s->ctx;
+    const Part *first = &r->parts[0];
+    Expr *zero = expr_float(c, r->largest->type, 0, r->span);
+    REQUIRE(r->s, E0867, r->span,
+            part->weights || expr_equal(exchange(c, part->power, part->difference, zero),
+                                        exchange(c, first->power, first->difference, zero)),
+            "blocks '%s' and '%s' take exp of different multiples of the difference to '%s'",
+            first->block->u.block.name, part->block->u.block.name, r->largest->name);
+    return true;
+}
+
+static bool check_taken(Rolling *r, const Part *part)
+{
+    REQUIRE(
+        r->s, E0867, r->span, part->weights || takes_in(r, part),
+        "it is not proved that an iteration of loop '%s' takes in what block '%s' subtracts '%s' "
+        "from, in the same iteration: both have to go through the same elements in the same tiles",
+        stmt_label(path_end(&r->loop)), part->block->u.block.name, r->largest->name);
+    return true;
+}
+
+/* The weights of a sum are computed in the same iteration, around the same center. */
+static bool check_computed(Rolling *r, Stmt *body, const Stmt *loop, const Part *part)
+{
+    StmtPath path = stmt_path_to(r->s->ctx, body, loop);
+    REQUIRE(r->s, E0867, r->span,
+            !part->weights ||
+                flow_written_in_iteration(r->s, body, &path, written_by(part->weights)),
+            "it is not proved that an iteration of loop '%s' computes the weights that block '%s' "
+            "reads in the same iteration",
+            stmt_label(loop), part->block->u.block.name);
+    return true;
+}
+
+bool prim_rolling_update(Schedule *s, const PrimCall *call, Value *result)
+{
+    Rolling r = {.s = s, .span = call->span};
+    if (!find_loops(&r, call) || !find_maximum(&r, call))
+        return false;
+    for (int k = 0; k < r.n; k++)
+        if (!find_part(&r, k) || !check_scale(&r, &r.parts[k]) || !check_taken(&r, &r.parts[k]))
+            return false;
+    if (!check_meetings(&r))
+        return false;
+    r.before = beside(&r, "before");
+    r.scale = beside(&r, "scale");
+    Stmt *loop = rolling_loop(&r);
+    if (!loop)
+        return false;
+    Stmt *body = stmt_replace(s->ctx, s->kernel->body, r.seq, new_seq(&r, loop));
+    for (int k = 0; k < r.n; k++)
+        if (!check_computed(&r, body, loop, &r.parts[k]))
+            return false;
+    body = flow_declare_beside(s, body, r.largest, r.before);
+    body = flow_declare_beside(s, body, r.largest, r.scale);
+    if (!flow_recheck_all(s, body, call->span))
+        return false;
+    s->reassociates = true;
+    sched_replace_body(s, body);
+    *result = value_loop(loop);
+    return true;
+}
