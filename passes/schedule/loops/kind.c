@@ -76,6 +76,22 @@ static const char *cluster_remedy(Schedule *s, const Stmt *loop)
                         stmt_label(loop));
 }
 
+/* ", or ...": what a loop of threads of the block needs, whose iterations also give spatial
+ * iterators their values, to reduce in groups. */
+static const char *groups_remedy(Schedule *s, const Stmt *loop, const BlockStmt *block,
+                                 const ForStmt *as)
+{
+    if (as->kind != LOOP_BIND || !axis_is_thread(as->axis) || !block->init ||
+        !reduction_uses(s->ctx, block, ITER_SPATIAL, loop))
+        return "";
+    return arena_printf(
+        s->ctx->arena,
+        ", or let groups of lanes reduce along threadIdx.x: of a power of two up "
+        "to 32, W, in whole warps, where spatial iterators use %s / W, and those of "
+        "the reduction %s %% W",
+        stmt_label(loop), stmt_label(loop));
+}
+
 /* ", or ...": how the updates of `block` could collide safely; "" where they cannot. */
 static const char *atomic_remedy(Schedule *s, const BlockStmt *block, LoopKind kind)
 {
@@ -115,8 +131,8 @@ static void refuse_reduction(Schedule *s, Stmt *loop, const BlockStmt *reduction
     else
         sched_refuse(s, E0424, span,
                      "loop '%s' is a reduction loop of block '%s': all its iterations update the "
-                     "same element; keep it serial and choose a spatial loop%s",
-                     name, reduction->name,
+                     "same element; keep it serial and choose a spatial loop%s%s",
+                     name, reduction->name, groups_remedy(s, loop, reduction, as),
                      as->axis == AXIS_RANK ? cluster_remedy(s, loop)
                                            : atomic_remedy(s, reduction, as->kind));
 }

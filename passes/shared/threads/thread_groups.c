@@ -127,10 +127,15 @@ void reduction_split_groups(Apart *a, int64_t width)
     const ForStmt *loop = &old->u.loop;
     Groups g = {.width = width};
     loop_const_extent(loop, &g.extent);
-    Name name = names_fresh(&a->names, ctx_namef(c, "%s_group", loop->var->name));
-    a->groups = (LaneGroups){.of = loop->var, .name = name, .extent = g.extent, .width = width};
-    g.group = var_new(c, name, DT_INDEX, VAR_LOOP, loop->var->span);
-    g.lane = var_new(c, loop->var->name, DT_INDEX, VAR_LOOP, loop->var->span);
+    a->groups = (LaneGroups){
+        .of = loop->var,
+        .name = names_fresh(&a->names, ctx_namef(c, "%s_group", loop->var->name)),
+        .lane = names_fresh(&a->names, loop->var->name),
+        .extent = g.extent,
+        .width = width,
+    };
+    g.group = var_new(c, a->groups.name, DT_INDEX, VAR_LOOP, loop->var->span);
+    g.lane = var_new(c, a->groups.lane, DT_INDEX, VAR_LOOP, loop->var->span);
     Subst map = lane_of(c, &g, loop->var);
     Renaming r = {c, {facts_of_groups(c, &g), &map, 1}};
     ForStmt groups = over(c, loop, g.group, g.extent / width), lanes = over(c, loop, g.lane, width);
@@ -155,37 +160,30 @@ typedef struct {
     SubstList terms; /* those of the others, by it */
 } Joining;
 
-static bool is_along_x(const Stmt *s)
+/* One of the two loops, or a copy of it, which has its name. */
+static bool is_named(const Stmt *s, Name name)
 {
-    return stmt_is_thread_loop(s) && s->u.loop.axis == AXIS_THREAD_X;
+    return s->kind == ST_FOR && s->u.loop.var->name == name;
 }
 
-static bool is_of_groups(const Apart *a, const Stmt *s)
+static bool is_part(const Apart *a, const Stmt *s)
 {
-    return is_along_x(s) && s->u.loop.var->name == a->groups.name;
-}
-
-/* The loop is one of groups, or has one in it. */
-static bool has_groups(const Apart *a, const Stmt *loop)
-{
-    for (Cursor at = cursor_outer(a->c, loop); cursor_next(&at);)
-        if (is_of_groups(a, at.stmt))
-            return true;
-    return false;
+    return is_named(s, a->groups.name) || is_named(s, a->groups.lane);
 }
 
 static void join_loop(Joining *j, const Stmt *s)
 {
     Context *c = j->a->c;
     Expr *all = expr_var(c, j->all, s->span), *width = expr_index(c, j->a->groups.width);
-    Expr *value = is_of_groups(j->a, s) ? index_div(c, all, width) : index_mod(c, all, width);
+    Expr *value =
+        is_named(s, j->a->groups.name) ? index_div(c, all, width) : index_mod(c, all, width);
     VEC_PUSH(c->arena, &j->terms, ((Subst){s->u.loop.var, value}));
 }
 
 static Stmt *join_inner(void *user, Stmt *s)
 {
     Joining *j = user;
-    if (!is_along_x(s))
+    if (!is_part(j->a, s))
         return stmt_map_children(j->a->c, s, join_inner, user);
     join_loop(j, s);
     return join_inner(user, s->u.loop.body);
@@ -195,7 +193,7 @@ static Stmt *join(void *user, Stmt *s)
 {
     const Apart *a = user;
     Context *c = a->c;
-    if (!is_along_x(s) || !has_groups(a, s))
+    if (!is_part(a, s))
         return stmt_map_children(c, s, join, user);
     ForStmt loop = s->u.loop;
     Joining j = {.a = a, .all = var_new(c, a->groups.of->name, DT_INDEX, VAR_LOOP, loop.var->span)};

@@ -22,8 +22,8 @@ typedef enum {
 
 /* The lanes of a loop reduce in groups of `width` (thread_groups.c). */
 typedef struct {
-    const Var *of; /* the loop of all lanes; NULL: they all reduce together */
-    Name name;     /* of the loop over groups that stands for it, with a->lanes */
+    const Var *of;   /* the loop of all lanes; NULL: they all reduce together */
+    Name name, lane; /* of the loops that stand for it: over groups, and a->lanes */
     int64_t extent, width;
 } LaneGroups;
 
