@@ -4,7 +4,7 @@
  * The program has one copy of a buffer. Privatization is legal if the same owner wrote every
  * element that it reads, in the same iteration of some of the loops that write and read share, and
  * no other owner writes the element in that iteration (the one copy of the program would then hold
- * the other value).
+ * the other value), unless a group of lanes that reduce together write the same bits.
  *
  * "Every read is covered by a write" is a for-all-exists question: a quick proof computes the
  * iteration that writes (poly_extend.c), then the exact set difference decides. */
@@ -345,7 +345,8 @@ static bool tell_of_other(OwnCopy *o, AccessPair pair)
     return conflict_none(o->p, pair, reason, o->why);
 }
 
-/* The coordinate on an axis, of which the unit runs alike on several. */
+/* The coordinate, or the number of the group of those that the unit runs alike on: in the order of
+ * the program, each of them has an equal write at the same place. */
 static Affine alike_on(const OwnCopy *o, int unit, Axis axis, Affine coordinate)
 {
     int lanes = thread_unit(o->t, unit)->block->lanes_alike;

@@ -8,7 +8,9 @@
  *
  * Values of an ordered reducer are combined with their neighbours first: the butterfly starts with
  * lanes 1 apart, after which lane 2t holds 2t and 2t + 1, in this order. Lane 0 has the result of
- * all; the other lanes have combined in other orders, and nothing reads theirs. */
+ * all; the other lanes have combined in other orders, and nothing reads theirs.
+ *
+ * Where groups of lanes reduce (thread_groups.c), each does so like a warp. */
 #include "passes/shared/threads/thread_reduction.h"
 
 /* ---- blocks over all partial results --------------------------------------------------------- */
@@ -356,9 +358,9 @@ static Stmt *send_first(Apart *a, const Place *place, int64_t n)
 {
     Context *c = a->c;
     Frame f = partials_open(a, place);
-    Expr *first = index_mul(c, index_div(c, f.lane, expr_index(c, n)), expr_index(c, n));
-    if (!a->groups.of)
-        first = expr_index(c, 0);
+    Expr *width = expr_index(c, n), *first = expr_index(c, 0);
+    if (a->groups.of)
+        first = index_mul(c, index_div(c, f.lane, width), width);
     PartialElement mine = {a->part, &f, f.lane};
     Expr *const *own = partials_load(a, mine);
     Expr **sent = ARENA_ARRAY(c->arena, Expr *, a->r.n);

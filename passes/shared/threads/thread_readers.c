@@ -5,7 +5,7 @@
  * stores its copy. If the lanes are in one warp, the partial results are memory of the warp, of
  * which each lane takes element 0: this needs neither shared memory nor a barrier. Several warps
  * hand theirs over in shared memory, and each thread combines them: this needs one barrier, where
- * a result that one warp computes for all needs two. */
+ * a result that one warp computes for all needs two. Lanes of a group each store their own copy. */
 #include "passes/analysis/threads/launch.h"
 #include "passes/shared/threads/thread_reduction.h"
 
