@@ -2,6 +2,7 @@
  * block. See thread_reduction.h. */
 #include "passes/shared/threads/thread_reduction.h"
 
+#include "passes/analysis/polyhedral/relation.h"
 #include "passes/analysis/threads/launch.h"
 
 enum { MAX_LANES = 1024 };
@@ -115,6 +116,61 @@ static bool check_loops(Apart *a)
     return true;
 }
 
+/* Iterations of the loop alone come to different elements: an iterator goes along with it. */
+static bool parts_elements(Apart *a, const ForStmt *loop)
+{
+    Facts *f = facts_new(a->c);
+    for (int i = 0; i < a->block->n_iters; i++) {
+        int64_t factor;
+        Expr *rest;
+        if (a->block->iters[i].kind == ITER_SPATIAL &&
+            split_linear(f, a->block->iters[i].binding, loop->var, &factor, &rest) && factor != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Iterations of the loops inside the anchor that come to one element would each keep a part of it,
+ * and store that as the result: there are none where the elements tell the iterations. */
+static bool check_parts(Apart *a)
+{
+    Context *c = a->c;
+    VarList vars = {0};
+    ExprList lo = {0}, hi = {0}, known = {0}, asked = {0};
+    int n = a->dims.n - a->outside;
+    if (n == 0 || (n == 1 && parts_elements(a, a->dims.items[a->outside])))
+        return true;
+    for (int i = 0; i + 1 < a->path.n; i++) {
+        const Stmt *s = a->path.items[i];
+        if (!reduction_uses(c, a->block, ITER_SPATIAL, s))
+            continue;
+        Expr *from, *to, *var = expr_var(c, s->u.loop.var, s->span);
+        loop_domain(c, &s->u.loop, &from, &to);
+        VEC_PUSH(c->arena, &vars, s->u.loop.var);
+        VEC_PUSH(c->arena, &lo, from);
+        VEC_PUSH(c->arena, &hi, to);
+        if (i < a->anchor)
+            VEC_PUSH(c->arena, &known, var);
+        else
+            VEC_PUSH(c->arena, &asked, var);
+    }
+    for (int i = 0; i < a->block->n_iters; i++)
+        if (a->block->iters[i].kind == ITER_SPATIAL)
+            VEC_PUSH(c->arena, &known, a->block->iters[i].binding);
+    PointBox box = {vars.items, lo.items, hi.items, vars.n};
+    Relation elements = {&box, known.items, asked.items, known.n, asked.n};
+    const char *clash = NULL;
+    if (relation_tells(c, &elements, &clash) == TELLS)
+        return true;
+    return refuse(
+        a,
+        "iterations of loop '%s' and those inside of it come to one element of '%s' %s%s, "
+        "and a thread would keep a part of its result for each of them; bind a loop of "
+        "the reduction inside of them",
+        a->dims.items[a->outside]->var->name, a->r.parts[0].target.buffer->name,
+        clash ? "at " : "(not known to differ)", clash ? clash : "");
+}
+
 /* Every thread comes to the place: nothing around it runs for some threads and not for others. */
 static bool check_convergent(Apart *a)
 {
@@ -193,6 +249,6 @@ bool reduction_check(Apart *a)
     const char *why;
     if (!reducer_of(a->c, &a->path, a->anchor, &a->r, &why))
         return refuse(a, "block '%s' cannot be reduced across threads: %s", a->block->name, why);
-    return check_lanes(a) && check_order(a) && check_loops(a) && check_convergent(a) &&
-           check_alone(a) && check_place(a);
+    return check_lanes(a) && check_order(a) && check_loops(a) && check_parts(a) &&
+           check_convergent(a) && check_alone(a) && check_place(a);
 }
