@@ -9,7 +9,7 @@
 
 static void print_schedule(const tirc_schedule_info *s)
 {
-    printf("    %-16s", s->name);
+    printf("    %-15s ", s->name); /* a blank after a long name, too */
     for (size_t i = 0; i < s->n_parameters; i++) {
         printf("%s%s", i ? ", " : "", s->parameters[i]);
         if (s->defaults[i])

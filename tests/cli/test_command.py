@@ -468,6 +468,16 @@ def test_list(tirc):
     )
 
 
+def test_list_separates_long_names(tirc):
+    name = "n" * 40
+    tirc.write(
+        "k.tir",
+        f"kernel k(x: f32[8]) -> y: f32[8] {{ for i in 8 y[i] = x[i]; }}\n"
+        f"schedule {name} for k() {{ }}\n",
+    )
+    assert f"\n    {name} (k.tir)\n" in tirc("--list", "k.tir").out
+
+
 def test_print_after(tirc):
     by_name = tirc(MATMUL, "--schedule", "tiled32", "--print-after", "cache_read")
     assert by_name.status == 0 and by_name.out.count("// ---- after step") == 2
