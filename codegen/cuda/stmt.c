@@ -554,9 +554,23 @@ static void distance_text(CudaWriter *w, const Expr *from, const Expr *to)
     strbuf_add(w->out, ")");
 }
 
-static void piece_text(CudaWriter *w, const Stmt *s, const TemplatePiece *piece)
+/* Does the text behind piece `i` begin with a postfix operator? It binds more tightly than the
+ * prefix operators of an address. */
+static bool has_postfix(const Instruction *of, int i)
+{
+    while (++i < of->n_pieces && of->pieces[i].kind == PIECE_TEXT) {
+        const char *at = of->pieces[i].text + strspn(of->pieces[i].text, " \t\n");
+        if (*at)
+            return strchr("[(.", *at) || !strncmp(at, "->", 2) || !strncmp(at, "++", 2) ||
+                   !strncmp(at, "--", 2);
+    }
+    return false;
+}
+
+static void piece_text(CudaWriter *w, const Stmt *s, int number)
 {
     const Instruction *of = s->u.instruction.of;
+    const TemplatePiece *piece = &of->pieces[number];
     if (piece->kind == PIECE_TEXT) {
         for (const char *at = piece->text; *at; at++) {
             strbuf_addc(w->out, *at);
@@ -571,10 +585,13 @@ static void piece_text(CudaWriter *w, const Stmt *s, const TemplatePiece *piece)
         distance_text(w, s->u.instruction.elements[piece->first], element);
         return;
     }
+    bool parenthesis = piece->kind != PIECE_ELEMENT && has_postfix(of, number);
+    strbuf_add(w->out, parenthesis ? "(" : "");
     if (piece->kind == PIECE_WIDE)
         strbuf_addf(w->out, "*(%s%s *)", operand->role == ROLE_IN ? "const " : "", piece->text);
     strbuf_add(w->out, piece->kind == PIECE_ELEMENT ? "" : "&");
     cuda_element(w, element->u.load.buffer, element->u.load.index);
+    strbuf_add(w->out, parenthesis ? ")" : "");
 }
 
 /* The CUDA text of the instruction; several lines have braces of their own. */
@@ -592,7 +609,7 @@ static void instruction(CudaWriter *w, const Stmt *s)
     w->indent += braces;
     cuda_indent(w);
     for (int i = 0; i < of->n_pieces; i++)
-        piece_text(w, s, &of->pieces[i]);
+        piece_text(w, s, i);
     strbuf_addc(w->out, '\n');
     w->indent -= braces;
     if (braces)
