@@ -637,7 +637,15 @@ void product_commit()
     threads[current].product_groups++;
 }
 
-/* A product of the same sums as the one before it begins with what that one gives. */
+/* Returns the next product of the same sums, which begins with the results of this one, or NULL. */
+static Product *next_product(std::vector<Product> &products, size_t i)
+{
+    for (size_t k = i + 1; k < products.size(); k++)
+        if (products[k].sums[0] == products[i].sums[0])
+            return products[k].fresh ? nullptr : &products[k];
+    return nullptr;
+}
+
 void product_wait(int pending)
 {
     Thread *t = &threads[current];
@@ -647,10 +655,9 @@ void product_wait(int pending)
     for (size_t i = 0; i < done; i++) {
         Product &p = t->products[i];
         p.add(p, p.values);
-        Product *next = i + 1 < t->products.size() ? &t->products[i + 1] : nullptr;
-        bool goes_on = next && !next->fresh && next->sums[0] == p.sums[0];
+        Product *next = next_product(t->products, i);
         for (int k = 0; k < p.n; k++)
-            memcpy(goes_on ? &next->values[k] : p.sums[k], &p.values[k], sizeof p.values[k]);
+            memcpy(next ? &next->values[k] : p.sums[k], &p.values[k], sizeof p.values[k]);
     }
     t->products.erase(t->products.begin(), t->products.begin() + (long)done);
     t->fenced = false;

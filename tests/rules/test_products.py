@@ -1,7 +1,12 @@
-"""How schedule `default` computes products that others use: in the tiles of a product alone."""
+"""How schedule `default` computes products that others use: in the tiles of a product alone, or two
+of the same rows in tiles of both."""
 
 import os
 import subprocess
+
+import pytest
+
+from parts import in_sweep
 
 # The results of the first product are not used before there are those of the second.
 SUM_OF_TWO = """
@@ -33,6 +38,76 @@ schedule in_turns for sum_of_two()
 """
 
 
+# Matrices of X and W with elements of T, whose products are sums of type S.
+GATED = """
+kernel gated<M = 4096, N = 4096, K = 4096>
+    (x: {T}[{X}], v: {T}[{W}], w: {T}[{W}], r: {S}[N]) -> y: {Y}[M, N]
+{{
+    for i in M, j in N {{
+        temp a: {S};
+        temp b: {S};
+        a = 0;
+        b = 0;
+        for k in K {{
+            a += {S}(x[{x}]) * {S}(v[{w}]);
+            b += {S}(x[{x}]) * {S}(w[{w}]);
+        }}
+        y[i, j] = {Y}(a * r[j] + max(a, b));
+    }}
+}}
+
+schedule small for gated()
+{{
+    expand_all(loops(blocks()[0]));
+    cut_behind_nests(loops(blocks()[0])[0]);
+    let [one, other, out] = blocks();
+    product_of_pair([one, other], out, [128, 128, 128 / bytes(x), 4], 8, 2);
+}}
+"""
+# The same in nests of their own.
+APART = """
+kernel gated<M = 4096, N = 4096, K = 4096>
+    (x: bf16[M, K], v: bf16[N, K], w: bf16[N, K]) -> y: bf16[M, N]
+{
+    temp a: f32[M, N];
+    temp b: f32[M, N];
+    for i in M, j in N {
+        a[i, j] = 0;
+        for k in K
+            a[i, j] += f32(x[i, k]) * f32(v[j, k]);
+    }
+    for i in M, j in N {
+        b[i, j] = 0;
+        for k in K
+            b[i, j] += f32(x[i, k]) * f32(w[j, k]);
+    }
+    for i in M, j in N
+        y[i, j] = bf16(a[i, j] / (1 + exp(-a[i, j])) * b[i, j]);
+}
+"""
+
+
+def sides(subscripts):
+    return ", ".join({"i": "M", "j": "N", "k": "K"}[each] for each in subscripts)
+
+
+def gated(kind, rows, columns, result):
+    """rows: subscripts of x; columns: those of v and w."""
+    return GATED.format(
+        T=kind,
+        S="i32" if kind == "i8" else "f32",
+        Y=result,
+        X=sides(rows),
+        W=sides(columns),
+        x=", ".join(rows),
+        w=", ".join(columns),
+    )
+
+
+FORMS = [("bf16", "ik", "jk", "bf16"), ("i8", "ik", "jk", "i32")]
+MORE = [("f16", "ik", "kj", "f32"), ("bf16", "ki", "jk", "f16"), ("bf16", "ki", "kj", "bf16")]
+
+
 def tirc(program, *options):
     command = [os.environ["TIRC"], "-", *options]
     done = subprocess.run(command, input=program, capture_output=True, text=True, timeout=200)
@@ -51,3 +126,38 @@ def test_results_that_others_use_later_are_right():
     sizes = ("-DM=192", "-DN=128", "-DK=256", "--schedule", "in_turns")
     said = tirc(SUM_OF_TWO, *sizes, "--verify", "--device", "sim")
     assert said.count("<<<(3, 1, 1), (256, 1, 1)>>>") == 2 and "verify  ok" in said, said
+
+
+@pytest.mark.parametrize("kind, rows, columns, result", [*FORMS, *MORE])
+def test_products_of_the_same_rows_are_computed_together(kind, rows, columns, result):
+    """In one launch, whose blocks copy three operands, and store one result."""
+    text = tirc(gated(kind, rows, columns, result), "--emit", "cuda")
+    assert (
+        "// gated: 1 launch\n" in text
+        and ", dim3(128, 3), 229440>>>(r, x_map, v_map, w_map" in text
+    )
+    assert text.count("wgmma.commit_group") == 1, "both are one group"
+
+
+@pytest.mark.parametrize(
+    "sizes, together",
+    [
+        ((), True),
+        (("-DM=2048", "-DN=1024"), True),
+        (("-DM=1024", "-DN=1024"), False),  # a tile for half of the multiprocessors
+        (("-DN=4160",), False),  # no whole tiles
+        (("-DM=?",), False),
+    ],
+)
+def test_products_are_computed_together_where_that_pays(sizes, together):
+    text = tirc(APART, "--emit", "cuda", *sizes)
+    assert ("// gated: 1 launch\n" in text) == together, text[:800]
+
+
+@pytest.mark.parametrize("kind, rows, columns, result", [*FORMS, *in_sweep(*MORE)])
+def test_products_that_are_computed_together_are_right(kind, rows, columns, result):
+    """Of three tiles, one block has two and the other one."""
+    depth = 512 if kind == "i8" else 256
+    sizes = ("-DM=128", "-DN=384", f"-DK={depth}", "--schedule", "small")
+    said = tirc(gated(kind, rows, columns, result), *sizes, "--verify", "--device", "sim")
+    assert "<<<(2, 1, 1), (128, 3, 1)>>>" in said and "verify  ok" in said, said
