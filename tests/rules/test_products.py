@@ -2,6 +2,7 @@
 of the same rows in tiles of both."""
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -86,6 +87,17 @@ kernel gated<M = 4096, N = 4096, K = 4096>
 }
 """
 
+HEADS = """
+kernel heads<M = 4096, H = 32, D = 128, K = 1024>(x: bf16[M, K], w: bf16[{W}]) -> q: f32[M, H, D]
+{{
+    for i in M, h in H, d in D {{
+        q[i, h, d] = 0;
+        for k in K
+            q[i, h, d] += f32(x[i, k]) * f32(w[{w}]);
+    }}
+}}
+"""
+
 
 def sides(subscripts):
     return ", ".join({"i": "M", "j": "N", "k": "K"}[each] for each in subscripts)
@@ -161,3 +173,15 @@ def test_products_that_are_computed_together_are_right(kind, rows, columns, resu
     sizes = ("-DM=128", "-DN=384", f"-DK={depth}", "--schedule", "small")
     said = tirc(gated(kind, rows, columns, result), *sizes, "--verify", "--device", "sim")
     assert "<<<(2, 1, 1), (128, 3, 1)>>>" in said and "verify  ok" in said, said
+
+
+@pytest.mark.parametrize(
+    "w, D, copied", [("hdk", 128, True), ("hdk", 512, True), ("khd", 128, True), ("hdk", 96, False)]
+)
+def test_blocks_take_turns_with_products_of_joined_loops(w, D, copied):
+    """Where the hardware copies tiles: these have whole rows of matrices, or are part of one."""
+    axes = {"h": "H", "d": "D", "k": "K"}
+    program = HEADS.format(W=", ".join(axes[each] for each in w), w=", ".join(w))
+    text = tirc(program, "--emit", "cuda", f"-DD={D}")
+    turns = re.search(r"^// heads<<<1\d\d, dim3\(128, 3\), \d+>>>\((.*)\);", text, re.M)
+    assert (turns and turns[1]) == ("x_map, w_map, q_map" if copied else None), text
