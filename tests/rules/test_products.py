@@ -98,6 +98,31 @@ kernel heads<M = 4096, H = 32, D = 128, K = 1024>(x: bf16[M, K], w: bf16[{W}]) -
 }}
 """
 
+ROTARY = """
+kernel rotary<M = 4096, H = 32, D = 128, K = 4096>
+    (x: bf16[M, K], w: bf16[H, D, K], c: f32[M, D / 2], s: f32[M, D / 2]) -> y: bf16[H, M, D]
+{
+    temp q: f32[M, H, D];
+    for i in M, h in H, d in D {
+        q[i, h, d] = 0;
+        for k in K
+            q[i, h, d] += f32(x[i, k]) * f32(w[h, d, k]);
+    }
+    for i in M, h in H, d in D / 2 {
+        y[h, i, d] = bf16(q[i, h, d] * c[i, d] - q[i, h, d + D / 2] * s[i, d]);
+        y[h, i, d + D / 2] = bf16(q[i, h, d] * s[i, d] + q[i, h, d + D / 2] * c[i, d]);
+    }
+}
+
+schedule small for rotary()
+{
+    let block = blocks()[0];
+    let [factors, _, rows, columns, sums] = contraction(block);
+    let part = part_of_uses(block, columns[-1]);
+    product_of_parts(block, factors, [rows, columns, sums], part, [128, 256, 64, 4], 8, 1);
+}
+"""
+
 
 def sides(subscripts):
     return ", ".join({"i": "M", "j": "N", "k": "K"}[each] for each in subscripts)
@@ -185,3 +210,27 @@ def test_blocks_take_turns_with_products_of_joined_loops(w, D, copied):
     text = tirc(program, "--emit", "cuda", f"-DD={D}")
     turns = re.search(r"^// heads<<<1\d\d, dim3\(128, 3\), \d+>>>\((.*)\);", text, re.M)
     assert (turns and turns[1]) == ("x_map, w_map, q_map" if copied else None), text
+
+
+@pytest.mark.parametrize(
+    "sizes, together",
+    [
+        ((), True),
+        (("-DD=64",), True),
+        (("-DD=96",), False),  # no tile has whole rows
+        (("-DM=128",), False),  # tiles for few multiprocessors
+        (("-DM=?",), False),
+    ],
+)
+def test_uses_combine_parts_of_rows_in_registers(sizes, together):
+    text = tirc(ROTARY, "--emit", "cuda", *sizes)
+    assert ("// rotary: 1 launch\n" in text) == together, text[:800]
+    assert ("q: f32[" in text.split("\n\n")[0]) != together, "the product is in memory"
+
+
+@pytest.mark.parametrize("heads, row", [(8, 64), *in_sweep((4, 128), (16, 32))])
+def test_combined_parts_of_rows_are_right(heads, row):
+    """Of one block that takes turns with two tiles."""
+    sizes = ("-DM=128", f"-DH={heads}", f"-DD={row}", "-DK=256", "--schedule", "small")
+    said = tirc(ROTARY, *sizes, "--verify", "--device", "sim")
+    assert "<<<(1, 1, 1), (128, 3, 1)>>>" in said and "verify  ok" in said, said
