@@ -147,6 +147,8 @@ RULES = [
         40 * 32,
     ),
     ("gated", ["products", "tensor_cores", "tensor_cores"], 2 * 32),
+    ("attention", ["attention"], 2 * 128),
+    ("causal_attention", ["attention"], 2 * 2 * 128),
 ]
 
 
