@@ -16,19 +16,15 @@
  * last of the blocks.
  * Invariant: each block reads the value that it computed. */
 #include "passes/analysis/polyhedral/poly.h"
-#include "passes/schedule/copies/stage.h"
+#include "passes/schedule/copies/value.h"
 
 typedef struct {
     Schedule *s;
     const PrimCall *call;
-    StmtPath path;   /* to the block */
     BlockList users; /* the block, and the others */
-    Expr *value;
-    PointBox points; /* the block's iterators in the value, */
-    const Var **own; /* [points.n] those of the block at work that take their place */
+    ValueNest nest;  /* computes what they have alike, once it is placed */
+    const Var **own; /* [nest.n] those of the block at work that take their place */
     bool placed;
-    StmtPath outside; /* if so: the loops around the nest that computes the value */
-    Buffer *buffer;
 } Shared;
 
 /* ---- the expression -------------------------------------------------------------------------- */
@@ -38,37 +34,23 @@ typedef struct {
 static bool is_value(Shared *v, const BlockStmt *user, const Expr *e)
 {
     Context *c = v->s->ctx;
-    Subst *map = ARENA_ARRAY(c->arena, Subst, v->points.n + 1);
-    for (int i = 0; i < v->points.n; i++)
+    Subst *map = ARENA_ARRAY(c->arena, Subst, v->nest.n + 1);
+    for (int i = 0; i < v->nest.n; i++)
         v->own[i] = NULL;
-    Cursor here = cursor_expr(c, e), there = cursor_expr(c, v->value);
+    Cursor here = cursor_expr(c, e), there = cursor_expr(c, v->nest.value);
     int n = 0;
     while (cursor_next(&there)) {
         if (!cursor_next(&here) || here.expr->kind != there.expr->kind)
             return false;
-        for (int i = 0; there.expr->kind == EX_VAR && i < v->points.n; i++)
-            if (there.expr->u.var == v->points.var[i] && !v->own[i]) {
+        for (int i = 0; there.expr->kind == EX_VAR && i < v->nest.n; i++)
+            if (there.expr->u.var == v->nest.var[i] && !v->own[i]) {
                 v->own[i] = here.expr->u.var;
                 if (!block_iter(user, v->own[i]))
                     return false;
-                map[n++] = (Subst){v->points.var[i], expr_var(c, here.expr->u.var, e->span)};
+                map[n++] = (Subst){v->nest.var[i], expr_var(c, here.expr->u.var, e->span)};
             }
     }
-    return !cursor_next(&here) && expr_equal(expr_subst(c, v->value, map, n), e);
-}
-
-/* An iterator of the block that the loops around the nest decide. */
-static bool is_outside(const Shared *v, const BlockIter *iter)
-{
-    for (Cursor at = cursor_expr(v->s->ctx, iter->binding); cursor_next(&at);) {
-        bool found = at.expr->kind != EX_VAR || at.expr->u.var->kind != VAR_LOOP;
-        for (int i = 0; i < v->outside.n && !found; i++)
-            found = v->outside.items[i]->kind == ST_FOR &&
-                    v->outside.items[i]->u.loop.var == at.expr->u.var;
-        if (!found)
-            return false;
-    }
-    return true;
+    return !cursor_next(&here) && expr_equal(expr_subst(c, v->nest.value, map, n), e);
 }
 
 /* The iterators of a user, which take the place of the block's, have the same ranges, and those
@@ -76,14 +58,14 @@ static bool is_outside(const Shared *v, const BlockIter *iter)
 static bool has_value(const Shared *v, const BlockStmt *user)
 {
     Context *c = v->s->ctx;
-    const BlockStmt *block = &path_end(&v->path)->u.block;
-    Subst *map = ARENA_ARRAY(c->arena, Subst, v->points.n + 1);
-    for (int i = 0; i < v->points.n; i++) {
-        const BlockIter *a = block_iter(block, v->points.var[i]);
+    const BlockStmt *block = &path_end(&v->nest.path)->u.block;
+    Subst *map = ARENA_ARRAY(c->arena, Subst, v->nest.n + 1);
+    for (int i = 0; i < v->nest.n; i++) {
+        const BlockIter *a = block_iter(block, v->nest.var[i]);
         const BlockIter *b = v->own[i] ? block_iter(user, v->own[i]) : NULL;
         if (!b || !expr_equal(expr_subst(c, a->lo, map, i), b->lo) ||
             !expr_equal(expr_subst(c, a->hi, map, i), b->hi) ||
-            (v->placed && is_outside(v, a) && !expr_equal(a->binding, b->binding)))
+            (v->placed && value_is_outside(c, &v->nest, a) && !expr_equal(a->binding, b->binding)))
             return false;
         map[i] = (Subst){a->var, expr_var(c, b->var, a->var->span)};
     }
@@ -102,7 +84,7 @@ static bool is_in(Shared *v, const Stmt *user)
 /* It computes a number from what it reads, which the block does not write. */
 static bool is_computed(const Shared *v, const Expr *e)
 {
-    Stmt *block = path_end(&v->path);
+    Stmt *block = path_end(&v->nest.path);
     bool loads = false;
     if (e->kind == EX_LOAD || e->type == DT_INDEX || e->type == DT_BOOL ||
         (e->kind == EX_CAST && e->u.arg[0]->kind == EX_LOAD) ||
@@ -122,10 +104,12 @@ static bool is_computed(const Shared *v, const Expr *e)
 
 static bool is_shared(Shared *v, Expr *e)
 {
-    v->value = e;
-    v->points = stage_points(v->s, &path_end(&v->path)->u.block, &e, 1);
-    v->own = ARENA_ARRAY(v->s->ctx->arena, const Var *, v->points.n + 1);
-    if (v->points.n == 0 || !is_computed(v, e))
+    v->nest.value = e;
+    PointBox points = stage_points(v->s, &path_end(&v->nest.path)->u.block, &e, 1);
+    v->nest.var = points.var;
+    v->nest.n = points.n;
+    v->own = ARENA_ARRAY(v->s->ctx->arena, const Var *, v->nest.n + 1);
+    if (v->nest.n == 0 || !is_computed(v, e))
         return false;
     for (int i = 1; i < v->users.n; i++)
         if (!is_in(v, v->users.items[i]))
@@ -151,66 +135,6 @@ static bool find_value(Shared *v, Expr *e)
     return false;
 }
 
-/* ---- the nest that computes it --------------------------------------------------------------- */
-
-static bool starts_at_zero(const BlockIter *iter)
-{
-    int64_t lo;
-    return expr_is_const(iter->lo, &lo) && lo == 0 && expr_of_sizes(iter->hi);
-}
-
-/* Declares the buffer, and fills it. NULL where an iterator has no axis. */
-static Stmt *make_nest(Shared *v, Stmt **compute)
-{
-    Schedule *s = v->s;
-    Context *c = s->ctx;
-    const BlockStmt *block = &path_end(&v->path)->u.block;
-    int n = v->points.n, axes = 0;
-    Span span = v->value->span;
-    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, n + 1);
-    ForStmt *loops = ARENA_ARRAY(c->arena, ForStmt, n + 1);
-    Expr **shape = ARENA_ARRAY(c->arena, Expr *, n + 1),
-         **index = ARENA_ARRAY(c->arena, Expr *, n + 1);
-    Subst *map = ARENA_ARRAY(c->arena, Subst, n + 1);
-    for (int i = 0; i < n; i++) {
-        const BlockIter *old = block_iter(block, v->points.var[i]);
-        iters[i] = *old;
-        iters[i].kind = ITER_SPATIAL;
-        iters[i].var = var_new(c, old->var->name, DT_INDEX, VAR_ITER, span);
-        iters[i].lo = expr_subst(c, old->lo, map, i);
-        iters[i].hi = expr_subst(c, old->hi, map, i);
-        map[i] = (Subst){old->var, expr_var(c, iters[i].var, span)};
-        if (is_outside(v, old))
-            continue;
-        if (!starts_at_zero(old))
-            return NULL;
-        Name name = sched_fresh_name(s, arena_printf(c->arena, "ax%d", axes));
-        loops[axes] = flow_loop(s, name, old->lo, old->hi);
-        iters[i].binding = expr_var(c, loops[axes].var, span);
-        shape[axes] = old->hi;
-        index[axes++] = map[i].value;
-    }
-    Name name = sched_fresh_name(s, arena_printf(c->arena, "%s_value", block->name));
-    v->buffer = buffer_new(c, &(Buffer){.name = name,
-                                        .type = v->value->type,
-                                        .shape = stage_shape(s, shape, axes),
-                                        .rank = axes,
-                                        .scope = scope_find(v->call->cache_value.scope.u.s),
-                                        .role = ROLE_TEMP,
-                                        .span = span});
-    v->buffer->origin = v->call->span;
-    Stmt *store = stmt_store(c,
-                             &(StoreStmt){.buffer = v->buffer,
-                                          .index = index,
-                                          .op = STORE_SET,
-                                          .value = expr_subst(c, v->value, map, n)},
-                             span);
-    *compute = stmt_block(
-        c, &(BlockStmt){.name = name, .iters = iters, .n_iters = n, .body = store}, span);
-    Stmt *both[] = {stmt_temp(c, v->buffer, span), stmt_in_loops(c, loops, axes, *compute, span)};
-    return stmt_seq(c, both, 2, span);
-}
-
 /* ---- the blocks ------------------------------------------------------------------------------ */
 
 typedef struct {
@@ -222,15 +146,9 @@ static Expr *read_value(Rewriter *r, Expr *e)
 {
     const Reader *reader = r->user;
     Shared *v = reader->v;
-    Context *c = r->ctx;
     if (!is_value(v, reader->user, e) || !has_value(v, reader->user))
         return e;
-    Expr **index = ARENA_ARRAY(c->arena, Expr *, v->points.n + 1);
-    int axes = 0;
-    for (int i = 0; i < v->points.n; i++)
-        if (!is_outside(v, block_iter(&path_end(&v->path)->u.block, v->points.var[i])))
-            index[axes++] = expr_var(c, (Var *)v->own[i], e->span);
-    return expr_load(c, v->buffer, index, e->span);
+    return value_load(r->ctx, &v->nest, v->own, e->span);
 }
 
 static Stmt *with_value(Shared *v, Stmt *user)
@@ -244,7 +162,7 @@ static void find_users(Shared *v)
 {
     Schedule *s = v->s;
     const Value *others = &v->call->cache_value.others;
-    VEC_PUSH(s->ctx->arena, &v->users, sched_node(s, &v->call->cache_value.block, &v->path));
+    VEC_PUSH(s->ctx->arena, &v->users, sched_node(s, &v->call->cache_value.block, &v->nest.path));
     for (int i = 0; i < others->u.list.n; i++) {
         Stmt *block = sched_node(s, &others->u.list.items[i], NULL);
         if (block != v->users.items[0])
@@ -256,23 +174,17 @@ static void find_users(Shared *v)
 static bool find_place(Shared *v, StagePlace *place)
 {
     Schedule *s = v->s;
-    const BlockStmt *block = &path_end(&v->path)->u.block;
+    const BlockStmt *block = &path_end(&v->nest.path)->u.block;
     Span span = v->call->cache_value.block.span;
-    BufferSet read = {0};
     Conflict why;
-    for (Cursor at = cursor_expr(s->ctx, v->value); cursor_next(&at);)
-        if (at.expr->kind == EX_LOAD)
-            VEC_PUSH(s->ctx->arena, &read, at.expr->u.load.buffer);
-    REQUIRE(s, E0917, span, stage_place(s, &v->users, &read, ACCESS_WRITE, place),
+    REQUIRE(s, E0917, span, value_place(s, &v->nest, &v->users, place),
             "what block '%s' and the others compute alike is made of what is written between them, "
             "so there is no place to compute it once",
             block->name);
-    REQUIRE_KEPT(s, E0917, span, flow_runs_whole(s, path_end(&v->path), &why), &why,
+    REQUIRE_KEPT(s, E0917, span, flow_runs_whole(s, path_end(&v->nest.path), &why), &why,
                  "block '%s' does not run over the full domains of its iterators, but the block "
                  "that computes its value would: %s",
                  block->name, why.reason);
-    v->outside = stmt_path_to(s->ctx, s->kernel->body, place->parent);
-    v->outside.n--; /* the list, or the statement behind the nest */
     v->placed = true;
     for (int i = 1; i < v->users.n; i++)
         REQUIRE(s, E0917, span, is_in(v, v->users.items[i]),
@@ -285,10 +197,14 @@ static bool find_place(Shared *v, StagePlace *place)
 bool prim_cache_value(Schedule *s, const PrimCall *call, Value *result)
 {
     Context *c = s->ctx;
-    Shared v = {.s = s, .call = call};
+    Shared v = {.s = s,
+                .call = call,
+                .nest = {.name = "value",
+                         .scope = scope_find(call->cache_value.scope.u.s),
+                         .origin = call->span}};
     Span span = call->cache_value.block.span;
     find_users(&v);
-    const BlockStmt *block = &path_end(&v.path)->u.block;
+    const BlockStmt *block = &path_end(&v.nest.path)->u.block;
     const Stmt *store = stmt_single_store(block->body);
     REQUIRE(s, E0916, span, store && !block->predicate && find_value(&v, store->u.store.value),
             "block '%s' computes nothing in each of its iterations that all of the others compute, "
@@ -296,10 +212,9 @@ bool prim_cache_value(Schedule *s, const PrimCall *call, Value *result)
             "ranges",
             block->name);
     StagePlace place = {0};
-    Stmt *compute;
     if (!find_place(&v, &place))
         return false;
-    Stmt *nest = make_nest(&v, &compute);
+    Stmt *nest = value_nest(s, &v.nest);
     REQUIRE(s, E0917, span, nest,
             "the ranges of the iterators of block '%s' do not start at 0, or depend on loops or "
             "data, so its values have no box",
@@ -311,6 +226,6 @@ bool prim_cache_value(Schedule *s, const PrimCall *call, Value *result)
     if (!flow_recheck_all(s, body, call->span))
         return false;
     sched_replace_body(s, body);
-    *result = value_block(compute);
+    *result = value_block(v.nest.compute);
     return true;
 }

@@ -1,5 +1,5 @@
 /* factors.c - Implements the queries about sums of products: contraction, which finds the roles of
- * the loops, and index_map, which joins loops.
+ * the loops, factors, which tells what is multiplied, and index_map, which joins loops.
  *
  *   for n, i, j, k                  contraction(y) is [[A, B], [], [n, i], [j], [k]]
  *       y[n, i, j] += A[n, i, k] * B[k, j]
@@ -22,20 +22,27 @@ static const Expr *element_of(const Expr *factor)
     return expr_copied(factor, &where);
 }
 
-/* The product of two elements, each of which may be 0 under a condition, that the block adds. */
-static const Expr *product_of(Context *c, const Stmt *block, const Expr *factor[2])
+/* The store of a block that adds products. */
+static const Stmt *added_product(Context *c, const Stmt *block, const Expr *factor[2])
 {
     const Stmt *store = flow_single_store(c, block);
     if (!store || store->u.store.op != STORE_ADD || store->u.store.value->kind != EX_MUL)
         return NULL;
-    const Expr *product = store->u.store.value;
-    for (int i = 0; i < 2; i++) {
-        factor[i] = product->u.arg[i];
+    for (int i = 0; i < 2; i++)
+        factor[i] = store->u.store.value->u.arg[i];
+    return store;
+}
+
+/* The block adds products of two elements, each of which may be 0 under a condition. */
+static bool adds_elements(Context *c, const Stmt *block, const Expr *factor[2])
+{
+    const Stmt *store = added_product(c, block, factor);
+    for (int i = 0; store && i < 2; i++) {
         const Expr *load = element_of(factor[i]);
         if (!load || load->u.load.buffer->id == store->u.store.buffer->id)
-            return NULL;
+            return false;
     }
-    return product;
+    return store;
 }
 
 static const Buffer *buffer_of(const Expr *factor)
@@ -64,36 +71,83 @@ static int role_of(const BlockIter *iter, const Expr *const factor[2])
     return first && second ? ROLE_BATCH : first ? ROLE_ROWS : second ? ROLE_COLUMNS : -1;
 }
 
+/* The loops of a block by their roles, and the role of the innermost one outside the sum. False
+ * where a loop has none. */
+static bool find_roles(Schedule *s, const StmtPath *path, const Expr *const factor[2],
+                       ValueList loops[N_ROLES], int *last)
+{
+    *last = -1;
+    for (int i = 0; i < path->n; i++) {
+        if (path->items[i]->kind != ST_FOR)
+            continue;
+        const BlockIter *iter = iter_of_loop(&path_end(path)->u.block, &path->items[i]->u.loop);
+        int role = iter ? role_of(iter, factor) : -1;
+        if (role < 0)
+            return false;
+        VEC_PUSH(s->ctx->arena, &loops[role], value_loop(path->items[i]));
+        *last = role == ROLE_SUMS ? *last : role;
+    }
+    return true;
+}
+
+/* What the factors are, and the loops in the given order of roles. */
+static Value value_roles(Schedule *s, Value factors, const ValueList loops[N_ROLES],
+                         const int order[N_ROLES])
+{
+    Value *parts = ARENA_ARRAY(s->ctx->arena, Value, N_ROLES + 1);
+    parts[0] = factors;
+    for (int i = 0; i < N_ROLES; i++)
+        parts[i + 1] = value_list(s, loops[order[i]].items, loops[order[i]].n);
+    return value_list(s, parts, N_ROLES + 1);
+}
+
 bool prim_contraction(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     const Stmt *stmt = sched_node(s, &call->contraction.block, &path);
     const Expr *factor[2];
     ValueList loops[N_ROLES] = {0};
+    int last;
     *result = value_list(s, NULL, 0);
-    if (!product_of(s->ctx, stmt, factor) || buffer_of(factor[0])->id == buffer_of(factor[1])->id)
+    if (!adds_elements(s->ctx, stmt, factor) ||
+        buffer_of(factor[0])->id == buffer_of(factor[1])->id ||
+        !find_roles(s, &path, factor, loops, &last))
         return true;
-    int last = -1;
-    for (int i = 0; i < path.n; i++) {
-        if (path.items[i]->kind != ST_FOR)
-            continue;
-        const BlockIter *iter = iter_of_loop(&stmt->u.block, &path.items[i]->u.loop);
-        int role = iter ? role_of(iter, factor) : -1;
-        if (role < 0)
-            return true;
-        VEC_PUSH(s->ctx->arena, &loops[role], value_loop(path.items[i]));
-        last = role == ROLE_SUMS ? last : role;
-    }
     int first = last == ROLE_ROWS;
     Value buffers[] = {value_buffer(buffer_of(factor[first])),
                        value_buffer(buffer_of(factor[!first]))};
     int order[] = {ROLE_BATCH, first ? ROLE_COLUMNS : ROLE_ROWS, first ? ROLE_ROWS : ROLE_COLUMNS,
                    ROLE_SUMS};
-    Value *parts = ARENA_ARRAY(s->ctx->arena, Value, N_ROLES + 1);
-    parts[0] = value_list(s, buffers, 2);
-    for (int i = 0; i < N_ROLES; i++)
-        parts[i + 1] = value_list(s, loops[order[i]].items, loops[order[i]].n);
-    *result = value_list(s, parts, N_ROLES + 1);
+    *result = value_roles(s, value_list(s, buffers, 2), loops, order);
+    return true;
+}
+
+/* ---- factors --------------------------------------------------------------------------------- */
+
+/* The type of the element that a factor is, converted once or not, or 0 under a condition; "" where
+ * it is computed. */
+static Value type_of_factor(Schedule *s, const Expr *factor)
+{
+    Expr *where;
+    const Expr *load = expr_copied(factor->kind == EX_CAST ? factor->u.arg[0] : factor, &where);
+    const char *type = load ? type_info(load->type)->name : "";
+    return (Value){.kind = VALUE_STRING, .u.s = ctx_name(s->ctx, type)};
+}
+
+bool prim_factors(Schedule *s, const PrimCall *call, Value *result)
+{
+    static const int in_order[] = {ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_SUMS};
+    StmtPath path = {0};
+    const Stmt *stmt = sched_node(s, &call->factors.block, &path);
+    const Expr *factor[2];
+    ValueList loops[N_ROLES] = {0};
+    int last;
+    *result = value_list(s, NULL, 0);
+    if (!added_product(s->ctx, stmt, factor) || !find_roles(s, &path, factor, loops, &last) ||
+        loops[ROLE_ROWS].n == 0 || loops[ROLE_COLUMNS].n == 0)
+        return true;
+    Value types[] = {type_of_factor(s, factor[0]), type_of_factor(s, factor[1])};
+    *result = value_roles(s, value_list(s, types, 2), loops, in_order);
     return true;
 }
 
