@@ -267,13 +267,26 @@ static bool check_order(const Scan *scan, Stmt *block)
     return true;
 }
 
-/* Each value that comes before the first chunk has been written: behind a condition the loop may
- * have read none. */
+/* The block updates an element of the buffer in each of its iterations, also where its condition
+ * does not hold. */
+static bool is_element(const Scan *scan, const TupleElement *target)
+{
+    Facts *facts = sched_facts(scan->s, &scan->f.path);
+    facts_enter(facts, scan->f.node);
+    return load_exists(facts, expr_load(scan->s->ctx, target->buffer, target->index, scan->span));
+}
+
+/* Each value that comes before the first chunk is there, and has been written: behind a condition
+ * the loop may have read none. */
 static bool check_values(const Scan *scan, Stmt *body)
 {
     Schedule *s = scan->s;
     for (int k = 0; scan->f.r.guard && k < scan->f.r.n; k++) {
         const Buffer *of = scan->f.r.parts[k].target.buffer;
+        REQUIRE(s, E0478, scan->span, is_element(scan, &scan->f.r.parts[k].target),
+                "block '%s' updates elements of '%s' behind a condition that keeps it inside of "
+                "the buffer; the scan of the sums has no such condition",
+                stmt_label(scan->update), of->name);
         bool valued = of->role == ROLE_INOUT || flow_written_before_use(s, body, of);
         REQUIRE(s, E0478, scan->span, valued,
                 "some elements of '%s' may have no value before loop '%s', which reads them only "
