@@ -149,6 +149,7 @@ RULES = [
     ("gated", ["products", "tensor_cores", "tensor_cores"], 2 * 32),
     ("attention", ["attention"], 2 * 128),
     ("causal_attention", ["attention"], 2 * 2 * 128),
+    ("stored_few_rows", ["products", "tensor_cores"], 2 * 128),
 ]
 
 
@@ -177,6 +178,7 @@ DEAR = {
     "projected_heads",
     "scores",
     "heads",
+    "stored_few_rows",
 }
 
 
