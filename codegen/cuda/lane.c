@@ -83,12 +83,25 @@ static Expr *one_lane(Rewriter *r, Expr *e)
     return without_zero(e);
 }
 
+/* Of a choice by the number of the lane, the value that it takes; else NULL. */
+static Expr *chosen(const Expr *e, const Expr *cond)
+{
+    int64_t a, b;
+    if ((cond->kind != EX_EQ && cond->kind != EX_NE) || !expr_is_const(cond->u.arg[0], &a) ||
+        !expr_is_const(cond->u.arg[1], &b))
+        return NULL;
+    return e->u.arg[(a == b) == (cond->kind == EX_EQ) ? 1 : 2];
+}
+
 Expr *lane_value(Lanes *l, Expr *e)
 {
     Context *c = l->w->c;
     Name vector = lane_vector(l, e);
     if (vector)
         return component(l, vector, e->type);
+    Expr *only = e->kind == EX_SELECT ? chosen(e, lane_value(l, e->u.arg[0])) : NULL;
+    if (only)
+        return lane_value(l, only);
     Rewriter r = {.ctx = c, .user = l, .expr = one_lane};
     if (e->kind == EX_VAR)
         return one_lane(&r, e);

@@ -142,8 +142,10 @@ static bool is_wide(const WideCheck *v, const Expr *load)
     bool registers = load->u.load.buffer->scope == SCOPE_LOCAL &&
                      v->loop->u.loop.body->u.store.buffer->scope != SCOPE_LOCAL;
     bool uses = false;
-    for (int d = 0; d < load->u.load.buffer->rank; d++)
-        uses |= expr_uses_var(load->u.load.index[d], v->loop->u.loop.var);
+    for (int d = 0; d < load->u.load.buffer->rank && !registers; d++) {
+        Expr *e = simplify(v->facts, expr_expand(v->c, load->u.load.index[d], &v->lets));
+        uses |= expr_uses_var(e, v->loop->u.loop.var);
+    }
     return uses && !registers;
 }
 
