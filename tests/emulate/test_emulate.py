@@ -97,7 +97,7 @@ def test_random(compiler, request):
         verdicts += complete.run(
             compiler, f"random_{i}_complete", [r for r in records if "complete" in r]
         )
-        assert len(verdicts) > 0.8 * trials
+        assert len(verdicts) > 0.7 * trials
         assert not failures(verdicts)
         compared = sum(v in ("exact", "near") for _, v, _ in verdicts)
         assert compared >= 0.95 * len(verdicts)
