@@ -89,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(128)
 product(const unsigned short *__restrict__ x, const signed char *__restrict__ W,
         float *__restrict__ y)
 {
-    __shared__ __align__(16) signed char W_shared[2][64][128];
+    __shared__ __align__(16) signed char W_shared[2][64][64];
     __shared__ __align__(1024) unsigned short x_shared[2][64][64];
     const int rows = blockIdx.y;
     const int columns = blockIdx.x;
@@ -105,7 +105,7 @@ product(const unsigned short *__restrict__ x, const signed char *__restrict__ W,
     for (int each = 0; each < 2; ++each) {
         const int rows_at = rows * 64 + each * 32 + lane / 4;
         if (rows_at < 70) {
-            copy_async<16>(&W_shared[0][each * 32 + lane / 4][(lane % 4 ^ lane / 4 % 8) * 16],
+            copy_async<16>(&W_shared[0][each * 32 + lane / 4][(lane % 4 ^ lane / 8 % 4) * 16],
                            &W[rows_at * 80 + lane % 4 * 16]);
         }
     }
@@ -129,7 +129,7 @@ product(const unsigned short *__restrict__ x, const signed char *__restrict__ W,
                     if (rows * 64 + each * 32 + lane / 4 < 70) {
                         copy_async<16>(
                             &W_shared[ko + 1][each * 32 + lane / 4]
-                                     [(lane % 4 ^ lane / 4 % 8) * 16],
+                                     [(lane % 4 ^ lane / 8 % 4) * 16],
                             &W[(long long)(rows * 5120 + lane / 4 * 80 + lane % 4 * 16)
                                + (long long)ko * 64 + (each * 2560 + 64)]);
                     }
@@ -154,8 +154,8 @@ product(const unsigned short *__restrict__ x, const signed char *__restrict__ W,
             for (int k = 0; k < 8; ++k) {
                 if (j < 70 && ko * 32 + k * 4 + lane % 4 < 40) {
                     const char2 W_shared_v =
-                        *(const char2 *)&W_shared[ko][lane / 32 * 16 + u * 8 + lane / 4 % 8]
-                                                 [(k / 2 ^ lane / 4 % 8) * 16 + k % 2 * 8
+                        *(const char2 *)&W_shared[ko][lane / 32 * 16 + u * 8 + lane % 32 / 4]
+                                                 [(k / 2 ^ lane % 32 / 8) * 16 + k % 2 * 8
                                                   + lane % 4 * 2];
                     unsigned int result;
                     result = bf16x2_from_i8(W_shared_v.x, W_shared_v.y);

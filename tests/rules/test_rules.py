@@ -149,6 +149,12 @@ RULES = [
     ("gated", ["products", "tensor_cores", "tensor_cores"], 2 * 32),
     ("attention", ["attention"], 2 * 128),
     ("causal_attention", ["attention"], 2 * 2 * 128),
+    ("weights_of_groups", ["products", "products", "held"], 8 * 2 * 128),
+    ("weights_in_words", ["products", "products", "held"], 8 * 128),
+    ("weights_in_bytes", ["products", "products", "held"], 8 * 2 * 128),
+    ("weights_across", ["products", "products", "tensor_cores", "elements"], 27 * 256),
+    ("whole_weights", ["products", "tensor_cores", "elements"], 35 * 256),
+    ("unrounded_weights", ["threads"], 1400),
     ("stored_few_rows", ["products", "tensor_cores"], 2 * 128),
 ]
 
@@ -178,6 +184,9 @@ DEAR = {
     "projected_heads",
     "scores",
     "heads",
+    "weights_of_groups",
+    "weights_in_words",
+    "weights_in_bytes",
     "stored_few_rows",
 }
 
@@ -311,7 +320,7 @@ def test_tiles_have_rows_of_any_groups(tmp_path, kernel, parts):
 
 
 # Rules of which some steps need new GPUs.
-NEWER = {"tensor_cores", "convolution", "groups", "joined", "contraction", "rows"}
+NEWER = {"tensor_cores", "held", "convolution", "groups", "joined", "contraction", "rows"}
 
 
 def for_other_gpus():
