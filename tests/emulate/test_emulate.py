@@ -71,12 +71,14 @@ def test_rounds_once(compiler):
 
 
 def test_bytes_become_floats(compiler):
-    """All values of both types, one by one and two in a word."""
+    """All values of both types, one by one and two in a word, and other integers of few values."""
     program = str(emulate.HERE / "bytes.tir")
     records = [
-        emulate.file_record(name, [program, "--schedule", name]) for name in ("none", "lanes")
+        emulate.file_record(f"{kernel}_{name}", [program, "--kernel", kernel, "--schedule", name])
+        for kernel in ("floats", "numbers")
+        for name in ("none", "lanes")
     ]
-    assert [v for _, v, _ in batch.run(compiler, "bytes", records)] == ["exact", "exact"]
+    assert [v for _, v, _ in batch.run(compiler, "bytes", records)] == ["exact"] * 4
 
 
 def test_loops_that_data_end(compiler):

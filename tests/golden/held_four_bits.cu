@@ -183,12 +183,16 @@ four_bits(const unsigned short *__restrict__ s, unsigned short *__restrict__ y,
         for (int k = 0; k < 16; ++k) {
             *(unsigned int *)&t_factor[j_1 / 8 % 2][k][0] =
                 f16x2_from_f32(
-                    (float)(
-                        ((int)w_shared[j_1][(k / 4 ^ j_1 / 2 % 4) * 16 + k % 4 * 4 + lane % 4]
-                         & 15) - 8) * f16_to_f32(s[j_1 * 8 + part]),
-                    (float)(
-                        ((int)w_shared[j_1][(k / 4 ^ j_1 / 2 % 4) * 16 + k % 4 * 4 + lane % 4]
-                         >> 4) - 8) * f16_to_f32(s[j_1 * 8 + part]));
+                    (__uint_as_float(
+                         (unsigned int)(
+                             ((int)w_shared[j_1][(k / 4 ^ j_1 / 2 % 4) * 16 + k % 4 * 4 + lane % 4]
+                              & 15) - 8) + 8u | 1258291200u) - 8388616.0f)
+                        * f16_to_f32(s[j_1 * 8 + part]),
+                    (__uint_as_float(
+                         (unsigned int)(
+                             ((int)w_shared[j_1][(k / 4 ^ j_1 / 2 % 4) * 16 + k % 4 * 4 + lane % 4]
+                              >> 4) - 8) + 8u | 1258291200u) - 8388616.0f)
+                        * f16_to_f32(s[j_1 * 8 + part]));
         }
     }
     if (lane == 0) {

@@ -32,8 +32,11 @@ product(const unsigned char *__restrict__ q, const unsigned short *__restrict__ 
     const int j = threadIdx.x;
     y_factor[i * 64 + j] =
         bf16_from_f32(
-            (float)((j % 2 == 0 ? ((int)q[i * 32 + j / 2] & 15) : ((int)q[i * 32 + j / 2] >> 4))
-                    - 8) * bf16_to_f32(s[i * 4 + j / 16]));
+            (__uint_as_float(
+                 (unsigned int)((j % 2 == 0
+                                 ? ((int)q[i * 32 + j / 2] & 15) : ((int)q[i * 32 + j / 2] >> 4))
+                                - 8) + 8u | 1258291200u) - 8388616.0f)
+            * bf16_to_f32(s[i * 4 + j / 16]));
 }
 
 extern "C" __global__ void __launch_bounds__(96)
