@@ -319,6 +319,16 @@ def test_tiles_have_rows_of_any_groups(tmp_path, kernel, parts):
     assert "// groups: " in trace and report["verify"]["ok"], trace
 
 
+@pytest.mark.parametrize("kernel", ["weights_of_groups", *in_sweep("weights_in_words")])
+@pytest.mark.parametrize("rows", [17, *in_sweep(1, 64, 65)])
+def test_few_rows_of_a_symbolic_number_are_held(kernel, rows):
+    """The version for up to 64 rows converts weights in registers, the others in a launch."""
+    trace, report = run(kernel, "-DM=?", "-DN=72", f"--size=M={rows}")
+    assert rules_of(trace).count("held") == 1 and report["verify"]["ok"], trace
+    launches = [launch for launch in report["launches"] if all(launch["grid"])]
+    assert len(launches) == (1 if rows <= 64 else 2), launches
+
+
 # Rules of which some steps need new GPUs.
 NEWER = {"tensor_cores", "held", "convolution", "groups", "joined", "contraction", "rows"}
 
