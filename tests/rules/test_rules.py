@@ -153,6 +153,10 @@ RULES = [
     ("weights_in_words", ["products", "products", "held"], 8 * 128),
     ("weights_in_bytes", ["products", "products", "held"], 8 * 2 * 128),
     ("weights_across", ["products", "products", "tensor_cores", "elements"], 27 * 256),
+    ("weights_down", ["products", "products", "held"], 8 * 2 * 128),
+    ("words_along", ["products", "products", "held"], 8 * 2 * 128),
+    ("words_across", ["products", "products", "held"], 8 * 2 * 128),
+    ("stored_weights", ["held"], 8 * 2 * 128),
     ("whole_weights", ["products", "tensor_cores", "elements"], 35 * 256),
     ("unrounded_weights", ["threads"], 1400),
     ("stored_few_rows", ["products", "tensor_cores"], 2 * 128),
@@ -187,6 +191,10 @@ DEAR = {
     "weights_of_groups",
     "weights_in_words",
     "weights_in_bytes",
+    "weights_down",
+    "words_along",
+    "words_across",
+    "stored_weights",
     "stored_few_rows",
 }
 
