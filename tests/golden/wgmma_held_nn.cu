@@ -154,8 +154,8 @@ product(const unsigned short *__restrict__ x, const signed char *__restrict__ W,
             for (int k = 0; k < 8; ++k) {
                 if (j < 70 && ko * 32 + k * 4 + lane % 4 < 40) {
                     const char2 W_shared_v =
-                        *(const char2 *)&W_shared[ko][lane / 32 * 16 + u * 8 + lane % 32 / 4]
-                                                 [(k / 2 ^ lane % 32 / 8) * 16 + k % 2 * 8
+                        *(const char2 *)&W_shared[ko][lane / 32 * 16 + u * 8 + lane / 4 % 8]
+                                                 [(k / 2 ^ lane / 8 % 4) * 16 + k % 2 * 8
                                                   + lane % 4 * 2];
                     unsigned int result;
                     result = bf16x2_from_i8(W_shared_v.x, W_shared_v.y);
