@@ -19,6 +19,7 @@ def failures(verdicts):
 ROUNDED = {
     "folded_literals",
     "l2_norm_default_odd",
+    "lane_groups",
     "packed_choices",
     "packed_halves",
     "primitive_cache_value",
