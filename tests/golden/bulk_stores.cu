@@ -45,7 +45,7 @@ double_(const float *__restrict__ x, const __grid_constant__ TensorMap y_map)
         store_bulk_wait<1>();  // all stores but those of the last group
         fence_proxy_async();
         __syncthreads();  // y_shared: read above by other threads, overwritten below
-        y_shared[jo % 2][ii][(j / 4 % 8 ^ ii) * 4 + j % 4] = x[(io * 8 + ii) * 128 + j] * 2.0f;
+        y_shared[jo % 2][ii][(j % 32 / 4 ^ ii) * 4 + j % 4] = x[(io * 8 + ii) * 128 + j] * 2.0f;
         fence_proxy_async();
         __syncthreads();  // y_shared: written above by other threads, read below
         if (ji == 0 && ii == 0)

@@ -117,7 +117,7 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
         #pragma unroll
         for (int each = 0; each < 32; ++each) {
             const int k = ko_first * 64 + each * 2 + group;
-            B_shared[k / 64][lane / 64][k % 64][(j / 8 % 8 ^ k % 8) * 8 + j % 8] =
+            B_shared[k / 64][lane / 64][k % 64][(j % 64 / 8 ^ k % 8) * 8 + j % 8] =
                 bf16_from_f32(k > 55 && j < 131 ? bf16_to_f32(B[(k - 56) * 131 + j]) : 0.0f);
         }
     }
@@ -138,7 +138,7 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
             #pragma unroll
             for (int each = 0; each < 32; ++each) {
                 const int k = ko * 64 + each * 2 + group + 128;
-                B_shared[2][lane / 64][k - 128][(j / 8 % 8 ^ k % 8) * 8 + j % 8] =
+                B_shared[2][lane / 64][k - 128][(j % 64 / 8 ^ k % 8) * 8 + j % 8] =
                     bf16_from_f32(j < 131 ? bf16_to_f32(B[(k - 56) * 131 + j]) : 0.0f);
             }
         }
@@ -247,7 +247,7 @@ matmul_bf16(const unsigned short *__restrict__ A, const unsigned short *__restri
                 if (i < 70)
                     C[(long long)(group * 8384 + lane / 64 * 131 + bx * 128 + lane % 64)
                       + (each * 262 + panels * 64)] =
-                        C_shared[i][(lane / 8 % 8 ^ i % 8) * 8 + lane % 8];
+                        C_shared[i][(lane % 64 / 8 ^ i % 8) * 8 + lane % 8];
             }
         }
         fence_proxy_async();

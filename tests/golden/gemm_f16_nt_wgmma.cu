@@ -75,7 +75,7 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
             const int i = by * 64 + each * 8 + lane / 16;
             copy_async_or_zero<8>(
                 &A_shared[ko_first][each * 8 + lane / 16]
-                         [(lane / 2 % 8 ^ lane / 16) * 8 + lane % 2 * 4],
+                         [(lane % 16 / 2 ^ lane / 16) * 8 + lane % 2 * 4],
                 &A[(long long)(by * 19200 + lane / 16 * 300 + lane % 16 * 4)
                    + (long long)ko_first * 64 + (each * 2400 - 20)],
                 i < 72 && ko_first * 16 + lane % 16 > 4);
@@ -85,7 +85,7 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
             const int j = bx * 64 + each * 8 + lane / 16;
             copy_async_or_zero<8>(
                 &B_shared[ko_first][each * 8 + lane / 16]
-                         [(lane / 2 % 8 ^ lane / 16) * 8 + lane % 2 * 4],
+                         [(lane % 16 / 2 ^ lane / 16) * 8 + lane % 2 * 4],
                 &B[(long long)(bx * 19200 + lane / 16 * 300 + lane % 16 * 4)
                    + (long long)ko_first * 64 + (each * 2400 - 20)],
                 j < 68 && ko_first * 16 + lane % 16 > 4);
@@ -102,7 +102,7 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
                 const int i = by * 64 + each * 8 + lane / 16;
                 copy_async_or_zero<8>(
                     &A_shared[(ko + 2) % 3][each * 8 + lane / 16]
-                             [(lane / 2 % 8 ^ lane / 16) * 8 + lane % 2 * 4],
+                             [(lane % 16 / 2 ^ lane / 16) * 8 + lane % 2 * 4],
                     &A[(long long)(by * 19200 + lane / 16 * 300 + lane % 16 * 4)
                        + (long long)ko * 64 + (each * 2400 + 108)],
                     i < 72);
@@ -112,7 +112,7 @@ matmul_f16_nt(const unsigned short *__restrict__ A, const unsigned short *__rest
                 const int j = bx * 64 + each * 8 + lane / 16;
                 copy_async_or_zero<8>(
                     &B_shared[(ko + 2) % 3][each * 8 + lane / 16]
-                             [(lane / 2 % 8 ^ lane / 16) * 8 + lane % 2 * 4],
+                             [(lane % 16 / 2 ^ lane / 16) * 8 + lane % 2 * 4],
                     &B[(long long)(bx * 19200 + lane / 16 * 300 + lane % 16 * 4)
                        + (long long)ko * 64 + (each * 2400 + 108)],
                     j < 68);

@@ -52,12 +52,12 @@ matmul_f8_fast_nt(const unsigned char *__restrict__ A, const unsigned char *__re
             const int i = by * 64 + each * 2 + lane / 64;
             if (i < 66 && ko_first * 64 + lane % 64 > 62) {
                 *(unsigned short *)&A_shared[ko_first][each * 2 + lane / 64]
-                                            [(lane / 8 % 8 ^ each % 4 * 2 + lane / 64) * 16
+                                            [(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16
                                              + lane % 8 * 2] =
                     *(const unsigned short *)&A[i * 130 + ko_first * 128 + lane % 64 * 2 - 126];
             } else {
                 *(unsigned short *)&A_shared[ko_first][each * 2 + lane / 64]
-                                            [(lane / 8 % 8 ^ each % 4 * 2 + lane / 64) * 16
+                                            [(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16
                                              + lane % 8 * 2] =
                     pack_two_bytes(f8e4m3_from_f32(0.0f), f8e4m3_from_f32(0.0f));
             }
@@ -67,12 +67,12 @@ matmul_f8_fast_nt(const unsigned char *__restrict__ A, const unsigned char *__re
             const int j = bx * 64 + each * 2 + lane / 64;
             if (j < 70 && ko_first * 64 + lane % 64 > 62) {
                 *(unsigned short *)&B_shared[ko_first][each * 2 + lane / 64]
-                                            [(lane / 8 % 8 ^ each % 4 * 2 + lane / 64) * 16
+                                            [(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16
                                              + lane % 8 * 2] =
                     *(const unsigned short *)&B[j * 130 + ko_first * 128 + lane % 64 * 2 - 126];
             } else {
                 *(unsigned short *)&B_shared[ko_first][each * 2 + lane / 64]
-                                            [(lane / 8 % 8 ^ each % 4 * 2 + lane / 64) * 16
+                                            [(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16
                                              + lane % 8 * 2] =
                     pack_two_bytes(f8e4m3_from_f32(0.0f), f8e4m3_from_f32(0.0f));
             }

@@ -236,7 +236,7 @@ matmul_i8_nt_1(const __grid_constant__ TensorMap A_map, const __grid_constant__ 
                 for (int nj = 0; nj < 4; ++nj) {
                     if (bx * 32 + panels * 16 + nj * 4 + lane % 4 < 100) {
                         *(int2 *)&C_rf[panels][lane / 32 * 16 + u * 8 + lane / 4 % 8]
-                                      [(nj * 2 + lane / 2 % 2 ^ lane / 4 % 8) * 4 + lane % 2 * 2] =
+                                      [(nj * 2 + lane % 4 / 2 ^ lane / 4 % 8) * 4 + lane % 2 * 2] =
                             make_int2(C_rf_local[u][panels * 8 + nj * 2],
                                       C_rf_local[u][panels * 8 + nj * 2 + 1]);
                     }

@@ -40,12 +40,12 @@ matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ 
             const int i = by * 64 + each * 2 + lane / 64;
             if (i < 66 && ko_first * 64 + lane % 64 > 62) {
                 *(char2 *)&A_shared[ko_first][each * 2 + lane / 64]
-                                   [(lane / 8 % 8 ^ each % 4 * 2 + lane / 64) * 16
+                                   [(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16
                                     + lane % 8 * 2] =
                     *(const char2 *)&A[i * 130 + ko_first * 128 + lane % 64 * 2 - 126];
             } else {
                 *(char2 *)&A_shared[ko_first][each * 2 + lane / 64]
-                                   [(lane / 8 % 8 ^ each % 4 * 2 + lane / 64) * 16
+                                   [(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16
                                     + lane % 8 * 2] = make_char2(0, 0);
             }
         }
@@ -54,12 +54,12 @@ matmul_i8_nt(const signed char *__restrict__ A, const signed char *__restrict__ 
             const int j = bx * 64 + each * 2 + lane / 64;
             if (j < 70 && ko_first * 64 + lane % 64 > 62) {
                 *(char2 *)&B_shared[ko_first][each * 2 + lane / 64]
-                                   [(lane / 8 % 8 ^ each % 4 * 2 + lane / 64) * 16
+                                   [(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16
                                     + lane % 8 * 2] =
                     *(const char2 *)&B[j * 130 + ko_first * 128 + lane % 64 * 2 - 126];
             } else {
                 *(char2 *)&B_shared[ko_first][each * 2 + lane / 64]
-                                   [(lane / 8 % 8 ^ each % 4 * 2 + lane / 64) * 16
+                                   [(lane % 64 / 8 ^ each % 4 * 2 + lane / 64) * 16
                                     + lane % 8 * 2] = make_char2(0, 0);
             }
         }

@@ -42,8 +42,13 @@ static __device__ __forceinline__ unsigned int fma_bf16x2(unsigned int a, unsign
 
 static __device__ __forceinline__ unsigned int bf16x2_from_i8(unsigned char low, unsigned char high)
 {
+#if __CUDA_ARCH__ >= 800
     unsigned int bits = __byte_perm(low | (unsigned int)high << 8, 0x43, 0x4140);
     return fma_bf16x2(bits & 0xff80ff80u, 0xbf80bf80u, bits & 0xff7fff7fu);
+#else
+    return __float_as_uint((float)(signed char)low) >> 16
+        | __float_as_uint((float)(signed char)high);
+#endif
 }
 
 template <int bytes>
@@ -188,13 +193,13 @@ matmul_weights(const signed char *__restrict__ W, const float *__restrict__ scal
     __syncthreads();  // W_shared: written above by other threads, read below
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
-        const int j_1 = rows * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8;
+        const int j_1 = rows * 64 + lane / 32 * 16 + u * 8 + lane % 32 / 4;
         #pragma unroll
         for (int k = 0; k < 16; ++k) {
             if (j_1 < 70) {
                 const char2 W_shared_v =
-                    *(const char2 *)&W_shared[lane / 32 * 16 + u * 8 + lane / 4 % 8]
-                                             [(k / 2 ^ lane / 4 % 8) * 16 + k % 2 * 8
+                    *(const char2 *)&W_shared[lane / 32 * 16 + u * 8 + lane % 32 / 4]
+                                             [(k / 2 ^ lane % 32 / 4) * 16 + k % 2 * 8
                                               + lane % 4 * 2];
                 unsigned int result;
                 result = bf16x2_from_i8(W_shared_v.x, W_shared_v.y);

@@ -178,7 +178,7 @@ four_bits(const unsigned short *__restrict__ s, unsigned short *__restrict__ y,
     __syncthreads();  // w_shared: written above by other threads, read below
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
-        const int j_1 = lane / 32 * 16 + u * 8 + lane / 4 % 8;
+        const int j_1 = lane / 32 * 16 + u * 8 + lane % 32 / 4;
         #pragma unroll
         for (int k = 0; k < 16; ++k) {
             *(unsigned int *)&t_factor[j_1 / 8 % 2][k][0] =

@@ -274,7 +274,7 @@ heads(const __grid_constant__ TensorMap x_map, const __grid_constant__ TensorMap
                     #pragma unroll
                     for (int nj = 0; nj < 4; ++nj) {
                         *(float2 *)&q_shared_1[panels][lane / 32 * 16 + u * 8 + lane / 4 % 8]
-                                              [(nj * 2 + lane / 2 % 2 ^ lane / 4 % 8) * 4
+                                              [(nj * 2 + lane % 4 / 2 ^ lane / 4 % 8) * 4
                                                + lane % 2 * 2] =
                             make_float2(q_local[u][panels * 8 + nj * 2],
                                         q_local[u][panels * 8 + nj * 2 + 1]);

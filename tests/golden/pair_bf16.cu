@@ -367,7 +367,7 @@ gated(const __grid_constant__ TensorMap x_map, const __grid_constant__ TensorMap
                     for (int nj = 0; nj < 4; ++nj) {
                         *(float2 *)&y_shared[panels % 2]
                                             [group * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8]
-                                            [(nj * 2 + lane / 2 % 2 ^ lane / 4 % 8) * 4
+                                            [(nj * 2 + lane % 4 / 2 ^ lane / 4 % 8) * 4
                                              + lane % 2 * 2] =
                             make_float2(fmaxf(a[u][panels * 8 + nj * 2], 0.0f)
                                             - b[u][panels * 8 + nj * 2],

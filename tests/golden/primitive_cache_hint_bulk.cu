@@ -107,7 +107,7 @@ copy(float *__restrict__ y, const __grid_constant__ TensorMap x_map)
             hinted_bulk_2d(&x_shared[(jo + 2) % 3][0][0], x_map, jo_1 * 32, io * 8,
                            &landed[begun % 2], 1024, policy_evict_first());
         copy_bulk_commit<2>(landed, begun);  // the copies above are one group
-        y[(io * 8 + ii) * 128 + j] = x_shared[jo % 3][ii][(j / 4 % 8 ^ ii) * 4 + j % 4];
+        y[(io * 8 + ii) * 128 + j] = x_shared[jo % 3][ii][(j % 32 / 4 ^ ii) * 4 + j % 4];
         copy_bulk_wait<2>(landed, waited, begun - 1);  // all copies but those of the last group
         fence_proxy_async();
         __syncthreads();  // x_shared: written above, read in the next iteration of jo by other

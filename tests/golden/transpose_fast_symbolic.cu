@@ -46,7 +46,7 @@ transpose(const float *__restrict__ in, float *__restrict__ out, const int R, co
             if (c_1 < C)
                 out[c_1 * R + r] =
                     out_shared[again * 4 + t / 64]
-                              [(t / 4 % 16 ^ again % 2 * 4 + t / 64) * 4 + t % 4];
+                              [(t % 64 / 4 ^ again % 2 * 4 + t / 64) * 4 + t % 4];
         }
     }
 }

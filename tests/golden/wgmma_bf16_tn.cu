@@ -152,7 +152,7 @@ product(const unsigned short *__restrict__ B, float *__restrict__ C,
             const int k = ko_first * 64 + each * 4 + lane / 32;
             copy_async_or_zero<4>(
                 &B_shared[ko_first][each * 4 + lane / 32]
-                         [(lane / 4 % 8 ^ each % 2 * 4 + lane / 32) * 8 + lane % 4 * 2],
+                         [(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 8 + lane % 4 * 2],
                 &B[(long long)(lane / 32 * 66 + bx * 64 + lane % 32 * 2)
                    + (long long)ko_first * 4224 + (each * 264 - 3696)],
                 k > 55 && bx * 32 + lane % 32 < 33);

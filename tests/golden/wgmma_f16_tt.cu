@@ -90,13 +90,13 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
     #pragma unroll
     for (int each = 0; each < 4; ++each) {
         const int k = each * 16 + group * 8 + lane / 16;
-        copy_async_or_zero<16>(&A_shared[0][lane / 8 % 2][k][(lane % 8 ^ k % 8) * 8],
+        copy_async_or_zero<16>(&A_shared[0][lane % 16 / 8][k][(lane % 8 ^ k % 8) * 8],
                                &A[(k - 62) * 72 + lane % 16 * 8], k > 61 && lane % 16 < 9);
     }
     #pragma unroll
     for (int each = 0; each < 16; ++each) {
         const int j = each * 8 + group * 4 + lane / 32;
-        copy_async_or_zero<4>(&B_shared[0][j][(lane / 4 % 8 ^ j % 8) * 8 + lane % 4 * 2],
+        copy_async_or_zero<4>(&B_shared[0][j][(lane % 32 / 4 ^ j % 8) * 8 + lane % 4 * 2],
                               &B[j * 130 + lane % 32 * 2 - 62], lane % 32 > 30);
     }
     copy_async_commit();  // the copies above are one group
@@ -108,7 +108,7 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
             #pragma unroll
             for (int each = 0; each < 4; ++each) {
                 copy_async_or_zero<16>(
-                    &A_shared[(ko + 1) % 2][lane / 8 % 2][each * 16 + group * 8 + lane / 16]
+                    &A_shared[(ko + 1) % 2][lane % 16 / 8][each * 16 + group * 8 + lane / 16]
                              [(lane % 8 ^ lane / 16) * 8],
                     &A[(long long)(group * 576 + lane / 16 * 72 + lane % 16 * 8)
                        + (long long)ko * 4608 + (each * 1152 + 144)],
@@ -118,7 +118,7 @@ product(const unsigned short *__restrict__ A, const unsigned short *__restrict__
             for (int each = 0; each < 16; ++each) {
                 const int j = each * 8 + group * 4 + lane / 32;
                 copy_async<4>(
-                    &B_shared[(ko + 1) % 2][j][(lane / 4 % 8 ^ j % 8) * 8 + lane % 4 * 2],
+                    &B_shared[(ko + 1) % 2][j][(lane % 32 / 4 ^ j % 8) * 8 + lane % 4 * 2],
                     &B[(long long)(group * 520 + lane / 32 * 130 + lane % 32 * 2)
                        + (long long)ko * 64 + (each * 1040 + 2)]);
             }

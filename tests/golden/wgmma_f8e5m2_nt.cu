@@ -74,7 +74,7 @@ product(const unsigned char *__restrict__ A, const unsigned char *__restrict__ B
         const int i = by * 64 + each * 4 + lane / 32;
         copy_async_or_zero<4>(
             &A_shared[0][each * 4 + lane / 32]
-                     [(lane / 4 % 8 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
+                     [(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
             &A[i * 260 + lane % 32 * 4 - 124], i < 66 && lane % 32 > 30);
     }
     #pragma unroll
@@ -82,7 +82,7 @@ product(const unsigned char *__restrict__ A, const unsigned char *__restrict__ B
         const int j = bx * 64 + each * 4 + lane / 32;
         copy_async_or_zero<4>(
             &B_shared[0][each * 4 + lane / 32]
-                     [(lane / 4 % 8 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
+                     [(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
             &B[j * 260 + lane % 32 * 4 - 124], j < 70 && lane % 32 > 30);
     }
     copy_async_commit();  // the copies above are one group
@@ -96,7 +96,7 @@ product(const unsigned char *__restrict__ A, const unsigned char *__restrict__ B
                 const int i = by * 64 + each * 4 + lane / 32;
                 copy_async_or_zero<4>(
                     &A_shared[(ko + 1) % 2][each * 4 + lane / 32]
-                             [(lane / 4 % 8 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
+                             [(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
                     &A[(long long)(by * 16640 + lane / 32 * 260 + lane % 32 * 4)
                        + (long long)ko * 128 + (each * 1040 + 4)],
                     i < 66);
@@ -106,7 +106,7 @@ product(const unsigned char *__restrict__ A, const unsigned char *__restrict__ B
                 const int j = bx * 64 + each * 4 + lane / 32;
                 copy_async_or_zero<4>(
                     &B_shared[(ko + 1) % 2][each * 4 + lane / 32]
-                             [(lane / 4 % 8 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
+                             [(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
                     &B[(long long)(bx * 16640 + lane / 32 * 260 + lane % 32 * 4)
                        + (long long)ko * 128 + (each * 1040 + 4)],
                     j < 70);

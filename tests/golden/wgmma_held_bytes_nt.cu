@@ -169,13 +169,13 @@ product(const unsigned char *__restrict__ W, const int *__restrict__ zero, int *
         copy_bulk_commit<1>(landed, begun);  // the copies above are one group
         #pragma unroll
         for (int u = 0; u < 2; ++u) {
-            const int j = rows * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8;
+            const int j = rows * 64 + lane / 32 * 16 + u * 8 + lane % 32 / 4;
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 if (j < 70 && ko * 32 + k * 4 + lane % 4 < 68) {
                     const uchar4 W_shared_v =
-                        *(const uchar4 *)&W_shared[ko % 2][lane / 32 * 16 + u * 8 + lane / 4 % 8]
-                                                  [(k ^ lane / 4 % 8) * 16 + lane % 4 * 4];
+                        *(const uchar4 *)&W_shared[ko % 2][lane / 32 * 16 + u * 8 + lane % 32 / 4]
+                                                  [(k ^ lane % 32 / 4) * 16 + lane % 4 * 4];
                     char4 result;
                     result.x = (signed char)((int)((unsigned int)W_shared_v.x - zero[j]));
                     result.y = (signed char)((int)((unsigned int)W_shared_v.y - zero[j]));

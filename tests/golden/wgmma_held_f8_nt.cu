@@ -154,7 +154,7 @@ product(const unsigned short *__restrict__ W, const float *__restrict__ scale,
         const int rows_at = rows * 64 + each * 8 + lane / 16;
         if (rows_at < 70) {
             copy_async<16>(
-                &W_shared[lane / 8 % 2][each * 8 + lane / 16][(lane % 8 ^ lane / 16) * 8],
+                &W_shared[lane % 16 / 8][each * 8 + lane / 16][(lane % 8 ^ lane / 16) * 8],
                 &W[rows_at * 256 + lane % 16 * 8]);
         }
     }
@@ -173,7 +173,7 @@ product(const unsigned short *__restrict__ W, const float *__restrict__ scale,
             for (int each = 0; each < 8; ++each) {
                 if (rows * 64 + each * 8 + lane / 16 < 70) {
                     copy_async<16>(
-                        &W_shared[ko * 2 + lane / 8 % 2 + 2][each * 8 + lane / 16]
+                        &W_shared[ko * 2 + lane % 16 / 8 + 2][each * 8 + lane / 16]
                                  [(lane % 8 ^ lane / 16) * 8],
                         &W[(long long)(rows * 16384 + lane / 16 * 256 + lane % 16 * 8)
                            + (long long)ko * 128 + (each * 2048 + 128)]);
@@ -187,14 +187,14 @@ product(const unsigned short *__restrict__ W, const float *__restrict__ scale,
         copy_bulk_commit<1>(landed, begun);  // the copies above are one group
         #pragma unroll
         for (int u = 0; u < 2; ++u) {
-            const int j = rows * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8;
+            const int j = rows * 64 + lane / 32 * 16 + u * 8 + lane % 32 / 4;
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 if (j < 70) {
                     const uint2 W_shared_v =
                         *(const uint2 *)&W_shared[ko * 2 + k / 4]
-                                                 [lane / 32 * 16 + u * 8 + lane / 4 % 8]
-                                                 [(k % 4 * 2 + lane / 2 % 2 ^ lane / 4 % 8) * 8
+                                                 [lane / 32 * 16 + u * 8 + lane % 32 / 4]
+                                                 [(k % 4 * 2 + lane % 4 / 2 ^ lane % 32 / 4) * 8
                                                   + lane % 2 * 4];
                     unsigned int result;
                     result =

@@ -14,8 +14,13 @@ static __device__ __forceinline__ unsigned int fma_bf16x2(unsigned int a, unsign
 
 static __device__ __forceinline__ unsigned int bf16x2_from_i8(unsigned char low, unsigned char high)
 {
+#if __CUDA_ARCH__ >= 800
     unsigned int bits = __byte_perm(low | (unsigned int)high << 8, 0x43, 0x4140);
     return fma_bf16x2(bits & 0xff80ff80u, 0xbf80bf80u, bits & 0xff7fff7fu);
+#else
+    return __float_as_uint((float)(signed char)low) >> 16
+        | __float_as_uint((float)(signed char)high);
+#endif
 }
 
 template <int bytes>
@@ -112,7 +117,7 @@ product(const unsigned short *__restrict__ x, const signed char *__restrict__ W,
     #pragma unroll
     for (int each = 0; each < 16; ++each) {
         const int k = each * 4 + lane / 32;
-        copy_async_or_zero<4>(&x_shared[0][k][(lane / 4 % 8 ^ k % 8) * 8 + lane % 4 * 2],
+        copy_async_or_zero<4>(&x_shared[0][k][(lane % 32 / 4 ^ k % 8) * 8 + lane % 4 * 2],
                               &x[k * 66 + columns * 64 + lane % 32 * 2],
                               columns * 32 + lane % 32 < 33);
     }
@@ -140,7 +145,7 @@ product(const unsigned short *__restrict__ x, const signed char *__restrict__ W,
                 const int k = ko * 64 + each * 4 + lane / 32 + 64;
                 copy_async_or_zero<4>(
                     &x_shared[1][k - 64]
-                             [(lane / 4 % 8 ^ each % 2 * 4 + lane / 32) * 8 + lane % 4 * 2],
+                             [(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 8 + lane % 4 * 2],
                     &x[(long long)(lane / 32 * 66 + columns * 64 + lane % 32 * 2)
                        + (long long)ko * 4224 + (each * 264 + 4224)],
                     k < 80 && columns * 32 + lane % 32 < 33);
@@ -149,13 +154,13 @@ product(const unsigned short *__restrict__ x, const signed char *__restrict__ W,
         copy_async_commit();  // the copies above are one group
         #pragma unroll
         for (int u = 0; u < 2; ++u) {
-            const int j = rows * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8;
+            const int j = rows * 64 + lane / 32 * 16 + u * 8 + lane % 32 / 4;
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 if (j < 70 && ko * 32 + k * 4 + lane % 4 < 40) {
                     const char2 W_shared_v =
-                        *(const char2 *)&W_shared[ko][lane / 32 * 16 + u * 8 + lane / 4 % 8]
-                                                 [(k / 2 ^ lane / 8 % 4) * 16 + k % 2 * 8
+                        *(const char2 *)&W_shared[ko][lane / 32 * 16 + u * 8 + lane % 32 / 4]
+                                                 [(k / 2 ^ lane % 32 / 8) * 16 + k % 2 * 8
                                                   + lane % 4 * 2];
                     unsigned int result;
                     result = bf16x2_from_i8(W_shared_v.x, W_shared_v.y);

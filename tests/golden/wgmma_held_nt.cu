@@ -29,8 +29,13 @@ static __device__ __forceinline__ unsigned int fma_bf16x2(unsigned int a, unsign
 
 static __device__ __forceinline__ unsigned int bf16x2_from_i8(unsigned char low, unsigned char high)
 {
+#if __CUDA_ARCH__ >= 800
     unsigned int bits = __byte_perm(low | (unsigned int)high << 8, 0x43, 0x4140);
     return fma_bf16x2(bits & 0xff80ff80u, 0xbf80bf80u, bits & 0xff7fff7fu);
+#else
+    return __float_as_uint((float)(signed char)low) >> 16
+        | __float_as_uint((float)(signed char)high);
+#endif
 }
 
 struct alignas(64) TensorMap {
@@ -173,7 +178,7 @@ matmul_weights(const float *__restrict__ scale, unsigned short *__restrict__ y,
         copy_bulk_commit<1>(landed, begun);  // the copies above are one group
         #pragma unroll
         for (int u = 0; u < 2; ++u) {
-            const int j = group * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8;
+            const int j = group * 64 + lane / 32 * 16 + u * 8 + lane % 32 / 4;
             #pragma unroll
             for (int k = 0; k < 16; ++k) {
                 const char2 W_shared_v =

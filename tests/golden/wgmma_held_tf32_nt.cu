@@ -169,13 +169,13 @@ product(const float *__restrict__ W, const float *__restrict__ scale, float *__r
         copy_bulk_commit<1>(landed, begun);  // the copies above are one group
         #pragma unroll
         for (int u = 0; u < 2; ++u) {
-            const int j = rows * 64 + lane / 32 * 16 + u * 8 + lane / 4 % 8;
+            const int j = rows * 64 + lane / 32 * 16 + u * 8 + lane % 32 / 4;
             #pragma unroll
             for (int k = 0; k < 8; ++k) {
                 const int k_1 = ko * 32 + k * 4 + lane % 4;
                 V[j / 8 % 2][k] = j < 70 && k_1 < 72
-                    ? W_shared[ko % 2][lane / 32 * 16 + u * 8 + lane / 4 % 8]
-                              [(k_1 / 4 % 8 ^ lane / 4 % 8) * 4 + k_1 % 4] * scale[j] : 0.0f;
+                    ? W_shared[ko % 2][lane / 32 * 16 + u * 8 + lane % 32 / 4]
+                              [(k_1 % 32 / 4 ^ lane % 32 / 4) * 4 + k_1 % 4] * scale[j] : 0.0f;
             }
         }
         {

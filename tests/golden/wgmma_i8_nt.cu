@@ -73,7 +73,7 @@ product(const signed char *__restrict__ A, const signed char *__restrict__ B, in
         const int i = by * 64 + each * 4 + lane / 32;
         copy_async_or_zero<4>(
             &A_shared[0][each * 4 + lane / 32]
-                     [(lane / 4 % 8 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
+                     [(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
             &A[i * 260 + lane % 32 * 4 - 124], i < 66 && lane % 32 > 30);
     }
     #pragma unroll
@@ -81,7 +81,7 @@ product(const signed char *__restrict__ A, const signed char *__restrict__ B, in
         const int j = bx * 64 + each * 4 + lane / 32;
         copy_async_or_zero<4>(
             &B_shared[0][each * 4 + lane / 32]
-                     [(lane / 4 % 8 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
+                     [(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
             &B[j * 260 + lane % 32 * 4 - 124], j < 70 && lane % 32 > 30);
     }
     copy_async_commit();  // the copies above are one group
@@ -95,7 +95,7 @@ product(const signed char *__restrict__ A, const signed char *__restrict__ B, in
                 const int i = by * 64 + each * 4 + lane / 32;
                 copy_async_or_zero<4>(
                     &A_shared[(ko + 1) % 2][each * 4 + lane / 32]
-                             [(lane / 4 % 8 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
+                             [(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
                     &A[(long long)(by * 16640 + lane / 32 * 260 + lane % 32 * 4)
                        + (long long)ko * 128 + (each * 1040 + 4)],
                     i < 66);
@@ -105,7 +105,7 @@ product(const signed char *__restrict__ A, const signed char *__restrict__ B, in
                 const int j = bx * 64 + each * 4 + lane / 32;
                 copy_async_or_zero<4>(
                     &B_shared[(ko + 1) % 2][each * 4 + lane / 32]
-                             [(lane / 4 % 8 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
+                             [(lane % 32 / 4 ^ each % 2 * 4 + lane / 32) * 16 + lane % 4 * 4],
                     &B[(long long)(bx * 16640 + lane / 32 * 260 + lane % 32 * 4)
                        + (long long)ko * 128 + (each * 1040 + 4)],
                     j < 70);

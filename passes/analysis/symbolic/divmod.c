@@ -3,7 +3,6 @@
  *   (io * 32 + ii) / 32        ->  io                  for 0 <= ii < 32
  *   (io * 32 + ii) % 32        ->  ii
  *   (x / 4) / 8                ->  x / 32
- *   x % 32 / 4                 ->  x / 4 % 8
  *   x / 32 * 32 + x % 32       ->  x,  also with a symbolic divisor
  *   x / W % H * W + x % W      ->  x % (H * W)
  *   (N + 31) / 32              ->  N / 32              where N % 32 == 0 is known
@@ -49,34 +48,12 @@ static bool nested_dividend(Facts *f, const Affine *a, int64_t *d, bool mod, Aff
     return affine_of(f->c, atom->u.arg[0], PRODUCTS_KEPT, x);
 }
 
-/* (x % k) / d = x / d % (k / d) for d dividing k, whatever the signs: there is one way to write a
- * digit. */
-static bool push_digit(const Division *p, const Affine *a, int64_t d, int64_t scale, bool *pushed)
-{
-    int64_t k;
-    *pushed = false;
-    if (p->mod || a->n != 1 || a->constant != 0 || a->terms[0].factor != 1)
-        return true;
-    const Expr *atom = a->terms[0].atom;
-    Affine x, quotient = {0};
-    if (atom->kind != EX_MOD || !expr_is_const(atom->u.arg[1], &k) || k <= 0 || k % d != 0 ||
-        !affine_of(p->f->c, atom->u.arg[0], PRODUCTS_KEPT, &x))
-        return true;
-    *pushed = true;
-    Division high = {p->f, &quotient, false, p->span}, low = {p->f, p->out, true, p->span};
-    return push_const_quotient(&high, &x, d, 1) && affine_normalize(&quotient) &&
-           push_const_quotient(&low, &quotient, k / d, scale);
-}
-
-/* What is left to divide may be a quotient or a remainder itself. */
+/* What is left to divide may be a quotient itself. */
 static bool push_const_atom(const Division *p, const Affine *a, int64_t d, int64_t scale)
 {
     Affine x;
     if (nested_dividend(p->f, a, &d, p->mod, &x))
         return push_const_quotient(p, &x, d, scale);
-    bool pushed;
-    if (!push_digit(p, a, d, scale, &pushed) || pushed)
-        return pushed;
     return push_atom(p, a, expr_int(p->f->c, DT_INDEX, d, p->span), scale);
 }
 
@@ -341,38 +318,36 @@ static bool is_quotient(const Expr *e, const Expr *x, int64_t d)
     return have != 0 && k != 0 && checked_mul(k, d, &whole) && have == whole && same(y, z);
 }
 
-/* y is x / d and a number: x with so many d more, or NULL. Where the number is not 0, quotients are
- * those of an x that is not negative. */
-static Expr *dividend(Facts *f, Expr *y, Expr *x, int64_t d)
+/* z % d = x % d: the same, or multiples of d were taken out of an x that is not negative. */
+static bool same_remainder(Facts *f, Expr *z, Expr *x, int64_t d)
 {
-    Affine quotient, more;
-    if (is_quotient(y, x, d))
-        return x;
-    if (!affine_of(f->c, y, PRODUCTS_KEPT, &quotient) || quotient.n != 1 ||
-        quotient.terms[0].factor != 1 || quotient.constant < 0 ||
-        !is_quotient(quotient.terms[0].atom, x, d) || !affine_of(f->c, x, PRODUCTS_KEPT, &more) ||
-        !prove_nonneg(f, &more))
-        return NULL;
-    int64_t added;
-    return checked_mul(quotient.constant, d, &added) &&
-                   checked_add(more.constant, added, &more.constant)
-               ? affine_expr(f->c, &more, x->span)
-               : NULL;
+    Affine a, b, more;
+    if (same(x, z))
+        return true;
+    return affine_of(f->c, z, PRODUCTS_KEPT, &a) && affine_of(f->c, x, PRODUCTS_KEPT, &b) &&
+           affine_combine(f->c, a, 1, b, -1, &more) && more.n == 0 && more.constant > 0 &&
+           more.constant % d == 0 && prove_nonneg(f, &b);
 }
 
 /* `upper` * d + (x % d) is one expression: `upper` is x / d, or a remainder of it.
- *   x / d              ->  x
- *   (x / d + q) % k    ->  (x + q * d) % (k * d) */
+ *   x / d                                     ->  x
+ *   y / d for y = z % m, d dividing m         ->  y,  where x % d = z % d
+ *   x / d % k                                 ->  x % (k * d) */
 static Expr *rejoin(Facts *f, Expr *upper, Expr *x, int64_t d, Span span)
 {
     Context *c = f->c;
-    Expr *y;
+    Expr *y, *z;
     int64_t whole;
     if (is_quotient(upper, x, d))
         return x;
+    if (divided(upper, EX_DIV, &y) == d) {
+        int64_t m = divided(y, EX_MOD, &z);
+        return m != 0 && m % d == 0 && same_remainder(f, z, x, d) ? y : NULL;
+    }
     int64_t k = divided(upper, EX_MOD, &y);
-    Expr *all = k != 0 && checked_mul(k, d, &whole) ? dividend(f, y, x, d) : NULL;
-    return all ? expr_binary(c, EX_MOD, all, expr_int(c, DT_INDEX, whole, span), span) : NULL;
+    if (k != 0 && is_quotient(y, x, d) && checked_mul(k, d, &whole))
+        return expr_binary(c, EX_MOD, x, expr_int(c, DT_INDEX, whole, span), span);
+    return NULL;
 }
 
 /* Replaces terms s and t by e, with the factor of t. */
