@@ -205,11 +205,22 @@ static Stmt *end_of_bound(Context *c, Stmt *root, const StmtList *stores)
     return loop_with_body(c, root, end_of_bound(c, root->u.loop.body, stores));
 }
 
+/* The same for both branches of a condition around the whole launch. */
+static Stmt *end_of_branches(Context *c, Stmt *root, const StmtList *stores)
+{
+    Stmt *otherwise = root->u.cond.otherwise;
+    return stmt_stamp(stmt_if(c, root->u.cond.cond, stores_end(c, root->u.cond.then, stores),
+                              otherwise ? stores_end(c, otherwise, stores) : NULL, root->span),
+                      root);
+}
+
 /* Inside the loops that make the launch: those that are bound, or the outermost one. */
 Stmt *stores_end(Context *c, Stmt *root, const StmtList *stores)
 {
     if (!stores->n)
         return root;
+    if (root->kind == ST_IF)
+        return end_of_branches(c, root, stores);
     if (root->kind != ST_FOR)
         return with_wait(c, root, stores);
     return loop_with_body(c, root, end_of_bound(c, root->u.loop.body, stores));
