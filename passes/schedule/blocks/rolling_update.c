@@ -21,7 +21,7 @@
  * Legal: the loops have the same range, and meet in nothing but the maximum, the weights, and data
  * that nobody writes; each weight has the form exp(F(x - m)), where F multiplies and divides by
  * what is the same for all, and the maximum has taken x in by then; each term has one weight as a
- * factor.
+ * factor; sums start from 0.
  * Invariant: floating-point results change by rounding only; where all values of a row are -inf,
  * its sum is 0 instead of NaN. */
 #include <float.h>
@@ -334,6 +334,29 @@ static bool check_weights(Rolling *r, const Part *part)
     return true;
 }
 
+/* The sum starts from 0, which no factor changes: in the sequence, in front of its loop, one block
+ * sets its elements to that. */
+static bool check_start(Rolling *r, const Part *part)
+{
+    Schedule *s = r->s;
+    const Buffer *buffer = written_by(part);
+    BlockList writers = {0};
+    for (int i = 0; i < stmt_place(r->seq, path_end(&part->loop)); i++) {
+        BlockList found = flow_blocks(s, r->seq->u.seq.items[i], buffer, ACCESS_WRITE);
+        for (int k = 0; k < found.n; k++)
+            VEC_PUSH(s->ctx->arena, &writers, found.items[k]);
+    }
+    const Stmt *start = writers.n == 1 ? flow_single_store(s->ctx, writers.items[0]) : NULL;
+    const Expr *value = start ? start->u.store.value : NULL;
+    bool zero =
+        value && start->u.store.op == STORE_SET && value->kind == EX_FLOAT && value->u.f == 0;
+    REQUIRE(s, E0867, r->span, zero && buffer->role != ROLE_INOUT,
+            "'%s' does not start from 0 in front of loop '%s', and what it starts from would be "
+            "multiplied, too; add that afterwards",
+            buffer->name, stmt_label(path_end(&part->loop)));
+    return true;
+}
+
 static bool find_part(Rolling *r, int k)
 {
     Schedule *s = r->s;
@@ -361,7 +384,7 @@ static bool find_part(Rolling *r, int k)
     REQUIRE(s, E0867, r->span, !is_sum(part) || has_one_row(r, part),
             "the terms of an element of block '%s' subtract several elements of '%s'", block->name,
             r->largest->name);
-    return is_sum(part) || check_weights(r, part);
+    return is_sum(part) ? check_start(r, part) : check_weights(r, part);
 }
 
 /* ---- what the maximum has taken in ----------------------------------------------------------- */
