@@ -576,11 +576,6 @@ static Buffer *beside(Rolling *r, const char *suffix)
     return buffer_new(c, &like);
 }
 
-static Expr *element(Context *c, Buffer *buffer, Expr *const *index, Span span)
-{
-    return expr_load(c, buffer, index, span);
-}
-
 /* The nest that keeps the maximum as it is before an iteration. */
 static Stmt *keep_before(Rolling *r)
 {
@@ -597,7 +592,7 @@ static Stmt *keep_before(Rolling *r)
     return nest_of(r, &r->path, r->loop.n - 1, r->before->name,
                    &(StoreStmt){.buffer = r->before,
                                 .index = index,
-                                .value = element(c, r->largest, index, r->span)});
+                                .value = expr_load(c, r->largest, index, r->span)});
 }
 
 typedef struct {
@@ -625,8 +620,8 @@ static Stmt *compute_scale(Rolling *r)
     const Part *part = &r->parts[0];
     const Stmt *store = flow_single_store(c, r->maximum);
     Expr *const *index = store->u.store.index;
-    Expr *before = element(c, r->before, index, r->span);
-    Expr *now = element(c, r->largest, index, r->span);
+    Expr *before = expr_load(c, r->before, index, r->span);
+    Expr *now = expr_load(c, r->largest, index, r->span);
     Expr *power =
         exchange(c, part->power, part->difference, expr_binary(c, EX_SUB, before, now, r->span));
     Expr *lowest = expr_float(c, r->largest->type, -INFINITY, r->span);
@@ -643,9 +638,9 @@ static Stmt *rescale(Rolling *r, const Part *part)
     Context *c = r->s->ctx;
     const StoreStmt *store = &part->store->u.store;
     Name name = sched_fresh_name(r->s, arena_printf(c->arena, "%s_moved", store->buffer->name));
-    Expr *factor = element(c, r->scale, part->row, r->span);
+    Expr *factor = expr_load(c, r->scale, part->row, r->span);
     Expr *value =
-        expr_binary(c, EX_MUL, element(c, store->buffer, store->index, r->span), factor, r->span);
+        expr_binary(c, EX_MUL, expr_load(c, store->buffer, store->index, r->span), factor, r->span);
     return nest_of(r, &part->path, part->loop.n - 1, name,
                    &(StoreStmt){.buffer = store->buffer, .index = store->index, .value = value});
 }
