@@ -149,6 +149,16 @@ DType type_of_bits(int bits)
     return bits == 64 ? DT_U64 : bits == 32 ? DT_U32 : bits == 16 ? DT_U16 : DT_U8;
 }
 
+bool call_is_power(CallKind call)
+{
+    return call == CALL_EXP || call == CALL_EXP2 || call_flushes(call);
+}
+
+bool call_flushes(CallKind call)
+{
+    return call == CALL_FAST_EXP || call == CALL_FAST_EXP2;
+}
+
 bool call_takes(CallKind call, DType type)
 {
     const TypeInfo *info = type_info(type);

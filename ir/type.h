@@ -89,6 +89,10 @@ typedef struct {
     CallGives gives;
 } CallInfo;
 const CallInfo *call_info(CallKind call);
+/* exp or exp2, also the fast ones */
+bool call_is_power(CallKind call);
+/* Are results below the smallest normal number 0? Of floats of 32 bits and less. */
+bool call_flushes(CallKind call);
 bool call_takes(CallKind call, DType type);
 /* The type of a call with arguments of type `type`; it names its own where the function leaves it
  * open (bitcast), and then it is `named`. */

@@ -302,6 +302,11 @@ static const char *function_name(CudaWriter *w, CallKind call, DType type)
     case CALL_TF32: return either_helper(w, is_f64 ? HELPER_TF32_F64 : HELPER_TF32, HOST_TF32);
     case CALL_TF32_RZ:
         return either_helper(w, is_f64 ? HELPER_TF32_RZ_F64 : HELPER_TF32_RZ, HOST_TF32_RZ);
+    case CALL_FAST_EXP:
+    case CALL_FAST_EXP2:
+        if (!w->host && !is_f64)
+            return cuda_helper(w, call == CALL_FAST_EXP ? HELPER_FAST_EXP : HELPER_FAST_EXP2);
+        break;
     case CALL_ISNAN: return w->host ? "std::isnan" : info->f32;
     case CALL_ISINF: return w->host ? "std::isinf" : info->f32;
     case CALL_POPCOUNT:

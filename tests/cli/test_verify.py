@@ -137,6 +137,30 @@ def test_products_of_few_digits(tirc, digits, good):
     assert r.status == 4 and not found["ok"]
 
 
+@pytest.mark.parametrize(
+    "function, change, good",
+    [
+        ("fast_exp", r"exp(\1 * 1.0000001)", True),
+        ("fast_exp", r"(exp(\1) < 1e-38 ? 0 : exp(\1))", True),
+        ("fast_exp", r"exp(\1 * 1.000001)", False),
+        ("fast_exp2", r"(exp2(\1) < 1e-38 ? 0 : exp2(\1))", True),
+        ("fast_exp2", r"exp2(\1 * 1.0000001)", False),
+        ("exp", r"exp(\1 * 1.0000001)", False),
+        ("exp2", r"(exp2(\1) < 1e-38 ? 0 : exp2(\1))", False),
+    ],
+)
+def test_errors_of_fast_functions(tirc, function, change, good):
+    """Only a program that calls them allows a rounded product with log2(e), and zeros below the
+    smallest normal number."""
+    program = (
+        "kernel powers<N = 190>() -> y: f32[N] "
+        f"{{ for i in N y[i] = {function}(f32(i - 135)); }}\n"
+    )
+    old = rf"\b{function}(\(f32\(.*\)\))"
+    r, found = against(tirc, program, lambda text: re.sub(old, change, text), *CHAIN)
+    assert found["ok"] == good and (r.status == 0) == good, r.err
+
+
 def test_products_of_longer_factors_are_not_exact(tirc):
     """On integers, products that keep 19 digits are those of factors of 11 digits, not of 13."""
     for factor, exact in (("4097 * v", 0), ("1024 * v", 8)):

@@ -454,6 +454,11 @@ static inline void ptx_cvt_rna_tf32_f32(unsigned &to, float f)
     memcpy(&to, &f, sizeof to);
     to = (fabsf(f) < INFINITY ? to + 0x1000 : to) & 0xffffe000;
 }
+static inline void ptx_ex2_approx_ftz_f32(float &to, float x)
+{
+    float y = exp2f(fabsf(x) < 0x1p-126f ? 0 : x);
+    to = y < 0x1p-126f ? 0 : y;
+}
 static inline void ptx_cvt_rn_bf16_f32(unsigned short &to, float f)
 {
     to = (unsigned short)narrow_bits(bf16_format, f);

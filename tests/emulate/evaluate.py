@@ -51,8 +51,8 @@ STORED = {
 }
 NARROW = {"f16", "bf16", "f8e4m3", "f8e5m2"}
 UNARY = (
-    "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan tanh erf abs floor ceil round "
-    "trunc tf32 tf32_rz"
+    "exp exp2 fast_exp fast_exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan tanh erf abs "
+    "floor ceil round trunc tf32 tf32_rz"
 )
 FUNCTIONS = {name: 1 for name in UNARY.split()}
 FUNCTIONS |= {"pow": 2, "fmod": 2, "fma": 3, "minimum": 2, "maximum": 2}

@@ -339,6 +339,8 @@ static inline long long index_shift_right(long long a, long long b)
     }
 FUNCTION(exp, expf, exp)
 FUNCTION(exp2, exp2f, exp2)
+FUNCTION(fast_exp, expf, exp)
+FUNCTION(fast_exp2, exp2f, exp2)
 FUNCTION(expm1, expm1f, expm1)
 FUNCTION(log1p, log1pf, log1p)
 FUNCTION(log, logf, log)

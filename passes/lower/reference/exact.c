@@ -82,6 +82,8 @@ static Expr *special_argument(RefBuilder *b, CallKind call, const Ref *arg)
     switch (call) {
     case CALL_EXP:
     case CALL_EXP2:
+    case CALL_FAST_EXP:
+    case CALL_FAST_EXP2:
     case CALL_EXPM1:
     case CALL_LOG1P:
     case CALL_SIN:
@@ -102,8 +104,8 @@ static Expr *special_argument(RefBuilder *b, CallKind call, const Ref *arg)
 /* exp(-inf) and its like */
 static Expr *is_infinite(RefBuilder *b, CallKind call, Ref x)
 {
-    bool has_limit = call == CALL_EXP || call == CALL_EXP2 || call == CALL_EXPM1 ||
-                     call == CALL_TANH || call == CALL_ERF;
+    bool has_limit =
+        call_is_power(call) || call == CALL_EXPM1 || call == CALL_TANH || call == CALL_ERF;
     return has_limit ? ref_op(b, EX_EQ, ref_call(b, CALL_ABS, x.v), ref_float(b, INFINITY)) : NULL;
 }
 

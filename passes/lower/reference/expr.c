@@ -263,7 +263,10 @@ static Expr *through_call(RefBuilder *b, CallKind call, Expr *v, Ref x)
     Expr *least = NULL, *one = ref_float(b, 1);
     switch (call) {
     case CALL_EXP:
-    case CALL_EXP2: return ref_op(b, EX_MUL, v, ref_op(b, EX_SUB, ref_call(b, call, x.err), one));
+    case CALL_EXP2:
+    case CALL_FAST_EXP:
+    case CALL_FAST_EXP2:
+        return ref_op(b, EX_MUL, v, ref_op(b, EX_SUB, ref_call(b, call, x.err), one));
     case CALL_EXPM1: /* the derivative is v + 1 */
         return ref_op(b, EX_MUL, ref_op(b, EX_ADD, v, one), ref_call(b, call, x.err));
     case CALL_LOG1P:
@@ -300,6 +303,15 @@ static Expr *through_call(RefBuilder *b, CallKind call, Expr *v, Ref x)
                            ref_call(b, call, ref_op(b, EX_ADD, x.v, x.err))),
                     ref_float(b, 0), ref_op(b, EX_ADD, x.err, one));
     }
+}
+
+/* The device takes 2 to the power of x log2(e), of which the constant and the product are rounded:
+ * that is exp of an argument which is off by |x| times two roundoffs. */
+static Ref fast_argument(RefBuilder *b, const Expr *e, Ref x)
+{
+    if (e->u.call.call == CALL_FAST_EXP && e->type != DT_F64)
+        x.err = ref_let(b, ref_add(b, x.err, scaled(b, 2 * roundoff(DT_F32), magnitude(b, x.v))));
+    return x;
 }
 
 /* |x'^y' - x^y| <= v (exp((|y| + ey) ex / (x - ex) + |log x| ey) - 1), for x > ex. */
@@ -347,6 +359,8 @@ static Ref rounded_call(RefBuilder *b, const Expr *e, Expr *v, Expr *through, co
                   .eta = ulps * underflow(computed),
                   .v = v,
                   .err = through};
+    if (call_flushes(e->u.call.call) && computed == DT_F32)
+        r.eta = 0x1p-126;
     if (computed != e->type) {
         r.u += roundoff(e->type);
         r.eta += underflow(e->type);
@@ -404,7 +418,7 @@ static Ref call(RefBuilder *b, const Expr *e)
     r.v = ref_let(b, expr_call(b->c, e->u.call.call, values, e->span));
     if (b->exact)
         return named(b, ref_exact_call(b, e, r.v, arg));
-    r.err = info->arity == 1 ? through_call(b, e->u.call.call, r.v, arg[0])
+    r.err = info->arity == 1 ? through_call(b, e->u.call.call, r.v, fast_argument(b, e, arg[0]))
                              : through_many(b, e->u.call.call, r.v, arg);
     if (!is_exact_call(e->u.call.call))
         r = rounded_call(b, e, r.v, ref_let(b, r.err), arg);

@@ -39,6 +39,7 @@ typedef struct {
     const Stmt *seq;
     SubstList map; /* loops and iterators of the sums' nest in terms of the pivots' */
     Law law;
+    CallKind power;   /* of LAW_EXP: exp or another function like it */
     Expr *exists;     /* the condition on terms, or NULL */
     Expr *g, *center; /* of the sums' terms */
     Expr *count;      /* of a part's terms, of the sums' iterators; of squares only */
@@ -168,15 +169,16 @@ static Expr *value_of(const Part *part, Expr **exists)
     return e->u.arg[1];
 }
 
-/* The law that the value obeys: exp(g - c), or (g - c) * (g - c). */
+/* The law that the value obeys: exp(g - c), exp2 and the fast ones too, or (g - c) * (g - c). */
 static bool find_law(Recenter *f, Expr *value)
 {
     bool square = value->kind == EX_MUL && expr_equal(value->u.arg[0], value->u.arg[1]);
-    bool power = value->kind == EX_CALL && value->u.call.call == CALL_EXP;
+    bool power = value->kind == EX_CALL && call_is_power(value->u.call.call);
     const Expr *from = square ? value->u.arg[0] : power ? value->u.call.arg[0] : NULL;
     if (!from || from->kind != EX_SUB)
         return false;
     f->law = square ? LAW_SQUARE : LAW_EXP;
+    f->power = power ? value->u.call.call : CALL_EXP;
     f->g = from->u.arg[0];
     f->center = from->u.arg[1];
     return f->pivots.r.op == (square ? STORE_ADD : STORE_MAX);
@@ -300,7 +302,7 @@ static Expr *term(Recenter *f, Expr *g, Expr *center)
 {
     Context *c = f->s->ctx;
     Expr *difference = expr_binary(c, EX_SUB, g, center, f->span);
-    return f->law == LAW_EXP ? expr_call(c, CALL_EXP, &difference, f->span)
+    return f->law == LAW_EXP ? expr_call(c, f->power, &difference, f->span)
                              : expr_binary(c, EX_MUL, difference, difference, f->span);
 }
 

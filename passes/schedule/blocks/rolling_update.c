@@ -238,7 +238,7 @@ static bool find_difference(Rolling *r, Part *part, const Expr *e)
 static bool find_power(Rolling *r, Part *part)
 {
     const Expr *e = innermost_factor(part->store->u.store.value, r->largest);
-    if (e->kind != EX_CALL || (e->u.call.call != CALL_EXP && e->u.call.call != CALL_EXP2))
+    if (e->kind != EX_CALL || !call_is_power(e->u.call.call))
         return false;
     part->power = e;
     part->row =
