@@ -160,6 +160,9 @@ RULES = [
     ("whole_weights", ["products", "tensor_cores", "elements"], 35 * 256),
     ("unrounded_weights", ["threads"], 1400),
     ("stored_few_rows", ["products", "tensor_cores"], 2 * 128),
+    ("few_queries", ["tensor_cores"], 2 * 2 * 128),
+    ("rounded_factors", ["products", "tensor_cores", "elements"], 2 * 128),
+    ("rows_of_halves", ["rows"], 40 * 16),
 ]
 
 
