@@ -163,6 +163,7 @@ RULES = [
     ("few_queries", ["tensor_cores"], 2 * 2 * 128),
     ("rounded_factors", ["products", "tensor_cores", "elements"], 2 * 128),
     ("rows_of_halves", ["rows"], 40 * 16),
+    ("row_of_pairs", ["rows"], 5 * 32),
 ]
 
 

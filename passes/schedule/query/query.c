@@ -501,6 +501,28 @@ bool prim_access_width(Schedule *s, const PrimCall *call, Value *result)
     return accesses_end(&a, value_int(width), result);
 }
 
+/* How many elements lie between those of adjacent iterations; 0: not the same number everywhere. */
+static int64_t distance_of(const LoopAccesses *a, int access)
+{
+    Context *c = a->s->ctx;
+    int64_t coefficient = 0;
+    Expr *rest, *at = buffer_place(c, a->buffer, a->accesses.items[access].index);
+    at = simplify(a->facts, iters_to_loops(c, a->block, at));
+    return split_linear(a->facts, at, a->loop->var, &coefficient, &rest)
+               ? coefficient * a->loop->step
+               : 0;
+}
+
+bool prim_distance(Schedule *s, const PrimCall *call, Value *result)
+{
+    LoopAccesses a = accesses_begin(s, call);
+    int64_t distance = a.accesses.n > 0 ? distance_of(&a, 0) : 0;
+    for (int i = 1; i < a.accesses.n; i++)
+        if (distance_of(&a, i) != distance)
+            distance = 0;
+    return accesses_end(&a, value_int(distance), result);
+}
+
 bool prim_varies(Schedule *s, const PrimCall *call, Value *result)
 {
     LoopAccesses a = accesses_begin(s, call);
