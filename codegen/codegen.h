@@ -15,6 +15,10 @@
  * diagnostic. */
 Module *module_build(Context *c, const Kernel *kernel, const char *cuda_source);
 
+/* The same of a reference whose parallel loops run in lanes (reference_in_lanes): each lane of the
+ * machine takes an iteration, and has a single element that the loop stores to for itself. */
+Module *module_build_in_lanes(Context *c, const Kernel *reference);
+
 /* Lets runs of the module leave elements of outputs unwritten where `program`, which the module's
  * kernel was made from, does not certainly write them all. */
 void module_allow_partial(Context *c, Module *m, const Kernel *program);

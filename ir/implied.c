@@ -398,6 +398,19 @@ WhileParts while_parts(const ForStmt *loop)
     return test ? (WhileParts){s->u.cond.cond, s->u.cond.then} : (WhileParts){NULL, s};
 }
 
+const Stmt *loop_if_needed(const ForStmt *loop)
+{
+    const Stmt *s = loop->body;
+    if (s->kind != ST_IF || s->u.cond.otherwise || s->u.cond.cond->kind != EX_NE ||
+        !expr_is(s->u.cond.cond->u.arg[1], 0))
+        return NULL;
+    const Expr *load = s->u.cond.cond->u.arg[0];
+    if (load->kind != EX_LOAD || load->u.load.buffer->part != PART_NEED)
+        return NULL;
+    const Expr *at = load->u.load.index[0];
+    return at->kind == EX_VAR && at->u.var == loop->var ? s : NULL;
+}
+
 bool stmt_breaks(const Stmt *s)
 {
     if (s->kind == ST_IF)

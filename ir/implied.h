@@ -63,6 +63,9 @@ typedef struct {
     const Stmt *body;
 } WhileParts;
 WhileParts while_parts(const ForStmt *loop);
+/* Of a loop of a reference that runs only for values that are needed: the condition around all of
+ * its body, `need[v] != 0`; else NULL. */
+const Stmt *loop_if_needed(const ForStmt *loop);
 /* A `break` in the statement ends the loop around it. */
 bool stmt_breaks(const Stmt *s);
 

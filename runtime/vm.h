@@ -6,7 +6,8 @@
  * block indices, sizes). Control is structured; a mask says which lanes run. Arithmetic ignores the
  * mask, because the values of inactive lanes are not used; memory, faults and barriers respect it.
  * So threads need no stacks of their own, a barrier only checks that the mask is full, and the
- * inner loops are plain loops over arrays. Host parts and references run with one lane.
+ * inner loops are plain loops over arrays. Host parts run with one
+ * lane, and so do references but for loops whose iterations are independent (SPREAD).
  *
  * Registers hold six machine types and bool.  16- and 8-bit floats are held as the f32 of the same
  * value, small integers as i32; ROUND brings a result back to their grid, as the hardware would
@@ -65,6 +66,9 @@ enum { VM_FLIGHT_BEGIN, VM_FLIGHT_END, VM_FLIGHT_COMMIT, VM_FLIGHT_WAIT, VM_OF_S
 
 /* What `sub` of UNIT may be. */
 enum { VM_UNIT_BEGIN, VM_UNIT_END };
+
+/* Iterations of a loop of a host part that run at once: as many as keep registers in the cache. */
+enum { VM_HOST_LANES = 64 };
 
 /* What `sub` of BARRIER may be: all blocks of the cluster meet there; only the threads of each
  * warpgroup; only those of each warp. */
@@ -160,6 +164,7 @@ typedef struct VmFunction {
      * on floats, or since they wait for those before them */
     bool ordered;
     bool awaits;   /* the latter */
+    int lanes;     /* of a host part with a SPREAD: VM_HOST_LANES; 0: one */
     int consumers; /* of a block with roles; 0: its threads have none */
     int turns,
         turn;    /* so many parts of these take turns, of so many groups of copies; 1: none do */

@@ -137,6 +137,18 @@ void coder_place_temp(VmCoder *k, const Buffer *buffer)
         coder_emit(k, (VmInst){.op = VM_FORGET, .type = VM_I64, .c = number});
 }
 
+void coder_place_own(VmCoder *k, const Buffer *buffer)
+{
+    for (int i = 0; i < k->coded.n; i++)
+        if (k->coded.items[i].buffer->id == buffer->id)
+            return;
+    int64_t elements;
+    CodedBuffer coded = code_shape(k, buffer, &elements);
+    VmBuffer b = {.space = VM_LOCAL, .capacity = elements, .offset = k->f->local_bytes};
+    k->f->local_bytes += round_up(elements * type_bytes(buffer->type));
+    add_buffer(k, buffer, b, &coded);
+}
+
 /* a * stride + b; gives both back. */
 static Value step_offset(VmCoder *k, Value a, int stride, Value b)
 {

@@ -91,6 +91,7 @@ typedef struct {
     const LaunchUse *launches;  /* of a host part, in program order */
     int n_launches;             /* met so far */
     const LaunchStmt *inside;   /* the launch whose kernel it is; NULL: a host part */
+    bool in_lanes;              /* a host part: parallel loops run in lanes */
     bool fits;                  /* index arithmetic is checked to be that of ints */
 } VmCoder;
 
@@ -131,6 +132,8 @@ int coder_list(VmCoder *k, const Value *values, int n);
  * by axis. */
 int coder_buffer(VmCoder *k, const Buffer *buffer);
 void coder_place_temp(VmCoder *k, const Buffer *buffer);
+/* One in the memory of each lane. */
+void coder_place_own(VmCoder *k, const Buffer *buffer);
 Value coder_element(VmCoder *k, const Buffer *buffer, Expr *const *index);
 void coder_forget_element(VmCoder *k);
 /* Checks the subscripts that an access of `buffer` had before they became one, axis by axis; NULL:
@@ -154,6 +157,17 @@ void coder_combine(VmCoder *k, VmOp op, DType type, CombineRegisters r);
 
 /* vector.c: a vectorized loop as wide accesses; false where it is none. */
 bool coder_vector_loop(VmCoder *k, const ForStmt *loop);
+
+/* A loop in lanes under way: registers, and the instructions to be patched. */
+typedef struct {
+    const Stmt *body; /* what stands between its beginning and its end */
+    Value lo, hi, next, var, some;
+    int open, inside;
+} LaneLoop;
+
+/* lanes.c: the beginning of a parallel loop in lanes, and its end. */
+LaneLoop coder_enter_lanes(VmCoder *k, const ForStmt *loop);
+void coder_leave_lanes(VmCoder *k, const LaneLoop *l);
 
 /* unit.c: around the code of an instruction of several threads, or of a bulk copy. */
 void coder_begin_unit(VmCoder *k, const Instruction *of);

@@ -332,7 +332,7 @@ static void build_kernels(ModuleBuilder *b, const LaunchUseList *uses)
     b->m->n_kernels = uses->n;
 }
 
-Module *module_build(Context *c, const Kernel *kernel, const char *cuda_source)
+static Module *build(Context *c, const Kernel *kernel, const char *cuda_source, bool in_lanes)
 {
     ModuleBuilder b = {.c = c, .kernel = kernel, .m = ARENA_NEW(c->arena, Module)};
     ir_demand(c, kernel);
@@ -354,7 +354,20 @@ Module *module_build(Context *c, const Kernel *kernel, const char *cuda_source)
     b.m->n_constants = b.constants.n;
     VmCoder *k = coder_new(c, kernel, b.m, b.ids.items, kernel->name);
     k->launches = uses.items;
+    k->in_lanes = in_lanes;
     coder_stmt(k, kernel->body);
     b.m->host = coder_finish(k);
     return b.m;
+}
+
+Module *module_build(Context *c, const Kernel *kernel, const char *cuda_source)
+{
+    bool in_lanes = false;
+    return build(c, kernel, cuda_source, in_lanes);
+}
+
+Module *module_build_in_lanes(Context *c, const Kernel *reference)
+{
+    bool in_lanes = true;
+    return build(c, reference, NULL, in_lanes);
 }

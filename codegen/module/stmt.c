@@ -138,6 +138,12 @@ static void loop(VmCoder *k, const ForStmt *l)
 {
     if (k->inside && coder_vector_loop(k, l))
         return;
+    if (k->in_lanes && l->kind == LOOP_PARALLEL) {
+        LaneLoop lanes = coder_enter_lanes(k, l);
+        coder_stmt(k, lanes.body);
+        coder_leave_lanes(k, &lanes);
+        return;
+    }
     GuardScope scope = {0};
     guard_loads(k, &scope, l->lo);
     guard_loads(k, &scope, l->hi);

@@ -85,8 +85,11 @@ static bool make_reference(tirc *t, const tirc_program *program, const int64_t *
             return false;
         out->options.wanted = sample_indices(t, reference, sizes, rank);
     }
+    int64_t wanted = out->options.wanted > 0 ? out->options.wanted : INT64_MAX;
     reference = sequential_kernel(c, reference);
-    out->module = reference ? module_build(c, reference, NULL) : NULL;
+    out->module = reference
+                      ? module_build_in_lanes(c, reference_in_lanes(c, reference, sizes, wanted))
+                      : NULL;
     return out->module != NULL;
 }
 

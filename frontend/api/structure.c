@@ -133,9 +133,12 @@ bool api_check_structure(tirc *t, const tirc_program *program, const int64_t *si
     Search s = {.t = t, .program = program, .sizes = sizes, .seed = options->seed};
     if (!reference)
         return false;
-    s.work = reference_work(c, reference, sizes, options->wanted > 0 ? options->wanted : INT64_MAX);
+    int64_t wanted = options->wanted > 0 ? options->wanted : INT64_MAX;
+    s.work = reference_work(c, reference, sizes, wanted);
     reference = sequential_kernel(c, reference);
-    s.reference = reference ? module_build(c, reference, NULL) : NULL;
+    s.reference = reference
+                      ? module_build_in_lanes(c, reference_in_lanes(c, reference, sizes, wanted))
+                      : NULL;
     if (!s.reference || !choose_kind(&s, out))
         return false;
     for (int round = 0; out->kind < KINDS && (round == 0 || round < rounds_of(&s, out)); round++) {

@@ -62,6 +62,11 @@ Kernel *reference_kernel_exact(Context *c, const Kernel *program);
  * kernel that is not lowered. NULL with diagnostics as lower_init. */
 Kernel *sequential_kernel(Context *c, const Kernel *kernel);
 
+/* A reference in whose body loops are parallel that a machine may run many iterations of at once
+ * (module_build_in_lanes), for these sizes, with `wanted` indices of each axis of an output. */
+Kernel *reference_in_lanes(Context *c, const Kernel *reference, const int64_t *sizes,
+                           int64_t wanted);
+
 /* About how many stores a reference executes for these sizes, with `wanted` indices of each axis of
  * an output (an axis that is shorter counts in full). Inner bounds that depend on outer loops count
  * at their middle. */

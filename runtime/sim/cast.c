@@ -182,9 +182,28 @@ CALLS(f32, float, uint8_t)
 CALLS(f64, double, uint8_t)
 #undef CALLS
 
-VmApply *vm_call(VmType from, VmType to)
+/* The function that references call most. */
+#define MAGNITUDES(t, T, magnitude)                                                                \
+    VM_LANES static bool magnitude_##t(VmState *st, const VmStep *s)                               \
+    {                                                                                              \
+        (void)st;                                                                                  \
+        T *d = s->d;                                                                               \
+        const T *a = s->a;                                                                         \
+        for (int i = 0; i < s->n; i++)                                                             \
+            d[i] = magnitude(a[s->lanes_a ? i : 0]);                                               \
+        return true;                                                                               \
+    }
+MAGNITUDES(f32, float, fabsf)
+MAGNITUDES(f64, double, fabs)
+#undef MAGNITUDES
+
+VmApply *vm_call(VmType from, VmType to, int function)
 {
     bool truth = to == VM_BOOL;
+    if (function == CALL_ABS && from == VM_F32)
+        return magnitude_f32;
+    if (function == CALL_ABS && from == VM_F64)
+        return magnitude_f64;
     if (from == VM_F32)
         return truth ? call_f32_to_uint8_t : call_f32_to_float;
     if (from == VM_F64)

@@ -126,10 +126,11 @@ bool vm_fault(VmState *st, const VmStep *s, FaultKind kind, int lane, const char
  * single values. See arithmetic.c, cast.c, memory.c, shuffle.c. */
 VmApply *vm_arithmetic(VmOp op, VmType type, bool single);
 VmApply *vm_cast(VmType from, VmType to, bool single);
-VmApply *vm_call(VmType from, VmType to);
+VmApply *vm_call(VmType from, VmType to, int function);
 VmApply *vm_convert(VmOp op); /* ROUND and BITCAST */
 VmApply *vm_memory(VmOp op, DType type, bool single);
 VmApply vm_fit, vm_fit_single; /* of FIT */
+VmApply vm_spread;             /* of SPREAD */
 VmApply vm_await;
 VmApply vm_flight; /* of FLIGHT, flight.c */
 VmApply vm_unit;   /* of UNIT, observe.c */

@@ -102,6 +102,26 @@ VM_LANES bool vm_fit(VmState *st, const VmStep *s)
     return true;
 }
 
+bool vm_spread(VmState *st, const VmStep *s)
+{
+    int64_t *values = s->d, *next = (int64_t *)(uintptr_t)s->a, end = *(const int64_t *)s->b;
+    const uint8_t *needed = s->memory;
+    int lane = 0;
+    int64_t at = *next;
+    if (needed && (at < 0 || end > *s->bound))
+        return vm_fault(st, s, FAULT_OUT_OF_BOUNDS, 0, "'%s' has no elements from %lld to %lld",
+                        buffer_of(st, s)->name, (long long)at, (long long)end);
+    *next = end - 1;
+    for (; at < end && lane < st->lanes; at++)
+        if (!needed || needed[at]) {
+            values[lane++] = at;
+            *next = lane == st->lanes ? at : *next;
+        }
+    while (lane < st->lanes)
+        values[lane++] = end;
+    return true;
+}
+
 bool vm_await(VmState *st, const VmStep *s)
 {
     const uint64_t *value = s->a;

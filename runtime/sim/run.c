@@ -60,6 +60,8 @@ static VmApply *apply_of(const VmState *st, const VmStep *s)
         return vm_memory(op, f->buffers[inst->c].type, single);
     if (op == VM_FIT)
         return single ? vm_fit_single : vm_fit;
+    if (op == VM_SPREAD)
+        return vm_spread;
     if (op == VM_AWAIT)
         return vm_await;
     if (op == VM_FORGET)
@@ -67,7 +69,7 @@ static VmApply *apply_of(const VmState *st, const VmStep *s)
     if (op == VM_CAST)
         return vm_cast((VmType)inst->type, f->registers[inst->d].type, single);
     if (op == VM_CALL)
-        return vm_call((VmType)inst->type, f->registers[inst->d].type);
+        return vm_call((VmType)inst->type, f->registers[inst->d].type, inst->sub);
     if (op == VM_ROUND || op == VM_BITCAST)
         return vm_convert(op);
     if (op == VM_SHUFFLE || op == VM_SHUFFLE_LANE)
@@ -117,7 +119,12 @@ static void decode_operands(VmState *st, VmStep *s, const uint64_t *buffers)
     s->b = st->registers[inst->b];
     s->lanes_b = !registers[inst->b].uniform;
     s->n = registers[inst->d].uniform ? 1 : st->lanes;
-    if (vm_is_access((VmOp)inst->op)) {
+    if (inst->op == VM_SPREAD) {
+        s->c = NULL;
+        if (inst->sub)
+            decode_memory(st, s, buffers);
+        s->n = st->lanes;
+    } else if (vm_is_access((VmOp)inst->op)) {
         decode_memory(st, s, buffers);
     } else if (inst->op != VM_CHECK) {
         s->c = st->registers[inst->c];

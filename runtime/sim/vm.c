@@ -48,9 +48,10 @@ static bool no_memory(const VmFunction *f, VmFault *fault)
 bool vm_run_host(const Module *m, const RunArguments *args, VmLaunchFn *launch, void *user,
                  VmFault *fault)
 {
-    static const int64_t one[3] = {1, 1, 1}, origin[3] = {0, 0, 0};
+    static const int64_t origin[3] = {0, 0, 0};
+    const int64_t shape[3] = {m->host->lanes > 0 ? m->host->lanes : 1, 1, 1};
     VmValue *inputs = vm_inputs(m, args, NULL);
-    VmState *st = inputs ? vm_open(m->host, one, inputs, args->buffers) : NULL;
+    VmState *st = inputs ? vm_open(m->host, shape, inputs, args->buffers) : NULL;
     free(inputs);
     if (!st)
         return no_memory(m->host, fault);

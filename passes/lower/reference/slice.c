@@ -13,6 +13,7 @@
  * same indices along an axis that it subscripts with a guarded loop, all indices along other axes.
  * The propagation runs first, from the last nest backwards, and the sets only grow, so every
  * element that a wanted one depends on is computed. */
+#include "ir/implied.h"
 #include "passes/lower/reference/reference.h"
 
 /* ---- which loops are axes ------------------------------------------------------------------ */
@@ -260,16 +261,6 @@ typedef struct {
     int64_t wanted;
 } Work;
 
-static bool is_need_test(const Stmt *s, const Var *var)
-{
-    if (s->kind != ST_IF || s->u.cond.cond->kind != EX_NE)
-        return false;
-    const Expr *load = s->u.cond.cond->u.arg[0];
-    return load->kind == EX_LOAD && load->u.load.buffer->type == DT_U8 &&
-           load->u.load.buffer->role != ROLE_IN && load->u.load.index[0]->kind == EX_VAR &&
-           load->u.load.index[0]->u.var == var;
-}
-
 static double work_of(Work *w, const Stmt *s);
 
 static double work_of_loop(Work *w, const ForStmt *loop)
@@ -287,7 +278,7 @@ static double work_of_loop(Work *w, const ForStmt *loop)
     VEC_PUSH(w->c->arena, &w->env, middle);
     double body = work_of(w, loop->body), runs = extent;
     w->env.n--;
-    if (is_need_test(loop->body, loop->var) && runs > (double)w->wanted)
+    if (loop_if_needed(loop) && runs > (double)w->wanted)
         runs = (double)w->wanted;
     return runs * body + 0.1 * extent;
 }
