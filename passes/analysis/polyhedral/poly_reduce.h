@@ -75,6 +75,9 @@ void system_add_sums(System *s);
 /* The rows but number `without` imply form >= 0, where products of sizes are any numbers
  * (poly_solve.c). */
 bool poly_implied(Poly *p, const RowList *rows, int without, Affine form);
+/* The same where elimination finds it, without the search of integer points that tells where rows
+ * do not imply it. */
+bool poly_implied_plainly(Poly *p, const RowList *rows, Affine form);
 /* Splits numbers with digits of symbolic width, so that the forms take the same values over all
  * solutions of rows without products; or of none at all, where there is no solution. False where
  * that is not found. Rows and forms are written over; columns that come are new. */

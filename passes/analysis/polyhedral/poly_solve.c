@@ -209,6 +209,18 @@ bool poly_implied(Poly *p, const RowList *rows, int without, Affine form)
     return implied;
 }
 
+bool poly_implied_plainly(Poly *p, const RowList *rows, Affine form)
+{
+    ArenaMark mark = arena_mark(p->ctx->arena);
+    Search s = {.p = p};
+    VEC_APPEND(p->ctx->arena, &s.rows, rows->items, rows->n);
+    Row contrary = {.form = poly_add(p, affine_const(-1), form, -1)};
+    VEC_PUSH(p->ctx->arena, &s.rows, contrary);
+    bool implied = contradicts(&s) || poly_reduce(p->ctx, rows_asked(&s)) == POLY_NONE;
+    arena_reset(p->ctx->arena, mark);
+    return implied;
+}
+
 /* ---- a solution to show ---------------------------------------------------------------------- */
 
 /* The set with dimension `at` fixed to its least value, if it has one. */

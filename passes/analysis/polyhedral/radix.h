@@ -34,9 +34,10 @@ typedef struct {
     int n_forms;
     VEC(Monomial) monomials;
     VEC(Expansion) expansions;
-    VEC(int) merged; /* columns that stand for a number by now, of which they were a digit */
-    int n_given;     /* columns that there were */
-    bool failed;     /* a number or a degree does not fit */
+    VEC(Affine) unimplied; /* forms of which integer points told that they may be negative */
+    VEC(int) merged;       /* columns that stand for a number by now, of which they were a digit */
+    int n_given;           /* columns that there were */
+    bool failed;           /* a number or a degree does not fit */
 } Polynomials;
 
 /* ---- polynomials (radix_polynomial.c) -------------------------------------------------------- */
