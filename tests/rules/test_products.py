@@ -193,8 +193,9 @@ def test_products_are_computed_together_where_that_pays(sizes, together):
 
 @pytest.mark.parametrize("kind, rows, columns, result", [*FORMS, *in_sweep(*MORE)])
 def test_products_that_are_computed_together_are_right(kind, rows, columns, result):
-    """Of three tiles, one block has two and the other one."""
-    depth = 512 if kind == "i8" else 256
+    """Of three tiles, one block has two and the other one. A tile takes three of the four copies
+    under way, so that the next tile begins with another one."""
+    depth = 384 if kind == "i8" else 192
     sizes = ("-DM=128", "-DN=384", f"-DK={depth}", "--schedule", "small")
     said = tirc(gated(kind, rows, columns, result), *sizes, "--verify", "--device", "sim")
     assert "<<<(2, 1, 1), (128, 3, 1)>>>" in said and "verify  ok" in said, said
@@ -230,7 +231,7 @@ def test_uses_combine_parts_of_rows_in_registers(sizes, together):
 
 @pytest.mark.parametrize("heads, row", [(8, 64), *in_sweep((4, 128), (16, 32))])
 def test_combined_parts_of_rows_are_right(heads, row):
-    """Of one block that takes turns with two tiles."""
-    sizes = ("-DM=128", f"-DH={heads}", f"-DD={row}", "-DK=256", "--schedule", "small")
+    """Of one block that takes turns with two tiles, with three of four copies for each."""
+    sizes = ("-DM=128", f"-DH={heads}", f"-DD={row}", "-DK=192", "--schedule", "small")
     said = tirc(ROTARY, *sizes, "--verify", "--device", "sim")
     assert "<<<(1, 1, 1), (128, 3, 1)>>>" in said and "verify  ok" in said, said
