@@ -228,6 +228,22 @@ kernel special<N = 16>(x: f32[N]) -> y: f32[N], z: f32[N], w: f32[N], v: f32[N] 
     assert r.status == 0 and found["rounding"]["checked"] == 64, found
 
 
+def test_scaled_infinities_have_bounds_where_their_sign_is_certain(tirc):
+    """As masked scores that a rounded number scales. 0 * infinity has none, nor what may be 0."""
+    tirc.write(
+        "scaled.tir",
+        """
+kernel scaled<N = 16>(x: f32[N]) -> y: f32[N], z: f32[N], w: f32[N] {
+    for i in N y[i] = exp(-inf * (x[i] * x[i] + 0.1));
+    for i in N z[i] = exp((i > 3 ? -inf : x[i]) / (x[i] * x[i] + 0.1));
+    for i in N w[i] = exp((x[i] * 0.1 - x[i] * 0.1) * inf);
+}
+""",
+    )
+    r, found = verify(tirc, "scaled.tir", "--schedule", "none")
+    assert r.status == 0 and found["rounding"]["checked"] == 32, found
+
+
 def test_what_overflows_on_its_way_is_no_fault(tirc):
     tirc.write(
         "grow.tir",

@@ -172,6 +172,23 @@ static Ref compare(RefBuilder *b, ExprKind kind, Ref x, Ref y)
     return r;
 }
 
+/* The sign of a value is that of the device. */
+static Expr *has_sign(RefBuilder *b, Ref x)
+{
+    return ref_op(b, EX_GT, magnitude(b, x.v), x.err ? x.err : ref_float(b, 0));
+}
+
+/* A product or quotient of an infinity: it is one where the signs are certain, as those of masked
+ * scores are that a positive number scales. */
+static Expr *stays_infinite(RefBuilder *b, const RefOperation *o)
+{
+    Expr *infinity = ref_float(b, INFINITY);
+    Expr *infinite = ref_op(b, EX_EQ, magnitude(b, o->x.v), infinity);
+    if (o->kind == EX_MUL)
+        infinite = ref_op(b, EX_OR, infinite, ref_op(b, EX_EQ, magnitude(b, o->y.v), infinity));
+    return ref_op(b, EX_AND, infinite, ref_op(b, EX_AND, has_sign(b, o->x), has_sign(b, o->y)));
+}
+
 /* A sum, difference, product or quotient v. */
 static Ref rounded_binary(RefBuilder *b, const RefOperation *o, Expr *v)
 {
@@ -188,6 +205,8 @@ static Ref rounded_binary(RefBuilder *b, const RefOperation *o, Expr *v)
         r.certain = o->kind == EX_MUL || o->kind == EX_DIV || o->type == DT_F64
                         ? is_zero(b, both)
                         : ref_op(b, EX_LT, r.err, ref_float(b, INFINITY));
+    if (both && (o->kind == EX_MUL || o->kind == EX_DIV))
+        r.certain = ref_op(b, EX_OR, r.certain, stays_infinite(b, o));
     if (o->kind == EX_DIV) { /* by a zero, whose sign is not known */
         Expr *known = ref_op(b, EX_NE, o->y.v, ref_float(b, 0));
         r.certain = r.certain ? ref_op(b, EX_AND, r.certain, known) : known;
