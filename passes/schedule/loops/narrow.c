@@ -24,9 +24,22 @@
  * iteration reads do not count: nobody needs them where it runs nothing else. Of several others, an
  * iteration stays if it runs one of them.
  *
- * Legal: always, for a loop that starts at 0.
- * Invariant: every instance that changes an output runs exactly once, in the same order. */
+ *   for io in 4, jo in 8, ii in 16, ji in 8          for io in 4, jo in io * 2 + 2, ..
+ *       w: block (i = .., j = jo * 8 + ji)               w: ..
+ *           w[i, j] = exp((j <= i ? s[i, j] : -inf) - m[i])
+ *
+ * With `masked`, terms that a mask makes 0, or -inf for a maximum, are left out too (mask.h): first
+ * those of sums, and then the elements of temps that no sum reads any more.
+ *
+ * Legal: always, for a loop that starts at 0. With `masked`, nobody reads what is not stored.
+ * Invariant: every instance that changes an output runs exactly once, in the same order. With
+ * `masked`, a result may change where it was NaN, because a term that is left out was: the product
+ * of 0 and an infinity, or the weight exp(-inf - -inf) of a row without any other value. */
+#include <math.h>
+
 #include "passes/analysis/regions/affine_bounds.h"
+#include "passes/analysis/regions/mask.h"
+#include "passes/analysis/regions/reducer.h"
 #include "passes/schedule/flow.h"
 #include "passes/schedule/loops/stride.h"
 
@@ -137,6 +150,56 @@ static void bound_by_conditions(Narrowing *n, const BlockStmt *block)
     }
 }
 
+/* The temp that nobody else writes, and of which the block sets elements: which condition of a mask
+ * holds depends on the element alone, so that no other value than a masked one is ever there. NULL
+ * otherwise. */
+static const Buffer *masked_temp(Schedule *s, Stmt *block)
+{
+    Context *c = s->ctx;
+    const BlockStmt *b = &block->u.block;
+    const Stmt *store = b->init ? NULL : flow_single_store(c, block);
+    const Buffer *buffer = store && store->u.store.op == STORE_SET ? store->u.store.buffer : NULL;
+    if (!buffer || buffer->role != ROLE_TEMP || buffer->rank != b->n_iters)
+        return NULL;
+    int *iters = ARENA_ARRAY(c->arena, int, buffer->rank + 1);
+    return flow_pure_index(b, buffer, store->u.store.index, iters) &&
+                   !flow_other_block(s, s->kernel->body, block, buffer, ACCESS_WRITE)
+               ? buffer
+               : NULL;
+}
+
+/* Adds the numbers that change nothing where a store of that kind takes them in. Of an element that
+ * is set they are those that a mask may put there. */
+static void add_neutrals(Context *c, const StoreStmt *store, ExprList *out)
+{
+    DType type = store->buffer->type;
+    bool sets = store->op == STORE_SET, floats = type_is_float(type);
+    if (floats && (sets || store->op == STORE_MAX))
+        VEC_PUSH(c->arena, out, expr_float(c, type, -INFINITY, span_none()));
+    if (floats && (sets || store->op == STORE_MIN))
+        VEC_PUSH(c->arena, out, expr_float(c, type, INFINITY, span_none()));
+    if (out->n == 0 || sets)
+        VEC_PUSH(c->arena, out,
+                 reducer_neutral(c, sets ? STORE_ADD : store->op, type, span_none()));
+}
+
+/* The block takes nothing in where the conditions of a mask do not hold. False if it has none. */
+static bool bound_by_masks(Narrowing *n, Stmt *block)
+{
+    Context *c = n->s->ctx;
+    const Stmt *store = flow_single_store(c, block);
+    ExprList neutrals = {0}, conds = {0};
+    if (!store || store->u.store.op == STORE_ASYNC || has_inits(n, &block->u.block) ||
+        (store->u.store.op == STORE_SET && !masked_temp(n->s, block)))
+        return false;
+    add_neutrals(c, &store->u.store, &neutrals);
+    for (int i = 0; i < neutrals.n; i++)
+        mask_conditions(c, n->s->kernel, store->u.store.value, neutrals.items[i], &conds);
+    for (int i = 0; i < conds.n; i++)
+        bound_by_order(n, iters_to_loops(c, &block->u.block, conds.items[i]));
+    return conds.n > 0;
+}
+
 static void enter_inner(Narrowing *n, const Stmt *block)
 {
     EnclosingList around = {0};
@@ -196,13 +259,39 @@ static Expr *either_end(const Narrowing *n, ExprKind kind, Expr *a, Expr *b)
     return simplify(n->facts, kind == EX_MIN ? index_min(c, a, b) : index_max(c, a, b));
 }
 
+static bool wants_masks(Schedule *s, const PrimCall *call, bool *masked)
+{
+    const Value *terms = &call->narrow.terms;
+    *masked = terms->kind != VALUE_NONE;
+    REQUIRE_WORD(s, E0487, call->span, !*masked || !strcmp(terms->u.s, "masked"),
+                 "the terms to leave out are those that are 'masked', found '%s'", terms->u.s);
+    return true;
+}
+
+/* What nobody reads need not be stored. */
+static bool check_left_out(Schedule *s, const PrimCall *call, Stmt *old, Stmt *narrow)
+{
+    Stmt *body = stmt_replace(s->ctx, s->kernel->body, old, narrow);
+    StmtList blocks = stmts_of_kind(s->ctx, narrow, ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++) {
+        const Buffer *buffer = masked_temp(s, blocks.items[i]);
+        REQUIRE_AT(s, E0487, call->span, !buffer || flow_written_before_use(s, body, buffer),
+                   blocks.items[i],
+                   "block '%s' stores masked elements of '%s' that are read, or may be; narrow the "
+                   "loops of its readers first",
+                   blocks.items[i]->u.block.name, buffer->name);
+    }
+    return true;
+}
+
 bool prim_narrow(Schedule *s, const PrimCall *call, Value *result)
 {
     (void)result;
+    bool masked, has_masks = false;
     StmtPath path = {0};
     Stmt *stmt = sched_node(s, &call->narrow.loop, &path);
     const ForStmt *loop = &stmt->u.loop;
-    if (!sched_require_plain(s, stmt, call->span))
+    if (!wants_masks(s, call, &masked) || !sched_require_plain(s, stmt, call->span))
         return false;
     StmtList blocks = blocks_that_count(s, loop);
     REQUIRE_AT(s, E0487, call->span, loop_counts_from_zero(loop), stmt,
@@ -215,11 +304,19 @@ bool prim_narrow(Schedule *s, const PrimCall *call, Value *result)
         enter_inner(&n, blocks.items[i]);
         bound_by_block(&n, &blocks.items[i]->u.block);
         bound_by_conditions(&n, &blocks.items[i]->u.block);
+        has_masks |= masked && bound_by_masks(&n, blocks.items[i]);
         narrow.lo = i == 0 ? n.lo : either_end(&n, EX_MIN, narrow.lo, n.lo);
         narrow.hi = i == 0 ? n.hi : either_end(&n, EX_MAX, narrow.hi, n.hi);
         if (blocks.n == 1)
             take_residue_class(&n, &path, blocks.items[i], &narrow);
     }
-    sched_replace(s, stmt, stmt_stamp(stmt_for(s->ctx, &narrow, stmt->span), stmt));
+    Stmt *now = stmt_stamp(stmt_for(s->ctx, &narrow, stmt->span), stmt);
+    REQUIRE_AT(s, E0487, call->span, !masked || has_masks, stmt,
+               "no block of loop '%s' is known to have masked terms, which comparisons of indices "
+               "make 0 or -inf: j <= i ? x[i, j] : -inf",
+               stmt_label(stmt));
+    if (masked && !check_left_out(s, call, stmt, now))
+        return false;
+    sched_replace(s, stmt, now);
     return true;
 }
