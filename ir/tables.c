@@ -357,6 +357,7 @@ int64_t annotation_int(AnnotationList list, AnnotationKey key)
 bool annotations_remap(AnnotationList list)
 {
     return annotation_int(list, ANNOTATION_REMAP_DIAGONAL) ||
+           annotation_int(list, ANNOTATION_REMAP_REVERSED) ||
            annotation_int(list, ANNOTATION_REMAP_GROUPED);
 }
 

@@ -118,7 +118,7 @@ static bool draw_instruction(Focus *f, Pick *pick)
 static Pick draw_key(Focus *f, const char *parameter)
 {
     static const char *const tails[] = {"guard", "peel", "pad"}, *const orders[] = {"grouped",
-                                                                                    "grouped",
+                                                                                    "reversed",
                                                                                     "diagonal"};
     Pick pick = pick_word("note");
     if (strcmp(parameter, "tail") == 0)

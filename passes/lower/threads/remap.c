@@ -2,13 +2,15 @@
  *
  *   @remap_diagonal(1)  row    = blockIdx.y
  *                       column = (blockIdx.x + blockIdx.y) % columns
+ *   @remap_reversed(1)  row    = blockIdx.y
+ *                       column = columns - 1 - blockIdx.x
  *   @remap_grouped(8)   first  = blockIdx.y / 8 * 8                     first row of the group
  *                       place  = blockIdx.y % 8 * columns + blockIdx.x  of the block in its group
  *                       height = min(rows - first, 8)                   rows of the group
  *                       row    = first + place % height
  *                       column = place / height
  *
- * Both are bijections of the grid whatever its size: the last group may be lower than the others,
+ * All are bijections of the grid whatever its size: the last group may be lower than the others,
  * and has as many places as tiles. Where the analysis cannot follow that, a min says that the
  * coordinates are in the grid: once a block, so that no guard has to in its loops. The grouped
  * order is that of Triton's matrix multiplication (Tillet et al., MAPL 2019, and its tutorials). */
@@ -74,10 +76,14 @@ static Expr *within(Remap *r, Expr *coordinate, Expr *extent)
 void remap_coordinates(Remap *r)
 {
     Context *c = r->ctx;
-    int64_t rows = annotation_int(r->loop->u.loop.annotations, ANNOTATION_REMAP_GROUPED);
+    AnnotationList order = r->loop->u.loop.annotations;
+    int64_t rows = annotation_int(order, ANNOTATION_REMAP_GROUPED);
     r->row = expr_axis(c, AXIS_BLOCK_Y);
     if (rows > 0)
         grouped(r, rows);
+    else if (annotation_int(order, ANNOTATION_REMAP_REVERSED))
+        r->column =
+            index_sub(c, index_sub(c, r->columns, expr_index(c, 1)), expr_axis(c, AXIS_BLOCK_X));
     else
         r->column = index_mod(c, index_add(c, expr_axis(c, AXIS_BLOCK_X), r->row), r->columns);
     r->row = within(r, r->row, r->rows);

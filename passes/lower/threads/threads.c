@@ -193,7 +193,10 @@ static Expr *of_clusters(void *user, Expr *e)
 static void remap_blocks(Mapper *m)
 {
     const AxisUse *y = &m->axis[AXIS_BLOCK_Y], *x = &m->axis[AXIS_BLOCK_X];
-    if (!m->remap || !y->extent || is_single(y) || is_single(x))
+    if (!m->remap || !y->extent || is_single(x))
+        return;
+    bool reversed = annotation_int(m->remap->u.loop.annotations, ANNOTATION_REMAP_REVERSED);
+    if (is_single(y) && !reversed)
         return;
     Remap r = {
         .ctx = m->c, .facts = m->facts, .loop = m->remap, .rows = y->extent, .columns = x->extent};

@@ -5,12 +5,14 @@
  * tile is free. The hardware starts them row by row (blockIdx.x fastest); remap lets the ones that
  * run together share what they read:
  *
- *   grouped, 2:   0  2  4  6       diagonal:   0  1  2  3
- *                 1  3  5  7                   7  4  5  6
+ *   grouped, 2:   0  2  4  6       diagonal:   0  1  2  3       reversed:   3  2  1  0
+ *                 1  3  5  7                   7  4  5  6                   7  6  5  4
  *
- * (4 columns; numbers are the order of the start.) The loops stay as they are and the inner one is
- * annotated; lowering computes their values from blockIdx. So nothing that is known about the loops
- * is lost to divisions.
+ * (4 columns; numbers are the order of the start.) The reversed order starts with the last columns,
+ * such as those of a triangle that have most to do: what starts last should not take longest.
+ *
+ * The loops stay as they are and the inner one is annotated; lowering computes their values from
+ * blockIdx. So nothing that is known about the loops is lost to divisions.
  *
  * Legal: the two loops are the blocks of a grid, one directly in the other; the new order has each
  * iterator once.
@@ -21,26 +23,49 @@
 
 /* ---- remap ----------------------------------------------------------------------------------- */
 
-static const char *const orders[] = {"diagonal", "grouped"};
+static const struct {
+    const char *name;
+    AnnotationKey key;
+} orders[] = {{"diagonal", ANNOTATION_REMAP_DIAGONAL},
+              {"reversed", ANNOTATION_REMAP_REVERSED},
+              {"grouped", ANNOTATION_REMAP_GROUPED}};
+enum { ORDERS = sizeof orders / sizeof *orders };
+
+/* The number of the order of that name, or ORDERS. */
+static int order_named(const char *word)
+{
+    int i = 0;
+    while (i < ORDERS && strcmp(orders[i].name, word) != 0)
+        i++;
+    return i;
+}
+
+static const char *similar_order(const char *word)
+{
+    const char *names[ORDERS];
+    for (int i = 0; i < ORDERS; i++)
+        names[i] = orders[i].name;
+    return diag_suggest(word, names, ORDERS);
+}
 
 static bool read_order(Schedule *s, const PrimCall *call, Annotation *order)
 {
     const char *word = call->remap.order.u.s;
     const Value *size = &call->remap.size;
-    bool grouped = strcmp(word, "grouped") == 0;
-    const char *near = diag_suggest(word, orders, 2);
-    REQUIRE_WORD(s, E0495, call->span, grouped || strcmp(word, "diagonal") == 0,
-                 "unknown order '%s'%s%s%s (orders: diagonal, grouped)", word,
+    int named = order_named(word);
+    const char *near = similar_order(word);
+    REQUIRE_WORD(s, E0495, call->span, named < ORDERS,
+                 "unknown order '%s'%s%s%s (orders: diagonal, reversed, grouped)", word,
                  near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    bool grouped = orders[named].key == ANNOTATION_REMAP_GROUPED;
     REQUIRE_WORD(s, E0495, call->span, grouped || size->kind == VALUE_NONE,
-                 "the diagonal order has no size; omit %lld", (long long)size->u.i);
+                 "the %s order has no size; omit %lld", word, (long long)size->u.i);
     REQUIRE_WORD(
         s, E0495, call->span, !grouped || size->kind == VALUE_INT,
         "the grouped order needs the number of rows in a group, as in  remap(by, bx, grouped, 8)");
     REQUIRE(s, E0495, call->span, !grouped || (size->u.i >= 1 && size->u.i <= 65535),
             "a group has 1 to 65535 rows, the limit of a grid; found %lld", (long long)size->u.i);
-    AnnotationKey key = grouped ? ANNOTATION_REMAP_GROUPED : ANNOTATION_REMAP_DIAGONAL;
-    order->key = ctx_name(s->ctx, annotation_info(key)->name);
+    order->key = ctx_name(s->ctx, annotation_info(orders[named].key)->name);
     order->kind = ANNOTATION_INT;
     order->i = grouped ? size->u.i : 1;
     return true;
@@ -87,9 +112,9 @@ bool prim_remap(Schedule *s, const PrimCall *call, Value *result)
     if (!require_one_order(s, call, &path))
         return false;
     ForStmt loop = inner->u.loop;
-    for (AnnotationKey key = ANNOTATION_REMAP_DIAGONAL; key <= ANNOTATION_REMAP_GROUPED; key++)
-        loop.annotations = annotations_without(s->ctx, loop.annotations,
-                                               ctx_name(s->ctx, annotation_info(key)->name));
+    for (int i = 0; i < ORDERS; i++)
+        loop.annotations = annotations_without(
+            s->ctx, loop.annotations, ctx_name(s->ctx, annotation_info(orders[i].key)->name));
     loop.annotations = annotations_with(s->ctx, loop.annotations, order);
     sched_replace(s, inner, stmt_for(s->ctx, &loop, inner->span));
     (void)result;
