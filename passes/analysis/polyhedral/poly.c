@@ -55,6 +55,7 @@ PolyMark poly_mark(const Poly *p)
                       .rows = p->top.rows.n,
                       .choices = p->top.choices.n,
                       .quotients = p->quotients.n,
+                      .extremes = p->extremes.n,
                       .products = p->products.n,
                       .elements = p->elements.n,
                       .fixed = p->fixed.n,
@@ -69,6 +70,7 @@ void poly_reset(Poly *p, PolyMark mark)
     p->top.rows.n = mark.rows;
     p->top.choices.n = mark.choices;
     p->quotients.n = mark.quotients;
+    p->extremes.n = mark.extremes;
     p->products.n = mark.products;
     p->elements.n = mark.elements;
     p->fixed.n = mark.fixed;

@@ -60,6 +60,12 @@ typedef struct {
     Affine digits; /* 4 q + r - x */
 } Quotient;
 
+/* The smaller (EX_MIN) or larger one of two values. */
+typedef struct {
+    ExprKind kind;
+    Affine a, b, value; /* a column */
+} Extreme;
+
 typedef struct {
     Affine factor, size; /* size has only fixed columns and is at least 0 */
     int column;
@@ -96,6 +102,7 @@ typedef struct {
     VEC(Raised) raised; /* by poly_raise, to be undone by poly_reset */
     Conj top;
     VEC(Quotient) quotients;
+    VEC(Extreme) extremes;
     VEC(Product) products;
     VEC(Element) elements; /* of inputs with an order (poly_order.c) */
     Env fixed;             /* sizes and scalars met so far, loops outside the root */
@@ -109,7 +116,7 @@ Poly *poly_new(Context *c);
 
 /* Everything added since a mark is dropped by poly_reset. */
 typedef struct {
-    int columns, rows, choices, quotients, products, elements, fixed, raised;
+    int columns, rows, choices, quotients, extremes, products, elements, fixed, raised;
     bool inexact, lost;
 } PolyMark;
 PolyMark poly_mark(const Poly *p);

@@ -364,6 +364,17 @@ static Affine either(Poly *p, Affine a, Affine b, Bounds bounds)
     return poly_column(p, bounds.min, bounds.max, affine_is_fixed(p, a) && affine_is_fixed(p, b));
 }
 
+/* The column that has it already; NULL if there is none. */
+static const Extreme *find_extreme(const Poly *p, ExprKind kind, Affine a, Affine b)
+{
+    for (int i = 0; i < p->extremes.n; i++) {
+        const Extreme *known = &p->extremes.items[i];
+        if (known->kind == kind && affine_equal(known->a, a) && affine_equal(known->b, b))
+            return known;
+    }
+    return NULL;
+}
+
 static Affine extreme(Poly *p, ExprKind kind, Affine a, Affine b)
 {
     bool least = kind == EX_MIN;
@@ -371,7 +382,11 @@ static Affine extreme(Poly *p, ExprKind kind, Affine a, Affine b)
         return least ? a : b;
     if (is_not_negative(p, poly_add(p, a, b, -1)))
         return least ? b : a;
+    const Extreme *known = find_extreme(p, kind, a, b);
+    if (known)
+        return known->value;
     Affine m = either(p, a, b, bounds_minmax(kind, affine_range(p, a), affine_range(p, b)));
+    VEC_PUSH(p->ctx->arena, &p->extremes, ((Extreme){kind, a, b, m}));
     Conj **which = poly_choice(p, &p->top, 2);
     poly_at_most(p, which[0], a, b, 0);
     poly_equal(p, which[0], m, least ? a : b);
