@@ -69,6 +69,33 @@ static void bound_as_whole(Narrowing *n, Expr *room)
         n->hi = simplify(n->facts, index_min(c, n->hi, end));
 }
 
+static bool divides(Context *c, const Expr *e)
+{
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_DIV)
+            return true;
+    return false;
+}
+
+/* sum / size rounded down, or 0 if that is negative. A sum of multiples of the size and a number is
+ * divided term by term, although it may be negative: max(i * 128 - 63, 0) / 64 is max(i * 2 - 1,
+ * 0). */
+static Expr *quotient_from_zero(const Narrowing *n, Expr *sum, int64_t size)
+{
+    Context *c = n->s->ctx;
+    Expr *by = expr_index(c, size);
+    int64_t least, greatest;
+    sum = simplify(n->facts, sum);
+    if (bounds_const(n->facts, sum, &least, &greatest) && least < 0 && least > -INT32_MAX) {
+        int64_t less = (size - 1 - least) / size;
+        Expr *moved = index_add(c, sum, expr_index(c, less * size));
+        Expr *quotient = simplify(n->facts, index_div(c, moved, by));
+        if (!divides(c, quotient))
+            return index_max(c, index_sub(c, quotient, expr_index(c, less)), expr_index(c, 0));
+    }
+    return index_div(c, index_at_least(n->facts, sum, 0), by);
+}
+
 /* The iterations of the loop where `room`, a number of a point of the block, is not negative at
  * its largest: a * loop + rest >= 0. Where their bound is not affine, all iterations stay. */
 static void bound_by_room(Narrowing *n, Expr *room)
@@ -87,8 +114,7 @@ static void bound_by_room(Narrowing *n, Expr *room)
     Expr *size = expr_index(c, a > 0 ? a : -a);
     Expr *sum =
         a > 0 ? index_sub(c, index_sub(c, size, expr_index(c, 1)), rest) : index_add(c, rest, size);
-    sum = index_at_least(n->facts, simplify(n->facts, sum), 0);
-    Expr *end = simplify(n->facts, index_div(c, sum, size));
+    Expr *end = simplify(n->facts, quotient_from_zero(n, sum, a > 0 ? a : -a));
     if (!expr_is_affine(end))
         return;
     if (a > 0)
