@@ -149,6 +149,7 @@ RULES = [
     ("gated", ["products", "tensor_cores", "tensor_cores"], 2 * 32),
     ("attention", ["attention"], 2 * 128),
     ("causal_attention", ["attention"], 2 * 2 * 128),
+    ("window_attention", ["attention"], 2 * 2 * 128),
     ("weights_of_groups", ["products", "products", "held"], 8 * 2 * 128),
     ("weights_in_words", ["products", "products", "held"], 8 * 128),
     ("weights_in_bytes", ["products", "products", "held"], 8 * 2 * 128),

@@ -45,7 +45,7 @@ PROGRAMS = {
 }
 QUICK = {"row_sum", "adjacent_difference"}
 # Whatever its largest score is taken for, it comes to the same but for rounding.
-WITHOUT_MAXIMUM = {"attention"}
+WITHOUT_MAXIMUM = {"attention", "attention_causal"}
 
 
 class Case:

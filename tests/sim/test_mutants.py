@@ -50,6 +50,7 @@ SIZES = {
     "heads": (2, 21, 45, 3, 11),
     "scores": (2, 3, 21, 45),
     "attention": (1, 1, 128, 64),  # tiles of its one pass
+    "attention_causal": (1, 1, 128, 64),
 }  # where bounds still tell something: errors of its recurrences grow with the size
 ODD = (70, 33, 45)
 MANY = 12  # mutants of one text; of more a part is enough, with --part
