@@ -43,6 +43,7 @@ static const Fit fits[] = {
     {"rfactor", 1, BLOCK_REDUCTION, LOOP_REDUCED, BUFFER_ANY},
     {"recenter", 1, BLOCK_PARTS, LOOP_ANY, BUFFER_ANY},
     {"rolling_update", 1, BLOCK_PARTS, LOOP_ANY, BUFFER_ANY},
+    {"factor_out", 1, BLOCK_REDUCTION, LOOP_ANY, BUFFER_ANY},
     {"cache_factor", 1, BLOCK_EINSUM, LOOP_ANY, BUFFER_ANY},
     {"privatize", 1, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"carry", 2, BLOCK_RECURRENCE, LOOP_INNER, BUFFER_UPDATED},

@@ -77,6 +77,37 @@ bool factor_check_loops(Factor *f, Span span)
     return check_loop(f, span) && check_nest(f, span);
 }
 
+/* The loop repeats the block under a condition: an iteration that computes nothing combines
+ * nothing. */
+static bool repeats_under_condition(const Factor *f, const ForStmt *loop)
+{
+    const Expr *cond = f->block->predicate;
+    for (int i = 0; i < f->block->n_iters; i++)
+        if (expr_uses_var(f->block->iters[i].binding, loop->var))
+            return false;
+    return cond && expr_uses_var(cond, loop->var);
+}
+
+/* The partial results of all iterations of the statement around `top` can be computed before they
+ * are combined: each element has its own. */
+static bool may_be_top(Factor *f, int top)
+{
+    Reducer r;
+    const char *why;
+    const Stmt *s = f->path.items[top];
+    return s->kind == ST_FOR && s->u.loop.kind == LOOP_SERIAL &&
+           !repeats_under_condition(f, &s->u.loop) &&
+           reducer_of(f->s->ctx, &f->path, top, &r, &why);
+}
+
+int factor_top(Factor *f)
+{
+    int top = f->anchor;
+    while (top > 0 && may_be_top(f, top - 1))
+        top--;
+    return top;
+}
+
 /* ---- the iterators of partial results -------------------------------------------------------- */
 
 static Name iter_name(Factor *f, Name name)

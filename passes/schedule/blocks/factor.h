@@ -1,5 +1,6 @@
 /* factor.h - Computes a reduction in parts: one partial result for each iteration of a loop
- * (internal to passes/schedule/blocks; shared by rfactor and scan_chunks). */
+ * (internal to passes/schedule/blocks; shared by rfactor and scan_chunks, and by factor_out, which
+ * computes a result in two steps). */
 #ifndef TIRC_PASSES_SCHEDULE_BLOCKS_FACTOR_H
 #define TIRC_PASSES_SCHEDULE_BLOCKS_FACTOR_H
 
@@ -38,6 +39,10 @@ bool factor_check_reducer(Factor *f, Span span);
 bool factor_check_loops(Factor *f, Span span);
 /* Fills in the iterators of the block of partial results; false after a refusal (E0475). */
 bool factor_find_iters(Factor *f, Span span);
+
+/* The item of the path that the nest of the results may follow: of the loops from there to the
+ * anchor, each holds nothing but the next, and each element belongs to one iteration. */
+int factor_top(Factor *f);
 
 /* A name for a block, which a tuple's buffers are named after: "y_rf", and "y_rf_value". */
 Name factor_name(Factor *f, const char *suffix);

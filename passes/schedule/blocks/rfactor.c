@@ -33,30 +33,7 @@ static bool find_block(Factor *f, const PrimCall *call)
     return true;
 }
 
-/* The loop repeats the block under a condition: an iteration that computes nothing combines
- * nothing. */
-static bool repeats_under_condition(const Factor *f, const ForStmt *loop)
-{
-    const Expr *cond = f->block->predicate;
-    for (int i = 0; i < f->block->n_iters; i++)
-        if (expr_uses_var(f->block->iters[i].binding, loop->var))
-            return false;
-    return cond && expr_uses_var(cond, loop->var);
-}
-
-/* The partial results of all iterations of the statement around `top` can be computed before they
- * are combined: each element has its own. */
-static bool may_be_top(Factor *f, int top)
-{
-    Reducer r;
-    const char *why;
-    const Stmt *s = f->path.items[top];
-    return s->kind == ST_FOR && s->u.loop.kind == LOOP_SERIAL &&
-           !repeats_under_condition(f, &s->u.loop) &&
-           reducer_of(f->s->ctx, &f->path, top, &r, &why);
-}
-
-/* The outermost reduction loop; and the outermost loop that holds nothing but the block. */
+/* The outermost reduction loop. */
 static void find_anchor(Factor *f)
 {
     while (f->path.items[f->anchor] != f->loop &&
@@ -81,14 +58,6 @@ static bool check_order(const Factor *f, Span span)
             "upwards",
             f->r.combiner->name, loop);
     return true;
-}
-
-static int find_top(Factor *f)
-{
-    int top = f->anchor;
-    while (top > 0 && may_be_top(f, top - 1))
-        top--;
-    return top;
 }
 
 static bool check_axis(Factor *f, const PrimCall *call)
@@ -148,7 +117,7 @@ bool prim_rfactor(Schedule *s, const PrimCall *call, Value *result)
         !check_order(&f, span) || !check_axis(&f, call) || !factor_find_iters(&f, span))
         return false;
 
-    int at = find_top(&f);
+    int at = factor_top(&f);
     f.name = factor_name(&f, "rf");
     f.rf = factor_buffers(&f, f.name, call->span);
     Stmt *partial = factor_block(&f), *top = f.path.items[at], *nest = final_nest(&f, at);
