@@ -423,12 +423,12 @@ static Stmt *fission_model(Context *c, const Stmt *loop, Halves halves)
 }
 
 /* The loop of the second half, with a variable of its own. */
-static Stmt *second_loop(Schedule *s, const StmtPath *path, Stmt *half)
+static Stmt *second_loop(Context *c, const Stmt *loop, Stmt *half)
 {
-    const Stmt *loop = path_end(path);
-    ForStmt second = loop_alike(s->ctx, loop);
-    second.body = half;
-    return loop_offset(s, sched_facts(s, path), loop, second, expr_index(s->ctx, 0));
+    ForStmt second = loop_alike(c, loop);
+    Subst to = {loop->u.loop.var, expr_var(c, second.var, loop->span)};
+    second.body = stmt_subst(c, half, &to, 1);
+    return stmt_for(c, &second, loop->span);
 }
 
 bool prim_fission(Schedule *s, const PrimCall *call, Value *result)
@@ -449,7 +449,7 @@ bool prim_fission(Schedule *s, const PrimCall *call, Value *result)
     Stmt *model = fission_model(s->ctx, loop, halves);
     if (!require_order(s, call, loop, model))
         return false;
-    Stmt *first = model->u.seq.items[0], *second = second_loop(s, &path, halves.second);
+    Stmt *first = model->u.seq.items[0], *second = second_loop(s->ctx, loop, halves.second);
     Stmt *both = stmt_seq(s->ctx, (Stmt *[]){first, second}, 2, loop->span);
     if (!require_kinds(s, call, loop, both, first->u.loop.id) ||
         !require_kinds(s, call, loop, both, second->u.loop.id))
