@@ -176,8 +176,7 @@ bool prim_cache_factor(Schedule *s, const PrimCall *call, Value *result)
             "the ranges of the iterators of block '%s' do not start at 0, or depend on loops or "
             "data, so its factors have no box",
             block->u.block.name);
-    Stmt *body =
-        stmt_replace(s->ctx, s->kernel->body, place.parent, stage_insert(s, &place, nest, NULL));
+    Stmt *body = value_insert(s, &f.nest, &place, nest);
     body = stmt_replace(s->ctx, body, block, with_element(&f));
     if (!flow_recheck_all(s, body, call->span))
         return false;

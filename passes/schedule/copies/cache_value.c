@@ -219,8 +219,7 @@ bool prim_cache_value(Schedule *s, const PrimCall *call, Value *result)
             "the ranges of the iterators of block '%s' do not start at 0, or depend on loops or "
             "data, so its values have no box",
             block->name);
-    Stmt *body =
-        stmt_replace(c, s->kernel->body, place.parent, stage_insert(s, &place, nest, NULL));
+    Stmt *body = value_insert(s, &v.nest, &place, nest);
     for (int i = 0; i < v.users.n; i++)
         body = stmt_replace(c, body, v.users.items[i], with_value(&v, v.users.items[i]));
     if (!flow_recheck_all(s, body, call->span))

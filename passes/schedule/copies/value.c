@@ -83,8 +83,22 @@ Stmt *value_nest(Schedule *s, ValueNest *v)
                              span);
     v->compute = stmt_block(
         c, &(BlockStmt){.name = name, .iters = iters, .n_iters = n, .body = store}, span);
-    Stmt *both[] = {stmt_temp(c, v->buffer, span), stmt_in_loops(c, loops, axes, v->compute, span)};
-    return stmt_seq(c, both, 2, span);
+    return stmt_in_loops(c, loops, axes, v->compute, span);
+}
+
+/* Outside of all loops the declaration stands with the others, so that the nests around stay
+ * neighbours. */
+Stmt *value_insert(Schedule *s, const ValueNest *v, const StagePlace *place, Stmt *nest)
+{
+    Context *c = s->ctx;
+    bool inside = false;
+    for (int i = 0; i < v->outside.n; i++)
+        inside |= v->outside.items[i]->kind == ST_FOR;
+    if (inside)
+        nest = stmt_then(c, stmt_temp(c, v->buffer, nest->span), nest);
+    Stmt *body =
+        stmt_replace(c, s->kernel->body, place->parent, stage_insert(s, place, nest, NULL));
+    return inside ? body : flow_declare(s, body, v->buffer);
 }
 
 Expr *value_load(Context *c, const ValueNest *v, const Var *const *own, Span span)

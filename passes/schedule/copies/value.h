@@ -25,9 +25,11 @@ typedef struct {
 bool value_place(Schedule *s, ValueNest *v, const BlockList *users, StagePlace *place);
 /* An iterator of the block that the loops around the nest decide: no axis of the buffer. */
 bool value_is_outside(Context *c, const ValueNest *v, const BlockIter *iter);
-/* Declares the buffer, and fills it: for all values of the iterators. NULL where the range of one
- * does not start at 0, or is none of sizes. */
+/* The nest that fills the buffer, for all values of the iterators. NULL where the range of one does
+ * not start at 0, or is none of sizes. */
 Stmt *value_nest(Schedule *s, ValueNest *v);
+/* The kernel's body with the nest in its place, and with the buffer. */
+Stmt *value_insert(Schedule *s, const ValueNest *v, const StagePlace *place, Stmt *nest);
 /* The element of the buffer for iterators of a user, [n] in the place of the block's. */
 Expr *value_load(Context *c, const ValueNest *v, const Var *const *own, Span span);
 
