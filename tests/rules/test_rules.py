@@ -152,6 +152,8 @@ RULES = [
     ("window_attention", ["attention"], 2 * 2 * 128),
     ("attention_in_steps", ["attention"], 2 * 128),
     ("attention_of_rows", ["attention"], 2 * 128),
+    ("grouped_queries", ["attention"], 3 * 2 * 128),
+    ("queries_of_groups", ["attention"], 2 * 2 * 128),
     (
         "attention_with_weights",
         ["rows", "rows", "rows", "elements", "tensor_cores", "matmul", "rows"],
@@ -202,6 +204,8 @@ DEAR = {
     "heads",
     "attention_of_rows",
     "attention_with_weights",
+    "queries_of_groups",
+    "grouped_queries",
     "weights_of_groups",
     "weights_in_words",
     "weights_in_bytes",
