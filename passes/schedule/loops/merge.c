@@ -157,7 +157,7 @@ static void move_conditions_inwards(Merge *m)
         ForStmt loop = path_end(path)->u.loop;
         loop.body = stmt_if(c, branch->u.cond.cond, loop.body, NULL, branch->span);
         Stmt *around = stmt_for(c, &loop, path_end(path)->span);
-        sched_replace(m->s, seq, stmt_replace(c, seq, branch, around));
+        sched_replace_body(m->s, stmt_replace(c, m->s->kernel->body, branch, around));
         find_paths(m);
     }
 }
