@@ -153,8 +153,7 @@ def test_errors_of_fast_functions(tirc, function, change, good):
     """Only a program that calls them allows a rounded product with log2(e), and zeros below the
     smallest normal number."""
     program = (
-        "kernel powers<N = 190>() -> y: f32[N] "
-        f"{{ for i in N y[i] = {function}(f32(i - 135)); }}\n"
+        f"kernel powers<N = 190>() -> y: f32[N] {{ for i in N y[i] = {function}(f32(i - 135)); }}\n"
     )
     old = rf"\b{function}(\(f32\(.*\)\))"
     r, found = against(tirc, program, lambda text: re.sub(old, change, text), *CHAIN)

@@ -156,7 +156,7 @@ RULES = [
     ("queries_of_groups", ["attention"], 2 * 2 * 128),
     (
         "attention_with_weights",
-        ["rows", "rows", "rows", "elements", "tensor_cores", "matmul", "rows"],
+        ["products", *4 * ["rows"], "elements", "tensor_cores", "tensor_cores", "rows"],
         2 * 128,
     ),
     ("weights_of_groups", ["products", "products", "held"], 8 * 2 * 128),
