@@ -31,6 +31,12 @@ static bool is_infinity(const Expr *e)
     return e->kind == EX_FLOAT && isinf(e->u.f);
 }
 
+/* Types of 8 bits differ in what they make of an infinity. */
+static bool has_infinity(DType type)
+{
+    return type_is_float(type) && type_info(type)->bits > 8;
+}
+
 /* The same number, 0 or an infinity, in another type. */
 static Expr *number_of(Context *c, DType type, const Expr *number)
 {
@@ -177,7 +183,7 @@ static void find(Mask *m, const Expr *e, const Expr *neutral, ExprList *out)
             find(m, e->u.arg[1], neutral, out);
         break;
     case EX_CAST:
-        if (zero || (infinite && type_is_float(e->u.arg[0]->type)))
+        if (zero || (infinite && has_infinity(e->u.arg[0]->type)))
             find(m, e->u.arg[0], number_of(c, e->u.arg[0]->type, neutral), out);
         break;
     case EX_CALL:
