@@ -209,19 +209,21 @@ static void add_neutrals(Context *c, const StoreStmt *store, ExprList *out)
                  reducer_neutral(c, sets ? STORE_ADD : store->op, type, span_none()));
 }
 
-/* The block takes nothing in where the conditions of a mask do not hold. False if it has none. */
+/* The block takes nothing in where the conditions of a mask do not hold. False if it has none. A
+ * loop of one iteration stays where that runs an init. */
 static bool bound_by_masks(Narrowing *n, Stmt *block)
 {
     Context *c = n->s->ctx;
     const Stmt *store = flow_single_store(c, block);
     ExprList neutrals = {0}, conds = {0};
-    if (!store || store->u.store.op == STORE_ASYNC || has_inits(n, &block->u.block) ||
+    bool inits = has_inits(n, &block->u.block);
+    if (!store || store->u.store.op == STORE_ASYNC || (inits && !runs_once(n)) ||
         (store->u.store.op == STORE_SET && !masked_temp(n->s, block)))
         return false;
     add_neutrals(c, &store->u.store, &neutrals);
     for (int i = 0; i < neutrals.n; i++)
         mask_conditions(c, n->s->kernel, store->u.store.value, neutrals.items[i], &conds);
-    for (int i = 0; i < conds.n; i++)
+    for (int i = 0; i < conds.n && !inits; i++)
         bound_by_order(n, iters_to_loops(c, &block->u.block, conds.items[i]));
     return conds.n > 0;
 }
