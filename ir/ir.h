@@ -89,8 +89,7 @@ typedef struct Buffer {
     Scope scope;
     Role role;
     uint32_t id; /* stays the same when a schedule changes shape, scope or layout */
-    /* lowered, in `constant`: the input or temp in global memory that it is a copy of */
-    const struct Buffer *copy_of;
+    const struct Buffer *copy_of; /* lowered, in `constant`: what in global memory it copies */
     /* lowered: this is the buffer with one subscript in place of several */
     const struct Buffer *view_of;
     Span span;
@@ -98,6 +97,7 @@ typedef struct Buffer {
     int step;    /* the schedule step that made it or changed it last; 0: the program */
     /* in `warp`: where a lane reads what another has written, its own register has the same bits */
     bool lanes_alike;
+    bool is_weight; /* a step has proved that its elements are from 0 to 1, or NaN */
     /* of a reference: what it says of which buffer of the program; of a NEED, of which axis */
     BufferPart part;
     const struct Buffer *part_of;

@@ -173,6 +173,21 @@ def test_products_of_longer_factors_are_not_exact(tirc):
         assert r.status == 0 and found["structure"]["exact"] == exact, found
 
 
+@pytest.mark.parametrize("digits, good", [(12, False), (11, True)])
+def test_products_of_factors_near_0(tirc, digits, good):
+    """Factors that are rounded to f16, for products of 11 digits, are multiples of 2^-24 there."""
+    program = (
+        f"kernel dot<N = 50>(x: f32[8, N], w: f32[N]) -> y: f32[8] product_digits({digits}) "
+        "{ for r in 8 { y[r] = 0; for i in N y[r] += (x[r, i] * 1e-6) * w[i]; } }\n"
+    )
+    old, new = r"\+= (x\[.*\] \* 1e-0?6) \* (w\[.*\]);", r"+= f32(f16(\1)) * \2;"
+    r, found = against(tirc, program, lambda text: re.sub(old, new, text), *CHAIN)
+    assert found["ok"] == good and (r.status == 0) == good
+    new = r"+= f32(f16(\1 * 0.5)) * \2;"
+    r, found = against(tirc, program, lambda text: re.sub(old, new, text), *CHAIN)
+    assert r.status == 4 and not found["ok"]
+
+
 def test_a_tree_has_narrower_bounds(tirc):
     """Terms rounded to f16 do not show on integers; on reals they lie between the bounds of a tree
     of 37 additions and of a chain of 1024."""

@@ -83,6 +83,25 @@ Bounds data_range(const Expr *e)
     }
 }
 
+bool float_is_not_negative(const Expr *e)
+{
+    switch (e->kind) {
+    case EX_FLOAT: return e->u.f >= 0;
+    case EX_INT: return e->u.i >= 0;
+    case EX_VAR: return e->u.var->kind == VAR_SIZE;
+    case EX_CAST: return float_is_not_negative(e->u.arg[0]);
+    case EX_ADD:
+    case EX_MUL:
+    case EX_DIV:
+        return type_is_float(e->type) && float_is_not_negative(e->u.arg[0]) &&
+               float_is_not_negative(e->u.arg[1]);
+    case EX_CALL:
+        return e->u.call.call == CALL_SQRT || e->u.call.call == CALL_RSQRT ||
+               e->u.call.call == CALL_EXP || e->u.call.call == CALL_EXP2;
+    default: return false;
+    }
+}
+
 /* ---- types ----------------------------------------------------------------------------------- */
 
 /* The float type has all digits and all exponents of the other one: the bits that are left for

@@ -12,6 +12,9 @@
 /* Bounds of an expression whose values are whole numbers; none where they may be others, or are
  * not bounded. */
 Bounds data_range(const Expr *e);
+/* A float that is made of literals, sizes, and functions whose results are not negative, so that it
+ * is none either; or NaN. */
+bool float_is_not_negative(const Expr *e);
 /* All values of an expression are values of the type, -0, infinities and NaN included. */
 bool type_has_values(DType type, const Expr *e);
 

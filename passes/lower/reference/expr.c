@@ -562,6 +562,13 @@ static Expr *product_loss(RefBuilder *b, int digits, Expr *product)
                 scaled(b, ldexp(1, 1 - digits), size), ref_float(b, INFINITY));
 }
 
+/* Factors that are rounded to f16 are multiples of 2^-24 near 0. */
+static Expr *factor_loss(RefBuilder *b, const RefOperation *product)
+{
+    Expr *sizes = ref_op(b, EX_ADD, magnitude(b, product->x.v), magnitude(b, product->y.v));
+    return scaled(b, 0x1p-25, sizes);
+}
+
 Ref ref_term(RefBuilder *b, const Buffer *to, Expr *e)
 {
     int digits = to->digits.products;
@@ -573,6 +580,8 @@ Ref ref_term(RefBuilder *b, const Buffer *to, Expr *e)
         ref_exact_product(b, digits, &product, &r.err);
     else
         r.err = ref_add(b, r.err, product_loss(b, digits, r.v));
+    if (!b->exact && digits <= 11)
+        r.err = ref_add(b, r.err, factor_loss(b, &product));
     return named(b, r);
 }
 

@@ -27,6 +27,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "passes/analysis/regions/data_range.h"
 #include "passes/analysis/regions/region.h"
 #include "passes/schedule/loops/loop.h"
 #include "passes/shared/reductions.h"
@@ -731,6 +732,30 @@ static bool check_taken(Rolling *r, const Part *part)
     return true;
 }
 
+/* What the difference is multiplied by in a weight exp(F(x - m)) is not negative. */
+static bool keeps_sign(const Part *part, const Expr *e)
+{
+    if (e == part->difference)
+        return true;
+    bool left = expr_reads(e->u.arg[0], part->largest->u.load.buffer);
+    return float_is_not_negative(e->u.arg[left]) && keeps_sign(part, e->u.arg[!left]);
+}
+
+/* No x exceeds the maximum so far, so no weight exceeds 1. */
+static Stmt *mark_weights(Rolling *r, Stmt *body)
+{
+    for (int k = 0; k < r->n; k++) {
+        const Part *part = &r->parts[k];
+        if (is_sum(part) || !expr_equal(part->store->u.store.value, part->power) ||
+            !keeps_sign(part, part->power->u.call.arg[0]))
+            continue;
+        Buffer *weights = buffer_copy(r->s->ctx, written_by(part));
+        weights->is_weight = true;
+        body = stmt_replace_buffer(r->s->ctx, body, written_by(part), weights);
+    }
+    return body;
+}
+
 /* The weights of a sum are computed in the same iteration, around the same center. */
 static bool check_computed(Rolling *r, Stmt *body, const Stmt *loop, const Part *part)
 {
@@ -768,7 +793,7 @@ bool prim_rolling_update(Schedule *s, const PrimCall *call, Value *result)
     if (!flow_recheck_all(s, body, call->span))
         return false;
     s->reassociates = true;
-    sched_replace_body(s, body);
+    sched_replace_body(s, mark_weights(&r, body));
     *result = value_loop(loop);
     return true;
 }

@@ -1,5 +1,5 @@
 /* split_product.c - Implements split_product: computes a product of f32 from parts of its factors
- * that TF32 holds, or from its factors rounded to bf16.
+ * that TF32 holds, or from its factors rounded to bf16 or f16.
  *
  *   C[i] += A[i] * B[i]   =>   C[i] += tf32_rz(A[i]) * tf32_rz(B[i])
  *                                  + (tf32_rz(A[i]) * tf32_rz(B_rest[i])
@@ -13,17 +13,20 @@
  * IJHPCA 2022, split factors in this way.)
  *
  * With bf16, each factor that is not of that type is rounded to its 8 digits, which is off by 2^-9
- * of it at most, so that 2^-7 of the product covers both: 8 digits are kept.
+ * of it at most, so that 2^-7 of the product covers both: 8 digits are kept. f16 keeps 11, but
+ * below 2^-14 its numbers are multiples of 2^-24, and above 65504 there are none: such factors are
+ * weights that rolling_update has made, which are at most 1.
  *
  *   C[i] += A[i] * B[i]   =>   C[i] += f32(A_bf16[i]) * f32(B_bf16[i])
  *
- * Legal: the block adds the product of two different elements, or of such behind a condition with 0
- * on its other side, to a buffer of f32 that lets products keep 19 digits or fewer, with bf16 8.
+ * Legal: the block adds the product of two different elements, or of such behind a condition with
+ * 0 on its other side, to a buffer of f32 that lets products keep 19 digits or fewer, with bf16 8,
+ * with f16 11. Factors that are rounded to f16 are from 0 to 1.
  * Invariant: the sum differs from that of the products by what its buffer allows. */
 #include "passes/schedule/copies/stage.h"
 
-/* A factor: an element, or one that a condition chooses; with bf16 also one of that type, which has
- * no element to be rounded. */
+/* A factor: an element, or one that a condition chooses; or one of the type that others are rounded
+ * to, which has no element to be rounded. */
 typedef struct {
     Expr *value;
     const Expr *load;
@@ -33,8 +36,9 @@ typedef struct {
 typedef struct {
     Schedule *s;
     const PrimCall *call;
-    bool rounds; /* to bf16 */
-    int digits;  /* that are kept */
+    bool rounds; /* to this type: */
+    DType type;
+    int digits; /* that are kept */
     const Stmt *store;
     Factor factor[2];
 } Split;
@@ -54,20 +58,21 @@ static const Expr *element_of(const Expr *e)
     return e->kind == EX_LOAD ? e : NULL;
 }
 
-static bool is_bf16(const Expr *e)
+static bool is_of(DType type, const Expr *e)
 {
-    return e->kind == EX_CAST && e->u.arg[0]->type == DT_BF16;
+    return e->kind == EX_CAST && e->u.arg[0]->type == type;
 }
 
 static bool find_type(Split *p)
 {
     const Value *type = &p->call->split_product.type;
     p->rounds = type->kind == VALUE_STRING;
-    p->digits = p->rounds ? 8 : 19;
-    REQUIRE_WORD(p->s, E0853, type->span, !p->rounds || type_find(type->u.s) == DT_BF16,
-                 "a product is computed from parts that TF32 holds, or, with bf16, from rounded "
-                 "factors; found '%s'",
+    p->type = p->rounds ? type_find(type->u.s) : DT_F32;
+    REQUIRE_WORD(p->s, E0853, type->span, !p->rounds || p->type == DT_BF16 || p->type == DT_F16,
+                 "a product is computed from parts that TF32 holds, or, with bf16 or f16, from "
+                 "rounded factors; found '%s'",
                  type->u.s);
+    p->digits = p->rounds ? type_info(p->type)->digits : 19;
     return true;
 }
 
@@ -80,7 +85,7 @@ static bool find_product(Split *p, Stmt *block, Span span)
     bool good = value && value->kind == EX_MUL && value->type == DT_F32;
     for (int i = 0; good && i < 2; i++) {
         p->factor[i] = (Factor){.value = value->u.arg[i], .load = element_of(value->u.arg[i])};
-        good = p->factor[i].load || (p->rounds && is_bf16(p->factor[i].value));
+        good = p->factor[i].load || (p->rounds && is_of(p->type, p->factor[i].value));
     }
     REQUIRE(s, E0853, span, good && (p->factor[0].load || p->factor[1].load),
             "block '%s' does not add a product of two elements of f32: C[i, j] += A[i, k] * "
@@ -92,6 +97,21 @@ static bool find_product(Split *p, Stmt *block, Span span)
             "allows them if it declares '%s' with product_digits(%d)",
             to->name, to->digits.products ? to->digits.products : type_info(to->type)->digits,
             p->digits, to->name, p->digits);
+    return true;
+}
+
+/* f16 has no numbers above 65504, and fewer digits near 0. */
+static bool check_range(Split *p, Stmt *block, Span span)
+{
+    for (int i = 0; p->rounds && p->type == DT_F16 && i < 2; i++) {
+        const Expr *load = p->factor[i].load;
+        REQUIRE(
+            p->s, E0853, span, !load || load->u.load.buffer->is_weight,
+            "elements of '%s', a factor of block '%s', may be beyond the range of f16: it takes "
+            "weights of rolling_update, exp(F(x - m)) where F multiplies by what is known not "
+            "to be negative; bf16 has the range of f32",
+            load->u.load.buffer->name, block->u.block.name);
+    }
     return true;
 }
 
@@ -121,10 +141,11 @@ static Stmt *rests_of(Split *p, Stmt *block, Factor *factor)
 {
     Context *c = p->s->ctx;
     Buffer *from = factor->load->u.load.buffer;
-    Buffer *to = stage_buffer(p->s, from, p->rounds ? "bf16" : "rest", SCOPE_GLOBAL, p->call->span);
+    Buffer *to = stage_buffer(p->s, from, p->rounds ? type_info(p->type)->name : "rest",
+                              SCOPE_GLOBAL, p->call->span);
     factor->rest = p->rounds ? buffer_copy(c, to) : to;
     if (p->rounds)
-        factor->rest->type = DT_BF16;
+        factor->rest->type = p->type;
     Rewriter rewriter = {.ctx = c,
                          .user = factor->rest,
                          .expr = p->rounds ? NULL : rest_of_load,
@@ -209,7 +230,8 @@ bool prim_split_product(Schedule *s, const PrimCall *call, Value *result)
     Split p = {.s = s, .call = call};
     Span span = call->split_product.block.span;
     Stmt *block = sched_node(s, &call->split_product.block, NULL);
-    if (!find_type(&p) || !find_product(&p, block, span) || !find_place(&p, block, span, &place))
+    if (!find_type(&p) || !find_product(&p, block, span) || !check_range(&p, block, span) ||
+        !find_place(&p, block, span, &place))
         return false;
 
     Stmt *rests[2];
