@@ -65,8 +65,7 @@ static bool is_not_negative(const Expr *e)
     case EX_CALL:
         if (e->u.call.call == CALL_SQRT || e->u.call.call == CALL_RSQRT)
             return is_not_negative(e->u.call.arg[0]);
-        return e->u.call.call == CALL_EXP || e->u.call.call == CALL_EXP2 ||
-               e->u.call.call == CALL_ABS;
+        return call_is_power(e->u.call.call) || e->u.call.call == CALL_ABS;
     default: return false;
     }
 }
@@ -187,7 +186,7 @@ static void find(Mask *m, const Expr *e, const Expr *neutral, ExprList *out)
             find(m, e->u.arg[0], number_of(c, e->u.arg[0]->type, neutral), out);
         break;
     case EX_CALL:
-        if (zero && (e->u.call.call == CALL_EXP || e->u.call.call == CALL_EXP2))
+        if (zero && call_is_power(e->u.call.call))
             find(m, e->u.call.arg[0], expr_float(c, e->type, -INFINITY, e->span), out);
         break;
     default: break;
