@@ -59,7 +59,7 @@ FEW = 3  # times that a stencil goes over its field
 
 # Data decide which elements of edge_softmax are written: its short rows use few lanes of a warp,
 # and with longer ones some elements are never written.
-OTHERS = ("kernelbench", "collections", "edge_softmax")
+OTHERS = ("kernelbench", "networks", "collections", "edge_softmax")
 FOLDERS = sorted(p for p in (ROOT / "examples").iterdir() if p.is_dir() and p.name not in OTHERS)
 
 
