@@ -282,6 +282,19 @@ kernel small<N = 500>(x: {kind}[N], s: {kind}[N]) -> y: {kind}[N]
     assert r.status == 0 and found["rounding"]["checked"] == 500, r.err
 
 
+def test_elements_are_counted_in_the_run_that_checks_most(tirc):
+    """Products that overflow on random inputs, but not on zeros, and choices by rounding."""
+    tirc.write(
+        "parts.tir",
+        "kernel parts<N = 64>(x: f32[N], w: f32[N]) -> y: f32[N], z: f32[N] { "
+        "for i in N y[i] = x[i] * 1e30 * 1e30; "
+        "for i in N z[i] = x[i] * 0.1 == x[i] * 0.1 ? w[i] : x[i]; }\n",
+    )
+    r, found = verify(tirc, "parts.tir", "--schedule", "none")
+    checked, of = map(int, re.search(r"only (\d+) of (\d+) elements", r.err).groups())
+    assert r.status == 4 and checked == found["structure"]["exact"] < of, r.err
+
+
 def test_what_is_checked_in_part_is_not_ok(tirc):
     tirc.write(
         "part.tir",
