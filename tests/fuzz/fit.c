@@ -43,7 +43,7 @@ static const Fit fits[] = {
     {"rfactor", 1, BLOCK_REDUCTION, LOOP_REDUCED, BUFFER_ANY},
     {"recenter", 1, BLOCK_PARTS, LOOP_ANY, BUFFER_ANY},
     {"rolling_update", 1, BLOCK_PARTS, LOOP_ANY, BUFFER_ANY},
-    {"factor_out", 1, BLOCK_REDUCTION, LOOP_ANY, BUFFER_ANY},
+    {"factor_out", 1, BLOCK_SCALED, LOOP_ANY, BUFFER_ANY},
     {"cache_factor", 1, BLOCK_EINSUM, LOOP_ANY, BUFFER_ANY},
     {"privatize", 1, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"carry", 2, BLOCK_RECURRENCE, LOOP_INNER, BUFFER_UPDATED},
@@ -191,6 +191,23 @@ static bool keeps_sum(const Stmt *store, const Stmt *block, const StmtPath *path
            value->u.load.buffer->rank == 0;
 }
 
+/* No iterator of the reduction is in one of the operands. */
+static bool is_scaled(const Stmt *block, const Stmt *store)
+{
+    const Expr *value = store->u.store.value;
+    bool found = false;
+    if (value->kind != EX_MUL && value->kind != EX_DIV)
+        return false;
+    for (int side = 0; side < 2; side++) {
+        bool same = true;
+        for (int i = 0; i < block->u.block.n_iters; i++)
+            same = same && !(block->u.block.iters[i].kind == ITER_REDUCE &&
+                             expr_uses_var(value->u.arg[side], block->u.block.iters[i].var));
+        found = found || same;
+    }
+    return found;
+}
+
 static bool block_suits(Schedule *s, BlockFit fit, Value handle)
 {
     StmtPath path = {0};
@@ -212,6 +229,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_FEWER_DIGITS:
         return store && store->u.store.buffer->digits.products && store->u.store.op == STORE_ADD &&
                store->u.store.value->kind == EX_MUL;
+    case BLOCK_SCALED: return block->u.block.init && store && is_scaled(block, store);
     case BLOCK_EINSUM: return store && store->u.store.op != STORE_SET && is_whole(block, &path);
     case BLOCK_DIGITS: return has_digits(s, block);
     case BLOCK_RECURRENCE: return store && flow_reads_other_element(schedule_context(s), store);

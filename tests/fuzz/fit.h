@@ -10,6 +10,7 @@
 typedef enum {
     BLOCK_ANY,
     BLOCK_REDUCTION,    /* has an init */
+    BLOCK_SCALED,       /* that, and adds a product or quotient, of which a side stays the same */
     BLOCK_CARRIER,      /* updates what others initialize */
     BLOCK_PARTIAL,      /* has an init, and writes a temp */
     BLOCK_PARTS,        /* that, and the temp has axes */
