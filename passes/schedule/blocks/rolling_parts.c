@@ -1,0 +1,320 @@
+/* rolling_parts.c - Finds the sums and weights that rolling_update brings into the loop of a
+ * maximum, and proves that the maximum has taken in what they subtract it from. */
+#include "passes/schedule/blocks/rolling.h"
+
+bool rolling_is_sum(const RollingPart *part)
+{
+    return part->store->u.store.op == STORE_ADD;
+}
+
+const Buffer *rolling_written_by(const RollingPart *part)
+{
+    return part->store->u.store.buffer;
+}
+
+Stmt *rolling_only_block(Rolling *r, Stmt *loop, const Buffer *buffer, AccessMode mode)
+{
+    BlockList found = flow_blocks(r->s, loop, buffer, mode);
+    return found.n == 1 ? found.items[0] : NULL;
+}
+
+/* ---- the sums -------------------------------------------------------------------------------- */
+
+/* The same for all terms: it is made of literals, sizes and scalars. */
+static bool is_uniform(Context *c, const Expr *e)
+{
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_LOAD ||
+            (at.expr->kind == EX_VAR &&
+             (at.expr->u.var->kind == VAR_ITER || at.expr->u.var->kind == VAR_LOOP)))
+            return false;
+    return true;
+}
+
+/* The only operand of a product, or the numerator, that reads the buffer; NULL for all else. */
+static const Expr *factor_reading(const Expr *e, const Buffer *buffer)
+{
+    bool left = expr_arity(e->kind) > 0 && expr_reads(e->u.arg[0], buffer);
+    bool right = expr_arity(e->kind) > 1 && expr_reads(e->u.arg[1], buffer);
+    if (left == right || (e->kind != EX_MUL && (e->kind != EX_DIV || right)))
+        return NULL;
+    return e->u.arg[left ? 0 : 1];
+}
+
+static const Expr *innermost_factor(const Expr *e, const Buffer *buffer)
+{
+    const Expr *inner = factor_reading(e, buffer);
+    return inner ? innermost_factor(inner, buffer) : e;
+}
+
+static bool is_element(const Expr *e, const Buffer *buffer)
+{
+    return e->kind == EX_LOAD && e->u.load.buffer->id == buffer->id;
+}
+
+/* Finds x - m in what exp is taken of: F(x - m), for F as above. */
+static bool find_difference(Rolling *r, RollingPart *part, const Expr *e)
+{
+    const Expr *inner = factor_reading(e, r->largest);
+    if (inner)
+        return is_uniform(r->s->ctx, e->u.arg[inner == e->u.arg[0]]) &&
+               find_difference(r, part, inner);
+    if (e->kind != EX_SUB || expr_reads(e->u.arg[0], r->largest) ||
+        !is_element(e->u.arg[1], r->largest))
+        return false;
+    part->difference = e;
+    part->largest = e->u.arg[1];
+    return true;
+}
+
+/* Finds the factor that depends on the maximum. */
+static bool find_power(Rolling *r, RollingPart *part)
+{
+    const Expr *e = innermost_factor(part->store->u.store.value, r->largest);
+    if (e->kind != EX_CALL || !call_is_power(e->u.call.call))
+        return false;
+    part->power = e;
+    part->row =
+        (Expr **)(find_difference(r, part, e->u.call.arg[0]) ? part->largest->u.load.index : NULL);
+    return part->row != NULL;
+}
+
+/* The subscripts of the element are literals and other iterators, all that are spatial among them:
+ * one instance belongs to each element. */
+static bool is_element_of_its_own(const BlockStmt *block, const StoreStmt *store)
+{
+    int found = 0, spatial = 0;
+    int64_t literal;
+    for (int i = 0; i < block->n_iters; i++) {
+        bool is_spatial = block->iters[i].kind == ITER_SPATIAL, used = false;
+        spatial += is_spatial;
+        for (int k = 0; k < store->buffer->rank && is_spatial && !used; k++)
+            used = store->index[k]->kind == EX_VAR && store->index[k]->u.var == block->iters[i].var;
+        found += used;
+    }
+    for (int k = 0; k < store->buffer->rank; k++)
+        if (store->index[k]->kind != EX_VAR && !expr_is_const(store->index[k], &literal))
+            return false;
+    return found == spatial;
+}
+
+/* The weight that a term of the sum has as a factor, and the row of that. */
+static bool find_weight(Rolling *r, RollingPart *part)
+{
+    Context *c = r->s->ctx;
+    const RollingPart *weights = part->weights;
+    const StoreStmt *made = &weights->store->u.store;
+    const Expr *load = innermost_factor(part->store->u.store.value, made->buffer);
+    if (!is_element(load, made->buffer))
+        return false;
+    SubstList map = {0};
+    for (int i = 0; i < made->buffer->rank; i++)
+        if (made->index[i]->kind == EX_VAR)
+            VEC_PUSH(c->arena, &map, ((Subst){made->index[i]->u.var, load->u.load.index[i]}));
+    part->row = exprs_subst(c, weights->row, r->largest->rank, map.items, map.n);
+    return true;
+}
+
+/* All terms of an element subtract the same maximum. */
+static bool has_one_row(Rolling *r, const RollingPart *part)
+{
+    int64_t literal;
+    for (int i = 0; i < r->largest->rank; i++) {
+        const Expr *at = part->row[i];
+        const BlockIter *iter =
+            at->kind == EX_VAR ? block_iter(&part->block->u.block, at->u.var) : NULL;
+        if (!expr_is_const(at, &literal) && (!iter || iter->kind != ITER_SPATIAL))
+            return false;
+    }
+    return true;
+}
+
+/* The block of the loop that reads the maximum, or weights that an earlier part computes. */
+static bool find_block(Rolling *r, int k)
+{
+    RollingPart *part = &r->parts[k];
+    Stmt *loop = path_end(&part->loop);
+    const Buffer *read = r->largest;
+    part->block = rolling_only_block(r, loop, read, ACCESS_ANY);
+    for (int i = 0; i < k && !part->block; i++) {
+        if (rolling_is_sum(&r->parts[i]))
+            continue;
+        part->weights = &r->parts[i];
+        part->block = rolling_only_block(r, loop, rolling_written_by(part->weights), ACCESS_ANY);
+    }
+    REQUIRE(r->s, E0867, r->span, part->block,
+            "no single block of loop '%s' reads '%s', or weights that are computed from it",
+            stmt_label(loop), read->name);
+    part->path = stmt_path_to(r->s->ctx, r->s->kernel->body, part->block);
+    return true;
+}
+
+/* Nobody else uses the weights, whose center changes. */
+static bool check_weights(Rolling *r, const RollingPart *part)
+{
+    Schedule *s = r->s;
+    const Buffer *weights = rolling_written_by(part);
+    BlockList all = flow_blocks(s, s->kernel->body, weights, ACCESS_ANY);
+    for (int i = 0; i < all.n; i++) {
+        StmtPath path = stmt_path_to(s->ctx, s->kernel->body, all.items[i]);
+        bool rolls = false;
+        for (int k = 0; k < r->n; k++)
+            rolls = rolls || flow_common(&path, &r->parts[k].loop) == r->parts[k].loop.n;
+        REQUIRE(s, E0867, r->span, rolls && weights->role == ROLE_TEMP,
+                "block '%s' also accesses the weights '%s', which are around the maximum so far",
+                all.items[i]->u.block.name, weights->name);
+    }
+    return true;
+}
+
+/* The sum starts from 0, which no factor changes: in the sequence, in front of its loop, one block
+ * sets its elements to that. */
+static bool check_start(Rolling *r, const RollingPart *part)
+{
+    Schedule *s = r->s;
+    const Buffer *buffer = rolling_written_by(part);
+    BlockList writers = {0};
+    for (int i = 0; i < stmt_place(r->seq, path_end(&part->loop)); i++) {
+        BlockList found = flow_blocks(s, r->seq->u.seq.items[i], buffer, ACCESS_WRITE);
+        for (int k = 0; k < found.n; k++)
+            VEC_PUSH(s->ctx->arena, &writers, found.items[k]);
+    }
+    const Stmt *start = writers.n == 1 ? flow_single_store(s->ctx, writers.items[0]) : NULL;
+    const Expr *value = start ? start->u.store.value : NULL;
+    bool zero =
+        value && start->u.store.op == STORE_SET && value->kind == EX_FLOAT && value->u.f == 0;
+    REQUIRE(s, E0867, r->span, zero && buffer->role != ROLE_INOUT,
+            "'%s' does not start from 0 in front of loop '%s', and what it starts from would be "
+            "multiplied, too; add that afterwards",
+            buffer->name, stmt_label(path_end(&part->loop)));
+    return true;
+}
+
+bool rolling_find_part(Rolling *r, int k)
+{
+    Schedule *s = r->s;
+    RollingPart *part = &r->parts[k];
+    if (!find_block(r, k))
+        return false;
+    const BlockStmt *block = &part->block->u.block;
+    part->store = flow_single_store(s->ctx, part->block);
+    const StoreStmt *store = part->store ? &part->store->u.store : NULL;
+    REQUIRE(s, E0867, r->span,
+            store && (store->op == STORE_ADD || (store->op == STORE_SET && !part->weights)) &&
+                store->buffer->type == r->largest->type && is_element_of_its_own(block, store),
+            "block '%s' neither adds to an element of its own, t[i] += ..., nor computes weights, "
+            "e[i, j] = ..., of the type of '%s'",
+            block->name, r->largest->name);
+    REQUIRE(s, E0867, r->span, !block->init,
+            "the init of block '%s' has to stand in front of loop '%s'; move it there with "
+            "decompose_reduction",
+            block->name, stmt_label(path_end(&part->loop)));
+    bool weighs = !part->weights && find_power(r, part);
+    REQUIRE(s, E0867, r->span, part->weights ? find_weight(r, part) : weighs,
+            "block '%s' does not have one factor exp(x - %s), in which the difference may be "
+            "multiplied or divided by what is the same for all terms",
+            block->name, r->largest->name);
+    REQUIRE(s, E0867, r->span, !rolling_is_sum(part) || has_one_row(r, part),
+            "the terms of an element of block '%s' subtract several elements of '%s'", block->name,
+            r->largest->name);
+    return rolling_is_sum(part) ? check_start(r, part) : check_weights(r, part);
+}
+
+/* ---- what the maximum has taken in ----------------------------------------------------------- */
+
+/* Adds the subscripts and other integers of two expressions that are the same apart from them. */
+static bool add_integers(const Expr *x, const Expr *y, Context *c, ExprList *of_x, ExprList *of_y)
+{
+    if (x->type != y->type)
+        return false;
+    if (x->type == DT_INDEX) {
+        VEC_PUSH(c->arena, of_x, (Expr *)x);
+        VEC_PUSH(c->arena, of_y, (Expr *)y);
+        return true;
+    }
+    int n = expr_operands(x);
+    if (x->kind != y->kind || n != expr_operands(y) ||
+        (x->kind == EX_LOAD && x->u.load.buffer->id != y->u.load.buffer->id) ||
+        (x->kind == EX_CALL && x->u.call.call != y->u.call.call) || (n == 0 && !expr_equal(x, y)))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (!add_integers(expr_operand(x, i), expr_operand(y, i), c, of_x, of_y))
+            return false;
+    return true;
+}
+
+/* The subscripts of the maximum, of the iterators of the block that takes elements in. Those of a
+ * nest that combines partial results are iterators, as are the subscripts of these. */
+static bool add_target(Rolling *r, ExprList *out)
+{
+    Context *c = r->s->ctx;
+    const Stmt *store = r->combine ? flow_single_store(c, r->maximum) : r->taken;
+    const BlockStmt *block = &r->maximum->u.block;
+    const Expr *part = store->u.store.value;
+    int *of = ARENA_ARRAY(c->arena, int, r->largest->rank + 1);
+    int *from = ARENA_ARRAY(c->arena, int, r->combine ? part->u.load.buffer->rank + 1 : 1);
+    if (r->combine && (!flow_pure_index(block, r->largest, store->u.store.index, of) ||
+                       !flow_pure_index(block, part->u.load.buffer, part->u.load.index, from)))
+        return false;
+    for (int i = 0; i < r->largest->rank; i++) {
+        int at = i;
+        for (int k = 0; r->combine && k < part->u.load.buffer->rank; k++)
+            if (from[k] == of[i])
+                at = k;
+        VEC_PUSH(c->arena, out, r->taken->u.store.index[at]);
+    }
+    return true;
+}
+
+/* The block with a body that only says which elements of a row it is about. */
+Stmt *rolling_with_body(Context *c, const Stmt *block, Stmt *body)
+{
+    BlockStmt b = block->u.block;
+    b.init = NULL;
+    b.body = body;
+    return stmt_block(c, &b, block->span);
+}
+
+/* Each iteration of the loop takes in what the sum's terms subtract the maximum from: a model in
+ * which the one writes the elements of a row, and the other reads them. */
+bool rolling_takes_in(Rolling *r, const RollingPart *part)
+{
+    Schedule *s = r->s;
+    Context *c = s->ctx;
+    ExprList wrote = {0}, read = {0};
+    if (!add_target(r, &wrote))
+        return false;
+    for (int i = 0; i < r->largest->rank; i++)
+        VEC_PUSH(c->arena, &read, part->row[i]);
+    if (!add_integers(r->taken->u.store.value, part->difference->u.arg[0], c, &wrote, &read))
+        return false;
+    Expr **shape = ARENA_ARRAY(c->arena, Expr *, wrote.n + 1);
+    for (int i = 0; i < wrote.n; i++)
+        shape[i] = expr_index(c, INT32_MAX);
+    Buffer *seen = buffer_new(c, &(Buffer){.name = sched_fresh_name(s, "seen"),
+                                           .type = DT_F32,
+                                           .shape = shape,
+                                           .rank = wrote.n,
+                                           .scope = SCOPE_GLOBAL,
+                                           .role = ROLE_TEMP,
+                                           .span = r->span});
+    StoreStmt take = {
+        .buffer = seen, .index = wrote.items, .value = expr_float(c, DT_F32, 0, r->span)};
+    StoreStmt use = part->store->u.store;
+    use.value = expr_cast(c, use.buffer->type, expr_load(c, seen, read.items, r->span), r->span);
+    ForStmt loop = path_end(&r->loop)->u.loop;
+    Subst to = {path_end(&part->loop)->u.loop.var, expr_var(c, loop.var, r->span)};
+    Stmt *taking = path_end(&r->taking);
+    Stmt *parts[2] = {
+        stmt_replace(c, loop.body, taking,
+                     rolling_with_body(c, taking, stmt_store(c, &take, r->span))),
+        stmt_subst(c,
+                   stmt_replace(c, path_end(&part->loop)->u.loop.body, part->block,
+                                rolling_with_body(c, part->block, stmt_store(c, &use, r->span))),
+                   &to, 1)};
+    loop.body = stmt_seq(c, parts, 2, r->span);
+    Stmt *model = stmt_for(c, &loop, r->span);
+    Stmt *body = flow_declare(s, stmt_replace(c, s->kernel->body, path_end(&r->loop), model), seen);
+    StmtPath path = stmt_path_to(c, body, model);
+    return flow_written_in_iteration(s, body, &path, seen);
+}
