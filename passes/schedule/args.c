@@ -15,7 +15,7 @@
 #define NO_ARGS
 #define PRIM(name, params, returns, query, summary, before, steps, after, legal, tvm)              \
     static const PrimParam params_##name[] = {params{0}};
-#include "passes/schedule/prim.def"
+#include "passes/schedule/tables/prim.def"
 #undef PRIM
 
 static const Primitive primitives[] = {
@@ -24,7 +24,7 @@ static const Primitive primitives[] = {
      returns, summary,       before,                                                               \
      steps,   after,         legal,                                                                \
      tvm,     query,         prim_##name},
-#include "passes/schedule/prim.def"
+#include "passes/schedule/tables/prim.def"
 #undef PRIM
 };
 

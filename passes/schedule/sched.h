@@ -43,7 +43,7 @@ struct PrimCall {
     struct {                                                                                       \
         params                                                                                     \
     } name;
-#include "passes/schedule/prim.def"
+#include "passes/schedule/tables/prim.def"
 #undef ARG
 #undef OPT
 #undef LIST
@@ -329,7 +329,7 @@ ValueList value_loops(Schedule *s, const StmtPath *path);
 /* The primitives: bool prim_NAME(Schedule *, const PrimCall *, Value *). */
 #define PRIM(name, params, returns, query, summary, before, steps, after, legal, tvm)              \
     bool prim_##name(Schedule *s, const PrimCall *call, Value *result);
-#include "passes/schedule/prim.def"
+#include "passes/schedule/tables/prim.def"
 #undef PRIM
 
 #endif

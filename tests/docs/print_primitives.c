@@ -97,7 +97,7 @@ static const char intro[] =
     "statement\n"
     "whose iterators are no longer its loops prints as `block NAME(iterator in DOMAIN = value)`.\n"
     "\n"
-    "`tests/docs/print_primitives.c` generates this file from `passes/schedule/*.def`.\n";
+    "`tests/docs/print_primitives.c` generates this file from `passes/schedule/tables/*.def`.\n";
 
 /* `text` with a capital letter first. */
 static void print_sentence(const char *text)

@@ -11,7 +11,7 @@
 enum {
     TALLY_PRIMITIVES = 0
 #define PRIM(...) +1
-#include "passes/schedule/prim.def"
+#include "passes/schedule/tables/prim.def"
 #undef PRIM
     ,
     /* a primitive that accepts fewer of its calls says nothing about what it accepts */
