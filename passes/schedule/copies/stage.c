@@ -161,7 +161,7 @@ static void iterator_names(Schedule *s, Stmt *user, const Buffer *to, const Buff
         access_collect(s->ctx, user, to, ACCESS_ANY, &found);
     for (int axis = 0; axis < from->rank; axis++) {
         const Expr *subscript = found.n ? found.items[0].index[axis] : NULL;
-        bool alone = subscript && subscript->kind == EX_VAR;
+        bool alone = subscript && subscript->kind == EX_VAR && subscript->u.var->kind == VAR_ITER;
         iter[axis] = alone ? subscript->u.var->name : sched_iter_name(s, axis);
         for (int next = axis; is_among(iter, axis, iter[axis]); next++)
             iter[axis] = sched_iter_name(s, next);
