@@ -145,6 +145,17 @@ int flow_common(const StmtPath *a, const StmtPath *b)
     return n;
 }
 
+/* A block of the tree, and not `block`, that writes an element of the buffer that `block` reads. */
+static const Stmt *overwrites(Schedule *s, Stmt *tree, const Stmt *block, const Buffer *buffer)
+{
+    BlockList writers = flow_blocks(s, tree, buffer, ACCESS_WRITE);
+    for (int i = 0; i < writers.n; i++)
+        if (writers.items[i] != block &&
+            dependence_may_meet(s->ctx, s->kernel, writers.items[i], block, buffer))
+            return writers.items[i];
+    return NULL;
+}
+
 const Stmt *flow_overwritten(Schedule *s, SeqRange range, Stmt *block, const Buffer **buffer)
 {
     BufferSet read = flow_buffers(s, block, ACCESS_READ);
@@ -152,7 +163,7 @@ const Stmt *flow_overwritten(Schedule *s, SeqRange range, Stmt *block, const Buf
     for (int r = 0; r < read.n && !writer; r++) {
         *buffer = read.items[r];
         for (int i = range.from; i <= range.to && !writer; i++)
-            writer = flow_other_block(s, range.seq->u.seq.items[i], block, *buffer, ACCESS_WRITE);
+            writer = overwrites(s, range.seq->u.seq.items[i], block, *buffer);
     }
     return writer;
 }

@@ -91,6 +91,11 @@ bool dependence_loop_is_parallel(Context *c, const Kernel *kernel, uint32_t loop
 bool dependence_loop_carries_none(Context *c, const Kernel *kernel, uint32_t loop_id,
                                   bool *only_reduction, Conflict *why);
 
+/* Some instance of block `writer` may write an element of `buffer` that some instance of block
+ * `reader` reads, in whichever iterations (meet.c). */
+bool dependence_may_meet(Context *c, const Kernel *kernel, const Stmt *writer, const Stmt *reader,
+                         const Buffer *buffer);
+
 /* What the block writes in an iteration of the loop around it is read in that iteration or not at
  * all: of temps, whose elements no other iteration of the loop, or of the loops around, reads. */
 bool dependence_contained(Context *c, const Kernel *kernel, const ForStmt *loop, const Stmt *block);
