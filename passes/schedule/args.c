@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "passes/schedule/enter.h"
 #include "passes/schedule/flow.h"
 
 #define ARG(name, kind)      {#name, PARAM_##kind, .list = false},
@@ -160,6 +161,9 @@ static bool check_alive(const ArgPlace *p, const Value *value, Value *out)
         p->param->name, value_kind_name(value->kind));
     if (!handle->alive) {
         int step = handle->consumed;
+        REQUIRE(s, E0402, p->span, !enter_is_outside(s, value->u.id),
+                "'%s' is outside of the loop that the schedule has entered; call leave first",
+                handle->name);
         REQUIRE(s, E0402, p->span, step > 0 && step <= s->steps.n, "'%s' no longer exists",
                 handle->name);
         sched_refuse(s, E0402, p->span, "'%s' was consumed by step %d, %s%s; use its results",

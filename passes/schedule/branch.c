@@ -28,6 +28,7 @@ typedef struct {
     StmtList outer;      /* the statements around, in order ... */
     int before;          /* ... of which so many come before the branch */
     const Kernel *whole; /* with all branches */
+    const Entered *entered;
     Kernel view;
 } View;
 
@@ -227,6 +228,7 @@ static bool run_on_branch(Schedule *s, const PrimCall *call, Value *result, View
         s->kernel = v->whole;
     if (fits)
         return done;
+    s->entered = v->entered;
     versions_take_back(s, s->steps.n);
     state_rebuild(s);
     return done && call->primitive->run(s, call, result);
@@ -234,7 +236,7 @@ static bool run_on_branch(Schedule *s, const PrimCall *call, Value *result, View
 
 bool branch_run(Schedule *s, const PrimCall *call, Value *result)
 {
-    View v = {.whole = s->kernel};
+    View v = {.whole = s->kernel, .entered = s->entered};
     bool any = false;
     for (int i = 0; s->has_branches && i < call->primitive->n_params; i++)
         narrow_to(s, &call->arg[i], &v, &any);

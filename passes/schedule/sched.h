@@ -94,6 +94,8 @@ typedef struct {
     uint32_t block, buffer; /* one that has the name, or 0 */
 } NameUse;
 
+typedef struct Entered Entered; /* enter.h */
+
 /* A call that ran. Queries are kept where their result holds loops, for the trace. */
 typedef struct {
     const Primitive *primitive;
@@ -104,7 +106,8 @@ typedef struct {
 } CallRecord;
 
 typedef struct {
-    const Kernel *kernel; /* after the step */
+    const Kernel *kernel;   /* after the step, */
+    const Entered *entered; /* and what is around it, or NULL */
     const char *text;
     const Primitive *primitive;
     Span span;
@@ -126,7 +129,8 @@ typedef struct {
 
 struct Schedule {
     Context *ctx;
-    const Kernel *first, *kernel; /* as it came; as it is */
+    const Kernel *first, *kernel; /* as it came; as it is, or the body of a loop alone: */
+    const Entered *entered;       /* what is around it, or NULL (enter.c) */
     bool lowered;                 /* nothing can be scheduled any more */
     const Primitive *running;     /* the primitive at work, or NULL */
     bool refused;                 /* the last call was, for what it would do */

@@ -7,7 +7,7 @@
  * back to an earlier state; handles of loops that were made since then are dead. */
 #include <string.h>
 
-#include "passes/schedule/sched.h"
+#include "passes/schedule/enter.h"
 
 /* ---- a schedule ------------------------------------------------------------------------------ */
 
@@ -57,9 +57,17 @@ Schedule *schedule_new(Context *c, const Kernel *kernel)
     return s;
 }
 
+/* The program with `body` in the place of what was entered. */
+static const Kernel *whole_program(const Schedule *s, const Kernel *body, const Entered *entered)
+{
+    for (; entered; entered = entered->outer)
+        body = enter_whole(s->ctx, entered, body);
+    return body;
+}
+
 const Kernel *schedule_kernel(const Schedule *s)
 {
-    return s->kernel;
+    return whole_program(s, s->kernel, s->entered);
 }
 
 Context *schedule_context(const Schedule *s)
@@ -74,7 +82,10 @@ int schedule_steps(const Schedule *s)
 
 const Kernel *schedule_kernel_after(const Schedule *s, int step)
 {
-    return step == 0 ? s->first : versions_kernel(s, s->steps.items[step - 1].kernel, step);
+    if (step == 0)
+        return s->first;
+    const StepRecord *r = &s->steps.items[step - 1];
+    return whole_program(s, versions_kernel(s, r->kernel, step), r->entered);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -146,11 +157,12 @@ static bool run_query(Schedule *s, const PrimCall *call, Value *result)
 }
 
 /* The kernel from before the step at work. */
-static void take_back(Schedule *s, const Kernel *before)
+static void take_back(Schedule *s, const Kernel *before, const Entered *entered)
 {
     if (s->kernel == before)
         return;
     s->kernel = before;
+    s->entered = entered;
     versions_take_back(s, s->steps.n);
     state_rebuild(s);
 }
@@ -159,6 +171,7 @@ static void take_back(Schedule *s, const Kernel *before)
 static bool change(Schedule *s, const PrimCall *call, Value *result)
 {
     const Kernel *before = s->kernel;
+    const Entered *entered = s->entered;
     s->step = s->steps.n + 1;
     s->first_new_id = s->ctx->next_id;
     s->ctx->step = s->step;
@@ -167,10 +180,11 @@ static bool change(Schedule *s, const PrimCall *call, Value *result)
     const StmtList instructions = sched_instructions(s);
     bool done = branch_run(s, call, result);
     s->ctx->step = 0;
-    if (done && s->kernel != before)
-        done = sched_check_instructions(s, &instructions, call->span);
+    if (done && s->kernel != before && s->entered == entered)
+        done = enter_allows_step(s, call->span) &&
+               sched_check_instructions(s, &instructions, call->span);
     if (!done)
-        take_back(s, before);
+        take_back(s, before, entered);
     return done;
 }
 
@@ -182,7 +196,13 @@ static bool run_step(Schedule *s, const PrimCall *call, Value *result)
     if (!done || s->kernel == before)
         return done;
     verify_step(s, before, text);
-    StepRecord step = {s->kernel, text, call->primitive, call->span, s->reassociates, s->remark};
+    StepRecord step = {.kernel = s->kernel,
+                       .entered = s->entered,
+                       .text = text,
+                       .primitive = call->primitive,
+                       .span = call->span,
+                       .reassociates = s->reassociates,
+                       .remark = s->remark};
     VEC_PUSH(s->ctx->arena, &s->steps, step);
     record_call(s, call, result, s->steps.n);
     return true;
@@ -191,11 +211,12 @@ static bool run_step(Schedule *s, const PrimCall *call, Value *result)
 bool sched_would_accept(Schedule *s, const PrimCall *call)
 {
     const Kernel *before = s->kernel;
+    const Entered *entered = s->entered;
     const uint32_t first_new_id = s->first_new_id;
     const DiagMark mark = diag_mark(s->ctx);
     Value unused = {.kind = VALUE_NONE};
     bool done = change(s, call, &unused);
-    take_back(s, before);
+    take_back(s, before, entered);
     diag_forget(s->ctx, mark);
     s->first_new_id = first_new_id;
     return done;
@@ -253,8 +274,8 @@ const Knob *schedule_knobs(const Schedule *s, int *n)
 
 ScheduleMark schedule_mark(const Schedule *s)
 {
-    return (ScheduleMark){s->kernel,  s->first_new_id, s->steps.n,
-                          s->calls.n, s->knobs.n,      s->comments.n};
+    return (ScheduleMark){s->kernel,  s->entered, s->first_new_id, s->steps.n,
+                          s->calls.n, s->knobs.n, s->comments.n};
 }
 
 void schedule_go_back(Schedule *s, const ScheduleMark *mark, const char *why)
@@ -270,6 +291,7 @@ void schedule_go_back(Schedule *s, const ScheduleMark *mark, const char *why)
     if (s->kernel == mark->kernel)
         return;
     s->kernel = mark->kernel;
+    s->entered = mark->entered;
     versions_take_back(s, mark->steps);
     state_rebuild(s);
 }

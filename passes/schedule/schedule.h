@@ -102,7 +102,8 @@ void primitive_usage(const Primitive *primitive, StrBuf *out);
 
 /* Starts scheduling `kernel` (program or scheduled level). Lives in the context's arena. */
 Schedule *schedule_new(Context *c, const Kernel *kernel);
-/* As it is now: the next step may change it in place. What schedule_kernel_after gives lasts. */
+/* The whole program as it is now, also while the schedule sees a part of it (enter): the next step
+ * may change it in place. What schedule_kernel_after gives lasts. */
 const Kernel *schedule_kernel(const Schedule *s);
 Context *schedule_context(const Schedule *s);
 
@@ -163,6 +164,7 @@ bool schedule_refused(const Schedule *s);
 /* A state of the schedule to go back to. */
 typedef struct {
     const Kernel *kernel;
+    const struct Entered *entered;
     uint32_t first_new_id;
     int steps, calls, knobs, comments;
 } ScheduleMark;

@@ -10,7 +10,7 @@
  * `kernel`. */
 #include <string.h>
 
-#include "passes/schedule/sched.h"
+#include "passes/schedule/enter.h"
 #include "passes/shared/rebuild.h"
 
 /* ---- names -> numbers ------------------------------------------------------------------------ */
@@ -122,14 +122,18 @@ static void count_let(Schedule *s, const Stmt *let, int by)
     use->lets += by;
 }
 
+static void count_block(Schedule *s, const BlockStmt *block, int by)
+{
+    name_use(s, block->name)->others += by;
+    for (int i = 0; i < block->n_iters; i++)
+        name_use(s, block->iters[i].var->name)->loops += by;
+}
+
 static void enter_block(Schedule *s, const BlockStmt *block, uint32_t parent)
 {
     handle_alive(s, block->id, HANDLE_BLOCK, block->name, parent);
-    NameUse *use = name_use(s, block->name);
-    use->others++;
-    use->block = block->id;
-    for (int i = 0; i < block->n_iters; i++)
-        name_use(s, block->iters[i].var->name)->loops++;
+    count_block(s, block, 1);
+    name_use(s, block->name)->block = block->id;
     enter_stmt(s, block->init, 0, INSIDE_BLOCK);
     enter_stmt(s, block->body, 0, INSIDE_BLOCK);
 }
@@ -170,14 +174,6 @@ static void enter_stmt(Schedule *s, const Stmt *stmt, uint32_t parent, Inside in
     }
 }
 
-static void leave_block(Schedule *s, const BlockStmt *block)
-{
-    handle_dead(s, block->id);
-    name_use(s, block->name)->others--;
-    for (int i = 0; i < block->n_iters; i++)
-        name_use(s, block->iters[i].var->name)->loops--;
-}
-
 /* The reverse of enter_stmt. */
 static void leave_stmt(Schedule *s, const Stmt *left)
 {
@@ -187,13 +183,35 @@ static void leave_stmt(Schedule *s, const Stmt *left)
             name_use(s, stmt->u.loop.var->name)->loops--;
             handle_dead(s, stmt->u.loop.id);
         } else if (stmt->kind == ST_BLOCK) {
-            leave_block(s, &stmt->u.block);
+            handle_dead(s, stmt->u.block.id);
+            count_block(s, &stmt->u.block, -1);
         } else if (stmt->kind == ST_TEMP) {
             name_use(s, stmt->u.temp->name)->others--;
             handle_dead(s, stmt->u.temp->id);
         } else if (stmt->kind == ST_LET) {
             count_let(s, stmt, -1);
         }
+    }
+}
+
+/* The names outside of a loop that the schedule has entered. */
+static void count_outside(Schedule *s, const Entered *entered)
+{
+    for (int i = 0; i < entered->whole->n_params; i++)
+        if (entered->whole->params[i].buffer)
+            name_use(s, entered->whole->params[i].buffer->name)->others++;
+    for (Cursor at = cursor_stmts(s->ctx, entered->whole->body); cursor_next(&at);) {
+        const Stmt *stmt = at.stmt;
+        if (stmt->kind == ST_FOR && stmt->u.loop.id == entered->loop)
+            cursor_prune(&at);
+        else if (stmt->kind == ST_FOR)
+            name_use(s, stmt->u.loop.var->name)->loops++;
+        else if (stmt->kind == ST_BLOCK)
+            count_block(s, &stmt->u.block, 1);
+        else if (stmt->kind == ST_TEMP)
+            name_use(s, stmt->u.temp->name)->others++;
+        else if (stmt->kind == ST_LET)
+            count_let(s, stmt, 1);
     }
 }
 
@@ -215,6 +233,8 @@ void state_rebuild(Schedule *s)
     enter_stmt(s, kernel->body, 0, OUTSIDE_BLOCKS);
     for (int i = 0; i < s->hidden.n; i++)
         enter_stmt(s, s->hidden.items[i], 0, OUTSIDE_BLOCKS);
+    for (const Entered *e = s->entered; e; e = e->outer)
+        count_outside(s, e);
 }
 
 /* The block or buffer that came to the name last, if it still has it: no two have one name. */

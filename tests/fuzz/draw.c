@@ -303,12 +303,19 @@ static bool draw_nest(Focus *f, Step *step)
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-static const Primitive *draw_primitive(Random *r)
+/* Nothing is left that was not entered. */
+static int weight_of(const Schedule *s, const Primitive *primitive)
+{
+    bool leaves = strcmp(primitive->name, "leave") == 0;
+    return leaves && !s->entered ? 0 : fit_of(primitive).weight;
+}
+
+static const Primitive *draw_primitive(const Schedule *s, Random *r)
 {
     int n, sum = 0;
     const Primitive *table = primitive_table(&n), *found = table;
     for (int i = 0; i < n; i++) {
-        int weight = fit_of(&table[i]).weight;
+        int weight = weight_of(s, &table[i]);
         sum += weight;
         if (weight && random_below(r, (uint64_t)sum) < (uint64_t)weight)
             found = &table[i];
@@ -336,7 +343,7 @@ static bool draw_args(Focus *f, Step *step)
 
 bool draw_step(Schedule *s, Random *r, const Primitive *wanted, Step *step)
 {
-    *step = (Step){.primitive = wanted ? wanted : draw_primitive(r)};
+    *step = (Step){.primitive = wanted ? wanted : draw_primitive(s, r)};
     Focus f = {.s = s, .r = r, .primitive = step->primitive, .fit = fit_of(step->primitive)};
     if (!random_below(r, 8))
         f.fit = (Fit){.weight = 1};
