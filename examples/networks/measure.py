@@ -34,6 +34,7 @@ SIZES = {
     "lora": {"M": 4096, "N": 4096, "K": 4096, "R": 16},
     "decode": {"B": 16, "G": 8, "R": 4, "S": 8192, "D": 128},
     "token_loss": {"M": 2048, "V": 50304, "K": 2048},
+    "lstm": {"T": 64, "B": 128, "I": 256, "H": 512},
 }
 
 
@@ -91,7 +92,14 @@ def peers():
     def token_loss(x, w, word):
         return F.cross_entropy(F.linear(x, w).float(), word.long(), reduction="none")
 
+    def lstm(x, wx, wh, b):
+        state = x.new_zeros(2, 1, x.shape[1], wh.shape[1]).unbind()
+        weights = [wx, wh, b, torch.zeros_like(b)]
+        h, _, c = torch.lstm(x, state, weights, True, 1, 0.0, False, False, False)
+        return torch.cat([torch.zeros_like(h[:1]), h]), c[0]
+
     return {
+        "lstm": lstm,
         "linear_gelu_softmax": lambda x, w, b: F.gelu(F.linear(x, w, b)).softmax(1),
         "linear_group_norm": linear_group_norm,
         "linear_batch_norm": linear_batch_norm,

@@ -174,6 +174,8 @@ RULES = [
     ("rounded_factors", ["products", "tensor_cores", "elements"], 2 * 128),
     ("rows_of_halves", ["rows"], 40 * 16),
     ("row_of_pairs", ["rows"], 5 * 32),
+    ("recurrent_layer", ["steps", "contraction", "elements"], 4 * 128),
+    ("power_method", ["steps", "parts", "rows", "elements", "elements"], 512 * 32),
 ]
 
 
