@@ -1,13 +1,13 @@
 /* counters.h - Counts the cost of each access of a kernel while the simulator runs it.
  *
  * The simulator shows every warp-wide request; here it is priced by the memory model
- * (ir/memory_model.h) and added to the counter of its instruction.  A Counters belongs to one
- * thread of the machine at a time; those of several threads are merged, and the result does not
+ * (ir/target/memory_model.h) and added to the counter of its instruction.  A Counters belongs to
+ * one thread of the machine at a time; those of several threads are merged, and the result does not
  * depend on which thread ran which block. */
 #ifndef TIRC_RUNTIME_MEASURE_COUNTERS_H
 #define TIRC_RUNTIME_MEASURE_COUNTERS_H
 
-#include "ir/memory_model.h"
+#include "ir/target/memory_model.h"
 #include "runtime/module.h"
 
 typedef enum { ACCESS_LOAD, ACCESS_STORE, ACCESS_ATOMIC } AccessOp;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "ir/memory_model.h"
+#include "ir/target/memory_model.h"
 
 /* Lanes of a block `width` threads wide, each at base + x * dx + y * dy bytes. */
 static WarpAccess lanes(int width, int64_t dx, int64_t dy, int bytes)

@@ -193,7 +193,7 @@
         }), el('p', { class: 'note' }, 'Columns are banks. A cell is a 4-byte word with the lane that accesses it (+: several lanes). The height of the ' +
             'highest column is the number of wavefronts' + (groups.length > 1 ? '; the wavefronts of the groups add up.' : '.')));
     }
-    // How many lanes are served together (ir/memory_model.h).
+    // How many lanes are served together (ir/target/memory_model.h).
     function groupLanes(a) {
         if (a.bytes <= 4) return LANES;
         const at = a.worst.addresses, same = (d) => at.every((x, i) => x === null || at[i ^ d] === null || x === at[i ^ d]);

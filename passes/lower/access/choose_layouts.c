@@ -5,8 +5,8 @@
  *
  * Every request that a warp makes to the buffer is written down (requests.h), its addresses are
  * computed under each candidate, and the bank conflicts are counted with the rules of
- * ir/memory_model.h. A request is free of conflicts if no bank has to give two words to lanes that
- * are served together. The first candidate that frees all requests wins:
+ * ir/target/memory_model.h. A request is free of conflicts if no bank has to give two words to
+ * lanes that are served together. The first candidate that frees all requests wins:
  *
  *   pad      0, 1, 2 ... elements, up to what shifts a row by all 32 banks; only pads that keep
  *            wide accesses aligned

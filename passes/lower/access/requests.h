@@ -8,7 +8,7 @@
 #ifndef TIRC_PASSES_LOWER_ACCESS_REQUESTS_H
 #define TIRC_PASSES_LOWER_ACCESS_REQUESTS_H
 
-#include "ir/memory_model.h"
+#include "ir/target/memory_model.h"
 #include "passes/lower/pass.h"
 
 /* The lanes of one warp; index[lane * rank + axis] is a subscript of its first element. */

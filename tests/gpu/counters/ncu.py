@@ -298,7 +298,7 @@ def patterns(folder):
     program = folder / "patterns"
     model_object = folder / "memory_model.o"
     for words in (
-        ("cc", "-O2", "-I", ROOT, "-c", ROOT / "ir/memory_model.c", "-o", model_object),
+        ("cc", "-O2", "-I", ROOT, "-c", ROOT / "ir/target/memory_model.c", "-o", model_object),
         (
             "nvcc",
             "-O2",

@@ -7,7 +7,7 @@
 #include <cstring>
 
 extern "C" {
-#include "ir/memory_model.h"
+#include "ir/target/memory_model.h"
 }
 
 enum { ELEMENTS = 1024 };

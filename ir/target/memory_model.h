@@ -23,8 +23,8 @@
  * Memory"; wide accesses as Nsight Compute counts them on an H200 (tests/gpu/counters):
  * l1tex__t_sectors_pipe_lsu_mem_global_op_* and l1tex__data_pipe_lsu_wavefronts_mem_shared_op_*,
  * divided by their requests.  docs/analysis.md compares model and hardware. */
-#ifndef TIRC_IR_MEMORY_MODEL_H
-#define TIRC_IR_MEMORY_MODEL_H
+#ifndef TIRC_IR_TARGET_MEMORY_MODEL_H
+#define TIRC_IR_TARGET_MEMORY_MODEL_H
 
 #include <stdbool.h>
 #include <stdint.h>

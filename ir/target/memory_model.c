@@ -3,7 +3,7 @@
  * The lanes name pieces (sectors, words, bytes in a run); distinct pieces are counted.
  * Neighbouring lanes mostly name neighbouring pieces, so the search for an equal one starts at the
  * latest. */
-#include "ir/memory_model.h"
+#include "ir/target/memory_model.h"
 
 #include "ir/support.h"
 
