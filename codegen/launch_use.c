@@ -333,7 +333,7 @@ DType launch_value_type(Context *c, const LaunchUse *use, const Var *value)
         const Expr *e = at.expr;
         if (e && e->kind == EX_CAST && e->type == DT_I64 && e->u.arg[0]->kind == EX_VAR)
             cursor_prune(&at);
-        else if (e && e->kind == EX_VAR && e->u.var == value)
+        else if (e && expr_is_var(e, value))
             return DT_INDEX;
     }
     return DT_I64;

@@ -169,6 +169,14 @@ void *arena_alloc(Arena *arena, size_t size)
     return room;
 }
 
+void *arena_copy(Arena *arena, const void *bytes, size_t size, size_t more)
+{
+    void *copy = arena_alloc(arena, size + more);
+    if (size > 0)
+        memcpy(copy, bytes, size);
+    return copy;
+}
+
 void arena_begin_lenient(Arena *arena)
 {
     arena->lenient++;

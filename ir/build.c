@@ -321,9 +321,7 @@ Stmt *stmt_if(Context *c, Expr *cond, Stmt *then, Stmt *otherwise, Span span)
 Stmt *stmt_block(Context *c, const BlockStmt *block, Span span)
 {
     Stmt *s = new_stmt(c, ST_BLOCK, span);
-    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, block->n_iters);
-    for (int i = 0; i < block->n_iters; i++)
-        iters[i] = block->iters[i];
+    BlockIter *iters = ARENA_COPY(c->arena, BlockIter, block->iters, block->n_iters, 0);
     s->u.block = *block;
     s->u.block.iters = iters;
     if (s->u.block.id == 0)
@@ -345,11 +343,20 @@ Stmt *stmt_store(Context *c, const StoreStmt *store, Span span)
     return s;
 }
 
+Stmt *stmt_assign(Context *c, BufferElement to, StoreOp op, Expr *value, Span span)
+{
+    StoreStmt store = {.buffer = to.buffer, .index = to.index, .op = op, .value = value};
+    return stmt_store(c, &store, span);
+}
+
+Stmt *stmt_set(Context *c, BufferElement to, Expr *value, Span span)
+{
+    return stmt_assign(c, to, STORE_SET, value, span);
+}
+
 Stmt *stmt_store_like(Context *c, const Stmt *like, Buffer *buffer, Expr *const *index, Expr *value)
 {
-    Stmt *s = stmt_store(
-        c, &(StoreStmt){.buffer = buffer, .index = index, .op = like->u.store.op, .value = value},
-        like->span);
+    Stmt *s = stmt_assign(c, (BufferElement){buffer, index}, like->u.store.op, value, like->span);
     s->u.store.atomic = like->u.store.atomic;
     s->u.store.hint = like->u.store.hint;
     if (buffer == like->u.store.buffer)
@@ -495,6 +502,30 @@ Buffer *buffer_copy(Context *c, const Buffer *buffer)
     *copy = *buffer;
     if (c->step)
         copy->step = c->step;
+    return copy;
+}
+
+Buffer *buffer_with_extent(Context *c, const Buffer *buffer, int axis, Expr *extent)
+{
+    Buffer *copy = buffer_copy(c, buffer);
+    Expr **shape = ARENA_COPY(c->arena, Expr *, buffer->shape, buffer->rank, 0);
+    shape[axis] = extent;
+    copy->shape = shape;
+    return copy;
+}
+
+AxisLayout buffer_rule(const Buffer *buffer, int axis)
+{
+    return buffer->layout ? buffer->layout[axis] : (AxisLayout){0};
+}
+
+Buffer *buffer_with_rule(Context *c, const Buffer *buffer, int axis, AxisLayout rule)
+{
+    Buffer *copy = buffer_copy(c, buffer);
+    AxisLayout *layout = ARENA_ARRAY(c->arena, AxisLayout, buffer->rank);
+    for (int d = 0; d < buffer->rank; d++)
+        layout[d] = d == axis ? rule : buffer_rule(buffer, d);
+    copy->layout = layout;
     return copy;
 }
 

@@ -51,7 +51,7 @@ bool expr_uses_var(const Expr *e, const Var *var)
 bool stmt_uses_var(Context *c, const Stmt *s, const Var *var)
 {
     for (Cursor at = cursor_stmt(c, s); cursor_next(&at);)
-        if (at.expr && at.expr->kind == EX_VAR && at.expr->u.var == var)
+        if (at.expr && expr_is_var(at.expr, var))
             return true;
     return false;
 }
@@ -131,7 +131,7 @@ bool cursor_meets(Cursor at, const Buffer *buffer)
 
 bool expr_reads(const Expr *e, const Buffer *buffer)
 {
-    if (e->kind == EX_LOAD && e->u.load.buffer->id == buffer->id)
+    if (expr_is_load(e, buffer))
         return true;
     int n = expr_operands(e);
     for (int k = 0; k < n; k++)

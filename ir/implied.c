@@ -314,7 +314,7 @@ static void name_operands(UpdateBuilder *b)
     const Combiner *combiner = b->update->combiner;
     for (int k = 0; k < combiner->n; k++) {
         const CombinerPart *part = &combiner->parts[k];
-        const TupleElement *target = &b->update->targets[k];
+        const BufferElement *target = &b->update->targets[k];
         Name name = ctx_namef(b->c, "%s_%s", combiner->b, part->name);
         map(b, part->b, named(b, name, b->update->values[k]));
         map(b, part->a, expr_load(b->c, target->buffer, target->index, b->span));
@@ -338,13 +338,7 @@ static void store_parts(UpdateBuilder *b)
             values[k] = named(b, ctx_namef(b->c, "next_%s", combiner->parts[k].name), values[k]);
     }
     for (int k = 0; k < combiner->n; k++)
-        VEC_PUSH(b->c->arena, &b->items,
-                 stmt_store(b->c,
-                            &(StoreStmt){.buffer = b->update->targets[k].buffer,
-                                         .index = b->update->targets[k].index,
-                                         .op = STORE_SET,
-                                         .value = values[k]},
-                            b->span));
+        VEC_PUSH(b->c->arena, &b->items, stmt_set(b->c, b->update->targets[k], values[k], b->span));
 }
 
 Stmt *tuple_update(Context *c, const TupleUpdate *update, Span span)
@@ -357,16 +351,12 @@ Stmt *tuple_update(Context *c, const TupleUpdate *update, Span span)
     return s;
 }
 
-Stmt *tuple_identities(Context *c, const Combiner *combiner, const TupleElement *targets, Span span)
+Stmt *tuple_identities(Context *c, const Combiner *combiner, const BufferElement *targets,
+                       Span span)
 {
     Stmt **items = ARENA_ARRAY(c->arena, Stmt *, combiner->n);
     for (int k = 0; k < combiner->n; k++)
-        items[k] = stmt_store(c,
-                              &(StoreStmt){.buffer = targets[k].buffer,
-                                           .index = targets[k].index,
-                                           .op = STORE_SET,
-                                           .value = combiner->parts[k].identity},
-                              span);
+        items[k] = stmt_set(c, targets[k], combiner->parts[k].identity, span);
     return stmt_seq(c, items, combiner->n, span);
 }
 
@@ -408,7 +398,7 @@ const Stmt *loop_if_needed(const ForStmt *loop)
     if (load->kind != EX_LOAD || load->u.load.buffer->part != PART_NEED)
         return NULL;
     const Expr *at = load->u.load.index[0];
-    return at->kind == EX_VAR && at->u.var == loop->var ? s : NULL;
+    return expr_is_var(at, loop->var) ? s : NULL;
 }
 
 bool stmt_breaks(const Stmt *s)
@@ -425,7 +415,7 @@ bool stmt_breaks(const Stmt *s)
 bool iter_is_loop(const BlockIter *iter, const ForStmt *const *loops, int n)
 {
     for (int i = n - 1; i >= 0; i--)
-        if (iter->binding->kind == EX_VAR && iter->binding->u.var == loops[i]->var)
+        if (expr_is_var(iter->binding, loops[i]->var))
             return loops[i]->step > 0 && expr_equal(loops[i]->lo, iter->lo) &&
                    expr_equal(loops[i]->hi, iter->hi);
     return false;

@@ -327,6 +327,12 @@ typedef struct {
     Stmt *body;
 } LaunchStmt;
 
+/* An element of a buffer. */
+typedef struct {
+    Buffer *buffer;
+    Expr *const *index; /* [buffer->rank], INDEX */
+} BufferElement;
+
 typedef struct {
     Buffer *buffer;
     Expr *const *index;
@@ -498,6 +504,9 @@ Stmt *stmt_block(Context *c, const BlockStmt *block, Span span);
 /* The value that a store leaves in its element: for `x += v` the expression x + v. */
 Expr *stored_value(Context *c, const Stmt *store);
 Stmt *stmt_store(Context *c, const StoreStmt *store, Span span);
+/* `to = value`, and `to op value`. */
+Stmt *stmt_set(Context *c, BufferElement to, Expr *value, Span span);
+Stmt *stmt_assign(Context *c, BufferElement to, StoreOp op, Expr *value, Span span);
 /* The store `like` of another value to another place: with its operator, span, step and hint,
  * atomic if that is, and with its axes if it is the same buffer. */
 Stmt *stmt_store_like(Context *c, const Stmt *like, Buffer *buffer, Expr *const *index,
@@ -533,6 +542,11 @@ static inline const Buffer *buffer_defined(const Buffer *buffer)
     return buffer->view_of ? buffer->view_of : buffer;
 }
 Buffer *buffer_copy(Context *c, const Buffer *buffer); /* the same id; to be changed before use */
+/* A copy with another extent of an axis; with another rule for its layout. */
+Buffer *buffer_with_extent(Context *c, const Buffer *buffer, int axis, Expr *extent);
+Buffer *buffer_with_rule(Context *c, const Buffer *buffer, int axis, AxisLayout rule);
+/* How an axis is laid out; all 0 where nothing is asked for. */
+AxisLayout buffer_rule(const Buffer *buffer, int axis);
 /* An id that no loop, block or buffer of the context has. */
 uint32_t ctx_new_id(Context *c);
 
@@ -544,6 +558,15 @@ bool expr_binary_accepts(ExprKind kind, DType a, DType b);
 bool expr_is_const(const Expr *e, int64_t *value); /* an integer literal */
 bool expr_is(const Expr *e, int64_t value);        /* that integer literal */
 bool expr_is_integer_choice(const Expr *e);        /* of literals: c ? 1 : d ? 0 : -1 */
+/* The variable itself; an element of the buffer. */
+static inline bool expr_is_var(const Expr *e, const Var *var)
+{
+    return e->kind == EX_VAR && e->u.var == var;
+}
+static inline bool expr_is_load(const Expr *e, const Buffer *buffer)
+{
+    return e->kind == EX_LOAD && e->u.load.buffer->id == buffer->id;
+}
 /* How many of u.arg are used; 0 for the other leaves. */
 static inline int expr_arity(ExprKind kind)
 {

@@ -118,14 +118,14 @@ bool tuple_update_of(Context *c, const Stmt *s, TupleUpdate *out)
         return false;
     const Combiner *combiner = s->u.seq.combiner;
     int n = combiner->n, first = s->u.seq.n - n;
-    TupleElement *targets = ARENA_ARRAY(c->arena, TupleElement, n);
+    BufferElement *targets = ARENA_ARRAY(c->arena, BufferElement, n);
     Expr **values = ARENA_ARRAY(c->arena, Expr *, n);
     for (int k = 0; k < n; k++) {
         const Stmt *let = s->u.seq.items[k], *store = s->u.seq.items[first + k];
         if (first < n || let->kind != ST_LET || store->kind != ST_STORE)
             return false;
         values[k] = let->u.let.value;
-        targets[k] = (TupleElement){store->u.store.buffer, store->u.store.index};
+        targets[k] = (BufferElement){store->u.store.buffer, store->u.store.index};
     }
     *out = (TupleUpdate){combiner, targets, values};
     return true;

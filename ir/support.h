@@ -35,6 +35,9 @@ void *arena_alloc(Arena *arena, size_t size);
 /* The same, but of any values: for what is filled in at once. */
 void *arena_room(Arena *arena, size_t size);
 
+/* A copy of `size` bytes, and `more` zeroed ones behind them. */
+void *arena_copy(Arena *arena, const void *bytes, size_t size, size_t more);
+
 /* Bytes handed out so far. */
 size_t arena_used(const Arena *arena);
 
@@ -53,6 +56,9 @@ void arena_end_lenient(Arena *arena);
 
 #define ARENA_NEW(arena, T)      ((T *)arena_alloc((arena), sizeof(T)))
 #define ARENA_ARRAY(arena, T, n) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n)))
+/* A copy of `n` items, with room for `more` behind them. */
+#define ARENA_COPY(arena, T, items, n, more)                                                       \
+    ((T *)arena_copy((arena), (items), sizeof(T) * (size_t)(n), sizeof(T) * (size_t)(more)))
 
 /* Text in the arena. */
 char *arena_strdup(Arena *arena, const char *text);

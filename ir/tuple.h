@@ -32,17 +32,11 @@ struct Combiner {
     Span span;
 };
 
-/* The element of a buffer. */
-typedef struct {
-    Buffer *buffer;
-    Expr *const *index;
-} TupleElement;
-
 /* targets = combine(targets, values), all components at once. */
 typedef struct {
     const Combiner *combiner;
-    const TupleElement *targets; /* [combiner->n] */
-    Expr *const *values;         /* [combiner->n] */
+    const BufferElement *targets; /* [combiner->n] */
+    Expr *const *values;          /* [combiner->n] */
 } TupleUpdate;
 
 /* The update as a sequence of lets and stores. */
@@ -50,7 +44,7 @@ Stmt *tuple_update(Context *c, const TupleUpdate *update, Span span);
 /* Reads it back; false where `s` is no such update. */
 bool tuple_update_of(Context *c, const Stmt *s, TupleUpdate *out);
 /* Stores the identities to the targets. */
-Stmt *tuple_identities(Context *c, const Combiner *combiner, const TupleElement *targets,
+Stmt *tuple_identities(Context *c, const Combiner *combiner, const BufferElement *targets,
                        Span span);
 /* The same components, identities and combined values. */
 bool combiner_equal(const Combiner *a, const Combiner *b);

@@ -78,7 +78,7 @@ static Expr *without_zero(Expr *e)
 static Expr *one_lane(Rewriter *r, Expr *e)
 {
     Lanes *l = r->user;
-    if (e->kind == EX_VAR && e->u.var == l->plan->var)
+    if (expr_is_var(e, l->plan->var))
         return expr_int(r->ctx, e->type, l->lane, e->span);
     return without_zero(e);
 }

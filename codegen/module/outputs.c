@@ -14,7 +14,7 @@ typedef struct {
 static const BlockIter *iter_of(const BlockStmt *block, const Expr *e)
 {
     for (int i = 0; i < block->n_iters; i++)
-        if (e->kind == EX_VAR && e->u.var == block->iters[i].var)
+        if (expr_is_var(e, block->iters[i].var))
             return &block->iters[i];
     return NULL;
 }
@@ -25,8 +25,7 @@ static bool takes_all(const Cover *k, const BlockIter *iter)
     for (int i = 0; i < k->loops.n; i++) {
         const ForStmt *l = k->loops.items[i];
         Expr *lo, *hi;
-        if (iter->binding->kind != EX_VAR || iter->binding->u.var != l->var ||
-            (l->step != 1 && l->step != -1))
+        if (!expr_is_var(iter->binding, l->var) || (l->step != 1 && l->step != -1))
             continue;
         loop_domain(k->c, l, &lo, &hi);
         return expr_equal(lo, iter->lo) && expr_equal(hi, iter->hi);

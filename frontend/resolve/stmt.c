@@ -158,9 +158,7 @@ Stmt *resolve_store(Resolver *r, const AstStmt *s)
         return NULL;
     VEC_PUSH(r->ctx->arena, &r->written, buffer);
     value = desugar(r, s, buffer, index, value);
-    Stmt *store = stmt_store(
-        r->ctx, &(StoreStmt){.buffer = buffer, .index = index, .op = store_op, .value = value},
-        s->span);
+    Stmt *store = stmt_assign(r->ctx, (BufferElement){buffer, index}, store_op, value, s->span);
     store->u.store.atomic = s->u.store.atomic;
     store->u.store.hint = hint;
     bool stays =

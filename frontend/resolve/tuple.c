@@ -56,7 +56,7 @@ Stmt *tuple_start(Resolver *r, const Tuple *tuple)
     Context *c = r->ctx;
     const Combiner *combiner = tuple->combiner;
     const Buffer *like = tuple->buffers[0];
-    TupleElement *targets = ARENA_ARRAY(c->arena, TupleElement, combiner->n);
+    BufferElement *targets = ARENA_ARRAY(c->arena, BufferElement, combiner->n);
     Expr **index = ARENA_ARRAY(c->arena, Expr *, like->rank + 1);
     ForStmt *loops = ARENA_ARRAY(c->arena, ForStmt, like->rank + 1);
     int outside = r->loops.n;
@@ -69,7 +69,7 @@ Stmt *tuple_start(Resolver *r, const Tuple *tuple)
         VEC_PUSH(c->arena, &r->loops, &loops[d]);
     }
     for (int k = 0; k < combiner->n; k++)
-        targets[k] = (TupleElement){tuple->buffers[k], index};
+        targets[k] = (BufferElement){tuple->buffers[k], index};
     Label none = {0};
     Stmt *s =
         block_wrap(r, NULL, tuple_identities(c, combiner, targets, like->span), r->loops.n, &none);
@@ -85,7 +85,7 @@ Stmt *tuple_start(Resolver *r, const Tuple *tuple)
 
 /* The targets of an update of buffers that are named themselves. */
 static bool plain_targets(Resolver *r, const AstStmt *s, const Combiner *combiner,
-                          TupleElement *out)
+                          BufferElement *out)
 {
     AstExpr *const *items = s->u.update.places->u.list.items;
     int n = s->u.update.places->u.list.n;
@@ -112,7 +112,7 @@ static bool plain_targets(Resolver *r, const AstStmt *s, const Combiner *combine
 }
 
 static bool tuple_targets(Resolver *r, const AstStmt *s, const Symbol *symbol,
-                          const Combiner *combiner, TupleElement *out)
+                          const Combiner *combiner, BufferElement *out)
 {
     if (symbol->broken)
         return false;
@@ -131,7 +131,7 @@ static bool tuple_targets(Resolver *r, const AstStmt *s, const Symbol *symbol,
     }
     Expr **index = tuple_index(r, s->u.update.places->u.list.items[0], symbol);
     for (int k = 0; index && k < combiner->n; k++)
-        out[k] = (TupleElement){symbol->tuple->buffers[k], index};
+        out[k] = (BufferElement){symbol->tuple->buffers[k], index};
     return index != NULL;
 }
 
@@ -157,7 +157,7 @@ static bool can_have_init(Resolver *r, Stmt *update)
 
 /* The init of the first update of a tuple, if it may stand there; else the tuple starts where it is
  * declared. */
-static Stmt *first_init(Resolver *r, Tuple *tuple, const TupleElement *targets, Stmt *update)
+static Stmt *first_init(Resolver *r, Tuple *tuple, const BufferElement *targets, Stmt *update)
 {
     if (!tuple || tuple->started)
         return NULL;
@@ -198,7 +198,7 @@ Stmt *resolve_update(Resolver *r, const AstStmt *s, Stmt **init)
     }
     const AstExpr *places = s->u.update.places;
     const Symbol *symbol = places->u.list.n == 1 ? tuple_find(r, places->u.list.items[0]) : NULL;
-    TupleElement *targets = ARENA_ARRAY(c->arena, TupleElement, combiner->n);
+    BufferElement *targets = ARENA_ARRAY(c->arena, BufferElement, combiner->n);
     Expr **values = ARENA_ARRAY(c->arena, Expr *, combiner->n);
     bool good = symbol ? tuple_targets(r, s, symbol, combiner, targets)
                        : plain_targets(r, s, combiner, targets);

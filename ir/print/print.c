@@ -140,8 +140,7 @@ static bool same_iter(const Printer *p, const BlockStmt *block, int i, const Sub
 {
     const BlockIter *iter = &block->iters[i];
     const ForStmt *loop = p->loops.items[i];
-    if (strcmp(iter->var->name, loop->var->name) != 0 || iter->binding->kind != EX_VAR ||
-        iter->binding->u.var != loop->var ||
+    if (strcmp(iter->var->name, loop->var->name) != 0 || !expr_is_var(iter->binding, loop->var) ||
         iter->kind != implied_kind(p, block->body, i, iter->var))
         return false;
     Expr *lo, *hi;
@@ -431,7 +430,7 @@ static void print_update(Printer *p, const Stmt *s)
         TIRC_BUG(p->ctx, "an update with reducer '%s' is not of its form", s->u.seq.combiner->name);
     int n = update.combiner->n;
     for (int k = 0; k < n; k++) {
-        const TupleElement *target = &update.targets[k];
+        const BufferElement *target = &update.targets[k];
         strbuf_addf(&text, "%s%s", k ? ", " : "", target->buffer->name);
         print_indices(target->index, target->buffer->rank, &text);
     }

@@ -158,7 +158,7 @@ static bool needs_name(Context *c, const Stmt *s, const Var *var)
 {
     int uses = 0;
     for (Cursor at = cursor_stmt(c, s); cursor_next(&at);) {
-        uses += at.expr && at.expr->kind == EX_VAR && at.expr->u.var == var;
+        uses += at.expr && expr_is_var(at.expr, var);
         bool guard = at.stmt && at.stmt->kind == ST_IF;
         if (uses > 1 || (guard && expr_uses_var(at.stmt->u.cond.cond, var)))
             return true;

@@ -16,12 +16,8 @@ static Stmt *make_async(Rewriter *r, Stmt *s)
 {
     if (s->kind != ST_STORE || s->u.store.op != STORE_SET)
         return s;
-    return stmt_stamp(stmt_store(r->ctx,
-                                 &(StoreStmt){.buffer = s->u.store.buffer,
-                                              .index = s->u.store.index,
-                                              .op = STORE_ASYNC,
-                                              .value = s->u.store.value},
-                                 s->span),
+    return stmt_stamp(stmt_assign(r->ctx, (BufferElement){s->u.store.buffer, s->u.store.index},
+                                  STORE_ASYNC, s->u.store.value, s->span),
                       s);
 }
 

@@ -57,9 +57,7 @@ static Stmt *sink_in_seq(Context *c, Stmt *s)
 {
     int n = s->u.seq.n, kept = 0;
     bool changed = false;
-    Stmt **items = ARENA_ARRAY(c->arena, Stmt *, n + 1);
-    for (int i = 0; i < n; i++)
-        items[i] = s->u.seq.items[i];
+    Stmt **items = ARENA_COPY(c->arena, Stmt *, s->u.seq.items, n, 1);
     for (int i = n - 1; i >= 0; i--) { /* the last one first: they keep their order */
         int at = is_variable(items[i]) ? only_user(c, items, n, i) : 0;
         Stmt *to = at ? in_branch(c, items[at], items[i]) : NULL;

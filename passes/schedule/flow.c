@@ -106,7 +106,7 @@ bool flow_reads_other_element(Context *c, const Stmt *store)
 {
     const Buffer *buffer = store->u.store.buffer;
     for (Cursor at = cursor_stmt(c, store); cursor_next(&at);)
-        if (at.expr && at.expr->kind == EX_LOAD && at.expr->u.load.buffer->id == buffer->id &&
+        if (at.expr && expr_is_load(at.expr, buffer) &&
             !exprs_equal(at.expr->u.load.index, store->u.store.index, buffer->rank))
             return true;
     return false;
@@ -126,7 +126,7 @@ bool flow_pure_index(const BlockStmt *block, const Buffer *buffer, Expr *const *
     for (int axis = 0; axis < buffer->rank; axis++) {
         iters[axis] = -1;
         for (int i = 0; i < block->n_iters; i++)
-            if (index[axis]->kind == EX_VAR && index[axis]->u.var == block->iters[i].var)
+            if (expr_is_var(index[axis], block->iters[i].var))
                 iters[axis] = i;
         if (iters[axis] < 0)
             return false;

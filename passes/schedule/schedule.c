@@ -103,9 +103,7 @@ static bool value_has_loop(const Value *value)
 
 static const Value *copy_args(Schedule *s, const PrimCall *call, int n)
 {
-    Value *args = ARENA_ARRAY(s->ctx->arena, Value, n);
-    for (int i = 0; i < n; i++)
-        args[i] = call->arg[i];
+    Value *args = ARENA_COPY(s->ctx->arena, Value, call->arg, n, 0);
     return args;
 }
 

@@ -80,9 +80,7 @@ Value value_of_items(const Value *items, int n, Span span)
 
 Value value_list(Schedule *s, const Value *items, int n)
 {
-    Value *copy = ARENA_ARRAY(s->ctx->arena, Value, n);
-    for (int i = 0; i < n; i++)
-        copy[i] = items[i];
+    Value *copy = ARENA_COPY(s->ctx->arena, Value, items, n, 0);
     return value_of_items(copy, n, span_none());
 }
 

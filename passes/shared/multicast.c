@@ -118,14 +118,11 @@ Stmt *multicast_part(Context *c, Stmt *copy, const ForStmt *ranks)
     loop_const_extent(ranks, &blocks);
     loop_const_extent(d.rows, &extent);
     d.extent = extent / blocks;
-    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, block.n_iters + 1);
-    for (int i = 0; i < block.n_iters; i++)
-        iters[i] = block.iters[i];
+    BlockIter *iters = block_own_iters(c, &block, 1);
     iters[block.n_iters++] = (BlockIter){.var = d.part,
                                          .lo = expr_index(c, 0),
                                          .hi = expr_index(c, blocks),
                                          .binding = expr_var(c, ranks->var, copy->span)};
-    block.iters = iters;
     block.body = divide_rows(&d, block.body);
     return stmt_stamp(stmt_block(c, &block, copy->span), copy);
 }

@@ -29,9 +29,7 @@ Stmt *loop_backwards(Context *c, const Stmt *loop)
 
 BlockIter *block_own_iters(Context *c, BlockStmt *block, int more)
 {
-    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, block->n_iters + more + 1);
-    for (int i = 0; i < block->n_iters; i++)
-        iters[i] = block->iters[i];
+    BlockIter *iters = ARENA_COPY(c->arena, BlockIter, block->iters, block->n_iters, more + 1);
     block->iters = iters;
     return iters;
 }

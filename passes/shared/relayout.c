@@ -132,9 +132,7 @@ static Relayout composed(Context *c, const Kernel *kernel, const Relayout *first
 static void record(Context *c, Kernel *kernel, const Relayout *of)
 {
     int n = kernel->n_relayouts, at = 0;
-    Relayout *all = ARENA_ARRAY(c->arena, Relayout, n + 1);
-    for (int i = 0; i < n; i++)
-        all[i] = kernel->relayouts[i];
+    Relayout *all = ARENA_COPY(c->arena, Relayout, kernel->relayouts, n, 1);
     while (at < n && all[at].from->id != of->from->id)
         at++;
     all[at] = at < n ? composed(c, kernel, &all[at], of) : *of;

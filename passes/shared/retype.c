@@ -51,9 +51,7 @@ static const Buffer *find_temp(Context *c, const Kernel *kernel, uint32_t id)
 static void record(Context *c, Kernel *kernel, const Retype *of)
 {
     int n = kernel->n_retypes, at = 0;
-    Retype *all = ARENA_ARRAY(c->arena, Retype, n + 1);
-    for (int i = 0; i < n; i++)
-        all[i] = kernel->retypes[i];
+    Retype *all = ARENA_COPY(c->arena, Retype, kernel->retypes, n, 1);
     while (at < n && all[at].from->id != of->from->id)
         at++;
     all[at] = (Retype){at < n ? all[at].from : of->from, of->type};

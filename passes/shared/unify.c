@@ -85,7 +85,7 @@ static bool next_try(Search *s)
 
 static bool match_expr(Search *s, const Expr *own, const Expr *theirs);
 
-static bool match_operand(Search *s, TupleElement mine, TupleElement other, Span at)
+static bool match_operand(Search *s, BufferElement mine, BufferElement other, Span at)
 {
     Unify *u = s->u;
     const Buffer *own = mine.buffer;
@@ -150,8 +150,8 @@ static bool commutes(const Expr *e)
 static bool match_expr(Search *s, const Expr *own, const Expr *theirs)
 {
     if (own->kind == EX_LOAD && theirs->kind == EX_LOAD && own->type == theirs->type)
-        return match_operand(s, (TupleElement){own->u.load.buffer, own->u.load.index},
-                             (TupleElement){theirs->u.load.buffer, theirs->u.load.index},
+        return match_operand(s, (BufferElement){own->u.load.buffer, own->u.load.index},
+                             (BufferElement){theirs->u.load.buffer, theirs->u.load.index},
                              theirs->span);
     if (own->kind != theirs->kind || own->type != theirs->type || !same_leaf(s, own, theirs))
         return fail(s, E0842, theirs->span, "expected '%s' of type %s, found '%s' of type %s",
@@ -206,7 +206,7 @@ static bool uses_alone(Expr *const *index, int rank, const Var *var)
 {
     bool alone = false, mixed = false;
     for (int d = 0; d < rank; d++) {
-        bool is = index[d]->kind == EX_VAR && index[d]->u.var == var;
+        bool is = expr_is_var(index[d], var);
         mixed |= !is && expr_uses_var(index[d], var);
         alone |= is;
     }
@@ -280,8 +280,8 @@ static bool match_store(Search *s, const Stmt *own, const Stmt *theirs)
                 s->loops.items[i].own != s->u->of->lane &&
                 !exprs_use_var(x->index, x->buffer->rank, s->loops.items[i].own) &&
                 (x->op == STORE_ADD || x->op == STORE_MUL);
-    return match_operand(s, (TupleElement){x->buffer, x->index},
-                         (TupleElement){y->buffer, y->index}, theirs->span) &&
+    return match_operand(s, (BufferElement){x->buffer, x->index},
+                         (BufferElement){y->buffer, y->index}, theirs->span) &&
            match_expr(s, x->value, y->value);
 }
 
@@ -346,7 +346,7 @@ const Var *unify_lane(const BlockStmt *block, const Var *coordinate)
     const Var *lane = NULL;
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
-        if (!lane && iter->binding->kind == EX_VAR && iter->binding->u.var == coordinate)
+        if (!lane && expr_is_var(iter->binding, coordinate))
             lane = iter->var;
         else if (expr_uses_var(iter->binding, coordinate))
             return NULL;

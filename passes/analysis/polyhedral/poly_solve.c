@@ -318,9 +318,7 @@ static bool begin_case(Search *s)
 static bool split_products(const Search *s, Search *without)
 {
     Arena *arena = s->p->ctx->arena;
-    Affine *image = ARENA_ARRAY(arena, Affine, s->n_image + 1);
-    for (int i = 0; i < s->n_image; i++)
-        image[i] = s->image[i];
+    Affine *image = ARENA_COPY(arena, Affine, s->image, s->n_image, 1);
     *without = (Search){.p = s->p, .image = image, .n_image = s->n_image};
     VEC_APPEND(arena, &without->rows, s->rows.items, s->rows.n);
     return poly_split_products(s->p, &without->rows, image, s->n_image);

@@ -106,7 +106,7 @@ static void collect_update(Collector *k, const Stmt *s, const EnclosingList *aro
     for (int i = 0; i < update.combiner->n; i++)
         collect_expr(k, update.values[i], &path);
     for (int i = 0; i < update.combiner->n; i++) {
-        const TupleElement *target = &update.targets[i];
+        const BufferElement *target = &update.targets[i];
         for (int d = 0; d < target->buffer->rank; d++)
             collect_expr(k, target->index[d], &path);
         add_access(k, (Access){.buffer = target->buffer,
@@ -191,9 +191,8 @@ static int common_path(const EnclosingList *a, const EnclosingList *b)
 static bool fills_axis(const Stmt *loop, const Access *write, int d)
 {
     const ForStmt *f = &loop->u.loop;
-    return write->index[d]->kind == EX_VAR && write->index[d]->u.var == f->var &&
-           f->kind != LOOP_BREAKS && loop_counts_from_zero(f) &&
-           expr_equal(f->hi, write->buffer->shape[d]);
+    return expr_is_var(write->index[d], f->var) && f->kind != LOOP_BREAKS &&
+           loop_counts_from_zero(f) && expr_equal(f->hi, write->buffer->shape[d]);
 }
 
 /* The axis that the loop fills, if it is the subscript of no other one; -1: none. */

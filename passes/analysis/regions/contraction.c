@@ -54,7 +54,7 @@ static int iterator_of(const BlockStmt *block, const Buffer *buffer, const Expr 
 {
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
-        if (subscript->kind == EX_VAR && subscript->u.var == iter->var)
+        if (expr_is_var(subscript, iter->var))
             return expr_is(iter->lo, 0) && expr_equal(iter->hi, buffer->shape[axis]) ? i : -1;
     }
     return -1;

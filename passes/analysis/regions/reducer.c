@@ -102,12 +102,7 @@ Expr *reducer_combine(Context *c, const Reducer *r, Expr *a, Expr *b)
 
 static Stmt *store(Context *c, const Reducer *r, ReducerStore to, int k, StoreOp op)
 {
-    return stmt_store(c,
-                      &(StoreStmt){.buffer = to.elements[k].buffer,
-                                   .index = to.elements[k].index,
-                                   .op = op,
-                                   .value = to.values[k]},
-                      r->update->span);
+    return stmt_assign(c, to.elements[k], op, to.values[k], r->update->span);
 }
 
 Stmt *reducer_set(Context *c, const Reducer *r, ReducerStore to)
@@ -125,15 +120,15 @@ Stmt *reducer_update(Context *c, const Reducer *r, ReducerStore to)
     return tuple_update(c, &(TupleUpdate){r->combiner, to.elements, to.values}, r->update->span);
 }
 
-TupleElement *reducer_targets(Context *c, const Reducer *r)
+BufferElement *reducer_targets(Context *c, const Reducer *r)
 {
-    TupleElement *out = ARENA_ARRAY(c->arena, TupleElement, r->n);
+    BufferElement *out = ARENA_ARRAY(c->arena, BufferElement, r->n);
     for (int k = 0; k < r->n; k++)
         out[k] = r->parts[k].target;
     return out;
 }
 
-Expr *const *reducer_load(Context *c, const Reducer *r, const TupleElement *elements)
+Expr *const *reducer_load(Context *c, const Reducer *r, const BufferElement *elements)
 {
     Expr **out = ARENA_ARRAY(c->arena, Expr *, r->n);
     for (int k = 0; k < r->n; k++)
@@ -151,7 +146,7 @@ Expr *const *reducer_identities(Context *c, const Reducer *r)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static bool same_element(const TupleElement *a, const Stmt *b)
+static bool same_element(const BufferElement *a, const Stmt *b)
 {
     return a->buffer->id == b->u.store.buffer->id &&
            exprs_equal(a->index, b->u.store.index, a->buffer->rank);
@@ -164,12 +159,12 @@ static bool is_single(const BlockIter *iter)
 }
 
 /* How many subscripts are the iterator alone; -1 where one holds it inside an expression. */
-static int subscripts_of(const TupleElement *target, const Var *var)
+static int subscripts_of(const BufferElement *target, const Var *var)
 {
     int n = 0;
     for (int d = 0; d < target->buffer->rank; d++) {
         const Expr *at = target->index[d];
-        bool alone = at->kind == EX_VAR && at->u.var == var;
+        bool alone = expr_is_var(at, var);
         if (!alone && expr_uses_var(at, var))
             return -1;
         n += alone;
@@ -190,7 +185,7 @@ static bool changes_within(const BlockIter *iter, const StmtPath *path, int from
 /* Different values of the spatial iterators write different elements, and the others none:
  * otherwise the reason. */
 static const char *element_apart(Context *c, const StmtPath *path, int from,
-                                 const TupleElement *target)
+                                 const BufferElement *target)
 {
     const BlockStmt *block = &path_end(path)->u.block;
     for (int i = 0; i < block->n_iters; i++) {
@@ -213,7 +208,7 @@ static const char *element_apart(Context *c, const StmtPath *path, int from,
 }
 
 /* The store of the element in an init, which is nothing but stores; NULL: there is none. */
-static const Stmt *start_of(const Stmt *init, const TupleElement *target)
+static const Stmt *start_of(const Stmt *init, const BufferElement *target)
 {
     const Stmt *found = NULL;
     for (int i = 0; i < stmt_items(init); i++) {
@@ -269,10 +264,10 @@ static bool find_guard(Context *c, const Guards *g, Reducer *r)
 }
 
 /* The element as the block's iterators make it; false where its text would be too long. */
-static bool find_target(Context *c, const Guards *g, TupleElement own, TupleElement *out)
+static bool find_target(Context *c, const Guards *g, BufferElement own, BufferElement *out)
 {
     Expr **index = ARENA_ARRAY(c->arena, Expr *, own.buffer->rank + 1);
-    *out = (TupleElement){own.buffer, index};
+    *out = (BufferElement){own.buffer, index};
     for (int d = 0; d < own.buffer->rank; d++) {
         index[d] = written_out(c, g, own.index[d]);
         if (!index[d])
@@ -297,8 +292,8 @@ static bool find_parts(Context *c, const BlockStmt *block, Reducer *r)
         return false;
     for (int k = 0; valued && k < r->n; k++) {
         ReducerPart *part = &parts[k];
-        TupleElement own = tuple ? update.targets[k]
-                                 : (TupleElement){valued->u.store.buffer, valued->u.store.index};
+        BufferElement own = tuple ? update.targets[k]
+                                  : (BufferElement){valued->u.store.buffer, valued->u.store.index};
         part->value = tuple ? update.values[k] : valued->u.store.value;
         part->written = written_out(c, &guards, part->value);
         if (!part->written || !find_target(c, &guards, own, &part->target))

@@ -12,7 +12,7 @@
 
 /* One component of a reduction: a reduction of a tuple has one for each buffer. */
 typedef struct {
-    TupleElement target;
+    BufferElement target;
     Expr *value;    /* that is combined with it, behind the block's lets */
     Expr *written;  /* the same with the values of the lets written out */
     Expr *start;    /* what the init stores, in terms of the block's spatial iterators */
@@ -38,7 +38,7 @@ bool reducer_of(Context *c, const StmtPath *path, int from, Reducer *out, const 
 
 /* Elements, one for each part, and a value for each. */
 typedef struct {
-    const TupleElement *elements;
+    const BufferElement *elements;
     Expr *const *values;
 } ReducerStore;
 
@@ -52,9 +52,9 @@ Stmt *reducer_set(Context *c, const Reducer *r, ReducerStore to);
 /* elements = elements op values. */
 Stmt *reducer_update(Context *c, const Reducer *r, ReducerStore to);
 /* The elements of the parts, as a new array. */
-TupleElement *reducer_targets(Context *c, const Reducer *r);
+BufferElement *reducer_targets(Context *c, const Reducer *r);
 /* The values of elements, one for each part. */
-Expr *const *reducer_load(Context *c, const Reducer *r, const TupleElement *elements);
+Expr *const *reducer_load(Context *c, const Reducer *r, const BufferElement *elements);
 /* The literals that the parts have as identities. */
 Expr *const *reducer_identities(Context *c, const Reducer *r);
 /* The literal e with e op x == x for every x of the type; NULL for a plain store. */

@@ -108,9 +108,7 @@ Expr *affine_expr(Context *c, const Affine *a, Span span)
 {
     if (a->n == 0)
         return literal(c, a->constant, span);
-    Term *terms = ARENA_ARRAY(c->arena, Term, a->n);
-    for (int t = 0; t < a->n; t++)
-        terms[t] = a->terms[t];
+    Term *terms = ARENA_COPY(c->arena, Term, a->terms, a->n, 0);
     qsort(terms, (size_t)a->n, sizeof *terms, written_order);
     Expr *sum = NULL;
     int64_t constant = a->constant;

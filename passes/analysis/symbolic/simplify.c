@@ -359,7 +359,7 @@ bool split_linear(Facts *f, Expr *e, const Var *var, int64_t *coefficient, Expr 
     others = (Affine){.constant = form.constant};
     for (int t = 0; t < form.n; t++) {
         Expr *atom = form.terms[t].atom;
-        if (atom->kind == EX_VAR && atom->u.var == var)
+        if (expr_is_var(atom, var))
             factor = form.terms[t].factor;
         else if (expr_uses_var(atom, var) ||
                  !affine_push(f->c, &others, form.terms[t].factor, atom))

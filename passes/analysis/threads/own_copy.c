@@ -403,7 +403,7 @@ static bool names_all_iters(const BlockStmt *block, const Access *x)
     for (int i = 0; i < block->n_iters; i++) {
         bool found = false;
         for (int d = 0; d < x->buffer->rank; d++)
-            found |= x->index[d]->kind == EX_VAR && x->index[d]->u.var == block->iters[i].var;
+            found |= expr_is_var(x->index[d], block->iters[i].var);
         if (!found)
             return false;
     }

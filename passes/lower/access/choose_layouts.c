@@ -29,17 +29,6 @@ typedef struct {
     bool free;          /* of conflicts */
 } Choice;
 
-static Buffer *with_rule(Context *c, const Buffer *b, int axis, AxisLayout rule)
-{
-    Buffer *to = buffer_copy(c, b);
-    AxisLayout *layout = ARENA_ARRAY(c->arena, AxisLayout, b->rank + 1);
-    for (int d = 0; d < b->rank; d++)
-        layout[d] = b->layout[d];
-    layout[axis] = rule;
-    to->layout = layout;
-    return to;
-}
-
 /* The wavefronts of all requests of an access; *worst is one of the costliest. */
 static int64_t cost(const Buffer *b, const int64_t *strides, const BufferAccess *access,
                     WarpAccess *worst, bool *free)
@@ -63,7 +52,7 @@ static int64_t cost(const Buffer *b, const int64_t *strides, const BufferAccess 
 static void try_rule(Choice *ch, AxisLayout rule)
 {
     Context *c = ch->c;
-    Buffer *b = with_rule(c, ch->buffer, ch->axis, rule);
+    Buffer *b = buffer_with_rule(c, ch->buffer, ch->axis, rule);
     int64_t *strides = ARENA_ARRAY(c->arena, int64_t, b->rank + 1), elements, sum = 0;
     bool free = true;
     if (!buffer_strides(b, strides, &elements))
@@ -215,7 +204,7 @@ static Buffer *choose(Context *c, const Stmt *launch, const Buffer *buffer)
             (kind ? choose_swizzle : choose_pad)(&ch);
             ch.best.choose_pad &= kind == 1;
             ch.best.choose_swizzle &= kind == 0;
-            b = with_rule(c, b, axis, ch.best);
+            b = buffer_with_rule(c, b, axis, ch.best);
             report(&ch, b, kind == 0);
         }
     }

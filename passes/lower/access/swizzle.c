@@ -37,11 +37,9 @@ static Buffer *place(Swizzles *z, const Buffer *b)
             return z->placed.items[i].to;
     Context *c = z->c;
     Placed placed = {b, buffer_copy(c, b)};
-    AxisLayout *layout = ARENA_ARRAY(c->arena, AxisLayout, b->rank + 1);
-    Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank + 1);
+    AxisLayout *layout = ARENA_COPY(c->arena, AxisLayout, b->layout, b->rank, 1);
+    Expr **shape = ARENA_COPY(c->arena, Expr *, b->shape, b->rank, 1);
     for (int d = 0; d < b->rank; d++) {
-        layout[d] = b->layout[d];
-        shape[d] = b->shape[d];
         int64_t group = layout[d].swizzle.chunk * layout[d].swizzle.count, extent;
         if (group > 0 && expr_is_const(shape[d], &extent))
             shape[d] = expr_index(c, (extent + group - 1) / group * group);

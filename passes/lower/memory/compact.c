@@ -175,11 +175,9 @@ static bool refuse_fold(Compact *k, const Buffer *b, int axis, const Conflict *w
 /* The layout without the folds, which the subscripts have taken over. */
 static const AxisLayout *unfolded_layout(Context *c, const Buffer *b)
 {
-    AxisLayout *layout = ARENA_ARRAY(c->arena, AxisLayout, b->rank + 1);
-    for (int d = 0; d < b->rank; d++) {
-        layout[d] = b->layout[d];
+    AxisLayout *layout = ARENA_COPY(c->arena, AxisLayout, b->layout, b->rank, 1);
+    for (int d = 0; d < b->rank; d++)
         layout[d].fold = 0;
-    }
     return layout;
 }
 
@@ -615,9 +613,7 @@ static void compact_buffer(Compact *k, Stmt *temp)
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank + 1);
     if (!region_reached(f, what, b, mode_of_box(k, &place, b), r.box))
         return;
-    Interval *whole = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
-    for (int d = 0; d < b->rank; d++)
-        whole[d] = r.box[d];
+    Interval *whole = ARENA_COPY(c->arena, Interval, r.box, b->rank, 1);
     if (!is_stored_in_bulk(c, at, b))
         clip_box(c, f, b, r.box);
     if (!fold_box(k, f, &place, &r) || !literal_extents(k, f, b, r.box, shape))

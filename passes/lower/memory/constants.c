@@ -41,7 +41,7 @@ static Use uses_of(Context *c, const Stmt *s, const Buffer *b)
         if (at.stmt && at.stmt->kind == ST_STORE && at.stmt->u.store.buffer->id == b->id) {
             u.write = at.stmt;
             u.writes++;
-        } else if (at.expr && at.expr->kind == EX_LOAD && at.expr->u.load.buffer->id == b->id) {
+        } else if (at.expr && expr_is_load(at.expr, b)) {
             u.read = at.expr;
         }
     return u;
@@ -141,7 +141,7 @@ typedef struct {
 static Expr *apart_load(Rewriter *r, Expr *e)
 {
     Apart *a = r->user;
-    if (e->kind != EX_LOAD || e->u.load.buffer->id != a->old->id)
+    if (!expr_is_load(e, a->old))
         return e;
     Expr *load = expr_load(r->ctx, a->copy, e->u.load.index, e->span);
     load->step = e->step;

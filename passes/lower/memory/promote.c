@@ -40,12 +40,8 @@ static Stmt *replace_store(Rewriter *r, Stmt *s)
     Replace *x = r->user;
     if (s->kind != ST_STORE || s->u.store.buffer != x->from)
         return s;
-    return stmt_stamp(stmt_store(r->ctx,
-                                 &(StoreStmt){.buffer = x->to,
-                                              .index = &x->zero,
-                                              .op = s->u.store.op,
-                                              .value = s->u.store.value},
-                                 s->span),
+    return stmt_stamp(stmt_assign(r->ctx, (BufferElement){x->to, &x->zero}, s->u.store.op,
+                                  s->u.store.value, s->span),
                       s);
 }
 
@@ -99,20 +95,15 @@ static Stmt *promote(Scan *scan, Stmt *loop, StmtList *before, StmtList *after)
     if (!start)
         first->hint = cache_hint_info(scan->hint)->load ? scan->hint : HINT_NONE;
     Stmt *init = stmt_stamp(
-        stmt_store(c, &(StoreStmt){.buffer = acc, .index = &zero, .op = STORE_SET, .value = first},
-                   first->span.source ? first->span : at),
+        stmt_set(c, (BufferElement){acc, &zero}, first, first->span.source ? first->span : at),
         loop);
     VEC_PUSH(c->arena, before, stmt_stamp(stmt_temp(c, acc, at), loop));
     if (start)
         VEC_PUSH(c->arena, before, init);
     else if (promote_first_access(scan, loop) != FIRST_SETS)
         VEC_PUSH(c->arena, before, promote_guarded(c, &scan->guards, init));
-    Stmt *last = stmt_store(c,
-                            &(StoreStmt){.buffer = scan->buffer,
-                                         .index = scan->index,
-                                         .op = STORE_SET,
-                                         .value = expr_load(c, acc, &zero, at)},
-                            scan->update);
+    Stmt *last = stmt_set(c, (BufferElement){scan->buffer, scan->index},
+                          expr_load(c, acc, &zero, at), scan->update);
     last->u.store.hint = scan->hint;
     VEC_PUSH(c->arena, after, promote_guarded(c, &scan->guards, stmt_stamp(last, loop)));
     Replace x = {scan->buffer, acc, zero};

@@ -202,11 +202,9 @@ static void load_first(Carried *x, StmtList *before)
         if (!prove(facts, cond))
             VEC_PUSH(c->arena, &x->scan.guards, cond);
     }
-    StoreStmt store = {
-        .buffer = x->acc, .index = &zero, .op = STORE_SET, .value = at_first(x, (Expr *)x->load)};
-    VEC_PUSH(c->arena, before,
-             promote_guarded(c, &x->scan.guards,
-                             stmt_stamp(stmt_store(c, &store, x->load->span), loop)));
+    Stmt *first =
+        stmt_set(c, (BufferElement){x->acc, &zero}, at_first(x, (Expr *)x->load), x->load->span);
+    VEC_PUSH(c->arena, before, promote_guarded(c, &x->scan.guards, stmt_stamp(first, loop)));
 }
 
 static Stmt *carry(Promote *p, Stmt *loop, Buffer *buffer, StmtList *before)

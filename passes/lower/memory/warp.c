@@ -332,9 +332,7 @@ static Stmt *rewrite_store(AtBlock *b, Stmt *s)
     if (s->kind != ST_STORE || s->u.store.buffer != p->from)
         return s;
     FactsMark mark = facts_mark(w->facts);
-    Expr **element = ARENA_ARRAY(w->c->arena, Expr *, p->from->rank + 1);
-    for (int d = 0; d < p->from->rank; d++)
-        element[d] = s->u.store.index[d];
+    Expr **element = ARENA_COPY(w->c->arena, Expr *, s->u.store.index, p->from->rank, 1);
     Expr *at = in_loops(b, element[p->axis]);
     warp_assume_inside(w, at);
     element[p->axis] = warp_register_of(w, at);
@@ -394,12 +392,10 @@ static Stmt *shuffle_block(const WarpMemory *w, const Shuffle *s, Expr *where)
     Context *c = w->c;
     Expr *zero = expr_index(c, 0);
     Expr *sent = expr_load(c, w->parts.to, s->element, s->span);
-    StoreStmt store = {.buffer = s->to,
-                       .index = &zero,
-                       .op = STORE_SET,
-                       .value = expr_binary(c, EX_SHUFFLE, sent, s->lane, s->span)};
-    BlockStmt block = {
-        .name = s->to->name, .predicate = where, .body = stmt_store(c, &store, s->span)};
+    Expr *received = expr_binary(c, EX_SHUFFLE, sent, s->lane, s->span);
+    BlockStmt block = {.name = s->to->name,
+                       .predicate = where,
+                       .body = stmt_set(c, (BufferElement){s->to, &zero}, received, s->span)};
     return stmt_then(c, stmt_temp(c, s->to, s->span), stmt_block(c, &block, s->span));
 }
 
@@ -573,9 +569,7 @@ static Buffer *registers(const WarpMemory *w)
     Context *c = w->c;
     const Parts *p = &w->parts;
     Buffer *to = made_local(c, p->from);
-    Expr **shape = ARENA_ARRAY(c->arena, Expr *, to->rank + 1);
-    for (int d = 0; d < to->rank; d++)
-        shape[d] = to->shape[d];
+    Expr **shape = ARENA_COPY(c->arena, Expr *, to->shape, to->rank, 1);
     int64_t extent = 1;
     if (expr_is_const(shape[p->axis], &extent))
         shape[p->axis] = expr_index(c, ((extent - 1) / (p->lanes * p->chunk) + 1) * p->chunk);

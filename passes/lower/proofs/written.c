@@ -458,9 +458,7 @@ static const Stmt *choice_of_host(const Stmt *body)
 
 static Kernel *with_condition(Context *c, const Kernel *kernel, Expr *cond)
 {
-    Fact *facts = ARENA_ARRAY(c->arena, Fact, kernel->n_facts + 1);
-    for (int i = 0; i < kernel->n_facts; i++)
-        facts[i] = kernel->facts[i];
+    Fact *facts = ARENA_COPY(c->arena, Fact, kernel->facts, kernel->n_facts, 1);
     facts[kernel->n_facts] = (Fact){.kind = FACT_SIZES, .cond = cond};
     Kernel *made = kernel_with_body(c, kernel, kernel->body);
     made->facts = facts;

@@ -32,7 +32,7 @@ static int accesses(Context *c, const Stmt *s, const Buffer *buffer)
     int n = 0;
     for (Cursor at = cursor_stmt(c, s); cursor_next(&at);)
         n += (at.stmt && at.stmt->kind == ST_STORE && at.stmt->u.store.buffer->id == buffer->id) ||
-             (at.expr && at.expr->kind == EX_LOAD && at.expr->u.load.buffer->id == buffer->id);
+             (at.expr && expr_is_load(at.expr, buffer));
     return n;
 }
 
@@ -43,9 +43,9 @@ static bool runs_along(Context *c, const Stmt *s, const Buffer *buffer, int axis
         Expr *const *index = NULL;
         if (at.stmt && at.stmt->kind == ST_STORE && at.stmt->u.store.buffer->id == buffer->id)
             index = at.stmt->u.store.index;
-        if (at.expr && at.expr->kind == EX_LOAD && at.expr->u.load.buffer->id == buffer->id)
+        if (at.expr && expr_is_load(at.expr, buffer))
             index = at.expr->u.load.index;
-        if (index && (index[axis]->kind != EX_VAR || index[axis]->u.var != var))
+        if (index && (!expr_is_var(index[axis], var)))
             return false;
     }
     return true;

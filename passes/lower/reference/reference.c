@@ -144,9 +144,7 @@ static void spoil(RefBuilder *b, Twin *t, Expr *when)
     Expr *zero = expr_index(b->c, 0), *one = expr_int(b->c, DT_U8, 1, span_none());
     if (b->dry || !t->unsure)
         return;
-    Stmt *set = stmt_store(
-        b->c, &(StoreStmt){.buffer = t->unsure, .index = &zero, .op = STORE_SET, .value = one},
-        span_none());
+    Stmt *set = stmt_set(b->c, (BufferElement){t->unsure, &zero}, one, span_none());
     VEC_PUSH(b->c->arena, b->out, stmt_if(b->c, when, set, NULL, span_none()));
 }
 
@@ -156,18 +154,13 @@ typedef struct {
     Expr *term;        /* what is added */
 } OtherSum;
 
-static bool is_element(const Buffer *buffer, const Expr *e)
-{
-    return e->kind == EX_LOAD && e->u.load.buffer->id == buffer->id;
-}
-
 static bool continues_sum(RefBuilder *b, const Buffer *buffer, Expr *value, OtherSum *out)
 {
     bool minus = value->kind == EX_SUB;
     if (!type_is_float(buffer->type) || (value->kind != EX_ADD && !minus))
         return false;
-    bool first = is_element(buffer, value->u.arg[0]);
-    if (!first && (minus || !is_element(buffer, value->u.arg[1])))
+    bool first = expr_is_load(value->u.arg[0], buffer);
+    if (!first && (minus || !expr_is_load(value->u.arg[1], buffer)))
         return false;
     Expr *term = value->u.arg[first];
     out->from = value->u.arg[!first]->u.load.index;
@@ -327,7 +320,7 @@ static bool is_sum(const Combiner *combiner, const CombinerPart *part)
 {
     const Expr *e = part->value;
     for (int i = 0; i < combiner->n_lets; i++)
-        if (e->kind == EX_VAR && e->u.var == combiner->lets[i].var)
+        if (expr_is_var(e, combiner->lets[i].var))
             e = combiner->lets[i].value;
     if (e->kind != EX_ADD || e->u.arg[0]->kind != EX_VAR || e->u.arg[1]->kind != EX_VAR)
         return false;
@@ -523,12 +516,8 @@ static void clear_unsure(RefBuilder *b, StmtList *out)
         const Twin *t = &b->twins.items[i];
         Expr *zero = expr_index(b->c, 0), *off = expr_int(b->c, DT_U8, 0, span_none());
         if (t->unsure && t->from->role != ROLE_INOUT)
-            VEC_PUSH(
-                b->c->arena, out,
-                stmt_store(b->c,
-                           &(StoreStmt){
-                               .buffer = t->unsure, .index = &zero, .op = STORE_SET, .value = off},
-                           t->from->span));
+            VEC_PUSH(b->c->arena, out,
+                     stmt_set(b->c, (BufferElement){t->unsure, &zero}, off, t->from->span));
     }
 }
 

@@ -62,7 +62,7 @@ static int subscript_that_is(const Stmt *store, const Var *var)
 {
     for (int i = 0; i < store->u.store.buffer->rank; i++) {
         const Expr *at = store->u.store.index[i];
-        if (at->kind == EX_VAR && at->u.var == var)
+        if (expr_is_var(at, var))
             return i;
     }
     return -1;
@@ -91,8 +91,7 @@ static bool all_by_axis_loops(RefBuilder *b, const Twin *target, const Stmt *ite
         const Expr *e = at.expr;
         if (s && stores_outside(b->c, s, item) && !has_axis_loops(b, target, s->u.store.index))
             return false;
-        if (e && e->kind == EX_LOAD && e->u.load.buffer->id == target->from->id &&
-            !has_axis_loops(b, target, e->u.load.index))
+        if (e && expr_is_load(e, target->from) && !has_axis_loops(b, target, e->u.load.index))
             return false;
     }
     return true;
@@ -145,12 +144,8 @@ static void mark(RefBuilder *b, StmtList *out, const NeedMark *m)
     Context *c = b->c;
     Var *var = var_new(c, names_fresh(&b->names, "q"), DT_INDEX, VAR_LOOP, span_none());
     Expr *at = expr_var(c, var, span_none());
-    Stmt *body = stmt_store(c,
-                            &(StoreStmt){.buffer = m->need,
-                                         .index = &at,
-                                         .op = STORE_SET,
-                                         .value = expr_int(c, DT_U8, m->value, span_none())},
-                            span_none());
+    Stmt *body = stmt_set(c, (BufferElement){m->need, &at},
+                          expr_int(c, DT_U8, m->value, span_none()), span_none());
     if (m->wanted)
         body = stmt_if(c, is_wanted(b, m->wanted, at), body, NULL, span_none());
     ForStmt loop = {.var = var,

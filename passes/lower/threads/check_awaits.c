@@ -74,8 +74,7 @@ static bool stores_all(const Awaited *a, const BlockStmt *block)
     bool all = block->n_iters == store->buffer->rank && !block->predicate;
     for (int d = 0; d < store->buffer->rank && all; d++) {
         const BlockIter *iter = &block->iters[d];
-        all = store->index[d]->kind == EX_VAR && store->index[d]->u.var == iter->var &&
-              expr_is(iter->lo, 0) &&
+        all = expr_is_var(store->index[d], iter->var) && expr_is(iter->lo, 0) &&
               prove_compare(facts, iter->hi, EX_EQ, store->buffer->shape[d]);
     }
     return all;

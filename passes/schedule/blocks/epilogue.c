@@ -77,23 +77,18 @@ static bool same_domains(Schedule *s, IndexedBlock a, IndexedBlock b)
     return true;
 }
 
-static bool is_element_of(const Expr *e, const Buffer *b)
-{
-    return e->kind == EX_LOAD && e->u.load.buffer->id == b->id;
-}
-
 /* What the epilogue combines the sum with, by the operator of the reduction: `rest` of  sum op
  * rest.  NULL, and true, where the epilogue only copies; false where it does anything else. */
 static bool epilogue_rest(const Buffer *sum, ExprKind op, Expr *value, Expr **rest)
 {
     *rest = NULL;
-    if (is_element_of(value, sum))
+    if (expr_is_load(value, sum))
         return true;
     if (value->kind != op)
         return false;
-    int side = is_element_of(value->u.arg[0], sum) ? 0 : 1;
+    int side = expr_is_load(value->u.arg[0], sum) ? 0 : 1;
     *rest = value->u.arg[1 - side];
-    return is_element_of(value->u.arg[side], sum) && !expr_reads(*rest, sum);
+    return expr_is_load(value->u.arg[side], sum) && !expr_reads(*rest, sum);
 }
 
 /* A reduction, and the epilogue that goes into it. */

@@ -347,19 +347,19 @@ Buffer **factor_buffers(Factor *f, Name name, Span origin)
     return out;
 }
 
-static TupleElement factor_element(const Factor *f, Buffer *const *buffers, int k, Var *part)
+static BufferElement factor_element(const Factor *f, Buffer *const *buffers, int k, Var *part)
 {
     Context *c = f->s->ctx;
     Expr *lo, *hi;
     loop_domain(c, &f->loop->u.loop, &lo, &hi);
     Expr *at = index_sub(c, expr_var(c, part, part->span), lo);
     const ReducerPart *own = &f->r.parts[k];
-    return (TupleElement){buffers[k], with_axis(f, own, own->target.index, at)};
+    return (BufferElement){buffers[k], with_axis(f, own, own->target.index, at)};
 }
 
-TupleElement *factor_elements(const Factor *f, Buffer *const *buffers, Var *part)
+BufferElement *factor_elements(const Factor *f, Buffer *const *buffers, Var *part)
 {
-    TupleElement *out = ARENA_ARRAY(f->s->ctx->arena, TupleElement, f->r.n);
+    BufferElement *out = ARENA_ARRAY(f->s->ctx->arena, BufferElement, f->r.n);
     for (int k = 0; k < f->r.n; k++)
         out[k] = factor_element(f, buffers, k, part);
     return out;
@@ -373,9 +373,9 @@ Stmt *factor_update_by(const Factor *f, Var *part)
 }
 
 /* The partial results in terms of the new iterators. */
-static const TupleElement *mapped_elements(Factor *f)
+static const BufferElement *mapped_elements(Factor *f)
 {
-    TupleElement *out = factor_elements(f, f->rf, f->part);
+    BufferElement *out = factor_elements(f, f->rf, f->part);
     for (int k = 0; k < f->r.n; k++)
         for (int i = 0; i < f->rf[k]->rank; i++)
             ((Expr **)out[k].index)[i] = mapped(f, out[k].index[i]);
@@ -392,7 +392,7 @@ static Expr *existence(Factor *f)
 Stmt *factor_block(Factor *f)
 {
     Context *c = f->s->ctx;
-    const TupleElement *elements = mapped_elements(f);
+    const BufferElement *elements = mapped_elements(f);
     Expr **values = ARENA_ARRAY(c->arena, Expr *, f->r.n), *exists = existence(f);
     for (int k = 0; k < f->r.n; k++) {
         const ReducerPart *part = &f->r.parts[k];

@@ -53,7 +53,7 @@ Buffer *factor_buffer(const Factor *f, int k, Name name, const Buffer *shaped);
 Buffer **factor_buffers(Factor *f, Name name, Span origin);
 /* For each component, the element of its buffer, made by factor_buffers, that belongs to the
  * component's element and value `part` of the loop. */
-TupleElement *factor_elements(const Factor *f, Buffer *const *buffers, Var *part);
+BufferElement *factor_elements(const Factor *f, Buffer *const *buffers, Var *part);
 /* The update of the reduction's elements by the partial results of `part`. */
 Stmt *factor_update_by(const Factor *f, Var *part);
 /* The block of partial results, with the loops as they are. */

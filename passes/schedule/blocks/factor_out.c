@@ -161,7 +161,7 @@ static Stmt *block_of(FactorOut *o, Stmt *init, Stmt *body)
 static Stmt *store_result(FactorOut *o)
 {
     Context *c = o->f.s->ctx;
-    TupleElement target = o->f.r.parts[0].target;
+    BufferElement target = o->f.r.parts[0].target;
     Expr *value = expr_load(c, o->sum, target.index, o->span);
     for (int i = 0; i < o->times.n; i++)
         value = expr_binary(c, EX_MUL, value, o->times.items[i], o->span);

@@ -23,7 +23,7 @@ typedef struct {
 static Expr *inline_load(Rewriter *r, Expr *e)
 {
     const Inline *in = r->user;
-    if (e->kind != EX_LOAD || e->u.load.buffer->id != in->buffer->id)
+    if (!expr_is_load(e, in->buffer))
         return e;
     int n = 0;
     Subst *map = ARENA_ARRAY(r->ctx->arena, Subst, in->buffer->rank + in->n_kept + 1);

@@ -50,7 +50,7 @@ typedef struct {
 static int iter_of(const BlockStmt *block, const Expr *e)
 {
     for (int i = 0; i < block->n_iters; i++)
-        if (e->kind == EX_VAR && e->u.var == block->iters[i].var)
+        if (expr_is_var(e, block->iters[i].var))
             return i;
     return -1;
 }
@@ -107,9 +107,8 @@ static bool is_plain_nest(const StmtPath *path, const BlockStmt *block, int *top
         int users = 0;
         for (int k = *top; k + 1 < path->n; k++) {
             const ForStmt *loop = &path->items[k]->u.loop;
-            users += loop->step == 1 && iter->binding->kind == EX_VAR &&
-                     iter->binding->u.var == loop->var && expr_equal(loop->hi, iter->hi) &&
-                     expr_equal(loop->lo, iter->lo);
+            users += loop->step == 1 && expr_is_var(iter->binding, loop->var) &&
+                     expr_equal(loop->hi, iter->hi) && expr_equal(loop->lo, iter->lo);
         }
         plain = users == 1 && expr_is(iter->lo, 0);
     }
@@ -132,9 +131,8 @@ static const ForStmt *loop_of_sizes(const StmtPath *path, const BlockIter *iter)
 {
     for (int i = 0; i < path->n; i++) {
         const ForStmt *loop = &path->items[i]->u.loop;
-        if (path->items[i]->kind == ST_FOR && iter->binding->kind == EX_VAR &&
-            iter->binding->u.var == loop->var && loop_counts_from_zero(loop) &&
-            expr_of_sizes(loop->hi))
+        if (path->items[i]->kind == ST_FOR && expr_is_var(iter->binding, loop->var) &&
+            loop_counts_from_zero(loop) && expr_of_sizes(loop->hi))
             return loop;
     }
     return NULL;
@@ -216,7 +214,7 @@ static bool check_all_rows(Einsum *e)
 static bool is_value(Context *c, const Expr *e, const Var *var)
 {
     for (Cursor at = cursor_expr(c, e); cursor_next(&at);) {
-        if (at.expr->kind == EX_VAR && at.expr->u.var == var)
+        if (expr_is_var(at.expr, var))
             return true;
         if (at.expr->kind == EX_LOAD)
             cursor_prune(&at);
@@ -425,9 +423,7 @@ static Stmt *copy_between(Einsum *e, Expr *const *shift, Buffer *to, Buffer *fro
     if (inside)
         value = or_zero(c, inside, value, e->call->span);
     nest.block = name;
-    nest.body =
-        stmt_store(c, &(StoreStmt){.buffer = to, .index = index, .op = STORE_SET, .value = value},
-                   e->call->span);
+    nest.body = stmt_set(c, (BufferElement){to, index}, value, e->call->span);
     return stage_nest(e->s, &nest, e->call->span);
 }
 
@@ -636,13 +632,8 @@ static Stmt *zero_filled(Einsum *e, const StmtPath *path, int top, const Growth 
                                  f.block->iters[i].hi);
     }
     BlockStmt filled = block->u.block;
-    filled.body =
-        stmt_store(c,
-                   &(StoreStmt){.buffer = store->u.store.buffer,
-                                .index = store->u.store.index,
-                                .op = STORE_SET,
-                                .value = inside ? or_zero(c, inside, value, e->call->span) : value},
-                   store->span);
+    filled.body = stmt_set(c, (BufferElement){store->u.store.buffer, store->u.store.index},
+                           inside ? or_zero(c, inside, value, e->call->span) : value, store->span);
     return padded_nest(c, path, top, stmt_block(c, &filled, block->span), f.extent);
 }
 

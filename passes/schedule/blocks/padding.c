@@ -103,11 +103,8 @@ bool prim_can_decompose_padding(Schedule *s, const PrimCall *call, Value *result
 
 static Stmt *store_value(Context *c, const Stmt *like, Expr *value)
 {
-    StoreStmt store = {.buffer = like->u.store.buffer,
-                       .index = like->u.store.index,
-                       .op = STORE_SET,
-                       .value = value};
-    return stmt_store(c, &store, like->span);
+    return stmt_set(c, (BufferElement){like->u.store.buffer, like->u.store.index}, value,
+                    like->span);
 }
 
 /* The block as a fill, its init, and a copy. The path becomes the one that leads to it, as it would

@@ -178,20 +178,17 @@ static Expr *loops_for(const Move *m, int i, const Subst *values, Subst *at, Loo
 static Stmt *nest_of(const Move *m, Expr *cond)
 {
     Context *c = m->s->ctx;
-    const BlockStmt *old = &m->block->u.block;
-    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, old->n_iters + 1);
+    BlockStmt moved = m->block->u.block;
+    BlockIter *iters = block_own_iters(c, &moved, 0);
     LoopList loops = {0};
-    Subst *values = ARENA_ARRAY(c->arena, Subst, old->n_iters + 1);
+    Subst *values = ARENA_ARRAY(c->arena, Subst, moved.n_iters + 1);
     Subst *at = ARENA_ARRAY(c->arena, Subst, m->buffer->rank + 1);
-    for (int i = 0; i < old->n_iters; i++) {
-        iters[i] = old->iters[i];
+    for (int i = 0; i < moved.n_iters; i++) {
         iters[i].binding = loops_for(m, i, values, at, &loops);
-        values[i] = (Subst){old->iters[i].var, iters[i].binding};
+        values[i] = (Subst){iters[i].var, iters[i].binding};
     }
     if (m->tie.taken)
         loops_over_taken(m, at, &loops);
-    BlockStmt moved = *old;
-    moved.iters = iters;
     moved.predicate = condition_of(m, &loops, at, cond);
     Stmt *block = stmt_block(c, &moved, m->block->span);
     return stmt_in_loops(c, loops.items, loops.n, block, m->block->span);

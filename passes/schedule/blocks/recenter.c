@@ -184,11 +184,6 @@ static bool find_law(Recenter *f, Expr *value)
     return f->pivots.r.op == (square ? STORE_ADD : STORE_MAX);
 }
 
-static bool is_element(const Expr *e, const Buffer *buffer)
-{
-    return e->kind == EX_LOAD && e->u.load.buffer->id == buffer->id;
-}
-
 static const Buffer *target_of(const Part *part)
 {
     return part->r.parts[0].target.buffer;
@@ -233,7 +228,7 @@ static bool check_terms(Recenter *f)
     REQUIRE(f->s, E0482, f->span,
             (type == DT_F32 || type == DT_F64) && f->sums.r.op == STORE_ADD &&
                 f->total.r.op == STORE_ADD && target_of(&f->pivots)->type == type &&
-                is_element(f->total.r.parts[0].written, target_of(&f->sums)) &&
+                expr_is_load(f->total.r.parts[0].written, target_of(&f->sums)) &&
                 find_law(f, value) && same(f, pivot, f->g) && same(f, exists, f->exists),
             "no law changes the center of the terms of '%s': they have the form exp(g - c), where "
             "'%s' is the maximum of g, or (g - c) * (g - c), where it is the sum of g, in f32 or "
@@ -276,7 +271,7 @@ static bool check_between(Recenter *f)
 static Expr *pivot_of(Recenter *f)
 {
     Context *c = f->s->ctx;
-    const TupleElement *target = &f->pivots.r.parts[0].target;
+    const BufferElement *target = &f->pivots.r.parts[0].target;
     Subst *back = ARENA_ARRAY(c->arena, Subst, f->map.n);
     for (int i = 0; i < f->map.n; i++)
         back[i] =
@@ -310,12 +305,8 @@ static Expr *term(Recenter *f, Expr *g, Expr *center)
 static Stmt *with_value(Recenter *f, const Part *part, Expr *value)
 {
     BlockStmt block = part->block->u.block;
-    const TupleElement *target = &part->r.parts[0].target;
-    block.body = stmt_store(
-        f->s->ctx,
-        &(StoreStmt){
-            .buffer = target->buffer, .index = target->index, .op = STORE_ADD, .value = value},
-        part->r.update->span);
+    const BufferElement *target = &part->r.parts[0].target;
+    block.body = stmt_assign(f->s->ctx, *target, STORE_ADD, value, part->r.update->span);
     return stmt_block(f->s->ctx, &block, part->block->span);
 }
 
@@ -343,7 +334,7 @@ static Expr *moved_sum(Recenter *f)
 /* The sums' iterators in terms of the total's: as one writes what the other reads. */
 static bool map_total(Recenter *f, SubstList *map)
 {
-    const TupleElement *made = &f->sums.r.parts[0].target;
+    const BufferElement *made = &f->sums.r.parts[0].target;
     const Expr *read = f->total.r.parts[0].written;
     for (int k = 0; k < made->buffer->rank; k++) {
         Expr *at = made->index[k];

@@ -191,7 +191,7 @@ static void add_condition(ReverseInline *v, Facts *f, Expr *condition)
 static BlockIter *iter_of(const BlockStmt *producer, BlockIter *iters, const Expr *value)
 {
     for (int k = 0; k < producer->n_iters; k++)
-        if (value->kind == EX_VAR && value->u.var == iters[k].var)
+        if (expr_is_var(value, iters[k].var))
             return &iters[k];
     return NULL;
 }
@@ -283,12 +283,9 @@ static Stmt *side_by_side(const ReverseInline *v)
 {
     Context *c = v->s->ctx;
     BlockStmt moved = v->block->u.block;
-    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, moved.n_iters + 1);
-    for (int i = 0; i < moved.n_iters; i++) {
-        iters[i] = moved.iters[i];
+    BlockIter *iters = block_own_iters(c, &moved, 0);
+    for (int i = 0; i < moved.n_iters; i++)
         iters[i].binding = in_loops(v, v->values[i].value);
-    }
-    moved.iters = iters;
     moved.predicate = v->where ? in_loops(v, v->where) : NULL;
     Stmt *both[] = {v->producer, stmt_block(c, &moved, v->block->span)};
     Stmt *body = flow_remove(v->s, v->s->kernel->body, v->block);
@@ -365,7 +362,7 @@ static bool keeps_order(const ReverseInline *v)
 static Expr *put_value(Rewriter *r, Expr *e)
 {
     const ReverseInline *v = r->user;
-    bool read = e->kind == EX_LOAD && e->u.load.buffer->id == v->between->id;
+    bool read = expr_is_load(e, v->between);
     return read ? flow_single_store(r->ctx, v->producer)->u.store.value : e;
 }
 

@@ -47,11 +47,6 @@ static const Expr *innermost_factor(const Expr *e, const Buffer *buffer)
     return inner ? innermost_factor(inner, buffer) : e;
 }
 
-static bool is_element(const Expr *e, const Buffer *buffer)
-{
-    return e->kind == EX_LOAD && e->u.load.buffer->id == buffer->id;
-}
-
 /* Finds x - m in what exp is taken of: F(x - m), for F as above. */
 static bool find_difference(Rolling *r, RollingPart *part, const Expr *e)
 {
@@ -60,7 +55,7 @@ static bool find_difference(Rolling *r, RollingPart *part, const Expr *e)
         return is_uniform(r->s->ctx, e->u.arg[inner == e->u.arg[0]]) &&
                find_difference(r, part, inner);
     if (e->kind != EX_SUB || expr_reads(e->u.arg[0], r->largest) ||
-        !is_element(e->u.arg[1], r->largest))
+        !expr_is_load(e->u.arg[1], r->largest))
         return false;
     part->difference = e;
     part->largest = e->u.arg[1];
@@ -89,7 +84,7 @@ static bool is_element_of_its_own(const BlockStmt *block, const StoreStmt *store
         bool is_spatial = block->iters[i].kind == ITER_SPATIAL, used = false;
         spatial += is_spatial;
         for (int k = 0; k < store->buffer->rank && is_spatial && !used; k++)
-            used = store->index[k]->kind == EX_VAR && store->index[k]->u.var == block->iters[i].var;
+            used = expr_is_var(store->index[k], block->iters[i].var);
         found += used;
     }
     for (int k = 0; k < store->buffer->rank; k++)
@@ -105,7 +100,7 @@ static bool find_weight(Rolling *r, RollingPart *part)
     const RollingPart *weights = part->weights;
     const StoreStmt *made = &weights->store->u.store;
     const Expr *load = innermost_factor(part->store->u.store.value, made->buffer);
-    if (!is_element(load, made->buffer))
+    if (!expr_is_load(load, made->buffer))
         return false;
     SubstList map = {0};
     for (int i = 0; i < made->buffer->rank; i++)

@@ -186,7 +186,7 @@ static bool is_iterator(const BlockStmt *block, const ForStmt *loop)
 {
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
-        if (iter->binding->kind == EX_VAR && iter->binding->u.var == loop->var)
+        if (expr_is_var(iter->binding, loop->var))
             return loop->step == 1 && expr_equal(loop->lo, iter->lo) &&
                    expr_equal(loop->hi, iter->hi);
     }
@@ -205,7 +205,7 @@ static bool does_nothing(const BlockStmt *block, const ForStmt *loop)
 static bool is_followed(const StmtPath *path, int depth, const BlockIter *iter)
 {
     for (int i = depth; i + 1 < path->n; i++)
-        if (iter->binding->kind == EX_VAR && iter->binding->u.var == path->items[i]->u.loop.var)
+        if (expr_is_var(iter->binding, path->items[i]->u.loop.var))
             return true;
     int64_t lo, hi;
     return expr_is_const(iter->lo, &lo) && expr_is_const(iter->hi, &hi) && hi - lo == 1;

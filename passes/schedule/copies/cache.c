@@ -18,7 +18,7 @@ typedef struct {
 static Expr *redirect_load(Rewriter *r, Expr *e)
 {
     Redirect *d = r->user;
-    if (e->kind != EX_LOAD || e->u.load.buffer->id != d->from->id ||
+    if (!expr_is_load(e, d->from) ||
         (d->only && !exprs_equal(e->u.load.index, d->only, d->from->rank)))
         return e;
     return expr_load(r->ctx, d->to, e->u.load.index, e->span);

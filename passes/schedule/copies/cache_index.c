@@ -197,9 +197,7 @@ static Stmt *keep(Keeper *k, Kept *kept)
                                         .span = kept->e->span});
     b->origin = k->call->span;
     Expr *value = expr_cast(c, b->type, expr_subst(c, kept->e, to, n), kept->e->span);
-    Stmt *store =
-        stmt_store(c, &(StoreStmt){.buffer = b, .index = index, .op = STORE_SET, .value = value},
-                   kept->e->span);
+    Stmt *store = stmt_set(c, (BufferElement){b, index}, value, kept->e->span);
     kept->buffer = b;
     kept->index = old;
     return stage_nest(s, &(StageNest){name, n, var, lo, hi, NULL, store, NULL}, k->stmt->span);

@@ -109,11 +109,7 @@ static Stmt *only_write(Rewriter *r, Stmt *stmt)
     if (stmt->kind != ST_STORE || stmt->u.store.buffer->id != p->to->id)
         return stmt;
     Expr *value = expr_load(r->ctx, p->from, stmt->u.store.index, stmt->span);
-    return stmt_store(
-        r->ctx,
-        &(StoreStmt){
-            .buffer = p->to, .index = stmt->u.store.index, .op = STORE_SET, .value = value},
-        stmt->span);
+    return stmt_set(r->ctx, (BufferElement){p->to, stmt->u.store.index}, value, stmt->span);
 }
 
 /* The block writes each element that is copied back: in a program without the copy in, where the

@@ -72,7 +72,7 @@ static bool check_store(Privatize *p, const StoreStmt *store)
 static bool reads_buffer(const Privatize *p)
 {
     for (Cursor at = cursor_stmt(p->s->ctx, p->loop); cursor_next(&at);)
-        if (at.expr && at.expr->kind == EX_LOAD && at.expr->u.load.buffer->id == p->buffer->id)
+        if (at.expr && expr_is_load(at.expr, p->buffer))
             return true;
     return false;
 }

@@ -317,7 +317,7 @@ static Expr *redirect_load(Rewriter *rewriter, Expr *e)
     const Expr *load = d->r->inside ? expr_copied(e, &where) : NULL;
     if (load && where && load->u.load.buffer == d->to)
         return e->u.arg[1];
-    if (e->kind != EX_LOAD || e->u.load.buffer->id != d->r->from->id)
+    if (!expr_is_load(e, d->r->from))
         return e;
     return expr_load(rewriter->ctx, d->to, d->at, e->span);
 }
@@ -327,11 +327,8 @@ static Stmt *redirect_store(Rewriter *rewriter, Stmt *stmt)
     Redirect *d = rewriter->user;
     if (stmt->kind != ST_STORE || stmt->u.store.buffer->id != d->r->from->id)
         return stmt;
-    Stmt *store = stmt_store(
-        rewriter->ctx,
-        &(StoreStmt){
-            .buffer = d->to, .index = d->at, .op = stmt->u.store.op, .value = stmt->u.store.value},
-        stmt->span);
+    Stmt *store = stmt_assign(rewriter->ctx, (BufferElement){d->to, d->at}, stmt->u.store.op,
+                              stmt->u.store.value, stmt->span);
     store->u.store.atomic = stmt->u.store.atomic;
     return store;
 }
@@ -369,7 +366,7 @@ static bool always_reads(const Reindex *r)
         return false;
     for (Cursor at = cursor_stmt(r->s->ctx, store); cursor_next(&at);) {
         const Expr *e = at.expr;
-        if (e && e->kind == EX_LOAD && e->u.load.buffer->id == r->from->id)
+        if (e && expr_is_load(e, r->from))
             return true;
         if (e && (e->kind == EX_SELECT || e->kind == EX_AND || e->kind == EX_OR))
             cursor_prune(&at);

@@ -98,11 +98,7 @@ Buffer *stage_buffer(Schedule *s, const Buffer *of, const char *suffix, Scope sc
 
 Stmt *stage_copy(Schedule *s, BufferElement to, BufferElement from, Span span)
 {
-    Expr *value = expr_load(s->ctx, from.buffer, from.index, span);
-    return stmt_store(
-        s->ctx,
-        &(StoreStmt){.buffer = to.buffer, .index = to.index, .op = STORE_SET, .value = value},
-        span);
+    return stmt_set(s->ctx, to, expr_load(s->ctx, from.buffer, from.index, span), span);
 }
 
 StageNest stage_over(Schedule *s, const Buffer *buffer, const Name *names, Span span, Expr ***index)

@@ -47,11 +47,6 @@ Stmt *stage_nest(Schedule *s, const StageNest *nest, Span span);
 StageNest stage_over(Schedule *s, const Buffer *buffer, const Name *names, Span span,
                      Expr ***index);
 
-typedef struct {
-    Buffer *buffer;
-    Expr *const *index;
-} BufferElement;
-
 /* The store  to = from. */
 Stmt *stage_copy(Schedule *s, BufferElement to, BufferElement from, Span span);
 

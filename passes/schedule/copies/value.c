@@ -75,12 +75,8 @@ Stmt *value_nest(Schedule *s, ValueNest *v)
                                         .role = ROLE_TEMP,
                                         .span = span});
     v->buffer->origin = v->origin;
-    Stmt *store = stmt_store(c,
-                             &(StoreStmt){.buffer = v->buffer,
-                                          .index = index,
-                                          .op = STORE_SET,
-                                          .value = expr_subst(c, v->value, map, n)},
-                             span);
+    Stmt *store =
+        stmt_set(c, (BufferElement){v->buffer, index}, expr_subst(c, v->value, map, n), span);
     v->compute = stmt_block(
         c, &(BlockStmt){.name = name, .iters = iters, .n_iters = n, .body = store}, span);
     return stmt_in_loops(c, loops, axes, v->compute, span);

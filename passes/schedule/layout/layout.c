@@ -43,18 +43,8 @@ static bool may_lay_out(Schedule *s, const Value *v, const Buffer *buffer)
 /* The buffer with one rule of its layout changed. */
 static void lay_out(Schedule *s, Buffer *buffer, int axis, AxisLayout rule)
 {
-    Buffer *changed = buffer_copy(s->ctx, buffer);
-    AxisLayout *layout = ARENA_ARRAY(s->ctx->arena, AxisLayout, buffer->rank);
-    for (int i = 0; buffer->layout && i < buffer->rank; i++)
-        layout[i] = buffer->layout[i];
-    layout[axis] = rule;
-    changed->layout = layout;
+    Buffer *changed = buffer_with_rule(s->ctx, buffer, axis, rule);
     sched_replace_body(s, stmt_replace_buffer(s->ctx, s->kernel->body, buffer, changed));
-}
-
-static AxisLayout rule_of(const Buffer *buffer, int axis)
-{
-    return buffer->layout ? buffer->layout[axis] : (AxisLayout){0};
 }
 
 /* Banks belong to shared memory. */
@@ -72,24 +62,17 @@ static bool lengthen_rows(Schedule *s, const Value *v, Buffer *buffer, int axis,
 {
     Context *c = s->ctx;
     int64_t *strides = ARENA_ARRAY(c->arena, int64_t, buffer->rank), elements;
-    Buffer *aligned = buffer_copy(c, buffer);
-    AxisLayout *layout = ARENA_ARRAY(c->arena, AxisLayout, buffer->rank);
-    layout[axis] = rule;
-    aligned->layout = layout;
-    bool known = buffer_strides(aligned, strides, &elements);
+    bool known = buffer_strides(buffer_with_rule(c, buffer, axis, rule), strides, &elements);
     bool whole = known && axis + 1 < buffer->rank && strides[axis] % strides[axis + 1] == 0;
     REQUIRE(s, E0447, v->span, whole,
             "'%s' is in global memory, where the rows of an axis can get longer, by whole elements "
             "and if extents are literals, but axis %d cannot have this stride; use set_scope(%s, "
             "shared) first",
             buffer->name, axis, buffer->name);
-    Expr **shape = ARENA_ARRAY(c->arena, Expr *, buffer->rank);
-    for (int i = 0; i < buffer->rank; i++)
-        shape[i] = buffer->shape[i];
-    shape[axis + 1] = expr_index(c, strides[axis] / strides[axis + 1]);
-    aligned->layout = NULL;
-    aligned->shape = shape;
-    sched_replace_body(s, stmt_replace_buffer(c, s->kernel->body, buffer, aligned));
+    Expr *row = expr_index(c, strides[axis] / strides[axis + 1]);
+    Buffer *longer = buffer_with_extent(c, buffer, axis + 1, row);
+    longer->layout = NULL;
+    sched_replace_body(s, stmt_replace_buffer(c, s->kernel->body, buffer, longer));
     return true;
 }
 
@@ -108,7 +91,7 @@ bool prim_storage_align(Schedule *s, const PrimCall *call, Value *result)
     REQUIRE(s, E0448, call->storage_align.offset.span, offset >= 0 && offset < factor,
             "the offset is a remainder modulo %lld, from 0 to %lld; found %lld", (long long)factor,
             (long long)factor - 1, (long long)offset);
-    AxisLayout rule = rule_of(buffer, axis);
+    AxisLayout rule = buffer_rule(buffer, axis);
     rule.align_factor = factor;
     rule.align_offset = offset;
     (void)result;
@@ -130,7 +113,7 @@ bool prim_pad(Schedule *s, const PrimCall *call, Value *result)
         return false;
     REQUIRE(s, E0448, call->pad.amount.span, amount >= 0 && amount <= INT32_MAX,
             "the padding of a row is nonnegative; found %lld", (long long)amount);
-    AxisLayout rule = rule_of(buffer, axis);
+    AxisLayout rule = buffer_rule(buffer, axis);
     rule.pad = amount;
     rule.choose_pad = chosen;
     lay_out(s, buffer, axis, rule);
@@ -156,7 +139,7 @@ bool prim_swizzle(Schedule *s, const PrimCall *call, Value *result)
     if (!find_axis(s, &call->swizzle.axis, buffer, buffer->rank - 1, &axis) ||
         !find_axis(s, &call->swizzle.by, buffer, axis > 0 ? axis - 1 : 1, &by))
         return false;
-    AxisLayout rule = rule_of(buffer, axis);
+    AxisLayout rule = buffer_rule(buffer, axis);
     const Value *every = &call->swizzle.every;
     rule.choose_swizzle = chosen;
     rule.swizzle = chosen ? (Swizzle){0}

@@ -260,13 +260,9 @@ static Stmt *made_once(const Rolling *r)
 static Stmt *folded(const Rolling *r, Stmt *body)
 {
     Context *c = r->s->ctx;
-    Buffer *circle = buffer_copy(c, r->buffer);
-    AxisLayout *layout = ARENA_ARRAY(c->arena, AxisLayout, circle->rank);
-    for (int d = 0; r->buffer->layout && d < circle->rank; d++)
-        layout[d] = r->buffer->layout[d];
-    layout[r->axis].fold = r->length;
-    circle->layout = layout;
-    return stmt_replace_buffer(c, body, r->buffer, circle);
+    AxisLayout rule = buffer_rule(r->buffer, r->axis);
+    rule.fold = r->length;
+    return stmt_replace_buffer(c, body, r->buffer, buffer_with_rule(c, r->buffer, r->axis, rule));
 }
 
 /* Each element that is read was made before, in the same iteration of the loops outside, and is in
@@ -296,9 +292,7 @@ static bool check_reads(const Rolling *r, Stmt *body)
 static Expr *const *circular_index(const Rolling *r, Expr *const *index)
 {
     Context *c = r->s->ctx;
-    Expr **out = ARENA_ARRAY(c->arena, Expr *, r->buffer->rank);
-    for (int i = 0; i < r->buffer->rank; i++)
-        out[i] = index[i];
+    Expr **out = ARENA_COPY(c->arena, Expr *, index, r->buffer->rank, 0);
     out[r->axis] = index_mod(c, index[r->axis], expr_index(c, r->length));
     return out;
 }
@@ -306,7 +300,7 @@ static Expr *const *circular_index(const Rolling *r, Expr *const *index)
 static Expr *circular_load(Rewriter *rewriter, Expr *e)
 {
     const Rolling *r = rewriter->user;
-    bool circular = e->kind == EX_LOAD && e->u.load.buffer->id == r->buffer->id;
+    bool circular = expr_is_load(e, r->buffer);
     return circular ? expr_load(rewriter->ctx, e->u.load.buffer, circular_index(r, e->u.load.index),
                                 e->span)
                     : e;
@@ -327,12 +321,7 @@ static Stmt *written_out(const Rolling *r, Stmt *body)
 {
     Context *c = r->s->ctx;
     Rewriter places = {.ctx = c, .user = (void *)r, .expr = circular_load, .stmt = circular_store};
-    Buffer *circle = buffer_copy(c, r->buffer);
-    Expr **shape = ARENA_ARRAY(c->arena, Expr *, circle->rank);
-    for (int i = 0; i < circle->rank; i++)
-        shape[i] = circle->shape[i];
-    shape[r->axis] = expr_index(c, r->length);
-    circle->shape = shape;
+    Buffer *circle = buffer_with_extent(c, r->buffer, r->axis, expr_index(c, r->length));
     return stmt_replace_buffer(c, rewrite_stmt(&places, body), r->buffer, circle);
 }
 

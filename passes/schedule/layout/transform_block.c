@@ -44,8 +44,7 @@ static int loop_of(const Transform *t, int i)
     int n = block->n_iters;
     for (int k = 0; k < n && t->path->n > n; k++) {
         const Stmt *loop = t->path->items[t->path->n - 1 - n + k];
-        if (loop->kind != ST_FOR || iter->binding->kind != EX_VAR ||
-            iter->binding->u.var != loop->u.loop.var)
+        if (loop->kind != ST_FOR || !expr_is_var(iter->binding, loop->u.loop.var))
             continue;
         Context *c = t->s->ctx;
         bool same = loop->u.loop.step == 1 && loop->u.loop.kind == LOOP_SERIAL &&

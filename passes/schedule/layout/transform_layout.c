@@ -215,8 +215,7 @@ static bool pad_nest(const Transform *r, Stmt **nest)
         return true;
     fill.block = sched_fresh_name(s, arena_printf(c->arena, "%s_pad", r->from->name));
     fill.where = padding;
-    fill.body = stmt_store(
-        c, &(StoreStmt){.buffer = r->to, .index = index, .op = STORE_SET, .value = value}, v->span);
+    fill.body = stmt_set(c, (BufferElement){r->to, index}, value, v->span);
     *nest = stage_nest(s, &fill, r->call->span);
     return true;
 }

@@ -236,10 +236,8 @@ static Stmt *with_plain_binding(Schedule *s, Stmt *loop, uint32_t id)
     for (int i = 1; i < all.n && stmt->u.block.id != id; i++)
         stmt = all.items[i];
     BlockStmt block = stmt->u.block;
-    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, block.n_iters);
-    memcpy(iters, block.iters, sizeof *iters * (size_t)block.n_iters);
+    BlockIter *iters = block_own_iters(c, &block, 0);
     iters[block.n_iters - 1].binding = expr_var(c, loop->u.loop.var, span_none());
-    block.iters = iters;
     return stmt_replace(c, loop, stmt, stmt_stamp(stmt_block(c, &block, stmt->span), stmt));
 }
 

@@ -336,8 +336,7 @@ static Stmt *block_of_temp(const Carry *k, const BlockStmt *own)
 
 static Stmt *set_temp(const Carry *k, Expr *value)
 {
-    StoreStmt store = {.buffer = k->temp, .op = STORE_SET, .value = value};
-    return stmt_store(k->s->ctx, &store, k->store->span);
+    return stmt_set(k->s->ctx, (BufferElement){k->temp, NULL}, value, k->store->span);
 }
 
 /* Under which the first iteration exists and runs the block, beside the domains of its iterators;
@@ -383,8 +382,7 @@ static Stmt *first_value(const Carry *k)
 static Expr *use_temp(Rewriter *r, Expr *e)
 {
     const Carry *k = r->user;
-    if (e->kind != EX_LOAD || e->u.load.buffer->id != k->buffer->id ||
-        !is_before(k, e->u.load.index))
+    if (!expr_is_load(e, k->buffer) || !is_before(k, e->u.load.index))
         return e;
     return expr_load(r->ctx, k->temp, NULL, e->span);
 }

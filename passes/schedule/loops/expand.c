@@ -115,7 +115,7 @@ static Expr *const *element(const Expand *e, Expr *const *index)
 static Expr *expand_load(Rewriter *r, Expr *load)
 {
     const Expand *e = r->user;
-    if (load->kind != EX_LOAD || load->u.load.buffer->id != e->from->id)
+    if (!expr_is_load(load, e->from))
         return load;
     return expr_load(r->ctx, e->to, element(e, load->u.load.index), load->span);
 }
@@ -142,8 +142,8 @@ static Var *iterator_of_loop(const Expand *e, const BlockStmt *block, bool write
 {
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
-        if ((iter->kind == ITER_SPATIAL || !writes) && iter->binding->kind == EX_VAR &&
-            iter->binding->u.var == e->loop->u.loop.var && stays_in_loop(e, iter))
+        if ((iter->kind == ITER_SPATIAL || !writes) &&
+            expr_is_var(iter->binding, e->loop->u.loop.var) && stays_in_loop(e, iter))
             return iter->var;
     }
     return NULL;

@@ -64,8 +64,7 @@ static void check_write(Tail *t, const Stmt *block, const Access *a, const Var *
     Context *c = t->s->ctx;
     for (int axis = 0; axis < a->buffer->rank && a->buffer->role == ROLE_TEMP && !a->buffer->layout;
          axis++) {
-        if (a->index[axis]->kind != EX_VAR || a->index[axis]->u.var != iter ||
-            !expr_equal(a->buffer->shape[axis], t->loop->hi))
+        if (!expr_is_var(a->index[axis], iter) || !expr_equal(a->buffer->shape[axis], t->loop->hi))
             continue;
         if (!is_grown(t, a->buffer, axis))
             VEC_PUSH(c->arena, &t->grown,

@@ -136,11 +136,7 @@ bool circle_measure(const CircleLoop *l, Circle *a)
 /* A circle of the parts that are alive at the same time. */
 Buffer *circle_folded(Context *c, const Circle *a, int64_t stages)
 {
-    Buffer *buffer = buffer_copy(c, a->buffer);
-    AxisLayout *layout = ARENA_ARRAY(c->arena, AxisLayout, buffer->rank);
-    for (int d = 0; buffer->layout && d < buffer->rank; d++)
-        layout[d] = buffer->layout[d];
-    layout[a->axis].fold = a->step * stages;
-    buffer->layout = layout;
-    return buffer;
+    AxisLayout rule = buffer_rule(a->buffer, a->axis);
+    rule.fold = a->step * stages;
+    return buffer_with_rule(c, a->buffer, a->axis, rule);
 }

@@ -152,8 +152,7 @@ static const Stmt *store_that_is_read(Context *c, const Stmt *body)
     for (Cursor at = cursor_stmts(c, body); cursor_next(&at);)
         if (at.stmt->kind == ST_STORE)
             for (Cursor load = cursor_stmt(c, body); cursor_next(&load);)
-                if (load.expr && load.expr->kind == EX_LOAD &&
-                    load.expr->u.load.buffer->id == at.stmt->u.store.buffer->id)
+                if (load.expr && expr_is_load(load.expr, at.stmt->u.store.buffer))
                     return at.stmt;
     return NULL;
 }

@@ -55,8 +55,7 @@ static const BlockIter *iter_of_loop(const BlockStmt *block, const ForStmt *loop
 {
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
-        if (iter->binding->kind == EX_VAR && iter->binding->u.var == loop->var &&
-            expr_is(iter->lo, 0))
+        if (expr_is_var(iter->binding, loop->var) && expr_is(iter->lo, 0))
             return iter;
     }
     return NULL;

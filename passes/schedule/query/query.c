@@ -533,11 +533,6 @@ bool prim_varies(Schedule *s, const PrimCall *call, Value *result)
     return accesses_end(&a, (Value){.kind = VALUE_BOOL, .u.i = yes}, result);
 }
 
-static bool is_variable(const Expr *e, const Var *var)
-{
-    return e->kind == EX_VAR && e->u.var == var;
-}
-
 /* How many adjacent values of the variable, from a multiple of it on, give an expression one value:
  * what divides the variable wherever it stands; 0: it stands nowhere. */
 static int64_t values_alike(Context *c, const Expr *e, const Var *var)
@@ -545,9 +540,9 @@ static int64_t values_alike(Context *c, const Expr *e, const Var *var)
     int64_t n = 0, divisor;
     for (Cursor at = cursor_expr(c, e); cursor_next(&at);) {
         const Expr *x = at.expr;
-        if (is_variable(x, var))
+        if (expr_is_var(x, var))
             return 1;
-        if (x->kind == EX_DIV && is_variable(x->u.arg[0], var) &&
+        if (x->kind == EX_DIV && expr_is_var(x->u.arg[0], var) &&
             expr_is_const(x->u.arg[1], &divisor)) {
             n = gcd64(n, divisor);
             cursor_prune(&at);

@@ -83,7 +83,7 @@ static bool has_own_value(const Lookback *l, const Stmt *loop, const SumsPart *p
 {
     for (int d = 0; d < part->value->rank; d++) {
         const Expr *at = part->read->u.load.index[d];
-        if (at->kind == EX_VAR && at->u.var == loop->u.loop.var)
+        if (expr_is_var(at, loop->u.loop.var))
             return true;
     }
     return stmt_declares(l->of.s->ctx, loop, part->value);

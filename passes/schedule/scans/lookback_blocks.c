@@ -82,10 +82,7 @@ static Expr **word_index(const Lookback *l, const SumsIters *iters, Expr *at, in
 
 static Stmt *store_to(const Lookback *l, Buffer *buffer, Expr *const *index, Expr *value)
 {
-    return stmt_store(
-        l->of.s->ctx,
-        &(StoreStmt){.buffer = buffer, .index = index, .op = STORE_SET, .value = value},
-        l->of.span);
+    return stmt_set(l->of.s->ctx, (BufferElement){buffer, index}, value, l->of.span);
 }
 
 static Stmt *in_order(const Lookback *l, const StmtList *items)
@@ -198,7 +195,7 @@ static Stmt *add_awaited(const Lookback *l, const Look *look, const SumsIters *i
 {
     Context *c = l->of.s->ctx;
     Expr **values = ARENA_ARRAY(c->arena, Expr *, l->of.n_parts);
-    TupleElement *sums = ARENA_ARRAY(c->arena, TupleElement, l->of.n_parts);
+    BufferElement *sums = ARENA_ARRAY(c->arena, BufferElement, l->of.n_parts);
     for (int k = 0; k < l->of.n_parts; k++) {
         const LookbackPart *part = &l->parts[k];
         DType type = l->of.parts[k].value->type;
@@ -207,7 +204,7 @@ static Stmt *add_awaited(const Lookback *l, const Look *look, const SumsIters *i
             elements[w] = expr_load(c, look->words, word_index(l, iters, at, part->first_word + w),
                                     l->of.span);
         values[k] = value_of_words(c, type, elements);
-        sums[k] = (TupleElement){sum_of(look, part), NULL};
+        sums[k] = (BufferElement){sum_of(look, part), NULL};
     }
     return sums_combine_into(&l->of, sums, values);
 }

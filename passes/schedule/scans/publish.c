@@ -119,9 +119,7 @@ static Buffer *word_buffer(const Publish *p)
 {
     Context *c = p->s->ctx;
     int rank = p->from->rank + (p->n_words > 1);
-    Expr **extent = ARENA_ARRAY(c->arena, Expr *, p->from->rank + 1);
-    for (int d = 0; d < p->from->rank; d++)
-        extent[d] = p->from->shape[d];
+    Expr **extent = ARENA_COPY(c->arena, Expr *, p->from->shape, p->from->rank, 1);
     extent[p->from->rank] = expr_index(c, p->n_words);
     Buffer *out = stage_buffer(p->s, p->from, "words", SCOPE_GLOBAL, p->span);
     out->type = DT_U64;
@@ -135,9 +133,7 @@ static Buffer *word_buffer(const Publish *p)
 static Expr **word_index(const Publish *p, Expr *const *index, int number)
 {
     Context *c = p->s->ctx;
-    Expr **out = ARENA_ARRAY(c->arena, Expr *, p->from->rank + 1);
-    for (int d = 0; d < p->from->rank; d++)
-        out[d] = index[d];
+    Expr **out = ARENA_COPY(c->arena, Expr *, index, p->from->rank, 1);
     out[p->from->rank] = expr_index(c, number);
     return out;
 }

@@ -269,7 +269,7 @@ static bool check_order(const Scan *scan, Stmt *block)
 
 /* The block updates an element of the buffer in each of its iterations, also where its condition
  * does not hold. */
-static bool is_element(const Scan *scan, const TupleElement *target)
+static bool is_element(const Scan *scan, const BufferElement *target)
 {
     Facts *facts = sched_facts(scan->s, &scan->f.path);
     facts_enter(facts, scan->f.node);
@@ -353,7 +353,7 @@ static Stmt *part_block(const Scan *scan, const Stmt *bottom, const PartBlock *o
 }
 
 /* The stores  to[k] = from[k], of elements. */
-static Stmt *copies(const Scan *scan, const TupleElement *to, const TupleElement *from)
+static Stmt *copies(const Scan *scan, const BufferElement *to, const BufferElement *from)
 {
     Context *c = scan->s->ctx;
     const Reducer *r = &scan->f.r;
@@ -410,7 +410,7 @@ static OwnValue own_value(const Scan *scan, int k, Span origin)
 {
     Context *c = scan->s->ctx;
     const Factor *f = &scan->f;
-    const TupleElement *target = &f->r.parts[k].target;
+    const BufferElement *target = &f->r.parts[k].target;
     OwnValue own = {.of = target->buffer,
                     .axes = ARENA_ARRAY(c->arena, int, target->buffer->rank + 1)};
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, target->buffer->rank + 1);
@@ -437,7 +437,7 @@ static Expr **own_index(Context *c, const OwnValue *own, Expr *const *index)
 static Expr *use_own_expr(Rewriter *r, Expr *e)
 {
     const OwnValue *own = r->user;
-    if (e->kind != EX_LOAD || e->u.load.buffer->id != own->of->id)
+    if (!expr_is_load(e, own->of))
         return e;
     return expr_load_like(r->ctx, e, own->buffer, own_index(r->ctx, own, e->u.load.index));
 }
@@ -459,7 +459,7 @@ static Stmt *scan_of_chunks(Scan *scan, Span origin)
     Factor *f = &scan->f;
     Span span = f->r.update->span;
     Var *part = var_new(c, f->part->name, DT_INDEX, VAR_ITER, span);
-    TupleElement *to = reducer_targets(c, &f->r);
+    BufferElement *to = reducer_targets(c, &f->r);
     Stmt *body = scan->loop->u.loop.body, *bottom;
     Stmt **items = ARENA_ARRAY(c->arena, Stmt *, f->r.n + 2);
     for (int k = 0; k < f->r.n; k++) {
@@ -467,7 +467,7 @@ static Stmt *scan_of_chunks(Scan *scan, Span origin)
         *own = own_value(scan, k, origin);
         Rewriter r = {.ctx = c, .user = own, .expr = use_own_expr, .stmt = use_own_stmt};
         body = rewrite_stmt(&r, body);
-        to[k] = (TupleElement){own->buffer, own_index(c, own, to[k].index)};
+        to[k] = (BufferElement){own->buffer, own_index(c, own, to[k].index)};
         items[k] = stmt_temp(c, own->buffer, span);
     }
     Stmt *start = copies(scan, to, factor_elements(f, scan->before, part));

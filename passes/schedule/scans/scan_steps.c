@@ -234,10 +234,9 @@ static Expr *last_of(const SumsIters *iters)
     return iters->of_loops[iters->n_loops - 1].value;
 }
 
-static Stmt *store_to(const Steps *st, TupleElement to, Expr *value)
+static Stmt *store_to(const Steps *st, BufferElement to, Expr *value)
 {
-    StoreStmt set = {.buffer = to.buffer, .index = to.index, .op = STORE_SET, .value = value};
-    return stmt_store(st->of.s->ctx, &set, st->of.span);
+    return stmt_set(st->of.s->ctx, to, value, st->of.span);
 }
 
 /* to[at] = values, of all components. */
@@ -248,7 +247,7 @@ static Stmt *store(const Steps *st, Components to, Expr *at, Expr *const *values
     Stmt **items = ARENA_ARRAY(c->arena, Stmt *, st->of.n_parts);
     index[0] = at;
     for (int k = 0; k < st->of.n_parts; k++)
-        items[k] = store_to(st, (TupleElement){to[k], index}, values[k]);
+        items[k] = store_to(st, (BufferElement){to[k], index}, values[k]);
     return stmt_seq(c, items, st->of.n_parts, st->of.span);
 }
 
@@ -341,12 +340,12 @@ static Stmt *total_loop(const Steps *st, Components last)
 }
 
 /* The elements of the value. */
-static TupleElement *value_elements(const Steps *st, const SumsIters *iters)
+static BufferElement *value_elements(const Steps *st, const SumsIters *iters)
 {
-    TupleElement *out = ARENA_ARRAY(st->of.s->ctx->arena, TupleElement, st->of.n_parts);
+    BufferElement *out = ARENA_ARRAY(st->of.s->ctx->arena, BufferElement, st->of.n_parts);
     Expr **read = load_value(st, iters);
     for (int k = 0; k < st->of.n_parts; k++)
-        out[k] = (TupleElement){st->of.parts[k].value, read[k]->u.load.index};
+        out[k] = (BufferElement){st->of.parts[k].value, read[k]->u.load.index};
     return out;
 }
 
@@ -381,7 +380,7 @@ static Stmt *set_value(const Steps *st, Components last)
     Context *c = st->of.s->ctx;
     SumsIters iters = iters_in(st, &st->of.loop->u.loop);
     iters.n--;
-    TupleElement *to = value_elements(st, &iters);
+    BufferElement *to = value_elements(st, &iters);
     Expr **values = load(st, last, index_sub(c, st->n, expr_index(c, 1)));
     Stmt **items = ARENA_ARRAY(c->arena, Stmt *, st->of.n_parts);
     for (int k = 0; k < st->of.n_parts; k++)
@@ -423,7 +422,7 @@ static Stmt *together_loop(const Steps *st, Components last)
         Expr **to = ARENA_ARRAY(c->arena, Expr *, part->before->rank + 1);
         for (int d = 0; d < part->before->rank; d++)
             to[d] = sums_inside(&st->of, &iters, part->store[d]);
-        items[k] = store_to(st, (TupleElement){part->before, to}, values[k]);
+        items[k] = store_to(st, (BufferElement){part->before, to}, values[k]);
     }
     BlockStmt of = st->of.before->u.block;
     of.predicate = runs_where(st, st->of.before);

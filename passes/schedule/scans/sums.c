@@ -42,7 +42,7 @@ static void make_parts(Sums *sums, int n)
 }
 
 /* A component that an update combines with `total`. */
-static bool add_part(Sums *sums, int k, const TupleElement *value, Expr *total)
+static bool add_part(Sums *sums, int k, const BufferElement *value, Expr *total)
 {
     Context *c = sums->s->ctx;
     const BlockStmt *block = &sums->update->u.block;
@@ -71,7 +71,7 @@ static bool read_update(Sums *sums)
     const StoreStmt *store = &body->u.store;
     sums->op = store->op;
     make_parts(sums, 1);
-    return add_part(sums, 0, &(TupleElement){store->buffer, store->index}, store->value);
+    return add_part(sums, 0, &(BufferElement){store->buffer, store->index}, store->value);
 }
 
 int sums_part_of(const Sums *sums, const Buffer *value)
@@ -233,16 +233,12 @@ Expr **sums_combined(const Sums *sums, Expr *const *a, Expr *const *b)
     return out;
 }
 
-Stmt *sums_combine_into(const Sums *sums, const TupleElement *targets, Expr *const *values)
+Stmt *sums_combine_into(const Sums *sums, const BufferElement *targets, Expr *const *values)
 {
     Context *c = sums->s->ctx;
     if (sums->combiner)
         return tuple_update(c, &(TupleUpdate){sums->combiner, targets, values}, sums->span);
-    return stmt_store(
-        c,
-        &(StoreStmt){
-            .buffer = targets->buffer, .index = targets->index, .op = sums->op, .value = values[0]},
-        sums->span);
+    return stmt_assign(c, *targets, sums->op, values[0], sums->span);
 }
 
 bool sums_round(const Sums *sums)

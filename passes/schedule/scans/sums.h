@@ -60,7 +60,7 @@ Expr *sums_identity(const Sums *sums, int k);
 /* a op b, of all components. */
 Expr **sums_combined(const Sums *sums, Expr *const *a, Expr *const *b);
 /* targets = targets op values. */
-Stmt *sums_combine_into(const Sums *sums, const TupleElement *targets, Expr *const *values);
+Stmt *sums_combine_into(const Sums *sums, const BufferElement *targets, Expr *const *values);
 /* Another order of the sums gives another result. */
 bool sums_round(const Sums *sums);
 /* The name of the value: "best" of a tuple of best_value and best_index. */

@@ -66,7 +66,6 @@ Stmt *words_clear(Schedule *s, Buffer *words, Span span)
     StageNest nest = stage_over(s, words, NULL, span, &index);
     nest.block = sched_fresh_name(s, ctx_namef(c, "%s_clear", words->name));
     Expr *zero = expr_int(c, DT_U64, 0, span_none());
-    nest.body = stmt_store(
-        c, &(StoreStmt){.buffer = words, .index = index, .op = STORE_SET, .value = zero}, span);
+    nest.body = stmt_set(c, (BufferElement){words, index}, zero, span);
     return stage_nest(s, &nest, span);
 }

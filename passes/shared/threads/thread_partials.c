@@ -75,19 +75,17 @@ Frame partials_open(Apart *a, const Place *place)
 /* The subscripts of a buffer of partial results with another last one. */
 static Expr *const *at(Apart *a, const Frame *f, Expr *last)
 {
-    Expr **index = ARENA_ARRAY(a->c->arena, Expr *, a->dims.n + 1);
-    for (int i = 0; i < a->dims.n; i++)
-        index[i] = f->index[i];
+    Expr **index = ARENA_COPY(a->c->arena, Expr *, f->index, a->dims.n, 1);
     index[a->dims.n] = last;
     return index;
 }
 
-static const TupleElement *elements_of(Apart *a, PartialElement element)
+static const BufferElement *elements_of(Apart *a, PartialElement element)
 {
-    TupleElement *out = ARENA_ARRAY(a->c->arena, TupleElement, a->r.n);
+    BufferElement *out = ARENA_ARRAY(a->c->arena, BufferElement, a->r.n);
     Expr *const *index = at(a, element.frame, element.last);
     for (int k = 0; k < a->r.n; k++)
-        out[k] = (TupleElement){element.buffers[k], index};
+        out[k] = (BufferElement){element.buffers[k], index};
     return out;
 }
 
