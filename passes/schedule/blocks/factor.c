@@ -312,7 +312,7 @@ Buffer *factor_buffer(const Factor *f, int k, Name name, const Buffer *shaped)
     Context *c = f->s->ctx;
     const Combiner *combiner = f->r.combiner;
     const Buffer *old = f->r.parts[k].target.buffer;
-    Buffer *out = buffer_new(
+    return buffer_new(
         c,
         &(Buffer){.name = combiner ? sched_fresh_name(f->s, arena_printf(c->arena, "%s_%s", name,
                                                                          combiner->parts[k].name))
@@ -323,9 +323,8 @@ Buffer *factor_buffer(const Factor *f, int k, Name name, const Buffer *shaped)
                   .rank = shaped->rank,
                   .scope = old->scope,
                   .role = ROLE_TEMP,
-                  .span = old->span});
-    out->origin = shaped->origin;
-    return out;
+                  .span = old->span,
+                  .origin = shaped->origin});
 }
 
 Buffer **factor_buffers(Factor *f, Name name, Span origin)

@@ -194,8 +194,8 @@ static Stmt *keep(Keeper *k, Kept *kept)
                                         .rank = n,
                                         .scope = k->scope,
                                         .role = ROLE_TEMP,
-                                        .span = kept->e->span});
-    b->origin = k->call->span;
+                                        .span = kept->e->span,
+                                        .origin = k->call->span});
     Expr *value = expr_cast(c, b->type, expr_subst(c, kept->e, to, n), kept->e->span);
     Stmt *store = stmt_set(c, (BufferElement){b, index}, value, kept->e->span);
     kept->buffer = b;

@@ -84,16 +84,15 @@ Stmt *stage_insert(Schedule *s, const StagePlace *place, Stmt *before, Stmt *aft
 Buffer *stage_buffer(Schedule *s, const Buffer *of, const char *suffix, Scope scope, Span origin)
 {
     Name name = sched_fresh_name(s, arena_printf(s->ctx->arena, "%s_%s", of->name, suffix));
-    Buffer *b = buffer_new(s->ctx, &(Buffer){.name = name,
-                                             .type = of->type,
-                                             .digits = of->digits,
-                                             .shape = of->shape,
-                                             .rank = of->rank,
-                                             .scope = scope,
-                                             .role = ROLE_TEMP,
-                                             .span = of->span});
-    b->origin = origin;
-    return b;
+    return buffer_new(s->ctx, &(Buffer){.name = name,
+                                        .type = of->type,
+                                        .digits = of->digits,
+                                        .shape = of->shape,
+                                        .rank = of->rank,
+                                        .scope = scope,
+                                        .role = ROLE_TEMP,
+                                        .span = of->span,
+                                        .origin = origin});
 }
 
 Stmt *stage_copy(Schedule *s, BufferElement to, BufferElement from, Span span)

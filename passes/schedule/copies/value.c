@@ -73,8 +73,8 @@ Stmt *value_nest(Schedule *s, ValueNest *v)
                                         .rank = axes,
                                         .scope = v->scope,
                                         .role = ROLE_TEMP,
-                                        .span = span});
-    v->buffer->origin = v->origin;
+                                        .span = span,
+                                        .origin = v->origin});
     Stmt *store =
         stmt_set(c, (BufferElement){v->buffer, index}, expr_subst(c, v->value, map, n), span);
     v->compute = stmt_block(

@@ -316,8 +316,8 @@ static Buffer *carried_temp(const Carry *k)
                                                 .type = k->buffer->type,
                                                 .scope = SCOPE_GLOBAL,
                                                 .role = ROLE_TEMP,
-                                                .span = k->buffer->span});
-    temp->origin = k->span;
+                                                .span = k->buffer->span,
+                                                .origin = k->span});
     for (int i = 0; i + 1 < k->outer.n; i++) {
         const Stmt *at = k->outer.items[i];
         if (at->kind == ST_FOR && at->u.loop.kind == LOOP_BIND)

@@ -14,16 +14,15 @@ static Buffer *word_buffer(const Lookback *l, const char *suffix, Expr *n)
         extent[i] = i + 1 < l->of.loops.n ? l->of.loops.items[i]->u.loop.hi : n;
     extent[l->of.loops.n] = expr_index(c, l->n_words);
     int rank = l->of.loops.n + (l->n_words > 1);
-    Buffer *out = buffer_new(
+    return buffer_new(
         c, &(Buffer){.name = sched_fresh_name(l->of.s, ctx_namef(c, "%s_%s", l->base, suffix)),
                      .type = DT_U64,
                      .shape = stage_shape(l->of.s, extent, rank),
                      .rank = rank,
                      .scope = SCOPE_GLOBAL,
                      .role = ROLE_TEMP,
-                     .span = l->of.parts[0].value->span});
-    out->origin = l->of.span;
-    return out;
+                     .span = l->of.parts[0].value->span,
+                     .origin = l->of.span});
 }
 
 void lookback_buffers(Lookback *l)
@@ -80,15 +79,17 @@ static Expr **word_index(const Lookback *l, const SumsIters *iters, Expr *at, in
     return index;
 }
 
-static Stmt *store_to(const Lookback *l, Buffer *buffer, Expr *const *index, Expr *value)
+/* Word `number` at `to`, whose subscript is that along the loop. */
+static Stmt *set_word(const Lookback *l, const SumsIters *iters, BufferElement to, int number,
+                      Expr *value)
 {
-    return stmt_set(l->of.s->ctx, (BufferElement){buffer, index}, value, l->of.span);
+    to.index = word_index(l, iters, to.index[0], number);
+    return stmt_set(l->of.s->ctx, to, value, l->of.span);
 }
 
 static Stmt *in_order(const Lookback *l, const StmtList *items)
 {
-    return items->n == 1 ? items->items[0]
-                         : stmt_seq(l->of.s->ctx, items->items, items->n, l->of.span);
+    return stmt_seq(l->of.s->ctx, items->items, items->n, l->of.span);
 }
 
 /* Stores the words of `values` [n_parts] at `at`. */
@@ -99,23 +100,12 @@ static void add_words(const Lookback *l, const SumsIters *iters, BufferElement t
     for (int k = 0; k < l->of.n_parts; k++)
         for (int w = 0; w < words_of(values[k]->type); w++)
             VEC_PUSH(c->arena, out,
-                     store_to(l, to.buffer,
-                              word_index(l, iters, to.index[0], l->parts[k].first_word + w),
-                              word_of(c, values[k], w)));
+                     set_word(l, iters, to, l->parts[k].first_word + w, word_of(c, values[k], w)));
 }
 
 static Expr *reads(const Lookback *l, Buffer *scalar)
 {
     return expr_load(l->of.s->ctx, scalar, NULL, l->of.span);
-}
-
-/* total[p]. */
-static Expr **totals(const Lookback *l, const SumsIters *iters)
-{
-    Expr **out = ARENA_ARRAY(l->of.s->ctx->arena, Expr *, l->of.n_parts);
-    for (int k = 0; k < l->of.n_parts; k++)
-        out[k] = sums_inside(&l->of, iters, l->of.parts[k].total);
-    return out;
 }
 
 /* sums[p] = words(total[p]); */
@@ -124,7 +114,7 @@ static Stmt *publish(const Lookback *l)
     SumsIters iters = new_iters(l);
     Expr *at = chunk_of(l, &iters);
     StmtList items = {0};
-    add_words(l, &iters, (BufferElement){l->sums, &at}, totals(l, &iters), &items);
+    add_words(l, &iters, (BufferElement){l->sums, &at}, sums_totals(&l->of, &iters), &items);
     return sums_block(&l->of, &iters, l->sums->name, (BlockStmt){.body = in_order(l, &items)});
 }
 
@@ -168,7 +158,7 @@ static Stmt *publish_group(const Lookback *l, const Look *near)
     Expr *at = added_to(l, &iters);
     StmtList items = {0};
     add_words(l, &iters, (BufferElement){l->groups, &at},
-              sums_combined(&l->of, sums_of(l, near), totals(l, &iters)), &items);
+              sums_combined(&l->of, sums_of(l, near), sums_totals(&l->of, &iters)), &items);
     Expr *is_last = expr_binary(c, EX_EQ, index_mod(c, p, l->members),
                                 index_sub(c, l->members, one), l->of.span);
     return sums_block(&l->of, &iters, l->groups->name,
@@ -211,10 +201,12 @@ static Stmt *add_awaited(const Lookback *l, const Look *look, const SumsIters *i
 
 static Stmt *init_sums(const Lookback *l, const Look *look)
 {
+    Context *c = l->of.s->ctx;
     StmtList items = {0};
-    for (int k = 0; k < l->of.n_parts; k++)
-        VEC_PUSH(l->of.s->ctx->arena, &items,
-                 store_to(l, sum_of(look, &l->parts[k]), NULL, sums_identity(&l->of, k)));
+    for (int k = 0; k < l->of.n_parts; k++) {
+        BufferElement sum = {sum_of(look, &l->parts[k]), NULL};
+        VEC_PUSH(c->arena, &items, stmt_set(c, sum, sums_identity(&l->of, k), l->of.span));
+    }
     return in_order(l, &items);
 }
 
@@ -242,28 +234,13 @@ static Stmt *look_back(const Lookback *l, const Look *look, Stmt **block)
 /* before[p] = s op (far op near), by the block that has done so. */
 static Stmt *start_of_chunk(const Lookback *l, const Look *near, const Look *far)
 {
-    Context *c = l->of.s->ctx;
     SumsIters iters = new_iters(l);
-    Expr **value = ARENA_ARRAY(c->arena, Expr *, l->of.n_parts);
+    Expr **value = sums_values(&l->of, &iters);
     for (int k = 0; k < l->of.n_parts; k++)
-        value[k] = l->parts[k].start ? l->parts[k].start
-                                     : sums_inside(&l->of, &iters, l->of.parts[k].read);
+        value[k] = l->parts[k].start ? l->parts[k].start : value[k];
     Expr **start =
         sums_combined(&l->of, value, sums_combined(&l->of, sums_of(l, far), sums_of(l, near)));
-    StmtList items = {0};
-    for (int k = 0; k < l->of.n_parts; k++) {
-        const SumsPart *part = &l->of.parts[k];
-        Expr **index = ARENA_ARRAY(c->arena, Expr *, part->before->rank + 1);
-        for (int d = 0; d < part->before->rank; d++)
-            index[d] = sums_inside(&l->of, &iters, part->store[d]);
-        VEC_PUSH(c->arena, &items, store_to(l, part->before, index, start[k]));
-    }
-    BlockStmt of = l->of.before->u.block;
-    of.iters = iters.iters;
-    of.n_iters = iters.n;
-    of.instruction = NULL;
-    of.body = in_order(l, &items);
-    return stmt_block(c, &of, l->of.before->span);
+    return sums_before(&l->of, &iters, start, l->of.before->u.block.predicate);
 }
 
 /* ---- together ------------------------------------------------------------------------------ */

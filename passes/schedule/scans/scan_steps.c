@@ -199,20 +199,9 @@ static Expr *runs_where(const Steps *st, const Stmt *block)
 /* total[p] */
 static Expr **load_totals(const Steps *st, const SumsIters *iters)
 {
-    Expr **out = ARENA_ARRAY(st->of.s->ctx->arena, Expr *, st->of.n_parts);
-    for (int k = 0; k < st->of.n_parts; k++)
-        out[k] = sums_inside(&st->of, iters, st->of.parts[k].total);
+    Expr **out = sums_totals(&st->of, iters);
     Expr *cond = runs_where(st, st->of.update);
     return cond ? choose(st, sums_inside(&st->of, iters, cond), out, identities(st)) : out;
-}
-
-/* s */
-static Expr **load_value(const Steps *st, const SumsIters *iters)
-{
-    Expr **out = ARENA_ARRAY(st->of.s->ctx->arena, Expr *, st->of.n_parts);
-    for (int k = 0; k < st->of.n_parts; k++)
-        out[k] = sums_inside(&st->of, iters, st->of.parts[k].read);
-    return out;
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -234,11 +223,6 @@ static Expr *last_of(const SumsIters *iters)
     return iters->of_loops[iters->n_loops - 1].value;
 }
 
-static Stmt *store_to(const Steps *st, BufferElement to, Expr *value)
-{
-    return stmt_set(st->of.s->ctx, to, value, st->of.span);
-}
-
 /* to[at] = values, of all components. */
 static Stmt *store(const Steps *st, Components to, Expr *at, Expr *const *values)
 {
@@ -247,7 +231,7 @@ static Stmt *store(const Steps *st, Components to, Expr *at, Expr *const *values
     Stmt **items = ARENA_ARRAY(c->arena, Stmt *, st->of.n_parts);
     index[0] = at;
     for (int k = 0; k < st->of.n_parts; k++)
-        items[k] = store_to(st, (BufferElement){to[k], index}, values[k]);
+        items[k] = stmt_set(c, (BufferElement){to[k], index}, values[k], st->of.span);
     return stmt_seq(c, items, st->of.n_parts, st->of.span);
 }
 
@@ -281,7 +265,7 @@ static Stmt *first_step(const Steps *st, Components to)
     ForStmt loop = over_chunks(st, &iters);
     Expr **values = load_totals(st, &iters);
     if (is_single(st)) {
-        Expr **with = sums_combined(&st->of, load_value(st, &iters), values);
+        Expr **with = sums_combined(&st->of, sums_values(&st->of, &iters), values);
         Expr *first = expr_binary(c, EX_LT, last_of(&iters), expr_index(c, 1), st->of.span);
         values = choose(st, first, with, values);
     }
@@ -343,7 +327,7 @@ static Stmt *total_loop(const Steps *st, Components last)
 static BufferElement *value_elements(const Steps *st, const SumsIters *iters)
 {
     BufferElement *out = ARENA_ARRAY(st->of.s->ctx->arena, BufferElement, st->of.n_parts);
-    Expr **read = load_value(st, iters);
+    Expr **read = sums_values(&st->of, iters);
     for (int k = 0; k < st->of.n_parts; k++)
         out[k] = (BufferElement){st->of.parts[k].value, read[k]->u.load.index};
     return out;
@@ -384,7 +368,7 @@ static Stmt *set_value(const Steps *st, Components last)
     Expr **values = load(st, last, index_sub(c, st->n, expr_index(c, 1)));
     Stmt **items = ARENA_ARRAY(c->arena, Stmt *, st->of.n_parts);
     for (int k = 0; k < st->of.n_parts; k++)
-        items[k] = store_to(st, to[k], values[k]);
+        items[k] = stmt_set(c, to[k], values[k], st->of.span);
     return update_with(st, &iters, stmt_seq(c, items, st->of.n_parts, st->of.span));
 }
 
@@ -395,7 +379,7 @@ static Stmt *sums_loop(const Steps *st)
     ForStmt loop = flow_loop(st->of.s, st->group, expr_index(c, 0), st->groups);
     SumsIters iters = iters_in(st, &loop), others = iters_in(st, &loop);
     iters.iters[iters.n - 1].hi = others.iters[others.n - 1].hi = st->groups;
-    BlockStmt of = {.body = store(st, st->before, last_of(&iters), load_value(st, &iters))};
+    BlockStmt of = {.body = store(st, st->before, last_of(&iters), sums_values(&st->of, &iters))};
     Stmt *pair[2] = {sums_block(&st->of, &iters, st->before[0]->name, of), add_total(st, &others)};
     return loop_around(st, loop, stmt_seq(c, pair, 2, st->of.span));
 }
@@ -406,7 +390,7 @@ static Expr **together(const Steps *st, const SumsIters *iters, Components last)
     Context *c = st->of.s->ctx;
     Expr *p = last_of(iters), *group = index_div(c, p, expr_index(c, st->lanes));
     if (is_single(st))
-        return load_in_front(st, last, p, 1, load_value(st, iters));
+        return load_in_front(st, last, p, 1, sums_values(&st->of, iters));
     return sums_combined(&st->of, load(st, st->before, group), load(st, st->inner, p));
 }
 
@@ -415,22 +399,9 @@ static Stmt *together_loop(const Steps *st, Components last)
 {
     Context *c = st->of.s->ctx;
     SumsIters iters = iters_in(st, &st->of.loop->u.loop);
-    Expr **values = together(st, &iters, last);
-    Stmt **items = ARENA_ARRAY(c->arena, Stmt *, st->of.n_parts);
-    for (int k = 0; k < st->of.n_parts; k++) {
-        const SumsPart *part = &st->of.parts[k];
-        Expr **to = ARENA_ARRAY(c->arena, Expr *, part->before->rank + 1);
-        for (int d = 0; d < part->before->rank; d++)
-            to[d] = sums_inside(&st->of, &iters, part->store[d]);
-        items[k] = store_to(st, (BufferElement){part->before, to}, values[k]);
-    }
-    BlockStmt of = st->of.before->u.block;
-    of.predicate = runs_where(st, st->of.before);
-    of.iters = iters.iters;
-    of.n_iters = iters.n;
-    of.instruction = NULL;
-    of.body = stmt_seq(c, items, st->of.n_parts, st->of.span);
-    return loop_with_body(c, st->of.loop, stmt_block(c, &of, st->of.before->span));
+    Stmt *block =
+        sums_before(&st->of, &iters, together(st, &iters, last), runs_where(st, st->of.before));
+    return loop_with_body(c, st->of.loop, block);
 }
 
 /* ---- together -------------------------------------------------------------------------------- */

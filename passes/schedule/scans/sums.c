@@ -154,6 +154,17 @@ bool sums_require_carried(const Sums *sums, const Stmt *loop)
     return true;
 }
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+Name sums_name(const Sums *sums)
+{
+    Name of = sums->parts[0].value->name;
+    Name component = sums->combiner ? sums->combiner->parts[0].name : NULL;
+    size_t n = strlen(of), end = component ? strlen(component) + 1 : n;
+    bool ends = component && n > end && of[n - end] == '_' && !strcmp(of + n - end + 1, component);
+    return ends ? ctx_namef(sums->s->ctx, "%.*s", (int)(n - end), of) : of;
+}
+
 /* ---- new blocks ------------------------------------------------------------------------------ */
 
 SumsIters sums_iters(const Sums *sums, int n, Var *const *at)
@@ -180,6 +191,22 @@ Expr *sums_inside(const Sums *sums, const SumsIters *iters, Expr *e)
     return expr_subst(sums->s->ctx, e, iters->of_loops, iters->n_loops);
 }
 
+Expr **sums_values(const Sums *sums, const SumsIters *iters)
+{
+    Expr **out = ARENA_ARRAY(sums->s->ctx->arena, Expr *, sums->n_parts);
+    for (int k = 0; k < sums->n_parts; k++)
+        out[k] = sums_inside(sums, iters, sums->parts[k].read);
+    return out;
+}
+
+Expr **sums_totals(const Sums *sums, const SumsIters *iters)
+{
+    Expr **out = ARENA_ARRAY(sums->s->ctx->arena, Expr *, sums->n_parts);
+    for (int k = 0; k < sums->n_parts; k++)
+        out[k] = sums_inside(sums, iters, sums->parts[k].total);
+    return out;
+}
+
 Stmt *sums_block(const Sums *sums, const SumsIters *iters, Name name, BlockStmt of)
 {
     of.name = sched_fresh_name(sums->s, name);
@@ -188,20 +215,46 @@ Stmt *sums_block(const Sums *sums, const SumsIters *iters, Name name, BlockStmt 
     return stmt_block(sums->s->ctx, &of, sums->span);
 }
 
+Stmt *sums_before(const Sums *sums, const SumsIters *iters, Expr *const *values, Expr *predicate)
+{
+    Context *c = sums->s->ctx;
+    Stmt **items = ARENA_ARRAY(c->arena, Stmt *, sums->n_parts);
+    for (int k = 0; k < sums->n_parts; k++) {
+        const SumsPart *part = &sums->parts[k];
+        Expr **index =
+            exprs_subst(c, part->store, part->before->rank, iters->of_loops, iters->n_loops);
+        items[k] = stmt_set(c, (BufferElement){part->before, index}, values[k], sums->span);
+    }
+    BlockStmt of = sums->before->u.block;
+    of.predicate = predicate;
+    of.iters = iters->iters;
+    of.n_iters = iters->n;
+    of.instruction = NULL;
+    of.body = stmt_seq(c, items, sums->n_parts, sums->span);
+    return stmt_block(c, &of, sums->before->span);
+}
+
+/* What `suffix` says of the value, or of component `k` of a tuple. */
+static Name part_name(const Sums *sums, int k, const char *suffix)
+{
+    Context *c = sums->s->ctx;
+    Name base = sums_name(sums);
+    return sums->combiner ? ctx_namef(c, "%s_%s_%s", base, suffix, sums->combiner->parts[k].name)
+                          : ctx_namef(c, "%s_%s", base, suffix);
+}
+
 Buffer *sums_buffer(const Sums *sums, int k, const char *suffix, const Buffer *shaped)
 {
     Schedule *s = sums->s;
     const Buffer *value = sums->parts[k].value;
-    Buffer *out =
-        buffer_new(s->ctx, &(Buffer){.name = sched_fresh_name(s, sums_part_name(sums, k, suffix)),
-                                     .type = value->type,
-                                     .shape = stage_shape(s, shaped->shape, shaped->rank),
-                                     .rank = shaped->rank,
-                                     .scope = shaped->scope,
-                                     .role = ROLE_TEMP,
-                                     .span = value->span});
-    out->origin = sums->span;
-    return out;
+    return buffer_new(s->ctx, &(Buffer){.name = sched_fresh_name(s, part_name(sums, k, suffix)),
+                                        .type = value->type,
+                                        .shape = stage_shape(s, shaped->shape, shaped->rank),
+                                        .rank = shaped->rank,
+                                        .scope = shaped->scope,
+                                        .role = ROLE_TEMP,
+                                        .span = value->span,
+                                        .origin = sums->span});
 }
 
 /* ---- their operator -------------------------------------------------------------------------- */
@@ -248,23 +301,4 @@ bool sums_round(const Sums *sums)
         any |= sums->combiner ? type_is_float(sums->parts[k].value->type)
                               : reducer_rounds(sums->op, sums->parts[k].value->type);
     return any;
-}
-
-/* ---- names ----------------------------------------------------------------------------------- */
-
-Name sums_name(const Sums *sums)
-{
-    Name of = sums->parts[0].value->name;
-    Name component = sums->combiner ? sums->combiner->parts[0].name : NULL;
-    size_t n = strlen(of), end = component ? strlen(component) + 1 : n;
-    bool ends = component && n > end && of[n - end] == '_' && !strcmp(of + n - end + 1, component);
-    return ends ? ctx_namef(sums->s->ctx, "%.*s", (int)(n - end), of) : of;
-}
-
-Name sums_part_name(const Sums *sums, int k, const char *suffix)
-{
-    Context *c = sums->s->ctx;
-    Name base = sums_name(sums);
-    return sums->combiner ? ctx_namef(c, "%s_%s_%s", base, suffix, sums->combiner->parts[k].name)
-                          : ctx_namef(c, "%s_%s", base, suffix);
 }

@@ -50,8 +50,13 @@ typedef struct {
 SumsIters sums_iters(const Sums *sums, int n, Var *const *at);
 /* An expression of the loops in terms of the iterators. */
 Expr *sums_inside(const Sums *sums, const SumsIters *iters, Expr *e);
+/* The same of s, and of total[p], of all components. */
+Expr **sums_values(const Sums *sums, const SumsIters *iters);
+Expr **sums_totals(const Sums *sums, const SumsIters *iters);
 /* `of` with the iterators, and a fresh name like `name`. */
 Stmt *sums_block(const Sums *sums, const SumsIters *iters, Name name, BlockStmt of);
+/* The block that stores what stands before a chunk, with these values where `predicate` holds. */
+Stmt *sums_before(const Sums *sums, const SumsIters *iters, Expr *const *values, Expr *predicate);
 /* A temp for component `k` that has shape, rank and scope of `shaped`. */
 Buffer *sums_buffer(const Sums *sums, int k, const char *suffix, const Buffer *shaped);
 
@@ -65,7 +70,5 @@ Stmt *sums_combine_into(const Sums *sums, const BufferElement *targets, Expr *co
 bool sums_round(const Sums *sums);
 /* The name of the value: "best" of a tuple of best_value and best_index. */
 Name sums_name(const Sums *sums);
-/* What `suffix` says of the value, or of component `k` of a tuple. */
-Name sums_part_name(const Sums *sums, int k, const char *suffix);
 
 #endif
