@@ -103,6 +103,22 @@ Stmt *ahead_model(const AheadLoop *a, Stmt *group, Expr *value, Expr *cond)
     return stmt_if(c, cond, stmt_for(c, &same, group->span), NULL, group->span);
 }
 
+ForStmt ahead_model_loop(const AheadLoop *a, int64_t by)
+{
+    Context *c = a->s->ctx;
+    const ForStmt *old = &a->loop->u.loop;
+    return flow_loop(a->s, old->var->name, old->lo, index_add(c, old->hi, expr_index(c, by)));
+}
+
+bool ahead_order_kept(const AheadLoop *a, const ForStmt *model, Conflict *why)
+{
+    Schedule *s = a->s;
+    Stmt *body = stmt_replace(s->ctx, s->kernel->body, path_end(a->path), a->loop);
+    Rewrite rewrite = {kernel_with_body(s->ctx, s->kernel, body), a->loop,
+                       stmt_for(s->ctx, model, a->loop->span)};
+    return dependence_order_kept(s->ctx, rewrite, &s->reassociates, why);
+}
+
 Value ahead_blocks(Schedule *s, Stmt *first)
 {
     StmtList blocks = stmts_of_kind(s->ctx, first, ST_BLOCK);

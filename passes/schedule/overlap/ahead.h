@@ -33,6 +33,10 @@ Stmt *ahead_inside(const AheadLoop *a, Stmt *group, int64_t by);
 /* In a model of the order: `group` of iteration `value`, where `cond` holds. The loop stands around
  * it with this one iteration, which says whose a copy is that each iteration makes anew. */
 Stmt *ahead_model(const AheadLoop *a, Stmt *group, Expr *value, Expr *cond);
+/* The loop of such a model, without its body: `by` iterations more than the loop has. */
+ForStmt ahead_model_loop(const AheadLoop *a, int64_t by);
+/* The order of the model keeps what instances of the loop depend on. */
+bool ahead_order_kept(const AheadLoop *a, const ForStmt *model, Conflict *why);
 
 /* The blocks below `first`, in order, as a list. */
 Value ahead_blocks(Schedule *s, Stmt *first);

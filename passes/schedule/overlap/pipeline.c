@@ -27,6 +27,7 @@
  * Invariant: every instance runs exactly once, and instances that depend on each other keep their
  * order. */
 #include "ir/copies/bulk_copy.h"
+#include "passes/schedule/copies/stage.h"
 #include "passes/schedule/overlap/ahead.h"
 #include "passes/schedule/overlap/circle.h"
 
@@ -124,7 +125,7 @@ static bool read_ahead_only(const Pipeline *p, const Buffer *buffer)
 
 static bool find_stages(Pipeline *p)
 {
-    Name name = p->loops.loop->u.loop.var->name;
+    Name name = p->at.loop->u.loop.var->name;
     const Stmt *body = p->at.loop->u.loop.body;
     for (int i = 0; i < stmt_items(body); i++)
         if (!try_ahead(p, stmt_item(body, i)))
@@ -157,7 +158,7 @@ static void add_ahead(const Pipeline *p, CopyStep step, Rebuild *rebuild, void *
     for (int i = 0; i < p->ahead.n; i++)
         if (p->ahead.items[i].drains == (step == STEP_DRAINS))
             VEC_PUSH(c->arena, &group, p->ahead.items[i].circle.item);
-    Stmt *all = stmt_seq(c, group.items, group.n, p->loops.loop->span);
+    Stmt *all = stmt_seq(c, group.items, group.n, p->at.loop->span);
     if (group.n > 0)
         VEC_PUSH(c->arena, out, rebuild(p, all, user));
 }
@@ -168,19 +169,19 @@ static Stmt *in_order(const Pipeline *p, Rebuild *ahead, Rebuild *use, void *use
 {
     Context *c = p->s->ctx;
     BlockList items = {0};
-    Stmt *rest = stmt_seq(c, p->rest.items, p->rest.n, p->loops.loop->span);
+    Stmt *rest = stmt_seq(c, p->rest.items, p->rest.n, p->at.loop->span);
     add_ahead(p, STEP_FILLS, ahead, user, &items);
     if (use)
         VEC_PUSH(c->arena, &items, use(p, rest, user));
     add_ahead(p, STEP_DRAINS, ahead, user, &items);
-    return stmt_seq(c, items.items, items.n, p->loops.loop->span);
+    return stmt_seq(c, items.items, items.n, p->at.loop->span);
 }
 
 static Stmt *model_ahead(const Pipeline *p, Stmt *group, void *user)
 {
     Expr *t = user;
     return ahead_model(&p->at, group, t,
-                       expr_binary(p->s->ctx, EX_LT, t, p->loops.loop->u.loop.hi, group->span));
+                       expr_binary(p->s->ctx, EX_LT, t, p->at.loop->u.loop.hi, group->span));
 }
 
 static Stmt *model_use(const Pipeline *p, Stmt *group, void *user)
@@ -195,23 +196,12 @@ static Stmt *model_use(const Pipeline *p, Stmt *group, void *user)
  * kept. */
 static bool check_order(Pipeline *p)
 {
-    Schedule *s = p->s;
-    Context *c = s->ctx;
-    const ForStmt *old = &p->loops.loop->u.loop;
     Conflict why;
-    bool reassociates;
-    Kernel *kernel =
-        kernel_with_body(s->ctx, s->kernel,
-                         stmt_replace(c, s->kernel->body, path_end(p->loops.path), p->loops.loop));
-    ForStmt model =
-        flow_loop(s, old->var->name, old->lo, index_add(c, old->hi, expr_index(c, p->distance)));
-    model.body = in_order(p, model_ahead, model_use, expr_var(c, model.var, span_none()));
-    REQUIRE_KEPT(s, E0473, p->call->span,
-                 dependence_order_kept(
-                     c, (Rewrite){kernel, p->loops.loop, stmt_for(c, &model, p->loops.loop->span)},
-                     &reassociates, &why),
-                 &why, "iterations of loop '%s' cannot overlap in %lld stages: %s", old->var->name,
-                 (long long)p->loops.stages, why.reason);
+    ForStmt model = ahead_model_loop(&p->at, p->distance);
+    model.body = in_order(p, model_ahead, model_use, expr_var(p->s->ctx, model.var, span_none()));
+    REQUIRE_KEPT(p->s, E0473, p->call->span, ahead_order_kept(&p->at, &model, &why), &why,
+                 "iterations of loop '%s' cannot overlap in %lld stages: %s",
+                 p->at.loop->u.loop.var->name, (long long)p->loops.stages, why.reason);
     return true;
 }
 
@@ -232,27 +222,18 @@ static Stmt *keep(const Pipeline *p, Stmt *group, void *user)
 
 static Stmt *build_loop(const Pipeline *p)
 {
-    ForStmt loop = p->loops.loop->u.loop;
+    ForStmt loop = p->at.loop->u.loop;
     if (p->distance > 0)
         loop.body = in_order(p, move_ahead, keep, NULL);
     else
         loop.annotations = annotations_mark(p->s->ctx, loop.annotations, ANNOTATION_OVERLAP_STORES);
-    return stmt_for(p->s->ctx, &loop, p->loops.loop->span);
+    return stmt_for(p->s->ctx, &loop, p->at.loop->span);
 }
 
 static Buffer *first_buffer(const Pipeline *p, const Buffer *of)
 {
-    Schedule *s = p->s;
-    Name name = sched_fresh_name(s, arena_printf(s->ctx->arena, "%s_first", of->name));
-    Buffer *buffer = buffer_new(s->ctx, &(Buffer){.name = name,
-                                                  .type = of->type,
-                                                  .shape = of->shape,
-                                                  .rank = of->rank,
-                                                  .scope = of->scope,
-                                                  .role = ROLE_TEMP,
-                                                  .span = of->span});
+    Buffer *buffer = stage_buffer(p->s, of, "first", of->scope, p->call->span);
     buffer->layout = of->layout;
-    buffer->origin = p->call->span;
     return buffer;
 }
 

@@ -110,27 +110,19 @@ static bool check_temps(const Rotate *r)
 
 static bool check_order(const Rotate *r)
 {
-    Schedule *s = r->s;
-    Context *c = s->ctx;
+    Context *c = r->s->ctx;
     const ForStmt *old = &r->at.loop->u.loop;
     Conflict why;
-    bool reassociates;
-    Kernel *kernel = kernel_with_body(
-        s->ctx, s->kernel, stmt_replace(c, s->kernel->body, path_end(r->at.path), r->at.loop));
-    Expr *one = expr_index(c, 1);
-    ForStmt model = flow_loop(s, old->var->name, old->lo, index_add(c, old->hi, one));
-    Expr *t = expr_var(c, model.var, span_none());
+    ForStmt model = ahead_model_loop(&r->at, 1);
+    Expr *one = expr_index(c, 1), *t = expr_var(c, model.var, span_none());
     Stmt *items[] = {
         ahead_model(&r->at, r->stays, index_sub(c, t, one),
                     expr_binary(c, EX_GE, t, one, span_none())),
         ahead_model(&r->at, r->moved, t, expr_binary(c, EX_LT, t, old->hi, span_none()))};
     model.body = stmt_seq(c, items, 2, r->at.loop->span);
-    Stmt *now = stmt_for(c, &model, r->at.loop->span);
-    REQUIRE_KEPT(s, E0464, r->call->span,
-                 dependence_order_kept(c, (Rewrite){kernel, r->at.loop, now}, &reassociates, &why),
-                 &why, "an iteration of loop '%s' cannot start at the end of the previous one: %s",
+    REQUIRE_KEPT(r->s, E0464, r->call->span, ahead_order_kept(&r->at, &model, &why), &why,
+                 "an iteration of loop '%s' cannot start at the end of the previous one: %s",
                  old->var->name, why.reason);
-    s->reassociates |= reassociates;
     return true;
 }
 
