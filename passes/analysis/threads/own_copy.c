@@ -268,57 +268,87 @@ static const char *divisor_remedy(const OwnCopy *o)
     return "";
 }
 
-/* Every element read was written before by the thread, or block of the grid, that reads it. */
-static bool reads_covered(OwnCopy *o)
+/* What is known of the reads that no definition covers. */
+typedef struct {
+    bool found, spent; /* there is one; the budget ended before an answer */
+    bool exact;        /* one that was found is certain */
+    /* of it: sizes and outer loops, shared loops, coordinates, subscripts (access_image) */
+    const int64_t *values;
+} Exposed;
+
+static Exposed find_exposed(OwnCopy *o)
 {
     Poly *p = o->p;
-    if (all_plainly_cover(o))
-        return true;
-    bool exact, spent;
     int n = p->fixed.n + o->n_most + o->n_axes + o->read->buffer->rank;
     int64_t *values = ARENA_ARRAY(p->ctx->arena, int64_t, n);
+    Exposed found = {.values = values};
     const Definition itself = {
         .by = {.unit = o->reader, .access = o->read}, .level = o->n_most, .common = o->n_most};
     arena_begin_lenient(p->ctx->arena);
-    isl_set *set = access_image(o, &itself, &exact);
-    set = subtract_definitions(o, set, &exact);
-    bool some = poly_set_point(set, values, n, &spent);
+    isl_set *set = access_image(o, &itself, &found.exact);
+    set = subtract_definitions(o, set, &found.exact);
+    found.found = poly_set_point(set, values, n, &found.spent);
     isl_set_free(set);
     arena_end_lenient(p->ctx->arena);
-    if (!some && !spent)
-        return true;
+    return found;
+}
+
+static const char *exposed_reason(const OwnCopy *o, const Exposed *found)
+{
+    const char *unproved =
+        found->spent    ? " (not proved: the analysis budget was spent)"
+        : !found->exact ? " (not proved: products of sizes, or values that are not affine in "
+                          "loops and sizes, decide which elements it writes)"
+                        : "";
+    return arena_printf(o->p->ctx->arena,
+                        "'%s' is in %s memory, which is private to each %s, and the %s that reads "
+                        "this element has not written it%s%s",
+                        o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o),
+                        owner_text(o), unproved, found->exact ? "" : divisor_remedy(o));
+}
+
+/* The element that was found, and where its reader runs. */
+static void show_exposed(OwnCopy *o, const int64_t *values)
+{
+    Poly *p = o->p;
+    StrBuf element = strbuf_new(p->ctx->arena), thread = strbuf_new(p->ctx->arena);
+    const int64_t *axes = values + p->fixed.n + o->n_most, *index = axes + o->n_axes;
+    for (int i = 0; i < p->fixed.n; i++)
+        if (p->fixed.items[i].var->kind == VAR_SIZE)
+            point_print(&thread, p->fixed.items[i].var->name, values[i]);
+    for (int i = 0; i < o->n_axes; i++)
+        if (o->t->axis[o->axes[i]])
+            point_print(&thread, axis_name(o->axes[i]), axes[i]);
+    for (int i = 0; i < o->read->buffer->rank; i++)
+        strbuf_addf(&element, "%s%lld", i ? ", " : "", (long long)index[i]);
+    o->why->element = arena_printf(p->ctx->arena, "%s[%s]", o->read->buffer->name, element.text);
+    o->why->second_at = thread.text;
+}
+
+/* Words the conflict. False. */
+static bool tell_of_exposed(OwnCopy *o, const Exposed *found)
+{
+    Poly *p = o->p;
     PolyMark mark = poly_mark(p);
     Instance w = instance_new(p, thread_unit(o->t, o->writer));
     Instance r = instance_new(p, thread_unit(o->t, o->reader));
-    const char *reason = arena_printf(
-        p->ctx->arena,
-        "'%s' is in %s memory, which is private to each %s, and the %s that reads "
-        "this element has not written it%s%s",
-        o->read->buffer->name, scope_name(o->read->buffer->scope), owner_text(o), owner_text(o),
-        spent    ? " (not proved: the analysis budget was spent)"
-        : !exact ? " (not proved: products of sizes, or values that are not affine in "
-                   "loops and sizes, decide which elements it writes)"
-                 : "",
-        exact ? "" : divisor_remedy(o));
-    conflict_unproved((AccessPair){&w, o->write, &r, o->read}, reason, o->why);
-    if (some && exact) {
-        StrBuf element = strbuf_new(p->ctx->arena), thread = strbuf_new(p->ctx->arena);
-        const int64_t *axes = values + p->fixed.n + o->n_most, *index = axes + o->n_axes;
-        for (int i = 0; i < p->fixed.n; i++)
-            if (p->fixed.items[i].var->kind == VAR_SIZE)
-                point_print(&thread, p->fixed.items[i].var->name, values[i]);
-        for (int i = 0; i < o->n_axes; i++)
-            if (o->t->axis[o->axes[i]])
-                point_print(&thread, axis_name(o->axes[i]), axes[i]);
-        for (int i = 0; i < o->read->buffer->rank; i++)
-            strbuf_addf(&element, "%s%lld", i ? ", " : "", (long long)index[i]);
-        o->why->element =
-            arena_printf(p->ctx->arena, "%s[%s]", o->read->buffer->name, element.text);
-        o->why->second_at = thread.text;
-    }
+    conflict_unproved((AccessPair){&w, o->write, &r, o->read}, exposed_reason(o, found), o->why);
+    if (found->found && found->exact)
+        show_exposed(o, found->values);
     poly_reset(p, mark);
     return false;
 }
+
+/* Every element read was written before by the thread, or block of the grid, that reads it. */
+static bool reads_covered(OwnCopy *o)
+{
+    if (all_plainly_cover(o))
+        return true;
+    Exposed found = find_exposed(o);
+    return (!found.found && !found.spent) || tell_of_exposed(o, &found);
+}
+
+/* ---- other owners ---------------------------------------------------------------------------- */
 
 /* The two have the same coordinates of the owner in equal iterations of the first n loops. */
 static bool same_owner(const OwnCopy *o, int writer, int n)
@@ -353,35 +383,41 @@ static Affine alike_on(const OwnCopy *o, int unit, Axis axis, Affine coordinate)
     return lanes && axis == AXIS_THREAD_X ? poly_quotient(o->p, coordinate, lanes) : coordinate;
 }
 
-/* No other thread, or block, writes the element while it is in use: in one iteration of the loops
- * that the read shares with its definitions. What runs on every coordinate of an axis runs on the
+/* No run of the writer `x` on other coordinates writes the element that the read finds, both in one
+ * iteration of the first `n_equal` loops. What runs on every coordinate of an axis runs on the
  * reader's, too, and is no other's; so does what a group of lanes runs alike. */
-static bool writes_own(OwnCopy *o)
+static bool no_other_writes(OwnCopy *o, const BufferAccesses *x, int n_equal)
 {
     Poly *p = o->p;
+    PolyMark mark = poly_mark(p);
+    ThreadInstance a = thread_first_run(o->t, p, x->unit);
+    ThreadInstance b = thread_instance_within(o->t, p, o->reader, &a, n_equal);
+    thread_be_first_run(o->t, p, o->reader, &b);
+    AccessPair pair = {&a.at, x->access, &b.at, o->read};
+    pair_collide(p, pair);
+    Affine one[AXIS_COUNT], other[AXIS_COUNT];
+    for (int i = 0; i < o->n_axes; i++) {
+        Axis axis = o->axes[i];
+        one[i] = alike_on(o, x->unit, axis, a.axis[axis]);
+        other[i] = alike_on(o, x->unit, axis, b.axis[axis]);
+        if (o->t->places[x->unit].every[axis])
+            poly_equal(p, &p->top, one[i], other[i]);
+    }
+    poly_differ(p, &p->top, one, other, o->n_axes);
+    bool none = poly_solve(p, NULL, 0, NULL) == POLY_NONE || tell_of_other(o, pair);
+    poly_reset(p, mark);
+    return none;
+}
+
+/* No other thread, or block, writes the element while it is in use: in one iteration of the loops
+ * that the read shares with its definitions. */
+static bool writes_own(OwnCopy *o)
+{
     const Unit *r = thread_unit(o->t, o->reader);
     for (BufferAccesses x = accesses_of(o->t->model, o->read->buffer); accesses_next(&x);) {
         int common = units_common(thread_unit(o->t, x.unit), r);
         int n_equal = o->n_least < common ? o->n_least : common;
-        if (!x.access->writes || same_owner(o, x.unit, n_equal))
-            continue;
-        PolyMark mark = poly_mark(p);
-        ThreadInstance a = thread_first_run(o->t, p, x.unit);
-        ThreadInstance b = thread_instance_within(o->t, p, o->reader, &a, n_equal);
-        thread_be_first_run(o->t, p, o->reader, &b);
-        AccessPair pair = {&a.at, x.access, &b.at, o->read};
-        pair_collide(p, pair);
-        Affine one[AXIS_COUNT], other[AXIS_COUNT];
-        for (int i = 0; i < o->n_axes; i++) {
-            one[i] = alike_on(o, x.unit, o->axes[i], a.axis[o->axes[i]]);
-            other[i] = alike_on(o, x.unit, o->axes[i], b.axis[o->axes[i]]);
-            if (o->t->places[x.unit].every[o->axes[i]])
-                poly_equal(p, &p->top, one[i], other[i]);
-        }
-        poly_differ(p, &p->top, one, other, o->n_axes);
-        bool own = poly_solve(p, NULL, 0, NULL) == POLY_NONE || tell_of_other(o, pair);
-        poly_reset(p, mark);
-        if (!own)
+        if (x.access->writes && !same_owner(o, x.unit, n_equal) && !no_other_writes(o, &x, n_equal))
             return false;
     }
     return true;
