@@ -601,6 +601,11 @@ static inline Expr *expr_operand(const Expr *e, int k)
 /* A body as a list of statements: the items of a sequence, or the one statement that it is. */
 int stmt_items(const Stmt *body);
 Stmt *stmt_item(const Stmt *body, int i);
+/* A sequence without items. */
+static inline bool stmt_is_empty(const Stmt *s)
+{
+    return s->kind == ST_SEQ && s->u.seq.n == 0;
+}
 /* How many expressions a statement has, none of those of statements below it, and each. */
 int stmt_operands(const Stmt *s);
 Expr *stmt_operand(const Stmt *s, int k);

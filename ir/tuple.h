@@ -46,7 +46,4 @@ bool tuple_update_of(Context *c, const Stmt *s, TupleUpdate *out);
 /* Stores the identities to the targets. */
 Stmt *tuple_identities(Context *c, const Combiner *combiner, const BufferElement *targets,
                        Span span);
-/* The same components, identities and combined values. */
-bool combiner_equal(const Combiner *a, const Combiner *b);
-
 #endif

@@ -86,8 +86,7 @@ Stmt *drop_unused_names(Context *c, Stmt *body)
 
 static bool is_idle(const Stmt *s)
 {
-    return s->kind == ST_LAUNCH && s->u.launch.body->kind == ST_SEQ &&
-           s->u.launch.body->u.seq.n == 0;
+    return s->kind == ST_LAUNCH && stmt_is_empty(s->u.launch.body);
 }
 
 static bool is_busy(Context *c, const Stmt *body)

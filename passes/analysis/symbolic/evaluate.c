@@ -78,6 +78,15 @@ static bool lookup(const void *user, const Expr *leaf, int64_t *value)
     return n > 0;
 }
 
+VarValues size_values(Context *c, const Kernel *kernel, const int64_t *sizes)
+{
+    VarValues out = {0};
+    for (int i = 0; i < kernel->n_sizes; i++)
+        if (kernel->sizes[i].var)
+            VEC_PUSH(c->arena, &out, ((VarValue){kernel->sizes[i].var, sizes[i]}));
+    return out;
+}
+
 bool expr_eval(const Expr *e, const VarValue *env, int n, int64_t *value)
 {
     return eval(e, lookup, &(Values){env, n}, value);

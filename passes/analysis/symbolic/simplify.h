@@ -113,6 +113,9 @@ typedef struct {
     const Var *var;
     int64_t value;
 } VarValue;
+typedef VEC(VarValue) VarValues;
+/* Those of the symbolic sizes, of which `sizes` has one for each of the kernel's. */
+VarValues size_values(Context *c, const Kernel *kernel, const int64_t *sizes);
 bool expr_eval(const Expr *e, const VarValue *env, int n, int64_t *value);
 
 /* Adds the operands of a chain: of (a + b) + c as a chain of EX_ADD a, b and c. */

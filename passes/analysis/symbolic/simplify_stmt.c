@@ -21,11 +21,6 @@ static Stmt *empty_stmt(Facts *f, const Stmt *s)
     return stmt_seq(f->c, NULL, 0, s->span);
 }
 
-static bool is_empty(const Stmt *s)
-{
-    return s->kind == ST_SEQ && s->u.seq.n == 0;
-}
-
 static bool has_init(Context *c, const Stmt *s)
 {
     for (Cursor at = cursor_stmts(c, s); cursor_next(&at);)
@@ -42,7 +37,7 @@ static Stmt *simplify_seq(Facts *f, Stmt *s)
     for (int k = 0; k < s->u.seq.n; k++) {
         Stmt *item = simplify_stmt(f, s->u.seq.items[k]);
         changed = changed || item != s->u.seq.items[k];
-        if (is_empty(item))
+        if (stmt_is_empty(item))
             continue;
         VEC_PUSH(f->c->arena, &items, item);
         if (item->kind == ST_LET)
@@ -104,7 +99,7 @@ static Stmt *simplify_for(Facts *f, Stmt *s)
     facts_enter(f, now);
     loop.body = simplify_stmt(f, loop.body);
     facts_reset(f, mark);
-    if (is_empty(loop.body))
+    if (stmt_is_empty(loop.body))
         return empty_stmt(f, s);
     return loop.body == s->u.loop.body ? now : stmt_stamp(stmt_for(f->c, &loop, s->span), s);
 }
@@ -130,9 +125,9 @@ static Stmt *simplify_if(Facts *f, Stmt *s)
         return otherwise ? simplify_stmt(f, otherwise) : empty_stmt(f, s);
     then = simplify_branch(f, cond, then);
     otherwise = simplify_branch(f, cond_negate(f->c, cond), otherwise);
-    if (otherwise && is_empty(otherwise))
+    if (otherwise && stmt_is_empty(otherwise))
         otherwise = NULL;
-    if (is_empty(then) && !otherwise)
+    if (stmt_is_empty(then) && !otherwise)
         return empty_stmt(f, s);
     if (cond == s->u.cond.cond && then == s->u.cond.then && otherwise == s->u.cond.otherwise)
         return s;

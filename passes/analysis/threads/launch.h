@@ -46,7 +46,6 @@ Threads *threads_model(Context *c, const Kernel *kernel, Stmt *root);
 /* An access `first` of one block and `second` of another (or the same), under the loops that hold
  * both. */
 typedef struct {
-    uint32_t first_block, second_block;
     const Buffer *buffer;
     HazardKind kind;
     Span first_span, second_span;

@@ -202,9 +202,7 @@ bool meeting_is_later(Meeting *m, const ForStmt *carrier)
 
 Hazard meeting_hazard(const Meeting *m)
 {
-    return (Hazard){.first_block = thread_unit(m->t, m->pair.a)->block->id,
-                    .second_block = thread_unit(m->t, m->pair.b)->block->id,
-                    .buffer = m->pair.x->buffer,
+    return (Hazard){.buffer = m->pair.x->buffer,
                     .kind = accesses_hazard(m->pair.x, m->pair.y),
                     .first_span = m->pair.x->span,
                     .second_span = m->pair.y->span};

@@ -172,11 +172,6 @@ static bool *buffers_read(Context *c, const Stmt *body)
     return read;
 }
 
-static bool is_empty(const Stmt *s)
-{
-    return s->kind == ST_SEQ && s->u.seq.n == 0;
-}
-
 static Stmt *drop_unread(Rewriter *r, Stmt *s)
 {
     const Unread *u = r->user;
@@ -185,7 +180,7 @@ static Stmt *drop_unread(Rewriter *r, Stmt *s)
                                            : NULL;
     if (b)
         return u->goes(b) && !u->read[b->id] ? NULL : s;
-    return s->kind == ST_BLOCK && is_empty(s->u.block.body) ? NULL : s;
+    return s->kind == ST_BLOCK && stmt_is_empty(s->u.block.body) ? NULL : s;
 }
 
 static Stmt *without_unread(Context *c, Stmt *body, bool (*goes)(const Buffer *b))

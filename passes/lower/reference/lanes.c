@@ -20,7 +20,7 @@ enum { FEW = 8, ENOUGH = 64 };
 typedef struct {
     Context *c;
     const Kernel *kernel;
-    VEC(VarValue) env;
+    VarValues env;
     int64_t wanted; /* indices of each axis */
 } Lanes;
 
@@ -210,12 +210,8 @@ static Stmt *mark(void *user, Stmt *s)
 Kernel *reference_in_lanes(Context *c, const Kernel *reference, const int64_t *sizes,
                            int64_t wanted)
 {
-    Lanes l = {.c = c, .kernel = reference, .wanted = wanted};
-    for (int i = 0; i < reference->n_sizes; i++) {
-        VarValue size = {reference->sizes[i].var, sizes[i]};
-        if (size.var)
-            VEC_PUSH(c->arena, &l.env, size);
-    }
+    Lanes l = {
+        .c = c, .kernel = reference, .wanted = wanted, .env = size_values(c, reference, sizes)};
     Kernel *out = ARENA_NEW(c->arena, Kernel);
     *out = *reference;
     out->body = mark(&l, reference->body);

@@ -252,7 +252,7 @@ enum { UNKNOWN_ITERATIONS = 64 };
 
 typedef struct {
     Context *c;
-    VEC(VarValue) env;
+    VarValues env;
     int64_t wanted;
 } Work;
 
@@ -298,11 +298,6 @@ static double work_of(Work *w, const Stmt *s)
 
 double reference_work(Context *c, const Kernel *reference, const int64_t *sizes, int64_t wanted)
 {
-    Work w = {.c = c, .wanted = wanted};
-    for (int i = 0; i < reference->n_sizes; i++) {
-        VarValue size = {reference->sizes[i].var, sizes[i]};
-        if (size.var)
-            VEC_PUSH(c->arena, &w.env, size);
-    }
+    Work w = {.c = c, .wanted = wanted, .env = size_values(c, reference, sizes)};
     return work_of(&w, reference->body);
 }

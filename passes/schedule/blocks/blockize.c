@@ -254,7 +254,7 @@ static Stmt *simple_body(Blockize *b, Stmt *body)
 {
     Stmt *simple = simplify_stmt(b->facts, body);
     Rewriter bounds = {.ctx = b->s->ctx, .stmt = fold_bounds};
-    return simple->kind == ST_SEQ && simple->u.seq.n == 0 ? rewrite_stmt(&bounds, body) : simple;
+    return stmt_is_empty(simple) ? rewrite_stmt(&bounds, body) : simple;
 }
 
 static bool is_value(const Blockize *b, Name name)
