@@ -140,6 +140,16 @@ bool expr_reads(const Expr *e, const Buffer *buffer)
     return false;
 }
 
+bool expr_of_sizes(const Expr *e)
+{
+    if (e->kind == EX_VAR)
+        return e->u.var->kind == VAR_SIZE;
+    bool ok = e->kind == EX_INT || expr_is_unary(e->kind) || expr_is_binary(e->kind);
+    for (int i = 0; i < expr_arity(e->kind); i++)
+        ok = ok && expr_of_sizes(e->u.arg[i]);
+    return ok;
+}
+
 bool expr_awaits(const Expr *e)
 {
     return e->kind == EX_CALL && e->u.call.call == CALL_AWAIT;

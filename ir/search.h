@@ -100,6 +100,8 @@ bool stmt_head_uses_var(const Stmt *s, const Var *var);
 bool loop_uses_var(const ForStmt *loop, const Var *var);
 bool iter_uses_var(const BlockIter *iter, const Var *var);
 bool expr_has_load(const Expr *e);
+/* Sizes, numbers, and what is computed from them. */
+bool expr_of_sizes(const Expr *e);
 /* The conditions that a block's predicate joins: those that read no buffer, and behind them those
  * that do. The former hold where its iterators are computed, the latter are asked only where these
  * lie in their domains. The number of the former. */

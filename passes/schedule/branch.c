@@ -11,7 +11,6 @@
  * before. A step that has changed them, or a parameter, runs on the whole program instead.
  *
  * Invariant: for sizes that take the other branch, the program is the one from before. */
-#include "passes/analysis/polyhedral/poly.h"
 #include "passes/schedule/sched.h"
 #include "passes/shared/rebuild.h"
 

@@ -193,8 +193,6 @@ void poly_assume(Poly *p, Conj *into, const Env *env, const Expr *cond, Truth tr
  * needs cases, is left out: an answer for more sizes holds for these, too (poly_where.c). */
 void poly_assume_around(Poly *p, const Expr *cond, Truth truth);
 const Affine *env_find(const Env *env, const Var *var);
-/* Sizes, numbers, and what is computed from them. */
-bool expr_of_sizes(const Expr *e);
 /* What follows for the sizes where `e`, an extent of sizes, is at least 1: (max(N - 2, 0) * M +
  * 255) / 256 says N >= 3. */
 void poly_assume_positive(Poly *p, const Expr *e);

@@ -497,16 +497,6 @@ Affine poly_value(Poly *p, const Env *env, const Expr *e)
     }
 }
 
-bool expr_of_sizes(const Expr *e)
-{
-    if (e->kind == EX_VAR)
-        return e->u.var->kind == VAR_SIZE;
-    bool ok = e->kind == EX_INT || expr_is_unary(e->kind) || expr_is_binary(e->kind);
-    for (int i = 0; i < expr_arity(e->kind); i++)
-        ok = ok && expr_of_sizes(e->u.arg[i]);
-    return ok;
-}
-
 /* ---- what follows from an extent ------------------------------------------------------------- */
 
 /* A value that is never negative, as it stands in the program. */

@@ -14,7 +14,6 @@
  * read; at the producer's place it computes what it does now.
  * Invariant: every block that stays computes what it computed. */
 #include "passes/analysis/polyhedral/index_map.h"
-#include "passes/analysis/polyhedral/poly.h"
 #include "passes/schedule/blocks/inline.h"
 #include "passes/schedule/blocks/tie.h"
 

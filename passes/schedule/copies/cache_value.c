@@ -15,7 +15,6 @@
  * Legal: the block computes it in all its iterations, and nothing that it reads changes before the
  * last of the blocks.
  * Invariant: each block reads the value that it computed. */
-#include "passes/analysis/polyhedral/poly.h"
 #include "passes/schedule/copies/value.h"
 
 typedef struct {

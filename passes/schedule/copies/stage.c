@@ -1,7 +1,6 @@
 /* stage.c - see stage.h. */
 #include "passes/schedule/copies/stage.h"
 
-#include "passes/analysis/polyhedral/poly.h"
 #include "passes/schedule/loops/loop.h"
 
 /* ---- where a copy stands --------------------------------------------------------------------- */

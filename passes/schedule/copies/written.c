@@ -11,7 +11,6 @@
  * Where the block runs for all values of its iterators before the place of the copy, the copy has
  * plain loops over those. Elsewhere it has the block's own loops and conditions behind the place,
  * without those that no stored element depends on. */
-#include "passes/analysis/polyhedral/poly.h"
 #include "passes/schedule/copies/stage.h"
 #include "passes/schedule/loops/loop.h"
 

@@ -20,9 +20,6 @@
  * Legal: the loop is serial, and the first element of its iterations is known for each row.
  * Invariant: every instance runs exactly once, in the same order. Iterations that a row has too
  * many run nothing. */
-#include <string.h>
-
-#include "passes/analysis/polyhedral/poly.h"
 #include "passes/schedule/flow.h"
 #include "passes/schedule/loops/loop.h"
 #include "passes/schedule/sched.h"

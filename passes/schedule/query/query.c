@@ -4,7 +4,6 @@
  * Legal: always, where the arguments are of the right kind.
  * Invariant: the kernel stays as it is. */
 #include "ir/target/target.h"
-#include "passes/analysis/polyhedral/poly.h"
 #include "passes/analysis/regions/contraction.h"
 #include "passes/analysis/regions/reducer.h"
 #include "passes/schedule/flow.h"

@@ -25,7 +25,6 @@
  * the value, it has the identity.
  * Invariant: each step combines sums of adjacent elements, the earlier one on the left. So it holds
  * for reducers that are declared ordered. */
-#include "passes/analysis/polyhedral/poly.h"
 #include "passes/analysis/regions/region.h"
 #include "passes/schedule/copies/stage.h"
 #include "passes/schedule/flow.h"
