@@ -27,40 +27,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "passes/analysis/polyhedral/poly.h"
+#include "passes/schedule/blocks/einsum.h"
 #include "passes/schedule/copies/stage.h"
 
-/* ---- pad_einsum: what is padded -------------------------------------------------------------- */
-
-typedef struct {
-    Schedule *s;
-    const PrimCall *call;
-    StmtPath path;
-    int top;                /* index on it of the outermost loop of the nest */
-    const BlockStmt *block; /* with all rows where data decide a range */
-    const Stmt *update;
-    Expr **padded; /* [n_iters] the extent that an iterator gets, or NULL */
-    /* [n_iters] how many zeros stand before the first element, or NULL: they stand behind the
-     * last */
-    Expr **shift;
-    const BlockStmt *given; /* with the ranges that data decide */
-} Einsum;
-
-/* The iterator that an expression is, alone; -1. */
-static int iter_of(const BlockStmt *block, const Expr *e)
-{
-    for (int i = 0; i < block->n_iters; i++)
-        if (expr_is_var(e, block->iters[i].var))
-            return i;
-    return -1;
-}
-
-/* The axis has an element for each value of the iterator: none, too, where its range is empty. */
-static bool is_axis_of(Context *c, const Expr *extent, const BlockIter *iter)
-{
-    return expr_equal(extent, iter->hi) ||
-           expr_equal(extent, index_max(c, iter->hi, expr_index(c, 0)));
-}
+/* ---- what is padded -------------------------------------------------------------------------- */
 
 static bool find_extents(Einsum *e)
 {
@@ -93,38 +63,7 @@ static bool find_extents(Einsum *e)
     return true;
 }
 
-/* The iterators of the block at the end of the path are the loops of a perfect nest that holds it
- * alone, each from 0 to its extent; `*top` is the index of the outermost one. */
-static bool is_plain_nest(const StmtPath *path, const BlockStmt *block, int *top)
-{
-    int n = 0;
-    for (*top = path->n - 1;
-         *top > 0 && path->items[*top - 1]->kind == ST_FOR && n < block->n_iters; n++)
-        --*top;
-    bool plain = n == block->n_iters && !block->predicate;
-    for (int i = 0; i < n && plain; i++) {
-        const BlockIter *iter = &block->iters[i];
-        int users = 0;
-        for (int k = *top; k + 1 < path->n; k++) {
-            const ForStmt *loop = &path->items[k]->u.loop;
-            users += loop->step == 1 && expr_is_var(iter->binding, loop->var) &&
-                     expr_equal(loop->hi, iter->hi) && expr_equal(loop->lo, iter->lo);
-        }
-        plain = users == 1 && expr_is(iter->lo, 0);
-    }
-    return plain;
-}
-
-/* ---- pad_einsum: ranges that data decide ----------------------------------------------------- */
-
-/* All that the expression reads exists. */
-static bool loads_exist(Context *c, Facts *facts, const Expr *e)
-{
-    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
-        if (at.expr->kind == EX_LOAD && !load_exists(facts, at.expr))
-            return false;
-    return true;
-}
+/* ---- ranges that data decide ----------------------------------------------------------------- */
 
 /* The loop from 0 that the iterator is, over a range of sizes; NULL: there is none. */
 static const ForStmt *loop_of_sizes(const StmtPath *path, const BlockIter *iter)
@@ -164,8 +103,8 @@ static bool elements_exist(const Einsum *e)
     Facts *facts = facts_of_kernel(c, e->s->kernel);
     for (int i = 0; i < e->block->n_iters; i++)
         facts_range(facts, e->block->iters[i].var, e->block->iters[i].lo, e->block->iters[i].hi);
-    return loads_exist(c, facts, store->value) &&
-           loads_exist(c, facts, expr_load(c, store->buffer, store->index, e->call->span));
+    return einsum_loads_exist(c, facts, store->value) &&
+           einsum_loads_exist(c, facts, expr_load(c, store->buffer, store->index, e->call->span));
 }
 
 /* The iterator is a subscript of what the block writes. */
@@ -173,7 +112,7 @@ static bool leads(const Einsum *e, int iter)
 {
     const StoreStmt *store = &e->update->u.store;
     for (int axis = 0; axis < store->buffer->rank; axis++)
-        if (iter_of(e->block, store->index[axis]) == iter)
+        if (einsum_iter(e->block, store->index[axis]) == iter)
             return true;
     return false;
 }
@@ -225,7 +164,7 @@ static bool is_value(Context *c, const Expr *e, const Var *var)
 static bool check_nest(Einsum *e)
 {
     Schedule *s = e->s;
-    bool plain = is_plain_nest(&e->path, e->block, &e->top) &&
+    bool plain = einsum_is_nest(&e->path, e->block, &e->top) &&
                  (e->block->init || e->update->u.store.op == STORE_SET);
     for (int i = e->top; i + 1 < e->path.n; i++)
         if (!sched_require_plain(s, e->path.items[i], e->call->span))
@@ -250,7 +189,7 @@ static bool vanishes(const Einsum *e, const Expr *value, int iter)
     switch (value->kind) {
     case EX_LOAD:
         for (int axis = 0; axis < value->u.load.buffer->rank; axis++)
-            if (iter_of(e->block, value->u.load.index[axis]) == iter)
+            if (einsum_iter(e->block, value->u.load.index[axis]) == iter)
                 return true;
         return false;
     case EX_CAST: return vanishes(e, value->u.arg[0], iter);
@@ -322,7 +261,7 @@ static bool check_terms(Einsum *e)
     return true;
 }
 
-/* ---- pad_einsum: the copies ------------------------------------------------------------------ */
+/* ---- the copies ------------------------------------------------------------------------------ */
 
 /* The buffer has exactly the elements that the iterators speak of; what is written has no
  * others. */
@@ -330,10 +269,11 @@ static bool check_axes(Einsum *e, const Access *a)
 {
     bool written = a->buffer->id == e->update->u.store.buffer->id;
     for (int axis = 0; axis < a->buffer->rank; axis++) {
-        int iter = iter_of(e->block, a->index[axis]);
+        int iter = einsum_iter(e->block, a->index[axis]);
         REQUIRE(e->s, E0831, e->call->span,
-                iter < 0 ? !written
-                         : is_axis_of(e->s->ctx, a->buffer->shape[axis], &e->block->iters[iter]),
+                iter < 0
+                    ? !written
+                    : einsum_is_axis(e->s->ctx, a->buffer->shape[axis], &e->block->iters[iter]),
                 "axis %d of '%s' has %s elements, but subscript %s of block '%s' has another "
                 "range; padded axes must be used completely",
                 axis, a->buffer->name, expr_text(e->s->ctx, a->buffer->shape[axis]),
@@ -347,7 +287,7 @@ static bool touches_padded(Einsum *e, const Access *a, bool *touched)
 {
     *touched = false;
     for (int axis = 0; axis < a->buffer->rank; axis++) {
-        int iter = iter_of(e->block, a->index[axis]);
+        int iter = einsum_iter(e->block, a->index[axis]);
         bool alone = iter >= 0;
         *touched |= alone && e->padded[iter];
         for (int i = 0; i < e->block->n_iters; i++)
@@ -362,313 +302,7 @@ static bool touches_padded(Einsum *e, const Access *a, bool *touched)
     return !*touched || check_axes(e, a);
 }
 
-/* The shape of the accessed buffer, with the axes that padded iterators are subscripts of as long
- * as those become. */
-static Expr **padded_shape(Einsum *e, const Access *a)
-{
-    Expr **shape = ARENA_ARRAY(e->s->ctx->arena, Expr *, a->buffer->rank + 1);
-    for (int axis = 0; axis < a->buffer->rank; axis++) {
-        int iter = iter_of(e->block, a->index[axis]);
-        bool padded = iter >= 0 && e->padded[iter];
-        shape[axis] = padded ? shape_extent(e->s->ctx, e->padded[iter]) : a->buffer->shape[axis];
-    }
-    return shape;
-}
-
-/* How many zeros stand before the elements on each axis of the accessed buffer; NULL where they
- * stand behind, or there are none. */
-static Expr **shifts_of(Einsum *e, const Access *a)
-{
-    Expr **shift = ARENA_ARRAY(e->s->ctx->arena, Expr *, a->buffer->rank + 1);
-    for (int axis = 0; axis < a->buffer->rank; axis++) {
-        int iter = iter_of(e->block, a->index[axis]);
-        shift[axis] = iter >= 0 ? e->shift[iter] : NULL;
-    }
-    return shift;
-}
-
-/* `cond` and that the subscript of a padded axis is no zero's. */
-static Expr *not_padding(Context *c, Expr *cond, Expr *index, Expr *shift, Expr *extent)
-{
-    return cond_and(c, cond,
-                    shift ? expr_binary(c, EX_GE, index, shift, span_none())
-                          : expr_binary(c, EX_LT, index, extent, span_none()));
-}
-
-/* The value where the condition holds, and 0 elsewhere. */
-static Expr *or_zero(Context *c, Expr *inside, Expr *value, Span span)
-{
-    Expr *where;
-    const Expr *copied = expr_copied(value, &where);
-    Expr *zero = type_is_float(value->type) ? expr_float(c, value->type, 0, span_none())
-                                            : expr_int(c, value->type, 0, span_none());
-    if (copied && where) /* 0 elsewhere as it is */
-        return expr_select(c, cond_and(c, inside, where), value->u.arg[1], value->u.arg[2], span);
-    return expr_select(c, inside, value, zero, span);
-}
-
-/* to[v] = from[v] over the shape of `to`; if it pads (`shift` is not NULL), with zeros where that
- * is larger. */
-static Stmt *copy_between(Einsum *e, Expr *const *shift, Buffer *to, Buffer *from, Name name)
-{
-    Context *c = e->s->ctx;
-    Expr **index, **at = ARENA_ARRAY(c->arena, Expr *, to->rank + 1), *inside = NULL;
-    StageNest nest = stage_over(e->s, to, NULL, e->call->span, &index);
-    for (int axis = 0; axis < to->rank; axis++) {
-        at[axis] = shift && shift[axis] ? index_sub(c, index[axis], shift[axis]) : index[axis];
-        if (shift && !expr_equal(to->shape[axis], from->shape[axis]))
-            inside = not_padding(c, inside, index[axis], shift[axis], from->shape[axis]);
-    }
-    Expr *value = expr_load(c, from, at, e->call->span);
-    if (inside)
-        value = or_zero(c, inside, value, e->call->span);
-    nest.block = name;
-    nest.body = stmt_set(c, (BufferElement){to, index}, value, e->call->span);
-    return stage_nest(e->s, &nest, e->call->span);
-}
-
-/* The nest that ends in the block at the end of the path, with iterators as long as they become
- * (NULL: as they are). */
-static Stmt *padded_nest(Context *c, const StmtPath *path, int top, Stmt *block,
-                         Expr *const *extent)
-{
-    BlockStmt padded = block->u.block;
-    BlockIter *iters = block_own_iters(c, &padded, 0);
-    for (int i = 0; i < padded.n_iters; i++)
-        iters[i].hi = extent[i] ? extent[i] : iters[i].hi;
-    Stmt *nest = stmt_block(c, &padded, block->span);
-    for (int k = path->n - 2; k >= top; k--) {
-        ForStmt loop = path->items[k]->u.loop;
-        for (int i = 0; i < padded.n_iters; i++)
-            if (extent[i] && iters[i].binding->u.var == loop.var)
-                loop.hi = extent[i];
-        loop.body = nest;
-        nest = stmt_for(c, &loop, path->items[k]->span);
-    }
-    return nest;
-}
-
-/* ---- pad_einsum: temps that grow ------------------------------------------------------------- */
-
-/* A temp of the einsum that needs no padded copy. */
-typedef struct {
-    const Buffer *from;
-    Buffer *to;          /* with room behind its edges */
-    Stmt *nest, *filled; /* of an operand: the nest that computes it, and what that becomes */
-} Growth;
-
-/* The nest is in the same sequence as the einsum's, and before it. */
-static bool stands_before(const Einsum *e, const StmtPath *path, int top)
-{
-    const Stmt *seq = e->top > 0 ? e->path.items[e->top - 1] : NULL;
-    if (!seq || top == 0 || seq->kind != ST_SEQ || path->items[top - 1] != seq)
-        return false;
-    for (int i = 0; i < seq->u.seq.n && seq->u.seq.items[i] != e->path.items[e->top]; i++)
-        if (seq->u.seq.items[i] == path->items[top])
-            return true;
-    return false;
-}
-
-/* Another block than the einsum reads the operand. */
-static bool has_other_readers(Einsum *e, const Buffer *operand)
-{
-    BlockList readers = flow_blocks(e->s, e->s->kernel->body, operand, ACCESS_READ);
-    return readers.n != 1 || readers.items[0] != path_end(&e->path);
-}
-
-/* The block that computes an operand: the only one that writes it, each element once, in a nest of
- * plain loops before the einsum. `moves`: its elements get other places, so that nobody else may
- * read them. */
-static bool find_producer(Einsum *e, const Buffer *operand, bool moves, StmtPath *path, int *top)
-{
-    Schedule *s = e->s;
-    int *axes = ARENA_ARRAY(s->ctx->arena, int, operand->rank + 1);
-    BlockList writers = flow_blocks(s, s->kernel->body, operand, ACCESS_WRITE);
-    if (writers.n != 1 || writers.items[0] == path_end(&e->path) ||
-        (moves && has_other_readers(e, operand)))
-        return false;
-    const Stmt *block = writers.items[0], *store = flow_single_store(s->ctx, block);
-    if (!store || store->u.store.op != STORE_SET || block->u.block.init ||
-        block->u.block.n_iters != operand->rank ||
-        !flow_pure_index(&block->u.block, operand, store->u.store.index, axes) ||
-        expr_reads(store->u.store.value, operand) ||
-        !stmt_find(s->ctx, s->kernel->body, block->u.block.id, path) ||
-        !is_plain_nest(path, &block->u.block, top) || !stands_before(e, path, *top))
-        return false;
-    for (int k = *top; k + 1 < path->n; k++)
-        if (path->items[k]->u.loop.kind != LOOP_SERIAL || path->items[k]->u.loop.annotations.n)
-            return false;
-    for (int axis = 0; axis < operand->rank; axis++)
-        if (!is_axis_of(s->ctx, operand->shape[axis], &block->u.block.iters[axes[axis]]))
-            return false;
-    return true;
-}
-
-/* What the iterators of an operand's producer become. */
-typedef struct {
-    const BlockStmt *block;
-    Expr **extent; /* [n_iters] NULL: as it was */
-    bool *beyond;  /* [n_iters] elements beyond the edge are those that its value has there */
-    Expr *value;   /* of an element, before it moves */
-    Expr *exists;  /* where it does, as far as that is not known; NULL: everywhere */
-} Filling;
-
-/* All elements have their values when the einsum runs: an input, or a temp that one block before it
- * sets. */
-static bool is_filled(const Einsum *e, const Buffer *from)
-{
-    Context *c = e->s->ctx;
-    StmtPath path = {0};
-    BlockList writers = flow_blocks(e->s, e->s->kernel->body, from, ACCESS_WRITE);
-    const Stmt *store = writers.n == 1 ? flow_single_store(c, writers.items[0]) : NULL;
-    if (from->role != ROLE_TEMP || !store || store->u.store.op != STORE_SET)
-        return from->role == ROLE_IN;
-    const BlockStmt *block = &writers.items[0]->u.block;
-    int *axes = ARENA_ARRAY(c->arena, int, from->rank + 1);
-    bool all = !block->predicate && block->n_iters == from->rank &&
-               flow_pure_index(block, from, store->u.store.index, axes);
-    for (int axis = 0; axis < from->rank && all; axis++)
-        all = expr_is(block->iters[axes[axis]].lo, 0) &&
-              is_axis_of(c, from->shape[axis], &block->iters[axes[axis]]);
-    return all && stmt_find(c, e->s->kernel->body, block->id, &path) && path.n > e->top &&
-           stands_before(e, &path, e->top);
-}
-
-/* The value copies an element that is there before the einsum, and exists wherever the conditions
- * hold. */
-static bool copies_existing(const Einsum *e, const Filling *f, Expr *cond)
-{
-    Expr *where;
-    Facts *facts = facts_of_kernel(e->s->ctx, e->s->kernel);
-    const Expr *load = expr_copied(f->value, &where);
-    if (!load || !is_filled(e, load->u.load.buffer))
-        return false;
-    for (int i = 0; i < f->block->n_iters; i++) {
-        const BlockIter *iter = &f->block->iters[i];
-        facts_range(facts, iter->var, iter->lo, f->beyond[i] ? f->extent[i] : iter->hi);
-    }
-    if (where)
-        facts_assume(facts, where);
-    if (f->exists)
-        facts_assume(facts, f->exists);
-    if (cond)
-        facts_assume(facts, cond);
-    return loads_exist(e->s->ctx, facts, load);
-}
-
-/* Beyond the edge of iterator `i`, for results that are cut off, the value needs no zeros where the
- * condition holds. */
-static bool needs_no_zeros(const Einsum *e, Filling *f, int i, const Expr *index, Expr *cond)
-{
-    f->beyond[i] = e->block->iters[iter_of(e->block, index)].kind == ITER_SPATIAL;
-    return f->beyond[i] = f->beyond[i] && copies_existing(e, f, cond);
-}
-
-/* The subscripts with the iterator are not beyond the ends of their axes. NULL: there is none, or
- * one is not linear in it. */
-static Expr *before_ends(Context *c, const Expr *load, const Var *iter)
-{
-    Facts *none = facts_new(c);
-    Expr *cond = NULL;
-    for (int axis = 0; axis < load->u.load.buffer->rank; axis++) {
-        Expr *index = load->u.load.index[axis], *rest;
-        int64_t steps;
-        if (!expr_uses_var(index, iter))
-            continue;
-        if (!split_linear(none, index, iter, &steps, &rest))
-            return NULL;
-        cond = cond_and(c, cond,
-                        expr_binary(c, EX_LT, index, load->u.load.buffer->shape[axis], load->span));
-    }
-    return cond;
-}
-
-/* Where the value of iterator `i` beyond its edge is an element, for results that are cut off:
- * zeros elsewhere are those that the hardware writes. NULL: all beyond the edge needs zeros.
- *
- *   i + u < H ? x[i + u] : 0    for    i < H - 2 ? x[i + u] : 0 */
-static Expr *element_exists(const Einsum *e, Filling *f, int i, const Expr *index)
-{
-    Expr *where;
-    const Expr *load = expr_copied(f->value, &where);
-    Expr *cond = load ? before_ends(e->s->ctx, load, f->block->iters[i].var) : NULL;
-    return cond && needs_no_zeros(e, f, i, index, cond) ? cond : NULL;
-}
-
-/* The producer's nest over all of the grown temp, with zeros where that is larger and terms
- * count. */
-static Stmt *zero_filled(Einsum *e, const StmtPath *path, int top, const Growth *g, const Access *a)
-{
-    Context *c = e->s->ctx;
-    Stmt *block = path_end(path);
-    const Stmt *store = flow_single_store(c, block);
-    Filling f = {.block = &block->u.block,
-                 .extent = ARENA_ARRAY(c->arena, Expr *, block->u.block.n_iters + 1),
-                 .beyond = ARENA_ARRAY(c->arena, bool, block->u.block.n_iters + 1),
-                 .value = store->u.store.value};
-    Subst *moved = ARENA_ARRAY(c->arena, Subst, g->from->rank + 1);
-    Expr **shift = shifts_of(e, a), **exists = ARENA_ARRAY(c->arena, Expr *, g->from->rank + 1);
-    int n_moved = 0;
-    for (int axis = 0; axis < g->from->rank; axis++) {
-        Expr *index = store->u.store.index[axis];
-        int i = iter_of(f.block, index);
-        if (expr_equal(g->to->shape[axis], g->from->shape[axis]))
-            continue;
-        f.extent[i] = g->to->shape[axis];
-        if (shift[axis])
-            moved[n_moved++] = (Subst){index->u.var, index_sub(c, index, shift[axis])};
-        if (needs_no_zeros(e, &f, i, a->index[axis], NULL))
-            continue;
-        exists[axis] = element_exists(e, &f, i, a->index[axis]);
-        f.exists = exists[axis] ? cond_and(c, f.exists, exists[axis]) : f.exists;
-    }
-    Expr *inside = NULL, *value = expr_subst(c, f.value, moved, n_moved);
-    for (int axis = 0; axis < g->from->rank; axis++) {
-        int i = iter_of(f.block, store->u.store.index[axis]);
-        if (exists[axis])
-            inside = cond_and(c, inside, expr_subst(c, exists[axis], moved, n_moved));
-        else if (f.extent[i] && !f.beyond[i])
-            inside = not_padding(c, inside, store->u.store.index[axis], shift[axis],
-                                 f.block->iters[i].hi);
-    }
-    BlockStmt filled = block->u.block;
-    filled.body = stmt_set(c, (BufferElement){store->u.store.buffer, store->u.store.index},
-                           inside ? or_zero(c, inside, value, e->call->span) : value, store->span);
-    return padded_nest(c, path, top, stmt_block(c, &filled, block->span), f.extent);
-}
-
-/* The shape of the buffer may change: no row of it is a circle, or in chunks that change places. */
-static bool may_grow(const Buffer *b)
-{
-    for (int axis = 0; axis < b->rank && b->layout; axis++)
-        if (b->layout[axis].fold || buffer_is_swizzled(b, axis))
-            return false;
-    return b->role == ROLE_TEMP;
-}
-
-/* Can the temp behind this access have what is beyond the edge itself? */
-static bool find_growth(Einsum *e, const Access *a, bool written, Growth *g)
-{
-    Schedule *s = e->s;
-    StmtPath path = {0};
-    Expr **shift = shifts_of(e, a);
-    bool moves = false;
-    int top;
-    for (int axis = 0; axis < a->buffer->rank; axis++)
-        moves |= shift[axis] != NULL;
-    if (!may_grow(a->buffer) || (!written && !find_producer(e, a->buffer, moves, &path, &top)))
-        return false;
-    *g = (Growth){.from = sched_buffer(s, a->buffer->id)};
-    g->to = buffer_copy(s->ctx, g->from);
-    g->to->shape = padded_shape(e, a);
-    if (!written) {
-        g->nest = path.items[top];
-        g->filled = zero_filled(e, &path, top, g, a);
-    }
-    return true;
-}
-
-/* ---- pad_einsum: the step -------------------------------------------------------------------- */
+/* ---- the step -------------------------------------------------------------------------------- */
 
 /* What the step makes. */
 typedef struct {
@@ -685,15 +319,15 @@ static void add_copy(Einsum *e, const Access *a, bool written, Padded *p)
     Context *c = s->ctx;
     Buffer *from = sched_buffer(s, a->buffer->id),
            *pad = stage_buffer(s, from, "pad", SCOPE_GLOBAL, e->call->span);
-    pad->shape = padded_shape(e, a);
+    pad->shape = einsum_shape(e, a);
     VEC_PUSH(c->arena, &p->temps, stmt_temp(c, pad, e->call->span));
     p->block = stmt_replace_buffer(c, p->block, from, pad);
     if (written) {
         Name crop = sched_fresh_name(s, arena_printf(c->arena, "%s_crop", from->name));
-        VEC_PUSH(c->arena, &p->after, copy_between(e, NULL, from, pad, crop));
+        VEC_PUSH(c->arena, &p->after, einsum_copy(e, NULL, from, pad, crop));
         return;
     }
-    Stmt *nest = copy_between(e, shifts_of(e, a), pad, from, pad->name);
+    Stmt *nest = einsum_copy(e, einsum_shifts(e, a), pad, from, pad->name);
     VEC_PUSH(c->arena, &p->before, nest);
     VEC_PUSH(c->arena, &p->blocks, value_block(stmt_nest_block(nest)));
 }
@@ -728,7 +362,7 @@ static bool pad_buffers(Einsum *e, Padded *p)
         if (!touched || known)
             continue;
         VEC_PUSH(c->arena, &done, a->buffer);
-        if (!find_growth(e, a, written, &growth)) {
+        if (!einsum_growth(e, a, written, &growth)) {
             add_copy(e, a, written, p);
             continue;
         }
@@ -745,7 +379,7 @@ static Stmt *put_together(Einsum *e, const Padded *p)
     Context *c = s->ctx;
     VEC(Stmt *) items = {0};
     VEC_APPEND(c->arena, &items, p->before.items, p->before.n);
-    VEC_PUSH(c->arena, &items, padded_nest(c, &e->path, e->top, p->block, e->padded));
+    VEC_PUSH(c->arena, &items, einsum_nest(c, &e->path, e->top, p->block, e->padded));
     VEC_APPEND(c->arena, &items, p->after.items, p->after.n);
     Stmt *body = stmt_replace(c, s->kernel->body, e->path.items[e->top],
                               stmt_seq(c, items.items, items.n, p->block->span));

@@ -27,7 +27,7 @@
  * that the next chunk starts from, in order. So it holds for reducers that are declared ordered. */
 #include "passes/analysis/dependence/dependence.h"
 #include "passes/analysis/threads/launch.h"
-#include "passes/schedule/blocks/factor.h"
+#include "passes/schedule/reductions/factor.h"
 
 /* A component of the value as a chunk has it for itself. */
 typedef struct {

@@ -1,6 +1,6 @@
 /* rolling_parts.c - Finds the sums and weights that rolling_update brings into the loop of a
  * maximum, and proves that the maximum has taken in what they subtract it from. */
-#include "passes/schedule/blocks/rolling.h"
+#include "passes/schedule/reductions/rolling.h"
 
 bool rolling_is_sum(const RollingPart *part)
 {

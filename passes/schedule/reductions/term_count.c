@@ -5,7 +5,7 @@
  * has max(0, min(8, 20 - p * 8)) terms. Conditions limit one iterator from above, so that it takes
  * its first values. Iterators that are the last digits of what is compared do not count in it:
  * e * 4 + d < 20 holds for all d in 4 or for none. */
-#include "passes/schedule/blocks/term_count.h"
+#include "passes/schedule/reductions/term_count.h"
 #include "passes/shared/rebuild.h"
 
 typedef struct {

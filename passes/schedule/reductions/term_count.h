@@ -1,7 +1,7 @@
 /* term_count.h - Counts the terms that a block adds to one element (internal to
  * passes/schedule/blocks). */
-#ifndef TIRC_PASSES_SCHEDULE_BLOCKS_TERM_COUNT_H
-#define TIRC_PASSES_SCHEDULE_BLOCKS_TERM_COUNT_H
+#ifndef TIRC_PASSES_SCHEDULE_REDUCTIONS_TERM_COUNT_H
+#define TIRC_PASSES_SCHEDULE_REDUCTIONS_TERM_COUNT_H
 
 #include "passes/schedule/flow.h"
 

@@ -20,7 +20,7 @@
 #include <float.h>
 
 #include "passes/analysis/regions/reducer.h"
-#include "passes/schedule/blocks/term_count.h"
+#include "passes/schedule/reductions/term_count.h"
 
 typedef enum { LAW_EXP, LAW_SQUARE } Law;
 

@@ -13,7 +13,7 @@
  * Legal: the loop carries a reduction whose operator is associative and commutative and has an
  * identity. Of a reducer that is declared ordered, the loop is the outermost of the reduction.
  * Invariant: each value is added to one partial result, and each partial result to one element. */
-#include "passes/schedule/blocks/factor.h"
+#include "passes/schedule/reductions/factor.h"
 
 /* Below the loop there is one block and nothing but loops. */
 static bool find_block(Factor *f, const PrimCall *call)

@@ -4,7 +4,7 @@
  * Every other loop of the reduction gives an iterator of its own, as in TVM. What the domains of
  * the old iterators forbid becomes a predicate where it speaks of such a loop, since an init runs
  * whatever happens in the loops of its reduction; else the value added there is the identity. */
-#include "passes/schedule/blocks/factor.h"
+#include "passes/schedule/reductions/factor.h"
 
 /* ---- check ----------------------------------------------------------------------------------- */
 

@@ -28,7 +28,7 @@
 #include <math.h>
 
 #include "passes/analysis/regions/data_range.h"
-#include "passes/schedule/blocks/rolling.h"
+#include "passes/schedule/reductions/rolling.h"
 #include "passes/shared/reductions.h"
 
 /* ---- the loops ------------------------------------------------------------------------------- */

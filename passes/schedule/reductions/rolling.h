@@ -1,6 +1,6 @@
 /* rolling.h - What the files of rolling_update have in common. */
-#ifndef TIRC_PASSES_SCHEDULE_BLOCKS_ROLLING_H
-#define TIRC_PASSES_SCHEDULE_BLOCKS_ROLLING_H
+#ifndef TIRC_PASSES_SCHEDULE_REDUCTIONS_ROLLING_H
+#define TIRC_PASSES_SCHEDULE_REDUCTIONS_ROLLING_H
 
 #include "passes/schedule/loops/loop.h"
 

@@ -19,7 +19,7 @@
  * Invariant: integers, which wrap around, stay what they are. Floating-point results change by
  * rounding, and sums without the factor may leave the range of their type. */
 #include "passes/analysis/regions/inits.h"
-#include "passes/schedule/blocks/factor.h"
+#include "passes/schedule/reductions/factor.h"
 
 typedef struct {
     Factor f;

@@ -1,8 +1,8 @@
 /* factor.h - Computes a reduction in parts: one partial result for each iteration of a loop
  * (internal to passes/schedule/blocks; shared by rfactor and scan_chunks, and by factor_out, which
  * computes a result in two steps). */
-#ifndef TIRC_PASSES_SCHEDULE_BLOCKS_FACTOR_H
-#define TIRC_PASSES_SCHEDULE_BLOCKS_FACTOR_H
+#ifndef TIRC_PASSES_SCHEDULE_REDUCTIONS_FACTOR_H
+#define TIRC_PASSES_SCHEDULE_REDUCTIONS_FACTOR_H
 
 #include "passes/analysis/regions/reducer.h"
 #include "passes/schedule/copies/stage.h"

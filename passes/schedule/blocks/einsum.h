@@ -1,0 +1,53 @@
+/* einsum.h - Declares an einsum that pad_einsum pads, and its padded buffers (internal to
+ * passes/schedule/blocks; pad_einsum.c). */
+#ifndef TIRC_PASSES_SCHEDULE_BLOCKS_EINSUM_H
+#define TIRC_PASSES_SCHEDULE_BLOCKS_EINSUM_H
+
+#include "passes/schedule/flow.h"
+
+typedef struct {
+    Schedule *s;
+    const PrimCall *call;
+    StmtPath path;
+    int top;                /* index on it of the outermost loop of the nest */
+    const BlockStmt *block; /* with all rows where data decide a range */
+    const Stmt *update;
+    Expr **padded; /* [n_iters] the extent that an iterator gets, or NULL */
+    /* [n_iters] how many zeros stand before the first element, or NULL: they stand behind the
+     * last */
+    Expr **shift;
+    const BlockStmt *given; /* with the ranges that data decide */
+} Einsum;
+
+/* A temp of the einsum that needs no padded copy. */
+typedef struct {
+    const Buffer *from;
+    Buffer *to;          /* with room behind its edges */
+    Stmt *nest, *filled; /* of an operand: the nest that computes it, and what that becomes */
+} Growth;
+
+/* The iterator that an expression is, alone; -1. */
+int einsum_iter(const BlockStmt *block, const Expr *e);
+/* The axis has an element for each value of the iterator: none, too, where its range is empty. */
+bool einsum_is_axis(Context *c, const Expr *extent, const BlockIter *iter);
+/* The iterators of the block at the end of the path are the loops of a perfect nest that holds it
+ * alone, each from 0 to its extent; `*top` is the index of the outermost one. */
+bool einsum_is_nest(const StmtPath *path, const BlockStmt *block, int *top);
+/* All that the expression reads exists. */
+bool einsum_loads_exist(Context *c, Facts *facts, const Expr *e);
+/* The shape of the accessed buffer, with the axes that padded iterators are subscripts of as long
+ * as those become. */
+Expr **einsum_shape(Einsum *e, const Access *a);
+/* How many zeros stand before the elements on each axis of the accessed buffer; NULL where they
+ * stand behind, or there are none. */
+Expr **einsum_shifts(Einsum *e, const Access *a);
+/* to[v] = from[v] over the shape of `to`; if it pads (`shift` is not NULL), with zeros where that
+ * is larger. */
+Stmt *einsum_copy(Einsum *e, Expr *const *shift, Buffer *to, Buffer *from, Name name);
+/* The nest that ends in the block at the end of the path, with iterators as long as they become
+ * (NULL: as they are). */
+Stmt *einsum_nest(Context *c, const StmtPath *path, int top, Stmt *block, Expr *const *extent);
+/* Can the temp behind this access have what is beyond the edge itself? */
+bool einsum_growth(Einsum *e, const Access *a, bool written, Growth *g);
+
+#endif
