@@ -19,19 +19,25 @@
  *       block y(k in ptr[i]..ptr[i + 1]       =>   for ko in (ptr_end - ptr_begin + 31) / 32 {
  *                   = ptr[i] + ko * 32 + ki)           let k = ptr_begin + ko * 32 + ki; ... } */
 #include "passes/analysis/symbolic/zero_divisor.h"
+#include "passes/lower/block_stores.h"
 #include "passes/lower/bulk_copy.h"
 #include "passes/lower/elements.h"
 #include "passes/lower/lanes.h"
 
-/* A condition under which a statement runs: as it will stand, and in terms of loops only. */
+/* An expression as it will stand, and in terms of loops only. */
 typedef struct {
     Expr *shown, *expanded;
-} Guard;
+} Form;
+
+/* The values of a block's iterators in both forms. */
+typedef struct {
+    SubstList shown, expanded;
+} IterForms;
 
 /* A lowered statement that may run only where all guards hold; they are not in it yet. */
 typedef struct {
     Stmt *s; /* NULL: nothing is left */
-    VEC(Guard) guards;
+    VEC(Form) guards;
     bool barrier; /* holds one; then there are no guards */
     bool neutral; /* a declaration or a barrier: needs no guard and does not mind one less */
 } Guarded;
@@ -64,7 +70,7 @@ static Guarded lower(Blocks *b, Stmt *s);
 
 /* ---- guards ---------------------------------------------------------------------------------- */
 
-static bool has_guard(const Guarded *g, const Guard *guard)
+static bool has_guard(const Guarded *g, const Form *guard)
 {
     for (int i = 0; i < g->guards.n; i++)
         if (expr_equal(g->guards.items[i].expanded, guard->expanded))
@@ -72,7 +78,7 @@ static bool has_guard(const Guarded *g, const Guard *guard)
     return false;
 }
 
-static void add_guard(Context *c, Guarded *g, Guard guard)
+static void add_guard(Context *c, Guarded *g, Form guard)
 {
     if (!has_guard(g, &guard))
         VEC_PUSH(c->arena, &g->guards, guard);
@@ -308,8 +314,16 @@ static const Expr *missing_load(Blocks *b, const Expr *e)
     return NULL;
 }
 
+/* Refuses a load of `e` that is not known to find an element here. */
+static void require_loads(Blocks *b, const Expr *e, Span span)
+{
+    const Expr *missing = missing_load(b, e);
+    if (missing)
+        refuse_bound(b, missing, span);
+}
+
 /* True where all that the guard reads exists behind the guards of `before`. */
-static bool reads_exist(Blocks *b, const Guarded *before, const Guard *guard)
+static bool reads_exist(Blocks *b, const Guarded *before, const Form *guard)
 {
     if (!expr_has_load(guard->expanded))
         return true;
@@ -348,72 +362,17 @@ static Stmt *close_bounds(Blocks *b, int first, const Guarded *guards, Stmt *s)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static bool is_short(const Expr *e)
-{
-    return e->kind == EX_VAR || e->kind == EX_INT || e->kind == EX_FLOAT ||
-           (e->kind == EX_CAST && is_short(e->u.arg[0]));
-}
-
-/* From here on, an update of a tuple is its lets and stores; what is short needs no name. */
-static Stmt *dissolve_update(Rewriter *r, Stmt *s)
-{
-    Context *c = r->ctx;
-    if (s->kind != ST_SEQ || !s->u.seq.combiner)
-        return s;
-    StmtList items = {0};
-    SubstList map = {0};
-    for (int i = 0; i < s->u.seq.n; i++) {
-        Stmt *item = stmt_subst(c, s->u.seq.items[i], map.items, map.n);
-        if (item->kind == ST_LET && is_short(item->u.let.value))
-            VEC_PUSH(c->arena, &map, ((Subst){item->u.let.var, item->u.let.value}));
-        else
-            VEC_PUSH(c->arena, &items, item);
-    }
-    return stmt_stamp(stmt_seq(c, items.items, items.n, s->span), s);
-}
-
 /* Requires `cond` of the block unless it is known; false where it can never hold. */
-static bool require(Blocks *b, Guarded *g, Expr *shown, Expr *expanded)
+static bool require(Blocks *b, Guarded *g, Form cond)
 {
     int64_t truth;
-    if (prove(b->facts, expanded))
+    if (prove(b->facts, cond.expanded))
         return true;
-    if (expr_is_const(simplify(b->facts, expanded), &truth) && !truth)
+    if (expr_is_const(simplify(b->facts, cond.expanded), &truth) && !truth)
         return false;
-    add_guard(b->c, g, (Guard){shown, expanded});
-    facts_assume(b->facts, expanded);
+    add_guard(b->c, g, cond);
+    facts_assume(b->facts, cond.expanded);
     return true;
-}
-
-/* An iterator's value, and what the iterators before it are in the same terms. */
-typedef struct {
-    Expr *value;
-    const SubstList *names;
-} NamedValue;
-
-/* A bound of a domain as it will stand, and in terms of loops. */
-static void end_of_domain(Blocks *b, Expr *end, const SubstList *shown, const SubstList *value,
-                          Expr *out[2])
-{
-    out[1] = use_bounds(b, expr_subst(b->c, end, value->items, value->n));
-    out[0] = expr_has_load(end) ? out[1] : expr_subst(b->c, end, shown->items, shown->n);
-    const Expr *missing = missing_load(b, out[1]);
-    if (missing)
-        refuse_bound(b, missing, end->span);
-}
-
-static bool require_domain(Blocks *b, Guarded *g, const BlockIter *iter, NamedValue shown,
-                           NamedValue value)
-{
-    Context *c = b->c;
-    Span at = iter->var->span;
-    Expr *lo[2], *hi[2];
-    end_of_domain(b, iter->lo, shown.names, value.names, lo);
-    end_of_domain(b, iter->hi, shown.names, value.names, hi);
-    return require(b, g, expr_binary(c, EX_GE, shown.value, lo[0], at),
-                   expr_binary(c, EX_GE, value.value, lo[1], at)) &&
-           require(b, g, expr_binary(c, EX_LT, shown.value, hi[0], at),
-                   expr_binary(c, EX_LT, value.value, hi[1], at));
 }
 
 /* Requires those of the conditions from number `from` to `to`. */
@@ -421,39 +380,81 @@ static bool require_conditions(Blocks *b, Guarded *g, const ExprList *conds, int
 {
     for (int i = from; i < to; i++) {
         Expr *cond = simplify(b->facts, use_bounds(b, conds->items[i]));
-        const Expr *missing = missing_load(b, cond);
-        if (missing)
-            refuse_bound(b, missing, cond->span);
-        if (!require(b, g, cond, cond))
+        require_loads(b, cond, cond->span);
+        if (!require(b, g, (Form){cond, cond}))
             return false;
     }
     return true;
 }
 
-/* The coordinate of the launch on threadIdx.x; NULL: it has none. */
-static const Var *lane_of_launch(const LaunchStmt *launch)
+/* A bound of a domain, in which iterators occur that are known. */
+static Form end_of_domain(Blocks *b, Expr *end, const IterForms *known)
 {
-    const Stmt *body = launch->body;
-    for (int i = 0; body->kind == ST_SEQ && i < body->u.seq.n; i++) {
-        const Stmt *s = body->u.seq.items[i];
-        if (s->kind == ST_LET && s->u.let.value->kind == EX_AXIS &&
-            s->u.let.value->u.axis == AXIS_THREAD_X)
-            return s->u.let.var;
-    }
-    return NULL;
+    Form out;
+    out.expanded = use_bounds(b, expr_subst(b->c, end, known->expanded.items, known->expanded.n));
+    out.shown = expr_has_load(end) ? out.expanded
+                                   : expr_subst(b->c, end, known->shown.items, known->shown.n);
+    require_loads(b, out.expanded, end->span);
+    return out;
 }
 
-/* The instruction of the block, with the block's body. `shown` replaces iterators in the text. NULL
- * after an error. */
-static Stmt *place_instruction(Blocks *b, const Stmt *s, const SubstList *shown,
-                               const SubstList *value)
+static Form compared(Context *c, ExprKind kind, Form x, Form y, Span span)
+{
+    return (Form){expr_binary(c, kind, x.shown, y.shown, span),
+                  expr_binary(c, kind, x.expanded, y.expanded, span)};
+}
+
+static bool require_domain(Blocks *b, Guarded *g, const BlockIter *iter, Form value,
+                           const IterForms *known)
+{
+    Form lo = end_of_domain(b, iter->lo, known), hi = end_of_domain(b, iter->hi, known);
+    return require(b, g, compared(b->c, EX_GE, value, lo, iter->var->span)) &&
+           require(b, g, compared(b->c, EX_LT, value, hi, iter->var->span));
+}
+
+/* The value of an iterator. It gets no name where that would stand outside of what keeps it from
+ * failing. */
+static Form value_of_iter(Blocks *b, const BlockStmt *block, const BlockIter *iter)
+{
+    Expr *value = simplify(b->facts, use_bounds(b, iter->binding));
+    require_loads(b, value, iter->binding->span);
+    int depth = depth_of(b, value);
+    bool moves_out = block->predicate || depth < b->loops.n;
+    bool stays = expr_has_load(value) || (moves_out && may_fail_outside(b, value, depth));
+    return (Form){stays ? value : name_value(b, iter->var, value), value};
+}
+
+/* Finds the values of all iterators, and requires their domains; false where no instance exists. */
+static bool require_iters(Blocks *b, Guarded *g, const BlockStmt *block, IterForms *iters)
+{
+    Context *c = b->c;
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        Form value = value_of_iter(b, block, iter);
+        c->step = iter->binding->step; /* what made the binding is why it may leave the domain */
+        bool exists = require_domain(b, g, iter, value, iters);
+        c->step = 0;
+        if (!exists)
+            return false;
+        VEC_PUSH(c->arena, &iters->shown, ((Subst){iter->var, value.shown}));
+        VEC_PUSH(c->arena, &iters->expanded, ((Subst){iter->var, value.expanded}));
+    }
+    return true;
+}
+
+/* The instruction of the block, with the block's body. NULL after an error. */
+static Stmt *place_instruction(Blocks *b, const Stmt *s, const IterForms *iters)
 {
     Context *c = b->c;
     const BlockStmt *block = &s->u.block;
     const Instruction *of = block->instruction;
+    const SubstList *shown = &iters->shown;
     Expr *const *named =
-        block->elements ? block->elements
-                        : instruction_elements(c, b->facts, s, lane_of_launch(b->launch), value);
+        block->elements
+            ? block->elements
+            : instruction_elements(c, b->facts, s, launch_coordinate(b->launch, AXIS_THREAD_X),
+                                   &iters->expanded);
+    b->failed |= !named;
     if (!named)
         return NULL;
     Expr **elements = exprs_subst(c, named, of->n_elements, shown->items, shown->n);
@@ -461,60 +462,53 @@ static Stmt *place_instruction(Blocks *b, const Stmt *s, const SubstList *shown,
     return stmt_stamp(stmt_instruction(c, of, elements, body, s->span), s);
 }
 
-static Guarded lower_block(Blocks *b, Stmt *s)
+/* A copy of a box of a tensor, with its hint. NULL after an error. */
+static Stmt *place_bulk_copy(Blocks *b, Stmt *s, const IterForms *iters)
+{
+    const BlockStmt *block = &s->u.block;
+    Stmt *copy = bulk_copy_lower(b->c, b->facts, s, &iters->shown);
+    b->failed |= !copy;
+    return copy && block_is_bulk(block) ? block_hints_apply(b->c, block, copy) : copy;
+}
+
+/* The statements of the block's body, with the values of its iterators. */
+static Stmt *place_stores(Blocks *b, const Stmt *s, const IterForms *iters)
 {
     Context *c = b->c;
     const BlockStmt *block = &s->u.block;
+    Stmt *body = stmt_subst(c, block->body, iters->shown.items, iters->shown.n);
+    body = updates_dissolved(c, body);
+    if (block->atomic)
+        body = stores_made_atomic(c, body);
+    else if (block_is_async(block))
+        body = stores_made_async(c, body);
+    return block_hints_apply(c, block, body);
+}
+
+static Guarded lower_block(Blocks *b, Stmt *s)
+{
+    const BlockStmt *block = &s->u.block;
     Guarded g = {0};
-    SubstList to_shown = {0}, to_value = {0};
+    IterForms iters = {0};
     ExprList conds = {0};
     FactsMark mark = facts_mark(b->facts);
-    int plain = block_conditions(c, block, &conds);
-    bool exists = require_conditions(b, &g, &conds, 0, plain);
-    for (int i = 0; i < block->n_iters && exists; i++) {
-        const BlockIter *iter = &block->iters[i];
-        Expr *value = simplify(b->facts, use_bounds(b, iter->binding));
-        const Expr *missing = missing_load(b, value);
-        if (missing)
-            refuse_bound(b, missing, iter->binding->span);
-        bool stays =
-            expr_has_load(value) || ((block->predicate || depth_of(b, value) < b->loops.n) &&
-                                     may_fail_outside(b, value, depth_of(b, value)));
-        Expr *shown = stays ? value : name_value(b, iter->var, value);
-        c->step = iter->binding->step; /* what made the binding is why it may leave the domain */
-        exists = require_domain(b, &g, iter, (NamedValue){.value = shown, .names = &to_shown},
-                                (NamedValue){.value = value, .names = &to_value});
-        c->step = 0;
-        Subst s1 = {iter->var, shown}, s2 = {iter->var, value};
-        VEC_PUSH(c->arena, &to_shown, s1);
-        VEC_PUSH(c->arena, &to_value, s2);
-    }
-    exists = exists && require_conditions(b, &g, &conds, plain, conds.n);
+    int plain = block_conditions(b->c, block, &conds);
+    bool exists = require_conditions(b, &g, &conds, 0, plain) &&
+                  require_iters(b, &g, block, &iters) &&
+                  require_conditions(b, &g, &conds, plain, conds.n);
     facts_reset(b->facts, mark);
     if (!exists)
         return (Guarded){.neutral = true};
-    if (block->instruction || block_is_bulk(block) || block_stores_bulk(block)) {
-        g.s = block->instruction ? place_instruction(b, s, &to_shown, &to_value)
-                                 : bulk_copy_lower(c, b->facts, s, &to_shown);
-        b->failed |= !g.s;
-        if (g.s && block_is_bulk(block))
-            g.s = block_hints_apply(c, block, g.s);
-        return g;
-    }
-    Rewriter dissolve = {.ctx = c, .stmt = dissolve_update};
-    g.s = rewrite_stmt(&dissolve, stmt_subst(c, block->body, to_shown.items, to_shown.n));
-    if (block->atomic)
-        g.s = stores_made_atomic(c, g.s);
-    else if (block_is_async(block))
-        g.s = stores_made_async(c, g.s);
-    g.s = block_hints_apply(c, block, g.s);
+    g.s = block->instruction                                 ? place_instruction(b, s, &iters)
+          : block_is_bulk(block) || block_stores_bulk(block) ? place_bulk_copy(b, s, &iters)
+                                                             : place_stores(b, s, &iters);
     return g;
 }
 
 /* ---- control --------------------------------------------------------------------------------- */
 
 /* A guard that all iterations of a loop agree on (lanes.h): the first one speaks for the others. */
-static bool guard_for_all(Blocks *b, const ForStmt *loop, Guard *guard)
+static bool guard_for_all(Blocks *b, const ForStmt *loop, Form *guard)
 {
     int64_t count;
     SubstList none = {0};
@@ -523,13 +517,13 @@ static bool guard_for_all(Blocks *b, const ForStmt *loop, Guard *guard)
     Lanes lanes = {.c = b->c, .facts = b->facts, .lets = &none, .var = loop->var, .count = count};
     Expr *first = lanes_agree(&lanes, guard->expanded);
     if (first)
-        *guard = (Guard){first, first};
+        *guard = (Form){first, first};
     return first != NULL;
 }
 
 /* The guard, in the innermost open loop, cannot stand outside of it; one that can is written in
  * terms of what is known there. */
-static bool guard_stays(Blocks *b, const ForStmt *loop, Guard *guard)
+static bool guard_stays(Blocks *b, const ForStmt *loop, Form *guard)
 {
     return (expr_uses_var(guard->expanded, loop->var) && !guard_for_all(b, loop, guard)) ||
            may_fail_outside(b, guard->expanded, b->loops.n - 1) ||
@@ -551,19 +545,17 @@ static Guarded lower_for(Blocks *b, Stmt *s)
         stays[i] = guard_stays(b, &s->u.loop, &inner.guards.items[i]);
     facts_reset(b->facts, mark);
     for (int i = 0; i < inner.guards.n; i++) {
-        Guard guard = inner.guards.items[i];
+        Form guard = inner.guards.items[i];
         bool outside = !stays[i] && reads_exist(b, &outer, &guard);
         add_guard(c, outside ? &outer : &rest, guard);
     }
     Stmt *body = materialize(c, &rest);
-    if (!body)
-        body = stmt_empty(c, s->span);
-    body = close_names(b, b->loops.n, body);
+    body = close_names(b, b->loops.n, body ? body : stmt_empty(c, s->span));
     b->loops.n--;
-    if (!inner.s)
+    if (!inner.s) {
         b->bounds.n = n_bounds;
-    if (!inner.s)
         return (Guarded){.neutral = true};
+    }
     ForStmt loop = s->u.loop;
     loop.body = body;
     if (loop.kind == LOOP_PARALLEL)
@@ -572,32 +564,36 @@ static Guarded lower_for(Blocks *b, Stmt *s)
     return outer;
 }
 
+/* Both branches keep their guards: what one needs is of no use to the other. */
+static Guarded lower_if_else(Blocks *b, Stmt *s)
+{
+    Context *c = b->c;
+    Expr *cond = s->u.cond.cond;
+    FactsMark mark = facts_mark(b->facts);
+    facts_assume(b->facts, cond);
+    Guarded then = lower(b, s->u.cond.then);
+    facts_reset(b->facts, mark);
+    facts_assume(b->facts, expr_unary(c, EX_NOT, cond, s->span));
+    Guarded otherwise = lower(b, s->u.cond.otherwise);
+    facts_reset(b->facts, mark);
+    Stmt *yes = materialize(c, &then), *no = materialize(c, &otherwise);
+    if (!yes && !no)
+        return (Guarded){.neutral = true, .barrier = then.barrier || otherwise.barrier};
+    Stmt *both = stmt_if(c, cond, yes ? yes : stmt_empty(c, s->span), no, s->span);
+    return (Guarded){.s = stmt_stamp(both, s), .barrier = then.barrier || otherwise.barrier};
+}
+
+/* The condition is a guard like others. */
 static Guarded lower_if(Blocks *b, Stmt *s)
 {
     Context *c = b->c;
-    Guarded g = {0};
-    FactsMark mark = facts_mark(b->facts);
-    if (s->u.cond.otherwise) {
-        facts_assume(b->facts, s->u.cond.cond);
-        Guarded then = lower(b, s->u.cond.then);
-        facts_reset(b->facts, mark);
-        facts_assume(b->facts, expr_unary(c, EX_NOT, s->u.cond.cond, s->span));
-        Guarded otherwise = lower(b, s->u.cond.otherwise);
-        facts_reset(b->facts, mark);
-        Stmt *yes = materialize(c, &then), *no = materialize(c, &otherwise);
-        if (yes || no)
-            g.s = stmt_stamp(
-                stmt_if(c, s->u.cond.cond, yes ? yes : stmt_empty(c, s->span), no, s->span), s);
-        g.barrier = then.barrier || otherwise.barrier;
-        g.neutral = !g.s;
-        return g;
-    }
+    Guarded g = {0}, inner = {.neutral = true};
     ExprList conds = {0};
+    FactsMark mark = facts_mark(b->facts);
     cond_split(c, s->u.cond.cond, &conds);
     bool exists = true;
     for (int i = 0; i < conds.n && exists; i++)
-        exists = require(b, &g, conds.items[i], conds.items[i]);
-    Guarded inner = {.neutral = true};
+        exists = require(b, &g, (Form){conds.items[i], conds.items[i]});
     if (exists)
         inner = lower(b, s->u.cond.then);
     facts_reset(b->facts, mark);
@@ -611,11 +607,9 @@ static Guarded lower_if(Blocks *b, Stmt *s)
     return g;
 }
 
-/* The guards that every item needs move to the sequence; neighbours with the same guards share one
- * if. */
-static Guarded join_items(Blocks *b, Guarded *items, int n, Span span)
+/* The guards that every item needs, if none of them is or holds a barrier. */
+static Guarded common_guards(Blocks *b, const Guarded *items, int n)
 {
-    Context *c = b->c;
     Guarded all = {0};
     const Guarded *first = NULL;
     for (int i = 0; i < n; i++) {
@@ -623,24 +617,38 @@ static Guarded join_items(Blocks *b, Guarded *items, int n, Span span)
         if (!first && !items[i].neutral)
             first = &items[i];
     }
+    all.neutral = !first;
     for (int k = 0; first && !all.barrier && k < first->guards.n; k++) {
-        bool common = reads_exist(b, &all, &first->guards.items[k]);
-        for (int i = 0; i < n; i++)
-            common = common && (items[i].neutral || has_guard(&items[i], &first->guards.items[k]));
+        const Form *guard = &first->guards.items[k];
+        bool common = reads_exist(b, &all, guard);
+        for (int i = 0; i < n && common; i++)
+            common = items[i].neutral || has_guard(&items[i], guard);
         if (common)
-            add_guard(c, &all, first->guards.items[k]);
+            add_guard(b->c, &all, *guard);
     }
+    return all;
+}
+
+/* The item with those of its guards that are not among the others. */
+static Guarded with_other_guards(Context *c, const Guarded *item, const Guarded *others)
+{
+    Guarded rest = {.s = item->s};
+    for (int k = 0; k < item->guards.n; k++)
+        if (!has_guard(others, &item->guards.items[k]))
+            add_guard(c, &rest, item->guards.items[k]);
+    return rest;
+}
+
+/* The guards that every item needs move to the sequence; neighbours with the same guards share one
+ * if. */
+static Guarded join_items(Blocks *b, const Guarded *items, int n, Span span)
+{
+    Context *c = b->c;
     StmtList out = {0};
-    Guarded group = {0};
-    for (int i = 0; i <= n; i++) {
-        Guarded rest = {0};
-        if (i < n) {
-            rest.s = items[i].s;
-            for (int k = 0; k < items[i].guards.n; k++)
-                if (!has_guard(&all, &items[i].guards.items[k]))
-                    add_guard(c, &rest, items[i].guards.items[k]);
-        }
-        if (i < n && group.s && rest.s && group.guards.n && same_guards(&group, &rest)) {
+    Guarded all = common_guards(b, items, n), group = {0};
+    for (int i = 0; i < n; i++) {
+        Guarded rest = with_other_guards(c, &items[i], &all);
+        if (group.s && rest.s && group.guards.n && same_guards(&group, &rest)) {
             group.s = stmt_then(c, group.s, rest.s);
             continue;
         }
@@ -648,8 +656,9 @@ static Guarded join_items(Blocks *b, Guarded *items, int n, Span span)
             VEC_PUSH(c->arena, &out, materialize(c, &group));
         group = rest;
     }
+    if (group.s)
+        VEC_PUSH(c->arena, &out, materialize(c, &group));
     all.s = out.n ? stmt_seq(c, out.items, out.n, span) : NULL;
-    all.neutral = !first;
     return all;
 }
 
@@ -677,7 +686,7 @@ static Guarded lower(Blocks *b, Stmt *s)
     switch (s->kind) {
     case ST_SEQ: return lower_items(b, s->u.seq.items, s->u.seq.n, s->span);
     case ST_FOR: return lower_for(b, s);
-    case ST_IF: return lower_if(b, s);
+    case ST_IF: return s->u.cond.otherwise ? lower_if_else(b, s) : lower_if(b, s);
     case ST_BLOCK: return lower_block(b, s);
     case ST_BARRIER: return (Guarded){.s = s, .barrier = true, .neutral = true};
     case ST_ROLES: return lower_roles(b, s);

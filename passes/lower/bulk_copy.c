@@ -9,37 +9,9 @@
  * reads. Updates are atomic, whether the block needs it or not. */
 #include "passes/lower/bulk_copy.h"
 
+#include "passes/lower/block_stores.h"
 #include "passes/shared/bulk_place.h"
 #include "passes/shared/multicast.h"
-
-static Stmt *make_async(Rewriter *r, Stmt *s)
-{
-    if (s->kind != ST_STORE || s->u.store.op != STORE_SET)
-        return s;
-    return stmt_stamp(stmt_assign(r->ctx, (BufferElement){s->u.store.buffer, s->u.store.index},
-                                  STORE_ASYNC, s->u.store.value, s->span),
-                      s);
-}
-
-Stmt *stores_made_async(Context *c, Stmt *s)
-{
-    return rewrite_stmt(&(Rewriter){.ctx = c, .stmt = make_async}, s);
-}
-
-static Stmt *make_atomic(Rewriter *r, Stmt *s)
-{
-    if (s->kind != ST_STORE || s->u.store.op == STORE_SET || s->u.store.atomic ||
-        s->u.store.buffer->scope == SCOPE_LOCAL)
-        return s;
-    s = stmt_store_like(r->ctx, s, s->u.store.buffer, s->u.store.index, s->u.store.value);
-    s->u.store.atomic = true;
-    return s;
-}
-
-Stmt *stores_made_atomic(Context *c, Stmt *s)
-{
-    return rewrite_stmt(&(Rewriter){.ctx = c, .stmt = make_atomic}, s);
-}
 
 /* The element where the box begins, with `shown` in place of the block's iterators. */
 static Expr *first_of_box(Context *c, const BulkForm *form, const BulkSide *side,

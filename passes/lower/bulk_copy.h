@@ -1,13 +1,9 @@
-/* bulk_copy.h - Lowers asynchronous stores and bulk copies (internal to passes/lower). */
+/* bulk_copy.h - Lowers bulk copies (internal to passes/lower). */
 #ifndef TIRC_PASSES_LOWER_BULK_COPY_H
 #define TIRC_PASSES_LOWER_BULK_COPY_H
 
 #include "passes/lower/pass.h"
 
-/* The statement with asynchronous stores in place of those that set an element. */
-Stmt *stores_made_async(Context *c, Stmt *s);
-/* The statement with atomic updates of what threads share. */
-Stmt *stores_made_atomic(Context *c, Stmt *s);
 /* The bulk copy that a block marked by copy_bulk is, as an instruction, under the facts of its
  * place. `shown` replaces its iterators in the text. NULL after E0860. */
 Stmt *bulk_copy_lower(Context *c, Facts *f, const Stmt *s, const SubstList *shown);

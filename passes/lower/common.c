@@ -1,8 +1,6 @@
 /* common.c - Finds launches, axes, names and stores for the lowering passes. */
 #include "passes/lower/pass.h"
 
-#include <string.h>
-
 /* ---- searching ------------------------------------------------------------------------------- */
 
 bool stmt_has_barrier(Context *c, const Stmt *s)
@@ -89,6 +87,16 @@ Expr *launch_extent(Context *c, const LaunchStmt *launch, Axis axis)
     if (axis_is_thread(axis))
         return expr_index(c, launch->block[axis - AXIS_THREAD_X]);
     return axis == AXIS_RANK ? expr_index(c, 1) : launch->grid[axis];
+}
+
+const Var *launch_coordinate(const LaunchStmt *launch, Axis axis)
+{
+    for (int i = 0; i < stmt_items(launch->body); i++) {
+        const Stmt *s = stmt_item(launch->body, i);
+        if (s->kind == ST_LET && s->u.let.value->kind == EX_AXIS && s->u.let.value->u.axis == axis)
+            return s->u.let.var;
+    }
+    return NULL;
 }
 
 Stmt *bound_to_axes(Context *c, Stmt *s, Scope scope)

@@ -34,6 +34,8 @@ const AxisAccess *axes_subst(Context *c, const AxisAccess *axes, const Subst *ma
 Expr *expr_replace_axis(Context *c, Expr *e, Axis axis, Expr *value);
 /* How many values the coordinate has in the launch; 1 for AXIS_RANK, which is part of another. */
 Expr *launch_extent(Context *c, const LaunchStmt *launch, Axis axis);
+/* The name of the coordinate at the top of the launch; NULL: it has none. */
+const Var *launch_coordinate(const LaunchStmt *launch, Axis axis);
 
 /* Where the schedule made a buffer, or else where the program declares it. */
 Span buffer_span(const Buffer *b);
