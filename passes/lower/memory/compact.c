@@ -588,55 +588,74 @@ static Expr **smaller(Rebase *r, Stmt *at, Interval *box, Expr **shape)
     return whole;
 }
 
+static Rebase rebase_new(Context *c, const Buffer *from)
+{
+    return (Rebase){.c = c,
+                    .from = from,
+                    .to = buffer_copy(c, from),
+                    .box = ARENA_ARRAY(c->arena, Interval, from->rank + 1),
+                    .fold = ARENA_ARRAY(c->arena, int64_t, from->rank + 1),
+                    .spread = ARENA_ARRAY(c->arena, Spread, from->rank + 1)};
+}
+
+/* What holds at the place for all that share memory of the scope. */
+static Facts *facts_at(const Compact *k, const Rebase *r, const Place *place, Scope scope)
+{
+    Facts *f = facts_of_kernel(k->c, k->kernel);
+    enter_path(f, place, scope);
+    if (r->by_axes)
+        axis_facts(f, k->c, path_end(&place->path));
+    return f;
+}
+
+/* The box that is in use below the place, clipped to the buffer, and `*whole` of it. False where
+ * none is known. */
+static bool find_box(Compact *k, Facts *f, const Place *place, const Rebase *r, Interval **whole)
+{
+    Context *c = k->c;
+    const Buffer *b = r->from;
+    Stmt *at = path_end(&place->path);
+    Stmt *measured = r->by_axes ? bound_to_axes(c, at, b->scope) : at;
+    measured = under_shared_loops(k, place, b->scope, measured);
+    if (!region_reached(f, measured, b, mode_of_box(k, place, b), r->box))
+        return false;
+    *whole = ARENA_COPY(c->arena, Interval, r->box, b->rank, 1);
+    if (!is_stored_in_bulk(c, at, b))
+        clip_box(c, f, b, r->box);
+    return true;
+}
+
+/* Declares the buffer at the lowest place around all accesses, as large as the part in use. */
 static void compact_buffer(Compact *k, Stmt *temp)
 {
     Context *c = k->c;
     Buffer *b = temp->u.temp;
-    k->body = stmt_replace(c, k->body, temp, NULL);
-    AccessList accesses = access_list(c, k->body, b, ACCESS_ANY);
-    if (accesses.n == 0)
-        return;
-    Stmt *ancestor = lowest_common_ancestor(c, k->body, b);
     Place place = {0};
-    if (!choose_place(k, b, ancestor, &place))
+    k->body = stmt_replace(c, k->body, temp, NULL);
+    if (access_list(c, k->body, b, ACCESS_ANY).n == 0 ||
+        !choose_place(k, b, lowest_common_ancestor(c, k->body, b), &place))
         return;
-    Stmt *at = path_end(&place.path), *what;
-    bool shared = scope_is_shared(b->scope) && !has_own_parts(c, at, b->scope);
-    Facts *f = facts_of_kernel(c, k->kernel);
-    enter_path(f, &place, b->scope);
-    if (!shared)
-        axis_facts(f, c, at);
-    what = under_shared_loops(k, &place, b->scope, shared ? at : bound_to_axes(c, at, b->scope));
-    Rebase r = {.c = c, .from = b, .by_axes = !shared};
-    r.box = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
-    r.fold = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
+    Stmt *at = path_end(&place.path);
+    Rebase r = rebase_new(c, b);
+    r.by_axes = !scope_is_shared(b->scope) || has_own_parts(c, at, b->scope);
+    Facts *f = facts_at(k, &r, &place, b->scope);
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank + 1);
-    if (!region_reached(f, what, b, mode_of_box(k, &place, b), r.box))
+    Interval *whole;
+    if (!find_box(k, f, &place, &r, &whole) || !fold_box(k, f, &place, &r) ||
+        !literal_extents(k, f, b, r.box, shape))
         return;
-    Interval *whole = ARENA_COPY(c->arena, Interval, r.box, b->rank, 1);
-    if (!is_stored_in_bulk(c, at, b))
-        clip_box(c, f, b, r.box);
-    if (!fold_box(k, f, &place, &r) || !literal_extents(k, f, b, r.box, shape))
-        return;
-    Buffer *small = buffer_copy(c, b);
-    if (is_folded(b))
-        small->layout = unfolded_layout(c, b);
-    Facts *inside = facts_of_kernel(c, k->kernel);
-    enter_path(inside, &place, SCOPE_LOCAL);
-    if (!shared)
-        axis_facts(inside, c, at);
-    r.facts = inside;
-    r.to = small;
-    r.spread = ARENA_ARRAY(c->arena, Spread, b->rank + 1);
+    r.facts = facts_at(k, &r, &place, SCOPE_LOCAL);
     find_ways(&r, at);
     find_spreads(&r, at, shape);
     if (leaves_buffer(f, b, whole))
         shape = smaller(&r, at, whole, shape);
-    small->shape = shape;
+    r.to->shape = shape;
+    if (is_folded(b))
+        r.to->layout = unfolded_layout(c, b);
     r.step = REBASE;
     Stmt *done = rebase_all(&r, at);
-    done = stmt_then(c, stmt_stamp(stmt_temp(c, small, temp->span), temp), done);
-    k->body = stmt_replace(c, k->body, path_end(&place.path), done);
+    done = stmt_then(c, stmt_stamp(stmt_temp(c, r.to, temp->span), temp), done);
+    k->body = stmt_replace(c, k->body, at, done);
 }
 
 /* A temp of the host's, of known sizes, of which half or more is not in use: such as partial
@@ -644,12 +663,11 @@ static void compact_buffer(Compact *k, Stmt *temp)
 static void shrink_global(Compact *k, Stmt *temp)
 {
     Context *c = k->c;
-    Buffer *b = temp->u.temp, *small = buffer_copy(c, b);
+    Buffer *b = temp->u.temp;
     Facts *f = facts_of_kernel(c, k->kernel);
-    Rebase r = {.c = c, .from = b, .to = small, .facts = f, .step = REBASE};
-    r.box = ARENA_ARRAY(c->arena, Interval, b->rank + 1);
-    r.fold = ARENA_ARRAY(c->arena, int64_t, b->rank + 1);
-    r.spread = ARENA_ARRAY(c->arena, Spread, b->rank + 1);
+    Rebase r = rebase_new(c, b);
+    r.facts = f;
+    r.step = REBASE;
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank + 1);
     if (!region_touched(f, k->body, b, ACCESS_ANY, r.box))
         return;
@@ -660,10 +678,10 @@ static void shrink_global(Compact *k, Stmt *temp)
     if (elements_of(b, shape) > elements_of(b, b->shape) / 2 ||
         elements_of(b, b->shape) == INT64_MAX)
         return;
-    small->shape = shape;
+    r.to->shape = shape;
     find_ways(&r, k->body);
     k->body = rebase_all(&r, k->body);
-    k->body = stmt_replace(c, k->body, temp, stmt_stamp(stmt_temp(c, small, temp->span), temp));
+    k->body = stmt_replace(c, k->body, temp, stmt_stamp(stmt_temp(c, r.to, temp->span), temp));
 }
 
 Kernel *pass_compact_buffers(Context *c, const Kernel *kernel, const LowerOptions *options)

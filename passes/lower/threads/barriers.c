@@ -421,45 +421,66 @@ static Stmt *release_all(Barriers *b, Stmt *loop, SyncSummary *summary)
     return stmt_seq(b->c, out.items, out.n, loop->span);
 }
 
+/* The body of the loop that the nest ends in. */
+static Stmt *walk_nest(Barriers *b, const Nest *nest, SyncSummary *inner)
+{
+    const Nest *around = b->nest;
+    FactsMark mark = facts_mark(b->facts);
+    facts_enter(b->facts, nest->loop);
+    b->nest = nest;
+    Stmt *body = walk_body(b, nest->loop->u.loop.body, inner);
+    b->nest = around;
+    facts_reset(b->facts, mark);
+    return body;
+}
+
+/* What threads wait for between two iterations. */
+static Reasons find_carried(Barriers *b, SyncSummary *inner, Stmt *body, const Nest *nest)
+{
+    Reasons reasons = find_hazards(b, &inner->last, &inner->first, nest->loop);
+    find_copy_hazards(b, inner, body, nest->loop, &reasons);
+    find_nest_hazards(b, inner, body, nest, &reasons);
+    find_instruction_hazards(b, inner, body, nest->loop, &reasons);
+    find_stored(b, inner, inner, nest->loop, &reasons);
+    return reasons;
+}
+
+/* Threads that do not run the loop together cannot wait in it. */
+static void require_together(Barriers *b, const Stmt *s, const Reasons *reasons)
+{
+    if (!reasons->any || (!b->divergence && s->u.loop.kind != LOOP_VECTORIZE))
+        return;
+    if (!b->divergence)
+        b->divergence = s;
+    refuse_divergent(b, reasons);
+}
+
 static Stmt *walk_serial(Barriers *b, Stmt *s, SyncSummary *summary)
 {
     Context *c = b->c;
     SyncSummary inner = {0};
-    bool runs = runs_at_least_once(b, s);
     const Nest *around = b->nest;
     Nest nest = {s, around && around->loop->u.loop.body == s ? around : NULL};
-    FactsMark mark = facts_mark(b->facts);
-    facts_enter(b->facts, s);
-    b->nest = &nest;
-    Stmt *body = walk_body(b, s->u.loop.body, &inner);
-    b->nest = around;
-    facts_reset(b->facts, mark);
-    bool barriers = inner.barrier;
-    if (barriers)
-        VEC_PUSH(c->arena, &b->passed, s);
-    if (has_roles(b, s))
+    bool runs = runs_at_least_once(b, s), roles = has_roles(b, s);
+    Stmt *body = walk_nest(b, &nest, &inner);
+    bool passes_barrier = inner.barrier;
+    if (roles)
         body = close_groups(b, body, &inner);
-    Reasons reasons = find_hazards(b, &inner.last, &inner.first, s);
-    find_copy_hazards(b, &inner, body, s, &reasons);
-    find_nest_hazards(b, &inner, body, &nest, &reasons);
-    find_instruction_hazards(b, &inner, body, s, &reasons);
-    find_stored(b, &inner, &inner, s, &reasons);
-    int held = has_roles(b, s) ? find_held(b, &inner, body, &reasons) : 0;
+    if (passes_barrier)
+        VEC_PUSH(c->arena, &b->passed, s);
+    Reasons reasons = find_carried(b, &inner, body, &nest);
+    int held = roles ? find_held(b, &inner, body, &reasons) : 0;
     note_steady_state(&inner, s, &reasons);
-    if (reasons.any && (b->divergence || s->u.loop.kind == LOOP_VECTORIZE)) {
-        if (!b->divergence)
-            b->divergence = s;
-        refuse_divergent(b, &reasons);
-    }
+    require_together(b, s, &reasons);
     if (needs_sync(&reasons)) {
         StmtList out = {0};
         VEC_PUSH(c->arena, &out, body);
         synchronize(b, &inner, &reasons, s, &out);
         body = stmt_seq(c, out.items, out.n, body->span);
     }
-    if (reasons.any && !barriers)
+    if (reasons.any && !passes_barrier)
         VEC_PUSH(c->arena, &b->passed, s);
-    if (has_roles(b, s))
+    if (roles)
         body = roles_body(c, &b->roles, body, held);
     inner.barrier &= runs;
     *summary = inner;

@@ -3,8 +3,6 @@
  * Invariant: the buffer has the value for all iterations of the block. */
 #include "passes/schedule/copies/value.h"
 
-#include "passes/analysis/polyhedral/poly.h"
-
 bool value_place(Schedule *s, ValueNest *v, const BlockList *users, StagePlace *place)
 {
     BufferSet read = {0};
@@ -37,49 +35,68 @@ static bool starts_at_zero(const BlockIter *iter)
     return expr_is_const(iter->lo, &lo) && lo == 0 && expr_of_sizes(iter->hi);
 }
 
+/* The nest under construction. */
+typedef struct {
+    BlockIter *iters; /* [n of the value] */
+    Subst *map;       /* to them */
+    ForStmt *loops;   /* for each axis of the buffer */
+    Expr **shape, **index;
+    int axes;
+} NewNest;
+
+/* Iterator `k` of the nest; one that no loop around decides gets a loop and an axis. False where
+ * its range does not start at 0, or is none of sizes. */
+static bool add_iter(Schedule *s, const ValueNest *v, int k, NewNest *nest)
+{
+    Context *c = s->ctx;
+    const BlockIter *old = block_iter(&path_end(&v->path)->u.block, v->var[k]);
+    BlockIter *iter = &nest->iters[k];
+    *iter = *old;
+    iter->kind = ITER_SPATIAL;
+    iter->var = var_new(c, old->var->name, DT_INDEX, VAR_ITER, v->value->span);
+    iter->lo = expr_subst(c, old->lo, nest->map, k);
+    iter->hi = expr_subst(c, old->hi, nest->map, k);
+    nest->map[k] = (Subst){old->var, expr_var(c, iter->var, v->value->span)};
+    if (value_is_outside(c, v, old))
+        return true;
+    if (!starts_at_zero(old))
+        return false;
+    int axis = nest->axes++;
+    Name name = sched_fresh_name(s, arena_printf(c->arena, "ax%d", axis));
+    nest->loops[axis] = flow_loop(s, name, old->lo, old->hi);
+    iter->binding = expr_var(c, nest->loops[axis].var, v->value->span);
+    nest->shape[axis] = old->hi;
+    nest->index[axis] = nest->map[k].value;
+    return true;
+}
+
 Stmt *value_nest(Schedule *s, ValueNest *v)
 {
     Context *c = s->ctx;
-    const BlockStmt *block = &path_end(&v->path)->u.block;
-    int n = v->n, axes = 0;
     Span span = v->value->span;
-    BlockIter *iters = ARENA_ARRAY(c->arena, BlockIter, n + 1);
-    ForStmt *loops = ARENA_ARRAY(c->arena, ForStmt, n + 1);
-    Expr **shape = ARENA_ARRAY(c->arena, Expr *, n + 1),
-         **index = ARENA_ARRAY(c->arena, Expr *, n + 1);
-    Subst *map = ARENA_ARRAY(c->arena, Subst, n + 1);
-    for (int i = 0; i < n; i++) {
-        const BlockIter *old = block_iter(block, v->var[i]);
-        iters[i] = *old;
-        iters[i].kind = ITER_SPATIAL;
-        iters[i].var = var_new(c, old->var->name, DT_INDEX, VAR_ITER, span);
-        iters[i].lo = expr_subst(c, old->lo, map, i);
-        iters[i].hi = expr_subst(c, old->hi, map, i);
-        map[i] = (Subst){old->var, expr_var(c, iters[i].var, span)};
-        if (value_is_outside(c, v, old))
-            continue;
-        if (!starts_at_zero(old))
+    NewNest nest = {.iters = ARENA_ARRAY(c->arena, BlockIter, v->n + 1),
+                    .map = ARENA_ARRAY(c->arena, Subst, v->n + 1),
+                    .loops = ARENA_ARRAY(c->arena, ForStmt, v->n + 1),
+                    .shape = ARENA_ARRAY(c->arena, Expr *, v->n + 1),
+                    .index = ARENA_ARRAY(c->arena, Expr *, v->n + 1)};
+    for (int k = 0; k < v->n; k++)
+        if (!add_iter(s, v, k, &nest))
             return NULL;
-        Name name = sched_fresh_name(s, arena_printf(c->arena, "ax%d", axes));
-        loops[axes] = flow_loop(s, name, old->lo, old->hi);
-        iters[i].binding = expr_var(c, loops[axes].var, span);
-        shape[axes] = old->hi;
-        index[axes++] = map[i].value;
-    }
-    Name name = sched_fresh_name(s, arena_printf(c->arena, "%s_%s", block->name, v->name));
+    Name name = sched_fresh_name(
+        s, arena_printf(c->arena, "%s_%s", path_end(&v->path)->u.block.name, v->name));
     v->buffer = buffer_new(c, &(Buffer){.name = name,
                                         .type = v->value->type,
-                                        .shape = stage_shape(s, shape, axes),
-                                        .rank = axes,
+                                        .shape = stage_shape(s, nest.shape, nest.axes),
+                                        .rank = nest.axes,
                                         .scope = v->scope,
                                         .role = ROLE_TEMP,
                                         .span = span,
                                         .origin = v->origin});
-    Stmt *store =
-        stmt_set(c, (BufferElement){v->buffer, index}, expr_subst(c, v->value, map, n), span);
+    Stmt *store = stmt_set(c, (BufferElement){v->buffer, nest.index},
+                           expr_subst(c, v->value, nest.map, v->n), span);
     v->compute = stmt_block(
-        c, &(BlockStmt){.name = name, .iters = iters, .n_iters = n, .body = store}, span);
-    return stmt_in_loops(c, loops, axes, v->compute, span);
+        c, &(BlockStmt){.name = name, .iters = nest.iters, .n_iters = v->n, .body = store}, span);
+    return stmt_in_loops(c, nest.loops, nest.axes, v->compute, span);
 }
 
 /* Outside of all loops the declaration stands with the others, so that the nests around stay
