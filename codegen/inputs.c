@@ -1,8 +1,6 @@
 /* inputs.c - Collects what a kernel states about one of its inputs into one range. */
 #include "codegen/inputs.h"
 
-#include <string.h>
-
 static Expr *shifted(Context *c, Expr *e, int64_t by)
 {
     int64_t value, sum;

@@ -4,8 +4,6 @@
  * is row major over extents that the prologue computes. Each subscript of an access with several,
  * or with a pad, is checked against its own extent, because a wrong one may still point into the
  * buffer. */
-#include <string.h>
-
 #include "codegen/module/code.h"
 
 enum { SHARED_ALIGN = 16 };

@@ -1,7 +1,5 @@
 /* module.c - Translates a kernel to the data that a device runs: tables, shapes, host part,
  * kernels. */
-#include <string.h>
-
 #include "codegen/cuda/names.h"
 #include "codegen/inputs.h"
 #include "codegen/module/code.h"

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { PREC_SELECT = 1, PREC_UNARY = 12, PREC_PRIMARY = 13 };
 

@@ -5,8 +5,6 @@
  *
  * A step that leaves the kernel as it was (fuse of one loop) is not recorded. A schedule can go
  * back to an earlier state; handles of loops that were made since then are dead. */
-#include <string.h>
-
 #include "passes/schedule/enter.h"
 
 /* ---- a schedule ------------------------------------------------------------------------------ */

@@ -5,7 +5,6 @@
 #include <isl/ctx.h>
 #include <isl/options.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Enough for hundreds of ordinary questions; a few seconds when all of it is spent. */
 #define OPERATIONS_PER_QUESTION 200000ul

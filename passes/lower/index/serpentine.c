@@ -19,8 +19,6 @@
  * In unrolled loops, the last operand of one row is the first of the next, and stays in its
  * register. The primitive has proved that the inner loop's iterations can run in either order;
  * check_serpentine re-checks this after later steps. */
-#include <string.h>
-
 #include "passes/lower/pass.h"
 
 typedef struct {

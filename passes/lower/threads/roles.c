@@ -33,8 +33,6 @@
  * Memory of a cluster is accessed behind the loop, when the producer has ended. */
 #include "passes/lower/threads/roles.h"
 
-#include <string.h>
-
 #include "passes/lower/threads/clusters.h"
 #include "passes/lower/threads/turns.h"
 #include "passes/shared/multicast.h"

@@ -10,8 +10,6 @@
  * loop with fewer iterations than its axis has coordinates gets a guard, and so does a block that
  * has no loop on an axis and runs on its coordinate 0. Shared memory is declared at the top of the
  * launch: it is the block's. */
-#include <string.h>
-
 #include "ir/copies/roles.h"
 #include "passes/lower/pass.h"
 

@@ -6,8 +6,6 @@
  *
  * Legal: the block accesses the buffer, in global memory.
  * Invariant: what the program computes does not change. */
-#include <string.h>
-
 #include "passes/schedule/flow.h"
 
 /* The hint that the call names, if the accesses can have it. */

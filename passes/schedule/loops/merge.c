@@ -16,8 +16,6 @@
  * Legal: ranges and kinds go together, and no dependence turns around.
  * Invariant: every instance runs exactly once, and instances that depend on each other keep their
  * order. */
-#include <string.h>
-
 #include "passes/analysis/polyhedral/index_map.h"
 #include "passes/schedule/flow.h"
 #include "passes/schedule/loops/loop.h"

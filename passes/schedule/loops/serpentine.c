@@ -8,8 +8,6 @@
  * Legal: iterations of the inner loop may run in the opposite order.
  * Invariant: every instance runs exactly once, and instances that depend on each other keep their
  * order. */
-#include <string.h>
-
 #include "passes/schedule/flow.h"
 
 /* The subscript changes with the loop, by way of the block's iterators. */

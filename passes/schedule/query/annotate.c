@@ -3,8 +3,6 @@
  * Legal: annotations are of keys that the loop or block may have; updates that become atomic are
  * those of a reduction.
  * Invariant: what the program computes does not change. */
-#include <string.h>
-
 #include "passes/analysis/regions/reducer.h"
 #include "passes/schedule/sched.h"
 
