@@ -116,23 +116,29 @@ static bool merge_in(Polynomials *r, const DigitColumn *d, Affine form)
     return false;
 }
 
+/* Merges the digit in the first form that mentions it. */
+static bool merge_in_forms(Polynomials *r, const DigitColumn *d)
+{
+    for (int i = 0; i < r->n_forms; i++)
+        if (radix_mentions(r, r->forms[i], d->column))
+            return merge_in(r, d, r->forms[i]);
+    return false;
+}
+
+/* The same in the first row, but for those of its range. */
+static bool merge_in_rows(Polynomials *r, const DigitColumn *d)
+{
+    for (int i = 0; i < r->rows->n; i++)
+        if (i != d->lower && i != d->upper && radix_mentions(r, r->rows->items[i].form, d->column))
+            return merge_in(r, d, r->rows->items[i].form);
+    return false;
+}
+
 bool radix_merge_digits(Polynomials *r)
 {
     DigitColumn d;
-    for (int k = 0; radix_next_digit(r, &k, &d);) {
-        for (int i = 0; i < r->n_forms; i++)
-            if (radix_mentions(r, r->forms[i], d.column)) {
-                if (merge_in(r, &d, r->forms[i]))
-                    return true;
-                break;
-            }
-        for (int i = 0; i < r->rows->n; i++)
-            if (i != d.lower && i != d.upper &&
-                radix_mentions(r, r->rows->items[i].form, d.column)) {
-                if (merge_in(r, &d, r->rows->items[i].form))
-                    return true;
-                break;
-            }
-    }
+    for (int k = 0; radix_next_digit(r, &k, &d);)
+        if (merge_in_forms(r, &d) || merge_in_rows(r, &d))
+            return true;
     return false;
 }

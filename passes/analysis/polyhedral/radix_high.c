@@ -122,30 +122,54 @@ bool radix_split_numbers(Polynomials *r)
     return false;
 }
 
+/* Splits the first row with a product that can be split by the width of a digit. */
+static bool split_product(Polynomials *r, Affine width)
+{
+    for (int m = 0; m < r->rows->n; m++)
+        if (radix_has_product(r, r->rows->items[m].form) && split_row(r, m, width))
+            return true;
+    return false;
+}
+
+/* The same of rows that mention the digit and something else, but for those of its range. */
+static bool split_mention(Polynomials *r, const DigitColumn *d)
+{
+    for (int m = 0; m < r->rows->n; m++)
+        if (m != d->lower && m != d->upper &&
+            radix_mentions(r, r->rows->items[m].form, d->column) && r->rows->items[m].form.n > 1 &&
+            split_row(r, m, d->width))
+            return true;
+    return false;
+}
+
+typedef VEC(int) ColumnList;
+
+/* By a column of the product that is at least 1, and not among those that were tried. */
+static bool split_by_bases(Polynomials *r, Monomial m, ColumnList *tried)
+{
+    for (int k = 0; k < m.degree; k++) {
+        Affine width = poly_term(r->p, 1, m.base[k]);
+        int known = 0;
+        while (known < tried->n && tried->items[known] != m.base[k])
+            known++;
+        if (known < tried->n)
+            continue;
+        VEC_PUSH(r->p->ctx->arena, tried, m.base[k]);
+        if (radix_implied(r, width, -1) && split_product(r, width))
+            return true;
+    }
+    return false;
+}
+
 bool radix_split_rows(Polynomials *r)
 {
-    VEC(int) met = {0};
-    for (int i = 0; i < r->monomials.n; i++)
-        for (int k = 0; k < r->monomials.items[i].degree; k++) {
-            int base = r->monomials.items[i].base[k], m = 0;
-            while (m < met.n && met.items[m] != base)
-                m++;
-            if (m < met.n)
-                continue;
-            VEC_PUSH(r->p->ctx->arena, &met, base);
-            Affine width = poly_term(r->p, 1, base);
-            if (!radix_implied(r, width, -1))
-                continue;
-            for (m = 0; m < r->rows->n; m++)
-                if (radix_has_product(r, r->rows->items[m].form) && split_row(r, m, width))
-                    return true;
-        }
     DigitColumn d;
+    ColumnList tried = {0};
+    for (int i = 0; i < r->monomials.n; i++)
+        if (split_by_bases(r, r->monomials.items[i], &tried))
+            return true;
     for (int k = 0; radix_next_digit(r, &k, &d);)
-        for (int m = 0; m < r->rows->n; m++)
-            if (m != d.lower && m != d.upper &&
-                radix_mentions(r, r->rows->items[m].form, d.column) &&
-                r->rows->items[m].form.n > 1 && split_row(r, m, d.width))
-                return true;
+        if (split_mention(r, &d))
+            return true;
     return false;
 }

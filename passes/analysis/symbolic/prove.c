@@ -478,6 +478,19 @@ typedef struct {
     Affine factor, rest;
 } Factored;
 
+/* Adds a variable to the first n, behind those that stand further in; the number of all. */
+static int add_variable(Facts *f, Expr *var, Expr **out, int n)
+{
+    int at = n, rank = facts_rank(f, var);
+    for (int i = 0; i < n; i++)
+        if (expr_same(out[i], var))
+            return n;
+    for (; at > 0 && facts_rank(f, out[at - 1]) < rank; at--)
+        out[at] = out[at - 1];
+    out[at] = var;
+    return n + 1;
+}
+
 /* Collects the variables among the factors of all terms, the innermost first, sizes last. */
 static int variables_of(Facts *f, const Affine *a, Expr **out)
 {
@@ -485,18 +498,9 @@ static int variables_of(Facts *f, const Affine *a, Expr **out)
     for (int t = 0; t < a->n; t++) {
         ExprList factors = {0};
         expr_chain(f->c, a->terms[t].atom, EX_MUL, &factors);
-        for (int k = 0; k < factors.n; k++) {
-            Expr *var = factors.items[k];
-            int at = n, rank = facts_rank(f, var);
-            for (int i = 0; i < n; i++)
-                if (expr_same(out[i], var))
-                    at = -1;
-            if (var->kind != EX_VAR || at < 0 || n == POLYNOMIAL_VARIABLES)
-                continue;
-            for (n++; at > 0 && facts_rank(f, out[at - 1]) < rank; at--)
-                out[at] = out[at - 1];
-            out[at] = var;
-        }
+        for (int k = 0; k < factors.n; k++)
+            if (factors.items[k]->kind == EX_VAR && n < POLYNOMIAL_VARIABLES)
+                n = add_variable(f, factors.items[k], out, n);
     }
     return n;
 }

@@ -28,6 +28,18 @@ typedef struct {
 
 /* ---- the expression -------------------------------------------------------------------------- */
 
+/* The iterator of the user that takes the place of the value's variable `var`, where this is the
+ * first to do so. False where `var` is an iterator of the value, and `own` none of the user. */
+static bool match_iter(Shared *v, const BlockStmt *user, const Var *var, const Var *own)
+{
+    for (int i = 0; i < v->nest.n; i++)
+        if (v->nest.var[i] == var && !v->own[i]) {
+            v->own[i] = own;
+            return block_iter(user, own) != NULL;
+        }
+    return true;
+}
+
 /* Matches an expression of a user with the value: the same but for iterators, each of which takes
  * the place of one. Both are walked in the same order. */
 static bool is_value(Shared *v, const BlockStmt *user, const Expr *e)
@@ -37,18 +49,16 @@ static bool is_value(Shared *v, const BlockStmt *user, const Expr *e)
     for (int i = 0; i < v->nest.n; i++)
         v->own[i] = NULL;
     Cursor here = cursor_expr(c, e), there = cursor_expr(c, v->nest.value);
-    int n = 0;
     while (cursor_next(&there)) {
         if (!cursor_next(&here) || here.expr->kind != there.expr->kind)
             return false;
-        for (int i = 0; there.expr->kind == EX_VAR && i < v->nest.n; i++)
-            if (there.expr->u.var == v->nest.var[i] && !v->own[i]) {
-                v->own[i] = here.expr->u.var;
-                if (!block_iter(user, v->own[i]))
-                    return false;
-                map[n++] = (Subst){v->nest.var[i], expr_var(c, here.expr->u.var, e->span)};
-            }
+        if (there.expr->kind == EX_VAR && !match_iter(v, user, there.expr->u.var, here.expr->u.var))
+            return false;
     }
+    int n = 0;
+    for (int i = 0; i < v->nest.n; i++)
+        if (v->own[i])
+            map[n++] = (Subst){v->nest.var[i], expr_var(c, (Var *)v->own[i], e->span)};
     return !cursor_next(&here) && expr_equal(expr_subst(c, v->nest.value, map, n), e);
 }
 

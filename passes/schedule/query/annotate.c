@@ -144,14 +144,20 @@ static const Stmt *store_in_the_way(Context *c, const Stmt *body)
     return NULL;
 }
 
+static bool loads_from(Context *c, const Stmt *body, const Buffer *buffer)
+{
+    for (Cursor at = cursor_stmt(c, body); cursor_next(&at);)
+        if (at.expr && expr_is_load(at.expr, buffer))
+            return true;
+    return false;
+}
+
 /* A store to a buffer that `body` also loads from; NULL if there is none. */
 static const Stmt *store_that_is_read(Context *c, const Stmt *body)
 {
     for (Cursor at = cursor_stmts(c, body); cursor_next(&at);)
-        if (at.stmt->kind == ST_STORE)
-            for (Cursor load = cursor_stmt(c, body); cursor_next(&load);)
-                if (load.expr && expr_is_load(load.expr, at.stmt->u.store.buffer))
-                    return at.stmt;
+        if (at.stmt->kind == ST_STORE && loads_from(c, body, at.stmt->u.store.buffer))
+            return at.stmt;
     return NULL;
 }
 
