@@ -5,6 +5,7 @@
 
 #include "ir/ir.h"
 
+/* A bulk copy that the blocks of a cluster share (multicast). */
 bool block_is_multicast(const BlockStmt *block);
 
 /* The outermost loop of the path over the blocks of a cluster; NULL: there is none. */

@@ -38,8 +38,9 @@ void cond_split(Context *c, Expr *cond, ExprList *out);
 Expr *cond_join(Context *c, const ExprList *conds);
 bool expr_list_has(const ExprList *list, const Expr *e); /* by structure */
 
+/* The expression uses one of the variables; one of the expressions uses the variable. */
 bool expr_uses_any(const Expr *e, Var *const *vars, int n);
-bool exprs_use_var(Expr *const *e, int n, const Var *var); /* one of them does */
+bool exprs_use_var(Expr *const *e, int n, const Var *var);
 
 /* The first n nodes of `outer`, and behind them `inner`. */
 StmtPath path_joined(Context *c, const StmtPath *outer, int n, StmtPath inner);

@@ -41,10 +41,7 @@ typedef struct {
 
 static bool uses(const Enumeration *e, const Var *var)
 {
-    for (int d = 0; d < e->walk->buffer->rank; d++)
-        if (expr_uses_var(e->index[d], var))
-            return true;
-    return false;
+    return exprs_use_var(e->index, e->walk->buffer->rank, var);
 }
 
 static void add_dimension(Enumeration *e, const Stmt *loop, const Var *var)

@@ -67,14 +67,6 @@ static bool uses_axis(const Unswitch *u, const Expr *e)
     return false;
 }
 
-static bool uses_inner(const Unswitch *u, const Expr *e)
-{
-    for (int i = 0; i < u->inner.n; i++)
-        if (expr_uses_var(e, u->inner.items[i]))
-            return true;
-    return false;
-}
-
 typedef enum { HARDEST, EASIEST } Meeting;
 
 /* A comparison as it is where that is hardest, or easiest to meet. NULL: of another kind, or
@@ -109,7 +101,7 @@ static Expr *at_meeting(Unswitch *u, Expr *cond, Meeting meeting)
     if (op_info(cond->kind)->class != OP_COMPARE || cond->u.arg[0]->type != DT_INDEX ||
         expr_has_load(cond) || uses_axis(u, cond))
         return NULL;
-    return uses_inner(u, cond) ? at_extreme(u, cond, meeting) : cond;
+    return expr_uses_any(cond, u->inner.items, u->inner.n) ? at_extreme(u, cond, meeting) : cond;
 }
 
 static void note_guard(Unswitch *u, Expr *guard)

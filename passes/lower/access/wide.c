@@ -201,10 +201,7 @@ static void check_lazy(WideCheck *v, const Expr *e)
 
 static bool subscripts_use(const Stmt *store, const Var *var)
 {
-    for (int d = 0; d < store->u.store.buffer->rank; d++)
-        if (expr_uses_var(store->u.store.index[d], var))
-            return true;
-    return false;
+    return exprs_use_var(store->u.store.index, store->u.store.buffer->rank, var);
 }
 
 void wide_check(WideCheck *w, Stmt *loop)

@@ -25,6 +25,7 @@ struct WarpMemory {
     bool failed;
 };
 
+/* A loop that is bound to threadIdx.x. */
 bool warp_is_lane_loop(const Stmt *s);
 /* The coordinate on threadIdx.x of what runs the block at the end of the path; NULL: all do, or
  * none that a loop tells. */

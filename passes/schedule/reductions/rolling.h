@@ -45,7 +45,9 @@ bool rolling_find_part(Rolling *r, int k);
 /* Does each iteration of the loop take in what the terms of the part subtract the maximum from? */
 bool rolling_takes_in(Rolling *r, const RollingPart *part);
 
+/* It adds up terms; other parts compute weights. */
 bool rolling_is_sum(const RollingPart *part);
+/* The buffer of the sum, or of the weights. */
 const Buffer *rolling_written_by(const RollingPart *part);
 /* The block with another body, and without its init. */
 Stmt *rolling_with_body(Context *c, const Stmt *block, Stmt *body);

@@ -75,6 +75,7 @@ Kernel *reduction_join_groups(const Apart *a, Kernel *kernel);
 
 /* ---- where the result is left (thread_readers.c) --------------------------------------------- */
 
+/* The place that costs least of those from which all readers can read the result. */
 ResultPlace reduction_result_place(const Apart *a);
 /* The lanes are whole warps along x, or a power of two of lanes within one. */
 bool reduction_whole_warps(const Apart *a);
