@@ -617,6 +617,11 @@ bool stmt_is_reduction(const BlockStmt *block); /* has a reduce iterator */
 /* Declared so: the updates of each element keep their order, also where only rounding tells. */
 bool block_in_order(const BlockStmt *block);
 bool loop_is_serpentine(const ForStmt *loop);
+/* A loop that is bound to an axis. */
+static inline bool stmt_is_bound(const Stmt *s)
+{
+    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND;
+}
 /* The distance in elements between neighbours along each axis, with the buffer's layout, and the
  * number of elements that it takes, gaps included (layout.c). False where an extent is no literal
  * or the product does not fit. */

@@ -73,8 +73,7 @@ static Stmt *to_axes(void *user, Stmt *s)
     const ToAxes *x = user;
     Context *c = x->c;
     Stmt *done = stmt_map_children(c, s, to_axes, user);
-    if (done->kind != ST_FOR || done->u.loop.kind != LOOP_BIND ||
-        scope_shared_along(x->scope, done->u.loop.axis))
+    if (!stmt_is_bound(done) || scope_shared_along(x->scope, done->u.loop.axis))
         return done;
     const ForStmt *loop = &done->u.loop;
     Expr *at = index_mul(c, expr_axis(c, loop->axis), expr_index(c, loop->step));
@@ -108,7 +107,7 @@ Stmt *bound_to_axes(Context *c, Stmt *s, Scope scope)
 void axis_facts(Facts *f, Context *c, Stmt *s)
 {
     for (Cursor at = cursor_outer(c, s); cursor_next(&at);)
-        if (at.stmt->kind == ST_FOR && at.stmt->u.loop.kind == LOOP_BIND)
+        if (stmt_is_bound(at.stmt))
             facts_axis(f, at.stmt->u.loop.axis, loop_extent(c, &at.stmt->u.loop));
 }
 

@@ -225,8 +225,7 @@ static Stmt *add_beside(Rewriter *r, Stmt *stmt)
     const Beside *beside = r->user;
     if (stmt->kind != ST_TEMP || stmt->u.temp->id != beside->of->id)
         return stmt;
-    Stmt *both[] = {stmt, stmt_temp(r->ctx, beside->buffer, stmt->span)};
-    return stmt_seq(r->ctx, both, 2, stmt->span);
+    return stmt_then(r->ctx, stmt, stmt_temp(r->ctx, beside->buffer, stmt->span));
 }
 
 /* How many loops the buffer is declared in: each of their iterations has its own. */
@@ -399,6 +398,18 @@ static bool is_changed(Context *c, const StmtPath *path, LaunchChange change)
     return change.moved && stmt_accesses(c, path->items[path->n - 1], change.moved, ACCESS_ANY);
 }
 
+/* One of the blocks accesses what the block writes. */
+static bool any_access_results(Context *c, const StmtList *blocks, const Stmt *block)
+{
+    AccessList results = {0};
+    access_collect(c, block, NULL, ACCESS_WRITE, &results);
+    for (int k = 0; k < results.n; k++)
+        for (int b = 0; b < blocks->n; b++)
+            if (stmt_accesses(c, blocks->items[b], results.items[k].buffer, ACCESS_ANY))
+                return true;
+    return false;
+}
+
 /* A reduction across threads leaves its result where its readers can read it, so that a change
  * of one may change the other. */
 LaunchChange flow_change_apart(Context *c, const Kernel *kernel, LaunchChange change)
@@ -414,14 +425,9 @@ LaunchChange flow_change_apart(Context *c, const Kernel *kernel, LaunchChange ch
         if (reduction_is_across_threads(c, &path))
             VEC_PUSH(c->arena, &across, at.stmt);
     }
-    for (int i = 0; i < across.n; i++) {
-        AccessList results = {0};
-        access_collect(c, across.items[i], NULL, ACCESS_WRITE, &results);
-        for (int k = 0; k < results.n; k++)
-            for (int b = 0; b < changed.n; b++)
-                if (stmt_accesses(c, changed.items[b], results.items[k].buffer, ACCESS_ANY))
-                    return (LaunchChange){0};
-    }
+    for (int i = 0; i < across.n; i++)
+        if (any_access_results(c, &changed, across.items[i]))
+            return (LaunchChange){0};
     return change;
 }
 

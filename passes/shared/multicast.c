@@ -23,7 +23,7 @@ const ForStmt *multicast_ranks(const StmtPath *path)
 {
     for (int i = 0; i < path->n; i++) {
         const Stmt *s = path->items[i];
-        if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && s->u.loop.axis == AXIS_RANK)
+        if (stmt_is_bound(s) && s->u.loop.axis == AXIS_RANK)
             return &s->u.loop;
     }
     return NULL;

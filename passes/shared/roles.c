@@ -32,7 +32,7 @@ static const char *loops_obstacle(Context *c, const StmtPath *path)
 {
     for (int i = 0; i < path->n; i++) {
         const Stmt *s = path->items[i];
-        bool bound = i + 1 < path->n && s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND;
+        bool bound = i + 1 < path->n && stmt_is_bound(s);
         if (s->kind == ST_FOR && s->u.loop.kind != LOOP_SERIAL && !bound)
             return arena_printf(c->arena, "loop '%s' is not serial", s->u.loop.var->name);
     }

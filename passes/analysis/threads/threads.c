@@ -46,7 +46,7 @@ static bool runs_on_all(unsigned scopes, Axis axis)
 
 static bool is_bound_to(const Stmt *s, Axis axis)
 {
-    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && s->u.loop.axis == axis;
+    return stmt_is_bound(s) && s->u.loop.axis == axis;
 }
 
 /* The loop that gives the block at the end of the path, which writes `scopes`, its coordinate. */

@@ -81,16 +81,14 @@ static void refuse_carried(Compact *k, const Buffer *b, const Stmt *loop)
 /* The iterations of the loop share memory of the scope. */
 static bool is_shared_along(Scope scope, const Stmt *s)
 {
-    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND &&
-           scope_shared_along(scope, s->u.loop.axis);
+    return stmt_is_bound(s) && scope_shared_along(scope, s->u.loop.axis);
 }
 
 /* Bound loops inside have a copy of the memory for each iteration. */
 static bool has_own_parts(Context *c, const Stmt *s, Scope scope)
 {
     for (Cursor at = cursor_outer(c, s); cursor_next(&at);)
-        if (at.stmt->kind == ST_FOR && at.stmt->u.loop.kind == LOOP_BIND &&
-            !is_shared_along(scope, at.stmt))
+        if (stmt_is_bound(at.stmt) && !is_shared_along(scope, at.stmt))
             return true;
     return false;
 }
@@ -383,8 +381,7 @@ static Stmt *rebase(void *user, Stmt *s)
         int bound = r->bound.n;
         if (s->kind == ST_FOR || (s->kind == ST_IF && !s->u.cond.otherwise))
             facts_enter(r->facts, s);
-        if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && r->by_axes &&
-            !is_shared_along(r->from->scope, s))
+        if (stmt_is_bound(s) && r->by_axes && !is_shared_along(r->from->scope, s))
             enter_bound(r, &s->u.loop);
         done = stmt_map_children(r->c, s, rebase, r);
         r->bound.n = bound;

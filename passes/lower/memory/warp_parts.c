@@ -11,7 +11,7 @@
 
 bool warp_is_lane_loop(const Stmt *s)
 {
-    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && s->u.loop.axis == AXIS_THREAD_X;
+    return stmt_is_bound(s) && s->u.loop.axis == AXIS_THREAD_X;
 }
 
 Expr *warp_coordinate(const WarpMemory *w)

@@ -123,8 +123,7 @@ static bool check(const Awaited *a)
 static bool runs_in_grid(Context *c, const Stmt *root)
 {
     for (Cursor at = cursor_outer(c, root); cursor_next(&at);)
-        if (at.stmt->kind == ST_FOR && at.stmt->u.loop.kind == LOOP_BIND &&
-            axis_is_block(at.stmt->u.loop.axis))
+        if (stmt_is_bound(at.stmt) && axis_is_block(at.stmt->u.loop.axis))
             return true;
     return false;
 }

@@ -17,8 +17,7 @@ static void refuse_foreign(Context *c, const Access *x)
 const ForStmt *clusters_loop(Context *c, const Stmt *root)
 {
     for (Cursor at = cursor_outer(c, root); cursor_next(&at);)
-        if (at.stmt->kind == ST_FOR && at.stmt->u.loop.kind == LOOP_BIND &&
-            at.stmt->u.loop.axis == AXIS_RANK)
+        if (stmt_is_bound(at.stmt) && at.stmt->u.loop.axis == AXIS_RANK)
             return &at.stmt->u.loop;
     return NULL;
 }
@@ -117,7 +116,7 @@ static int last_reader(Context *c, const Stmt *seq)
 
 static bool is_of_blocks(const Stmt *s)
 {
-    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && axis_is_block(s->u.loop.axis);
+    return stmt_is_bound(s) && axis_is_block(s->u.loop.axis);
 }
 
 /* The barrier stands behind the last item that reads, within all loops over blocks. */
@@ -127,8 +126,8 @@ static Stmt *part_blocks(Context *c, Stmt *s, Stmt *barrier)
     if (is_of_blocks(s))
         return loop_with_body(c, s, part_blocks(c, s->u.loop.body, barrier));
     int last = s->kind == ST_SEQ ? last_reader(c, s) : 0;
-    for (int i = 0; i < (s->kind == ST_SEQ ? s->u.seq.n : 1); i++) {
-        Stmt *item = s->kind == ST_SEQ ? s->u.seq.items[i] : s;
+    for (int i = 0; i < stmt_items(s); i++) {
+        Stmt *item = stmt_item(s, i);
         bool inside = i == last && is_of_blocks(item);
         VEC_PUSH(c->arena, &items, inside ? part_blocks(c, item, barrier) : item);
         if (i == last && !inside)
@@ -139,7 +138,7 @@ static Stmt *part_blocks(Context *c, Stmt *s, Stmt *barrier)
 
 Stmt *clusters_part(Context *c, Stmt *root, Stmt *barrier)
 {
-    bool threads = root->kind == ST_FOR && root->u.loop.kind == LOOP_BIND && !is_of_blocks(root);
+    bool threads = stmt_is_bound(root) && !is_of_blocks(root);
     if (threads)
         return loop_with_body(c, root, clusters_part(c, root->u.loop.body, barrier));
     return part_blocks(c, root, barrier);

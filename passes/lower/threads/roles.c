@@ -135,19 +135,14 @@ static bool refuse_shared(Context *c, const Stmt *copy, const char *why)
     return false;
 }
 
-static bool is_bound(const Stmt *s)
-{
-    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND;
-}
-
 /* Barriers of the cluster stand inside all loops over blocks, and outside those over threads. */
 static const char *order_obstacle(Context *c, const StmtPath *path)
 {
     const Stmt *threads = NULL;
     for (int i = 0; i < path->n; i++) {
         const Stmt *at = path->items[i];
-        bool of_blocks = is_bound(at) && axis_is_block(at->u.loop.axis);
-        threads = !threads && is_bound(at) && !of_blocks ? at : threads;
+        bool of_blocks = stmt_is_bound(at) && axis_is_block(at->u.loop.axis);
+        threads = !threads && stmt_is_bound(at) && !of_blocks ? at : threads;
         if (threads && of_blocks)
             return arena_printf(c->arena,
                                 "loop '%s', bound to %s, contains loop '%s', bound to %s; reorder "
@@ -206,7 +201,7 @@ Stmt *roles_share(Context *c, Stmt *root)
 static const Stmt *all_times(const StmtPath *path)
 {
     int i = 0;
-    while (is_bound(path->items[i]) || path->items[i]->kind != ST_FOR)
+    while (stmt_is_bound(path->items[i]) || path->items[i]->kind != ST_FOR)
         i++;
     return path->items[i];
 }
@@ -413,7 +408,7 @@ static Stmt *among_blocks(const Part *p, Stmt *roles)
 Stmt *roles_join(Context *c, const Roles *roles, Stmt *root, Stmt *consumers)
 {
     Part p = {c, roles};
-    if (root->kind == ST_FOR && root->u.loop.kind == LOOP_BIND && axis_is_block(root->u.loop.axis))
+    if (stmt_is_bound(root) && axis_is_block(root->u.loop.axis))
         return loop_with_body(c, consumers,
                               roles_join(c, roles, root->u.loop.body, consumers->u.loop.body));
     Stmt *producer = stmt_clone_fresh(c, only_copies(&p, root));

@@ -118,7 +118,7 @@ bool stores_can(Context *c, Stmt *root, Threads *t)
 
 static const Stmt *inside_bound(const Stmt *s)
 {
-    while (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND)
+    while (stmt_is_bound(s))
         s = s->u.loop.body;
     return s;
 }
@@ -194,13 +194,12 @@ static Stmt *with_wait(Context *c, Stmt *root, const StmtList *stores)
 {
     Stmt *store = stores->items[0];
     Stmt *wait = stmt_wait(c, bulk_stores(c), 0, "all stores", store->span);
-    Stmt *items[] = {root, stmt_stamp(wait, store)};
-    return stmt_seq(c, items, 2, root->span);
+    return stmt_then(c, root, stmt_stamp(wait, store));
 }
 
 static Stmt *end_of_bound(Context *c, Stmt *root, const StmtList *stores)
 {
-    if (root->kind != ST_FOR || root->u.loop.kind != LOOP_BIND)
+    if (!stmt_is_bound(root))
         return with_wait(c, root, stores);
     return loop_with_body(c, root, end_of_bound(c, root->u.loop.body, stores));
 }

@@ -148,8 +148,7 @@ static void note_min_blocks(Mapper *m, const Stmt *s)
 static void collect_ranks(Mapper *m, const Stmt *root)
 {
     for (Cursor at = cursor_with_path(cursor_outer(m->c, root), NULL); cursor_next(&at);) {
-        if (at.stmt->kind != ST_FOR || at.stmt->u.loop.kind != LOOP_BIND ||
-            at.stmt->u.loop.axis != AXIS_RANK)
+        if (!stmt_is_bound(at.stmt) || at.stmt->u.loop.axis != AXIS_RANK)
             continue;
         m->inner = enclosing_loops(m->c, &at.path);
         use_axis(m, at.stmt);
@@ -304,7 +303,7 @@ static Stmt *map_stmt(void *user, Stmt *s)
         done = map_block(m, s);
     } else if (s->kind == ST_ROLES) {
         done = map_roles(m, s);
-    } else if (s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND) {
+    } else if (stmt_is_bound(s)) {
         done = map_bound_loop(m, s);
     } else if (s->kind == ST_TEMP && scope_is_shared(s->u.temp->scope)) {
         VEC_PUSH(c->arena, &m->shared, s);

@@ -174,8 +174,7 @@ bool turns_in_launches(Context *c, Stmt *body)
     for (Cursor at = cursor_with_path(cursor_outer(c, body), NULL); cursor_next(&at);) {
         bool inside = !is_marked(at.stmt);
         for (int i = 0; i < at.path.n && !inside; i++)
-            inside = at.path.items[i].stmt->kind == ST_FOR &&
-                     at.path.items[i].stmt->u.loop.kind == LOOP_BIND;
+            inside = stmt_is_bound(at.path.items[i].stmt);
         if (!inside)
             return refuse(c, at.stmt, "it is a loop of the host, with no loop over blocks around");
     }

@@ -26,7 +26,7 @@ static bool is_reported(const Context *c, ErrorCode code, Span span)
 
 static bool is_thread_loop(const Stmt *s)
 {
-    return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND && !axis_is_block(s->u.loop.axis);
+    return stmt_is_bound(s) && !axis_is_block(s->u.loop.axis);
 }
 
 /* The most threads that a block of the grid has, by literal extents. */

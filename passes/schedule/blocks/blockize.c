@@ -151,9 +151,8 @@ static bool find_whole(Blockize *b)
         if (!find_item(b, &nodes[i], b->depth, i == 0 ? &b->path : &path))
             return false;
         b->items[i] = (i == 0 ? &b->path : &path)->items[b->depth];
-        for (int k = 0; i == 0 && seq->kind == ST_SEQ && k < seq->u.seq.n; k++)
-            if (seq->u.seq.items[k] == b->items[0])
-                first = k;
+        if (i == 0 && seq->kind == ST_SEQ)
+            first = stmt_place(seq, b->items[0]);
         REQUIRE(
             b->s, E0810, nodes[i].span,
             first >= 0 && first + i < seq->u.seq.n && seq->u.seq.items[first + i] == b->items[i],
@@ -222,8 +221,7 @@ static bool take_init(Blockize *b, Stmt *block)
         b->whole = stmt_replace(c, b->whole, block, update);
         return true;
     }
-    Stmt *pair[2] = {nest, now};
-    b->whole = stmt_replace(c, b->whole, at, stmt_seq(c, pair, 2, at->span));
+    b->whole = stmt_replace(c, b->whole, at, stmt_then(c, nest, now));
     return true;
 }
 

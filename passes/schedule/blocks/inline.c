@@ -119,14 +119,11 @@ static bool inputs_last(Schedule *s, Span span, Stmt *block, const StmtPath *pat
     for (int r = 0; r < readers->n; r++) {
         StmtPath reader = {0};
         stmt_find(s->ctx, s->kernel->body, readers->items[r]->u.block.id, &reader);
-        int n = flow_common(path, &reader), from = 0, to = 0;
+        int n = flow_common(path, &reader);
         const Stmt *seq = path->items[n - 1];
         if (seq->kind != ST_SEQ)
             continue;
-        for (int i = 0; i < seq->u.seq.n; i++) {
-            from = seq->u.seq.items[i] == path->items[n] ? i : from;
-            to = seq->u.seq.items[i] == reader.items[n] ? i : to;
-        }
+        int from = stmt_place(seq, path->items[n]), to = stmt_place(seq, reader.items[n]);
         REQUIRE(s, E0461, span, from < to, "block '%s' reads '%s' before block '%s' writes it",
                 readers->items[r]->u.block.name,
                 flow_single_store(s->ctx, block)->u.store.buffer->name, block->u.block.name);

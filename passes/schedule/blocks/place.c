@@ -363,12 +363,8 @@ static bool find_sequence(Move *m)
     REQUIRE(s, E0468, m->at_loop, m->seq->kind == ST_SEQ,
             "block '%s' and loop '%s' are in different branches of a condition", block_name(m),
             loop_name(m));
-    for (int i = 0; i < m->seq->u.seq.n; i++) {
-        if (m->seq->u.seq.items[i] == m->path.items[n])
-            m->block_item = i;
-        if (m->seq->u.seq.items[i] == m->target.items[n])
-            m->loop_item = i;
-    }
+    m->block_item = stmt_place(m->seq, m->path.items[n]);
+    m->loop_item = stmt_place(m->seq, m->target.items[n]);
     return temps_come_before(m) && stays_in_scope(m) && inner_names_are_free(m);
 }
 

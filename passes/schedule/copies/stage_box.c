@@ -10,8 +10,8 @@ static int sharing_vars(const StmtPath *path, Scope scope, const Var **out)
     int n = 0;
     for (int i = 0; i < path->n; i++) {
         const Stmt *stmt = path->items[i];
-        if (stmt->kind == ST_FOR && stmt->u.loop.kind == LOOP_BIND &&
-            axis_is_thread(stmt->u.loop.axis) && scope_shared_along(scope, stmt->u.loop.axis))
+        if (stmt_is_bound(stmt) && axis_is_thread(stmt->u.loop.axis) &&
+            scope_shared_along(scope, stmt->u.loop.axis))
             out[n++] = stmt->u.loop.var;
     }
     return n;

@@ -320,7 +320,7 @@ static Buffer *carried_temp(const Carry *k)
                                                 .origin = k->span});
     for (int i = 0; i + 1 < k->outer.n; i++) {
         const Stmt *at = k->outer.items[i];
-        if (at->kind == ST_FOR && at->u.loop.kind == LOOP_BIND)
+        if (stmt_is_bound(at))
             temp->scope = private_scope(temp, at->u.loop.axis);
     }
     return temp;
@@ -486,8 +486,7 @@ bool prim_carry(Schedule *s, const PrimCall *call, Value *result)
 
     k.temp = carried_temp(&k);
     Stmt *first = first_value(&k), *next = next_value(&k);
-    Stmt *pair[] = {next, store_value(&k)};
-    Stmt *loop = stmt_replace(c, k.loop, k.block, stmt_seq(c, pair, 2, k.block->span));
+    Stmt *loop = stmt_replace(c, k.loop, k.block, stmt_then(c, next, store_value(&k)));
     Stmt *body = body_with(&k, first, loop);
     if (!flow_recheck_kinds(s, body, k.loop->u.loop.id, call->span))
         return false;

@@ -333,8 +333,8 @@ static bool require_free_axis(Schedule *s, const StmtPath *path, Axis axis, Span
     Stmt *loop = path_end(path);
     for (int i = 0; i + 1 < path->n; i++) {
         const Stmt *outer = path->items[i];
-        if (outer->kind == ST_FOR && outer->u.loop.kind == LOOP_BIND &&
-            outer->u.loop.axis == axis && !require_apart(s, path, outer, outer, span))
+        if (stmt_is_bound(outer) && outer->u.loop.axis == axis &&
+            !require_apart(s, path, outer, outer, span))
             return false;
     }
     StmtList below = stmts_of_kind(s->ctx, loop->u.loop.body, ST_FOR);
@@ -365,13 +365,12 @@ static Launch launch_around(Schedule *s, const StmtPath *path, Axis axis)
 {
     Launch launch = {.s = s, .loop = path_end(path), .axis = axis};
     int at = 0;
-    while (at < path->n - 1 &&
-           (path->items[at]->kind != ST_FOR || path->items[at]->u.loop.kind != LOOP_BIND))
+    while (at < path->n - 1 && (!stmt_is_bound(path->items[at])))
         at++;
     launch.root = path->items[at];
     for (Cursor below = cursor_outer(s->ctx, launch.root); cursor_next(&below);) {
         bool is_new = below.stmt == launch.loop;
-        if (is_new || (below.stmt->kind == ST_FOR && below.stmt->u.loop.kind == LOOP_BIND))
+        if (is_new || (stmt_is_bound(below.stmt)))
             VEC_PUSH(s->ctx->arena, &launch.bound[is_new ? axis : below.stmt->u.loop.axis],
                      below.stmt);
     }

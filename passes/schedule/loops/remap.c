@@ -86,7 +86,7 @@ static bool require_one_order(Schedule *s, const PrimCall *call, const StmtPath 
 {
     const Stmt *inner = path_end(path);
     int top = 0;
-    while (path->items[top]->kind != ST_FOR || path->items[top]->u.loop.kind != LOOP_BIND)
+    while (!stmt_is_bound(path->items[top]))
         top++;
     for (Cursor at = cursor_outer(s->ctx, path->items[top]); cursor_next(&at);) {
         bool other = at.stmt != inner && at.stmt->kind == ST_FOR;

@@ -44,8 +44,8 @@ static const Var *uses_thread(const CircleLoop *l, const Expr *e)
 {
     for (int i = 0; i < l->path->n; i++) {
         const Stmt *stmt = l->path->items[i];
-        if (stmt->kind == ST_FOR && stmt->u.loop.kind == LOOP_BIND &&
-            axis_is_thread(stmt->u.loop.axis) && expr_uses_var(e, stmt->u.loop.var))
+        if (stmt_is_bound(stmt) && axis_is_thread(stmt->u.loop.axis) &&
+            expr_uses_var(e, stmt->u.loop.var))
             return stmt->u.loop.var;
     }
     return NULL;

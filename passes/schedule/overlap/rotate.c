@@ -40,12 +40,7 @@ static int item_of(const StmtPath *path, const Stmt *loop)
     if (at + 1 >= path->n)
         return -1;
     const Stmt *body = path->items[at + 1];
-    if (body->kind != ST_SEQ)
-        return 0;
-    for (int i = 0; i < body->u.seq.n; i++)
-        if (body->u.seq.items[i] == path->items[at + 2])
-            return i;
-    return -1;
+    return stmt_place(body, body->kind == ST_SEQ ? path->items[at + 2] : body);
 }
 
 /* Marks the statements that hold the nodes of the call. */
@@ -115,11 +110,10 @@ static bool check_order(const Rotate *r)
     Conflict why;
     ForStmt model = ahead_model_loop(&r->at, 1);
     Expr *one = expr_index(c, 1), *t = expr_var(c, model.var, span_none());
-    Stmt *items[] = {
-        ahead_model(&r->at, r->stays, index_sub(c, t, one),
-                    expr_binary(c, EX_GE, t, one, span_none())),
-        ahead_model(&r->at, r->moved, t, expr_binary(c, EX_LT, t, old->hi, span_none()))};
-    model.body = stmt_seq(c, items, 2, r->at.loop->span);
+    Expr *late = expr_binary(c, EX_GE, t, one, span_none());
+    Expr *early = expr_binary(c, EX_LT, t, old->hi, span_none());
+    Stmt *stays = ahead_model(&r->at, r->stays, index_sub(c, t, one), late);
+    model.body = stmt_then(c, stays, ahead_model(&r->at, r->moved, t, early));
     REQUIRE_KEPT(r->s, E0464, r->call->span, ahead_order_kept(&r->at, &model, &why), &why,
                  "an iteration of loop '%s' cannot start at the end of the previous one: %s",
                  old->var->name, why.reason);
@@ -130,8 +124,7 @@ static Stmt *build_loop(const Rotate *r)
 {
     Context *c = r->s->ctx;
     ForStmt loop = r->at.loop->u.loop;
-    Stmt *items[] = {r->stays, ahead_inside(&r->at, r->moved, 1)};
-    loop.body = stmt_seq(c, items, 2, r->at.loop->span);
+    loop.body = stmt_then(c, r->stays, ahead_inside(&r->at, r->moved, 1));
     return stmt_for(c, &loop, r->at.loop->span);
 }
 
@@ -154,8 +147,7 @@ bool prim_rotate(Schedule *s, const PrimCall *call, Value *result)
     if (!take_apart(&r) || !check_temps(&r) || !check_order(&r))
         return false;
     Stmt *first = ahead_before(&r.at, r.moved, 1);
-    Stmt *items[] = {first, build_loop(&r)};
-    Stmt *body = stmt_replace(c, s->kernel->body, loop, stmt_seq(c, items, 2, loop->span));
+    Stmt *body = stmt_replace(c, s->kernel->body, loop, stmt_then(c, first, build_loop(&r)));
     if (!flow_recheck_kinds(s, body, loop->u.loop.id, call->span))
         return false;
     sched_replace_body(s, body);

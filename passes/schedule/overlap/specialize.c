@@ -21,7 +21,7 @@ static StmtPath path_in_launch(Schedule *s, const StmtPath *path)
     StmtPath inside = {0};
     for (int i = 0; i < path->n; i++) {
         const Stmt *at = path->items[i];
-        if (inside.n || (at->kind == ST_FOR && at->u.loop.kind == LOOP_BIND) || i + 1 == path->n)
+        if (inside.n || (stmt_is_bound(at)) || i + 1 == path->n)
             VEC_PUSH(s->ctx->arena, &inside, (Stmt *)at);
     }
     return inside;

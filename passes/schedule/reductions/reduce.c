@@ -14,8 +14,7 @@ static const Stmt *threads_reduced(Context *c, const StmtPath *path)
     const BlockStmt *block = &path_end(path)->u.block;
     for (int i = 0; i + 1 < path->n; i++) {
         const Stmt *loop = path->items[i];
-        if (loop->kind == ST_FOR && loop->u.loop.kind == LOOP_BIND &&
-            reduction_uses(c, block, ITER_REDUCE, loop))
+        if (stmt_is_bound(loop) && reduction_uses(c, block, ITER_REDUCE, loop))
             return loop;
     }
     return NULL;
@@ -95,8 +94,7 @@ bool prim_decompose_reduction(Schedule *s, const PrimCall *call, Value *result)
             &update))
         return false;
     Stmt *loop = path.items[anchor];
-    Stmt *pair[2] = {nest, stmt_replace(c, loop, block, update)};
-    sched_replace(s, loop, stmt_seq(c, pair, 2, loop->span));
+    sched_replace(s, loop, stmt_then(c, nest, stmt_replace(c, loop, block, update)));
     *result = value_block(stmt_nest_block(nest));
     return true;
 }

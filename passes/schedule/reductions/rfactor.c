@@ -123,8 +123,8 @@ bool prim_rfactor(Schedule *s, const PrimCall *call, Value *result)
     Stmt *partial = factor_block(&f), *top = f.path.items[at], *nest = final_nest(&f, at);
     if (!nest)
         return false;
-    Stmt *pair[2] = {stmt_replace(c, top, f.node, partial), nest};
-    Stmt *body = stmt_replace(c, s->kernel->body, top, stmt_seq(c, pair, 2, top->span));
+    Stmt *body = stmt_replace(c, s->kernel->body, top,
+                              stmt_then(c, stmt_replace(c, top, f.node, partial), nest));
     for (int k = f.r.n - 1; k >= 0; k--)
         body = flow_declare_beside(s, body, f.r.parts[k].target.buffer, f.rf[k]);
     if (!flow_recheck_kinds(s, body, f.loop->u.loop.id, call->span))

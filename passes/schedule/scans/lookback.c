@@ -24,7 +24,6 @@
  * Invariant: each word is 0, then written once, by an iteration before those that await it. */
 #include "passes/schedule/scans/lookback.h"
 
-#include "passes/analysis/polyhedral/poly.h"
 #include "passes/schedule/flow.h"
 #include "passes/schedule/loops/loop.h"
 
@@ -206,16 +205,15 @@ static Stmt *with_words(const Lookback *l, Stmt *body, Stmt *const clears[2])
 {
     Context *c = l->of.s->ctx;
     StmtList items = {0};
-    bool is_seq = body->kind == ST_SEQ;
-    int n = is_seq ? body->u.seq.n : 1, at = 0;
-    for (; is_seq && at < n && body->u.seq.items[at]->kind == ST_TEMP; at++)
-        VEC_PUSH(c->arena, &items, body->u.seq.items[at]);
+    int n = stmt_items(body), at = 0;
+    for (; at < n && stmt_item(body, at)->kind == ST_TEMP; at++)
+        VEC_PUSH(c->arena, &items, stmt_item(body, at));
     VEC_PUSH(c->arena, &items, stmt_temp(c, l->sums, l->of.span));
     VEC_PUSH(c->arena, &items, stmt_temp(c, l->groups, l->of.span));
     VEC_PUSH(c->arena, &items, clears[0]);
     VEC_PUSH(c->arena, &items, clears[1]);
     for (; at < n; at++)
-        VEC_PUSH(c->arena, &items, is_seq ? body->u.seq.items[at] : body);
+        VEC_PUSH(c->arena, &items, stmt_item(body, at));
     return stmt_seq(c, items.items, items.n, body->span);
 }
 

@@ -253,8 +253,7 @@ static bool check_order(const Scan *scan, Stmt *block)
             stmt_label(scan->update), temp->name);
     Conflict why = {0};
     bool reassociates;
-    Stmt *pair[2] = {block, scan->update};
-    Stmt *inside = stmt_replace(c, scan->loop, scan->update, stmt_seq(c, pair, 2, block->span));
+    Stmt *inside = stmt_replace(c, scan->loop, scan->update, stmt_then(c, block, scan->update));
     Stmt *apart[2] = {scan->totals, scan->loop};
     Stmt *body = stmt_replace(c, s->kernel->body, scan->loop, inside);
     const Kernel *kernel = kernel_with_body(c, s->kernel, declare(scan, body, scan->f.rf));
@@ -368,10 +367,9 @@ static Stmt *scan_of_totals(Scan *scan)
     Factor *f = &scan->f;
     Span span = f->r.update->span;
     Var *part = var_new(c, f->part->name, DT_INDEX, VAR_ITER, span);
-    Stmt *both[2] = {
-        copies(scan, factor_elements(f, scan->before, part), reducer_targets(c, &f->r)),
-        factor_update_by(f, part)};
-    Stmt *bottom, *nest = factor_spread(f, f->anchor, stmt_seq(c, both, 2, span), &bottom);
+    Stmt *copy = copies(scan, factor_elements(f, scan->before, part), reducer_targets(c, &f->r));
+    Stmt *both = stmt_then(c, copy, factor_update_by(f, part)), *bottom;
+    Stmt *nest = factor_spread(f, f->anchor, both, &bottom);
     if (!nest)
         return NULL;
     ForStmt loop = loop_alike(c, f->loop);
@@ -380,8 +378,7 @@ static Stmt *scan_of_totals(Scan *scan)
     PartBlock before = {scan->prefix_name, ITER_SPATIAL, part, &loop, first};
     PartBlock sum = {factor_name(f, "scan"), ITER_REDUCE, part, &loop, items[f->r.n]};
     scan->prefixes = part_block(scan, bottom, &before);
-    Stmt *pair[2] = {scan->prefixes, part_block(scan, bottom, &sum)};
-    loop.body = stmt_seq(c, pair, 2, span);
+    loop.body = stmt_then(c, scan->prefixes, part_block(scan, bottom, &sum));
     return stmt_replace(c, nest, bottom, stmt_for(c, &loop, span));
 }
 

@@ -103,13 +103,10 @@ static bool read_copy(const Sums *sums, const Stmt *stmt)
 static bool read_copies(const Sums *sums)
 {
     const Stmt *body = sums->before->u.block.body;
-    bool is_seq = body->kind == ST_SEQ;
-    if ((is_seq ? body->u.seq.n : 1) != sums->n_parts)
-        return false;
-    for (int k = 0; k < sums->n_parts; k++)
-        if (!read_copy(sums, is_seq ? body->u.seq.items[k] : body))
-            return false;
-    return true;
+    bool copies = stmt_items(body) == sums->n_parts;
+    for (int k = 0; k < sums->n_parts && copies; k++)
+        copies = read_copy(sums, stmt_item(body, k));
+    return copies;
 }
 
 /* The sums are read before the loop stores anything: neither block changes them. */

@@ -13,7 +13,7 @@
 static Stmt *launch_of(const Apart *a)
 {
     for (int i = 0; i < a->anchor; i++)
-        if (a->path.items[i]->kind == ST_FOR && a->path.items[i]->u.loop.kind == LOOP_BIND)
+        if (stmt_is_bound(a->path.items[i]))
             return a->path.items[i];
     return a->path.items[a->anchor];
 }

@@ -214,7 +214,7 @@ static Stmt *finish(Apart *a)
 static Stmt *in_one_launch(Apart *a, Stmt *s)
 {
     for (int i = 0; i < a->anchor; i++)
-        if (a->path.items[i]->kind == ST_FOR && a->path.items[i]->u.loop.kind == LOOP_BIND)
+        if (stmt_is_bound(a->path.items[i]))
             return s;
     ForStmt grid = {
         .var = var_new(a->c, names_fresh(&a->names, "grid"), DT_INDEX, VAR_LOOP, s->span),
