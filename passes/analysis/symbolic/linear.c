@@ -3,15 +3,11 @@
 
 #include <stdlib.h>
 
-static inline int order_of(const Term *a, const Term *b)
+/* Columns by number, atoms by expr_order; factors do not count. */
+static inline int term_order(const Term *a, const Term *b)
 {
     return a->atom ? expr_order(a->atom, b->atom)
                    : (a->column > b->column) - (a->column < b->column);
-}
-
-int term_order(const Term *a, const Term *b)
-{
-    return order_of(a, b);
 }
 
 Affine affine_const(int64_t value)
@@ -30,7 +26,7 @@ void affine_append(Context *c, Affine *a, Term term)
 
 static int compare_terms(const void *a, const void *b)
 {
-    return order_of(a, b);
+    return term_order(a, b);
 }
 
 /* Most sums have few terms, most of them in order. */
@@ -44,7 +40,7 @@ static void sort_terms(Affine *a)
     for (int t = 1; t < a->n; t++) {
         Term term = a->terms[t];
         int at = t;
-        for (; at > 0 && order_of(&a->terms[at - 1], &term) > 0; at--)
+        for (; at > 0 && term_order(&a->terms[at - 1], &term) > 0; at--)
             a->terms[at] = a->terms[at - 1];
         if (at < t)
             a->terms[at] = term;
@@ -57,7 +53,7 @@ bool affine_normalize(Affine *a)
     int n = 0;
     for (int t = 0; t < a->n;) {
         Term sum = a->terms[t++];
-        while (t < a->n && order_of(&a->terms[t], &sum) == 0)
+        while (t < a->n && term_order(&a->terms[t], &sum) == 0)
             if (!checked_add(sum.factor, a->terms[t++].factor, &sum.factor))
                 return false;
         if (sum.factor != 0)
@@ -86,7 +82,7 @@ bool affine_combine(Context *c, Affine a, int64_t ka, Affine b, int64_t kb, Affi
         add_product(&sum.constant, a.constant, ka) && add_product(&sum.constant, b.constant, kb);
     sum.terms = arena_room(c->arena, sizeof(Term) * (size_t)sum.capacity);
     for (int i = 0, j = 0; fits && (i < a.n || j < b.n);) {
-        int order = i == a.n ? 1 : j == b.n ? -1 : order_of(&a.terms[i], &b.terms[j]);
+        int order = i == a.n ? 1 : j == b.n ? -1 : term_order(&a.terms[i], &b.terms[j]);
         Term term = order <= 0 ? a.terms[i] : b.terms[j];
         term.factor = 0;
         if (order <= 0)

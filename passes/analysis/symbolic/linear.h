@@ -18,8 +18,8 @@ typedef struct {
     Expr *atom;
 } Term;
 
-/* Normal: terms sorted by term_order, each atom or column once, no zero factor. A form of columns
- * is always normal, and never changes: forms share their terms. */
+/* Normal: terms sorted by column, or by expr_order of their atoms; each once, no zero factor. A
+ * form of columns is always normal, and never changes: forms share their terms. */
 typedef struct {
     int64_t constant;
     Term *terms;
@@ -36,8 +36,6 @@ static inline bool expr_same(const Expr *a, const Expr *b)
         return a == b;
     return a->kind == EX_VAR ? a->u.var->id == b->u.var->id : expr_order(a, b) == 0;
 }
-/* Columns by number, atoms by expr_order; factors do not count. */
-int term_order(const Term *a, const Term *b);
 
 /* *sum += a * k; false where a number does not fit. */
 static inline bool add_product(int64_t *sum, int64_t a, int64_t k)

@@ -304,11 +304,6 @@ static bool is_loop(const Stmt *s)
     return s->kind == ST_FOR;
 }
 
-static bool is_bound(const Stmt *s)
-{
-    return is_loop(s) && s->u.loop.kind == LOOP_BIND;
-}
-
 /* The outermost statement of a kind around loop `id`. */
 static Stmt *outermost(Context *c, const Kernel *kernel, uint32_t id, bool (*is)(const Stmt *))
 {
@@ -329,7 +324,7 @@ static bool bind_legal(Context *c, const Kernel *kernel, const ForStmt *as, Laun
     bound.axis = as->axis;
     Kernel changed = *kernel;
     changed.body = stmt_replace(c, kernel->body, loop, stmt_for(c, &bound, loop->span));
-    Stmt *root = outermost(c, &changed, bound.id, is_bound);
+    Stmt *root = outermost(c, &changed, bound.id, stmt_is_bound);
     Stmt *nest = outermost(c, &changed, bound.id, is_loop);
     Threads *t = threads_model(c, &changed, root);
     threads_mark_changes(t, change);
