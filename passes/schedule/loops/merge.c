@@ -20,18 +20,17 @@
 #include "passes/schedule/flow.h"
 #include "passes/schedule/loops/loop.h"
 
-/* `seq` or loop `old` may become `now`: no dependence turns round, and loops around keep their
- * kinds. */
-static bool require_order(Schedule *s, const PrimCall *call, const Stmt *old, Stmt *now)
+/* No dependence turns round. */
+static bool require_order(Schedule *s, const PrimCall *call, Rewrite rewrite)
 {
     bool reassociates; /* never: the instances of one block keep their order */
     Conflict why = {0};
-    REQUIRE_KEPT(s, E0435, call->span,
-                 dependence_order_kept(s->ctx, (Rewrite){s->kernel, old, now}, &reassociates, &why),
+    REQUIRE_KEPT(s, E0435, call->span, dependence_order_kept(s->ctx, rewrite, &reassociates, &why),
                  &why, "the step would swap two dependent iterations");
     return true;
 }
 
+/* Loops around `loop` keep their kinds where `old` becomes `now`. */
 static bool require_kinds(Schedule *s, const PrimCall *call, const Stmt *old, Stmt *now,
                           uint32_t loop)
 {
@@ -324,6 +323,38 @@ static Stmt *merged_seq(const Merge *m, Stmt *nest)
     return stmt_seq(c, items, n, m->seq->span);
 }
 
+/* The nest with the merged variables in the place of its own. */
+static Stmt *with_merged_variables(const Merge *m, int k)
+{
+    Context *c = m->s->ctx;
+    Stmt *nest = stmt_subst(c, nest_loop(m, k, m->depth - 1)->u.loop.body, m->map[k], m->depth);
+    for (int level = m->depth - 1; level >= 0; level--) {
+        ForStmt loop = nest_loop(m, k, level)->u.loop;
+        loop.var = m->loops[level].var;
+        loop.lo = expr_subst(c, loop.lo, m->map[k], level);
+        loop.hi = expr_subst(c, loop.hi, m->map[k], level);
+        loop.body = nest;
+        nest = stmt_for(c, &loop, m->call->span);
+    }
+    return nest;
+}
+
+/* No dependence turns round if the sequence becomes `merged`. The same variables before and after
+ * say which iterations are the same ones, of blocks that run again in each iteration. */
+static bool require_merged_order(const Merge *m, Stmt *merged)
+{
+    Context *c = m->s->ctx;
+    Kernel model = *m->s->kernel;
+    Stmt **items = ARENA_ARRAY(c->arena, Stmt *, m->seq->u.seq.n);
+    for (int i = 0; i < m->seq->u.seq.n; i++) {
+        bool nest = i >= m->first && i < m->first + m->n;
+        items[i] = nest ? with_merged_variables(m, i - m->first) : m->seq->u.seq.items[i];
+    }
+    Stmt *before = stmt_seq(c, items, m->seq->u.seq.n, m->seq->span);
+    model.body = stmt_replace(c, model.body, m->seq, before);
+    return require_order(m->s, m->call, (Rewrite){&model, before, merged});
+}
+
 bool prim_merge(Schedule *s, const PrimCall *call, Value *result)
 {
     Context *c = s->ctx;
@@ -348,7 +379,7 @@ bool prim_merge(Schedule *s, const PrimCall *call, Value *result)
         if (!merge_level(&m, level))
             return false;
     Stmt *nest = build_merge(&m), *seq = merged_seq(&m, nest);
-    if (!require_order(s, call, m.seq, seq) || !require_kinds(s, call, m.seq, seq, nest->u.loop.id))
+    if (!require_merged_order(&m, seq) || !require_kinds(s, call, m.seq, seq, nest->u.loop.id))
         return false;
     sched_replace(s, m.seq, seq);
     result->u.id = m.loops[m.depth - 1].id;
@@ -445,7 +476,7 @@ bool prim_fission(Schedule *s, const PrimCall *call, Value *result)
     if (!cut_body(s, call, loop->u.loop.body, last, &halves))
         return false;
     Stmt *model = fission_model(s->ctx, loop, halves);
-    if (!require_order(s, call, loop, model))
+    if (!require_order(s, call, (Rewrite){s->kernel, loop, model}))
         return false;
     Stmt *first = model->u.seq.items[0], *second = second_loop(s->ctx, loop, halves.second);
     Stmt *both = stmt_seq(s->ctx, (Stmt *[]){first, second}, 2, loop->span);
