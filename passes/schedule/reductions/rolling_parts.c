@@ -41,10 +41,31 @@ static const Expr *factor_reading(const Expr *e, const Buffer *buffer)
     return e->u.arg[left ? 0 : 1];
 }
 
-static const Expr *innermost_factor(const Expr *e, const Buffer *buffer)
+static bool is_zero(const Expr *e)
 {
-    const Expr *inner = factor_reading(e, buffer);
-    return inner ? innermost_factor(inner, buffer) : e;
+    return e->kind == EX_FLOAT && e->u.f == 0;
+}
+
+/* The value that is chosen where a mask holds, c ? x : 0 or c ? 0 : x; NULL for all else. */
+static const Expr *unmasked(const Expr *e, const Buffer *buffer)
+{
+    if (e->kind != EX_SELECT || expr_reads(e->u.arg[0], buffer) ||
+        is_zero(e->u.arg[1]) == is_zero(e->u.arg[2]))
+        return NULL;
+    return e->u.arg[is_zero(e->u.arg[1]) ? 2 : 1];
+}
+
+/* The conditions of masks around the factor are added to `where`, if it is one. */
+static const Expr *innermost_factor(Context *c, const Expr *e, const Buffer *buffer, Expr **where)
+{
+    const Expr *chosen = unmasked(e, buffer), *inner = chosen ? chosen : factor_reading(e, buffer);
+    if (chosen && where) {
+        Expr *cond = e->u.arg[0];
+        if (chosen == e->u.arg[2])
+            cond = expr_unary(c, EX_NOT, cond, e->span);
+        *where = cond_and(c, *where, cond);
+    }
+    return inner ? innermost_factor(c, inner, buffer, where) : e;
 }
 
 /* Finds x - m in what exp is taken of: F(x - m), for F as above. */
@@ -62,10 +83,18 @@ static bool find_difference(Rolling *r, RollingPart *part, const Expr *e)
     return true;
 }
 
+/* The value of a weight where masks do not make it 0. */
+const Expr *rolling_unmasked(const Expr *e, const Buffer *buffer)
+{
+    const Expr *chosen = unmasked(e, buffer);
+    return chosen ? rolling_unmasked(chosen, buffer) : e;
+}
+
 /* Finds the factor that depends on the maximum. */
 static bool find_power(Rolling *r, RollingPart *part)
 {
-    const Expr *e = innermost_factor(part->store->u.store.value, r->largest);
+    const Expr *e =
+        innermost_factor(r->s->ctx, part->store->u.store.value, r->largest, &part->where);
     if (e->kind != EX_CALL || !call_is_power(e->u.call.call))
         return false;
     part->power = e;
@@ -99,7 +128,7 @@ static bool find_weight(Rolling *r, RollingPart *part)
     Context *c = r->s->ctx;
     const RollingPart *weights = part->weights;
     const StoreStmt *made = &weights->store->u.store;
-    const Expr *load = innermost_factor(part->store->u.store.value, made->buffer);
+    const Expr *load = innermost_factor(c, part->store->u.store.value, made->buffer, NULL);
     if (!expr_is_load(load, made->buffer))
         return false;
     SubstList map = {0};
@@ -297,16 +326,18 @@ bool rolling_takes_in(Rolling *r, const RollingPart *part)
         .buffer = seen, .index = wrote.items, .value = expr_float(c, DT_F32, 0, r->span)};
     StoreStmt use = part->store->u.store;
     use.value = expr_cast(c, use.buffer->type, expr_load(c, seen, read.items, r->span), r->span);
+    Stmt *using = stmt_store(c, &use, r->span);
+    if (part->where)
+        using = stmt_if(c, part->where, using, NULL, r->span);
     ForStmt loop = path_end(&r->loop)->u.loop;
     Subst to = {path_end(&part->loop)->u.loop.var, expr_var(c, loop.var, r->span)};
     Stmt *taking = path_end(&r->taking);
-    Stmt *parts[2] = {
-        stmt_replace(c, loop.body, taking,
-                     rolling_with_body(c, taking, stmt_store(c, &take, r->span))),
-        stmt_subst(c,
-                   stmt_replace(c, path_end(&part->loop)->u.loop.body, part->block,
-                                rolling_with_body(c, part->block, stmt_store(c, &use, r->span))),
-                   &to, 1)};
+    Stmt *parts[2] = {stmt_replace(c, loop.body, taking,
+                                   rolling_with_body(c, taking, stmt_store(c, &take, r->span))),
+                      stmt_subst(c,
+                                 stmt_replace(c, path_end(&part->loop)->u.loop.body, part->block,
+                                              rolling_with_body(c, part->block, using)),
+                                 &to, 1)};
     loop.body = stmt_seq(c, parts, 2, r->span);
     Stmt *model = stmt_for(c, &loop, r->span);
     Stmt *body = flow_declare(s, stmt_replace(c, s->kernel->body, path_end(&r->loop), model), seen);

@@ -20,8 +20,8 @@
  *
  * Legal: the loops have the same range, and meet in nothing but the maximum, the weights, and data
  * that nobody writes; each weight has the form exp(F(x - m)), where F multiplies and divides by
- * what is the same for all, and the maximum has taken x in by then; each term has one weight as a
- * factor; sums start from 0.
+ * what is the same for all, and the maximum has taken x in by then, unless a mask makes the weight
+ * 0; each term has one weight as a factor; sums start from 0.
  * Invariant: floating-point results change by rounding only; where all values of a row are -inf,
  * its sum is 0 instead of NaN. */
 #include <float.h>
@@ -397,7 +397,8 @@ static Stmt *mark_weights(Rolling *r, Stmt *body)
 {
     for (int k = 0; k < r->n; k++) {
         const RollingPart *part = &r->parts[k];
-        if (rolling_is_sum(part) || !expr_equal(part->store->u.store.value, part->power) ||
+        if (rolling_is_sum(part) ||
+            rolling_unmasked(part->store->u.store.value, r->largest) != part->power ||
             !keeps_sign(part, part->power->u.call.arg[0]))
             continue;
         Buffer *weights = buffer_copy(r->s->ctx, rolling_written_by(part));
