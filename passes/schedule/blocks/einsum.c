@@ -1,6 +1,8 @@
 /* einsum.c - Builds the padded buffers of an einsum: copies, and temps that grow (einsum.h). */
 #include "passes/schedule/blocks/einsum.h"
 
+#include "passes/schedule/copies/filled.h"
+
 #include "passes/schedule/copies/stage.h"
 
 /* ---- its iterators and nest ------------------------------------------------------------------ */
@@ -48,6 +50,13 @@ bool einsum_loads_exist(Context *c, Facts *facts, const Expr *e)
         if (at.expr->kind == EX_LOAD && !load_exists(facts, at.expr))
             return false;
     return true;
+}
+
+bool einsum_divides_integers(const Expr *e)
+{
+    int64_t known;
+    return (e->kind == EX_DIV || e->kind == EX_MOD) && !type_is_float(e->type) &&
+           !expr_is_const(e->u.arg[1], &known);
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -131,15 +140,6 @@ Stmt *einsum_nest(Context *c, const StmtPath *path, int top, Stmt *block, Expr *
 
 /* ---- temps that grow ------------------------------------------------------------------------- */
 
-/* The nest is in the same sequence as the einsum's, and before it. */
-static bool stands_before(const Einsum *e, const StmtPath *path, int top)
-{
-    const Stmt *seq = e->top > 0 ? e->path.items[e->top - 1] : NULL;
-    if (!seq || top == 0 || seq->kind != ST_SEQ || path->items[top - 1] != seq)
-        return false;
-    return stmt_place(seq, path->items[top]) < stmt_place(seq, e->path.items[e->top]);
-}
-
 /* Another block than the einsum reads the operand. */
 static bool has_other_readers(Einsum *e, const Buffer *operand)
 {
@@ -164,7 +164,8 @@ static bool find_producer(Einsum *e, const Buffer *operand, bool moves, StmtPath
         !flow_pure_index(&block->u.block, operand, store->u.store.index, axes) ||
         expr_reads(store->u.store.value, operand) ||
         !stmt_find(s->ctx, s->kernel->body, block->u.block.id, path) ||
-        !einsum_is_nest(path, &block->u.block, top) || !stands_before(e, path, *top))
+        !einsum_is_nest(path, &block->u.block, top) ||
+        !filled_stands_before((NestPlace){path, *top}, (NestPlace){&e->path, e->top}))
         return false;
     for (int k = *top; k + 1 < path->n; k++)
         if (path->items[k]->u.loop.kind != LOOP_SERIAL || path->items[k]->u.loop.annotations.n)
@@ -179,6 +180,7 @@ static bool find_producer(Einsum *e, const Buffer *operand, bool moves, StmtPath
 typedef struct {
     const BlockStmt *block;
     const StoreStmt *store;
+    NestPlace nest;
     Expr **extent;   /* [n_iters] what they become; NULL: as it was */
     bool *beyond;    /* [n_iters] elements beyond the edge are those that the value has there */
     Expr **shift;    /* [rank] einsum_shifts */
@@ -187,47 +189,28 @@ typedef struct {
     Expr *exists;    /* where the value does, as far as that is not known; NULL: everywhere */
 } Filling;
 
-/* All elements have their values when the einsum runs: an input, or a temp that one block before it
- * sets. */
-static bool is_filled(const Einsum *e, const Buffer *from)
-{
-    Context *c = e->s->ctx;
-    StmtPath path = {0};
-    BlockList writers = flow_blocks(e->s, e->s->kernel->body, from, ACCESS_WRITE);
-    const Stmt *store = writers.n == 1 ? flow_single_store(c, writers.items[0]) : NULL;
-    if (from->role != ROLE_TEMP || !store || store->u.store.op != STORE_SET)
-        return from->role == ROLE_IN;
-    const BlockStmt *block = &writers.items[0]->u.block;
-    int *axes = ARENA_ARRAY(c->arena, int, from->rank + 1);
-    bool all = !block->predicate && block->n_iters == from->rank &&
-               flow_pure_index(block, from, store->u.store.index, axes);
-    for (int axis = 0; axis < from->rank && all; axis++)
-        all = expr_is(block->iters[axes[axis]].lo, 0) &&
-              einsum_is_axis(c, from->shape[axis], &block->iters[axes[axis]]);
-    return all && stmt_find(c, e->s->kernel->body, block->id, &path) && path.n > e->top &&
-           stands_before(e, &path, e->top);
-}
-
-/* The value copies an element that is there before the einsum, and exists wherever the conditions
- * hold. */
-static bool copies_existing(const Einsum *e, const Filling *f, Expr *cond)
+/* The elements that the value is computed from are there before its own nest runs, and exist
+ * wherever the conditions hold. */
+static bool reads_existing(const Einsum *e, const Filling *f, Expr *cond)
 {
     Expr *where;
     Facts *facts = facts_of_kernel(e->s->ctx, e->s->kernel);
-    const Expr *load = expr_copied(f->store->value, &where);
-    if (!load || !is_filled(e, load->u.load.buffer))
-        return false;
+    const Expr *copied = expr_copied(f->store->value, &where);
+    for (Cursor at = cursor_expr(e->s->ctx, f->store->value); cursor_next(&at);)
+        if (einsum_divides_integers(at.expr) ||
+            (at.expr->kind == EX_LOAD && !filled_before(e->s, f->nest, at.expr->u.load.buffer)))
+            return false;
     for (int i = 0; i < f->block->n_iters; i++) {
         const BlockIter *iter = &f->block->iters[i];
         facts_range(facts, iter->var, iter->lo, f->beyond[i] ? f->extent[i] : iter->hi);
     }
-    if (where)
+    if (copied && where)
         facts_assume(facts, where);
     if (f->exists)
         facts_assume(facts, f->exists);
     if (cond)
         facts_assume(facts, cond);
-    return einsum_loads_exist(e->s->ctx, facts, load);
+    return einsum_loads_exist(e->s->ctx, facts, copied ? copied : f->store->value);
 }
 
 /* Beyond the edge of iterator `i`, for results that are cut off, the value needs no zeros where the
@@ -235,7 +218,7 @@ static bool copies_existing(const Einsum *e, const Filling *f, Expr *cond)
 static bool needs_no_zeros(const Einsum *e, Filling *f, int i, const Expr *index, Expr *cond)
 {
     f->beyond[i] = e->block->iters[einsum_iter(e->block, index)].kind == ITER_SPATIAL;
-    return f->beyond[i] = f->beyond[i] && copies_existing(e, f, cond);
+    return f->beyond[i] = f->beyond[i] && reads_existing(e, f, cond);
 }
 
 /* The subscripts with the iterator are not beyond the ends of their axes. NULL: there is none, or
@@ -311,6 +294,7 @@ static Stmt *zero_filled(Einsum *e, const StmtPath *path, int top, const Growth 
     const Stmt *store = flow_single_store(c, block);
     Filling f = {.block = &block->u.block,
                  .store = &store->u.store,
+                 .nest = {path, top},
                  .extent = ARENA_ARRAY(c->arena, Expr *, block->u.block.n_iters + 1),
                  .beyond = ARENA_ARRAY(c->arena, bool, block->u.block.n_iters + 1),
                  .shift = einsum_shifts(e, a),

@@ -35,6 +35,8 @@ bool einsum_is_axis(Context *c, const Expr *extent, const BlockIter *iter);
 bool einsum_is_nest(const StmtPath *path, const BlockStmt *block, int *top);
 /* All that the expression reads exists. */
 bool einsum_loads_exist(Context *c, Facts *facts, const Expr *e);
+/* An integer is divided by what may be 0. */
+bool einsum_divides_integers(const Expr *e);
 /* The shape of the accessed buffer, with the axes that padded iterators are subscripts of as long
  * as those become. */
 Expr **einsum_shape(Einsum *e, const Access *a);

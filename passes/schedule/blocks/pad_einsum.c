@@ -11,6 +11,11 @@
  *
  *   A_shared[v0, v1] = A[v0, v1]   =>   A_shared[v0, v1] = v0 < 60 && v1 < 30 ? A[v0, v1] : 0
  *
+ * As an operand that is longer already, such as what a step before has padded, it needs no zeros
+ * but those of terms. What is computed from such elements may stay so beyond an edge of the result:
+ *
+ *   w[v0, v1] = exp(s[v0, v1] - m[v0])   =>   w[v0, v1] = v1 < 30 ? exp(s[v0, v1] - m[v0]) : 0
+ *
  * A block that sets its elements has no terms to add: all that its padding makes is cut off again.
  *
  * Rows whose range data decide become all rows of the loop, so that tiles of them need no guards
@@ -28,6 +33,7 @@
 #include <string.h>
 
 #include "passes/schedule/blocks/einsum.h"
+#include "passes/schedule/copies/filled.h"
 #include "passes/schedule/copies/stage.h"
 
 /* ---- what is padded -------------------------------------------------------------------------- */
@@ -219,11 +225,9 @@ static bool check_elements(Einsum *e)
 /* The padding computes from zeros, and no integer is divided by one. */
 static bool check_divisors(Einsum *e)
 {
-    int64_t known;
     for (Cursor at = cursor_expr(e->s->ctx, e->update->u.store.value); cursor_next(&at);) {
         const Expr *d = at.expr;
-        bool divides = (d->kind == EX_DIV || d->kind == EX_MOD) && !type_is_float(d->type);
-        REQUIRE(e->s, E0832, e->call->span, !divides || expr_is_const(d->u.arg[1], &known),
+        REQUIRE(e->s, E0832, e->call->span, !einsum_divides_integers(d),
                 "block '%s' divides integers by %s, which may be 0 in the padding", e->block->name,
                 expr_text(e->s->ctx, d->u.arg[1]));
     }
@@ -263,17 +267,31 @@ static bool check_terms(Einsum *e)
 
 /* ---- the copies ------------------------------------------------------------------------------ */
 
-/* The buffer has exactly the elements that the iterators speak of; what is written has no
- * others. */
+/* An operand is longer than the iterator on this axis, and all of it is set. Beyond the edge of a
+ * padded iterator it has all that terms need: zeros where it is a factor of theirs. */
+static bool has_room(const Einsum *e, const Access *a, int axis, int iter)
+{
+    const BlockIter *of = &e->block->iters[iter];
+    if (!filled_before(e->s, (NestPlace){&e->path, e->top}, a->buffer))
+        return false;
+    return !e->padded[iter] ||
+           (!e->shift[iter] &&
+            expr_equal(a->buffer->shape[axis], shape_extent(e->s->ctx, e->padded[iter])) &&
+            (of->kind == ITER_SPATIAL ||
+             filled_with_zeros(e->s, a->buffer, axis, of->hi, e->padded[iter])));
+}
+
+/* The buffer has the elements that the iterators speak of; what is written has no others. */
 static bool check_axes(Einsum *e, const Access *a)
 {
     bool written = a->buffer->id == e->update->u.store.buffer->id;
     for (int axis = 0; axis < a->buffer->rank; axis++) {
         int iter = einsum_iter(e->block, a->index[axis]);
-        REQUIRE(e->s, E0831, e->call->span,
-                iter < 0
-                    ? !written
-                    : einsum_is_axis(e->s->ctx, a->buffer->shape[axis], &e->block->iters[iter]),
+        Expr *extent = a->buffer->shape[axis];
+        bool fits = iter < 0 ? !written
+                             : einsum_is_axis(e->s->ctx, extent, &e->block->iters[iter]) ||
+                                   (!written && has_room(e, a, axis, iter));
+        REQUIRE(e->s, E0831, e->call->span, fits,
                 "axis %d of '%s' has %s elements, but subscript %s of block '%s' has another "
                 "range; padded axes must be used completely",
                 axis, a->buffer->name, expr_text(e->s->ctx, a->buffer->shape[axis]),
@@ -332,6 +350,16 @@ static void add_copy(Einsum *e, const Access *a, bool written, Padded *p)
     VEC_PUSH(c->arena, &p->blocks, value_block(stmt_nest_block(nest)));
 }
 
+/* The operand has what the padded iterators speak of. */
+static bool has_all(Einsum *e, const Access *a)
+{
+    Expr **shape = einsum_shape(e, a);
+    bool all = a->buffer->id != e->update->u.store.buffer->id;
+    for (int axis = 0; axis < a->buffer->rank && all; axis++)
+        all = expr_equal(shape[axis], a->buffer->shape[axis]);
+    return all;
+}
+
 /* All accesses of the block to the buffer have the subscripts of this one. */
 static bool check_one_subscript(Einsum *e, const AccessList *all, const Access *a)
 {
@@ -359,7 +387,7 @@ static bool pad_buffers(Einsum *e, Padded *p)
             return false;
         for (int k = 0; k < done.n; k++)
             known |= done.items[k]->id == a->buffer->id;
-        if (!touched || known)
+        if (!touched || known || has_all(e, a))
             continue;
         VEC_PUSH(c->arena, &done, a->buffer);
         if (!einsum_growth(e, a, written, &growth)) {
