@@ -150,7 +150,7 @@ RULES = [
     ("attention", ["attention"], 2 * 128),
     ("causal_attention", ["attention"], 2 * 2 * 128),
     ("window_attention", ["attention"], 2 * 2 * 128),
-    ("attention_in_steps", ["attention"], 2 * 128),
+    ("attention_in_steps", ["attention"], 2 * 2 * 128),
     ("attention_of_rows", ["attention"], 2 * 128),
     ("grouped_queries", ["attention"], 3 * 2 * 128),
     ("queries_of_groups", ["attention"], 2 * 2 * 128),
@@ -345,6 +345,41 @@ def test_tiles_have_rows_of_any_groups(tmp_path, kernel, parts):
                      + b"\n" + struct.pack(f"<{len(first)}i", *first))  # fmt: skip
     trace, report = run(kernel, f"--input=first={path}")
     assert "// groups: " in trace and report["verify"]["ok"], trace
+
+
+# Attention of less than a tile of 128 rows or 64 keys, and of a little more.
+LENGTHS = [
+    ("attention", [33, 70]),
+    ("attention", [129, 33]),
+    ("causal_attention", [129]),
+    ("causal_attention", [33]),
+    ("window_attention", [200]),
+    ("window_attention", [129]),
+    ("attention_in_steps", [129, 63]),
+    ("attention_of_rows", [129, 33]),
+    ("attention_of_rows", [33, 70]),
+    ("grouped_queries", [33, 129]),
+    ("queries_of_groups", [129, 65]),
+]
+
+
+def kinds_of_lengths():
+    """As literals and as symbols, one of them by default."""
+    for number, (kernel, lengths) in enumerate(LENGTHS):
+        for symbolic in (False, True):
+            usual = number % 2 == 0 and symbolic == (number % 4 == 0)
+            case = (kernel, lengths, symbolic)
+            yield from [case] if usual else in_sweep(case)
+
+
+@pytest.mark.parametrize("kernel, lengths, symbolic", kinds_of_lengths())
+def test_attention_of_any_length_takes_one_pass(kernel, lengths, symbolic):
+    sizes = ["-DH=1"] if kernel in ("causal_attention", "attention_of_rows") else []
+    for name, length in zip("ST", lengths, strict=False):
+        sizes += [f"-D{name}=?", f"--size={name}={length}"] if symbolic else [f"-D{name}={length}"]
+    trace, report = run(kernel, *sizes)
+    assert rules_of(trace) == ["attention"] and report["verify"]["ok"], trace
+    assert len(report["launches"]) == 1
 
 
 @pytest.mark.parametrize("kernel", ["weights_of_groups", *in_sweep("weights_in_words")])
