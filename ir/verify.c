@@ -656,12 +656,13 @@ static bool is_scheduled(const Stmt *s)
 
 Level kernel_level(Context *c, const Kernel *kernel)
 {
-    if (stmts_of_kind(c, kernel->body, ST_LAUNCH).n > 0)
-        return LEVEL_LOWERED;
-    for (Cursor at = cursor_outer(c, kernel->body); cursor_next(&at);)
-        if (is_scheduled(at.stmt))
-            return LEVEL_SCHEDULED;
-    return LEVEL_PROGRAM;
+    bool scheduled = false;
+    for (Cursor at = cursor_outer(c, kernel->body); cursor_next(&at);) {
+        if (at.stmt->kind == ST_LAUNCH)
+            return LEVEL_LOWERED;
+        scheduled |= is_scheduled(at.stmt);
+    }
+    return scheduled ? LEVEL_SCHEDULED : LEVEL_PROGRAM;
 }
 
 const char *ir_verify(Context *c, const Kernel *kernel)

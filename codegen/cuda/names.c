@@ -68,15 +68,21 @@ static bool has_foreign_form(const char *text)
            !strncmp(text, "CUDA", 4) || !strncmp(text, "NV_", 3);
 }
 
+/* Most names differ from `text` in their first letter. */
+static inline bool is_same(const char *text, const char *name)
+{
+    return *text == *name && !strcmp(text, name);
+}
+
 /* The functions that the text calls. */
 static bool is_called(const char *text)
 {
     for (int i = 0; i < CALL_COUNT; i++)
-        if (!strcmp(text, call_info((CallKind)i)->f32) ||
-            !strcmp(text, call_info((CallKind)i)->f64))
+        if (is_same(text, call_info((CallKind)i)->f32) ||
+            is_same(text, call_info((CallKind)i)->f64))
             return true;
     for (int i = 0; i < HELPER_COUNT; i++)
-        if (!strcmp(text, cuda_helper_name((Helper)i)))
+        if (is_same(text, cuda_helper_name((Helper)i)))
             return true;
     return false;
 }
@@ -85,7 +91,7 @@ static bool is_called(const char *text)
 static bool is_called_on_host(const char *text)
 {
     for (int i = 0; i < HOST_HELPER_COUNT; i++)
-        if (!strcmp(text, cuda_host_helper_name((HostHelper)i)))
+        if (is_same(text, cuda_host_helper_name((HostHelper)i)))
             return true;
     return false;
 }

@@ -197,12 +197,14 @@ static bool needs_lowering(const Command *c)
 
 static tirc_status lower(Command *c)
 {
+    const Options *o = c->options;
+    bool shows = o->print_after || o->dump_dir || o->time_passes;
     tirc_lower_options options = {
-        .index64 = c->options->index64, .after_pass = after_pass, .user = c};
+        .index64 = o->index64, .after_pass = shows ? after_pass : NULL, .user = c};
     Progress *progress = progress_begin("lowering");
     tirc_status status = tirc_lower(c->t, c->scheduled, &options, &c->lowered);
     progress_end(progress);
-    if (status || !c->options->dump_dir)
+    if (status || !o->dump_dir)
         return status;
     const void *cuda;
     size_t length;

@@ -262,27 +262,34 @@ static const char *axis_word(int i)
     return i < AXIS_COUNT ? axis_name((Axis)i) : virtual_axes[i - AXIS_COUNT];
 }
 
+/* There is no such scope or axis; says which there are. */
+static bool refuse_word(const ArgPlace *p, const Value *value, const char *const *words, int n)
+{
+    Schedule *s = p->s;
+    bool scope = p->param->kind == PARAM_SCOPE;
+    const char *near = diag_suggest(value->u.s, words, n);
+    StrBuf all = strbuf_new(s->ctx->arena);
+    for (int i = 0; i < n; i++)
+        strbuf_addf(&all, "%s%s", i ? ", " : "", words[i]);
+    sched_refuse(s, scope ? E0405 : E0406, p->span, "there is no %s '%s'%s (there are: %s)",
+                 scope ? "scope" : "axis", value->u.s, suggestion(s, near), all.text);
+    return with_remedy(s, value->span, value->u.s, near);
+}
+
 /* The names of scopes, or of axes. */
 static bool check_word(const ArgPlace *p, const Value *value, Value *out)
 {
-    Schedule *s = p->s;
     bool scope = p->param->kind == PARAM_SCOPE, known = false;
     const char *words[MOST_WORDS];
     int n = scope ? SCOPE_COUNT : AXIS_COUNT + N_VIRTUAL;
-    StrBuf all = strbuf_new(s->ctx->arena);
     if (value->kind != VALUE_WORD && value->kind != VALUE_STRING)
         return refuse_kind(p, value);
     for (int i = 0; i < n; i++) {
         words[i] = scope ? scope_name((Scope)i) : axis_word(i);
         known |= !strcmp(words[i], value->u.s);
-        strbuf_addf(&all, "%s%s", i ? ", " : "", words[i]);
     }
-    if (!known) {
-        const char *near = diag_suggest(value->u.s, words, n);
-        sched_refuse(s, scope ? E0405 : E0406, p->span, "there is no %s '%s'%s (there are: %s)",
-                     scope ? "scope" : "axis", value->u.s, suggestion(s, near), all.text);
-        return with_remedy(s, value->span, value->u.s, near);
-    }
+    if (!known)
+        return refuse_word(p, value, words, n);
     *out = *value;
     out->kind = VALUE_WORD;
     return true;
