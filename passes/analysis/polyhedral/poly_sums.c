@@ -4,8 +4,27 @@
  *
  * Bounds of variables do not see such a pair: x and p may both be large. Of all sums only those are
  * looked at in which two variables go away at once, or of two rows of two variables. A sum without
- * solutions decides the system, and one of at most two variables becomes a row. */
+ * solutions decides the system, and one of at most two variables becomes a row.
+ *
+ * Pairs are many, and few have variables of opposite signs. The signs of each row are kept as bits,
+ * so that most pairs are left out by a few operations. */
 #include "passes/analysis/polyhedral/poly_reduce.h"
+
+/* The variables of a row with positive and with negative factors. Variables 64 apart share a bit:
+ * bits that say no are right. */
+typedef struct {
+    uint64_t positive, negative;
+} Signs;
+
+static Signs signs_of(const Line *l)
+{
+    Signs of = {0, 0};
+    for (int t = 0; t < l->n_terms; t++) {
+        uint64_t bit = (uint64_t)1 << (l->term[t] & 63);
+        *(l->factor[l->term[t]] < 0 ? &of.negative : &of.positive) |= bit;
+    }
+    return of;
+}
 
 static bool same_row(const System *s, const Line *a, const Line *b)
 {
@@ -17,11 +36,22 @@ static bool same_row(const System *s, const Line *a, const Line *b)
 }
 
 /* Each row is said once. */
-static void drop_repeated(System *s)
+static void drop_repeated(System *s, const Signs *signs)
 {
     for (int k = 0; k < s->n_lines; k++)
         for (int m = 0; m < k && !s->lines[k].gone; m++)
-            s->lines[k].gone = !s->lines[m].gone && same_row(s, &s->lines[k], &s->lines[m]);
+            s->lines[k].gone = signs[k].positive == signs[m].positive &&
+                               signs[k].negative == signs[m].negative && !s->lines[m].gone &&
+                               same_row(s, &s->lines[k], &s->lines[m]);
+}
+
+/* Can enough variables have opposite signs in the two rows? In sums of positive multiples only
+ * those go away. */
+static bool may_sum(const System *s, const Line *a, Signs of_a, const Line *b, Signs of_b)
+{
+    uint64_t opposed = (of_a.positive & of_b.negative) | (of_a.negative & of_b.positive);
+    bool one_is_enough = (a->n_terms == 2 && b->n_terms == 2) || s->n > 64;
+    return one_is_enough ? opposed != 0 : (opposed & (opposed - 1)) != 0;
 }
 
 /* A variable with opposite signs in the two rows; -1 for none. */
@@ -65,7 +95,8 @@ static bool sum_rows(System *s, const Line *a, const Line *b, Line *sum)
     return !s->overflow && !sum->gone;
 }
 
-static void add_sum(System *s, const Line *a, const Line *b)
+/* Is the sum a row now? */
+static bool add_sum(System *s, const Line *a, const Line *b)
 {
     ArenaMark mark = arena_mark(s->arena);
     Line sum;
@@ -78,6 +109,7 @@ static void add_sum(System *s, const Line *a, const Line *b)
         s->lines[s->n_lines++] = sum;
     else
         arena_reset(s->arena, mark);
+    return kept;
 }
 
 static bool has_sums(const Line *l)
@@ -87,11 +119,15 @@ static bool has_sums(const Line *l)
 
 void system_add_sums(System *s)
 {
-    drop_repeated(s);
+    Signs *signs = ARENA_ARRAY(s->arena, Signs, s->capacity);
+    for (int k = 0; k < s->n_lines; k++)
+        signs[k] = signs_of(&s->lines[k]);
+    drop_repeated(s, signs);
     for (int k = 1; k < s->n_lines; k++)
         for (int m = 0; m < k && has_sums(&s->lines[k]); m++) {
-            if (has_sums(&s->lines[m]))
-                add_sum(s, &s->lines[k], &s->lines[m]);
+            const Line *a = &s->lines[k], *b = &s->lines[m];
+            if (may_sum(s, a, signs[k], b, signs[m]) && has_sums(b) && add_sum(s, a, b))
+                signs[s->n_lines - 1] = signs_of(&s->lines[s->n_lines - 1]);
             if (s->impossible || s->overflow)
                 return;
         }
