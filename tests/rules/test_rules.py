@@ -927,6 +927,14 @@ def test_versions_for_aligned_and_for_short_rows(kernel, sizes, first):
     assert launched(report)[0] == first, report["launches"]
 
 
+@pytest.mark.parametrize("kernel", ["scan", "recurrence_of_branches"])
+def test_versions_write_each_element_once(kernel):
+    """A proof about all sizes, of stores in many pieces."""
+    given = [f"--size={name}=37" for name in sizes_of(kernel)]
+    symbols = [f"-D{name}=?" for name in sizes_of(kernel)]
+    assert run(kernel, *symbols, *given)[1]["verify"]["written"] == "once"
+
+
 @pytest.mark.parametrize("rows, launch", [(65, 2), *in_sweep((1, 1))])
 def test_versions_for_any_number_of_rows_go_to_warpgroups(rows, launch):
     trace, report = run("bf16_few_rows", "-DM=?", "-DN=72", "-DK=64", f"--size=M={rows}")

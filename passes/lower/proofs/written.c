@@ -137,13 +137,14 @@ static int add_subscripts(Affine *dims, int n, const Affine *index, int rank)
 /* Lower and upper bounds of the set of written (parameters, subscripts). */
 typedef struct {
     isl_set *least, *most;
+    bool exact; /* the two are the same */
 } Image;
 
 static Image no_elements(const Question *q, int n)
 {
     Poly *p = poly_new(q->c);
     isl_set *none = isl_set_empty(isl_space_set_alloc(p->isl, 0, (unsigned)n));
-    return (Image){none, isl_set_copy(none)};
+    return (Image){isl_set_copy(none), none, true};
 }
 
 /* Adds the image of (parameters, subscripts). A store under a condition on data may not run. */
@@ -154,16 +155,19 @@ static void add_image(Poly *p, const Affine *dims, int n, Image *image)
     image->most = join(image->most, isl_set_copy(set));
     if (exact)
         image->least = join(image->least, isl_set_copy(set));
+    image->exact &= exact;
     isl_set_free(set);
 }
 
 /* The elements, where the two bounds meet: an update that may not run is of elements that an init
- * writes. NULL where they do not. */
+ * writes. NULL where they do not. Pieces of unrolled and of shifted stores are joined: each piece
+ * that is subtracted may take what is left of a set apart. */
 static isl_set *elements_of(Image image)
 {
-    bool known = image.least && image.most && isl_set_is_subset(image.most, image.least) == 1;
+    bool known = image.least && image.most &&
+                 (image.exact || isl_set_is_subset(image.most, image.least) == 1);
     isl_set_free(image.most);
-    return known ? image.least : isl_set_free(image.least);
+    return known ? isl_set_coalesce(image.least) : isl_set_free(image.least);
 }
 
 /* Columns for what a run is given, and what the kernel assumes of it. */
