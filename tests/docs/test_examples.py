@@ -11,8 +11,11 @@ from conftest import FOLDERS, ROOT
 # Small sizes of each kind; a kernel takes as many as it has.
 DIVIDING, ODD, ONES = (64, 64, 64, 2), (70, 33, 45, 3), (1, 1, 1, 1)
 FIXED, SYMBOLIC = (DIVIDING, ODD), (ODD, ONES)  # what is run as numbers, and as symbols
-# Images have fewer rows: each pixel has nine terms for each pair of channels. Batches are few.
+# Images have fewer rows: each pixel has nine terms for each pair of channels. Batches and heads are
+# few; the heads of attention have tiles.
 FEWER = {
+    ("B, H", DIVIDING): (2, 2, 64, 64),
+    ("B, H", ODD): (2, 3, 45, 33),
     ("O", ODD): (37, 17, 35, 2),
     ("B", DIVIDING): (2, 64, 64, 2, 64),
     ("B", ODD): (2, 33, 45, 3, 11),
@@ -52,8 +55,11 @@ def needs_constants(listing, path, schedule):
 
 def arguments(names, values, as_symbols):
     """What fixes the sizes, or gives them to a run that has them as symbols."""
-    fewer = [FEWER[name, values] for name in names if (name, values) in FEWER]
-    given = [(n, min(v, STEPS) if n == "STEPS" else v) for n, v in zip(names, *(fewer or [values]))]
+    kinds = (", ".join(names[:2]), *names)
+    fewer = [FEWER[kind, values] for kind in kinds if (kind, values) in FEWER]
+    given = [
+        (n, min(v, STEPS) if n == "STEPS" else v) for n, v in zip(names, (fewer or [values])[0])
+    ]
     if as_symbols:
         return [w for n, v in given for w in ("-D", f"{n}=?", "--size", f"{n}={v}")]
     return [w for n, v in given for w in ("-D", f"{n}={v}")]

@@ -62,7 +62,7 @@ schedule small for gated()
     expand_all(loops(blocks()[0]));
     cut_behind_nests(loops(blocks()[0])[0]);
     let [one, other, out] = blocks();
-    product_of_pair([one, other], out, [128, 128, 128 / bytes(x), 4], 8, 2);
+    product_of_pair([one, other], out, [128, 64, 128 / bytes(x), 4], 8, 2);
 }}
 """
 # The same in nests of their own.
@@ -114,12 +114,12 @@ kernel rotary<M = 4096, H = 32, D = 128, K = 4096>
     }
 }
 
-schedule small for rotary()
+schedule small for rotary(tile = 256)
 {
     let block = blocks()[0];
     let [factors, _, rows, columns, sums] = contraction(block);
     let part = part_of_uses(block, columns[-1]);
-    product_of_parts(block, factors, [rows, columns, sums], part, [128, 256, 64, 4], 8, 1);
+    product_of_parts(block, factors, [rows, columns, sums], part, [128, tile, 64, 4], 8, 1);
 }
 """
 
@@ -160,7 +160,7 @@ def test_results_that_others_use_later_have_the_tiles_of_others():
 
 
 def test_results_that_others_use_later_are_right():
-    sizes = ("-DM=192", "-DN=128", "-DK=256", "--schedule", "in_turns")
+    sizes = ("-DM=128", "-DN=128", "-DK=192", "--schedule", "in_turns")
     said = tirc(SUM_OF_TWO, *sizes, "--verify", "--device", "sim")
     assert said.count("<<<(3, 1, 1), (256, 1, 1)>>>") == 2 and "verify  ok" in said, said
 
@@ -196,7 +196,7 @@ def test_products_that_are_computed_together_are_right(kind, rows, columns, resu
     """Of three tiles, one block has two and the other one. A tile takes three of the four copies
     under way, so that the next tile begins with another one."""
     depth = 384 if kind == "i8" else 192
-    sizes = ("-DM=128", "-DN=384", f"-DK={depth}", "--schedule", "small")
+    sizes = ("-DM=128", "-DN=192", f"-DK={depth}", "--schedule", "small")
     said = tirc(gated(kind, rows, columns, result), *sizes, "--verify", "--device", "sim")
     assert "<<<(2, 1, 1), (128, 3, 1)>>>" in said and "verify  ok" in said, said
 
@@ -229,9 +229,12 @@ def test_uses_combine_parts_of_rows_in_registers(sizes, together):
     assert ("q: f32[" in text.split("\n\n")[0]) != together, "the product is in memory"
 
 
-@pytest.mark.parametrize("heads, row", [(8, 64), *in_sweep((4, 128), (16, 32))])
-def test_combined_parts_of_rows_are_right(heads, row):
+@pytest.mark.parametrize(
+    "heads, row, tile", [(4, 64, 128), *in_sweep((4, 128, 256), (16, 32, 256))]
+)
+def test_combined_parts_of_rows_are_right(heads, row, tile):
     """Of one block that takes turns with two tiles, with three of four copies for each."""
-    sizes = ("-DM=128", f"-DH={heads}", f"-DD={row}", "-DK=192", "--schedule", "small")
-    said = tirc(ROTARY, *sizes, "--verify", "--device", "sim")
+    sizes = ("-DM=128", f"-DH={heads}", f"-DD={row}", "-DK=192")
+    schedule = ("--schedule", "small", f"--set=tile={tile}")
+    said = tirc(ROTARY, *sizes, *schedule, "--verify", "--device", "sim")
     assert "<<<(1, 1, 1), (128, 3, 1)>>>" in said and "verify  ok" in said, said

@@ -2,7 +2,6 @@
 #include "passes/schedule/blocks/einsum.h"
 
 #include "passes/schedule/copies/filled.h"
-
 #include "passes/schedule/copies/stage.h"
 
 /* ---- its iterators and nest ------------------------------------------------------------------ */
