@@ -4,8 +4,10 @@ without an instruction: it is right, and breaking each of these ways is noticed.
 import batch
 import emulate
 import pytest
-from test_emulate import failures
+from test_emulate import failures, usual_cases
 from test_faults import faulty
+
+from parts import in_sweep
 
 TURING = {"arch": 750, "reorders": False}  # the same order of additions: results are equal
 # Threads copy V elements each, zeros from N on; another thread reads them.
@@ -119,9 +121,12 @@ def has_other_ways(name):
     return "__CUDA_ARCH__" in text and not any(w in text for w in ("wgmma", "mma.sync", "bulk"))
 
 
-def test_golden(compiler):
+@pytest.mark.parametrize("usual", [True, *in_sweep(False)])
+def test_golden(compiler, usual):
+    names = {name for name, *_ in usual_cases()}
     cases = [case for case in emulate.golden_cases() if has_other_ways(case[0])]
+    cases = [case for case in cases if (case[0] in names) == usual]
     records = [emulate.golden_record(*case) | {"arch": 750} for case in cases]
     verdicts = batch.run(compiler, "plain_golden", records)
-    assert len(verdicts) == len(records) > 20
+    assert len(verdicts) == len(records) > 5
     assert not failures(verdicts)

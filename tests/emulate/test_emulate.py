@@ -37,7 +37,7 @@ ROUNDED = {
 
 
 # Cases of millions of terms, which take seconds each.
-DEAR = ("conv_f16", "conv_f16_nchw", "conv_f16_turns", "scaled_blocks")
+DEAR = ("combined_halves", "conv_f16", "conv_f16_nchw", "conv_f16_turns", "scaled_blocks")
 
 
 def usual_cases():
