@@ -278,9 +278,19 @@ def symbols(names):
     return [f"-D{name}=?" for name in names] + primes(names, "--size=")
 
 
-# Programs that take as long where their sizes are symbols. Those of image_norm are symbols in
-# test_images_of_any_size_have_one_pass_for_mean_and_variance, too.
-DEAR_AS_SYMBOLS = {"doubles_of_groups", "image_norm", "scan", "tn", "upsampled"}
+# Programs that take as long where their sizes are symbols. Others of their rules are symbols by
+# default: f16_tt_bias, experts, one_tap_of_planes, and image_norm in
+# test_images_of_any_size_have_one_pass_for_mean_and_variance.
+DEAR_AS_SYMBOLS = {
+    "doubles_of_groups",
+    "image_norm",
+    "many_channels",
+    "sums_by_rows",
+    "tn",
+    "u8_nt",
+    "upsampled",
+    "whole_weights",
+}
 
 
 def kinds_of_sizes():
