@@ -2,7 +2,7 @@
  *
  * That is outer first, and of a block its iterators, its predicate, init, body. A cursor keeps the
  * way from its root to its node as a stack of frames: a node that has children, and which of them
- * comes next. */
+ * comes next. A leaf, which has none to visit, gets no frame. */
 #include "ir/ir.h"
 
 /* ---- children -------------------------------------------------------------------------------- */
@@ -118,17 +118,16 @@ static bool enter_expr(Cursor *at, Expr *e)
     return true;
 }
 
-/* Children that are left out count as gone through. */
+/* A block whose statements are left out is a leaf. */
 static bool enter_stmt(Cursor *at, Stmt *s)
 {
-    enum { PARTS = 2 }; /* statements of a block, at most */
     int operands = at->stmts_only ? 0 : stmt_operands(s);
     bool closed = at->blocks_closed && s->kind == ST_BLOCK;
     at->stmt = s;
     at->expr = NULL;
-    at->on_leaf = false;
-    *push(at) = (CursorFrame){
-        .stmt = s, .exprs = operands, .next = closed ? PARTS : 0, .n_path = at->path.n};
+    at->on_leaf = closed || (operands == 0 && !inner_stmt(s, 0));
+    if (!at->on_leaf)
+        *push(at) = (CursorFrame){.stmt = s, .exprs = operands, .n_path = at->path.n};
     return true;
 }
 
@@ -190,4 +189,6 @@ void cursor_way(const Cursor *at, StmtList *way)
     for (int i = 0; i < at->depth; i++)
         if (frames[i].stmt)
             VEC_PUSH(at->ctx->arena, way, frames[i].stmt);
+    if (at->on_leaf && at->stmt)
+        VEC_PUSH(at->ctx->arena, way, at->stmt);
 }

@@ -39,7 +39,7 @@ typedef struct {
     CursorFrame root, few[CURSOR_FEW], *more;
     int depth, capacity;
     bool stmts_only, blocks_closed, keeps_path;
-    bool on_leaf; /* the node is an expression without operands, which has no frame */
+    bool on_leaf; /* nothing is visited below the node, which has no frame */
 } Cursor;
 Cursor cursor_stmt(Context *c, const Stmt *root);  /* statements and expressions */
 Cursor cursor_stmts(Context *c, const Stmt *root); /* statements alone */
