@@ -385,6 +385,10 @@ static bool pad_buffers(Einsum *e, Padded *p)
         Growth growth;
         if (!touches_padded(e, a, &touched) || (touched && !check_one_subscript(e, &all, a)))
             return false;
+        REQUIRE(e->s, E0831, e->call->span, !touched || !stmt_awaits(c, p->block, a->buffer),
+                "block '%s' awaits elements of '%s', and none comes for the padding; run this step "
+                "before publish",
+                e->block->name, a->buffer->name);
         for (int k = 0; k < done.n; k++)
             known |= done.items[k]->id == a->buffer->id;
         if (!touched || known || has_all(e, a))
