@@ -8,6 +8,7 @@
  *
  * A block that was about the loop, or that uses its size, has an iterator for it again.
  *
+ * Legal: the schedule has entered a loop, which each step since then has kept in mind (enter.c).
  * Invariant: the loop runs, one after the other, what the body has become. */
 #include "passes/schedule/enter.h"
 
