@@ -8,14 +8,14 @@
  *       }                                 y() = ...
  *   }                                 }
  *
- * The variable becomes a size, and blocks lose the iterator that is the loop. What the body accesses
- * and others declare becomes a parameter. A temporary whose values no iteration takes from another
- * is declared in the body. So a rule for whole programs serves for one step of many in time.
+ * The variable becomes a size, and blocks lose the iterator that is the loop. What is declared
+ * outside becomes a parameter. A temporary whose values no iteration takes from another is declared
+ * in the body. So a rule for whole programs serves for one step of many in time.
  *
  * Legal: the loop and those around it are serial, without annotations, and carry no reduction
  * that begins before them; sizes decide their ranges.
- * Invariant: from any contents of its parameters the body computes the same ones, so its iterations,
- * which keep their order, do. */
+ * Invariant: from any contents of its parameters the body computes the same ones, and so do its
+ * iterations, which keep their order. */
 #include "passes/schedule/enter.h"
 
 #include "passes/analysis/polyhedral/poly.h"

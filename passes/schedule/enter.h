@@ -1,4 +1,4 @@
-/* enter.h - The body of a loop as the program that a schedule sees (internal to passes/schedule). */
+/* enter.h - Shows a schedule the body of a loop as its program (internal to passes/schedule). */
 #ifndef TIRC_PASSES_SCHEDULE_ENTER_H
 #define TIRC_PASSES_SCHEDULE_ENTER_H
 
@@ -35,7 +35,7 @@ SubstList enter_to_loops(Context *c, const Entered *entered);
 /* Whether the body that a step has made of the one that the schedule sees can stand in the loop;
  * refuses (E0870, E0872) if not. */
 bool enter_allows_step(Schedule *s, Span span);
-/* The loop, block or buffer is part of the program around the loop that the schedule has entered. */
+/* The loop, block or buffer is outside of the loop that the schedule has entered. */
 bool enter_is_outside(Schedule *s, uint32_t id);
 
 #endif

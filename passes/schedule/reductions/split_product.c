@@ -136,8 +136,25 @@ static Stmt *rounded_copy(Rewriter *r, Stmt *s)
     return stmt_store(r->ctx, &store, s->span);
 }
 
+/* What an iteration of the innermost loop around the place reads of a buffer that the kernel
+ * writes: elsewhere, elements may not be there yet. NULL: all of it. */
+static const Interval *box_at(Split *p, const StagePlace *place, const Buffer *from)
+{
+    Schedule *s = p->s;
+    StmtPath path = stmt_path_to(s->ctx, s->kernel->body, place->parent);
+    while (path.n > 0 && path_end(&path)->kind != ST_FOR)
+        path.n--;
+    if (path.n == 0 || from->role == ROLE_IN)
+        return NULL;
+    BoxOf of = {&path, from, ACCESS_READ, SCOPE_GLOBAL};
+    Interval *box = ARENA_ARRAY(s->ctx->arena, Interval, from->rank + 1);
+    Facts *facts = sched_facts(s, &path);
+    facts_enter(facts, path_end(&path));
+    return stage_box(s, facts, &of, box) ? box : NULL;
+}
+
 /* A block that computes the rests of what the block reads of the factor's buffer, or rounds it. */
-static Stmt *rests_of(Split *p, Stmt *block, Factor *factor)
+static Stmt *rests_of(Split *p, Stmt *block, Factor *factor, const StagePlace *place)
 {
     Context *c = p->s->ctx;
     Buffer *from = factor->load->u.load.buffer;
@@ -150,7 +167,11 @@ static Stmt *rests_of(Split *p, Stmt *block, Factor *factor)
                          .user = factor->rest,
                          .expr = p->rounds ? NULL : rest_of_load,
                          .stmt = p->rounds ? rounded_copy : NULL};
-    BoxCopy copy = {.block = to->name, .to = to, .from = from, .span = block->span};
+    BoxCopy copy = {.block = to->name,
+                    .to = to,
+                    .from = from,
+                    .box = box_at(p, place, from),
+                    .span = block->span};
     return rewrite_stmt(&rewriter, stage_copy_box(p->s, block, &copy));
 }
 
@@ -243,7 +264,7 @@ bool prim_split_product(Schedule *s, const PrimCall *call, Value *result)
         if (n > 0 && factor->load && factor->load->u.load.buffer == of[0]->load->u.load.buffer) {
             factor->rest = of[0]->rest;
         } else if (factor->load) {
-            rests[n] = rests_of(&p, block, factor);
+            rests[n] = rests_of(&p, block, factor, &place);
             of[n++] = factor;
         }
     }
