@@ -46,8 +46,9 @@ bool rolling_find_part(Rolling *r, int k);
 /* Does each iteration of the loop take in what the terms of the part subtract the maximum from? */
 bool rolling_takes_in(Rolling *r, const RollingPart *part);
 
-/* The value of weights where masks do not make them 0: x in c ? x : 0. */
-const Expr *rolling_unmasked(const Expr *e, const Buffer *largest);
+/* The value of weights where masks, which do not read the buffer, do not make them 0: x in
+ * c ? x : 0. */
+const Expr *rolling_unmasked(const Expr *e, const Buffer *buffer);
 
 /* It adds up terms; other parts compute weights. */
 bool rolling_is_sum(const RollingPart *part);
