@@ -12,8 +12,8 @@
  * outside becomes a parameter. A temporary whose values no iteration takes from another is declared
  * in the body. So a rule for whole programs serves for one step of many in time.
  *
- * Legal: the loop and those around it are serial, without annotations, and carry no reduction
- * that begins before them; sizes decide their ranges.
+ * Legal: the loop and those around it are serial, without annotations, and carry no reduction that
+ * begins before them; sizes decide their ranges, which hold no negative numbers.
  * Invariant: from any contents of its parameters the body computes the same ones, and so do its
  * iterations, which keep their order. */
 #include "passes/schedule/enter.h"
@@ -37,6 +37,8 @@ typedef struct {
     Entered *entered;
 } Enter;
 
+/* ---- check ----------------------------------------------------------------------------------- */
+
 /* The block has a reduce iterator that is the loop. */
 static bool sums_over(const BlockStmt *block, const Var *loop)
 {
@@ -45,8 +47,6 @@ static bool sums_over(const BlockStmt *block, const Var *loop)
             return true;
     return false;
 }
-
-/* ---- check ----------------------------------------------------------------------------------- */
 
 /* A block with an init whose reduction the loop carries; NULL: none. */
 static const BlockStmt *begun_outside(Context *c, const Stmt *loop)
@@ -71,6 +71,11 @@ static bool check_loop(const Enter *e, const Stmt *stmt)
     REQUIRE_AT(e->s, E0869, e->span, !expr_has_load(loop->lo) && !expr_has_load(loop->hi), stmt,
                "data decide the range of loop '%s', whose variable would become a size; enter a "
                "loop outside of it",
+               stmt_label(stmt));
+    REQUIRE_AT(e->s, E0869, e->span,
+               prove_at_least(e->facts, expr_var(e->s->ctx, loop->var, e->span), 0), stmt,
+               "loop '%s' may start below 0, and its variable would become a size, which is at "
+               "least 0; call shift first",
                stmt_label(stmt));
     sum = begun_outside(e->s->ctx, stmt);
     REQUIRE_AT(
@@ -366,11 +371,11 @@ bool prim_enter(Schedule *s, const PrimCall *call, Value *result)
 {
     Enter e = {.s = s, .span = call->span, .whole = s->kernel, .loop = call->enter.loop.u.id};
     find_loop(&e);
+    e.facts = sched_facts(s, &e.path);
+    facts_enter(e.facts, path_end(&e.path));
     if (!check(&e))
         return false;
     take_temps(&e);
-    e.facts = sched_facts(s, &e.path);
-    facts_enter(e.facts, path_end(&e.path));
     e.entered = ARENA_NEW(s->ctx->arena, Entered);
     *e.entered = (Entered){.whole = e.whole, .loop = e.loop, .outer = s->entered};
     Kernel *inside = kernel_inside(&e);
