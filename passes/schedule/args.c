@@ -232,6 +232,8 @@ static bool check_named(const ArgPlace *p, const Value *value, ValueKind wanted,
         const char *hint = suggestion(s, near);
         if (block && state_find_buffer(s, value->u.s))
             hint = ", only a buffer; a block is named by its label, or after the buffer it writes";
+        if (block && enter_has_block_outside(s, value->u.s))
+            hint = " inside of the loop that the schedule has entered; call leave first";
         sched_refuse(s, block ? E0403 : E0404, p->span,
                      "kernel '%s' has no %s called '%s'%s (it has: %s)", s->kernel->name,
                      block ? "block" : "buffer", value->u.s, hint, all);

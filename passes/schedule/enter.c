@@ -449,3 +449,12 @@ bool enter_is_outside(Schedule *s, uint32_t id)
                 return true;
     return false;
 }
+
+bool enter_has_block_outside(Schedule *s, Name name)
+{
+    for (const Entered *e = s->entered; e; e = e->outer)
+        for (Cursor at = cursor_outer(s->ctx, e->whole->body); cursor_next(&at);)
+            if (at.stmt->kind == ST_BLOCK && at.stmt->u.block.name == name)
+                return true;
+    return false;
+}

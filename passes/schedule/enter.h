@@ -37,5 +37,7 @@ SubstList enter_to_loops(Context *c, const Entered *entered);
 bool enter_allows_step(Schedule *s, Span span);
 /* The loop, block or buffer is outside of the loop that the schedule has entered. */
 bool enter_is_outside(Schedule *s, uint32_t id);
+/* A block of that name is. */
+bool enter_has_block_outside(Schedule *s, Name name);
 
 #endif
