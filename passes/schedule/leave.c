@@ -8,7 +8,7 @@
  *
  * A block that was about the loop, or that uses its size, has an iterator for it again.
  *
- * Legal: the schedule has entered a loop, which each step since then has kept in mind (enter.c).
+ * Legal: a loop was entered. enter_allows_step has checked each step since then.
  * Invariant: the loop runs, one after the other, what the body has become. */
 #include "passes/schedule/enter.h"
 
