@@ -389,8 +389,18 @@ def test_attention_of_any_length_takes_one_pass(kernel, lengths, symbolic):
     for name, length in zip("ST", lengths, strict=False):
         sizes += [f"-D{name}=?", f"--size={name}={length}"] if symbolic else [f"-D{name}={length}"]
     trace, report = run(kernel, *sizes)
-    assert rules_of(trace) == ["attention"] and report["verify"]["ok"], trace
-    assert len(report["launches"]) == 1
+    assert rules_of(trace) == ["attention"] + ["versions"] * symbolic, trace
+    assert report["verify"]["ok"] and launched(report) == [symbolic * 1], report["launches"]
+
+
+# Of whole tiles, and of a tile of queries or keys that is not.
+@pytest.mark.parametrize("lengths, masked", [([256, 64], False), ([128, 65], True),
+                                             *in_sweep(([129, 64], True))])  # fmt: skip
+def test_attention_of_whole_tiles_asks_for_no_last_key(lengths, masked):
+    sizes = [f"-D{name}=?" for name in "ST"]
+    sizes += [f"--size={name}={length}" for name, length in zip("ST", lengths, strict=True)]
+    _, report = run("attention", *sizes)
+    assert report["verify"]["ok"] and launched(report) == [masked * 1], report["launches"]
 
 
 @pytest.mark.parametrize("kernel", ["weights_of_groups", *in_sweep("weights_in_words")])
