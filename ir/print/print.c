@@ -5,7 +5,8 @@
  * (implied.c) prints as that statement, and loops that nest without anything between them share one
  * `for`.  The one trap is the reader's own step in the other direction: it makes one reduction
  * block of a store and an update of the same element in loops of its own.  Where two blocks would
- * be taken for that, the first is printed as a block. */
+ * be taken for that, the first is printed as a block.  Another one is a loop between elements that
+ * exist under an `if` alone: the reader takes it for the body of a block, unless that is printed. */
 #include "ir/instruction.h"
 #include "ir/print/print_internal.h"
 
@@ -23,6 +24,8 @@ typedef struct {
     PrivateTemps temps;         /* all that are declared above, in the order of the text */
     bool direct;                /* in a block or at the lowered level: stores are just stores */
     const Stmt *spelt_out;      /* a block that must not print as a plain statement, or NULL */
+    const Stmt *guard;          /* the outermost `if` around the statement, or NULL, */
+    int guarded;                /* and the number of loops around it */
 } Printer;
 
 static void print_statement(Printer *p, const Stmt *s, int indent);
@@ -182,6 +185,15 @@ static bool is_plain_init(const BlockStmt *block)
            init->u.store.buffer == body->u.store.buffer;
 }
 
+/* A loop under an `if` has a range that data decide. */
+static bool data_are_guarded(const Printer *p)
+{
+    for (int i = p->guard ? p->guarded : p->loops.n; i < p->loops.n; i++)
+        if (expr_has_load(p->loops.items[i]->lo) || expr_has_load(p->loops.items[i]->hi))
+            return true;
+    return false;
+}
+
 /* Whether the block is what the plain statement of its body would stand for here. */
 static bool is_plain(const Printer *p, const Stmt *s)
 {
@@ -191,7 +203,7 @@ static bool is_plain(const Printer *p, const Stmt *s)
         return false;
     if (s == p->spelt_out || block->predicate || block->atomic || block->instruction ||
         block->annotations.n > 0 || block->n_iters != p->loops.n || !body || !is_plain_body(body) ||
-        !has_plain_values(p->ctx, block->body))
+        !has_plain_values(p->ctx, block->body) || data_are_guarded(p))
         return false;
     if (init && !is_plain_init(block))
         return false;
@@ -393,6 +405,17 @@ static void print_if(Printer *p, const Stmt *s, int indent)
     } else {
         print_body(p, otherwise, indent);
     }
+}
+
+static void print_guarded(Printer *p, const Stmt *s, int indent)
+{
+    const Stmt *guard = p->guard;
+    if (!guard) {
+        p->guard = s;
+        p->guarded = p->loops.n;
+    }
+    print_if(p, s, indent);
+    p->guard = guard;
 }
 
 static const char *op_token(const Stmt *s)
@@ -654,7 +677,7 @@ static void print_rest(Printer *p, const Stmt *s, int indent)
             print_braced(p, s, indent);
         return;
     case ST_FOR: print_for(p, s, indent); return;
-    case ST_IF: print_if(p, s, indent); return;
+    case ST_IF: print_guarded(p, s, indent); return;
     case ST_BLOCK: print_block(p, s, indent); return;
     case ST_STORE: print_store(p, s); return;
     case ST_TEMP:
