@@ -101,15 +101,20 @@ static bool check_writer(const Publish *p)
     return check_value(p, block);
 }
 
-/* An instruction takes the elements as they are. */
+/* An instruction takes the elements as they are, and what is awaited has words already. */
 static bool check_users(const Publish *p)
 {
     Schedule *s = p->s;
     BlockList users = flow_blocks(s, s->kernel->body, p->from, ACCESS_ANY);
-    for (int i = 0; i < users.n; i++)
+    for (int i = 0; i < users.n; i++) {
         REQUIRE(s, E0865, p->span, !users.items[i]->u.block.instruction,
                 "block '%s' accesses '%s' by an instruction, which waits for no word",
                 stmt_label(users.items[i]), p->from->name);
+        REQUIRE(s, E0865, p->span, !stmt_awaits(s->ctx, users.items[i], p->from),
+                "block '%s' awaits elements of '%s', which are words already: a copy of published "
+                "ones",
+                stmt_label(users.items[i]), p->from->name);
+    }
     return true;
 }
 
