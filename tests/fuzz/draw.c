@@ -125,8 +125,8 @@ static Pick draw_key(Focus *f, const char *parameter)
         pick = pick_word(tails[random_below(f->r, 3)]);
     if (strcmp(parameter, "zeros") == 0)
         pick = pick_word(random_below(f->r, 2) ? "before" : "behind");
-    if (strcmp(parameter, "terms") == 0)
-        pick = pick_word("masked");
+    if (strcmp(parameter, "left") == 0)
+        pick = pick_word(random_below(f->r, 2) ? "masked" : "unread");
     if (strcmp(parameter, "type") == 0)
         pick = pick_word(random_below(f->r, 2) ? "f16" : "bf16");
     if (strcmp(parameter, "order") == 0)

@@ -31,7 +31,15 @@
  * With `masked`, terms that a mask makes 0, or -inf for a maximum, are left out too (mask.h): first
  * those of sums, and then the elements of temps that no sum reads any more.
  *
- * Legal: always, for a loop that starts at 0. With `masked`, nobody reads what is not stored.
+ *   for i in 64                                      for i in 4
+ *       u: u[i] = t[i];                                  u: u[i] = t[i];
+ *   for i in 4                                =>     for i in 4
+ *       y[i] = u[i];                                     y[i] = u[i];
+ *
+ * With `unread`, so are elements of a temp behind the last one that a block reads.
+ *
+ * Legal: always, for a loop that starts at 0. With `masked` and `unread`, nobody reads what is not
+ * stored.
  * Invariant: every instance that changes an output runs exactly once, in the same order. With
  * `masked`, a result may change where it was NaN, because a term that is left out was: the product
  * of 0 and an infinity, or the weight exp(-inf - -inf) of a row without any other value. */
@@ -176,10 +184,10 @@ static void bound_by_conditions(Narrowing *n, const BlockStmt *block)
     }
 }
 
-/* The temp that nobody else writes, and of which the block sets elements: which condition of a mask
- * holds depends on the element alone, so that no other value than a masked one is ever there. NULL
- * otherwise. */
-static const Buffer *masked_temp(Schedule *s, Stmt *block)
+/* The temp that nobody else writes, and of which the block sets elements, each by an instance of
+ * its own: what it does not store is nowhere stored, and which condition of a mask holds depends on
+ * the element alone. NULL otherwise. */
+static const Buffer *own_temp(Schedule *s, Stmt *block, int *iters)
 {
     Context *c = s->ctx;
     const BlockStmt *b = &block->u.block;
@@ -187,11 +195,15 @@ static const Buffer *masked_temp(Schedule *s, Stmt *block)
     const Buffer *buffer = store && store->u.store.op == STORE_SET ? store->u.store.buffer : NULL;
     if (!buffer || buffer->role != ROLE_TEMP || buffer->rank != b->n_iters)
         return NULL;
-    int *iters = ARENA_ARRAY(c->arena, int, buffer->rank + 1);
     return flow_pure_index(b, buffer, store->u.store.index, iters) &&
                    !flow_other_block(s, s->kernel->body, block, buffer, ACCESS_WRITE)
                ? buffer
                : NULL;
+}
+
+static const Buffer *masked_temp(Schedule *s, Stmt *block)
+{
+    return own_temp(s, block, ARENA_ARRAY(s->ctx->arena, int, block->u.block.n_iters + 1));
 }
 
 /* Adds the numbers that change nothing where a store of that kind takes them in. Of an element that
@@ -287,12 +299,77 @@ static Expr *either_end(const Narrowing *n, ExprKind kind, Expr *a, Expr *b)
     return simplify(n->facts, kind == EX_MIN ? index_min(c, a, b) : index_max(c, a, b));
 }
 
-static bool wants_masks(Schedule *s, const PrimCall *call, bool *masked)
+/* The largest value of a subscript of the access: its iterators are in their domains, and have the
+ * values that loops give them. NULL: it is not known. */
+static Expr *largest_subscript(Context *c, Facts *facts, const Access *access, Expr *at)
 {
-    const Value *terms = &call->narrow.terms;
-    *masked = terms->kind != VALUE_NONE;
-    REQUIRE_WORD(s, E0487, call->span, !*masked || !strcmp(terms->u.s, "masked"),
-                 "the terms to leave out are those that are 'masked', found '%s'", terms->u.s);
+    VEC(const Var *) loops = {0}, iters = {0};
+    Expr *of_loops = at;
+    for (int k = access->path.n - 1; k >= 0; k--)
+        if (access->path.items[k].stmt->kind == ST_BLOCK)
+            of_loops = iters_to_loops(c, &access->path.items[k].stmt->u.block, of_loops);
+    for (int k = 0; k < access->path.n; k++) {
+        const Stmt *stmt = access->path.items[k].stmt;
+        facts_enter_enclosing(facts, access->path.items[k]);
+        if (stmt->kind == ST_FOR)
+            VEC_PUSH(c->arena, &loops, stmt->u.loop.var);
+        for (int i = 0; stmt->kind == ST_BLOCK && i < stmt->u.block.n_iters; i++)
+            VEC_PUSH(c->arena, &iters, stmt->u.block.iters[i].var);
+    }
+    bool exact;
+    Expr *by_loops = largest_over(facts, simplify(facts, of_loops), loops.items, loops.n, &exact);
+    Expr *by_domain = largest_over(facts, simplify(facts, at), iters.items, iters.n, &exact);
+    return !by_loops || !by_domain ? by_loops ? by_loops : by_domain
+                                   : index_min(c, by_loops, by_domain);
+}
+
+/* The end of the subscripts with which the kernel reads the buffer along an axis; NULL: it is not
+ * known. */
+static Expr *end_of_reads(Schedule *s, const Buffer *buffer, int axis)
+{
+    Context *c = s->ctx;
+    AccessList reads = access_list(c, s->kernel->body, buffer, ACCESS_READ);
+    Expr *end = expr_index(c, 0);
+    for (int i = 0; i < reads.n; i++) {
+        const Access *read = &reads.items[i];
+        Facts *facts = facts_of_kernel(c, s->kernel);
+        Expr *most = largest_subscript(c, facts, read, read->index[axis]);
+        if (!most)
+            return NULL;
+        end = index_max(c, end, index_add(c, most, expr_index(c, 1)));
+    }
+    return end;
+}
+
+/* The end of the loop's iterations that store elements of a temp which some block reads. */
+static bool bound_by_readers(Narrowing *n, Stmt *block, Span span)
+{
+    Schedule *s = n->s;
+    const BlockStmt *b = &block->u.block;
+    int *iters = ARENA_ARRAY(s->ctx->arena, int, b->n_iters + 1);
+    const Buffer *buffer = own_temp(s, block, iters);
+    Expr *end = NULL;
+    for (int axis = 0; buffer && axis < buffer->rank && !end; axis++)
+        if (expr_is_var(b->iters[iters[axis]].binding, n->loop->var))
+            end = end_of_reads(s, buffer, axis);
+    REQUIRE_AT(s, E0487, span, end, block,
+               "block '%s' does not store elements of a temp, one for each iteration of the loop, "
+               "of which it is known where reads of them end",
+               b->name);
+    n->hi = simplify(n->facts, index_min(s->ctx, n->hi, end));
+    return true;
+}
+
+typedef enum { LEAVE_EMPTY, LEAVE_MASKED, LEAVE_UNREAD } LeftOut;
+
+static bool find_left_out(Schedule *s, const PrimCall *call, LeftOut *out)
+{
+    const Value *terms = &call->narrow.left;
+    *out = terms->kind == VALUE_NONE           ? LEAVE_EMPTY
+           : strcmp(terms->u.s, "masked") == 0 ? LEAVE_MASKED
+                                               : LEAVE_UNREAD;
+    REQUIRE_WORD(s, E0487, call->span, *out != LEAVE_UNREAD || !strcmp(terms->u.s, "unread"),
+                 "what is left out is 'masked' or 'unread', found '%s'", terms->u.s);
     return true;
 }
 
@@ -303,11 +380,12 @@ static bool check_left_out(Schedule *s, const PrimCall *call, Stmt *old, Stmt *n
     StmtList blocks = stmts_of_kind(s->ctx, narrow, ST_BLOCK);
     for (int i = 0; i < blocks.n; i++) {
         const Buffer *buffer = masked_temp(s, blocks.items[i]);
-        REQUIRE_AT(s, E0487, call->span, !buffer || flow_written_before_use(s, body, buffer),
-                   blocks.items[i],
-                   "block '%s' stores masked elements of '%s' that are read, or may be; narrow the "
-                   "loops of its readers first",
-                   blocks.items[i]->u.block.name, buffer->name);
+        REQUIRE_AT(
+            s, E0487, call->span, !buffer || flow_written_before_use(s, body, buffer),
+            blocks.items[i],
+            "block '%s' would not store elements of '%s' that are read, or may be; narrow the "
+            "loops of its readers first",
+            blocks.items[i]->u.block.name, buffer->name);
     }
     return true;
 }
@@ -315,11 +393,12 @@ static bool check_left_out(Schedule *s, const PrimCall *call, Stmt *old, Stmt *n
 bool prim_narrow(Schedule *s, const PrimCall *call, Value *result)
 {
     (void)result;
-    bool masked, has_masks = false;
+    LeftOut left_out;
+    bool has_masks = false;
     StmtPath path = {0};
     Stmt *stmt = sched_node(s, &call->narrow.loop, &path);
     const ForStmt *loop = &stmt->u.loop;
-    if (!wants_masks(s, call, &masked) || !sched_require_plain(s, stmt, call->span))
+    if (!find_left_out(s, call, &left_out) || !sched_require_plain(s, stmt, call->span))
         return false;
     StmtList blocks = blocks_that_count(s, loop);
     REQUIRE_AT(s, E0487, call->span, loop_counts_from_zero(loop), stmt,
@@ -332,18 +411,20 @@ bool prim_narrow(Schedule *s, const PrimCall *call, Value *result)
         enter_inner(&n, blocks.items[i]);
         bound_by_block(&n, &blocks.items[i]->u.block);
         bound_by_conditions(&n, &blocks.items[i]->u.block);
-        has_masks |= masked && bound_by_masks(&n, blocks.items[i]);
+        has_masks |= left_out == LEAVE_MASKED && bound_by_masks(&n, blocks.items[i]);
+        if (left_out == LEAVE_UNREAD && !bound_by_readers(&n, blocks.items[i], call->span))
+            return false;
         narrow.lo = i == 0 ? n.lo : either_end(&n, EX_MIN, narrow.lo, n.lo);
         narrow.hi = i == 0 ? n.hi : either_end(&n, EX_MAX, narrow.hi, n.hi);
         if (blocks.n == 1)
             take_residue_class(&n, &path, blocks.items[i], &narrow);
     }
     Stmt *now = stmt_stamp(stmt_for(s->ctx, &narrow, stmt->span), stmt);
-    REQUIRE_AT(s, E0487, call->span, !masked || has_masks, stmt,
+    REQUIRE_AT(s, E0487, call->span, left_out != LEAVE_MASKED || has_masks, stmt,
                "no block of loop '%s' is known to have masked terms, which comparisons of indices "
                "make 0 or -inf: j <= i ? x[i, j] : -inf",
                stmt_label(stmt));
-    if (masked && !check_left_out(s, call, stmt, now))
+    if (left_out != LEAVE_EMPTY && !check_left_out(s, call, stmt, now))
         return false;
     sched_replace(s, stmt, now);
     return true;
