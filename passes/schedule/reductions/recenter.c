@@ -17,9 +17,9 @@
  * Legal: the partial results are those of the same terms, in nests of the same loops. Nothing in
  * between changes what the terms read.
  * Invariant: floating-point results change by rounding only. */
-#include <float.h>
-
+#include "passes/schedule/reductions/recenter.h"
 #include "passes/analysis/regions/reducer.h"
+#include "passes/schedule/reductions/power.h"
 #include "passes/schedule/reductions/term_count.h"
 
 typedef enum { LAW_EXP, LAW_SQUARE } Law;
@@ -280,16 +280,11 @@ static Expr *pivot_of(Recenter *f)
     return expr_load(c, target->buffer, index, f->span);
 }
 
-/* The center of a part's terms. No term is more than a maximum of -inf, but -inf - -inf is no
- * number; the least finite one does as well. */
+/* The center of a part's terms. */
 static Expr *own_center(Recenter *f, Expr *pivot)
 {
-    Context *c = f->s->ctx;
-    DType type = pivot->type;
-    if (f->law == LAW_SQUARE)
-        return expr_binary(c, EX_DIV, pivot, divisor(f), f->span);
-    Expr *least = expr_float(c, type, type == DT_F32 ? -FLT_MAX : -DBL_MAX, f->span);
-    return expr_binary(c, EX_MAX, pivot, least, f->span);
+    return f->law == LAW_EXP ? power_finite_center(f->s->ctx, pivot, f->span)
+                             : expr_binary(f->s->ctx, EX_DIV, pivot, divisor(f), f->span);
 }
 
 /* exp(g - center), or its square. */
@@ -394,7 +389,10 @@ static Stmt *new_seq(Recenter *f)
 bool prim_recenter(Schedule *s, const PrimCall *call, Value *result)
 {
     Recenter f = {.s = s, .span = call->span};
+    *result = (Value){.kind = VALUE_NONE};
     f.sums.block = sched_node(s, &call->recenter.sums, &f.sums.path);
+    if (recenter_is_of_weights(s, f.sums.block))
+        return recenter_weights(s, call);
     f.pivots.block = sched_node(s, &call->recenter.pivots, &f.pivots.path);
     if (!find_total(&f) || !find_places(&f) || !check_terms(&f) || !check_between(&f) ||
         !find_moved(&f))
@@ -404,6 +402,5 @@ bool prim_recenter(Schedule *s, const PrimCall *call, Value *result)
         return false;
     s->reassociates = true;
     sched_replace_body(s, body);
-    *result = (Value){.kind = VALUE_NONE};
     return true;
 }

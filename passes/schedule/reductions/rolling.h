@@ -3,6 +3,7 @@
 #define TIRC_PASSES_SCHEDULE_REDUCTIONS_ROLLING_H
 
 #include "passes/schedule/loops/loop.h"
+#include "passes/schedule/reductions/power.h"
 
 /* What one of the loops behind that of the maximum computes: weights, or a sum. */
 typedef struct RollingPart RollingPart;
@@ -11,10 +12,7 @@ struct RollingPart {
     Stmt *block;
     const Stmt *store;
     const RollingPart *weights; /* of a sum: the part that computes its weights; NULL: itself */
-    const Expr *power;          /* of other parts: exp(F(x - m)), */
-    Expr *where;                /* where a term is not 0, as masks say; NULL: everywhere, */
-    const Expr *difference;     /* x - m in it, */
-    const Expr *largest;        /* and m */
+    PowerFactor power;          /* of other parts */
     Expr **row; /* [rank of the maximum] the subscripts of its element, for each term */
 };
 
@@ -45,10 +43,6 @@ bool rolling_find_part(Rolling *r, int k);
 
 /* Does each iteration of the loop take in what the terms of the part subtract the maximum from? */
 bool rolling_takes_in(Rolling *r, const RollingPart *part);
-
-/* The value of weights where masks, which do not read the buffer, do not make them 0: x in
- * c ? x : 0. */
-const Expr *rolling_unmasked(const Expr *e, const Buffer *buffer);
 
 /* It adds up terms; other parts compute weights. */
 bool rolling_is_sum(const RollingPart *part);

@@ -20,87 +20,13 @@ Stmt *rolling_only_block(Rolling *r, Stmt *loop, const Buffer *buffer, AccessMod
 
 /* ---- the sums -------------------------------------------------------------------------------- */
 
-/* The same for all terms: it is made of literals, sizes and scalars. */
-static bool is_uniform(Context *c, const Expr *e)
-{
-    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
-        if (at.expr->kind == EX_LOAD ||
-            (at.expr->kind == EX_VAR &&
-             (at.expr->u.var->kind == VAR_ITER || at.expr->u.var->kind == VAR_LOOP)))
-            return false;
-    return true;
-}
-
-/* The only operand of a product, or the numerator, that reads the buffer; NULL for all else. */
-static const Expr *factor_reading(const Expr *e, const Buffer *buffer)
-{
-    bool left = expr_arity(e->kind) > 0 && expr_reads(e->u.arg[0], buffer);
-    bool right = expr_arity(e->kind) > 1 && expr_reads(e->u.arg[1], buffer);
-    if (left == right || (e->kind != EX_MUL && (e->kind != EX_DIV || right)))
-        return NULL;
-    return e->u.arg[left ? 0 : 1];
-}
-
-static bool is_zero(const Expr *e)
-{
-    return e->kind == EX_FLOAT && e->u.f == 0;
-}
-
-/* The value that is chosen where a mask holds, c ? x : 0 or c ? 0 : x; NULL for all else. */
-static const Expr *unmasked(const Expr *e, const Buffer *buffer)
-{
-    if (e->kind != EX_SELECT || expr_reads(e->u.arg[0], buffer) ||
-        is_zero(e->u.arg[1]) == is_zero(e->u.arg[2]))
-        return NULL;
-    return e->u.arg[is_zero(e->u.arg[1]) ? 2 : 1];
-}
-
-/* The conditions of masks around the factor are added to `where`, if it is one. */
-static const Expr *innermost_factor(Context *c, const Expr *e, const Buffer *buffer, Expr **where)
-{
-    const Expr *chosen = unmasked(e, buffer), *inner = chosen ? chosen : factor_reading(e, buffer);
-    if (chosen && where) {
-        Expr *cond = e->u.arg[0];
-        if (chosen == e->u.arg[2])
-            cond = expr_unary(c, EX_NOT, cond, e->span);
-        *where = cond_and(c, *where, cond);
-    }
-    return inner ? innermost_factor(c, inner, buffer, where) : e;
-}
-
-/* Finds x - m in what exp is taken of: F(x - m), for F as above. */
-static bool find_difference(Rolling *r, RollingPart *part, const Expr *e)
-{
-    const Expr *inner = factor_reading(e, r->largest);
-    if (inner)
-        return is_uniform(r->s->ctx, e->u.arg[inner == e->u.arg[0]]) &&
-               find_difference(r, part, inner);
-    if (e->kind != EX_SUB || expr_reads(e->u.arg[0], r->largest) ||
-        !expr_is_load(e->u.arg[1], r->largest))
-        return false;
-    part->difference = e;
-    part->largest = e->u.arg[1];
-    return true;
-}
-
-/* The value of a weight where masks do not make it 0. */
-const Expr *rolling_unmasked(const Expr *e, const Buffer *buffer)
-{
-    const Expr *chosen = unmasked(e, buffer);
-    return chosen ? rolling_unmasked(chosen, buffer) : e;
-}
-
 /* Finds the factor that depends on the maximum. */
 static bool find_power(Rolling *r, RollingPart *part)
 {
-    const Expr *e =
-        innermost_factor(r->s->ctx, part->store->u.store.value, r->largest, &part->where);
-    if (e->kind != EX_CALL || !call_is_power(e->u.call.call))
+    if (!power_factor_of(r->s->ctx, part->store->u.store.value, r->largest, &part->power))
         return false;
-    part->power = e;
-    part->row =
-        (Expr **)(find_difference(r, part, e->u.call.arg[0]) ? part->largest->u.load.index : NULL);
-    return part->row != NULL;
+    part->row = (Expr **)part->power.center->u.load.index;
+    return true;
 }
 
 /* The subscripts of the element are literals and other iterators, all that are spatial among them:
@@ -128,14 +54,18 @@ static bool find_weight(Rolling *r, RollingPart *part)
     Context *c = r->s->ctx;
     const RollingPart *weights = part->weights;
     const StoreStmt *made = &weights->store->u.store;
-    const Expr *load = innermost_factor(c, part->store->u.store.value, made->buffer, NULL);
+    const Expr *load = power_innermost_factor(c, part->store->u.store.value, made->buffer, NULL);
     if (!expr_is_load(load, made->buffer))
         return false;
     SubstList map = {0};
     for (int i = 0; i < made->buffer->rank; i++)
         if (made->index[i]->kind == EX_VAR)
             VEC_PUSH(c->arena, &map, ((Subst){made->index[i]->u.var, load->u.load.index[i]}));
+    Facts *facts = sched_facts(r->s, &part->path);
+    facts_enter(facts, part->block);
     part->row = exprs_subst(c, weights->row, r->largest->rank, map.items, map.n);
+    for (int i = 0; i < r->largest->rank; i++)
+        part->row[i] = simplify(facts, part->row[i]);
     return true;
 }
 
@@ -246,27 +176,6 @@ bool rolling_find_part(Rolling *r, int k)
 
 /* ---- what the maximum has taken in ----------------------------------------------------------- */
 
-/* Adds the subscripts and other integers of two expressions that are the same apart from them. */
-static bool add_integers(const Expr *x, const Expr *y, Context *c, ExprList *of_x, ExprList *of_y)
-{
-    if (x->type != y->type)
-        return false;
-    if (x->type == DT_INDEX) {
-        VEC_PUSH(c->arena, of_x, (Expr *)x);
-        VEC_PUSH(c->arena, of_y, (Expr *)y);
-        return true;
-    }
-    int n = expr_operands(x);
-    if (x->kind != y->kind || n != expr_operands(y) ||
-        (x->kind == EX_LOAD && x->u.load.buffer->id != y->u.load.buffer->id) ||
-        (x->kind == EX_CALL && x->u.call.call != y->u.call.call) || (n == 0 && !expr_equal(x, y)))
-        return false;
-    for (int i = 0; i < n; i++)
-        if (!add_integers(expr_operand(x, i), expr_operand(y, i), c, of_x, of_y))
-            return false;
-    return true;
-}
-
 /* The subscripts of the maximum, of the iterators of the block that takes elements in. Those of a
  * nest that combines partial results are iterators, as are the subscripts of these. */
 static bool add_target(Rolling *r, ExprList *out)
@@ -310,7 +219,8 @@ bool rolling_takes_in(Rolling *r, const RollingPart *part)
         return false;
     for (int i = 0; i < r->largest->rank; i++)
         VEC_PUSH(c->arena, &read, part->row[i]);
-    if (!add_integers(r->taken->u.store.value, part->difference->u.arg[0], c, &wrote, &read))
+    if (!power_match_integers(c, r->taken->u.store.value, part->power.difference->u.arg[0], &wrote,
+                              &read))
         return false;
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, wrote.n + 1);
     for (int i = 0; i < wrote.n; i++)
@@ -327,8 +237,8 @@ bool rolling_takes_in(Rolling *r, const RollingPart *part)
     StoreStmt use = part->store->u.store;
     use.value = expr_cast(c, use.buffer->type, expr_load(c, seen, read.items, r->span), r->span);
     Stmt *using = stmt_store(c, &use, r->span);
-    if (part->where)
-        using = stmt_if(c, part->where, using, NULL, r->span);
+    if (part->power.where)
+        using = stmt_if(c, part->power.where, using, NULL, r->span);
     ForStmt loop = path_end(&r->loop)->u.loop;
     Subst to = {path_end(&part->loop)->u.loop.var, expr_var(c, loop.var, r->span)};
     Stmt *taking = path_end(&r->taking);

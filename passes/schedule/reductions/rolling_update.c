@@ -24,9 +24,6 @@
  * 0; each term has one weight as a factor; sums start from 0.
  * Invariant: floating-point results change by rounding only; where all values of a row are -inf,
  * its sum is 0 instead of NaN. */
-#include <float.h>
-#include <math.h>
-
 #include "passes/analysis/regions/data_range.h"
 #include "passes/schedule/reductions/rolling.h"
 #include "passes/shared/reductions.h"
@@ -247,25 +244,8 @@ static Stmt *keep_before(Rolling *r)
                                 .value = expr_load(c, r->largest, index, r->span)});
 }
 
-typedef struct {
-    const Expr *from;
-    Expr *to;
-} Exchange;
-
-static Expr *exchanged(Rewriter *w, Expr *e)
-{
-    const Exchange *exchange = w->user;
-    return e == exchange->from ? exchange->to : e;
-}
-
-static Expr *exchange(Context *c, const Expr *in, const Expr *from, Expr *to)
-{
-    Rewriter rewriter = {.ctx = c, .user = &(Exchange){from, to}, .expr = exchanged};
-    return rewrite_expr(&rewriter, (Expr *)in);
-}
-
-/* The nest that computes what moves a sum from the maximum before an iteration to the present one.
- * A sum around -inf is 0, which stays. */
+/* The nest that computes what moves a sum from the maximum before an iteration to the present
+ * one. */
 static Stmt *compute_scale(Rolling *r)
 {
     Context *c = r->s->ctx;
@@ -274,15 +254,10 @@ static Stmt *compute_scale(Rolling *r)
     Expr *const *index = store->u.store.index;
     Expr *before = expr_load(c, r->before, index, r->span);
     Expr *now = expr_load(c, r->largest, index, r->span);
-    Expr *power =
-        exchange(c, part->power, part->difference, expr_binary(c, EX_SUB, before, now, r->span));
-    Expr *lowest = expr_float(c, r->largest->type, -INFINITY, r->span);
-    Expr *none = expr_binary(c, EX_EQ, before, lowest, r->span);
-    Expr *one = expr_float(c, r->largest->type, 1, r->span);
     return nest_of(r, &r->path, r->loop.n - 1, r->scale->name,
                    &(StoreStmt){.buffer = r->scale,
                                 .index = index,
-                                .value = expr_select(c, none, one, power, r->span)});
+                                .value = power_shift(c, &part->power, before, now, r->span)});
 }
 
 static Stmt *rescale(Rolling *r, const RollingPart *part)
@@ -297,16 +272,12 @@ static Stmt *rescale(Rolling *r, const RollingPart *part)
                    &(StoreStmt){.buffer = store->buffer, .index = store->index, .value = value});
 }
 
-/* No value exceeds a maximum of -inf, but -inf - -inf is no number; the least finite one does as
- * well. */
+/* The part's store, around a center that is finite. */
 static const Stmt *with_center(Rolling *r, const RollingPart *part)
 {
     Context *c = r->s->ctx;
-    DType type = r->largest->type;
-    Expr *least = expr_float(c, type, type == DT_F32 ? -FLT_MAX : -DBL_MAX, r->span);
-    Expr *center = expr_binary(c, EX_MAX, (Expr *)part->largest, least, r->span);
     StoreStmt store = part->store->u.store;
-    store.value = exchange(c, store.value, part->largest, center);
+    store.value = power_around(c, store.value, &part->power, (Expr *)part->power.center, r->span);
     return stmt_store(c, &store, part->store->span);
 }
 
@@ -366,8 +337,9 @@ static bool check_scale(Rolling *r, const RollingPart *part)
     const RollingPart *first = &r->parts[0];
     Expr *zero = expr_float(c, r->largest->type, 0, r->span);
     REQUIRE(r->s, E0867, r->span,
-            part->weights || expr_equal(exchange(c, part->power, part->difference, zero),
-                                        exchange(c, first->power, first->difference, zero)),
+            part->weights ||
+                expr_equal(power_exchange(c, part->power.call, part->power.difference, zero),
+                           power_exchange(c, first->power.call, first->power.difference, zero)),
             "blocks '%s' and '%s' take exp of different multiples of the difference to '%s'",
             first->block->u.block.name, part->block->u.block.name, r->largest->name);
     return true;
@@ -386,9 +358,9 @@ static bool check_taken(Rolling *r, const RollingPart *part)
 /* What the difference is multiplied by in a weight exp(F(x - m)) is not negative. */
 static bool keeps_sign(const RollingPart *part, const Expr *e)
 {
-    if (e == part->difference)
+    if (e == part->power.difference)
         return true;
-    bool left = expr_reads(e->u.arg[0], part->largest->u.load.buffer);
+    bool left = expr_reads(e->u.arg[0], part->power.center->u.load.buffer);
     return float_is_not_negative(e->u.arg[left]) && keeps_sign(part, e->u.arg[!left]);
 }
 
@@ -398,8 +370,8 @@ static Stmt *mark_weights(Rolling *r, Stmt *body)
     for (int k = 0; k < r->n; k++) {
         const RollingPart *part = &r->parts[k];
         if (rolling_is_sum(part) ||
-            rolling_unmasked(part->store->u.store.value, r->largest) != part->power ||
-            !keeps_sign(part, part->power->u.call.arg[0]))
+            power_unmasked(part->store->u.store.value, r->largest) != part->power.call ||
+            !keeps_sign(part, part->power.call->u.call.arg[0]))
             continue;
         Buffer *weights = buffer_copy(r->s->ctx, rolling_written_by(part));
         weights->is_weight = true;
