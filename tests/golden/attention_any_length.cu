@@ -99,7 +99,7 @@ static __device__ __forceinline__ void settle_f32(float *t)
         asm volatile("" : "+f"(t[i])::"memory");
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 2)
 causal_attention(unsigned short *__restrict__ y, const __grid_constant__ TensorMap q_map,
                  const __grid_constant__ TensorMap k_map, const __grid_constant__ TensorMap v_map,
                  const int S)

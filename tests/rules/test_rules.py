@@ -403,6 +403,44 @@ def test_attention_of_whole_tiles_asks_for_no_last_key(lengths, masked):
     assert report["verify"]["ok"] and launched(report) == [masked * 1], report["launches"]
 
 
+# Few queries by keys that several blocks share: parts that are full, the last of which is not, and of
+# which masks hide all keys. Where there is one part, there is one launch.
+PARTS_OF_KEYS = [
+    ("attention", 5, "600", 2),
+    ("attention", 1, "1024", 2),
+    ("attention_in_steps", 5, "?1100", 3),
+    ("attention_in_steps", 5, "?1", 1),
+    ("attention_of_rows", 64, "513", 2),
+    ("grouped_queries", 2, "1040", 3),
+    ("queries_of_groups", 3, "?513", 2),
+    ("attention", 5, "512", 0),
+]
+
+
+def kinds_of_parts():
+    for number, case in enumerate(PARTS_OF_KEYS):
+        yield from [case] if number % 3 == 0 else in_sweep(case)
+
+
+@pytest.mark.parametrize("kernel, queries, keys, parts", kinds_of_parts())
+def test_attention_of_few_queries_shares_out_the_keys(kernel, queries, keys, parts):
+    length = [f"-DT={keys}"] if keys.isdigit() else ["-DT=?", f"--size=T={keys[1:]}"]
+    trace, report = run(kernel, f"-DS={queries}", *length)
+    assert rules_of(trace) == ["attention"] and report["verify"]["ok"], trace
+    assert trace.count("recenter(") == (parts > 0)
+    assert len(report["launches"]) == (2 if parts > 0 else 1)
+    assert parts == 0 or report["launches"][0]["grid"][1] == parts, report["launches"]
+
+
+@pytest.mark.parametrize("heads, blocks", [(1, "1, 16"), (8, "1, 16, 8"), (132, "1, 2, 132"),
+                                           (133, "1, 1, 133")])  # fmt: skip
+def test_attention_of_few_queries_keeps_all_multiprocessors_busy(heads, blocks):
+    """Two blocks for each of 132 multiprocessors, of 512 keys or more."""
+    program = ROOT / "examples/networks/transformer.tir"
+    text = emit(program, "--kernel", "decode", f"-DB={heads}", "-DG=1", "-DS=8192")
+    assert f"decode<<<dim3({blocks}), 128>>>" in text, text[:2000]
+
+
 @pytest.mark.parametrize("kernel", ["weights_of_groups", *in_sweep("weights_in_words")])
 @pytest.mark.parametrize("rows", [17, *in_sweep(1, 64, 65)])
 def test_few_rows_of_a_symbolic_number_are_held(kernel, rows):
