@@ -5,8 +5,8 @@
  * (implied.c) prints as that statement, and loops that nest without anything between them share one
  * `for`.  The one trap is the reader's own step in the other direction: it makes one reduction
  * block of a store and an update of the same element in loops of its own.  Where two blocks would
- * be taken for that, the first is printed as a block.  Another one is a loop between elements that
- * exist under an `if` alone: the reader takes it for the body of a block, unless that is printed. */
+ * be taken for that, the first is printed as a block.  So is one in a loop between elements that
+ * exist under an `if` alone: the reader would take the loop for the body of a block. */
 #include "ir/instruction.h"
 #include "ir/print/print_internal.h"
 

@@ -403,8 +403,8 @@ def test_attention_of_whole_tiles_asks_for_no_last_key(lengths, masked):
     assert report["verify"]["ok"] and launched(report) == [masked * 1], report["launches"]
 
 
-# Few queries by keys that several blocks share: parts that are full, the last of which is not, and of
-# which masks hide all keys. Where there is one part, there is one launch.
+# Few queries by keys that several blocks share: parts that are full, the last of which is not, and
+# of which masks hide all keys. Where there is one part, there is one launch.
 PARTS_OF_KEYS = [
     ("attention", 5, "600", 2),
     ("attention", 1, "1024", 2),

@@ -1,5 +1,5 @@
-/* power.c - Finds the factor exp(F(x - m)) of a value, and what moves sums of such values to another
- * center. */
+/* power.c - Finds the factor exp(F(x - m)) of a value, and what moves sums of such values to
+ * another center. */
 #include "passes/schedule/reductions/power.h"
 
 #include <float.h>

@@ -1,6 +1,6 @@
-/* power.h - Describes values with a factor exp(F(x - m)), such as the terms of a softmax, whose center
- * m may change: exp(a - c) = exp(a - b) exp(b - c). F multiplies and divides by what is the same for
- * all terms. */
+/* power.h - Describes values with a factor exp(F(x - m)), such as the terms of a softmax, whose
+ * center m may change: exp(a - c) = exp(a - b) exp(b - c). F multiplies and divides by what is the
+ * same for all terms. */
 #ifndef TIRC_PASSES_SCHEDULE_REDUCTIONS_POWER_H
 #define TIRC_PASSES_SCHEDULE_REDUCTIONS_POWER_H
 

@@ -92,8 +92,8 @@ static bool find_combining(Weights *w, const Reduction *parts, Reduction *out)
 
 /* ---- the partial maximum of a weight --------------------------------------------------------- */
 
-/* The weights' iterators are those subscripts of the pivots with which both take the same x, that of
- * the pivots being the value. */
+/* The weights' iterators are those subscripts of the pivots with which both take the same x, that
+ * of the pivots being the value. */
 static bool map_iterators(Weights *w, const Expr *value)
 {
     Context *c = w->s->ctx;
@@ -164,8 +164,8 @@ static bool turn_round(Weights *w)
     return true;
 }
 
-/* The nest runs all instances of the pivots' block, but for those that its condition leaves out. The
- * condition is one of the weights' iterators then: `where`, or NULL. */
+/* The nest runs all instances of the pivots' block, but for those that its condition leaves out.
+ * The condition is one of the weights' iterators then: `where`, or NULL. */
 static bool find_condition(Weights *w, Expr **where)
 {
     Schedule *s = w->s;
