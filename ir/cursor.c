@@ -7,22 +7,32 @@
 
 /* ---- children -------------------------------------------------------------------------------- */
 
-/* NULL where there are no more. */
+/* The statements directly below it. */
+static int inner_stmts(const Stmt *s)
+{
+    switch (s->kind) {
+    case ST_SEQ: return s->u.seq.n;
+    case ST_FOR:
+    case ST_LAUNCH:
+    case ST_INSTRUCTION: return 1;
+    case ST_IF: return 1 + (s->u.cond.otherwise != NULL);
+    case ST_BLOCK: return 1 + (s->u.block.init != NULL);
+    case ST_ROLES: return 2;
+    default: return 0;
+    }
+}
+
 static Stmt *inner_stmt(const Stmt *s, int at)
 {
     const BlockStmt *block = &s->u.block;
     switch (s->kind) {
-    case ST_SEQ: return at < s->u.seq.n ? s->u.seq.items[at] : NULL;
-    case ST_FOR: return at == 0 ? s->u.loop.body : NULL;
-    case ST_IF: return at == 0 ? s->u.cond.then : at == 1 ? s->u.cond.otherwise : NULL;
-    case ST_BLOCK:
-        return at == 0 && block->init        ? block->init
-               : at == (block->init != NULL) ? block->body
-                                             : NULL;
-    case ST_LAUNCH: return at == 0 ? s->u.launch.body : NULL;
-    case ST_INSTRUCTION: return at == 0 ? s->u.instruction.body : NULL;
-    case ST_ROLES: return at == 0 ? s->u.roles.producer : at == 1 ? s->u.roles.consumers : NULL;
-    default: return NULL;
+    case ST_SEQ: return s->u.seq.items[at];
+    case ST_FOR: return s->u.loop.body;
+    case ST_IF: return at == 0 ? s->u.cond.then : s->u.cond.otherwise;
+    case ST_BLOCK: return at == 0 && block->init ? block->init : block->body;
+    case ST_LAUNCH: return s->u.launch.body;
+    case ST_INSTRUCTION: return s->u.instruction.body;
+    default: return at == 0 ? s->u.roles.producer : s->u.roles.consumers;
     }
 }
 
@@ -114,20 +124,22 @@ static bool enter_expr(Cursor *at, Expr *e)
     at->expr = e;
     at->on_leaf = operands == 0;
     if (operands > 0)
-        *push(at) = (CursorFrame){.expr = e, .exprs = operands};
+        *push(at) = (CursorFrame){.expr = e, .exprs = operands, .children = operands};
     return true;
 }
 
 /* A block whose statements are left out is a leaf. */
 static bool enter_stmt(Cursor *at, Stmt *s)
 {
-    int operands = at->stmts_only ? 0 : stmt_operands(s);
     bool closed = at->blocks_closed && s->kind == ST_BLOCK;
+    int operands = at->stmts_only ? 0 : stmt_operands(s);
+    int children = closed ? 0 : operands + inner_stmts(s);
     at->stmt = s;
     at->expr = NULL;
-    at->on_leaf = closed || (operands == 0 && !inner_stmt(s, 0));
-    if (!at->on_leaf)
-        *push(at) = (CursorFrame){.stmt = s, .exprs = operands, .n_path = at->path.n};
+    at->on_leaf = children == 0;
+    if (children > 0)
+        *push(at) =
+            (CursorFrame){.stmt = s, .exprs = operands, .children = children, .n_path = at->path.n};
     return true;
 }
 
@@ -150,32 +162,32 @@ static void enter_path(Cursor *at, CursorFrame *parent, int child)
     parent->n_path = at->path.n;
 }
 
-/* The next child of the innermost node that has one, in the order of the text. */
-static bool enter_next(Cursor *at)
-{
-    for (; at->depth > 0; at->depth--) {
-        CursorFrame *frame = &frames_of(at)[at->depth - 1];
-        Stmt *s = frame->stmt;
-        int next = frame->next++;
-        if (next < frame->exprs)
-            return enter_expr(at, s ? stmt_operand(s, next) : expr_operand(frame->expr, next));
-        Stmt *child = s ? inner_stmt(s, next - frame->exprs) : NULL;
-        if (!child)
-            continue;
-        if (at->keeps_path)
-            enter_path(at, frame, next - frame->exprs);
-        return enter_stmt(at, child);
-    }
-    return false;
-}
-
-bool cursor_next(Cursor *at)
+static bool enter_root(Cursor *at)
 {
     Stmt *stmt = at->root.stmt;
     Expr *expr = at->root.expr;
-    at->root.stmt = at->stmt = NULL;
-    at->root.expr = at->expr = NULL;
-    return stmt ? enter_stmt(at, stmt) : expr ? enter_expr(at, expr) : enter_next(at);
+    at->root = (CursorFrame){0};
+    at->stmt = NULL;
+    at->expr = NULL;
+    return stmt ? enter_stmt(at, stmt) : expr && enter_expr(at, expr);
+}
+
+/* Without a frame: at the root, or behind the last node. */
+bool cursor_next(Cursor *at)
+{
+    for (CursorFrame *frames = frames_of(at); at->depth > 0; at->depth--) {
+        CursorFrame *frame = &frames[at->depth - 1];
+        if (frame->next == frame->children)
+            continue;
+        int next = frame->next++;
+        Stmt *s = frame->stmt;
+        if (next < frame->exprs)
+            return enter_expr(at, s ? stmt_operand(s, next) : expr_operand(frame->expr, next));
+        if (at->keeps_path)
+            enter_path(at, frame, next - frame->exprs);
+        return enter_stmt(at, inner_stmt(s, next - frame->exprs));
+    }
+    return enter_root(at);
 }
 
 void cursor_prune(Cursor *at)

@@ -27,9 +27,10 @@ enum { CURSOR_FEW = 24 };
 typedef struct {
     Stmt *stmt;
     Expr *expr;
-    int exprs;  /* how many expressions its children begin with */
-    int next;   /* the child that comes next */
-    int n_path; /* how much of the path is around the node and the items before the next child */
+    int exprs;    /* how many expressions its children begin with */
+    int children; /* how many it has */
+    int next;     /* the child that comes next */
+    int n_path;   /* how much of the path is around the node and the items before the next child */
 } CursorFrame;
 typedef struct {
     Stmt *stmt; /* the node: one of the two, the other is NULL */
