@@ -431,32 +431,104 @@ LaunchChange flow_change_apart(Context *c, const Kernel *kernel, LaunchChange ch
     return change;
 }
 
+/* What holds below item number i of a path, a loop or condition, holds below item k of another. */
+static bool same_scope(const StmtPath *a, int i, const StmtPath *b, int k)
+{
+    const Stmt *s = a->items[i], *t = b->items[k];
+    const ForStmt *x = &s->u.loop, *y = &t->u.loop;
+    if (s->kind != t->kind)
+        return false;
+    if (s->kind == ST_IF)
+        return s->u.cond.cond == t->u.cond.cond &&
+               (a->items[i + 1] == s->u.cond.then) == (b->items[k + 1] == t->u.cond.then);
+    return s->kind == ST_FOR && x->var == y->var && x->lo == y->lo && x->hi == y->hi &&
+           x->step == y->step && x->kind == y->kind && x->axis == y->axis &&
+           x->annotations.n == y->annotations.n &&
+           (x->annotations.n == 0 || x->annotations.items == y->annotations.items);
+}
+
+/* The same loops and conditions are around the ends of the paths. */
+static bool same_around(const StmtPath *a, const StmtPath *b)
+{
+    for (int i = 0, k = 0;; i++, k++) {
+        while (i + 1 < a->n && a->items[i]->kind == ST_SEQ)
+            i++;
+        while (k + 1 < b->n && b->items[k]->kind == ST_SEQ)
+            k++;
+        if (i + 1 == a->n || k + 1 == b->n)
+            return i + 1 == a->n && k + 1 == b->n;
+        if (!same_scope(a, i, b, k))
+            return false;
+    }
+}
+
+/* The kernel has the very loop in the same place, and its kind is legal: statements are immutable,
+ * and nothing outside of the loop but the loops and conditions around it takes part in the
+ * question; for a bound one, outside of its launch. */
+static bool is_unchanged(Schedule *s, const StmtPath *now)
+{
+    StmtPath before = {0};
+    const Stmt *loop = path_end(now);
+    return state_find(s, loop->u.loop.id, &before) == loop && same_around(&before, now);
+}
+
+Stmt *flow_changed_launches(Schedule *s, Stmt *nest)
+{
+    StmtList unchanged = {0};
+    for (Cursor at = cursor_outer(s->ctx, nest); cursor_next(&at);) {
+        StmtPath path = {0};
+        if (at.stmt->kind != ST_FOR || !has_kind(at.stmt))
+            continue;
+        cursor_way(&at, &path);
+        if (stmt_is_bound(at.stmt) && is_unchanged(s, &path))
+            VEC_PUSH(s->ctx->arena, &unchanged, at.stmt);
+        cursor_prune(&at);
+    }
+    for (int i = 0; nest && i < unchanged.n; i++)
+        nest = stmt_replace(s->ctx, nest, unchanged.items[i], NULL);
+    return nest;
+}
+
+/* Asks about one loop of the kernel, which has reductions across threads in the form that they run
+ * in. */
+static bool recheck_kind(Schedule *s, const Kernel *kernel, const ForStmt *f, LaunchChange change,
+                         Span span)
+{
+    Conflict why;
+    bool legal = threads_loop_kind_kept(s->ctx, kernel, f, change, &why);
+    const char *remedy = legal ? "" : flow_scope_remedy(s, kernel, f, &why);
+    REQUIRE_KEPT(s, E0441, span, legal, &why,
+                 "loop '%s' is %s, which would no longer be legal: %s%s%s", f->var->name,
+                 f->kind == LOOP_BIND ? axis_name(f->axis) : loop_kind_name(f->kind), why.reason,
+                 *remedy ? "; " : "", remedy);
+    return true;
+}
+
 static bool recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, LaunchChange change, Span span)
 {
+    Context *c = s->ctx;
     StmtPath path = {0};
-    Conflict why;
     StmtList launch = {0}; /* the loops of the launch asked about last */
-    const Kernel *kernel = flow_threads_apart(s, kernel_with_body(s->ctx, s->kernel, body), span);
+    stmt_find(c, body, loop, &path);
+    Kernel *nest = sched_kernel_around(s, kernel_with_body(c, s->kernel, body), &path);
+    nest->body = flow_changed_launches(s, nest->body);
+    if (!nest->body)
+        return true;
+    const Kernel *kernel = flow_threads_apart(s, nest, span);
     if (!kernel)
         return false;
-    if (!stmt_find(s->ctx, kernel->body, loop, &path))
+    if (!stmt_find(c, kernel->body, loop, &path))
         return true;
     if (change.moved || change.block)
-        change = flow_change_apart(s->ctx, kernel_with_body(s->ctx, s->kernel, body), change);
-    StmtList kinds = kinds_around_and_below(s->ctx, &path);
-    kernel = sched_kernel_around(s, kernel, &path);
+        change = flow_change_apart(c, nest, change);
+    StmtList kinds = kinds_around_and_below(c, &path);
     for (int i = 0; i < kinds.n; i++) {
-        const ForStmt *f = &kinds.items[i]->u.loop;
         if (is_asked_with(&launch, kinds.items[i]))
             continue;
-        if (f->kind == LOOP_BIND)
-            launch = stmts_of_kind(s->ctx, kinds.items[i], ST_FOR);
-        bool legal = threads_loop_kind_kept(s->ctx, kernel, f, change, &why);
-        const char *remedy = legal ? "" : flow_scope_remedy(s, kernel, f, &why);
-        REQUIRE_KEPT(s, E0441, span, legal, &why,
-                     "loop '%s' is %s, which would no longer be legal: %s%s%s", f->var->name,
-                     f->kind == LOOP_BIND ? axis_name(f->axis) : loop_kind_name(f->kind),
-                     why.reason, *remedy ? "; " : "", remedy);
+        if (stmt_is_bound(kinds.items[i]))
+            launch = stmts_of_kind(c, kinds.items[i], ST_FOR);
+        if (!recheck_kind(s, kernel, &kinds.items[i]->u.loop, change, span))
+            return false;
     }
     return true;
 }
@@ -472,31 +544,14 @@ bool flow_recheck_block(Schedule *s, Stmt *body, uint32_t loop, const BlockStmt 
     return recheck_kinds(s, body, loop, (LaunchChange){.block = block}, span);
 }
 
-/* No condition is around the end of the path. */
-static bool is_unconditional(const StmtPath *path)
-{
-    for (int i = 0; i + 1 < path->n; i++)
-        if (path->items[i]->kind != ST_SEQ)
-            return false;
-    return true;
-}
-
-/* The kernel has the very nest, whose kinds are legal: its statements are immutable, and nothing
- * outside of it but conditions takes part in the question. */
-static bool is_unchanged(Schedule *s, const Cursor *at)
-{
-    StmtPath now = {0}, before = {0};
-    cursor_way(at, &now);
-    return state_find(s, at->stmt->u.loop.id, &before) == at->stmt && is_unconditional(&before) &&
-           is_unconditional(&now);
-}
-
 static bool recheck_all(Schedule *s, Stmt *body, LaunchChange change, Span span)
 {
     for (Cursor at = cursor_outer(s->ctx, body); cursor_next(&at);) {
+        StmtPath path = {0};
         if (at.stmt->kind != ST_FOR)
             continue;
-        if (!is_unchanged(s, &at) && !recheck_kinds(s, body, at.stmt->u.loop.id, change, span))
+        cursor_way(&at, &path);
+        if (!is_unchanged(s, &path) && !recheck_kinds(s, body, at.stmt->u.loop.id, change, span))
             return false;
         cursor_prune(&at);
     }

@@ -101,6 +101,10 @@ Stmt *flow_undeclare(Schedule *s, Stmt *body, const Buffer *buffer);
 const char *flow_scope_remedy(Schedule *s, const Kernel *kernel, const ForStmt *loop,
                               const Conflict *why);
 
+/* The nest without the launches that the kernel has already, about which a step need not ask again;
+ * NULL if nothing is left. */
+Stmt *flow_changed_launches(Schedule *s, Stmt *nest);
+
 /* In a kernel with this body, the loops around and below `loop` that are bound, vectorized or
  * parallel are still legal. False after an error in the name of the primitive at work. */
 bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span);

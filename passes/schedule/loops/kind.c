@@ -148,7 +148,8 @@ static const Kernel *kernel_in_question(Schedule *s, const Stmt *loop, const For
     Kernel *nest = sched_kernel_around(s, s->kernel, &path);
     if (as->kind != LOOP_BIND)
         return nest;
-    nest->body = stmt_replace(s->ctx, nest->body, loop, stmt_for(s->ctx, as, loop->span));
+    Stmt *bound = stmt_replace(s->ctx, nest->body, loop, stmt_for(s->ctx, as, loop->span));
+    nest->body = flow_changed_launches(s, bound);
     *change = flow_change_apart(s->ctx, nest, (LaunchChange){.bound = as});
     return flow_threads_apart(s, nest, span);
 }
