@@ -538,6 +538,17 @@ bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span)
     return recheck_kinds(s, body, loop, (LaunchChange){0}, span);
 }
 
+/* Launches below the loop stay as they are, each in the iterations that it ran in. */
+bool flow_recheck_order(Schedule *s, Stmt *body, uint32_t loop, Span span)
+{
+    StmtPath path = {0};
+    bool around = false;
+    stmt_find(s->ctx, body, loop, &path);
+    for (int i = 0; i + 1 < path.n && !around; i++)
+        around = has_kind(path.items[i]);
+    return !around || recheck_kinds(s, body, loop, (LaunchChange){.order = true}, span);
+}
+
 /* The loops that the block loses are serial, so the launch keeps its bound loops. */
 bool flow_recheck_block(Schedule *s, Stmt *body, uint32_t loop, const BlockStmt *block, Span span)
 {

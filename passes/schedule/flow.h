@@ -109,6 +109,10 @@ Stmt *flow_changed_launches(Schedule *s, Stmt *nest);
  * parallel are still legal. False after an error in the name of the primitive at work. */
 bool flow_recheck_kinds(Schedule *s, Stmt *body, uint32_t loop, Span span);
 
+/* The same where the instances below `loop`, which is serial, run on the same threads in another
+ * order, in which those that depend on each other keep theirs. */
+bool flow_recheck_order(Schedule *s, Stmt *body, uint32_t loop, Span span);
+
 /* The same where `body` differs in one thing: the block runs elsewhere, or it is new and runs in
  * the place of others. */
 bool flow_recheck_block(Schedule *s, Stmt *body, uint32_t loop, const BlockStmt *block, Span span);

@@ -23,7 +23,7 @@ from pathlib import Path
 
 REFUSE = r"\b(?:sched_refuse|diag_error|refuse)\s*\("
 CHECK = re.compile(
-    r"(?<![\w.>])(?:\w*require_\w+|check_\w+|flow_recheck_kinds|threads_proved|"
+    r"(?<![\w.>])(?:\w*require_\w+|check_\w+|flow_recheck_(?:kinds|order)|threads_proved|"
     r"dependence_\w+_(?:kept|legal|none)|threads_\w+_(?:kept|covered|legal))\s*\("
 )
 # Where "false" is an answer about legality.

@@ -26,11 +26,13 @@ bool threads_loop_kind_legal(Context *c, const Kernel *kernel, const ForStmt *as
 
 /* The one difference of a kernel from another one whose launches are legal, and have the same bound
  * loops: this loop is bound, this buffer has moved to other memory, or this block runs elsewhere or
- * in the place of others. None of these: there are others. */
+ * in the place of others; or the same instances run on the same threads in another order, in which
+ * those that depend on each other keep theirs. None of these: there are others. */
 typedef struct {
     const ForStmt *bound;
     const Buffer *moved;
     const BlockStmt *block;
+    bool order;
 } LaunchChange;
 /* The same for such a kernel: of its launches only what the change may make illegal is asked. */
 bool threads_loop_kind_kept(Context *c, const Kernel *kernel, const ForStmt *as,

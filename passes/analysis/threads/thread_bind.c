@@ -329,9 +329,12 @@ static bool bind_legal(Context *c, const Kernel *kernel, const ForStmt *as, Laun
     Threads *t = threads_model(c, &changed, root);
     threads_mark_changes(t, change);
     Poly *p = threads_question(t);
-    /* an init is a launch of its own where the reduction begins outside of the bound loops */
-    if (!threads_run_alike(t, p, why) || !pairs_legal(t, p, why) || !threads_copies_own(t, p, why))
+    if (!threads_run_alike(t, p, why) || !pairs_legal(t, p, why))
         return false;
+    /* in another order, the last write of an element by the owner that reads it stays the last */
+    if (!change.order && !threads_copies_own(t, p, why))
+        return false;
+    /* an init is a launch of its own where the reduction begins outside of the bound loops */
     if (nest == root)
         return inits_set_once(t, why);
     return !has_init(c, nest) || inits_set_once(threads_model(c, &changed, nest), why);

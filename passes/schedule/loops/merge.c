@@ -35,7 +35,7 @@ static bool require_kinds(Schedule *s, const PrimCall *call, const Stmt *old, St
                           uint32_t loop)
 {
     Stmt *body = stmt_replace(s->ctx, s->kernel->body, old, now);
-    return flow_recheck_kinds(s, body, loop, call->span);
+    return flow_recheck_order(s, body, loop, call->span);
 }
 
 /* ---- merge: what comes together -------------------------------------------------------------- */

@@ -324,7 +324,7 @@ bool prim_pipeline(Schedule *s, const PrimCall *call, Value *result)
         first = ahead_before(&p.at, in_order(&p, keep, NULL, NULL), p.distance);
     }
     Stmt *body = build_body(&p, &first);
-    if (!flow_recheck_kinds(s, body, loop->u.loop.id, call->span))
+    if (!flow_recheck_order(s, body, loop->u.loop.id, call->span))
         return false;
     sched_replace_body(s, body);
     *result = ahead_blocks(s, first);

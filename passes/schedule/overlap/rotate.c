@@ -148,7 +148,7 @@ bool prim_rotate(Schedule *s, const PrimCall *call, Value *result)
         return false;
     Stmt *first = ahead_before(&r.at, r.moved, 1);
     Stmt *body = stmt_replace(c, s->kernel->body, loop, stmt_then(c, first, build_loop(&r)));
-    if (!flow_recheck_kinds(s, body, loop->u.loop.id, call->span))
+    if (!flow_recheck_order(s, body, loop->u.loop.id, call->span))
         return false;
     sched_replace_body(s, body);
     *result = ahead_blocks(s, first);
