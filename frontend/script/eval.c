@@ -44,10 +44,9 @@ static bool make_list(Script *s, const Value *items, int n, Span span, Value *ou
 
 bool script_int(Script *s, const Value *value, const char *what, int64_t *out)
 {
-    if (value->kind == VALUE_INT) {
-        *out = value->u.i;
+    *out = value->kind == VALUE_INT ? value->u.i : 0;
+    if (value->kind == VALUE_INT)
         return true;
-    }
     if (value->kind == VALUE_SIZES)
         return script_no_value(s, value, what);
     if (value->kind == VALUE_WORD)
@@ -61,13 +60,13 @@ bool script_int(Script *s, const Value *value, const char *what, int64_t *out)
 
 bool script_bool(Script *s, const Value *value, const char *what, bool *out)
 {
+    *out = value->kind == VALUE_BOOL && value->u.i != 0;
+    if (value->kind == VALUE_BOOL)
+        return true;
     if (value->kind == VALUE_SIZES)
         return script_no_value(s, value, what);
-    if (value->kind != VALUE_BOOL)
-        return script_error(s, E0304, value->span, "%s must be true or false, found %s", what,
-                            value_kind_name(value->kind));
-    *out = value->u.i != 0;
-    return true;
+    return script_error(s, E0304, value->span, "%s must be true or false, found %s", what,
+                        value_kind_name(value->kind));
 }
 
 static bool eval_name(Script *s, const AstExpr *e, Value *out)
