@@ -248,6 +248,9 @@ static void check_over(Fuzz *z, Expr *e, bool upper)
     Expr *bound = (upper ? largest_over : least_over)(z->w.f, e, over, n, NULL);
     for (int k = 0; k < n && bound; k++)
         assert_false(expr_uses_var(bound, over[k]));
+    Expr *ends[2];
+    if (range_over(z->w.f, simplify(z->w.f, e), over, n, ends))
+        assert_true(expr_equal(bound, ends[upper]));
     for (int k = 0; k < z->n_points && bound; k++) {
         Eval v = {z, z->points[k], false}, u = v;
         int64_t value = eval(&v, e), end = eval(&u, bound);

@@ -92,13 +92,11 @@ static bool has_cast(Context *c, const Expr *e)
 
 bool interval_over(Facts *f, Expr *e, const Var *const *over, int n, Interval *out)
 {
-    if (expr_has_load(e))
+    Expr *ends[2];
+    if (expr_has_load(e) || !range_over(f, e, over, n, ends) || has_cast(f->c, ends[0]) ||
+        has_cast(f->c, ends[1]))
         return false;
-    Expr *min = least_over(f, e, over, n, NULL);
-    Expr *max = min ? largest_over(f, e, over, n, NULL) : NULL;
-    if (!max || has_cast(f->c, min) || has_cast(f->c, max))
-        return false;
-    *out = interval_between(f, min, index_add(f->c, max, expr_index(f->c, 1)));
+    *out = interval_between(f, ends[0], index_add(f->c, ends[1], expr_index(f->c, 1)));
     return true;
 }
 

@@ -126,8 +126,8 @@ Runs region_runs(Facts *facts, const RunsOf *of, int axis, const Interval *box);
  * of its items do, at most a block, not a statement inside it.  NULL when there is none. */
 Stmt *lowest_common_ancestor(Context *c, Stmt *root, const Buffer *buffer);
 
-/* What `e` may be where the variables over[n], whose ranges are among the facts, take all their
- * values. False where that has no bounds. */
+/* What `e`, simplified, may be where the variables over[n], whose ranges are among the facts, take
+ * all their values. False where that has no bounds. */
 bool interval_over(Facts *f, Expr *e, const Var *const *over, int n, Interval *out);
 
 /* `box` without places that are certainly outside 0..shape. */

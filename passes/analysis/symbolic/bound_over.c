@@ -283,12 +283,12 @@ static Facts outside_of(const Over *o)
     return facts_outside(o->f, mark);
 }
 
-static Expr *bound_over(Over *o, Expr *e, End end, bool *exact)
+/* Of a simplified expression. */
+static Expr *bound_simple(Over *o, Expr *e, End end, bool *exact)
 {
     o->steps = OVER_STEPS;
     o->outside = outside_of(o);
     o->exact = !restricted(o);
-    e = simplify(o->f, e);
     Expr *bound = bound_expr(o, e, end);
     if (exact)
         *exact = bound && o->exact;
@@ -297,10 +297,18 @@ static Expr *bound_over(Over *o, Expr *e, End end, bool *exact)
 
 Expr *least_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact)
 {
-    return bound_over(&(Over){.f = f, .over = over, .n = n}, e, END_LEAST, exact);
+    return bound_simple(&(Over){.f = f, .over = over, .n = n}, simplify(f, e), END_LEAST, exact);
 }
 
 Expr *largest_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact)
 {
-    return bound_over(&(Over){.f = f, .over = over, .n = n}, e, END_LARGEST, exact);
+    return bound_simple(&(Over){.f = f, .over = over, .n = n}, simplify(f, e), END_LARGEST, exact);
+}
+
+bool range_over(Facts *f, Expr *e, const Var *const *over, int n, Expr *ends[2])
+{
+    Over o = {.f = f, .over = over, .n = n};
+    ends[0] = bound_simple(&o, e, END_LEAST, NULL);
+    ends[1] = ends[0] ? bound_simple(&o, e, END_LARGEST, NULL) : NULL;
+    return ends[1] != NULL;
 }

@@ -80,6 +80,8 @@ bool bounds_const(Facts *f, Expr *e, int64_t *min, int64_t *max);
  * none. */
 Expr *least_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact);
 Expr *largest_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact);
+/* Both, of an expression that is simplified: the least first. False where one is missing. */
+bool range_over(Facts *f, Expr *e, const Var *const *over, int n, Expr *ends[2]);
 /* e is a multiple of `by` for every value. */
 bool prove_divisible(Facts *f, Expr *e, int64_t by);
 /* e = coefficient * var + rest, rest free of var; false where e is not of that form. */
