@@ -257,6 +257,18 @@ const Range *facts_before(const Facts *f, const Range *r)
     return NULL;
 }
 
+/* The range has forms and bounds by its ends, which are no literals. */
+static void measure_range(Facts *f, Range *r)
+{
+    Context *c = f->c;
+    r->affine = affine_of(c, r->lo, PRODUCTS_EXPANDED, &r->low) &&
+                affine_of(c, r->hi, PRODUCTS_EXPANDED, &r->high) &&
+                checked_sub(r->high.constant, 1, &r->high.constant);
+    r->bounds = r->affine ? range_bounds(f, r) : bounds_none();
+    if (expr_loads_change(r->lo) || expr_loads_change(r->hi))
+        r->affine = false; /* what memory holds may change while the range is remembered */
+}
+
 /* An empty range adds no fact: code that never runs keeps its variables. Others use them to see
  * the purpose of a loop (whether it carries a reduction, say). */
 static void push_range(Facts *f, Range r, Expr *lo, Expr *hi)
@@ -265,22 +277,25 @@ static void push_range(Facts *f, Range r, Expr *lo, Expr *hi)
     r.lo = simplify_once(f, lo);
     r.hi = simplify_once(f, hi);
     int64_t first, end;
-    if (expr_is_const(r.lo, &first) && expr_is_const(r.hi, &end) && end <= first)
+    bool literal = expr_is_const(r.lo, &first) && expr_is_const(r.hi, &end);
+    if (literal && end <= first)
         return;
     r.conditions_before = f->conditions.n;
-    r.affine = affine_of(c, r.lo, PRODUCTS_EXPANDED, &r.low) &&
-               affine_of(c, r.hi, PRODUCTS_EXPANDED, &r.high) &&
-               checked_sub(r.high.constant, 1, &r.high.constant);
-    r.bounds = r.affine ? range_bounds(f, &r) : bounds_none();
-    if (expr_loads_change(r.lo) || expr_loads_change(r.hi))
-        r.affine = false; /* what memory holds may change while the range is remembered */
+    if (literal) {
+        r.affine = true;
+        r.low = affine_const(first);
+        r.high = affine_const(end - 1);
+        r.bounds = (Bounds){first, end - 1};
+    } else {
+        measure_range(f, &r);
+    }
     const Range *before = facts_before(f, &r);
     if (before)
         r.bounds = bounds_meet(r.bounds, before->bounds);
     r.value = range_value(f, &r);
     VEC_PUSH(c->arena, &f->ranges, r);
     Affine some;
-    if (r.affine && !r.buffer && affine_combine(c, r.high, 1, r.low, -1, &some))
+    if (!literal && r.affine && !r.buffer && affine_combine(c, r.high, 1, r.low, -1, &some))
         push_form(f, NULL, some);
 }
 
