@@ -176,8 +176,7 @@ static Bounds bound_by_others(const Pair *pair, const Gap *gap, const Terms *ter
     Bounds rest = bounds_exactly(gap->constant);
     for (int t = 0; t < terms->n; t++)
         if (terms->at[t] != at)
-            rest = bounds_add(rest,
-                              bounds_scale(pair->range[terms->at[t]], gap->factor[terms->at[t]]));
+            rest = bounds_add_scaled(rest, pair->range[terms->at[t]], gap->factor[terms->at[t]]);
     return divided(bounds_scale(rest, -1), gap->factor[at]);
 }
 

@@ -45,13 +45,19 @@ void facts_answered(Facts *f, const Question *q)
 
 /* ---- looking up ------------------------------------------------------------------------------ */
 
+int facts_rank_var(const Facts *f, const Var *var)
+{
+    int k = f->ranges.n - 1;
+    while (k >= 0 && f->ranges.items[k].var != var)
+        k--;
+    return k;
+}
+
+/* Of an axis or an element. */
 static bool range_is_of(const Range *r, const Expr *e)
 {
-    switch (e->kind) {
-    case EX_VAR: return e->u.var == r->var;
-    case EX_AXIS: return e->u.axis == r->axis;
-    default: return r->buffer && e->u.load.buffer->id == r->buffer->id;
-    }
+    return e->kind == EX_AXIS ? e->u.axis == r->axis
+                              : r->buffer && e->u.load.buffer->id == r->buffer->id;
 }
 
 /* A conversion of integers to INDEX keeps their value. */
@@ -64,7 +70,9 @@ static const Expr *without_cast(const Expr *e)
 static int range_index(const Facts *f, const Expr *e)
 {
     e = without_cast(e);
-    if (e->kind != EX_VAR && e->kind != EX_AXIS && e->kind != EX_LOAD)
+    if (e->kind == EX_VAR)
+        return facts_rank_var(f, e->u.var);
+    if (e->kind != EX_AXIS && e->kind != EX_LOAD)
         return -1;
     int k = f->ranges.n - 1;
     while (k >= 0 && !range_is_of(&f->ranges.items[k], e))
@@ -86,14 +94,6 @@ int facts_rank(const Facts *f, const Expr *e)
         rank = inner > rank ? inner : rank;
     }
     return rank;
-}
-
-int facts_rank_var(const Facts *f, const Var *var)
-{
-    int k = f->ranges.n - 1;
-    while (k >= 0 && f->ranges.items[k].var != var)
-        k--;
-    return k;
 }
 
 int facts_first_condition(const Facts *f)
@@ -271,31 +271,31 @@ static void measure_range(Facts *f, Range *r)
 
 /* An empty range adds no fact: code that never runs keeps its variables. Others use them to see
  * the purpose of a loop (whether it carries a reduction, say). */
-static void push_range(Facts *f, Range r, Expr *lo, Expr *hi)
+static void push_range(Facts *f, Range *r, Expr *lo, Expr *hi)
 {
     Context *c = f->c;
-    r.lo = simplify_once(f, lo);
-    r.hi = simplify_once(f, hi);
+    r->lo = simplify_once(f, lo);
+    r->hi = simplify_once(f, hi);
     int64_t first, end;
-    bool literal = expr_is_const(r.lo, &first) && expr_is_const(r.hi, &end);
+    bool literal = expr_is_const(r->lo, &first) && expr_is_const(r->hi, &end);
     if (literal && end <= first)
         return;
-    r.conditions_before = f->conditions.n;
+    r->conditions_before = f->conditions.n;
     if (literal) {
-        r.affine = true;
-        r.low = affine_const(first);
-        r.high = affine_const(end - 1);
-        r.bounds = (Bounds){first, end - 1};
+        r->affine = true;
+        r->low = affine_const(first);
+        r->high = affine_const(end - 1);
+        r->bounds = (Bounds){first, end - 1};
     } else {
-        measure_range(f, &r);
+        measure_range(f, r);
     }
-    const Range *before = facts_before(f, &r);
+    const Range *before = facts_before(f, r);
     if (before)
-        r.bounds = bounds_meet(r.bounds, before->bounds);
-    r.value = range_value(f, &r);
-    VEC_PUSH(c->arena, &f->ranges, r);
+        r->bounds = bounds_meet(r->bounds, before->bounds);
+    r->value = range_value(f, r);
+    VEC_PUSH(c->arena, &f->ranges, *r);
     Affine some;
-    if (!literal && r.affine && !r.buffer && affine_combine(c, r.high, 1, r.low, -1, &some))
+    if (!literal && r->affine && !r->buffer && affine_combine(c, r->high, 1, r->low, -1, &some))
         push_form(f, NULL, some);
 }
 
@@ -306,7 +306,8 @@ static Range range_of(const Var *var, Axis axis)
 
 void facts_range(Facts *f, const Var *var, Expr *lo, Expr *hi)
 {
-    push_range(f, range_of(var, AXIS_NONE), lo, hi);
+    Range r = range_of(var, AXIS_NONE);
+    push_range(f, &r, lo, hi);
 }
 
 bool facts_range_is_literal(const Facts *f, const Var *var)
@@ -318,7 +319,8 @@ bool facts_range_is_literal(const Facts *f, const Var *var)
 
 void facts_axis(Facts *f, Axis axis, Expr *extent)
 {
-    push_range(f, range_of(NULL, axis), expr_index(f->c, 0), extent);
+    Range r = range_of(NULL, axis);
+    push_range(f, &r, expr_index(f->c, 0), extent);
 }
 
 /* Of a value that gets a name: a min or max is followed into its operands, once. */
@@ -398,7 +400,7 @@ static void assume_values(Facts *f, const Fact *fact)
     Expr *lo = fact->lo ? fact->lo : expr_index(c, limits.min);
     Expr *hi =
         fact->hi ? fact->hi : expr_index(c, bounds_has_max(limits) ? limits.max + 1 : INT64_MAX);
-    push_range(f, r, fact->excludes_lo ? index_add(c, lo, one) : lo,
+    push_range(f, &r, fact->excludes_lo ? index_add(c, lo, one) : lo,
                fact->hi && !fact->excludes_hi ? index_add(c, hi, one) : hi);
 }
 
@@ -456,13 +458,13 @@ static void enter_loop(Facts *f, const ForStmt *loop)
                  checked_mul(extent - 1, loop->step, &way) && checked_add(lo, way, &last) &&
                  checked_add(loop->step > 0 ? last : lo, 1, &hi);
     if (known) {
-        push_range(f, r, expr_index(c, loop->step > 0 ? lo : last), expr_index(c, hi));
+        push_range(f, &r, expr_index(c, loop->step > 0 ? lo : last), expr_index(c, hi));
     } else if (loop->step > 0) {
         r.high_met = loop->step == 1;
-        push_range(f, r, loop->lo, loop->hi);
+        push_range(f, &r, loop->lo, loop->hi);
     } else {
         r.low_met = loop->step == -1;
-        push_range(f, r, loop->hi, index_add(c, loop->lo, expr_index(c, 1)));
+        push_range(f, &r, loop->hi, index_add(c, loop->lo, expr_index(c, 1)));
     }
 }
 
