@@ -160,7 +160,7 @@ def test_results_that_others_use_later_have_the_tiles_of_others():
 
 
 def test_results_that_others_use_later_are_right():
-    sizes = ("-DM=128", "-DN=128", "-DK=192", "--schedule", "in_turns")
+    sizes = ("-DM=128", "-DN=128", "-DK=128", "--schedule", "in_turns")
     said = tirc(SUM_OF_TWO, *sizes, "--verify", "--device", "sim")
     assert said.count("<<<(3, 1, 1), (256, 1, 1)>>>") == 2 and "verify  ok" in said, said
 
@@ -191,7 +191,7 @@ def test_products_are_computed_together_where_that_pays(sizes, together):
     assert ("// gated: 1 launch\n" in text) == together, text[:800]
 
 
-@pytest.mark.parametrize("kind, rows, columns, result", [*FORMS, *in_sweep(*MORE)])
+@pytest.mark.parametrize("kind, rows, columns, result", [FORMS[0], *in_sweep(*FORMS[1:], *MORE)])
 def test_products_that_are_computed_together_are_right(kind, rows, columns, result):
     """Of three tiles, one block has two and the other one. A tile takes three of the four copies
     under way, so that the next tile begins with another one."""
