@@ -108,9 +108,11 @@ class Nvrtc:
 
 def declarations(text):
     """(name, declaration) of what a text declares outside of functions."""
+    if found := re.search(r"^struct alignas\(64\) TensorMap \{.*?^\};", text, re.M | re.S):
+        yield "TensorMap", found.group()  # a type of parameters
     for found in re.finditer(
         r'extern "C" __global__ '
-        r"void\s+(?:__launch_bounds__\([^)]*\)\s*)?(?!__launch_bounds__)(\w+)\(",
+        r"void\s+(?:__(?:launch_bounds|cluster_dims)__\([^)]*\)\s*)*(?!__)(\w+)\(",
         text,
     ):
         end = cuda_text.closing(text, found.end() - 1)

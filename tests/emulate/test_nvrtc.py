@@ -27,3 +27,12 @@ def test_refused(name):
     compiler = nvrtc.Nvrtc()
     assert not compiler.refused([GOOD, SAME, GOOD])
     assert list(compiler.refused([GOOD, REFUSED[name], SAME, GOOD])) == [1]
+
+
+def test_types_and_attributes_of_kernels():
+    """No text is compiled alone because of them."""
+    box = "struct alignas(64) TensorMap {\n    unsigned long long opaque[16];\n};\n"
+    boxed = box + GOOD.replace("f(", "g(const __grid_constant__ TensorMap map, ")
+    cluster = GOOD.replace("f(", "__cluster_dims__(2, 1, 1) __launch_bounds__(32) h(")
+    texts = [GOOD, boxed, cluster, boxed]
+    assert not nvrtc.Nvrtc().suspects(texts, range(len(texts)), nvrtc.SYNTAX)
