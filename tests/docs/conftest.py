@@ -71,8 +71,9 @@ class Tirc:
     def small_sizes(self, words):
         if "-D" in words:
             return []
-        sizes = re.match(r"kernel \w+<(.*?)>", self("--list", words[0])[1])
-        each = sizes[1].split(", ") if sizes else []
+        program = (self.folder / words[0]).read_text()
+        sizes = re.search(r"^kernel \w+(?:<(.*?)>)?", program, re.M | re.S)[1]
+        each = re.split(r",\s*", sizes) if sizes else []
         return [w for s in each if ":" not in s for w in ("-D", s.split(" ")[0] + "=45")]
 
 

@@ -171,17 +171,17 @@ def replace_block(path, block, text):
 
 @pytest.mark.parametrize("name", DOCUMENTS, ids=str)
 def test_blocks(tirc, update, name):
-    path, i = ROOT / name, 0
-    stray = read_blocks(path, name)[1]
+    path = ROOT / name
+    blocks, stray = read_blocks(path, name)
     assert not stray, f"{name}:{stray[0]}: code outside of a block"
-    while i < len(read_blocks(path, name)[0]):
-        blocks = read_blocks(path, name)[0]  # anew: an update moves lines
-        block, i = blocks[i], i + 1
-        text = expected_text(tirc, block, blocks[: i - 1])
+    for i in range(len(blocks)):
+        block = blocks[i]
+        text = expected_text(tirc, block, blocks[:i])
         if text is None:
             run_block(tirc, block)
         elif update and text != block.text and block.info != "tir after":
             replace_block(path, block, text)
+            blocks, _ = read_blocks(path, name)  # anew: an update moves lines
         else:
             assert block.text == text, (
                 f"{block.where} shows another text; --update-docs writes it anew"
