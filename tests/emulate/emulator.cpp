@@ -1086,10 +1086,10 @@ static void run_trial(const Trial *trial)
 }
 
 /* $EMULATOR_SECONDS of CPU for a trial. */
-static int most_seconds()
+static double most_seconds()
 {
     const char *text = getenv("EMULATOR_SECONDS");
-    return text ? atoi(text) : 20;
+    return text ? atof(text) : 20;
 }
 
 template <class Run> void run_in_process(const char *name, Run run)
@@ -1098,9 +1098,10 @@ template <class Run> void run_in_process(const char *name, Run run)
     pid_t pid = fork();
     if (pid == 0) {
         catch_signals();
-        struct itimerval limit = {{0, 0}, {most_seconds(), 0}};
+        long most = (long)(most_seconds() * 1e6);
+        struct itimerval limit = {{0, 0}, {most / 1000000, most % 1000000}};
         setitimer(ITIMER_PROF, &limit, nullptr);
-        alarm(20 * (unsigned)most_seconds());
+        alarm((unsigned)(20 * most_seconds()));
         run();
         _exit(0);
     }

@@ -36,8 +36,16 @@ ROUNDED = {
 }
 
 
-# Cases of millions of terms, which take seconds each.
-DEAR = ("combined_halves", "conv_f16", "conv_f16_nchw", "conv_f16_turns", "scaled_blocks")
+# Cases of millions of terms, which take half a second or more each.
+DEAR = (
+    "columns_bf16_default",
+    "combined_halves",
+    "conv_f16",
+    "conv_f16_nchw",
+    "conv_f16_turns",
+    "scaled_blocks",
+    "sum_reduction_default",
+)
 
 
 def usual_cases():

@@ -581,7 +581,7 @@ def faulty(name, program, arguments, changes):
 @pytest.fixture(scope="module")
 def found(compiler):
     records = [faulty(name, *fault[:3]) for name, fault in FAULTS.items()]
-    os.environ["EMULATOR_SECONDS"] = "1"
+    os.environ["EMULATOR_SECONDS"] = "0.5"
     return {
         r["name"]: (verdict, detail)
         for r, verdict, detail in batch.run(compiler, "faults", records)
