@@ -4,8 +4,10 @@
  * schedule adds in another order (doitgen); also, the functions that the C library and the machine
  * compute for themselves (deriche: exp, pow) leave a last digit open.
  *
- *     test_polybench FOLDER           the mini data set and sizes 1, 2, 3
- *     test_polybench FOLDER --long    the small data set, too
+ *     test_polybench FOLDER           the mini data set and sizes 1, 2, 3: as symbols in f32, as
+ *                                     numbers in f64 or f32, in turn
+ *     test_polybench FOLDER --sweep   the same in the other type
+ *     test_polybench FOLDER --long    the small data set, too, and all for both types
  *     test_polybench FOLDER --cuda    the small data set on a GPU, as scheduled by `default` and by
  *                                     the schedules of the folder: products and sums are contracted
  *                                     there, so that the difference from plain C has to be small
@@ -41,6 +43,7 @@ static const struct {
 typedef struct {
     const Program *program;
     const Reference *reference;
+    bool usual, sweep; /* the runs of the default, and the rest */
     bool with_small, on_gpu;
     int failures;
 } Case;
@@ -331,9 +334,11 @@ static void agrees_with_c(void **state)
         sets[n++] = k->reference->small;
     for (int i = 0; i < (p->n_types ? p->n_types : 1); i++) {
         const char *type = p->n_types ? p->types[i] : NULL;
-        run_schedules(k, type, sets, n, true);
+        if (i == 1 || p->n_types < 2 ? k->usual : k->sweep)
+            run_schedules(k, type, sets, n, true);
         for (int set = 0; set < n; set++)
-            run_schedules(k, type, &sets[set], 1, false);
+            if (p->n_types == 0 || set % p->n_types == i ? k->usual : k->sweep)
+                run_schedules(k, type, &sets[set], 1, false);
     }
     if (k->failures > 0)
         fail_msg("%s: %d runs went wrong", p->name, k->failures);
@@ -343,14 +348,20 @@ int main(int argc, char **argv)
 {
     Program *programs;
     if (argc < 2)
-        return fputs("usage: test_polybench FOLDER [--long | --cuda]\n", stderr), 2;
-    bool on_gpu = argc > 2 && strcmp(argv[2], "--cuda") == 0;
+        return fputs("usage: test_polybench FOLDER [--sweep | --long | --cuda]\n", stderr), 2;
+    const char *part = argc > 2 ? argv[2] : "";
+    bool on_gpu = strcmp(part, "--cuda") == 0;
+    Case given = {.usual = strcmp(part, "--sweep") != 0,
+                  .sweep = argc > 2,
+                  .with_small = on_gpu || strcmp(part, "--long") == 0,
+                  .on_gpu = on_gpu};
     int n = programs_read(argv[1], &programs), n_references, failed = 0;
     const Reference *references = reference_table(&n_references);
     Case *cases = calloc((size_t)n_references, sizeof *cases);
     struct CMUnitTest *tests = calloc((size_t)n_references, sizeof *tests);
     for (int i = 0; i < n_references; i++) {
-        cases[i] = (Case){.reference = &references[i], .with_small = argc > 2, .on_gpu = on_gpu};
+        cases[i] = given;
+        cases[i].reference = &references[i];
         for (int k = 0; k < n; k++)
             if (strcmp(programs[k].name, references[i].name) == 0)
                 cases[i].program = &programs[k];
