@@ -229,16 +229,20 @@ static const AstFile *parse_declaration(Context *c, const LibraryLine *line)
     return require_parsed(c, line->file, file);
 }
 
-/* The declaration of `name` in the library, parsed once; NULL if there is none. */
-static const AstFile *find_library_item(Context *c, Declared as, const char *name)
+/* The declaration at a line of the index, parsed once. */
+static const AstFile *library_item(Context *c, const LibraryLine *line)
 {
-    const LibraryLine *line = find_line(as, name);
-    if (!line)
-        return NULL;
     const AstFile **file = &files_of(c)->declarations[line - library_files_index];
     if (!*file)
         *file = parse_declaration(c, line);
     return *file;
+}
+
+/* The declaration of `name` in the library; NULL if there is none. */
+static const AstFile *find_library_item(Context *c, Declared as, const char *name)
+{
+    const LibraryLine *line = find_line(as, name);
+    return line ? library_item(c, line) : NULL;
 }
 
 static int library_index(const char *name)
@@ -462,6 +466,25 @@ static void add_namesake(Context *c, const char *path, const char *name, Name ke
     }
 }
 
+static int compare_places(const void *a, const void *b)
+{
+    const LibraryLine *l = *(const LibraryLine *const *)a, *r = *(const LibraryLine *const *)b;
+    return l->file != r->file ? l->file - r->file : l->at - r->at;
+}
+
+/* Adds those of the library, in the order of its text, of which nothing else is parsed. */
+static void add_shipped(Context *c, Name kernel, FoundScheduleList *out)
+{
+    static const char keyword[] = "schedule ";
+    VEC(const LibraryLine *) lines = {0};
+    for (int i = 0; i < library_files_index_count; i++)
+        if (strncmp(library_files_index[i].line, keyword, strlen(keyword)) == 0)
+            VEC_PUSH(c->arena, &lines, &library_files_index[i]);
+    qsort(lines.items, (size_t)lines.n, sizeof *lines.items, compare_places);
+    for (int i = 0; i < lines.n; i++)
+        add_schedules(c, library_item(c, lines.items[i]), kernel, out);
+}
+
 void script_list(Context *c, const AstFile *file, Name kernel, FoundScheduleList *out)
 {
     NameList beside_it = {0};
@@ -470,8 +493,7 @@ void script_list(Context *c, const AstFile *file, Name kernel, FoundScheduleList
     for (int i = 0; i < beside_it.n; i++)
         add_namesake(c, beside(c, path_of(c, file), beside_it.items[i]), beside_it.items[i], kernel,
                      out);
-    for (int i = 0; i < library_count; i++)
-        add_schedules(c, load_library(c, i), kernel, out);
+    add_shipped(c, kernel, out);
 }
 
 /* `wanted` is the schedule's name; NULL: the file's only one for the kernel. */
