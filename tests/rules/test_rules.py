@@ -425,6 +425,7 @@ PARTS_OF_KEYS = [
     ("attention_in_steps", 5, "?1", 1),
     ("attention_of_rows", 64, "513", 2),
     ("grouped_queries", 2, "1040", 3),
+    ("attention", 5, "?600", 2),
     ("queries_of_groups", 3, "?513", 2),
     ("attention", 5, "512", 0),
 ]
