@@ -153,6 +153,21 @@ static bool take_blocks(Taker *t, const SimLaunch *l, int64_t blocks, int64_t *n
             run_blocks(t, l, numbers, choose(n, blocks, SAMPLE_REST, numbers), BLOCKS_RUN));
 }
 
+/* Blocks that await what others store have to run in order: the first ones are the sample. */
+static bool take_in_order(Taker *t, const SimLaunch *l, int64_t blocks, int64_t *numbers)
+{
+    int kernel = sim_launch_of(l)->kernel;
+    int64_t before = work_so_far(t, kernel);
+    for (int64_t i = 0; i < blocks; i++)
+        numbers[i] = i;
+    if (!run_blocks(t, l, numbers, 1, BLOCKS_COUNTED))
+        return false;
+    int64_t n = sample_size(t, work_so_far(t, kernel) - before, blocks);
+    return run_blocks(t, l, numbers + 1, n - 1, BLOCKS_COUNTED) &&
+           (t->sampled || t->launches == 1 ||
+            run_blocks(t, l, numbers + n, blocks - n, BLOCKS_RUN));
+}
+
 static bool take_launch(void *user, const SimLaunch *l)
 {
     Taker *t = user;
@@ -171,7 +186,8 @@ static bool take_launch(void *user, const SimLaunch *l)
                    (long long)blocks);
         return false;
     }
-    bool ok = take_blocks(t, l, blocks / cluster_of(t, l), numbers);
+    bool awaits = t->m->kernels[launch->kernel].code->awaits;
+    bool ok = (awaits ? take_in_order : take_blocks)(t, l, blocks / cluster_of(t, l), numbers);
     free(numbers);
     return ok;
 }

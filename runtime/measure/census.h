@@ -1,8 +1,9 @@
 /* census.h - Runs a module on the simulator once, and counts its accesses.
  *
  * It counts every block if that takes at most a given number of requests, or arithmetic of the same
- * duration; otherwise it counts evenly spaced blocks and extrapolates. Blocks that are not counted
- * still run if a later launch can read their results. */
+ * duration; otherwise it counts evenly spaced blocks and extrapolates. Where blocks await each
+ * other, these are the first ones. Blocks that are not counted still run if a later launch can read
+ * their results. */
 #ifndef TIRC_RUNTIME_MEASURE_CENSUS_H
 #define TIRC_RUNTIME_MEASURE_CENSUS_H
 

@@ -125,6 +125,28 @@ def test_later_launches_see_what_earlier_ones_wrote(tirc):
     assert not json.loads(r.out)["analyze"]["exact"]
 
 
+@pytest.mark.parametrize("budget", ["10", "1000000"])
+def test_blocks_that_await_each_other_run_in_order(tirc, budget):
+    """Each block of a scan in one launch awaits the sums of those before it, also in a sample."""
+    tirc.write(
+        "scan.tir",
+        """kernel scan<N = 100000>(x: f32[N]) -> y: f32[N], last: f32
+{
+    temp s: f32;
+    s = 0;
+    for i in N {
+        s += x[i];
+        y[i] = s;
+    }
+    last = y[N - 1];
+}
+""",
+    )
+    r = tirc("scan.tir", "--device", "sim", "--analyze", "--budget", budget, "--json")
+    assert r.status == 0, r.err
+    assert json.loads(r.out)["analyze"]["exact"] == (budget != "10")
+
+
 def test_collisions(tirc):
     text = "kernel h<N = 4096>(x: f32[N]) -> y: i32[1] { y[0] = 0; for i in N y[0] += 1; }"
     tirc.write("h.tir", text)
