@@ -258,6 +258,36 @@ kernel scaled<N = 16>(x: f32[N]) -> y: f32[N], z: f32[N], w: f32[N] {
     assert r.status == 0 and found["rounding"]["checked"] == 32, found
 
 
+@pytest.mark.parametrize("literal", ["1e9", "inf"])
+def test_a_value_without_a_bound_is_a_number(tirc, literal):
+    """Rounding decides which count a quotient has, so it has no bound. But later steps use it, for
+    subscripts, too: it may not become an infinity, which is nearest to no centre."""
+    tirc.write(
+        "means.tir",
+        f"""
+reducer nearest(d: f32, k: i32) {{
+    init ({literal}, -1);
+    combine(a, b): b.d < a.d || b.d == a.d && b.k < a.k ? b : a;
+}}
+kernel means<N = 8, K = 8, STEPS = 3>(x: f32[N], inout c: f32[K]) -> label: i32[N]
+    where -1 <= x, x <= 1, -1 <= c, c <= 1
+{{
+    for t in STEPS {{
+        temp count: i32[K]; temp sum: f32[K]; temp best: nearest[N];
+        for n in N, k in K best[n] nearest= ((x[n] - c[k]) * (x[n] - c[k]), k);
+        for n in N label[n] = best[n].k;
+        for k in K {{ count[k] = 0; sum[k] = 0; }}
+        for n in N {{ count[label[n]] += 1; sum[label[n]] += x[n]; }}
+        for k in K if count[k] > 0 c[k] = sum[k] / f32(count[k]);
+    }}
+}}
+""",
+    )
+    r, found = verify(tirc, "means.tir", "--schedule", "none")
+    assert r.status == 0 and found["rounding"]["overflown"] == 0, r.err
+    assert found["structure"]["exact"] == 16, found
+
+
 def test_what_overflows_on_its_way_is_no_fault(tirc):
     tirc.write(
         "grow.tir",

@@ -106,16 +106,19 @@ static Expr *beyond_error(RefBuilder *b, const Rounding *r)
 }
 
 /* The value with its error; none beyond the largest value of the type, where the device may have an
- * infinity. Programs that use infinities are checked more closely. */
+ * infinity. Programs that use infinities are checked more closely. A value whose error has no bound
+ * stays what it is: other values follow from it, also subscripts. */
 static Ref rounded(RefBuilder *b, const Rounding *r)
 {
+    Expr *most = ref_float(b, type_largest(r->type));
     Expr *size = ref_let(b, ref_add(b, magnitude(b, r->v), r->err));
     Expr *loss = ref_op(b, EX_MUL, ref_float(b, r->u), size);
     Expr *after = ref_add(b, ref_add(b, loss, ref_float(b, r->eta)), r->err);
-    Expr *fits = ref_let(b, ref_op(b, EX_LE, size, ref_float(b, type_largest(r->type))));
+    Expr *fits = ref_let(b, ref_op(b, EX_LE, size, most));
     if (!b->infinities)
         return (Ref){.v = r->v, .err = pick(b, fits, after, ref_float(b, INFINITY))};
-    return (Ref){.v = pick(b, fits, r->v, ref_op(b, EX_MUL, r->v, ref_float(b, INFINITY))),
+    Expr *stays = r->err ? ref_op(b, EX_LE, magnitude(b, r->v), most) : fits;
+    return (Ref){.v = pick(b, stays, r->v, ref_op(b, EX_MUL, r->v, ref_float(b, INFINITY))),
                  .err = pick(b, fits, after, beyond_error(b, r))};
 }
 
