@@ -22,7 +22,7 @@ typedef struct {
     const BlockStmt *block;
     int first;    /* the item of the path that the copy stands behind */
     bool *used;   /* [n_iters] the iterators that the elements depend on */
-    Expr *exists; /* on loops: the block updates anything; NULL where it does, or has an init */
+    Expr *exists; /* on loops: the block writes anything; NULL where it does */
     BlockStmt made;
 } Written;
 
@@ -176,6 +176,24 @@ static void find_existence(Written *w, Facts *f)
     facts_reset(f, mark);
 }
 
+/* Adds to w->exists that the iterators which no element depends on have values: steps give loops
+ * more iterations than there are values, and in those nothing is written. An init writes its
+ * elements in any case. */
+static void find_instances(Written *w)
+{
+    Context *c = w->s->ctx;
+    Facts *f = sched_facts(w->s, w->path);
+    for (int i = 0; i < w->block->n_iters; i++) {
+        const BlockIter *iter = &w->block->iters[i];
+        ExprList domain = {0};
+        if (!w->used[i] && (iter->kind == ITER_SPATIAL || !w->block->init))
+            iter_add_domain(c, w->block, iter, &domain);
+        for (int k = 0; k < domain.n; k++)
+            if (!prove(f, domain.items[k]))
+                w->exists = cond_and(c, w->exists, domain.items[k]);
+    }
+}
+
 /* ---- the loops around it --------------------------------------------------------------------- */
 
 /* Some loop around the place says which elements the block writes, or whether it runs. */
@@ -309,6 +327,7 @@ Stmt *stage_copy_written(Schedule *s, const WrittenCopy *copy, const StmtPath *p
         enter(f, path, i);
     if (copy->start && !copy->start->init)
         find_existence(&w, f);
+    find_instances(&w);
     bool plain = !w.block->predicate && (!w.exists || expr_of_sizes(w.exists));
     bool whole = plain && !is_part(&w) && flow_runs_whole(s, writer, &why);
     if (!whole)
