@@ -69,6 +69,40 @@ static Expr *replaced_predicate(Below *b, const BlockStmt *block)
     return decided || leaves ? now : simple;
 }
 
+/* A condition that the reduction of a block below it decides would become one on the block's
+ * elements, as where it never holds: the init would not run. */
+static bool condition_leaves_reduction(Below *b, const Stmt *branch, Expr *cond, const Expr *simple)
+{
+    Context *c = b->s->ctx;
+    int64_t truth;
+    bool never = expr_is_const(simple, &truth) && !truth;
+    for (Cursor at = cursor_stmts(c, (Stmt *)branch); cursor_next(&at);) {
+        if (at.stmt->kind != ST_BLOCK || !at.stmt->u.block.init)
+            continue;
+        BlockStmt block = at.stmt->u.block;
+        BlockIter *iters = block_own_iters(c, &block, 0);
+        for (int i = 0; i < block.n_iters; i++)
+            iters[i].binding = expr_subst(c, iters[i].binding, b->map, b->n_map);
+        if (never ? reduction_decides(c, &block, cond)
+                  : leaves_reduction(c, b->facts, &block, cond))
+            return true;
+    }
+    return false;
+}
+
+static Stmt *replaced_condition(Below *b, Stmt *branch)
+{
+    Context *c = b->s->ctx;
+    Expr *cond = branch->u.cond.cond, *now = expr_subst(c, cond, b->map, b->n_map);
+    if (now == cond)
+        return branch;
+    Expr *simple = simplify(facts_for(b, now), now);
+    bool leaves = condition_leaves_reduction(b, branch, now, simple);
+    return stmt_stamp(stmt_if(c, leaves ? now : simple, branch->u.cond.then,
+                              branch->u.cond.otherwise, branch->span),
+                      branch);
+}
+
 /* A variable of `e` that `without` does not use, and whose range is not literal. */
 static bool loses_var(Below *b, const Expr *e, const Expr *without)
 {
@@ -221,8 +255,8 @@ Stmt *below_rewrite(Below *b, Stmt *stmt)
     Context *c = b->s->ctx;
     switch (stmt->kind) {
     case ST_SEQ: return rewrite_shapes(b, stmt_map_children(c, stmt, rewrite_inside, b));
+    case ST_IF: return stmt_map_inside(c, b->facts, replaced_condition(b, stmt), rewrite_inside, b);
     case ST_FOR:
-    case ST_IF:
         stmt = stmt_map_exprs(c, stmt, replaced_in, b);
         return stmt_map_inside(c, b->facts, stmt, rewrite_inside, b);
     case ST_BLOCK: return rewrite_block(b, stmt);

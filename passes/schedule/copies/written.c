@@ -249,6 +249,26 @@ static Stmt *in_loop(const Written *w, Facts *f, int depth, Stmt *inner)
     return stmt_for(c, &loop, old->span);
 }
 
+/* The conjuncts that say which elements the writer has; NULL: none. Those on a loop of a reduction
+ * that the writer starts say which terms there are: it has its elements without any. */
+static Expr *on_elements(const Written *w, Expr *cond)
+{
+    Context *c = w->s->ctx;
+    ExprList all = {0}, kept = {0};
+    cond_split(c, cond, &all);
+    for (int i = 0; i < all.n; i++) {
+        bool terms = false;
+        for (int k = w->first; w->block->init && k < w->path->n - 1; k++) {
+            const Stmt *at = w->path->items[k];
+            terms |= at->kind == ST_FOR && expr_uses_var(all.items[i], at->u.loop.var) &&
+                     block_uses_loop(w->block, ITER_REDUCE, at->u.loop.var);
+        }
+        if (!terms)
+            VEC_PUSH(c->arena, &kept, all.items[i]);
+    }
+    return cond_join(c, &kept);
+}
+
 /* The copies in the loops and conditions of the writer from path->items[depth] on. */
 static Stmt *in_own_loops(const Written *w, Facts *f, int depth)
 {
@@ -267,7 +287,8 @@ static Stmt *in_own_loops(const Written *w, Facts *f, int depth)
     Expr *cond = at->u.cond.cond;
     if (is_otherwise(w->path, depth))
         cond = expr_unary(c, EX_NOT, cond, at->span);
-    return stmt_if(c, cond, inner, NULL, at->span);
+    cond = on_elements(w, cond);
+    return cond ? stmt_if(c, cond, inner, NULL, at->span) : inner;
 }
 
 /* The copies in loops over the domains of the writer's iterators. */

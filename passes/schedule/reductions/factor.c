@@ -52,15 +52,69 @@ bool factor_check_reducer(Factor *f, Span span)
     return true;
 }
 
-/* The reduction's loops hold nothing but the block, and no loop is both spatial and of the
- * reduction. */
+/* Each conjunct of the condition speaks of a loop of the reduction that stays one: it keeps terms
+ * away, and no partial result. */
+static bool is_on_terms(const Factor *f, Expr *cond)
+{
+    Context *c = f->s->ctx;
+    ExprList all = {0};
+    cond_split(c, cond, &all);
+    for (int k = 0; k < all.n; k++) {
+        bool terms = false;
+        for (int i = f->anchor; i + 1 < f->path.n; i++) {
+            const Stmt *at = f->path.items[i];
+            terms |= at != f->loop && at->kind == ST_FOR && factor_uses(f, ITER_REDUCE, at) &&
+                     expr_uses_var(all.items[k], at->u.loop.var);
+        }
+        if (!terms)
+            return false;
+    }
+    return true;
+}
+
+/* An item of the path that the block may be in, below the anchor. */
+static bool may_hold(const Factor *f, int i)
+{
+    const Stmt *at = f->path.items[i];
+    bool branch = at->kind == ST_IF && at->u.cond.then == f->path.items[i + 1];
+    return at->kind == ST_FOR ||
+           (f->among_others && (at->kind == ST_SEQ || (branch && is_on_terms(f, at->u.cond.cond))));
+}
+
+static bool declares(Context *c, const Stmt *s, const Buffer *buffer)
+{
+    for (Cursor at = cursor_stmts(c, s); cursor_next(&at);)
+        if (at.stmt->kind == ST_TEMP && at.stmt->u.temp->id == buffer->id)
+            return true;
+    return false;
+}
+
+/* Nothing else in the reduction's loops accesses what it reduces, which is known behind them. */
+static bool check_others(Factor *f, Span span)
+{
+    Context *c = f->s->ctx;
+    Stmt *anchor = f->path.items[f->anchor];
+    Stmt *others = stmt_replace(c, anchor, f->node, stmt_empty(c, f->node->span));
+    for (int k = 0; k < f->r.n; k++) {
+        const Buffer *buffer = f->r.parts[k].target.buffer;
+        REQUIRE(f->s, E0475, span,
+                !stmt_accesses(c, others, buffer, ACCESS_ANY) && !declares(c, others, buffer),
+                "another statement in loop '%s' accesses '%s', which block '%s' reduces in it; "
+                "fission can give the block a loop of its own",
+                stmt_label(anchor), buffer->name, f->block->name);
+    }
+    return true;
+}
+
+/* The reduction's loops hold nothing but the block, or what does not matter to it, and no loop is
+ * both spatial and of the reduction. */
 static bool check_nest(Factor *f, Span span)
 {
     Schedule *s = f->s;
     for (int i = 0; i + 1 < f->path.n; i++) {
         const Stmt *at = f->path.items[i];
         REQUIRE(
-            s, E0475, span, i < f->anchor || at->kind == ST_FOR,
+            s, E0475, span, i < f->anchor || may_hold(f, i),
             "loop '%s', which carries the reduction, contains more than the loops of block '%s'",
             stmt_label(f->path.items[f->anchor]), f->block->name);
         REQUIRE(s, E0475, span,
@@ -74,7 +128,8 @@ static bool check_nest(Factor *f, Span span)
 
 bool factor_check_loops(Factor *f, Span span)
 {
-    return check_loop(f, span) && check_nest(f, span);
+    return check_loop(f, span) && check_nest(f, span) &&
+           (!f->among_others || check_others(f, span));
 }
 
 /* The loop repeats the block under a condition: an iteration that computes nothing combines

@@ -27,6 +27,7 @@ typedef struct {
     Expr *predicate;      /* on loops, or NULL */
     Expr *exists;         /* on iterators, or NULL: elsewhere the identity is added */
     bool reduces;         /* there is another reduction loop */
+    bool among_others;    /* the loops may hold other statements, too */
 } Factor;
 
 /* The spatial iterators use the statement, a loop, or the reduction runs over it. */
@@ -34,8 +35,9 @@ bool factor_uses(const Factor *f, IterKind kind, const Stmt *loop);
 
 /* Fills in f->r, for the reduction in one run of the anchor; false after a refusal (E0476). */
 bool factor_check_reducer(Factor *f, Span span);
-/* The loop may become an axis, and the loops from the anchor to the block hold nothing else. False
- * after a refusal (E0410, E0475). */
+/* The loop may become an axis, and the loops from the anchor to the block hold nothing else, or
+ * with f->among_others nothing else that accesses what the block reduces. False after a refusal
+ * (E0410, E0475). */
 bool factor_check_loops(Factor *f, Span span);
 /* Fills in the iterators of the block of partial results; false after a refusal (E0475). */
 bool factor_find_iters(Factor *f, Span span);

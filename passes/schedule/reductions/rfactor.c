@@ -11,25 +11,48 @@
  *                                                       y[i] += y_rf[ki, i]; }
  *
  * Legal: the loop carries a reduction whose operator is associative and commutative and has an
- * identity. Of a reducer that is declared ordered, the loop is the outermost of the reduction.
+ * identity. Other statements in the loops of the reduction do not access what it reduces, and
+ * conditions in them leave out no partial result. Of a reducer that is declared ordered, the loop
+ * is the outermost of the reduction.
  * Invariant: each value is added to one partial result, and each partial result to one element. */
 #include "passes/schedule/reductions/factor.h"
 
-/* Below the loop there is one block and nothing but loops. */
+/* The block whose reduction the loop carries, or the only one below it. NULL: there are several. */
+static Stmt *reducing_block(Context *c, Stmt *loop)
+{
+    Stmt *one = NULL, *reducing = NULL;
+    int n = 0, n_reducing = 0;
+    for (Cursor at = cursor_stmts(c, loop); cursor_next(&at);) {
+        if (at.stmt->kind != ST_BLOCK)
+            continue;
+        one = at.stmt;
+        n++;
+        if (reduction_uses(c, &one->u.block, ITER_REDUCE, loop)) {
+            reducing = one;
+            n_reducing++;
+        }
+    }
+    return n == 1 ? one : n_reducing == 1 ? reducing : NULL;
+}
+
 static bool find_block(Factor *f, const PrimCall *call)
 {
-    Stmt *at = sched_node(f->s, &call->rfactor.loop, &f->path);
-    f->loop = at;
-    while (at->kind == ST_FOR) {
-        at = at->u.loop.body;
-        VEC_PUSH(f->s->ctx->arena, &f->path, at);
-    }
-    REQUIRE(f->s, E0475, call->rfactor.loop.span, at->kind == ST_BLOCK,
-            "loop '%s' does not contain exactly one block in a nest of loops, so there is no "
-            "single reduction to decompose",
-            stmt_label(f->loop));
-    f->node = at;
-    f->block = &at->u.block;
+    Context *c = f->s->ctx;
+    Span span = call->rfactor.loop.span;
+    const Value *given = &call->rfactor.block;
+    f->loop = sched_node(f->s, &call->rfactor.loop, &f->path);
+    Stmt *loop = path_end(&f->path);
+    f->node = given->kind == VALUE_NONE ? reducing_block(c, loop) : sched_node(f->s, given, NULL);
+    REQUIRE(f->s, E0475, span, f->node,
+            "loop '%s' carries the reduction of no block or of several, so there is no single "
+            "reduction to decompose; 'block' names one of several",
+            stmt_label(loop));
+    f->block = &f->node->u.block;
+    StmtPath inside = stmt_path_to(c, loop, f->node);
+    REQUIRE(f->s, E0475, given->span, inside.n > 0, "block '%s' is not in loop '%s'",
+            f->block->name, stmt_label(loop));
+    f->path = path_joined(c, &f->path, f->path.n - 1, inside);
+    f->among_others = true;
     return true;
 }
 
