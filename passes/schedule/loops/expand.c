@@ -14,6 +14,8 @@
  * Kinds of loops stay right: two accesses touch one element where they did before, since they come
  * from one iteration.
  *
+ * A list of temporaries leaves out the others.
+ *
  * Legal: the number of iterations is made of sizes, and so are the shapes of the temporaries.
  * Invariant: each iteration has the same elements for itself, before and after. */
 #include "passes/schedule/loops/loop.h"
@@ -21,6 +23,7 @@
 typedef struct {
     Schedule *s;
     Span span;
+    const Value *temps; /* those that are meant, or none: all */
     Stmt *loop;
     Facts *facts;           /* that hold around it */
     Expr *lo, *hi, *extent; /* of the loop's values */
@@ -51,10 +54,28 @@ static bool check_range(Expand *e, const StmtPath *path)
     return true;
 }
 
-/* A temporary of the body that all iterations would share, if they ran at once. */
-static bool is_shared(const Stmt *item)
+static bool is_meant(const Expand *e, const Buffer *temp)
 {
-    return item->kind == ST_TEMP && item->u.temp->scope == SCOPE_GLOBAL;
+    for (int i = 0; e->temps->kind != VALUE_NONE && i < e->temps->u.list.n; i++)
+        if (e->temps->u.list.items[i].u.id == temp->id)
+            return true;
+    return e->temps->kind == VALUE_NONE;
+}
+
+/* A temporary of the body that all iterations would share, if they ran at once. */
+static bool is_shared(const Expand *e, const Stmt *item)
+{
+    return item->kind == ST_TEMP && item->u.temp->scope == SCOPE_GLOBAL &&
+           is_meant(e, item->u.temp);
+}
+
+static bool is_declared(const Expand *e, const Value *temp)
+{
+    const Stmt *body = e->loop->u.loop.body;
+    for (int i = 0; body->kind == ST_SEQ && i < body->u.seq.n; i++)
+        if (is_shared(e, body->u.seq.items[i]) && body->u.seq.items[i]->u.temp->id == temp->u.id)
+            return true;
+    return false;
 }
 
 static bool check_body(const Expand *e)
@@ -62,7 +83,7 @@ static bool check_body(const Expand *e)
     const Stmt *body = e->loop->u.loop.body;
     int n = 0;
     for (int i = 0; body->kind == ST_SEQ && i < body->u.seq.n; i++) {
-        if (!is_shared(body->u.seq.items[i]))
+        if (!is_shared(e, body->u.seq.items[i]))
             continue;
         const Buffer *temp = body->u.seq.items[i]->u.temp;
         if (!flow_require_fixed_shape(e->s, temp, E0485, e->span))
@@ -72,6 +93,12 @@ static bool check_body(const Expand *e)
     REQUIRE_AT(e->s, E0485, e->span, n, e->loop,
                "loop '%s' declares no temporary in global memory, so there is nothing to expand",
                stmt_label(e->loop));
+    for (int i = 0; e->temps->kind != VALUE_NONE && i < e->temps->u.list.n; i++) {
+        const Value *temp = &e->temps->u.list.items[i];
+        REQUIRE_AT(e->s, E0485, temp->span, is_declared(e, temp), e->loop,
+                   "loop '%s' does not declare '%s' in global memory", stmt_label(e->loop),
+                   sched_buffer(e->s, temp->u.id)->name);
+    }
     return true;
 }
 
@@ -196,12 +223,12 @@ static Stmt *expand_body(Expand *e, StmtList *out)
     Stmt *body = e->loop->u.loop.body;
     StmtList rest = {0};
     for (int i = 0; i < body->u.seq.n; i++)
-        if (!is_shared(body->u.seq.items[i]))
+        if (!is_shared(e, body->u.seq.items[i]))
             VEC_PUSH(c->arena, &rest, body->u.seq.items[i]);
     Stmt *now = stmt_seq(c, rest.items, rest.n, body->span);
     for (int i = 0; i < body->u.seq.n; i++) {
         Stmt *item = body->u.seq.items[i];
-        if (!is_shared(item))
+        if (!is_shared(e, item))
             continue;
         e->from = item->u.temp;
         e->to = expanded(e, e->from);
@@ -216,7 +243,7 @@ bool prim_expand(Schedule *s, const PrimCall *call, Value *result)
     Context *c = s->ctx;
     StmtPath path = {0};
     StmtList items = {0};
-    Expand e = {.s = s, .span = call->expand.loop.span};
+    Expand e = {.s = s, .span = call->expand.loop.span, .temps = &call->expand.temps};
     e.loop = sched_node(s, &call->expand.loop, &path);
     if (!sched_require_serial(s, e.loop, e.span) || !check_range(&e, &path) || !check_body(&e))
         return false;
