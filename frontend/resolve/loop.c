@@ -99,12 +99,13 @@ static bool resolve_step(Resolver *r, const AstLoop *loop, int64_t *step)
     return *step != 0;
 }
 
-/* `N - 1..0` without a step: a loop that was meant to go down. */
+/* `N - 1..0` without a step: a loop that was meant to go down. The end is written as 0: `1..N - 1`
+ * is empty for a small N. */
 static void warn_downward(Resolver *r, const AstLoop *ast, const ForStmt *loop)
 {
     int64_t lo, hi;
-    if (ast->step || !expr_is_const(loop->lo, &lo) || !expr_is_const(loop->hi, &hi) || lo <= hi ||
-        hi != 0)
+    if (ast->step || ast->hi->kind != AE_INT || !expr_is_const(loop->lo, &lo) ||
+        !expr_is_const(loop->hi, &hi) || lo <= hi || hi != 0)
         return;
     diag_warning(r->ctx, E0214, ast->span,
                  "loop '%.60s' counts up from %lld to 0, so it has no iterations; add 'step -1' to "

@@ -78,6 +78,15 @@ def test_unused_parameter_of_a_schedule():
     assert (used.returncode, used.stderr) == (0, "")
 
 
+def test_loop_that_counts_up_to_0():
+    """One that is empty for small sizes was not meant to count down."""
+    head = "kernel k<N = 4>(x: f32[N]) -> y: f32[N] { for i in N y[i] = 0;"
+    text = head + " for i in %s y[i] = x[i]; }"
+    assert "E0214" in tirc("-DN=2", text=text % "N - 1..0").stderr
+    done = tirc("-DN=1", text=text % "1..N - 1")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_no_warn():
     done = tirc("--no-warn")
     assert (done.returncode, done.stderr) == (0, "")
