@@ -179,6 +179,12 @@ RULES = [
     ("row_of_pairs", ["rows"], 5 * 32),
     ("recurrent_layer", ["steps", "contraction", "elements"], 128),
     ("power_method", ["steps", "parts", "rows", "elements", "elements"], 256 * 32),
+    ("residual_of_elements", ["steps", "apart", "parts", "elements", "elements"], 2000 / 4),
+    ("close_pairs", ["sums", "sums", "apart", "parts", "parts", "rows"], 70 * 32),
+    ("paths", ["apart", "parts", "threads"], 600),
+    ("sums_of_groups", ["apart", "scatters", "threads", "threads"], 32),
+    ("ranks", ["apart", "elements", "threads"], 300),
+    ("down_columns", ["threads"], 400),
 ]
 
 
