@@ -185,6 +185,10 @@ RULES = [
     ("sums_of_groups", ["apart", "scatters", "threads", "threads"], 32),
     ("ranks", ["apart", "elements", "threads"], 300),
     ("down_columns", ["threads"], 400),
+    ("edit_distance", ["apart", "wavefront", "elements", "threads"], 40),
+    ("affine_gaps", ["wavefront", "elements"], 3 * 20),
+    ("in_place_sweeps", ["wavefront"], 18),
+    ("shortest_paths", ["wavefront"], 20),
 ]
 
 
