@@ -115,3 +115,30 @@ def test_checks_are_no_accesses(tirc):
     assert r.status == 0
     labels = [a for a in json.loads(r.out)["accesses"] if a["buffer"] == "label"]
     assert len(labels) == 1 and labels[0]["requests"] == 1
+
+
+GATES = """
+kernel gates<T, N, K, H>(x: f32[T, N, K], w: f32[3 * H, K], b: f32[3 * H]) -> y: f32[T, N, H]
+{
+    temp z: f32[T, N, 3 * H] product_digits(19);
+    for t in T, n in N, j in 3 * H {
+        z[t, n, j] = b[j];
+        for k in K
+            z[t, n, j] += x[t, n, k] * w[j, k];
+    }
+    for t in T, n in N, j in H
+        y[t, n, j] = z[t, n, j] * z[t, n, H + j] + z[t, n, 2 * H + j];
+}
+"""
+
+
+@pytest.mark.parametrize("symbols", ["H", "NH", "TNKH"])
+def test_rows_of_gates(tirc, symbols):
+    """A thread's rows are a quotient, and are multiplied by a length that is a sum of sizes."""
+    tirc.write("gates.tir", GATES)
+    values = {"T": 3, "N": 64, "K": 16, "H": 20}
+    sizes = [f"-D{size}=?" for size in symbols] + [f"--size={n}={values[n]}" for n in symbols]
+    sizes += [f"-D{n}={values[n]}" for n in values if n not in symbols]
+    r = tirc("gates.tir", "--run", "--json", "--device", "sim", *sizes)
+    memory = json.loads(r.out)["memory"]
+    assert memory["proved"] == memory["accesses"], memory["first"]

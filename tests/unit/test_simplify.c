@@ -265,6 +265,31 @@ static void test_fused_rows(void **state)
     ctx_free(w.c);
 }
 
+/* Rows of a tile, whose numbers have a quotient of a thread's, times the length of a row. */
+static void test_guarded_rows(void **state)
+{
+    (void)state;
+    World w = world_new();
+    world_range(&w, "a", "0", "3");
+    world_range(&w, "x", "0", "128");
+    facts_assume(w.f, text_expr(&w, "M >= 1"));
+    facts_assume(w.f, text_expr(&w, "z >= 0 && z + j < M * 3 && j >= 0"));
+    expect_proved(&w, "x / 2 * M < M * 64", true);
+    expect_proved(&w, "x / 2 * M < M * 63", false);
+    expect_proved(&w, "(a * 64 + x / 2) * M * 3 + z + j < M * 576", true);
+    expect_proved(&w, "(a * 64 + x / 2) * M * 3 + z + j < M * 575", false);
+    FactsMark mark = facts_mark(w.f);
+    world_range(&w, "i", "0", "(N + 63) / 64");
+    facts_assume(w.f, text_expr(&w, "i * 64 + x / 2 < N"));
+    expect_proved(&w, "(i * 64 + x / 2) * M * 3 + z + j < N * M * 3", false);
+    facts_scale(w.f);
+    expect_proved(&w, "(i * 64 + x / 2) * M * 3 + z + j < N * M * 3", true);
+    expect_proved(&w, "(i * 64 + x / 2) * M * 3 + z + j + 1 < N * M * 3", false);
+    facts_reset(w.f, mark);
+    expect_proved(&w, "(i * 64 + x / 2) * M * 3 + z + j < N * M * 3", false);
+    ctx_free(w.c);
+}
+
 /* Channels in groups of C / G, whose elements are in one row: f = ((n G + g) C / G + c) H + j. */
 /* Rows of sums of sizes, such as the points of a convolution: H - 2 and W - 2 of an image. */
 static void test_products_of_sums(void **state)
@@ -579,6 +604,7 @@ int main(void)
         cmocka_unit_test(test_minima),
         cmocka_unit_test(test_assumptions),
         cmocka_unit_test(test_fused_rows),
+        cmocka_unit_test(test_guarded_rows),
         cmocka_unit_test(test_products_of_sums),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_turns_that_end_early),

@@ -85,6 +85,7 @@ struct Facts {
     VEC(Condition) conditions;
     int depth;     /* of nested bounds */
     bool assuming; /* a condition is brought into canonical form, to be assumed */
+    bool scales;   /* facts_scale */
 };
 
 /* Only so many conditions, the newest, take part in a proof. */

@@ -141,8 +141,15 @@ static bool end_of_quotient(Facts *f, const ExprList *factors, bool most, Factor
            (most || checked_add(out->by.constant, 1, &out->by.constant));
 }
 
+static bool literal_end(Facts *f, const Expr *factor, bool most, Affine *out)
+{
+    Bounds b = bounds_of_atom(f, (Expr *)factor);
+    *out = affine_const(most ? b.max : b.min);
+    return most ? bounds_has_max(b) : bounds_has_min(b);
+}
+
 /* The end of a factor that makes the product large (`most`) or small: of a variable that of its
- * range, and 0 <= x % d <= d - 1. */
+ * range, 0 <= x % d <= d - 1, and the literal bounds of a quotient, as of (thread / 2) * N. */
 static bool end_of_factor(Facts *f, const ExprList *factors, bool most, Factor *out)
 {
     const Expr *factor = factors->items[out->at];
@@ -154,8 +161,12 @@ static bool end_of_factor(Facts *f, const ExprList *factors, bool most, Factor *
     if ((factor->kind != EX_MOD && factor->kind != EX_DIV) || !bounds_nonneg(f, factor->u.arg[0]) ||
         !bounds_nonneg(f, factor->u.arg[1]))
         return false;
-    if (factor->kind == EX_DIV)
-        return end_of_quotient(f, factors, most, out);
+    if (factor->kind == EX_DIV) {
+        if (end_of_quotient(f, factors, most, out))
+            return true;
+        out->divisor = -1;
+        return literal_end(f, factor, most, &out->by);
+    }
     out->by = affine_const(0);
     return !most || (affine_of(f->c, factor->u.arg[1], PRODUCTS_EXPANDED, &out->by) &&
                      checked_sub(out->by.constant, 1, &out->by.constant));
@@ -594,7 +605,51 @@ static bool search_polynomial(Facts *f, const Affine *a)
     return affine_is_expanded_product(a) && polynomial_nonneg(&search, a, 0);
 }
 
+/* ---- conditions times factors ---------------------------------------------------------------- */
+
+enum { SCALED_STEPS = 60 };
+
+/* Subtracts the condition times what the product of term m has besides the condition's term t. */
+static bool search_scaled_by(Search *s, const Affine *a, const Affine *known, int t, int m)
+{
+    Context *c = s->f->c;
+    Affine by, scaled = {0}, less;
+    Expr *atom = a->terms[m].atom;
+    Expr *rest = atom->kind == EX_MUL ? product_divide(c, atom, known->terms[t].atom) : NULL;
+    if (!rest || !bounds_nonneg(s->f, rest) || !affine_of(c, rest, PRODUCTS_EXPANDED, &by) ||
+        !affine_push_product(c, &scaled, known, &by, 1, PRODUCTS_EXPANDED, span_none()) ||
+        !affine_normalize(&scaled))
+        return false;
+    for (int u = 0; u < scaled.n; u++)
+        if (expr_same(scaled.terms[u].atom, atom))
+            return subtract_condition(c, a, &scaled, u, &less) && search_nonneg(s, &less, 0);
+    return false;
+}
+
+/* A guard of a row says of its elements what it says times the length of rows.
+ *
+ *   by * 64 + t < N, j < H   |-   N * H - by * 64 * H - t * H - j - 1 >= 0 */
+static bool search_scaled(Facts *f, const Affine *a)
+{
+    Search search = {.f = f, .steps = SCALED_STEPS};
+    if (!f->scales || !affine_is_expanded_product(a))
+        return false;
+    for (int k = f->conditions.n - 1, first = facts_first_condition(f); k >= first; k--) {
+        const Condition *known = &f->conditions.items[k];
+        for (int t = 0; known->affine && t < known->form.n; t++)
+            for (int m = 0; m < a->n; m++)
+                if (search_scaled_by(&search, a, &known->form, t, m))
+                    return true;
+    }
+    return false;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
+
+void facts_scale(Facts *f)
+{
+    f->scales = true;
+}
 
 bool prove_nonneg(Facts *f, const Affine *a)
 {
@@ -606,12 +661,12 @@ bool prove_nonneg(Facts *f, const Affine *a)
     for (int t = 0; t < a->n && fits; t++)
         fits = affine_collect(f->c, a->terms[t].atom, a->terms[t].factor, PRODUCTS_EXPANDED,
                               &expanded);
-    bool proved =
-        fits && affine_normalize(&expanded) &&
-        (bounds_nonnegative(&search, &expanded, 0) ||
-         (!points_refute(f, &expanded) &&
-          (search_open(&open, &expanded, 0) || search_nonneg(&search, &expanded, 0) ||
-           search_without_literals(&few, &expanded, 0) || search_polynomial(f, &expanded))));
+    bool proved = fits && affine_normalize(&expanded) &&
+                  (bounds_nonnegative(&search, &expanded, 0) ||
+                   (!points_refute(f, &expanded) &&
+                    (search_open(&open, &expanded, 0) || search_nonneg(&search, &expanded, 0) ||
+                     search_without_literals(&few, &expanded, 0) ||
+                     search_polynomial(f, &expanded) || search_scaled(f, &expanded))));
     facts_answered(f, &q);
     return proved;
 }

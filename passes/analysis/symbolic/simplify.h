@@ -32,6 +32,10 @@ void facts_assume(Facts *f, Expr *cond);
  * It is not simplified again, so the cost of nested conditions is linear. */
 Expr *facts_canonical(Facts *f, Expr *cond);
 void facts_assume_canonical(Facts *f, Expr *cond);
+/* From now on proofs multiply conditions by factors of products, too: a guard of a row says of its
+ * elements what it says times the length of rows. For proofs alone: of two guards that follow from
+ * each other, the simplifier keeps the one that it finds first. */
+void facts_scale(Facts *f);
 /* What holds inside a loop (its range), a block (domains of its iterators), an if (then), a
  * launch. */
 void facts_enter(Facts *f, const Stmt *s);

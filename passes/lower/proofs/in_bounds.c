@@ -295,6 +295,7 @@ static void judge(Question *q, int axis, Violation found)
 static Facts *facts_of_sizes(Context *c, const Kernel *kernel)
 {
     Facts *f = facts_of_kernel(c, kernel);
+    facts_scale(f);
     for (int i = 0; i < kernel->n_sizes; i++)
         if (kernel->sizes[i].symbolic)
             facts_assume(f, expr_binary(c, EX_GE, expr_var(c, kernel->sizes[i].var, span_none()),
