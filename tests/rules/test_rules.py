@@ -189,6 +189,7 @@ RULES = [
     ("affine_gaps", ["wavefront", "elements"], 3 * 20),
     ("in_place_sweeps", ["wavefront"], 18),
     ("shortest_paths", ["wavefront"], 20),
+    ("inner_averages", ["elements"], 2 * 256),
 ]
 
 
