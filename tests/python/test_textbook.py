@@ -1,0 +1,73 @@
+"""The programs of examples/textbook on the simulator against NumPy, at odd sizes and sizes of 1."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tirc
+
+PROGRAM = Path(__file__).resolve().parents[2] / "examples/textbook/textbook.tir"
+
+
+def program(name, **sizes):
+    return tirc.compile(PROGRAM, name, device="sim", **sizes)
+
+
+@pytest.mark.parametrize("m, n", [(37, 23), (8, 45), (1, 1)])
+def test_edit_distance(m, n):
+    rng = np.random.default_rng(m)
+    a, b = rng.integers(0, 3, m).astype("u1"), rng.integers(0, 3, n).astype("u1")
+    d = np.zeros((m + 1, n + 1), "i4")
+    d[:, 0], d[0] = np.arange(m + 1), np.arange(n + 1)
+    for i in range(m):
+        for j in range(n):
+            d[i + 1, j + 1] = min(d[i, j] + (a[i] != b[j]), d[i, j + 1] + 1, d[i + 1, j] + 1)
+    assert np.array_equal(program("edit_distance")(a, b), d)
+
+
+@pytest.mark.parametrize("n", [1, 2, 37])
+def test_shortest_paths(n):
+    length = np.random.default_rng(n).integers(0, 1000, (n, n)).astype("i4")
+    d = np.where(np.eye(n, dtype=bool), 0, length)
+    for k in range(n):
+        d = np.minimum(d, d[:, k : k + 1] + d[k])
+    assert np.array_equal(program("shortest_paths")(length), d)
+
+
+@pytest.mark.parametrize("n, d", [(1, 1), (45, 3), (7, 5)])
+def test_close_pairs(n, d):
+    x = np.random.default_rng(n).uniform(-1, 1, (n, d)).astype("f4")
+    square = ((x[:, None].astype("f8") - x) ** 2).sum(axis=-1)[np.triu_indices(n, 1)]
+    pairs, energy = program("close_pairs")(x, radius=0.75)
+    assert pairs == np.count_nonzero(square < 0.75**2)
+    assert np.allclose(energy, (1 / (1 + square)).sum(), rtol=1e-5)
+
+
+def mixed(n):
+    a = (n ^ (n >> np.uint32(16))) * np.uint32(0x7FEB352D)
+    b = (a ^ (a >> np.uint32(15))) * np.uint32(0x846CA68B)
+    return b ^ (b >> np.uint32(16))
+
+
+@pytest.mark.parametrize("paths, steps", [(1, 1), (301, 7)])
+def test_option_price(paths, steps):
+    bits = mixed(np.uint32(17) + np.arange(paths * steps, dtype="u4").reshape(paths, steps))
+    u = (bits >> np.uint32(8)) * 2.0**-24 - 0.5
+    prices = 1.5 * np.cumprod(1 + 0.2 * u, axis=1)
+    want = np.maximum(prices.mean(axis=1) - 1, 0).mean()
+    kernel = program("option_price", PATHS=paths, STEPS=steps)
+    value = kernel(seed=17, start=1.5, strike=1, volatility=0.2)
+    assert np.allclose(value, want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("n, m, steps", [(1, 1, 1), (19, 33, 4)])
+def test_relaxation(n, m, steps):
+    given = np.random.default_rng(n).uniform(-1, 1, (n, m)).astype("f4")
+    u, want, changes = given.copy(), given.astype("f8"), []
+    for _ in range(steps):
+        p = np.pad(want, 1, mode="edge")
+        new = 0.25 * (p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:])
+        changes.append(abs(new - want).max())
+        want = new
+    change = program("relaxation", STEPS=steps)(u)
+    assert np.allclose(u, want, atol=1e-5) and np.allclose(change, changes, atol=1e-5)
