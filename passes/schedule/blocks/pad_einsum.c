@@ -288,7 +288,7 @@ static bool check_axes(Einsum *e, const Access *a)
     for (int axis = 0; axis < a->buffer->rank; axis++) {
         int iter = einsum_iter(e->block, a->index[axis]);
         Expr *extent = a->buffer->shape[axis];
-        bool fits = iter < 0 ? !written
+        bool fits = iter < 0 ? !written || expr_is(extent, 1)
                              : einsum_is_axis(e->s->ctx, extent, &e->block->iters[iter]) ||
                                    (!written && has_room(e, a, axis, iter));
         REQUIRE(e->s, E0831, e->call->span, fits,
