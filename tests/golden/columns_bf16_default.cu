@@ -11,7 +11,7 @@ static __device__ __forceinline__ float bf16_to_f32(unsigned short h)
 extern "C" __global__ void __launch_bounds__(1024)
 cols(const unsigned short *__restrict__ x, float *__restrict__ y)
 {
-    __shared__ float y_threads[128][2][9];
+    __shared__ float y_threads[2][128][9];
     const int block_x = blockIdx.x;
     const int x_1 = threadIdx.x;
     const int part = threadIdx.y;
@@ -32,28 +32,28 @@ cols(const unsigned short *__restrict__ x, float *__restrict__ y)
     }
     #pragma unroll
     for (int lane = 0; lane < 2; ++lane)
-        y_threads[x_1][lane][part] = y_part[lane];
+        y_threads[lane][x_1][part] = y_part[lane];
     __syncthreads();  // y_threads: written above by other threads, read below
     if (part < 4) {
         #pragma unroll
         for (int lane = 0; lane < 2; ++lane)
-            y_threads[x_1][lane][part] += y_threads[x_1][lane][part + 4];
+            y_threads[lane][x_1][part] += y_threads[lane][x_1][part + 4];
     }
     __syncthreads();  // y_threads: written above by other threads, read below
     if (part < 2) {
         #pragma unroll
         for (int lane = 0; lane < 2; ++lane)
-            y_threads[x_1][lane][part] += y_threads[x_1][lane][part + 2];
+            y_threads[lane][x_1][part] += y_threads[lane][x_1][part + 2];
     }
     __syncthreads();  // y_threads: written above by other threads, read below
     if (part < 1) {
         #pragma unroll
         for (int lane = 0; lane < 2; ++lane)
-            y_threads[x_1][lane][part] += y_threads[x_1][lane][part + 1];
+            y_threads[lane][x_1][part] += y_threads[lane][x_1][part + 1];
     }
     if (part == 0) {
         #pragma unroll
         for (int lane = 0; lane < 2; ++lane)
-            y[block_x * 256 + x_1 * 2 + lane] = y_threads[x_1][lane][0];
+            y[block_x * 256 + x_1 * 2 + lane] = y_threads[lane][x_1][0];
     }
 }

@@ -55,6 +55,15 @@ int64_t partials_lanes(const Apart *a)
     return a->groups.of ? a->groups.extent : a->extent;
 }
 
+/* The axis of a partial result's dimension. In shared memory the elements of a thread come first,
+ * so that threads of a warp use adjacent rows, which the pad keeps in different banks. */
+static int axis_of(const Apart *a, int dim)
+{
+    if (a->groups.of)
+        return dim;
+    return dim < a->outside ? dim + a->dims.n - a->outside : dim - a->outside;
+}
+
 Frame partials_open(Apart *a, const Place *place)
 {
     int n = a->dims.n;
@@ -66,7 +75,7 @@ Frame partials_open(Apart *a, const Place *place)
         if (i < n)
             loop_const_extent(loop, &extent);
         f.iters[i] = iter_over(a, loop, extent, i < n ? place->dims[i] : partials_lane(a, place));
-        f.index[i] = expr_var(a->c, f.iters[i].var, loop->var->span);
+        f.index[i < n ? axis_of(a, i) : n] = expr_var(a->c, f.iters[i].var, loop->var->span);
     }
     f.lane = f.index[n];
     return f;
@@ -180,7 +189,7 @@ Buffer *const *partials_buffers(Apart *a, const char *suffix, int64_t last, Scop
     for (int i = 0; i < a->dims.n; i++) {
         int64_t extent = 0;
         loop_const_extent(a->dims.items[i], &extent);
-        shape[i] = shape_extent(a->c, expr_index(a->c, extent));
+        shape[axis_of(a, i)] = shape_extent(a->c, expr_index(a->c, extent));
     }
     shape[a->dims.n] = expr_index(a->c, last);
     for (int k = 0; k < a->r.n; k++) {
