@@ -98,14 +98,15 @@ static BulkMode mode_of(const Place *p, int axis)
 }
 
 /* The rows of the box are those that the pattern counts: from a multiple of it on, and so in each
- * part of the box. */
+ * part of the box. Several loops may go along the counted axis, each over the rows of the next. */
 static bool rows_are_counted(const Place *p, const Swizzle *swizzle)
 {
-    int rows = p->form->n - 2;
-    if (rows < 0)
-        return prove_divisible(p->f, begin_of(p, swizzle->by), BULK_PATTERN_ROWS);
-    return axis_of(p, rows) == swizzle->by && stride_of(p, rows) == p->strides[swizzle->by] &&
-           (rows == 0 || p->form->extent[rows] % BULK_PATTERN_ROWS == 0) &&
+    int i = p->form->n - 2;
+    int64_t rows = 1;
+    while (i >= 0 && axis_of(p, i) == swizzle->by &&
+           stride_of(p, i) == p->strides[swizzle->by] * rows)
+        rows *= p->form->extent[i--];
+    return (i < 0 || (i < p->form->n - 2 && rows % BULK_PATTERN_ROWS == 0)) &&
            prove_divisible(p->f, begin_of(p, swizzle->by), BULK_PATTERN_ROWS);
 }
 
