@@ -2,6 +2,7 @@
 comes out at sizes that divide nothing, that are 1, and that are symbols."""
 
 import json
+import math
 import os
 import re
 import struct
@@ -74,7 +75,7 @@ RULES = [
     ("middle_max", ["columns"], 7 * 256),
     ("moments_of_rows", ["rows"], 100 * 32),
     ("moments_of_columns", ["columns", "columns"], 12 * 256),
-    ("few_columns", ["columns"], 4 * 256),
+    ("few_columns", ["columns"], 256),
     ("deep_tuple", ["rows"], 700 * 32),
     ("three_results", ["elements"], 1024),
     ("nn", ["matmul"], 6 * 128),
@@ -86,7 +87,7 @@ RULES = [
     ("bf16_nn_batched", ["tensor_cores"], 3 * 4 * 128),
     ("bf16_tn_wide", ["tensor_cores"], 2 * 3 * 128),
     ("bf16_few_rows", ["tensor_cores"], 2 * 2 * 128),
-    ("bf16_one_row", ["tensor_cores"], 3 * 128),
+    ("bf16_one_row", ["columns"], 3 * 16 * 256),
     ("f16_nt_few_columns", ["tensor_cores"], 2 * 2 * 2 * 128),
     ("f16_tt_batched", ["tensor_cores"], 2 * 4 * 128),
     ("u8_nt_wide", ["tensor_cores"], 2 * 3 * 128),
@@ -190,6 +191,16 @@ RULES = [
     ("in_place_sweeps", ["wavefront"], 18),
     ("shortest_paths", ["wavefront"], 20),
     ("inner_averages", ["elements"], 2 * 256),
+    ("short_nn", ["short_sides"], 16 * 256),
+    ("short_nt", ["short_sides"], 12 * 128),
+    ("short_tt", ["short_sides"], 22 * 256),
+    ("short_bytes", ["short_sides"], 9 * 256),
+    ("turned_vector", ["short_sides"], 13 * 256),
+    ("short_stored", ["long_sums", "short_sides"], 17 * 256),
+    ("short_alone", ["long_sums", "short_sides", "elements"], 700 * 256),
+    ("mean_of_columns", ["long_sums", "columns"], 7 * 256),
+    ("norm_of_columns", ["long_sums", "columns", "elements"], 7 * 256),
+    ("softmax_of_columns", ["long_sums", "columns", "columns", "elements"], 7 * 256),
 ]
 
 
@@ -357,7 +368,7 @@ def test_halves_are_computed_and_rounded_in_pairs():
     ],
 )
 def test_few_channels_fill_no_tile_of_tensor_cores(kernel, name):
-    trace, report = run(kernel, "-DH=3", "-DW=5", f"-D{name}=31")
+    trace, report = run(kernel, "-DH=3", "-DW=6", f"-D{name}=31")
     assert "// windows: " in trace and report["verify"]["ok"], trace
 
 
@@ -861,8 +872,47 @@ def test_narrow_columns_are_read_in_words(terms, columns, element, lanes):
     """Four bytes for each load of a thread, so that a warp reads a line of the cache."""
     sizes = [f"-DM={terms}", f"-DN={columns}", f"-DT={element}"]
     trace, report = run("half_columns", *sizes)
-    splits = trace.count(f", [_, 32, {lanes}])")
-    assert report["verify"]["ok"] and splits == (2 if lanes > 1 else 0), trace
+    splits = re.findall(rf", \[_, (?:16|32), {lanes}\]\)", trace)
+    assert report["verify"]["ok"] and len(splits) == (2 if lanes > 1 else 0), trace
+
+
+@pytest.mark.parametrize(
+    "kernel, sizes",
+    [
+        ("short_nn", "M=4 N=128 K=8192"),
+        ("short_nn", "M=8 N=8 K=1048576"),
+        ("short_nn", "M=2 N=4096 K=1024"),
+        ("short_nt", "P=1 M=8 N=8 K=262144"),
+        ("short_nt", "P=8 M=4 N=16 K=65536"),
+        ("short_tt", "M=64 N=1 K=65536"),
+        ("short_bytes", "M=64 N=64 K=65536"),
+        ("turned_vector", "M=8 N=1 K=1048576"),
+        ("short_stored", "M=4 N=128 K=8192 L=3"),
+        ("bf16_few_rows", "M=4 N=128 K=65536"),
+        ("bf16_one_row", "N=128 K=65536"),
+        ("few_columns", "M=1048576 N=2"),
+        ("mean_of_columns", "M=65536 N=7"),
+        ("norm_of_columns", "M=65536 N=64"),
+        ("softmax_of_columns", "M=65536 N=256"),
+        ("row_sum", "M=4 N=262144"),
+    ],
+)
+def test_long_sums_of_few_results_fill_the_grid(kernel, sizes):
+    """Each launch that reads a parameter of 64 Ki elements has 100 blocks or more."""
+    text = emit(PROGRAMS, "--kernel", kernel, *(f"-D{size}" for size in sizes.split()))
+    parameters = re.findall(r"^//   (\w+): \w+\[([\d, ]+)\], read$", text, re.M)
+    large = {name for name, shape in parameters if product_of(shape) >= 65536}
+    launches = re.findall(r"^// \w+<<<(dim3\([^)]*\)|\d+), .*>>>\((.*)\);", text, re.M)
+    blocks = [
+        product_of(grid.removeprefix("dim3(").removesuffix(")"))
+        for grid, arguments in launches
+        if large & {name.removesuffix("_map") for name in arguments.split(", ")}
+    ]
+    assert blocks and min(blocks) >= 100, text
+
+
+def product_of(numbers):
+    return math.prod(int(number) for number in numbers.split(","))
 
 
 # The rule for few long rows, also for rows that are too short for it: the simulator takes seconds
