@@ -106,7 +106,7 @@ static bool rows_are_counted(const Place *p, const Swizzle *swizzle)
     while (i >= 0 && axis_of(p, i) == swizzle->by &&
            stride_of(p, i) == p->strides[swizzle->by] * rows)
         rows *= p->form->extent[i--];
-    return (i < 0 || (i < p->form->n - 2 && rows % BULK_PATTERN_ROWS == 0)) &&
+    return (i < 0 || rows % BULK_PATTERN_ROWS == 0) &&
            prove_divisible(p->f, begin_of(p, swizzle->by), BULK_PATTERN_ROWS);
 }
 
