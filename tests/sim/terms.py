@@ -212,7 +212,7 @@ def decisive(text, arrays):
 def terms(text, exact=False):
     """The kernel on fingerprints. Unsupported where numbers are too small to be some, or decide
     what happens."""
-    head = re.compile(r"\b(\w+): (\w+)\b(?=[\[,;)]| in )")
+    head = re.compile(r"\b(\w+): (\w+)\b(?=[\[,;)\n]| in )")
     short = dict(SHORT.findall(text))
     text = re.sub(r" product_digits\(\d+\)", "", text)
     declared = dict(head.findall(text))

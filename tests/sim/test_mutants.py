@@ -24,6 +24,7 @@ from mutants import mutants
 from terms import Unsupported, terms
 
 SIZES = {
+    "close_pairs": (70, 3),  # in more dimensions no pair is close
     "row_sum": (3, 9001),  # what fills every part of a row
     "sgemm": (37, 70, 150),  # what goes around all stages of the pipeline
     "matmul": (37, 70, 150),  # `default` is the same pipeline
