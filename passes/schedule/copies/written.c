@@ -111,6 +111,26 @@ static void find_used(Written *w, const Stmt *body)
     }
 }
 
+/* The conjuncts that say which elements the writer has; NULL: none. Those on a loop of a reduction
+ * that the writer starts say which terms there are: it has its elements without any. */
+static Expr *on_elements(const Written *w, Expr *cond)
+{
+    Context *c = w->s->ctx;
+    ExprList all = {0}, kept = {0};
+    cond_split(c, cond, &all);
+    for (int i = 0; i < all.n; i++) {
+        bool terms = false;
+        for (int k = 0; w->block->init && k < w->path->n - 1; k++) {
+            const Stmt *at = w->path->items[k];
+            terms |= at->kind == ST_FOR && expr_uses_var(all.items[i], at->u.loop.var) &&
+                     block_uses_loop(w->block, ITER_REDUCE, at->u.loop.var);
+        }
+        if (!terms)
+            VEC_PUSH(c->arena, &kept, all.items[i]);
+    }
+    return cond_join(c, &kept);
+}
+
 /* Fills in w->made: the block of the copy, with the writer's bindings. */
 static bool make_block(Written *w)
 {
@@ -140,7 +160,7 @@ static bool make_block(Written *w)
         n++;
     }
     w->made = (BlockStmt){.name = copy->name, .iters = iters, .n_iters = n};
-    w->made.predicate = w->block->predicate;
+    w->made.predicate = w->block->predicate ? on_elements(w, w->block->predicate) : NULL;
     w->made.body = stmt_clone_fresh(c, stmt_subst(c, body, map, n));
     return true;
 }
@@ -247,26 +267,6 @@ static Stmt *in_loop(const Written *w, Facts *f, int depth, Stmt *inner)
     Subst map = {old->u.loop.var, expr_var(c, loop.var, old->span)};
     loop.body = stmt_subst(c, inner, &map, 1);
     return stmt_for(c, &loop, old->span);
-}
-
-/* The conjuncts that say which elements the writer has; NULL: none. Those on a loop of a reduction
- * that the writer starts say which terms there are: it has its elements without any. */
-static Expr *on_elements(const Written *w, Expr *cond)
-{
-    Context *c = w->s->ctx;
-    ExprList all = {0}, kept = {0};
-    cond_split(c, cond, &all);
-    for (int i = 0; i < all.n; i++) {
-        bool terms = false;
-        for (int k = w->first; w->block->init && k < w->path->n - 1; k++) {
-            const Stmt *at = w->path->items[k];
-            terms |= at->kind == ST_FOR && expr_uses_var(all.items[i], at->u.loop.var) &&
-                     block_uses_loop(w->block, ITER_REDUCE, at->u.loop.var);
-        }
-        if (!terms)
-            VEC_PUSH(c->arena, &kept, all.items[i]);
-    }
-    return cond_join(c, &kept);
 }
 
 /* The copies in the loops and conditions of the writer from path->items[depth] on. */
