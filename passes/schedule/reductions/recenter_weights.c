@@ -15,7 +15,8 @@
  * Legal: each weight has one factor exp(F(x - m)), where F multiplies and divides by what is the
  * same for all, and a partial maximum has taken x in, unless a mask makes the weight 0. The weights
  * are read by partial sums alone, each as a factor of a term; all weights of a partial sum have the
- * same partial maximum; one block adds the partial sums of a buffer.
+ * same partial maximum; one block adds the partial sums of a buffer. Nobody else writes any of
+ * these.
  * Invariant: floating-point results change by rounding only; where all values of a row are -inf,
  * its sum is 0 instead of NaN. */
 #include "passes/schedule/reductions/recenter.h"
@@ -65,6 +66,16 @@ static bool find_reduction(Weights *w, Stmt *block, StoreOp op, Reduction *out)
            out->r.from_identity && out->r.op == op;
 }
 
+/* What the block writes keeps its values: nobody else writes them. */
+static bool require_only_writer(Weights *w, const Stmt *block, const Buffer *buffer)
+{
+    const Stmt *other = flow_other_block(w->s, w->s->kernel->body, block, buffer, ACCESS_WRITE);
+    REQUIRE_AT(w->s, E0482, w->span, !other, other,
+               "block '%s' writes '%s', too, so its elements are not those of block '%s' alone",
+               other->u.block.name, buffer->name, block->u.block.name);
+    return true;
+}
+
 /* The reduction by the same operator that alone reads the partial results, each as it is. */
 static bool find_combining(Weights *w, const Reduction *parts, Reduction *out)
 {
@@ -87,7 +98,7 @@ static bool find_combining(Weights *w, const Reduction *parts, Reduction *out)
             "block '%s' does not combine the elements of '%s' as they are; make partial results "
             "of both with rfactor",
             other->u.block.name, buffer->name);
-    return true;
+    return require_only_writer(w, parts->block, buffer);
 }
 
 /* ---- the partial maximum of a weight --------------------------------------------------------- */
@@ -285,7 +296,8 @@ static bool find_weights(Weights *w, const PrimCall *call)
             "exp(x - %s), in which the difference may be multiplied or divided by what is the same "
             "for all",
             w->block->u.block.name, largest->name, largest->name);
-    return true;
+    return require_only_writer(w, w->largest.block, largest) &&
+           require_only_writer(w, w->block, w->store->buffer);
 }
 
 /* The block with another value for the element that it stores. */
