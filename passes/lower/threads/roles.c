@@ -249,11 +249,11 @@ bool roles_find(Context *c, Stmt *root, Threads *t, Roles *out)
     out->path = stmt_path_to(c, root, out->loop);
     if (!find_ranks(c, root, out))
         return false;
-    if (!barriers_can(c, root, out))
-        return false;
     const char *obstacle = roles_obstacle(c, &out->path);
     if (obstacle)
         return refuse(c, out->loop, obstacle);
+    if (!barriers_can(c, root, out))
+        return false;
     out->threads = t;
     out->blocks = stmts_of_kind(c, out->loop, ST_BLOCK);
     for (int i = 0; i < out->blocks.n; i++)
