@@ -171,6 +171,12 @@ bool prim_cache_factor(Schedule *s, const PrimCall *call, Value *result)
     if (!check_factor(&f) || !find_place(&f, &place))
         return false;
     find_axes(&f);
+    const Stmt *early = value_early_loop(s, &f.nest);
+    REQUIRE_AT(s, E0917, call->cache_factor.block.span, !early, early,
+               "each iteration of loop '%s' writes a part of what block '%s' has its factors from, "
+               "and all of them would be computed there; call this step before the loop is split, "
+               "or give what the loop writes a loop of its own",
+               stmt_label(early), block->u.block.name);
     Stmt *nest = value_nest(s, &f.nest);
     REQUIRE(s, E0917, call->cache_factor.block.span, nest,
             "the ranges of the iterators of block '%s' do not start at 0, or depend on loops or "

@@ -194,6 +194,12 @@ static bool find_place(Shared *v, StagePlace *place)
                  "block '%s' does not run over the full domains of its iterators, but the block "
                  "that computes its value would: %s",
                  block->name, why.reason);
+    const Stmt *early = value_early_loop(s, &v->nest);
+    REQUIRE_AT(s, E0917, span, !early, early,
+               "each iteration of loop '%s' writes a part of what block '%s' computes its values "
+               "from, and all of them would be computed there; call this step before the loop is "
+               "split, or give what the loop writes a loop of its own",
+               stmt_label(early), block->name);
     v->placed = true;
     for (int i = 1; i < v->users.n; i++)
         REQUIRE(s, E0917, span, is_in(v, v->users.items[i]),

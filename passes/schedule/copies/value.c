@@ -29,6 +29,37 @@ bool value_is_outside(Context *c, const ValueNest *v, const BlockIter *iter)
     return true;
 }
 
+/* The statement writes what the value is made of. */
+static bool writes_operand(Context *c, const ValueNest *v, const Stmt *s)
+{
+    for (Cursor at = cursor_expr(c, v->value); cursor_next(&at);)
+        if (at.expr->kind == EX_LOAD && stmt_accesses(c, s, at.expr->u.load.buffer, ACCESS_WRITE))
+            return true;
+    return false;
+}
+
+/* The loop decides a part of an iterator of the value. */
+static bool decides_part(Context *c, const ValueNest *v, const Var *loop)
+{
+    for (int k = 0; k < v->n; k++) {
+        const BlockIter *iter = block_iter(&path_end(&v->path)->u.block, v->var[k]);
+        if (expr_uses_var(iter->binding, loop) && !value_is_outside(c, v, iter))
+            return true;
+    }
+    return false;
+}
+
+const Stmt *value_early_loop(Schedule *s, const ValueNest *v)
+{
+    for (int i = 0; i < v->outside.n; i++) {
+        const Stmt *loop = v->outside.items[i];
+        if (loop->kind == ST_FOR && decides_part(s->ctx, v, loop->u.loop.var) &&
+            writes_operand(s->ctx, v, loop))
+            return loop;
+    }
+    return NULL;
+}
+
 static bool starts_at_zero(const BlockIter *iter)
 {
     int64_t lo;

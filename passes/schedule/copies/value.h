@@ -25,6 +25,10 @@ typedef struct {
 bool value_place(Schedule *s, ValueNest *v, const BlockList *users, StagePlace *place);
 /* An iterator of the block that the loops around the nest decide: no axis of the buffer. */
 bool value_is_outside(Context *c, const ValueNest *v, const BlockIter *iter);
+/* A loop around the nest that writes what the value is made of, and that decides a part of an
+ * iterator of it, so that the nest would compute values of later iterations, too. NULL: there is
+ * none. */
+const Stmt *value_early_loop(Schedule *s, const ValueNest *v);
 /* The nest that fills the buffer, for all values of the iterators. NULL where the range of one does
  * not start at 0, or is none of sizes. */
 Stmt *value_nest(Schedule *s, ValueNest *v);
