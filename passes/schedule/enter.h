@@ -37,6 +37,12 @@ SubstList enter_to_loops(Context *c, const Entered *entered);
 bool enter_allows_step(Schedule *s, Span span);
 /* The loop, block or buffer is outside of the loop that the schedule has entered. */
 bool enter_is_outside(Schedule *s, uint32_t id);
+/* The role that a buffer has in the program: in the body of a loop, what is declared outside is a
+ * parameter. */
+Role enter_program_role(const Schedule *s, const Buffer *buffer);
+/* With this body, each element of the buffer has a value where it is read: the caller's, or one
+ * that the program has written before, also outside of the loop. */
+bool enter_has_values(Schedule *s, Stmt *body, const Buffer *buffer);
 /* A block of that name is. */
 bool enter_has_block_outside(Schedule *s, Name name);
 

@@ -611,38 +611,45 @@ static Stmt *serial_loop(Rewriter *r, Stmt *s)
     return stmt_stamp(stmt_for(r->ctx, &loop, s->span), s);
 }
 
-/* The path leads from `body`; in the same iteration of its first n loops. */
-static bool written_within(Schedule *s, Stmt *body, const StmtPath *path, const Buffer *buffer,
-                           int n)
+/* The path leads from the body of the kernel; in the same iteration of its first n loops. */
+static bool written_within(Context *c, const Kernel *kernel, const StmtPath *path,
+                           const Buffer *buffer, int n)
 {
     int at = 0;
     while (path->items[at]->kind != ST_FOR)
         at++;
-    Stmt *root = rewrite_stmt(&(Rewriter){.ctx = s->ctx, .stmt = serial_loop}, path->items[at]);
-    const Kernel *kernel =
-        kernel_with_body(s->ctx, s->kernel, stmt_replace(s->ctx, body, path->items[at], root));
-    return threads_reads_covered(threads_model(s->ctx, kernel, root), buffer, n);
+    Stmt *root = rewrite_stmt(&(Rewriter){.ctx = c, .stmt = serial_loop}, path->items[at]);
+    Stmt *body = stmt_replace(c, kernel->body, path->items[at], root);
+    Threads *threads = threads_model(c, kernel_with_body(c, kernel, body), root);
+    return threads_reads_covered(threads, buffer, n);
 }
 
 bool flow_written_before_read(Schedule *s, const StmtPath *path, const Buffer *buffer)
 {
-    return written_within(s, s->kernel->body, path, buffer, 0);
+    return written_within(s->ctx, s->kernel, path, buffer, 0);
 }
 
 bool flow_written_in_iteration(Schedule *s, Stmt *body, const StmtPath *path, const Buffer *buffer)
 {
-    return written_within(s, body, path, buffer, sched_loops_on(s, path, NULL));
+    const Kernel *kernel = kernel_with_body(s->ctx, s->kernel, body);
+    return written_within(s->ctx, kernel, path, buffer, sched_loops_on(s, path, NULL));
+}
+
+bool flow_kernel_writes_before_use(Schedule *s, const Kernel *kernel, const Buffer *buffer)
+{
+    Context *c = s->ctx;
+    ForStmt once = flow_loop(s, "once", expr_index(c, 0), expr_index(c, 1));
+    once.body = kernel->body;
+    Stmt *root = stmt_for(c, &once, kernel->body->span);
+    StmtPath path = {0};
+    VEC_PUSH(c->arena, &path, root);
+    return written_within(c, kernel_with_body(c, kernel, root), &path, buffer,
+                          loops_around_temp(c, root, buffer));
 }
 
 bool flow_written_before_use(Schedule *s, Stmt *body, const Buffer *buffer)
 {
-    Context *c = s->ctx;
-    ForStmt once = flow_loop(s, "once", expr_index(c, 0), expr_index(c, 1));
-    once.body = body;
-    Stmt *root = stmt_for(c, &once, body->span);
-    StmtPath path = {0};
-    VEC_PUSH(c->arena, &path, root);
-    return written_within(s, root, &path, buffer, loops_around_temp(c, root, buffer));
+    return flow_kernel_writes_before_use(s, kernel_with_body(s->ctx, s->kernel, body), buffer);
 }
 
 ForStmt flow_loop(Schedule *s, Name name, Expr *lo, Expr *hi)

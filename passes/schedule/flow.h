@@ -144,6 +144,8 @@ bool flow_written_in_iteration(Schedule *s, Stmt *body, const StmtPath *path, co
 /* The same in the whole kernel, if it has this body: in each iteration of the loops that declare
  * the buffer. */
 bool flow_written_before_use(Schedule *s, Stmt *body, const Buffer *buffer);
+/* The same of another kernel. */
+bool flow_kernel_writes_before_use(Schedule *s, const Kernel *kernel, const Buffer *buffer);
 
 /* A serial loop lo..hi with a fresh variable, around a body to be filled in. */
 ForStmt flow_loop(Schedule *s, Name name, Expr *lo, Expr *hi);

@@ -157,6 +157,34 @@ Kernel *enter_whole(Context *c, const Entered *entered, const Kernel *body)
     return whole;
 }
 
+/* What is around the loop has this buffer as. */
+static const Buffer *outside_of(const Entered *entered, const Buffer *buffer)
+{
+    for (int i = 0; i < entered->params.n; i++)
+        if (entered->params.items[i].to->id == buffer->id)
+            return entered->params.items[i].from;
+    return buffer;
+}
+
+Role enter_program_role(const Schedule *s, const Buffer *buffer)
+{
+    for (const Entered *e = s->entered; e; e = e->outer)
+        buffer = outside_of(e, buffer);
+    return buffer->role;
+}
+
+bool enter_has_values(Schedule *s, Stmt *body, const Buffer *buffer)
+{
+    if (enter_program_role(s, buffer) == ROLE_INOUT)
+        return true;
+    const Kernel *kernel = kernel_with_body(s->ctx, s->kernel, body);
+    for (const Entered *e = s->entered; e && buffer->role != ROLE_TEMP; e = e->outer) {
+        kernel = enter_whole(s->ctx, e, kernel);
+        buffer = outside_of(e, buffer);
+    }
+    return flow_kernel_writes_before_use(s, kernel, buffer);
+}
+
 bool prim_leave(Schedule *s, const PrimCall *call, Value *result)
 {
     const Entered *entered = s->entered;

@@ -5,6 +5,7 @@
  * write) the copy, and nothing else changes the buffer between them.
  * Invariant: every access finds the value that it found in the buffer itself. */
 #include "passes/schedule/copies/stage.h"
+#include "passes/schedule/enter.h"
 
 /* ---- cache_read ------------------------------------------------------------------------------ */
 
@@ -276,8 +277,7 @@ static Stmt *write_behind(const CacheWrite *w, Buffer *cache, Stmt **nest)
 /* Where the copy updates elements, each has a value, also those that the block leaves alone. */
 static bool is_valued(const CacheWrite *w, Stmt *body)
 {
-    return w->start.op == STORE_SET || w->start.init || w->buffer->role == ROLE_INOUT ||
-           flow_written_before_use(w->s, body, w->buffer);
+    return w->start.op == STORE_SET || w->start.init || enter_has_values(w->s, body, w->buffer);
 }
 
 bool prim_cache_write(Schedule *s, const PrimCall *call, Value *result)

@@ -17,6 +17,7 @@
  * the same time touch parts of their own.
  * Invariant: the buffer holds what it held after each iteration of the loop. */
 #include "passes/schedule/copies/stage.h"
+#include "passes/schedule/enter.h"
 
 typedef struct {
     Schedule *s;
@@ -148,7 +149,8 @@ static bool check_block(const InPlace *p)
     REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span, !starts,
             "block '%s' initializes '%s' itself, so copy-in is useless; use cache_write instead",
             p->block->u.block.name, p->from->name);
-    REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span, p->from->role == ROLE_INOUT,
+    REQUIRE(p->s, E0914, p->call->cache_inplace.buffer.span,
+            enter_program_role(p->s, p->from) == ROLE_INOUT,
             "'%s' is not an inout parameter, so unwritten elements would be copied; use cache_read "
             "or cache_write instead",
             p->from->name);

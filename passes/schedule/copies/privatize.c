@@ -16,6 +16,7 @@
  * blocks cover what an iteration of the loop may update. */
 #include "passes/analysis/regions/reducer.h"
 #include "passes/schedule/copies/stage.h"
+#include "passes/schedule/enter.h"
 
 typedef struct {
     Schedule *s;
@@ -195,8 +196,7 @@ bool prim_privatize(Schedule *s, const PrimCall *call, Value *result)
     Stmt *clear = over_box(&p, "clear", (StoreStmt){.buffer = p.copy, .op = STORE_SET}, NULL);
     Stmt *add = add_copy(&p);
     Stmt *body = stmt_replace(s->ctx, s->kernel->body, p.loop, with_copy(&p, clear, add));
-    bool valued = p.buffer->role == ROLE_INOUT || flow_written_before_use(s, body, p.buffer);
-    REQUIRE(s, E0476, p.span, valued,
+    REQUIRE(s, E0476, p.span, enter_has_values(s, body, p.buffer),
             "some elements of '%s' may have no value before loop '%s', and all are updated behind "
             "it; initialize the whole buffer first",
             p.buffer->name, stmt_label(p.loop));

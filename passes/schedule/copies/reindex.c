@@ -24,6 +24,7 @@
 #include "passes/analysis/polyhedral/index_map.h"
 #include "passes/analysis/regions/inits.h"
 #include "passes/schedule/copies/stage.h"
+#include "passes/schedule/enter.h"
 
 /* Another block that reads the copy. */
 typedef struct {
@@ -471,7 +472,8 @@ static bool makes_parts(const Reindex *r, Stmt *loop, const Buffer *buffer)
     BufferSet sources = {0};
     VEC_PUSH(r->s->ctx->arena, &sources, buffer);
     for (int k = 0; k < sources.n; k++) {
-        if (sources.items[k]->role == ROLE_IN || sources.items[k]->role == ROLE_INOUT)
+        Role role = enter_program_role(r->s, sources.items[k]);
+        if (role == ROLE_IN || role == ROLE_INOUT)
             continue;
         BlockList writers = flow_blocks(r->s, loop, sources.items[k], ACCESS_WRITE);
         for (int i = 0; i < writers.n; i++) {

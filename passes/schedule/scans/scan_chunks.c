@@ -27,6 +27,7 @@
  * that the next chunk starts from, in order. So it holds for reducers that are declared ordered. */
 #include "passes/analysis/dependence/dependence.h"
 #include "passes/analysis/threads/launch.h"
+#include "passes/schedule/enter.h"
 #include "passes/schedule/reductions/factor.h"
 
 /* A component of the value as a chunk has it for itself. */
@@ -286,8 +287,7 @@ static bool check_values(const Scan *scan, Stmt *body)
                 "block '%s' updates elements of '%s' behind a condition that keeps it inside of "
                 "the buffer; the scan of the sums has no such condition",
                 stmt_label(scan->update), of->name);
-        bool valued = of->role == ROLE_INOUT || flow_written_before_use(s, body, of);
-        REQUIRE(s, E0478, scan->span, valued,
+        REQUIRE(s, E0478, scan->span, enter_has_values(s, body, of),
                 "some elements of '%s' may have no value before loop '%s', which reads them only "
                 "behind a condition; initialize all of '%s' first",
                 of->name, stmt_label(scan->loop), of->name);
