@@ -111,6 +111,15 @@ static Module *built(Context *c, const Kernel *kernel, const Kernel *program)
     return module;
 }
 
+/* Symbolic sizes gave a launch more blocks than a grid has, which only the launch can tell. */
+static bool has_too_many_blocks(const Context *c, const Kernel *program)
+{
+    bool symbolic = false;
+    for (int i = 0; i < program->n_sizes; i++)
+        symbolic |= program->sizes[i].symbolic;
+    return symbolic && c->last && c->last->code == E0632;
+}
+
 CheckAnswer check_run(Context *c, const Kernel *program, const Kernel *scheduled,
                       const int64_t *sizes, CheckManner manner, const char **why)
 {
@@ -137,6 +146,8 @@ CheckAnswer check_run(Context *c, const Kernel *program, const Kernel *scheduled
                    built(c, lowered, program), manner.width);
     form_free(&form);
     run.d->ops->close(run.d);
+    if (*why && has_too_many_blocks(c, program))
+        return CHECK_REFUSED;
     if (!*why)
         diag_forget(c, refusal);
     return *why ? CHECK_WRONG : lowered ? CHECK_OK : CHECK_REFUSED;
