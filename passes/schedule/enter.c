@@ -193,22 +193,6 @@ static Stmt *without_loops(Rewriter *r, Stmt *stmt)
     return enter_rebuilt(r->ctx, stmt, block, &map);
 }
 
-Stmt *enter_shapes(Context *c, Stmt *body, const SubstList *map)
-{
-    StmtList temps = stmts_of_kind(c, body, ST_TEMP);
-    for (int i = 0; i < temps.n; i++) {
-        Buffer *buffer = temps.items[i]->u.temp;
-        bool uses = false;
-        for (int d = 0; d < buffer->rank; d++)
-            for (int k = 0; k < map->n; k++)
-                uses |= expr_uses_var(buffer->shape[d], map->items[k].var);
-        if (uses)
-            body =
-                stmt_replace_buffer(c, body, buffer, buffer_subst(c, buffer, map->items, map->n));
-    }
-    return body;
-}
-
 bool enter_defines(const Stmt *stmt, Name name)
 {
     bool is = (stmt->kind == ST_FOR && stmt->u.loop.var->name == name) ||
@@ -244,7 +228,7 @@ static Stmt *body_of_sizes(const Enter *e)
     Context *c = e->s->ctx;
     Rewriter blocks = {.ctx = c, .user = (void *)e, .stmt = without_loops};
     Stmt *body = rewrite_stmt(&blocks, path_end(&e->path)->u.loop.body);
-    body = enter_shapes(c, stmt_subst(c, body, e->map.items, e->map.n), &e->map);
+    body = stmt_subst_shaped(c, body, e->map.items, e->map.n);
     for (int i = 0; i < e->map.n; i++)
         rename_size(e, e->map.items[i].value->u.var, body);
     return body;

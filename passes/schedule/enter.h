@@ -25,8 +25,6 @@ struct Entered {
 Kernel *enter_whole(Context *c, const Entered *entered, const Kernel *body);
 /* `stmt` as `block`, with other values in its init and body. */
 Stmt *enter_rebuilt(Context *c, const Stmt *stmt, BlockStmt block, const SubstList *map);
-/* Replaces variables in the shapes of the temporaries that a body declares. */
-Stmt *enter_shapes(Context *c, Stmt *body, const SubstList *map);
 /* The statement is or has a loop, iterator, temporary, let or block of that name. */
 bool enter_defines(const Stmt *stmt, Name name);
 /* Sizes as the variables of the loops that were entered. */

@@ -134,7 +134,7 @@ static Stmt *body_of_loops(Context *c, const Leave *l, Stmt *body)
     Rewriter blocks = {.ctx = c, .user = (void *)l, .stmt = with_loops};
     SubstList map = enter_to_loops(c, l->entered);
     body = rewrite_stmt(&blocks, body);
-    body = enter_shapes(c, stmt_subst(c, body, map.items, map.n), &map);
+    body = stmt_subst_shaped(c, body, map.items, map.n);
     for (int i = 0; i < l->entered->params.n; i++)
         body = stmt_replace_buffer(c, body, l->entered->params.items[i].to,
                                    l->entered->params.items[i].from);
@@ -175,7 +175,8 @@ Role enter_program_role(const Schedule *s, const Buffer *buffer)
 
 bool enter_has_values(Schedule *s, Stmt *body, const Buffer *buffer)
 {
-    if (enter_program_role(s, buffer) == ROLE_INOUT)
+    Role role = enter_program_role(s, buffer);
+    if (role == ROLE_IN || role == ROLE_INOUT)
         return true;
     const Kernel *kernel = kernel_with_body(s->ctx, s->kernel, body);
     for (const Entered *e = s->entered; e && buffer->role != ROLE_TEMP; e = e->outer) {

@@ -189,6 +189,26 @@ bool exprs_use_var(Expr *const *e, int n, const Var *var)
     return false;
 }
 
+static bool shape_uses(const Buffer *buffer, const Subst *map, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (exprs_use_var(buffer->shape, buffer->rank, map[i].var))
+            return true;
+    return false;
+}
+
+Stmt *stmt_subst_shaped(Context *c, Stmt *s, const Subst *map, int n)
+{
+    StmtList temps = stmts_of_kind(c, s, ST_TEMP);
+    s = stmt_subst(c, s, map, n);
+    for (int i = 0; i < temps.n; i++) {
+        const Buffer *from = temps.items[i]->u.temp;
+        if (shape_uses(from, map, n))
+            s = stmt_replace_buffer(c, s, from, buffer_subst(c, from, map, n));
+    }
+    return s;
+}
+
 StmtPath path_joined(Context *c, const StmtPath *outer, int n, StmtPath inner)
 {
     StmtPath path = {0};

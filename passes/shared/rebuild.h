@@ -41,6 +41,8 @@ bool expr_list_has(const ExprList *list, const Expr *e); /* by structure */
 /* The expression uses one of the variables; one of the expressions uses the variable. */
 bool expr_uses_any(const Expr *e, Var *const *vars, int n);
 bool exprs_use_var(Expr *const *e, int n, const Var *var);
+/* stmt_subst, also in the shapes of the temporaries that the statement declares. */
+Stmt *stmt_subst_shaped(Context *c, Stmt *s, const Subst *map, int n);
 
 /* The first n nodes of `outer`, and behind them `inner`. */
 StmtPath path_joined(Context *c, const StmtPath *outer, int n, StmtPath inner);

@@ -456,7 +456,7 @@ static Stmt *second_loop(Context *c, const Stmt *loop, Stmt *half)
 {
     ForStmt second = loop_alike(c, loop);
     Subst to = {loop->u.loop.var, expr_var(c, second.var, loop->span)};
-    second.body = stmt_subst(c, half, &to, 1);
+    second.body = stmt_subst_shaped(c, half, &to, 1);
     return stmt_for(c, &second, loop->span);
 }
 

@@ -22,17 +22,6 @@ typedef struct {
     bool placed; /* the loop itself has its place; what follows are copies */
 } Interleaving;
 
-/* The temporaries in `s` whose shapes use the variable, with their accesses, are of its value. */
-static Stmt *subst_shapes(Context *c, Stmt *s, const Subst *to)
-{
-    StmtList temps = stmts_of_kind(c, s, ST_TEMP);
-    for (int i = 0; i < temps.n; i++) {
-        const Buffer *from = temps.items[i]->u.temp;
-        s = stmt_replace_buffer(c, s, from, buffer_subst(c, from, to, 1));
-    }
-    return s;
-}
-
 /* The loop, or a copy of it, around `body`. */
 static Stmt *with_loop(Interleaving *v, Stmt *body)
 {
@@ -43,7 +32,7 @@ static Stmt *with_loop(Interleaving *v, Stmt *body)
         loop.id = ctx_new_id(v->c);
         loop.var = var_new(v->c, loop.var->name, DT_INDEX, VAR_LOOP, loop.var->span);
         Subst own = {v->loop->u.loop.var, expr_var(v->c, loop.var, span_none())};
-        loop.body = subst_shapes(v->c, stmt_subst(v->c, body, &own, 1), &own);
+        loop.body = stmt_subst_shaped(v->c, body, &own, 1);
     }
     v->placed = true;
     return stmt_for(v->c, &loop, v->loop->span);

@@ -13,6 +13,7 @@
  * read has been written before. No instruction accesses it.
  * Invariant: every load gives what the last store has stored. */
 #include "passes/schedule/copies/stage.h"
+#include "passes/schedule/enter.h"
 #include "passes/schedule/scans/words.h"
 
 typedef struct {
@@ -66,8 +67,7 @@ static bool check_value(const Publish *p, const Stmt *block)
     for (Cursor at = cursor_stmt(s->ctx, block); cursor_next(&at);) {
         const Buffer *read = at.expr && at.expr->kind == EX_LOAD ? at.expr->u.load.buffer : NULL;
         REQUIRE(s, E0865, p->span,
-                !read || read == p->from || (read->role != ROLE_TEMP && read->role != ROLE_OUT) ||
-                    flow_written_before_use(s, s->kernel->body, read),
+                !read || read == p->from || enter_has_values(s, s->kernel->body, read),
                 "block '%s' may read elements of '%s' that no block has written before, and their "
                 "words would say that they are there; publish what has been written",
                 block->u.block.name, read->name);
