@@ -91,6 +91,18 @@ static void read_points(Transform *t)
     t->to = index_map_apply(c, t->map, exprs_of_vars(c, t->points.var, t->points.n));
 }
 
+/* Whether the range of iterator i is empty, other iterators do not decide. */
+static bool is_fixed(const BlockStmt *block, int i)
+{
+    const BlockIter *iter = &block->iters[i];
+    int64_t lo, hi;
+    bool fixed = !expr_is_const(iter->lo, &lo) || !expr_is_const(iter->hi, &hi) || lo < hi;
+    for (int k = 0; k < i; k++)
+        fixed &= !expr_uses_var(iter->lo, block->iters[k].var) &&
+                 !expr_uses_var(iter->hi, block->iters[k].var);
+    return fixed;
+}
+
 /* An init runs for elements without any update, too, of which no iteration tells: no part of the
  * reduction may be empty while others are not. */
 static bool check_inits(const Transform *t)
@@ -100,13 +112,9 @@ static bool check_inits(const Transform *t)
     Facts *f = facts_of_kernel(c, t->s->kernel);
     for (int i = 0; i < block->n_iters && block->init; i++) {
         const BlockIter *iter = &block->iters[i];
-        int64_t lo, hi;
-        bool fixed = !expr_is_const(iter->lo, &lo) || !expr_is_const(iter->hi, &hi) || lo < hi;
-        for (int k = 0; k < i; k++)
-            fixed &= !expr_uses_var(iter->lo, block->iters[k].var) &&
-                     !expr_uses_var(iter->hi, block->iters[k].var);
         REQUIRE(t->s, E0907, t->call->span,
-                iter->kind != ITER_REDUCE || fixed || prove_compare(f, iter->lo, EX_LT, iter->hi),
+                iter->kind != ITER_REDUCE || is_fixed(block, i) ||
+                    prove_compare(f, iter->lo, EX_LT, iter->hi),
                 "some elements of block '%s' may have an empty range of '%s', and the new loops "
                 "might skip their init; use decompose_reduction first",
                 block->name, iter->var->name);
@@ -227,6 +235,25 @@ static bool find_back(Transform *t)
     for (int i = 0; i < n; i++)
         t->back[i] = simplify(f, t->back[i]);
     t->where = index_map_taken(f, t->map, &t->points, t->back, place);
+    return true;
+}
+
+/* Conditions without iterators of the reduction hold for the init, too. One that says that a range
+ * is not empty has none, where no loop is left for that range. */
+static bool check_empty(const Transform *t)
+{
+    const BlockStmt *block = &t->stmt->u.block;
+    Facts *f = facts_of_kernel(t->s->ctx, t->s->kernel);
+    for (int i = 0; i < block->n_iters && block->init; i++) {
+        const BlockIter *iter = &block->iters[i];
+        bool told = iter->kind != ITER_REDUCE || !is_fixed(block, i);
+        for (int k = 0; k < t->map->n_to && !told; k++)
+            told = t->kind[k] == ITER_REDUCE && expr_uses_var(t->back[i], t->loops[k].var);
+        REQUIRE(t->s, E0907, t->call->span, told || prove_compare(f, iter->lo, EX_LT, iter->hi),
+                "the range of '%s' may be empty, and block '%s' would skip its init then; use "
+                "decompose_reduction first",
+                iter->var->name, block->name);
+    }
     return true;
 }
 
@@ -355,7 +382,7 @@ bool prim_transform_block_layout(Schedule *s, const PrimCall *call, Value *resul
     if (!check_inits(&t) || !find_kinds(&t) || !find_extents(&t))
         return false;
     make_loops(&t);
-    if (!find_back(&t) || !check_order(&t, rebound(&t)))
+    if (!find_back(&t) || !check_empty(&t) || !check_order(&t, rebound(&t)))
         return false;
     Stmt *nest = transformed(&t);
     sched_replace(s, t.top, nest);
