@@ -214,6 +214,24 @@ static void find_instances(Written *w)
     }
 }
 
+/* That the ranges of the iterators which no element depends on are not empty: for all values of the
+ * others, the block writes their element then. NULL: they are not. */
+static Expr *find_ranges(const Written *w)
+{
+    Context *c = w->s->ctx;
+    Facts *f = facts_of_kernel(c, w->s->kernel);
+    Expr *all = NULL;
+    for (int i = 0; i < w->block->n_iters; i++) {
+        const BlockIter *iter = &w->block->iters[i];
+        bool writes = !w->used[i] && (iter->kind == ITER_SPATIAL || !w->block->init);
+        Expr *some = expr_binary(c, EX_LT, iter->lo, iter->hi, w->copy->at);
+        if (writes && !prove(f, some))
+            all = cond_and(c, all, some);
+        facts_range(f, iter->var, iter->lo, iter->hi);
+    }
+    return all;
+}
+
 /* ---- the loops around it --------------------------------------------------------------------- */
 
 /* Some loop around the place says which elements the block writes, or whether it runs. */
@@ -349,9 +367,12 @@ Stmt *stage_copy_written(Schedule *s, const WrittenCopy *copy, const StmtPath *p
     if (copy->start && !copy->start->init)
         find_existence(&w, f);
     find_instances(&w);
-    bool plain = !w.block->predicate && (!w.exists || expr_of_sizes(w.exists));
+    Expr *all = cond_and(s->ctx, w.exists, find_ranges(&w));
+    bool plain = !w.block->predicate && (!all || expr_of_sizes(all));
     bool whole = plain && !is_part(&w) && flow_runs_whole(s, writer, &why);
-    if (!whole)
+    if (whole)
+        w.exists = all;
+    else
         w.made.predicate = cond_and(s->ctx, w.made.predicate, w.exists);
     Stmt *nest = whole ? in_whole_loops(&w) : in_own_loops(&w, f, w.first);
     return nest && reads_the_same(&w, place, nest) ? nest : NULL;
