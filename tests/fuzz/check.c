@@ -54,7 +54,7 @@ typedef struct {
     Device *d;
     const int64_t *sizes;
     const Module *reference; /* NULL: bit for bit */
-    bool reversed;
+    bool reversed, rounds;
 } Run;
 
 static const char *compare(const Run *run, const Form *program, Form *form, int width)
@@ -70,7 +70,7 @@ static const char *compare(const Run *run, const Form *program, Form *form, int 
 static const char *try_form(const Run *run, const Form *program, const Module *module, int width,
                             const char *what)
 {
-    Form form = {.module = module};
+    Form form = {.module = module, .rounds = run->rounds};
     const char *why = compare(run, program, &form, width);
     form_free(&form);
     return why ? arena_printf(run->c->arena, "%s: %s", what, why) : NULL;
@@ -137,7 +137,8 @@ CheckAnswer check_run(Context *c, const Kernel *program, const Kernel *scheduled
     if (*why)
         return CHECK_WRONG;
     DiagMark refusal = diag_mark(c);
-    Run run = {.c = c, .sizes = sizes, .reversed = manner.reversed};
+    Run run = {
+        .c = c, .sizes = sizes, .reversed = manner.reversed, .rounds = scheduled->n_retypes > 0};
     run.d = device_open(c, &(DeviceOptions){.kind = DEVICE_SIM});
     if (manner.reorders)
         run.reference = module_build(c, reference_kernel(c, program), NULL);

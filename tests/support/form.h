@@ -11,6 +11,9 @@ typedef struct {
     const Module *module;
     Workload *data;
     VmFault fault;
+    /* the schedule rounds a buffer: what that decides, such as a count of pairs that are close, has
+     * no bound, and is not compared */
+    bool rounds;
 } Form;
 
 /* How the threads of a block run: all in step, or between barriers groups of `width` one after the
