@@ -384,6 +384,15 @@ SubstList enter_to_loops(Context *c, const Entered *entered)
     return map;
 }
 
+Expr *enter_in_loops(const Schedule *s, Expr *e)
+{
+    for (const Entered *entered = s->entered; entered; entered = entered->outer) {
+        SubstList map = enter_to_loops(s->ctx, entered);
+        e = expr_subst(s->ctx, e, map.items, map.n);
+    }
+    return e;
+}
+
 /* In the loop, where the sizes are variables, the bound would be none that a loop may have. */
 static bool is_no_bound(Context *c, Expr *bound, const SubstList *map)
 {

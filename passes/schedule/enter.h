@@ -29,6 +29,9 @@ Stmt *enter_rebuilt(Context *c, const Stmt *stmt, BlockStmt block, const SubstLi
 bool enter_defines(const Stmt *stmt, Name name);
 /* Sizes as the variables of the loops that were entered. */
 SubstList enter_to_loops(Context *c, const Entered *entered);
+/* An expression of the body as the program has it: with the variables of all loops that were
+ * entered. */
+Expr *enter_in_loops(const Schedule *s, Expr *e);
 
 /* Whether the body that a step has made of the one that the schedule sees can stand in the loop;
  * refuses (E0870, E0872) if not. */

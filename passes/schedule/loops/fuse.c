@@ -10,6 +10,7 @@
  * before. */
 #include <string.h>
 
+#include "passes/schedule/enter.h"
 #include "passes/schedule/flow.h"
 #include "passes/schedule/loops/loop.h"
 
@@ -91,12 +92,15 @@ static const Var *changing_divisor(Context *c, const Expr *e)
 }
 
 /* Where the part of an extent that changes with loops may be 0, iterations that a later split adds
- * would divide by it. */
+ * would divide by it. If data decide it, the loops count that were entered, too; other products
+ * with the sizes of those are no bounds (enter_allows_step). */
 static bool require_divisors(Schedule *s, const PrimCall *call, Stmt **nest, const Subst *map,
                              int n)
 {
     for (int i = 0; i < n; i++) {
-        const Var *var = changing_divisor(s->ctx, map[i].value);
+        Expr *value = map[i].value;
+        const Var *var =
+            changing_divisor(s->ctx, expr_has_load(value) ? enter_in_loops(s, value) : value);
         REQUIRE(s, E0417, call->span, !var,
                 "loop '%s' would need quotients by a range that depends on loop '%s' and may be "
                 "empty; make the range independent first, with widen",
