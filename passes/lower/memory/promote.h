@@ -55,8 +55,9 @@ Stmt *promote_guarded(Context *c, const ExprList *guards, Stmt *s);
 
 /* How the first statement of a loop that accesses the element uses it. */
 typedef enum {
-    FIRST_READS,   /* needs its value, or may do so */
-    FIRST_MAY_SET, /* sets it, where conditions allow it and the loop runs */
+    FIRST_READS,    /* needs its value */
+    FIRST_MAY_READ, /* needs it where conditions allow it and the loop runs, */
+    FIRST_MAY_SET,  /* or sets it there */
     /* sets it wherever the guards of the updates hold: what it was before does not matter */
     FIRST_SETS,
 } First;

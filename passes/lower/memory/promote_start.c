@@ -96,44 +96,69 @@ static bool certainly_runs(const Scan *scan, const ForStmt *l)
     return prove(scan->p->facts, runs_at_all(scan, l));
 }
 
-static First first_in(Scan *scan, Stmt *s, ExprList *around)
+/* What is known of the way to the first access. */
+typedef struct {
+    ExprList conds;
+    SubstList loops; /* each at its first iteration */
+    bool runs;       /* all loops certainly have one */
+} Way;
+
+/* All conditions hold in the first iteration, or wherever the guards of the updates do. Whether
+ * there is one, promote_guard_loops asks. */
+static bool is_certain(Scan *scan, const Way *way)
 {
     Context *c = scan->p->c;
-    if (s->kind == ST_STORE) {
-        bool runs = true;
-        for (int i = 0; i < around->n; i++)
-            runs = runs && expr_list_has(&scan->guards, around->items[i]);
-        return stmt_accesses(c, s, scan->buffer, ACCESS_READ) ? FIRST_READS
-               : runs                                         ? FIRST_SETS
-                                                              : FIRST_MAY_SET;
+    for (int i = 0; i < way->conds.n; i++) {
+        Expr *cond = promote_expanded(scan, way->conds.items[i]);
+        if (!expr_list_has(&scan->guards, way->conds.items[i]) &&
+            !prove(scan->p->facts, expr_subst(c, cond, way->loops.items, way->loops.n)))
+            return false;
     }
+    return true;
+}
+
+static First sets_first(const Scan *scan, const Way *way)
+{
+    for (int i = 0; i < way->conds.n; i++)
+        if (!expr_list_has(&scan->guards, way->conds.items[i]))
+            return FIRST_MAY_SET;
+    return way->runs ? FIRST_SETS : FIRST_MAY_SET;
+}
+
+static First first_in(Scan *scan, Stmt *s, Way *way)
+{
+    Context *c = scan->p->c;
+    if (s->kind == ST_STORE && !stmt_accesses(c, s, scan->buffer, ACCESS_READ))
+        return sets_first(scan, way);
     if (s->kind == ST_IF && !s->u.cond.otherwise && !expr_reads(s->u.cond.cond, scan->buffer)) {
-        cond_split(c, s->u.cond.cond, around);
-        return first_in(scan, s->u.cond.then, around);
+        cond_split(c, s->u.cond.cond, &way->conds);
+        return first_in(scan, s->u.cond.then, way);
     }
     if (s->kind == ST_FOR && !expr_reads(s->u.loop.lo, scan->buffer) &&
         !expr_reads(s->u.loop.hi, scan->buffer)) {
-        First first = first_in(scan, s->u.loop.body, around);
-        bool runs = s->u.loop.kind != LOOP_BREAKS && certainly_runs(scan, &s->u.loop);
-        return first == FIRST_SETS && !runs ? FIRST_MAY_SET : first;
+        VEC_PUSH(c->arena, &way->loops, ((Subst){s->u.loop.var, s->u.loop.lo}));
+        way->runs &= s->u.loop.kind != LOOP_BREAKS && certainly_runs(scan, &s->u.loop);
+        return first_in(scan, s->u.loop.body, way);
     }
     for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
-        if (stmt_accesses(c, s->u.seq.items[i], scan->buffer, ACCESS_ANY))
-            return first_in(scan, s->u.seq.items[i], around);
-    return FIRST_READS;
+        if (stmt_accesses(scan->p->c, s->u.seq.items[i], scan->buffer, ACCESS_ANY))
+            return first_in(scan, s->u.seq.items[i], way);
+    return is_certain(scan, way) ? FIRST_READS : FIRST_MAY_READ;
 }
 
 First promote_first_access(Scan *scan, Stmt *loop)
 {
-    ExprList around = {0};
-    First first = first_in(scan, loop, &around);
-    return first == FIRST_READS && !scan->read ? FIRST_MAY_SET : first;
+    Way way = {.runs = true};
+    First first = first_in(scan, loop, &way);
+    bool reads = first == FIRST_READS || first == FIRST_MAY_READ;
+    return reads && !scan->read ? FIRST_MAY_SET : first;
 }
 
 bool promote_can_start(Scan *scan, Stmt *loop, const StmtList *before)
 {
     StmtList trial = {0};
-    if (promote_first_access(scan, loop) != FIRST_MAY_SET || scan->buffer->role == ROLE_INOUT)
+    First first = promote_first_access(scan, loop);
+    if (first == FIRST_SETS || first == FIRST_READS || scan->buffer->role == ROLE_INOUT)
         return true;
     VEC_APPEND(scan->p->c->arena, &trial, before->items, before->n);
     Scan any = *scan;
