@@ -35,10 +35,12 @@ RULES = [
     ("rmsnorm", ["rows"], 3 * 256),
     ("sum_all", ["parts"], 5 * 256),
     ("mean_square", ["parts"], 5 * 256),
-    ("max_pool", ["threads"], 1440),
+    ("max_pool", ["threads", "small_rows"], 1440),
     ("conv2d", ["windows"], 2 * 2 * 256),
     ("upsampled", ["images"], 2 * 256),
-    ("masked_blocks", ["threads"], 22 * 256),
+    ("masked_blocks", ["threads", "small_rows"], 22 * 256),
+    ("mixture", ["threads", "small_rows"], 4 * 256),
+    ("small_products", ["small_rows"], 64 * 256),
     ("sliding_mean", ["sliding"], 3 * 2 * 256),
     ("scan", ["scans"], 40 * 32),
     ("scan_columns", ["threads"], 100),
@@ -1375,3 +1377,13 @@ def test_gathered_rows_are_read_where_they_are(kernel):
     """A copy of what a thread may read would hold all rows of the table."""
     trace = run(kernel)[0]
     assert "vectorize(" in trace and "cache_read(" not in trace
+
+
+@pytest.mark.parametrize("kernel, reads, write", [
+    ("mixture", ["float4 x"], "float2"), ("small_products", ["float4 x", "float2 w"], "float2")
+])  # fmt: skip
+def test_small_rows_are_read_and_written_wide(kernel, reads, write):
+    text = emit(PROGRAMS, "--kernel", kernel)
+    wide = re.findall(r"\*\(const (float\d) \*\)&(\w)\[", text)
+    assert [f"{width} {buffer}" for width, buffer in wide] == reads
+    assert re.findall(r"\*\((float\d) \*\)&y\[", text) == [write]
