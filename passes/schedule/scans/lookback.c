@@ -11,7 +11,8 @@
  *                                far = 0;
  *                                for g in P / 32 where g < p / 32
  *                                    far += value(await(groups[g]));
- *                                before[p] = s + (far + near); }
+ *                                before[p] = s + (far + near);
+ *                                where p == P - 1: s = before[p] + total[p]; }
  *
  * words.c says what a word is; values of more than 32 bits, and tuples, have several. In
  * loops around, such as those of rows, each iteration has words of its own. Decoupled look-back
@@ -19,8 +20,10 @@
  * it, so its sums depend on time. Here a group of iterations publishes its sum, and each iteration
  * adds the same sums in the same order in every run.
  *
- * Legal: the loop is the scan of sums that scan_chunks makes, and nothing reads the value behind
- * it. An iteration of a loop around has a value of its own.
+ * The last store is left out where nothing reads the value behind the loop.
+ *
+ * Legal: the loop is the scan of sums that scan_chunks makes. What is read behind it starts from a
+ * literal, which takes its place. An iteration of a loop around has a value of its own.
  * Invariant: each word is 0, then written once, by an iteration before those that await it. */
 #include "passes/schedule/scans/lookback.h"
 
@@ -105,21 +108,45 @@ static bool check_values(const Lookback *l)
     return true;
 }
 
-/* Without the loop nothing adds up the value. */
-static bool check_unread(const Lookback *l)
+/* Something other than the loop reads the value, or the caller of the kernel. */
+static bool is_read(const Lookback *l, const Buffer *value)
 {
-    Schedule *s = l->of.s;
-    for (int k = 0; k < l->of.n_parts; k++) {
-        const Buffer *value = l->of.parts[k].value;
-        BlockList readers = flow_blocks(s, s->kernel->body, value, ACCESS_READ);
-        for (int i = 0; i < readers.n; i++)
-            REQUIRE(s, E0486, l->of.span,
-                    readers.items[i] == l->of.before || readers.items[i] == l->of.update,
-                    "block '%s' reads '%s', which has no value behind a scan that looks back",
-                    stmt_label(readers.items[i]), value->name);
-        REQUIRE(s, E0486, l->of.span, value->role == ROLE_TEMP,
-                "'%s' is an output, which has no value behind a scan that looks back", value->name);
-    }
+    BlockList readers = flow_blocks(l->of.s, l->of.s->kernel->body, value, ACCESS_READ);
+    for (int i = 0; i < readers.n; i++)
+        if (readers.items[i] != l->of.before && readers.items[i] != l->of.update)
+            return true;
+    return value->role != ROLE_TEMP;
+}
+
+static void find_readers(Lookback *l)
+{
+    for (int k = 0; k < l->of.n_parts; k++)
+        l->is_read |= is_read(l, l->of.parts[k].value);
+}
+
+/* The block runs when the loop has ended, which runs once. */
+static bool is_behind(const Lookback *l, const Stmt *block)
+{
+    Stmt *body = l->of.s->kernel->body;
+    StmtPath loop = stmt_path_to(l->of.s->ctx, body, l->of.loop),
+             other = stmt_path_to(l->of.s->ctx, body, block);
+    int at = 0;
+    for (; at < loop.n && at < other.n && loop.items[at] == other.items[at]; at++)
+        if (loop.items[at]->kind == ST_FOR)
+            return false;
+    const Stmt *both = loop.items[at - 1];
+    return at < loop.n && at < other.n && both->kind == ST_SEQ &&
+           stmt_place(both, other.items[at]) > stmt_place(both, loop.items[at]);
+}
+
+/* The last chunk can store the value where no other one reads what that starts from. */
+static bool check_end(const Lookback *l, const BlockList *starts)
+{
+    const Buffer *value = l->of.parts[0].value;
+    REQUIRE(l->of.s, E0486, l->of.span, !l->is_read || starts->n > 0,
+            "'%s' is read behind the scan, or an output, and does not start from one literal "
+            "number: all chunks would read its start while the last one stores its end",
+            value->name);
     return true;
 }
 
@@ -155,7 +182,7 @@ static BlockList find_starts(const Lookback *l)
         BlockList writers =
             flow_blocks(l->of.s, l->of.s->kernel->body, l->of.parts[k].value, ACCESS_WRITE);
         for (int i = 0; i < writers.n && all; i++) {
-            if (writers.items[i] == l->of.update)
+            if (writers.items[i] == l->of.update || is_behind(l, writers.items[i]))
                 continue;
             all = only_starts(l, writers.items[i]);
             if (k == 0)
@@ -217,12 +244,29 @@ static Stmt *with_words(const Lookback *l, Stmt *body, Stmt *const clears[2])
     return stmt_seq(c, items.items, items.n, body->span);
 }
 
-/* The body without the value and the blocks that start it. */
+/* There is a last chunk, which stores the value before anything else reads it. */
+static bool is_overwritten(const Lookback *l)
+{
+    int64_t n;
+    bool all = expr_is_const(l->n, &n);
+    for (int k = 0; k < l->of.n_parts && all; k++) {
+        BlockList readers =
+            flow_blocks(l->of.s, l->of.s->kernel->body, l->of.parts[k].value, ACCESS_READ);
+        for (int i = 0; i < readers.n && all; i++)
+            all = readers.items[i] == l->of.before || readers.items[i] == l->of.update ||
+                  is_behind(l, readers.items[i]);
+    }
+    return all && l->of.loops.n == 1;
+}
+
+/* The body without the value and the blocks that start it, unless they are read. */
 static Stmt *without_value(const Lookback *l, Stmt *body, const BlockList *starts)
 {
+    if (l->is_read && !is_overwritten(l))
+        return body;
     for (int i = 0; i < starts->n; i++)
         body = flow_remove(l->of.s, body, starts->items[i]);
-    for (int k = 0; k < l->of.n_parts && starts->n > 0; k++)
+    for (int k = 0; k < l->of.n_parts && starts->n > 0 && !l->is_read; k++)
         body = flow_undeclare(l->of.s, body, l->of.parts[k].value);
     return body;
 }
@@ -231,11 +275,14 @@ bool prim_lookback(Schedule *s, const PrimCall *call, Value *result)
 {
     Lookback l = {.of = {.s = s, .span = call->lookback.before.span, .code = E0486}};
     if (!sums_find(&l.of, &call->lookback.before) || !check_loops(&l) || !check_form(&l) ||
-        !check_values(&l) || !check_unread(&l) || !choose_group(&l, &call->lookback.group))
+        !check_values(&l) || !choose_group(&l, &call->lookback.group))
         return false;
 
     number_words(&l);
+    find_readers(&l);
     BlockList starts = find_starts(&l);
+    if (!check_end(&l, &starts))
+        return false;
     lookback_buffers(&l);
     Stmt *clears[2] = {words_clear(s, l.sums, l.of.span), words_clear(s, l.groups, l.of.span)};
     Stmt *block[5];

@@ -17,6 +17,7 @@ typedef struct {
     Sums of;
     LookbackPart *parts; /* [of.n_parts] */
     int n_words;
+    bool is_read;                 /* the value, behind the loop */
     Name base;                    /* that the names of new buffers begin with */
     Name group;                   /* what counts groups */
     Expr *n, *n_groups, *members; /* iterations, groups, iterations of a group */

@@ -243,6 +243,30 @@ static Stmt *start_of_chunk(const Lookback *l, const Look *near, const Look *far
     return sums_before(&l->of, &iters, start, l->of.before->u.block.predicate);
 }
 
+/* s = before[p] op total[p], in the last iteration. */
+static Stmt *end_of_value(const Lookback *l)
+{
+    Context *c = l->of.s->ctx;
+    SumsIters iters = new_iters(l);
+    StmtList items = {0};
+    Expr **before = ARENA_ARRAY(c->arena, Expr *, l->of.n_parts);
+    Expr **value = sums_values(&l->of, &iters);
+    for (int k = 0; k < l->of.n_parts; k++) {
+        const SumsPart *part = &l->of.parts[k];
+        Expr *at = expr_load(c, part->before, part->store, l->of.span);
+        before[k] = sums_inside(&l->of, &iters, at);
+    }
+    Expr **end = sums_combined(&l->of, before, sums_totals(&l->of, &iters));
+    for (int k = 0; k < l->of.n_parts; k++)
+        VEC_PUSH(c->arena, &items,
+                 stmt_set(c, (BufferElement){l->of.parts[k].value, value[k]->u.load.index}, end[k],
+                          l->of.span));
+    Expr *last = index_sub(c, l->n, expr_index(c, 1));
+    Expr *is_last = expr_binary(c, EX_EQ, loop_value(l), last, l->of.span);
+    return sums_block(&l->of, &iters, ctx_namef(c, "%s_end", l->base),
+                      (BlockStmt){.predicate = is_last, .body = in_order(l, &items)});
+}
+
 /* ---- together ------------------------------------------------------------------------------ */
 
 Stmt *lookback_loop(const Lookback *l, Stmt **block)
@@ -260,5 +284,7 @@ Stmt *lookback_loop(const Lookback *l, Stmt **block)
     VEC_PUSH(c->arena, &items, publish_group(l, &near));
     VEC_PUSH(c->arena, &items, look_back(l, &far, &block[2]));
     VEC_PUSH(c->arena, &items, start_of_chunk(l, &near, &far));
+    if (l->is_read)
+        VEC_PUSH(c->arena, &items, end_of_value(l));
     return loop_with_body(c, l->of.loop, stmt_seq(c, items.items, items.n, l->of.loop->span));
 }
