@@ -616,6 +616,9 @@ bool kernel_equal(const Kernel *a, const Kernel *b);
 bool stmt_is_reduction(const BlockStmt *block); /* has a reduce iterator */
 /* Declared so: the updates of each element keep their order, also where only rounding tells. */
 bool block_in_order(const BlockStmt *block);
+/* Marked so: instances that differ in so many of the last iterators alone never store to one
+ * element. 0: not marked. */
+int block_distinct(const BlockStmt *block);
 bool loop_is_serpentine(const ForStmt *loop);
 /* A loop that is bound to an axis. */
 static inline bool stmt_is_bound(const Stmt *s)

@@ -87,6 +87,12 @@ bool block_in_order(const BlockStmt *block)
     return annotation_find(block->annotations, ANNOTATION_IN_ORDER) != NULL;
 }
 
+int block_distinct(const BlockStmt *block)
+{
+    int64_t n = annotation_int(block->annotations, ANNOTATION_DISTINCT);
+    return n < block->n_iters ? (int)n : block->n_iters;
+}
+
 bool loop_is_serpentine(const ForStmt *loop)
 {
     return annotation_find(loop->annotations, ANNOTATION_SERPENTINE) != NULL;

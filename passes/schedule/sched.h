@@ -140,6 +140,7 @@ struct Schedule {
     InstructionFinder finder;
     bool has_instructions;    /* some block has, or had, an instruction */
     VEC(uint32_t) open_calls; /* the blocks of calls that did not match at first */
+    bool has_distinct;        /* some block is marked so, or was */
     int step;                 /* the step at work, or the next one */
     /* ids from here on were made by the step at work, or the last one */
     uint32_t first_new_id;
@@ -319,6 +320,11 @@ void sched_open_calls(Schedule *s);
 /* Those `before` a step are still instructions, and all that the step has made or changed match
  * theirs; false after E0849. */
 bool sched_check_instructions(Schedule *s, const StmtList *before, Span span);
+
+/* The blocks that are marked as storing to distinct elements (marks.c). */
+StmtList sched_distinct(Schedule *s);
+/* Behind a step: drops the marks of blocks that are not what they were `before` it. */
+void sched_drop_distinct(Schedule *s, const StmtList *before);
 
 /* Results of primitives: handles, a number, a list (copied). */
 Value value_loop(const Stmt *loop);

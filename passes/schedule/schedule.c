@@ -52,6 +52,8 @@ Schedule *schedule_new(Context *c, const Kernel *kernel)
     s->has_instructions = true;
     s->has_instructions = sched_instructions(s).n > 0;
     sched_open_calls(s);
+    s->has_distinct = true;
+    s->has_distinct = sched_distinct(s).n > 0;
     return s;
 }
 
@@ -173,8 +175,10 @@ static bool change(Schedule *s, const PrimCall *call, Value *result)
     s->ctx->step = s->step;
     s->reassociates = false;
     s->remark = NULL;
-    const StmtList instructions = sched_instructions(s);
+    const StmtList instructions = sched_instructions(s), distinct = sched_distinct(s);
     bool done = branch_run(s, call, result);
+    if (done && s->kernel != before && call->primitive->run != prim_distinct)
+        sched_drop_distinct(s, &distinct);
     s->ctx->step = 0;
     if (done && s->kernel != before && s->entered == entered)
         done = enter_allows_step(s, call->span) &&

@@ -47,6 +47,8 @@ static const Fit fits[] = {
     {"cache_factor", 1, BLOCK_EINSUM, LOOP_ANY, BUFFER_ANY},
     {"privatize", 1, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"carry", 2, BLOCK_RECURRENCE, LOOP_INNER, BUFFER_UPDATED},
+    {"separate", 1, BLOCK_SEVERAL, LOOP_ANY, BUFFER_ANY},
+    {"distinct", 1, BLOCK_PLACED, LOOP_ANY, BUFFER_ANY},
     {"scan_chunks", 2, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"scan_steps", 2, BLOCK_BEFORE_SUM, LOOP_ANY, BUFFER_ANY},
     {"lookback", 2, BLOCK_BEFORE_SUM, LOOP_ANY, BUFFER_ANY},
@@ -208,6 +210,23 @@ static bool is_scaled(const Stmt *block, const Stmt *store)
     return found;
 }
 
+static int count_stores(Schedule *s, const Stmt *block)
+{
+    int n = 0;
+    for (Cursor at = cursor_stmts(schedule_context(s), block); cursor_next(&at);)
+        n += at.stmt->kind == ST_STORE;
+    return n;
+}
+
+static bool stores_at_data(Schedule *s, const Stmt *block)
+{
+    for (Cursor at = cursor_stmts(schedule_context(s), block); cursor_next(&at);)
+        for (int i = 0; at.stmt->kind == ST_STORE && i < at.stmt->u.store.buffer->rank; i++)
+            if (expr_has_load(at.stmt->u.store.index[i]))
+                return true;
+    return false;
+}
+
 static bool block_suits(Schedule *s, BlockFit fit, Value handle)
 {
     StmtPath path = {0};
@@ -234,6 +253,8 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_DIGITS: return has_digits(s, block);
     case BLOCK_RECURRENCE: return store && flow_reads_other_element(schedule_context(s), store);
     case BLOCK_BEFORE_SUM: return store && keeps_sum(store, block, &path);
+    case BLOCK_SEVERAL: return count_stores(s, block) > 1;
+    case BLOCK_PLACED: return stores_at_data(s, block);
     case BLOCK_CHOICE: return store && store->u.store.value->kind == EX_SELECT;
     default: return true;
     }

@@ -359,10 +359,31 @@ Affine instance_first_turn(Poly *p, const Instance *at, int i)
     return turn_of(p, loop, poly_value(p, &at->env, loop->lo));
 }
 
+/* Rows: two stores to one element by a block that is marked are of one instance, or of two that
+ * differ in an iterator that the mark is not about. Outside of global memory, iterations of a loop
+ * may share an element that is several of the program's, so the mark does not count there. */
+static void be_one_of_distinct(Poly *p, AccessPair pair)
+{
+    const Unit *u = pair.a->unit;
+    int n = block_distinct(u->block), first = u->block->n_iters - n;
+    if (n == 0 || u->init || pair.b->unit->init || u->block->id != pair.b->unit->block->id ||
+        !pair.x->writes || !pair.y->writes || pair.x->buffer->scope != SCOPE_GLOBAL)
+        return;
+    Conj *one = &p->top;
+    if (first > 0) {
+        Conj **which = poly_choice(p, &p->top, 2);
+        poly_differ(p, which[0], pair.a->iters, pair.b->iters, first);
+        one = which[1];
+    }
+    for (int i = first; i < u->block->n_iters; i++)
+        poly_equal(p, one, pair.a->iters[i], pair.b->iters[i]);
+}
+
 void pair_collide(Poly *p, AccessPair pair)
 {
     Env at_x = env_of_access(p, pair.a, pair.x), at_y = env_of_access(p, pair.b, pair.y);
     for (int i = 0; i < pair.x->buffer->rank; i++)
         poly_equal(p, &p->top, index_of_axis(p, &at_x, pair.x, i),
                    index_of_axis(p, &at_y, pair.y, i));
+    be_one_of_distinct(p, pair);
 }

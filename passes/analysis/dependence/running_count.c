@@ -1,0 +1,507 @@
+/* running_count.c - Proves that a block which stores at a running count stores to other elements in
+ * each iteration.
+ *
+ *   for i in N {                        for i in N {
+ *       if x[i] > 0                         at[i] = count;
+ *           y[count] = x[i];                count += x[i] > 0 ? 1 : 0;
+ *       if x[i] > 0                     }
+ *           count += 1;                 for i in N
+ *   }                                       if x[i] > 0  y[at[i]] = x[i];
+ *
+ * A count is an element to which a loop only adds terms that are never negative: its values never
+ * fall. Between two iterations that store, the update of one of them runs: that of the earlier one
+ * if it stands behind the place where the count is read, else that of the later one. If the
+ * conditions of the store imply that this update runs, and adds at least 1, the two read different
+ * values. The place may also be read from an array to which one block stores the count, each
+ * element once.
+ *
+ * An integer of b bits wraps around, so it has different values only where the terms add up to less
+ * than 2^b. One of 64 bits has room for more iterations than any run has.
+ *
+ * Subscripts of other axes that are loops themselves tell their iterations apart: the outermost
+ * loops of the store may be such rows, and each row counts anew or goes on. */
+#include "passes/analysis/dependence/running_count.h"
+
+#include "passes/analysis/dependence/count_conditions.h"
+#include "passes/analysis/dependence/model.h"
+
+/* A block that stores once, under conditions and behind lets alone, in loops that each give one of
+ * its iterators all values, in their order. */
+typedef struct {
+    const Stmt *block;
+    StmtPath path;        /* from the kernel's body down to the block */
+    EnclosingList around; /* the same, with the branches of conditions */
+    StmtList loops;
+    const StoreStmt *store;
+    EnclosingList inside; /* conditions and lets of the block around the store */
+    SubstList values;     /* of iterators and lets, in terms of loops */
+} Place;
+
+/* A subscript  a + c  or  a - c  of an element c of a buffer, where a is the same in all iterations
+ * that count. */
+typedef struct {
+    const Expr *load; /* c */
+    int bits;         /* the values of c that differ modulo 2^bits give different subscripts */
+} Counter;
+
+typedef struct {
+    Context *c;
+    const Kernel *kernel;
+    Place store;     /* at the count */
+    int n_rows;      /* the outermost loops of the store that other subscripts name */
+    Counter counter; /* the count, where it is read; */
+    Place reader; /* the block that reads it: the store's own, or one that keeps it in an array */
+    int first;    /* the outermost loop of the reader whose iterations count */
+    SubstList mapped; /* loops of the reader as those of the store */
+    bool *met;        /* [loops of the store] those that loops of the reader are mapped to */
+    const char *why;
+} Count;
+
+static bool refuse(Count *k, const char *why)
+{
+    k->why = why;
+    return false;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static Expr *in_loops(const Count *k, const Place *p, Expr *e)
+{
+    return expr_subst(k->c, e, p->values.items, p->values.n);
+}
+
+/* The iterators are the loops around, with their ranges. */
+static bool iterates_loops(const Count *k, const Place *p)
+{
+    const BlockStmt *b = &p->block->u.block;
+    bool same = b->n_iters == p->loops.n;
+    for (int i = 0; same && i < b->n_iters; i++) {
+        const ForStmt *loop = &p->loops.items[i]->u.loop;
+        Expr *lo, *hi;
+        loop_domain(k->c, loop, &lo, &hi);
+        same = expr_is_var(b->iters[i].binding, loop->var) &&
+               expr_equal(iters_to_loops(k->c, b, b->iters[i].lo), lo) &&
+               expr_equal(iters_to_loops(k->c, b, b->iters[i].hi), hi);
+    }
+    return same;
+}
+
+static void enter_values(const Count *k, Place *p)
+{
+    const BlockStmt *b = &p->block->u.block;
+    for (int i = 0; i < b->n_iters; i++)
+        VEC_PUSH(k->c->arena, &p->values, ((Subst){b->iters[i].var, b->iters[i].binding}));
+    for (int i = 0; i < p->inside.n; i++) {
+        const Stmt *s = p->inside.items[i].stmt;
+        if (s->kind == ST_LET)
+            VEC_PUSH(k->c->arena, &p->values,
+                     ((Subst){s->u.let.var, in_loops(k, p, s->u.let.value)}));
+    }
+}
+
+static bool find_place(const Count *k, const Stmt *block, Place *p)
+{
+    Context *c = k->c;
+    const BlockStmt *b = &block->u.block;
+    AccessList writes = access_list(c, block, NULL, ACCESS_WRITE);
+    *p = (Place){.block = block};
+    if (b->init || b->instruction || writes.n != 1 || !writes.items[0].store)
+        return false;
+    const Access *write = &writes.items[0];
+    p->store = &write->store->u.store;
+    for (int i = 0; i < write->path.n; i++) {
+        StmtKind kind = write->path.items[i].stmt->kind;
+        if (kind != ST_IF && kind != ST_LET && kind != ST_BLOCK)
+            return false;
+    }
+    p->inside = write->path;
+    p->path = stmt_path_to(c, k->kernel->body, block);
+    stmt_enclosing(c, k->kernel->body, block, &p->around);
+    p->loops = enclosing_loops(c, &p->around);
+    enter_values(k, p);
+    return p->path.n > 0 && iterates_loops(k, p);
+}
+
+/* The place of the loop of that variable; -1: none. */
+static int loop_of(const Place *p, const Expr *e)
+{
+    for (int i = 0; i < p->loops.n; i++)
+        if (expr_is_var(e, p->loops.items[i]->u.loop.var))
+            return i;
+    return -1;
+}
+
+/* Loops of the place from number `from` on stand in the expression. */
+static bool uses_loops(const Place *p, const Expr *e, int from)
+{
+    for (int i = from; i < p->loops.n; i++)
+        if (expr_uses_var(e, p->loops.items[i]->u.loop.var))
+            return true;
+    return false;
+}
+
+/* Its conditions, in terms of loops, but those of `other`, which encloses it likewise. */
+static void add_conditions(const Count *k, const Place *p, const Place *other, KnownList *out)
+{
+    Context *c = k->c;
+    for (int i = 0; i < p->around.n; i++) {
+        Enclosing at = p->around.items[i];
+        bool shared = false;
+        for (int n = 0; other && n < other->around.n; n++)
+            shared |= other->around.items[n].stmt == at.stmt &&
+                      other->around.items[n].otherwise == at.otherwise;
+        if (at.stmt->kind == ST_IF && !shared)
+            VEC_PUSH(c->arena, out,
+                     ((Known){at.stmt->u.cond.cond, at.otherwise ? HOLDS_NOT : HOLDS}));
+    }
+    if (p->block->u.block.predicate)
+        VEC_PUSH(c->arena, out, ((Known){p->block->u.block.predicate, HOLDS}));
+    for (int i = 0; i < p->inside.n; i++) {
+        Enclosing at = p->inside.items[i];
+        if (at.stmt->kind == ST_IF)
+            VEC_PUSH(
+                c->arena, out,
+                ((Known){in_loops(k, p, at.stmt->u.cond.cond), at.otherwise ? HOLDS_NOT : HOLDS}));
+    }
+}
+
+/* ---- the count ------------------------------------------------------------------------------- */
+
+static int bits_of(DType type)
+{
+    return type == DT_INDEX ? 64 : type_info(type)->bits;
+}
+
+/* Takes a subscript apart; false where it is no sum with one element of a buffer. */
+static bool find_counter(const Count *k, const Place *p, const Expr *e, Counter *out)
+{
+    if (!type_is_int(e->type))
+        return false;
+    if (bits_of(e->type) < out->bits)
+        out->bits = bits_of(e->type);
+    if (e->kind == EX_LOAD) {
+        out->load = e;
+        return !e->u.load.buffer->view_of;
+    }
+    if (e->kind == EX_CAST || e->kind == EX_NEG)
+        return find_counter(k, p, e->u.arg[0], out);
+    if (e->kind != EX_ADD && e->kind != EX_SUB)
+        return false;
+    int with = expr_has_load(e->u.arg[1]);
+    const Expr *other = e->u.arg[1 - with];
+    return !expr_has_load(other) && !uses_loops(p, other, k->n_rows) &&
+           find_counter(k, p, e->u.arg[with], out);
+}
+
+/* The outermost loops of the store that are subscripts by themselves, and the first other one that
+ * is an element of a buffer. */
+static bool find_subscripts(Count *k)
+{
+    const StoreStmt *store = k->store.store;
+    Arena *arena = k->c->arena;
+    bool *named = ARENA_ARRAY(arena, bool, k->store.loops.n + 1);
+    k->met = ARENA_ARRAY(arena, bool, k->store.loops.n + 1);
+    for (int i = 0; i < store->buffer->rank; i++) {
+        int loop = loop_of(&k->store, in_loops(k, &k->store, store->index[i]));
+        if (loop >= 0)
+            named[loop] = true;
+    }
+    while (k->n_rows < k->store.loops.n && named[k->n_rows])
+        k->n_rows++;
+    for (int i = k->n_rows; i < k->store.loops.n; i++)
+        k->met[i] = named[i];
+    for (int i = 0; i < store->buffer->rank && !k->counter.load; i++) {
+        Counter counter = {.bits = 64};
+        if (find_counter(k, &k->store, in_loops(k, &k->store, store->index[i]), &counter))
+            k->counter = counter;
+    }
+    if (k->n_rows == k->store.loops.n || store->op != STORE_SET || !k->counter.load)
+        return refuse(k, "no subscript of its one plain store is a count, with or without a "
+                         "number added, that goes through its loops");
+    return true;
+}
+
+/* The block that stores to the buffer, and nothing else in the kernel; NULL: not one. */
+static const Stmt *only_writer(const Count *k, const Buffer *buffer)
+{
+    StmtList blocks = stmts_of_kind(k->c, k->kernel->body, ST_BLOCK);
+    const Stmt *writer = NULL;
+    for (int i = 0; i < blocks.n; i++) {
+        if (!stmt_accesses(k->c, blocks.items[i], buffer, ACCESS_WRITE))
+            continue;
+        if (writer)
+            return NULL;
+        writer = blocks.items[i];
+    }
+    return writer;
+}
+
+/* How many loops are around the declaration of a temp. */
+static int loops_around(const Count *k, const Buffer *buffer)
+{
+    for (Cursor at = cursor_with_path(cursor_outer(k->c, k->kernel->body), NULL); cursor_next(&at);)
+        if (at.stmt->kind == ST_TEMP && at.stmt->u.temp->id == buffer->id)
+            return enclosing_loops(k->c, &at.path).n;
+    return 0;
+}
+
+/* Loop `i` of the reader is an axis of the array; the store reads it at loop `*to` of its own. */
+static bool map_loop(const Count *k, const Expr *load, int i, int *to)
+{
+    for (int d = 0; d < load->u.load.buffer->rank; d++) {
+        Expr *at = in_loops(k, &k->reader, k->reader.store->index[d]);
+        if (loop_of(&k->reader, at) != i)
+            continue;
+        *to = loop_of(&k->store, load->u.load.index[d]);
+        return *to >= 0;
+    }
+    return false;
+}
+
+/* The store reads the array at loops of its own, each in the place of one of the reader, which
+ * stores each element once. */
+static bool map_loops(Count *k, const Expr *load)
+{
+    const Buffer *array = load->u.load.buffer;
+    int shared = loops_around(k, array), to;
+    k->first = -1;
+    if (shared > k->n_rows || array->rank != k->reader.loops.n - shared)
+        return false;
+    for (int i = 0; i < shared; i++)
+        if (k->store.loops.n <= i || k->store.loops.items[i] != k->reader.loops.items[i])
+            return false;
+    for (int i = shared; i < k->reader.loops.n; i++) {
+        if (!map_loop(k, load, i, &to))
+            return false;
+        for (int n = 0; n < k->mapped.n; n++)
+            if (k->mapped.items[n].value->u.var == k->store.loops.items[to]->u.loop.var)
+                return false;
+        if (k->first < 0 && to >= k->n_rows)
+            k->first = i;
+        k->met[to] = true;
+        VEC_PUSH(k->c->arena, &k->mapped,
+                 ((Subst){k->reader.loops.items[i]->u.loop.var,
+                          expr_var(k->c, k->store.loops.items[to]->u.loop.var, span_none())}));
+    }
+    return k->first >= 0;
+}
+
+/* The count is kept in an array: the block that stores it there is the reader. */
+static bool find_array(Count *k)
+{
+    const Expr *load = k->counter.load;
+    const Buffer *array = load->u.load.buffer;
+    const Stmt *writer = only_writer(k, array);
+    Counter counter = {.bits = k->counter.bits};
+    if (!writer || (array->role != ROLE_TEMP && array->role != ROLE_OUT) ||
+        !find_place(k, writer, &k->reader) || k->reader.store->op != STORE_SET ||
+        !map_loops(k, load) ||
+        !find_counter(k, &k->reader, in_loops(k, &k->reader, k->reader.store->value), &counter))
+        return refuse(k, "what it reads its places from is neither a count nor an array of which "
+                         "one block stores each element once, a count");
+    k->counter = counter;
+    return true;
+}
+
+/* A buffer that other loops update is a count; else an array keeps one. */
+static bool find_reader(Count *k)
+{
+    const Stmt *loop = k->store.loops.items[k->n_rows];
+    if (!stmt_accesses(k->c, loop, k->counter.load->u.load.buffer, ACCESS_WRITE) ||
+        uses_loops(&k->store, k->counter.load, k->n_rows))
+        return find_array(k);
+    k->reader = k->store;
+    k->first = k->n_rows;
+    return true;
+}
+
+/* ---- the loop that counts -------------------------------------------------------------------- */
+
+static const Stmt *counting_loop(const Count *k)
+{
+    return k->reader.loops.items[k->first];
+}
+
+/* Iterations of the loops of the place from the counting one inwards; false where too many, or not
+ * known. */
+static bool count_iterations(const Count *k, const Place *p, int64_t *out)
+{
+    Facts *facts = facts_of_kernel(k->c, k->kernel);
+    bool inside = false;
+    *out = 1;
+    for (int i = 0; i < p->loops.n; i++) {
+        const ForStmt *loop = &p->loops.items[i]->u.loop;
+        int64_t min, max;
+        Expr *lo, *hi;
+        inside |= p->loops.items[i] == counting_loop(k);
+        if (!inside)
+            continue;
+        loop_domain(k->c, loop, &lo, &hi);
+        Expr *extent = simplify(facts, index_sub(k->c, hi, lo));
+        if (!bounds_const(facts, extent, &min, &max) || max == INT64_MAX ||
+            !checked_mul(*out, max > 0 ? max : 0, out))
+            return false;
+    }
+    return true;
+}
+
+/* One block of the counting loop adds no negative term to the count; adds what all of its terms are
+ * at most to *sum, -1 where that is not known. */
+static bool only_adds(const Count *k, const Stmt *block, int64_t *sum, int64_t *largest)
+{
+    Place p;
+    int64_t times, all;
+    if (!find_place(k, block, &p) || p.store->op != STORE_ADD)
+        return false;
+    Bounds term = term_range(k->kernel, in_loops(k, &p, p.store->value));
+    if (!bounds_are_finite(term) || term.min < 0)
+        return false;
+    *largest = term.max > *largest ? term.max : *largest;
+    bool known = *sum >= 0 && count_iterations(k, &p, &times) &&
+                 checked_mul(times, term.max, &all) && checked_add(*sum, all, sum);
+    *sum = known ? *sum : -1;
+    return true;
+}
+
+/* The count never falls in the loop, and its values do not wrap around. */
+static bool check_updates(Count *k)
+{
+    enum { MOST_TERM_BITS = 20 }; /* no run has 2^43 iterations */
+    const Buffer *count = k->counter.load->u.load.buffer;
+    StmtList blocks = stmts_of_kind(k->c, counting_loop(k), ST_BLOCK);
+    int64_t sum = 0, largest = 0;
+    if (stmt_declares(k->c, counting_loop(k), count))
+        return refuse(k, "the count is declared in the loop that counts");
+    for (int i = 0; i < blocks.n; i++)
+        if (stmt_accesses(k->c, blocks.items[i], count, ACCESS_WRITE) &&
+            !only_adds(k, blocks.items[i], &sum, &largest))
+            return refuse(k, "a block of the loop that counts does more to the count than to add a "
+                             "term that is never negative");
+    int bits = bits_of(count->type) < k->counter.bits ? bits_of(count->type) : k->counter.bits;
+    bool fits =
+        bits == 64 ? largest < (int64_t)1 << MOST_TERM_BITS : sum >= 0 && sum < (int64_t)1 << bits;
+    return fits || refuse(k, "the terms may add up to more than the type of the count holds; use "
+                             "i64, or say in the `where` clause how large sizes are");
+}
+
+/* ---- conditions ------------------------------------------------------------------------------ */
+
+/* The place of the last statement that both paths have. */
+static int where_apart(const StmtPath *a, const StmtPath *b)
+{
+    int at = 0;
+    while (at + 1 < a->n && at + 1 < b->n && a->items[at + 1] == b->items[at + 1])
+        at++;
+    return at;
+}
+
+/* An item of the sequence from `from` to `to` writes the buffer, or `to` comes first. */
+static bool writes_between(const Count *k, const Stmt *seq, const Stmt *from, const Stmt *to,
+                           const Buffer *buffer)
+{
+    bool inside = false;
+    for (int i = 0; i < seq->u.seq.n; i++) {
+        inside |= seq->u.seq.items[i] == from;
+        if (!inside && seq->u.seq.items[i] == to)
+            return true;
+        if (inside && stmt_accesses(k->c, seq->u.seq.items[i], buffer, ACCESS_WRITE))
+            return true;
+        if (inside && seq->u.seq.items[i] == to)
+            return false;
+    }
+    return true;
+}
+
+/* Nothing from the counting loop to the store, both included, writes the buffer. */
+static bool is_stable(void *user, const Buffer *buffer)
+{
+    const Count *k = user;
+    StmtPath loop = stmt_path_to(k->c, k->kernel->body, counting_loop(k));
+    const StmtPath *store = &k->store.path;
+    int at = where_apart(&loop, store);
+    if (at + 1 >= loop.n) /* the store is in the loop */
+        return !stmt_accesses(k->c, counting_loop(k), buffer, ACCESS_WRITE);
+    const Stmt *both = loop.items[at];
+    return both->kind == ST_SEQ &&
+           !writes_between(k, both, loop.items[at + 1], store->items[at + 1], buffer);
+}
+
+/* An expression of the update's loops, which are those of the reader, in terms of the store's. */
+static Expr *at_store(const Count *k, Expr *e)
+{
+    return expr_subst(k->c, e, k->mapped.items, k->mapped.n);
+}
+
+/* The update is in exactly those loops of the reader that count. Where the store reads the count
+ * itself, it may be in more loops inside, whose variables other subscripts name. */
+static bool shares_loops(const Count *k, const Place *update)
+{
+    bool own = k->reader.block == k->store.block;
+    if (update->loops.n > k->reader.loops.n || update->loops.n <= k->first ||
+        (!own && update->loops.n != k->reader.loops.n))
+        return false;
+    for (int i = 0; i < update->loops.n; i++)
+        if (update->loops.items[i] != k->reader.loops.items[i] ||
+            (i >= k->first && !loop_has_order(&update->loops.items[i]->u.loop)))
+            return false;
+    return true;
+}
+
+static bool same_element(const Count *k, const Place *update)
+{
+    const Expr *load = k->counter.load;
+    for (int d = 0; d < load->u.load.buffer->rank; d++) {
+        Expr *at = load->u.load.index[d];
+        if (expr_has_load(at) || uses_loops(&k->reader, at, k->first) ||
+            !expr_equal(at, in_loops(k, update, update->store->index[d])))
+            return false;
+    }
+    return true;
+}
+
+/* Where the block stores, the update runs, and adds at least 1. */
+static bool is_counted(Count *k, const Place *update)
+{
+    Conditions known = {.c = k->c, .kernel = k->kernel, .is_stable = is_stable, .user = k};
+    KnownList all = {0}, needed = {0};
+    add_conditions(k, &k->store, NULL, &all);
+    for (int i = 0; i < all.n; i++)
+        known_add(k->c, &known.known, all.items[i].cond, all.items[i].truth);
+    add_conditions(k, update, &k->store, &needed);
+    for (int i = 0; i < needed.n; i++)
+        if (!conditions_imply(&known, at_store(k, needed.items[i].cond), needed.items[i].truth))
+            return false;
+    return conditions_count(&known, at_store(k, in_loops(k, update, update->store->value)));
+}
+
+/* An update of the count tells all iterations apart that no other subscript does. */
+static bool check_counted(Count *k)
+{
+    const Buffer *count = k->counter.load->u.load.buffer;
+    StmtList blocks = stmts_of_kind(k->c, counting_loop(k), ST_BLOCK);
+    for (int i = 0; i < blocks.n; i++) {
+        Place update;
+        if (!stmt_accesses(k->c, blocks.items[i], count, ACCESS_WRITE) ||
+            !find_place(k, blocks.items[i], &update) || !shares_loops(k, &update) ||
+            !same_element(k, &update) || !is_counted(k, &update))
+            continue;
+        bool all = true;
+        for (int n = k->n_rows; n < k->store.loops.n; n++)
+            all &= k->met[n] || (k->reader.block == k->store.block && n < update.loops.n);
+        if (all)
+            return true;
+    }
+    return refuse(k, "the conditions of the store do not imply, where they are asked, that the "
+                     "count grows in its iteration");
+}
+
+int running_count_distinct(Context *c, const Kernel *kernel, const Stmt *block, const char **why)
+{
+    Count k = {.c = c, .kernel = kernel, .why = NULL};
+    if (!find_place(&k, block, &k.store))
+        refuse(&k, "it is not one store, under conditions alone, whose iterators are its loops");
+    else if (find_subscripts(&k) && find_reader(&k) && check_updates(&k) && check_counted(&k))
+        return k.store.loops.n - k.n_rows;
+    *why = k.why;
+    return 0;
+}

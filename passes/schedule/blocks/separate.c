@@ -1,0 +1,177 @@
+/* separate.c - Implements separate: gives each store of a block a block of its own.
+ *
+ *   block y(i in N = i) {              block y(i in N = i) {
+ *       if x[i] > 0 {                      if x[i] > 0
+ *           y[count] = x[i];                   y[count] = x[i];
+ *           count += 1;            =>      }
+ *       }                              block count(reduce i in N = i) {
+ *   }                                      if x[i] > 0
+ *                                              count += 1;
+ *                                      }
+ *
+ * Each new block has the conditions and lets around its store. The blocks follow each other in the
+ * order of the stores, in the same loops, so the order of all accesses stays. A loop in the body
+ * stays whole.
+ *
+ * Legal: no store writes what a condition or a let around a later one reads, since that is read
+ * again. The block has no init, annotation or instruction, and is not atomic. Loops around that are
+ * bound, parallel or vectorized stay legal.
+ * Invariant: each store runs in the iterations in which it ran, with the same value. */
+#include "ir/implied.h"
+#include "passes/schedule/flow.h"
+
+typedef struct {
+    Schedule *s;
+    Span span;
+    const Stmt *block;
+    StmtList around; /* the conditions and lets around the place; of an else, as one of its own */
+    StmtList parts;  /* a body for each store */
+    const Buffer *read;
+} Separate;
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+/* The statement under what is around it. */
+static Stmt *wrapped(const Separate *p, Stmt *body)
+{
+    Context *c = p->s->ctx;
+    for (int i = p->around.n - 1; i >= 0; i--) {
+        Stmt *at = p->around.items[i];
+        if (at->kind == ST_LET)
+            body = stmt_then(c, at, body);
+        else
+            body = stmt_if(c, at->u.cond.cond, body, NULL, at->span);
+    }
+    return body;
+}
+
+/* An expression of what is around reads a buffer that an earlier part writes. */
+static bool reads_written(Separate *p)
+{
+    Context *c = p->s->ctx;
+    for (int i = 0; i < p->around.n; i++) {
+        const Stmt *at = p->around.items[i];
+        Expr *e = at->kind == ST_LET ? at->u.let.value : at->u.cond.cond;
+        AccessList reads = access_list_expr(c, e, NULL);
+        for (int n = 0; n < reads.n; n++)
+            for (int k = 0; k < p->parts.n; k++)
+                if (stmt_accesses(c, p->parts.items[k], reads.items[n].buffer, ACCESS_WRITE)) {
+                    p->read = reads.items[n].buffer;
+                    return true;
+                }
+    }
+    return false;
+}
+
+static bool take_parts(Separate *p, Stmt *s);
+
+static bool take_branch(Separate *p, Stmt *s, Expr *cond, Stmt *branch)
+{
+    int n = p->around.n;
+    Stmt *alone = stmt_if(p->s->ctx, cond, branch, NULL, s->span);
+    VEC_PUSH(p->s->ctx->arena, &p->around, alone);
+    bool good = take_parts(p, branch);
+    p->around.n = n;
+    return good;
+}
+
+/* False where a part would read what an earlier one has written. */
+static bool take_parts(Separate *p, Stmt *s)
+{
+    Context *c = p->s->ctx;
+    bool good = true;
+    if (s->kind == ST_SEQ && !s->u.seq.combiner) {
+        int n = p->around.n;
+        for (int i = 0; i < s->u.seq.n && good; i++)
+            if (s->u.seq.items[i]->kind == ST_LET)
+                VEC_PUSH(c->arena, &p->around, s->u.seq.items[i]);
+            else
+                good = take_parts(p, s->u.seq.items[i]);
+        p->around.n = n;
+    } else if (s->kind == ST_IF) {
+        Expr *cond = s->u.cond.cond;
+        good = take_branch(p, s, cond, s->u.cond.then);
+        if (s->u.cond.otherwise && good)
+            good = take_branch(p, s, expr_unary(c, EX_NOT, cond, cond->span), s->u.cond.otherwise);
+    } else {
+        good = !reads_written(p);
+        VEC_PUSH(c->arena, &p->parts, wrapped(p, s));
+    }
+    return good;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* A loop that declares what the body writes: each of its iterations has an element of its own. */
+static bool is_private(const Separate *p, const StmtPath *path, const Stmt *body, const Expr *at)
+{
+    for (int i = 0; i < path->n; i++) {
+        const Stmt *loop = path->items[i];
+        if (loop->kind != ST_FOR || !expr_uses_var(at, loop->u.loop.var))
+            continue;
+        StmtList temps = stmts_of_kind(p->s->ctx, loop, ST_TEMP);
+        for (int k = 0; k < temps.n; k++)
+            if (stmt_accesses(p->s->ctx, body, temps.items[k]->u.temp, ACCESS_WRITE))
+                return true;
+    }
+    return false;
+}
+
+static Stmt *block_of(const Separate *p, const StmtPath *path, Stmt *body, bool first)
+{
+    Context *c = p->s->ctx;
+    BlockStmt block = p->block->u.block;
+    BlockIter *iters = block_own_iters(c, &block, 0);
+    for (int i = 0; i < block.n_iters; i++)
+        iters[i].kind = is_private(p, path, body, iters[i].binding)
+                            ? ITER_SPATIAL
+                            : block_implied_kind(c, body, iters[i].var);
+    block.body = body;
+    if (first)
+        return stmt_block(c, &block, p->block->span);
+    block.id = 0;
+    block.name = sched_fresh_name(p->s, block_implied_name(c, body));
+    return stmt_clone_fresh(c, stmt_block(c, &block, body->span));
+}
+
+static bool check_block(const Separate *p)
+{
+    const BlockStmt *b = &p->block->u.block;
+    REQUIRE(p->s, E0812, p->span, !b->init && !b->instruction && !b->atomic && !b->annotations.n,
+            "block '%s' %s; separate takes plain blocks", b->name,
+            b->init          ? "has an init"
+            : b->instruction ? "is an instruction"
+            : b->atomic      ? "is atomic"
+                             : "has annotations");
+    return true;
+}
+
+bool prim_separate(Schedule *s, const PrimCall *call, Value *result)
+{
+    Context *c = s->ctx;
+    StmtPath path = {0};
+    Separate p = {.s = s, .span = call->span, .block = sched_node(s, &call->separate.block, &path)};
+    if (!check_block(&p))
+        return false;
+    Name name = stmt_label(p.block);
+    bool good = take_parts(&p, p.block->u.block.body);
+    REQUIRE(s, E0812, call->span, good,
+            "a condition or value of block '%s' reads '%s', which an earlier store of the block "
+            "writes, and the block of a later store would read it again",
+            name, p.read->name);
+    REQUIRE(s, E0812, call->span, p.parts.n > 1,
+            "block '%s' has one statement, so there is nothing to separate", name);
+    Stmt **blocks = ARENA_ARRAY(c->arena, Stmt *, p.parts.n);
+    Value *made = ARENA_ARRAY(c->arena, Value, p.parts.n);
+    for (int i = 0; i < p.parts.n; i++) {
+        blocks[i] = block_of(&p, &path, p.parts.items[i], i == 0);
+        made[i] = value_block(blocks[i]);
+    }
+    Stmt *all = stmt_seq(c, blocks, p.parts.n, p.block->span);
+    Stmt *body = stmt_replace(c, s->kernel->body, p.block, all);
+    if (!flow_recheck_all(s, body, call->span))
+        return false;
+    sched_replace_body(s, body);
+    *result = value_list(s, made, p.parts.n);
+    return true;
+}
