@@ -52,6 +52,11 @@ RULES = [
     ("recurrence_of_rows", ["rows"], 3 * 256),
     ("end_of_recurrence", ["parts"], 3 * 256),
     ("scan_of_many", ["scan"], 2 * 256),
+    ("compacted", ["counts", "scan", "elements"], 5 * 128),
+    ("compacted_places", ["counts", "scan", "elements", "threads"], 9 * 256),
+    ("parted", ["counts", "counts", "scan", "scan"], 256),
+    ("runs_of_numbers", ["counts", "scan", "elements"], 3 * 256),
+    ("compacted_rows", ["counts", "scans"], 3 * 256),
     ("recurrence", ["recurrence", "scan"], 3 * 256),
     ("recurrence_of_choices", ["recurrence", "scan"], 3 * 128),
     ("recurrence_of_branches", ["recurrence", "scan"], 3 * 128),
@@ -302,6 +307,40 @@ def test_rule(kernel, rules, fewest):
     trace, report = run(kernel)
     assert rules_of(trace) == rules, trace
     assert report["verify"]["ok"] and threads(report) >= fewest
+
+
+@pytest.mark.parametrize("numbers", ["0.6..1", "-1..0.4", "0.4..0.6"])
+@pytest.mark.parametrize("size", [1, 37, 16403])
+@pytest.mark.parametrize("kernel", ["compacted", "parted", "compacted_rows"])
+def test_counts_of_all_of_none_and_of_some(kernel, size, numbers):
+    _, report = run(kernel, f"-DN={size}", "--range", f"x={numbers}", "--no-warn")
+    assert report["verify"]["ok"]
+
+
+@pytest.mark.parametrize("numbers", ["0..1", "0..1500000000"])
+def test_runs_of_one_number_and_of_few(numbers):
+    _, report = run("runs_of_numbers", "--range", f"x={numbers}")
+    assert report["verify"]["ok"]
+
+
+# Programs whose stores may meet run as they are written.
+@pytest.mark.parametrize("before, after", [
+    ("x[i] > 0.5 {", "x[i] >= 0.5 {"),
+    ("count += 1;", "count += i32(x[i]);"),
+    ("y[count] = x[i];", "y[count / 2] = x[i];"),
+    ("count += 1;\n", "count += 1;\n            count min= 9;\n"),
+])  # fmt: skip
+def test_stores_that_may_meet_stay_in_order(before, after, tmp_path):
+    text = TEXTS["compacted"]
+    head, tail = text.split("        if x[i] > 0.5 {")
+    if before.startswith("x["):
+        tail = tail.replace("count += 1;", "if x[i] > 0.5\n                count += 1;")
+    changed = ("        if x[i] > 0.5 {" + tail).replace(before, after)
+    assert changed != "        if x[i] > 0.5 {" + tail
+    program = tmp_path / "changed.tir"
+    program.write_text(head + changed)
+    trace, report = run("compacted", "-DN=1009", "--no-warn", program=program, warnings=[])
+    assert "distinct(" not in re.sub("// .*", "", trace) and report["verify"]["ok"]
 
 
 def ones(names):
