@@ -119,31 +119,47 @@ Bounds term_range(const Kernel *kernel, const Expr *e)
     return range;
 }
 
-/* A known comparison of the term with a number says that it is at least 1. */
-static bool compared(const Conditions *of, const Expr *term)
+/* A known comparison of the term with a number says that it is at least 1; or that it is 0. */
+static bool compared(const Conditions *of, const Expr *term, bool zero)
 {
     for (int i = 0; i < of->known.n; i++) {
         const Expr *e = of->known.items[i].cond;
         int64_t n;
-        if (!of->known.items[i].truth || !compares_integers(e) ||
+        if (of->known.items[i].truth == HOLDS_NOT || !compares_integers(e) ||
             !expr_is_const(without_casts(of, e->u.arg[1]), &n) ||
             !expr_equal(without_casts(of, e->u.arg[0]), without_casts(of, term)))
             continue;
         bool one = (e->kind == EX_GT && n >= 0) || (e->kind == EX_GE && n >= 1) ||
                    (e->kind == EX_EQ && n >= 1) || (e->kind == EX_NE && n == 0);
-        if (one && is_stable(of, e))
+        bool none = (e->kind == EX_EQ && n == 0) || (e->kind == EX_LT && n <= 1) ||
+                    (e->kind == EX_LE && n <= 0);
+        if ((zero ? none : one) && is_stable(of, e))
             return true;
     }
     return false;
 }
 
-bool conditions_count(const Conditions *of, Expr *term)
+/* The term, or each of its values that the conditions allow, is 0, or else at least 1. */
+static bool has_value(const Conditions *of, Expr *term, bool zero)
 {
     if (term->kind == EX_SELECT) {
         Expr *const *arg = term->u.arg;
         bool never = conditions_imply(of, arg[0], HOLDS_NOT);
         bool always = conditions_imply(of, arg[0], HOLDS);
-        return (never || conditions_count(of, arg[1])) && (always || conditions_count(of, arg[2]));
+        return (never || has_value(of, arg[1], zero)) && (always || has_value(of, arg[2], zero));
     }
-    return term_range(of->kernel, term).min >= 1 || compared(of, term);
+    Bounds range = term_range(of->kernel, term);
+    return (zero ? range.min == 0 && range.max == 0 : range.min >= 1) || compared(of, term, zero);
+}
+
+bool conditions_count(const Conditions *of, Expr *term)
+{
+    bool zero = false;
+    return has_value(of, term, zero);
+}
+
+bool conditions_leave_out(const Conditions *of, Expr *term)
+{
+    bool zero = true;
+    return has_value(of, term, zero);
 }

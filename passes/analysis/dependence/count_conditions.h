@@ -29,6 +29,8 @@ typedef struct {
 bool conditions_imply(const Conditions *of, Expr *cond, Truth truth);
 /* They imply that the term, an integer that is never negative, is at least 1. */
 bool conditions_count(const Conditions *of, Expr *term);
+/* They imply that the term is 0. */
+bool conditions_leave_out(const Conditions *of, Expr *term);
 /* The values of an integer, by its type and the `where` clause. */
 Bounds term_range(const Kernel *kernel, const Expr *e);
 

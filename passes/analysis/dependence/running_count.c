@@ -15,6 +15,10 @@
  * values. The place may also be read from an array to which one block stores the count, each
  * element once.
  *
+ * The loop may be added to the count n: n + i grows in each iteration. i - n is the place of an
+ * element among those that are not counted. It never falls if an iteration counts at most 1, and
+ * grows where the conditions of the store imply that it counts none.
+ *
  * An integer of b bits wraps around, so it has different values only where the terms add up to less
  * than 2^b. One of 64 bits has room for more iterations than any run has.
  *
@@ -37,11 +41,13 @@ typedef struct {
     SubstList values;     /* of iterators and lets, in terms of loops */
 } Place;
 
-/* A subscript  a + c  or  a - c  of an element c of a buffer, where a is the same in all iterations
- * that count. */
+/* A subscript  a + sign * c + slope * i  of an element c of a buffer and the loop i, where a is the
+ * same in all iterations that count. */
 typedef struct {
     const Expr *load; /* c */
-    int bits;         /* the values of c that differ modulo 2^bits give different subscripts */
+    int sign;         /* 1 or -1 */
+    int64_t slope;
+    int bits; /* sums that differ modulo 2^bits give different subscripts */
 } Counter;
 
 typedef struct {
@@ -172,25 +178,56 @@ static int bits_of(DType type)
     return type == DT_INDEX ? 64 : type_info(type)->bits;
 }
 
-/* Takes a subscript apart; false where it is no sum with one element of a buffer. */
-static bool find_counter(const Count *k, const Place *p, const Expr *e, Counter *out)
+/* Loops of a place whose iterations count, and a subscript in them. */
+typedef struct {
+    const Count *k;
+    const Place *p;
+    int from; /* the outermost of these loops */
+} Counting;
+
+/* The expression has one value in all iterations of the loops. */
+static bool is_same(const Counting *in, const Expr *e)
+{
+    const Stmt *loop = in->p->loops.items[in->from];
+    if (uses_loops(in->p, e, in->from))
+        return false;
+    for (Cursor at = cursor_expr(in->k->c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_LOAD &&
+            stmt_accesses(in->k->c, loop, at.expr->u.load.buffer, ACCESS_WRITE))
+            return false;
+    return true;
+}
+
+/* Adds sign * e; false where that is no sum of one element of a buffer, what is the same in all
+ * iterations, and the innermost loop. */
+static bool add_terms(const Counting *in, const Expr *e, int sign, Counter *out)
 {
     if (!type_is_int(e->type))
         return false;
     if (bits_of(e->type) < out->bits)
         out->bits = bits_of(e->type);
-    if (e->kind == EX_LOAD) {
-        out->load = e;
-        return !e->u.load.buffer->view_of;
+    Expr *const *arg = e->u.arg;
+    switch (e->kind) {
+    case EX_CAST: return add_terms(in, arg[0], sign, out);
+    case EX_NEG: return add_terms(in, arg[0], -sign, out);
+    case EX_ADD: return add_terms(in, arg[0], sign, out) && add_terms(in, arg[1], sign, out);
+    case EX_SUB: return add_terms(in, arg[0], sign, out) && add_terms(in, arg[1], -sign, out);
+    default: break;
     }
-    if (e->kind == EX_CAST || e->kind == EX_NEG)
-        return find_counter(k, p, e->u.arg[0], out);
-    if (e->kind != EX_ADD && e->kind != EX_SUB)
-        return false;
-    int with = expr_has_load(e->u.arg[1]);
-    const Expr *other = e->u.arg[1 - with];
-    return !expr_has_load(other) && !uses_loops(p, other, k->n_rows) &&
-           find_counter(k, p, e->u.arg[with], out);
+    if (is_same(in, e))
+        return true;
+    if (e->kind == EX_LOAD && !out->load && !e->u.load.buffer->view_of) {
+        out->load = e;
+        out->sign = sign;
+        return true;
+    }
+    out->slope += sign;
+    return loop_of(in->p, e) == in->p->loops.n - 1 && in->from == in->p->loops.n - 1;
+}
+
+static bool find_counter(const Counting *in, const Expr *e, Counter *out)
+{
+    return add_terms(in, e, 1, out) && out->load;
 }
 
 /* The outermost loops of the store that are subscripts by themselves, and the first other one that
@@ -212,10 +249,12 @@ static bool find_subscripts(Count *k)
         k->met[i] = named[i];
     for (int i = 0; i < store->buffer->rank && !k->counter.load; i++) {
         Counter counter = {.bits = 64};
-        if (find_counter(k, &k->store, in_loops(k, &k->store, store->index[i]), &counter))
+        Counting in = {k, &k->store, k->n_rows};
+        if (k->n_rows < k->store.loops.n &&
+            find_counter(&in, in_loops(k, &k->store, store->index[i]), &counter))
             k->counter = counter;
     }
-    if (k->n_rows == k->store.loops.n || store->op != STORE_SET || !k->counter.load)
+    if (store->op != STORE_SET || !k->counter.load)
         return refuse(k, "no subscript of its one plain store is a count, with or without a "
                          "number added, that goes through its loops");
     return true;
@@ -286,21 +325,34 @@ static bool map_loops(Count *k, const Expr *load)
     return k->first >= 0;
 }
 
+/* The innermost loop of the store goes along with the only loop of the reader that counts. */
+static bool is_counting_loop(Count *k)
+{
+    const Var *inner = k->store.loops.items[k->store.loops.n - 1]->u.loop.var;
+    const Subst *last = &k->mapped.items[k->mapped.n - 1];
+    bool same = k->first == k->reader.loops.n - 1 && last->value->u.var == inner;
+    return same || refuse(k, "a loop is added to the count that is not the one which counts");
+}
+
 /* The count is kept in an array: the block that stores it there is the reader. */
 static bool find_array(Count *k)
 {
     const Expr *load = k->counter.load;
     const Buffer *array = load->u.load.buffer;
     const Stmt *writer = only_writer(k, array);
-    Counter counter = {.bits = k->counter.bits};
+    Counter of = k->counter, counter = {.bits = of.bits};
     if (!writer || (array->role != ROLE_TEMP && array->role != ROLE_OUT) ||
         !find_place(k, writer, &k->reader) || k->reader.store->op != STORE_SET ||
         !map_loops(k, load) ||
-        !find_counter(k, &k->reader, in_loops(k, &k->reader, k->reader.store->value), &counter))
+        !find_counter(&(Counting){k, &k->reader, k->first},
+                      in_loops(k, &k->reader, k->reader.store->value), &counter))
         return refuse(k, "what it reads its places from is neither a count nor an array of which "
                          "one block stores each element once, a count");
+    /* The loop of the store that has a slope is the one that counts, which has one in its place. */
+    counter.slope = of.sign * counter.slope + of.slope;
+    counter.sign *= of.sign;
     k->counter = counter;
-    return true;
+    return of.slope == 0 || is_counting_loop(k);
 }
 
 /* A buffer that other loops update is a count; else an array keeps one. */
@@ -363,6 +415,25 @@ static bool only_adds(const Count *k, const Stmt *block, int64_t *sum, int64_t *
     return true;
 }
 
+/* What the slope adds to the count in one iteration, as if the count were added with sign 1. */
+static int64_t slope_of(const Count *k)
+{
+    int64_t step = counting_loop(k)->u.loop.step, slope;
+    return checked_mul(k->counter.sign * k->counter.slope, step, &slope) ? slope : INT64_MAX;
+}
+
+/* Adds what the slope adds in all iterations; -1 where that is not known. */
+static int64_t with_slope(const Count *k, int64_t sum)
+{
+    int64_t times, slope = slope_of(k), all;
+    if (slope == 0)
+        return sum;
+    bool known = sum >= 0 && slope != INT64_MAX && count_iterations(k, &k->reader, &times) &&
+                 checked_mul(times, slope < 0 ? -slope : slope, &all) &&
+                 checked_add(sum, all, &sum);
+    return known ? sum : -1;
+}
+
 /* The count never falls in the loop, and its values do not wrap around. */
 static bool check_updates(Count *k)
 {
@@ -378,8 +449,11 @@ static bool check_updates(Count *k)
             return refuse(k, "a block of the loop that counts does more to the count than to add a "
                              "term that is never negative");
     int bits = bits_of(count->type) < k->counter.bits ? bits_of(count->type) : k->counter.bits;
-    bool fits =
-        bits == 64 ? largest < (int64_t)1 << MOST_TERM_BITS : sum >= 0 && sum < (int64_t)1 << bits;
+    sum = with_slope(k, sum);
+    bool few = largest < (int64_t)1 << MOST_TERM_BITS &&
+               slope_of(k) < (int64_t)1 << MOST_TERM_BITS &&
+               slope_of(k) > -((int64_t)1 << MOST_TERM_BITS);
+    bool fits = bits == 64 ? few : sum >= 0 && sum < (int64_t)1 << bits;
     return fits || refuse(k, "the terms may add up to more than the type of the count holds; use "
                              "i64, or say in the `where` clause how large sizes are");
 }
@@ -459,19 +533,67 @@ static bool same_element(const Count *k, const Place *update)
     return true;
 }
 
-/* Where the block stores, the update runs, and adds at least 1. */
-static bool is_counted(Count *k, const Place *update)
+/* What holds where the block stores. */
+static Conditions at_stores(Count *k)
 {
     Conditions known = {.c = k->c, .kernel = k->kernel, .is_stable = is_stable, .user = k};
-    KnownList all = {0}, needed = {0};
+    KnownList all = {0};
     add_conditions(k, &k->store, NULL, &all);
     for (int i = 0; i < all.n; i++)
         known_add(k->c, &known.known, all.items[i].cond, all.items[i].truth);
+    return known;
+}
+
+/* Where the block stores, the update runs, and adds at least 1. */
+static bool is_counted(Count *k, const Place *update)
+{
+    Conditions known = at_stores(k);
+    KnownList needed = {0};
     add_conditions(k, update, &k->store, &needed);
     for (int i = 0; i < needed.n; i++)
         if (!conditions_imply(&known, at_store(k, needed.items[i].cond), needed.items[i].truth))
             return false;
     return conditions_count(&known, at_store(k, in_loops(k, update, update->store->value)));
+}
+
+/* Where the block stores, the update does not run, or adds 0. */
+static bool is_left_out(Count *k, const Place *update)
+{
+    Conditions known = at_stores(k);
+    KnownList needed = {0};
+    add_conditions(k, update, &k->store, &needed);
+    for (int i = 0; i < needed.n; i++)
+        if (conditions_imply(&known, at_store(k, needed.items[i].cond), !needed.items[i].truth))
+            return true;
+    return conditions_leave_out(&known, at_store(k, in_loops(k, update, update->store->value)));
+}
+
+/* The loop moves the place away from the count, in each iteration by as much as the only update
+ * adds, or more: i - count, of elements that are not counted. */
+static bool moves_against(Count *k)
+{
+    const Buffer *count = k->counter.load->u.load.buffer;
+    StmtList blocks = stmts_of_kind(k->c, counting_loop(k), ST_BLOCK);
+    int n = 0;
+    for (int i = 0; i < blocks.n; i++) {
+        Place update;
+        if (!stmt_accesses(k->c, blocks.items[i], count, ACCESS_WRITE))
+            continue;
+        if (!find_place(k, blocks.items[i], &update) || !shares_loops(k, &update) ||
+            !same_element(k, &update) || !is_left_out(k, &update) || n++ > 0 ||
+            term_range(k->kernel, in_loops(k, &update, update.store->value)).max > -slope_of(k))
+            return false;
+    }
+    return true;
+}
+
+/* The loops of the store that the first `n` of the reader do not tell apart have subscripts. */
+static bool tells_all_apart(const Count *k, int n)
+{
+    bool all = true;
+    for (int i = k->n_rows; i < k->store.loops.n; i++)
+        all &= k->met[i] || (k->reader.block == k->store.block && i < n);
+    return all;
 }
 
 /* An update of the count tells all iterations apart that no other subscript does. */
@@ -481,18 +603,26 @@ static bool check_counted(Count *k)
     StmtList blocks = stmts_of_kind(k->c, counting_loop(k), ST_BLOCK);
     for (int i = 0; i < blocks.n; i++) {
         Place update;
-        if (!stmt_accesses(k->c, blocks.items[i], count, ACCESS_WRITE) ||
-            !find_place(k, blocks.items[i], &update) || !shares_loops(k, &update) ||
-            !same_element(k, &update) || !is_counted(k, &update))
-            continue;
-        bool all = true;
-        for (int n = k->n_rows; n < k->store.loops.n; n++)
-            all &= k->met[n] || (k->reader.block == k->store.block && n < update.loops.n);
-        if (all)
+        if (stmt_accesses(k->c, blocks.items[i], count, ACCESS_WRITE) &&
+            find_place(k, blocks.items[i], &update) && shares_loops(k, &update) &&
+            same_element(k, &update) && is_counted(k, &update) &&
+            tells_all_apart(k, update.loops.n))
             return true;
     }
     return refuse(k, "the conditions of the store do not imply, where they are asked, that the "
                      "count grows in its iteration");
+}
+
+/* The same of a count to which the loop is added. */
+static bool check_slope(Count *k)
+{
+    bool ordered = loop_has_order(&counting_loop(k)->u.loop);
+    bool apart =
+        ordered && tells_all_apart(k, k->reader.loops.n) && (slope_of(k) > 0 || moves_against(k));
+    return apart ||
+           refuse(k, "the conditions of the store do not imply, where they are asked, that "
+                     "the count stands still in its iteration, and other iterations may "
+                     "add more to it than to the loop");
 }
 
 int running_count_distinct(Context *c, const Kernel *kernel, const Stmt *block, const char **why)
@@ -500,7 +630,8 @@ int running_count_distinct(Context *c, const Kernel *kernel, const Stmt *block, 
     Count k = {.c = c, .kernel = kernel, .why = NULL};
     if (!find_place(&k, block, &k.store))
         refuse(&k, "it is not one store, under conditions alone, whose iterators are its loops");
-    else if (find_subscripts(&k) && find_reader(&k) && check_updates(&k) && check_counted(&k))
+    else if (find_subscripts(&k) && find_reader(&k) && check_updates(&k) &&
+             (slope_of(&k) == 0 ? check_counted(&k) : check_slope(&k)))
         return k.store.loops.n - k.n_rows;
     *why = k.why;
     return 0;

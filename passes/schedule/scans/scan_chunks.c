@@ -448,6 +448,25 @@ static Stmt *use_own_stmt(Rewriter *r, Stmt *s)
                            s->u.store.value);
 }
 
+/* The body, where each iteration of the loop has a value of its own: iterators of the update that
+ * are the loop give elements, and carry nothing. */
+static Stmt *update_of_chunk(const Scan *scan, Stmt *body)
+{
+    Context *c = scan->s->ctx;
+    Stmt *update = stmt_find(c, body, scan->update->u.block.id, NULL);
+    BlockStmt block = update->u.block;
+    BlockIter *iters = block_own_iters(c, &block, 0);
+    bool changed = false;
+    for (int i = 0; i < block.n_iters; i++)
+        if (iters[i].kind == ITER_REDUCE && expr_is_var(iters[i].binding, scan->loop->u.loop.var)) {
+            iters[i].kind = ITER_SPATIAL;
+            changed = true;
+        }
+    if (!changed)
+        return body;
+    return stmt_replace(c, body, update, stmt_stamp(stmt_block(c, &block, update->span), update));
+}
+
 /* The loop in which each chunk starts from what stands before it, and goes on with a value of its
  * own. */
 static Stmt *scan_of_chunks(Scan *scan, Span origin)
@@ -467,6 +486,7 @@ static Stmt *scan_of_chunks(Scan *scan, Span origin)
         to[k] = (BufferElement){own->buffer, own_index(c, own, to[k].index)};
         items[k] = stmt_temp(c, own->buffer, span);
     }
+    body = update_of_chunk(scan, body);
     Stmt *start = copies(scan, to, factor_elements(f, scan->before, part));
     Stmt *nest = factor_spread(f, f->anchor, start, &bottom);
     if (!nest)
