@@ -47,8 +47,8 @@ static const Fit fits[] = {
     {"cache_factor", 1, BLOCK_EINSUM, LOOP_ANY, BUFFER_ANY},
     {"privatize", 1, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"carry", 2, BLOCK_RECURRENCE, LOOP_INNER, BUFFER_UPDATED},
-    {"separate", 1, BLOCK_SEVERAL, LOOP_ANY, BUFFER_ANY},
-    {"distinct", 1, BLOCK_PLACED, LOOP_ANY, BUFFER_ANY},
+    {"separate", 2, BLOCK_SEVERAL, LOOP_ANY, BUFFER_ANY},
+    {"distinct", 2, BLOCK_PLACED, LOOP_ANY, BUFFER_ANY},
     {"scan_chunks", 2, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"scan_steps", 2, BLOCK_BEFORE_SUM, LOOP_ANY, BUFFER_ANY},
     {"lookback", 2, BLOCK_BEFORE_SUM, LOOP_ANY, BUFFER_ANY},
@@ -213,6 +213,8 @@ static bool is_scaled(const Stmt *block, const Stmt *store)
 static int count_stores(Schedule *s, const Stmt *block)
 {
     int n = 0;
+    if (block->u.block.init || block->u.block.instruction || block->u.block.annotations.n)
+        return 0;
     for (Cursor at = cursor_stmts(schedule_context(s), block); cursor_next(&at);)
         n += at.stmt->kind == ST_STORE;
     return n;
@@ -220,10 +222,12 @@ static int count_stores(Schedule *s, const Stmt *block)
 
 static bool stores_at_data(Schedule *s, const Stmt *block)
 {
-    for (Cursor at = cursor_stmts(schedule_context(s), block); cursor_next(&at);)
-        for (int i = 0; at.stmt->kind == ST_STORE && i < at.stmt->u.store.buffer->rank; i++)
-            if (expr_has_load(at.stmt->u.store.index[i]))
+    for (Cursor at = cursor_stmts(schedule_context(s), block); cursor_next(&at);) {
+        const StoreStmt *store = at.stmt->kind == ST_STORE ? &at.stmt->u.store : NULL;
+        for (int i = 0; store && store->op == STORE_SET && i < store->buffer->rank; i++)
+            if (expr_has_load(store->index[i]))
                 return true;
+    }
     return false;
 }
 

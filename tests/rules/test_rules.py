@@ -57,6 +57,9 @@ RULES = [
     ("parted", ["counts", "counts", "scan", "scan"], 256),
     ("runs_of_numbers", ["counts", "scan", "elements"], 3 * 256),
     ("compacted_rows", ["counts", "scans"], 3 * 256),
+    ("sides", ["counts", "scan", "scan", "elements"], 3 * 256),
+    ("parted_places", ["counts", "counts", "scan", "threads", "threads"], 12 * 256),
+    ("lists_of_rows", ["counts", "scan", "elements", "rows", "scans"], 70 * 32),
     ("recurrence", ["recurrence", "scan"], 3 * 256),
     ("recurrence_of_choices", ["recurrence", "scan"], 3 * 128),
     ("recurrence_of_branches", ["recurrence", "scan"], 3 * 128),
@@ -311,9 +314,17 @@ def test_rule(kernel, rules, fewest):
 
 @pytest.mark.parametrize("numbers", ["0.6..1", "-1..0.4", "0.4..0.6"])
 @pytest.mark.parametrize("size", [1, 37, 16403])
-@pytest.mark.parametrize("kernel", ["compacted", "parted", "compacted_rows"])
+@pytest.mark.parametrize("kernel", ["compacted", "parted", "compacted_rows", "sides"])
 def test_counts_of_all_of_none_and_of_some(kernel, size, numbers):
     _, report = run(kernel, f"-DN={size}", "--range", f"x={numbers}", "--no-warn")
+    assert report["verify"]["ok"]
+
+
+@pytest.mark.parametrize("numbers", ["0.6..1", "0..0.4", "0.4..0.6"])
+@pytest.mark.parametrize("rows, columns", [(1, 1), (1, 5003), (37, 1), (5, 131)])
+def test_lists_of_full_empty_and_other_rows(rows, columns, numbers):
+    sizes = [f"-DM={rows}", f"-DN={columns}"]
+    _, report = run("lists_of_rows", *sizes, "--range", f"a={numbers}", "--no-warn")
     assert report["verify"]["ok"]
 
 
