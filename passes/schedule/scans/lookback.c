@@ -267,7 +267,8 @@ static Stmt *without_value(const Lookback *l, Stmt *body, const BlockList *start
     for (int i = 0; i < starts->n; i++)
         body = flow_remove(l->of.s, body, starts->items[i]);
     for (int k = 0; k < l->of.n_parts && starts->n > 0 && !l->is_read; k++)
-        body = flow_undeclare(l->of.s, body, l->of.parts[k].value);
+        if (!stmt_accesses(l->of.s->ctx, body, l->of.parts[k].value, ACCESS_ANY))
+            body = flow_undeclare(l->of.s, body, l->of.parts[k].value);
     return body;
 }
 
