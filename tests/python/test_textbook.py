@@ -71,3 +71,26 @@ def test_relaxation(n, m, steps):
         want = new
     change = program("relaxation", STEPS=steps)(u)
     assert np.allclose(u, want, atol=1e-5) and np.allclose(change, changes, atol=1e-5)
+
+
+@pytest.mark.parametrize("m, n", [(1, 1), (37, 23), (5, 1201), (301, 2)])
+@pytest.mark.parametrize("share", [0, 0.3, 1])
+def test_compressed_rows(m, n, share):
+    rng = np.random.default_rng(m)
+    a = np.where(rng.random((m, n)) < share, rng.uniform(1, 2, (m, n)), 0).astype("f4")
+    rows, columns = np.nonzero(a)
+    ptr, col, val = program("compressed_rows")(a)
+    assert np.array_equal(ptr, np.searchsorted(rows, np.arange(m + 1)))
+    assert np.array_equal(col[: len(columns)], columns) and not col[len(columns) :].any()
+    assert np.array_equal(val[: len(columns)], a[rows, columns]) and not val[len(columns) :].any()
+
+
+@pytest.mark.parametrize("n", [1, 997, 20011])
+def test_radix_sort(n):
+    x = np.random.default_rng(n).integers(0, 1 << 12, n).astype("u4")
+    y, want = x, x
+    for bit in range(12):
+        y = program("radix_pass")(y, bit=bit)
+        want = want[np.argsort(want >> bit & 1, kind="stable")]
+        assert np.array_equal(y, want)
+    assert np.array_equal(y, np.sort(x))
