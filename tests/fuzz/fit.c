@@ -220,13 +220,13 @@ static int count_stores(Schedule *s, const Stmt *block)
     return n;
 }
 
-static bool stores_at_data(Schedule *s, const Stmt *block)
+static bool stores_at_count(Schedule *s, const Stmt *block)
 {
     for (Cursor at = cursor_stmts(schedule_context(s), block); cursor_next(&at);) {
         const StoreStmt *store = at.stmt->kind == ST_STORE ? &at.stmt->u.store : NULL;
         for (int i = 0; store && store->op == STORE_SET && i < store->buffer->rank; i++)
-            if (expr_has_load(store->index[i]))
-                return true;
+            if (expr_loads_change(store->index[i]))
+                return !block_distinct(&block->u.block);
     }
     return false;
 }
@@ -258,7 +258,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_RECURRENCE: return store && flow_reads_other_element(schedule_context(s), store);
     case BLOCK_BEFORE_SUM: return store && keeps_sum(store, block, &path);
     case BLOCK_SEVERAL: return count_stores(s, block) > 1;
-    case BLOCK_PLACED: return stores_at_data(s, block);
+    case BLOCK_PLACED: return stores_at_count(s, block);
     case BLOCK_CHOICE: return store && store->u.store.value->kind == EX_SELECT;
     default: return true;
     }

@@ -83,14 +83,3 @@ def test_compressed_rows(m, n, share):
     assert np.array_equal(ptr, np.searchsorted(rows, np.arange(m + 1)))
     assert np.array_equal(col[: len(columns)], columns) and not col[len(columns) :].any()
     assert np.array_equal(val[: len(columns)], a[rows, columns]) and not val[len(columns) :].any()
-
-
-@pytest.mark.parametrize("n", [1, 997, 20011])
-def test_radix_sort(n):
-    x = np.random.default_rng(n).integers(0, 1 << 12, n).astype("u4")
-    y, want = x, x
-    for bit in range(12):
-        y = program("radix_pass")(y, bit=bit)
-        want = want[np.argsort(want >> bit & 1, kind="stable")]
-        assert np.array_equal(y, want)
-    assert np.array_equal(y, np.sort(x))
