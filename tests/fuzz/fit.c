@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "passes/analysis/dependence/running_count.h"
 #include "passes/schedule/flow.h"
 
 static const Fit fits[] = {
@@ -222,13 +223,10 @@ static int count_stores(Schedule *s, const Stmt *block)
 
 static bool stores_at_count(Schedule *s, const Stmt *block)
 {
-    for (Cursor at = cursor_stmts(schedule_context(s), block); cursor_next(&at);) {
-        const StoreStmt *store = at.stmt->kind == ST_STORE ? &at.stmt->u.store : NULL;
-        for (int i = 0; store && store->op == STORE_SET && i < store->buffer->rank; i++)
-            if (expr_loads_change(store->index[i]))
-                return !block_distinct(&block->u.block);
-    }
-    return false;
+    const char *why;
+    Context *c = schedule_context(s);
+    return !block_distinct(&block->u.block) &&
+           running_count_distinct(c, schedule_kernel(s), block, &why) > 0;
 }
 
 static bool block_suits(Schedule *s, BlockFit fit, Value handle)

@@ -29,7 +29,7 @@ typedef enum {
     BLOCK_BEFORE_SUM,   /* the first of a loop, and keeps a sum that the rest adds to */
     BLOCK_CHOICE,       /* stores a value where a condition holds, and another elsewhere */
     BLOCK_SEVERAL,      /* has several stores */
-    BLOCK_PLACED,       /* stores to elements that computed data choose */
+    BLOCK_PLACED,       /* stores at a running count */
 } BlockFit;
 
 typedef enum {
