@@ -3,12 +3,13 @@
 # ${HEADER}. With ${KEYWORDS}, such as `proc|schedule`, there is also an index of the lines that
 # start with one of these words and a name: `${ARRAY}_index`, an array of LibraryLine
 # { "proc NAME", number of the file, offset of the line } in the order of strcmp, and its length
-# `${ARRAY}_index_count`.
+# `${ARRAY}_index_count`. Two lines of one name are an error: which of them is found would be chance.
 file(GLOB paths ${PATTERN})
 list(SORT paths)
 set(text "#include \"${HEADER}\"\n\nconst ${TYPE} ${ARRAY}[] = {\n")
 set(count 0)
 set(index "")
+set(names "")
 foreach(path ${paths})
     get_filename_component(name ${path} NAME)
     file(READ ${path} content)
@@ -17,6 +18,11 @@ foreach(path ${paths})
         foreach(line IN LISTS lines)
             string(FIND "\n${content}" "${line}" offset)
             string(REGEX MATCH "[A-Za-z0-9_ ]*[A-Za-z0-9_]" line "${line}")
+            list(FIND names "${line}" seen)
+            if(NOT seen EQUAL -1)
+                message(FATAL_ERROR "${path} declares '${line}', which another file declares, too")
+            endif()
+            list(APPEND names "${line}")
             list(APPEND index "{\"${line}\", ${count}, ${offset}}")
         endforeach()
     endif()
