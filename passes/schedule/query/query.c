@@ -271,9 +271,10 @@ static Value band_from(Schedule *s, Stmt *top)
 
 bool prim_bands(Schedule *s, const PrimCall *call, Value *result)
 {
-    (void)call;
+    bool all = call->bands.loop.kind == VALUE_NONE;
+    Stmt *in = all ? s->kernel->body : sched_node(s, &call->bands.loop, NULL)->u.loop.body;
     ValueList bands = {0};
-    for (Cursor at = cursor_outer(s->ctx, s->kernel->body); cursor_next(&at);) {
+    for (Cursor at = cursor_outer(s->ctx, in); cursor_next(&at);) {
         if (at.stmt->kind != ST_FOR)
             continue;
         bool band = !stmt_bound_loop(s->ctx, at.stmt) && runs_parallel(s, at.stmt);
@@ -283,6 +284,21 @@ bool prim_bands(Schedule *s, const PrimCall *call, Value *result)
             cursor_prune(&at);
     }
     *result = value_list(s, bands.items, bands.n);
+    return true;
+}
+
+bool prim_most_iterations(Schedule *s, const PrimCall *call, Value *result)
+{
+    const Value *loops = &call->most_iterations.loops;
+    int64_t least, most, product = 1;
+    for (int i = 0; i < loops->u.list.n; i++) {
+        StmtPath path = {0};
+        sched_node(s, &loops->u.list.items[i], &path);
+        if (!bounds_const(sched_facts(s, &path), sched_extent(s, &path), &least, &most) ||
+            !checked_mul(product, most > 0 ? most : 0, &product))
+            product = 0;
+    }
+    *result = value_int(product);
     return true;
 }
 
