@@ -83,3 +83,26 @@ def test_compressed_rows(m, n, share):
     assert np.array_equal(ptr, np.searchsorted(rows, np.arange(m + 1)))
     assert np.array_equal(col[: len(columns)], columns) and not col[len(columns) :].any()
     assert np.array_equal(val[: len(columns)], a[rows, columns]) and not val[len(columns) :].any()
+
+
+@pytest.mark.parametrize("b, t, s", [(1, 1, 1), (3, 20, 37), (2, 3, 70)])
+def test_likeliest_states(b, t, s):
+    rng = np.random.default_rng(s)
+    seen = rng.uniform(-2, 0, (b, t, s)).astype("f4")
+    change = rng.uniform(-2, 0, (s, s)).astype("f4")
+    score, before = seen[:, 0], np.zeros((b, t, s), "i4")
+    for k in range(1, t):
+        ways = score[:, :, None] + change
+        before[:, k] = ways.argmax(axis=1)
+        score = ways.max(axis=1) + seen[:, k]
+    got = program("likeliest_states")(seen, change)
+    assert np.array_equal(got[0], score) and np.array_equal(got[1], before)
+
+
+@pytest.mark.parametrize("b, n", [(2, 1), (3, 17), (2, 33)])
+def test_damped_factors(b, n):
+    x = np.random.default_rng(n).uniform(-1, 1, (b, n, n)).astype("f4")
+    got = program("damped_factors")(x, damping=50)
+    l, d = np.tril(got, -1) + np.eye(n), got * np.eye(n)
+    assert np.allclose(np.tril(l @ d @ l.transpose(0, 2, 1) - x - 50 * np.eye(n)), 0, atol=1e-4)
+    assert not np.triu(got, 1).any()
