@@ -200,6 +200,7 @@ RULES = [
     ("centers_of_points", ["batch"], 2 * 5 * 32),
     ("path_of_one", ["batch", "elements"], 100),
     ("steps_of_fours", ["threads"], 300),
+    ("value_before_row", ["batch"], 32),
     ("residual_of_elements", ["steps", "apart", "parts", "elements", "elements"], 2000 / 4),
     ("close_pairs", ["sums", "sums", "apart", "parts", "parts", "rows"], 70 * 32),
     ("paths", ["apart", "parts", "threads"], 600),
@@ -405,6 +406,11 @@ def kinds_of_sizes():
 @pytest.mark.parametrize("kernel, sizes", kinds_of_sizes())
 def test_sizes(kernel, sizes):
     assert run(kernel, *sizes(sizes_of(kernel)))[1]["verify"]["ok"]
+
+
+def test_results_of_rows_that_have_values_before_stay_in_memory():
+    trace, report = run("value_before_row", "-DB=?", "-DN=?", "--size=B=2", "--size=N=37")
+    assert "// rows: " in trace and report["verify"]["ok"], trace
 
 
 def test_pixels_of_joined_loops_are_independent():
