@@ -201,6 +201,7 @@ RULES = [
     ("path_of_one", ["batch", "elements"], 100),
     ("steps_of_fours", ["threads"], 300),
     ("value_before_row", ["batch"], 32),
+    ("sum_behind_steps", ["batch"], 3 * 40),
     ("residual_of_elements", ["steps", "apart", "parts", "elements", "elements"], 2000 / 4),
     ("close_pairs", ["sums", "sums", "apart", "parts", "parts", "rows"], 70 * 32),
     ("paths", ["apart", "parts", "threads"], 600),
