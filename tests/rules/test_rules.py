@@ -212,6 +212,8 @@ RULES = [
     ("affine_gaps", ["wavefront", "elements"], 3 * 20),
     ("in_place_sweeps", ["wavefront"], 18),
     ("shortest_paths", ["wavefront"], 20),
+    ("paths_of_graphs", ["wavefront"], 3 * 20),
+    ("scores_of_pairs", ["wavefront"], 6 * 15),
     ("inner_averages", ["elements"], 2 * 256),
     ("short_nn", ["short_sides"], 16 * 256),
     ("short_nt", ["short_sides"], 12 * 128),
