@@ -81,7 +81,8 @@ static bool is_about(Context *c, const Leave *l, const BlockStmt *block, int k)
     return false;
 }
 
-/* An iterator for a loop that the block is about; `outer` are loops around it as iterators. */
+/* An iterator for a loop that the block is about; `outer` are loops around it as iterators. A
+ * reduction with an init begins in each iteration: one that went on before has got it since. */
 static BlockIter iterator_of(Context *c, const Leave *l, const Stmt *block, int k,
                              const SubstList *outer)
 {
@@ -95,7 +96,7 @@ static BlockIter iterator_of(Context *c, const Leave *l, const Stmt *block, int 
         .lo = expr_subst(c, lo, outer->items, outer->n),
         .hi = expr_subst(c, hi, outer->items, outer->n),
         .binding = expr_var(c, loop->var, loop->var->span),
-        .kind = before ? before->kind : ITER_SPATIAL,
+        .kind = before && !block->u.block.init ? before->kind : ITER_SPATIAL,
     };
 }
 
