@@ -1,40 +1,33 @@
 // triangles: 1 launch
-//   x: f32[1000, 32, 32], read
-//   l: f32[1000, 32, 32], written
-// triangles<<<1000, dim3(32, 8)>>>(x, l);
+//   x: f32[6, 32, 32], read
+//   l: f32[6, 32, 32], written
+// triangles<<<6, dim3(32, 32)>>>(x, l);
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(1024)
 triangles(const float *__restrict__ x, float *__restrict__ l)
 {
     __shared__ float a[32][33];
     const int b = blockIdx.x;
     const int ty = threadIdx.y;
     const int tx = threadIdx.x;
-    for (int each = 0; each < 4; ++each) {
-        const int i = each * 8 + ty;
-        a[i][tx] = x[(b * 32 + i) * 32 + tx];
-    }
+    const int b_at = (b * 32 + ty) * 32 + tx;
+    a[ty][tx] = x[b_at];
     __syncthreads();  // a: written above by other threads, read below
     for (int k = 0; k < 32; ++k) {
         const int i = ty * 32 + k + tx + 1;
+        const int j = k + ty + 1;
+        const int i_1 = k + ty + tx + 1;
         if (i < 32) {
             float a_acc = a[i][k];
             a_acc = a_acc / a[k][k];
             a[i][k] = a_acc;
         }
         __syncthreads();  // a: written above by other threads, read below
-        for (int j_0 = 0; j_0 < (38 - k) / 8; ++j_0) {
-            const int j = j_0 * 8 + k + ty + 1;
-            const int i_1 = j_0 * 8 + k + ty + tx + 1;
-            if (j < 32 && i_1 < 32) {
-                for (int i_0 = 0; i_0 < (30 - j_0 * 8 - k - ty) / 32 + 1; ++i_0)
-                    a[i_1][j] -= a[i_1][k] * a[j][k] * a[k][k];
-            }
+        if (j < 32 && i_1 < 32) {
+            for (int i_0 = 0; i_0 < (30 - k - ty) / 32 + 1; ++i_0)
+                a[i_1][j] -= a[i_1][k] * a[j][k] * a[k][k];
         }
         __syncthreads();  // a: written above, read in the next iteration of k by other threads
     }
-    for (int each = 0; each < 4; ++each) {
-        const int i = each * 8 + ty;
-        l[(b * 32 + i) * 32 + tx] = tx <= i ? a[i][tx] : 0.0f;
-    }
+    l[b_at] = tx <= ty ? a[ty][tx] : 0.0f;
 }
