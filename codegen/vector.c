@@ -165,7 +165,7 @@ bool vector_plan(Context *c, const ForStmt *loop, VectorPlan *plan)
                    plan->value->type == to->type && subscripts_use(plan->value, loop->var) &&
                    (plan->value->u.load.buffer->scope != SCOPE_LOCAL || to->scope == SCOPE_LOCAL);
     const Expr *copied =
-        s->u.store.op == STORE_ASYNC ? expr_copied(plan->value, &plan->where) : NULL;
+        s->u.store.op == STORE_ASYNC ? expr_copied_or(plan->value, &plan->where) : NULL;
     plan->fills = copied && plan->where && !expr_uses_var(plan->where, loop->var);
     bool planned = plan_loads(c, plan, plan->fills ? (Expr *)copied : plan->value);
     int64_t bytes = plan->lanes * type_bytes(to->type);

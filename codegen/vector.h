@@ -22,7 +22,7 @@ typedef struct VectorPlan {
     /* elements of 1 or 2 bytes that CUDA has no vector type for, which are put together in words of
      * 4 bytes */
     bool packs;
-    /* an asynchronous copy where `where` holds, for all lanes; zeros elsewhere */
+    /* an asynchronous copy where `where` holds, for all lanes; a literal elsewhere */
     bool fills;
     Expr *where;
     VEC(WideLoad) loads;

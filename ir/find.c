@@ -172,20 +172,27 @@ const Var *expr_loop_var(Context *c, const Expr *e)
     return NULL;
 }
 
-static bool is_zero(const Expr *e)
+bool expr_is_zero(const Expr *e)
 {
     return (e->kind == EX_FLOAT && e->u.f == 0 && !signbit(e->u.f)) ||
            (e->kind == EX_INT && e->u.i == 0);
 }
 
-const Expr *expr_copied(const Expr *value, Expr **where)
+const Expr *expr_copied_or(const Expr *value, Expr **where)
 {
     *where = NULL;
-    if (value->kind == EX_SELECT && is_zero(value->u.arg[2])) {
+    if (value->kind == EX_SELECT &&
+        (value->u.arg[2]->kind == EX_FLOAT || value->u.arg[2]->kind == EX_INT)) {
         *where = value->u.arg[0];
         value = value->u.arg[1];
     }
     return value->kind == EX_LOAD ? value : NULL;
+}
+
+const Expr *expr_copied(const Expr *value, Expr **where)
+{
+    const Expr *load = expr_copied_or(value, where);
+    return !*where || expr_is_zero(value->u.arg[2]) ? load : NULL;
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */

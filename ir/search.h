@@ -118,6 +118,10 @@ const Var *expr_loop_var(Context *c, const Expr *e);
 /* The load whose bits a copy moves: the stored value, or that of `where ? load : 0`; NULL where the
  * value is neither. `where` comes back NULL where the copy has no condition. */
 const Expr *expr_copied(const Expr *value, Expr **where);
+/* The same of `where ? load : literal`. */
+const Expr *expr_copied_or(const Expr *value, Expr **where);
+/* It is the literal 0, and not -0. */
+bool expr_is_zero(const Expr *e);
 
 typedef StmtList StmtPath; /* items[0] is the root, the end the node that it leads to */
 Stmt *path_end(const StmtPath *path);

@@ -5,12 +5,13 @@ const char *async_copy_obstacle(Context *c, const BlockStmt *block)
 {
     const Stmt *store = block->init ? NULL : stmt_single_store(block->body);
     Expr *where;
-    const Expr *load =
-        store && store->u.store.op == STORE_SET ? expr_copied(store->u.store.value, &where) : NULL;
+    const Expr *load = store && store->u.store.op == STORE_SET
+                           ? expr_copied_or(store->u.store.value, &where)
+                           : NULL;
     if (!load)
         return arena_printf(c->arena,
                             "block '%s' does more than copy; an asynchronous copy is one store of "
-                            "an element of another buffer, or of 'condition ? element : 0'",
+                            "an element of another buffer, or of 'condition ? element : literal'",
                             block->name);
     const Buffer *to = store->u.store.buffer, *from = load->u.load.buffer;
     if (to->scope == SCOPE_SHARED && from->scope == SCOPE_GLOBAL && to->type == from->type)

@@ -7,8 +7,8 @@
 #include "ir/ir.h"
 
 /* NULL: the block is one store of an element of a buffer in global memory, or of `condition ?
- * element : 0`, to one of the same type in shared memory. Else the reason why it is no such copy,
- * as a sentence that begins with the block. */
+ * element : literal`, to one of the same type in shared memory. Else the reason why it is no such
+ * copy, as a sentence that begins with the block. */
 const char *async_copy_obstacle(Context *c, const BlockStmt *block);
 
 #endif

@@ -47,14 +47,14 @@ static bool counts_lanes(WideCheck *v, const Stmt *s)
            loop_counts_from_zero(&s->u.loop);
 }
 
-/* An asynchronous copy that fills with zeros where all lanes agree to: the condition without the
- * variable. */
+/* An asynchronous copy that fills with a literal where all lanes agree to: the condition without
+ * the variable. */
 static Stmt *settle_fill(WideCheck *v, Stmt *s)
 {
     const Stmt *store = s->u.loop.body;
     Expr *where, *value;
     if (store->kind != ST_STORE || store->u.store.op != STORE_ASYNC ||
-        !expr_copied(store->u.store.value, &where) || !where ||
+        !expr_copied_or(store->u.store.value, &where) || !where ||
         !expr_uses_var(where, s->u.loop.var) || !counts_lanes(v, s))
         return s;
     Lanes l = lanes_of(v, s);

@@ -235,7 +235,7 @@ void wide_check(WideCheck *w, Stmt *loop)
     check_access(w, store->u.store.buffer, store->u.store.index, SIDE_STORE);
     Expr *where;
     const Expr *copied =
-        store->u.store.op == STORE_ASYNC ? expr_copied(store->u.store.value, &where) : NULL;
+        store->u.store.op == STORE_ASYNC ? expr_copied_or(store->u.store.value, &where) : NULL;
     /* the copy itself has the condition */
     bool fills = copied && where && !expr_uses_var(where, f->var);
     check_loads(w, store->u.store.value);

@@ -196,7 +196,7 @@ static Shape search_expr(Search *s, Expr *e, Place at)
 static void search_async(Search *s, Expr *value, Place at)
 {
     Expr *where;
-    const Expr *copied = expr_copied(value, &where);
+    const Expr *copied = expr_copied_or(value, &where);
     if (where)
         search_expr(s, where, at);
     for (int k = 0; copied && k < expr_operands(copied); k++)
