@@ -66,6 +66,11 @@ static Expr *identity_of(Context *c, StoreOp op, DType type, const Expr *start, 
     return NULL;
 }
 
+Expr *reducer_neutral_from(Context *c, StoreOp op, DType type, const Expr *start, Span span)
+{
+    return identity_of(c, op, type, start, span);
+}
+
 Expr *reducer_neutral(Context *c, StoreOp op, DType type, Span span)
 {
     return identity_of(c, op, type, NULL, span);

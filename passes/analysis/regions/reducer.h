@@ -59,6 +59,9 @@ Expr *const *reducer_load(Context *c, const Reducer *r, const BufferElement *ele
 Expr *const *reducer_identities(Context *c, const Reducer *r);
 /* The literal e with e op x == x for every x of the type; NULL for a plain store. */
 Expr *reducer_neutral(Context *c, StoreOp op, DType type, Span span);
+/* The same for every x that the update can get to from `start`: 0 for a sum of floats from a
+ * literal that is not -0, and an infinity for a minimum from one that is a number. */
+Expr *reducer_neutral_from(Context *c, StoreOp op, DType type, const Expr *start, Span span);
 /* Another order of the values gives another result. */
 bool reducer_rounds(StoreOp op, DType type);
 /* The same of some update in the statement. */

@@ -89,16 +89,25 @@ static Expr *not_padding(Context *c, Expr *cond, Expr *index, Expr *shift, Expr 
                           : expr_binary(c, EX_LT, index, extent, span_none()));
 }
 
-/* The value where the condition holds, and 0 elsewhere. */
-static Expr *or_zero(Context *c, Expr *inside, Expr *value, Span span)
+Expr *einsum_fill(const Einsum *e, const Buffer *operand)
+{
+    Context *c = e->s->ctx;
+    DType type = operand->type;
+    for (int i = 0; i < e->fills.n; i++)
+        if (e->fills.items[i].operand->id == operand->id)
+            return e->fills.items[i].value;
+    return type_is_float(type) ? expr_float(c, type, 0, span_none())
+                               : expr_int(c, type, 0, span_none());
+}
+
+/* The value where the condition holds, and elsewhere the padding. */
+static Expr *or_fill(Context *c, Expr *inside, Expr *value, Expr *fill, Span span)
 {
     Expr *where;
     const Expr *copied = expr_copied(value, &where);
-    Expr *zero = type_is_float(value->type) ? expr_float(c, value->type, 0, span_none())
-                                            : expr_int(c, value->type, 0, span_none());
-    if (copied && where) /* 0 elsewhere as it is */
-        return expr_select(c, cond_and(c, inside, where), value->u.arg[1], value->u.arg[2], span);
-    return expr_select(c, inside, value, zero, span);
+    if (copied && where && expr_equal(value->u.arg[2], fill)) /* so it is elsewhere already */
+        return expr_select(c, cond_and(c, inside, where), value->u.arg[1], fill, span);
+    return expr_select(c, inside, value, fill, span);
 }
 
 Stmt *einsum_copy(Einsum *e, Expr *const *shift, Buffer *to, Buffer *from, Name name)
@@ -113,7 +122,7 @@ Stmt *einsum_copy(Einsum *e, Expr *const *shift, Buffer *to, Buffer *from, Name 
     }
     Expr *value = expr_load(c, from, at, e->call->span);
     if (inside)
-        value = or_zero(c, inside, value, e->call->span);
+        value = or_fill(c, inside, value, einsum_fill(e, from), e->call->span);
     nest.block = name;
     nest.body = stmt_set(c, (BufferElement){to, index}, value, e->call->span);
     return stage_nest(e->s, &nest, e->call->span);
@@ -304,7 +313,7 @@ static Stmt *zero_filled(Einsum *e, const StmtPath *path, int top, const Growth 
     Expr *inside = has_value(c, &f);
     Expr *value = expr_subst(c, f.store->value, f.moved.items, f.moved.n);
     if (inside)
-        value = or_zero(c, inside, value, e->call->span);
+        value = or_fill(c, inside, value, einsum_fill(e, g->from), e->call->span);
     BlockStmt filled = block->u.block;
     filled.body = stmt_set(c, (BufferElement){f.store->buffer, f.store->index}, value, store->span);
     return einsum_nest(c, path, top, stmt_block(c, &filled, block->span), f.extent);

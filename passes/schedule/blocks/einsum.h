@@ -5,6 +5,12 @@
 
 #include "passes/schedule/flow.h"
 
+/* An operand of a padded reduction, and the literal that stands in its padding. */
+typedef struct {
+    const Buffer *operand;
+    Expr *value;
+} Fill;
+
 typedef struct {
     Schedule *s;
     const PrimCall *call;
@@ -13,9 +19,10 @@ typedef struct {
     const BlockStmt *block; /* with all rows where data decide a range */
     const Stmt *update;
     Expr **padded; /* [n_iters] the extent that an iterator gets, or NULL */
-    /* [n_iters] how many zeros stand before the first element, or NULL: they stand behind the
+    /* [n_iters] how much padding stands before the first element, or NULL: it stands behind the
      * last */
     Expr **shift;
+    VEC(Fill) fills;        /* einsum_find_fills */
     const BlockStmt *given; /* with the ranges that data decide */
 } Einsum;
 
@@ -40,11 +47,16 @@ bool einsum_divides_integers(const Expr *e);
 /* The shape of the accessed buffer, with the axes that padded iterators are subscripts of as long
  * as those become. */
 Expr **einsum_shape(Einsum *e, const Access *a);
-/* How many zeros stand before the elements on each axis of the accessed buffer; NULL where they
- * stand behind, or there are none. */
+/* How much padding stands before the elements on each axis of the accessed buffer; NULL where it
+ * stands behind, or there is none. */
 Expr **einsum_shifts(Einsum *e, const Access *a);
-/* to[v] = from[v] over the shape of `to`; if it pads (`shift` is not NULL), with zeros where that
- * is larger. */
+/* Decides what stands in the padding of operands so that padded terms leave the result as it is, or
+ * refuses (E0832). */
+bool einsum_find_fills(Einsum *e);
+/* What stands in the padding of the buffer: 0 where no term counts. */
+Expr *einsum_fill(const Einsum *e, const Buffer *operand);
+/* to[v] = from[v] over the shape of `to`; if it pads (`shift` is not NULL), with what stands in the
+ * padding where that is larger. */
 Stmt *einsum_copy(Einsum *e, Expr *const *shift, Buffer *to, Buffer *from, Name name);
 /* The nest that ends in the block at the end of the path, with iterators as long as they become
  * (NULL: as they are). */

@@ -1,5 +1,5 @@
-/* pad_einsum.c - Implements pad_einsum: extends a contraction with zeros to whole tiles, so that
- * tiles need no guards.
+/* pad_einsum.c - Implements pad_einsum: extends a contraction to whole tiles, with zeros or other
+ * values for which padded terms have no effect, so that tiles need no guards.
  *
  *   pad_einsum(C, [16, 16, 16]):
  *       A_pad = A with zeros up to multiples of 16;
@@ -11,8 +11,8 @@
  *
  *   A_shared[v0, v1] = A[v0, v1]   =>   A_shared[v0, v1] = v0 < 60 && v1 < 30 ? A[v0, v1] : 0
  *
- * As an operand that is longer already, such as what a step before has padded, it needs no zeros
- * but those of terms. What is computed from such elements may stay so beyond an edge of the result:
+ * As an operand that is longer already, such as what a step before has padded, it needs no padding
+ * but that of terms. What is computed from such elements may stay so beyond an edge of the result:
  *
  *   w[v0, v1] = exp(s[v0, v1] - m[v0])   =>   w[v0, v1] = v1 < 30 ? exp(s[v0, v1] - m[v0]) : 0
  *
@@ -23,13 +23,14 @@
  *
  *   t: block (g in E = g, i in first[g]..first[g + 1] = i)   =>   t: block (g in E = g, i in M = i)
  *
- * Legal: the block is a sum of products, or sets elements, and its subscripts are its iterators;
+ * Padding along a reduction has values for which terms have no effect, as 0 has in a sum of
+ * products, and inf in a minimum of sums (einsum_fill.c).
+ *
+ * Legal: there are such values, or the block sets elements, and its subscripts are its iterators;
  * temps that get room are read by it alone. What data leave out are elements of a temp that no
  * other block sets, so that no block reads them.
- * Invariant: every element of C is what it was, since the added terms are products of zeros and a
- * sum that starts from a literal does not change by them; nothing reads what lies beyond the
- * edge. */
-#include <math.h>
+ * Invariant: every element of C is what it was, since the added terms are the neutral element of
+ * the update for what it starts from; nothing reads what lies beyond the edge. */
 #include <string.h>
 
 #include "passes/schedule/blocks/einsum.h"
@@ -155,18 +156,6 @@ static bool check_all_rows(Einsum *e)
     return true;
 }
 
-/* Is the variable in `e` outside the subscripts of loads? */
-static bool is_value(Context *c, const Expr *e, const Var *var)
-{
-    for (Cursor at = cursor_expr(c, e); cursor_next(&at);) {
-        if (expr_is_var(at.expr, var))
-            return true;
-        if (at.expr->kind == EX_LOAD)
-            cursor_prune(&at);
-    }
-    return false;
-}
-
 static bool check_nest(Einsum *e)
 {
     Schedule *s = e->s;
@@ -180,34 +169,6 @@ static bool check_nest(Einsum *e)
             "each iterator; pad it before its loops are split or fused",
             e->block->name);
     return true;
-}
-
-/* Is the function of 0 a 0? */
-static bool keeps_zero(CallKind call)
-{
-    return call == CALL_TF32 || call == CALL_TF32_RZ || call == CALL_ABS;
-}
-
-/* Beyond the edge of iterator `iter`, where everything that it is a subscript of is 0, the value is
- * 0: of floats a product of zeros only, as 0 times infinity is none. */
-static bool vanishes(const Einsum *e, const Expr *value, int iter)
-{
-    switch (value->kind) {
-    case EX_LOAD:
-        for (int axis = 0; axis < value->u.load.buffer->rank; axis++)
-            if (einsum_iter(e->block, value->u.load.index[axis]) == iter)
-                return true;
-        return false;
-    case EX_CAST: return vanishes(e, value->u.arg[0], iter);
-    case EX_CALL: return keeps_zero(value->u.call.call) && vanishes(e, value->u.call.arg[0], iter);
-    case EX_MUL: {
-        bool a = vanishes(e, value->u.arg[0], iter), b = vanishes(e, value->u.arg[1], iter);
-        return type_is_float(value->type) ? a && b : a || b;
-    }
-    case EX_ADD:
-    case EX_SUB: return vanishes(e, value->u.arg[0], iter) && vanishes(e, value->u.arg[1], iter);
-    default: return false;
-    }
 }
 
 /* Each padded iterator that is no reduction's leads to elements of its own. */
@@ -234,41 +195,10 @@ static bool check_divisors(Einsum *e)
     return true;
 }
 
-/* Terms of 0 do not change the sum. One of floats starts from a literal that is not -0, so it never
- * becomes -0, which 0 would change. */
-static bool check_terms(Einsum *e)
-{
-    Schedule *s = e->s;
-    const Stmt *init = e->block->init ? stmt_single_store(e->block->init) : NULL;
-    const Expr *start = init ? init->u.store.value : NULL;
-    bool steady = start && (!type_is_float(e->update->u.store.buffer->type) ||
-                            (start->kind == EX_FLOAT && !signbit(start->u.f)));
-    for (int i = 0; i < e->block->n_iters; i++) {
-        if (!e->padded[i] || e->block->iters[i].kind != ITER_REDUCE)
-            continue;
-        REQUIRE(s, E0832, e->call->span, steady && e->update->u.store.op == STORE_ADD,
-                "iterator '%s' of block '%s' can be padded only in a sum that starts from a "
-                "literal, where terms of 0 have no effect",
-                e->block->iters[i].var->name, e->block->name);
-        REQUIRE(s, E0832, e->call->span, vanishes(e, e->update->u.store.value, i),
-                "block '%s' adds %s, which may be nonzero where '%s' is padded; give each factor "
-                "'%s' as a subscript (0 times infinity is not 0)",
-                e->block->name, expr_text(s->ctx, e->update->u.store.value),
-                e->block->iters[i].var->name, e->block->iters[i].var->name);
-        REQUIRE(s, E0832, e->call->span,
-                !e->shift[i] || !is_value(s->ctx, e->update->u.store.value, e->block->iters[i].var),
-                "block '%s' adds %s, whose value depends on '%s' itself, so zeros before the first "
-                "term would shift it; put them behind",
-                e->block->name, expr_text(s->ctx, e->update->u.store.value),
-                e->block->iters[i].var->name);
-    }
-    return true;
-}
-
 /* ---- the copies ------------------------------------------------------------------------------ */
 
 /* An operand is longer than the iterator on this axis, and all of it is set. Beyond the edge of a
- * padded iterator it has all that terms need: zeros where it is a factor of theirs. */
+ * padded iterator it has all that terms need: their padding where it is an operand of theirs. */
 static bool has_room(const Einsum *e, const Access *a, int axis, int iter)
 {
     const BlockIter *of = &e->block->iters[iter];
@@ -278,7 +208,8 @@ static bool has_room(const Einsum *e, const Access *a, int axis, int iter)
            (!e->shift[iter] &&
             expr_equal(a->buffer->shape[axis], shape_extent(e->s->ctx, e->padded[iter])) &&
             (of->kind == ITER_SPATIAL ||
-             filled_with_zeros(e->s, a->buffer, axis, of->hi, e->padded[iter])));
+             filled_with(e->s, a->buffer, (AxisPart){axis, of->hi, e->padded[iter]},
+                         einsum_fill(e, a->buffer))));
 }
 
 /* The buffer has the elements that the iterators speak of; what is written has no others. */
@@ -438,7 +369,7 @@ bool prim_pad_einsum(Schedule *s, const PrimCall *call, Value *result)
     REQUIRE(s, E0831, call->span, !expr_reads(e.update->u.store.value, e.update->u.store.buffer),
             "block '%s' reads its output '%s'", e.block->name, e.update->u.store.buffer->name);
     if (!find_extents(&e) || !check_nest(&e) || !check_all_rows(&e) || !check_elements(&e) ||
-        !check_terms(&e) || !check_divisors(&e) || !pad_buffers(&e, &p))
+        !einsum_find_fills(&e) || !check_divisors(&e) || !pad_buffers(&e, &p))
         return false;
     sched_replace_body(s, put_together(&e, &p));
     for (int i = 0; i < p.after.n; i++)

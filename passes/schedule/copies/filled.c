@@ -1,8 +1,6 @@
 /* filled.c - Finds what buffers hold before a nest runs: whether all of their elements are set, and
- * which are 0 (filled.h). */
+ * which are a given literal (filled.h). */
 #include "passes/schedule/copies/filled.h"
-
-#include <math.h>
 
 #include "passes/analysis/symbolic/simplify.h"
 
@@ -56,7 +54,7 @@ bool filled_before(Schedule *s, NestPlace nest, const Buffer *buffer)
             filled_stands_before((NestPlace){&path, nest.top}, nest));
 }
 
-bool filled_with_zeros(Schedule *s, const Buffer *buffer, int axis, Expr *lo, Expr *hi)
+bool filled_with(Schedule *s, const Buffer *buffer, AxisPart part, const Expr *fill)
 {
     const StoreStmt *store;
     const Stmt *block = only_setter(s, buffer, &store);
@@ -65,10 +63,8 @@ bool filled_with_zeros(Schedule *s, const Buffer *buffer, int axis, Expr *lo, Ex
     Facts *facts = facts_of_kernel(s->ctx, s->kernel);
     for (int i = 0; i < block->u.block.n_iters; i++) {
         const BlockIter *iter = &block->u.block.iters[i];
-        bool beyond = store->index[axis]->u.var == iter->var;
-        facts_range(facts, iter->var, beyond ? lo : iter->lo, beyond ? hi : iter->hi);
+        bool beyond = store->index[part.axis]->u.var == iter->var;
+        facts_range(facts, iter->var, beyond ? part.lo : iter->lo, beyond ? part.hi : iter->hi);
     }
-    const Expr *value = simplify(facts, store->value);
-    return (value->kind == EX_FLOAT && value->u.f == 0 && !signbit(value->u.f)) ||
-           (value->kind == EX_INT && value->u.i == 0);
+    return expr_equal(simplify(facts, store->value), fill);
 }

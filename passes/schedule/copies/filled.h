@@ -18,8 +18,13 @@ bool filled_stands_before(NestPlace a, NestPlace b);
  * before it sets. */
 bool filled_before(Schedule *s, NestPlace nest, const Buffer *buffer);
 
-/* Are the elements of a buffer, which one block sets, 0 where their subscripts on an axis are in
- * lo..hi? */
-bool filled_with_zeros(Schedule *s, const Buffer *buffer, int axis, Expr *lo, Expr *hi);
+/* Elements with subscripts lo..hi on an axis. */
+typedef struct {
+    int axis;
+    Expr *lo, *hi;
+} AxisPart;
+
+/* Are these elements of a buffer, which one block sets, all this literal? */
+bool filled_with(Schedule *s, const Buffer *buffer, AxisPart part, const Expr *fill);
 
 #endif
