@@ -19,7 +19,15 @@
  *
  * Other blocks may read the copy, too, if they read the same elements in the same iterations.
  *
- * Legal: all accesses of the block have the same subscripts, and the place tells the element.
+ * A block that reads several elements of a buffer gets a copy of those whose subscripts are made of
+ * the iterators of the map:
+ *
+ *   reindex_cache_read(y, x, shared, [i, j, k] -> [k, i]):
+ *
+ *   y[i, j] += x[i, k] * x[j, k]    =>      y[i, j] += x_shared[k, i] * x[j, k]
+ *
+ * Legal: all of these accesses of the block have the same subscripts, and the place tells the
+ * element.
  * Invariant: every access finds the value that it found in the buffer itself. */
 #include "passes/analysis/polyhedral/index_map.h"
 #include "passes/analysis/regions/inits.h"
@@ -41,6 +49,7 @@ typedef struct {
     const char *suffix;
     Scope scope;
     Expr *const *at; /* [from->rank] the element, in the block's iterators */
+    bool among;      /* the block also reads other elements, which stay where they are */
     Expr *inside;    /* the value is the element where this holds, and 0 elsewhere; NULL: always */
     Expr **to;       /* [n_to] the place, in the block's iterators */
     int n_to;
@@ -56,11 +65,41 @@ typedef struct {
 
 /* ---- what the block touches ------------------------------------------------------------------ */
 
-/* All accesses of the buffer in the block have the same subscripts, made of iterators. */
+/* The subscripts read no memory and are made of iterators that the place uses. */
+static bool is_of_place(const Reindex *r, Expr *const *at)
+{
+    const BlockStmt *block = &r->stmt->u.block;
+    for (int d = 0; d < r->from->rank; d++)
+        if (expr_has_load(at[d]))
+            return false;
+    for (int i = 0; i < block->n_iters; i++)
+        if (exprs_use_var(at, r->from->rank, block->iters[i].var) &&
+            !exprs_use_var(r->to, r->n_to, block->iters[i].var))
+            return false;
+    return true;
+}
+
+/* The accesses that are meant: all, or where they differ and the block only reads, those of the
+ * place, if there are some. */
+static AccessList meant(Reindex *r)
+{
+    AccessList all = access_list(r->s->ctx, r->stmt, r->from, ACCESS_ANY), some = {0};
+    bool differ = false, reads = r->to != NULL;
+    for (int i = 0; i < all.n; i++) {
+        differ |= !exprs_equal(all.items[i].index, all.items[0].index, r->from->rank);
+        reads &= !all.items[i].writes;
+        if (reads && is_of_place(r, all.items[i].index))
+            VEC_PUSH(r->s->ctx->arena, &some, all.items[i]);
+    }
+    r->among = differ && reads && some.n > 0;
+    return r->among ? some : all;
+}
+
+/* All accesses that are meant have the same subscripts, made of iterators. */
 static bool find_element(Reindex *r)
 {
     Context *c = r->s->ctx;
-    AccessList accesses = access_list(c, r->stmt, r->from, ACCESS_ANY);
+    AccessList accesses = meant(r);
     r->at = accesses.items[0].index;
     for (int d = 0; d < r->from->rank; d++) {
         for (int i = 1; i < accesses.n; i++)
@@ -308,7 +347,8 @@ static Stmt *copy_nest(const Reindex *r, Name block, Expr *where, Stmt *body)
 typedef struct {
     const Reindex *r;
     Buffer *to;
-    Expr **at; /* the place, in the iterators of the block */
+    Expr **at;            /* the place, in the iterators of the block */
+    Expr *const *element; /* the subscripts that are redirected; NULL: all are */
 } Redirect;
 
 static Expr *redirect_load(Rewriter *rewriter, Expr *e)
@@ -318,7 +358,8 @@ static Expr *redirect_load(Rewriter *rewriter, Expr *e)
     const Expr *load = d->r->inside ? expr_copied(e, &where) : NULL;
     if (load && where && load->u.load.buffer == d->to)
         return e->u.arg[1];
-    if (!expr_is_load(e, d->r->from))
+    if (!expr_is_load(e, d->r->from) ||
+        (d->element && !exprs_equal(e->u.load.index, d->element, d->r->from->rank)))
         return e;
     return expr_load(rewriter->ctx, d->to, d->at, e->span);
 }
@@ -347,11 +388,11 @@ static void put(const Reindex *r, const StagePlace *place, Buffer *to, Stmt *bef
     Context *c = r->s->ctx;
     int n = r->stmt->u.block.n_iters;
     Stmt *list = stage_insert(r->s, place, before, after);
-    list = redirect(r, list, r->stmt, &(Redirect){r, to, r->to});
+    list = redirect(r, list, r->stmt, &(Redirect){r, to, r->to, r->among ? r->at : NULL});
     for (int i = 0; i < r->readers.n; i++) {
         const Reader *reader = &r->readers.items[i];
         Expr **at = exprs_subst(c, r->to, r->n_to, reader->iters, n);
-        list = redirect(r, list, reader->stmt, &(Redirect){r, to, at});
+        list = redirect(r, list, reader->stmt, &(Redirect){r, to, at, NULL});
     }
     Stmt *body = stmt_replace(c, r->s->kernel->body, place->parent, list);
     sched_replace_body(r->s, flow_declare_beside(r->s, body, r->from, to));
@@ -398,12 +439,24 @@ static bool check_gather(const Reindex *r, Expr **where)
     return true;
 }
 
+/* The init of the block reads an element of the copy. */
+static bool init_reads(const Reindex *r, const BlockStmt *block)
+{
+    if (!block->init)
+        return false;
+    AccessList reads = access_list(r->s->ctx, block->init, r->from, ACCESS_READ);
+    for (int i = 0; i < reads.n; i++)
+        if (!r->among || exprs_equal(reads.items[i].index, r->at, r->from->rank))
+            return true;
+    return false;
+}
+
 /* An init has no value of a reduction's iterators, so a place that is made of them is none for what
  * it reads; and it also runs where the reduction is empty, at places that no instance of the block
  * tells. */
 static bool check_init(const Reindex *r, const BlockStmt *block, Expr *const *to)
 {
-    bool reads = block->init && stmt_accesses(r->s->ctx, block->init, r->from, ACCESS_READ);
+    bool reads = init_reads(r, block);
     const BlockIter *empty = reads ? reduction_empty_for_some(r->s->ctx, block) : NULL;
     REQUIRE(r->s, E0911, r->span, !empty,
             "the init of block '%s' reads '%s' even for empty ranges of '%s', for which the copy "
@@ -607,9 +660,12 @@ static bool check_access(const Reindex *r, Span at, AccessMode mode)
     return true;
 }
 
-static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMode mode)
+static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMode mode,
+                        const IndexMap *map)
 {
     *r = (Reindex){.s = s, .span = call->span, .map_span = call->span};
+    if (map)
+        r->map_span = call->reindex_cache_read.index_map.span;
     r->stmt = sched_node(s, &call->reindex.block, &r->path);
     r->from = sched_buffer(s, call->reindex.buffer.u.id);
     if (!flow_require_no_range(s, r->stmt, r->from, call->reindex.buffer.span))
@@ -624,7 +680,8 @@ static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMod
     if (mode == ACCESS_READ || !stmt_accesses(s->ctx, r->stmt, r->from, ACCESS_WRITE))
         find_condition(r);
     /* written out, a value that nothing uses is gone */
-    return check_access(r, call->reindex.buffer.span, mode) && find_element(r);
+    return check_access(r, call->reindex.buffer.span, mode) && (!map || place_by_map(r, map)) &&
+           find_element(r);
 }
 
 static bool solve(Reindex *r)
@@ -643,7 +700,7 @@ static bool solve(Reindex *r)
 bool prim_reindex(Schedule *s, const PrimCall *call, Value *result)
 {
     Reindex r;
-    if (!reindex_new(&r, s, call, ACCESS_ANY))
+    if (!reindex_new(&r, s, call, ACCESS_ANY, NULL))
         return false;
     r.suffix = "reindex";
     r.scope = SCOPE_GLOBAL;
@@ -659,15 +716,14 @@ bool prim_reindex(Schedule *s, const PrimCall *call, Value *result)
 static bool with_map(Schedule *s, const PrimCall *call, const Value *readers, Reindex *r)
 {
     AccessMode mode = readers ? ACCESS_READ : ACCESS_WRITE;
-    if (!reindex_new(r, s, call, mode) || (readers && !find_readers(r, readers)))
+    const IndexMap *map = call->reindex_cache_read.index_map.u.map;
+    if (!reindex_new(r, s, call, mode, map) || (readers && !find_readers(r, readers)))
         return false;
     if (r->readers.n > 0)
         r->inside = NULL;
     r->scope = scope_find(call->reindex_cache_read.scope.u.s);
     r->suffix = scope_name(r->scope);
-    r->map_span = call->reindex_cache_read.index_map.span;
-    return place_by_map(r, call->reindex_cache_read.index_map.u.map) &&
-           (mode == ACCESS_READ || check_not_reduced(r)) && solve(r);
+    return (mode == ACCESS_READ || check_not_reduced(r)) && solve(r);
 }
 
 bool prim_reindex_cache_read(Schedule *s, const PrimCall *call, Value *result)
