@@ -5,9 +5,10 @@
 
 #include "passes/schedule/flow.h"
 
-/* An operand of a padded reduction, and the literal that stands in its padding. */
+/* An element that a padded reduction reads, and the literal that stands in its padding. */
 typedef struct {
     const Buffer *operand;
+    Expr *const *index;
     Expr *value;
 } Fill;
 

@@ -1,4 +1,5 @@
-/* einsum_fill.c - Decides what stands in the padding of operands (einsum.h).
+/* einsum_fill.c - Decides what stands in the padding of operands (einsum.h), and implements
+ * can_pad_einsum, which asks whether there is such padding.
  *
  *   y[i] += (a[i, k] - b[k]) * (a[i, k] - b[k]);        0 and 0: the term is 0
  *   y[i] min= a[i, k] + b[k];                           0 and inf: the term is inf
@@ -8,7 +9,10 @@
  * The update has to ignore a padded term, whatever the result is so far: the term is its neutral
  * element, or of a minimum NaN, or no less than what that starts from. The term is evaluated for
  * operands that are neutral elements of + min max *, or NaN: zeros first, which hardware fills in.
- * An element that the padding does not reach can have any value, such as infinity or NaN. */
+ * An element that the padding does not reach can have any value, such as infinity or NaN.
+ *
+ * Legal: always, for the query.
+ * Invariant: the kernel stays as it is. */
 #include <math.h>
 
 #include "passes/analysis/regions/reducer.h"
@@ -30,14 +34,26 @@ typedef struct {
     const bool *beyond; /* [n_iters] */
 } Padding;
 
+static bool is_reached(const Einsum *e, Expr *const *index, int rank, int iter)
+{
+    return exprs_use_var(index, rank, e->block->iters[iter].var);
+}
+
+static const Fill *find_fill(const Einsum *e, const Buffer *buffer, Expr *const *index)
+{
+    for (int i = 0; i < e->fills.n; i++)
+        if (e->fills.items[i].operand->id == buffer->id &&
+            exprs_equal(e->fills.items[i].index, index, buffer->rank))
+            return &e->fills.items[i];
+    return NULL;
+}
+
 static Expr *padded_element(const void *user, const Expr *load)
 {
     const Padding *p = user;
-    for (int axis = 0; axis < load->u.load.buffer->rank; axis++) {
-        int iter = einsum_iter(p->e->block, load->u.load.index[axis]);
-        if (iter >= 0 && p->beyond[iter])
-            return einsum_fill(p->e, load->u.load.buffer);
-    }
+    for (int i = 0; i < p->e->block->n_iters; i++)
+        if (p->beyond[i] && is_reached(p->e, load->u.load.index, load->u.load.buffer->rank, i))
+            return find_fill(p->e, load->u.load.buffer, load->u.load.index)->value;
     return NULL;
 }
 
@@ -119,21 +135,18 @@ static Expr *candidate(const Einsum *e, DType type, int number)
     return reducer_neutral_from(c, with_neutral[zero ? 0 : number], type, start, span_none());
 }
 
-/* The operands that the padded iterators of the reduction are subscripts of, with zeros. */
+/* The elements with padded iterators of the reduction in their subscripts, with zeros. */
 static void find_operands(Einsum *e)
 {
     AccessList reads = access_list_expr(e->s->ctx, e->update->u.store.value, NULL);
     for (int i = 0; i < reads.n; i++) {
         const Buffer *buffer = reads.items[i].buffer;
-        bool known = false, padded = false;
-        for (int k = 0; k < e->fills.n; k++)
-            known |= e->fills.items[k].operand->id == buffer->id;
-        for (int axis = 0; axis < buffer->rank; axis++) {
-            int iter = einsum_iter(e->block, reads.items[i].index[axis]);
-            padded |= iter >= 0 && is_padded_sum(e, iter);
-        }
-        if (padded && !known)
-            VEC_PUSH(e->s->ctx->arena, &e->fills, ((Fill){buffer, candidate(e, buffer->type, 0)}));
+        bool padded = false;
+        for (int k = 0; k < e->block->n_iters; k++)
+            padded |= is_padded_sum(e, k) && is_reached(e, reads.items[i].index, buffer->rank, k);
+        if (padded && !find_fill(e, buffer, reads.items[i].index))
+            VEC_PUSH(e->s->ctx->arena, &e->fills,
+                     ((Fill){buffer, reads.items[i].index, candidate(e, buffer->type, 0)}));
     }
 }
 
@@ -198,5 +211,33 @@ bool einsum_find_fills(Einsum *e)
                 "block '%s' adds %s, whose value depends on '%s' itself, so padding before the "
                 "first term would shift it; put it behind",
                 e->block->name, expr_text(s->ctx, update->value), e->block->iters[i].var->name);
+    return true;
+}
+
+/* What the reduction starts from; a sum that goes on from others is computed apart, from 0. */
+static const Expr *start_of(Context *c, const BlockStmt *block, const StoreStmt *update)
+{
+    const Stmt *init = block->init ? stmt_single_store(block->init) : NULL;
+    DType type = update->buffer->type;
+    if (init && is_literal(init->u.store.value))
+        return init->u.store.value;
+    return update->op == STORE_ADD && type_is_float(type) ? expr_float(c, type, 0, span_none())
+                                                          : NULL;
+}
+
+bool prim_can_pad_einsum(Schedule *s, const PrimCall *call, Value *result)
+{
+    Context *c = s->ctx;
+    const Stmt *stmt = sched_node(s, &call->can_pad_einsum.block, NULL);
+    Einsum e = {.s = s, .block = &stmt->u.block, .update = flow_single_store(c, stmt)};
+    *result = (Value){.kind = VALUE_BOOL};
+    if (!e.update)
+        return true;
+    e.padded = ARENA_ARRAY(c->arena, Expr *, e.block->n_iters + 1);
+    for (int i = 0; i < e.block->n_iters; i++)
+        if (e.block->iters[i].kind == ITER_REDUCE)
+            e.padded[i] = e.block->iters[i].hi;
+    find_operands(&e);
+    result->u.i = first_padded(&e) >= 0 && choose(&e, start_of(c, e.block, &e.update->u.store));
     return true;
 }

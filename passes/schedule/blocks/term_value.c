@@ -110,8 +110,9 @@ static Expr *comparison(const Terms *t, ExprKind kind, const Expr *a, const Expr
     }
 }
 
-/* The operand alone is the value, whatever the other one is: 0 that of a product of integers, but of
- * floats 0 times infinity is no number; NaN that of arithmetic; -inf the smaller of two floats. */
+/* The operand alone is the value, whatever the other one is: 0 that of a product of integers, but
+ * of floats 0 times infinity is no number; NaN that of arithmetic; -inf the smaller of two
+ * floats. */
 static bool decides(ExprKind kind, const Expr *operand)
 {
     if (!operand)

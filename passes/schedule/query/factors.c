@@ -1,8 +1,12 @@
 /* factors.c - Implements the queries about sums of products: contraction, which finds the roles of
- * the loops, factors, which tells what is multiplied, and index_map, which joins loops.
+ * the loops, factors, which tells what is multiplied, and index_map, which joins loops; and
+ * general_contraction, which finds these roles in reductions of any function of two elements.
  *
  *   for n, i, j, k                  contraction(y) is [[A, B], [], [n, i], [j], [k]]
  *       y[n, i, j] += A[n, i, k] * B[k, j]
+ *
+ *   for i, j, k                     general_contraction(y) is [[A, B], [], [i], [j], [k]]
+ *       y[i, j] min= A[i, k] + B[k, j]
  *
  * Legal: always, where the arguments are of the right kind.
  * Invariant: the kernel stays as it is. */
@@ -100,24 +104,96 @@ static Value value_roles(Schedule *s, Value factors, const ValueList loops[N_ROL
     return value_list(s, parts, N_ROLES + 1);
 }
 
-bool prim_contraction(Schedule *s, const PrimCall *call, Value *result)
+/* The buffers of two elements, and the loops of the block by their roles: of the innermost one
+ * outside the sum, the second buffer has other elements. An empty list where a loop has no role. */
+static Value value_operands(Schedule *s, const StmtPath *path, const Expr *const factor[2])
 {
-    StmtPath path = {0};
-    const Stmt *stmt = sched_node(s, &call->contraction.block, &path);
-    const Expr *factor[2];
     ValueList loops[N_ROLES] = {0};
     int last;
-    *result = value_list(s, NULL, 0);
-    if (!adds_elements(s->ctx, stmt, factor) ||
-        buffer_of(factor[0])->id == buffer_of(factor[1])->id ||
-        !find_roles(s, &path, factor, loops, &last))
-        return true;
+    if (!find_roles(s, path, factor, loops, &last))
+        return value_list(s, NULL, 0);
     int first = last == ROLE_ROWS;
     Value buffers[] = {value_buffer(buffer_of(factor[first])),
                        value_buffer(buffer_of(factor[!first]))};
     int order[] = {ROLE_BATCH, first ? ROLE_COLUMNS : ROLE_ROWS, first ? ROLE_ROWS : ROLE_COLUMNS,
                    ROLE_SUMS};
-    *result = value_roles(s, value_list(s, buffers, 2), loops, order);
+    return value_roles(s, value_list(s, buffers, 2), loops, order);
+}
+
+/* The block adds products of elements of two buffers. */
+static bool is_contraction(Context *c, const Stmt *block, const Expr *factor[2])
+{
+    return adds_elements(c, block, factor) && buffer_of(factor[0])->id != buffer_of(factor[1])->id;
+}
+
+bool prim_contraction(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    const Stmt *stmt = sched_node(s, &call->contraction.block, &path);
+    const Expr *factor[2];
+    bool two = is_contraction(s->ctx, stmt, factor);
+    *result = two ? value_operands(s, &path, factor) : value_list(s, NULL, 0);
+    return true;
+}
+
+/* ---- general contractions -------------------------------------------------------------------- */
+
+static bool uses_iters(const Expr *e, const BlockStmt *block)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (expr_uses_var(e, block->iters[i].var))
+            return true;
+    return false;
+}
+
+/* The load that the expression is, or is under a condition on iterators and else 0. */
+static const Expr *element_at(const Expr *e)
+{
+    Expr *where;
+    const Expr *load = expr_copied(e, &where);
+    return where && expr_has_load(where) ? NULL : load;
+}
+
+/* Finds the two elements that a value is computed from, each of them once or several times. What
+ * else it is computed from is the same in all iterations of the block. */
+static bool find_two_elements(Context *c, const BlockStmt *block, const Expr *value,
+                              const Expr *element[2])
+{
+    int n = 0;
+    for (Cursor at = cursor_expr(c, value); cursor_next(&at);) {
+        bool is_element = element_at(at.expr) && uses_iters(at.expr, block);
+        if (!is_element && at.expr->kind == EX_VAR && uses_iters(at.expr, block))
+            return false;
+        if (!is_element)
+            continue;
+        cursor_prune(&at);
+        bool known = false;
+        for (int i = 0; i < n; i++)
+            known |= expr_equal(element[i], at.expr);
+        if (!known && n == 2)
+            return false;
+        if (!known)
+            element[n++] = at.expr;
+    }
+    return n == 2;
+}
+
+/* The block updates elements by values that are computed from two elements of others. */
+static bool combines_elements(Context *c, const Stmt *block, const Expr *element[2])
+{
+    const Stmt *store = flow_single_store(c, block);
+    return store && store_updates(store->u.store.op) &&
+           !expr_reads(store->u.store.value, store->u.store.buffer) &&
+           find_two_elements(c, &block->u.block, store->u.store.value, element);
+}
+
+bool prim_general_contraction(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    const Stmt *stmt = sched_node(s, &call->general_contraction.block, &path);
+    const Expr *element[2];
+    bool two = is_contraction(s->ctx, stmt, element) || combines_elements(s->ctx, stmt, element);
+    *result = two ? value_operands(s, &path, element) : value_list(s, NULL, 0);
     return true;
 }
 

@@ -117,7 +117,11 @@ static const char *start_of(Context *c, const BlockStmt *block)
         return "";
     if (!block->init)
         return "element";
-    return reducer_of_block(c, block, &r) && r.from_identity ? "identity" : "value";
+    if (reducer_of_block(c, block, &r) && r.from_identity)
+        return "identity";
+    const Stmt *init = stmt_single_store(block->init);
+    const Expr *start = init ? init->u.store.value : NULL;
+    return start && (start->kind == EX_FLOAT || start->kind == EX_INT) ? "literal" : "value";
 }
 
 bool prim_starts_from(Schedule *s, const PrimCall *call, Value *result)
