@@ -173,8 +173,7 @@ static bool same_parts(const Match *m, const Combiner *a, const Combiner *b, int
            same_expr(m, x->identity, y->identity) && same_parts(&right, a, b, at + 1);
 }
 
-/* The same components, identities and combined values. */
-static bool combiner_equal(const Combiner *a, const Combiner *b)
+bool combiner_equal(const Combiner *a, const Combiner *b)
 {
     return a == b || (same_text(a->name, b->name) && a->n == b->n && a->ordered == b->ordered &&
                       a->n_lets == b->n_lets && a->n_conditions == b->n_conditions &&

@@ -463,6 +463,9 @@ typedef struct Kernel {
     int n_relayouts;
     const Retype *retypes; /* scheduled: at most one of a temp, no part of the text */
     int n_retypes;
+    /* scheduled: a step has made scans of linear recurrences, which may then be computed by
+     * composed functions; no part of the text */
+    bool composes;
     /* declared beside it; schedules may name them. Its text holds those that its blocks use. */
     const Instruction *const *instructions;
     int n_instructions;

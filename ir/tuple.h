@@ -32,6 +32,9 @@ struct Combiner {
     Span span;
 };
 
+/* The same name, components, identities and combined values (equal.c). */
+bool combiner_equal(const Combiner *a, const Combiner *b);
+
 /* targets = combine(targets, values), all components at once. */
 typedef struct {
     const Combiner *combiner;

@@ -155,6 +155,7 @@ Kernel *enter_whole(Context *c, const Entered *entered, const Kernel *body)
         kernel_with_body(c, entered->whole, stmt_replace(c, entered->whole->body, loop, now));
     whole->retypes = body->retypes;
     whole->n_retypes = body->n_retypes;
+    whole->composes |= body->composes;
     return whole;
 }
 

@@ -156,6 +156,11 @@ const Kernel *relayout_like(Context *c, const Kernel *program, const Kernel *sch
         program = retype_temp(c, program, &scheduled->retypes[i]);
     for (int i = 0; i < scheduled->n_relayouts; i++)
         program = relayout_parameter(c, program, &scheduled->relayouts[i]);
+    if (scheduled->composes) {
+        Kernel *out = kernel_with_body(c, program, program->body);
+        out->composes = true;
+        program = out;
+    }
     return program;
 }
 

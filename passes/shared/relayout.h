@@ -12,7 +12,8 @@ Stmt *relayout_body(Context *c, const Kernel *kernel, const Relayout *of);
  * recorded in `relayouts`. No fact about the order of its elements may be known. */
 const Kernel *relayout_parameter(Context *c, const Kernel *kernel, const Relayout *of);
 /* The program that a schedule was applied to, with the interface and the types that the schedule
- * gave it: it computes the same elements, and takes and gives them where `scheduled` does. */
+ * gave it: it computes the same elements, and takes and gives them where `scheduled` does. It says,
+ * too, whether the schedule composes functions. */
 const Kernel *relayout_like(Context *c, const Kernel *program, const Kernel *scheduled);
 
 /* "[i, j] -> [j, i]" */

@@ -178,6 +178,7 @@ class Text:
         name = self.take()
         self.take(":")
         self.shapes.setdefault(name, [])
+        self.line(f"shapes['{name}'] = ()")
         self.type(name)
         while self.peek() != ";":
             if self.maybe("in"):

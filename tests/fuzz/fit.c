@@ -5,6 +5,7 @@
 
 #include "passes/analysis/dependence/running_count.h"
 #include "passes/schedule/flow.h"
+#include "passes/shared/linear.h"
 
 static const Fit fits[] = {
     {"split", 6, BLOCK_ANY, LOOP_ANY, BUFFER_ANY},
@@ -50,6 +51,7 @@ static const Fit fits[] = {
     {"carry", 2, BLOCK_RECURRENCE, LOOP_INNER, BUFFER_UPDATED},
     {"separate", 2, BLOCK_SEVERAL, LOOP_ANY, BUFFER_ANY},
     {"distinct", 2, BLOCK_PLACED, LOOP_ANY, BUFFER_ANY},
+    {"linear_scan", 2, BLOCK_LINEAR, LOOP_INNER, BUFFER_UPDATED},
     {"scan_chunks", 2, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"scan_steps", 2, BLOCK_BEFORE_SUM, LOOP_ANY, BUFFER_ANY},
     {"lookback", 2, BLOCK_BEFORE_SUM, LOOP_ANY, BUFFER_ANY},
@@ -229,6 +231,14 @@ static bool stores_at_count(Schedule *s, const Stmt *block)
            running_count_distinct(c, schedule_kernel(s), block, &why) > 0;
 }
 
+static bool is_linear(Context *c, const Stmt *store)
+{
+    LinearForm form;
+    Expr *value = stored_value(c, store);
+    return expr_reads(value, store->u.store.buffer) &&
+           linear_form(c, value, store->u.store.buffer, &form);
+}
+
 static bool block_suits(Schedule *s, BlockFit fit, Value handle)
 {
     StmtPath path = {0};
@@ -254,6 +264,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_EINSUM: return store && store->u.store.op != STORE_SET && is_whole(block, &path);
     case BLOCK_DIGITS: return has_digits(s, block);
     case BLOCK_RECURRENCE: return store && flow_reads_other_element(schedule_context(s), store);
+    case BLOCK_LINEAR: return store && is_linear(schedule_context(s), store);
     case BLOCK_BEFORE_SUM: return store && keeps_sum(store, block, &path);
     case BLOCK_SEVERAL: return count_stores(s, block) > 1;
     case BLOCK_PLACED: return stores_at_count(s, block);

@@ -25,6 +25,7 @@
 
 #include "codegen/codegen.h"
 #include "passes/lower/lower.h"
+#include "passes/shared/relayout.h"
 #include "runtime/random.h"
 #include "support/form.h"
 #include "support/program.h"
@@ -82,6 +83,13 @@ typedef struct {
     const Module *reference; /* NULL where results must agree bit for bit */
 } Built;
 
+/* What the program computes, with bounds for what the schedule regroups. */
+static Kernel *reference_of(Context *c, const Kernel *program, const Kernel *scheduled)
+{
+    return reference_kernel(c,
+                            scheduled->composes ? relayout_like(c, program, scheduled) : program);
+}
+
 static bool build(Case *k, Built *b, const char *const *overrides, int n)
 {
     *b = (Built){0};
@@ -105,7 +113,7 @@ static bool build(Case *k, Built *b, const char *const *overrides, int n)
             module_allow_partial(c, module, b->use.kernel);
         b->lowered.module = module;
         if (k->program->reorders[k->schedule])
-            b->reference = module_build(c, reference_kernel(c, b->use.kernel), NULL);
+            b->reference = module_build(c, reference_of(c, b->use.kernel, scheduled), NULL);
     }
     c->guard = NULL;
     return b->program.module && b->sequential.module && b->lowered.module;

@@ -1,4 +1,6 @@
 /* build.c - Builds small pieces of a reference: numbers, sums, named values, buffers. */
+#include <math.h>
+
 #include "passes/lower/reference/reference.h"
 
 Expr *ref_float(RefBuilder *b, double value)
@@ -30,6 +32,20 @@ Expr *ref_let(RefBuilder *b, Expr *e)
     Var *var = var_new(b->c, name, e->type, VAR_LET, e->span);
     VEC_PUSH(b->c->arena, b->out, stmt_let(b->c, var, e, e->span));
     return expr_var(b->c, var, e->span);
+}
+
+void ref_put(RefBuilder *b, const RefPlace *at, Buffer *buffer, StoreOp op, Expr *value)
+{
+    StoreStmt store = {.buffer = buffer, .index = at->index, .op = op, .value = value};
+    if (buffer && !b->dry)
+        VEC_PUSH(b->c->arena, b->out, stmt_store(b->c, &store, at->span));
+}
+
+Expr *ref_size(RefBuilder *b, Ref r)
+{
+    if (r.v->kind == EX_FLOAT)
+        return ref_add(b, ref_float(b, fabs(r.v->u.f)), r.err);
+    return ref_add(b, expr_call(b->c, CALL_ABS, &r.v, span_none()), r.err);
 }
 
 Buffer *ref_part(RefBuilder *b, const PartOf *of)

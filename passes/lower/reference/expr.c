@@ -62,6 +62,11 @@ static double roundoff(DType type)
     return ldexp(1, -type_info(type)->digits) + 0x1p-53;
 }
 
+double ref_roundoff(DType type)
+{
+    return roundoff(type);
+}
+
 /* The roundoff of an operation of the program. The operands of an ordered combiner are partial
  * results of some grouping, which may be larger than those in the order of the program, so there
  * each operation may round more. */
@@ -75,6 +80,11 @@ static double roundoff_here(const RefBuilder *b, DType type)
 static double underflow(DType type)
 {
     return type == DT_F64 ? type_smallest(type) : type_smallest(type) / 2;
+}
+
+double ref_underflow(DType type)
+{
+    return underflow(type);
 }
 
 static Expr *is_zero(RefBuilder *b, Expr *err)
@@ -596,6 +606,8 @@ Ref ref_element(RefBuilder *b, const Twin *t, Expr *const *index, Span span)
         if (t->has_err || t->has_sum || t->has_unsure)
             r.err = ref_float(b, 1);
     } else {
+        if (b->known == t)
+            return named(b, r);
         r.err = t->err ? read(b, t->err, index, span) : NULL;
         if (t->abs) {
             Expr *abs = read(b, t->abs, index, span), *n = read(b, t->n, index, span);

@@ -18,6 +18,7 @@
 typedef struct {
     Context *c;
     VEC(const ForStmt *) loops;
+    bool composes; /* stores are written out, so that their linear forms show */
 } Dissolve;
 
 /* The body in terms of the loops, under the conditions that make an instance exist. */
@@ -45,7 +46,8 @@ static Stmt *dissolve_block(Dissolve *d, const Stmt *s)
     }
     for (int i = plain; i < conds.n; i++)
         cond = cond_and(c, cond, conds.items[i]);
-    Stmt *body = stmt_subst(c, block->body, map.items, map.n);
+    const Stmt *plain_store = d->composes ? stmt_written_out(c, block->body) : NULL;
+    Stmt *body = stmt_subst(c, plain_store ? (Stmt *)plain_store : block->body, map.items, map.n);
     return cond ? stmt_if(c, cond, body, NULL, s->span) : body;
 }
 
@@ -87,55 +89,34 @@ static void note_if(RefBuilder *b, bool *flag, bool now)
         note(b, flag);
 }
 
-/* An element of all that is kept of a buffer, and what a store of it comes from. */
-typedef struct {
-    Expr *const *index;
-    Span span;
-} Element;
-
-static void put(RefBuilder *b, const Element *at, Buffer *buffer, StoreOp op, Expr *value)
-{
-    StoreStmt store = {.buffer = buffer, .index = at->index, .op = op, .value = value};
-    if (buffer && !b->dry)
-        VEC_PUSH(b->c->arena, b->out, stmt_store(b->c, &store, at->span));
-}
-
-/* |v| + err */
-static Expr *size_of(RefBuilder *b, Ref r)
-{
-    if (r.v->kind == EX_FLOAT)
-        return ref_add(b, ref_float(b, fabs(r.v->u.f)), r.err);
-    return ref_add(b, expr_call(b->c, CALL_ABS, &r.v, span_none()), r.err);
-}
-
-static void store_set(RefBuilder *b, Twin *t, const Element *at, Ref r)
+static void store_set(RefBuilder *b, Twin *t, const RefPlace *at, Ref r)
 {
     Expr *err = r.err;
     if (r.unsure)
         err = expr_select(b->c, r.unsure, ref_float(b, INFINITY), ref_float(b, 0), at->span);
     note_if(b, &t->has_err, err != NULL);
-    put(b, at, t->value, STORE_SET, r.v);
-    put(b, at, t->err, STORE_SET, err ? err : ref_float(b, 0));
-    Expr *magnitude = t->abs ? size_of(b, r) : NULL, *coarse = NULL;
+    ref_put(b, at, t->value, STORE_SET, r.v);
+    ref_put(b, at, t->err, STORE_SET, err ? err : ref_float(b, 0));
+    Expr *magnitude = t->abs ? ref_size(b, r) : NULL, *coarse = NULL;
     if (t->bits) { /* nothing can be added exactly to a value without a fixed-point form */
-        put(b, at, t->bits, STORE_SET, ref_exact_bits(b, r.v, &coarse));
+        ref_put(b, at, t->bits, STORE_SET, ref_exact_bits(b, r.v, &coarse));
         magnitude = ref_add(b, magnitude, coarse);
     }
-    put(b, at, t->abs, STORE_SET, magnitude);
-    put(b, at, t->n, STORE_SET, ref_float(b, 0));
+    ref_put(b, at, t->abs, STORE_SET, magnitude);
+    ref_put(b, at, t->n, STORE_SET, ref_float(b, 0));
 }
 
-static void store_add(RefBuilder *b, Twin *t, const Element *at, Ref r)
+static void store_add(RefBuilder *b, Twin *t, const RefPlace *at, Ref r)
 {
     note_if(b, &t->has_err, r.err != NULL);
     note_if(b, &t->has_sum, type_is_float(t->from->type));
     if (t->bits)
-        put(b, at, t->bits, STORE_OR, ref_exact_bits(b, r.v, &r.err));
-    put(b, at, t->value, STORE_ADD, r.v);
+        ref_put(b, at, t->bits, STORE_OR, ref_exact_bits(b, r.v, &r.err));
+    ref_put(b, at, t->value, STORE_ADD, r.v);
     if (r.err)
-        put(b, at, t->err, STORE_ADD, r.err);
-    put(b, at, t->abs, STORE_ADD, t->abs ? size_of(b, r) : NULL);
-    put(b, at, t->n, STORE_ADD, ref_float(b, 1));
+        ref_put(b, at, t->err, STORE_ADD, r.err);
+    ref_put(b, at, t->abs, STORE_ADD, t->abs ? ref_size(b, r) : NULL);
+    ref_put(b, at, t->n, STORE_ADD, ref_float(b, 1));
 }
 
 static void spoil(RefBuilder *b, Twin *t, Expr *when)
@@ -163,6 +144,8 @@ static bool continues_sum(RefBuilder *b, const Buffer *buffer, Expr *value, Othe
     if (!first && (minus || !expr_is_load(value->u.arg[1], buffer)))
         return false;
     Expr *term = value->u.arg[first];
+    if (b->composes && expr_reads(term, buffer)) /* then it may be linear */
+        return false;
     out->from = value->u.arg[!first]->u.load.index;
     out->term = minus ? expr_unary(b->c, EX_NEG, term, term->span) : term;
     return true;
@@ -175,7 +158,7 @@ static Expr *go_on(RefBuilder *b, Buffer *part, Expr *const *from, Expr *more)
 }
 
 /* Chunks of such a sum may be added in another order, as those of X += t may be. */
-static void store_sum(RefBuilder *b, Twin *t, const Element *at, const OtherSum *sum)
+static void store_sum(RefBuilder *b, Twin *t, const RefPlace *at, const OtherSum *sum)
 {
     Expr **from = ARENA_ARRAY(b->c->arena, Expr *, t->from->rank + 1);
     Expr *unsure = ref_index(b, t->from, sum->from, from);
@@ -185,16 +168,42 @@ static void store_sum(RefBuilder *b, Twin *t, const Element *at, const OtherSum 
     note_if(b, &t->has_err, r.err != NULL);
     note(b, &t->has_sum);
     Expr *bits = t->bits ? ref_exact_bits(b, r.v, &r.err) : NULL;
-    put(b, at, t->value, STORE_SET, go_on(b, t->value, from, r.v));
-    put(b, at, t->err, STORE_SET, go_on(b, t->err, from, r.err));
-    put(b, at, t->abs, STORE_SET, go_on(b, t->abs, from, t->abs ? size_of(b, r) : NULL));
-    put(b, at, t->n, STORE_SET, go_on(b, t->n, from, ref_float(b, 1)));
+    ref_put(b, at, t->value, STORE_SET, go_on(b, t->value, from, r.v));
+    ref_put(b, at, t->err, STORE_SET, go_on(b, t->err, from, r.err));
+    ref_put(b, at, t->abs, STORE_SET, go_on(b, t->abs, from, t->abs ? ref_size(b, r) : NULL));
+    ref_put(b, at, t->n, STORE_SET, go_on(b, t->n, from, ref_float(b, 1)));
     if (bits)
-        put(b, at, t->bits, STORE_SET,
+        ref_put(
+            b, at, t->bits, STORE_SET,
             expr_binary(b->c, EX_BITOR, expr_load(b->c, t->bits, from, at->span), bits, at->span));
 }
 
+static bool continues_linear(RefBuilder *b, const Buffer *buffer, Expr *value, LinearForm *out)
+{
+    return b->composes && type_is_float(buffer->type) && linear_form(b->c, value, buffer, out);
+}
+
+static void store_linear(RefBuilder *b, Twin *t, const RefPlace *at, const LinearForm *form,
+                         Expr *value)
+{
+    Expr **from = ARENA_ARRAY(b->c->arena, Expr *, t->from->rank + 1);
+    Expr *unsure = ref_index(b, t->from, form->index, from);
+    if (unsure)
+        spoil(b, t, unsure);
+    note(b, &t->has_err);
+    note(b, &t->has_sum);
+    ref_store_composed(b, t, at, &(RefFunction){from, form, value});
+}
+
 static void ref_branch(RefBuilder *b, Stmt *s);
+
+/* The store goes on with another element, so that its bound does. */
+static bool continues(RefBuilder *b, const Buffer *buffer, Expr *value)
+{
+    OtherSum sum;
+    LinearForm form;
+    return continues_sum(b, buffer, value, &sum) || continues_linear(b, buffer, value, &form);
+}
 
 /* The value as a choice: of (c ? y[j - 1] : 0) + x[j] between y[j - 1] + x[j] and 0 + x[j]. NULL:
  * it is none. */
@@ -214,16 +223,48 @@ static Expr *as_choice(RefBuilder *b, Expr *e)
     return expr_select(b->c, choice->u.arg[0], both[0], both[1], e->span);
 }
 
+/* An arm of a choice, in its place. */
+typedef struct {
+    const Expr *choice;
+    int arm;
+} ChosenArm;
+
+static Expr *choose(Rewriter *r, Expr *e)
+{
+    const ChosenArm *chosen = r->user;
+    return e == chosen->choice ? e->u.arg[chosen->arm] : e;
+}
+
+/* That of a choice anywhere in the value of a recurrence, of which one arm reads the element. */
+static Expr *as_choice_of_values(RefBuilder *b, Expr *e, const Buffer *buffer)
+{
+    Expr *both[2];
+    for (Cursor at = cursor_expr(b->c, e); cursor_next(&at);) {
+        const Expr *choice = at.expr;
+        if (choice->kind != EX_SELECT || expr_has_load(choice->u.arg[0]) ||
+            expr_reads(choice->u.arg[1], buffer) == expr_reads(choice->u.arg[2], buffer))
+            continue;
+        for (int i = 0; i < 2; i++) {
+            ChosenArm chosen = {choice, i + 1};
+            Rewriter r = {.ctx = b->c, .user = &chosen, .expr = choose};
+            both[i] = rewrite_expr(&r, e);
+        }
+        return expr_select(b->c, choice->u.arg[0], both[0], both[1], e->span);
+    }
+    return NULL;
+}
+
 /* The store under a condition of loops and sizes, where it continues a sum in one case: each case
  * as a store of its own. */
 static bool ref_cases(RefBuilder *b, const Stmt *s)
 {
     const StoreStmt *store = &s->u.store;
-    OtherSum sum;
     Expr *choice = as_choice(b, store->value);
+    if (!choice && b->composes)
+        choice = as_choice_of_values(b, store->value, store->buffer);
     if (!choice || expr_has_load(choice->u.arg[0]) ||
-        (!continues_sum(b, store->buffer, choice->u.arg[1], &sum) &&
-         !continues_sum(b, store->buffer, choice->u.arg[2], &sum)))
+        (!continues(b, store->buffer, choice->u.arg[1]) &&
+         !continues(b, store->buffer, choice->u.arg[2])))
         return false;
     Stmt *cases[2];
     for (int i = 0; i < 2; i++)
@@ -244,7 +285,16 @@ static void ref_store(RefBuilder *b, const Stmt *s)
     if (op == STORE_SET && continues_sum(b, t->from, s->u.store.value, &sum)) {
         if (unsure)
             spoil(b, t, unsure);
-        store_sum(b, t, &(Element){index, s->span}, &sum);
+        store_sum(b, t, &(RefPlace){index, s->span}, &sum);
+        return;
+    }
+    LinearForm form;
+    Expr *now = b->composes ? stored_value(b->c, s) : NULL;
+    if (now && (op == STORE_SET || expr_reads(s->u.store.value, t->from)) &&
+        continues_linear(b, t->from, now, &form)) {
+        if (unsure)
+            spoil(b, t, unsure);
+        store_linear(b, t, &(RefPlace){index, s->span}, &form, now);
         return;
     }
     bool adds = op == STORE_ADD;
@@ -252,7 +302,7 @@ static void ref_store(RefBuilder *b, const Stmt *s)
     if (unsure)
         spoil(b, t, unsure);
     if (adds) {
-        store_add(b, t, &(Element){index, s->span}, r);
+        store_add(b, t, &(RefPlace){index, s->span}, r);
         return;
     }
     if (op != STORE_SET) {
@@ -263,7 +313,7 @@ static void ref_store(RefBuilder *b, const Stmt *s)
                 .kind = store_op_kind(op, t->from->type), .type = t->from->type, .x = old, .y = r},
             s->span);
     }
-    store_set(b, t, &(Element){index, s->span}, r);
+    store_set(b, t, &(RefPlace){index, s->span}, r);
 }
 
 /* ---- control ------------------------------------------------------------------------------- */
@@ -533,11 +583,12 @@ static Stmt *start_sum(RefBuilder *b, const Twin *t)
     }
     Expr *value = expr_load(c, t->value, index, t->from->span);
     StmtList inner = {0}, *outer = b->out;
-    Element at = {index, t->from->span};
+    RefPlace at = {index, t->from->span};
     b->out = &inner;
     if (t->bits)
-        put(b, &at, t->bits, STORE_SET, ref_exact_bits(b, value, &coarse));
-    put(b, &at, t->abs, STORE_SET, ref_add(b, expr_call(c, CALL_ABS, &value, span_none()), coarse));
+        ref_put(b, &at, t->bits, STORE_SET, ref_exact_bits(b, value, &coarse));
+    ref_put(b, &at, t->abs, STORE_SET,
+            ref_add(b, expr_call(c, CALL_ABS, &value, span_none()), coarse));
     b->out = outer;
     Stmt *nest = stmt_seq(c, inner.items, inner.n, t->from->span);
     for (int i = rank - 1; i >= 0; i--) {
@@ -612,9 +663,10 @@ static Kernel *build_reference(Context *c, const Kernel *program, ReferenceKind 
     if (!plain)
         return NULL;
     RefBuilder *b = ARENA_NEW(c->arena, RefBuilder);
-    Dissolve d = {.c = c};
+    Dissolve d = {.c = c, .composes = program->composes};
     b->c = c;
     b->exact = kind.exact;
+    b->composes = program->composes;
     b->names = names_of_kernel(c, plain);
     b->body = dissolve(&d, rewrite_stmt(&(Rewriter){.ctx = c, .expr = without_await}, plain->body));
     b->infinities = has_infinity(c, b->body);

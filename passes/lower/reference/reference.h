@@ -4,6 +4,7 @@
 #define TIRC_PASSES_LOWER_REFERENCE_REFERENCE_H
 
 #include "passes/lower/pass.h"
+#include "passes/shared/linear.h"
 
 /* A buffer of the program and what accompanies it; NULL where it cannot be anything but exact. */
 typedef struct {
@@ -37,6 +38,8 @@ typedef struct {
     /* errors are 0 or infinite: is the value the same in every order of evaluation? */
     bool exact;
     bool combining;      /* in a reducer's combiner, whose operands depend on the order */
+    bool composes;       /* linear recurrences may be computed by composed functions */
+    const Twin *known;   /* whose values count as exact for now; NULL: none */
     bool infinities;     /* are there infinite literals? */
     bool dry;            /* only find out what is inexact */
     bool changed;        /* ... and something new was found */
@@ -67,6 +70,10 @@ typedef struct {
 Ref ref_term(RefBuilder *b, const Buffer *to, Expr *e);
 /* The rest of an operation on already evaluated operands, in element type `type`; for updates. */
 Ref ref_binary(RefBuilder *b, const RefOperation *o, Span span);
+/* What rounding loses of a value in type `type`: the share of a normal one, and the most of one
+ * that is not normal. */
+double ref_roundoff(DType type);
+double ref_underflow(DType type);
 /* The element of a twin's buffer that is its value, with the error that sums have gathered. */
 Ref ref_element(RefBuilder *b, const Twin *t, Expr *const *index, Span span);
 Expr *ref_float(RefBuilder *b, double value);
@@ -96,7 +103,16 @@ Expr *ref_exact_sum(RefBuilder *b, const Buffer *of, Expr *abs, Expr *n, Expr *b
  * factors: one of them has more digits than the parts that such a product is made of. */
 void ref_exact_product(RefBuilder *b, int digits, const RefOperation *o, Expr **err);
 
-/* reference.c */
+/* build.c */
+/* An element of all that is kept of a buffer, and what a store of it comes from. */
+typedef struct {
+    Expr *const *index;
+    Span span;
+} RefPlace;
+/* A store to it, of a buffer that may be NULL. */
+void ref_put(RefBuilder *b, const RefPlace *at, Buffer *buffer, StoreOp op, Expr *value);
+/* |v| + err */
+Expr *ref_size(RefBuilder *b, Ref r);
 /* A new buffer of the reference that says this of `from`, and of its axis `axis` where it is about
  * one. */
 typedef struct {
@@ -105,6 +121,16 @@ typedef struct {
     int axis;
 } PartOf;
 Buffer *ref_part(RefBuilder *b, const PartOf *of);
+
+/* recurrence.c */
+/* What a store gives an element: a linear function of the one with these subscripts. */
+typedef struct {
+    Expr *const *from;
+    const LinearForm *form;
+    Expr *value;
+} RefFunction;
+/* The store, with a bound that holds for every grouping of the functions of iterations. */
+void ref_store_composed(RefBuilder *b, Twin *t, const RefPlace *at, const RefFunction *function);
 
 /* slice.c: nests run only where an element is wanted; marking what they read goes in
  * front. */

@@ -25,6 +25,7 @@
  * element can be computed before the loop.
  * Invariant: before each iteration that runs the block, the temporary has the value of the element
  * that the block would read; before a first one that reads none, the value that it computes. */
+#include "passes/schedule/loops/carry.h"
 #include "ir/implied.h"
 #include "passes/analysis/regions/private.h"
 #include "passes/schedule/loops/carry_choice.h"
@@ -456,19 +457,25 @@ static bool check(Carry *k)
     return check_moves(k) && find_read(k) && check_runs(k);
 }
 
-bool prim_carries_update(Schedule *s, const PrimCall *call, Value *result)
+Stmt *carry_next(Schedule *s, const Value *loop, const Value *buffer)
 {
     Carry k = {.s = s};
     DiagMark mark = diag_mark(s->ctx);
-    k.given = sched_node(s, &call->carries_update.loop, &k.outer);
-    k.buffer = sched_buffer(s, call->carries_update.buffer.u.id);
-    bool updates = check(&k);
+    k.given = sched_node(s, loop, &k.outer);
+    k.buffer = sched_buffer(s, buffer->u.id);
+    bool carries = check(&k);
     diag_forget(s->ctx, mark);
-    if (updates) {
-        k.temp = carried_temp(&k);
-        updates = set_next(&k)->u.store.op != STORE_SET;
-    }
-    *result = (Value){.kind = VALUE_BOOL, .span = call->span, .u.i = updates};
+    if (!carries)
+        return NULL;
+    k.temp = carried_temp(&k);
+    return set_next(&k);
+}
+
+bool prim_carries_update(Schedule *s, const PrimCall *call, Value *result)
+{
+    const Stmt *next = carry_next(s, &call->carries_update.loop, &call->carries_update.buffer);
+    *result = (Value){
+        .kind = VALUE_BOOL, .span = call->span, .u.i = next && next->u.store.op != STORE_SET};
     return true;
 }
 

@@ -171,11 +171,18 @@ static bool only_starts(const Lookback *l, const Stmt *block)
     return true;
 }
 
-/* The blocks that give the value its start, where that is one literal for each component: it then
- * takes the place of the value. None otherwise. */
+static void add_start(const Lookback *l, Stmt *block, BlockList *starts)
+{
+    for (int i = 0; i < starts->n; i++)
+        if (starts->items[i] == block)
+            return;
+    VEC_PUSH(l->of.s->ctx->arena, starts, block);
+}
+
+/* The blocks that give the value its start, one for all components or several, where that is one
+ * literal for each component: it then takes the place of the value. None otherwise. */
 static BlockList find_starts(const Lookback *l)
 {
-    Context *c = l->of.s->ctx;
     BlockList starts = {0};
     bool all = true;
     for (int k = 0; k < l->of.n_parts; k++) {
@@ -185,8 +192,7 @@ static BlockList find_starts(const Lookback *l)
             if (writers.items[i] == l->of.update || is_behind(l, writers.items[i]))
                 continue;
             all = only_starts(l, writers.items[i]);
-            if (k == 0)
-                VEC_PUSH(c->arena, &starts, writers.items[i]);
+            add_start(l, writers.items[i], &starts);
         }
     }
     for (int k = 0; k < l->of.n_parts; k++)
