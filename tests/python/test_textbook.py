@@ -106,3 +106,26 @@ def test_damped_factors(b, n):
     l, d = np.tril(got, -1) + np.eye(n), got * np.eye(n)
     assert np.allclose(np.tril(l @ d @ l.transpose(0, 2, 1) - x - 50 * np.eye(n)), 0, atol=1e-4)
     assert not np.triu(got, 1).any()
+
+
+@pytest.mark.parametrize("rows, steps", [(1, 1), (7, 211), (2, 1500)])
+def test_smoothed(rows, steps):
+    x = np.random.default_rng(steps).uniform(-1, 1, (rows, steps)).astype("f4")
+    want = x.astype("f8")
+    for t in range(1, steps):
+        want[:, t] = 0.9 * want[:, t - 1] + 0.1 * want[:, t]
+    assert np.allclose(program("smoothed")(x, alpha=0.1), want, atol=1e-6)
+
+
+@pytest.mark.parametrize("rows, steps", [(1, 1), (7, 211), (2, 1500)])
+def test_advantages(rows, steps):
+    rng = np.random.default_rng(steps)
+    reward = rng.uniform(-1, 1, (rows, steps)).astype("f4")
+    value = rng.uniform(-1, 1, (rows, steps + 1)).astype("f4")
+    done = (rng.uniform(size=(rows, steps)) < 0.01).astype("f4")
+    want, after = np.zeros((rows, steps)), np.zeros(rows)
+    for t in reversed(range(steps)):
+        error = reward[:, t] + 0.99 * (1 - done[:, t]) * value[:, t + 1] - value[:, t]
+        after = want[:, t] = error + 0.99 * 0.95 * (1 - done[:, t]) * after
+    got = program("advantages")(reward, value, done, gamma=0.99, **{"lambda": 0.95})
+    assert np.allclose(got, want, atol=1e-4)
