@@ -112,9 +112,19 @@ static bool is_cleared(const Awaited *a)
 
 /* ---- all launches ---------------------------------------------------------------------------- */
 
+/* A loop of the host is around the launch; a condition there runs it once, or not at all. */
+static bool is_repeated(const Awaited *a)
+{
+    StmtPath path = stmt_path_to(a->w->c, a->w->nest, a->root);
+    for (int i = 0; i + 1 < path.n; i++)
+        if (path.items[i]->kind == ST_FOR)
+            return true;
+    return false;
+}
+
 static bool check(const Awaited *a)
 {
-    if (a->w->nest != a->root)
+    if (is_repeated(a))
         return refuse(a, "a loop of the host repeats the launch, so that elements hold values of "
                          "the iteration before; await only in a loop that is in no other");
     return has_order(a) && is_cleared(a);
