@@ -273,6 +273,21 @@ static bool ref_cases(RefBuilder *b, const Stmt *s)
     return true;
 }
 
+/* The value reads several elements of the buffer: it may be linear in one that a temporary has, and is
+ * then added up in another order. */
+static bool reads_several(RefBuilder *b, const Expr *e, const Buffer *buffer)
+{
+    const Expr *first = NULL;
+    for (Cursor at = cursor_expr(b->c, e); cursor_next(&at);) {
+        if (!expr_is_load(at.expr, buffer))
+            continue;
+        if (first && !exprs_equal(first->u.load.index, at.expr->u.load.index, buffer->rank))
+            return true;
+        first = at.expr;
+    }
+    return false;
+}
+
 static void ref_store(RefBuilder *b, const Stmt *s)
 {
     OtherSum sum;
@@ -297,8 +312,10 @@ static void ref_store(RefBuilder *b, const Stmt *s)
         store_linear(b, t, &(RefPlace){index, s->span}, &form, now);
         return;
     }
-    bool adds = op == STORE_ADD;
+    bool adds = op == STORE_ADD, combining = b->combining;
+    b->combining |= now && reads_several(b, now, t->from);
     Ref r = adds ? ref_term(b, t->from, s->u.store.value) : ref_expr(b, s->u.store.value);
+    b->combining = combining;
     if (unsure)
         spoil(b, t, unsure);
     if (adds) {

@@ -330,6 +330,7 @@ static bool carried_is_linear(const Linear *l, const PrimCall *call)
     LinearForm form;
     const Stmt *next = carry_next(l->s, &call->carries_linear.loop, &call->carries_linear.buffer);
     return next && next->u.store.op == STORE_SET && !block_in_order(&l->block->u.block) &&
+           !expr_reads(next->u.store.value, l->buffer) &&
            linear_form(l->s->ctx, next->u.store.value, next->u.store.buffer, &form) &&
            has_digits(next->u.store.buffer);
 }
