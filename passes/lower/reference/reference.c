@@ -273,8 +273,8 @@ static bool ref_cases(RefBuilder *b, const Stmt *s)
     return true;
 }
 
-/* The value reads several elements of the buffer: it may be linear in one that a temporary has, and is
- * then added up in another order. */
+/* The value reads several elements of the buffer: it may be linear in one that a temporary has, and
+ * is then added up in another order. */
 static bool reads_several(RefBuilder *b, const Expr *e, const Buffer *buffer)
 {
     const Expr *first = NULL;

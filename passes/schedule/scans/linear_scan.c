@@ -318,6 +318,7 @@ bool prim_linear_scan(Schedule *s, const PrimCall *call, Value *result)
     Kernel *kernel = kernel_with_body(c, s->kernel, body);
     kernel->composes = true;
     sched_replace_interface(s, kernel);
+    s->reassociates = type_is_float(l.buffer->type);
     *result = value_block(next);
     return true;
 }
