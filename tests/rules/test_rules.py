@@ -116,7 +116,7 @@ RULES = [
     ("u8_nt_wide", ["tensor_cores"], 2 * 3 * 128),
     ("u8_nt", ["tensor_cores"], 4 * 32),
     ("f64_tn_batched", ["tensor_cores"], 12 * 64),
-    ("i8_nn", ["threads"], 6300),
+    ("i8_nn", ["threads", "small_rows"], 6300),
     ("batched", ["matmul"], 18 * 128),
     ("heads", ["matmul"], 12 * 128),
     ("chain", ["matmul", "matmul"], 128),
@@ -195,7 +195,7 @@ RULES = [
     ("words_across", ["products", "products", "held"], 8 * 2 * 128),
     ("stored_weights", ["held"], 8 * 2 * 128),
     ("whole_weights", ["products", "tensor_cores", "elements"], 35 * 256),
-    ("unrounded_weights", ["threads"], 1400),
+    ("unrounded_weights", ["threads", "small_rows"], 1400),
     ("stored_few_rows", ["products", "tensor_cores"], 2 * 128),
     ("few_queries", ["tensor_cores"], 2 * 2 * 128),
     ("rounded_factors", ["products", "tensor_cores", "elements"], 2 * 128),
@@ -212,7 +212,7 @@ RULES = [
     ("heat_of_plates", ["batch"], 2 * 1024),
     ("centers_of_points", ["batch"], 2 * 5 * 32),
     ("path_of_one", ["batch", "elements"], 100),
-    ("steps_of_fours", ["threads"], 300),
+    ("steps_of_fours", ["threads", "small_rows"], 300),
     ("value_before_row", ["batch"], 32),
     ("sum_behind_steps", ["batch"], 3 * 40),
     ("residual_of_elements", ["steps", "apart", "parts", "elements", "elements"], 2000 / 4),
@@ -429,7 +429,10 @@ def kinds_of_sizes():
 
 @pytest.mark.parametrize("kernel, sizes", kinds_of_sizes())
 def test_sizes(kernel, sizes):
-    assert run(kernel, *sizes(sizes_of(kernel)))[1]["verify"]["ok"]
+    # steps in the steps of another loop stay in order where their number is a symbol
+    alone = kernel == "value_before_row" and sizes is symbols
+    warnings = () if alone else ("--werror",)
+    assert run(kernel, *sizes(sizes_of(kernel)), warnings=warnings)[1]["verify"]["ok"]
 
 
 def test_results_of_rows_that_have_values_before_stay_in_memory():
