@@ -320,6 +320,28 @@ static void large_outputs_are_sampled(void **state)
     tirc_free(t);
 }
 
+/* Elements that overflow in the program have no bound, and neither have those that differ from the
+ * ones of another schedule before they do. */
+static void overflowing_rows_are_not_compared(void **state)
+{
+    (void)state;
+    tirc *t = tirc_new(NULL);
+    tirc_verification v;
+    verify_sample(t,
+                  "kernel k<B = 64, T = 512>(x: f32[B, T], a: f32) -> h: f32[B, T]\n"
+                  "    where 3 <= a, a <= 4\n"
+                  "{\n"
+                  "    for b in B {\n"
+                  "        h[b, 0] = x[b, 0];\n"
+                  "        for t in 1..T\n"
+                  "            h[b, t] = a * h[b, t - 1] + x[b, t];\n"
+                  "    }\n"
+                  "}\n",
+                  "default", &v);
+    assert_true(v.overflown > 0);
+    tirc_free(t);
+}
+
 /* It would be compared with itself. */
 static void default_is_compared_with_another_schedule(void **state)
 {
@@ -579,6 +601,7 @@ int main(void)
         cmocka_unit_test(symbolic_sizes_need_values),
         cmocka_unit_test(accesses_that_are_not_proved),
         cmocka_unit_test(parameters_that_do_not_fit_are_no_end),
+        cmocka_unit_test(overflowing_rows_are_not_compared),
         cmocka_unit_test(large_outputs_are_sampled),
         cmocka_unit_test(default_is_compared_with_another_schedule),
         cmocka_unit_test(a_term_outside_of_the_sample_is_noticed),
