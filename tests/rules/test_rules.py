@@ -1480,3 +1480,10 @@ def test_small_rows_are_read_and_written_wide(kernel, reads, write):
     wide = re.findall(r"\*\(const (float\d) \*\)&(\w)\[", text)
     assert [f"{width} {buffer}" for width, buffer in wide] == reads
     assert re.findall(r"\*\((float\d) \*\)&y\[", text) == [write]
+
+
+@pytest.mark.parametrize("elements", [1, 23, 64])
+def test_counts_of_few_elements(elements):
+    program = ROOT / "tests/programs/counts.tir"
+    options = ["--schedule", "default", "--verify", "--device", "sim", f"-DN={elements}"]
+    assert tirc(program, "--kernel", "counts", *options).returncode == 0

@@ -117,9 +117,23 @@ static bool is_private(const Separate *p, const StmtPath *path, const Stmt *body
     return false;
 }
 
-static Stmt *block_of(const Separate *p, const StmtPath *path, Stmt *body, bool first)
+/* A name that no block has, nor one of the n that have been made. */
+static Name part_name(const Separate *p, Stmt *const *made, int n, Name base)
+{
+    Name name = sched_fresh_name(p->s, base);
+    for (int i = 0, next = 1; i < n; i++)
+        if (made[i]->u.block.name == name) {
+            name = sched_fresh_name(p->s, ctx_namef(p->s->ctx, "%s_%d", base, next++));
+            i = -1;
+        }
+    return name;
+}
+
+/* Part n, behind those that have been made. */
+static Stmt *block_of(const Separate *p, const StmtPath *path, Stmt *const *made, int n)
 {
     Context *c = p->s->ctx;
+    Stmt *body = p->parts.items[n];
     BlockStmt block = p->block->u.block;
     BlockIter *iters = block_own_iters(c, &block, 0);
     for (int i = 0; i < block.n_iters; i++)
@@ -127,10 +141,10 @@ static Stmt *block_of(const Separate *p, const StmtPath *path, Stmt *body, bool 
                             ? ITER_SPATIAL
                             : block_implied_kind(c, body, iters[i].var);
     block.body = body;
-    if (first)
+    if (n == 0)
         return stmt_block(c, &block, p->block->span);
     block.id = 0;
-    block.name = sched_fresh_name(p->s, block_implied_name(c, body));
+    block.name = part_name(p, made, n, block_implied_name(c, body));
     return stmt_clone_fresh(c, stmt_block(c, &block, body->span));
 }
 
@@ -164,7 +178,7 @@ bool prim_separate(Schedule *s, const PrimCall *call, Value *result)
     Stmt **blocks = ARENA_ARRAY(c->arena, Stmt *, p.parts.n);
     Value *made = ARENA_ARRAY(c->arena, Value, p.parts.n);
     for (int i = 0; i < p.parts.n; i++) {
-        blocks[i] = block_of(&p, &path, p.parts.items[i], i == 0);
+        blocks[i] = block_of(&p, &path, blocks, i);
         made[i] = value_block(blocks[i]);
     }
     Stmt *all = stmt_seq(c, blocks, p.parts.n, p.block->span);
