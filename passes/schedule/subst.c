@@ -113,6 +113,14 @@ static bool loses_var(Below *b, const Expr *e, const Expr *without)
     return false;
 }
 
+/* v, v + 1 or v - 1: a loop, as shift leaves it. */
+static bool is_shifted_var(const Expr *e)
+{
+    int64_t by;
+    bool shifted = (e->kind == EX_ADD || e->kind == EX_SUB) && expr_is_const(e->u.arg[1], &by);
+    return e->kind == EX_VAR || (shifted && e->u.arg[0]->kind == EX_VAR);
+}
+
 /* The binding of an iterator. An init stands before the loops that reduction iterators speak of,
  * and runs also where those have no iterations; so a loop that may have none keeps its place in the
  * binding even where its only value is 0. */
@@ -126,7 +134,7 @@ static Expr *replaced_binding(Below *b, const BlockStmt *block, const BlockIter 
     int64_t value;
     bool reduces = iter->kind == ITER_REDUCE && block->init;
     /* the loop stays one of the reduction, for steps such as rfactor, as at other sizes */
-    bool leaves_loop = now->kind == EX_VAR && expr_is_const(simple, &value);
+    bool leaves_loop = is_shifted_var(now) && expr_is_const(simple, &value);
     return reduces && (leaves_loop || loses_var(b, now, simple)) ? now : simple;
 }
 
