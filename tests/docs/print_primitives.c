@@ -15,7 +15,7 @@
 #include "frontend/syntax/parse.h"
 #include "passes/schedule/schedule.h"
 
-enum { MOST_PRIMITIVES = 128 };
+enum { MOST_PRIMITIVES = 256 };
 
 /* Which primitive has refused with which code. */
 typedef struct {
@@ -30,6 +30,8 @@ static void note_refusal(Refusals *r, const Context *c)
     int n;
     const Primitive *table = primitive_table(&n);
     const Diag *d = c->first;
+    if (n > MOST_PRIMITIVES)
+        exit(1);
     while (d && d->severity != SEVERITY_ERROR)
         d = d->next;
     for (int i = 0; d && i < n; i++) {

@@ -36,7 +36,7 @@ enum {
     SYMBOLIC_PART = 2,
     PART = 5,
     MOST_COMBINATIONS = 4096,
-    MOST_PRIMITIVES = 128
+    MOST_PRIMITIVES = 256
 };
 
 /* What a run of the tests has seen; the only state of this file. */
@@ -160,6 +160,7 @@ static void note_primitives(Tests *t, const Schedule *s)
 {
     int n;
     const Primitive *table = primitive_table(&n);
+    assert_true(n <= MOST_PRIMITIVES);
     for (int step = 1; step <= schedule_steps(s); step++)
         for (int i = 0; i < n; i++)
             if (strcmp(table[i].name, schedule_step_name(s, step)) == 0)
