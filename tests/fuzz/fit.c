@@ -231,11 +231,27 @@ static bool stores_at_count(Schedule *s, const Stmt *block)
            running_count_distinct(c, schedule_kernel(s), block, &why) > 0;
 }
 
-static bool is_linear(Context *c, const Stmt *store)
+/* The innermost loop around the block leads through iterators that no subscript of the store has. */
+static bool stays_in_innermost(const Stmt *store, const StmtPath *path)
+{
+    const BlockStmt *block = &path_end(path)->u.block;
+    const Stmt *loop = NULL;
+    for (int i = 0; i < path->n; i++)
+        loop = path->items[i]->kind == ST_FOR ? path->items[i] : loop;
+    for (int i = 0; loop && i < block->n_iters; i++)
+        if (expr_uses_var(block->iters[i].binding, loop->u.loop.var) &&
+            exprs_use_var(store->u.store.index, store->u.store.buffer->rank, block->iters[i].var))
+            return false;
+    return loop != NULL;
+}
+
+static bool is_linear(Context *c, const Stmt *store, const StmtPath *path)
 {
     LinearForm form;
+    const BlockStmt *block = &path_end(path)->u.block;
     Expr *value = stored_value(c, store);
-    return expr_reads(value, store->u.store.buffer) &&
+    return store->u.store.op == STORE_SET && !block->init && !block->atomic &&
+           expr_reads(value, store->u.store.buffer) && stays_in_innermost(store, path) &&
            linear_form(c, value, store->u.store.buffer, &form);
 }
 
@@ -264,7 +280,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_EINSUM: return store && store->u.store.op != STORE_SET && is_whole(block, &path);
     case BLOCK_DIGITS: return has_digits(s, block);
     case BLOCK_RECURRENCE: return store && flow_reads_other_element(schedule_context(s), store);
-    case BLOCK_LINEAR: return store && is_linear(schedule_context(s), store);
+    case BLOCK_LINEAR: return store && is_linear(schedule_context(s), store, &path);
     case BLOCK_BEFORE_SUM: return store && keeps_sum(store, block, &path);
     case BLOCK_SEVERAL: return count_stores(s, block) > 1;
     case BLOCK_PLACED: return stores_at_count(s, block);

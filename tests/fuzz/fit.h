@@ -26,7 +26,8 @@ typedef enum {
     BLOCK_FEWER_DIGITS, /* adds products that may keep fewer digits */
     BLOCK_DIGITS,       /* reads at a subscript that multiplies or divides */
     BLOCK_RECURRENCE,   /* computes elements from others of the same buffer */
-    BLOCK_LINEAR,       /* stores a linear function of the element that it stores to */
+    /* stores a linear function of the element that it stores to, the same in the innermost loop */
+    BLOCK_LINEAR,
     BLOCK_BEFORE_SUM,   /* the first of a loop, and keeps a sum that the rest adds to */
     BLOCK_CHOICE,       /* stores a value where a condition holds, and another elsewhere */
     BLOCK_SEVERAL,      /* has several stores */
