@@ -231,7 +231,7 @@ static bool stores_at_count(Schedule *s, const Stmt *block)
            running_count_distinct(c, schedule_kernel(s), block, &why) > 0;
 }
 
-/* The innermost loop around the block leads through iterators that no subscript of the store has. */
+/* The innermost loop leads through iterators that no subscript of the store has. */
 static bool stays_in_innermost(const Stmt *store, const StmtPath *path)
 {
     const BlockStmt *block = &path_end(path)->u.block;

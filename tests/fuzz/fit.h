@@ -28,10 +28,10 @@ typedef enum {
     BLOCK_RECURRENCE,   /* computes elements from others of the same buffer */
     /* stores a linear function of the element that it stores to, the same in the innermost loop */
     BLOCK_LINEAR,
-    BLOCK_BEFORE_SUM,   /* the first of a loop, and keeps a sum that the rest adds to */
-    BLOCK_CHOICE,       /* stores a value where a condition holds, and another elsewhere */
-    BLOCK_SEVERAL,      /* has several stores */
-    BLOCK_PLACED,       /* stores at a running count */
+    BLOCK_BEFORE_SUM, /* the first of a loop, and keeps a sum that the rest adds to */
+    BLOCK_CHOICE,     /* stores a value where a condition holds, and another elsewhere */
+    BLOCK_SEVERAL,    /* has several stores */
+    BLOCK_PLACED,     /* stores at a running count */
 } BlockFit;
 
 typedef enum {
