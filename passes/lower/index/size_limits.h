@@ -3,7 +3,7 @@
 #ifndef TIRC_PASSES_LOWER_INDEX_SIZE_LIMITS_H
 #define TIRC_PASSES_LOWER_INDEX_SIZE_LIMITS_H
 
-#include "passes/analysis/symbolic/size_sum.h"
+#include "passes/lower/index/size_sum.h"
 
 typedef struct {
     Context *c;

@@ -12,7 +12,7 @@
  * (size_limits.c). All else is computed as i64 from its leaves on, and comes back where it fits
  * again. A size or a variable of the host that a launch only uses as i64 is passed to it as one. */
 #include "ir/copies/bulk_copy.h"
-#include "passes/analysis/symbolic/index_range.h"
+#include "passes/lower/index/index_range.h"
 #include "passes/lower/index/size_limits.h"
 #include "passes/lower/pass.h"
 

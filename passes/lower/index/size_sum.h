@@ -6,8 +6,8 @@
  * Sizes are at least 0, so a sum is at most that of its terms that are not negative. NULL means
  * "not known", and operations pass it on. A sum that does not fit 64 bits or has too many terms is
  * not known. */
-#ifndef TIRC_PASSES_ANALYSIS_SYMBOLIC_SIZE_SUM_H
-#define TIRC_PASSES_ANALYSIS_SYMBOLIC_SIZE_SUM_H
+#ifndef TIRC_PASSES_LOWER_INDEX_SIZE_SUM_H
+#define TIRC_PASSES_LOWER_INDEX_SIZE_SUM_H
 
 #include "passes/analysis/symbolic/linear.h"
 

@@ -1,6 +1,6 @@
 /* index_range.c - Computes the range of index arithmetic in a lowered kernel, as numbers and as
  * sums of products of its sizes. */
-#include "passes/analysis/symbolic/index_range.h"
+#include "passes/lower/index/index_range.h"
 
 #include "passes/analysis/symbolic/affine.h"
 

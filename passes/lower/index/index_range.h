@@ -3,11 +3,11 @@
  *
  * Interval arithmetic from the ranges of loops, axes, names and guards. It follows the emitted text
  * in either width, so it also bounds intermediate values, which a canonical form would cancel. */
-#ifndef TIRC_PASSES_ANALYSIS_SYMBOLIC_INDEX_RANGE_H
-#define TIRC_PASSES_ANALYSIS_SYMBOLIC_INDEX_RANGE_H
+#ifndef TIRC_PASSES_LOWER_INDEX_INDEX_RANGE_H
+#define TIRC_PASSES_LOWER_INDEX_INDEX_RANGE_H
 
 #include "passes/analysis/symbolic/interval.h"
-#include "passes/analysis/symbolic/size_sum.h"
+#include "passes/lower/index/size_sum.h"
 
 /* The ends are known in two ways, which both hold. */
 typedef struct {

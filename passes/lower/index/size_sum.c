@@ -1,6 +1,6 @@
 /* size_sum.c - Bounds index arithmetic by sums of products of symbolic sizes with rational
  * factors. */
-#include "passes/analysis/symbolic/size_sum.h"
+#include "passes/lower/index/size_sum.h"
 
 #include "passes/analysis/symbolic/affine.h"
 
