@@ -474,6 +474,11 @@ Stmt *resolve_init(Resolver *r, const AstStmt *s, const AstStmt *next);
 bool reduction_is_possible(Context *c, const AstStmt *first, const AstStmt *next);
 Stmt *resolve_reduction(Resolver *r, AstStmt *const *items, int n);
 
+/* ---- bit operations of INDEX numbers (bits.c) ---- */
+
+/* The kernel's body, with those that can be in other arithmetic. */
+Stmt *bits_written_out(Context *c, const Kernel *kernel);
+
 /* ---- updates that share loops (together.c) ---- */
 
 /* Whether a statement of the text is an assignment without a label. */

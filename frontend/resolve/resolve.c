@@ -443,8 +443,10 @@ Kernel *resolve_kernel_with(Context *c, const AstKernel *k, const InstructionLis
     /* Lowering leaves out stores in loops that have no iterations, and launches without stores. */
     if (kernel->body && c->n_errors == errors && r.mode == MODE_PROGRAM && has_statement(k->body))
         check_outputs(&r, kernel);
-    if (kernel->body && c->n_errors == errors && r.mode == MODE_PROGRAM)
+    if (kernel->body && c->n_errors == errors && r.mode == MODE_PROGRAM) {
+        kernel->body = bits_written_out(c, kernel);
         no_access_leaves(c, kernel);
+    }
     if (kernel->body && c->n_errors == errors)
         kernel->draws = input_draws(c, kernel, &kernel->n_draws);
     if (kernel->body && c->n_errors == errors && r.mode == MODE_PROGRAM && has_statement(k->body))

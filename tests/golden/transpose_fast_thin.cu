@@ -28,7 +28,7 @@ transpose(const float *__restrict__ in, float *__restrict__ out)
         for (int again = 0; again < 32; ++again) {
             const int c_1 = again * 4 + t / 64;
             if (c_1 < 7)
-                out[(long long)(r + t / 64) + again * 4] = out_shared[c_1][(0 ^ c_1) * 4 + r];
+                out[(long long)(r + t / 64) + again * 4] = out_shared[c_1][c_1 * 4 + r];
         }
     }
 }

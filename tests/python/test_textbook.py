@@ -129,3 +129,14 @@ def test_advantages(rows, steps):
         after = want[:, t] = error + 0.99 * 0.95 * (1 - done[:, t]) * after
     got = program("advantages")(reward, value, done, gamma=0.99, **{"lambda": 0.95})
     assert np.allclose(got, want, atol=1e-4)
+
+
+@pytest.mark.parametrize("qubits, number", [(2, 1), (4, 3), (6, 3), (9, 8), (11, 5)])
+def test_rotated_qubit(qubits, number):
+    rng = np.random.default_rng(qubits)
+    state = rng.uniform(-1, 1, (2, 2**qubits)).astype("f4")
+    cos, sin = np.cos(0.7), np.sin(0.7)
+    low, high = np.moveaxis(state.reshape(2, -1, 2, 2**number), 2, 0)
+    want = np.stack([cos * low - sin * high, sin * low + cos * high], axis=2).reshape(2, -1)
+    got = program("rotated_qubit", Q=qubits, T=number)(*state, angle=0.7)
+    assert np.allclose(got, want, atol=1e-5)

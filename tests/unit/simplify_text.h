@@ -37,8 +37,10 @@ static inline bool text_take(World *w, const char *token)
     size_t n = strlen(token);
     if (strncmp(w->at, token, n) != 0)
         return false;
-    /* `<` is not the begin of `<=`, nor `!` of `!=`. */
+    /* `<` is not the begin of `<=` or `<<`, nor `!` of `!=`, nor `|` of `||`. */
     if (n == 1 && strchr("<>!", token[0]) && w->at[1] == '=')
+        return false;
+    if (n == 1 && strchr("<>|&", token[0]) && w->at[1] == token[0])
         return false;
     w->at += n;
     return true;
@@ -86,11 +88,12 @@ static inline Expr *text_level(World *w, int level)
         const char *token;
         ExprKind kind;
         int level;
-    } ops[] = {{"||", EX_OR, 1}, {"&&", EX_AND, 2}, {"==", EX_EQ, 3}, {"!=", EX_NE, 3},
-               {"<=", EX_LE, 4}, {">=", EX_GE, 4},  {"<", EX_LT, 4},  {">", EX_GT, 4},
-               {"+", EX_ADD, 5}, {"-", EX_SUB, 5},  {"*", EX_MUL, 6}, {"/", EX_DIV, 6},
-               {"%", EX_MOD, 6}};
-    if (level == 7)
+    } ops[] = {{"||", EX_OR, 1},    {"&&", EX_AND, 2}, {"|", EX_BITOR, 3}, {"^", EX_BITXOR, 4},
+               {"&", EX_BITAND, 5}, {"==", EX_EQ, 6},  {"!=", EX_NE, 6},   {"<=", EX_LE, 7},
+               {">=", EX_GE, 7},    {"<", EX_LT, 7},   {">", EX_GT, 7},    {"<<", EX_SHL, 8},
+               {">>", EX_SHR, 8},   {"+", EX_ADD, 9},  {"-", EX_SUB, 9},   {"*", EX_MUL, 10},
+               {"/", EX_DIV, 10},   {"%", EX_MOD, 10}};
+    if (level == 11)
         return text_primary(w);
     Expr *e = text_level(w, level + 1);
     if (level == 0 && text_take(w, "?")) {

@@ -137,6 +137,38 @@ static void test_quotients(void **state)
     EXPECT_ALL(cases);
 }
 
+static void test_bits(void **state)
+{
+    static const Case cases[] = {
+        {"f << 5", "f * 32"},
+        {"f >> 5", "f / 32"},
+        {"f >> 5 << 5 | f & 31", "f"},
+        {"f & 31", "f % 32"},
+        {"31 & f", "f % 32"},
+        {"f & 96", "f / 32 % 4 * 32"},
+        {"f & -32", "f / 32 * 32"},
+        {"f & 5", "f & 5"},
+        {"f & 0", "0"},
+        {"a << 5 | x", "a * 32 + x"},
+        {"x | a << 5", "a * 32 + x"},
+        {"a << 5 ^ x", "a * 32 + x"},
+        {"a << 4 | x", "a * 16 | x"},
+        {"a << 6 | x | 32", "a * 64 + x + 32"},
+        {"a << 6 | f & 63 | 32", "a * 64 + f % 64 | 32"},
+        {"x ^ 32", "x + 32"},
+        {"(x + 32) ^ 32", "x"},
+        {"f ^ 32", "f - f / 32 % 2 * 64 + 32"},
+        {"f ^ 48", "f ^ 48"},
+        {"z >> 5", "z >> 5"},
+        {"z & 31", "z & 31"},
+        {"z << 5", "z * 32"},
+        {"f >> 63", "f >> 63"},
+        {"f << k", "f << k"},
+    };
+    (void)state;
+    EXPECT_ALL(cases);
+}
+
 static void test_comparisons(void **state)
 {
     (void)state;
@@ -599,6 +631,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_bits),
         cmocka_unit_test(test_quotients),
         cmocka_unit_test(test_comparisons),
         cmocka_unit_test(test_minima),

@@ -72,6 +72,11 @@ static int64_t eval_binary(Eval *v, const Expr *e)
     case EX_LE: return a <= b;
     case EX_GT: return a > b;
     case EX_GE: return a >= b;
+    case EX_BITAND: return a & b;
+    case EX_BITOR: return a | b;
+    case EX_BITXOR: return a ^ b;
+    case EX_SHL: return a * (INT64_C(1) << b);
+    case EX_SHR: return a >> b;
     case EX_EQ: return a == b;
     default: assert_int_equal(e->kind, EX_NE); return a != b;
     }
@@ -126,6 +131,20 @@ static Expr *random_leaf(Fuzz *z)
     return expr_var(z->w.c, z->vars[pick(z, VARS)], span_none());
 }
 
+/* A bit operation of `a` and of a shift, a mask, a bit or another number. */
+static Expr *random_bits(Fuzz *z, int depth, Expr *a)
+{
+    static const ExprKind kinds[] = {EX_BITAND, EX_BITOR, EX_BITXOR};
+    static const int64_t masks[] = {0, 1, 2, 3, 4, 7, 8, 12, 16, 24, 31, -1, -2, -8};
+    Context *c = z->w.c;
+    Span s = span_none();
+    if (pick(z, 3) == 0)
+        return expr_binary(c, pick(z, 2) ? EX_SHL : EX_SHR, a, expr_index(c, pick(z, 4)), s);
+    Expr *b = pick(z, 3) ? expr_index(c, masks[pick(z, 14)]) : random_index(z, depth - 1);
+    Expr *high = expr_binary(c, EX_SHL, a, expr_index(c, 1 + pick(z, 4)), s);
+    return expr_binary(c, kinds[pick(z, 3)], pick(z, 2) ? a : high, b, s);
+}
+
 static Expr *random_index(Fuzz *z, int depth)
 {
     static const ExprKind kinds[] = {EX_ADD, EX_ADD, EX_SUB, EX_MIN, EX_MAX};
@@ -135,6 +154,8 @@ static Expr *random_index(Fuzz *z, int depth)
     if (depth <= 0)
         return random_leaf(z);
     Expr *a = random_index(z, depth - 1), *b = expr_index(c, factors[pick(z, 12)]);
+    if (pick(z, 5) == 0)
+        return random_bits(z, depth, a);
     switch (pick(z, 14)) {
     case 0:
     case 1: return expr_binary(c, EX_MUL, a, b, s);

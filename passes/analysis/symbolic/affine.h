@@ -44,6 +44,12 @@ Expr *product_divide(Context *c, Expr *atom, Expr *divisor);
 /* The expression that a person would write for the form. */
 Expr *affine_expr(Context *c, const Affine *a, Span span);
 
+/* ---- bits.c: bit operations ------------------------------------------------------------------ */
+
+/* An INDEX bit operation of simplified operands in other arithmetic; NULL where it is not proved
+ * that there is one. */
+Expr *bits_as_arithmetic(Facts *f, Expr *e);
+
 /* ---- facts.c --------------------------------------------------------------------------------- */
 
 /* Points that are tried to refute a form (evaluate.c). */

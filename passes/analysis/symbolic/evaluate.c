@@ -23,6 +23,11 @@ static bool eval_binary(ExprKind kind, int64_t a, int64_t b, int64_t *value)
     case EX_MUL: return checked_mul(a, b, value);
     case EX_DIV:
     case EX_MOD: return divide(kind, a, b, value);
+    case EX_SHL: return b >= 0 && b < 63 && checked_mul(a, INT64_C(1) << b, value);
+    case EX_SHR: *value = b < 63 ? a >> (b & 63) : -(a < 0); return b >= 0;
+    case EX_BITAND: *value = a & b; return true;
+    case EX_BITOR: *value = a | b; return true;
+    case EX_BITXOR: *value = a ^ b; return true;
     case EX_MIN: *value = a < b ? a : b; return true;
     case EX_MAX: *value = a > b ? a : b; return true;
     case EX_EQ: *value = a == b; return true;

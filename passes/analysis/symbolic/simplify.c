@@ -149,6 +149,12 @@ static bool collect_quotient(Facts *f, Expr *e, int64_t scale, Affine *out)
            affine_push_quotient(f, out, &a, &b, e->kind == EX_MOD, scale, e->span);
 }
 
+static bool collect_bits(Facts *f, Expr *e, int64_t scale, Affine *out)
+{
+    Expr *bits = with_operands(f, e), *plain = bits_as_arithmetic(f, bits);
+    return plain ? collect(f, plain, scale, out) : affine_push(f->c, out, scale, bits);
+}
+
 /* out += scale * e, simplified. */
 static bool collect(Facts *f, Expr *e, int64_t scale, Affine *out)
 {
@@ -167,6 +173,11 @@ static bool collect(Facts *f, Expr *e, int64_t scale, Affine *out)
     case EX_MAX: return affine_collect(f->c, simplify_minmax(f, e), scale, PRODUCTS_KEPT, out);
     case EX_SELECT: return affine_collect(f->c, simplify_select(f, e), scale, PRODUCTS_KEPT, out);
     case EX_CAST: return affine_collect(f->c, simplify_cast(f, e), scale, PRODUCTS_KEPT, out);
+    case EX_SHL:
+    case EX_SHR:
+    case EX_BITAND:
+    case EX_BITOR:
+    case EX_BITXOR: return collect_bits(f, e, scale, out);
     case EX_VAR:
     case EX_AXIS:
         range = facts_find(f, e);
