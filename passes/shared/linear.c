@@ -4,10 +4,9 @@
  *                                                offset: r + g * v
  *
  * The expression is taken apart from its root: sums and differences add up both parts, a factor or
- * divisor that does not read the element multiplies or divides both, and a choice chooses both. In
- * each case the element has to come with a factor: where a choice forgets it, the value does not
- * depend on what stood there before, even if that was infinite or no number, which a factor of 0
- * would not say. */
+ * divisor that does not read the element multiplies or divides both, and a choice chooses both.
+ * Where a choice forgets the element, its factor is 0, but the value does not depend on what stood
+ * there before even if that was infinite or no number, which the form says apart. */
 #include "passes/shared/linear.h"
 
 /* scale * x + offset; a NULL is 0. */
@@ -19,6 +18,7 @@ typedef struct {
     Context *c;
     const Buffer *buffer;
     Expr *const *index; /* of the element, once it has been found */
+    bool forgets;       /* some choice does not read it */
 } Form;
 
 static bool take_apart(Form *f, Expr *e, Parts *out);
@@ -110,8 +110,9 @@ static bool take_choice(Form *f, const Expr *e, Parts *out)
 {
     Parts a, b;
     if (expr_reads(e->u.arg[0], f->buffer) || !take_apart(f, e->u.arg[1], &a) ||
-        !take_apart(f, e->u.arg[2], &b) || !a.scale || !b.scale)
+        !take_apart(f, e->u.arg[2], &b) || (!a.scale && !b.scale))
         return false;
+    f->forgets = f->forgets || !a.scale || !b.scale;
     *out = (Parts){choice(f, e, a.scale, b.scale), choice(f, e, a.offset, b.offset)};
     return true;
 }
@@ -162,6 +163,6 @@ bool linear_form(Context *c, Expr *e, const Buffer *buffer, LinearForm *out)
     if (buffer->type == DT_BOOL || expr_nodes(e, MOST_NODES) > MOST_NODES ||
         !take_apart(&f, e, &p) || !p.scale)
         return false;
-    *out = (LinearForm){f.index, p.scale, p.offset};
+    *out = (LinearForm){f.index, p.scale, p.offset, f.forgets};
     return true;
 }

@@ -9,10 +9,11 @@ typedef struct {
     Expr *const *index; /* of x */
     Expr *scale;
     Expr *offset; /* NULL: 0 */
+    bool forgets; /* a choice does not read x: scale is 0 there, whatever number x is or is not */
 } LinearForm;
 
-/* Finds that form of a value of the buffer's type, which reads the element in every case; sums and
- * products round otherwise than in `e`. False: the expression has another form. */
+/* Finds that form of a value of the buffer's type; sums and products round otherwise than in `e`.
+ * False: the expression has another form. */
 bool linear_form(Context *c, Expr *e, const Buffer *buffer, LinearForm *out);
 
 #endif

@@ -235,14 +235,20 @@ static Expr *choose(Rewriter *r, Expr *e)
     return e == chosen->choice ? e->u.arg[chosen->arm] : e;
 }
 
+/* One arm of the choice reads the element, and the other forgets it. */
+static bool may_forget(const Expr *choice, const Buffer *buffer)
+{
+    Expr *const *arg = choice->u.arg;
+    return !expr_reads(arg[0], buffer) && expr_reads(arg[1], buffer) != expr_reads(arg[2], buffer);
+}
+
 /* That of a choice anywhere in the value of a recurrence, of which one arm reads the element. */
 static Expr *as_choice_of_values(RefBuilder *b, Expr *e, const Buffer *buffer)
 {
     Expr *both[2];
     for (Cursor at = cursor_expr(b->c, e); cursor_next(&at);) {
         const Expr *choice = at.expr;
-        if (choice->kind != EX_SELECT || expr_has_load(choice->u.arg[0]) ||
-            expr_reads(choice->u.arg[1], buffer) == expr_reads(choice->u.arg[2], buffer))
+        if (choice->kind != EX_SELECT || !may_forget(choice, buffer))
             continue;
         for (int i = 0; i < 2; i++) {
             ChosenArm chosen = {choice, i + 1};
@@ -254,15 +260,16 @@ static Expr *as_choice_of_values(RefBuilder *b, Expr *e, const Buffer *buffer)
     return NULL;
 }
 
-/* The store under a condition of loops and sizes, where it continues a sum in one case: each case
- * as a store of its own. */
+/* The store under a condition, of loops and sizes or one that a recurrence forgets under, where it
+ * continues a sum in one case: each case as a store of its own. */
 static bool ref_cases(RefBuilder *b, const Stmt *s)
 {
     const StoreStmt *store = &s->u.store;
     Expr *choice = as_choice(b, store->value);
     if (!choice && b->composes)
         choice = as_choice_of_values(b, store->value, store->buffer);
-    if (!choice || expr_has_load(choice->u.arg[0]) ||
+    bool forgets = choice && b->composes && may_forget(choice, store->buffer);
+    if (!choice || (expr_has_load(choice->u.arg[0]) && !forgets) ||
         (!continues(b, store->buffer, choice->u.arg[1]) &&
          !continues(b, store->buffer, choice->u.arg[2])))
         return false;

@@ -19,10 +19,13 @@
  *              : y[j - 1] + x[j];              if (j >= 1) y_carry += x[j];
  *                                              y[j] = y_carry; }
  *
+ * So it does where conditions on data decide if an iteration reads the element, which need not exist
+ * in the first one then: y[j] = same[j] ? y[j - 1] + x[j] : x[j].
+ *
  * Legal: in the loop one block writes the buffer, an element of its own in each iteration, and
  * reads the element of the iteration before, the first iteration perhaps not. If an iteration
- * writes its element, so has the one before. What the first iteration computes without such an
- * element can be computed before the loop.
+ * writes its element, so has the one before. What a first iteration that may read none computes can
+ * be computed before the loop.
  * Invariant: before each iteration that runs the block, the temporary has the value of the element
  * that the block would read; before a first one that reads none, the value that it computes. */
 #include "passes/schedule/loops/carry.h"
@@ -191,14 +194,17 @@ static Expr *decided_value(Carry *k)
     return rewrite_expr(&r, stored_value(k->s->ctx, k->store));
 }
 
-/* The subscripts of the element in the value that iterations store; NULL: not all of them read it.
- * Under a condition it may not exist in the first one. */
-static Expr *const *read_in_value(Carry *k)
+/* Whether data may decide if an iteration reads the element before. */
+typedef enum { READ_ALWAYS, READ_OR_NOT } WhenRead;
+
+/* The subscripts of the element in the value that iterations store; NULL: it is not read so. */
+static Expr *const *read_in_value(Carry *k, WhenRead when)
 {
     k->value = decided_value(k);
     AccessList reads = access_list_expr(k->s->ctx, k->value, k->buffer);
     for (int i = 0; i < reads.n; i++)
-        if (reads.items[i].path.n == 0 && is_before(k, reads.items[i].index))
+        if ((when == READ_OR_NOT || reads.items[i].path.n == 0) &&
+            is_before(k, reads.items[i].index))
             return reads.items[i].index;
     return NULL;
 }
@@ -242,19 +248,20 @@ static bool check_first(const Carry *k)
     return true;
 }
 
-/* Each iteration reads the element, or each but the first. */
+/* Each iteration reads the element; or later ones do, perhaps under a condition, and the value of
+ * the first is computed as the program does. */
 static bool find_read(Carry *k)
 {
     Schedule *s = k->s;
-    k->read = read_in_value(k);
+    k->read = read_in_value(k, READ_ALWAYS);
     if (k->read)
         return true;
     k->first = value_of_first(k);
     facts_assume(k->facts, is_later(k));
-    k->read = read_in_value(k);
+    k->read = read_in_value(k, READ_OR_NOT);
     REQUIRE(s, E0483, k->buffer_span, k->read != NULL,
             "block '%s' does not read %s, the element that the iteration before has written, in "
-            "all iterations of loop '%s' behind the first",
+            "iterations of loop '%s' behind the first",
             stmt_label(k->block), element_before(k), stmt_label(k->loop));
     return check_first(k);
 }

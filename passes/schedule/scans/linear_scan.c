@@ -22,10 +22,16 @@
  * came before it: the function  s -> 0 * s + value.  So the buffer keeps its values, and nobody
  * else needs to know of the scales.
  *
+ * Where a choice forgets the value, s = c ? a * s + x : x, the scale is 0, and the reducer of floats
+ * drops what comes before a scale of 0, which may be infinite:
+ *
+ *       combine(x, y): (y.scale * x.scale,
+ *                       y.scale == 0 ? y.value : y.scale * x.value + y.value);
+ *
  * Legal: one block of the loop stores to the buffer, to the same element in each iteration; what it
  * stores is linear in the element and reads no other of the buffer.
- * Invariant: without another step, the loop computes the same, but for roundings and a sum whose
- * terms were in another order. */
+ * Invariant: without another step, the loop computes the same, but for roundings, a sum whose terms
+ * were in another order, and infinite values times 0 where the loop has choices that forget. */
 #include "ir/implied.h"
 #include "ir/tuple.h"
 #include "passes/schedule/loops/carry.h"
@@ -191,6 +197,18 @@ static const Combiner *find_reducer(const Linear *l, Name name)
     return NULL;
 }
 
+/* y.scale * x.value + y.value, or y.value alone where that forgets x. */
+static Expr *composed_value(const Linear *l, const CombinerPart parts[2])
+{
+    Context *c = l->s->ctx;
+    Expr *value = expr_var(c, parts[1].b, l->span), *scale = expr_var(c, parts[0].b, l->span);
+    Expr *sum = expr_binary(c, EX_ADD, times(l, parts[0].b, parts[1].a), value, l->span);
+    if (!l->form.forgets || !type_is_float(l->buffer->type))
+        return sum;
+    Expr *none = expr_float(c, l->buffer->type, 0, l->span);
+    return expr_select(c, expr_binary(c, EX_EQ, scale, none, l->span), value, sum, l->span);
+}
+
 /* The composition of linear functions. Recurrences of one type share it. */
 static const Combiner *composition(const Linear *l)
 {
@@ -200,8 +218,7 @@ static const Combiner *composition(const Linear *l)
     parts[0] = part_named(l, "scale", 1);
     parts[1] = part_named(l, "value", 0);
     parts[0].value = times(l, parts[0].b, parts[0].a);
-    parts[1].value = expr_binary(c, EX_ADD, times(l, parts[0].b, parts[1].a),
-                                 expr_var(c, parts[1].b, l->span), l->span);
+    parts[1].value = composed_value(l, parts);
     Combiner *out = ARENA_NEW(c->arena, Combiner);
     *out = (Combiner){.a = ctx_name(c, "x"),
                       .b = ctx_name(c, "y"),
