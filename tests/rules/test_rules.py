@@ -250,6 +250,11 @@ RULES = [
     ("mean_of_columns", ["long_sums", "columns"], 7 * 256),
     ("norm_of_columns", ["long_sums", "columns", "elements"], 7 * 256),
     ("softmax_of_columns", ["long_sums", "columns", "columns", "elements"], 7 * 256),
+    ("scaled_product", ["products"] * 3 + ["elements", "matmul", "elements"], 18 * 256),
+    ("triangle_of_rows", ["products", "products", "elements", "contraction"] + ["elements"] * 2,
+     44 * 256),
+    ("pairs_of_columns", ["products", "contraction"] + ["elements"] * 3 + ["threads"], 77 * 256),
+    ("alignments", ["wavefront", "threads", "rows"], 5 * 256),
 ]
 
 

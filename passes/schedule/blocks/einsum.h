@@ -17,14 +17,14 @@ typedef struct {
     const PrimCall *call;
     StmtPath path;
     int top;                /* index on it of the outermost loop of the nest */
-    const BlockStmt *block; /* with all rows where data decide a range */
+    const BlockStmt *block; /* with all rows where a range is not one of sizes */
     const Stmt *update;
     Expr **padded; /* [n_iters] the extent that an iterator gets, or NULL */
     /* [n_iters] how much padding stands before the first element, or NULL: it stands behind the
      * last */
     Expr **shift;
     VEC(Fill) fills;        /* einsum_find_fills */
-    const BlockStmt *given; /* with the ranges that data decide */
+    const BlockStmt *given; /* with its own ranges */
 } Einsum;
 
 /* A temp of the einsum that needs no padded copy. */

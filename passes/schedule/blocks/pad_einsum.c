@@ -18,17 +18,18 @@
  *
  * A block that sets its elements has no terms to add: all that its padding makes is cut off again.
  *
- * Rows whose range data decide become all rows of the loop, so that tiles of them need no guards
- * either:
+ * Rows whose range data or other iterators decide become all rows of the loop, so that tiles of
+ * them need no guards either:
  *
  *   t: block (g in E = g, i in first[g]..first[g + 1] = i)   =>   t: block (g in E = g, i in M = i)
+ *   t: block (i in N = i, j in i + 1 = j)                    =>   t: block (i in N = i, j in N = j)
  *
  * Padding along a reduction has values for which terms have no effect, as 0 has in a sum of
  * products, and inf in a minimum of sums (einsum_fill.c).
  *
  * Legal: there are such values, or the block sets elements, and its subscripts are its iterators;
- * temps that get room are read by it alone. What data leave out are elements of a temp that no
- * other block sets, so that no block reads them.
+ * temps that get room are read by it alone. What such ranges leave out are elements of a temp that
+ * no other block sets, so that no block reads them.
  * Invariant: every element of C is what it was, since the added terms are the neutral element of
  * the update for what it starts from; nothing reads what lies beyond the edge. */
 #include <string.h>
@@ -70,7 +71,7 @@ static bool find_extents(Einsum *e)
     return true;
 }
 
-/* ---- ranges that data decide ----------------------------------------------------------------- */
+/* ---- ranges that data or other iterators decide ---------------------------------------------- */
 
 /* The loop from 0 that the iterator is, over a range of sizes; NULL: there is none. */
 static const ForStmt *loop_of_sizes(const StmtPath *path, const BlockIter *iter)
@@ -84,13 +85,13 @@ static const ForStmt *loop_of_sizes(const StmtPath *path, const BlockIter *iter)
     return NULL;
 }
 
-/* The block with all rows of a loop for each range that data decide. */
+/* The block with all rows of a loop for each range that is not one of sizes. */
 static Stmt *with_all_rows(Einsum *e, const Stmt *block)
 {
     BlockStmt all = block->u.block;
     BlockIter *iters = block_own_iters(e->s->ctx, &all, 0);
     for (int i = 0; i < all.n_iters; i++) {
-        bool decided = expr_has_load(iters[i].lo) || expr_has_load(iters[i].hi);
+        bool decided = !expr_of_sizes(iters[i].lo) || !expr_of_sizes(iters[i].hi);
         const ForStmt *loop =
             iters[i].kind == ITER_SPATIAL && decided ? loop_of_sizes(&e->path, &iters[i]) : NULL;
         if (!loop)
@@ -124,11 +125,12 @@ static bool leads(const Einsum *e, int iter)
     return false;
 }
 
-/* An iterator whose range data decided; NULL: there is none. */
+/* An iterator whose range was decided so; NULL: there is none. */
 static const BlockIter *extended(const Einsum *e)
 {
     for (int i = 0; i < e->block->n_iters; i++)
-        if (e->block->iters[i].hi != e->given->iters[i].hi)
+        if (e->block->iters[i].lo != e->given->iters[i].lo ||
+            e->block->iters[i].hi != e->given->iters[i].hi)
             return &e->block->iters[i];
     return NULL;
 }
@@ -144,13 +146,13 @@ static bool sets_alone(const Einsum *e)
     return alone;
 }
 
-/* Nothing else sets the elements of rows that data left out, so that nobody reads them. */
+/* Nothing else sets the elements of rows that were left out, so that nobody reads them. */
 static bool check_all_rows(Einsum *e)
 {
     const BlockIter *rows = extended(e);
     REQUIRE(e->s, E0831, e->call->span, !rows || (sets_alone(e) && elements_exist(e)),
-            "data decide the range of '%s' in block '%s', and the elements outside of it may be in "
-            "use; they are not if the block alone writes '%s', a temp with each iterator as a "
+            "data or other iterators decide the range of '%s' in block '%s', and the elements "
+            "outside of it may be in use; they are not if the block alone writes '%s', a temp with each iterator as a "
             "subscript, and reads elements that exist",
             rows->var->name, e->block->name, e->update->u.store.buffer->name);
     return true;

@@ -102,6 +102,19 @@ static Expr *at_places(const Move *m, Expr *e, const Subst *at)
     return expr_subst(m->s->ctx, e, known, n);
 }
 
+/* The block's own condition, of iterators that were loops: of what they are in the new ones. */
+static Expr *own_condition(const Move *m, const BlockIter *moved)
+{
+    Context *c = m->s->ctx;
+    const BlockStmt *block = &m->block->u.block;
+    Subst *now = ARENA_ARRAY(c->arena, Subst, block->n_iters + 1);
+    int n = 0;
+    for (int i = 0; i < block->n_iters; i++)
+        if (block->iters[i].binding->kind == EX_VAR)
+            now[n++] = (Subst){block->iters[i].binding->u.var, moved[i].binding};
+    return block->predicate ? expr_subst(c, block->predicate, now, n) : NULL;
+}
+
 /* Which instances run: those of elements of the buffer, and under `cond`. */
 static Expr *condition_of(const Move *m, const LoopList *loops, const Subst *at, Expr *cond)
 {
@@ -115,8 +128,7 @@ static Expr *condition_of(const Move *m, const LoopList *loops, const Subst *at,
     facts_reset(f, mark);
     if (taken && !(expr_is_const(taken, &always) && always))
         cond = cond_and(c, taken, cond);
-    Expr *old = m->block->u.block.predicate;
-    return cond ? cond_and(c, old, cond) : old;
+    return cond;
 }
 
 /* A loop over the domain of an iterator that no subscript decides. */
@@ -189,7 +201,9 @@ static Stmt *nest_of(const Move *m, Expr *cond)
     }
     if (m->tie.taken)
         loops_over_taken(m, at, &loops);
-    moved.predicate = condition_of(m, &loops, at, cond);
+    cond = condition_of(m, &loops, at, cond);
+    Expr *own = own_condition(m, iters);
+    moved.predicate = cond ? cond_and(c, own, cond) : own;
     Stmt *block = stmt_block(c, &moved, m->block->span);
     return stmt_in_loops(c, loops.items, loops.n, block, m->block->span);
 }
@@ -268,11 +282,14 @@ static Name loop_name(const Move *m)
     return m->loop->u.loop.var->name;
 }
 
-/* The block has a condition on the loop. */
+/* The block has a condition on the loop, which is not one on an iterator. */
 static bool is_decided_by(const Move *m, const Stmt *loop)
 {
-    const Expr *cond = m->block->u.block.predicate;
-    return cond && expr_uses_var(cond, loop->u.loop.var);
+    const BlockStmt *block = &m->block->u.block;
+    bool is_iter = false;
+    for (int i = 0; i < block->n_iters; i++)
+        is_iter |= expr_is_var(block->iters[i].binding, loop->u.loop.var);
+    return block->predicate && !is_iter && expr_uses_var(block->predicate, loop->u.loop.var);
 }
 
 /* The block loses nothing when it leaves its own loops: no condition, no kind or step of a loop. */
