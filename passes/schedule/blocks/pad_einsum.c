@@ -152,8 +152,8 @@ static bool check_all_rows(Einsum *e)
     const BlockIter *rows = extended(e);
     REQUIRE(e->s, E0831, e->call->span, !rows || (sets_alone(e) && elements_exist(e)),
             "data or other iterators decide the range of '%s' in block '%s', and the elements "
-            "outside of it may be in use; they are not if the block alone writes '%s', a temp with each iterator as a "
-            "subscript, and reads elements that exist",
+            "outside of it may be in use; they are not if the block alone writes '%s', a temp with "
+            "each iterator as a subscript, and reads elements that exist",
             rows->var->name, e->block->name, e->update->u.store.buffer->name);
     return true;
 }

@@ -22,8 +22,8 @@
  * came before it: the function  s -> 0 * s + value.  So the buffer keeps its values, and nobody
  * else needs to know of the scales.
  *
- * Where a choice forgets the value, s = c ? a * s + x : x, the scale is 0, and the reducer of floats
- * drops what comes before a scale of 0, which may be infinite:
+ * Where a choice forgets the value, s = c ? a * s + x : x, the scale is 0, and the reducer of
+ * floats drops what comes before a scale of 0, which may be infinite:
  *
  *       combine(x, y): (y.scale * x.scale,
  *                       y.scale == 0 ? y.value : y.scale * x.value + y.value);
