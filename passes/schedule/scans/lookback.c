@@ -23,7 +23,8 @@
  * The last store is left out where nothing reads the value behind the loop.
  *
  * Legal: the loop is the scan of sums that scan_chunks makes. What is read behind it starts from a
- * literal, which takes its place. An iteration of a loop around has a value of its own.
+ * literal, which takes its place. An iteration of a loop around has a value of its own. No loop
+ * around was entered.
  * Invariant: each word is 0, then written once, by an iteration before those that await it. */
 #include "passes/schedule/scans/lookback.h"
 
@@ -49,6 +50,16 @@ static bool runs_in_all(const Lookback *l, const Stmt *stmt)
             return false;
     }
     return !block->predicate;
+}
+
+/* Words are awaited in one launch, and a loop of the host would repeat it. */
+static bool check_once(const Lookback *l)
+{
+    REQUIRE(l->of.s, E0486, l->of.span, !l->of.s->entered,
+            "loop '%s' stands in a loop that was entered, which launches it again, and words say "
+            "what one launch has stored; bind the scan of the sums to threads of one block instead",
+            stmt_label(l->of.loop));
+    return true;
 }
 
 static bool check_form(Lookback *l)
@@ -281,8 +292,8 @@ static Stmt *without_value(const Lookback *l, Stmt *body, const BlockList *start
 bool prim_lookback(Schedule *s, const PrimCall *call, Value *result)
 {
     Lookback l = {.of = {.s = s, .span = call->lookback.before.span, .code = E0486}};
-    if (!sums_find(&l.of, &call->lookback.before) || !check_loops(&l) || !check_form(&l) ||
-        !check_values(&l) || !choose_group(&l, &call->lookback.group))
+    if (!sums_find(&l.of, &call->lookback.before) || !check_once(&l) || !check_loops(&l) ||
+        !check_form(&l) || !check_values(&l) || !choose_group(&l, &call->lookback.group))
         return false;
 
     number_words(&l);
