@@ -1,10 +1,11 @@
 /* marks.c - Drops marks that blocks store to distinct elements, after steps that change what the
  * marks are about.
  *
- * A mark says that two instances of a block which differ in its last iterators alone never store to
- * one element (running_count.c). Steps keep what a program computes, so a mark stays true while the
- * block keeps its iterators with their domains, and its only store its buffer. It is dropped where
- * a step adds, leaves out or reorders iterators, copies the block, or redirects its store. */
+ * A mark says that two instances of a block which differ in its last iterators alone never store
+ * to one element (running_count.c, sort_updates.c). Steps keep what a program computes, so a mark
+ * stays true while the block keeps its iterators with their domains, and its only store its
+ * buffer. It is dropped where a step adds, leaves out or reorders iterators, copies the block, or
+ * redirects its store. */
 #include "passes/schedule/sched.h"
 
 StmtList sched_distinct(Schedule *s)

@@ -141,6 +141,7 @@ struct Schedule {
     bool has_instructions;    /* some block has, or had, an instruction */
     VEC(uint32_t) open_calls; /* the blocks of calls that did not match at first */
     bool has_distinct;        /* some block is marked so, or was */
+    bool proves_distinct;     /* the step at work has marked blocks so, and left others alone */
     int step;                 /* the step at work, or the next one */
     /* ids from here on were made by the step at work, or the last one */
     uint32_t first_new_id;

@@ -173,11 +173,11 @@ static bool change(Schedule *s, const PrimCall *call, Value *result)
     s->step = s->steps.n + 1;
     s->first_new_id = s->ctx->next_id;
     s->ctx->step = s->step;
-    s->reassociates = false;
+    s->reassociates = s->proves_distinct = false;
     s->remark = NULL;
     const StmtList instructions = sched_instructions(s), distinct = sched_distinct(s);
     bool done = branch_run(s, call, result);
-    if (done && s->kernel != before && call->primitive->run != prim_distinct)
+    if (done && s->kernel != before && !s->proves_distinct)
         sched_drop_distinct(s, &distinct);
     s->ctx->step = 0;
     if (done && s->kernel != before && s->entered == entered)

@@ -51,6 +51,7 @@ static const Fit fits[] = {
     {"carry", 2, BLOCK_RECURRENCE, LOOP_INNER, BUFFER_UPDATED},
     {"separate", 2, BLOCK_SEVERAL, LOOP_ANY, BUFFER_ANY},
     {"distinct", 2, BLOCK_PLACED, LOOP_ANY, BUFFER_ANY},
+    {"sort_updates", 2, BLOCK_SCATTERED, LOOP_INNER, BUFFER_ANY},
     {"linear_scan", 2, BLOCK_LINEAR, LOOP_INNER, BUFFER_UPDATED},
     {"scan_chunks", 2, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"scan_steps", 2, BLOCK_BEFORE_SUM, LOOP_ANY, BUFFER_ANY},
@@ -231,6 +232,25 @@ static bool stores_at_count(Schedule *s, const Stmt *block)
            running_count_distinct(c, schedule_kernel(s), block, &why) > 0;
 }
 
+/* Data choose where the only statement of a nest of loops stores. */
+static bool is_scattered(const Stmt *block, const Stmt *store, const StmtPath *path)
+{
+    int first = path->n - 1;
+    while (first > 0 && path->items[first - 1]->kind == ST_FOR)
+        first--;
+    for (int i = 0; i < first; i++)
+        if (path->items[i]->kind == ST_FOR)
+            return false;
+    const Stmt *loop = path->n > 1 ? path->items[path->n - 2] : NULL;
+    if (!loop || loop->kind != ST_FOR || !loop_counts_from_zero(&loop->u.loop) ||
+        block->u.block.init || block->u.block.atomic)
+        return false;
+    for (int i = 0; i < store->u.store.buffer->rank; i++)
+        if (expr_has_load(store->u.store.index[i]))
+            return true;
+    return false;
+}
+
 /* The innermost loop leads through iterators that no subscript of the store has. */
 static bool stays_in_innermost(const Stmt *store, const StmtPath *path)
 {
@@ -283,6 +303,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_LINEAR: return store && is_linear(schedule_context(s), store, &path);
     case BLOCK_BEFORE_SUM: return store && keeps_sum(store, block, &path);
     case BLOCK_SEVERAL: return count_stores(s, block) > 1;
+    case BLOCK_SCATTERED: return store && is_scattered(block, store, &path);
     case BLOCK_PLACED: return stores_at_count(s, block);
     case BLOCK_CHOICE: return store && store->u.store.value->kind == EX_SELECT;
     default: return true;

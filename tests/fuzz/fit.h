@@ -32,6 +32,7 @@ typedef enum {
     BLOCK_CHOICE,     /* stores a value where a condition holds, and another elsewhere */
     BLOCK_SEVERAL,    /* has several stores */
     BLOCK_PLACED,     /* stores at a running count */
+    BLOCK_SCATTERED,  /* alone in a nest, and stores where data say */
 } BlockFit;
 
 typedef enum {

@@ -146,6 +146,20 @@ RULES = [
     ("weights_by_index", ["counts", "copies", "copies", "elements"], 256),
     ("sums_of_samples", ["copies"], 3 * 256),
     ("sums_of_heads", ["copies", "elements"], 2 * 256),
+    (
+        "sums_of_edges",
+        ["sorted", "scatters", "scan"]
+        + 3 * ["elements"]
+        + ["rows", "threads", "threads", "threads", "elements"]
+        + ["rows", "threads", "threads", "threads"],
+        5000 * 3,
+    ),
+    (
+        "damped_stores",
+        ["sorted", "scatters", "scan"] + 4 * ["elements"] + ["rows"] + 3 * ["threads"],
+        3000,
+    ),
+    ("scan_in_steps", ["steps", "scan", "elements"], 2 * 256),
     ("weights_of_lists", ["steps", "copies", "elements", "elements"], 256),
     ("floats_and_halves", ["elements"], 1024),
     ("memory_of_threads", ["threads"], 300),

@@ -29,7 +29,7 @@ bool prim_distinct(Schedule *s, const PrimCall *call, Value *result)
                        .i = inner};
     BlockStmt block = node->u.block;
     block.annotations = annotations_with(s->ctx, block.annotations, mark);
-    s->has_distinct = true;
+    s->has_distinct = s->proves_distinct = true;
     sched_replace(s, node, stmt_block(s->ctx, &block, node->span));
     *result = (Value){.kind = VALUE_NONE};
     return true;
