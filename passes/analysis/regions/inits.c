@@ -102,10 +102,20 @@ static bool may_skip_init(Context *c, const BlockStmt *block, const StmtPath *pa
     return prove_compare(f, runs, EX_LE, one) && !prove_at_least(f, runs, 1);
 }
 
+/* The loop declares an element that the init sets: each iteration has a reduction of its own, also
+ * where iterators of it start at what the loop reads. */
+static bool declares_result(Context *c, const BlockStmt *block, const Stmt *loop)
+{
+    bool declares = false;
+    for (Cursor at = cursor_stmts(c, block->init); block->init && !declares && cursor_next(&at);)
+        declares = at.stmt->kind == ST_STORE && stmt_declares(c, loop, at.stmt->u.store.buffer);
+    return declares;
+}
+
 bool reduction_starts_at(Context *c, const BlockStmt *block, const StmtPath *path, int depth)
 {
     const Stmt *s = path->items[depth];
-    return s->kind == ST_FOR &&
+    return s->kind == ST_FOR && !declares_result(c, block, s) &&
            (block_reduces_over(c, block, s->u.loop.var) || may_skip_init(c, block, path, depth));
 }
 
