@@ -33,8 +33,8 @@
  * Invariant: without another step, the loop computes the same, but for roundings, a sum whose terms
  * were in another order, and infinite values times 0 where the loop has choices that forget. */
 #include "ir/implied.h"
-#include "ir/tuple.h"
 #include "passes/schedule/loops/carry.h"
+#include "passes/shared/combiner.h"
 #include "passes/shared/linear.h"
 
 typedef struct {
@@ -168,33 +168,15 @@ static CombinerPart part_named(const Linear *l, const char *name, int identity)
 {
     Context *c = l->s->ctx;
     DType type = l->buffer->type;
-    Var *vars[3];
-    const char *of[3] = {"x.", "y.", ""};
-    for (int i = 0; i < 3; i++)
-        vars[i] = var_new(c, ctx_namef(c, "%s%s", of[i], name), type, VAR_LET, l->span);
-    return (CombinerPart){.name = ctx_name(c, name),
-                          .type = type,
-                          .identity = type_is_float(type) ? expr_float(c, type, identity, l->span)
-                                                          : expr_int(c, type, identity, l->span),
-                          .a = vars[0],
-                          .b = vars[1],
-                          .self = vars[2]};
+    return combiner_part(c, name,
+                         type_is_float(type) ? expr_float(c, type, identity, l->span)
+                                             : expr_int(c, type, identity, l->span));
 }
 
 static Expr *times(const Linear *l, Var *a, Var *b)
 {
     Context *c = l->s->ctx;
     return expr_binary(c, EX_MUL, expr_var(c, a, l->span), expr_var(c, b, l->span), l->span);
-}
-
-/* A reducer of the kernel that is called so; NULL: there is none. */
-static const Combiner *find_reducer(const Linear *l, Name name)
-{
-    for (Cursor at = cursor_stmts(l->s->ctx, l->s->kernel->body); cursor_next(&at);)
-        if (at.stmt->kind == ST_SEQ && at.stmt->u.seq.combiner &&
-            at.stmt->u.seq.combiner->name == name)
-            return at.stmt->u.seq.combiner;
-    return NULL;
 }
 
 /* y.scale * x.value + y.value, or y.value alone where that forgets x. */
@@ -220,18 +202,8 @@ static const Combiner *composition(const Linear *l)
     parts[0].value = times(l, parts[0].b, parts[0].a);
     parts[1].value = composed_value(l, parts);
     Combiner *out = ARENA_NEW(c->arena, Combiner);
-    *out = (Combiner){.a = ctx_name(c, "x"),
-                      .b = ctx_name(c, "y"),
-                      .parts = parts,
-                      .n = 2,
-                      .ordered = true,
-                      .span = l->span};
-    for (int i = 0;; i++) {
-        out->name = ctx_namef(c, i ? "linear_%s_%d" : "linear_%s", type, i);
-        const Combiner *other = find_reducer(l, out->name);
-        if (!other || combiner_equal(other, out))
-            return other ? other : out;
-    }
+    *out = (Combiner){.parts = parts, .n = 2, .ordered = true, .span = l->span};
+    return combiner_named(c, l->s->kernel->body, arena_printf(c->arena, "linear_%s", type), out);
 }
 
 /* ---- build ----------------------------------------------------------------------------------- */

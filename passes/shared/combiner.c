@@ -1,0 +1,39 @@
+/* combiner.c - Makes reducers for steps: their components, and names that no other has. */
+#include "passes/shared/combiner.h"
+
+CombinerPart combiner_part(Context *c, const char *name, Expr *identity)
+{
+    static const char *const of[3] = {"x.", "y.", ""};
+    DType type = identity->type;
+    Var *vars[3];
+    for (int i = 0; i < 3; i++)
+        vars[i] = var_new(c, ctx_namef(c, "%s%s", of[i], name), type, VAR_LET, identity->span);
+    return (CombinerPart){.name = ctx_name(c, name),
+                          .type = type,
+                          .identity = identity,
+                          .a = vars[0],
+                          .b = vars[1],
+                          .self = vars[2]};
+}
+
+/* The reducer of that name that a statement uses; NULL: there is none. */
+static const Combiner *find_reducer(Context *c, const Stmt *body, Name name)
+{
+    for (Cursor at = cursor_stmts(c, body); cursor_next(&at);)
+        if (at.stmt->kind == ST_SEQ && at.stmt->u.seq.combiner &&
+            at.stmt->u.seq.combiner->name == name)
+            return at.stmt->u.seq.combiner;
+    return NULL;
+}
+
+const Combiner *combiner_named(Context *c, const Stmt *body, const char *base, Combiner *made)
+{
+    made->a = ctx_name(c, "x");
+    made->b = ctx_name(c, "y");
+    for (int i = 0;; i++) {
+        made->name = ctx_namef(c, i ? "%s_%d" : "%s", base, i);
+        const Combiner *other = find_reducer(c, body, made->name);
+        if (!other || combiner_equal(other, made))
+            return other ? other : made;
+    }
+}
