@@ -32,429 +32,21 @@
  * other block of the loop accesses them; what the block stores beside the value is known behind
  * the loop.
  * Invariant: the elements have the same values behind the loop. */
-#include "ir/implied.h"
+#include "passes/schedule/reductions/arg_reduce.h"
 #include "passes/analysis/regions/reducer.h"
-#include "passes/schedule/flow.h"
-#include "passes/shared/combiner.h"
-#include "passes/shared/guarded.h"
-
-/* A loop that is searched: the block's iterator that is its variable. */
-typedef struct {
-    const ForStmt *loop;
-    const BlockIter *iter;
-    DType type;  /* of the component that holds it */
-    Expr *none;  /* the identity, which no iteration has */
-    bool upward; /* of two that are equal in all else, the one with the larger index counts */
-} Position;
-
-typedef struct {
-    Schedule *s;
-    Span span, loop_span;
-    StmtPath path; /* to the block */
-    Stmt *loop, *block;
-    Facts *facts; /* that hold in the block */
-    GuardedStores g;
-    Expr *compare;      /* the condition on an element; NULL: there is none */
-    int side;           /* which of its operands that is */
-    int best;           /* which store is of that element */
-    bool largest, last; /* values win that are larger; of equal ones the last */
-    Expr *early, *late; /* the other conditions, in front of it and behind it, or NULL */
-    VEC(Position) positions;
-    Buffer *value;     /* what the reduction finds, or NULL */
-    BufferElement *at; /* [positions.n], or NULL */
-} ArgReduce;
-
-/* ---- the block ------------------------------------------------------------------------------- */
-
-static const StoreStmt *store_of(const ArgReduce *a, int k)
-{
-    return &a->g.stores.items[k]->u.store;
-}
-
-static bool find_block(ArgReduce *a, const PrimCall *call)
-{
-    Schedule *s = a->s;
-    StmtPath outer = {0};
-    a->loop = sched_node(s, &call->arg_reduce.loop, &outer);
-    a->block = sched_node(s, &call->arg_reduce.block, NULL);
-    StmtPath inner = stmt_path_to(s->ctx, a->loop, a->block);
-    REQUIRE(s, E0540, a->span, inner.n > 0, "block '%s' is not in loop '%s'", stmt_label(a->block),
-            stmt_label(a->loop));
-    a->path = path_joined(s->ctx, &outer, outer.n - 1, inner);
-    a->facts = sched_facts(s, &a->path);
-    facts_enter(a->facts, a->block);
-    return true;
-}
-
-static bool check_block(ArgReduce *a)
-{
-    Schedule *s = a->s;
-    const BlockStmt *b = &a->block->u.block;
-    REQUIRE(s, E0540, a->span,
-            !b->init && !b->instruction && !b->atomic && !b->annotations.n && !b->predicate,
-            "block '%s' %s; arg_reduce takes plain blocks", b->name,
-            b->init          ? "has an init, so it is a reduction already"
-            : b->instruction ? "is an instruction"
-            : b->atomic      ? "is atomic"
-            : b->predicate   ? "runs under a condition of a step"
-                             : "has annotations");
-    REQUIRE(s, E0540, a->span, guarded_stores(s->ctx, b->body, &a->g),
-            "block '%s' does not only store under conditions without else, as in if x[i] > best { "
-            "best = x[i]; at = i; }",
-            b->name);
-    return true;
-}
-
-/* ---- loops ----------------------------------------------------------------------------------- */
-
-/* The iterator that is the loop's variable, and the only one that depends on it; or NULL. */
-static const BlockIter *iter_of(const ArgReduce *a, const ForStmt *loop)
-{
-    const BlockStmt *b = &a->block->u.block;
-    const BlockIter *found = NULL;
-    for (int i = 0; i < b->n_iters; i++) {
-        if (!expr_uses_var(b->iters[i].binding, loop->var))
-            continue;
-        if (found || !expr_is_var(b->iters[i].binding, loop->var))
-            return NULL;
-        found = &b->iters[i];
-    }
-    return found;
-}
-
-static bool add_position(ArgReduce *a, const Stmt *loop)
-{
-    Schedule *s = a->s;
-    const BlockIter *iter = iter_of(a, &loop->u.loop);
-    if (!sched_require_serial(s, loop, a->loop_span))
-        return false;
-    REQUIRE(s, E0540, a->loop_span, iter,
-            "loop '%s' is not the value of one iterator of block '%s' alone, so an iteration has "
-            "no index",
-            stmt_label(loop), stmt_label(a->block));
-    VEC_PUSH(s->ctx->arena, &a->positions, ((Position){.loop = &loop->u.loop, .iter = iter}));
-    return true;
-}
-
-static bool find_positions(ArgReduce *a)
-{
-    int first = path_loop(&a->path, a->loop->u.loop.id);
-    for (int i = first; i < a->path.n; i++)
-        if (a->path.items[i]->kind == ST_FOR && !add_position(a, a->path.items[i]))
-            return false;
-    return true;
-}
-
-static bool is_position(const ArgReduce *a, const Var *var)
-{
-    for (int i = 0; i < a->positions.n; i++)
-        if (a->positions.items[i].iter->var == var)
-            return true;
-    return false;
-}
-
-static bool uses_position(const ArgReduce *a, const Expr *e)
-{
-    for (int i = 0; i < a->positions.n; i++)
-        if (expr_uses_var(e, a->positions.items[i].iter->var))
-            return true;
-    return false;
-}
-
-/* The block behind the loop has the iterators that are none of its positions. */
-static bool check_domains(const ArgReduce *a)
-{
-    const BlockStmt *b = &a->block->u.block;
-    for (int i = 0; i < b->n_iters; i++) {
-        const BlockIter *iter = &b->iters[i];
-        REQUIRE(a->s, E0540, a->loop_span,
-                is_position(a, iter->var) ||
-                    (!uses_position(a, iter->lo) && !uses_position(a, iter->hi)),
-                "the domain of iterator '%s' of block '%s' depends on a loop that is searched",
-                iter->var->name, b->name);
-    }
-    return true;
-}
-
-/* How positions are held and ordered: in 32 bits where these are known to suffice. */
-static void choose_types(ArgReduce *a)
-{
-    Context *c = a->s->ctx;
-    for (int i = 0; i < a->positions.n; i++) {
-        Position *p = &a->positions.items[i];
-        int64_t least, most;
-        bool known = bounds_const(a->facts, expr_var(c, p->iter->var, a->span), &least, &most);
-        bool narrow = known && least > INT32_MIN && most < INT32_MAX;
-        p->type = narrow ? DT_I32 : DT_I64;
-        p->upward = a->last == (p->loop->step > 0);
-        int64_t large = narrow ? INT32_MAX : INT64_MAX;
-        int64_t small = known && least >= 0 ? -1 : narrow ? INT32_MIN : INT64_MIN;
-        p->none = expr_int(c, p->type, p->upward ? small : large, a->span);
-    }
-}
-
-/* ---- conditions ------------------------------------------------------------------------------ */
-
-/* The load is known to be of another element than the store. */
-static bool is_apart(const ArgReduce *a, const Expr *load, const StoreStmt *store)
-{
-    Context *c = a->s->ctx;
-    for (int d = 0; d < store->buffer->rank; d++)
-        if (prove(a->facts, expr_binary(c, EX_NE, load->u.load.index[d], store->index[d], a->span)))
-            return true;
-    return false;
-}
-
-/* The buffer of an element that the block stores to, which `e` may read; NULL: it reads none. */
-static const Buffer *stored_in(const ArgReduce *a, const Expr *e)
-{
-    for (Cursor at = cursor_expr(a->s->ctx, e); cursor_next(&at);)
-        for (int k = 0; at.expr->kind == EX_LOAD && k < a->g.stores.n; k++)
-            if (expr_is_load(at.expr, store_of(a, k)->buffer) &&
-                !is_apart(a, at.expr, store_of(a, k)))
-                return store_of(a, k)->buffer;
-    return NULL;
-}
-
-/* The store to the element that `e` is a load of; -1: none. */
-static int store_to(const ArgReduce *a, const Expr *e)
-{
-    for (int k = 0; k < a->g.stores.n; k++) {
-        const StoreStmt *store = store_of(a, k);
-        if (expr_is_load(e, store->buffer) &&
-            exprs_equal(e->u.load.index, store->index, store->buffer->rank))
-            return k;
-    }
-    return -1;
-}
-
-/* A comparison of a value with the element that it is stored to. */
-static bool take_compare(ArgReduce *a, Expr *cond)
-{
-    bool greater = cond->kind == EX_GT || cond->kind == EX_GE;
-    if (!greater && cond->kind != EX_LT && cond->kind != EX_LE)
-        return false;
-    for (int side = 0; side < 2; side++) {
-        int k = store_to(a, cond->u.arg[side]);
-        if (k < 0 || !expr_equal(store_of(a, k)->value, cond->u.arg[!side]))
-            continue;
-        a->compare = cond;
-        a->side = side;
-        a->best = k;
-        a->largest = greater == (side == 1);
-        a->last = cond->kind == EX_GE || cond->kind == EX_LE;
-        return true;
-    }
-    return false;
-}
-
-static bool take_conditions(ArgReduce *a)
-{
-    Schedule *s = a->s;
-    a->last = true;
-    for (int i = 0; i < a->g.conds.n; i++) {
-        Expr *cond = a->g.conds.items[i];
-        const Buffer *reads = stored_in(a, cond);
-        REQUIRE(s, E0540, a->span, !reads || (!a->compare && take_compare(a, cond)),
-                "block '%s' stores where %s, which reads '%s', and is not one comparison with a "
-                "value that the block stores there",
-                stmt_label(a->block), expr_text(s->ctx, cond), reads->name);
-        Expr **of = a->compare ? &a->late : &a->early;
-        if (!reads)
-            *of = cond_and(s->ctx, *of, cond);
-    }
-    return true;
-}
-
-/* The value is computed wherever the conditions beside the comparison hold; those behind it, where
- * that does not hold, too. So these must not need it. */
-static bool runs_anywhere(const ArgReduce *a, const Expr *e)
-{
-    for (Cursor at = cursor_expr(a->s->ctx, e); cursor_next(&at);) {
-        bool divides = at.expr->kind == EX_DIV || at.expr->kind == EX_MOD;
-        if (divides && !type_is_float(at.expr->type) && at.expr->u.arg[1]->kind != EX_INT)
-            return false;
-        if (expr_awaits(at.expr) || (at.expr->kind == EX_LOAD && !load_exists(a->facts, at.expr)))
-            return false;
-    }
-    return true;
-}
-
-static bool check_late(const ArgReduce *a)
-{
-    REQUIRE(a->s, E0540, a->span, !a->late || runs_anywhere(a, a->late),
-            "block '%s' asks %s behind its comparison, and it is not known that this can be asked "
-            "where that does not hold; write it in front",
-            stmt_label(a->block), expr_text(a->s->ctx, a->late));
-    return true;
-}
-
-/* ---- elements -------------------------------------------------------------------------------- */
-
-static bool has_order(DType type)
-{
-    bool tiny = type_is_float(type) && type_info(type)->bits == 8;
-    return type != DT_BOOL && type != DT_INDEX && !tiny;
-}
-
-static bool check_element(const ArgReduce *a, int k)
-{
-    Schedule *s = a->s;
-    const StoreStmt *store = store_of(a, k);
-    Name buffer = store->buffer->name;
-    REQUIRE(s, E0540, a->span, !stmt_declares(s->ctx, a->loop, store->buffer),
-            "'%s' is declared in loop '%s', so each iteration has its own", buffer,
-            stmt_label(a->loop));
-    for (int d = 0; d < store->buffer->rank; d++)
-        REQUIRE(s, E0540, a->span,
-                !uses_position(a, store->index[d]) && !expr_loads_change(store->index[d]),
-                "block '%s' stores to different elements of '%s' in loop '%s'",
-                stmt_label(a->block), buffer, stmt_label(a->loop));
-    for (int i = 0; a->compare && i < a->g.stores.n; i++)
-        REQUIRE(s, E0540, a->span,
-                i == a->best || store_of(a, i)->buffer->id != store_of(a, a->best)->buffer->id,
-                "block '%s' stores twice to '%s', so it is not known what it compares with",
-                stmt_label(a->block), store_of(a, i)->buffer->name);
-    const Stmt *other = flow_other_block(s, a->loop, a->block, store->buffer, ACCESS_ANY);
-    REQUIRE(s, E0540, a->loop_span, !other, "block '%s' in loop '%s' needs what '%s' is there",
-            stmt_label(other), stmt_label(a->loop), buffer);
-    return true;
-}
-
-/* What is stored beside the value is the same behind the loop, given the index. */
-static bool check_known_behind(const ArgReduce *a, const StoreStmt *store)
-{
-    Schedule *s = a->s;
-    for (Cursor at = cursor_expr(s->ctx, store->value); cursor_next(&at);) {
-        if (at.expr->kind != EX_LOAD)
-            continue;
-        const Buffer *buffer = at.expr->u.load.buffer;
-        REQUIRE(s, E0540, a->span,
-                !stmt_declares(s->ctx, a->loop, buffer) &&
-                    !flow_other_block(s, a->loop, a->block, buffer, ACCESS_WRITE),
-                "block '%s' stores '%s' to '%s', which loop '%s' writes meanwhile; only the value "
-                "of the comparison may depend on that",
-                stmt_label(a->block), buffer->name, store->buffer->name, stmt_label(a->loop));
-        REQUIRE(s, E0540, a->span, !expr_awaits(at.expr), "block '%s' waits for an element",
-                stmt_label(a->block));
-    }
-    return true;
-}
-
-static bool check_values(const ArgReduce *a)
-{
-    Schedule *s = a->s;
-    for (int k = 0; k < a->g.stores.n; k++) {
-        const StoreStmt *store = store_of(a, k);
-        const Buffer *reads = stored_in(a, store->value);
-        REQUIRE(s, E0540, a->span, !reads,
-                "block '%s' stores to '%s' what depends on '%s', which it stores, too",
-                stmt_label(a->block), store->buffer->name, reads->name);
-        bool is_value = a->compare && k == a->best;
-        REQUIRE(s, E0540, a->span, !is_value || has_order(store->buffer->type),
-                "'%s' has elements of type %s, of which no largest one can be computed",
-                store->buffer->name, type_info(store->buffer->type)->name);
-        if (!check_element(a, k) || (!is_value && !check_known_behind(a, store)))
-            return false;
-    }
-    return true;
-}
-
-static bool check(ArgReduce *a, const PrimCall *call)
-{
-    return find_block(a, call) && check_block(a) && find_positions(a) && check_domains(a) &&
-           take_conditions(a) && check_late(a) && check_values(a);
-}
-
-/* ---- the reducer ----------------------------------------------------------------------------- */
-
-static bool needs_index(const ArgReduce *a)
-{
-    return !a->compare || a->g.stores.n > 1;
-}
-
-static Expr *operands(const ArgReduce *a, ExprKind kind, const CombinerPart *part)
-{
-    Context *c = a->s->ctx;
-    return expr_binary(c, kind, expr_var(c, part->b, a->span), expr_var(c, part->a, a->span),
-                       a->span);
-}
-
-/* The right operand wins, by the components from the first on, each where those before are equal:
- * y.value > x.value || y.value == x.value && y.index < x.index. */
-static Expr *wins(const ArgReduce *a, const CombinerPart *parts, int n)
-{
-    Context *c = a->s->ctx;
-    Expr *cond = NULL;
-    for (int k = n - 1; k >= 0; k--) {
-        int index = a->compare ? k - 1 : k;
-        bool larger = index < 0 ? a->largest : a->positions.items[index].upward;
-        Expr *before = operands(a, larger ? EX_GT : EX_LT, &parts[k]);
-        Expr *equal = cond ? cond_and(c, operands(a, EX_EQ, &parts[k]), cond) : NULL;
-        cond = equal ? expr_binary(c, EX_OR, before, equal, a->span) : before;
-    }
-    return cond;
-}
-
-static Expr *least_value(const ArgReduce *a)
-{
-    Context *c = a->s->ctx;
-    DType type = store_of(a, a->best)->buffer->type;
-    Expr *start = type_is_float(type) ? expr_float(c, type, 0, a->span) : NULL;
-    return reducer_neutral_from(c, a->largest ? STORE_MAX : STORE_MIN, type, start, a->span);
-}
-
-static int fill_parts(const ArgReduce *a, CombinerPart *parts)
-{
-    Context *c = a->s->ctx;
-    int n = 0;
-    if (a->compare)
-        parts[n++] = combiner_part(c, "value", least_value(a));
-    for (int i = 0; i < a->positions.n; i++)
-        parts[n++] = combiner_part(c, arena_printf(c->arena, i ? "index_%d" : "index", i),
-                                   a->positions.items[i].none);
-    return n;
-}
-
-/* "argmax_f32", "last_argmin_i32", "last": what the reducer is called. */
-static const char *reducer_name(const ArgReduce *a)
-{
-    if (!a->compare)
-        return "last";
-    return arena_printf(a->s->ctx->arena, "%sarg%s_%s", a->last ? "last_" : "",
-                        a->largest ? "max" : "min",
-                        type_info(store_of(a, a->best)->buffer->type)->name);
-}
-
-static const Combiner *reducer_for(const ArgReduce *a)
-{
-    Context *c = a->s->ctx;
-    CombinerPart *parts = ARENA_ARRAY(c->arena, CombinerPart, a->positions.n + 1);
-    int n = fill_parts(a, parts);
-    Subst *let = ARENA_NEW(c->arena, Subst);
-    Expr *choice = wins(a, parts, n);
-    *let = (Subst){var_new(c, "y_wins", DT_BOOL, VAR_LET, a->span), choice};
-    for (int k = 0; k < n; k++)
-        parts[k].value =
-            expr_select(c, expr_var(c, let->var, a->span), expr_var(c, parts[k].b, a->span),
-                        expr_var(c, parts[k].a, a->span), a->span);
-    Combiner *out = ARENA_NEW(c->arena, Combiner);
-    *out = (Combiner){.parts = parts,
-                      .n = n,
-                      .lets = let,
-                      .n_lets = 1,
-                      .choice = choice,
-                      .chooses_b = true,
-                      .span = a->span};
-    return combiner_named(c, a->s->kernel->body, reducer_name(a), out);
-}
 
 /* ---- the reduction --------------------------------------------------------------------------- */
+
+/* What is found is called and lies as what it is stored to. */
+static const Buffer *named_like(const ArgReduce *a)
+{
+    return arg_store(a, a->compare && a->best > 0 ? a->best : 0)->buffer;
+}
 
 static Buffer *new_temp(const ArgReduce *a, const char *base, const char *part, DType type)
 {
     Schedule *s = a->s;
-    const Buffer *like = store_of(a, a->best)->buffer;
+    const Buffer *like = named_like(a);
     const char *name = arena_printf(s->ctx->arena, *part ? "%s_%s" : "%s", base, part);
     Buffer own = {.name = sched_fresh_name(s, name),
                   .type = type,
@@ -469,7 +61,7 @@ static Buffer *new_temp(const ArgReduce *a, const char *base, const char *part, 
 static const char *base_name(const ArgReduce *a)
 {
     Context *c = a->s->ctx;
-    const char *base = arena_printf(c->arena, "%s_found", store_of(a, a->best)->buffer->name);
+    const char *base = arena_printf(c->arena, "%s_found", named_like(a)->name);
     for (int i = 0;; i++) {
         const char *name = i ? arena_printf(c->arena, "%s_%d", base, i) : base;
         bool taken = sched_fresh_name(a->s, name) != ctx_name(c, name);
@@ -492,10 +84,10 @@ static BufferElement single(Context *c, Buffer *buffer)
 static void make_temps(ArgReduce *a, const char *base)
 {
     Context *c = a->s->ctx;
-    bool plain = !needs_index(a) || (!a->compare && a->positions.n == 1);
+    bool plain = !arg_needs_index(a) || (!a->compare && a->positions.n == 1);
     if (a->compare)
-        a->value = new_temp(a, base, plain ? "" : "value", store_of(a, a->best)->buffer->type);
-    if (!needs_index(a))
+        a->value = new_temp(a, base, plain ? "" : "value", arg_value(a)->type);
+    if (!arg_needs_index(a))
         return;
     a->at = ARENA_ARRAY(c->arena, BufferElement, a->positions.n);
     for (int i = 0; i < a->positions.n; i++) {
@@ -513,7 +105,7 @@ static Stmt *make_update(const ArgReduce *a, Stmt **init)
     Expr **values = ARENA_ARRAY(c->arena, Expr *, a->positions.n + 1);
     if (a->value) {
         to[n] = single(c, a->value);
-        values[n++] = store_of(a, a->best)->value;
+        values[n++] = arg_value(a);
     }
     for (int i = 0; a->at && i < a->positions.n; i++) {
         const Position *p = &a->positions.items[i];
@@ -521,12 +113,12 @@ static Stmt *make_update(const ArgReduce *a, Stmt **init)
         values[n++] = expr_cast(c, p->type, expr_var(c, p->iter->var, a->span), a->span);
     }
     if (n > 1) {
-        const Combiner *combiner = reducer_for(a);
+        const Combiner *combiner = arg_reducer(a);
         *init = tuple_identities(c, combiner, to, a->span);
         return tuple_update(c, &(TupleUpdate){combiner, to, values}, a->span);
     }
     bool larger = a->value ? a->largest : a->positions.items[0].upward;
-    *init = stmt_set(c, to[0], a->value ? least_value(a) : a->positions.items[0].none, a->span);
+    *init = stmt_set(c, to[0], a->value ? arg_least_value(a) : a->positions.items[0].none, a->span);
     return stmt_assign(c, to[0], larger ? STORE_MAX : STORE_MIN, values[0], a->span);
 }
 
@@ -536,7 +128,7 @@ static Stmt *make_reduction(const ArgReduce *a, const char *base)
     BlockStmt block = a->block->u.block;
     BlockIter *iters = block_own_iters(c, &block, 0);
     for (int i = 0; i < block.n_iters; i++)
-        iters[i].kind = is_position(a, iters[i].var) ? ITER_REDUCE : ITER_SPATIAL;
+        iters[i].kind = arg_is_position(a, iters[i].var) ? ITER_REDUCE : ITER_SPATIAL;
     Stmt *update = make_update(a, &block.init);
     Expr *where = !a->late ? a->early : cond_and(c, a->early, a->late);
     block.body = where ? stmt_if(c, where, update, NULL, a->span) : update;
@@ -587,18 +179,41 @@ static Expr *found(const ArgReduce *a)
     return cond_and(c, cond, expr_binary(c, a->compare->kind, args[0], args[1], a->span));
 }
 
-static Stmt *make_stores(const ArgReduce *a)
+/* The stores, of what was found. */
+static Stmt *stores_found(const ArgReduce *a)
 {
     Context *c = a->s->ctx;
     Stmt **stores = ARENA_ARRAY(c->arena, Stmt *, a->g.stores.n);
     for (int k = 0; k < a->g.stores.n; k++) {
-        const StoreStmt *store = store_of(a, k);
+        const StoreStmt *store = arg_store(a, k);
         Expr *value = a->compare && k == a->best
                           ? expr_load(c, a->value, single(c, a->value).index, a->span)
                           : at_found(a, store->value);
         stores[k] = stmt_store_like(c, a->g.stores.items[k], store->buffer, store->index, value);
     }
     return stmt_seq(c, stores, a->g.stores.n, a->block->span);
+}
+
+/* Those of the first iteration, if there is one, and it meets the other conditions. */
+static Stmt *stores_first(const ArgReduce *a)
+{
+    Context *c = a->s->ctx;
+    Expr *cond = NULL;
+    for (int i = 0; i < a->positions.n; i++) {
+        const BlockIter *iter = a->positions.items[i].iter;
+        cond = cond_and(c, cond, expr_binary(c, EX_LT, iter->lo, iter->hi, a->span));
+    }
+    for (int i = 0; i < 2; i++)
+        if (i ? a->late : a->early)
+            cond = cond_and(c, cond, arg_at_first(a, i ? a->late : a->early));
+    Stmt **stores = ARENA_ARRAY(c->arena, Stmt *, a->g.stores.n);
+    for (int k = 0; k < a->g.stores.n; k++) {
+        const StoreStmt *store = arg_store(a, k);
+        stores[k] = stmt_store_like(c, a->g.stores.items[k], store->buffer, store->index,
+                                    arg_at_first(a, store->value));
+    }
+    return stmt_if(c, simplify(facts_of_kernel(c, a->s->kernel), cond),
+                   stmt_seq(c, stores, a->g.stores.n, a->span), NULL, a->span);
 }
 
 /* The block as it was, with its own handle, once for what was found. */
@@ -609,18 +224,74 @@ static Stmt *make_choice(const ArgReduce *a)
     BlockIter *iters = block_own_iters(c, &block, 0);
     int n = 0;
     for (int i = 0; i < block.n_iters; i++)
-        if (!is_position(a, iters[i].var)) {
+        if (!arg_is_position(a, iters[i].var)) {
             iters[n] = iters[i];
             iters[n++].kind = ITER_SPATIAL;
         }
     block.n_iters = n;
-    block.body = stmt_if(c, found(a), make_stores(a), NULL, a->span);
+    block.body = stmt_if(c, found(a), stores_found(a), NULL, a->span);
+    if (a->start)
+        block.body = stmt_then(c, stores_first(a), block.body);
     return stmt_block(c, &block, a->block->span);
 }
 
-/* The body with `now` in the place of the loop, behind the declarations of what is found there: at
+/* The statement, a block in front of the loop, stores only what the loop then starts from: it may
+ * stand behind the loop as it is `now`. */
+static bool is_start(const ArgReduce *a, const Stmt *s, const Stmt *now)
+{
+    Context *c = a->s->ctx;
+    if (s->kind != ST_BLOCK || s->u.block.init || s->u.block.instruction)
+        return false;
+    BufferSet writes = flow_buffers(a->s, (Stmt *)s, ACCESS_WRITE);
+    BufferSet reads = flow_buffers(a->s, (Stmt *)s, ACCESS_READ);
+    for (int i = 0; i < writes.n; i++) {
+        bool stored = false;
+        for (int k = 0; k < a->g.stores.n; k++)
+            stored |= arg_store(a, k)->buffer->id == writes.items[i]->id;
+        if (!stored || stmt_accesses(c, now, writes.items[i], ACCESS_ANY))
+            return false;
+    }
+    for (int i = 0; i < reads.n; i++)
+        if (stmt_accesses(c, now, reads.items[i], ACCESS_WRITE))
+            return false;
+    return true;
+}
+
+/* The loop, and behind it the block, in the place of the loop. What the block starts from moves
+ * behind the loop, too: nothing else needs it in front. Returns what the body has instead of `*old`. */
+static Stmt *put_behind(const ArgReduce *a, Stmt *loop, const Stmt **old)
+{
+    Context *c = a->s->ctx;
+    int at = path_loop(&a->path, a->loop->u.loop.id);
+    Stmt *around = at > 0 ? a->path.items[at - 1] : NULL;
+    Stmt *choice = make_choice(a);
+    *old = a->loop;
+    if (!around || around->kind != ST_SEQ)
+        return stmt_then(c, loop, choice);
+    int place = stmt_place(around, a->loop), first = place;
+    while (first > 0 && (around->u.seq.items[first - 1]->kind == ST_TEMP ||
+                         is_start(a, around->u.seq.items[first - 1], loop)))
+        first--;
+    StmtList items = {0}, starts = {0};
+    for (int i = 0; i < around->u.seq.n; i++) {
+        Stmt *item = around->u.seq.items[i];
+        bool moves = i >= first && i < place && item->kind == ST_BLOCK;
+        if (moves)
+            VEC_PUSH(c->arena, &starts, item);
+        else
+            VEC_PUSH(c->arena, &items, i == place ? loop : item);
+        for (int k = 0; i == place && k < starts.n; k++)
+            VEC_PUSH(c->arena, &items, starts.items[k]);
+        if (i == place)
+            VEC_PUSH(c->arena, &items, choice);
+    }
+    *old = around;
+    return stmt_seq(c, items.items, items.n, around->span);
+}
+
+/* The body with `now` in the place of `old`, behind the declarations of what is found there: at
  * the top of the kernel, or where an iteration of the loops around it has its own. */
-static Stmt *declare(const ArgReduce *a, Stmt *now)
+static Stmt *declare(const ArgReduce *a, const Stmt *old, Stmt *now)
 {
     Context *c = a->s->ctx;
     StmtPath around = a->path;
@@ -633,7 +304,7 @@ static Stmt *declare(const ArgReduce *a, Stmt *now)
         VEC_PUSH(c->arena, &temps, stmt_temp(c, a->at[i].buffer, a->span));
     if (inside)
         now = stmt_then(c, stmt_seq(c, temps.items, temps.n, a->span), now);
-    Stmt *body = stmt_replace(c, a->s->kernel->body, a->loop, now);
+    Stmt *body = stmt_replace(c, a->s->kernel->body, old, now);
     for (int i = 0; !inside && i < temps.n; i++)
         body = flow_declare(a->s, body, temps.items[i]->u.temp);
     return body;
@@ -655,15 +326,16 @@ bool prim_arg_reduce(Schedule *s, const PrimCall *call, Value *result)
 {
     Context *c = s->ctx;
     ArgReduce a = {.s = s, .span = call->span, .loop_span = call->arg_reduce.loop.span};
-    if (!check(&a, call))
+    if (!arg_form(&a, call))
         return false;
 
-    choose_types(&a);
+    arg_choose_types(&a);
     const char *base = base_name(&a);
     make_temps(&a, base);
     Stmt *reduction = make_reduction(&a, base);
-    Stmt *all = stmt_then(c, stmt_replace(c, a.loop, a.block, reduction), make_choice(&a));
-    Stmt *body = declare(&a, all);
+    const Stmt *old = NULL;
+    Stmt *all = put_behind(&a, stmt_replace(c, a.loop, a.block, reduction), &old);
+    Stmt *body = declare(&a, old, all);
     if (!check_started(&a, body) || !flow_recheck_kinds(s, body, a.loop->u.loop.id, call->span))
         return false;
     sched_replace_body(s, body);
@@ -677,7 +349,7 @@ bool prim_can_arg_reduce(Schedule *s, const PrimCall *call, Value *result)
 {
     ArgReduce a = {.s = s, .span = call->span, .loop_span = call->can_arg_reduce.loop.span};
     DiagMark mark = diag_mark(s->ctx);
-    bool can = check(&a, call);
+    bool can = arg_form(&a, call);
     diag_forget(s->ctx, mark);
     *result = (Value){.kind = VALUE_BOOL, .span = call->span, .u.i = can};
     return true;
