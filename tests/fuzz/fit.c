@@ -5,6 +5,7 @@
 
 #include "passes/analysis/dependence/running_count.h"
 #include "passes/schedule/flow.h"
+#include "passes/shared/guarded.h"
 #include "passes/shared/linear.h"
 
 static const Fit fits[] = {
@@ -53,6 +54,7 @@ static const Fit fits[] = {
     {"distinct", 2, BLOCK_PLACED, LOOP_ANY, BUFFER_ANY},
     {"sort_updates", 2, BLOCK_SCATTERED, LOOP_INNER, BUFFER_ANY},
     {"linear_scan", 2, BLOCK_LINEAR, LOOP_INNER, BUFFER_UPDATED},
+    {"arg_reduce", 2, BLOCK_GUARDED, LOOP_INNER, BUFFER_ANY},
     {"scan_chunks", 2, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"scan_steps", 2, BLOCK_BEFORE_SUM, LOOP_ANY, BUFFER_ANY},
     {"lookback", 2, BLOCK_BEFORE_SUM, LOOP_ANY, BUFFER_ANY},
@@ -265,6 +267,32 @@ static bool stays_in_innermost(const Stmt *store, const StmtPath *path)
     return loop != NULL;
 }
 
+/* The condition compares what the store writes with what is there. */
+static bool compares(const Expr *cond, const StoreStmt *store)
+{
+    if (op_info(cond->kind)->class != OP_COMPARE || cond->kind == EX_EQ || cond->kind == EX_NE)
+        return false;
+    for (int side = 0; side < 2; side++)
+        if (expr_is_load(cond->u.arg[side], store->buffer) &&
+            expr_equal(cond->u.arg[!side], store->value))
+            return true;
+    return false;
+}
+
+static bool is_guarded(Context *c, const StmtPath *path)
+{
+    GuardedStores g;
+    const BlockStmt *block = &path_end(path)->u.block;
+    if (block->init || block->annotations.n || block->predicate ||
+        !guarded_stores(c, block->body, &g) || !stays_in_innermost(g.stores.items[0], path))
+        return false;
+    for (int i = 0; i < g.conds.n; i++)
+        for (int k = 0; k < g.stores.n; k++)
+            if (compares(g.conds.items[i], &g.stores.items[k]->u.store))
+                return true;
+    return false;
+}
+
 static bool is_linear(Context *c, const Stmt *store, const StmtPath *path)
 {
     LinearForm form;
@@ -305,6 +333,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_SEVERAL: return count_stores(s, block) > 1;
     case BLOCK_SCATTERED: return store && is_scattered(block, store, &path);
     case BLOCK_PLACED: return stores_at_count(s, block);
+    case BLOCK_GUARDED: return is_guarded(schedule_context(s), &path);
     case BLOCK_CHOICE: return store && store->u.store.value->kind == EX_SELECT;
     default: return true;
     }

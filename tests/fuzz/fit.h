@@ -33,6 +33,9 @@ typedef enum {
     BLOCK_SEVERAL,    /* has several stores */
     BLOCK_PLACED,     /* stores at a running count */
     BLOCK_SCATTERED,  /* alone in a nest, and stores where data say */
+    /* stores a value where that is larger or smaller than an element, the same in the innermost
+     * loop */
+    BLOCK_GUARDED,
 } BlockFit;
 
 typedef enum {

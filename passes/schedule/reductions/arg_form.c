@@ -24,13 +24,15 @@ static bool check_block(ArgReduce *a)
     Schedule *s = a->s;
     const BlockStmt *b = &a->block->u.block;
     REQUIRE(s, E0540, a->span,
-            !b->init && !b->instruction && !b->atomic && !b->annotations.n && !b->predicate,
+            !b->init && !b->instruction && !b->atomic && !b->annotations.n && !b->predicate &&
+                !stmt_awaits(s->ctx, b->body, NULL),
             "block '%s' %s; arg_reduce takes plain blocks", b->name,
-            b->init          ? "has an init, so it is a reduction already"
-            : b->instruction ? "is an instruction"
-            : b->atomic      ? "is atomic"
-            : b->predicate   ? "runs under a condition of a step"
-                             : "has annotations");
+            b->init             ? "has an init, so it is a reduction already"
+            : b->instruction    ? "is an instruction"
+            : b->atomic         ? "is atomic"
+            : b->predicate      ? "runs under a condition of a step"
+            : !b->annotations.n ? "waits for other threads"
+                                : "has annotations");
     REQUIRE(s, E0540, a->span, guarded_stores(s->ctx, b->body, &a->g),
             "block '%s' does not only store under conditions without else, as in if x[i] > best { "
             "best = x[i]; at = i; }",
@@ -235,7 +237,7 @@ static bool runs_anywhere(const ArgReduce *a, const Expr *e)
         bool divides = at.expr->kind == EX_DIV || at.expr->kind == EX_MOD;
         if (divides && !type_is_float(at.expr->type) && at.expr->u.arg[1]->kind != EX_INT)
             return false;
-        if (expr_awaits(at.expr) || (at.expr->kind == EX_LOAD && !load_exists(a->facts, at.expr)))
+        if (at.expr->kind == EX_LOAD && !load_exists(a->facts, at.expr))
             return false;
     }
     return true;
@@ -295,8 +297,6 @@ static bool check_known_behind(const ArgReduce *a, const Expr *value)
                 "block '%s' needs '%s' behind loop '%s', which writes it meanwhile; only the value "
                 "of a comparison with what is stored may depend on that",
                 stmt_label(a->block), buffer->name, stmt_label(a->loop));
-        REQUIRE(s, E0540, a->span, !expr_awaits(at.expr), "block '%s' waits for an element",
-                stmt_label(a->block));
     }
     return true;
 }
@@ -339,14 +339,19 @@ Expr *arg_at_first(const ArgReduce *a, Expr *e)
     return expr_subst(c, e, map, a->positions.n);
 }
 
-/* The condition does not hold behind the first iteration of the loop. */
+/* The start does not hold behind the first iteration of the loop: one of the conditions that it joins
+ * does not. */
 static bool is_first_only(const ArgReduce *a, const Position *p)
 {
     Context *c = a->s->ctx;
     FactsMark mark = facts_mark(a->facts);
+    ExprList all = {0};
+    cond_split(c, a->start, &all);
     Expr *at = expr_var(c, p->iter->var, a->span);
     facts_assume(a->facts, expr_binary(c, EX_GT, at, p->iter->lo, a->span));
-    bool never = prove(a->facts, expr_unary(c, EX_NOT, a->start, a->span));
+    bool never = false;
+    for (int i = 0; i < all.n && !never; i++)
+        never = prove(a->facts, expr_unary(c, EX_NOT, all.items[i], a->span));
     facts_reset(a->facts, mark);
     return never;
 }

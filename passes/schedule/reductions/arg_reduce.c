@@ -31,7 +31,8 @@
  * element with the value that is stored there. The elements are the same in all iterations, and no
  * other block of the loop accesses them; what the block stores beside the value is known behind
  * the loop.
- * Invariant: the elements have the same values behind the loop. */
+ * Invariant: the elements have the same values behind the loop. What they start from is stored behind
+ * the loop, too, so that one launch can do all that is left. */
 #include "passes/schedule/reductions/arg_reduce.h"
 #include "passes/analysis/regions/reducer.h"
 
@@ -194,26 +195,35 @@ static Stmt *stores_found(const ArgReduce *a)
     return stmt_seq(c, stores, a->g.stores.n, a->block->span);
 }
 
-/* Those of the first iteration, if there is one, and it meets the other conditions. */
-static Stmt *stores_first(const ArgReduce *a)
+/* `body` under the condition, as far as that is not known to hold. */
+static Stmt *stmt_under(const ArgReduce *a, Expr *cond, Stmt *body)
 {
     Context *c = a->s->ctx;
-    Expr *cond = NULL;
+    if (cond)
+        cond = simplify(facts_of_kernel(c, a->s->kernel), cond);
+    return !cond || expr_is(cond, 1) ? body : stmt_if(c, cond, body, NULL, a->span);
+}
+
+/* The stores of the first iteration, and `rest` behind them, where there is one. */
+static Stmt *first_then(const ArgReduce *a, Stmt *rest)
+{
+    Context *c = a->s->ctx;
+    Expr *exists = NULL;
     for (int i = 0; i < a->positions.n; i++) {
         const BlockIter *iter = a->positions.items[i].iter;
-        cond = cond_and(c, cond, expr_binary(c, EX_LT, iter->lo, iter->hi, a->span));
+        exists = cond_and(c, exists, expr_binary(c, EX_LT, iter->lo, iter->hi, a->span));
     }
-    for (int i = 0; i < 2; i++)
-        if (i ? a->late : a->early)
-            cond = cond_and(c, cond, arg_at_first(a, i ? a->late : a->early));
     Stmt **stores = ARENA_ARRAY(c->arena, Stmt *, a->g.stores.n);
     for (int k = 0; k < a->g.stores.n; k++) {
         const StoreStmt *store = arg_store(a, k);
         stores[k] = stmt_store_like(c, a->g.stores.items[k], store->buffer, store->index,
-                                    arg_at_first(a, store->value));
+                                    simplify(a->facts, arg_at_first(a, store->value)));
     }
-    return stmt_if(c, simplify(facts_of_kernel(c, a->s->kernel), cond),
-                   stmt_seq(c, stores, a->g.stores.n, a->span), NULL, a->span);
+    Expr *meets = !a->late ? a->early : cond_and(c, a->early, a->late);
+    Stmt *first = stmt_seq(c, stores, a->g.stores.n, a->span);
+    if (meets)
+        first = stmt_if(c, arg_at_first(a, meets), first, NULL, a->span);
+    return stmt_under(a, exists, stmt_then(c, first, rest));
 }
 
 /* The block as it was, with its own handle, once for what was found. */
@@ -231,62 +241,68 @@ static Stmt *make_choice(const ArgReduce *a)
     block.n_iters = n;
     block.body = stmt_if(c, found(a), stores_found(a), NULL, a->span);
     if (a->start)
-        block.body = stmt_then(c, stores_first(a), block.body);
+        block.body = first_then(a, block.body);
     return stmt_block(c, &block, a->block->span);
 }
 
-/* The statement, a block in front of the loop, stores only what the loop then starts from: it may
+/* The block stores to the buffer. */
+static bool is_stored(const ArgReduce *a, const Buffer *buffer)
+{
+    for (int k = 0; k < a->g.stores.n; k++)
+        if (arg_store(a, k)->buffer->id == buffer->id)
+            return true;
+    return false;
+}
+
+/* The statement, in front of the loop, is a block that only stores what the loop starts from, and may
  * stand behind the loop as it is `now`. */
-static bool is_start(const ArgReduce *a, const Stmt *s, const Stmt *now)
+static bool is_start(const ArgReduce *a, Stmt *s, const Stmt *now)
 {
     Context *c = a->s->ctx;
     if (s->kind != ST_BLOCK || s->u.block.init || s->u.block.instruction)
         return false;
-    BufferSet writes = flow_buffers(a->s, (Stmt *)s, ACCESS_WRITE);
-    BufferSet reads = flow_buffers(a->s, (Stmt *)s, ACCESS_READ);
-    for (int i = 0; i < writes.n; i++) {
-        bool stored = false;
-        for (int k = 0; k < a->g.stores.n; k++)
-            stored |= arg_store(a, k)->buffer->id == writes.items[i]->id;
-        if (!stored || stmt_accesses(c, now, writes.items[i], ACCESS_ANY))
+    BufferSet writes = flow_buffers(a->s, s, ACCESS_WRITE);
+    BufferSet reads = flow_buffers(a->s, s, ACCESS_READ);
+    for (int i = 0; i < writes.n; i++)
+        if (!is_stored(a, writes.items[i]) || stmt_accesses(c, now, writes.items[i], ACCESS_ANY))
             return false;
-    }
     for (int i = 0; i < reads.n; i++)
         if (stmt_accesses(c, now, reads.items[i], ACCESS_WRITE))
             return false;
     return true;
 }
 
-/* The loop, and behind it the block, in the place of the loop. What the block starts from moves
- * behind the loop, too: nothing else needs it in front. Returns what the body has instead of `*old`. */
-static Stmt *put_behind(const ArgReduce *a, Stmt *loop, const Stmt **old)
+/* The items of a sequence with the loop as it is `now`, and behind it the starts that stand directly
+ * in front of it, and the choice. */
+static Stmt *with_starts_behind(const ArgReduce *a, const Stmt *seq, Stmt *now)
 {
     Context *c = a->s->ctx;
-    int at = path_loop(&a->path, a->loop->u.loop.id);
-    Stmt *around = at > 0 ? a->path.items[at - 1] : NULL;
-    Stmt *choice = make_choice(a);
-    *old = a->loop;
-    if (!around || around->kind != ST_SEQ)
-        return stmt_then(c, loop, choice);
-    int place = stmt_place(around, a->loop), first = place;
-    while (first > 0 && (around->u.seq.items[first - 1]->kind == ST_TEMP ||
-                         is_start(a, around->u.seq.items[first - 1], loop)))
+    int place = stmt_place(seq, a->loop), first = place;
+    Stmt *const *all = seq->u.seq.items;
+    while (first > 0 && (all[first - 1]->kind == ST_TEMP || is_start(a, all[first - 1], now)))
         first--;
-    StmtList items = {0}, starts = {0};
-    for (int i = 0; i < around->u.seq.n; i++) {
-        Stmt *item = around->u.seq.items[i];
-        bool moves = i >= first && i < place && item->kind == ST_BLOCK;
-        if (moves)
-            VEC_PUSH(c->arena, &starts, item);
-        else
-            VEC_PUSH(c->arena, &items, i == place ? loop : item);
-        for (int k = 0; i == place && k < starts.n; k++)
-            VEC_PUSH(c->arena, &items, starts.items[k]);
-        if (i == place)
-            VEC_PUSH(c->arena, &items, choice);
+    StmtList items = {0}, behind = {0};
+    for (int i = 0; i < place; i++) {
+        bool moves = i >= first && all[i]->kind == ST_BLOCK;
+        VEC_PUSH(c->arena, moves ? &behind : &items, all[i]);
     }
-    *old = around;
-    return stmt_seq(c, items.items, items.n, around->span);
+    VEC_PUSH(c->arena, &items, now);
+    VEC_PUSH(c->arena, &behind, make_choice(a));
+    for (int i = 0; i < behind.n; i++)
+        VEC_PUSH(c->arena, &items, behind.items[i]);
+    for (int i = place + 1; i < seq->u.seq.n; i++)
+        VEC_PUSH(c->arena, &items, all[i]);
+    return stmt_seq(c, items.items, items.n, seq->span);
+}
+
+/* What stands in the place of `*old`, which is the loop, or the sequence with it. */
+static Stmt *put_behind(const ArgReduce *a, Stmt *loop, const Stmt **old)
+{
+    int at = path_loop(&a->path, a->loop->u.loop.id);
+    const Stmt *around = at > 0 ? a->path.items[at - 1] : NULL;
+    bool among = around && around->kind == ST_SEQ;
+    *old = among ? around : a->loop;
+    return among ? with_starts_behind(a, around, loop) : stmt_then(a->s->ctx, loop, make_choice(a));
 }
 
 /* The body with `now` in the place of `old`, behind the declarations of what is found there: at

@@ -85,7 +85,7 @@ const Combiner *arg_reducer(const ArgReduce *a)
     int n = fill_parts(a, parts);
     Subst *let = ARENA_NEW(c->arena, Subst);
     Expr *choice = wins(a, parts, n);
-    *let = (Subst){var_new(c, "y_wins", DT_BOOL, VAR_LET, a->span), choice};
+    *let = (Subst){var_new(c, ctx_name(c, "y_wins"), DT_BOOL, VAR_LET, a->span), choice};
     for (int k = 0; k < n; k++)
         parts[k].value =
             expr_select(c, expr_var(c, let->var, a->span), expr_var(c, parts[k].b, a->span),
