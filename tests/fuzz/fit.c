@@ -5,7 +5,7 @@
 
 #include "passes/analysis/dependence/running_count.h"
 #include "passes/schedule/flow.h"
-#include "passes/shared/guarded.h"
+#include "passes/schedule/reductions/guarded.h"
 #include "passes/shared/linear.h"
 
 static const Fit fits[] = {

@@ -5,7 +5,7 @@
 
 #include "ir/tuple.h"
 #include "passes/schedule/flow.h"
-#include "passes/shared/guarded.h"
+#include "passes/schedule/reductions/guarded.h"
 
 /* A loop that is searched: the block's iterator that is its variable. */
 typedef struct {

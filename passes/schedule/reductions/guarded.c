@@ -1,5 +1,5 @@
 /* guarded.c - Reads a body that stores under conditions. See guarded.h. */
-#include "passes/shared/guarded.h"
+#include "passes/schedule/reductions/guarded.h"
 
 enum { MOST_NODES = 500 };
 

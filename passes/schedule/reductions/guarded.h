@@ -1,7 +1,7 @@
 /* guarded.h - Declares the form of a body that stores under conditions on what is there: if x[i] >
  * best { best = x[i]; at = i; }. */
-#ifndef TIRC_PASSES_SHARED_GUARDED_H
-#define TIRC_PASSES_SHARED_GUARDED_H
+#ifndef TIRC_PASSES_SCHEDULE_REDUCTIONS_GUARDED_H
+#define TIRC_PASSES_SCHEDULE_REDUCTIONS_GUARDED_H
 
 #include "passes/shared/rebuild.h"
 
