@@ -172,8 +172,8 @@ static Expr *at_stored(const ArgReduce *a, Expr *e)
     return expr_subst(c, e, map, a->positions.n);
 }
 
-/* A comparison of a value with the element that it is stored to, or with the value at the index that
- * is stored: x[i] > best, x[i] > x[at]. */
+/* A comparison of a value with the element that it is stored to, or with the value at the index
+ * that is stored: x[i] > best, x[i] > x[at]. */
 static bool take_compare(ArgReduce *a, Expr *cond)
 {
     bool greater = cond->kind == EX_GT || cond->kind == EX_GE;
@@ -211,6 +211,53 @@ static bool take_choice(ArgReduce *a, Expr *cond)
     return a->compare != NULL;
 }
 
+typedef struct {
+    const ArgReduce *a;
+    bool others; /* something else is read */
+} Stored;
+
+static Expr *put_stored(Rewriter *r, Expr *e)
+{
+    Stored *stored = r->user;
+    int k = store_to(stored->a, e);
+    stored->others |= e->kind == EX_LOAD && k < 0;
+    return k < 0 ? e : arg_store(stored->a, k)->value;
+}
+
+/* The same of i32(j), whose range decides a comparison with a literal: i32(j) < 0 never holds. */
+static bool is_decided(const ArgReduce *a, const Expr *behind)
+{
+    Context *c = a->s->ctx;
+    if (op_info(behind->kind)->class != OP_COMPARE)
+        return false;
+    Expr *value = behind->u.arg[0], *other = behind->u.arg[1];
+    int64_t least, most, number;
+    bool narrow = value->kind == EX_CAST && (value->type == DT_I32 || value->type == DT_I64) &&
+                  value->u.arg[0]->type == DT_INDEX && expr_is_const(other, &number) &&
+                  bounds_const(a->facts, value->u.arg[0], &least, &most) && least >= INT32_MIN &&
+                  most <= INT32_MAX;
+    return narrow && prove(a->facts, expr_unary(c, EX_NOT,
+                                                expr_binary(c, behind->kind, value->u.arg[0],
+                                                            expr_index(c, number), a->span),
+                                                a->span));
+}
+
+/* A condition on elements alone, which does not hold any more once the block has stored to them:
+ * at[i] < 0, where the block stores an index. */
+static bool take_once(ArgReduce *a, Expr *cond)
+{
+    Context *c = a->s->ctx;
+    Stored stored = {.a = a};
+    Rewriter r = {.ctx = c, .user = &stored, .expr = put_stored};
+    Expr *behind = rewrite_expr(&r, cond);
+    if (stored.others || uses_position(a, cond) ||
+        !(is_decided(a, behind) || prove(a->facts, expr_unary(c, EX_NOT, behind, a->span))))
+        return false;
+    a->once = cond;
+    a->last = false;
+    return true;
+}
+
 static bool take_conditions(ArgReduce *a)
 {
     Schedule *s = a->s;
@@ -218,11 +265,12 @@ static bool take_conditions(ArgReduce *a)
     for (int i = 0; i < a->g.conds.n; i++) {
         Expr *cond = a->g.conds.items[i];
         const Buffer *reads = stored_in(a, cond);
-        REQUIRE(s, E0540, a->span, !reads || (!a->compare && take_choice(a, cond)),
+        REQUIRE(s, E0540, a->span,
+                !reads || (!a->compare && !a->once && (take_once(a, cond) || take_choice(a, cond))),
                 "block '%s' stores where %s, which reads '%s', and is not one comparison with a "
                 "value that the block stores there",
                 stmt_label(a->block), expr_text(s->ctx, cond), reads->name);
-        Expr **of = a->compare ? &a->late : &a->early;
+        Expr **of = a->compare || a->once ? &a->late : &a->early;
         if (!reads)
             *of = cond_and(s->ctx, *of, cond);
     }
@@ -273,7 +321,7 @@ static bool check_element(const ArgReduce *a, int k)
                 !uses_position(a, store->index[d]) && !expr_loads_change(store->index[d]),
                 "block '%s' stores to different elements of '%s' in loop '%s'",
                 stmt_label(a->block), buffer, stmt_label(a->loop));
-    for (int i = 0; a->compare && i < a->g.stores.n; i++)
+    for (int i = 0; (a->compare || a->once) && i < a->g.stores.n; i++)
         REQUIRE(s, E0540, a->span, i == k || arg_store(a, i)->buffer->id != store->buffer->id,
                 "block '%s' stores twice to '%s', so it is not known what it compares with",
                 stmt_label(a->block), buffer);
@@ -339,8 +387,8 @@ Expr *arg_at_first(const ArgReduce *a, Expr *e)
     return expr_subst(c, e, map, a->positions.n);
 }
 
-/* The start does not hold behind the first iteration of the loop: one of the conditions that it joins
- * does not. */
+/* The start does not hold behind the first iteration of the loop: one of the conditions that it
+ * joins does not. */
 static bool is_first_only(const ArgReduce *a, const Position *p)
 {
     Context *c = a->s->ctx;

@@ -21,7 +21,8 @@
  * iterations, which a reduction finds, and the block applies it to what stood before the loop.
  * Nothing is said of that: it may be a NaN, which is never less, or an infinity.  With >= the last
  * one of equal values counts; in an identity the index then says that there was none, since -inf
- * >= -inf.  Without a comparison the last iteration of all counts that meets the conditions.
+ * >= -inf.  Without a comparison the last iteration counts that meets the conditions, or the first
+ * one where the block stores only once, as in at < 0 && x[i] == key.
  *
  * What else the block stores is computed behind the loop from the index, so the tuple has two
  * components however much that is. The value alone needs no index: it is a maximum, in which -0
@@ -31,8 +32,8 @@
  * element with the value that is stored there. The elements are the same in all iterations, and no
  * other block of the loop accesses them; what the block stores beside the value is known behind
  * the loop.
- * Invariant: the elements have the same values behind the loop. What they start from is stored behind
- * the loop, too, so that one launch can do all that is left. */
+ * Invariant: the elements have the same values behind the loop. What they start from is stored
+ * behind the loop, too, so that one launch can do all that is left. */
 #include "passes/schedule/reductions/arg_reduce.h"
 #include "passes/analysis/regions/reducer.h"
 
@@ -169,12 +170,12 @@ static Expr *found(const ArgReduce *a)
 {
     Context *c = a->s->ctx;
     Expr *cond = NULL;
-    if (a->at && a->last) {
+    if (a->at && (a->last || a->once)) {
         Expr *index = expr_load(c, a->at[0].buffer, a->at[0].index, a->span);
         cond = expr_binary(c, EX_NE, index, a->positions.items[0].none, a->span);
     }
     if (!a->compare)
-        return cond;
+        return cond_and(c, cond, a->once);
     Expr *args[2] = {a->compare->u.arg[0], a->compare->u.arg[1]};
     args[!a->side] = expr_load(c, a->value, single(c, a->value).index, a->span);
     return cond_and(c, cond, expr_binary(c, a->compare->kind, args[0], args[1], a->span));
@@ -254,8 +255,8 @@ static bool is_stored(const ArgReduce *a, const Buffer *buffer)
     return false;
 }
 
-/* The statement, in front of the loop, is a block that only stores what the loop starts from, and may
- * stand behind the loop as it is `now`. */
+/* The statement, in front of the loop, is a block that only stores what the loop starts from, and
+ * may stand behind the loop as it is `now`. */
 static bool is_start(const ArgReduce *a, Stmt *s, const Stmt *now)
 {
     Context *c = a->s->ctx;
@@ -272,8 +273,8 @@ static bool is_start(const ArgReduce *a, Stmt *s, const Stmt *now)
     return true;
 }
 
-/* The items of a sequence with the loop as it is `now`, and behind it the starts that stand directly
- * in front of it, and the choice. */
+/* The items of a sequence with the loop as it is `now`, and behind it the starts that stand
+ * directly in front of it, and the choice. */
 static Stmt *with_starts_behind(const ArgReduce *a, const Stmt *seq, Stmt *now)
 {
     Context *c = a->s->ctx;

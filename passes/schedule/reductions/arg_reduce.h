@@ -26,6 +26,7 @@ typedef struct {
     Expr *compare; /* the condition on what is there; NULL: there is none */
     int side;      /* which of its operands reads that: an element, */
     int best;      /* the one of this store, or, where it is -1, the value at the index stored */
+    Expr *once;    /* the condition on elements alone, which no store leaves true; or NULL */
     Expr *start;   /* the first iteration stores where this holds, which no other meets; or NULL */
     bool largest, last; /* values win that are larger; of equal ones the last */
     Expr *early, *late; /* the other conditions, in front of it and behind it, or NULL */

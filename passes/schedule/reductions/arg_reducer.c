@@ -1,5 +1,5 @@
-/* arg_reducer.c - Makes the reducers of arg_reduce: the larger or smaller value wins, of equal ones the
- * first or the last in the order of the loops. */
+/* arg_reducer.c - Makes the reducers of arg_reduce: the larger or smaller value wins, of equal ones
+ * the first or the last in the order of the loops. */
 #include "passes/analysis/regions/reducer.h"
 #include "passes/schedule/reductions/arg_reduce.h"
 #include "passes/shared/combiner.h"
@@ -69,11 +69,11 @@ static int fill_parts(const ArgReduce *a, CombinerPart *parts)
     return n;
 }
 
-/* "argmax_f32", "last_argmin_i32", "last": what the reducer is called. */
+/* "argmax_f32", "last_argmin_i32", "first": what the reducer is called. */
 static const char *reducer_name(const ArgReduce *a)
 {
     if (!a->compare)
-        return "last";
+        return a->last ? "last" : "first";
     return arena_printf(a->s->ctx->arena, "%sarg%s_%s", a->last ? "last_" : "",
                         a->largest ? "max" : "min", type_info(arg_value(a)->type)->name);
 }
