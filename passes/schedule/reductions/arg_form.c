@@ -146,12 +146,27 @@ static int store_to(const ArgReduce *a, const Expr *e)
     return -1;
 }
 
+/* The conversion of an index to an integer keeps its value. */
+static bool is_exact(const ArgReduce *a, const Expr *cast)
+{
+    int64_t least, most;
+    const TypeInfo *info = type_info(cast->type);
+    if (cast->type == DT_I64)
+        return true;
+    if (info->class != CLASS_INT && info->class != CLASS_UINT)
+        return false;
+    int bits = info->class == CLASS_INT ? info->bits - 1 : info->bits > 62 ? 62 : info->bits;
+    int64_t end = (int64_t)1 << bits;
+    return bounds_const(a->facts, cast->u.arg[0], &least, &most) && most < end &&
+           least >= (info->class == CLASS_INT ? -end : 0);
+}
+
 /* The store of the iterator itself to an element; -1: none. */
 static int store_of_position(const ArgReduce *a, const Position *p)
 {
     for (int k = 0; k < a->g.stores.n; k++) {
         const Expr *e = arg_store(a, k)->value;
-        if (e->kind == EX_CAST && expr_is_var(e->u.arg[0], p->iter->var))
+        if (e->kind == EX_CAST && expr_is_var(e->u.arg[0], p->iter->var) && is_exact(a, e))
             return k;
     }
     return -1;
@@ -230,16 +245,13 @@ static bool is_decided(const ArgReduce *a, const Expr *behind)
     Context *c = a->s->ctx;
     if (op_info(behind->kind)->class != OP_COMPARE)
         return false;
-    Expr *value = behind->u.arg[0], *other = behind->u.arg[1];
-    int64_t least, most, number;
-    bool narrow = value->kind == EX_CAST && (value->type == DT_I32 || value->type == DT_I64) &&
-                  value->u.arg[0]->type == DT_INDEX && expr_is_const(other, &number) &&
-                  bounds_const(a->facts, value->u.arg[0], &least, &most) && least >= INT32_MIN &&
-                  most <= INT32_MAX;
-    return narrow && prove(a->facts, expr_unary(c, EX_NOT,
-                                                expr_binary(c, behind->kind, value->u.arg[0],
-                                                            expr_index(c, number), a->span),
-                                                a->span));
+    const Expr *value = behind->u.arg[0];
+    int64_t number;
+    if (value->kind != EX_CAST || value->u.arg[0]->type != DT_INDEX || !is_exact(a, value) ||
+        !expr_is_const(behind->u.arg[1], &number))
+        return false;
+    Expr *exact = expr_binary(c, behind->kind, value->u.arg[0], expr_index(c, number), a->span);
+    return prove(a->facts, expr_unary(c, EX_NOT, exact, a->span));
 }
 
 /* A condition on elements alone, which does not hold any more once the block has stored to them:
@@ -360,6 +372,28 @@ static bool check_compared(const ArgReduce *a)
     return (a->best >= 0 && !a->start) || check_known_behind(a, arg_value(a));
 }
 
+/* The block behind the loop compares with the element also where nothing was searched, unless it
+ * asks for the index first. So there has to be one. */
+static bool check_exists(const ArgReduce *a)
+{
+    Schedule *s = a->s;
+    if (!a->compare || arg_asks_index(a))
+        return true;
+    StmtPath around = a->path;
+    around.n = path_loop(&a->path, a->loop->u.loop.id) + 1;
+    Facts *outside = sched_facts(s, &around);
+    const BlockStmt *b = &a->block->u.block;
+    for (int i = 0; i < b->n_iters; i++)
+        if (!arg_is_position(a, b->iters[i].var))
+            facts_range(outside, b->iters[i].var, b->iters[i].lo, b->iters[i].hi);
+    Expr *element = a->compare->u.arg[a->side];
+    REQUIRE(s, E0540, a->span, load_exists(outside, element),
+            "block '%s' compares with %s, of which it is not known that it exists where loop '%s' "
+            "has no iterations",
+            stmt_label(a->block), expr_text(s->ctx, element), stmt_label(a->loop));
+    return true;
+}
+
 static bool check_values(const ArgReduce *a)
 {
     Schedule *s = a->s;
@@ -416,7 +450,7 @@ static bool check_start(const ArgReduce *a)
     for (int i = path_loop(&a->path, a->loop->u.loop.id); i < a->path.n; i++)
         first = first && (!a->start || a->path.items[i]->kind != ST_IF);
     REQUIRE(a->s, E0540, a->span,
-            first && (!a->start || prove(a->facts, arg_at_first(a, a->start))),
+            !a->start || (first && a->best >= 0 && prove(a->facts, arg_at_first(a, a->start))),
             "block '%s' stores where %s, which is not known to hold in the first iteration of loop "
             "'%s', and only there",
             stmt_label(a->block), expr_text(a->s->ctx, a->start), stmt_label(a->loop));
@@ -426,6 +460,6 @@ static bool check_start(const ArgReduce *a)
 bool arg_form(ArgReduce *a, const PrimCall *call)
 {
     return find_block(a, call) && check_block(a) && find_positions(a) && check_domains(a) &&
-           take_conditions(a) && check_late(a) && check_values(a) && check_compared(a) &&
-           check_start(a);
+           take_conditions(a) && check_late(a) && check_values(a) && check_exists(a) &&
+           check_compared(a) && check_start(a);
 }

@@ -164,13 +164,13 @@ static Expr *at_found(const ArgReduce *a, Expr *e)
     return rewrite_expr(&r, expr_subst(c, e, map, a->positions.n));
 }
 
-/* An iteration was found, and the comparison holds. A value that nothing is less than wins nothing
- * by > or <, so that an identity needs no condition then. */
+/* An iteration was found, and the comparison holds. The identity wins nothing by > or <, so that it
+ * needs no condition then. */
 static Expr *found(const ArgReduce *a)
 {
     Context *c = a->s->ctx;
     Expr *cond = NULL;
-    if (a->at && (a->last || a->once)) {
+    if (arg_asks_index(a)) {
         Expr *index = expr_load(c, a->at[0].buffer, a->at[0].index, a->span);
         cond = expr_binary(c, EX_NE, index, a->positions.items[0].none, a->span);
     }

@@ -56,6 +56,11 @@ Expr *arg_at_first(const ArgReduce *a, Expr *e);
 void arg_choose_types(ArgReduce *a);
 /* More is stored than the value. */
 bool arg_needs_index(const ArgReduce *a);
+/* What was found is stored only where the index says that something was. */
+static inline bool arg_asks_index(const ArgReduce *a)
+{
+    return arg_needs_index(a) && (a->last || a->once || a->best < 0);
+}
 /* What loses to every value. */
 Expr *arg_least_value(const ArgReduce *a);
 /* The reducer of a value, if there is one, and of its positions. */
