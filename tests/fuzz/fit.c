@@ -30,6 +30,7 @@ static const Fit fits[] = {
     {"read_at", 2, BLOCK_ANY, LOOP_ANY, BUFFER_READ},
     {"write_at", 2, BLOCK_ANY, LOOP_ANY, BUFFER_WRITTEN},
     {"set_scope", 3, BLOCK_ANY, LOOP_ANY, BUFFER_TEMP},
+    {"cache_halo", 2, BLOCK_BORDERED, LOOP_ANY, BUFFER_READ},
     {"cache_index", 1, BLOCK_DIGITS, LOOP_ANY, BUFFER_ANY},
     {"storage_align", 1, BLOCK_ANY, LOOP_ANY, BUFFER_BANKED},
     {"pad", 1, BLOCK_ANY, LOOP_ANY, BUFFER_BANKED},
@@ -159,6 +160,20 @@ static bool has_digits(Schedule *s, Stmt *block)
         for (int axis = 0; axis < reads.items[i].buffer->rank; axis++)
             if (is_digits(c, reads.items[i].index[axis]))
                 return true;
+    return false;
+}
+
+/* A subscript wraps or is clamped. */
+static bool has_borders(Schedule *s, Stmt *block)
+{
+    Context *c = schedule_context(s);
+    AccessList reads = access_list(c, block, NULL, ACCESS_READ);
+    for (int i = 0; i < reads.n; i++)
+        for (int d = 0; d < reads.items[i].buffer->rank; d++) {
+            ExprKind kind = reads.items[i].index[d]->kind;
+            if (kind == EX_MOD || kind == EX_MIN || kind == EX_MAX)
+                return true;
+        }
     return false;
 }
 
@@ -327,6 +342,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_SCALED: return block->u.block.init && store && is_scaled(block, store);
     case BLOCK_EINSUM: return store && store->u.store.op != STORE_SET && is_whole(block, &path);
     case BLOCK_DIGITS: return has_digits(s, block);
+    case BLOCK_BORDERED: return has_borders(s, block);
     case BLOCK_RECURRENCE: return store && flow_reads_other_element(schedule_context(s), store);
     case BLOCK_LINEAR: return store && is_linear(schedule_context(s), store, &path);
     case BLOCK_BEFORE_SUM: return store && keeps_sum(store, block, &path);

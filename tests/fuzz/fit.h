@@ -25,6 +25,7 @@ typedef enum {
     BLOCK_EINSUM,       /* that, and updates what it writes */
     BLOCK_FEWER_DIGITS, /* adds products that may keep fewer digits */
     BLOCK_DIGITS,       /* reads at a subscript that multiplies or divides */
+    BLOCK_BORDERED,     /* reads a buffer at a subscript that wraps or is clamped */
     BLOCK_RECURRENCE,   /* computes elements from others of the same buffer */
     /* stores a linear function of the element that it stores to, the same in the innermost loop */
     BLOCK_LINEAR,
