@@ -8,6 +8,8 @@
  *                                                       block C: c[..] = b[io * 32 + ii]
  *
  * A block that blockize made has a tile of elements: the tiles that the part meets are computed.
+ * With guarded = true, the block runs only if its reader may run in the iteration: where a tile
+ * lies behind the ends of the reader's domain, the iteration reads nothing.
  *
  * Legal: the block alone makes the values of a temp, each anew, and all its readers are under the
  * loop; what it reads has the same values there.
@@ -274,8 +276,77 @@ static void share_part(Move *m)
         m->body = own;
 }
 
+/* ---- guarded --------------------------------------------------------------------------------- */
+
+/* The reader's domain along an iterator holds for some iteration of the loops in m->loop: both ends
+ * where they are easiest to meet. NULL: they always are, or other iterators decide them. */
+static Expr *easiest_domain(const Move *m, const BlockStmt *reader, int i, const VarList *inner)
+{
+    Context *c = m->s->ctx;
+    const BlockIter *iter = &reader->iters[i];
+    const Var *const *over = (const Var *const *)inner->items;
+    Expr *at = simplify(m->facts, iter->binding), *cond = NULL;
+    Expr *least = least_over(m->facts, at, over, inner->n, NULL);
+    Expr *most = largest_over(m->facts, at, over, inner->n, NULL);
+    for (int k = 0; k < i; k++)
+        if (expr_uses_var(iter->lo, reader->iters[k].var) ||
+            expr_uses_var(iter->hi, reader->iters[k].var))
+            return NULL;
+    if (least && !prove_compare(m->facts, least, EX_LT, iter->hi))
+        cond = expr_binary(c, EX_LT, least, iter->hi, m->at_loop);
+    if (most && !prove_compare(m->facts, most, EX_GE, iter->lo))
+        cond = cond_and(c, cond, expr_binary(c, EX_GE, most, iter->lo, m->at_loop));
+    return cond;
+}
+
+/* A condition that holds in each iteration of m->loop in which the reader runs. Where the range of
+ * its reduction is empty, its init may read, so only the other iterators count. */
+static Expr *where_read(const Move *m, const Stmt *reader)
+{
+    Context *c = m->s->ctx;
+    FactsMark mark = facts_mark(m->facts);
+    EnclosingList around = {0};
+    VarList inner = {0};
+    Expr *cond = NULL;
+    stmt_enclosing(c, m->loop->u.loop.body, reader, &around);
+    for (int i = 0; i < around.n; i++)
+        if (around.items[i].stmt->kind == ST_FOR) {
+            VEC_PUSH(c->arena, &inner, around.items[i].stmt->u.loop.var);
+            facts_enter(m->facts, around.items[i].stmt);
+        }
+    for (int i = 0; i < reader->u.block.n_iters; i++)
+        if (reader->u.block.iters[i].kind == ITER_SPATIAL) {
+            Expr *domain = easiest_domain(m, &reader->u.block, i, &inner);
+            cond = domain ? cond_and(c, cond, domain) : cond;
+        }
+    facts_reset(m->facts, mark);
+    return cond;
+}
+
+/* The block under that condition, if one is asked for: the values of an iteration are its own, in
+ * registers, so they are read in the same iteration or not at all. */
+static bool guard_by_reader(Move *m)
+{
+    const Value *guarded = &m->call->compute_at.guarded;
+    if (guarded->kind == VALUE_NONE || !guarded->u.i)
+        return true;
+    BlockList readers = flow_blocks(m->s, m->loop, m->buffer, ACCESS_READ);
+    REQUIRE(
+        m->s, E0873, guarded->span, m->buffer->scope == SCOPE_LOCAL && readers.n == 1,
+        "'%s' is in %s memory and has %d reader%s in loop '%s'; a guarded block makes values in "
+        "local memory for a single reader",
+        m->buffer->name, scope_name(m->buffer->scope), readers.n, readers.n == 1 ? "" : "s",
+        m->loop->u.loop.var->name);
+    Expr *cond = where_read(m, readers.items[0]);
+    if (cond)
+        place_build(m, cond);
+    return true;
+}
+
 static bool keeps_meaning(Move *m)
 {
+    if (!guard_by_reader(m))
+        return false;
     share_part(m);
     return runs_no_more(m) && keeps_order(m->s, &m->path, m->at_block);
 }
