@@ -17,9 +17,15 @@ static void refuse(WideCheck *v, const char *why, const char *remedy)
     }
 }
 
+/* Without names, once what holds of these has simplified it: in x[min(N - 1, j)], where j < N. */
+static Expr *written_out(const WideCheck *v, Expr *e)
+{
+    return simplify(v->facts, expr_expand(v->c, simplify(v->facts, e), &v->lets));
+}
+
 static Expr *offset_of(WideCheck *v, const Buffer *b, Expr *const *index)
 {
-    return simplify(v->facts, expr_expand(v->c, buffer_place(v->c, b, index), &v->lets));
+    return written_out(v, buffer_place(v->c, b, index));
 }
 
 /* The offset of the first lane is a multiple of the width. */
@@ -115,8 +121,7 @@ static void check_access(WideCheck *v, const Buffer *b, Expr *const *index, Acce
     }
     for (int d = 0; d < b->rank && !v->why; d++) {
         int64_t coefficient, distance;
-        Expr *rest, *e = simplify(v->facts, expr_expand(v->c, index[d], &v->lets)),
-                    *stride = buffer_stride(c, b, d);
+        Expr *rest, *e = written_out(v, index[d]), *stride = buffer_stride(c, b, d);
         if (!expr_uses_var(e, var))
             continue;
         if (!split_linear(v->facts, e, var, &coefficient, &rest)) {
@@ -143,7 +148,7 @@ static bool is_wide(const WideCheck *v, const Expr *load)
                      v->loop->u.loop.body->u.store.buffer->scope != SCOPE_LOCAL;
     bool uses = false;
     for (int d = 0; d < load->u.load.buffer->rank && !registers; d++) {
-        Expr *e = simplify(v->facts, expr_expand(v->c, load->u.load.index[d], &v->lets));
+        Expr *e = written_out(v, load->u.load.index[d]);
         uses |= expr_uses_var(e, v->loop->u.loop.var);
     }
     return uses && !registers;

@@ -451,6 +451,9 @@ static LoopAccesses accesses_begin(Schedule *s, const PrimCall *call)
                       .loop = &sched_node(s, &call->contiguous.loop, NULL)->u.loop,
                       .buffer = sched_buffer(s, call->contiguous.buffer.u.id)};
     a.accesses = access_list(s->ctx, block, a.buffer, ACCESS_ANY);
+    const Expr *where = a.block->predicate; /* alike for the iterations of the loop */
+    if (where && !expr_uses_var(where, a.loop->var))
+        facts_assume(a.facts, a.block->predicate);
     return a;
 }
 
