@@ -171,6 +171,18 @@ static bool refuse_axis(const Halo *h, int axis, Expr *subscript, const char *wh
                         why);
 }
 
+/* A sum of multiples of iterators, so that adjacent iterations need adjacent places. */
+static bool is_linear(const Halo *h, Expr *at)
+{
+    int64_t coefficient;
+    Expr *rest;
+    for (int i = 0; i < h->stmt->u.block.n_iters; i++)
+        if (expr_uses_var(at, h->iters[i]) &&
+            !split_linear(h->facts, at, h->iters[i], &coefficient, &rest))
+            return false;
+    return true;
+}
+
 /* The coordinates of one read are among those of the copy. */
 static bool add_range(const Halo *h, int axis, Expr *subscript)
 {
@@ -182,7 +194,10 @@ static bool add_range(const Halo *h, int axis, Expr *subscript)
         return refuse_axis(h, axis, subscript,
                            "which is not known to have the border of its other reads for all "
                            "iterations, or whose dividend may be negative");
-    if (!range_over(h->facts, simplify(h->facts, at), h->iters, h->stmt->u.block.n_iters, ends) ||
+    at = simplify(h->facts, at);
+    if (!is_linear(h, at))
+        return refuse_axis(h, axis, subscript, "whose coordinate is no sum of iterators");
+    if (!range_over(h->facts, at, h->iters, h->stmt->u.block.n_iters, ends) ||
         !expr_is_const(ends[0], &least))
         return refuse_axis(h, axis, subscript, "whose coordinates have no least value");
     b->least = b->most && b->least < least ? b->least : least;
