@@ -201,6 +201,7 @@ RULES = [
     ("wrapped_planes", ["elements"], 2 * 256),
     ("wrapped_odd_rows", ["elements"], 256),
     ("wrapped_line", ["elements"], 250),
+    ("chosen_ends", ["elements"], 2 * 256),
     ("differences_of_columns", ["elements"], 2 * 256),
     ("clamped_sums", ["neighbourhoods"], 256),
     ("sums_of_patches", ["neighbourhoods"], 2 * 256),

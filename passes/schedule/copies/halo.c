@@ -17,10 +17,13 @@
  *   clamp     max(lo, min(hi, e)), or a part of it where the ranges imply the rest
  *   none      the coordinate is the subscript
  *
+ * Choices such as i > 0 ? i - 1 : 0 are read as what they are equal to (border.h).
+ *
  * Legal: the subscripts are made of iterators and sizes; each is proved to be the border of its
  * coordinate, for all iterations of the block. Nothing writes the buffer between the copy and the
  * block.
  * Invariant: every access finds the value that it found in the buffer itself. */
+#include "passes/schedule/copies/border.h"
 #include "passes/schedule/copies/stage.h"
 
 typedef enum { BORDER_NONE, BORDER_WRAP, BORDER_CLAMP } BorderKind;
@@ -49,12 +52,20 @@ typedef struct {
 
 /* ---- borders of subscripts ------------------------------------------------------------------- */
 
+/* The subscript as a remainder, minimum or maximum, also where it is a choice. */
+static Expr *read_border(const Halo *h, int axis, Expr *subscript)
+{
+    Context *c = h->s->ctx;
+    Expr *e = simplify(h->facts, subscript);
+    return border_of_choices(c, h->facts, e, h->from->shape[axis]);
+}
+
 static bool uses_iterators(const Halo *h, const Expr *e)
 {
     return expr_uses_any(e, (Var *const *)h->iters, h->stmt->u.block.n_iters);
 }
 
-/* max(lo, e) or min(hi, e), where the first is free of iterators: e, and the bound. NULL: neither. */
+/* Of max(lo, e) or min(hi, e), where the bound is free of iterators: e. NULL: it is neither. */
 static Expr *clamped(const Halo *h, Expr *e, Expr **bound)
 {
     if (e->kind != EX_MAX && e->kind != EX_MIN)
@@ -156,7 +167,7 @@ static Expr *unclamped(const Halo *h, const Border *b, Expr *e)
 static Expr *coordinate(const Halo *h, int axis, Expr *subscript)
 {
     const Border *b = &h->borders[axis];
-    Expr *e = simplify(h->facts, subscript);
+    Expr *e = read_border(h, axis, subscript);
     return b->kind == BORDER_WRAP    ? unwrapped(h, b, e)
            : b->kind == BORDER_CLAMP ? unclamped(h, b, e)
                                      : e;
@@ -217,7 +228,7 @@ static bool find_border(const Halo *h, int axis)
         Expr *e = h->reads.items[i].index[axis];
         if (!has_only_iterators(h, e))
             return refuse_axis(h, axis, e, "which is not made of iterators and sizes");
-        if (!add_border(h, b, simplify(h->facts, e)))
+        if (!add_border(h, b, read_border(h, axis, e)))
             return refuse_axis(h, axis, e, "but other reads have another border there");
     }
     b->extent = h->from->shape[axis];
