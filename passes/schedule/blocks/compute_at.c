@@ -279,7 +279,7 @@ static void share_part(Move *m)
 /* ---- guarded --------------------------------------------------------------------------------- */
 
 /* The reader's domain along an iterator holds for some iteration of the loops in m->loop: both ends
- * where they are easiest to meet. NULL: they always are, or other iterators decide them. */
+ * where they are easiest to meet. NULL: they always are, or other iterators or data decide them. */
 static Expr *easiest_domain(const Move *m, const BlockStmt *reader, int i, const VarList *inner)
 {
     Context *c = m->s->ctx;
@@ -288,6 +288,8 @@ static Expr *easiest_domain(const Move *m, const BlockStmt *reader, int i, const
     Expr *at = simplify(m->facts, iter->binding), *cond = NULL;
     Expr *least = least_over(m->facts, at, over, inner->n, NULL);
     Expr *most = largest_over(m->facts, at, over, inner->n, NULL);
+    if (expr_has_load(iter->lo) || expr_has_load(iter->hi) || expr_has_load(iter->binding))
+        return NULL;
     for (int k = 0; k < i; k++)
         if (expr_uses_var(iter->lo, reader->iters[k].var) ||
             expr_uses_var(iter->hi, reader->iters[k].var))
