@@ -8,8 +8,8 @@
  *     }
  *
  * An assignment is the init of an update if no other statement from the assignment to the end of
- * the loops accesses the buffer. block.c joins an update that is alone in its loops. A label on
- * the assignment keeps the two apart. */
+ * the loops accesses the element, as c[i, 1] is another one than c[i, 0]. block.c joins an update
+ * that is alone in its loops. A label on the assignment keeps the two apart. */
 #include "frontend/resolve/internal.h"
 #include "passes/analysis/regions/region.h"
 
@@ -44,15 +44,21 @@ static bool find_assignment(Pair *p, const Stmt *s)
            !s->u.block.predicate && is_fixed(p->r->ctx, set->u.store.value);
 }
 
-/* Finds the only block in a nest that accesses the buffer; false where a condition stands in the
- * way, or another one accesses it. */
+/* The statement may access the element that is set. */
+static bool may_access(const Pair *p, const Stmt *s)
+{
+    const StoreStmt *set = &p->set->u.store;
+    return stmt_may_access(p->r->ctx, s, (BufferElement){set->buffer, set->index}, ACCESS_ANY);
+}
+
+/* Finds the only block in a nest that may access the element; false where a condition stands in the
+ * way, or another one may access it. */
 static bool find_update(Pair *p, Stmt *nest)
 {
     Context *c = p->r->ctx;
     p->update = NULL;
     for (Cursor at = cursor_outer(c, nest); cursor_next(&at);) {
-        if (at.stmt->kind != ST_BLOCK ||
-            !stmt_accesses(c, at.stmt, p->set->u.store.buffer, ACCESS_ANY))
+        if (at.stmt->kind != ST_BLOCK || !may_access(p, at.stmt))
             continue;
         if (p->update)
             return false;
@@ -127,7 +133,7 @@ static bool join(Resolver *r, StmtList *seq, int i)
     if (!find_assignment(&p, seq->items[i]))
         return false;
     int at = i + 1;
-    while (at < seq->n && !stmt_accesses(r->ctx, seq->items[at], p.set->u.store.buffer, ACCESS_ANY))
+    while (at < seq->n && !may_access(&p, seq->items[at]))
         at++;
     if (at == seq->n || seq->items[at]->kind != ST_FOR || !find_update(&p, seq->items[at]))
         return false;

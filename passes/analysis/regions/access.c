@@ -271,6 +271,25 @@ bool stmt_accesses(Context *c, const Stmt *s, const Buffer *buffer, AccessMode m
     return false;
 }
 
+/* The subscripts have other numbers on an axis. */
+static bool are_apart(Expr *const *a, Expr *const *b, int rank)
+{
+    int64_t one, other;
+    for (int axis = 0; axis < rank; axis++)
+        if (expr_is_const(a[axis], &one) && expr_is_const(b[axis], &other) && one != other)
+            return true;
+    return false;
+}
+
+bool stmt_may_access(Context *c, const Stmt *s, BufferElement element, AccessMode mode)
+{
+    AccessList all = access_list(c, s, element.buffer, mode);
+    for (int i = 0; i < all.n; i++)
+        if (!are_apart(all.items[i].index, element.index, element.buffer->rank))
+            return true;
+    return false;
+}
+
 Subst *block_bindings(Context *c, const BlockStmt *block)
 {
     Subst *map = ARENA_ARRAY(c->arena, Subst, block->n_iters + 1);
