@@ -14,6 +14,16 @@ int einsum_iter(const BlockStmt *block, const Expr *e)
     return -1;
 }
 
+bool einsum_are_parts(Expr *const *a, Expr *const *b, int rank)
+{
+    int64_t one, other;
+    for (int axis = 0; axis < rank; axis++)
+        if (!expr_equal(a[axis], b[axis]) &&
+            (!expr_is_const(a[axis], &one) || !expr_is_const(b[axis], &other)))
+            return false;
+    return true;
+}
+
 bool einsum_is_axis(Context *c, const Expr *extent, const BlockIter *iter)
 {
     return expr_equal(extent, iter->hi) ||

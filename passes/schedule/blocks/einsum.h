@@ -5,7 +5,8 @@
 
 #include "passes/schedule/flow.h"
 
-/* An element that a padded reduction reads, and the literal that stands in its padding. */
+/* An element that a padded reduction reads, with all of its parts, and the literal that stands in
+ * its padding. */
 typedef struct {
     const Buffer *operand;
     Expr *const *index;
@@ -36,6 +37,9 @@ typedef struct {
 
 /* The iterator that an expression is, alone; -1. */
 int einsum_iter(const BlockStmt *block, const Expr *e);
+/* The subscripts are the same, but for numbers, as those of a[i, k, 0] and a[i, k, 1]: parts of one
+ * element, whose padding is alike. */
+bool einsum_are_parts(Expr *const *a, Expr *const *b, int rank);
 /* The axis has an element for each value of the iterator: none, too, where its range is empty. */
 bool einsum_is_axis(Context *c, const Expr *extent, const BlockIter *iter);
 /* The iterators of the block at the end of the path are the loops of a perfect nest that holds it

@@ -43,7 +43,7 @@ static const Fill *find_fill(const Einsum *e, const Buffer *buffer, Expr *const 
 {
     for (int i = 0; i < e->fills.n; i++)
         if (e->fills.items[i].operand->id == buffer->id &&
-            exprs_equal(e->fills.items[i].index, index, buffer->rank))
+            einsum_are_parts(e->fills.items[i].index, index, buffer->rank))
             return &e->fills.items[i];
     return NULL;
 }

@@ -293,17 +293,17 @@ static bool has_all(Einsum *e, const Access *a)
     return all;
 }
 
-/* All accesses of the block to the buffer have the subscripts of this one. */
+/* All accesses of the block to the buffer have the subscripts of this one, or are of other parts of
+ * the same element. */
 static bool check_one_subscript(Einsum *e, const AccessList *all, const Access *a)
 {
     for (int k = 0; k < all->n; k++)
-        for (int axis = 0; axis < a->buffer->rank && all->items[k].buffer->id == a->buffer->id;
-             axis++)
-            REQUIRE(e->s, E0831, e->call->span,
-                    expr_equal(all->items[k].index[axis], a->index[axis]),
-                    "block '%s' accesses '%s' at different subscripts; an einsum accesses each "
-                    "buffer at one subscript",
-                    e->block->name, a->buffer->name);
+        REQUIRE(e->s, E0831, e->call->span,
+                all->items[k].buffer->id != a->buffer->id ||
+                    einsum_are_parts(all->items[k].index, a->index, a->buffer->rank),
+                "block '%s' accesses '%s' at different subscripts; an einsum accesses each "
+                "buffer at one subscript, but for numbers",
+                e->block->name, a->buffer->name);
     return true;
 }
 

@@ -70,7 +70,7 @@ static bool place_inside(InPlace *p)
     Span span = p->call->cache_inplace.loop.span;
     Name loop = p->loop->u.loop.var->name;
     Stmt *body = p->loop->u.loop.body;
-    p->place = (StagePlace){body, -1, -1};
+    p->place = (StagePlace){.parent = body, .first = -1, .last = -1};
     for (int i = 0; i < stmt_items(body); i++)
         if (is_item(stmt_item(body, i), p->block, s->ctx))
             p->place.first = p->place.last = i;

@@ -26,211 +26,16 @@
  *
  *   y[i, j] += x[i, k] * x[j, k]    =>      y[i, j] += x_shared[k, i] * x[j, k]
  *
+ * Parts of an element, such as x[i, k, 0] and x[i, k, 1], are copied together (reindex_element.c).
+ *
  * Legal: all of these accesses of the block have the same subscripts, and the place tells the
  * element.
  * Invariant: every access finds the value that it found in the buffer itself. */
+#include "passes/schedule/copies/reindex.h"
+
 #include "passes/analysis/polyhedral/index_map.h"
 #include "passes/analysis/regions/inits.h"
-#include "passes/schedule/copies/stage.h"
 #include "passes/schedule/enter.h"
-
-/* Another block that reads the copy. */
-typedef struct {
-    Stmt *stmt;
-    Subst *iters; /* the first block's iterators to its own */
-} Reader;
-
-typedef struct {
-    Schedule *s;
-    Span span, map_span;
-    StmtPath path;
-    Stmt *stmt; /* the block */
-    Buffer *from;
-    const char *suffix;
-    Scope scope;
-    Expr *const *at; /* [from->rank] the element, in the block's iterators */
-    bool among;      /* the block also reads other elements, which stay where they are */
-    Expr *inside;    /* the value is the element where this holds, and 0 elsewhere; NULL: always */
-    Expr **to;       /* [n_to] the place, in the block's iterators */
-    int n_to;
-    PointBox points; /* the iterators that at and to use */
-    Expr **extent;   /* [n_to] */
-    Var **place;     /* [n_to] the iterators of the copying block */
-    Expr **back;     /* [points.n] the iterators at a place; NULL: only the element is known */
-    Expr **element;  /* [from->rank] the element at a place */
-    Expr *inside_at_place;
-    Facts *at_place; /* the ranges of the places */
-    VEC(Reader) readers;
-} Reindex;
-
-/* ---- what the block touches ------------------------------------------------------------------ */
-
-/* The subscripts read no memory and are made of iterators that the place uses. */
-static bool is_of_place(const Reindex *r, Expr *const *at)
-{
-    const BlockStmt *block = &r->stmt->u.block;
-    for (int d = 0; d < r->from->rank; d++)
-        if (expr_has_load(at[d]))
-            return false;
-    for (int i = 0; i < block->n_iters; i++)
-        if (exprs_use_var(at, r->from->rank, block->iters[i].var) &&
-            !exprs_use_var(r->to, r->n_to, block->iters[i].var))
-            return false;
-    return true;
-}
-
-/* The accesses that are meant: all, or where they differ and the block only reads, those of the
- * place, if there are some. */
-static AccessList meant(Reindex *r)
-{
-    AccessList all = access_list(r->s->ctx, r->stmt, r->from, ACCESS_ANY), some = {0};
-    bool differ = false, reads = r->to != NULL;
-    for (int i = 0; i < all.n; i++) {
-        differ |= !exprs_equal(all.items[i].index, all.items[0].index, r->from->rank);
-        reads &= !all.items[i].writes;
-        if (reads && is_of_place(r, all.items[i].index))
-            VEC_PUSH(r->s->ctx->arena, &some, all.items[i]);
-    }
-    r->among = differ && reads && some.n > 0;
-    return r->among ? some : all;
-}
-
-/* All accesses that are meant have the same subscripts, made of iterators. */
-static bool find_element(Reindex *r)
-{
-    Context *c = r->s->ctx;
-    AccessList accesses = meant(r);
-    r->at = accesses.items[0].index;
-    for (int d = 0; d < r->from->rank; d++) {
-        for (int i = 1; i < accesses.n; i++)
-            REQUIRE(r->s, E0910, r->span, expr_equal(accesses.items[i].index[d], r->at[d]),
-                    "block '%s' accesses '%s' at '%s' and at '%s' along axis %d, but an iteration "
-                    "must access a single element; use cache_read or cache_write, which copy the "
-                    "whole buffer",
-                    r->stmt->u.block.name, r->from->name, expr_text(r->s->ctx, r->at[d]),
-                    expr_text(r->s->ctx, accesses.items[i].index[d]), d);
-        const Var *inner = stage_other_var(c, &r->stmt->u.block, r->at[d]);
-        REQUIRE(r->s, E0910, r->span, !inner,
-                "block '%s' accesses '%s' at '%s', which depends on loop '%s' inside the block",
-                r->stmt->u.block.name, r->from->name, expr_text(r->s->ctx, r->at[d]), inner->name);
-    }
-    return true;
-}
-
-/* ---- other readers --------------------------------------------------------------------------- */
-
-/* Both blocks have iterators with the same domains. */
-static bool pair_iters(const Reindex *r, const BlockStmt *other, Subst *iters)
-{
-    Context *c = r->s->ctx;
-    const BlockStmt *block = &r->stmt->u.block;
-    if (other->n_iters != block->n_iters)
-        return false;
-    for (int i = 0; i < block->n_iters; i++) {
-        if (!expr_equal(expr_subst(c, block->iters[i].lo, iters, i), other->iters[i].lo) ||
-            !expr_equal(expr_subst(c, block->iters[i].hi, iters, i), other->iters[i].hi))
-            return false;
-        iters[i] =
-            (Subst){block->iters[i].var, expr_var(c, other->iters[i].var, other->body->span)};
-    }
-    return true;
-}
-
-static bool reads_same(const Reindex *r, const Reader *reader)
-{
-    Context *c = r->s->ctx;
-    int n = r->stmt->u.block.n_iters;
-    Expr **at = exprs_subst(c, r->at, r->from->rank, reader->iters, n);
-    AccessList reads = access_list(c, reader->stmt, r->from, ACCESS_ANY);
-    for (int i = 0; i < reads.n; i++)
-        if (reads.items[i].writes || !exprs_equal(reads.items[i].index, at, r->from->rank))
-            return false;
-    return reads.n > 0;
-}
-
-static bool find_readers(Reindex *r, const Value *given)
-{
-    Context *c = r->s->ctx;
-    for (int i = 0; i < (given->kind == VALUE_NONE ? 0 : given->u.list.n); i++) {
-        Stmt *stmt = sched_node(r->s, &given->u.list.items[i], NULL);
-        Reader reader = {stmt, ARENA_ARRAY(c->arena, Subst, r->stmt->u.block.n_iters + 1)};
-        if (stmt == r->stmt)
-            continue;
-        REQUIRE(r->s, E0910, given->u.list.items[i].span,
-                pair_iters(r, &stmt->u.block, reader.iters) && reads_same(r, &reader),
-                "block '%s' does not read the element of '%s' that block '%s' reads in the same "
-                "iteration; give blocks with the same iterators and subscripts",
-                stmt->u.block.name, r->from->name, r->stmt->u.block.name);
-        VEC_PUSH(c->arena, &r->readers, reader);
-    }
-    return true;
-}
-
-/* Finds `inside`: the block's only access is the element of `inside ? element : 0`, and the
- * condition is made of iterators and reads no memory. */
-static void find_condition(Reindex *r)
-{
-    Context *c = r->s->ctx;
-    AccessList accesses = access_list(c, r->stmt, r->from, ACCESS_ANY);
-    for (Cursor at = cursor_stmt(c, r->stmt->u.block.body); cursor_next(&at);) {
-        Expr *where = NULL;
-        const Expr *load = at.expr ? expr_copied(at.expr, &where) : NULL;
-        if (load && where && load->u.load.buffer->id == r->from->id && accesses.n == 1 &&
-            !expr_has_load(where) && !stage_other_var(c, &r->stmt->u.block, where))
-            r->inside = where;
-    }
-    if (r->inside)
-        r->stmt = flow_write_out(r->s, r->stmt, &r->path);
-}
-
-/* ---- the iterators that matter --------------------------------------------------------------- */
-
-/* Those that the element, its condition or the place uses. */
-static void find_points(Reindex *r)
-{
-    Context *c = r->s->ctx;
-    int n = 0;
-    Expr **all = ARENA_ARRAY(c->arena, Expr *, r->from->rank + r->n_to + 2);
-    for (int d = 0; d < r->from->rank; d++)
-        all[n++] = r->at[d];
-    for (int k = 0; k < r->n_to; k++)
-        all[n++] = r->to[k];
-    if (r->inside)
-        all[n++] = r->inside;
-    r->points = stage_points(r->s, &r->stmt->u.block, all, n);
-}
-
-/* The place of plain reindex: the iterators that the element uses, each from 0. */
-static void place_by_iterators(Reindex *r)
-{
-    Context *c = r->s->ctx;
-    const BlockStmt *block = &r->stmt->u.block;
-    r->to = ARENA_ARRAY(c->arena, Expr *, block->n_iters + 1);
-    for (int i = 0; i < block->n_iters; i++) {
-        const BlockIter *iter = &block->iters[i];
-        if (!exprs_use_var(r->at, r->from->rank, iter->var))
-            continue;
-        /* its range begins elsewhere for other values of the iterators before */
-        bool moves = false;
-        for (int before = 0; before < i; before++)
-            moves |= expr_uses_var(iter->lo, block->iters[before].var);
-        Expr *value = expr_var(c, iter->var, span_none());
-        r->to[r->n_to++] = moves ? value : index_sub(c, value, iter->lo);
-    }
-}
-
-static bool place_by_map(Reindex *r, const IndexMap *map)
-{
-    Context *c = r->s->ctx;
-    const BlockStmt *block = &r->stmt->u.block;
-    REQUIRE(r->s, E0901, r->map_span, map->n_from == block->n_iters,
-            "block '%s' has %d iterator%s, but the index map takes %d", block->name, block->n_iters,
-            block->n_iters == 1 ? "" : "s", map->n_from);
-    Expr **iters = exprs_of_vars(c, block_points(c, block).var, block->n_iters);
-    r->to = index_map_apply(c, map, iters);
-    r->n_to = map->n_to;
-    return true;
-}
 
 /* ---- from the place to the element ----------------------------------------------------------- */
 
@@ -348,8 +153,17 @@ typedef struct {
     const Reindex *r;
     Buffer *to;
     Expr **at;            /* the place, in the iterators of the block */
-    Expr *const *element; /* the subscripts that are redirected; NULL: all are */
+    Expr *const *element; /* the subscripts that are redirected, but for the part */
 } Redirect;
+
+/* The place of the accessed part. */
+static Expr **place_of_part(const Redirect *d, Context *c, Expr *const *index)
+{
+    if (!d->r->part)
+        return d->at;
+    Subst part = {d->r->part, index[d->r->part_axis]};
+    return exprs_subst(c, d->at, d->r->n_to, &part, 1);
+}
 
 static Expr *redirect_load(Rewriter *rewriter, Expr *e)
 {
@@ -358,10 +172,10 @@ static Expr *redirect_load(Rewriter *rewriter, Expr *e)
     const Expr *load = d->r->inside ? expr_copied(e, &where) : NULL;
     if (load && where && load->u.load.buffer == d->to)
         return e->u.arg[1];
-    if (!expr_is_load(e, d->r->from) ||
-        (d->element && !exprs_equal(e->u.load.index, d->element, d->r->from->rank)))
+    if (!expr_is_load(e, d->r->from) || !reindex_is_part(d->r, e->u.load.index, d->element))
         return e;
-    return expr_load(rewriter->ctx, d->to, d->at, e->span);
+    return expr_load(rewriter->ctx, d->to, place_of_part(d, rewriter->ctx, e->u.load.index),
+                     e->span);
 }
 
 static Stmt *redirect_store(Rewriter *rewriter, Stmt *stmt)
@@ -388,11 +202,12 @@ static void put(const Reindex *r, const StagePlace *place, Buffer *to, Stmt *bef
     Context *c = r->s->ctx;
     int n = r->stmt->u.block.n_iters;
     Stmt *list = stage_insert(r->s, place, before, after);
-    list = redirect(r, list, r->stmt, &(Redirect){r, to, r->to, r->among ? r->at : NULL});
+    list = redirect(r, list, r->stmt, &(Redirect){r, to, r->to, r->at});
     for (int i = 0; i < r->readers.n; i++) {
         const Reader *reader = &r->readers.items[i];
-        Expr **at = exprs_subst(c, r->to, r->n_to, reader->iters, n);
-        list = redirect(r, list, reader->stmt, &(Redirect){r, to, at, NULL});
+        Expr **at = exprs_subst(c, r->to, r->n_to, reader->iters, n),
+             **element = exprs_subst(c, r->at, r->from->rank, reader->iters, n);
+        list = redirect(r, list, reader->stmt, &(Redirect){r, to, at, element});
     }
     Stmt *body = stmt_replace(c, r->s->kernel->body, place->parent, list);
     sched_replace_body(r->s, flow_declare_beside(r->s, body, r->from, to));
@@ -439,14 +254,14 @@ static bool check_gather(const Reindex *r, Expr **where)
     return true;
 }
 
-/* The init of the block reads an element of the copy. */
-static bool init_reads(const Reindex *r, const BlockStmt *block)
+/* The init of the block reads the element of the copy, at these subscripts. */
+static bool init_reads(const Reindex *r, const BlockStmt *block, Expr *const *at)
 {
     if (!block->init)
         return false;
     AccessList reads = access_list(r->s->ctx, block->init, r->from, ACCESS_READ);
     for (int i = 0; i < reads.n; i++)
-        if (!r->among || exprs_equal(reads.items[i].index, r->at, r->from->rank))
+        if (reindex_is_part(r, reads.items[i].index, at))
             return true;
     return false;
 }
@@ -454,9 +269,9 @@ static bool init_reads(const Reindex *r, const BlockStmt *block)
 /* An init has no value of a reduction's iterators, so a place that is made of them is none for what
  * it reads; and it also runs where the reduction is empty, at places that no instance of the block
  * tells. */
-static bool check_init(const Reindex *r, const BlockStmt *block, Expr *const *to)
+static bool check_init(const Reindex *r, const BlockStmt *block, Expr *const *at, Expr *const *to)
 {
-    bool reads = init_reads(r, block);
+    bool reads = init_reads(r, block, at);
     const BlockIter *empty = reads ? reduction_empty_for_some(r->s->ctx, block) : NULL;
     REQUIRE(r->s, E0911, r->span, !empty,
             "the init of block '%s' reads '%s' even for empty ranges of '%s', for which the copy "
@@ -477,11 +292,12 @@ static bool check_inits(const Reindex *r)
     int n = r->stmt->u.block.n_iters;
     for (int i = 0; i < r->readers.n; i++) {
         const Reader *reader = &r->readers.items[i];
-        Expr **to = exprs_subst(r->s->ctx, r->to, r->n_to, reader->iters, n);
-        if (!check_init(r, &reader->stmt->u.block, to))
+        Expr **to = exprs_subst(r->s->ctx, r->to, r->n_to, reader->iters, n),
+             **at = exprs_subst(r->s->ctx, r->at, r->from->rank, reader->iters, n);
+        if (!check_init(r, &reader->stmt->u.block, at, to))
             return false;
     }
-    return check_init(r, &r->stmt->u.block, r->to);
+    return check_init(r, &r->stmt->u.block, r->at, r->to);
 }
 
 /* Elements that the block reads under a condition may not exist at other places. */
@@ -663,7 +479,8 @@ static bool check_access(const Reindex *r, Span at, AccessMode mode)
 static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMode mode,
                         const IndexMap *map)
 {
-    *r = (Reindex){.s = s, .span = call->span, .map_span = call->span};
+    *r = (Reindex){.s = s, .span = call->span, .map_span = call->span, .part_axis = -1};
+    r->takes_parts = map && mode == ACCESS_READ;
     if (map)
         r->map_span = call->reindex_cache_read.index_map.span;
     r->stmt = sched_node(s, &call->reindex.block, &r->path);
@@ -678,15 +495,15 @@ static bool reindex_new(Reindex *r, Schedule *s, const PrimCall *call, AccessMod
                 block->iters[i].var->name, block->name);
     r->stmt = flow_write_out_subscripts(s, r->stmt, &r->path, r->from);
     if (mode == ACCESS_READ || !stmt_accesses(s->ctx, r->stmt, r->from, ACCESS_WRITE))
-        find_condition(r);
+        reindex_find_condition(r);
     /* written out, a value that nothing uses is gone */
-    return check_access(r, call->reindex.buffer.span, mode) && (!map || place_by_map(r, map)) &&
-           find_element(r);
+    return check_access(r, call->reindex.buffer.span, mode) &&
+           (!map || reindex_place_by_map(r, map)) && reindex_find_element(r);
 }
 
 static bool solve(Reindex *r)
 {
-    find_points(r);
+    reindex_find_points(r);
     if (!find_places(r))
         return false;
     if (find_elements(r))
@@ -704,7 +521,7 @@ bool prim_reindex(Schedule *s, const PrimCall *call, Value *result)
         return false;
     r.suffix = "reindex";
     r.scope = SCOPE_GLOBAL;
-    place_by_iterators(&r);
+    reindex_place_by_iterators(&r);
     bool writes = stmt_accesses(s->ctx, r.stmt, r.from, ACCESS_WRITE);
     if ((writes && !check_not_reduced(&r)) || !solve(&r))
         return false;
@@ -717,10 +534,11 @@ static bool with_map(Schedule *s, const PrimCall *call, const Value *readers, Re
 {
     AccessMode mode = readers ? ACCESS_READ : ACCESS_WRITE;
     const IndexMap *map = call->reindex_cache_read.index_map.u.map;
-    if (!reindex_new(r, s, call, mode, map) || (readers && !find_readers(r, readers)))
+    if (!reindex_new(r, s, call, mode, map) || (readers && !reindex_find_readers(r, readers)))
         return false;
     if (r->readers.n > 0)
         r->inside = NULL;
+    reindex_place_parts(r);
     r->scope = scope_find(call->reindex_cache_read.scope.u.s);
     r->suffix = scope_name(r->scope);
     return (mode == ACCESS_READ || check_not_reduced(r)) && solve(r);

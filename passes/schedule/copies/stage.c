@@ -8,7 +8,7 @@
 /* The items of `stmt` (itself, if it is no seq) that hold one of `blocks`. */
 static StagePlace place_of(Stmt *stmt, const BlockList *blocks, Context *c)
 {
-    StagePlace place = {stmt, -1, -1};
+    StagePlace place = {.parent = stmt, .first = -1, .last = -1};
     for (int i = 0; i < stmt_items(stmt); i++)
         for (int b = 0; b < blocks->n; b++) {
             if (!stmt_find(c, stmt_item(stmt, i), blocks->items[b]->u.block.id, NULL))
@@ -19,17 +19,24 @@ static StagePlace place_of(Stmt *stmt, const BlockList *blocks, Context *c)
     return place;
 }
 
-/* Nothing in `item` declares the buffer, or touches it in `mode` but, where that is allowed, the
+/* What may touch a buffer around a copy. */
+typedef struct {
+    const BlockList *users;
+    AccessMode mode;
+    const StoreStmt *of; /* StagePlace */
+} Touching;
+
+/* Nothing in `item` declares the buffer, or touches it in the mode but, where that is allowed, the
  * users. */
-static bool is_clean(Schedule *s, Stmt *item, const BlockList *users, const Buffer *buffer,
-                     AccessMode mode)
+static bool is_clean(Schedule *s, Stmt *item, const Touching *t, const Buffer *buffer)
 {
     bool clean = !stmt_declares(s->ctx, item, buffer);
-    BlockList others = flow_blocks(s, item, buffer, mode);
+    BlockList others = flow_blocks(s, item, buffer, t->mode);
     for (int o = 0; o < others.n && clean; o++) {
-        clean = false;
-        for (int u = 0; u < users->n; u++)
-            clean |= others.items[o] == users->items[u] && mode == ACCESS_ANY;
+        clean = t->of && !stmt_may_access(s->ctx, others.items[o],
+                                          (BufferElement){t->of->buffer, t->of->index}, t->mode);
+        for (int u = 0; u < t->users->n; u++)
+            clean |= others.items[o] == t->users->items[u] && t->mode == ACCESS_ANY;
     }
     return clean;
 }
@@ -48,12 +55,13 @@ bool stage_place(Schedule *s, const BlockList *users, const BufferSet *buffers, 
                  StagePlace *place)
 {
     Stmt *at = place->parent ? place->parent : s->kernel->body;
+    Touching touching = {users, mode, place->of};
     for (;;) {
         *place = place_of(at, users, s->ctx);
         bool clean = true;
         for (int i = place->first; i <= place->last && clean; i++)
             for (int b = 0; b < buffers->n && clean; b++)
-                clean = is_clean(s, stmt_item(place->parent, i), users, buffers->items[b], mode);
+                clean = is_clean(s, stmt_item(place->parent, i), &touching, buffers->items[b]);
         if (clean)
             return true;
         Stmt *only = stmt_item(place->parent, place->first);
@@ -238,8 +246,8 @@ bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, Span 
     BlockList users = {0};
     BufferSet staged = {0};
     Conflict why;
-    *place = (StagePlace){0};
-    if (!stage_starts_alone(s, path, buffer, span))
+    *place = (StagePlace){.of = &store->u.store};
+    if (!stage_starts_alone(s, path, buffer, &store->u.store, span))
         return false;
     VEC_PUSH(s->ctx->arena, &users, block);
     VEC_PUSH(s->ctx->arena, &staged, buffer);

@@ -14,6 +14,7 @@
 typedef struct {
     Stmt *parent;
     int first, last;
+    const StoreStmt *of; /* accesses of other elements than this one do not matter; NULL: all do */
 } StagePlace;
 
 /* The outermost place below place->parent (NULL: in the kernel) where no statement from the first
@@ -83,9 +84,10 @@ Expr **stage_shape(Schedule *s, Expr *const *extent, int n);
 
 /* ---- blocks whose results are copied out ---- */
 
-/* The block at the end of the path is the only writer of the buffer, and has itself written what it
- * reads of it. Refuses (E0444) otherwise. */
-bool stage_starts_alone(Schedule *s, const StmtPath *path, const Buffer *buffer, Span span);
+/* The block at the end of the path is the only writer of the element (NULL: of all elements) of the
+ * buffer, and has itself written what it reads of it. Refuses (E0444) otherwise. */
+bool stage_starts_alone(Schedule *s, const StmtPath *path, const Buffer *buffer,
+                        const StoreStmt *element, Span span);
 
 /* What a block begins with whose writes of a buffer are redirected to a copy (start.c). */
 typedef struct {
@@ -128,8 +130,8 @@ int stage_place_on(const StmtPath *path, const StagePlace *place);
 Stmt *stage_copy_written(Schedule *s, const WrittenCopy *copy, const StmtPath *path,
                          const StagePlace *place);
 
-/* The block at the end of the path is the only writer of the buffer of its store, and starts each
- * of its elements itself. It runs for each value of its iterators' domains before the end of
+/* The block at the end of the path is the only writer of the elements of its store, and starts each
+ * of them itself. It runs for each value of its iterators' domains before the end of
  * `*place`, in which nothing else accesses the buffer. Refuses (E0444) otherwise. */
 bool stage_can_write(Schedule *s, const StmtPath *path, const Stmt *store, Span span,
                      StagePlace *place);

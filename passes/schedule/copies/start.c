@@ -47,10 +47,26 @@ static bool starts_itself(Schedule *s, const StmtPath *path, const Buffer *buffe
            (carries_on && flow_written_before_read(s, path, buffer));
 }
 
-bool stage_starts_alone(Schedule *s, const StmtPath *path, const Buffer *buffer, Span span)
+/* Another block that may write the element (NULL: any) of the buffer; or NULL. */
+static const Stmt *other_writer(Schedule *s, const Stmt *block, const Buffer *buffer,
+                                const StoreStmt *element)
 {
-    Stmt *block = path_end(path);
-    const Stmt *other = flow_other_block(s, s->kernel->body, block, buffer, ACCESS_WRITE);
+    BlockList writers = flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE);
+    for (int i = 0; i < writers.n; i++) {
+        const Stmt *other = writers.items[i];
+        if (other != block &&
+            (!element ||
+             stmt_may_access(s->ctx, other, (BufferElement){element->buffer, element->index},
+                             ACCESS_WRITE)))
+            return other;
+    }
+    return NULL;
+}
+
+bool stage_starts_alone(Schedule *s, const StmtPath *path, const Buffer *buffer,
+                        const StoreStmt *element, Span span)
+{
+    const Stmt *block = path_end(path), *other = other_writer(s, block, buffer, element);
     REQUIRE(s, E0444, span, !other,
             "'%s' is also written by block '%s', whose result the copy would overwrite",
             buffer->name, stmt_label(other));
@@ -102,7 +118,7 @@ bool stage_start(Schedule *s, const StmtPath *path, const WriteOf *of, Start *ou
     }
     bool shared = flow_other_block(s, s->kernel->body, block, of->buffer, ACCESS_WRITE);
     out->within = shared && !of->alone && starts_anew(s, block, of->buffer);
-    return out->within || stage_starts_alone(s, path, of->buffer, of->span);
+    return out->within || stage_starts_alone(s, path, of->buffer, NULL, of->span);
 }
 
 bool stage_start_within(Schedule *s, const Start *start, const StmtPath *path, int first, Span span)

@@ -228,7 +228,7 @@ static Stmt *with_padding(const Transform *r, Stmt *body, Stmt *nest)
     Stmt *at = lowest_common_ancestor(c, body, r->to);
     if (!nest || !at)
         return body;
-    StagePlace place = {at, 0, 0};
+    StagePlace place = {.parent = at};
     while (at->kind == ST_SEQ &&
            !stmt_accesses(r->s->ctx, at->u.seq.items[place.first], r->to, ACCESS_ANY))
         place.first = ++place.last;
