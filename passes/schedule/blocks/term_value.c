@@ -185,7 +185,9 @@ static Expr *call(const Terms *t, const Expr *e)
     if (is_nan(x) && call_info(e->u.call.call)->arity == 1)
         return e->type == x->type ? x : NULL;
     if (call_is_power(e->u.call.call)) /* exp and the like */
-        return is_number(x, -INFINITY) ? floating(t, e->type, 0) : NULL;
+        return is_number(x, -INFINITY) ? floating(t, e->type, 0)
+               : is_number(x, 0)       ? floating(t, e->type, 1)
+                                       : NULL;
     switch (e->u.call.call) {
     case CALL_ABS: return floating(t, e->type, fabs(x->u.f));
     case CALL_TF32:
