@@ -48,6 +48,7 @@ static const Fit fits[] = {
     {"recenter", 1, BLOCK_PARTS, LOOP_ANY, BUFFER_ANY},
     {"rolling_update", 1, BLOCK_PARTS, LOOP_ANY, BUFFER_ANY},
     {"factor_out", 1, BLOCK_SCALED, LOOP_ANY, BUFFER_ANY},
+    {"split_terms", 1, BLOCK_TERMS, LOOP_ANY, BUFFER_ANY},
     {"cache_factor", 1, BLOCK_EINSUM, LOOP_ANY, BUFFER_ANY},
     {"privatize", 1, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"carry", 2, BLOCK_RECURRENCE, LOOP_INNER, BUFFER_UPDATED},
@@ -318,6 +319,13 @@ static bool is_linear(Context *c, const Stmt *store, const StmtPath *path)
            linear_form(c, value, store->u.store.buffer, &form);
 }
 
+static bool adds_terms(const Stmt *store)
+{
+    const StoreStmt *s = &store->u.store;
+    return s->op == STORE_ADD && type_is_float(s->buffer->type) &&
+           (s->value->kind == EX_ADD || s->value->kind == EX_SUB);
+}
+
 static bool block_suits(Schedule *s, BlockFit fit, Value handle)
 {
     StmtPath path = {0};
@@ -340,6 +348,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
         return store && store->u.store.buffer->digits.products && store->u.store.op == STORE_ADD &&
                store->u.store.value->kind == EX_MUL;
     case BLOCK_SCALED: return block->u.block.init && store && is_scaled(block, store);
+    case BLOCK_TERMS: return store && adds_terms(store);
     case BLOCK_EINSUM: return store && store->u.store.op != STORE_SET && is_whole(block, &path);
     case BLOCK_DIGITS: return has_digits(s, block);
     case BLOCK_BORDERED: return has_borders(s, block);
