@@ -102,14 +102,27 @@ static bool may_skip_init(Context *c, const BlockStmt *block, const StmtPath *pa
     return prove_compare(f, runs, EX_LE, one) && !prove_at_least(f, runs, 1);
 }
 
-/* The loop declares an element that the init sets: each iteration has a reduction of its own, also
- * where iterators of it start at what the loop reads. */
+/* An iterator of the reduction takes values from the loop, not just from what that reads. */
+static bool counts_with(Context *c, const BlockStmt *block, const Var *loop)
+{
+    bool counts = false;
+    for (int i = 0; i < block->n_iters; i++)
+        for (Cursor at = cursor_expr(c, block->iters[i].binding); cursor_next(&at);) {
+            counts |= block->iters[i].kind == ITER_REDUCE && expr_is_var(at.expr, loop);
+            if (at.expr->kind == EX_LOAD)
+                cursor_prune(&at);
+        }
+    return counts;
+}
+
+/* The loop declares an element that the init sets: each iteration has a reduction of its own, of
+ * which only the range is one that the loop reads. */
 static bool declares_result(Context *c, const BlockStmt *block, const Stmt *loop)
 {
     bool declares = false;
     for (Cursor at = cursor_stmts(c, block->init); block->init && !declares && cursor_next(&at);)
         declares = at.stmt->kind == ST_STORE && stmt_declares(c, loop, at.stmt->u.store.buffer);
-    return declares;
+    return declares && !counts_with(c, block, loop->u.loop.var);
 }
 
 bool reduction_starts_at(Context *c, const BlockStmt *block, const StmtPath *path, int depth)
