@@ -131,12 +131,14 @@ def test_advantages(rows, steps):
     assert np.allclose(got, want, atol=1e-4)
 
 
-@pytest.mark.parametrize("qubits, number", [(2, 1), (4, 3), (6, 3), (9, 8), (11, 5)])
-def test_rotated_qubit(qubits, number):
-    rng = np.random.default_rng(qubits)
-    state = rng.uniform(-1, 1, (2, 2**qubits)).astype("f4")
-    cos, sin = np.cos(0.7), np.sin(0.7)
-    low, high = np.moveaxis(state.reshape(2, -1, 2, 2**number), 2, 0)
-    want = np.stack([cos * low - sin * high, sin * low + cos * high], axis=2).reshape(2, -1)
-    got = program("rotated_qubit", Q=qubits, T=number)(*state, angle=0.7)
+@pytest.mark.parametrize("pairs", [1, 8, 13, 200, 1024])
+def test_rotated_qubit(pairs):
+    rng = np.random.default_rng(pairs)
+    state = rng.uniform(-1, 1, (2, (pairs + 7) // 8 * 16)).astype("f4")
+    want, (cos, sin) = state.astype("f8"), (np.cos(0.7), np.sin(0.7))
+    for i in range(pairs):
+        low, high = want[:, i // 8 * 16 + i % 8].copy(), want[:, i // 8 * 16 + i % 8 + 8].copy()
+        want[:, i // 8 * 16 + i % 8] = cos * low - sin * high
+        want[:, i // 8 * 16 + i % 8 + 8] = sin * low + cos * high
+    got = program("rotated_qubit", N=pairs)(*state, angle=0.7)
     assert np.allclose(got, want, atol=1e-5)

@@ -162,7 +162,7 @@ RULES = [
     ("sums_of_heads", ["copies", "elements"], 2 * 256),
     (
         "sums_of_edges",
-        ["sorted", "scatters", "scan"]
+        ["sorted", "small_rows", "small_rows", "scatters", "scan"]
         + 3 * ["elements"]
         + ["rows", "threads", "threads", "threads", "elements"]
         + ["rows", "threads", "threads", "threads"],
@@ -170,7 +170,10 @@ RULES = [
     ),
     (
         "damped_stores",
-        ["sorted", "scatters", "scan"] + 4 * ["elements"] + ["rows"] + 3 * ["threads"],
+        ["sorted", "small_rows", "scatters", "scan"]
+        + 4 * ["elements"]
+        + ["rows"]
+        + 3 * ["threads"],
         3000,
     ),
     ("scan_in_steps", ["steps", "scan", "elements"], 2 * 256),
@@ -317,6 +320,7 @@ RULES = [
      44 * 256),
     ("pairs_of_columns", ["products", "contraction"] + ["elements"] * 3 + ["threads"], 77 * 256),
     ("alignments", ["wavefront", "threads", "rows"], 5 * 256),
+    ("spectra", ["terms", "terms", "elements"], 10 * 256),
 ]
 
 
