@@ -366,6 +366,7 @@ DEAR = {
     "words_across",
     "stored_weights",
     "stored_few_rows",
+    "pairs_of_columns",
 }
 
 
@@ -493,6 +494,17 @@ DEAR_AS_SYMBOLS = {
     "u8_nt",
     "upsampled",
     "whole_weights",
+    "close_pairs",
+    "norm_by_nests",
+    "vectors",
+    "sums_of_edges",
+    "chain",
+    "gated",
+    "window_attention",
+    "weights_across",
+    "search_both",
+    "bf16_nn",
+    "short_nn",
 }
 
 
