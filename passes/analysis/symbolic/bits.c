@@ -51,6 +51,8 @@ static Expr *masked(Facts *f, Expr *a, Expr *mask)
     if (bits == 0)
         return mask;
     int low = lowest_bit(bits < 0 ? -bits : bits), high = bits < 0 ? 63 : bit_length(bits);
+    if (bits > 0 && high - low > 61)
+        return NULL;
     int64_t all = bits < 0 ? -1 : (INT64_C(1) << (high - low)) - 1;
     return bits >> low == all ? field(f, a, low, high) : NULL;
 }

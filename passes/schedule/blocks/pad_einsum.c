@@ -115,6 +115,18 @@ static bool elements_exist(const Einsum *e)
            einsum_loads_exist(c, facts, expr_load(c, store->buffer, store->index, e->call->span));
 }
 
+/* What the block reads has values everywhere: in more iterations it reads more of it. */
+static bool operands_are_set(const Einsum *e)
+{
+    bool set = true;
+    for (Cursor at = cursor_expr(e->s->ctx, e->update->u.store.value); cursor_next(&at);) {
+        const Buffer *read = at.expr->kind == EX_LOAD ? at.expr->u.load.buffer : NULL;
+        set &= !read || read->role == ROLE_IN || read->role == ROLE_INOUT ||
+               filled_before(e->s, (NestPlace){&e->path, e->top}, read);
+    }
+    return set;
+}
+
 /* The iterator is a subscript of what the block writes. */
 static bool leads(const Einsum *e, int iter)
 {
@@ -150,10 +162,11 @@ static bool sets_alone(const Einsum *e)
 static bool check_all_rows(Einsum *e)
 {
     const BlockIter *rows = extended(e);
-    REQUIRE(e->s, E0831, e->call->span, !rows || (sets_alone(e) && elements_exist(e)),
+    REQUIRE(e->s, E0831, e->call->span,
+            !rows || (sets_alone(e) && elements_exist(e) && operands_are_set(e)),
             "data or other iterators decide the range of '%s' in block '%s', and the elements "
             "outside of it may be in use; they are not if the block alone writes '%s', a temp with "
-            "each iterator as a subscript, and reads elements that exist",
+            "each iterator as a subscript, and reads elements that exist and are set",
             rows->var->name, e->block->name, e->update->u.store.buffer->name);
     return true;
 }
