@@ -19,8 +19,8 @@
  *              : y[j - 1] + x[j];              if (j >= 1) y_carry += x[j];
  *                                              y[j] = y_carry; }
  *
- * So it does where conditions on data decide if an iteration reads the element, which need not
- * exist in the first one then: y[j] = same[j] ? y[j - 1] + x[j] : x[j].
+ * Data may decide whether an iteration reads the element, y[j] = same[j] ? y[j - 1] + x[j] : x[j].
+ * The first iteration is then computed in front of the loop, too, as its element need not exist.
  *
  * Legal: in the loop one block writes the buffer, an element of its own in each iteration, and
  * reads the element of the iteration before, the first iteration perhaps not. If an iteration
