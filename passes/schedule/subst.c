@@ -28,14 +28,25 @@ static Expr *replaced(Below *b, Expr *e)
     return now == e ? e : simplify(facts_for(b, now), now);
 }
 
+static BlockStmt with_replaced_bindings(Below *b, const BlockStmt *block)
+{
+    BlockStmt now = *block;
+    BlockIter *iters = block_own_iters(b->s->ctx, &now, 0);
+    for (int i = 0; i < block->n_iters; i++)
+        iters[i].binding = expr_subst(b->s->ctx, iters[i].binding, b->map, b->n_map);
+    return now;
+}
+
 /* Facts for what an init shares with the updates of its block, which are those of the place, but
  * where the loops of the reduction may have no iteration: that one of them runs is not known of the
  * init. */
-static Facts *facts_of_init(Below *b, const BlockStmt *block)
+static Facts *facts_for_init(Below *b, const BlockStmt *block)
 {
-    Context *c = b->s->ctx;
-    bool apart = block->init && reduction_may_be_empty(c, block);
-    return apart ? facts_of_kernel(c, b->s->kernel) : b->facts;
+    if (!block->init)
+        return b->facts;
+    BlockStmt now = with_replaced_bindings(b, block);
+    return reduction_may_be_empty(b->s->ctx, block) ? facts_of_kernel(b->s->ctx, b->s->kernel)
+                                                    : facts_at_init(b->facts, &now);
 }
 
 /* A condition on a loop of the reduction would become one on other loops, as where its only value
@@ -61,7 +72,7 @@ static Expr *replaced_predicate(Below *b, const BlockStmt *block)
     Expr *now = expr_subst(b->s->ctx, block->predicate, b->map, b->n_map);
     if (now == block->predicate)
         return now;
-    Facts *facts = facts_of_init(b, block);
+    Facts *facts = facts_for_init(b, block);
     Expr *simple = simplify(facts, now);
     int64_t truth;
     bool decided = expr_is_const(simple, &truth) && (facts != b->facts || (block->init && !truth));
@@ -79,10 +90,7 @@ static bool condition_leaves_reduction(Below *b, const Stmt *branch, Expr *cond,
     for (Cursor at = cursor_stmts(c, (Stmt *)branch); cursor_next(&at);) {
         if (at.stmt->kind != ST_BLOCK || !at.stmt->u.block.init)
             continue;
-        BlockStmt block = at.stmt->u.block;
-        BlockIter *iters = block_own_iters(c, &block, 0);
-        for (int i = 0; i < block.n_iters; i++)
-            iters[i].binding = expr_subst(c, iters[i].binding, b->map, b->n_map);
+        BlockStmt block = with_replaced_bindings(b, &at.stmt->u.block);
         if (never ? reduction_decides(c, &block, cond)
                   : leaves_reduction(c, b->facts, &block, cond))
             return true;
@@ -121,6 +129,18 @@ static bool is_shifted_var(const Expr *e)
     return e->kind == EX_VAR || (shifted && e->u.arg[0]->kind == EX_VAR);
 }
 
+/* What is known of the binding of an iterator. What a condition says of a loop of the reduction
+ * leaves such loops in the bindings: the condition still speaks of the reduction then, and does not
+ * hold for the init. */
+static Facts *facts_for_binding(Below *b, const BlockStmt *block, const BlockIter *iter,
+                                const Expr *now)
+{
+    if (iter->kind != ITER_REDUCE)
+        return facts_for_init(b, block);
+    BlockStmt mapped = with_replaced_bindings(b, block);
+    return block->init ? facts_at_init(facts_for(b, now), &mapped) : facts_for(b, now);
+}
+
 /* The binding of an iterator. An init stands before the loops that reduction iterators speak of,
  * and runs also where those have no iterations; so a loop that may have none keeps its place in the
  * binding even where its only value is 0. */
@@ -129,8 +149,7 @@ static Expr *replaced_binding(Below *b, const BlockStmt *block, const BlockIter 
     Expr *now = expr_subst(b->s->ctx, iter->binding, b->map, b->n_map);
     if (now == iter->binding)
         return now;
-    Facts *facts = iter->kind == ITER_REDUCE ? facts_for(b, now) : facts_of_init(b, block);
-    Expr *simple = simplify(facts, now);
+    Expr *simple = simplify(facts_for_binding(b, block, iter, now), now);
     int64_t value;
     bool reduces = iter->kind == ITER_REDUCE && block->init;
     /* the loop stays one of the reduction, for steps such as rfactor, as at other sizes */

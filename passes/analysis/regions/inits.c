@@ -3,6 +3,7 @@
 #include "passes/analysis/regions/inits.h"
 
 #include "passes/analysis/regions/region.h"
+#include "passes/analysis/symbolic/affine.h"
 
 static bool changes_with(const BlockIter *iter, const BlockIter *others, int n)
 {
@@ -139,4 +140,46 @@ int reduction_start(Context *c, const StmtPath *path)
         if (reduction_starts_at(c, block, path, i))
             return i;
     return path->n - 1;
+}
+
+/* The init stands in no loop that counts for the reduction, nor, it may be, in one that counts for
+ * nothing. */
+static bool is_left_out(const BlockStmt *block, const Var *loop)
+{
+    return block_uses_loop(block, ITER_REDUCE, loop) || !block_uses_loop(block, ITER_SPATIAL, loop);
+}
+
+/* The range says that a loop has an iteration which the init may run without. */
+static bool may_lack_range(const Facts *f, const Range *range, const BlockStmt *block)
+{
+    if (!range->var || range->var->kind != VAR_LOOP || facts_range_is_literal(f, range->var) ||
+        !is_left_out(block, range->var))
+        return false;
+    int place = (int)(range - f->ranges.items);
+    Facts before = facts_outside(f, (FactsMark){place, range->conditions_before});
+    return !prove_compare(&before, range->lo, EX_LT, range->hi);
+}
+
+/* The condition restricts the reduction, of which the init is not a part. */
+static bool may_lack_condition(const Facts *f, const Condition *known, const BlockStmt *block)
+{
+    return known->expr && !known->derived && reduction_decides(f->c, block, known->expr);
+}
+
+Facts *facts_at_init(Facts *f, const BlockStmt *block)
+{
+    FactsMark shared = facts_mark(f);
+    for (int i = f->conditions.n - 1; i >= 0; i--)
+        if (may_lack_condition(f, &f->conditions.items[i], block))
+            shared.conditions = i;
+    for (int i = f->ranges.n - 1; i >= 0; i--)
+        if (f->ranges.items[i].conditions_before > shared.conditions)
+            shared.ranges = i;
+        else if (may_lack_range(f, &f->ranges.items[i], block))
+            shared = (FactsMark){i, f->ranges.items[i].conditions_before};
+    if (shared.ranges == f->ranges.n && shared.conditions == f->conditions.n)
+        return f;
+    Facts *outside = ARENA_NEW(f->c->arena, Facts);
+    *outside = facts_outside(f, shared);
+    return outside;
 }

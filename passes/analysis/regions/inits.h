@@ -24,4 +24,8 @@ bool reduction_starts_at(Context *c, const BlockStmt *block, const StmtPath *pat
  * of the reduction, or the block. */
 int reduction_start(Context *c, const StmtPath *path);
 
+/* Of the facts at `block`, those that its init has, too, which stands outside of loops of the
+ * reduction: that such a loop has an iteration is not known of it, nor what was learnt inside. */
+Facts *facts_at_init(Facts *f, const BlockStmt *block);
+
 #endif
