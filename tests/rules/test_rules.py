@@ -265,6 +265,7 @@ RULES = [
     ("steps_of_fours", ["threads", "small_rows"], 300),
     ("value_before_row", ["batch"], 32),
     ("sum_behind_steps", ["batch"], 3 * 40),
+    ("degrees", ["apart", "scatters", "scatters", "elements"], 32),
     ("residual_of_elements", ["steps", "apart", "parts", "elements", "elements"], 2000 / 4),
     ("close_pairs", ["sums", "sums", "apart", "parts", "parts", "rows"], 70 * 32),
     ("paths", ["apart", "parts", "threads"], 600),

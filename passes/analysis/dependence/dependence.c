@@ -177,11 +177,12 @@ static bool accesses_kept(OrderPair *o, const Access *x, const Access *y)
     return kept;
 }
 
-/* x then y are updates of one reduction: they may change places, which rounds differently in
- * floats, unless the block declares their order. */
+/* x then y are updates by one operator, of one reduction or of two: they may change places, which
+ * rounds differently in floats, unless a block declares their order. What else the blocks read or
+ * write of the buffer are other pairs. */
 static bool reduction_pair(const Unit *a, const Access *x, const Unit *b, const Access *y)
 {
-    return a == b && !block_in_order(a->block) && accesses_commute(x, y);
+    return !block_in_order(a->block) && !block_in_order(b->block) && accesses_commute(x, y);
 }
 
 static bool rounds(const Access *x)

@@ -45,8 +45,8 @@ typedef struct {
 
 /* Every dependence of `before` keeps its order in `after`.
  * Instances are matched by the values of iterators, and of the loops that are around the block in
- * both: such a loop counts the same iterations. Updates of one reduction block by one operator
- * may change places with each other (`*reassociates` says that they did). `before`'s blocks must
+ * both: such a loop counts the same iterations. Updates by one operator, of one reduction block or of
+ * several, may change places with each other (`*reassociates` says that they did). `before`'s blocks must
  * each run every instance once, or once in each iteration of loops that `after` keeps. */
 bool dependence_order_kept(Context *c, Rewrite rewrite, bool *reassociates, Conflict *why);
 
