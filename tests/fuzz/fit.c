@@ -53,6 +53,7 @@ static const Fit fits[] = {
     {"privatize", 1, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"carry", 2, BLOCK_RECURRENCE, LOOP_INNER, BUFFER_UPDATED},
     {"separate", 2, BLOCK_SEVERAL, LOOP_ANY, BUFFER_ANY},
+    {"pick", 2, BLOCK_PICKED, LOOP_INNER, BUFFER_ANY},
     {"distinct", 2, BLOCK_PLACED, LOOP_ANY, BUFFER_ANY},
     {"sort_updates", 2, BLOCK_SCATTERED, LOOP_INNER, BUFFER_ANY},
     {"linear_scan", 2, BLOCK_LINEAR, LOOP_INNER, BUFFER_UPDATED},
@@ -309,6 +310,31 @@ static bool is_guarded(Context *c, const StmtPath *path)
     return false;
 }
 
+/* `e` is the iterator that the innermost loop gives its values, as a number of any type. */
+static bool is_innermost(const BlockStmt *block, const Expr *e, const StmtPath *path)
+{
+    const Stmt *loop = path->n > 1 ? path->items[path->n - 2] : NULL;
+    e = e->kind == EX_CAST ? e->u.arg[0] : e;
+    for (int i = 0; loop && loop->kind == ST_FOR && i < block->n_iters; i++)
+        if (expr_is_var(e, block->iters[i].var) &&
+            expr_is_var(block->iters[i].binding, loop->u.loop.var))
+            return true;
+    return false;
+}
+
+static bool is_picked(const StmtPath *path)
+{
+    const BlockStmt *block = &path_end(path)->u.block;
+    const Stmt *s = block->body;
+    if (block->init || s->kind != ST_IF || s->u.cond.otherwise)
+        return false;
+    const Expr *cond = s->u.cond.cond;
+    while (cond->kind == EX_AND)
+        cond = cond->u.arg[0];
+    return cond->kind == EX_EQ &&
+           (is_innermost(block, cond->u.arg[0], path) || is_innermost(block, cond->u.arg[1], path));
+}
+
 static bool is_linear(Context *c, const Stmt *store, const StmtPath *path)
 {
     LinearForm form;
@@ -359,6 +385,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_SCATTERED: return store && is_scattered(block, store, &path);
     case BLOCK_PLACED: return stores_at_count(s, block);
     case BLOCK_GUARDED: return is_guarded(schedule_context(s), &path);
+    case BLOCK_PICKED: return is_picked(&path);
     case BLOCK_CHOICE: return store && store->u.store.value->kind == EX_SELECT;
     default: return true;
     }

@@ -38,6 +38,7 @@ typedef enum {
     /* stores a value where that is larger or smaller than an element, the same in the innermost
      * loop */
     BLOCK_GUARDED,
+    BLOCK_PICKED, /* a condition compares an iterator with an integer */
 } BlockFit;
 
 typedef enum {

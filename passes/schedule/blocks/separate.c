@@ -10,22 +10,37 @@
  *                                      }
  *
  * Each new block has the conditions and lets around its store. The blocks follow each other in the
- * order of the stores, in the same loops, so the order of all accesses stays. A loop in the body
- * stays whole.
+ * order of the stores, in the same loops, so the order of all accesses stays. Loops around one
+ * store alone become loops around its block:
+ *
+ *   block s(i in N = i) {              for j in M
+ *       if x[i] > 0                        block s(i in N = i, j in M = j) {
+ *           for j in M            =>           if x[i] > 0
+ *               s[j] += y[i, j];                   s[j] += y[i, j];
+ *   }                                      }
+ *
+ * Another loop in the body stays whole.
  *
  * Legal: no store writes what a condition or a let around a later one reads, since that is read
- * again. The block has no init, annotation or instruction, and is not atomic. Loops around that are
- * bound, parallel or vectorized stay legal.
+ * again; in a loop that becomes one around a block, neither does its own. The block has no init,
+ * annotation or instruction, and is not atomic. Loops around that are bound, parallel or vectorized
+ * stay legal.
  * Invariant: each store runs in the iterations in which it ran, with the same value. */
 #include "ir/implied.h"
 #include "passes/schedule/flow.h"
+
+/* The body of a new block, and the loops of the old body that come to stand around the block. */
+typedef struct {
+    StmtList loops;
+    Stmt *body;
+} Part;
 
 typedef struct {
     Schedule *s;
     Span span;
     const Stmt *block;
     StmtList around; /* the conditions and lets around the place; of an else, as one of its own */
-    StmtList parts;  /* a body for each store */
+    VEC(Part) parts; /* one for each store */
     const Buffer *read;
 } Separate;
 
@@ -45,8 +60,8 @@ static Stmt *wrapped(const Separate *p, Stmt *body)
     return body;
 }
 
-/* An expression of what is around reads a buffer that an earlier part writes. */
-static bool reads_written(Separate *p)
+/* A buffer that what is around the place reads and `body` writes, or NULL. */
+static const Buffer *read_around(const Separate *p, Stmt *body)
 {
     Context *c = p->s->ctx;
     for (int i = 0; i < p->around.n; i++) {
@@ -54,13 +69,47 @@ static bool reads_written(Separate *p)
         Expr *e = at->kind == ST_LET ? at->u.let.value : at->u.cond.cond;
         AccessList reads = access_list_expr(c, e, NULL);
         for (int n = 0; n < reads.n; n++)
-            for (int k = 0; k < p->parts.n; k++)
-                if (stmt_accesses(c, p->parts.items[k], reads.items[n].buffer, ACCESS_WRITE)) {
-                    p->read = reads.items[n].buffer;
-                    return true;
-                }
+            if (stmt_accesses(c, body, reads.items[n].buffer, ACCESS_WRITE))
+                return reads.items[n].buffer;
     }
-    return false;
+    return NULL;
+}
+
+/* An expression of what is around reads a buffer that an earlier part writes. */
+static bool reads_written(Separate *p)
+{
+    for (int k = 0; k < p->parts.n && !p->read; k++)
+        p->read = read_around(p, p->parts.items[k].body);
+    return p->read;
+}
+
+/* The range of a loop is one for an iterator: it has no other values than those in lo..hi, and
+ * reads neither memory nor a let. */
+static bool has_plain_range(const Separate *p, const ForStmt *loop)
+{
+    if (loop->kind != LOOP_SERIAL || loop->step != 1 || loop->annotations.n > 0 ||
+        expr_has_load(loop->lo) || expr_has_load(loop->hi))
+        return false;
+    for (int i = 0; i < p->around.n; i++)
+        if (p->around.items[i]->kind == ST_LET &&
+            loop_uses_var(loop, p->around.items[i]->u.let.var))
+            return false;
+    return true;
+}
+
+/* The part of `s`: of loops around one store that leaves what is around them as it is, the store,
+ * or else all of `s`. */
+static Part part_of(const Separate *p, Stmt *s)
+{
+    Part part = {.body = s};
+    while (part.body->kind == ST_FOR && has_plain_range(p, &part.body->u.loop)) {
+        VEC_PUSH(p->s->ctx->arena, &part.loops, part.body);
+        part.body = part.body->u.loop.body;
+    }
+    if (part.body->kind != ST_STORE || (part.loops.n > 0 && read_around(p, part.body)))
+        part = (Part){.body = s};
+    part.body = wrapped(p, part.body);
+    return part;
 }
 
 static bool take_parts(Separate *p, Stmt *s);
@@ -95,7 +144,7 @@ static bool take_parts(Separate *p, Stmt *s)
             good = take_branch(p, s, expr_unary(c, EX_NOT, cond, cond->span), s->u.cond.otherwise);
     } else {
         good = !reads_written(p);
-        VEC_PUSH(c->arena, &p->parts, wrapped(p, s));
+        VEC_PUSH(c->arena, &p->parts, part_of(p, s));
     }
     return good;
 }
@@ -129,23 +178,55 @@ static Name part_name(const Separate *p, Stmt *const *made, int n, Name base)
     return name;
 }
 
-/* Part n, behind those that have been made. */
-static Stmt *block_of(const Separate *p, const StmtPath *path, Stmt *const *made, int n)
+/* The loops of a part around the block, as `loops`, and an iterator for each, behind its others.
+ * Returns the body in terms of these. */
+static Stmt *take_loops(const Separate *p, const StmtPath *path, const Part *part, BlockStmt *block,
+                        ForStmt *loops)
 {
     Context *c = p->s->ctx;
-    Stmt *body = p->parts.items[n];
+    int n = block->n_iters, more = part->loops.n;
+    BlockIter *iters = block_own_iters(c, block, more);
+    Subst *names = ARENA_ARRAY(c->arena, Subst, more + 1);
+    for (int i = 0; i < more; i++) {
+        const ForStmt *old = &part->loops.items[i]->u.loop;
+        BlockIter *iter = &iters[n + i];
+        iter->var = var_new(c, old->var->name, DT_INDEX, VAR_ITER, old->var->span);
+        iter->lo = expr_subst(c, old->lo, names, i);
+        iter->hi = expr_subst(c, old->hi, names, i);
+        names[i] = (Subst){old->var, expr_var(c, iter->var, old->var->span)};
+        loops[i] = *old;
+        loops[i].id = ctx_new_id(c);
+        Name name = sched_fresh_loop_name(p->s, path, old->var->name, old->id);
+        loops[i].var = var_new(c, name, DT_INDEX, VAR_LOOP, old->var->span);
+        iter->binding = expr_var(c, loops[i].var, old->var->span);
+        loops[i].lo = iters_to_loops(c, block, iter->lo);
+        loops[i].hi = iters_to_loops(c, block, iter->hi);
+        block->n_iters++;
+    }
+    return stmt_subst(c, part->body, names, more);
+}
+
+/* Part n, with its loops, behind the blocks that have been made. */
+static Stmt *block_of(const Separate *p, const StmtPath *path, Stmt **made, int n)
+{
+    Context *c = p->s->ctx;
+    const Part *part = &p->parts.items[n];
     BlockStmt block = p->block->u.block;
+    ForStmt *loops = ARENA_ARRAY(c->arena, ForStmt, part->loops.n + 1);
+    block.body = take_loops(p, path, part, &block, loops);
     BlockIter *iters = block_own_iters(c, &block, 0);
     for (int i = 0; i < block.n_iters; i++)
-        iters[i].kind = is_private(p, path, body, iters[i].binding)
+        iters[i].kind = is_private(p, path, block.body, iters[i].binding)
                             ? ITER_SPATIAL
-                            : block_implied_kind(c, body, iters[i].var);
-    block.body = body;
-    if (n == 0)
-        return stmt_block(c, &block, p->block->span);
-    block.id = 0;
-    block.name = part_name(p, made, n, block_implied_name(c, body));
-    return stmt_clone_fresh(c, stmt_block(c, &block, body->span));
+                            : block_implied_kind(c, block.body, iters[i].var);
+    if (n > 0) {
+        block.id = 0;
+        block.name = part_name(p, made, n, block_implied_name(c, block.body));
+    }
+    made[n] = stmt_block(c, &block, p->block->span);
+    if (n > 0)
+        made[n] = stmt_clone_fresh(c, made[n]);
+    return stmt_in_loops(c, loops, part->loops.n, made[n], p->block->span);
 }
 
 static bool check_block(const Separate *p)
@@ -173,15 +254,16 @@ bool prim_separate(Schedule *s, const PrimCall *call, Value *result)
             "a condition or value of block '%s' reads '%s', which an earlier store of the block "
             "writes, and the block of a later store would read it again",
             name, p.read->name);
-    REQUIRE(s, E0812, call->span, p.parts.n > 1,
+    REQUIRE(s, E0812, call->span, p.parts.n > 1 || p.parts.items[0].loops.n > 0,
             "block '%s' has one statement, so there is nothing to separate", name);
-    Stmt **blocks = ARENA_ARRAY(c->arena, Stmt *, p.parts.n);
+    Stmt **blocks = ARENA_ARRAY(c->arena, Stmt *, p.parts.n),
+         **nests = ARENA_ARRAY(c->arena, Stmt *, p.parts.n);
     Value *made = ARENA_ARRAY(c->arena, Value, p.parts.n);
     for (int i = 0; i < p.parts.n; i++) {
-        blocks[i] = block_of(&p, &path, blocks, i);
+        nests[i] = block_of(&p, &path, blocks, i);
         made[i] = value_block(blocks[i]);
     }
-    Stmt *all = stmt_seq(c, blocks, p.parts.n, p.block->span);
+    Stmt *all = stmt_seq(c, nests, p.parts.n, p.block->span);
     Stmt *body = stmt_replace(c, s->kernel->body, p.block, all);
     if (!flow_recheck_all(s, body, call->span))
         return false;
