@@ -818,6 +818,19 @@ def test_parts_of_many_columns_add_up(tmp_path, terms, columns):
     ]
 
 
+@pytest.mark.parametrize("paths", [1, 700, 1800])
+def test_threads_reduce_several_of_many_iterations(tmp_path, paths):
+    """Of 1 Mi and more, so that the simulator would take long."""
+    text = emit(PROGRAMS, "--kernel", "paths", "-DP=1048576")
+    assert "round < 2" in text and "paths<<<2048, 256>>>" in text, text
+    schedule = tmp_path / "rounds.sched"
+    schedule.write_text(
+        "schedule rounds for any()"
+        "{ let [p] = loops(mean); reduce_in_rounds(p, blocks(p), 3); by_rules(256, [0]); }"
+    )
+    assert run("paths", f"-DP={paths}", "--schedule", schedule)[1]["verify"]["ok"]
+
+
 def test_what_only_writes_has_more_threads():
     """Blocks of 128 threads that store a word each do not start as fast as memory writes."""
     program = ROOT / "tests" / "gpu" / "memory" / "programs.tir"
