@@ -266,6 +266,7 @@ RULES = [
     ("value_before_row", ["batch"], 32),
     ("sum_behind_steps", ["batch"], 3 * 40),
     ("degrees", ["apart", "scatters", "scatters", "elements"], 32),
+    ("border_of_grid", ["apart", "elements", "threads", "threads", "elements", "elements"], 75),
     ("centers_by_label", ["picked", "scatters", "copies", "threads"], 2 * 256),
     ("residual_of_elements", ["steps", "apart", "parts", "elements", "elements"], 2000 / 4),
     ("close_pairs", ["sums", "sums", "apart", "parts", "parts", "rows"], 70 * 32),

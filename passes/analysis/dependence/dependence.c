@@ -221,7 +221,7 @@ static bool order_kept(Poly *p, Model *before, const Model *after, bool *reassoc
         OrderPair o = {
             .p = p, .a = model_unit(before, at.a), .b = model_unit(before, at.b), .why = why};
         bool reduction = reduction_pair(o.a, at.x, o.b, at.y);
-        if (reduction && (*reassociates || !rounds(at.x)))
+        if ((reduction && (*reassociates || !rounds(at.x))) || accesses_store_alike(at.x, at.y))
             continue;
         o.new_a = same_unit(after, o.a);
         o.new_b = same_unit(after, o.b);

@@ -70,6 +70,8 @@ Model *model_new(Context *c, const Kernel *kernel, const Stmt *root, Stmt *tree)
 
 /* Both are updates by one operator, so that they may change places; none where it is ordered. */
 bool accesses_commute(const Access *a, const Access *b);
+/* Both store the same value wherever they store to the same element (alike.c). */
+bool accesses_store_alike(const Access *a, const Access *b);
 /* Fills in m->all, m->writes and m->met, which model_neighbours goes by. */
 void model_index_accesses(Model *m);
 /* The units with an access that may meet one of unit `unit`, ascending. In the arena. */
