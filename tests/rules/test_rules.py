@@ -325,7 +325,7 @@ RULES = [
         44 * 256,
     ),
     ("pairs_of_columns", ["products", "contraction"] + ["elements"] * 3 + ["threads"], 77 * 256),
-    ("alignments", ["wavefront", "threads", "rows"], 5 * 256),
+    ("alignments", ["wavefront", "elements", "threads", "rows"], 5 * 256),
     ("spectra", ["terms", "terms", "elements"], 10 * 256),
 ]
 
