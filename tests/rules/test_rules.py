@@ -848,8 +848,10 @@ def test_blocks_of_rows_follow_each_other_unless_rows_share_what_they_read(kerne
     assert f"const int {inner} = blockIdx.x;" in text, text
 
 
-@pytest.mark.parametrize("size, holds", [(65536, True), *in_sweep((65540, False))])
-def test_rows_too_long_for_a_block_are_held_by_a_cluster(size, holds):
+@pytest.mark.parametrize(
+    "size, holds", [(8192, False), (8224, True), *in_sweep((65536, True), (65540, False))]
+)
+def test_few_long_rows_are_held_by_clusters(size, holds):
     trace, report = run("softmax", "-DM=2", f"-DN={size}")
     assert ("// rows: a cluster of blocks for each" in trace) == holds, trace
     assert report["verify"]["ok"]
