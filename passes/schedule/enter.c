@@ -131,11 +131,8 @@ static void find_loop(Enter *e)
 /* Moves the declaration of a temporary into the loop. */
 static void take_temp(Enter *e, Buffer *buffer)
 {
-    Context *c = e->s->ctx;
-    Stmt *loop = path_end(&e->path);
-    Stmt *now = loop_with_body(c, loop, flow_declare(e->s, loop->u.loop.body, buffer));
-    Stmt *body = stmt_replace(c, flow_undeclare(e->s, e->whole->body, buffer), loop, now);
-    e->whole = kernel_with_body(c, e->whole, body);
+    Stmt *body = flow_declare_in(e->s, e->whole->body, path_end(&e->path), buffer);
+    e->whole = kernel_with_body(e->s->ctx, e->whole, body);
     find_loop(e);
 }
 

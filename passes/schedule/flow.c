@@ -307,6 +307,12 @@ Stmt *flow_undeclare(Schedule *s, Stmt *body, const Buffer *buffer)
     return rewrite_stmt(&r, body);
 }
 
+Stmt *flow_declare_in(Schedule *s, Stmt *body, const Stmt *loop, Buffer *buffer)
+{
+    Stmt *now = loop_with_body(s->ctx, loop, flow_declare(s, loop->u.loop.body, buffer));
+    return stmt_replace(s->ctx, flow_undeclare(s, body, buffer), loop, now);
+}
+
 static bool has_kind(const Stmt *s)
 {
     return s->kind == ST_FOR && s->u.loop.kind != LOOP_SERIAL && s->u.loop.kind != LOOP_UNROLL;

@@ -95,6 +95,8 @@ Stmt *flow_declare(Schedule *s, Stmt *body, Buffer *buffer);
 Stmt *flow_declare_beside(Schedule *s, Stmt *body, const Buffer *of, Buffer *buffer);
 /* `body` without the declaration of `buffer`. */
 Stmt *flow_undeclare(Schedule *s, Stmt *body, const Buffer *buffer);
+/* `body` with the declaration of `buffer` moved into the body of the loop. */
+Stmt *flow_declare_in(Schedule *s, Stmt *body, const Stmt *loop, Buffer *buffer);
 
 /* "give each thread a copy of 't', with ...": the step that makes a bound loop of the kernel legal
  * whose iterations clash in a temp in global memory; "" if that is not what is wrong. */
