@@ -629,6 +629,17 @@ bool prim_parallel(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
+bool prim_can_parallel(Schedule *s, const PrimCall *call, Value *result)
+{
+    StmtPath path = {0};
+    Conflict why;
+    uint32_t id = sched_node(s, &call->can_parallel.loop, &path)->u.loop.id;
+    const Kernel *kernel = sched_kernel_around(s, s->kernel, &path);
+    bool can = dependence_loop_is_parallel(s->ctx, kernel, id, LOOP_PARALLEL, &why);
+    *result = (Value){.kind = VALUE_BOOL, .span = call->span, .u.i = can};
+    return true;
+}
+
 bool loop_vectorize(Schedule *s, Stmt *loop, const StmtPath *path, Span span)
 {
     int64_t extent;
