@@ -18,6 +18,7 @@ static const Fit fits[] = {
     {"specialize", 2, BLOCK_ANY, LOOP_OUTERMOST, BUFFER_ANY},
     {"remap", 1, BLOCK_ANY, LOOP_GRID, BUFFER_ANY},
     {"expand", 1, BLOCK_USER, LOOP_OF_TEMPS, BUFFER_ANY},
+    {"store_at", 1, BLOCK_ANY, LOOP_SHARED, BUFFER_HELD},
     {"fission", 1, BLOCK_ANY, LOOP_SHARED, BUFFER_ANY},
     {"atomic", 1, BLOCK_REDUCTION, LOOP_ANY, BUFFER_ANY},
     {"cache_read", 5, BLOCK_ANY, LOOP_ANY, BUFFER_READ},
@@ -515,10 +516,29 @@ Value fit_loops(Schedule *s, LoopFit fit, Value block)
 
 /* ---- buffers --------------------------------------------------------------------------------- */
 
-static bool buffer_suits(Context *c, BufferFit fit, const Buffer *buffer, Stmt *block)
+/* A temp that only the outermost loop around the block accesses, and does not declare. */
+static bool is_held(Schedule *s, const Buffer *temp, const Stmt *block)
 {
+    Context *c = schedule_context(s);
+    StmtPath path = {0};
+    if (temp->role != ROLE_TEMP || temp->scope != SCOPE_GLOBAL)
+        return false;
+    state_path(s, block->u.block.id, &path);
+    for (int i = 0; i < path.n; i++)
+        if (path.items[i]->kind == ST_FOR) {
+            int n = access_list(c, path.items[i], temp, ACCESS_ANY).n;
+            return n > 0 && !stmt_declares(c, path.items[i], temp) &&
+                   n == access_list(c, s->kernel->body, temp, ACCESS_ANY).n;
+        }
+    return false;
+}
+
+static bool buffer_suits(Schedule *s, BufferFit fit, const Buffer *buffer, Stmt *block)
+{
+    Context *c = schedule_context(s);
     switch (fit) {
     case BUFFER_TEMP: return buffer->role == ROLE_TEMP;
+    case BUFFER_HELD: return is_held(s, buffer, block);
     case BUFFER_BANKED: return buffer->role == ROLE_TEMP && buffer->scope == SCOPE_SHARED;
     case BUFFER_READ: return stmt_accesses(c, block, buffer, ACCESS_READ);
     case BUFFER_WRITTEN: return stmt_accesses(c, block, buffer, ACCESS_WRITE);
@@ -537,8 +557,7 @@ Value fit_buffers(Schedule *s, BufferFit fit, Value block)
         const Handle *h = &s->handles.items[i];
         Value value = {.kind = VALUE_BUFFER};
         value.u.id = s->first_id + (uint32_t)i;
-        if (h->kind == HANDLE_BUFFER && h->alive &&
-            buffer_suits(schedule_context(s), fit, h->buffer, stmt))
+        if (h->kind == HANDLE_BUFFER && h->alive && buffer_suits(s, fit, h->buffer, stmt))
             VEC_PUSH(schedule_context(s)->arena, &out, value);
     }
     return as_list(s, &out);

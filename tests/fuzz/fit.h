@@ -57,6 +57,8 @@ typedef enum {
 typedef enum {
     BUFFER_ANY,
     BUFFER_TEMP,
+    BUFFER_HELD,    /* a temp in global memory that only the outermost loop around the block
+                       accesses, and does not declare */
     BUFFER_BANKED,  /* a temp in shared memory */
     BUFFER_READ,    /* by the block */
     BUFFER_WRITTEN, /* by the block */

@@ -327,6 +327,11 @@ RULES = [
     ("pairs_of_columns", ["products", "contraction"] + ["elements"] * 3 + ["threads"], 77 * 256),
     ("alignments", ["wavefront", "elements", "threads", "rows"], 5 * 256),
     ("spectra", ["terms", "terms", "elements"], 10 * 256),
+    ("row_of_products", ["temporaries"] * 2 + ["products", "contraction", "elements"], 256),
+    ("numbers_of_rows", ["temporaries", "rows"], 40 * 32),
+    ("numbers_by_branches", ["temporaries", "threads"], 300),
+    ("number_of_products", ["temporaries"] * 2 + ["products", "matmul"], 256),
+    ("long_row_of_all", ["temporaries", "threads", "elements"], 3 * 13000),
 ]
 
 

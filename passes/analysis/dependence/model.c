@@ -92,6 +92,54 @@ static void drop_repeated(AccessList *list)
     list->n = n;
 }
 
+/* How much of the path leads to the innermost branch, or loop, that the access is in. */
+static int depth_of_branch(const Access *x)
+{
+    int n = x->path.n;
+    while (n > 0 && x->path.items[n - 1].stmt->kind == ST_LET)
+        n--;
+    return n;
+}
+
+static bool is_plain_store(const Access *x)
+{
+    return x->writes && !x->reads && !x->atomic && x->op == STORE_SET && !x->combiner;
+}
+
+/* The two store to one element, in both branches of a condition. */
+static bool in_both_branches(const Access *a, const Access *b)
+{
+    int n = depth_of_branch(a);
+    if (n == 0 || n != depth_of_branch(b) || !is_plain_store(a) || !is_plain_store(b) ||
+        a->buffer != b->buffer || a->path.items[n - 1].stmt->kind != ST_IF)
+        return false;
+    bool same = a->path.items[n - 1].otherwise != b->path.items[n - 1].otherwise;
+    for (int i = 0; i < n && same; i++)
+        same = a->path.items[i].stmt == b->path.items[i].stmt &&
+               (i == n - 1 || a->path.items[i].otherwise == b->path.items[i].otherwise);
+    for (int d = 0; same && d < a->buffer->rank; d++)
+        same = expr_equal(a->index[d], b->index[d]);
+    return same;
+}
+
+/* Adds what follows where both branches of a condition store to an element, whatever it is: a store
+ * without it. */
+static void join_branches(Context *c, AccessList *list)
+{
+    AccessList all = {0};
+    for (int i = 0; i < list->n; i++) {
+        VEC_PUSH(c->arena, &all, list->items[i]);
+        for (int k = all.n - 2; k >= 0; k--) {
+            Access last = all.items[all.n - 1];
+            if (!in_both_branches(&all.items[k], &last))
+                continue;
+            last.path.n = depth_of_branch(&last) - 1;
+            VEC_PUSH(c->arena, &all, last);
+        }
+    }
+    *list = all;
+}
+
 static void collect_accesses(Context *c, Unit *u)
 {
     const BlockStmt *block = u->block;
@@ -103,6 +151,7 @@ static void collect_accesses(Context *c, Unit *u)
     for (int i = 0; i < u->accesses.n && !u->init; i++)
         u->accesses.items[i].atomic |= block->atomic && u->accesses.items[i].writes;
     drop_repeated(&u->accesses);
+    join_branches(c, &u->accesses);
 }
 
 const InnerBuffer *model_inner_buffer(const Model *m, const Buffer *buffer)
