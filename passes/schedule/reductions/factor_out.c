@@ -10,7 +10,8 @@
  *
  * Softmax before a product of matrices divides each weight by the sum of its row. Taken out of the
  * product, that is one division for each result, and weights and their sum can be computed in the
- * loop of the product (rolling_update).
+ * loop of the product (rolling_update). Of a sum of products, as in a * x[j] * y[k] + a * y[j] * x[k],
+ * come those factors that all of its addends have.
  *
  * Legal: the block is a sum that starts from 0. Common factors are made of sizes, scalars, spatial
  * iterators, and elements that nothing in the loops of the sum writes; nothing else there accesses
@@ -83,6 +84,64 @@ static Expr *one(FactorOut *o, DType type)
                                : expr_int(o->f.s->ctx, type, 1, o->span);
 }
 
+typedef enum { PART_FACTOR, PART_DIVISOR } PartKind;
+
+static Expr *product(FactorOut *o, Expr *a, Expr *b, Span span)
+{
+    Expr *unit = one(o, a->type);
+    return expr_equal(a, unit)   ? b
+           : expr_equal(b, unit) ? a
+                                 : expr_binary(o->f.s->ctx, EX_MUL, a, b, span);
+}
+
+/* `e` without one factor or divisor; NULL: not all of its addends have it. */
+static Expr *without_part(FactorOut *o, Expr *e, const Expr *part, PartKind kind)
+{
+    Context *c = o->f.s->ctx;
+    if (kind == PART_FACTOR && expr_equal(e, part))
+        return one(o, e->type);
+    bool sum = e->kind == EX_ADD || e->kind == EX_SUB, divides = e->kind == EX_DIV;
+    if ((!sum && e->kind != EX_MUL && !divides) || (divides && !type_is_float(e->type)))
+        return NULL;
+    if (divides && kind == PART_DIVISOR && expr_equal(e->u.arg[1], part))
+        return e->u.arg[0];
+    Expr *a = without_part(o, e->u.arg[0], part, kind);
+    if (divides)
+        return a ? expr_binary(c, EX_DIV, a, e->u.arg[1], e->span) : NULL;
+    if (a && !sum)
+        return product(o, a, e->u.arg[1], e->span);
+    Expr *b = a || !sum ? without_part(o, e->u.arg[1], part, kind) : NULL;
+    if (!b)
+        return NULL;
+    return sum ? expr_binary(c, e->kind, a, b, e->span) : product(o, e->u.arg[0], b, e->span);
+}
+
+/* Moves those parts that all addends of a sum have to `out`. Returns what is left of the sum. */
+static Expr *without_parts(FactorOut *o, Expr *sum, ExprList parts, PartKind kind, ExprList *out)
+{
+    for (int i = 0; i < parts.n; i++) {
+        Expr *rest = without_part(o, sum, parts.items[i], kind);
+        if (!rest)
+            continue;
+        VEC_PUSH(o->f.s->ctx->arena, out, parts.items[i]);
+        sum = rest;
+    }
+    return sum;
+}
+
+static Expr *without_factors(FactorOut *o, Expr *e);
+
+/* A sum without the factors that all of its addends have, which are among those of the first. */
+static Expr *without_shared(FactorOut *o, Expr *sum)
+{
+    FactorOut first = *o;
+    first.times = first.over = (ExprList){0};
+    without_factors(&first, sum->u.arg[0]);
+    o->written = first.written;
+    sum = without_parts(o, sum, first.times, PART_FACTOR, &o->times);
+    return without_parts(o, sum, first.over, PART_DIVISOR, &o->over);
+}
+
 /* What is left of a term without its common factors, which go to the lists; NULL: 1. */
 static Expr *without_factors(FactorOut *o, Expr *e)
 {
@@ -93,6 +152,8 @@ static Expr *without_factors(FactorOut *o, Expr *e)
         return NULL;
     }
     bool divides = e->kind == EX_DIV && type_is_float(e->type);
+    if (e->kind == EX_ADD || e->kind == EX_SUB)
+        return without_shared(o, e);
     if (e->kind != EX_MUL && !divides)
         return e;
     Expr *a = without_factors(o, e->u.arg[0]), *b = e->u.arg[1];
