@@ -48,9 +48,17 @@ bool einsum_is_nest(const StmtPath *path, const BlockStmt *block, int *top)
         int loops = 0;
         for (int k = *top; k + 1 < path->n; k++)
             loops += counts_iter(&path->items[k]->u.loop, &block->iters[i]);
-        plain = loops == 1 && expr_is(block->iters[i].lo, 0);
+        plain = loops == 1;
     }
     return plain;
+}
+
+bool einsum_is_from_zero(const BlockStmt *block)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (!expr_is(block->iters[i].lo, 0))
+            return false;
+    return true;
 }
 
 bool einsum_loads_exist(Context *c, Facts *facts, const Expr *e)
@@ -182,7 +190,7 @@ static bool find_producer(Einsum *e, const Buffer *operand, bool moves, StmtPath
         !flow_pure_index(&block->u.block, operand, store->u.store.index, axes) ||
         expr_reads(store->u.store.value, operand) ||
         !stmt_find(s->ctx, s->kernel->body, block->u.block.id, path) ||
-        !einsum_is_nest(path, &block->u.block, top) ||
+        !einsum_is_nest(path, &block->u.block, top) || !einsum_is_from_zero(&block->u.block) ||
         !filled_stands_before((NestPlace){path, *top}, (NestPlace){&e->path, e->top}))
         return false;
     for (int k = *top; k + 1 < path->n; k++)

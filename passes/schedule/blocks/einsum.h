@@ -43,8 +43,10 @@ bool einsum_are_parts(Expr *const *a, Expr *const *b, int rank);
 /* The axis has an element for each value of the iterator: none, too, where its range is empty. */
 bool einsum_is_axis(Context *c, const Expr *extent, const BlockIter *iter);
 /* The iterators of the block at the end of the path are the loops of a perfect nest that holds it
- * alone, each from 0 to its extent; `*top` is the index of the outermost one. */
+ * alone; `*top` is the index of the outermost one. */
 bool einsum_is_nest(const StmtPath *path, const BlockStmt *block, int *top);
+/* All iterators of the block start at 0. */
+bool einsum_is_from_zero(const BlockStmt *block);
 /* All that the expression reads exists. */
 bool einsum_loads_exist(Context *c, Facts *facts, const Expr *e);
 /* An integer is divided by what may be 0. */

@@ -71,30 +71,29 @@ static bool find_extents(Einsum *e)
     return true;
 }
 
-/* ---- ranges that data or other iterators decide ---------------------------------------------- */
+/* ---- ranges that leave out rows of a loop ---------------------------------------------------- */
 
-/* The loop from 0 that the iterator is, over a range of sizes; NULL: there is none. */
+/* The loop that the iterator is, over a range of sizes; NULL: there is none. */
 static const ForStmt *loop_of_sizes(const StmtPath *path, const BlockIter *iter)
 {
     for (int i = 0; i < path->n; i++) {
         const ForStmt *loop = &path->items[i]->u.loop;
         if (path->items[i]->kind == ST_FOR && expr_is_var(iter->binding, loop->var) &&
-            loop_counts_from_zero(loop) && expr_of_sizes(loop->hi))
+            loop->step == 1 && expr_of_sizes(loop->lo) && expr_of_sizes(loop->hi))
             return loop;
     }
     return NULL;
 }
 
-/* The block with all rows of a loop for each range that is not one of sizes. */
+/* The block with all rows of a loop for each range that is another one. */
 static Stmt *with_all_rows(Einsum *e, const Stmt *block)
 {
     BlockStmt all = block->u.block;
     BlockIter *iters = block_own_iters(e->s->ctx, &all, 0);
     for (int i = 0; i < all.n_iters; i++) {
-        bool decided = !expr_of_sizes(iters[i].lo) || !expr_of_sizes(iters[i].hi);
         const ForStmt *loop =
-            iters[i].kind == ITER_SPATIAL && decided ? loop_of_sizes(&e->path, &iters[i]) : NULL;
-        if (!loop)
+            iters[i].kind == ITER_SPATIAL ? loop_of_sizes(&e->path, &iters[i]) : NULL;
+        if (!loop || (expr_equal(loop->lo, iters[i].lo) && expr_equal(loop->hi, iters[i].hi)))
             continue;
         iters[i].lo = loop->lo;
         iters[i].hi = loop->hi;
@@ -164,18 +163,28 @@ static bool check_all_rows(Einsum *e)
     const BlockIter *rows = extended(e);
     REQUIRE(e->s, E0831, e->call->span,
             !rows || (sets_alone(e) && elements_exist(e) && operands_are_set(e)),
-            "data or other iterators decide the range of '%s' in block '%s', and the elements "
-            "outside of it may be in use; they are not if the block alone writes '%s', a temp with "
+            "the range of '%s' in block '%s' leaves out iterations of its loop, and the elements "
+            "of these may be in use; they are not if the block alone writes '%s', a temp with "
             "each iterator as a subscript, and reads elements that exist and are set",
             rows->var->name, e->block->name, e->update->u.store.buffer->name);
     return true;
 }
 
+static bool pads(const Einsum *e)
+{
+    for (int i = 0; i < e->block->n_iters; i++)
+        if (e->padded[i])
+            return true;
+    return false;
+}
+
+/* Padded axes are used completely, so the iterators that lead to them start at 0. */
 static bool check_nest(Einsum *e)
 {
     Schedule *s = e->s;
     bool plain = einsum_is_nest(&e->path, e->block, &e->top) &&
-                 (e->block->init || e->update->u.store.op == STORE_SET);
+                 (e->block->init || e->update->u.store.op == STORE_SET) &&
+                 (!pads(e) || einsum_is_from_zero(e->block));
     for (int i = e->top; i + 1 < e->path.n; i++)
         if (!sched_require_plain(s, e->path.items[i], e->call->span))
             return false;

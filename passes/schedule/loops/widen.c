@@ -6,8 +6,10 @@
  *
  * A grid has one size, and threads have one number: a triangle is bound as the rectangle around it.
  * So are rows between elements of an input, where the `where` clause says how large these can be.
+ * With `from`, the range starts there, also where no loop around decides it: tiles then begin at
+ * aligned elements.
  *
- * Legal: the range is bounded by one that is free of the loops around.
+ * Legal: the range is bounded by one that is free of the loops around, and starts at `from` or later.
  * Invariant: every instance runs exactly once, in the same order. Iterations that were not there
  * run nothing: the domains of blocks say so, or else a predicate does. */
 #include "passes/schedule/flow.h"
@@ -96,34 +98,65 @@ static Stmt *build_widen(Schedule *s, const StmtPath *path, const ForStmt *narro
     return stmt_for(c, &loop, old->span);
 }
 
+/* The range of a loop that covers `narrow` for all iterations of n loops around it. False after
+ * E0497. */
+static bool find_range(Schedule *s, const PrimCall *call, const StmtPath *path, ForStmt *range)
+{
+    int n = 0;
+    bool exact;
+    Facts *facts = sched_facts(s, path);
+    const Value *over = &call->widen.over;
+    const Var **vars = over->kind == VALUE_NONE ? NULL : loops_between(s, path, over->u.id, &n);
+    Expr *lo = least_over(facts, range->lo, vars, n, &exact);
+    Expr *hi = largest_over(facts, range->hi, vars, n, &exact);
+    if ((!lo || !hi) && never_runs(path, vars, n))
+        lo = hi = expr_index(s->ctx, 0);
+    REQUIRE_AT(s, E0497, call->span, lo && hi, path_end(path),
+               "no range independent of loop '%s' is known that covers loop '%s'; the bounds "
+               "of a widened loop must be affine in loops, sizes, and elements of inputs that a "
+               "'where' clause bounds, as in 'first in 0..N + 1'",
+               stmt_label(sched_node(s, over, NULL)), stmt_label(path_end(path)));
+    range->lo = simplify(facts, lo);
+    range->hi = simplify(facts, hi);
+    return true;
+}
+
+/* Makes the range start at `from`. False after E0497. */
+static bool start_from(Schedule *s, const PrimCall *call, const StmtPath *path, ForStmt *range)
+{
+    if (call->widen.from.kind == VALUE_NONE)
+        return true;
+    Expr *from = expr_index(s->ctx, call->widen.from.u.i);
+    REQUIRE(s, E0497, call->widen.from.span, call->widen.from.u.i >= 0,
+            "a range starts at 0 or later, found %lld", (long long)call->widen.from.u.i);
+    REQUIRE_AT(s, E0497, call->widen.from.span,
+               prove_compare(sched_facts(s, path), from, EX_LE, range->lo), path_end(path),
+               "loop '%s' may start before %lld, and its range would not have all iterations",
+               stmt_label(path_end(path)), (long long)call->widen.from.u.i);
+    range->lo = from;
+    return true;
+}
+
 bool prim_widen(Schedule *s, const PrimCall *call, Value *result)
 {
     (void)result;
     StmtPath path = {0};
-    int n;
-    bool exact;
+    int n = 0;
     Stmt *stmt = sched_node(s, &call->widen.loop, &path);
-    const Stmt *over = sched_node(s, &call->widen.over, NULL);
-    const Var **vars = loops_between(s, &path, call->widen.over.u.id, &n);
+    bool alone = call->widen.over.kind == VALUE_NONE;
+    const Var **vars = alone ? NULL : loops_between(s, &path, call->widen.over.u.id, &n);
     if (!sched_require_plain(s, stmt, call->span))
         return false;
-    REQUIRE(s, E0416, call->span, vars != NULL, "loop '%s' is not inside loop '%s'",
-            stmt_label(stmt), stmt_label(over));
-    if (!depends_on(&stmt->u.loop, vars, n))
+    REQUIRE(s, E0416, call->span, alone || vars, "loop '%s' is not inside loop '%s'",
+            stmt_label(stmt), stmt_label(sched_node(s, &call->widen.over, NULL)));
+    if (!depends_on(&stmt->u.loop, vars, n) && call->widen.from.kind == VALUE_NONE)
         return true;
     const ForStmt *narrow = &stmt->u.loop;
     if (narrow->step != 1)
         narrow = &loop_from_zero(s, &path)->u.loop;
-    Facts *facts = sched_facts(s, &path);
-    Expr *lo = least_over(facts, narrow->lo, vars, n, &exact);
-    Expr *hi = largest_over(facts, narrow->hi, vars, n, &exact);
-    if ((!lo || !hi) && never_runs(&path, vars, n))
-        lo = hi = expr_index(s->ctx, 0);
-    REQUIRE_AT(s, E0497, call->span, lo && hi, stmt,
-               "no range independent of loop '%s' is known that covers loop '%s'; the bounds "
-               "of a widened loop must be affine in loops, sizes, and elements of inputs that a "
-               "'where' clause bounds, as in 'first in 0..N + 1'",
-               stmt_label(over), stmt_label(stmt));
-    sched_replace(s, stmt, build_widen(s, &path, narrow, simplify(facts, lo), simplify(facts, hi)));
+    ForStmt range = *narrow;
+    if ((!alone && !find_range(s, call, &path, &range)) || !start_from(s, call, &path, &range))
+        return false;
+    sched_replace(s, stmt, build_widen(s, &path, narrow, range.lo, range.hi));
     return true;
 }

@@ -228,10 +228,22 @@ bool prim_factors(Schedule *s, const PrimCall *call, Value *result)
 
 /* ---- index_map ------------------------------------------------------------------------------- */
 
+/* The iterator counts from 0. */
 static Expr *join_iter(Schedule *s, Expr *joined, const BlockIter *iter)
 {
-    Expr *value = expr_var(s->ctx, iter->var, span_none());
-    return joined ? index_add(s->ctx, index_mul(s->ctx, joined, iter->hi), value) : value;
+    Context *c = s->ctx;
+    Expr *value = index_sub(c, expr_var(c, iter->var, span_none()), iter->lo);
+    Expr *extent = index_sub(c, iter->hi, iter->lo);
+    return joined ? index_add(c, index_mul(c, joined, extent), value) : value;
+}
+
+/* The iterator that the loop is, from a number of sizes. */
+static const BlockIter *iter_from_sizes(const BlockStmt *block, const ForStmt *loop)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (expr_is_var(block->iters[i].binding, loop->var) && expr_of_sizes(block->iters[i].lo))
+            return &block->iters[i];
+    return NULL;
 }
 
 /* The adjacent iterators that are the digits of a fused loop, from *first on; 0: it is no such. */
@@ -261,13 +273,14 @@ static bool join_loop(Schedule *s, const PrimCall *call, const Value *value, Exp
 {
     const BlockStmt *block = &sched_node(s, &call->index_map.block, NULL)->u.block;
     const ForStmt *loop = &sched_node(s, value, NULL)->u.loop;
-    const BlockIter *iter = iter_of_loop(block, loop);
+    const BlockIter *iter = iter_from_sizes(block, loop);
     int first = iter ? (int)(iter - block->iters) : 0,
         n = iter ? 1 : digits_of_loop(s, block, loop, &first);
-    REQUIRE(s, E0905, call->index_map.groups.span, n > 0,
-            "loop '%s' is not an iterator of block '%s' that starts at 0, or several that are "
-            "fused; make the map before the loops of the block are split",
-            loop->var->name, block->name);
+    REQUIRE(
+        s, E0905, call->index_map.groups.span, n > 0,
+        "loop '%s' is not an iterator of block '%s' that starts at a number of sizes, or several "
+        "from 0 that are fused; make the map before the loops of the block are split",
+        loop->var->name, block->name);
     for (int i = first; i < first + n; i++)
         *out = join_iter(s, *out, &block->iters[i]);
     return true;
