@@ -327,6 +327,14 @@ RULES = [
     ("pairs_of_columns", ["products", "contraction"] + ["elements"] * 3 + ["threads"], 77 * 256),
     ("alignments", ["wavefront", "elements", "threads", "rows"], 5 * 256),
     ("spectra", ["terms", "terms", "elements"], 10 * 256),
+    ("pairs_beside_diagonal", ["products", "contraction", "elements", "threads", "threads"], 76 * 256),
+    ("rows_from_far", ["products", "contraction"], 15 * 128),
+    ("inner_product", ["products", "contraction", "elements"], 10 * 256),
+    (
+        "two_products",
+        ["products", "products", "elements", "terms", "elements", "elements"],
+        20 * 256,
+    ),
     ("row_of_products", ["temporaries"] * 2 + ["products", "contraction", "elements"], 256),
     ("numbers_of_rows", ["temporaries", "rows"], 40 * 32),
     ("numbers_by_branches", ["temporaries", "threads"], 300),
@@ -375,6 +383,8 @@ DEAR = {
     "stored_weights",
     "stored_few_rows",
     "pairs_of_columns",
+    "pairs_beside_diagonal",
+    "two_products",
 }
 
 
