@@ -91,7 +91,7 @@ Stmt *block_of_instruction(Resolver *r, const Instruction *of, Stmt *body)
 static int leading_values(const AstStmt *seq)
 {
     int n = 0;
-    while (n < seq->u.seq.n && seq->u.seq.items[n]->kind == AS_LET)
+    while (n < seq->u.seq.n && value_is_of_uses(seq->u.seq.items[n]))
         n++;
     return n;
 }

@@ -103,7 +103,8 @@ typedef struct {
     int written;  /* how many stores there were before it */
     bool reads;   /* a buffer, perhaps through other values */
     bool inlined; /* it is written out where it is used */
-    bool refused; /* once, for a use */
+    const AstStmt *let;
+    bool changed; /* before a use */
 } ProgramValue;
 
 /* A function for certain types of its type parameters. */
@@ -162,6 +163,7 @@ typedef struct Resolver {
     VEC(Name) labels;            /* those that blocks have taken */
     VEC(Buffer *) written;       /* by each store, in the order of the text */
     VEC(ProgramValue) values;    /* all, also those that are out of sight */
+    bool stores_values;          /* some of these have to be stored: resolve the kernel again */
     VEC(ValueUse) uses;          /* of values by blocks */
     Functions *functions;        /* NULL: none */
     AstReducer *const *reducers; /* of the file */
@@ -292,7 +294,13 @@ Expr *function_write_out(Resolver *r, const AstExpr *call, const FunctionCase *o
 /* ---- values (value.c) ---- */
 
 /* Declares a value of the program: `let var = value;`, outside of blocks. */
-void value_declare(Resolver *r, Var *var, Expr *value);
+void value_declare(Resolver *r, const AstStmt *let, Var *var, Expr *value);
+/* The statement is a `let` whose value the blocks that use it compute. */
+bool value_is_of_uses(const AstStmt *s);
+/* The statements that keep the value of a `let` in a temporary. */
+Stmt *value_store(Resolver *r, const AstStmt *let, Expr *value);
+/* The statement that declares a temp here. */
+Stmt *declare_temp(Resolver *r, Buffer *temp, Span span);
 /* The value that `var` names, if it is written out where it is used. */
 bool value_named(Resolver *r, const Var *var, Value *out);
 /* Whether the expression reads a buffer, by itself or through the values that it uses. */

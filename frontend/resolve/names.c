@@ -63,7 +63,7 @@ static const Symbol *find_clash(const Resolver *r, const Symbol *own)
 static const Symbol *find_ended_twin(const Resolver *r, const Symbol *own)
 {
     for (int i = 0; own->kind == SYMBOL_BUFFER && i < r->ended.n; i++)
-        if (r->ended.items[i].name == own->name)
+        if (r->ended.items[i].buffer->name == own->buffer->name)
             return &r->ended.items[i];
     return NULL;
 }

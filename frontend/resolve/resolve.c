@@ -413,8 +413,15 @@ static bool has_statement(const AstStmt *s)
     return s->kind != AS_SEQ && s->kind != AS_TEMP && s->kind != AS_VIEW;
 }
 
-Kernel *resolve_kernel_with(Context *c, const AstKernel *k, const InstructionList *all,
-                            const SizeOverride *overrides, int n_overrides)
+/* The sizes that the caller has given. */
+typedef struct {
+    const SizeOverride *items;
+    int n;
+} Overrides;
+
+/* *again: a value has to be stored. */
+static Kernel *resolve_once(Context *c, const AstKernel *k, const InstructionList *all,
+                            Overrides given, bool *again)
 {
     int errors = c->n_errors;
     Functions functions = {.list = k->functions};
@@ -434,8 +441,8 @@ Kernel *resolve_kernel_with(Context *c, const AstKernel *k, const InstructionLis
     resolve_functions(&r);
     kernel->instructions = all->items;
     kernel->n_instructions = all->n;
-    check_overrides(&r, k, overrides, n_overrides);
-    resolve_sizes(&r, k, overrides, n_overrides, kernel);
+    check_overrides(&r, k, given.items, given.n);
+    resolve_sizes(&r, k, given.items, given.n, kernel);
     resolve_params(&r, k, kernel);
     resolve_where(&r, k, kernel);
     block_names_claim(&r, k->body);
@@ -451,5 +458,19 @@ Kernel *resolve_kernel_with(Context *c, const AstKernel *k, const InstructionLis
         kernel->draws = input_draws(c, kernel, &kernel->n_draws);
     if (kernel->body && c->n_errors == errors && r.mode == MODE_PROGRAM && has_statement(k->body))
         warn_of_unused(&r, kernel);
+    *again = r.stores_values && c->n_errors == errors;
     return kernel->body && c->n_errors == errors ? kernel : NULL;
+}
+
+Kernel *resolve_kernel_with(Context *c, const AstKernel *k, const InstructionList *all,
+                            const SizeOverride *overrides, int n_overrides)
+{
+    for (;;) {
+        bool again;
+        DiagMark mark = diag_mark(c);
+        Kernel *kernel = resolve_once(c, k, all, (Overrides){overrides, n_overrides}, &again);
+        if (!again)
+            return kernel;
+        diag_forget(c, mark);
+    }
 }

@@ -414,7 +414,7 @@ static Scope resolve_scope(Resolver *r, const AstStmt *s)
 
 /* The statement that declares the temp, private to each iteration of the loops around it. Control
  * that data decide becomes a block: the declaration goes in front of it. */
-static Stmt *declare_temp(Resolver *r, Buffer *temp, Span span)
+Stmt *declare_temp(Resolver *r, Buffer *temp, Span span)
 {
     Stmt *out = stmt_temp(r->ctx, temp, span);
     VEC_PUSH(r->ctx->arena, &r->temps, ((PrivateTemp){temp, r->loops.n}));
@@ -492,12 +492,14 @@ Stmt *resolve_let(Resolver *r, const AstStmt *s)
     const AstPattern *name = &s->u.let.pattern;
     Expr *value =
         resolve_as(r, s->u.let.value, s->u.let.type, ctx_namef(r->ctx, "'%.60s'", name->name));
+    if (value && s->u.let.stored)
+        return value_store(r, s, value);
     Symbol symbol = {.name = name->name, .kind = SYMBOL_VAR, .span = name->span, .broken = !value};
     symbol.var = var_new(r->ctx, name->name, value ? value->type : DT_INDEX, VAR_LET, name->span);
     names_add(r, symbol);
     if (!value || r->mode != MODE_PROGRAM)
         return value ? stmt_let(r->ctx, symbol.var, value, s->span) : NULL;
-    value_declare(r, symbol.var, value);
+    value_declare(r, s, symbol.var, value);
     return stmt_seq(r->ctx, NULL, 0, s->span);
 }
 
@@ -660,7 +662,8 @@ static int resolve_item(Resolver *r, const AstStmt *seq, int i, Stmt **out)
         return next ? 2 : 1;
     }
     int n = 2;
-    while (s->kind != AS_LET && i + n < seq->u.seq.n && seq->u.seq.items[i + n - 1]->kind == AS_LET)
+    while (s->kind != AS_LET && i + n < seq->u.seq.n &&
+           value_is_of_uses(seq->u.seq.items[i + n - 1]))
         n++;
     if (r->mode == MODE_PROGRAM && next &&
         reduction_is_possible(r->ctx, s, seq->u.seq.items[i + n - 1])) {

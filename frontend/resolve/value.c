@@ -9,7 +9,13 @@
  * A value of loops and sizes alone is written out where it is used, so that loops, conditions and
  * proofs see it. Any other value is computed by each block that uses it, when the block begins.
  * That is what the program says as long as nothing in between writes a buffer that the value
- * reads. */
+ * reads. Where something does, the value is kept in a temporary, and the kernel is resolved again:
+ *
+ *     let old = x[i];                         temp old: f32;
+ *     x[i] = y[i];                   =>       old = x[i];
+ *     y[i] = old;                             x[i] = y[i];
+ *                                             y[i] = old;
+ */
 #include "frontend/resolve/internal.h"
 
 /* A value of more nodes is not written out: values of values grow exponentially. */
@@ -82,9 +88,10 @@ static int count_nodes(const Resolver *r, const Expr *e)
     return nodes;
 }
 
-void value_declare(Resolver *r, Var *var, Expr *value)
+void value_declare(Resolver *r, const AstStmt *let, Var *var, Expr *value)
 {
-    ProgramValue own = {.var = var,
+    ProgramValue own = {.let = let,
+                        .var = var,
                         .value = value,
                         .span = var->span,
                         .nodes = count_nodes(r, value),
@@ -93,6 +100,46 @@ void value_declare(Resolver *r, Var *var, Expr *value)
                         .reads = value_reads_data(r, value),
                         .inlined = value_is_inline(value)};
     VEC_PUSH(r->ctx->arena, &r->values, own);
+}
+
+bool value_is_of_uses(const AstStmt *s)
+{
+    return s->kind == AS_LET && !s->u.let.stored;
+}
+
+static bool has_buffer(const Resolver *r, Name name)
+{
+    bool has = false;
+    for (int i = 0; i < r->temps.n; i++)
+        has |= r->temps.items[i].buffer->name == name;
+    return has;
+}
+
+/* The name of the value, or another one, since schedules find buffers by name. */
+static Name name_of_temp(const Resolver *r, Name base)
+{
+    Name name = base;
+    for (int i = 1; has_buffer(r, name) || (name != base && names_find(r, name)); i++)
+        name = ctx_namef(r->ctx, "%s_%d", base, i);
+    return name;
+}
+
+Stmt *value_store(Resolver *r, const AstStmt *let, Expr *value)
+{
+    Context *c = r->ctx;
+    const AstPattern *name = &let->u.let.pattern;
+    Buffer *temp = buffer_new(c, &(Buffer){.name = name_of_temp(r, name->name),
+                                           .type = value->type,
+                                           .scope = SCOPE_GLOBAL,
+                                           .role = ROLE_TEMP,
+                                           .span = name->span});
+    names_add(
+        r, (Symbol){.name = name->name, .kind = SYMBOL_BUFFER, .span = name->span, .buffer = temp});
+    VEC_PUSH(c->arena, &r->written, temp);
+    Stmt *store = stmt_set(c, (BufferElement){temp, NULL}, value, let->span);
+    Stmt *items[] = {declare_temp(r, temp, let->span),
+                     block_wrap(r, NULL, store, r->loops.n, NULL)};
+    return stmt_seq(c, items, 2, let->span);
 }
 
 /* ---- uses ---- */
@@ -182,21 +229,30 @@ Stmt *values_write_out(Resolver *r, Stmt *init)
 
 /* ---- a value is that of its `let` ---- */
 
-/* The writes from the value's `let` up to number `end` leave the buffers alone that it reads. */
+/* A value of loops has no type that a buffer can have. */
+static void refuse_changed(Resolver *r, const ProgramValue *v, const Buffer *buffer, Span use)
+{
+    diag_error(r->ctx, E0242, use,
+               "'%.60s' reads '%.60s', which is written between the 'let' and this use, and has no "
+               "type that it could be stored as; write one: let %.60s: i32 = ...;",
+               v->var->name, buffer->name, v->var->name);
+    diag_note(r->ctx, v->span, "'%.60s' is declared here", v->var->name);
+}
+
+/* Finds out whether the writes from the value's `let` up to number `end` leave the buffers alone that
+ * it reads. */
 static void check_unchanged(Resolver *r, ProgramValue *v, Span use, int end)
 {
-    for (int k = v->written; k < end && !v->refused; k++) {
-        const Buffer *buffer = r->written.items[k];
-        if (!expr_reads(v->value, buffer))
+    for (int k = v->written; k < end && !v->changed; k++) {
+        if (!expr_reads(v->value, r->written.items[k]))
             continue;
-        v->refused = true;
-        diag_error(
-            r->ctx, E0242, use,
-            "'%.60s' reads '%.60s', which is written between the 'let' and this use; a value "
-            "is computed by each statement that uses it, so keep it in a buffer: temp "
-            "%.60s: %s; %.60s = ...;",
-            v->var->name, buffer->name, v->var->name, type_info(v->var->type)->name, v->var->name);
-        diag_note(r->ctx, v->span, "'%.60s' is declared here", v->var->name);
+        v->changed = true;
+        if (v->var->type == DT_INDEX) {
+            refuse_changed(r, v, r->written.items[k], use);
+            return;
+        }
+        ((AstStmt *)(uintptr_t)v->let)->u.let.stored = true;
+        r->stores_values = true;
     }
 }
 

@@ -219,6 +219,7 @@ struct AstStmt {
             AstPattern pattern;
             AstName type; /* of a kernel; text is NULL where none is written */
             AstExpr *value;
+            bool stored; /* of a kernel: in a temporary (value.c) */
         } let;
         struct {
             AstName buffer;
