@@ -107,41 +107,6 @@ bool value_is_of_uses(const AstStmt *s)
     return s->kind == AS_LET && !s->u.let.stored;
 }
 
-static bool has_buffer(const Resolver *r, Name name)
-{
-    bool has = false;
-    for (int i = 0; i < r->temps.n; i++)
-        has |= r->temps.items[i].buffer->name == name;
-    return has;
-}
-
-/* The name of the value, or another one, since schedules find buffers by name. */
-static Name name_of_temp(const Resolver *r, Name base)
-{
-    Name name = base;
-    for (int i = 1; has_buffer(r, name) || (name != base && names_find(r, name)); i++)
-        name = ctx_namef(r->ctx, "%s_%d", base, i);
-    return name;
-}
-
-Stmt *value_store(Resolver *r, const AstStmt *let, Expr *value)
-{
-    Context *c = r->ctx;
-    const AstPattern *name = &let->u.let.pattern;
-    Buffer *temp = buffer_new(c, &(Buffer){.name = name_of_temp(r, name->name),
-                                           .type = value->type,
-                                           .scope = SCOPE_GLOBAL,
-                                           .role = ROLE_TEMP,
-                                           .span = name->span});
-    names_add(
-        r, (Symbol){.name = name->name, .kind = SYMBOL_BUFFER, .span = name->span, .buffer = temp});
-    VEC_PUSH(c->arena, &r->written, temp);
-    Stmt *store = stmt_set(c, (BufferElement){temp, NULL}, value, let->span);
-    Stmt *items[] = {declare_temp(r, temp, let->span),
-                     block_wrap(r, NULL, store, r->loops.n, NULL)};
-    return stmt_seq(c, items, 2, let->span);
-}
-
 /* ---- uses ---- */
 
 bool value_named(Resolver *r, const Var *var, Value *out)
