@@ -204,8 +204,8 @@ static void refuse_changed(Resolver *r, const ProgramValue *v, const Buffer *buf
     diag_note(r->ctx, v->span, "'%.60s' is declared here", v->var->name);
 }
 
-/* Finds out whether the writes from the value's `let` up to number `end` leave the buffers alone that
- * it reads. */
+/* Marks a value to be stored if a write from its `let` up to number `end` is of a buffer that it
+ * reads. */
 static void check_unchanged(Resolver *r, ProgramValue *v, Span use, int end)
 {
     for (int k = v->written; k < end && !v->changed; k++) {

@@ -328,7 +328,11 @@ RULES = [
     ("alignments", ["wavefront", "elements", "threads", "rows"], 5 * 256),
     ("spectra", ["terms", "terms", "elements"], 10 * 256),
     ("swapped_rows", ["threads"], 900),
-    ("pairs_beside_diagonal", ["products", "contraction", "elements", "threads", "threads"], 76 * 256),
+    (
+        "pairs_beside_diagonal",
+        ["products", "contraction", "elements", "threads", "threads"],
+        76 * 256,
+    ),
     ("rows_from_far", ["products", "contraction"], 15 * 128),
     ("inner_product", ["products", "contraction", "elements"], 10 * 256),
     (

@@ -1,4 +1,5 @@
-/* store_at.c - Implements store_at: declares a temporary in the body of a loop.
+/* store_at.c - Implements store_at: declares a temporary in the body of a loop; temporaries lists
+ * candidates.
  *
  *   temp s: f32;                          for i in M {
  *   for i in M {                              temp s: f32;
@@ -25,6 +26,14 @@ static bool check_loops(Schedule *s, const StmtPath *path, Span span)
     return true;
 }
 
+static int count_accesses(Context *c, const Stmt *s, const Buffer *buffer)
+{
+    ArenaMark mark = arena_mark(c->arena);
+    int n = access_list(c, s, buffer, ACCESS_ANY).n;
+    arena_reset(c->arena, mark);
+    return n;
+}
+
 static bool check_temp(Schedule *s, const Buffer *temp, const Stmt *loop, Span span)
 {
     Context *c = s->ctx;
@@ -34,10 +43,10 @@ static bool check_temp(Schedule *s, const Buffer *temp, const Stmt *loop, Span s
     REQUIRE_AT(s, E0878, span, !stmt_declares(c, loop, temp), loop,
                "loop '%s' declares '%s' already, or a loop in it does", stmt_label(loop),
                temp->name);
-    int inside = access_list(c, loop, temp, ACCESS_ANY).n;
+    int inside = count_accesses(c, loop, temp);
     REQUIRE_AT(s, E0878, span, inside > 0, loop, "nothing in loop '%s' accesses '%s'",
                stmt_label(loop), temp->name);
-    REQUIRE_AT(s, E0878, span, inside == access_list(c, s->kernel->body, temp, ACCESS_ANY).n, loop,
+    REQUIRE_AT(s, E0878, span, inside == count_accesses(c, s->kernel->body, temp), loop,
                "statements outside of loop '%s' access '%s' too; name a loop around all of them",
                stmt_label(loop), temp->name);
     return true;
@@ -65,5 +74,27 @@ bool prim_store_at(Schedule *s, const PrimCall *call, Value *result)
 
     sched_replace_body(s, flow_declare_in(s, s->kernel->body, loop, temp));
     (void)result;
+    return true;
+}
+
+/* ---- temporaries ----------------------------------------------------------------------------- */
+
+static bool is_held(Schedule *s, const Stmt *loop, const Buffer *temp)
+{
+    Context *c = s->ctx;
+    return temp->scope == SCOPE_GLOBAL && stmt_accesses(c, loop, temp, ACCESS_WRITE) &&
+           !stmt_declares(c, loop, temp) &&
+           count_accesses(c, loop, temp) == count_accesses(c, s->kernel->body, temp);
+}
+
+bool prim_temporaries(Schedule *s, const PrimCall *call, Value *result)
+{
+    const Stmt *loop = sched_node(s, &call->temporaries.loop, NULL);
+    StmtList temps = stmts_of_kind(s->ctx, s->kernel->body, ST_TEMP);
+    ValueList held = {0};
+    for (int i = 0; i < temps.n; i++)
+        if (is_held(s, loop, temps.items[i]->u.temp))
+            VEC_PUSH(s->ctx->arena, &held, value_buffer(temps.items[i]->u.temp));
+    *result = value_list(s, held.items, held.n);
     return true;
 }

@@ -9,7 +9,8 @@
  * With `from`, the range starts there, also where no loop around decides it: tiles then begin at
  * aligned elements.
  *
- * Legal: the range is bounded by one that is free of the loops around, and starts at `from` or later.
+ * Legal: the range is bounded by one that is free of the loops around, and starts at `from` or
+ * later.
  * Invariant: every instance runs exactly once, in the same order. Iterations that were not there
  * run nothing: the domains of blocks say so, or else a predicate does. */
 #include "passes/schedule/flow.h"

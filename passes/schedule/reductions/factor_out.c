@@ -10,8 +10,8 @@
  *
  * Softmax before a product of matrices divides each weight by the sum of its row. Taken out of the
  * product, that is one division for each result, and weights and their sum can be computed in the
- * loop of the product (rolling_update). Of a sum of products, as in a * x[j] * y[k] + a * y[j] * x[k],
- * come those factors that all of its addends have.
+ * loop of the product (rolling_update). Of a sum of products, as in a * x[j] + a * y[j], come those
+ * factors that all of its addends have.
  *
  * Legal: the block is a sum that starts from 0. Common factors are made of sizes, scalars, spatial
  * iterators, and elements that nothing in the loops of the sum writes; nothing else there accesses
