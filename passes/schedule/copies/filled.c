@@ -31,27 +31,36 @@ static bool sets_all(Context *c, const BlockStmt *block, const StoreStmt *store)
     return all;
 }
 
+/* The store of a block that sets all of the buffer, in one run; NULL: it does not. */
+static const StoreStmt *setting_store(Schedule *s, const Stmt *block)
+{
+    Conflict why = {0};
+    const Stmt *store = flow_single_store(s->ctx, block);
+    return store && sets_all(s->ctx, &block->u.block, &store->u.store) &&
+                   flow_runs_whole(s, block, &why)
+               ? &store->u.store
+               : NULL;
+}
+
 /* The only block that writes the buffer, if that sets all of it; NULL. */
 static Stmt *only_setter(Schedule *s, const Buffer *buffer, const StoreStmt **store)
 {
-    Conflict why = {0};
     BlockList writers = flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE);
-    const Stmt *found = writers.n == 1 ? flow_single_store(s->ctx, writers.items[0]) : NULL;
-    if (!found || !sets_all(s->ctx, &writers.items[0]->u.block, &found->u.store) ||
-        !flow_runs_whole(s, writers.items[0], &why))
-        return NULL;
-    *store = &found->u.store;
-    return writers.items[0];
+    *store = writers.n == 1 ? setting_store(s, writers.items[0]) : NULL;
+    return *store ? writers.items[0] : NULL;
 }
 
 bool filled_before(Schedule *s, NestPlace nest, const Buffer *buffer)
 {
-    const StoreStmt *store;
-    StmtPath path = {0};
-    const Stmt *block = buffer->role == ROLE_IN ? NULL : only_setter(s, buffer, &store);
-    return buffer->role == ROLE_IN ||
-           (block && stmt_find(s->ctx, s->kernel->body, block->u.block.id, &path) &&
-            filled_stands_before((NestPlace){&path, nest.top}, nest));
+    BlockList writers = flow_blocks(s, s->kernel->body, buffer, ACCESS_WRITE);
+    bool filled = false, before = true;
+    for (int i = 0; i < writers.n && before; i++) {
+        StmtPath path = {0};
+        before = stmt_find(s->ctx, s->kernel->body, writers.items[i]->u.block.id, &path) &&
+                 filled_stands_before((NestPlace){&path, nest.top}, nest);
+        filled = filled || (before && setting_store(s, writers.items[i]));
+    }
+    return buffer->role == ROLE_IN || (filled && before);
 }
 
 bool filled_with(Schedule *s, const Buffer *buffer, AxisPart part, const Expr *fill)

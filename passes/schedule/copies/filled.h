@@ -15,7 +15,7 @@ typedef struct {
 bool filled_stands_before(NestPlace a, NestPlace b);
 
 /* All elements of the buffer have their values when the nest runs: an input, or what one block
- * before it sets. */
+ * before it sets, and no others but blocks before it change. */
 bool filled_before(Schedule *s, NestPlace nest, const Buffer *buffer);
 
 /* Elements with subscripts lo..hi on an axis. */
