@@ -9,7 +9,9 @@
  *
  * Two spatial loops are of one side if an element depends on both. A loop that all of these
  * elements depend on is a loop over batches, and makes no side; if no other is left, all make the
- * first side, as in forces of all bodies on each: f[i] += m[j] * (x[j] - x[i]).
+ * first side, as in forces of all bodies on each: f[i] += m[j] * (x[j] - x[i]). Elements may be the
+ * same in all batches, as m[i] in c[b, i, j] += (a[b, i, k] - m[i]) * d[b, k, j]: outer loops are
+ * over batches where one side would have all loops otherwise.
  *
  * Legal: always, where the arguments are of the right kind.
  * Invariant: the kernel stays as it is. */
@@ -153,22 +155,47 @@ static uint32_t closed(const Roles *r, uint32_t side)
     return side;
 }
 
-/* The second side is that of the innermost loop outside the reduction, the first one the rest. */
-static void find_sides(Roles *r)
+/* The loops that all elements with spatial loops depend on. */
+static uint32_t loops_of_all(const Roles *r, uint32_t spatial)
 {
-    uint32_t spatial = (1u << r->n) - 1;
-    spatial &= ~r->sums;
     uint32_t batch = spatial;
     for (int i = 0; i < r->operands.n; i++)
         if (r->operands.items[i].loops & spatial)
             batch &= r->operands.items[i].loops;
-    r->side[SIDE_BATCH] = batch;
+    return batch;
+}
+
+/* Finds the sides beside the loops over batches. The second side is that of the innermost loop
+ * outside the reduction, the first one the rest. */
+static void find_sides_beside(Roles *r, uint32_t spatial, uint32_t batch)
+{
     uint32_t rest = spatial & ~batch;
+    r->side[SIDE_BATCH] = batch;
+    r->side[SIDE_SECOND] = 0;
     for (int i = r->n - 1; i >= 0 && !r->side[SIDE_SECOND]; i--)
         if (rest & 1u << i)
             r->side[SIDE_SECOND] = closed(r, 1u << i);
     r->side[SIDE_FIRST] = rest ? rest & ~r->side[SIDE_SECOND] : batch;
     r->side[SIDE_BATCH] = rest ? batch : 0;
+}
+
+/* Where one side would have all loops, the fewest of the outermost ones that leave two sides are
+ * over batches, too: some elements are the same in all of these. */
+static void find_sides(Roles *r)
+{
+    uint32_t spatial = (1u << r->n) - 1;
+    spatial &= ~r->sums;
+    uint32_t batch = loops_of_all(r, spatial);
+    find_sides_beside(r, spatial, batch);
+    bool two = r->side[SIDE_FIRST] != 0;
+    for (int i = 0; i < r->n && !two; i++) {
+        Roles other = *r;
+        batch |= spatial & 1u << i;
+        find_sides_beside(&other, spatial, batch);
+        two = other.side[SIDE_FIRST] && other.side[SIDE_SECOND];
+        if (two)
+            *r = other;
+    }
 }
 
 static int side_of(const Roles *r, const TermOperand *o)
