@@ -50,6 +50,7 @@ static const Fit fits[] = {
     {"rolling_update", 1, BLOCK_PARTS, LOOP_ANY, BUFFER_ANY},
     {"factor_out", 1, BLOCK_SCALED, LOOP_ANY, BUFFER_ANY},
     {"split_terms", 1, BLOCK_TERMS, LOOP_ANY, BUFFER_ANY},
+    {"join_updates", 1, BLOCK_AGAIN, LOOP_ANY, BUFFER_ANY},
     {"cache_factor", 1, BLOCK_EINSUM, LOOP_ANY, BUFFER_ANY},
     {"privatize", 1, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"carry", 2, BLOCK_RECURRENCE, LOOP_INNER, BUFFER_UPDATED},
@@ -353,6 +354,22 @@ static bool adds_terms(const Stmt *store)
            (s->value->kind == EX_ADD || s->value->kind == EX_SUB);
 }
 
+/* A block behind the one with this store in its sequence updates the same buffer. */
+static bool is_updated_again(Schedule *s, const Stmt *store, const StmtPath *path)
+{
+    const Stmt *seq = path->n > 1 ? path->items[path->n - 2] : NULL;
+    bool behind = false, again = false;
+    for (int i = 0; seq && seq->kind == ST_SEQ && i < seq->u.seq.n; i++) {
+        const Stmt *item = seq->u.seq.items[i];
+        const Stmt *other =
+            item->kind == ST_BLOCK ? flow_single_store(schedule_context(s), item) : NULL;
+        again |= behind && other && other->u.store.buffer->id == store->u.store.buffer->id &&
+                 other->u.store.op == store->u.store.op;
+        behind |= item == path_end(path);
+    }
+    return again && store_updates(store->u.store.op);
+}
+
 static bool block_suits(Schedule *s, BlockFit fit, Value handle)
 {
     StmtPath path = {0};
@@ -376,6 +393,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
                store->u.store.value->kind == EX_MUL;
     case BLOCK_SCALED: return block->u.block.init && store && is_scaled(block, store);
     case BLOCK_TERMS: return store && adds_terms(store);
+    case BLOCK_AGAIN: return store && is_updated_again(s, store, &path);
     case BLOCK_EINSUM: return store && store->u.store.op != STORE_SET && is_whole(block, &path);
     case BLOCK_DIGITS: return has_digits(s, block);
     case BLOCK_BORDERED: return has_borders(s, block);

@@ -12,6 +12,7 @@ typedef enum {
     BLOCK_REDUCTION,    /* has an init */
     BLOCK_SCALED,       /* that, and adds a product or quotient, of which a side stays the same */
     BLOCK_TERMS,        /* adds a sum or a difference of floats */
+    BLOCK_AGAIN,        /* updates an element that a block behind it in its loop updates */
     BLOCK_CARRIER,      /* updates what others initialize */
     BLOCK_PARTIAL,      /* has an init, and writes a temp */
     BLOCK_PARTS,        /* that, and the temp has axes */
