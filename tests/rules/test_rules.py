@@ -345,6 +345,13 @@ RULES = [
     ("numbers_by_branches", ["temporaries", "threads"], 300),
     ("number_of_products", ["temporaries"] * 2 + ["products", "matmul"], 256),
     ("long_row_of_all", ["temporaries", "threads", "elements"], 3 * 13000),
+    ("covariances", ["terms", "columns"], 4 * 128),
+    ("covariances_of_pairs", ["products", "terms", "elements", "columns", "threads"], 67 * 256),
+    ("tensor_times_matrices", ["terms"], 5 * 128),
+    ("tensor_of_few_rows", ["long_sums"], 2 * 256),
+    ("complex_of_few", ["terms"], 3 * 128),
+    ("smoothed_few", ["terms"], 2 * 128),
+    ("near_densities", ["long_sums"], 2 * 256),
 ]
 
 
@@ -971,6 +978,17 @@ def test_rows_of_halves_are_read_and_written_wide(elements, element):
     text = emit(PROGRAMS, "--kernel", "half_softmax", *sizes)
     assert "*(const uint4 *)&x[" in text and "*(uint4 *)&y[" in text, text
     assert f"{element}x2_from_f32(" not in text and f"{element}_from_f32(" in text, text
+
+
+@pytest.mark.parametrize("columns, rows, parts", [
+    (256, 65536, 64), (256, 65537, 64), (128, 4096, 16), (2048, 65536, 1), (70, 200, 1),
+])  # fmt: skip
+def test_sums_of_few_tiles_have_parts(columns, rows, parts):
+    """Whose blocks fill the GPU; terms that are left over are added with the parts."""
+    sizes = [f"-DM={columns}", f"-DN={rows}"]
+    text = emit(PROGRAMS, "--kernel", "covariances", *sizes)
+    launch = re.search(r"<<<dim3\(\d+, \d+(?:, (\d+))?\), dim3\(32, [48]\)>>>\(x, mean, c", text)
+    assert int(launch[1] or 1) == parts, text
 
 
 @pytest.mark.parametrize("element", ["f16", "f32"])
