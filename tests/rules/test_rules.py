@@ -352,6 +352,8 @@ RULES = [
     ("complex_of_few", ["terms"], 3 * 128),
     ("smoothed_few", ["terms"], 2 * 128),
     ("near_densities", ["long_sums"], 2 * 256),
+    ("halves_of_bytes", ["updates", "rows"], 40 * 32),
+    ("halves_with_scales", ["updates", "rows"], 40 * 32),
 ]
 
 
@@ -978,6 +980,15 @@ def test_rows_of_halves_are_read_and_written_wide(elements, element):
     text = emit(PROGRAMS, "--kernel", "half_softmax", *sizes)
     assert "*(const uint4 *)&x[" in text and "*(uint4 *)&y[" in text, text
     assert f"{element}x2_from_f32(" not in text and f"{element}_from_f32(" in text, text
+
+
+@pytest.mark.parametrize("kernel", ["halves_of_bytes", "halves_with_scales"])
+def test_bytes_of_two_numbers_are_read_wide(kernel):
+    """With the pairs of elements that belong to the numbers."""
+    sizes = ["-DM=2", "-DN=2048"]
+    assert run(kernel, *sizes)[1]["verify"]["ok"]
+    text = emit(PROGRAMS, "--kernel", kernel, *sizes)
+    assert "*(const uint2 *)&w[" in text and "*(const float4 *)&x[" in text, text
 
 
 @pytest.mark.parametrize("columns, rows, parts", [
