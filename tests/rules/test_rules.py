@@ -354,6 +354,7 @@ RULES = [
     ("near_densities", ["long_sums"], 2 * 256),
     ("halves_of_bytes", ["updates", "rows"], 40 * 32),
     ("halves_with_scales", ["updates", "rows"], 40 * 32),
+    ("centred_of_digits", ["terms"], 3 * 5 * 128),
 ]
 
 
@@ -1000,6 +1001,11 @@ def test_sums_of_few_tiles_have_parts(columns, rows, parts):
     text = emit(PROGRAMS, "--kernel", "covariances", *sizes)
     launch = re.search(r"<<<dim3\(\d+, \d+(?:, (\d+))?\), dim3\(32, [48]\)>>>\(x, mean, c", text)
     assert int(launch[1] or 1) == parts, text
+
+
+def test_centred_columns_of_fewer_digits_take_tensor_cores():
+    trace = emit(PROGRAMS, "--kernel", "centred_of_digits", "-DM=1024", "-DN=1024", "--trace")
+    assert rules_of(trace) == ["products"] * 2 + ["tensor_cores"] + ["elements"] * 2, trace
 
 
 @pytest.mark.parametrize("element", ["f16", "f32"])
