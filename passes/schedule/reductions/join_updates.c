@@ -105,41 +105,45 @@ static const Stmt *overwritten(const Join *j, int to, const Buffer **buffer)
     return NULL;
 }
 
-/* Finds the update of item `to` in terms of the block. Returns what stands in the way, or NULL. */
-static const char *find_other(const Join *j, int to, const Stmt **found)
+/* Finds the update of another block in terms of the block. Returns why it is none of the element by
+ * the operator, or NULL. */
+static const char *find_other(const Join *j, const Stmt *item, const Stmt **found)
 {
     Context *c = j->s->ctx;
-    Stmt *item = stmt_item(j->seq, to);
     const StoreStmt *mine = &j->store->u.store;
-    const Buffer *buffer = mine->buffer;
     const Stmt *update = item->kind == ST_BLOCK ? plain_update(item) : NULL;
-    Arena *arena = c->arena;
     if (!update || item->u.block.init)
-        return arena_printf(arena, "'%s' behind it accesses '%s' and is not one plain update",
-                            stmt_label(item), buffer->name);
+        return arena_printf(c->arena, "'%s' behind it accesses '%s' and is not one plain update",
+                            stmt_label(item), mine->buffer->name);
     const BlockStmt *other = &item->u.block;
-    Subst *map = ARENA_ARRAY(arena, Subst, other->n_iters + 1);
     if (update->u.store.op != mine->op)
-        return arena_printf(arena, "block '%s' updates by '%s', not by '%s'", other->name,
+        return arena_printf(c->arena, "block '%s' updates by '%s', not by '%s'", other->name,
                             store_op_token(update->u.store.op), store_op_token(mine->op));
+    Subst *map = ARENA_ARRAY(c->arena, Subst, other->n_iters + 1);
     if (!map_iters(j, other, map))
-        return arena_printf(arena, "block '%s' has other iterators or conditions", other->name);
-    Stmt *body = stmt_subst(c, other->body, map, other->n_iters);
-    *found = with_lets(j, body);
+        return arena_printf(c->arena, "block '%s' has other iterators or conditions", other->name);
+    *found = with_lets(j, stmt_subst(c, other->body, map, other->n_iters));
     if (!*found)
-        return arena_printf(arena, "the values of block '%s' are too long", other->name);
-    if ((*found)->u.store.buffer->id != buffer->id ||
-        !exprs_equal((*found)->u.store.index, mine->index, buffer->rank))
-        return arena_printf(arena, "block '%s' updates another element", other->name);
-    if (reads(c, item, buffer))
+        return arena_printf(c->arena, "the values of block '%s' are too long", other->name);
+    bool same = (*found)->u.store.buffer->id == mine->buffer->id &&
+                exprs_equal((*found)->u.store.index, mine->index, mine->buffer->rank);
+    return same ? NULL : arena_printf(c->arena, "block '%s' updates another element", other->name);
+}
+
+/* Returns why item `to`, which updates the element, would read other values in the place of the
+ * block, or NULL. */
+static const char *what_changes(const Join *j, int to)
+{
+    Arena *arena = j->s->ctx->arena;
+    Stmt *item = stmt_item(j->seq, to);
+    const Buffer *buffer = j->store->u.store.buffer, *written = NULL;
+    if (reads(j->s->ctx, item, buffer))
         return arena_printf(arena,
-                            "block '%s' reads '%s', which is not updated yet where it would "
-                            "run",
-                            other->name, buffer->name);
-    const Buffer *written = NULL;
+                            "block '%s' reads '%s', which is not updated yet where it would run",
+                            item->u.block.name, buffer->name);
     const Stmt *writer = overwritten(j, to, &written);
     return writer ? arena_printf(arena, "'%s' writes '%s', which block '%s' behind it reads",
-                                 stmt_label(writer), written->name, other->name)
+                                 stmt_label(writer), written->name, item->u.block.name)
                   : NULL;
 }
 
@@ -155,8 +159,8 @@ static const Stmt *joined(const Join *j, const Stmt *other)
     return stmt_store_like(c, j->store, mine->buffer, mine->index, both);
 }
 
-/* Takes over the updates behind the block up to the first other access of the buffer. Adds to `rest`
- * the items behind it that stay. Returns what ended it; NULL: the sequence. */
+/* Takes over the updates behind the block up to the first other access of the buffer, and adds the
+ * other items behind it to `rest`. Returns what ended it; NULL: the sequence. */
 static const char *take_updates(Join *j, StmtList *rest)
 {
     Context *c = j->s->ctx;
@@ -164,8 +168,10 @@ static const char *take_updates(Join *j, StmtList *rest)
     const char *why = NULL;
     for (int i = j->at + 1; j->seq && i < stmt_items(j->seq); i++) {
         const Stmt *other = NULL;
-        if (!why && stmt_accesses(c, stmt_item(j->seq, i), buffer, ACCESS_ANY))
-            why = find_other(j, i, &other);
+        if (!why && stmt_accesses(c, stmt_item(j->seq, i), buffer, ACCESS_ANY)) {
+            why = find_other(j, stmt_item(j->seq, i), &other);
+            why = why ? why : what_changes(j, i);
+        }
         if (other && !why)
             j->store = joined(j, other);
         else
