@@ -1003,6 +1003,11 @@ def test_sums_of_few_tiles_have_parts(columns, rows, parts):
     assert int(launch[1] or 1) == parts, text
 
 
+def test_long_sums_of_small_triangles_have_parts():
+    text = emit(PROGRAMS, "--kernel", "covariances_of_pairs", "-DM=48", "-DN=8192")
+    assert re.search(r"<<<dim3\(1, 2, 32\), dim3\(32, 4\)>>>\(x, mean, c_global_rf", text), text
+
+
 def test_centred_columns_of_fewer_digits_take_tensor_cores():
     trace = emit(PROGRAMS, "--kernel", "centred_of_digits", "-DM=1024", "-DN=1024", "--trace")
     assert rules_of(trace) == ["products"] * 2 + ["tensor_cores"] + ["elements"] * 2, trace
