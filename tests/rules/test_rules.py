@@ -355,6 +355,7 @@ RULES = [
     ("halves_of_bytes", ["updates", "rows"], 40 * 32),
     ("halves_with_scales", ["updates", "rows"], 40 * 32),
     ("centred_of_digits", ["terms"], 3 * 5 * 128),
+    ("running_of_two", ["updates", "scans"], 3 * 256),
 ]
 
 
