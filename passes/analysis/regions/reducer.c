@@ -340,8 +340,13 @@ static const char *find_combiner(Context *c, Reducer *r, ReducerPart *parts)
     return NULL;
 }
 
-/* No value, no condition and no init reads an updated element. */
-static const char *find_reads(Context *c, const Reducer *r)
+static const char *reads_itself(Context *c, const Buffer *buffer)
+{
+    return arena_printf(c->arena, "the value it adds depends on '%s' itself", buffer->name);
+}
+
+/* No condition and no init reads a buffer that is updated. Finds one that values read. */
+static const char *find_reads(Context *c, Reducer *r)
 {
     for (int k = 0; r->guard && k < r->n; k++)
         if (expr_reads(r->guard, r->parts[k].target.buffer))
@@ -350,14 +355,15 @@ static const char *find_reads(Context *c, const Reducer *r)
     for (int k = 0; k < r->n; k++)
         for (int i = 0; i < r->n; i++) {
             const Buffer *buffer = r->parts[i].target.buffer;
-            if (expr_reads(r->parts[k].written, buffer) || expr_reads(r->parts[k].start, buffer))
-                return arena_printf(c->arena, "the value it adds depends on '%s' itself",
-                                    buffer->name);
+            if (expr_reads(r->parts[k].start, buffer))
+                return reads_itself(c, buffer);
+            if (expr_reads(r->parts[k].written, buffer))
+                r->own = buffer;
         }
     return NULL;
 }
 
-/* Without a look at which elements other instances of the block update. */
+/* Without a look at which elements other instances of the block update, and its values read. */
 static const char *refusal_of_block(Context *c, const BlockStmt *block, Reducer *r)
 {
     if (block->atomic)
@@ -372,7 +378,8 @@ static const char *refusal_of_block(Context *c, const BlockStmt *block, Reducer 
     return why ? why : find_reads(c, r);
 }
 
-static const char *refusal(Context *c, const StmtPath *path, int from, Reducer *r)
+/* The same, but for values that read other elements of what the block updates. */
+static const char *refusal_but_for_reads(Context *c, const StmtPath *path, int from, Reducer *r)
 {
     const BlockStmt *block = &path_end(path)->u.block;
     const char *why = block_in_order(block) ? "its updates keep their order (@in_order)"
@@ -384,11 +391,19 @@ static const char *refusal(Context *c, const StmtPath *path, int from, Reducer *
 
 bool reducer_of_block(Context *c, const BlockStmt *block, Reducer *out)
 {
-    return refusal_of_block(c, block, out) == NULL;
+    return refusal_of_block(c, block, out) == NULL && !out->own;
+}
+
+bool reducer_but_for_reads(Context *c, const StmtPath *path, int from, Reducer *out,
+                           const char **why)
+{
+    *why = refusal_but_for_reads(c, path, from, out);
+    return !*why;
 }
 
 bool reducer_of(Context *c, const StmtPath *path, int from, Reducer *out, const char **why)
 {
-    *why = refusal(c, path, from, out);
+    if (reducer_but_for_reads(c, path, from, out, why) && out->own)
+        *why = reads_itself(c, out->own);
     return !*why;
 }

@@ -28,6 +28,7 @@ typedef struct {
     int n;
     bool from_identity; /* it starts from the identity */
     bool rounds;        /* another order gives another result */
+    const Buffer *own;  /* one that it updates, of which its values read elements; NULL: none */
 } Reducer;
 
 /* Recognizes the reduction of the block at the end of the path, in one run of
@@ -35,6 +36,11 @@ typedef struct {
  * elements that nothing else in the block reads, and an init of the same elements. False if it
  * is no reduction, with the reason as a clause ("it has no init ..."). */
 bool reducer_of(Context *c, const StmtPath *path, int from, Reducer *out, const char **why);
+
+/* The same, where values may read elements of what the block updates: `out->own`. Partial results
+ * are then legal where these are other elements than all of the updated ones (partial.h). */
+bool reducer_but_for_reads(Context *c, const StmtPath *path, int from, Reducer *out,
+                           const char **why);
 
 /* Elements, one for each part, and a value for each. */
 typedef struct {

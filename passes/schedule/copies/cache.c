@@ -270,7 +270,7 @@ static Stmt *write_behind(const CacheWrite *w, Buffer *cache, Stmt **nest)
         return NULL;
     Stmt *copied = stage_insert(s, &place, NULL, *nest);
     body = stmt_replace(c, body, place.parent, copied);
-    Stmt *redirected = stmt_replace_buffer(c, w->start.block, w->buffer, cache);
+    Stmt *redirected = stage_redirected(c, &w->start, w->buffer, cache);
     return stmt_replace(c, body, w->start.block, redirected);
 }
 

@@ -112,6 +112,8 @@ bool stage_start(Schedule *s, const StmtPath *path, const WriteOf *of, Start *ou
  * Refuses (E0444) where its reduction goes on afterwards, or has no partial results. */
 bool stage_start_within(Schedule *s, const Start *start, const StmtPath *path, int first,
                         Span span);
+/* The block with its results in `to`. Terms of partial results go on reading elements of `from`. */
+Stmt *stage_redirected(Context *c, const Start *start, const Buffer *from, Buffer *to);
 
 /* A copy of the elements that a block writes to `written`, which `to` or `from` is. */
 typedef struct {

@@ -8,7 +8,7 @@
  *                                                       t[i] += A[i, k]; }
  *                                               for ax0 in 8
  *                                                   y[ax0] += t[ax0]; */
-#include "passes/analysis/regions/reducer.h"
+#include "passes/analysis/dependence/partial.h"
 #include "passes/analysis/regions/region.h"
 #include "passes/schedule/copies/stage.h"
 
@@ -133,8 +133,24 @@ bool stage_start_within(Schedule *s, const Start *start, const StmtPath *path, i
                 stmt_label(path->items[i]), block->name);
     Reducer r = {0};
     const char *why;
-    bool known = start->op == STORE_SET || reducer_of(s->ctx, path, first, &r, &why);
+    Kernel model = *s->kernel;
+    model.body = path->items[0];
+    bool known =
+        start->op == STORE_SET || partial_results_of(s->ctx, &model, path, first, &r, &why);
     REQUIRE(s, E0444, span, known, "block '%s' has no partial results: %s", block->name, why);
     s->reassociates = r.rounds;
     return true;
+}
+
+Stmt *stage_redirected(Context *c, const Start *start, const Buffer *from, Buffer *to)
+{
+    if (start->op == STORE_SET)
+        return stmt_replace_buffer(c, start->block, from, to);
+    BlockStmt block = start->block->u.block;
+    const Stmt *update = stmt_guarded_update(block.body);
+    StoreStmt store = update->u.store;
+    store.buffer = to;
+    block.init = stmt_replace_buffer(c, block.init, from, to);
+    block.body = stmt_replace(c, block.body, update, stmt_store(c, &store, update->span));
+    return stmt_stamp(stmt_block(c, &block, start->block->span), start->block);
 }

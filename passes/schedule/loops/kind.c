@@ -249,7 +249,7 @@ static bool rounds_apart(Schedule *s, const Stmt *loop)
             !block_uses_loop(&at.stmt->u.block, ITER_REDUCE, loop->u.loop.var))
             continue;
         cursor_way(&at, &path);
-        if (reducer_of(s->ctx, &path, 0, &reducer, &why) && reducer.rounds)
+        if (reducer_but_for_reads(s->ctx, &path, 0, &reducer, &why) && reducer.rounds)
             return true;
     }
     return false;

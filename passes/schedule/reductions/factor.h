@@ -4,7 +4,7 @@
 #ifndef TIRC_PASSES_SCHEDULE_REDUCTIONS_FACTOR_H
 #define TIRC_PASSES_SCHEDULE_REDUCTIONS_FACTOR_H
 
-#include "passes/analysis/regions/reducer.h"
+#include "passes/analysis/dependence/partial.h"
 #include "passes/schedule/copies/stage.h"
 #include "passes/shared/reductions.h"
 

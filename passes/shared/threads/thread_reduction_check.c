@@ -2,6 +2,7 @@
  * block. See thread_reduction.h. */
 #include "passes/shared/threads/thread_reduction.h"
 
+#include "passes/analysis/dependence/partial.h"
 #include "passes/analysis/polyhedral/relation.h"
 #include "passes/analysis/threads/launch.h"
 
@@ -247,7 +248,7 @@ static bool check_place(Apart *a)
 bool reduction_check(Apart *a)
 {
     const char *why;
-    if (!reducer_of(a->c, &a->path, a->anchor, &a->r, &why))
+    if (!partial_results_of(a->c, a->kernel, &a->path, a->anchor, &a->r, &why))
         return refuse(a, "block '%s' cannot be reduced across threads: %s", a->block->name, why);
     return check_lanes(a) && check_order(a) && check_loops(a) && check_parts(a) &&
            check_convergent(a) && check_alone(a) && check_place(a);
