@@ -655,30 +655,51 @@ static void compact_buffer(Compact *k, Stmt *temp)
     k->body = stmt_replace(c, k->body, at, done);
 }
 
-/* A temp of the host's, of known sizes, of which half or more is not in use: such as partial
- * results of the last tiles of a matrix. */
+/* Of known sizes, half or more is not in use: such as partial results of the last tiles of a
+ * matrix. Of others, axes have a known number of elements in each iteration of the host's loops
+ * around: those of a step of a program. */
+static bool is_worth_shrinking(const Buffer *b, Expr *const *shape)
+{
+    int64_t extent;
+    bool shrinks = false;
+    if (elements_of(b, b->shape) != INT64_MAX)
+        return elements_of(b, shape) <= elements_of(b, b->shape) / 2;
+    for (int d = 0; d < b->rank; d++) {
+        bool same = expr_equal(shape[d], b->shape[d]);
+        if (!same && !expr_is_const(shape[d], &extent))
+            return false;
+        shrinks |= !same;
+    }
+    return shrinks;
+}
+
+/* A temp of the host's as large as the part in use where it is declared. */
 static void shrink_global(Compact *k, Stmt *temp)
 {
     Context *c = k->c;
     Buffer *b = temp->u.temp;
+    StmtPath path = stmt_path_to(c, k->body, temp);
+    Stmt *at = path.items[path.n > 1 ? path.n - 2 : 0];
     Facts *f = facts_of_kernel(c, k->kernel);
+    for (int i = 0; i + 1 < path.n; i++)
+        facts_enter(f, path.items[i]);
     Rebase r = rebase_new(c, b);
     r.facts = f;
     r.step = REBASE;
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, b->rank + 1);
-    if (!region_touched(f, k->body, b, ACCESS_ANY, r.box))
+    if (!region_touched(f, at, b, ACCESS_ANY, r.box))
         return;
     for (int d = 0; d < b->rank; d++) {
         shape[d] = shape_extent(c, simplify(f, r.box[d].extent));
         r.spread[d] = (Spread){1, 1};
     }
-    if (elements_of(b, shape) > elements_of(b, b->shape) / 2 ||
-        elements_of(b, b->shape) == INT64_MAX)
+    if (!is_worth_shrinking(b, shape))
         return;
     r.to->shape = shape;
-    find_ways(&r, k->body);
-    k->body = rebase_all(&r, k->body);
-    k->body = stmt_replace(c, k->body, temp, stmt_stamp(stmt_temp(c, r.to, temp->span), temp));
+    find_ways(&r, at);
+    Stmt *done = rebase_all(&r, at);
+    done = stmt_replace(c, done, temp, stmt_stamp(stmt_temp(c, r.to, temp->span), temp));
+    k->body = stmt_replace(c, k->body, at, done);
 }
 
 Kernel *pass_compact_buffers(Context *c, const Kernel *kernel, const LowerOptions *options)
