@@ -97,6 +97,17 @@ bool dependence_loop_carries_none(Context *c, const Kernel *kernel, uint32_t loo
 bool dependence_may_meet(Context *c, const Kernel *kernel, const Stmt *writer, const Stmt *reader,
                          const Buffer *buffer);
 
+/* Loads of a buffer by the block with id `block`. */
+typedef struct {
+    uint32_t block;
+    const Buffer *buffer;
+    Expr *const *index; /* those with these subscripts; NULL: all */
+} ReadsOf;
+/* They find the values that elements have before `root`, a statement of the kernel around the
+ * block: nothing in it writes an element before one of them reads it (earlier.c). */
+bool dependence_reads_earlier(Context *c, const Kernel *kernel, Stmt *root, const ReadsOf *reads,
+                              Conflict *why);
+
 /* What the block writes in an iteration of the loop around it is read in that iteration or not at
  * all: of temps, whose elements no other iteration of the loop, or of the loops around, reads. */
 bool dependence_contained(Context *c, const Kernel *kernel, const ForStmt *loop, const Stmt *block);

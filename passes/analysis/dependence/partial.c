@@ -1,5 +1,5 @@
-/* partial.c - Decides whether a reduction can be computed from partial results, also where its terms
- * read other elements of the buffer that it updates. See partial.h.
+/* partial.c - Decides whether a reduction can be computed from partial results, also where its
+ * terms read other elements of the buffer that it updates. See partial.h.
  *
  *   for i in N                         for each i, the terms of x[i] read x[j] of j < i: in one run
  *       for j in i                     of the loop over j, no element that is read is updated
@@ -72,14 +72,13 @@ static bool terms_apart(const Terms *t, const Reducer *r)
     return true;
 }
 
-bool partial_results_of(Context *c, const Kernel *kernel, const StmtPath *path, int from,
-                        Reducer *out, const char **why)
+bool partial_results_of(Context *c, RunOf run, Reducer *out, const char **why)
 {
-    if (!reducer_but_for_reads(c, path, from, out, why) || !out->own)
+    if (!reducer_but_for_reads(c, run.path, run.from, out, why) || !out->own)
         return !*why;
-    Terms t = {.model = model_new(c, kernel, kernel->body, kernel->body),
-               .block = &path_end(path)->u.block,
-               .n_inside = loops_from(path, from)};
+    Terms t = {.model = model_new(c, run.kernel, run.kernel->body, run.kernel->body),
+               .block = &path_end(run.path)->u.block,
+               .n_inside = loops_from(run.path, run.from)};
     if (!terms_apart(&t, out))
         *why = arena_printf(c->arena,
                             "the value it adds depends on '%s' itself, perhaps on elements that "

@@ -48,6 +48,7 @@ typedef struct {
     Expr *const *only; /* the subscripts of the reads that use it; NULL: all do */
     StagePlace place;
     bool behind;  /* the copy stands behind the writer, not before the first consumer */
+    bool earlier; /* the consumer writes the buffer, but reads what was there before the copy */
     Stmt *writer; /* then */
 } CacheRead;
 
@@ -116,6 +117,38 @@ static bool find_writer(CacheRead *r)
     return true;
 }
 
+/* The block reads the buffer not only to update what it stores. */
+static bool has_loads(const CacheRead *r, Stmt *block)
+{
+    AccessList reads = access_list(r->s->ctx, block, r->buffer, ACCESS_READ);
+    for (int i = 0; i < reads.n; i++)
+        if (reads.items[i].load)
+            return true;
+    return false;
+}
+
+/* The only consumer writes the buffer, too, but its loads find what was there before the whole nest
+ * around it, where the copy stands. */
+static bool find_earlier(CacheRead *r, Span span)
+{
+    Schedule *s = r->s;
+    Conflict why = {0};
+    Stmt *block = r->consumers.items[0];
+    const ReadsOf reads = {block->u.block.id, r->buffer, r->only};
+    r->place = stage_outermost(s, block);
+    Stmt *nest = stmt_item(r->place.parent, r->place.first);
+    r->earlier =
+        r->consumers.n == 1 && has_loads(r, block) && !stmt_declares(s->ctx, nest, r->buffer);
+    REQUIRE(s, E0443, span, r->earlier,
+            "block '%s' also writes '%s', so a copy made before it would miss what it writes",
+            block->u.block.name, r->buffer->name);
+    REQUIRE_KEPT(s, E0443, span, dependence_reads_earlier(s->ctx, s->kernel, nest, &reads, &why),
+                 &why,
+                 "block '%s' also writes '%s', and a copy made before it would miss what it writes",
+                 block->u.block.name, r->buffer->name);
+    return true;
+}
+
 /* One copy, made before the first consumer or behind the writer, has what all of them read. */
 static bool find_place(CacheRead *r)
 {
@@ -126,10 +159,8 @@ static bool find_place(CacheRead *r)
         if (!flow_require_no_range(s, r->consumers.items[i], r->buffer, span))
             return false;
     for (int i = 0; i < r->consumers.n; i++)
-        REQUIRE(s, E0443, span,
-                !stmt_accesses(s->ctx, r->consumers.items[i], r->buffer, ACCESS_WRITE),
-                "block '%s' also writes '%s', so a copy made before it would miss what it writes",
-                r->consumers.items[i]->u.block.name, r->buffer->name);
+        if (stmt_accesses(s->ctx, r->consumers.items[i], r->buffer, ACCESS_WRITE))
+            return find_earlier(r, span);
     VEC_PUSH(s->ctx->arena, &staged, r->buffer);
     r->behind = !stage_place(s, &r->consumers, &staged, ACCESS_WRITE, &r->place);
     REQUIRE(s, E0443, span, !r->behind || find_writer(r),
@@ -177,7 +208,12 @@ bool prim_cache_read(Schedule *s, const PrimCall *call, Value *result)
     Stmt *copied = stage_insert(s, &r.place, r.behind ? NULL : nest, r.behind ? nest : NULL);
     Stmt *body = stmt_replace(s->ctx, s->kernel->body, r.place.parent, copied);
     body = flow_declare_beside(s, rewrite_stmt(&rewriter, body), buffer, cache);
-    if (r.behind && !flow_recheck_all(s, body, call->span))
+    REQUIRE(
+        s, E0443, call->cache_read.buffer.span, !r.earlier || enter_has_values(s, body, buffer),
+        "some elements of '%s' may have no value where the copy would read them; initialize the "
+        "whole buffer first",
+        buffer->name);
+    if ((r.behind || r.earlier) && !flow_recheck_all(s, body, call->span))
         return false;
     sched_replace_body(s, body);
 
@@ -237,25 +273,48 @@ static bool find_readers(CacheWrite *w)
     return true;
 }
 
+/* A loop that holds nothing else, and does not carry the reduction of the block. */
+static Stmt *lone_loop(const Stmt *block, const StagePlace *place)
+{
+    Stmt *only = stmt_item(place->parent, place->first);
+    bool lone = only->kind == ST_FOR && place->first == place->last &&
+                !block_uses_loop(&block->u.block, ITER_REDUCE, only->u.loop.var);
+    return lone ? only : NULL;
+}
+
+/* Below the outermost statement in which no other block accesses the buffer; partial results, where
+ * their terms read other elements of it, in the outermost one that updates none of these. */
+static void find_write_place(const CacheWrite *w, const StmtPath *path, StagePlace *place)
+{
+    Schedule *s = w->s;
+    BlockList users = {0};
+    BufferSet staged = {0};
+    VEC_PUSH(s->ctx->arena, &users, w->start.block);
+    VEC_PUSH(s->ctx->arena, &staged, w->buffer);
+    for (;;) {
+        stage_place(s, &users, &staged, ACCESS_ANY, place);
+        Stmt *loop = lone_loop(w->start.block, place);
+        if (!loop || stage_has_parts(s, &w->start, path, stage_place_on(path, place)))
+            return;
+        place->parent = loop->u.loop.body;
+    }
+}
+
 /* The copy stands behind the outermost statement in which no block but the writer, and those that
- * read the copy, accesses the buffer. */
+ * read the copy, accesses the buffer, or further inside where results are partial. */
 static Stmt *write_behind(const CacheWrite *w, Buffer *cache, Stmt **nest)
 {
     Schedule *s = w->s;
     Context *c = s->ctx;
     Span span = w->call->cache_write.block.span;
-    BlockList users = {0};
-    BufferSet staged = {0};
     StmtPath path = {0};
     Redirect d = {w->buffer, cache, &w->consumers, NULL};
     Rewriter rewriter = {.ctx = c, .user = &d, .stmt = redirect_block};
     Stmt *begun = stmt_replace(c, s->kernel->body, w->block, w->start.block);
     Stmt *body = rewrite_stmt(&rewriter, begun);
     StagePlace place = {.parent = body};
-    VEC_PUSH(c->arena, &users, w->start.block);
-    VEC_PUSH(c->arena, &staged, w->buffer);
-    stage_place(s, &users, &staged, ACCESS_ANY, &place);
     stmt_find(c, body, w->block->u.block.id, &path);
+    find_write_place(w, &path, &place);
     if (!stage_start_within(s, &w->start, &path, stage_place_on(&path, &place), span))
         return NULL;
     WrittenCopy copy = {cache->name,

@@ -78,6 +78,13 @@ bool stage_place(Schedule *s, const BlockList *users, const BufferSet *buffers, 
     }
 }
 
+StagePlace stage_outermost(Schedule *s, Stmt *block)
+{
+    BlockList blocks = {0};
+    VEC_PUSH(s->ctx->arena, &blocks, block);
+    return place_of(s->kernel->body, &blocks, s->ctx);
+}
+
 Stmt *stage_insert(Schedule *s, const StagePlace *place, Stmt *before, Stmt *after)
 {
     Stmt *list = place->parent;

@@ -22,6 +22,8 @@ typedef struct {
  * not even they). False where only a block's own statement is left. */
 bool stage_place(Schedule *s, const BlockList *users, const BufferSet *buffers, AccessMode mode,
                  StagePlace *place);
+/* The outermost statement around the block. */
+StagePlace stage_outermost(Schedule *s, Stmt *block);
 /* The list of `place` with `before` in front of the first user and `after` behind the last one;
  * either may be NULL. */
 Stmt *stage_insert(Schedule *s, const StagePlace *place, Stmt *before, Stmt *after);
@@ -112,6 +114,9 @@ bool stage_start(Schedule *s, const StmtPath *path, const WriteOf *of, Start *ou
  * Refuses (E0444) where its reduction goes on afterwards, or has no partial results. */
 bool stage_start_within(Schedule *s, const Start *start, const StmtPath *path, int first,
                         Span span);
+/* Where results are partial, none of their terms reads an element that one run of the item `first`
+ * of the path updates. */
+bool stage_has_parts(Schedule *s, const Start *start, const StmtPath *path, int first);
 /* The block with its results in `to`. Terms of partial results go on reading elements of `from`. */
 Stmt *stage_redirected(Context *c, const Start *start, const Buffer *from, Buffer *to);
 

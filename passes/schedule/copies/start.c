@@ -121,6 +121,22 @@ bool stage_start(Schedule *s, const StmtPath *path, const WriteOf *of, Start *ou
     return out->within || stage_starts_alone(s, path, of->buffer, NULL, of->span);
 }
 
+/* Has the block at the end of the path partial results in one run of its item `first`? The path
+ * begins with the body of a program that the step makes. */
+static bool has_parts(Schedule *s, const StmtPath *path, int first, Reducer *r, const char **why)
+{
+    Kernel model = *s->kernel;
+    model.body = path->items[0];
+    return partial_results_of(s->ctx, (RunOf){&model, path, first}, r, why);
+}
+
+bool stage_has_parts(Schedule *s, const Start *start, const StmtPath *path, int first)
+{
+    Reducer r;
+    const char *why;
+    return start->op == STORE_SET || has_parts(s, path, first, &r, &why) || !r.own;
+}
+
 bool stage_start_within(Schedule *s, const Start *start, const StmtPath *path, int first, Span span)
 {
     const BlockStmt *block = &start->block->u.block;
@@ -133,10 +149,7 @@ bool stage_start_within(Schedule *s, const Start *start, const StmtPath *path, i
                 stmt_label(path->items[i]), block->name);
     Reducer r = {0};
     const char *why;
-    Kernel model = *s->kernel;
-    model.body = path->items[0];
-    bool known =
-        start->op == STORE_SET || partial_results_of(s->ctx, &model, path, first, &r, &why);
+    bool known = start->op == STORE_SET || has_parts(s, path, first, &r, &why);
     REQUIRE(s, E0444, span, known, "block '%s' has no partial results: %s", block->name, why);
     s->reassociates = r.rounds;
     return true;

@@ -48,7 +48,7 @@ bool factor_check_reducer(Factor *f, Span span)
 {
     const char *why;
     REQUIRE(f->s, E0476, span,
-            partial_results_of(f->s->ctx, f->s->kernel, &f->path, f->anchor, &f->r, &why),
+            partial_results_of(f->s->ctx, (RunOf){f->s->kernel, &f->path, f->anchor}, &f->r, &why),
             "block '%s' cannot be decomposed into partial results: %s", f->block->name, why);
     return true;
 }
@@ -153,7 +153,7 @@ static bool may_be_top(Factor *f, int top)
     const Stmt *s = f->path.items[top];
     return s->kind == ST_FOR && s->u.loop.kind == LOOP_SERIAL &&
            !repeats_under_condition(f, &s->u.loop) &&
-           partial_results_of(f->s->ctx, f->s->kernel, &f->path, top, &r, &why);
+           partial_results_of(f->s->ctx, (RunOf){f->s->kernel, &f->path, top}, &r, &why);
 }
 
 int factor_top(Factor *f)

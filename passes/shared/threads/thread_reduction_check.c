@@ -248,7 +248,7 @@ static bool check_place(Apart *a)
 bool reduction_check(Apart *a)
 {
     const char *why;
-    if (!partial_results_of(a->c, a->kernel, &a->path, a->anchor, &a->r, &why))
+    if (!partial_results_of(a->c, (RunOf){a->kernel, &a->path, a->anchor}, &a->r, &why))
         return refuse(a, "block '%s' cannot be reduced across threads: %s", a->block->name, why);
     return check_lanes(a) && check_order(a) && check_loops(a) && check_parts(a) &&
            check_convergent(a) && check_alone(a) && check_place(a);
