@@ -301,6 +301,37 @@ static bool draw_nest(Focus *f, Step *step)
     return true;
 }
 
+/* A loop of the block or one inside `outer`; none where the list has it. */
+static void add_loop_in(Focus *f, Value block, Value outer, PickArg *list)
+{
+    int first = 0;
+    Value loops = all_loops(f->s, block);
+    while (loops.u.list.items[first].u.id != outer.u.id)
+        first++;
+    first += (int)random_below(f->r, (uint64_t)(loops.u.list.n - first));
+    Pick pick = pick_handle(f->s, loops.u.list.items[first], block);
+    for (int i = 0; i < list->n; i++)
+        if (strcmp(list->items[i].name, pick.name) == 0 &&
+            strcmp(list->items[i].block, pick.block) == 0)
+            return;
+    list->items[list->n++] = pick;
+}
+
+/* A loop, and one for each block in it. */
+static bool draw_parts(Focus *f, Step *step)
+{
+    PickArg one = {.n = 1}, list = {.list = true};
+    if (f->loops.u.list.n == 0)
+        return false;
+    Value outer = one_of(f->r, f->loops), blocks = query(f->s, "blocks", &outer, 1);
+    one.items[0] = pick_handle(f->s, outer, f->block);
+    for (int i = 0; i < blocks.u.list.n && list.n < DRAW_ITEMS; i++)
+        add_loop_in(f, blocks.u.list.items[i], outer, &list);
+    step->args[step->n_args++] = one;
+    step->args[step->n_args++] = list;
+    return list.n > 0;
+}
+
 /* ---- a step ---------------------------------------------------------------------------------- */
 
 /* Nothing is left that was not entered. */
@@ -327,6 +358,8 @@ static bool draw_args(Focus *f, Step *step)
 {
     const PrimParam *params = step->primitive->params;
     int n = step->primitive->n_params, first = 0;
+    if (strcmp(step->primitive->name, "interchange") == 0)
+        return draw_parts(f, step);
     if (n > 1 && strcmp(params[0].name, "outer") == 0 && strcmp(params[1].name, "inner") == 0) {
         if (!draw_nest(f, step))
             return false;

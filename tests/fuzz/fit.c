@@ -20,6 +20,7 @@ static const Fit fits[] = {
     {"expand", 1, BLOCK_USER, LOOP_OF_TEMPS, BUFFER_ANY},
     {"store_at", 1, BLOCK_ANY, LOOP_SHARED, BUFFER_HELD},
     {"fission", 1, BLOCK_ANY, LOOP_SHARED, BUFFER_ANY},
+    {"interchange", 2, BLOCK_ANY, LOOP_ANY, BUFFER_ANY},
     {"atomic", 1, BLOCK_REDUCTION, LOOP_ANY, BUFFER_ANY},
     {"cache_read", 5, BLOCK_ANY, LOOP_ANY, BUFFER_READ},
     {"cache_hint", 1, BLOCK_ANY, LOOP_ANY, BUFFER_READ},

@@ -150,10 +150,12 @@ static void bound_by_block(Narrowing *n, const BlockStmt *block)
     Context *c = n->s->ctx;
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
-        bool counts = runs_once(n) || expr_uses_var(iter->binding, n->loop->var);
+        Expr *lo = iters_to_loops(c, block, iter->lo), *hi = iters_to_loops(c, block, iter->hi);
+        const Var *var = n->loop->var;
+        bool counts = runs_once(n) || expr_uses_var(iter->binding, var) || expr_uses_var(lo, var) ||
+                      expr_uses_var(hi, var);
         if (!counts || (iter->kind == ITER_REDUCE && has_inits(n, block)))
             continue;
-        Expr *lo = iters_to_loops(c, block, iter->lo), *hi = iters_to_loops(c, block, iter->hi);
         bound_by_room(n, index_sub(c, iter->binding, lo));
         bound_by_room(n, index_sub(c, index_sub(c, hi, iter->binding), expr_index(c, 1)));
         bound_by_extent(n, lo, hi);
