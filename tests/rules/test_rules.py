@@ -356,6 +356,14 @@ RULES = [
     ("halves_with_scales", ["updates", "rows"], 40 * 32),
     ("centred_of_digits", ["terms"], 3 * 5 * 128),
     ("running_of_two", ["updates", "scans"], 3 * 256),
+    ("lu_in_place", ["factorization", "batch"], 1024),
+    ("cholesky_in_place", ["factorization", "batch"], 1024),
+    ("cholesky_of_many", ["factorization", "batch"], 6 * 512),
+    ("solve_lower", ["batch"], 32),
+    ("solve_unit", ["batch"], 32),
+    ("solve_upper", ["batch"], 32),
+    ("solve_many", ["batch"], 50 * 32),
+    ("triangular_product", ["earlier", "elements", "threads"], 8 * 256),
 ]
 
 
