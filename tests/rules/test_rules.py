@@ -364,6 +364,11 @@ RULES = [
     ("solve_upper", ["batch"], 32),
     ("solve_many", ["batch"], 50 * 32),
     ("triangular_product", ["earlier", "elements", "threads"], 8 * 256),
+    (
+        "triangular_tiles",
+        ["earlier", "triangles", "triangle", "elements", "elements", "elements"],
+        3 * 2 * 256,
+    ),
 ]
 
 
