@@ -101,6 +101,13 @@ static void check_read(Tail *t, const Stmt *block, const Access *a, const Var *i
                             a->buffer->name));
         return;
     }
+    for (int axis = 0; axis < a->buffer->rank && a->awaits; axis++)
+        if (expr_uses_var(a->index[axis], iter)) {
+            refuse(t, block,
+                   arena_printf(c->arena, "they would await elements of '%s' that nobody stores",
+                                a->buffer->name));
+            return;
+        }
     for (int axis = 0; axis < a->buffer->rank && !a->writes; axis++)
         if (expr_uses_var(a->index[axis], iter) && is_grown(t, a->buffer, axis) &&
             !is_made(t, a->buffer)) {
