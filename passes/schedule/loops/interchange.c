@@ -141,6 +141,21 @@ static const Var **loops_around(const Interchange *x, int part, int *n)
     return vars;
 }
 
+/* A loop of the nest around a given one has no iterations: any range covers the given one. */
+static bool never_runs(const Interchange *x, int part)
+{
+    StmtPath to = x->parts[part];
+    for (int i = path_loop(&to, x->outer->u.loop.id), n = to.n; i + 1 < n; i++) {
+        const ForStmt *loop = &to.items[i]->u.loop;
+        to.n = i + 1;
+        if (to.items[i]->kind == ST_FOR && loop->step == 1 &&
+            prove(sched_facts(x->s, &to),
+                  expr_binary(x->s->ctx, EX_LE, loop->hi, loop->lo, span_none())))
+            return true;
+    }
+    return false;
+}
+
 /* The range of the new loop: the values that the given ones have in any iteration. */
 static bool find_range(Interchange *x)
 {
@@ -154,6 +169,8 @@ static bool find_range(Interchange *x)
         Facts *inside = sched_facts(x->s, &x->parts[k]);
         Expr *lo = least_over(inside, loop->lo, vars, n, &exact);
         Expr *hi = largest_over(inside, loop->hi, vars, n, &exact);
+        if ((!lo || !hi) && never_runs(x, k))
+            lo = hi = expr_index(c, 0);
         REQUIRE_AT(x->s, E0885, x->call->span, lo && hi, given_loop(x, k),
                    "no range independent of the loops around is known that covers loop '%s'",
                    loop->var->name);
