@@ -46,6 +46,8 @@ SIZES = {
     "three_mm": (37, 70, 150, 33, 150),
     "dot_products": (37, 70, 600),
     "adi": (3, 16),
+    "likeliest_states": (5, 7, 45),  # the reference takes the longest
+    "damped_factors": (5, 33),
     "conv_f16_nhwc": (7, 9, 5, 5, 1),
     "conv_f16_nchw": (7, 9, 5, 5, 1),
     "heads": (2, 21, 45, 3, 11),
