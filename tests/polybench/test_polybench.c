@@ -319,6 +319,13 @@ static void run_schedules(Case *k, const char *type, const int64_t *const *sets,
             run_forms(&t, tiled[i].schedule, overrides, n, symbolic);
 }
 
+/* With a symbolic size, a thousand blocks add up each short sum of ludcmp: at the mini data set the
+ * simulator takes as long as for all other kernels together. The default has it as numbers. */
+static bool is_dear(const Case *k)
+{
+    return strcmp(k->program->name, "ludcmp") == 0 && !k->sweep;
+}
+
 static void agrees_with_c(void **state)
 {
     Case *k = *state;
@@ -335,7 +342,7 @@ static void agrees_with_c(void **state)
     for (int i = 0; i < (p->n_types ? p->n_types : 1); i++) {
         const char *type = p->n_types ? p->types[i] : NULL;
         if (i == 1 || p->n_types < 2 ? k->usual : k->sweep)
-            run_schedules(k, type, sets, n, true);
+            run_schedules(k, type, sets, is_dear(k) ? n - 1 : n, true);
         for (int set = 0; set < n; set++)
             if (p->n_types == 0 || set % p->n_types == i ? k->usual : k->sweep)
                 run_schedules(k, type, &sets[set], 1, false);
