@@ -178,6 +178,7 @@ def test_banks(tirc):
     assert seen["shownBanks"] == ["16", "16"]  # two halves of the warp, one after the other
 
 
+@pytest.mark.sweep
 def test_a_narrow_screen(tirc, page):
     seen = look(tirc.folder, page, 500)
     assert seen["ready"] and seen["wide"] <= 0

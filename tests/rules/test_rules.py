@@ -558,6 +558,7 @@ DEAR_AS_SYMBOLS = {
     "weights_across",
     "search_both",
     "bf16_nn",
+    "nn",
     "short_nn",
 }
 
@@ -690,18 +691,13 @@ PARTS_OF_KEYS = [
     ("attention_in_steps", 5, "?1", 1),
     ("attention_of_rows", 64, "513", 2),
     ("grouped_queries", 2, "1040", 3),
+    ("attention", 5, "512", 0),
     ("attention", 5, "?600", 2),
     ("queries_of_groups", 3, "?513", 2),
-    ("attention", 5, "512", 0),
 ]
 
 
-def kinds_of_parts():
-    for number, case in enumerate(PARTS_OF_KEYS):
-        yield from [case] if number % 3 == 0 else in_sweep(case)
-
-
-@pytest.mark.parametrize("kernel, queries, keys, parts", kinds_of_parts())
+@pytest.mark.parametrize("kernel, queries, keys, parts", in_turn(PARTS_OF_KEYS, 3))
 def test_attention_of_few_queries_shares_out_the_keys(kernel, queries, keys, parts):
     length = [f"-DT={keys}"] if keys.isdigit() else ["-DT=?", f"--size=T={keys[1:]}"]
     trace, report = run(kernel, f"-DS={queries}", *length)
@@ -1373,12 +1369,12 @@ def test_joined_symbolic_axes_are_read_16_bytes_at_a_time():
     assert "*(const float4 *)&x[(" in aligned
 
 
-def test_versions_of_any_number_of_columns_go_to_warpgroups():
+@pytest.mark.parametrize("columns, launch", [(71, 2), *in_sweep((72, 1))])
+def test_versions_of_any_number_of_columns_go_to_warpgroups(columns, launch):
     options = ["-DM=?", "-DN=?", "-DK=64"]
-    for columns, launch in ((72, 1), (71, 2)):
-        trace, report = run("bf16_few_rows", *options, "--size=M=17", f"--size=N={columns}")
-        assert trace.count("tensorize(") == trace.count('"wgmma_nn"') == 3, trace
-        assert report["verify"]["ok"] and launch in launched(report)
+    trace, report = run("bf16_few_rows", *options, "--size=M=17", f"--size=N={columns}")
+    assert trace.count("tensorize(") == trace.count('"wgmma_nn"') == 3, trace
+    assert report["verify"]["ok"] and launch in launched(report)
     text = emit(PROGRAMS, "--kernel", "bf16_few_rows", *options)
     assert re.search(r"^// +if N % 8 == 0:$", text, re.M)
     assert re.search(r"^// +if \(M \+ 127\) / 128 \* \(\(N \+ 255\) / 256\) > 99:$", text, re.M)
