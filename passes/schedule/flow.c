@@ -8,12 +8,7 @@
 
 BlockList flow_blocks(Schedule *s, Stmt *root, const Buffer *buffer, AccessMode mode)
 {
-    BlockList out = {0};
-    StmtList blocks = stmts_of_kind(s->ctx, root, ST_BLOCK);
-    for (int i = 0; i < blocks.n; i++)
-        if (stmt_accesses(s->ctx, blocks.items[i], buffer, mode))
-            VEC_PUSH(s->ctx->arena, &out, blocks.items[i]);
-    return out;
+    return blocks_accessing(s->ctx, root, buffer, mode);
 }
 
 const Stmt *flow_other_block(Schedule *s, Stmt *root, const Stmt *of, const Buffer *buffer,

@@ -334,6 +334,7 @@ Value value_buffer(const Buffer *buffer);
 Value value_int(int64_t i);
 typedef VEC(Value) ValueList;
 Value value_list(Schedule *s, const Value *items, int n);
+Value value_blocks(Schedule *s, StmtList blocks);
 /* The loops of the path, outermost first. */
 ValueList value_loops(Schedule *s, const StmtPath *path);
 

@@ -84,6 +84,14 @@ Value value_list(Schedule *s, const Value *items, int n)
     return value_of_items(copy, n, span_none());
 }
 
+Value value_blocks(Schedule *s, StmtList blocks)
+{
+    ValueList values = {0};
+    for (int i = 0; i < blocks.n; i++)
+        VEC_PUSH(s->ctx->arena, &values, value_block(blocks.items[i]));
+    return value_list(s, values.items, values.n);
+}
+
 /* ---- steps --------------------------------------------------------------------------------------
  * */
 

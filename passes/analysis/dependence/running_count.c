@@ -260,21 +260,6 @@ static bool find_subscripts(Count *k)
     return true;
 }
 
-/* The block that stores to the buffer, and nothing else in the kernel; NULL: not one. */
-static const Stmt *only_writer(const Count *k, const Buffer *buffer)
-{
-    StmtList blocks = stmts_of_kind(k->c, k->kernel->body, ST_BLOCK);
-    const Stmt *writer = NULL;
-    for (int i = 0; i < blocks.n; i++) {
-        if (!stmt_accesses(k->c, blocks.items[i], buffer, ACCESS_WRITE))
-            continue;
-        if (writer)
-            return NULL;
-        writer = blocks.items[i];
-    }
-    return writer;
-}
-
 /* How many loops are around the declaration of a temp. */
 static int loops_around(const Count *k, const Buffer *buffer)
 {
@@ -339,7 +324,7 @@ static bool find_array(Count *k)
 {
     const Expr *load = k->counter.load;
     const Buffer *array = load->u.load.buffer;
-    const Stmt *writer = only_writer(k, array);
+    const Stmt *writer = only_block_accessing(k->c, k->kernel->body, array, ACCESS_WRITE);
     Counter of = k->counter, counter = {.bits = of.bits};
     if (!writer || (array->role != ROLE_TEMP && array->role != ROLE_OUT) ||
         !find_place(k, writer, &k->reader) || k->reader.store->op != STORE_SET ||
@@ -434,18 +419,23 @@ static int64_t with_slope(const Count *k, int64_t sum)
     return known ? sum : -1;
 }
 
+/* The blocks of the loop that counts which write the count. */
+static StmtList count_writers(const Count *k)
+{
+    return blocks_accessing(k->c, counting_loop(k), k->counter.load->u.load.buffer, ACCESS_WRITE);
+}
+
 /* The count never falls in the loop, and its values do not wrap around. */
 static bool check_updates(Count *k)
 {
     enum { MOST_TERM_BITS = 20 }; /* no run has 2^43 iterations */
     const Buffer *count = k->counter.load->u.load.buffer;
-    StmtList blocks = stmts_of_kind(k->c, counting_loop(k), ST_BLOCK);
+    StmtList blocks = count_writers(k);
     int64_t sum = 0, largest = 0;
     if (stmt_declares(k->c, counting_loop(k), count))
         return refuse(k, "the count is declared in the loop that counts");
     for (int i = 0; i < blocks.n; i++)
-        if (stmt_accesses(k->c, blocks.items[i], count, ACCESS_WRITE) &&
-            !only_adds(k, blocks.items[i], &sum, &largest))
+        if (!only_adds(k, blocks.items[i], &sum, &largest))
             return refuse(k, "a block of the loop that counts does more to the count than to add a "
                              "term that is never negative");
     int bits = bits_of(count->type) < k->counter.bits ? bits_of(count->type) : k->counter.bits;
@@ -572,13 +562,10 @@ static bool is_left_out(Count *k, const Place *update)
  * adds, or more: i - count, of elements that are not counted. */
 static bool moves_against(Count *k)
 {
-    const Buffer *count = k->counter.load->u.load.buffer;
-    StmtList blocks = stmts_of_kind(k->c, counting_loop(k), ST_BLOCK);
+    StmtList blocks = count_writers(k);
     int n = 0;
     for (int i = 0; i < blocks.n; i++) {
         Place update;
-        if (!stmt_accesses(k->c, blocks.items[i], count, ACCESS_WRITE))
-            continue;
         if (!find_place(k, blocks.items[i], &update) || !shares_loops(k, &update) ||
             !same_element(k, &update) || !is_left_out(k, &update) || n++ > 0 ||
             term_range(k->kernel, in_loops(k, &update, update.store->value)).max > -slope_of(k))
@@ -599,12 +586,10 @@ static bool tells_all_apart(const Count *k, int n)
 /* An update of the count tells all iterations apart that no other subscript does. */
 static bool check_counted(Count *k)
 {
-    const Buffer *count = k->counter.load->u.load.buffer;
-    StmtList blocks = stmts_of_kind(k->c, counting_loop(k), ST_BLOCK);
+    StmtList blocks = count_writers(k);
     for (int i = 0; i < blocks.n; i++) {
         Place update;
-        if (stmt_accesses(k->c, blocks.items[i], count, ACCESS_WRITE) &&
-            find_place(k, blocks.items[i], &update) && shares_loops(k, &update) &&
+        if (find_place(k, blocks.items[i], &update) && shares_loops(k, &update) &&
             same_element(k, &update) && is_counted(k, &update) &&
             tells_all_apart(k, update.loops.n))
             return true;

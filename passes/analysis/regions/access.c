@@ -271,6 +271,21 @@ bool stmt_accesses(Context *c, const Stmt *s, const Buffer *buffer, AccessMode m
     return false;
 }
 
+StmtList blocks_accessing(Context *c, const Stmt *root, const Buffer *buffer, AccessMode mode)
+{
+    StmtList all = stmts_of_kind(c, root, ST_BLOCK), found = {0};
+    for (int i = 0; i < all.n; i++)
+        if (stmt_accesses(c, all.items[i], buffer, mode))
+            VEC_PUSH(c->arena, &found, all.items[i]);
+    return found;
+}
+
+Stmt *only_block_accessing(Context *c, const Stmt *root, const Buffer *buffer, AccessMode mode)
+{
+    StmtList found = blocks_accessing(c, root, buffer, mode);
+    return found.n == 1 ? found.items[0] : NULL;
+}
+
 /* The subscripts have other numbers on an axis. */
 static bool are_apart(Expr *const *a, Expr *const *b, int rank)
 {

@@ -104,15 +104,7 @@ static void find_selected(Mask *m, const Expr *e, const Expr *neutral, ExprList 
 /* The only block that writes the temp, if it stores one value to an element of its own. */
 static const BlockStmt *only_writer(Mask *m, const Buffer *buffer, const StoreStmt **store)
 {
-    StmtList blocks = stmts_of_kind(m->c, m->kernel->body, ST_BLOCK);
-    const Stmt *found = NULL;
-    for (int i = 0; i < blocks.n; i++) {
-        if (!stmt_accesses(m->c, blocks.items[i], buffer, ACCESS_WRITE))
-            continue;
-        if (found)
-            return NULL;
-        found = blocks.items[i];
-    }
+    const Stmt *found = only_block_accessing(m->c, m->kernel->body, buffer, ACCESS_WRITE);
     const Stmt *set =
         found && !found->u.block.init ? stmt_written_out(m->c, found->u.block.body) : NULL;
     if (buffer->role != ROLE_TEMP || !set || set->u.store.op != STORE_SET)

@@ -49,6 +49,10 @@ AccessList access_list_expr(Context *c, Expr *e, const Buffer *buffer);
 void access_collect_expr(Context *c, Expr *e, const Buffer *buffer, AccessList *out);
 /* Is there such an access of `buffer` below `s`? */
 bool stmt_accesses(Context *c, const Stmt *s, const Buffer *buffer, AccessMode mode);
+/* The blocks with such an access below and including `root`, in program order; */
+StmtList blocks_accessing(Context *c, const Stmt *root, const Buffer *buffer, AccessMode mode);
+/* the only one, or NULL: there is none, or several. */
+Stmt *only_block_accessing(Context *c, const Stmt *root, const Buffer *buffer, AccessMode mode);
 /* Is there such an access of the element, as far as numbers in subscripts tell? That of c[i, 1] is
  * none of c[j, 0]. */
 bool stmt_may_access(Context *c, const Stmt *s, BufferElement element, AccessMode mode);

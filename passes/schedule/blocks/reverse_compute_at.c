@@ -77,8 +77,8 @@ static bool uses_other_loop(Context *c, const Expr *e, const StmtPath *path)
  * the path decide it; NULL: none. An iteration that makes nothing has nothing to consume. */
 static Expr *producer_condition(const Move *m)
 {
-    BlockList writers = flow_blocks(m->s, m->loop, m->buffer, ACCESS_WRITE);
-    Expr *cond = writers.n == 1 ? writers.items[0]->u.block.predicate : NULL;
+    const Stmt *writer = only_block_accessing(m->s->ctx, m->loop, m->buffer, ACCESS_WRITE);
+    Expr *cond = writer ? writer->u.block.predicate : NULL;
     return cond && uses_other_loop(m->s->ctx, cond, &m->target) ? NULL : cond;
 }
 

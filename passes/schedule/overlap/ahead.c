@@ -118,12 +118,3 @@ bool ahead_order_kept(const AheadLoop *a, const ForStmt *model, Conflict *why)
                        stmt_for(s->ctx, model, a->loop->span)};
     return dependence_order_kept(s->ctx, rewrite, &s->reassociates, why);
 }
-
-Value ahead_blocks(Schedule *s, Stmt *first)
-{
-    StmtList blocks = stmts_of_kind(s->ctx, first, ST_BLOCK);
-    Value *values = ARENA_ARRAY(s->ctx->arena, Value, blocks.n + 1);
-    for (int i = 0; i < blocks.n; i++)
-        values[i] = value_block(blocks.items[i]);
-    return value_list(s, values, blocks.n);
-}

@@ -38,7 +38,4 @@ ForStmt ahead_model_loop(const AheadLoop *a, int64_t by);
 /* The order of the model keeps what instances of the loop depend on. */
 bool ahead_order_kept(const AheadLoop *a, const ForStmt *model, Conflict *why);
 
-/* The blocks below `first`, in order, as a list. */
-Value ahead_blocks(Schedule *s, Stmt *first);
-
 #endif

@@ -151,6 +151,6 @@ bool prim_rotate(Schedule *s, const PrimCall *call, Value *result)
     if (!flow_recheck_order(s, body, loop->u.loop.id, call->span))
         return false;
     sched_replace_body(s, body);
-    *result = ahead_blocks(s, first);
+    *result = value_blocks(s, stmts_of_kind(s->ctx, first, ST_BLOCK));
     return true;
 }

@@ -29,12 +29,11 @@ bool prim_block(Schedule *s, const PrimCall *call, Value *result)
 
 static Value blocks_below(Schedule *s, Stmt *root, bool (*among)(Schedule *s, Stmt *block))
 {
-    StmtList blocks = stmts_of_kind(s->ctx, root, ST_BLOCK);
-    ValueList values = {0};
-    for (int i = 0; i < blocks.n; i++)
-        if (!among || among(s, blocks.items[i]))
-            VEC_PUSH(s->ctx->arena, &values, value_block(blocks.items[i]));
-    return value_list(s, values.items, values.n);
+    StmtList all = stmts_of_kind(s->ctx, root, ST_BLOCK), found = {0};
+    for (int i = 0; i < all.n; i++)
+        if (!among || among(s, all.items[i]))
+            VEC_PUSH(s->ctx->arena, &found, all.items[i]);
+    return value_blocks(s, found);
 }
 
 bool prim_blocks(Schedule *s, const PrimCall *call, Value *result)
@@ -192,12 +191,11 @@ static bool neighbours(Schedule *s, const PrimCall *call, AccessMode own, Access
 {
     Stmt *block = sched_node(s, &call->producers.block, NULL);
     AccessList accesses = access_list(s->ctx, block, NULL, own);
-    StmtList blocks = stmts_of_kind(s->ctx, s->kernel->body, ST_BLOCK);
-    ValueList values = {0};
-    for (int i = 0; i < blocks.n; i++)
-        if (blocks.items[i] != block && touches_any(s->ctx, blocks.items[i], theirs, &accesses))
-            VEC_PUSH(s->ctx->arena, &values, value_block(blocks.items[i]));
-    *result = value_list(s, values.items, values.n);
+    StmtList all = stmts_of_kind(s->ctx, s->kernel->body, ST_BLOCK), found = {0};
+    for (int i = 0; i < all.n; i++)
+        if (all.items[i] != block && touches_any(s->ctx, all.items[i], theirs, &accesses))
+            VEC_PUSH(s->ctx->arena, &found, all.items[i]);
+    *result = value_blocks(s, found);
     return true;
 }
 
@@ -216,12 +214,7 @@ bool prim_readers(Schedule *s, const PrimCall *call, Value *result)
     const Buffer *buffer = sched_buffer(s, call->readers.buffer.u.id);
     bool all = call->readers.loop.kind == VALUE_NONE;
     Stmt *in = all ? s->kernel->body : sched_node(s, &call->readers.loop, NULL);
-    StmtList blocks = stmts_of_kind(s->ctx, in, ST_BLOCK);
-    ValueList values = {0};
-    for (int i = 0; i < blocks.n; i++)
-        if (stmt_accesses(s->ctx, blocks.items[i], buffer, ACCESS_READ))
-            VEC_PUSH(s->ctx->arena, &values, value_block(blocks.items[i]));
-    *result = value_list(s, values.items, values.n);
+    *result = value_blocks(s, blocks_accessing(s->ctx, in, buffer, ACCESS_READ));
     return true;
 }
 

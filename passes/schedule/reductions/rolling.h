@@ -35,7 +35,6 @@ typedef struct {
 } Rolling;
 
 /* The only block below the loop that accesses the buffer in that way, or NULL. */
-Stmt *rolling_only_block(Rolling *r, Stmt *loop, const Buffer *buffer, AccessMode mode);
 
 /* Finds what loop `k` behind that of the maximum computes, and checks its form. Reports why it has
  * none. */

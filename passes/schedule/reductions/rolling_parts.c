@@ -12,12 +12,6 @@ const Buffer *rolling_written_by(const RollingPart *part)
     return part->store->u.store.buffer;
 }
 
-Stmt *rolling_only_block(Rolling *r, Stmt *loop, const Buffer *buffer, AccessMode mode)
-{
-    BlockList found = flow_blocks(r->s, loop, buffer, mode);
-    return found.n == 1 ? found.items[0] : NULL;
-}
-
 /* ---- the sums -------------------------------------------------------------------------------- */
 
 /* Finds the factor that depends on the maximum. */
@@ -89,12 +83,13 @@ static bool find_block(Rolling *r, int k)
     RollingPart *part = &r->parts[k];
     Stmt *loop = path_end(&part->loop);
     const Buffer *read = r->largest;
-    part->block = rolling_only_block(r, loop, read, ACCESS_ANY);
+    part->block = only_block_accessing(r->s->ctx, loop, read, ACCESS_ANY);
     for (int i = 0; i < k && !part->block; i++) {
         if (rolling_is_sum(&r->parts[i]))
             continue;
         part->weights = &r->parts[i];
-        part->block = rolling_only_block(r, loop, rolling_written_by(part->weights), ACCESS_ANY);
+        part->block =
+            only_block_accessing(r->s->ctx, loop, rolling_written_by(part->weights), ACCESS_ANY);
     }
     REQUIRE(r->s, E0867, r->span, part->block,
             "no single block of loop '%s' reads '%s', or weights that are computed from it",

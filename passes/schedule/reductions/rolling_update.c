@@ -128,7 +128,7 @@ static bool find_maximum(Rolling *r, const PrimCall *call)
             part && part->kind == EX_LOAD && r->maximum->u.block.init &&
                 store->u.store.op == STORE_MAX,
             "block '%s' does not combine partial maxima: m[i] max= m_rf[i, p]", name);
-    Stmt *taking = rolling_only_block(r, loop, part->u.load.buffer, ACCESS_WRITE);
+    Stmt *taking = only_block_accessing(r->s->ctx, loop, part->u.load.buffer, ACCESS_WRITE);
     REQUIRE(s, E0867, r->span, taking, "no single block of loop '%s' writes '%s'", stmt_label(loop),
             part->u.load.buffer->name);
     return find_taking(r, taking);

@@ -313,9 +313,6 @@ bool prim_lookback(Schedule *s, const PrimCall *call, Value *result)
         return false;
     s->reassociates = sums_round(&l.of);
     sched_replace_body(s, body);
-    Value out[5];
-    for (int i = 0; i < 5; i++)
-        out[i] = value_block(block[i]);
-    *result = value_list(s, out, 5);
+    *result = value_blocks(s, (StmtList){block, 5, 5});
     return true;
 }

@@ -469,9 +469,6 @@ bool prim_scan_steps(Schedule *s, const PrimCall *call, Value *result)
         return false;
     s->reassociates = sums_round(&st.of);
     sched_replace_body(s, body);
-    Value *out = ARENA_ARRAY(c->arena, Value, blocks.n);
-    for (int i = 0; i < blocks.n; i++)
-        out[i] = value_block(blocks.items[i]);
-    *result = value_list(s, out, blocks.n);
+    *result = value_blocks(s, blocks);
     return true;
 }
