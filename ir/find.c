@@ -314,6 +314,19 @@ Stmt *stmt_nest_block(Stmt *nest)
     return nest;
 }
 
+const Var *expr_loop_outside(Context *c, const Expr *e, const StmtPath *path)
+{
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);) {
+        bool on_path = at.expr->kind != EX_VAR || at.expr->u.var->kind != VAR_LOOP;
+        for (int i = 0; i < path->n && !on_path; i++)
+            on_path =
+                path->items[i]->kind == ST_FOR && path->items[i]->u.loop.var == at.expr->u.var;
+        if (!on_path)
+            return at.expr->u.var;
+    }
+    return NULL;
+}
+
 Stmt *path_end(const StmtPath *path)
 {
     return path->items[path->n - 1];

@@ -125,6 +125,8 @@ bool expr_is_zero(const Expr *e);
 
 typedef StmtList StmtPath; /* items[0] is the root, the end the node that it leads to */
 Stmt *path_end(const StmtPath *path);
+/* A variable in `e` of a loop that is not on the path; NULL if there is none. */
+const Var *expr_loop_outside(Context *c, const Expr *e, const StmtPath *path);
 /* The loop or block with this id, with the path to it unless that is NULL; NULL: there is none. */
 Stmt *stmt_find(Context *c, Stmt *root, uint32_t id, StmtPath *path);
 /* The path to a statement, by pointer; empty when it is not there. */

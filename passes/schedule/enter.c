@@ -39,21 +39,12 @@ typedef struct {
 
 /* ---- check ----------------------------------------------------------------------------------- */
 
-/* The block has a reduce iterator that is the loop. */
-static bool sums_over(const BlockStmt *block, const Var *loop)
-{
-    for (int i = 0; i < block->n_iters; i++)
-        if (block->iters[i].kind == ITER_REDUCE && expr_uses_var(block->iters[i].binding, loop))
-            return true;
-    return false;
-}
-
 /* A block with an init whose reduction the loop carries; NULL: none. */
 static const BlockStmt *begun_outside(Context *c, const Stmt *loop)
 {
     for (Cursor at = cursor_outer(c, loop); cursor_next(&at);)
         if (at.stmt->kind == ST_BLOCK && at.stmt->u.block.init &&
-            sums_over(&at.stmt->u.block, loop->u.loop.var))
+            block_uses_loop(&at.stmt->u.block, ITER_REDUCE, loop->u.loop.var))
             return &at.stmt->u.block;
     return NULL;
 }

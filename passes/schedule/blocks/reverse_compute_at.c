@@ -59,27 +59,13 @@ static bool can_move(const Move *m)
     return true;
 }
 
-/* `e` speaks of a loop that is not on the path. */
-static bool uses_other_loop(Context *c, const Expr *e, const StmtPath *path)
-{
-    for (Cursor at = cursor_expr(c, e); cursor_next(&at);) {
-        bool on_path = at.expr->kind != EX_VAR || at.expr->u.var->kind != VAR_LOOP;
-        for (int i = 0; i < path->n && !on_path; i++)
-            on_path =
-                path->items[i]->kind == ST_FOR && path->items[i]->u.loop.var == at.expr->u.var;
-        if (!on_path)
-            return true;
-    }
-    return false;
-}
-
 /* The condition under which the one writer of the buffer under the loop runs, where the loops on
  * the path decide it; NULL: none. An iteration that makes nothing has nothing to consume. */
 static Expr *producer_condition(const Move *m)
 {
     const Stmt *writer = only_block_accessing(m->s->ctx, m->loop, m->buffer, ACCESS_WRITE);
     Expr *cond = writer ? writer->u.block.predicate : NULL;
-    return cond && uses_other_loop(m->s->ctx, cond, &m->target) ? NULL : cond;
+    return cond && expr_loop_outside(m->s->ctx, cond, &m->target) ? NULL : cond;
 }
 
 static bool find_tie(Move *m)

@@ -18,15 +18,7 @@ bool value_place(Schedule *s, ValueNest *v, const BlockList *users, StagePlace *
 
 bool value_is_outside(Context *c, const ValueNest *v, const BlockIter *iter)
 {
-    for (Cursor at = cursor_expr(c, iter->binding); cursor_next(&at);) {
-        bool found = at.expr->kind != EX_VAR || at.expr->u.var->kind != VAR_LOOP;
-        for (int i = 0; i < v->outside.n && !found; i++)
-            found = v->outside.items[i]->kind == ST_FOR &&
-                    v->outside.items[i]->u.loop.var == at.expr->u.var;
-        if (!found)
-            return false;
-    }
-    return true;
+    return !expr_loop_outside(c, iter->binding, &v->outside);
 }
 
 /* The statement writes what the value is made of. */

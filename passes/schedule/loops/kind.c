@@ -438,14 +438,8 @@ static const Var *loop_inside(const Launch *launch, const Expr *extent)
 {
     StmtPath path = {0};
     state_path(launch->s, launch->root->u.loop.id, &path);
-    for (Cursor at = cursor_expr(launch->s->ctx, extent); cursor_next(&at);) {
-        bool host = at.expr->kind != EX_VAR || at.expr->u.var->kind != VAR_LOOP;
-        for (int i = 0; i + 1 < path.n && !host; i++)
-            host = path.items[i]->kind == ST_FOR && path.items[i]->u.loop.var == at.expr->u.var;
-        if (!host)
-            return at.expr->u.var;
-    }
-    return NULL;
+    path.n--; /* the loops of the host */
+    return expr_loop_outside(launch->s->ctx, extent, &path);
 }
 
 /* The extents of block axes are known where the launch starts. */
