@@ -206,12 +206,39 @@ StmtList stmts_of_kind(Context *c, const Stmt *root, StmtKind kind)
     return found;
 }
 
-bool stmt_declares(Context *c, const Stmt *s, const Buffer *buffer)
+static bool declares(Cursor at, const Buffer *buffer)
 {
-    for (Cursor at = cursor_outer(c, s); cursor_next(&at);)
+    while (cursor_next(&at))
         if (at.stmt->kind == ST_TEMP && at.stmt->u.temp->id == buffer->id)
             return true;
     return false;
+}
+
+bool stmt_declares(Context *c, const Stmt *s, const Buffer *buffer)
+{
+    return declares(cursor_outer(c, s), buffer);
+}
+
+bool stmt_declares_inside(Context *c, const Stmt *s, const Buffer *buffer)
+{
+    return declares(cursor_stmts(c, s), buffer);
+}
+
+StmtList blocks_that(Context *c, const Stmt *root, BlockTest *is)
+{
+    StmtList found = {0};
+    for (Cursor at = cursor_outer(c, root); cursor_next(&at);)
+        if (at.stmt->kind == ST_BLOCK && is(&at.stmt->u.block))
+            VEC_PUSH(c->arena, &found, at.stmt);
+    return found;
+}
+
+Stmt *block_with_init(Context *c, const Stmt *s)
+{
+    for (Cursor at = cursor_outer(c, s); cursor_next(&at);)
+        if (at.stmt->kind == ST_BLOCK && at.stmt->u.block.init)
+            return at.stmt;
+    return NULL;
 }
 
 Stmt *stmt_bound_loop(Context *c, const Stmt *s)

@@ -67,6 +67,13 @@ ExprList enclosing_conds(Context *c, const EnclosingList *path);
 StmtList stmts_of_kind(Context *c, const Stmt *root, StmtKind kind);
 /* The buffer is a temp that is declared below and including `s`, not in a block. */
 bool stmt_declares(Context *c, const Stmt *s, const Buffer *buffer);
+/* The same, also in blocks. */
+bool stmt_declares_inside(Context *c, const Stmt *s, const Buffer *buffer);
+/* The blocks below and including `root` of which that is true, in program order. */
+typedef bool BlockTest(const BlockStmt *block);
+StmtList blocks_that(Context *c, const Stmt *root, BlockTest *is);
+/* The first block below and including `s` that has an init; NULL if there is none. */
+Stmt *block_with_init(Context *c, const Stmt *s);
 /* The outermost loop below and including `s` that is bound, the first in the text; none of those
  * inside a block. NULL: there is none. */
 Stmt *stmt_bound_loop(Context *c, const Stmt *s);

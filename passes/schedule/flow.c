@@ -89,14 +89,6 @@ Stmt *flow_write_out(Schedule *s, Stmt *block, StmtPath *path)
     return stmt_find(c, s->kernel->body, now.id, path);
 }
 
-Stmt *flow_block_with_init(Context *c, Stmt *body)
-{
-    for (Cursor at = cursor_outer(c, body); cursor_next(&at);)
-        if (at.stmt->kind == ST_BLOCK && at.stmt->u.block.init)
-            return at.stmt;
-    return NULL;
-}
-
 bool flow_reads_other_element(Context *c, const Stmt *store)
 {
     const Buffer *buffer = store->u.store.buffer;

@@ -28,8 +28,6 @@ const Stmt *flow_single_store(Context *c, const Stmt *block);
 /* Why there is none: "has several stores". */
 const char *flow_no_single_store(Context *c, const Stmt *block);
 
-/* The first block below that has an init; NULL if there is none. */
-Stmt *flow_block_with_init(Context *c, Stmt *body);
 /* `store`, the block's only one of `buffer`, gives each element a value that does not depend on
  * what was there before, there or in other elements. */
 bool flow_starts_anew(Context *c, Stmt *block, const Stmt *store, const Buffer *buffer);

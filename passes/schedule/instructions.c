@@ -45,16 +45,15 @@ bool sched_matches(Schedule *s, Unify *u, const StmtPath *path, Places places)
 
 /* ---- later steps ----------------------------------------------------------------------------- */
 
+static bool has_instruction(const BlockStmt *block)
+{
+    return block->instruction != NULL;
+}
+
 StmtList sched_instructions(Schedule *s)
 {
-    StmtList blocks = {0};
-    if (!s->has_instructions)
-        return blocks;
-    StmtList all = stmts_of_kind(s->ctx, s->kernel->body, ST_BLOCK);
-    for (int i = 0; i < all.n; i++)
-        if (all.items[i]->u.block.instruction)
-            VEC_PUSH(s->ctx->arena, &blocks, all.items[i]);
-    return blocks;
+    return s->has_instructions ? blocks_that(s->ctx, s->kernel->body, has_instruction)
+                               : (StmtList){0};
 }
 
 /* The block is a call of the program that is not an execution yet: its threads are not bound, or an

@@ -8,16 +8,14 @@
  * redirects its store. */
 #include "passes/schedule/sched.h"
 
+static bool is_marked(const BlockStmt *block)
+{
+    return block_distinct(block) > 0;
+}
+
 StmtList sched_distinct(Schedule *s)
 {
-    StmtList marked = {0};
-    if (!s->has_distinct)
-        return marked;
-    StmtList blocks = stmts_of_kind(s->ctx, s->kernel->body, ST_BLOCK);
-    for (int i = 0; i < blocks.n; i++)
-        if (block_distinct(&blocks.items[i]->u.block))
-            VEC_PUSH(s->ctx->arena, &marked, blocks.items[i]);
-    return marked;
+    return s->has_distinct ? blocks_that(s->ctx, s->kernel->body, is_marked) : (StmtList){0};
 }
 
 /* The buffer of the block's only store; NULL where it has another number of stores. */

@@ -217,14 +217,6 @@ static bool inits_set_once(Threads *t, Conflict *why)
     return true;
 }
 
-static bool has_init(Context *c, const Stmt *nest)
-{
-    for (Cursor at = cursor_outer(c, nest); cursor_next(&at);)
-        if (at.stmt->kind == ST_BLOCK && at.stmt->u.block.init)
-            return true;
-    return false;
-}
-
 /* ---- the questions --------------------------------------------------------------------------- */
 
 /* A pair of accesses that clash is ordered in the launch, and, in a grid, never in different
@@ -337,7 +329,7 @@ static bool bind_legal(Context *c, const Kernel *kernel, const ForStmt *as, Laun
     /* an init is a launch of its own where the reduction begins outside of the bound loops */
     if (nest == root)
         return inits_set_once(t, why);
-    return !has_init(c, nest) || inits_set_once(threads_model(c, &changed, nest), why);
+    return !block_with_init(c, nest) || inits_set_once(threads_model(c, &changed, nest), why);
 }
 
 bool threads_grid_conflict(Threads *t, Conflict *why)

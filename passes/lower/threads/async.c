@@ -222,20 +222,12 @@ static bool bulk_source_can(Context *c, Stmt *root, const Stmt *block)
 
 bool async_has_any(Context *c, Stmt *root)
 {
-    StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
-    for (int i = 0; i < blocks.n; i++)
-        if (block_is_async(&blocks.items[i]->u.block))
-            return true;
-    return false;
+    return blocks_that(c, root, block_is_async).n > 0;
 }
 
 bool async_has_bulk(Context *c, const Stmt *root)
 {
-    StmtList blocks = stmts_of_kind(c, root, ST_BLOCK);
-    for (int i = 0; i < blocks.n; i++)
-        if (block_is_bulk(&blocks.items[i]->u.block))
-            return true;
-    return false;
+    return blocks_that(c, root, block_is_bulk).n > 0;
 }
 
 bool async_groups_can(Context *c, const Stmt *root, const Stmt *done)

@@ -256,9 +256,7 @@ bool roles_find(Context *c, Stmt *root, Threads *t, Roles *out)
         return false;
     out->threads = t;
     out->blocks = stmts_of_kind(c, out->loop, ST_BLOCK);
-    for (int i = 0; i < out->blocks.n; i++)
-        if (block_is_bulk(&out->blocks.items[i]->u.block))
-            VEC_PUSH(c->arena, &out->copies, out->blocks.items[i]);
+    out->copies = blocks_that(c, out->loop, block_is_bulk);
     out->held = (int)annotation_int(out->loop->u.loop.annotations, ANNOTATION_SPECIALIZE_WARPS);
     out->names = names_of(c, &out->copies);
     if (!in_order(c, t, out))

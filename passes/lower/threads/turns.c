@@ -95,14 +95,6 @@ static const char *threads_obstacle(Context *c, const Stmt *root, Axis *axis)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static bool declares(Context *c, const Stmt *loop, const Buffer *buffer)
-{
-    for (Cursor at = cursor_stmts(c, loop); cursor_next(&at);)
-        if (at.stmt->kind == ST_TEMP && at.stmt->u.temp->id == buffer->id)
-            return true;
-    return false;
-}
-
 /* Registers that one iteration may have from another. */
 static const char *registers_obstacle(Context *c, const Stmt *loop)
 {
@@ -110,7 +102,7 @@ static const char *registers_obstacle(Context *c, const Stmt *loop)
         const Buffer *b = at.stmt && at.stmt->kind == ST_STORE  ? at.stmt->u.store.buffer
                           : at.expr && at.expr->kind == EX_LOAD ? at.expr->u.load.buffer
                                                                 : NULL;
-        if (b && b->scope == SCOPE_LOCAL && !declares(c, loop, b))
+        if (b && b->scope == SCOPE_LOCAL && !stmt_declares_inside(c, loop, b))
             return arena_printf(c->arena, "'%s' keeps values in registers from one to the next",
                                 b->name);
     }

@@ -513,7 +513,7 @@ bool prim_blockize(Schedule *s, const PrimCall *call, Value *result)
     REQUIRE(s, E0810, call->span, !b.atomic || !b.plain,
             "some of its blocks are atomic and some are not; make all of them atomic, or none");
     Stmt *first = b.path.items[b.depth], *with_init;
-    while ((with_init = flow_block_with_init(s->ctx, b.whole)))
+    while ((with_init = block_with_init(s->ctx, b.whole)))
         if (!take_init(&b, with_init))
             return false;
     Stmt *block = build_block(&b);

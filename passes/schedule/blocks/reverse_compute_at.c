@@ -110,7 +110,7 @@ static bool runs_as_before(const Move *m, Conflict *why)
     const Stmt *loop = common_loop(m);
     if (rewrite_is_kept(m, (Rewrite){s->kernel, s->kernel->body, m->body}, why))
         return true;
-    if (!loop || flow_block_with_init(s->ctx, loop->u.loop.body))
+    if (!loop || block_with_init(s->ctx, loop->u.loop.body))
         return false;
     Stmt *after = stmt_find(s->ctx, m->body, loop->u.loop.id, NULL)->u.loop.body;
     return rewrite_is_kept(m, (Rewrite){s->kernel, loop->u.loop.body, after}, why);

@@ -113,7 +113,7 @@ static bool take_init_out(Schedule *s, const PrimCall *call)
 {
     StmtPath path = {0}, inner = {0};
     Stmt *loop = sched_node(s, &call->tensorize.node, &path);
-    const Stmt *block = flow_block_with_init(s->ctx, loop);
+    const Stmt *block = block_with_init(s->ctx, loop);
     if (!block)
         return true;
     stmt_find(s->ctx, loop, block->u.block.id, &inner);

@@ -120,7 +120,7 @@ static bool is_empty(const Expr *extent)
 static bool require_init_kept(Schedule *s, const PrimCall *call, Stmt **nest, Expr *const *extents,
                               int n)
 {
-    const Stmt *init = flow_block_with_init(s->ctx, nest[n - 1]->u.loop.body), *empty = NULL,
+    const Stmt *init = block_with_init(s->ctx, nest[n - 1]->u.loop.body), *empty = NULL,
                *other = NULL;
     for (int i = 0; i < n; i++) {
         if (is_empty(extents[i]) && !empty)

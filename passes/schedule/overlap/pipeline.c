@@ -281,16 +281,6 @@ static Stmt *build_body(const Pipeline *p, Stmt **first)
     return body;
 }
 
-/* Some block of the loop is a bulk store, which reads what it needs behind its iteration. */
-static bool stores_in_bulk(Schedule *s, const Stmt *loop)
-{
-    StmtList blocks = stmts_of_kind(s->ctx, loop, ST_BLOCK);
-    for (int i = 0; i < blocks.n; i++)
-        if (block_stores_bulk(&blocks.items[i]->u.block))
-            return true;
-    return false;
-}
-
 bool prim_pipeline(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
@@ -298,7 +288,9 @@ bool prim_pipeline(Schedule *s, const PrimCall *call, Value *result)
     const Value *asked = &call->pipeline.pending;
     int64_t stages = call->pipeline.stages.u.i, extent;
     int64_t pending = asked->kind == VALUE_NONE ? 0 : asked->u.i;
-    if (!circle_stages_can(s, &call->pipeline.stages, asked, stores_in_bulk(s, loop) ? 0 : 1))
+    /* a bulk store reads what it needs behind its iteration */
+    bool stores = blocks_that(s->ctx, loop, block_stores_bulk).n > 0;
+    if (!circle_stages_can(s, &call->pipeline.stages, asked, stores ? 0 : 1))
         return false;
     if (!sched_require_serial(s, loop, call->span) || !ahead_require_range(s, loop, call->span))
         return false;

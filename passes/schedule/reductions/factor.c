@@ -82,14 +82,6 @@ static bool may_hold(const Factor *f, int i)
            (f->among_others && (at->kind == ST_SEQ || (branch && is_on_terms(f, at->u.cond.cond))));
 }
 
-static bool declares(Context *c, const Stmt *s, const Buffer *buffer)
-{
-    for (Cursor at = cursor_stmts(c, s); cursor_next(&at);)
-        if (at.stmt->kind == ST_TEMP && at.stmt->u.temp->id == buffer->id)
-            return true;
-    return false;
-}
-
 /* Nothing else in the reduction's loops accesses what it reduces, which is known behind them. */
 static bool check_others(Factor *f, Span span)
 {
@@ -99,7 +91,7 @@ static bool check_others(Factor *f, Span span)
     for (int k = 0; k < f->r.n; k++) {
         const Buffer *buffer = f->r.parts[k].target.buffer;
         REQUIRE(f->s, E0475, span,
-                !stmt_accesses(c, others, buffer, ACCESS_ANY) && !declares(c, others, buffer),
+                !stmt_accesses(c, others, buffer, ACCESS_ANY) && !stmt_declares_inside(c, others, buffer),
                 "another statement in loop '%s' accesses '%s', which block '%s' reduces in it; "
                 "fission can give the block a loop of its own",
                 stmt_label(anchor), buffer->name, f->block->name);
