@@ -67,6 +67,11 @@ Expr *expr_float(Context *c, DType type, double value, Span span)
     return e;
 }
 
+Expr *expr_number(Context *c, DType type, int value, Span span)
+{
+    return type_is_float(type) ? expr_float(c, type, value, span) : expr_int(c, type, value, span);
+}
+
 Expr *expr_var(Context *c, Var *var, Span span)
 {
     Expr *e = new_expr(c, EX_VAR, var->type, span);

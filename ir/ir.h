@@ -484,6 +484,8 @@ Expr *expr_bool(Context *c, bool value);
 Expr *expr_true(Context *c);
 Expr *expr_false(Context *c);
 Expr *expr_float(Context *c, DType type, double value, Span span);
+/* A small integer of any type: 0 or 0.0. */
+Expr *expr_number(Context *c, DType type, int value, Span span);
 Expr *expr_var(Context *c, Var *var, Span span);
 Expr *expr_axis(Context *c, Axis axis);
 Expr *expr_load(Context *c, Buffer *buffer, Expr *const *index, Span span);

@@ -32,9 +32,7 @@ static bool is_number(const Expr *e, int number)
 
 static Expr *number(const Form *f, int value, Span span)
 {
-    DType type = f->buffer->type;
-    return type_is_float(type) ? expr_float(f->c, type, value, span)
-                               : expr_int(f->c, type, value, span);
+    return expr_number(f->c, f->buffer->type, value, span);
 }
 
 static Expr *negative(const Form *f, Expr *e)

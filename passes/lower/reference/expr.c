@@ -540,8 +540,7 @@ Twin *ref_twin(RefBuilder *b, const Buffer *buffer)
 
 static Expr *zero_of(RefBuilder *b, DType type)
 {
-    return type_is_float(type) ? expr_float(b->c, type, 0, span_none())
-                               : expr_int(b->c, type, 0, span_none());
+    return expr_number(b->c, type, 0, span_none());
 }
 
 /* A load, under the condition that leads to it. */

@@ -328,8 +328,7 @@ static Stmt *copy_or_zero(const Reindex *r, const Stmt *copy)
     facts_reset(r->at_place, mark);
     Expr *inside = exists ? expr_binary(c, EX_AND, r->inside_at_place, exists, copy->span)
                           : r->inside_at_place;
-    Expr *zero = type_is_float(r->from->type) ? expr_float(c, r->from->type, 0, copy->span)
-                                              : expr_int(c, r->from->type, 0, copy->span);
+    Expr *zero = expr_number(c, r->from->type, 0, copy->span);
     store.value = expr_select(c, inside, store.value, zero, copy->span);
     return stmt_store(c, &store, copy->span);
 }

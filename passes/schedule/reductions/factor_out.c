@@ -78,17 +78,11 @@ static bool is_common(FactorOut *o, Expr *e)
     return true;
 }
 
-static Expr *one(FactorOut *o, DType type)
-{
-    return type_is_float(type) ? expr_float(o->f.s->ctx, type, 1, o->span)
-                               : expr_int(o->f.s->ctx, type, 1, o->span);
-}
-
 typedef enum { PART_FACTOR, PART_DIVISOR } PartKind;
 
 static Expr *product(FactorOut *o, Expr *a, Expr *b, Span span)
 {
-    Expr *unit = one(o, a->type);
+    Expr *unit = expr_number(o->f.s->ctx, a->type, 1, o->span);
     return expr_equal(a, unit)   ? b
            : expr_equal(b, unit) ? a
                                  : expr_binary(o->f.s->ctx, EX_MUL, a, b, span);
@@ -99,7 +93,7 @@ static Expr *without_part(FactorOut *o, Expr *e, const Expr *part, PartKind kind
 {
     Context *c = o->f.s->ctx;
     if (kind == PART_FACTOR && expr_equal(e, part))
-        return one(o, e->type);
+        return expr_number(o->f.s->ctx, e->type, 1, o->span);
     bool sum = e->kind == EX_ADD || e->kind == EX_SUB, divides = e->kind == EX_DIV;
     if ((!sum && e->kind != EX_MUL && !divides) || (divides && !type_is_float(e->type)))
         return NULL;
@@ -147,7 +141,7 @@ static Expr *without_factors(FactorOut *o, Expr *e)
 {
     Context *c = o->f.s->ctx;
     if (is_common(o, e)) {
-        if (!expr_equal(e, one(o, e->type)))
+        if (!expr_equal(e, expr_number(o->f.s->ctx, e->type, 1, o->span)))
             VEC_PUSH(c->arena, &o->times, e);
         return NULL;
     }
@@ -164,7 +158,7 @@ static Expr *without_factors(FactorOut *o, Expr *e)
         return a;
     }
     if (!a && divides)
-        a = one(o, e->type);
+        a = expr_number(o->f.s->ctx, e->type, 1, o->span);
     return a && b ? expr_binary(c, e->kind, a, b, e->span) : a ? a : b;
 }
 
@@ -182,7 +176,7 @@ static bool find_factors(FactorOut *o)
             "the terms of block '%s' have no factor in common: a product is expected, one of whose "
             "factors, or whose divisor, does not use the iterators of the reduction",
             name);
-    o->rest = o->rest ? o->rest : one(o, f->r.parts[0].written->type);
+    o->rest = o->rest ? o->rest : expr_number(o->f.s->ctx, f->r.parts[0].written->type, 1, o->span);
     return true;
 }
 

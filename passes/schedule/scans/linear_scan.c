@@ -167,10 +167,7 @@ static bool check(Linear *l)
 static CombinerPart part_named(const Linear *l, const char *name, int identity)
 {
     Context *c = l->s->ctx;
-    DType type = l->buffer->type;
-    return combiner_part(c, name,
-                         type_is_float(type) ? expr_float(c, type, identity, l->span)
-                                             : expr_int(c, type, identity, l->span));
+    return combiner_part(c, name, expr_number(c, l->buffer->type, identity, l->span));
 }
 
 static Expr *times(const Linear *l, Var *a, Var *b)
@@ -252,13 +249,11 @@ static bool outer_iters(const Linear *l, BlockStmt *block)
 static Stmt *start(const Linear *l)
 {
     Context *c = l->s->ctx;
-    DType type = l->buffer->type;
     BlockStmt block = l->block->u.block;
     if (!outer_iters(l, &block))
         return NULL;
     block.predicate = NULL;
-    Expr *zero =
-        type_is_float(type) ? expr_float(c, type, 0, l->span) : expr_int(c, type, 0, l->span);
+    Expr *zero = expr_number(c, l->buffer->type, 0, l->span);
     block.name = sched_fresh_name(l->s, arena_printf(c->arena, "%s_before", l->scales->name));
     block.annotations = (AnnotationList){0};
     block.body = stmt_set(c, (BufferElement){l->scales, l->store->u.store.index}, zero, l->span);
@@ -268,11 +263,9 @@ static Stmt *start(const Linear *l)
 static Stmt *update(const Linear *l)
 {
     Context *c = l->s->ctx;
-    DType type = l->buffer->type;
     Expr *const *index = l->store->u.store.index;
     BufferElement targets[2] = {{l->scales, index}, {l->buffer, index}};
-    Expr *zero =
-        type_is_float(type) ? expr_float(c, type, 0, l->span) : expr_int(c, type, 0, l->span);
+    Expr *zero = expr_number(c, l->buffer->type, 0, l->span);
     Expr *values[2] = {l->form.scale, l->form.offset ? l->form.offset : zero};
     BlockStmt block = l->block->u.block;
     BlockIter *iters = block_own_iters(c, &block, 0);
