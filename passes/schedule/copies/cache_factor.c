@@ -124,20 +124,14 @@ static bool find_place(Factor *f, StagePlace *place)
     Schedule *s = f->s;
     Span span = f->call->cache_factor.block.span;
     Stmt *stmt = path_end(&f->nest.path);
-    Name name = stmt->u.block.name;
     BlockList users = {0};
-    Conflict why;
     VEC_PUSH(s->ctx->arena, &users, stmt);
     REQUIRE(s, E0917, span,
             !stage_other_var(s->ctx, &stmt->u.block, f->nest.value) &&
                 !awaits(s->ctx, f->nest.value) && value_place(s, &f->nest, &users, place),
             "a factor of block '%s' is made of what is written where it is used, or of loops, so "
             "there is no place to compute it before",
-            name);
-    REQUIRE_KEPT(s, E0917, span, flow_runs_whole(s, stmt, &why), &why,
-                 "block '%s' does not run over the full domains of its iterators, but the block "
-                 "that computes its factor would: %s",
-                 name, why.reason);
+            stmt->u.block.name);
     return true;
 }
 
@@ -171,17 +165,10 @@ bool prim_cache_factor(Schedule *s, const PrimCall *call, Value *result)
     if (!check_factor(&f) || !find_place(&f, &place))
         return false;
     find_axes(&f);
-    const Stmt *early = value_early_loop(s, &f.nest);
-    REQUIRE_AT(s, E0917, call->cache_factor.block.span, !early, early,
-               "each iteration of loop '%s' writes a part of what block '%s' has its factors from, "
-               "and all of them would be computed there; call this step before the loop is split, "
-               "or give what the loop writes a loop of its own",
-               stmt_label(early), block->u.block.name);
-    Stmt *nest = value_nest(s, &f.nest);
-    REQUIRE(s, E0917, call->cache_factor.block.span, nest,
-            "the ranges of the iterators of block '%s' do not start at 0, or depend on loops or "
-            "data, so its factors have no box",
-            block->u.block.name);
+    Span span = call->cache_factor.block.span;
+    Stmt *nest = value_require_all(s, &f.nest, span) ? value_nest(s, &f.nest, span) : NULL;
+    if (!nest)
+        return false;
     Stmt *body = value_insert(s, &f.nest, &place, nest);
     body = stmt_replace(s->ctx, body, block, with_element(&f));
     if (!flow_recheck_all(s, body, call->span))

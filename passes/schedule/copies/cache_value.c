@@ -185,21 +185,12 @@ static bool find_place(Shared *v, StagePlace *place)
     Schedule *s = v->s;
     const BlockStmt *block = &path_end(&v->nest.path)->u.block;
     Span span = v->call->cache_value.block.span;
-    Conflict why;
     REQUIRE(s, E0917, span, value_place(s, &v->nest, &v->users, place),
             "what block '%s' and the others compute alike is made of what is written between them, "
             "so there is no place to compute it once",
             block->name);
-    REQUIRE_KEPT(s, E0917, span, flow_runs_whole(s, path_end(&v->nest.path), &why), &why,
-                 "block '%s' does not run over the full domains of its iterators, but the block "
-                 "that computes its value would: %s",
-                 block->name, why.reason);
-    const Stmt *early = value_early_loop(s, &v->nest);
-    REQUIRE_AT(s, E0917, span, !early, early,
-               "each iteration of loop '%s' writes a part of what block '%s' computes its values "
-               "from, and all of them would be computed there; call this step before the loop is "
-               "split, or give what the loop writes a loop of its own",
-               stmt_label(early), block->name);
+    if (!value_require_all(s, &v->nest, span))
+        return false;
     v->placed = true;
     for (int i = 1; i < v->users.n; i++)
         REQUIRE(s, E0917, span, is_in(v, v->users.items[i]),
@@ -229,11 +220,9 @@ bool prim_cache_value(Schedule *s, const PrimCall *call, Value *result)
     StagePlace place = {0};
     if (!find_place(&v, &place))
         return false;
-    Stmt *nest = value_nest(s, &v.nest);
-    REQUIRE(s, E0917, span, nest,
-            "the ranges of the iterators of block '%s' do not start at 0, or depend on loops or "
-            "data, so its values have no box",
-            block->name);
+    Stmt *nest = value_nest(s, &v.nest, span);
+    if (!nest)
+        return false;
     Stmt *body = value_insert(s, &v.nest, &place, nest);
     for (int i = 0; i < v.users.n; i++)
         body = stmt_replace(c, body, v.users.items[i], with_value(&v, v.users.items[i]));

@@ -41,7 +41,10 @@ static bool decides_part(Context *c, const ValueNest *v, const Var *loop)
     return false;
 }
 
-const Stmt *value_early_loop(Schedule *s, const ValueNest *v)
+/* A loop around the nest that writes what the value is made of, and that decides a part of an
+ * iterator of it, so that the nest would compute values of later iterations, too. NULL: there is
+ * none. */
+static const Stmt *early_loop(Schedule *s, const ValueNest *v)
 {
     for (int i = 0; i < v->outside.n; i++) {
         const Stmt *loop = v->outside.items[i];
@@ -50,6 +53,22 @@ const Stmt *value_early_loop(Schedule *s, const ValueNest *v)
             return loop;
     }
     return NULL;
+}
+
+bool value_require_all(Schedule *s, const ValueNest *v, Span span)
+{
+    const Stmt *block = path_end(&v->path), *early = early_loop(s, v);
+    Conflict why;
+    REQUIRE_KEPT(s, E0917, span, flow_runs_whole(s, block, &why), &why,
+                 "block '%s' does not run over the full domains of its iterators, but the block "
+                 "that computes its %s would: %s",
+                 block->u.block.name, v->name, why.reason);
+    REQUIRE_AT(s, E0917, span, !early, early,
+               "each iteration of loop '%s' writes a part of what block '%s' computes its %ss "
+               "from, and all of them would be computed there; call this step before the loop is "
+               "split, or give what the loop writes a loop of its own",
+               stmt_label(early), block->u.block.name, v->name);
+    return true;
 }
 
 static bool starts_at_zero(const BlockIter *iter)
@@ -93,7 +112,7 @@ static bool add_iter(Schedule *s, const ValueNest *v, int k, NewNest *nest)
     return true;
 }
 
-Stmt *value_nest(Schedule *s, ValueNest *v)
+static Stmt *nest_of(Schedule *s, ValueNest *v)
 {
     Context *c = s->ctx;
     Span span = v->value->span;
@@ -120,6 +139,17 @@ Stmt *value_nest(Schedule *s, ValueNest *v)
     v->compute = stmt_block(
         c, &(BlockStmt){.name = name, .iters = nest.iters, .n_iters = v->n, .body = store}, span);
     return stmt_in_loops(c, nest.loops, nest.axes, v->compute, span);
+}
+
+Stmt *value_nest(Schedule *s, ValueNest *v, Span span)
+{
+    Stmt *nest = nest_of(s, v);
+    if (!nest)
+        sched_refuse(s, E0917, span,
+                     "the ranges of the iterators of block '%s' do not start at 0, or depend on "
+                     "loops or data, so its %ss have no box",
+                     path_end(&v->path)->u.block.name, v->name);
+    return nest;
 }
 
 /* Outside of all loops the declaration stands with the others, so that the nests around stay

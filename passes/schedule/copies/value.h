@@ -25,13 +25,12 @@ typedef struct {
 bool value_place(Schedule *s, ValueNest *v, const BlockList *users, StagePlace *place);
 /* An iterator of the block that the loops around the nest decide: no axis of the buffer. */
 bool value_is_outside(Context *c, const ValueNest *v, const BlockIter *iter);
-/* A loop around the nest that writes what the value is made of, and that decides a part of an
- * iterator of it, so that the nest would compute values of later iterations, too. NULL: there is
- * none. */
-const Stmt *value_early_loop(Schedule *s, const ValueNest *v);
-/* The nest that fills the buffer, for all values of the iterators. NULL where the range of one does
- * not start at 0, or is none of sizes. */
-Stmt *value_nest(Schedule *s, ValueNest *v);
+/* The block runs for all values of its iterators, as the nest will, and no loop around the nest
+ * writes what values of its later iterations are made of. Refuses (E0917) otherwise. */
+bool value_require_all(Schedule *s, const ValueNest *v, Span span);
+/* The nest that fills the buffer, for all values of the iterators. NULL after a refusal (E0917):
+ * the range of one does not start at 0, or is none of sizes. */
+Stmt *value_nest(Schedule *s, ValueNest *v, Span span);
 /* The kernel's body with the nest in its place, and with the buffer. */
 Stmt *value_insert(Schedule *s, const ValueNest *v, const StagePlace *place, Stmt *nest);
 /* The element of the buffer for iterators of a user, [n] in the place of the block's. */
