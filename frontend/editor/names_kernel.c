@@ -24,47 +24,22 @@ static void walk_exprs(Walk *w, AstExpr *const *items, int n)
         walk_expr(w, items[i]);
 }
 
-static void walk_call(Walk *w, const AstExpr *e)
+static void use_function(Walk *w, AstName callee)
 {
-    AstName callee = e->u.call.callee;
     int named = walk_find(w, callee.text);
     walk_use(w, callee.span, named >= 0 ? named : walk_find_item(w, NAMED_FUNCTION, callee.text));
-    for (int i = 0; i < e->u.call.n; i++)
-        walk_expr(w, e->u.call.args[i].value);
 }
 
 static void walk_expr(Walk *w, const AstExpr *e)
 {
     if (!e)
         return;
-    switch (e->kind) {
-    case AE_NAME: walk_use(w, e->span, walk_find(w, e->u.name)); return;
-    case AE_LIST:
-    case AE_TUPLE: walk_exprs(w, e->u.list.items, e->u.list.n); return;
-    case AE_RANGE:
-    case AE_MAP:
-    case AE_SLICE:
-        walk_expr(w, e->u.range.lo);
-        walk_expr(w, e->u.range.hi);
-        return;
-    case AE_INDEX:
-        walk_expr(w, e->u.index.base);
-        walk_exprs(w, e->u.index.items, e->u.index.n);
-        return;
-    case AE_FIELD: walk_expr(w, e->u.field.base); return;
-    case AE_CALL: walk_call(w, e); return;
-    case AE_UNARY:
-    case AE_BINARY:
-        walk_expr(w, e->u.op.a);
-        walk_expr(w, e->u.op.b);
-        return;
-    case AE_SELECT:
-        walk_expr(w, e->u.select.cond);
-        walk_expr(w, e->u.select.a);
-        walk_expr(w, e->u.select.b);
-        return;
-    default: return;
-    }
+    if (e->kind == AE_NAME)
+        walk_use(w, e->span, walk_find(w, e->u.name));
+    if (e->kind == AE_CALL)
+        use_function(w, e->u.call.callee);
+    for (int i = 0; i < ast_operands(e); i++)
+        walk_expr(w, ast_operand(e, i));
 }
 
 static void use_type(Walk *w, AstName type)

@@ -92,12 +92,6 @@ static void use_callee(Walk *w, AstName callee)
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
-static void script_exprs(ScriptWalk *s, AstExpr *const *items, int n)
-{
-    for (int i = 0; i < n; i++)
-        script_expr(s, items[i]);
-}
-
 /* [i, j] -> [j, i]: the names on the left are those on the right. */
 static void script_map(ScriptWalk *s, const AstExpr *e)
 {
@@ -117,38 +111,16 @@ static void script_expr(ScriptWalk *s, const AstExpr *e)
 {
     if (!e)
         return;
-    switch (e->kind) {
-    case AE_NAME: use_word(s, e->span, e->u.name); return;
-    case AE_LIST:
-    case AE_TUPLE: script_exprs(s, e->u.list.items, e->u.list.n); return;
-    case AE_RANGE:
-    case AE_SLICE:
-        script_expr(s, e->u.range.lo);
-        script_expr(s, e->u.range.hi);
+    if (e->kind == AE_MAP) {
+        script_map(s, e);
         return;
-    case AE_MAP: script_map(s, e); return;
-    case AE_INDEX:
-        script_expr(s, e->u.index.base);
-        script_exprs(s, e->u.index.items, e->u.index.n);
-        return;
-    case AE_FIELD: script_expr(s, e->u.field.base); return;
-    case AE_CALL:
-        use_callee(s->walk, e->u.call.callee);
-        for (int i = 0; i < e->u.call.n; i++)
-            script_expr(s, e->u.call.args[i].value);
-        return;
-    case AE_UNARY:
-    case AE_BINARY:
-        script_expr(s, e->u.op.a);
-        script_expr(s, e->u.op.b);
-        return;
-    case AE_SELECT:
-        script_expr(s, e->u.select.cond);
-        script_expr(s, e->u.select.a);
-        script_expr(s, e->u.select.b);
-        return;
-    default: return;
     }
+    if (e->kind == AE_NAME)
+        use_word(s, e->span, e->u.name);
+    if (e->kind == AE_CALL)
+        use_callee(s->walk, e->u.call.callee);
+    for (int i = 0; i < ast_operands(e); i++)
+        script_expr(s, ast_operand(e, i));
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */

@@ -2,47 +2,15 @@
  * nothing. */
 #include "frontend/script/internal.h"
 
-static bool expr_names(const AstExpr *e, Name name);
-
-static bool any_names(AstExpr *const *items, int n, Name name)
-{
-    for (int i = 0; i < n; i++)
-        if (expr_names(items[i], name))
-            return true;
-    return false;
-}
-
-static bool argument_names(const AstArg *args, int n, Name name)
-{
-    for (int i = 0; i < n; i++)
-        if (expr_names(args[i].value, name))
-            return true;
-    return false;
-}
-
 /* The expression, which may be NULL, has the name somewhere. */
 static bool expr_names(const AstExpr *e, Name name)
 {
-    if (!e)
-        return false;
-    switch (e->kind) {
-    case AE_NAME: return e->u.name == name;
-    case AE_LIST:
-    case AE_TUPLE: return any_names(e->u.list.items, e->u.list.n, name);
-    case AE_RANGE: return expr_names(e->u.range.lo, name) || expr_names(e->u.range.hi, name);
-    case AE_MAP: return expr_names(e->u.map.lo, name) || expr_names(e->u.map.hi, name);
-    case AE_SLICE: return expr_names(e->u.slice.lo, name) || expr_names(e->u.slice.hi, name);
-    case AE_INDEX:
-        return expr_names(e->u.index.base, name) || any_names(e->u.index.items, e->u.index.n, name);
-    case AE_FIELD: return expr_names(e->u.field.base, name);
-    case AE_CALL: return argument_names(e->u.call.args, e->u.call.n, name);
-    case AE_UNARY:
-    case AE_BINARY: return expr_names(e->u.op.a, name) || expr_names(e->u.op.b, name);
-    case AE_SELECT:
-        return expr_names(e->u.select.cond, name) || expr_names(e->u.select.a, name) ||
-               expr_names(e->u.select.b, name);
-    default: return false;
-    }
+    if (!e || e->kind == AE_NAME)
+        return e && e->u.name == name;
+    for (int i = 0; i < ast_operands(e); i++)
+        if (expr_names(ast_operand(e, i), name))
+            return true;
+    return false;
 }
 
 /* The same for a statement. `tune NAME in` lists the values of a parameter, and does not use it. */

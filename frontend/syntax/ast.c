@@ -273,3 +273,41 @@ AstStmt *ast_barrier(Parser *p, SyncKind kind, int64_t pending, AstExpr *why, Sp
     s->u.barrier.why = why;
     return s;
 }
+
+/* ---- walking --------------------------------------------------------------------------------- */
+
+int ast_operands(const AstExpr *e)
+{
+    switch (e->kind) {
+    case AE_LIST:
+    case AE_TUPLE: return e->u.list.n;
+    case AE_INDEX: return 1 + e->u.index.n;
+    case AE_CALL: return e->u.call.n;
+    case AE_FIELD:
+    case AE_UNARY: return 1;
+    case AE_RANGE:
+    case AE_MAP:
+    case AE_SLICE:
+    case AE_BINARY: return 2;
+    case AE_SELECT: return 3;
+    default: return 0;
+    }
+}
+
+const AstExpr *ast_operand(const AstExpr *e, int i)
+{
+    switch (e->kind) {
+    case AE_LIST:
+    case AE_TUPLE: return e->u.list.items[i];
+    case AE_INDEX: return i > 0 ? e->u.index.items[i - 1] : e->u.index.base;
+    case AE_CALL: return e->u.call.args[i].value;
+    case AE_FIELD: return e->u.field.base;
+    case AE_RANGE: return i > 0 ? e->u.range.hi : e->u.range.lo;
+    case AE_MAP: return i > 0 ? e->u.map.hi : e->u.map.lo;
+    case AE_SLICE: return i > 0 ? e->u.slice.hi : e->u.slice.lo;
+    case AE_UNARY:
+    case AE_BINARY: return i > 0 ? e->u.op.b : e->u.op.a;
+    case AE_SELECT: return i > 1 ? e->u.select.b : i > 0 ? e->u.select.a : e->u.select.cond;
+    default: return NULL;
+    }
+}

@@ -98,6 +98,11 @@ struct AstExpr {
     } u;
 };
 
+/* What an expression is made of, in the order of the text; NULL for what is left out, such as an end
+ * of a slice. */
+int ast_operands(const AstExpr *e);
+const AstExpr *ast_operand(const AstExpr *e, int i);
+
 /* ---- statements ------------------------------------------------------------------------------ */
 
 typedef enum {
