@@ -668,6 +668,8 @@ const char *expr_text(Context *c, const Expr *e);
 /* The shortest text that reads back as `value` in its type. */
 void print_float(DType type, double value, StrBuf *out);
 void print_fact(const Fact *fact, StrBuf *out);
+/* "text", with escapes. */
+void print_string(const char *text, StrBuf *out);
 
 typedef enum { LEVEL_PROGRAM, LEVEL_SCHEDULED, LEVEL_LOWERED } Level;
 /* The level the kernel's nodes belong to: lowered if there is a launch; scheduled if a loop or

@@ -3,6 +3,7 @@
  * They have type INDEX.  Bounds and extents are folded (literals only), so that `N - 1` is a number
  * wherever N is one: loops and buffers of known size are known by their literals. */
 #include "frontend/resolve/internal.h"
+#include "passes/analysis/symbolic/simplify.h"
 
 static Expr *to_index(Resolver *r, Value v, const AstExpr *e, const char *what)
 {
@@ -32,29 +33,6 @@ Expr *resolve_subscript(Resolver *r, const AstExpr *e)
 
 /* ---- folding ---- */
 
-static bool fold_division(int64_t a, int64_t b, ExprKind kind, int64_t *out)
-{
-    if (b == 0 || (a == INT64_MIN && b == -1))
-        return false;
-    *out = kind == EX_DIV ? a / b : a % b;
-    return true;
-}
-
-/* False when the result has no value in 64 bits. */
-static bool fold_op(ExprKind kind, int64_t a, int64_t b, int64_t *out)
-{
-    switch (kind) {
-    case EX_ADD: return checked_add(a, b, out);
-    case EX_SUB: return checked_sub(a, b, out);
-    case EX_MUL: return checked_mul(a, b, out);
-    case EX_SHL: return b >= 0 && b < 63 && checked_mul(a, (int64_t)1 << b, out);
-    case EX_SHR: *out = b >= 0 && b < 63 ? a >> b : -(a < 0); return b >= 0;
-    case EX_MIN: *out = a < b ? a : b; return true;
-    case EX_MAX: *out = a > b ? a : b; return true;
-    default: return fold_division(a, b, kind, out);
-    }
-}
-
 static bool is_folded(ExprKind kind)
 {
     return kind == EX_ADD || kind == EX_SUB || kind == EX_MUL || kind == EX_DIV || kind == EX_MOD ||
@@ -74,7 +52,7 @@ static Expr *fold_node(Rewriter *w, Expr *e)
     if (!is_folded(e->kind) || e->type != DT_INDEX || !expr_is_const(e->u.arg[0], &a) ||
         !expr_is_const(e->u.arg[1], &b))
         return e;
-    if (fold_op(e->kind, a, b, &value))
+    if (integer_binary(e->kind, a, b, &value))
         return expr_int(w->ctx, DT_INDEX, value, e->span);
     diag_error(w->ctx, E0206, e->span, "%lld %s %lld does not fit in 63 bits", (long long)a,
                op_info(e->kind)->token, (long long)b);

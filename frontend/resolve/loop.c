@@ -40,25 +40,6 @@ static bool loads_exist(Resolver *r, const ForStmt *loop)
     return true;
 }
 
-static bool has_written_block(const AstStmt *s)
-{
-    switch (s->kind) {
-    case AS_BLOCK: return true;
-    case AS_SEQ:
-        for (int i = 0; i < s->u.seq.n; i++)
-            if (has_written_block(s->u.seq.items[i]))
-                return true;
-        return false;
-    case AS_LABEL: return has_written_block(s->u.label.body);
-    case AS_FOR: return has_written_block(s->u.loop.body);
-    case AS_IF:
-    case AS_WHILE:
-        return has_written_block(s->u.cond.then) ||
-               (s->u.cond.otherwise && has_written_block(s->u.cond.otherwise));
-    default: return false;
-    }
-}
-
 /* The loop with this body is the body of a block, as data decide its range that may change or may
  * not be there.  Written blocks in it say that it is not: a schedule has changed the loop. */
 static bool is_data_loop(Resolver *r, const ForStmt *loop, const AstStmt *body)
@@ -66,7 +47,7 @@ static bool is_data_loop(Resolver *r, const ForStmt *loop, const AstStmt *body)
     if (!loop_reads_data(r, loop))
         return false;
     bool given = expr_is_affine(loop->lo) && expr_is_affine(loop->hi);
-    return !given || !(has_written_block(body) || loads_exist(r, loop));
+    return !given || !(ast_has(body, AS_BLOCK) || loads_exist(r, loop));
 }
 
 static bool check_affine(Resolver *r, const ForStmt *loop)

@@ -386,24 +386,6 @@ static void warn_of_unused(Resolver *r, const Kernel *kernel)
     }
 }
 
-static bool has_launch(const AstStmt *s)
-{
-    switch (s->kind) {
-    case AS_LAUNCH: return true;
-    case AS_SEQ:
-        for (int i = 0; i < s->u.seq.n; i++)
-            if (has_launch(s->u.seq.items[i]))
-                return true;
-        return false;
-    case AS_FOR: return has_launch(s->u.loop.body);
-    case AS_IF:
-    case AS_WHILE:
-        return has_launch(s->u.cond.then) ||
-               (s->u.cond.otherwise && has_launch(s->u.cond.otherwise));
-    default: return false;
-    }
-}
-
 /* Something but declarations. */
 static bool has_statement(const AstStmt *s)
 {
@@ -426,7 +408,7 @@ static Kernel *resolve_once(Context *c, const AstKernel *k, const InstructionLis
     int errors = c->n_errors;
     Functions functions = {.list = k->functions};
     Resolver r = {.ctx = c,
-                  .mode = has_launch(k->body) ? MODE_HOST : MODE_PROGRAM,
+                  .mode = ast_has(k->body, AS_LAUNCH) ? MODE_HOST : MODE_PROGRAM,
                   .functions = &functions,
                   .reducers = k->reducers,
                   .n_reducers = k->n_reducers,

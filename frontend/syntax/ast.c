@@ -311,3 +311,21 @@ const AstExpr *ast_operand(const AstExpr *e, int i)
     default: return NULL;
     }
 }
+
+bool ast_has(const AstStmt *s, AstStmtKind kind)
+{
+    if (!s || s->kind == kind)
+        return s != NULL;
+    switch (s->kind) {
+    case AS_SEQ:
+        for (int i = 0; i < s->u.seq.n; i++)
+            if (ast_has(s->u.seq.items[i], kind))
+                return true;
+        return false;
+    case AS_LABEL: return ast_has(s->u.label.body, kind);
+    case AS_FOR: return ast_has(s->u.loop.body, kind);
+    case AS_IF:
+    case AS_WHILE: return ast_has(s->u.cond.then, kind) || ast_has(s->u.cond.otherwise, kind);
+    default: return false;
+    }
+}

@@ -326,6 +326,9 @@ struct AstStmt {
     } u;
 };
 
+/* A statement of that kind stands in it: in a sequence, a loop, a branch, or behind a label. */
+bool ast_has(const AstStmt *s, AstStmtKind kind);
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 /* <M = 1024>, <M>, <T: type = f32>, <T: type> */

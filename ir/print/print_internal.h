@@ -22,8 +22,6 @@ typedef enum { RANGE_UP, RANGE_DOWN } RangeWay;
 void print_range(const Expr *lo, const Expr *hi, RangeWay way, StrBuf *out);
 
 enum { PRINT_INDENT = 4 };
-/* "text", with escapes. */
-void print_string(const char *text, StrBuf *out);
 /* x: f32[N, 4] */
 void print_type(const Buffer *buffer, StrBuf *out);
 void print_digits(const Buffer *buffer, StrBuf *out); /*  sum_digits(14) product_digits(19) */

@@ -16,24 +16,10 @@ typedef struct {
     StrBuf *out;
 } ValueText;
 
-static void print_string(StrBuf *out, const char *text)
-{
-    strbuf_addc(out, '"');
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            strbuf_addc(out, '\\');
-        if (*text == '\n')
-            strbuf_add(out, "\\n");
-        else
-            strbuf_addc(out, *text);
-    }
-    strbuf_addc(out, '"');
-}
-
 static void print_word(const ValueText *t, Name word)
 {
     if (t->taken && namemap_get(t->taken, word))
-        print_string(t->out, word);
+        print_string(word, t->out);
     else
         strbuf_add(t->out, word);
 }
@@ -48,7 +34,7 @@ static void print_value(const ValueText *t, const Value *value)
     case VALUE_INT: strbuf_addf(t->out, "%lld", (long long)value->u.i); return;
     case VALUE_BOOL: strbuf_add(t->out, value->u.i ? "true" : "false"); return;
     case VALUE_FLOAT: print_float(DT_F64, value->u.f, t->out); return;
-    case VALUE_STRING: print_string(t->out, value->u.s); return;
+    case VALUE_STRING: print_string(value->u.s, t->out); return;
     case VALUE_WORD: print_word(t, value->u.s); return;
     case VALUE_FILL: strbuf_addc(t->out, '_'); return;
     case VALUE_LIST:

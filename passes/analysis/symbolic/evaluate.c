@@ -15,7 +15,7 @@ static bool divide(ExprKind kind, int64_t a, int64_t b, int64_t *value)
     return true;
 }
 
-static bool eval_binary(ExprKind kind, int64_t a, int64_t b, int64_t *value)
+bool integer_binary(ExprKind kind, int64_t a, int64_t b, int64_t *value)
 {
     switch (kind) {
     case EX_ADD: return checked_add(a, b, value);
@@ -53,7 +53,7 @@ static bool eval(const Expr *e, LeafValue *leaf, const void *user, int64_t *valu
         return false;
     if (expr_is_binary(e->kind))
         return eval(arg[0], leaf, user, &a) && eval(arg[1], leaf, user, &b) &&
-               eval_binary(e->kind, a, b, value);
+               integer_binary(e->kind, a, b, value);
     switch (e->kind) {
     case EX_INT: *value = e->u.i; return true;
     case EX_VAR:

@@ -123,6 +123,8 @@ typedef VEC(VarValue) VarValues;
 /* Those of the symbolic sizes, of which `sizes` has one for each of the kernel's. */
 VarValues size_values(Context *c, const Kernel *kernel, const int64_t *sizes);
 bool expr_eval(const Expr *e, const VarValue *env, int n, int64_t *value);
+/* What an operator gives for two integers; false where that is no number of 64 bits. */
+bool integer_binary(ExprKind kind, int64_t a, int64_t b, int64_t *value);
 
 /* Adds the operands of a chain: of (a + b) + c as a chain of EX_ADD a, b and c. */
 void expr_chain(Context *c, Expr *e, ExprKind kind, ExprList *out);
