@@ -233,6 +233,20 @@ StmtList blocks_that(Context *c, const Stmt *root, BlockTest *is)
     return found;
 }
 
+bool stmt_is_marked(const Stmt *s, AnnotationKey key)
+{
+    return s->kind == ST_FOR && annotation_find(s->u.loop.annotations, key);
+}
+
+StmtList loops_marked(Context *c, const Stmt *root, AnnotationKey key)
+{
+    StmtList found = {0};
+    for (Cursor at = cursor_outer(c, root); cursor_next(&at);)
+        if (stmt_is_marked(at.stmt, key))
+            VEC_PUSH(c->arena, &found, at.stmt);
+    return found;
+}
+
 Stmt *block_with_init(Context *c, const Stmt *s)
 {
     for (Cursor at = cursor_outer(c, s); cursor_next(&at);)

@@ -74,6 +74,10 @@ typedef bool BlockTest(const BlockStmt *block);
 StmtList blocks_that(Context *c, const Stmt *root, BlockTest *is);
 /* The first block below and including `s` that has an init; NULL if there is none. */
 Stmt *block_with_init(Context *c, const Stmt *s);
+/* It is a loop with the annotation; */
+bool stmt_is_marked(const Stmt *s, AnnotationKey key);
+/* those below and including `root`, in program order; none of those in a block. */
+StmtList loops_marked(Context *c, const Stmt *root, AnnotationKey key);
 /* The outermost loop below and including `s` that is bound, the first in the text; none of those
  * inside a block. NULL: there is none. */
 Stmt *stmt_bound_loop(Context *c, const Stmt *s);

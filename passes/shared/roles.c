@@ -80,13 +80,10 @@ static const char *copy_obstacle(Context *c, const StmtPath *path, Stmt *copy)
 /* How many groups of copies the statements below the loop make; a refusal where that differs. */
 static const char *count_groups(Context *c, const Stmt *loop, int64_t *groups)
 {
-    const Stmt *copies = NULL;
-    for (Cursor at = cursor_outer(c, loop->u.loop.body); cursor_next(&at);)
-        if (at.stmt->kind == ST_FOR &&
-            annotation_find(at.stmt->u.loop.annotations, ANNOTATION_SPECIALIZE_WARPS))
-            copies = at.stmt;
-    if (!copies)
+    StmtList found = loops_marked(c, loop->u.loop.body, ANNOTATION_SPECIALIZE_WARPS);
+    if (found.n == 0)
         return "no loop in it has a producer; apply specialize_warps to one first";
+    const Stmt *copies = found.items[found.n - 1];
     StmtPath way = stmt_path_to(c, loop->u.loop.body, copies);
     *groups = 1;
     for (int i = 0; i < way.n; i++) {

@@ -29,15 +29,10 @@ typedef struct {
     ExprList strict; /* conditions outside of the loop that imply guards in it */
 } Unswitch;
 
-static bool is_marked(const Stmt *s)
-{
-    return s->kind == ST_FOR && annotation_find(s->u.loop.annotations, ANNOTATION_UNSWITCH);
-}
-
 /* The loop without its mark and those of loops in it. */
 static Stmt *unmark(Rewriter *r, Stmt *s)
 {
-    if (!is_marked(s))
+    if (!stmt_is_marked(s, ANNOTATION_UNSWITCH))
         return s;
     ForStmt loop = s->u.loop;
     const Annotation *mark = annotation_find(loop.annotations, ANNOTATION_UNSWITCH);
@@ -294,7 +289,7 @@ static Stmt *with_two_loops(Unswitch *u, Stmt *loop)
 static bool has_marks_inside(Context *c, const Stmt *loop)
 {
     for (Cursor at = cursor_stmts(c, loop->u.loop.body); cursor_next(&at);)
-        if (is_marked(at.stmt))
+        if (stmt_is_marked(at.stmt, ANNOTATION_UNSWITCH))
             return true;
     return false;
 }
@@ -304,7 +299,7 @@ static Stmt *walk(void *user, Stmt *s)
     Unswitch *u = user;
     if (s->kind == ST_LET) /* known to what follows in its sequence */
         facts_enter(u->facts, s);
-    if (!is_marked(s))
+    if (!stmt_is_marked(s, ANNOTATION_UNSWITCH))
         return stmt_map_inside(u->c, u->facts, s, walk, u);
     Stmt *loop = rewrite_stmt(&(Rewriter){.ctx = u->c, .stmt = unmark}, s);
     if (crosses_threads(u->c, loop))

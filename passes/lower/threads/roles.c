@@ -47,20 +47,6 @@ static bool refuse(Context *c, const Stmt *at, const char *why)
     return false;
 }
 
-/* The marked loop; false where there are two. */
-static bool find_loop(Context *c, const Stmt *root, const Stmt **loop)
-{
-    for (Cursor at = cursor_outer(c, root); cursor_next(&at);) {
-        if (at.stmt->kind != ST_FOR ||
-            !annotation_find(at.stmt->u.loop.annotations, ANNOTATION_SPECIALIZE_WARPS))
-            continue;
-        if (*loop)
-            return refuse(c, at.stmt, "another loop of the launch has them already");
-        *loop = at.stmt;
-    }
-    return true;
-}
-
 static const char *names_of(Context *c, const StmtList *copies)
 {
     VEC(Name) names = {0};
@@ -186,11 +172,8 @@ static Stmt *copy_alone(Rewriter *r, Stmt *s)
 
 Stmt *roles_share(Context *c, Stmt *root)
 {
-    bool producer = false;
+    bool producer = loops_marked(c, root, ANNOTATION_SPECIALIZE_WARPS).n > 0;
     int64_t blocks = 1;
-    for (Cursor at = cursor_outer(c, root); cursor_next(&at);)
-        producer |= at.stmt->kind == ST_FOR &&
-                    annotation_find(at.stmt->u.loop.annotations, ANNOTATION_SPECIALIZE_WARPS);
     const ForStmt *ranks = clusters_loop(c, root);
     if (producer && (!ranks || !loop_const_extent(ranks, &blocks) || blocks > 1))
         return root;
@@ -242,10 +225,12 @@ static bool barriers_can(Context *c, Stmt *root, const Roles *roles)
 
 bool roles_find(Context *c, Stmt *root, Threads *t, Roles *out)
 {
-    if (!find_loop(c, root, &out->loop))
-        return false;
-    if (!out->loop)
+    StmtList marked = loops_marked(c, root, ANNOTATION_SPECIALIZE_WARPS);
+    if (marked.n > 1)
+        return refuse(c, marked.items[1], "another loop of the launch has them already");
+    if (marked.n == 0)
         return turns_find(c, root, out);
+    out->loop = marked.items[0];
     out->path = stmt_path_to(c, root, out->loop);
     if (!find_ranks(c, root, out))
         return false;

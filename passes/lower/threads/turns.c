@@ -28,24 +28,6 @@ static bool refuse(Context *c, const Stmt *loop, const char *why)
     return false;
 }
 
-static bool is_marked(const Stmt *s)
-{
-    return s->kind == ST_FOR && annotation_find(s->u.loop.annotations, ANNOTATION_PING_PONG);
-}
-
-/* The marked loop; false where there are two. */
-static bool find_marked(Context *c, const Stmt *root, const Stmt **loop)
-{
-    for (Cursor at = cursor_outer(c, root); cursor_next(&at);) {
-        if (!is_marked(at.stmt))
-            continue;
-        if (*loop)
-            return refuse(c, at.stmt, "they do so in another loop of the launch already");
-        *loop = at.stmt;
-    }
-    return true;
-}
-
 /* The path to the loop, which is on that to the copies; one without items if it is not. */
 static StmtPath path_to_marked(Context *c, const Roles *roles, const Stmt *loop)
 {
@@ -148,8 +130,12 @@ static const char *obstacle_of(Context *c, Stmt *root, Roles *roles)
 
 bool turns_find(Context *c, Stmt *root, Roles *roles)
 {
-    if (!find_marked(c, root, &roles->turns) || !roles->turns)
-        return !roles->turns;
+    StmtList marked = loops_marked(c, root, ANNOTATION_PING_PONG);
+    if (marked.n == 0)
+        return true;
+    if (marked.n > 1)
+        return refuse(c, marked.items[1], "they do so in another loop of the launch already");
+    roles->turns = marked.items[0];
     if (!roles->loop)
         return refuse(c, roles->turns, "no copies of its launch have warps of their own");
     roles->warpgroups = (int)annotation_int(roles->turns->u.loop.annotations, ANNOTATION_PING_PONG);
@@ -164,7 +150,7 @@ bool turns_find(Context *c, Stmt *root, Roles *roles)
 bool turns_in_launches(Context *c, Stmt *body)
 {
     for (Cursor at = cursor_with_path(cursor_outer(c, body), NULL); cursor_next(&at);) {
-        bool inside = !is_marked(at.stmt);
+        bool inside = !stmt_is_marked(at.stmt, ANNOTATION_PING_PONG);
         for (int i = 0; i < at.path.n && !inside; i++)
             inside = stmt_is_bound(at.path.items[i].stmt);
         if (!inside)

@@ -91,7 +91,8 @@ static bool check_others(Factor *f, Span span)
     for (int k = 0; k < f->r.n; k++) {
         const Buffer *buffer = f->r.parts[k].target.buffer;
         REQUIRE(f->s, E0475, span,
-                !stmt_accesses(c, others, buffer, ACCESS_ANY) && !stmt_declares_inside(c, others, buffer),
+                !stmt_accesses(c, others, buffer, ACCESS_ANY) &&
+                    !stmt_declares_inside(c, others, buffer),
                 "another statement in loop '%s' accesses '%s', which block '%s' reduces in it; "
                 "fission can give the block a loop of its own",
                 stmt_label(anchor), buffer->name, f->block->name);
