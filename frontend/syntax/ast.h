@@ -98,8 +98,8 @@ struct AstExpr {
     } u;
 };
 
-/* What an expression is made of, in the order of the text; NULL for what is left out, such as an end
- * of a slice. */
+/* What an expression is made of, in the order of the text; NULL for what is left out, such as an
+ * end of a slice. */
 int ast_operands(const AstExpr *e);
 const AstExpr *ast_operand(const AstExpr *e, int i);
 

@@ -372,8 +372,9 @@ RULES = [
 ]
 
 
-# Programs of which a verified run takes a third of a second or more. The default run looks only at which
-# rule takes them, and at their results at sizes of 1; of another one like them at all results.
+# Programs of which a verified run takes a third of a second or more. The default run looks only at
+# which rule takes them, and at their results at sizes of 1; of another one like them at all
+# results.
 DEAR = {
     "f16_nt_bias",
     "bf16_nn_batched",
