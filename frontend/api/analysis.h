@@ -30,11 +30,6 @@ typedef struct {
     tirc_analysis *out;
 } Analyst;
 
-/* analyze.c: runs a lowered kernel on the simulator and counts its accesses; analysis_end follows
- * in any case. False after a diagnostic. */
-bool analysis_begin(Analyst *a, const int64_t *sizes, const tirc_analyze_options *options);
-void analysis_end(Analyst *a);
-
 /* analysis_access.c: rows for the accesses of all kernels. */
 void analysis_accesses(Analyst *a);
 /* analysis_use.c: barriers; registers and occupancy. */

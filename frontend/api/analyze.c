@@ -182,7 +182,9 @@ static bool take_census(Analyst *a, const tirc_analyze_options *o, const int64_t
     return ok;
 }
 
-bool analysis_begin(Analyst *a, const int64_t *values, const tirc_analyze_options *options)
+/* Runs a lowered kernel on the simulator and counts its accesses; analysis_end follows
+ * in any case. False after a diagnostic. */
+static bool analysis_begin(Analyst *a, const int64_t *values, const tirc_analyze_options *options)
 {
     if (!choose_profile(a, options))
         return false;
@@ -195,7 +197,7 @@ bool analysis_begin(Analyst *a, const int64_t *values, const tirc_analyze_option
     return a->module && a->sim && take_census(a, options, values);
 }
 
-void analysis_end(Analyst *a)
+static void analysis_end(Analyst *a)
 {
     census_free(&a->census);
     if (a->own)

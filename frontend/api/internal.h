@@ -205,8 +205,6 @@ void api_annotate(tirc *t, const tirc_kernel *kernel, const CudaText *cuda, bool
 /* The task that the named peer performs instead of the program; false after E0642 (peer.c). */
 bool api_peer_task(tirc *t, const tirc_program *program, const char *peer, const Workload *w,
                    PeerTask *task);
-/* The proofs about the accesses of a lowered kernel. */
-const MemoryBounds *api_memory_bounds(tirc *t, const Kernel *lowered);
 /* The kernel for the simulator: accesses that are not proved are checked axis by axis. */
 const Kernel *api_checked_kernel(tirc *t, const Kernel *lowered);
 /* No access certainly leaves its buffer at these sizes; false after E0639. */

@@ -1,7 +1,8 @@
 /* memory.c - Implements the calls that prove accesses in bounds. */
 #include "frontend/api/internal.h"
 
-const MemoryBounds *api_memory_bounds(tirc *t, const Kernel *lowered)
+/* The proofs about the accesses of a lowered kernel. */
+static const MemoryBounds *api_memory_bounds(tirc *t, const Kernel *lowered)
 {
     if (t->bounded != lowered) {
         t->bounds = accesses_in_bounds(t->ctx, lowered, NULL);

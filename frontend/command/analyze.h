@@ -11,8 +11,6 @@
 void analysis_print(const tirc_analysis *analysis);
 
 enum { NUMBER_ROOM = 32, COST_ROOM = 48 };
-/* "33.6 MB": three digits and a prefix. */
-void number_short(double value, const char *unit, char out[NUMBER_ROOM]);
 /* "16", "4.25". */
 void number_plain(double value, char out[NUMBER_ROOM]);
 /* "1.5 ms", "12.3 us". */

@@ -8,7 +8,8 @@
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-void number_short(double value, const char *unit, char out[NUMBER_ROOM])
+/* "33.6 MB": three digits and a prefix. */
+static void number_short(double value, const char *unit, char out[NUMBER_ROOM])
 {
     static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
     int prefix = 0;

@@ -139,8 +139,10 @@ tirc_status output_write_own(const char *path, const void *data, size_t length)
     return TIRC_UNAVAILABLE;
 }
 
-char *output_write_new(const char *folder, const char *prefix, const char *suffix, const void *data,
-                       size_t length)
+/* Writes a new file that only this user may read, in `folder`: PREFIX, letters that nobody can
+ * foresee, SUFFIX. Its path, which the caller frees; NULL after a line on standard error. */
+static char *output_write_new(const char *folder, const char *prefix, const char *suffix,
+                              const void *data, size_t length)
 {
     char *path;
     if (asprintf(&path, "%s/%sXXXXXX%s", folder, prefix, suffix) < 0)

@@ -12,10 +12,6 @@ tirc_status output_write(const char *path, const void *data, size_t length);
 /* The same for a name that the user did not choose: a regular file or nothing has to be there, not
  * a link or a pipe. */
 tirc_status output_write_own(const char *path, const void *data, size_t length);
-/* Writes a new file that only this user may read, in `folder`: PREFIX, letters that nobody can
- * foresee, SUFFIX. Its path, which the caller frees; NULL after a line on standard error. */
-char *output_write_new(const char *folder, const char *prefix, const char *suffix, const void *data,
-                       size_t length);
 /* Whether all that was printed has arrived; TIRC_UNAVAILABLE after a line on standard error. */
 tirc_status output_finish(void);
 

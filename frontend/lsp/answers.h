@@ -21,7 +21,5 @@ Answer answer_formatting, answer_program_after;
 
 /* The kinds of tokens that answer_tokens uses, an array for the capabilities. */
 GVariant *outline_token_types(void);
-/* A description of what a name stands for, in Markdown, to be freed. */
-char *hover_text(Analysis *analysis, const tirc_named *named);
 
 #endif

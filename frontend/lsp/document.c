@@ -110,7 +110,7 @@ void document_change(Document *document, GVariant *changes, gint64 version)
 
 /* ---- analyses -------------------------------------------------------------------------------- */
 
-void overlay_free(void *data)
+static void overlay_free(void *data)
 {
     Overlay *overlay = data;
     g_free(overlay->path);

@@ -34,7 +34,6 @@ typedef struct {
 typedef struct {
     char *path, *text;
 } Overlay;
-void overlay_free(void *data);
 /* Copies of all open documents. */
 GPtrArray *documents_overlays(const Documents *documents);
 

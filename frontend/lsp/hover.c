@@ -40,7 +40,8 @@ static gboolean shows_declaration(tirc_named_kind kind)
            kind == TIRC_NAMED_PROC || kind == TIRC_NAMED_BLOCK || kind == TIRC_NAMED_TEMP;
 }
 
-char *hover_text(Analysis *a, const tirc_named *named)
+/* A description of what a name stands for, in Markdown, to be freed. */
+static char *hover_text(Analysis *a, const tirc_named *named)
 {
     const char *manual =
         named->kind == TIRC_NAMED_PRIMITIVE ? tirc_explain_primitive(a->t, named->name) : NULL;

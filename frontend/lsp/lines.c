@@ -44,7 +44,8 @@ static gsize bytes_of(unsigned char byte)
     return byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc2 ? 2 : 1;
 }
 
-gint64 lines_units(const char *text, gsize length)
+/* UTF-16 units of `length` bytes of UTF-8. */
+static gint64 lines_units(const char *text, gsize length)
 {
     gint64 units = 0;
     for (gsize i = 0; i < length; i += bytes_of((unsigned char)text[i]))

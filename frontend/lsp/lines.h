@@ -23,7 +23,5 @@ gsize lines_offset(const Lines *lines, GVariant *position);
 void lines_place(const Lines *lines, gsize offset, int *line, int *column);
 GVariant *lines_position(const Lines *lines, int line, int column);
 GVariant *lines_range(const Lines *lines, const tirc_place *place);
-/* UTF-16 units of `length` bytes of UTF-8. */
-gint64 lines_units(const char *text, gsize length);
 
 #endif

@@ -720,8 +720,10 @@ static bool check_warp_operands(Declaration *d)
     return true;
 }
 
-const Instruction *resolve_instruction(Context *c, const AstInstruction *ast,
-                                       const SizeOverride *arguments, int n)
+/* The instruction that is declared, with these arguments for its parameters; those that are missing
+ * have defaults. NULL after diagnostics. */
+static const Instruction *resolve_instruction(Context *c, const AstInstruction *ast,
+                                              const SizeOverride *arguments, int n)
 {
     Declaration d = {.r = {.ctx = c, .mode = MODE_BLOCK},
                      .ast = ast,

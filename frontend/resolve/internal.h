@@ -420,9 +420,6 @@ Stmt *tuple_guarded_init(Resolver *r, Stmt *s);
 
 /* ---- loops (loop.c) ---- */
 
-/* A loop of an AS_FOR without its body; false after an error. Its variable is declared either
- * way. */
-bool resolve_loop(Resolver *r, const AstLoop *loop, ForStmt *out);
 /* A loop whose body is being resolved. */
 typedef struct {
     ForStmt loop;

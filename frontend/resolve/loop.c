@@ -133,7 +133,9 @@ static DType common_bound_type(Resolver *r, ForStmt *loop)
     return DT_I64;
 }
 
-bool resolve_loop(Resolver *r, const AstLoop *loop, ForStmt *out)
+/* A loop of an AS_FOR without its body; false after an error. Its variable is declared either
+ * way. */
+static bool resolve_loop(Resolver *r, const AstLoop *loop, ForStmt *out)
 {
     *out = (ForStmt){.kind = loop->kind};
     out->lo = loop->lo ? resolve_end(r, loop->lo) : expr_index(r->ctx, 0);

@@ -37,11 +37,6 @@ bool size_override_parse(Context *c, const char *text, SizeOverride *out);
 Kernel *resolve_kernel(Context *c, const AstKernel *kernel, const SizeOverride *overrides,
                        int n_overrides);
 
-/* The instruction that is declared, with these arguments for its parameters; those that are missing
- * have defaults. NULL after diagnostics. */
-const Instruction *resolve_instruction(Context *c, const AstInstruction *ast,
-                                       const SizeOverride *arguments, int n);
-
 /* An instruction with these values of its first parameters. */
 typedef struct {
     const AstInstruction *ast;
