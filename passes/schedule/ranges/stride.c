@@ -8,7 +8,7 @@
  *
  * Legal: always.
  * Invariant: the kernel stays as it is. */
-#include "passes/schedule/loops/stride.h"
+#include "passes/schedule/ranges/stride.h"
 
 #include "passes/analysis/regions/reducer.h"
 

@@ -49,7 +49,7 @@
 #include "passes/analysis/regions/mask.h"
 #include "passes/analysis/regions/reducer.h"
 #include "passes/schedule/flow.h"
-#include "passes/schedule/loops/stride.h"
+#include "passes/schedule/ranges/stride.h"
 
 typedef struct {
     Schedule *s;

@@ -1,7 +1,7 @@
 /* stride.h - Finds which iterations of a loop change anything (internal to passes/schedule;
  * stride.c). */
-#ifndef TIRC_PASSES_SCHEDULE_LOOPS_STRIDE_H
-#define TIRC_PASSES_SCHEDULE_LOOPS_STRIDE_H
+#ifndef TIRC_PASSES_SCHEDULE_RANGES_STRIDE_H
+#define TIRC_PASSES_SCHEDULE_RANGES_STRIDE_H
 
 #include "passes/schedule/sched.h"
 
