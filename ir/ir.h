@@ -630,6 +630,11 @@ static inline bool stmt_is_bound(const Stmt *s)
 {
     return s->kind == ST_FOR && s->u.loop.kind == LOOP_BIND;
 }
+/* Iterations run one after the other, also among the threads of a block. */
+static inline bool loop_has_order(const ForStmt *loop)
+{
+    return loop->kind == LOOP_SERIAL || loop->kind == LOOP_UNROLL;
+}
 /* The distance in elements between neighbours along each axis, with the buffer's layout, and the
  * number of elements that it takes, gaps included (layout.c). False where an extent is no literal
  * or the product does not fit. */

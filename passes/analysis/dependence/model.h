@@ -143,11 +143,6 @@ const Affine *instance_index(Poly *p, const Instance *at, const Access *access);
 
 /* How many of the loops that order them two units share. */
 int units_common(const Unit *a, const Unit *b);
-/* Iterations run one after the other, also among the threads of a block. */
-static inline bool loop_has_order(const ForStmt *loop)
-{
-    return loop->kind == LOOP_SERIAL || loop->kind == LOOP_UNROLL;
-}
 
 /* What puts one instance before another: an earlier iteration of their shared loop `level`, or,
  * where that is how many they share, the place in the text; in equal iterations of the loops from

@@ -673,15 +673,27 @@ static bool is_worth_shrinking(const Buffer *b, Expr *const *shape)
     return shrinks;
 }
 
+/* Where on the path to its declaration a temp in global memory has elements for: what stands around
+ * it, but all of a loop whose iterations run at the same time, as those have one buffer. */
+static int place_of_global(const StmtPath *path)
+{
+    int place = 0;
+    while (place + 2 < path->n &&
+           (path->items[place]->kind != ST_FOR || loop_has_order(&path->items[place]->u.loop)))
+        place++;
+    return place;
+}
+
 /* A temp of the host's as large as the part in use where it is declared. */
 static void shrink_global(Compact *k, Stmt *temp)
 {
     Context *c = k->c;
     Buffer *b = temp->u.temp;
     StmtPath path = stmt_path_to(c, k->body, temp);
-    Stmt *at = path.items[path.n > 1 ? path.n - 2 : 0];
+    int place = place_of_global(&path);
+    Stmt *at = path.items[place];
     Facts *f = facts_of_kernel(c, k->kernel);
-    for (int i = 0; i + 1 < path.n; i++)
+    for (int i = 0; i < place; i++)
         facts_enter(f, path.items[i]);
     Rebase r = rebase_new(c, b);
     r.facts = f;
