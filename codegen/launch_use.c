@@ -361,3 +361,106 @@ bool launch_exchanges(Context *c, const LaunchUse *use, const Buffer *buffer)
     }
     return use->barriers && reads && writes;
 }
+
+/* A question about a launch: where may it have elements of `buffer` in registers? */
+typedef struct {
+    Context *c;
+    Stmt *body;
+    const Buffer *buffer;
+} ReadsOf;
+
+static bool reads_below(Cursor at, const Buffer *buffer)
+{
+    while (cursor_next(&at)) {
+        const StoreStmt *store = at.stmt && at.stmt->kind == ST_STORE ? &at.stmt->u.store : NULL;
+        if ((at.expr && expr_is_load(at.expr, buffer)) ||
+            (store && store->buffer->id == buffer->id && store_updates(store->op)))
+            return true;
+    }
+    return false;
+}
+
+/* An element as it is, or converted. */
+static bool is_element(const Expr *e, const Buffer *buffer)
+{
+    while (e->kind == EX_CAST)
+        e = e->u.arg[0];
+    return expr_is_load(e, buffer);
+}
+
+static bool stmt_sets(const Stmt *s, const Buffer *buffer)
+{
+    return s->kind == ST_STORE && s->u.store.op == STORE_SET && s->u.store.buffer->id == buffer->id;
+}
+
+/* `e` is a let or an element of a local buffer that may hold one of the buffer. */
+static bool is_value_of(const ReadsOf *r, const Expr *e)
+{
+    const Buffer *local = e->kind == EX_LOAD ? e->u.load.buffer : NULL;
+    if (e->kind != EX_VAR && (!local || local->scope != SCOPE_LOCAL))
+        return false;
+    for (Cursor at = cursor_stmts(r->c, r->body); cursor_next(&at);) {
+        const Stmt *s = at.stmt;
+        bool gives = local ? stmt_sets(s, local) : s->kind == ST_LET && s->u.let.var == e->u.var;
+        Expr *value = s->kind == ST_STORE ? s->u.store.value : s->u.let.value;
+        if (gives && is_element(value, r->buffer))
+            return true;
+    }
+    return false;
+}
+
+static bool has_value(const ReadsOf *r, Expr *e)
+{
+    for (Cursor at = cursor_expr(r->c, e); cursor_next(&at);)
+        if (expr_is_load(at.expr, r->buffer) || is_value_of(r, at.expr))
+            return true;
+    return false;
+}
+
+/* Of the arms of a choice, or the branches of a condition, one reads x, and the other y. */
+static bool branches_read(const Cursor *at, const ReadsOf *x, const ReadsOf *y)
+{
+    if (at->expr && at->expr->kind == EX_SELECT) {
+        Expr *const *arm = at->expr->u.arg;
+        return (has_value(x, arm[1]) && has_value(y, arm[2])) ||
+               (has_value(y, arm[1]) && has_value(x, arm[2]));
+    }
+    if (!at->stmt || at->stmt->kind != ST_IF || !at->stmt->u.cond.otherwise)
+        return false;
+    Cursor then = cursor_stmt(x->c, at->stmt->u.cond.then),
+           otherwise = cursor_stmt(x->c, at->stmt->u.cond.otherwise);
+    return (reads_below(then, x->buffer) && reads_below(otherwise, y->buffer)) ||
+           (reads_below(then, y->buffer) && reads_below(otherwise, x->buffer));
+}
+
+/* A local element holds one of x, or one of y. */
+static bool local_gets_either(const ReadsOf *x, const ReadsOf *y)
+{
+    for (Cursor at = cursor_stmts(x->c, x->body); cursor_next(&at);) {
+        const StoreStmt *store = at.stmt->kind == ST_STORE ? &at.stmt->u.store : NULL;
+        if (store && store->buffer->scope == SCOPE_LOCAL && store->op == STORE_SET &&
+            is_element(store->value, x->buffer) &&
+            is_value_of(y, expr_load(x->c, (Buffer *)store->buffer, store->index, span_none())))
+            return true;
+    }
+    return false;
+}
+
+bool launch_reads_either(Context *c, const LaunchUse *use, const Buffer *buffer)
+{
+    ReadsOf x = {c, use->launch->u.launch.body, buffer};
+    if (launch_writes(c, use, buffer))
+        return false;
+    for (int i = 0; i < use->buffers.n; i++) {
+        ReadsOf y = {c, x.body, use->buffers.items[i]};
+        if (y.buffer->type != buffer->type || !launch_writes(c, use, y.buffer) ||
+            !reads_below(cursor_stmt(c, x.body), y.buffer))
+            continue;
+        if (local_gets_either(&x, &y))
+            return true;
+        for (Cursor at = cursor_stmt(c, x.body); cursor_next(&at);)
+            if (branches_read(&at, &x, &y))
+                return true;
+    }
+    return false;
+}

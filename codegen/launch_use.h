@@ -42,6 +42,10 @@ bool launch_writes(Context *c, const LaunchUse *use, const Buffer *buffer);
  * at a barrier. Its pointer must not be `restrict`, which says that nobody else writes there: a
  * compiler then moves loads of it across the barrier. */
 bool launch_exchanges(Context *c, const LaunchUse *use, const Buffer *buffer);
+/* A branch reads the buffer, which the launch only reads, and the other branch elements of the same
+ * type that the launch writes. nvcc and NVRTC (13.0) make one load of both then, and mark it as one
+ * of memory that does not change (ld.global.nc) if the buffer is const __restrict__. */
+bool launch_reads_either(Context *c, const LaunchUse *use, const Buffer *buffer);
 /* The number of the copy's box among those of the launch. */
 int launch_box(const LaunchUse *use, const Stmt *copy);
 /* How many mbarriers groups of copies have. */

@@ -192,6 +192,12 @@ static void header_comment(CudaWriter *w, const Kernel *kernel, const LaunchUseL
 
 /* ---- one kernel ------------------------------------------------------------------------------ */
 
+/* Nothing else reads or writes the elements, for all that the compiler does with it. */
+static bool is_restricted(CudaWriter *w, const LaunchUse *use, const Buffer *b)
+{
+    return !launch_exchanges(w->c, use, b) && !launch_reads_either(w->c, use, b);
+}
+
 static void signature(CudaWriter *w, const LaunchUse *use)
 {
     const LaunchStmt *l = &use->launch->u.launch;
@@ -209,7 +215,7 @@ static void signature(CudaWriter *w, const LaunchUse *use)
         const Buffer *b = use->buffers.items[i];
         strbuf_addf(w->out, "%s%s%s *%s%s", i ? ", " : "",
                     launch_writes(w->c, use, b) ? "" : "const ", cuda_storage_type(b->type),
-                    launch_exchanges(w->c, use, b) ? "" : "__restrict__ ", cuda_buffer_name(w, b));
+                    is_restricted(w, use, b) ? "__restrict__ " : "", cuda_buffer_name(w, b));
     }
     for (int i = 0; i < use->boxes.n; i++)
         strbuf_addf(w->out, "%sconst __grid_constant__ %s %s", i || use->buffers.n ? ", " : "",
