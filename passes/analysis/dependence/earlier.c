@@ -12,6 +12,20 @@ static bool is_asked(const Access *access, const Buffer *buffer, Expr *const *in
            (!index || exprs_equal(access->index, index, buffer->rank));
 }
 
+/* An execution of the body reads what it needs before it writes: it is one store. Loops, or another
+ * store, may read what was written before. */
+static bool reads_first(Context *c, Stmt *body)
+{
+    int stores = 0;
+    for (Cursor at = cursor_stmts(c, body); cursor_next(&at);) {
+        if (at.stmt->kind != ST_STORE && at.stmt->kind != ST_IF && at.stmt->kind != ST_LET &&
+            at.stmt->kind != ST_SEQ)
+            return false;
+        stores += at.stmt->kind == ST_STORE;
+    }
+    return stores == 1;
+}
+
 bool dependence_reads_earlier(Context *c, const Kernel *kernel, Stmt *root, const ReadsOf *reads,
                               Conflict *why)
 {
@@ -27,8 +41,11 @@ bool dependence_reads_earlier(Context *c, const Kernel *kernel, Stmt *root, cons
         Instance writes = instance_new(p, a), found = instance_new(p, b);
         AccessPair pair = {&writes, at.x, &found, at.y};
         pair_collide(p, pair);
-        if (!conflict_none_before(p, pair, (Precedence){.level = 0},
-                                  "the second would find what was there before the first", why))
+        const char *reason = "the second would find what was there before the first";
+        bool kept = at.a == at.b && !reads_first(c, b->block->body)
+                        ? conflict_none(p, pair, reason, why)
+                        : conflict_none_before(p, pair, (Precedence){.level = 0}, reason, why);
+        if (!kept)
             return false;
         poly_end(p, &part);
     }
