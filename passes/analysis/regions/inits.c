@@ -51,17 +51,26 @@ const BlockIter *reduction_empty_for_all(Context *c, const BlockStmt *block)
     return NULL;
 }
 
+static bool is_single(const Stmt *s)
+{
+    int64_t extent;
+    return s->kind == ST_FOR && loop_const_extent(&s->u.loop, &extent) && extent == 1;
+}
+
 /* The init writes elements of the block only: the values that loops around `path->items[depth]`
- * give the spatial iterators lie in their domains. */
+ * give the spatial iterators lie in their domains, also with loops further in that have one. */
 static void assume_point(Facts *f, Context *c, const BlockStmt *block, const StmtPath *path,
                          int depth)
 {
     ExprList domains = {0};
+    for (int k = depth; k < path->n; k++)
+        if (is_single(path->items[k]))
+            facts_enter(f, path->items[k]);
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
         bool known = iter->kind == ITER_SPATIAL;
         for (int k = depth; k < path->n && known; k++)
-            known = path->items[k]->kind != ST_FOR ||
+            known = path->items[k]->kind != ST_FOR || is_single(path->items[k]) ||
                     !expr_uses_var(iter->binding, path->items[k]->u.loop.var);
         if (known)
             iter_add_domain(c, block, iter, &domains);
