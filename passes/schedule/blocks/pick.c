@@ -130,9 +130,12 @@ static Expr *before_cast(Expr *e)
     return e;
 }
 
+/* Finds the condition, in front of all others on the iterator: what these read may not exist where
+ * the domain does not have the value. */
 static bool find_equation(Pick *p)
 {
     Context *c = p->s->ctx;
+    const Var *iter = p->block->u.block.iters[p->iter].var;
     for (int i = 0; i < p->conds.n; i++) {
         Expr *cond = p->conds.items[i];
         for (int side = 0; cond->kind == EX_EQ && side < 2; side++) {
@@ -143,6 +146,8 @@ static bool find_equation(Pick *p)
                 return true;
             }
         }
+        if (expr_uses_var(cond, iter))
+            return false;
     }
     return false;
 }
