@@ -110,15 +110,16 @@ static SubstList values_at(const Count *n, Expr *at)
 }
 
 /* Every iteration of the loop is in the iterator's domain, and decides its value alone. */
-static bool decides(const Count *n, const BlockIter *iter)
+static bool decides(const Count *n, const BlockIter *iter, Expr *value)
 {
     Context *c = n->s->ctx;
     Subst zero = {n->loop->var, expr_index(c, 0)};
+    Expr *at_zero = expr_subst(c, value, &zero, 1);
     Expr *lo = iters_to_loops(c, &n->block->u.block, iter->lo),
          *hi = iters_to_loops(c, &n->block->u.block, iter->hi);
     int64_t first;
-    return iter->kind == n->kind &&
-           expr_is_const(simplify(n->facts, expr_subst(c, iter->binding, &zero, 1)), &first) &&
+    return iter->kind == n->kind && expr_of_sizes(at_zero) &&
+           expr_is_const(simplify(n->facts, at_zero), &first) &&
            prove_compare(n->facts, iter->binding, EX_GE, lo) &&
            prove_compare(n->facts, iter->binding, EX_LT, hi);
 }
@@ -129,12 +130,12 @@ static bool find_values(Count *n)
     const BlockStmt *block = &n->block->u.block;
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
-        Subst value = {iter->var, iter->binding};
+        Subst value = {iter->var, simplify(n->facts, iter->binding)};
         if (!in_loop(n, iter))
             continue;
         if (n->values.n == 0)
             n->kind = iter->kind;
-        if (!decides(n, iter))
+        if (!decides(n, iter, value.value))
             return false;
         VEC_PUSH(n->s->ctx->arena, &n->values, value);
     }
