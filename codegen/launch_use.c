@@ -53,19 +53,6 @@ static void collect_expr(Collector *k, const Expr *e)
         note_value(k, e->u.var);
 }
 
-const Buffer *buffer_of_block(Context *c, const Buffer *buffer)
-{
-    if (buffer->scope != SCOPE_CLUSTER)
-        return buffer;
-    Buffer *part = ARENA_NEW(c->arena, Buffer);
-    *part = *buffer;
-    part->scope = SCOPE_SHARED;
-    part->rank--;
-    part->shape++;
-    part->layout = buffer->layout ? buffer->layout + 1 : NULL;
-    return part;
-}
-
 static void collect_stmt(Collector *k, const Stmt *s)
 {
     switch (s->kind) {

@@ -31,9 +31,6 @@ typedef struct {
     int barriers;
 } LaunchUse;
 typedef VEC(LaunchUse) LaunchUseList;
-/* What each block has of a buffer in the memory of a cluster: it without its first axis, in shared
- * memory. Another buffer: itself. */
-const Buffer *buffer_of_block(Context *c, const Buffer *buffer);
 /* All launches of the kernel, in program order. */
 void launch_uses(Context *c, const Kernel *lowered, LaunchUseList *out);
 /* Does the launch write this buffer? */

@@ -510,6 +510,19 @@ Buffer *buffer_copy(Context *c, const Buffer *buffer)
     return copy;
 }
 
+const Buffer *buffer_of_block(Context *c, const Buffer *buffer)
+{
+    if (buffer->scope != SCOPE_CLUSTER)
+        return buffer;
+    Buffer *part = ARENA_NEW(c->arena, Buffer);
+    *part = *buffer;
+    part->scope = SCOPE_SHARED;
+    part->rank--;
+    part->shape++;
+    part->layout = buffer->layout ? buffer->layout + 1 : NULL;
+    return part;
+}
+
 Buffer *buffer_with_extent(Context *c, const Buffer *buffer, int axis, Expr *extent)
 {
     Buffer *copy = buffer_copy(c, buffer);

@@ -550,6 +550,9 @@ Buffer *buffer_copy(Context *c, const Buffer *buffer); /* the same id; to be cha
 /* A copy with another extent of an axis; with another rule for its layout. */
 Buffer *buffer_with_extent(Context *c, const Buffer *buffer, int axis, Expr *extent);
 Buffer *buffer_with_rule(Context *c, const Buffer *buffer, int axis, AxisLayout rule);
+/* What each block has of a buffer in the memory of a cluster: it without its first axis, in shared
+ * memory. Another buffer: itself. */
+const Buffer *buffer_of_block(Context *c, const Buffer *buffer);
 /* How an axis is laid out; all 0 where nothing is asked for. */
 AxisLayout buffer_rule(const Buffer *buffer, int axis);
 /* An id that no loop, block or buffer of the context has. */

@@ -8,7 +8,7 @@
 typedef struct {
     Context *c;
     const Limits *limits;
-    VEC(Stmt *) temps;           /* shared buffers of the launch */
+    VEC(const Buffer *) shared;  /* what a block has of each buffer in shared memory */
     const Stmt *let[AXIS_COUNT]; /* where an axis got its loop */
     bool failed;
 } Check;
@@ -71,8 +71,8 @@ static void check_shared(Check *k, const Stmt *s)
 {
     int64_t total = 0, largest = -1;
     const Buffer *worst = NULL;
-    for (int i = 0; i < k->temps.n; i++) {
-        const Buffer *b = k->temps.items[i]->u.temp;
+    for (int i = 0; i < k->shared.n; i++) {
+        const Buffer *b = k->shared.items[i];
         int64_t bytes = buffer_bytes(k->c, b);
         if (!checked_add(bytes, total, &total))
             total = bytes = INT64_MAX / 2;
@@ -88,8 +88,8 @@ static void check_shared(Check *k, const Stmt *s)
                "largest buffer is '%s' with %lld",
                s->u.launch.name, (long long)total, (long long)k->limits->max_shared, worst->name,
                (long long)largest);
-    for (int i = 0; i < k->temps.n; i++) {
-        const Buffer *b = k->temps.items[i]->u.temp;
+    for (int i = 0; i < k->shared.n; i++) {
+        const Buffer *b = k->shared.items[i];
         StrBuf shape = strbuf_new(k->c->arena);
         print_exprs(b->shape, b->rank, &shape);
         diag_note(k->c, buffer_span(b), "'%s' is %s[%s]", b->name, type_info(b->type)->name,
@@ -112,8 +112,8 @@ static void check_min_blocks(Check *k, const Stmt *s)
     int64_t blocks = launch->min_blocks,
             threads = launch->block[0] * launch->block[1] * launch->block[2];
     int64_t shared = most->reserved_shared;
-    for (int i = 0; i < k->temps.n; i++)
-        shared += buffer_bytes(k->c, k->temps.items[i]->u.temp);
+    for (int i = 0; i < k->shared.n; i++)
+        shared += buffer_bytes(k->c, k->shared.items[i]);
     if (blocks <= most->max_resident_blocks && blocks * threads <= most->max_resident_threads &&
         blocks * shared <= most->max_resident_shared)
         return;
@@ -174,8 +174,8 @@ static bool check_launch(Context *c, const Limits *limits, const Stmt *s)
     Check k = {.c = c, .limits = limits};
     for (Cursor at = cursor_stmts(c, s->u.launch.body); cursor_next(&at);) {
         const Expr *value = at.stmt->kind == ST_LET ? at.stmt->u.let.value : NULL;
-        if (at.stmt->kind == ST_TEMP && at.stmt->u.temp->scope == SCOPE_SHARED)
-            VEC_PUSH(c->arena, &k.temps, at.stmt);
+        if (at.stmt->kind == ST_TEMP && scope_is_shared(at.stmt->u.temp->scope))
+            VEC_PUSH(c->arena, &k.shared, buffer_of_block(c, at.stmt->u.temp));
         if (value && value->kind == EX_AXIS && !k.let[value->u.axis])
             k.let[value->u.axis] = at.stmt;
     }
