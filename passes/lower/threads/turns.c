@@ -118,8 +118,8 @@ static const char *obstacle_of(Context *c, Stmt *root, Roles *roles)
     StmtPath path = path_to_marked(c, roles, loop);
     if (path.n == 0)
         return "it does not contain the loop whose copies have warps of their own";
-    if (roles->ranks || clusters_used(c, root))
-        return "blocks of a cluster share copies or memory";
+    if (clusters_loop(c, root) || clusters_used(c, root))
+        return "its launch has clusters of blocks";
     if (loop->u.loop.kind != LOOP_SERIAL || !loop_counts_from_zero(&loop->u.loop))
         return "it is not serial, from 0 in steps of 1";
     const char *obstacle = turns_obstacle(c, &path, &roles->turn);
