@@ -177,7 +177,7 @@ static bool reorder_kept(Context *c, int64_t di, int64_t dj, Conflict *why)
     swap_loops(&swapped);
     Stmt *before = leave_all(&n, inner), *after = leave_all(&swapped, inner);
     Kernel k = kernel_of(&n, before);
-    bool reassociates;
+    bool reassociates = false;
     bool kept = dependence_order_kept(c, (Rewrite){&k, before, after}, &reassociates, why);
     assert_false(reassociates);
     bool back = dependence_order_kept(c, (Rewrite){&k, before, before}, &reassociates, why);
@@ -211,7 +211,7 @@ static void test_reduction_reorder(void **state)
 {
     Context *c = *state;
     Conflict why;
-    bool reassociates;
+    bool reassociates = false;
     /* matmul with k downwards: only the order of the updates changes */
     Nest n = nest_new(c);
     Stmt *before = matmul(&n, 16);
@@ -227,6 +227,7 @@ static void test_reduction_reorder(void **state)
     after = stmt_replace(c, before, loop_k, stmt_for(c, &down, span_none()));
     assert_false(dependence_instances_kept(c, (Rewrite){&k, before, after}, 0, &why));
     assert_string_equal(why.first_at, "i = 0, j = 0, k = 15");
+    reassociates = false;
     assert_true(dependence_order_kept(c, (Rewrite){&k, before, before}, &reassociates, &why));
     assert_false(reassociates);
 }

@@ -243,7 +243,6 @@ bool dependence_order_kept(Context *c, Rewrite rewrite, bool *reassociates, Conf
     Model *old = model_new(c, rewrite.kernel, rewrite.before, (Stmt *)rewrite.before);
     Model *new = model_new(c, rewrite.kernel, rewrite.before, rewrite.after);
     model_enter(old, p);
-    *reassociates = false;
     bool kept = order_kept(p, old, new, reassociates, why);
     if (kept)
         arena_reset(c->arena, mark);

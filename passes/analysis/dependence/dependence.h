@@ -46,9 +46,9 @@ typedef struct {
 /* Every dependence of `before` keeps its order in `after`.
  * Instances are matched by the values of iterators, and of the loops that are around the block in
  * both: such a loop counts the same iterations. Updates by one operator, of one reduction block or
- * of several, may change places with each other (`*reassociates` says that they did), and so may
- * stores of one value to one element. `before`'s blocks must each run every instance once, or once
- * in each iteration of loops that `after` keeps. */
+ * of several, may change places with each other, and so may stores of one value to one element.
+ * `*reassociates` becomes true where updates that round do, and stays as it is otherwise. Blocks of
+ * `before` must run each instance once, or once in each iteration of loops that `after` keeps. */
 bool dependence_order_kept(Context *c, Rewrite rewrite, bool *reassociates, Conflict *why);
 
 /* Every instance of the block with id `block` (0: of each block of `before`) runs exactly once in

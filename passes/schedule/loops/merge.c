@@ -23,10 +23,10 @@
 /* No dependence turns round. */
 static bool require_order(Schedule *s, const PrimCall *call, Rewrite rewrite)
 {
-    bool reassociates; /* never: the instances of one block keep their order */
     Conflict why = {0};
-    REQUIRE_KEPT(s, E0435, call->span, dependence_order_kept(s->ctx, rewrite, &reassociates, &why),
-                 &why, "the step would swap two dependent iterations");
+    REQUIRE_KEPT(s, E0435, call->span,
+                 dependence_order_kept(s->ctx, rewrite, &s->reassociates, &why), &why,
+                 "the step would swap two dependent iterations");
     return true;
 }
 

@@ -253,7 +253,7 @@ static bool check_order(const Scan *scan, Stmt *block)
             scan->f.r.parts[0].target.buffer->name, stmt_label(scan->loop),
             stmt_label(scan->update), temp->name);
     Conflict why = {0};
-    bool reassociates;
+    bool reassociates = false;
     Stmt *inside = stmt_replace(c, scan->loop, scan->update, stmt_then(c, block, scan->update));
     Stmt *apart[2] = {scan->totals, scan->loop};
     Stmt *body = stmt_replace(c, s->kernel->body, scan->loop, inside);
