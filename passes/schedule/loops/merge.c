@@ -190,6 +190,24 @@ static Name merged_name(Merge *m, int level)
     return name;
 }
 
+static bool in_branches(const Merge *m)
+{
+    return m->call->merge.branch.kind == VALUE_BOOL && m->call->merge.branch.u.i;
+}
+
+/* A branch around a part compares with the bounds of its loop, and reads no memory. */
+static bool check_bounds(const Merge *m, int level)
+{
+    for (int k = 0; k < m->n && in_branches(m); k++) {
+        const ForStmt *own = &m->own[k][level];
+        REQUIRE(m->s, E0434, m->call->span, !expr_has_load(own->lo) && !expr_has_load(own->hi),
+                "the range of loop '%s' is read from memory, where no branch around all of its "
+                "blocks can; merge without 'branch', so that each block has the condition",
+                stmt_label(nest_loop(m, k, level)));
+    }
+    return true;
+}
+
 static bool merge_level(Merge *m, int level)
 {
     Context *c = m->s->ctx;
@@ -211,6 +229,8 @@ static bool merge_level(Merge *m, int level)
             "loops '%s' and '%s' have different ranges, and not all steps are 1, so their values "
             "cannot be matched",
             first->var->name, stmt_label(nest_loop(m, 1, level)));
+    if (!same && !check_bounds(m, level))
+        return false;
     ForStmt *loop = &m->loops[level];
     *loop =
         flow_loop(m->s, merged_name(m, level), simplify(m->facts, least), simplify(m->facts, most));
@@ -251,7 +271,7 @@ static Stmt *merged_part(Merge *m, int k)
 {
     Below below = {.s = m->s, .facts = m->facts, .map = m->map[k], .n_map = m->depth};
     Stmt *body = below_rewrite(&below, nest_loop(m, k, m->depth - 1)->u.loop.body);
-    if (m->call->merge.branch.kind == VALUE_BOOL && m->call->merge.branch.u.i)
+    if (in_branches(m))
         return in_branch(m, k, body);
     for (int i = 0; i < m->depth; i++) {
         m->own[k][i].body = body;
