@@ -187,7 +187,8 @@ static Stmt *close_names(Blocks *b, int depth, Stmt *body)
             continue;
         }
         if (needs_name(c, body, named->var)) {
-            Stmt *let = stmt_let(c, named->var, named->value, named->var->span);
+            Span span = named->var->span.source ? named->var->span : body->span; /* a step's */
+            Stmt *let = stmt_let(c, named->var, named->value, span);
             let->step = named->value->step;
             VEC_PUSH(c->arena, &lets, let);
         } else {

@@ -382,6 +382,7 @@ static Buffer *temp_of(Sort *o, DType type, const char *suffix, Expr *a, Expr *b
                      .shape = stage_shape(o->s, extents, rank),
                      .role = ROLE_TEMP,
                      .scope = SCOPE_GLOBAL,
+                     .span = o->to->span,
                      .origin = o->origin});
     VEC_PUSH(c->arena, &o->temps, stmt_temp(c, buffer, o->origin));
     return buffer;
