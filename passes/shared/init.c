@@ -244,6 +244,14 @@ static Expr *keep_condition(InitBuild *b, Expr *cond)
     return cond_join(c, &kept);
 }
 
+/* The block is in the branch for the condition. It may be another version of that in the tree, with
+ * the same id. */
+static bool is_in_then(const InitBuild *b, const Stmt *s)
+{
+    Stmt *otherwise = s->u.cond.otherwise;
+    return !otherwise || !stmt_find(b->w->c, otherwise, b->block->id, NULL);
+}
+
 static void copy_frames(InitBuild *b)
 {
     Context *c = b->w->c;
@@ -257,9 +265,8 @@ static void copy_frames(InitBuild *b)
         if (s->kind == ST_FOR) {
             copy_loop(b, s, i);
         } else if (s->kind == ST_IF) {
-            bool in_then = i + 1 < path->n && path->items[i + 1] == s->u.cond.then;
             Expr *cond = s->u.cond.cond;
-            if (!in_then)
+            if (!is_in_then(b, s))
                 cond = expr_unary(c, EX_NOT, cond, cond->span);
             cond = keep_condition(b, cond);
             if (cond) {
