@@ -80,15 +80,35 @@ static bool stores_all(const Awaited *a, const BlockStmt *block)
     return all;
 }
 
-static bool is_under_if(const EnclosingList *path)
+/* What is around the launch. */
+static EnclosingList around_launch(const Awaited *a)
+{
+    Cursor at = cursor_with_path(cursor_outer(a->w->c, a->w->kernel->body), NULL);
+    while (cursor_next(&at))
+        if (at.stmt == a->root)
+            break;
+    return enclosing_copy(a->w->c, &at.path);
+}
+
+static bool has_branch(const EnclosingList *path, const Enclosing *branch)
 {
     for (int i = 0; i < path->n; i++)
-        if (path->items[i].stmt->kind == ST_IF)
+        if (path->items[i].stmt == branch->stmt && path->items[i].otherwise == branch->otherwise)
             return true;
     return false;
 }
 
-/* What stands outside of the launch stores 0, and before it to all elements. */
+/* All conditions on the path are around the launch, too. */
+static bool runs_with_launch(const Awaited *a, const EnclosingList *path)
+{
+    EnclosingList around = around_launch(a);
+    for (int i = 0; i < path->n; i++)
+        if (path->items[i].stmt->kind == ST_IF && !has_branch(&around, &path->items[i]))
+            return false;
+    return true;
+}
+
+/* What stands outside of the launch stores 0, and before it to all elements whenever it runs. */
 static bool is_cleared(const Awaited *a)
 {
     Context *c = a->w->c;
@@ -104,7 +124,7 @@ static bool is_cleared(const Awaited *a)
             continue;
         if (block->init || block->body->kind != ST_STORE || !is_zero(&block->body->u.store))
             return refuse_store(a, block);
-        all |= before && !is_under_if(&at.path) && stores_all(a, block);
+        all |= before && runs_with_launch(a, &at.path) && stores_all(a, block);
     }
     return all || refuse(a, "no block sets all of it to 0 before the launch, so elements may hold "
                             "values of an earlier one; clear it first");
