@@ -45,6 +45,7 @@ RULES = [
     ("scan", ["scans"], 40 * 32),
     ("scan_columns", ["threads"], 100),
     ("scan_of_all", ["scan"], 3 * 128),
+    ("sums_of_diagonal", ["scan"], 1),
     ("scan_stored_twice", ["scans"], 3 * 256),
     ("two_scans", ["scans"], 3 * 256),
     ("scan_of_pairs", ["scans"], 3 * 256),
