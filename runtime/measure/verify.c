@@ -253,11 +253,11 @@ static bool sum_is_exact(const Comparison *k, int64_t at)
 }
 
 /* The relative error of additions: n u in any order, gamma_h = h u / (1 - h u) in a tree of height
- * h. */
+ * h. The reference adds its n terms one after the other in f64. */
 static double sum_factor(const Comparison *k, int64_t at)
 {
-    double h = k->depth * k->u;
-    return h < 1 ? fmin(k->n[at] * k->u, h / (1 - h)) : k->n[at] * k->u;
+    double h = k->depth * k->u, n = k->n[at];
+    return h < 1 ? fmin(n * k->u, h / (1 - h) + n * 0x1p-53) : n * k->u;
 }
 
 /* What its additions lose if they flush: each loses two operands and its result at most. */
