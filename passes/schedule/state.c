@@ -534,12 +534,7 @@ void state_rename_loop(Schedule *s, ForStmt *loop, Name name)
 Facts *sched_facts(Schedule *s, const StmtPath *path)
 {
     Facts *facts = facts_of_kernel(s->ctx, s->kernel);
-    for (int i = 0; i + 1 < path->n; i++) {
-        const Stmt *stmt = path->items[i];
-        if (stmt->kind == ST_IF && path->items[i + 1] == stmt->u.cond.otherwise)
-            facts_assume(facts, expr_unary(s->ctx, EX_NOT, stmt->u.cond.cond, stmt->span));
-        else
-            facts_enter(facts, stmt);
-    }
+    for (int i = 0; i + 1 < path->n; i++)
+        facts_enter_item(facts, path, i);
     return facts;
 }

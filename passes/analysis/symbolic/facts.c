@@ -499,6 +499,13 @@ void facts_enter_enclosing(Facts *f, Enclosing around)
         facts_enter(f, around.stmt);
 }
 
+void facts_enter_item(Facts *f, const StmtPath *path, int i)
+{
+    const Stmt *s = path->items[i];
+    bool otherwise = s->kind == ST_IF && path->items[i + 1] == s->u.cond.otherwise;
+    facts_enter_enclosing(f, (Enclosing){s, otherwise});
+}
+
 void facts_enter(Facts *f, const Stmt *s)
 {
     switch (s->kind) {

@@ -41,6 +41,8 @@ void facts_scale(Facts *f);
 void facts_enter(Facts *f, const Stmt *s);
 /* The same, of what a place is inside of. */
 void facts_enter_enclosing(Facts *f, Enclosing around);
+/* The same, of what the item behind path->items[i] is inside of. */
+void facts_enter_item(Facts *f, const StmtPath *path, int i);
 
 /* Facts added since a mark are dropped by facts_reset. */
 typedef struct {

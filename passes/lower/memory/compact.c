@@ -107,10 +107,10 @@ static Stmt *under_shared_loops(Compact *k, const Place *place, Scope scope, Stm
 static void enter_path(Facts *f, const Place *place, Scope scope)
 {
     for (int i = 0; i + 1 < place->path.n; i++) {
-        Stmt *s = place->path.items[i];
-        bool known = s->kind == ST_FOR || (s->kind == ST_IF && !s->u.cond.otherwise);
+        const Stmt *s = place->path.items[i];
+        bool known = s->kind == ST_FOR || s->kind == ST_IF;
         if (known && !is_shared_along(scope, s))
-            facts_enter(f, s);
+            facts_enter_item(f, &place->path, i);
     }
 }
 
@@ -694,7 +694,7 @@ static void shrink_global(Compact *k, Stmt *temp)
     Stmt *at = path.items[place];
     Facts *f = facts_of_kernel(c, k->kernel);
     for (int i = 0; i < place; i++)
-        facts_enter(f, path.items[i]);
+        facts_enter_item(f, &path, i);
     Rebase r = rebase_new(c, b);
     r.facts = f;
     r.step = REBASE;
