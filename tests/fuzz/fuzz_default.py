@@ -38,7 +38,7 @@ def failure(text, words):
     error = re.search(r"error\[E\d+\].*", said)
     if done.returncode < 0:
         return f"crashed: signal {-done.returncode}"
-    if done.returncode == 0 or "overflow in the program itself" in said:
+    if done.returncode == 0 or "overflow in the program itself" in said or "[E0636]" in said:
         return None  # what overflows does so elsewhere in another order
     kind = "wrong" if "WRONG" in said else "refused"
     return f"{kind}: {error.group(0) if error else said[-200:]}"
