@@ -15,13 +15,6 @@
 #include "frontend/script/script.h"
 #include "passes/lower/lower.h"
 
-/* The program under another schedule. */
-typedef struct {
-    const char *with; /* the schedule; NULL: there is none to compare with */
-    const Kernel *lowered;
-    Module *module;
-} Peer;
-
 static Module *peer_module(Context *c, const tirc_program *program, const Kernel *scheduled,
                            LowerOptions *options, Peer *out)
 {
@@ -103,10 +96,12 @@ static bool is_affordable(tirc *t, const tirc_program *program, const Workload *
 
 /* `naive` may be refused, and adds the terms of long sums one by one: it serves where no rounding
  * may differ. */
-static bool choose_peer(tirc *t, const tirc_program *program, const Workload *w, double tolerance,
-                        Peer *out)
+bool api_find_peer(tirc *t, const tirc_program *program, double tolerance, Peer *out)
 {
-    const int64_t *sizes = workload_arguments(w)->sizes;
+    const int64_t *sizes = workload_arguments(t->workload)->sizes;
+    *out = (Peer){0};
+    if (kernel_level(t->ctx, program->kernel->program) != LEVEL_PROGRAM)
+        return true;
     if (!make_peer(t, program, sizes, "default", out))
         return false;
     if (!is_same(t->ctx, program, out)) {
@@ -115,7 +110,7 @@ static bool choose_peer(tirc *t, const tirc_program *program, const Workload *w,
     }
     DiagMark mark = diag_mark(t->ctx);
     if (tolerance == 0 && make_peer(t, program, sizes, "naive", out) &&
-        is_affordable(t, program, w, out))
+        is_affordable(t, program, t->workload, out))
         out->with = "naive";
     diag_forget(t->ctx, mark);
     return true;
@@ -250,28 +245,23 @@ bool api_compare_outputs(tirc *t, const tirc_program *program, const TwoRuns *ru
     return true;
 }
 
-bool api_agree(tirc *t, const tirc_program *program, const Workload *w, double tolerance,
+bool api_agree(tirc *t, const tirc_program *program, const Peer *peer, double tolerance,
                Agreement *out)
 {
     Device *d = program->device->device;
-    Peer peer = {0};
     *out = (Agreement){0};
-    if (kernel_level(t->ctx, program->kernel->program) != LEVEL_PROGRAM)
+    if (!peer->with)
         return true;
-    if (!choose_peer(t, program, w, tolerance, &peer))
-        return false;
-    if (!peer.with)
-        return true;
-    LoadedModule *loaded = d->ops->load(d, peer.module);
+    LoadedModule *loaded = d->ops->load(d, peer->module);
     if (!loaded)
         return false;
-    t->other = workload_like(w, peer.module);
+    t->other = workload_like(t->workload, peer->module);
+    const TwoRuns runs = {.one = t->workload, .other = t->other, .tolerance = tolerance};
     bool ok = t->other && d->ops->run(d, loaded, workload_arguments(t->other)) && d->ops->sync(d) &&
-              api_compare_outputs(
-                  t, program, &(TwoRuns){.one = w, .other = t->other, .tolerance = tolerance}, out);
+              api_compare_outputs(t, program, &runs, out);
     workload_free(t->other);
     t->other = NULL;
     d->ops->unload(d, loaded);
-    out->with = peer.with;
+    out->with = peer->with;
     return ok;
 }

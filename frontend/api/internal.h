@@ -155,10 +155,18 @@ typedef struct {
     VerifyElement shown[AGREEMENT_SHOWN]; /* the first, the second, the fourth ... of them */
     int n_shown;
 } Agreement;
-/* Runs the program of `program` under another schedule on w's device with w's inputs, and compares
- * whole outputs: integers exactly, floats within `tolerance`. Nothing is compared where there is no
- * program to schedule, or no other schedule (agree.c). */
-bool api_agree(tirc *t, const tirc_program *program, const Workload *w, double tolerance,
+/* A program under another schedule. */
+typedef struct {
+    const char *with; /* the schedule; NULL: there is none to compare with */
+    const Kernel *lowered;
+    Module *module;
+} Peer;
+/* Finds the peer of `program`, at the sizes of t->workload: none where it has no program to
+ * schedule, or no other schedule that serves within this tolerance (agree.c). */
+bool api_find_peer(tirc *t, const tirc_program *program, double tolerance, Peer *out);
+/* Runs the peer on the inputs of t->workload, and compares whole outputs with those there: integers
+ * exactly, floats within `tolerance`. Nothing is compared where there is no peer. */
+bool api_agree(tirc *t, const tirc_program *program, const Peer *peer, double tolerance,
                Agreement *out);
 /* The outputs of two runs, which must agree. */
 typedef struct {

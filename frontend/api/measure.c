@@ -214,7 +214,10 @@ static bool check_run(tirc *t, const tirc_program *program, const Reference *ref
     r->given = program->inputs != NULL;
     if (!r->ok || reference->options.wanted == 0 || r->unchecked > 0)
         return true;
-    return api_agree(t, program, t->workload, 2 * r->largest_bound, whole);
+    Peer peer;
+    double tolerance = 2 * r->largest_bound;
+    return api_find_peer(t, program, tolerance, &peer) &&
+           api_agree(t, program, &peer, tolerance, whole);
 }
 
 /* If a run on random reals, none of which were given, leaves elements without a bound, as for the

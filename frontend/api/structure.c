@@ -21,6 +21,7 @@ typedef struct {
     const int64_t *sizes;
     uint64_t seed;
     double work; /* of the reference */
+    Peer peer;   /* for what a sample leaves out */
 } Search;
 
 typedef Workload *Maker(Device *d, const Module *m, const int64_t *sizes, uint64_t seed,
@@ -88,7 +89,7 @@ static bool check_whole(const Search *s, const VerifyOptions *options, Structure
     tirc *t = s->t;
     Device *d = s->program->device->device;
     Agreement whole;
-    if (!api_agree(t, s->program, t->workload, 0, &whole))
+    if (!api_agree(t, s->program, &s->peer, 0, &whole))
         return false;
     if (whole.different >= out->whole.different)
         out->whole = whole;
@@ -140,6 +141,8 @@ bool api_check_structure(tirc *t, const tirc_program *program, const int64_t *si
                       ? module_build_in_lanes(c, reference_in_lanes(c, reference, sizes, wanted))
                       : NULL;
     if (!s.reference || !choose_kind(&s, out))
+        return false;
+    if (out->kind < KINDS && options->wanted > 0 && !api_find_peer(t, program, 0, &s.peer))
         return false;
     for (int round = 0; out->kind < KINDS && (round == 0 || round < rounds_of(&s, out)); round++) {
         if (!run_round(&s, options, round, out))
