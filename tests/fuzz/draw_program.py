@@ -385,6 +385,41 @@ class Program:
         lines += [f"        {target} = {j};", "        break;", "    }"]
         return around({v: loops[v] for v in outer}, lines)
 
+    def normalized(self):
+        """A row of temporaries that is read again."""
+        loops = {"i": self.size(), "j": self.size()}
+        if self.work(loops.values()) > MOST_WORK:
+            return self.elements()
+        p, s = self.fresh("p"), self.fresh("s")
+        y, size = self.result(loops.values()).name, loops["j"]
+        lines = [f"temp {p}: {self.type}[{size}];", f"temp {s}: {self.type};"]
+        lines += [f"for j in {size}", f"    {p}[j] = {self.value(loops)};"]
+        operator = self.operator()
+        lines += [f"{s} = {self.start(operator)};", f"for j in {size}"]
+        lines += [f"    {s} {operator} {p}[{self.place(size, loops)}];"]
+        if self.chance(0.4):
+            lines += [f"for j in {size}", f"    {p}[j] = {p}[j] - {s};"]
+        use = f"{p}[j] {self.one_of('+', '-', '*')} {s}"
+        return around({"i": loops["i"]}, [*lines, f"for j in {size}", f"    {y}[i, j] = {use};"])
+
+    def solved(self):
+        """A triangular system: each element needs all before it."""
+        n = self.size()
+        factor = self.load({"i": n, "j": n}, [n, n])
+        start, y = self.load({"i": n}, [n]), self.result([n]).name
+        part = "" if self.type in INTEGERS else " * 0.0625"
+        update = f"{y}[i] {self.one_of('-=', '+=', 'max=')} {y}[j]{part} * ({factor} > 0 ? 1 : 0);"
+        return around({"i": n}, [f"{y}[i] = {start};", "for j in 0..i", f"    {update}"])
+
+    def named(self):
+        """Values with names, of which one is used twice."""
+        loops = self.loops()
+        a, b = self.fresh("v"), self.fresh("v")
+        first, second, condition = self.value(loops), self.value(loops, 1), self.condition(loops)
+        target = subscripted(self.result(loops.values()), loops)
+        lines = [f"let {a} = {first};", f"let {b} = {a} {self.one_of('+', '*')} {second};"]
+        return around(loops, [*lines, f"{target} = {condition} ? {a} : {b};"])
+
     # ---- text ------------------------------------------------------------------------------------
 
     def text(self, nests=None):
@@ -447,4 +482,7 @@ KINDS = [
     Program.strided,
     Program.downward,
     Program.first,
+    Program.normalized,
+    Program.solved,
+    Program.named,
 ]
