@@ -54,6 +54,13 @@ bool flow_runs_whole(Schedule *s, const Stmt *block, Conflict *why);
 /* And it runs once for each. */
 bool flow_runs_once(Schedule *s, const Stmt *block, Conflict *why);
 
+/* Declares temps in front of item `from` of the sequence that are declared behind it, in front of
+ * item `to`: those that `user` accesses, or all (NULL). One whose name means something else in
+ * between stays. Returns whether the kernel is another one now. */
+bool flow_declare_first(Schedule *s, const Stmt *seq, int from, int to, Stmt *user);
+/* The same in front of where the path `place` leaves that of a block, for temps of the block. */
+bool flow_declare_for(Schedule *s, const StmtPath *user, const StmtPath *place);
+
 /* How deep the paths agree: the number of common nodes from the root. */
 int flow_common(const StmtPath *a, const StmtPath *b);
 

@@ -9,6 +9,15 @@
 
 enum { MOST_NODES = 1000 }; /* of an expression that replaces reads */
 
+bool inline_is_bounded(Schedule *s, Span span, const Buffer *buffer, const Expr *value)
+{
+    REQUIRE(s, E0460, span, expr_nodes(value, MOST_NODES) <= MOST_NODES,
+            "the expression of '%s' has more than %d operations and operands; inlined time and "
+            "again, expressions grow beyond bounds, so keep this buffer, or inline others first",
+            buffer->name, MOST_NODES);
+    return true;
+}
+
 /* A value that replaces reads: `place` are the variables that stand for the subscripts. In it are
  * iterators of the block, too, with the value that they have as long as the buffer lives. */
 typedef struct {
@@ -188,11 +197,7 @@ static bool find_value(Schedule *s, Span span, const StmtPath *path, const Stmt 
             "element, so the value of an element is unknown",
             b->name, buffer->name);
     in->value = expr_subst(s->ctx, store->u.store.value, at, n);
-    REQUIRE(s, E0460, span, expr_nodes(in->value, MOST_NODES) <= MOST_NODES,
-            "the expression of '%s' has more than %d operations and operands; inlined time and "
-            "again, expressions grow beyond bounds, so keep this buffer, or inline others first",
-            buffer->name, MOST_NODES);
-    return true;
+    return inline_is_bounded(s, span, buffer, in->value);
 }
 
 static bool iters_in_readers(Schedule *s, Span span, const BlockList *readers, Inline *in)

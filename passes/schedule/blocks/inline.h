@@ -9,6 +9,10 @@
  * loops; `what` says what it is. False after E0460. */
 bool inline_is_producer(Schedule *s, Span span, const StmtPath *path, const char *what);
 
+/* The expression that replaces reads of the buffer has a number of nodes that may grow again. False
+ * after E0460. */
+bool inline_is_bounded(Schedule *s, Span span, const Buffer *buffer, const Expr *value);
+
 /* The block runs for each value of its iterators' domains, as it will in the place of block `what`,
  * which does: no step of a loop and no condition leaves some out. False after E0462. */
 bool inline_runs_whole(Schedule *s, Name what, const Stmt *block, Span span);

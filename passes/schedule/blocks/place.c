@@ -441,13 +441,21 @@ Runs *place_runs(const Move *m, AccessMode mode)
 
 /* ---- the move -------------------------------------------------------------------------------- */
 
+static void find_move(Move *m)
+{
+    m->path = m->target = (StmtPath){0};
+    m->block = sched_node(m->s, &m->call->compute_at.block, &m->path);
+    m->loop = sched_node(m->s, &m->call->compute_at.loop, &m->target);
+}
+
 bool place_block(Schedule *s, const PrimCall *call, const MoveSide *side)
 {
     Move m = {.s = s, .call = call, .side = side};
     m.at_block = call->compute_at.block.span;
     m.at_loop = call->compute_at.loop.span;
-    m.block = sched_node(s, &call->compute_at.block, &m.path);
-    m.loop = sched_node(s, &call->compute_at.loop, &m.target);
+    find_move(&m);
+    if (flow_declare_for(s, &m.path, &m.target))
+        find_move(&m);
     if (!find_sequence(&m) || !side->can_move(&m) || !own_loops_are_plain(&m) ||
         !makers_come_first(&m) || !side->find_tie(&m) || !find_part(&m) || !find_item(&m))
         return false;

@@ -57,6 +57,18 @@ static bool find_pair(ReverseInline *v, const PrimCall *call)
     return true;
 }
 
+/* The same, and declares temps of the block in front of the producer. */
+static bool find_pair_in_order(ReverseInline *v, const PrimCall *call)
+{
+    if (!find_pair(v, call))
+        return false;
+    if (!flow_declare_for(v->s, &v->path, &v->producer_path))
+        return true;
+    v->path = v->producer_path = (StmtPath){0};
+    v->between = NULL;
+    return find_pair(v, call);
+}
+
 /* Finds the subscripts of all reads of the buffer in the block; false where there are several. */
 static bool find_read(ReverseInline *v)
 {
@@ -365,6 +377,13 @@ static Expr *put_value(Rewriter *r, Expr *e)
     return read ? flow_single_store(r->ctx, v->producer)->u.store.value : e;
 }
 
+/* The expression that takes the place of reads of the buffer. */
+static bool is_bounded(const ReverseInline *v)
+{
+    const Stmt *store = flow_single_store(v->s->ctx, v->producer);
+    return inline_is_bounded(v->s, v->span, v->between, store->u.store.value);
+}
+
 /* The block's store, in the place of its producer's. */
 static Stmt *build_in_producer(ReverseInline *v)
 {
@@ -382,11 +401,11 @@ bool prim_reverse_compute_inline(Schedule *s, const PrimCall *call, Value *resul
 {
     ReverseInline v = {.s = s, .span = call->reverse_compute_inline.block.span};
     (void)result;
-    if (!find_pair(&v, call) || !check_blocks(&v) || !find_ties(&v) || !reads_what_is_made(&v) ||
-        !inline_runs_whole(s, v.producer->u.block.name, v.block, v.span))
+    if (!find_pair_in_order(&v, call) || !check_blocks(&v) || !find_ties(&v) ||
+        !reads_what_is_made(&v) || !inline_runs_whole(s, v.producer->u.block.name, v.block, v.span))
         return false;
     find_where(&v);
-    if (!both_run_once(&v) || !keeps_order(&v))
+    if (!is_bounded(&v) || !both_run_once(&v) || !keeps_order(&v))
         return false;
     Stmt *body = stmt_replace(s->ctx, s->kernel->body, v.producer, build_in_producer(&v));
     sched_replace_body(s, flow_undeclare(s, flow_remove(s, body, v.block), v.between));

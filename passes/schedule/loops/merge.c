@@ -159,16 +159,28 @@ static void move_conditions_inwards(Merge *m)
     }
 }
 
+/* Temps that are declared between the nests are declared in front of them. */
+static bool find_sorted(Merge *m)
+{
+    for (bool moved = true; moved;) {
+        if (!find_seq(m))
+            return false;
+        sort_nests(m);
+        int last = stmt_place(m->seq, nest_loop(m, m->n - 1, 0));
+        moved = flow_declare_first(m->s, m->seq, m->first, last, NULL);
+        if (moved)
+            find_paths(m);
+    }
+    return true;
+}
+
 static bool find_nests(Merge *m)
 {
     if (!loop_require_distinct(m->s, m->call, m->call->merge.loops.u.list.items, m->n))
         return false;
     find_paths(m);
     move_conditions_inwards(m);
-    if (!find_seq(m))
-        return false;
-    sort_nests(m);
-    return check_nests(m);
+    return find_sorted(m) && check_nests(m);
 }
 
 /* ---- merge: ranges --------------------------------------------------------------------------- */
