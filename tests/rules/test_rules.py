@@ -40,6 +40,9 @@ RULES = [
     ("upsampled", ["images"], 2 * 256),
     ("upsampled_tanh", ["sums", "elements", "images"], 2 * 256),
     ("few_channels_relu", ["windows"], 6 * 256),
+    ("few_channels_in_passes", ["products", "elements", "three_passes", "elements"], 128 * 256),
+    ("upsampled_pooled", ["sums", "elements", "images"], 2 * 256),
+    ("statistics_of_channels", ["rows"], 66 * 256),
     ("sigmoid_of_softmax", ["elements", "columns"], 300),
     ("product_with_activation", ["elements"] * 3, 3 * 128),
     ("norm_declared_late", ["rows", "rows", "elements", "rows"], 40 * 32),
@@ -431,6 +434,7 @@ DEAR = {
     "forces_of_systems",
     "rounded_factors",
     "correlated_channels",
+    "few_channels_in_passes",
 }
 
 
@@ -558,6 +562,7 @@ DEAR_AS_SYMBOLS = {
     "u8_nt",
     "upsampled",
     "upsampled_tanh",
+    "upsampled_pooled",
     "whole_weights",
     "close_pairs",
     "norm_by_nests",

@@ -115,17 +115,23 @@ static Expr *own_condition(const Move *m, const BlockIter *moved)
     return block->predicate ? expr_subst(c, block->predicate, now, n) : NULL;
 }
 
+/* An expression of new loops. */
+static Expr *simplified_in(const Move *m, const LoopList *loops, Expr *e)
+{
+    FactsMark mark = facts_mark(m->facts);
+    for (int i = 0; i < loops->n; i++)
+        facts_range(m->facts, loops->items[i].var, loops->items[i].lo, loops->items[i].hi);
+    e = simplify(m->facts, e);
+    facts_reset(m->facts, mark);
+    return e;
+}
+
 /* Which instances run: those of elements of the buffer, and under `cond`. */
 static Expr *condition_of(const Move *m, const LoopList *loops, const Subst *at, Expr *cond)
 {
     Context *c = m->s->ctx;
-    Facts *f = m->facts;
-    FactsMark mark = facts_mark(f);
     int64_t always;
-    for (int i = 0; i < loops->n; i++)
-        facts_range(f, loops->items[i].var, loops->items[i].lo, loops->items[i].hi);
-    Expr *taken = m->tie.taken ? simplify(f, at_places(m, m->tie.taken, at)) : NULL;
-    facts_reset(f, mark);
+    Expr *taken = m->tie.taken ? simplified_in(m, loops, at_places(m, m->tie.taken, at)) : NULL;
     if (taken && !(expr_is_const(taken, &always) && always))
         cond = cond_and(c, taken, cond);
     return cond;
@@ -182,7 +188,9 @@ static Expr *loops_for(const Move *m, int i, const Subst *values, Subst *at, Loo
     if (m->tie.tiles)
         return loop_over_tiles(m, i, loops);
     loops_over_places(m, back, at, loops);
-    return at_places(m, back, at);
+    Expr *value = at_places(m, back, at);
+    bool digit = back->kind == EX_DIV || back->kind == EX_MOD;
+    return digit ? simplified_in(m, loops, value) : value;
 }
 
 /* The block in new loops: over the part for the iterators that index it, over their domains for the
