@@ -379,6 +379,9 @@ RULES = [
         ["earlier", "triangles", "triangle", "elements", "elements", "elements"],
         3 * 2 * 256,
     ),
+    ("gated_norm", ["elements", "elements", "threads"], 256),
+    ("sum_of_pools", ["rows", "rows"], 6 * 256),
+    ("pooled_norm", ["elements", "rows", "threads", "small_rows"], 23 * 256),
 ]
 
 
@@ -606,6 +609,35 @@ def test_pixels_of_joined_loops_are_independent():
     command = [os.environ["TIRC"], program, "--trace"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert "// three_passes: " in done.stdout and "refused" not in done.stdout, done.stdout
+
+
+def test_pools_are_not_computed_in_rows_that_many_blocks_share():
+    trace = emit(PROGRAMS, "--kernel", "sum_of_pools", "-DR=600", "-DN=500", "--trace")
+    assert rules_of(trace) == ["threads", "small_rows", "rows"], trace
+
+
+LEVEL_2 = ROOT / "examples" / "kernelbench" / "level2"
+
+
+@pytest.mark.parametrize(
+    "program, kernel",
+    [
+        ("conv_2d", "conv_2d_relu_hard_swish"),  # 72 terms, and a bias
+        *in_sweep(("conv_2d", "conv_2d_subtract_mish"), ("conv_2d", "conv_2d_relu_bias")),
+    ],
+)
+def test_convolutions_with_a_bias_go_to_tensor_cores(program, kernel):
+    trace = emit(LEVEL_2 / f"{program}.tir", "--kernel", kernel, "--trace")
+    assert '"wgmma_3xtf32_tt"' in trace and "refused" not in trace, trace
+
+
+@pytest.mark.sweep
+def test_biases_of_convolutions_on_tensor_cores_are_right():
+    command = [os.environ["TIRC"], LEVEL_2 / "conv_2d.tir", "--kernel", "conv_2d_relu_hard_swish"]
+    command += ["-DN=356", "-DH=8", "-DW=8", "-DC=3", "--verify", "--device", "sim", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    report = json.loads(done.stdout)
+    assert report["verify"]["ok"] and len(report["launches"]) == 2, report["launches"]
 
 
 def test_halves_are_computed_and_rounded_in_pairs():
@@ -1161,6 +1193,28 @@ def test_odd_images_are_held(height, width, lanes):
     text = emit(program, *sizes)
     assert done.returncode == 0
     assert f"(const float{lanes} *)&x[" in text and f"(float{lanes} *)&y[" in text, text
+
+
+@pytest.mark.parametrize(
+    "program, sizes",
+    [
+        ("batch_norm", ["--kernel", "batch_norm", "-DN=128"]),
+        *in_sweep(("group_norm", ["-DN=128"])),
+    ],
+)
+def test_images_whose_sides_no_part_fills_are_read_once_for_mean_and_variance(program, sizes):
+    """Registers hold boxes, which parts of such images are not, so these are rows of a copy."""
+    path = ROOT / "examples" / "kernelbench" / f"{program}.tir"
+    trace = emit(path, "-DH=126", "-DW=126", *sizes, "--trace")
+    assert "recenter(" in trace and "reindex_cache_read(mean, x, local," in trace, trace
+    assert "E0423" not in trace, trace
+
+
+@pytest.mark.parametrize("height, width", [(182, 182), *in_sweep((202, 166), (122, 530))])
+def test_images_whose_sides_no_part_fills_are_right(height, width):
+    sizes = ["-DN=1", "-DC=1", f"-DH={height}", f"-DW={width}"]
+    trace, report = run("image_norm", *sizes)
+    assert "E0423" not in trace and report["verify"]["ok"], trace
 
 
 @pytest.mark.parametrize("element, lanes", [("bf16", 2), ("f16", 2), ("i8", 4), ("f32", 1)])
