@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""examples/kernelbench/measure.py [--torch TIMES.tsv | --torch CHECKOUT]: the table of KernelBench
-level 1 on a GPU.
+"""examples/kernelbench/measure.py [--level 2] [--torch TIMES.tsv | --torch CHECKOUT]: the table of
+KernelBench on a GPU, of level 1 or 2.
 
 Each operator at the benchmark's own sizes, compiled with `default` and measured as `tirc --bench`
 does: the median of many runs, cold L2. Each has a process of its own with a time limit, so a slow
@@ -10,10 +10,13 @@ is missing.
 The times of PyTorch come from a table, or from a checkout of KernelBench, whose models run in turn
 if torch and a GPU are there. A table has a line for each operator, without a heading, separated by
 tabs: its name, then milliseconds in eager mode, in eager mode without TF32, and compiled. The peer
-is the fastest that computes in IEEE f32: for convolutions the second, for others the least.
+is the fastest that computes in IEEE f32: for convolutions the second, for others the least. Models
+of level 1 run in evaluation mode, those of level 2 in training mode, as the benchmark runs them:
+batch norm has the statistics of the batch.
 
     python3 examples/kernelbench/measure.py --torch times.tsv --budget 900 --results h200.json
     python3 examples/kernelbench/measure.py --only 'norm|softmax' --verify
+    python3 examples/kernelbench/measure.py --level 2 --torch KernelBench --results level2.json
 """
 
 import argparse
@@ -33,8 +36,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
 
+TABLES = {1: "operators.tsv", 2: "level2.tsv"}
+
+
 def operators():
-    with open(HERE / "operators.tsv") as file:
+    with open(HERE / TABLES[ARGUMENTS.level]) as file:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
@@ -98,22 +104,22 @@ def peer(operator, times):
     if operator["benchmark"] not in times:
         return None
     eager, exact, compiled = map(float, times[operator["benchmark"]])
-    return exact if "conv" in operator["benchmark"] else min(eager, exact, compiled)
+    return exact if "conv" in operator["benchmark"].lower() else min(eager, exact, compiled)
 
 
 def measure_torch(operator, limit):
     done = output([sys.executable, __file__, "--model", operator["benchmark"], "--torch",
-                   ARGUMENTS.torch], limit)  # fmt: skip
+                   ARGUMENTS.torch, "--level", ARGUMENTS.level], limit)  # fmt: skip
     return {"torch_ms": min(json.loads(done))}
 
 
-def run_model(checkout, name):
+def run_model(checkout, level, name):
     """Prints the milliseconds of a model of KernelBench, eager and compiled, without TF32."""
     import importlib.util
 
     import torch
 
-    path = pathlib.Path(checkout, "KernelBench", "level1", f"{name}.py")
+    path = pathlib.Path(checkout, "KernelBench", f"level{level}", f"{name}.py")
     spec = importlib.util.spec_from_file_location("model", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -136,7 +142,7 @@ def run_model(checkout, name):
         return statistics.median(once() for _ in range(3 if first > 200 else 15))
 
     with torch.no_grad():
-        model = module.Model(*module.get_init_inputs()).cuda().eval()
+        model = module.Model(*module.get_init_inputs()).cuda().train(level > 1)
         inputs = [x.cuda() if torch.is_tensor(x) else x for x in module.get_inputs()]
         eager = milliseconds(lambda: model(*inputs))
         compiled = torch.compile(model)
@@ -248,6 +254,7 @@ PARSER = argparse.ArgumentParser(
 )
 PARSER.add_argument("--tirc", default=str(ROOT / "build/tirc"), help="the command to measure")
 PARSER.add_argument("--schedule", default="default", help="the schedule; normally `default`")
+PARSER.add_argument("--level", type=int, choices=TABLES, default=1, help="of the benchmark")
 PARSER.add_argument("--only", default="", metavar="REGEX", help="operators whose name matches")
 PARSER.add_argument("--torch", type=existing, help="a table of times, or a KernelBench checkout")
 PARSER.add_argument("--verify", action="store_true", help="also verifies, which takes minutes")
@@ -258,6 +265,6 @@ PARSER.add_argument("--again", action="store_true", help="tries failed rows agai
 PARSER.add_argument("--model", help=argparse.SUPPRESS)
 ARGUMENTS = PARSER.parse_args()
 if ARGUMENTS.model:
-    run_model(ARGUMENTS.torch, ARGUMENTS.model)
+    run_model(ARGUMENTS.torch, ARGUMENTS.level, ARGUMENTS.model)
 else:
     sys.exit(main())

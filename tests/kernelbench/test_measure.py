@@ -19,6 +19,7 @@ TIMES = """19_ReLU\t3.0\t3.0\t4.0
 23_Softmax\t9.0\t9.0\t1.0
 24_LogSoftmax\tERR out of memory
 54_conv_standard_3D__square_input__square_kernel\t1.0\t4.0\t1.0
+4_Conv2d_Mish_Mish\t1.0\t5.0\t1.0
 """
 
 
@@ -72,3 +73,12 @@ def test_a_budget_ends_the_table(tmp_path):
     status, out = measure(tmp_path, "--only", "relu$", "--budget", "1")
     assert status == 1 and rows(out)["relu"][0] == "2.0000"
     assert "not measured within 1 s: leaky_relu" in out
+
+
+def test_level_2(tmp_path):
+    status, out = measure(tmp_path, "--level", "2", "--only", r" conv_2d_(mish_mish|scale_min)$")
+    assert status == 0
+    assert rows(out) == {
+        "conv_2d_mish_mish": ["2.0000", "3000", "5.0000", "2.500", "", ""],
+        "conv_2d_scale_min": ["2.0000", "3000", "", "", "", ""],
+    }
