@@ -132,25 +132,25 @@ int flow_common(const StmtPath *a, const StmtPath *b)
     return n;
 }
 
-/* A block of the tree, and not `block`, that writes an element of the buffer that `block` reads. */
-static const Stmt *overwrites(Schedule *s, Stmt *tree, const Stmt *block, const Buffer *buffer)
+/* A block of the tree, and not the reader, that writes an element of the buffer that it reads. */
+static const Stmt *overwrites(Schedule *s, Stmt *tree, BlockIn reader, const Buffer *buffer)
 {
     BlockList writers = flow_blocks(s, tree, buffer, ACCESS_WRITE);
     for (int i = 0; i < writers.n; i++)
-        if (writers.items[i] != block &&
-            dependence_may_meet(s->ctx, s->kernel, writers.items[i], block, buffer))
+        if (writers.items[i]->u.block.id != reader.block->u.block.id &&
+            dependence_may_meet(s->ctx, reader.kernel, writers.items[i], reader.block, buffer))
             return writers.items[i];
     return NULL;
 }
 
-const Stmt *flow_overwritten(Schedule *s, SeqRange range, Stmt *block, const Buffer **buffer)
+const Stmt *flow_overwritten(Schedule *s, SeqRange range, BlockIn reader, const Buffer **buffer)
 {
-    BufferSet read = flow_buffers(s, block, ACCESS_READ);
+    BufferSet read = flow_buffers(s, reader.block, ACCESS_READ);
     const Stmt *writer = NULL;
     for (int r = 0; r < read.n && !writer; r++) {
         *buffer = read.items[r];
         for (int i = range.from; i <= range.to && !writer; i++)
-            writer = overwrites(s, range.seq->u.seq.items[i], block, *buffer);
+            writer = overwrites(s, range.seq->u.seq.items[i], reader, *buffer);
     }
     return writer;
 }
@@ -270,16 +270,21 @@ bool flow_require_no_range(Schedule *s, const Stmt *block, const Buffer *buffer,
     return true;
 }
 
+Stmt *flow_remove_end(Schedule *s, Stmt *body, const StmtPath *path)
+{
+    int at = path->n - 1; /* the outermost node that holds nothing else */
+    while (at > 0 &&
+           (path->items[at - 1]->kind == ST_FOR ||
+            (path->items[at - 1]->kind == ST_IF && !path->items[at - 1]->u.cond.otherwise)))
+        at--;
+    return stmt_replace(s->ctx, body, path->items[at], NULL);
+}
+
 Stmt *flow_remove(Schedule *s, Stmt *body, const Stmt *block)
 {
     StmtPath path = {0};
-    if (!stmt_find(s->ctx, body, block->u.block.id, &path))
-        return body;
-    int at = path.n - 1; /* the outermost node that holds nothing else */
-    while (at > 0 && (path.items[at - 1]->kind == ST_FOR ||
-                      (path.items[at - 1]->kind == ST_IF && !path.items[at - 1]->u.cond.otherwise)))
-        at--;
-    return stmt_replace(s->ctx, body, path.items[at], NULL);
+    return stmt_find(s->ctx, body, block->u.block.id, &path) ? flow_remove_end(s, body, &path)
+                                                             : body;
 }
 
 static Stmt *drop_temp(Rewriter *r, Stmt *stmt)

@@ -70,10 +70,15 @@ typedef struct {
     int from, to;
 } SeqRange;
 
-/* A statement between item `from` and the end of item `to` writes what the block, which is in
- * `from`, reads, so that the block would read something else there. NULL: none; else the writer,
- * and the buffer. */
-const Stmt *flow_overwritten(Schedule *s, SeqRange range, Stmt *block, const Buffer **buffer);
+/* A block of a kernel, which may be one that a step has built so far. */
+typedef struct {
+    const Kernel *kernel;
+    Stmt *block;
+} BlockIn;
+
+/* A block between item `from` and the end of item `to`, which the kernel has, too, writes what the
+ * reader reads there. NULL: none; else the writer, and the buffer. */
+const Stmt *flow_overwritten(Schedule *s, SeqRange range, BlockIn reader, const Buffer **buffer);
 
 /* A block whose init, which stands before the outermost loop of its reduction, would stand
  * elsewhere with the nest `now` in the place of `old`; NULL: none. */
@@ -90,6 +95,8 @@ bool flow_require_no_range(Schedule *s, const Stmt *block, const Buffer *buffer,
 
 /* `body` without the block, and without the loops around it that hold nothing else. */
 Stmt *flow_remove(Schedule *s, Stmt *body, const Stmt *block);
+/* The same for the end of a path. */
+Stmt *flow_remove_end(Schedule *s, Stmt *body, const StmtPath *path);
 
 /* Refuses a buffer whose shape changes with a loop: blocks of a primitive's own that go over it
  * speak of sizes only. */

@@ -178,22 +178,6 @@ static bool find_iterations(Move *m, const Stmt *store)
     return true;
 }
 
-/* Nothing that the block reads changes before the loop runs. */
-static bool reads_stay(const Move *m)
-{
-    Schedule *s = m->s;
-    const Buffer *overwritten;
-    const Stmt *writer =
-        flow_overwritten(s, (SeqRange){.seq = m->seq, .from = m->block_item, .to = m->loop_item},
-                         m->block, &overwritten);
-    REQUIRE(s, E0454, m->at_block, !writer,
-            "block '%s' writes '%s', an input of block '%s', before loop '%s' has finished, so the "
-            "moved block would read other values",
-            writer->u.block.name, overwritten->name, m->block->u.block.name,
-            m->loop->u.loop.var->name);
-    return true;
-}
-
 /* The block's only store, which may be in loops and conditions (blockize); NULL: it has several, or
  * updates what its loops start. */
 static const Stmt *only_store(Context *c, const Stmt *block)
@@ -220,8 +204,8 @@ static bool find_tie(Move *m)
 {
     const Stmt *store = only_store(m->s->ctx, m->block);
     m->buffer = sched_buffer(m->s, store->u.store.buffer->id);
-    return consumers_are_under(m) && inits_come_after(m) && reads_stay(m) &&
-           find_iterations(m, store) && made_in_iteration(m);
+    return consumers_are_under(m) && inits_come_after(m) && find_iterations(m, store) &&
+           made_in_iteration(m);
 }
 
 /* The block alone in its loops. */
@@ -345,12 +329,31 @@ static bool guard_by_reader(Move *m)
     return true;
 }
 
+/* Nothing that the block reads in its new place changes between its old one and the end of the
+ * loop. */
+static bool reads_stay(const Move *m)
+{
+    Schedule *s = m->s;
+    const Buffer *overwritten;
+    const Kernel *moved = kernel_with_body(s->ctx, s->kernel, m->body);
+    Stmt *block = stmt_find(s->ctx, m->body, m->block->u.block.id, NULL);
+    const Stmt *writer =
+        flow_overwritten(s, (SeqRange){.seq = m->seq, .from = m->block_item, .to = m->loop_item},
+                         (BlockIn){moved, block}, &overwritten);
+    REQUIRE(s, E0454, m->at_block, !writer,
+            "block '%s' writes '%s', an input of block '%s', before loop '%s' has finished, so the "
+            "moved block would read other values",
+            writer->u.block.name, overwritten->name, m->block->u.block.name,
+            m->loop->u.loop.var->name);
+    return true;
+}
+
 static bool keeps_meaning(Move *m)
 {
     if (!guard_by_reader(m))
         return false;
     share_part(m);
-    return runs_no_more(m) && keeps_order(m->s, &m->path, m->at_block);
+    return reads_stay(m) && runs_no_more(m) && keeps_order(m->s, &m->path, m->at_block);
 }
 
 bool prim_compute_at(Schedule *s, const PrimCall *call, Value *result)

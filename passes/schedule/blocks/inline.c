@@ -137,7 +137,7 @@ static bool inputs_last(Schedule *s, Span span, Stmt *block, const StmtPath *pat
                 readers->items[r]->u.block.name,
                 flow_single_store(s->ctx, block)->u.store.buffer->name, block->u.block.name);
         const Stmt *writer = flow_overwritten(s, (SeqRange){.seq = seq, .from = from, .to = to},
-                                              block, &overwritten);
+                                              (BlockIn){s->kernel, block}, &overwritten);
         REQUIRE(s, E0461, span, !writer,
                 "block '%s' writes '%s' before block '%s' has finished, so the inlined expression "
                 "would read other values",
