@@ -70,10 +70,22 @@ static bool draw_loop(Focus *f, Pick *pick)
     return true;
 }
 
+/* The block behind the first in the text, or the first. */
+static Value next_block(const Focus *f)
+{
+    Value all = all_blocks(f->s);
+    for (int i = 0; i + 1 < all.u.list.n; i++)
+        if (all.u.list.items[i].u.id == f->block.u.id)
+            return all.u.list.items[i + 1];
+    return f->block;
+}
+
 /* A second block: one that reads what the first writes, one that suits as well, or any. */
 static Value draw_other_block(Focus *f)
 {
     uint64_t kind = random_below(f->r, 4);
+    if (kind > 0 && strcmp(f->primitive->name, "unite") == 0)
+        return next_block(f);
     Value users = query(f->s, "consumers", &f->block, 1);
     if (kind > 1 && users.u.list.n > 0)
         return one_of(f->r, users);

@@ -56,6 +56,9 @@ static const Fit fits[] = {
     {"privatize", 1, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"carry", 2, BLOCK_RECURRENCE, LOOP_INNER, BUFFER_UPDATED},
     {"separate", 2, BLOCK_SEVERAL, LOOP_ANY, BUFFER_ANY},
+    {"normalize", 2, BLOCK_ANY, LOOP_ANY, BUFFER_ANY},
+    {"unite", 1, BLOCK_TWIN, LOOP_ANY, BUFFER_ANY},
+    {"remove_empty", 1, BLOCK_NEVER, LOOP_INNER, BUFFER_ANY},
     {"pick", 2, BLOCK_PICKED, LOOP_INNER, BUFFER_ANY},
     {"distinct", 2, BLOCK_PLACED, LOOP_ANY, BUFFER_ANY},
     {"sort_updates", 2, BLOCK_SCATTERED, LOOP_INNER, BUFFER_ANY},
@@ -371,6 +374,29 @@ static bool is_updated_again(Schedule *s, const Stmt *store, const StmtPath *pat
     return again && store_updates(store->u.store.op);
 }
 
+static bool domains_differ(Context *c, const BlockStmt *a, const BlockStmt *b)
+{
+    bool differ = a->n_iters != b->n_iters || a->predicate || b->predicate;
+    for (int i = 0; i < a->n_iters && !differ; i++)
+        differ = strcmp(expr_text(c, a->iters[i].lo), expr_text(c, b->iters[i].lo)) != 0 ||
+                 strcmp(expr_text(c, a->iters[i].hi), expr_text(c, b->iters[i].hi)) != 0;
+    return differ;
+}
+
+/* The block behind the one with this store updates the same buffer, in other iterations. */
+static bool has_twin(Schedule *s, const Stmt *store, const StmtPath *path)
+{
+    Context *c = schedule_context(s);
+    const Stmt *seq = path->n > 1 ? path->items[path->n - 2] : NULL;
+    const Stmt *block = path_end(path), *next = NULL;
+    for (int i = 0; seq && seq->kind == ST_SEQ && i + 1 < seq->u.seq.n; i++)
+        next = seq->u.seq.items[i] == block ? seq->u.seq.items[i + 1] : next;
+    const Stmt *other = next && next->kind == ST_BLOCK ? flow_single_store(c, next) : NULL;
+    return other && other->u.store.buffer->id == store->u.store.buffer->id &&
+           other->u.store.op == store->u.store.op &&
+           domains_differ(c, &block->u.block, &next->u.block);
+}
+
 static bool block_suits(Schedule *s, BlockFit fit, Value handle)
 {
     StmtPath path = {0};
@@ -395,6 +421,8 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_SCALED: return block->u.block.init && store && is_scaled(block, store);
     case BLOCK_TERMS: return store && adds_terms(store);
     case BLOCK_AGAIN: return store && is_updated_again(s, store, &path);
+    case BLOCK_TWIN: return store && has_twin(s, store, &path);
+    case BLOCK_NEVER: return dependence_never_runs(schedule_context(s), s->kernel, block);
     case BLOCK_EINSUM: return store && store->u.store.op != STORE_SET && is_whole(block, &path);
     case BLOCK_DIGITS: return has_digits(s, block);
     case BLOCK_BORDERED: return has_borders(s, block);

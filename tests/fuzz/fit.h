@@ -13,6 +13,8 @@ typedef enum {
     BLOCK_SCALED,       /* that, and adds a product or quotient, of which a side stays the same */
     BLOCK_TERMS,        /* adds a sum or a difference of floats */
     BLOCK_AGAIN,        /* updates an element that a block behind it in its loop updates */
+    BLOCK_TWIN,         /* that behind it stores to the same buffer in other iterations */
+    BLOCK_NEVER,        /* never runs */
     BLOCK_CARRIER,      /* updates what others initialize */
     BLOCK_PARTIAL,      /* has an init, and writes a temp */
     BLOCK_PARTS,        /* that, and the temp has axes */

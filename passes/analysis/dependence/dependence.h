@@ -97,6 +97,9 @@ bool dependence_loop_carries_none(Context *c, const Kernel *kernel, uint32_t loo
 bool dependence_may_meet(Context *c, const Kernel *kernel, const Stmt *writer, const Stmt *reader,
                          const Buffer *buffer);
 
+/* No instance of the block is in the domains and conditions, and no init of it runs (runs.c). */
+bool dependence_never_runs(Context *c, const Kernel *kernel, const Stmt *block);
+
 /* Loads of a buffer by the block with id `block`. */
 typedef struct {
     uint32_t block;

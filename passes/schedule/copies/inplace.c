@@ -1,5 +1,5 @@
-/* inplace.c - Implements cache_inplace: makes a block that reads and writes one buffer work on a
- * copy.
+/* inplace.c - Implements cache_inplace: makes a block that reads and writes one buffer, or all such
+ * blocks of a loop, work on a copy.
  *
  *   cache_inplace(x, x, shared, i):        for i in 4 {
  *                                              x_shared[i * 8 .. i * 8 + 8] = x[...];
@@ -8,12 +8,12 @@
  *                                              x[...] = x_shared[i * 8 .. i * 8 + 8];
  *                                          }
  *
- * Between the two copies nothing but the block touches the buffer. The copy holds all that the
- * block touches there, and may hold more; what goes back is what the block has written: the others'
- * elements are not written, not even as they were. Iterations that run at the same time and touch
- * each other's part are refused by their kinds.
+ * Between the two copies nothing but the block, or the blocks, touches the buffer. The copy holds
+ * all that they touch there, and may hold more; what goes back is what they have written: the
+ * others' elements are not written, not even as they were. Iterations that run at the same time and
+ * touch each other's part are refused by their kinds.
  *
- * Legal: nothing but the block touches the buffer in the loop, and iterations of loops that run at
+ * Legal: nothing but the blocks touches the buffer in the loop, and iterations of loops that run at
  * the same time touch parts of their own.
  * Invariant: the buffer holds what it held after each iteration of the loop. */
 #include "passes/schedule/copies/stage.h"
@@ -24,6 +24,8 @@ typedef struct {
     const PrimCall *call;
     StmtPath path;
     Stmt *block;
+    bool together;   /* all blocks of the loop that access the buffer use the copy */
+    BlockList users; /* those that do */
     Buffer *from, *to;
     StagePlace place;
     const Stmt *loop; /* whose body the copies stand in; NULL: around everything */
@@ -37,12 +39,10 @@ typedef struct {
 static void place_outside(InPlace *p)
 {
     Schedule *s = p->s;
-    BlockList users = {0};
     BufferSet staged = {0};
     StmtPath at = {0};
-    VEC_PUSH(s->ctx->arena, &users, p->block);
     VEC_PUSH(s->ctx->arena, &staged, p->from);
-    stage_place(s, &users, &staged, ACCESS_ANY, &p->place);
+    stage_place(s, &p->users, &staged, ACCESS_ANY, &p->place);
     for (int i = 0; i < p->path.n && p->path.items[i] != p->place.parent; i++)
         VEC_PUSH(s->ctx->arena, &at, p->path.items[i]);
     Facts *facts = sched_facts(s, &at);
@@ -51,9 +51,12 @@ static void place_outside(InPlace *p)
     region_touched(facts, item, p->from, ACCESS_WRITE, p->back);
 }
 
-static bool is_item(Stmt *item, const Stmt *block, Context *c)
+static bool holds_user(const InPlace *p, Stmt *item)
 {
-    return stmt_find(c, item, block->u.block.id, NULL);
+    for (int i = 0; i < p->users.n; i++)
+        if (stmt_find(p->s->ctx, item, p->users.items[i]->u.block.id, NULL))
+            return true;
+    return false;
 }
 
 /* What one iteration of the loop accesses. */
@@ -63,26 +66,38 @@ static bool box_inside(const InPlace *p, Facts *facts, AccessMode mode, Interval
     return stage_box(p->s, facts, &of, box);
 }
 
-/* In the loop's body, where the block is alone with the buffer. */
+/* No other block in the loop accesses the buffer. */
+static bool check_others(const InPlace *p)
+{
+    const Stmt *other =
+        p->together ? NULL
+                    : flow_other_block(p->s, p->loop->u.loop.body, p->block, p->from, ACCESS_ANY);
+    REQUIRE(p->s, E0914, p->call->cache_inplace.loop.span, !other,
+            "block '%s' also accesses '%s' in loop '%s', and would not see the values in the copy; "
+            "together = true has all blocks of the loop use it",
+            stmt_label(other), p->from->name, p->loop->u.loop.var->name);
+    return true;
+}
+
+/* In the loop's body, where the users are alone with the buffer. */
 static bool place_inside(InPlace *p)
 {
-    Schedule *s = p->s;
     Span span = p->call->cache_inplace.loop.span;
     Name loop = p->loop->u.loop.var->name;
     Stmt *body = p->loop->u.loop.body;
     p->place = (StagePlace){.parent = body, .first = -1, .last = -1};
     for (int i = 0; i < stmt_items(body); i++)
-        if (is_item(stmt_item(body, i), p->block, s->ctx))
-            p->place.first = p->place.last = i;
-    REQUIRE(s, E0914, span, p->place.first >= 0, "loop '%s' does not enclose block '%s'", loop,
-            p->block->u.block.name);
-    const Stmt *other = flow_other_block(s, body, p->block, p->from, ACCESS_ANY);
-    REQUIRE(s, E0914, span, !other,
-            "block '%s' also accesses '%s' in loop '%s', and would not see the values in the copy",
-            stmt_label(other), p->from->name, loop);
-    Facts *facts = sched_facts(s, &p->at);
+        if (holds_user(p, stmt_item(body, i))) {
+            p->place.first = p->place.first < 0 ? i : p->place.first;
+            p->place.last = i;
+        }
+    REQUIRE(p->s, E0914, span, stmt_find(p->s->ctx, body, p->block->u.block.id, NULL),
+            "loop '%s' does not enclose block '%s'", loop, p->block->u.block.name);
+    if (!check_others(p))
+        return false;
+    Facts *facts = sched_facts(p->s, &p->at);
     facts_enter(facts, p->loop);
-    REQUIRE(s, E0455, span,
+    REQUIRE(p->s, E0455, span,
             box_inside(p, facts, ACCESS_ANY, p->box) && box_inside(p, facts, ACCESS_WRITE, p->back),
             "no bounds found for the region of '%s' that one iteration of loop '%s' accesses",
             p->from->name, loop);
@@ -95,6 +110,17 @@ static Stmt *copy_nest(const InPlace *p, Name block, Buffer *to, Buffer *from, c
     return stage_copy_box(
         p->s, p->block,
         &(BoxCopy){.block = name, .to = to, .from = from, .box = box, .span = p->block->span});
+}
+
+/* The list with the users at work on the copy. */
+static Stmt *with_copy(const InPlace *p, Stmt *list)
+{
+    Context *c = p->s->ctx;
+    for (int i = 0; i < p->users.n; i++) {
+        Stmt *user = p->users.items[i];
+        list = stmt_replace(c, list, user, stmt_replace_buffer(c, user, p->from, p->to));
+    }
+    return list;
 }
 
 /* Loops one iteration after the other, and stores to the copy that read nothing of it. */
@@ -120,9 +146,7 @@ static bool check_written(InPlace *p, Stmt *out)
     Schedule *s = p->s;
     Context *c = s->ctx;
     Rewriter r = {.ctx = c, .user = p, .stmt = only_write};
-    Stmt *block = rewrite_stmt(&r, stmt_replace_buffer(c, p->block, p->from, p->to));
-    Stmt *list =
-        rewrite_stmt(&r, stmt_replace(c, stage_insert(s, &p->place, NULL, out), p->block, block));
+    Stmt *list = rewrite_stmt(&r, with_copy(p, stage_insert(s, &p->place, NULL, out)));
     const Kernel *kernel = kernel_with_body(
         s->ctx, s->kernel, stmt_replace(c, s->kernel->body, p->place.parent, list));
     REQUIRE(
@@ -157,6 +181,23 @@ static bool check_block(const InPlace *p)
     return true;
 }
 
+/* Finds the loop, and the blocks that use the copy. */
+static bool find_users(InPlace *p)
+{
+    Schedule *s = p->s;
+    const Value *loop = &p->call->cache_inplace.loop, *together = &p->call->cache_inplace.together;
+    if (loop->kind != VALUE_NONE)
+        p->loop = sched_node(s, loop, &p->at);
+    p->together = together->kind == VALUE_BOOL && together->u.i;
+    REQUIRE(s, E0914, together->span, p->loop || !p->together,
+            "together needs a loop, all of whose blocks use the copy");
+    if (p->together)
+        p->users = flow_blocks(s, p->loop->u.loop.body, p->from, ACCESS_ANY);
+    else
+        VEC_PUSH(s->ctx->arena, &p->users, p->block);
+    return true;
+}
+
 bool prim_cache_inplace(Schedule *s, const PrimCall *call, Value *result)
 {
     Context *c = s->ctx;
@@ -169,8 +210,8 @@ bool prim_cache_inplace(Schedule *s, const PrimCall *call, Value *result)
     p.to = stage_buffer(s, p.from, scope_name(scope), scope, call->span);
     p.box = ARENA_ARRAY(c->arena, Interval, p.from->rank + 1);
     p.back = ARENA_ARRAY(c->arena, Interval, p.from->rank + 1);
-    if (call->cache_inplace.loop.kind != VALUE_NONE)
-        p.loop = sched_node(s, &call->cache_inplace.loop, &p.at);
+    if (!find_users(&p))
+        return false;
     if (!p.loop)
         place_outside(&p);
     else if (!place_inside(&p))
@@ -178,8 +219,7 @@ bool prim_cache_inplace(Schedule *s, const PrimCall *call, Value *result)
     Stmt *in = copy_nest(&p, p.to->name, p.to, p.from, p.box);
     Stmt *out = copy_nest(&p, arena_printf(c->arena, "%s_back", p.to->name), p.from, p.to, p.back);
     Stmt *list = stage_insert(s, &p.place, in, out);
-    list = stmt_replace(c, list, p.block, stmt_replace_buffer(c, p.block, p.from, p.to));
-    Stmt *body = stmt_replace(c, s->kernel->body, p.place.parent, list);
+    Stmt *body = stmt_replace(c, s->kernel->body, p.place.parent, with_copy(&p, list));
     body = flow_declare_beside(s, body, p.from, p.to);
     if (!flow_recheck_all(s, body, call->span) || !check_written(&p, out))
         return false;

@@ -190,6 +190,20 @@ bool prim_reorder(Schedule *s, const PrimCall *call, Value *result)
 
 /* ---- add_unit_loop --------------------------------------------------------------------------- */
 
+/* The value of the iteration, if a loop around has it. */
+static bool find_value(Schedule *s, const PrimCall *call, const StmtPath *path, Expr **at)
+{
+    const Value *given = &call->add_unit_loop.at;
+    if (given->kind == VALUE_NONE)
+        return true;
+    const ForStmt *loop = &sched_node(s, given, NULL)->u.loop;
+    REQUIRE(s, E0926, given->span,
+            path_loop(path, loop->id) >= 0 && path_loop(path, loop->id) < path->n - 1,
+            "loop '%s' is not around '%s'", loop->var->name, stmt_label(path_end(path)));
+    *at = expr_var(s->ctx, loop->var, span_none());
+    return true;
+}
+
 bool prim_add_unit_loop(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
@@ -197,7 +211,10 @@ bool prim_add_unit_loop(Schedule *s, const PrimCall *call, Value *result)
     if (!loop_require_depth(s, &path, 1, call->span))
         return false;
     Name name = sched_fresh_loop_name(s, &path, "u", 0);
-    ForStmt unit = flow_loop(s, name, expr_index(s->ctx, 0), expr_index(s->ctx, 1));
+    Expr *at = expr_index(s->ctx, 0);
+    if (!find_value(s, call, &path, &at))
+        return false;
+    ForStmt unit = flow_loop(s, name, at, index_add(s->ctx, at, expr_index(s->ctx, 1)));
     unit.body = node;
     Stmt *loop = stmt_for(s->ctx, &unit, node->span);
     sched_replace(s, node, loop);
