@@ -373,6 +373,12 @@ RULES = [
     ("solve_unit", ["batch"], 32),
     ("solve_upper", ["batch"], 32),
     ("solve_many", ["batch"], 50 * 32),
+    ("lu_in_blocks", ["factorization", "blocked"], 1024),
+    ("lu_by_steps", ["blocked"], 1024),
+    ("cholesky_in_blocks", ["factorization", "blocked"], 1024),
+    ("solve_rows_in_blocks", ["solve", "blocked"], 3 * 2 * 128),
+    ("solve_columns_in_blocks", ["solve", "blocked"], 3 * 2 * 128),
+    ("solve_vector_in_blocks", ["solve", "elements"], 34 * 256),
     ("triangular_product", ["earlier", "elements", "threads"], 8 * 256),
     (
         "triangular_tiles",
@@ -389,6 +395,9 @@ RULES = [
 # which rule takes them, and at their results at sizes of 1; of another one like them at all
 # results.
 DEAR = {
+    "lu_in_blocks",
+    "lu_by_steps",
+    "cholesky_in_blocks",
     "f16_nt_bias",
     "bf16_nn_batched",
     "bf16_tn_wide",
