@@ -22,9 +22,9 @@ enum { SIDE_FIRST, SIDE_SECOND, SIDE_OTHER, SIDE_BATCH, N_SIDES, MAX_LOOPS = 30 
 /* An operand: elements of one buffer that depend on loops of one side. */
 typedef struct {
     const Buffer *buffer;
-    uint32_t loops;   /* a bit for each loop of the nest */
-    const Expr *last; /* the last subscript of the first element */
-    bool has_parts;   /* others have another number there */
+    uint32_t loops;     /* a bit for each loop of the nest */
+    Expr *const *index; /* of the first element */
+    bool has_parts;     /* others have another number for their last subscript */
     ValueList readers;
 } TermOperand;
 
@@ -99,29 +99,56 @@ static uint32_t loops_to(const Roles *r, const BlockStmt *block, const Access *e
     return loops;
 }
 
+/* Two subscripts are different numbers. */
+static bool are_apart(const Expr *a, const Expr *b)
+{
+    int64_t one, other;
+    return expr_is_const(a, &one) && expr_is_const(b, &other) && one != other;
+}
+
+/* The element is in another plane than those of the operand, as u[0, i, k] and u[1, i, k] are. */
+static bool is_in_other_plane(const TermOperand *o, const Access *element)
+{
+    bool other = false;
+    for (int axis = 0; axis < o->buffer->rank - 1; axis++)
+        other |= are_apart(o->index[axis], element->index[axis]);
+    return other;
+}
+
+static bool is_last_reader(const TermOperand *o, const Stmt *block)
+{
+    return o->readers.n > 0 && o->readers.items[o->readers.n - 1].u.id == value_block(block).u.id;
+}
+
+/* The operand that an element of a block is of: of the same buffer and side. Planes that several
+ * blocks read are operands of each; those that one block reads are one operand. */
+static TermOperand *find_operand(Roles *r, const Access *element, uint32_t loops, const Stmt *block)
+{
+    TermOperand *found = NULL;
+    for (int i = 0; i < r->operands.n; i++) {
+        TermOperand *o = &r->operands.items[i];
+        if (o->buffer->id == element->buffer->id && (o->loops & ~r->sums) == (loops & ~r->sums) &&
+            (!is_in_other_plane(o, element) || is_last_reader(o, block)))
+            found = o;
+    }
+    return found;
+}
+
 /* Adds an element that a block reads to the operand that it is of. */
 static void add_element(Roles *r, const Access *element, uint32_t loops, const Stmt *block)
 {
     Context *c = r->s->ctx;
-    const Buffer *buffer = element->buffer;
-    const Expr *last = element->index[buffer->rank - 1];
-    int64_t one, other;
-    TermOperand *found = NULL;
-    for (int i = 0; i < r->operands.n; i++) {
-        TermOperand *o = &r->operands.items[i];
-        if (o->buffer->id == buffer->id && (o->loops & ~r->sums) == (loops & ~r->sums))
-            found = o;
-    }
+    int last = element->buffer->rank - 1;
+    TermOperand *found = find_operand(r, element, loops, block);
     if (!found) {
-        VEC_PUSH(c->arena, &r->operands, ((TermOperand){.buffer = buffer, .last = last}));
+        VEC_PUSH(c->arena, &r->operands,
+                 ((TermOperand){.buffer = element->buffer, .index = element->index}));
         found = &r->operands.items[r->operands.n - 1];
     }
     found->loops |= loops;
-    found->has_parts |=
-        expr_is_const(found->last, &one) && expr_is_const(last, &other) && one != other;
-    Value reader = value_block(block);
-    if (found->readers.n == 0 || found->readers.items[found->readers.n - 1].u.id != reader.u.id)
-        VEC_PUSH(c->arena, &found->readers, reader);
+    found->has_parts |= are_apart(found->index[last], element->index[last]);
+    if (!is_last_reader(found, block))
+        VEC_PUSH(c->arena, &found->readers, value_block(block));
 }
 
 /* The block is one update whose terms do not read what it writes. */
