@@ -262,6 +262,7 @@ RULES = [
     ("rows_of_halves", ["rows"], 40 * 16),
     ("row_of_pairs", ["rows"], 5 * 32),
     ("recurrent_layer", ["steps", "contraction", "elements"], 128),
+    ("interaction", ["elements", "rows"], 5 * 7 * 7 * 32),
     ("gated_layer", ["steps", "terms"], 80 * 128),
     ("power_method", ["steps", "parts", "rows", "elements", "elements"], 384 * 32),
     ("likeliest_path", ["batch"], 4 * 64),

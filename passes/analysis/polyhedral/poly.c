@@ -56,6 +56,8 @@ PolyMark poly_mark(const Poly *p)
                       .quotients = p->quotients.n,
                       .extremes = p->extremes.n,
                       .products = p->products.n,
+                      .squares = p->squares.n,
+                      .quadratics = p->quadratics.n,
                       .elements = p->elements.n,
                       .fixed = p->fixed.n,
                       .raised = p->raised.n,
@@ -71,6 +73,8 @@ void poly_reset(Poly *p, PolyMark mark)
     p->quotients.n = mark.quotients;
     p->extremes.n = mark.extremes;
     p->products.n = mark.products;
+    p->squares.n = mark.squares;
+    p->quadratics.n = mark.quadratics;
     p->elements.n = mark.elements;
     p->fixed.n = mark.fixed;
     while (p->raised.n > mark.raised) {

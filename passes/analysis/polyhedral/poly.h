@@ -71,6 +71,18 @@ typedef struct {
     int column;
 } Product;
 
+/* x * x for a form x, and factor * x * x + linear * x: columns. */
+typedef struct {
+    Affine at;
+    Bounds range; /* of x */
+    int column;
+} Square;
+typedef struct {
+    int64_t factor, linear;
+    int square; /* its place in the list */
+    int column;
+} Quadratic;
+
 /* An element of an input, as a load reads it. */
 typedef struct {
     const Buffer *buffer;
@@ -104,6 +116,8 @@ typedef struct {
     VEC(Quotient) quotients;
     VEC(Extreme) extremes;
     VEC(Product) products;
+    VEC(Square) squares;
+    VEC(Quadratic) quadratics;
     VEC(Element) elements; /* of inputs with an order (poly_order.c) */
     Env fixed;             /* sizes and scalars met so far, loops outside the root */
     bool inexact;          /* a constraint was dropped, a value is unknown or a product of sizes */
@@ -116,7 +130,8 @@ Poly *poly_new(Context *c);
 
 /* Everything added since a mark is dropped by poly_reset. */
 typedef struct {
-    int columns, rows, choices, quotients, extremes, products, elements, fixed, raised;
+    int columns, rows, choices, quotients, extremes, products, squares, quadratics, elements, fixed,
+        raised;
     bool inexact, lost;
 } PolyMark;
 PolyMark poly_mark(const Poly *p);
@@ -203,6 +218,8 @@ void poly_quotient_below(Poly *p, Affine q, Affine hi);
 Affine poly_quotient(Poly *p, Affine e, int64_t d);
 /* The same, rounded down; false where the terms that d does not divide have no least value. */
 bool poly_floor(Poly *p, Affine e, int64_t d, Affine *q);
+/* a * b where both are multiples of one form, but for numbers (poly_squares.c); false of others. */
+bool poly_multiply_alike(Poly *p, Affine a, Affine b, Affine *product);
 /* The form with digits in the place of the columns that have them. */
 Affine poly_digits(Poly *p, Affine e);
 

@@ -239,7 +239,8 @@ static bool is_size(Poly *p, Affine a)
     return affine_is_fixed(p, a) && is_not_negative(p, a);
 }
 
-/* factor * size for a form of fixed columns; unknown where neither is. */
+/* factor * size for a form of fixed columns, or the product of a form and itself; unknown where it is
+ * neither. */
 static Affine times_size(Poly *p, Affine a, Affine b)
 {
     Affine product;
@@ -248,7 +249,7 @@ static Affine times_size(Poly *p, Affine a, Affine b)
     if (b.n == 0)
         return poly_add(p, affine_const(0), a, b.constant);
     if (!is_size(p, a) && !is_size(p, b))
-        return poly_unknown(p);
+        return poly_multiply_alike(p, a, b, &product) ? product : poly_unknown(p);
     if (find_product(p, a, b, &product) || find_product(p, b, a, &product))
         return product;
     bool positive = is_not_negative(p, a) && is_not_negative(p, b);
