@@ -53,6 +53,8 @@ static const Fit fits[] = {
     {"split_terms", 1, BLOCK_TERMS, LOOP_ANY, BUFFER_ANY},
     {"join_updates", 1, BLOCK_AGAIN, LOOP_ANY, BUFFER_ANY},
     {"cache_factor", 1, BLOCK_EINSUM, LOOP_ANY, BUFFER_ANY},
+    {"rename", 1, BLOCK_OVERWRITER, LOOP_ANY, BUFFER_ANY},
+    {"mask", 1, BLOCK_RANGED, LOOP_ANY, BUFFER_ANY},
     {"privatize", 1, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"carry", 2, BLOCK_RECURRENCE, LOOP_INNER, BUFFER_UPDATED},
     {"separate", 2, BLOCK_SEVERAL, LOOP_ANY, BUFFER_ANY},
@@ -397,6 +399,28 @@ static bool has_twin(Schedule *s, const Stmt *store, const StmtPath *path)
            domains_differ(c, &block->u.block, &next->u.block);
 }
 
+/* The last of several blocks that write a temp. */
+static bool overwrites(Schedule *s, const Stmt *block, const Stmt *store)
+{
+    const Buffer *buffer = store->u.store.buffer;
+    BlockList writers = flow_blocks(s, schedule_kernel(s)->body, buffer, ACCESS_WRITE);
+    return buffer->role == ROLE_TEMP && writers.n > 1 && writers.items[writers.n - 1] == block;
+}
+
+/* An iterator of a reduction, or of what sets a temp, is a loop with another range than that. */
+static bool is_ranged(const BlockStmt *block, const Stmt *store, const StmtPath *path)
+{
+    bool sets = store->u.store.op == STORE_SET && store->u.store.buffer->role == ROLE_TEMP;
+    for (int i = 0; i < path->n && (sets || block->init); i++)
+        for (int k = 0; path->items[i]->kind == ST_FOR && k < block->n_iters; k++)
+            if (block->iters[k].kind == (sets ? ITER_SPATIAL : ITER_REDUCE) &&
+                expr_is_var(block->iters[k].binding, path->items[i]->u.loop.var) &&
+                expr_of_sizes(path->items[i]->u.loop.hi) &&
+                !expr_equal(block->iters[k].hi, path->items[i]->u.loop.hi))
+                return true;
+    return false;
+}
+
 static bool block_suits(Schedule *s, BlockFit fit, Value handle)
 {
     StmtPath path = {0};
@@ -420,6 +444,8 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
                store->u.store.value->kind == EX_MUL;
     case BLOCK_SCALED: return block->u.block.init && store && is_scaled(block, store);
     case BLOCK_TERMS: return store && adds_terms(store);
+    case BLOCK_OVERWRITER: return store && overwrites(s, block, store);
+    case BLOCK_RANGED: return store && is_ranged(&block->u.block, store, &path);
     case BLOCK_AGAIN: return store && is_updated_again(s, store, &path);
     case BLOCK_TWIN: return store && has_twin(s, store, &path);
     case BLOCK_NEVER: return dependence_never_runs(schedule_context(s), s->kernel, block);

@@ -15,6 +15,8 @@ typedef enum {
     BLOCK_AGAIN,        /* updates an element that a block behind it in its loop updates */
     BLOCK_TWIN,         /* that behind it stores to the same buffer in other iterations */
     BLOCK_NEVER,        /* never runs */
+    BLOCK_OVERWRITER,   /* writes a temp that another block writes, too */
+    BLOCK_RANGED,       /* a domain leaves out iterations of a loop */
     BLOCK_CARRIER,      /* updates what others initialize */
     BLOCK_PARTIAL,      /* has an init, and writes a temp */
     BLOCK_PARTS,        /* that, and the temp has axes */

@@ -111,6 +111,17 @@ typedef struct {
 bool dependence_reads_earlier(Context *c, const Kernel *kernel, Stmt *root, const ReadsOf *reads,
                               Conflict *why);
 
+/* A write of `writer`, and then an access of `to`: its loads with these subscripts, or, where `index`
+ * is NULL, its writes. */
+typedef struct {
+    const Stmt *writer, *to;
+    const Buffer *buffer;
+    Expr *const *index;
+} Reach;
+/* An instance of the first may write an element before one of the second accesses it, in the same
+ * iteration of the loops that declare the buffer, whatever writes it in between (reach.c). */
+bool dependence_may_reach(Context *c, const Kernel *kernel, const Reach *r, Conflict *why);
+
 /* What the block writes in an iteration of the loop around it is read in that iteration or not at
  * all: of temps, whose elements no other iteration of the loop, or of the loops around, reads. */
 bool dependence_contained(Context *c, const Kernel *kernel, const ForStmt *loop, const Stmt *block);

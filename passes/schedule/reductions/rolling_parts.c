@@ -1,5 +1,7 @@
 /* rolling_parts.c - Finds the sums and weights that rolling_update brings into the loop of a
  * maximum, and proves that the maximum has taken in what they subtract it from. */
+#include <math.h>
+
 #include "passes/schedule/reductions/rolling.h"
 
 bool rolling_is_sum(const RollingPart *part)
@@ -203,6 +205,47 @@ Stmt *rolling_with_body(Context *c, const Stmt *block, Stmt *body)
     return stmt_block(c, &b, block->span);
 }
 
+static bool is_lowest(const Expr *e)
+{
+    return e->kind == EX_FLOAT && isinf(e->u.f) && signbit(e->u.f);
+}
+
+/* The value that a mask hides elsewhere, c ? x : -inf, and where it does not; the value itself where
+ * there is no mask. */
+static const Expr *taken_value(Context *c, const Expr *e, Expr **where)
+{
+    if (e->kind != EX_SELECT)
+        return e;
+    Expr *const *arg = e->u.arg;
+    bool first = is_lowest(arg[1]);
+    if (first == is_lowest(arg[2]))
+        return e;
+    *where = cond_and(c, *where, first ? expr_unary(c, EX_NOT, arg[0], e->span) : arg[0]);
+    return taken_value(c, arg[first ? 2 : 1], where);
+}
+
+/* What the block takes in is what the terms subtract the maximum from, of the same elements. A mask
+ * of the maximum may be one of the terms, too. */
+static bool match_taken(Rolling *r, const RollingPart *part, ExprList *wrote, ExprList *read,
+                        Expr **where)
+{
+    Context *c = r->s->ctx;
+    const Expr *taken = r->taken->u.store.value, *from = part->power.difference->u.arg[0];
+    int n_wrote = wrote->n, n_read = read->n;
+    if (power_match_integers(c, taken, from, wrote, read))
+        return true;
+    wrote->n = n_wrote;
+    read->n = n_read;
+    return power_match_integers(c, taken_value(c, taken, where), from, wrote, read);
+}
+
+/* A store in an if, where there is a condition. */
+static Stmt *store_where(Context *c, const StoreStmt *store, Expr *where, Span span)
+{
+    Stmt *stmt = stmt_store(c, store, span);
+    return where ? stmt_if(c, where, stmt, NULL, span) : stmt;
+}
+
 /* Each iteration of the loop takes in what the sum's terms subtract the maximum from: a model in
  * which the one writes the elements of a row, and the other reads them. */
 bool rolling_takes_in(Rolling *r, const RollingPart *part)
@@ -210,12 +253,12 @@ bool rolling_takes_in(Rolling *r, const RollingPart *part)
     Schedule *s = r->s;
     Context *c = s->ctx;
     ExprList wrote = {0}, read = {0};
+    Expr *where = NULL;
     if (!add_target(r, &wrote))
         return false;
     for (int i = 0; i < r->largest->rank; i++)
         VEC_PUSH(c->arena, &read, part->row[i]);
-    if (!power_match_integers(c, r->taken->u.store.value, part->power.difference->u.arg[0], &wrote,
-                              &read))
+    if (!match_taken(r, part, &wrote, &read, &where))
         return false;
     Expr **shape = ARENA_ARRAY(c->arena, Expr *, wrote.n + 1);
     for (int i = 0; i < wrote.n; i++)
@@ -231,18 +274,17 @@ bool rolling_takes_in(Rolling *r, const RollingPart *part)
         .buffer = seen, .index = wrote.items, .value = expr_float(c, DT_F32, 0, r->span)};
     StoreStmt use = part->store->u.store;
     use.value = expr_cast(c, use.buffer->type, expr_load(c, seen, read.items, r->span), r->span);
-    Stmt *using = stmt_store(c, &use, r->span);
-    if (part->power.where)
-        using = stmt_if(c, part->power.where, using, NULL, r->span);
+    Stmt *using = store_where(c, &use, part->power.where, r->span);
     ForStmt loop = path_end(&r->loop)->u.loop;
     Subst to = {path_end(&part->loop)->u.loop.var, expr_var(c, loop.var, r->span)};
     Stmt *taking = path_end(&r->taking);
-    Stmt *parts[2] = {stmt_replace(c, loop.body, taking,
-                                   rolling_with_body(c, taking, stmt_store(c, &take, r->span))),
-                      stmt_subst(c,
-                                 stmt_replace(c, path_end(&part->loop)->u.loop.body, part->block,
-                                              rolling_with_body(c, part->block, using)),
-                                 &to, 1)};
+    Stmt *parts[2] = {
+        stmt_replace(c, loop.body, taking,
+                     rolling_with_body(c, taking, store_where(c, &take, where, r->span))),
+        stmt_subst(c,
+                   stmt_replace(c, path_end(&part->loop)->u.loop.body, part->block,
+                                rolling_with_body(c, part->block, using)),
+                   &to, 1)};
     loop.body = stmt_seq(c, parts, 2, r->span);
     Stmt *model = stmt_for(c, &loop, r->span);
     Stmt *body = flow_declare(s, stmt_replace(c, s->kernel->body, path_end(&r->loop), model), seen);
