@@ -270,6 +270,8 @@ RULES = [
     ("rows_of_halves", ["rows"], 40 * 16),
     ("row_of_pairs", ["rows"], 5 * 32),
     ("recurrent_layer", ["steps", "contraction", "elements"], 128),
+    ("moving_mean", ["taps", "elements"], 17000),
+    ("weights_of_nibbles", ["rows"], 3 * 256),
     ("interaction", ["elements", "rows"], 5 * 7 * 7 * 32),
     ("gated_layer", ["steps", "terms"], 80 * 128),
     ("power_method", ["steps", "parts", "rows", "elements", "elements"], 384 * 32),
