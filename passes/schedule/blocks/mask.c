@@ -190,18 +190,35 @@ static Stmt *masked_store(const Mask *m, bool plain)
     return stmt_store(m->s->ctx, &store, m->span);
 }
 
-/* What a block reads in more iterations has been set there; behind a condition it reads no more. */
-static bool check_reads(const Mask *m, Stmt *body)
+/* The kernel's body with the block in all iterations. */
+static Stmt *with_all(const Mask *m, Stmt *block, bool plain)
+{
+    BlockStmt all = m->now;
+    all.body = masked_store(m, plain);
+    Stmt *now = stmt_stamp(stmt_block(m->s->ctx, &all, block->span), block);
+    return stmt_replace(m->s->ctx, m->s->kernel->body, block, now);
+}
+
+/* What the block reads in all iterations has been set there. */
+static bool reads_are_set(const Mask *m, Stmt *body)
 {
     AccessList reads = access_list_expr(m->s->ctx, m->store->value, NULL);
-    for (int i = 0; i < reads.n; i++)
-        REQUIRE(
-            m->s, E0879, m->span,
-            (reads.items[i].buffer->role != ROLE_TEMP && reads.items[i].buffer->role != ROLE_OUT) ||
-                flow_written_before_use(m->s, body, reads.items[i].buffer),
-            "block '%s' would read elements of '%s' that may not be set", m->given->name,
-            reads.items[i].buffer->name);
-    return true;
+    bool set = true;
+    for (int i = 0; i < reads.n; i++) {
+        const Buffer *read = reads.items[i].buffer;
+        set &= (read->role != ROLE_TEMP && read->role != ROLE_OUT) ||
+               flow_written_before_use(m->s, body, read);
+    }
+    return set;
+}
+
+/* Terms have no effect in the other iterations, and all that they read is there. */
+static bool needs_no_condition(const Mask *m, Stmt *block)
+{
+    const Expr *value = m->store->value;
+    return m->store->op != STORE_SET && is_neutral(m, value, m->neutral) &&
+           einsum_loads_exist(m->s->ctx, facts_now(m), value) &&
+           reads_are_set(m, with_all(m, block, true));
 }
 
 bool prim_mask(Schedule *s, const PrimCall *call, Value *result)
@@ -222,12 +239,8 @@ bool prim_mask(Schedule *s, const PrimCall *call, Value *result)
         return true;
     if (!find_neutral(&m) || !check_elements(&m))
         return false;
-    bool plain = m.store->op != STORE_SET && is_neutral(&m, m.store->value, m.neutral) &&
-                 einsum_loads_exist(s->ctx, facts_now(&m), m.store->value);
-    m.now.body = masked_store(&m, plain);
-    Stmt *now = stmt_stamp(stmt_block(s->ctx, &m.now, block->span), block);
-    Stmt *body = stmt_replace(s->ctx, s->kernel->body, block, now);
-    if ((plain && !check_reads(&m, body)) || !flow_recheck_all(s, body, call->span))
+    Stmt *body = with_all(&m, block, needs_no_condition(&m, block));
+    if (!flow_recheck_all(s, body, call->span))
         return false;
     sched_replace_body(s, body);
     return true;

@@ -192,8 +192,7 @@ static Buffer *own_buffer(Rename *r)
 bool prim_rename(Schedule *s, const PrimCall *call, Value *result)
 {
     Rename r = {.s = s, .span = call->span, .block = sched_node(s, &call->rename.block, NULL)};
-    if (!check_block(&r) || !flow_require_fixed_shape(s, r.from, E0931, call->span) ||
-        !check_update(&r) || !check_control(&r) || !check_readers(&r))
+    if (!check_block(&r) || !check_update(&r) || !check_control(&r) || !check_readers(&r))
         return false;
     r.to = own_buffer(&r);
     Rewriter rewriter = {.ctx = s->ctx, .user = &r, .stmt = renamed_block};
