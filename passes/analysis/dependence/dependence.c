@@ -393,15 +393,6 @@ static bool sets_kept(Poly *p, const Unit *u, const Unit *new, Kept how, Conflic
     return kept;
 }
 
-/* A loop around the block whose iterations no iterator tells apart: its instances run in each. */
-static bool has_uncounted_loop(const Unit *u)
-{
-    for (int i = 0; i < u->n_loops; i++)
-        if (!block_uses_var(u->block, u->loops[i]->var))
-            return true;
-    return false;
-}
-
 static bool unit_kept(Poly *p, const Unit *u, const Model *after, Kept how, Conflict *why)
 {
     const Unit *new = same_unit(after, u);
@@ -411,8 +402,6 @@ static bool unit_kept(Poly *p, const Unit *u, const Model *after, Kept how, Conf
     }
     if (!how.all && !how.once && domain_ran(u, new))
         return true;
-    if (how.once && has_uncounted_loop(u) && !runs_once(p, u, why))
-        return false;
     bool plain = plainly_includes(p, u, new) && (!how.all || plainly_includes(p, new, u));
     return (plain || sets_kept(p, u, new, how, why)) && (!how.once || runs_once(p, new, why));
 }

@@ -111,8 +111,8 @@ typedef struct {
 bool dependence_reads_earlier(Context *c, const Kernel *kernel, Stmt *root, const ReadsOf *reads,
                               Conflict *why);
 
-/* A write of `writer`, and then an access of `to`: its loads with these subscripts, or, where `index`
- * is NULL, its writes. */
+/* A write of `writer`, and then an access of `to`: its loads with these subscripts, or its writes
+ * where `index` is NULL. */
 typedef struct {
     const Stmt *writer, *to;
     const Buffer *buffer;

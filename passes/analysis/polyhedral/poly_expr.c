@@ -239,8 +239,8 @@ static bool is_size(Poly *p, Affine a)
     return affine_is_fixed(p, a) && is_not_negative(p, a);
 }
 
-/* factor * size for a form of fixed columns, or the product of a form and itself; unknown where it is
- * neither. */
+/* factor * size for a form of fixed columns, or the product of a form and itself; unknown where it
+ * is neither. */
 static Affine times_size(Poly *p, Affine a, Affine b)
 {
     Affine product;

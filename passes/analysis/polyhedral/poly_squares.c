@@ -2,16 +2,16 @@
  *
  *   z[i * (i - 1) / 2 + j] for j in 0..i        a triangle whose rows stand one behind the other
  *
- * A product of two multiples of one form x, but for numbers, is a x^2 + b x + c. The columns x^2 and
- * p = a x^2 + b x have what lines around a parabola say of them: it lies above the lines through
+ * A product of two multiples of one form x, but for numbers, is a x^2 + b x + c. The columns x^2
+ * and p = a x^2 + b x have what lines around a parabola say of them: it lies above the lines through
  * its values at adjacent numbers, and below the one through its values at the ends of a range.
  *
  * Where p never falls on the range of x and y, x > y says p(x) >= p(y + 1), and that is p(y) and a
  * linear form, 2 a y + a + b. So two rows of a triangle have no element in common, as row y has
  * p(y + 1) - p(y) of them. The same holds for one that never rises.
  *
- * Numbers stay below 2^20, so that nothing overflows. All of it is true of every integer, so that no
- * solution is lost. */
+ * Numbers stay below 2^20, so that nothing overflows. All of it is true of every integer, so that
+ * no solution is lost. */
 #include "passes/analysis/polyhedral/poly_reduce.h"
 
 enum { LARGEST_FACTOR = 1 << 20 };
@@ -69,7 +69,8 @@ static void add_lines(Poly *p, const Square *of)
         add_line(p, of, x.min + x.max, x.min * x.max, -1);
 }
 
-/* By the bounds of columns, and by the rows where these say that a remainder, say, is not negative. */
+/* By the bounds of columns, and by the rows where these say that a remainder, say, is not
+ * negative. */
 static Bounds range_of(Poly *p, Affine x)
 {
     Bounds range = affine_range(p, x);

@@ -123,7 +123,8 @@ static bool is_chosen(const Mask *m, const Expr *load, const Expr *neutral)
     return prove(facts, m->where);
 }
 
-/* A product with 0 is one of no effect: of integers, and of floats where few digits are asked for. */
+/* A product with 0 is one of no effect: of integers, and of floats where few digits are asked
+ * for. */
 static bool allows_products(const Mask *m)
 {
     int digits = m->store->buffer->digits.products;
@@ -181,20 +182,23 @@ static bool check_elements(const Mask *m)
     return true;
 }
 
+/* Whether the term of a store has the mask, or is plain as it has no effect elsewhere anyway. */
+typedef enum { TERM_MASKED, TERM_PLAIN } Term;
+
 /* The store in all iterations. */
-static Stmt *masked_store(const Mask *m, bool plain)
+static Stmt *masked_store(const Mask *m, Term term)
 {
     StoreStmt store = *m->store;
-    if (!plain)
+    if (term == TERM_MASKED)
         store.value = expr_select(m->s->ctx, m->where, store.value, m->neutral, store.value->span);
     return stmt_store(m->s->ctx, &store, m->span);
 }
 
 /* The kernel's body with the block in all iterations. */
-static Stmt *with_all(const Mask *m, Stmt *block, bool plain)
+static Stmt *with_all(const Mask *m, Stmt *block, Term term)
 {
     BlockStmt all = m->now;
-    all.body = masked_store(m, plain);
+    all.body = masked_store(m, term);
     Stmt *now = stmt_stamp(stmt_block(m->s->ctx, &all, block->span), block);
     return stmt_replace(m->s->ctx, m->s->kernel->body, block, now);
 }
@@ -218,7 +222,7 @@ static bool needs_no_condition(const Mask *m, Stmt *block)
     const Expr *value = m->store->value;
     return m->store->op != STORE_SET && is_neutral(m, value, m->neutral) &&
            einsum_loads_exist(m->s->ctx, facts_now(m), value) &&
-           reads_are_set(m, with_all(m, block, true));
+           reads_are_set(m, with_all(m, block, TERM_PLAIN));
 }
 
 bool prim_mask(Schedule *s, const PrimCall *call, Value *result)
@@ -239,7 +243,7 @@ bool prim_mask(Schedule *s, const PrimCall *call, Value *result)
         return true;
     if (!find_neutral(&m) || !check_elements(&m))
         return false;
-    Stmt *body = with_all(&m, block, needs_no_condition(&m, block));
+    Stmt *body = with_all(&m, block, needs_no_condition(&m, block) ? TERM_PLAIN : TERM_MASKED);
     if (!flow_recheck_all(s, body, call->span))
         return false;
     sched_replace_body(s, body);

@@ -64,7 +64,11 @@ static bool find_iters(Normal *x)
                    loop->u.loop.var->name, x->block->name);
         if (!add_iter(x, loop, reduces ? ITER_REDUCE : ITER_SPATIAL))
             return false;
+        x->reduces |= reduces;
     }
+    REQUIRE(x->s, E0908, x->span, !x->block->init || x->reduces,
+            "no loop around block '%s' gives values to an iterator of its reduction",
+            x->block->name);
     return true;
 }
 

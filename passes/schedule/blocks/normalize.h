@@ -14,6 +14,7 @@ typedef struct {
     BlockIter *iters; /* [n] the new ones */
     Subst *loops;     /* [n] from loops to them */
     int n;
+    bool reduces; /* one of them is of a reduction */
 } Normal;
 
 /* Finds the loops that give iterators of the block values, and the conditions. Refuses where the

@@ -93,13 +93,28 @@ static bool rewrite_is_kept(const Move *m, Rewrite rewrite, Conflict *why)
            dependence_order_kept(s->ctx, rewrite, &s->reassociates, why);
 }
 
-/* The innermost loop around both places; NULL if there is none. */
-static const Stmt *common_loop(const Move *m)
+/* The place on the path of the innermost loop around both places; -1 if there is none. */
+static int common_loop(const Move *m)
 {
     int i = place_common(m) - 1;
     while (i >= 0 && m->path.items[i]->kind != ST_FOR)
         i--;
-    return i >= 0 ? m->path.items[i] : NULL;
+    return i;
+}
+
+/* Iterators tell the iterations apart of all loops around the block behind a place on its path. */
+static bool are_counted(const Move *m, int place, Conflict *why)
+{
+    const BlockStmt *block = &m->block->u.block;
+    for (int i = place + 1; i < m->path.n; i++)
+        if (m->path.items[i]->kind == ST_FOR &&
+            !block_uses_var(block, m->path.items[i]->u.loop.var)) {
+            *why = (Conflict){.first = block,
+                              .reason = "it runs in each iteration of a loop that none of its "
+                                        "iterators counts"};
+            return false;
+        }
+    return true;
 }
 
 /* Everything runs as before, or does so in each iteration of the loops around both places: there, a
@@ -107,10 +122,12 @@ static const Stmt *common_loop(const Move *m)
 static bool runs_as_before(const Move *m, Conflict *why)
 {
     Schedule *s = m->s;
-    const Stmt *loop = common_loop(m);
-    if (rewrite_is_kept(m, (Rewrite){s->kernel, s->kernel->body, m->body}, why))
+    int common = common_loop(m);
+    const Stmt *loop = common < 0 ? NULL : m->path.items[common];
+    if (are_counted(m, -1, why) &&
+        rewrite_is_kept(m, (Rewrite){s->kernel, s->kernel->body, m->body}, why))
         return true;
-    if (!loop || block_with_init(s->ctx, loop->u.loop.body))
+    if (!loop || !are_counted(m, common, why) || block_with_init(s->ctx, loop->u.loop.body))
         return false;
     Stmt *after = stmt_find(s->ctx, m->body, loop->u.loop.id, NULL)->u.loop.body;
     return rewrite_is_kept(m, (Rewrite){s->kernel, loop->u.loop.body, after}, why);
@@ -133,7 +150,7 @@ static const Stmt *loop_that_may_skip(const Move *m)
             (old < 0 || old >= start) && !block_uses_var(block, s->u.loop.var) &&
             !prove_at_least(f, loop_extent(c, &s->u.loop), 1))
             return s;
-        facts_enter(f, s);
+        facts_enter_item(f, &path, i);
     }
     return NULL;
 }

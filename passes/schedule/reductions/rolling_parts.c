@@ -210,8 +210,8 @@ static bool is_lowest(const Expr *e)
     return e->kind == EX_FLOAT && isinf(e->u.f) && signbit(e->u.f);
 }
 
-/* The value that a mask hides elsewhere, c ? x : -inf, and where it does not; the value itself where
- * there is no mask. */
+/* The value that a mask hides elsewhere, c ? x : -inf, and where it does not; the value itself
+ * where there is no mask. */
 static const Expr *taken_value(Context *c, const Expr *e, Expr **where)
 {
     if (e->kind != EX_SELECT)
