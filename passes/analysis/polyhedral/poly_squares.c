@@ -3,8 +3,9 @@
  *   z[i * (i - 1) / 2 + j] for j in 0..i        a triangle whose rows stand one behind the other
  *
  * A product of two multiples of one form x, but for numbers, is a x^2 + b x + c. The columns x^2
- * and p = a x^2 + b x have what lines around a parabola say of them: it lies above the lines through
- * its values at adjacent numbers, and below the one through its values at the ends of a range.
+ * and p = a x^2 + b x have what lines around a parabola say of them: it lies above the lines
+ * through its values at adjacent numbers, and below the one through its values at the ends of a
+ * range.
  *
  * Where p never falls on the range of x and y, x > y says p(x) >= p(y + 1), and that is p(y) and a
  * linear form, 2 a y + a + b. So two rows of a triangle have no element in common, as row y has
