@@ -135,10 +135,21 @@ static bool declares_result(Context *c, const BlockStmt *block, const Stmt *loop
     return declares && !counts_with(c, block, loop->u.loop.var);
 }
 
+/* A spatial iterator is the loop's variable: each iteration has elements of its own, whose reduction
+ * begins inside, though ranges of it may count from that variable. */
+static bool tells_element(const BlockStmt *block, const Var *loop)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (block->iters[i].kind == ITER_SPATIAL && expr_is_var(block->iters[i].binding, loop))
+            return true;
+    return false;
+}
+
 bool reduction_starts_at(Context *c, const BlockStmt *block, const StmtPath *path, int depth)
 {
     const Stmt *s = path->items[depth];
     return s->kind == ST_FOR && !declares_result(c, block, s) &&
+           !tells_element(block, s->u.loop.var) &&
            (block_reduces_over(c, block, s->u.loop.var) || may_skip_init(c, block, path, depth));
 }
 

@@ -87,13 +87,37 @@ static void add_condition(Normal *x, Expr *cond)
     VEC_PUSH(c->arena, &x->where, expr_binary(c, EX_LE, a, b, cond->span));
 }
 
+static bool is_of_reduction(const Normal *x, const Stmt *s)
+{
+    return s->kind == ST_FOR && block_uses_loop(x->block, ITER_REDUCE, s->u.loop.var);
+}
+
+static bool uses_reduction(const Normal *x, const Expr *e)
+{
+    for (int i = 0; i < x->path.n; i++)
+        if (is_of_reduction(x, x->path.items[i]) && expr_uses_var(e, x->path.items[i]->u.loop.var))
+            return true;
+    return false;
+}
+
+/* What holds where an element has its init: also where the loops of the reduction are empty. */
+static Facts *facts_of_init(const Normal *x)
+{
+    Facts *facts = facts_of_kernel(x->s->ctx, x->s->kernel);
+    for (int i = 0; i + 1 < x->path.n; i++)
+        if (!is_of_reduction(x, x->path.items[i]))
+            facts_enter_item(facts, &x->path, i);
+    return facts;
+}
+
 static bool find_conditions(Normal *x)
 {
     Context *c = x->s->ctx;
-    Facts *facts = sched_facts(x->s, &x->path);
+    Facts *inside = sched_facts(x->s, &x->path),
+          *outside = x->block->init ? facts_of_init(x) : inside;
     ExprList all = block_runs_where(c, x->block);
     for (int i = 0; i < all.n; i++) {
-        if (prove(facts, all.items[i]))
+        if (prove(uses_reduction(x, all.items[i]) ? inside : outside, all.items[i]))
             continue;
         REQUIRE(x->s, E0908, x->span, !expr_has_load(all.items[i]),
                 "data decide in which iterations block '%s' runs", x->block->name);

@@ -45,6 +45,8 @@ static bool check_block(Rename *r)
     r->updates = store->u.store.op != STORE_SET && !b->init;
     REQUIRE(s, E0931, r->span, r->from->role == ROLE_TEMP,
             "'%s' is a parameter, whose elements the caller finds", r->from->name);
+    REQUIRE(s, E0931, r->span, !stmt_awaits(s->ctx, s->kernel->body, r->from),
+            "elements of '%s' are awaited, so they have to be cleared before", r->from->name);
     r->writers = flow_blocks(s, s->kernel->body, r->from, ACCESS_WRITE);
     REQUIRE(s, E0931, r->span, r->writers.n > 1, "no other block writes '%s'", r->from->name);
     return true;

@@ -168,8 +168,9 @@ static bool is_before(const Carry *k, Expr *const *index)
 {
     Context *c = k->s->ctx;
     for (int d = 0; d < k->buffer->rank; d++) {
-        Expr *at = later(k, iters_to_loops(c, &k->block->u.block, index[d]), 1);
-        if (expr_loads_change(at) || !prove_compare(k->facts, at, EX_EQ, k->stored[d]))
+        Expr *at = iters_to_loops(c, &k->block->u.block, index[d]);
+        if (expr_loads_change(at) ||
+            !prove_compare(k->facts, at, EX_EQ, later(k, k->stored[d], -1)))
             return false;
     }
     return true;
