@@ -522,6 +522,11 @@ def test_rule(kernel, rules, fewest):
     assert report["verify"]["ok"] and threads(report) >= fewest
 
 
+def test_scans_copy_rows_not_squares():
+    text = emit(PROGRAMS, "--kernel", "sums_of_diagonal", "--schedule", "default")
+    assert "x_shared" in text and "d_shared" not in text
+
+
 @pytest.mark.parametrize("numbers", ["0.6..1", "-1..0.4", "0.4..0.6"])
 @pytest.mark.parametrize("size", [1, 37, 16403])
 @pytest.mark.parametrize("kernel", ["compacted", "parted", "compacted_rows", "sides"])
