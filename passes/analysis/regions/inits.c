@@ -135,8 +135,8 @@ static bool declares_result(Context *c, const BlockStmt *block, const Stmt *loop
     return declares && !counts_with(c, block, loop->u.loop.var);
 }
 
-/* A spatial iterator is the loop's variable: each iteration has elements of its own, whose reduction
- * begins inside, though ranges of it may count from that variable. */
+/* A spatial iterator is the loop's variable: each iteration has elements of its own, whose
+ * reduction begins inside, though ranges of it may count from that variable. */
 static bool tells_element(const BlockStmt *block, const Var *loop)
 {
     for (int i = 0; i < block->n_iters; i++)
