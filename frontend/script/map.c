@@ -48,10 +48,13 @@ static bool read_parameters(MapText *m, const AstExpr *left)
     return true;
 }
 
+/* The symbolic size of this name. In a loop that was entered, the loop is one, also where a variable
+ * of the script holds it. */
 static Var *find_symbolic(const MapText *m, Name name)
 {
-    const Kernel *kernel = m->s->kernel;
-    for (int i = 0; i < kernel->n_sizes && !script_lookup(m->s, name); i++)
+    const Kernel *kernel = schedule_entered_kernel(m->s->schedule);
+    const Binding *own = script_lookup(m->s, name);
+    for (int i = 0; i < kernel->n_sizes && (!own || own->value.kind == VALUE_LOOP); i++)
         if (kernel->sizes[i].name == name && kernel->sizes[i].symbolic)
             return kernel->sizes[i].var;
     return NULL;

@@ -70,6 +70,11 @@ const Kernel *schedule_kernel(const Schedule *s)
     return whole_program(s, s->kernel, s->entered);
 }
 
+const Kernel *schedule_entered_kernel(const Schedule *s)
+{
+    return s->kernel;
+}
+
 Context *schedule_context(const Schedule *s)
 {
     return s->ctx;

@@ -105,6 +105,8 @@ Schedule *schedule_new(Context *c, const Kernel *kernel);
 /* The whole program as it is now, also while the schedule sees a part of it (enter): the next step
  * may change it in place. What schedule_kernel_after gives lasts. */
 const Kernel *schedule_kernel(const Schedule *s);
+/* What the next step sees: the body of a loop that was entered, of which that is a size. */
+const Kernel *schedule_entered_kernel(const Schedule *s);
 Context *schedule_context(const Schedule *s);
 
 /* An instruction by its name, with values for its parameters: integers and types. */
