@@ -85,7 +85,7 @@ bool script_int(Script *s, const Value *value, const char *what, int64_t *out);
 bool script_bool(Script *s, const Value *value, const char *what, bool *out);
 
 enum {
-    SCRIPT_BUDGET = 9000000,
+    SCRIPT_BUDGET = 8000000,
     SCRIPT_CALL = 100,   /* steps that a call counts as: it takes so much more memory than a sum */
     SCRIPT_CALLS = 100,  /* of procs, one inside another */
     SCRIPT_DEPTH = 2000, /* two texts of AST_MAX_DEPTH; what bounds the stack */

@@ -48,8 +48,8 @@ static bool read_parameters(MapText *m, const AstExpr *left)
     return true;
 }
 
-/* The symbolic size of this name. In a loop that was entered, the loop is one, also where a variable
- * of the script holds it. */
+/* The symbolic size of this name. In a loop that was entered, the loop is one, also where a
+ * variable of the script holds it. */
 static Var *find_symbolic(const MapText *m, Name name)
 {
     const Kernel *kernel = schedule_entered_kernel(m->s->schedule);
