@@ -9,9 +9,9 @@
  * (Cytron and Ferrante, 1987: What's in a name?).
  *
  * Legal: the block is one store, an update of each element once, or a reduction with its init, of a
- * temporary. A load that its
- * elements may reach is one that finds no others: what else writes such an element does so before
- * the block, or behind the load, and the block has written all that the load reads.
+ * temporary. A load that its elements may reach is one that finds no others: what else writes such
+ * an element does so before the block, or behind the load, and the block has written all that the
+ * load reads. (Conditions and ranges between blocks read no temporaries.)
  * Invariant: every load finds the value that it found before. */
 #include "passes/schedule/flow.h"
 
@@ -62,19 +62,6 @@ static bool check_update(Rename *r)
                  !r->updates || !dependence_may_reach(s->ctx, s->kernel, &again, &why), &why,
                  "block '%s' goes on from what '%s' has before", r->block->u.block.name,
                  r->from->name);
-    return true;
-}
-
-/* Loops and conditions between blocks would go on reading the old buffer. */
-static bool check_control(Rename *r)
-{
-    for (Cursor at = cursor_outer(r->s->ctx, r->s->kernel->body); cursor_next(&at);) {
-        const Stmt *stmt = at.stmt;
-        bool reads = (stmt->kind == ST_IF && expr_reads(stmt->u.cond.cond, r->from)) ||
-                     (stmt->kind == ST_FOR && (expr_reads(stmt->u.loop.lo, r->from) ||
-                                               expr_reads(stmt->u.loop.hi, r->from)));
-        REQUIRE_AT(r->s, E0931, r->span, !reads, stmt, "'%s' decides what runs", r->from->name);
-    }
     return true;
 }
 
@@ -194,7 +181,7 @@ static Buffer *own_buffer(Rename *r)
 bool prim_rename(Schedule *s, const PrimCall *call, Value *result)
 {
     Rename r = {.s = s, .span = call->span, .block = sched_node(s, &call->rename.block, NULL)};
-    if (!check_block(&r) || !check_update(&r) || !check_control(&r) || !check_readers(&r))
+    if (!check_block(&r) || !check_update(&r) || !check_readers(&r))
         return false;
     r.to = own_buffer(&r);
     Rewriter rewriter = {.ctx = s->ctx, .user = &r, .stmt = renamed_block};
