@@ -131,7 +131,7 @@ static void test_enumeration(void **state)
                          !any_pair(s, threads_break));
         if (s.triangular)
             continue;
-        bool reassociates;
+        bool reassociates = false;
         Kernel k = kernel_of(&n, body);
         Stmt *after = leave_all(&swapped, block);
         assert_int_equal(dependence_order_kept(c, (Rewrite){&k, body, after}, &reassociates, &why),

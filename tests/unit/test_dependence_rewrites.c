@@ -40,7 +40,7 @@ static void test_symbolic_rewrites(void **state)
 {
     Context *c = *state;
     Conflict why;
-    bool reassociates;
+    bool reassociates = false;
     Nest n = nest_new(c);
     Expr *size_n = size(&n, "N"), *size_m = size(&n, "M"), *hi[2] = {size_n, size_m};
     Buffer *x = buffer(c, "x", 2, 64);
@@ -98,7 +98,7 @@ static void test_init_order(void **state)
 {
     Context *c = *state;
     Conflict why;
-    bool reassociates;
+    bool reassociates = false;
     Nest n = nest_new(c);
     Stmt *before = matmul(&n, 16), *loop_j = before->u.loop.body, *loop_k = loop_j->u.loop.body;
     Stmt *block = loop_k->u.loop.body;

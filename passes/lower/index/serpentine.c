@@ -150,7 +150,7 @@ static bool writes_own(Context *c, Stmt *s)
  * legal. */
 static bool reversal_is_legal(Context *c, const Kernel *kernel, Stmt *s, Conflict *why)
 {
-    bool rounds;
+    bool rounds = false;
     Stmt *reversed = loop_backwards(c, s);
     Kernel other = *kernel;
     StmtPath path = {0};
