@@ -462,6 +462,10 @@ DEAR = {
     "rounded_factors",
     "correlated_channels",
     "few_channels_in_passes",
+    "gated_layer",
+    "statistics_of_channels",
+    "covariances_of_pairs",
+    "solve_rows_in_blocks",
 }
 
 
@@ -606,6 +610,12 @@ DEAR_AS_SYMBOLS = {
     "bf16_nn",
     "nn",
     "short_nn",
+    "search_rounds",
+    "search_all",
+    "power_method",
+    "sums_by_index",
+    "sums_of_heads",
+    "pairs_of_rows",
 }
 
 
