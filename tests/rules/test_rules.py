@@ -55,6 +55,7 @@ RULES = [
     ("scan_of_all", ["scan"], 3 * 128),
     ("sums_of_diagonal", ["scan"], 1),
     ("sums_of_one_number", ["parts"], 8 * 256),
+    ("scans_of_neighbours", ["recurrence", "threads", "small_rows"], 40),
     ("scan_stored_twice", ["scans"], 3 * 256),
     ("two_scans", ["scans"], 3 * 256),
     ("scan_of_pairs", ["scans"], 3 * 256),
