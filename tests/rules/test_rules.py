@@ -194,7 +194,7 @@ RULES = [
     ("memory_of_launches", ["parts", "elements"], 512),
     ("scaled_rows", ["threads"], 700),
     ("segment_softmax", ["threads"], 700),
-    ("rows_of_groups", ["elements", "threads"], 900),
+    ("rows_of_groups", ["elements", "rows"], 7 * 512),
     ("halves_of_groups", ["groups", "elements"], 3 * 2 * 128),
     ("doubles_of_groups", ["groups"], 2 * 2 * 32),
     ("placed", ["threads"], 700),
@@ -241,6 +241,7 @@ RULES = [
     ("attention_in_steps", ["attention"], 2 * 2 * 128),
     ("attention_in_place", ["attention"], 2 * 2 * 128),
     ("capped_scores", ["attention"], 2 * 128),
+    ("attention_of_lengths", ["attention"], 2 * 128),
     (
         "attention_of_floats",
         ["attention", "products", *3 * ["rows"], "elements", "matmul", "triangle", "rows"]
@@ -438,6 +439,7 @@ DEAR = {
     "attention_of_floats",
     "attention_of_rows",
     "capped_scores",
+    "attention_of_lengths",
     "attention_with_weights",
     "causal_attention",
     "queries_of_groups",

@@ -86,7 +86,8 @@ typedef struct {
 /* An element of an input, as a load reads it. */
 typedef struct {
     const Buffer *buffer;
-    Affine at, value; /* its subscript, and a column */
+    const Affine *at; /* its subscripts */
+    Affine value;     /* a column */
 } Element;
 
 typedef struct {
@@ -118,7 +119,8 @@ typedef struct {
     VEC(Product) products;
     VEC(Square) squares;
     VEC(Quadratic) quadratics;
-    VEC(Element) elements; /* of inputs with an order (poly_order.c) */
+    VEC(Element) elements; /* of inputs (poly_order.c) */
+    int n_given;           /* of these, the first ones, whose values the question takes as given */
     Env fixed;             /* sizes and scalars met so far, loops outside the root */
     bool inexact;          /* a constraint was dropped, a value is unknown or a product of sizes */
     bool lost;             /* the first two of these */
@@ -193,12 +195,11 @@ int poly_given(Poly *p, const Kernel *kernel, Affine *given, int most);
 /* What the kernel assumes of its sizes, of integer scalars and, wherever they are read from now on,
  * of the elements of integer inputs (poly_where.c). */
 void poly_assume_where(Poly *p, const Kernel *kernel);
+/* What the `where` clause says of the range of a value of the buffer. */
+void poly_assume_values(Poly *p, const Buffer *buffer, Affine value);
 /* The value of a load of integers under `env`: unknown, but in the range that the `where` clause
- * gives it, and in the order of the other elements. */
+ * gives it, that of an element with equal subscripts, and in the order of others (poly_order.c). */
 Affine poly_element(Poly *p, const Env *env, const Expr *load);
-/* The value of a load, related to the elements of the same input that the system has: `value`, a
- * new column, or that of an equal subscript (poly_order.c). */
-Affine poly_ordered(Poly *p, const Env *env, const Expr *load, Affine value);
 /* The value of an integer expression under `env`. */
 Affine poly_value(Poly *p, const Env *env, const Expr *e);
 typedef enum { HOLDS_NOT, HOLDS } Truth;

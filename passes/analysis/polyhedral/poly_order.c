@@ -1,4 +1,7 @@
-/* poly_order.c - Relates the elements of inputs whose order the `where` clause promises.
+/* poly_order.c - Relates the elements of inputs: those with equal subscripts, and those whose order
+ * the `where` clause promises.
+ *
+ *   len[b], len[b]         one value, such as the end of two loops
  *
  *   where ptr is nondecreasing
  *
@@ -40,8 +43,8 @@ static bool is_sorted(Order order)
 /* The subscript lies outside of the buffer. */
 static void add_outside(Poly *p, Conj *below, Conj *above, const Element *e)
 {
-    poly_at_most(p, below, e->at, affine_const(-1), 0);
-    poly_at_most(p, above, poly_value(p, &p->fixed, e->buffer->shape[0]), e->at, 0);
+    poly_at_most(p, below, e->at[0], affine_const(-1), 0);
+    poly_at_most(p, above, poly_value(p, &p->fixed, e->buffer->shape[0]), e->at[0], 0);
 }
 
 /* One of two subscripts lies outside. */
@@ -57,14 +60,14 @@ static void ascend(Poly *p, Conj *into, Order order, const Element *a, const Ele
 {
     Affine value = a->value;
     if (order == ORDER_INCREASING) /* each element exceeds the one before by at least 1 */
-        value = poly_add(p, value, poly_add(p, b->at, a->at, -1), 1);
-    poly_at_most(p, into, a->at, b->at, -1);
+        value = poly_add(p, value, poly_add(p, b->at[0], a->at[0], -1), 1);
+    poly_at_most(p, into, a->at[0], b->at[0], -1);
     poly_at_most(p, into, value, b->value, 0);
 }
 
 static void relate_sorted(Poly *p, Order order, const Element *a, const Element *b)
 {
-    Bounds apart = affine_range(p, poly_add(p, b->at, a->at, -1));
+    Bounds apart = affine_range(p, poly_add(p, b->at[0], a->at[0], -1));
     bool ahead = apart.min >= 1;
     if (order == ORDER_NONDECREASING && (ahead || apart.max <= -1)) { /* without a choice */
         poly_at_most(p, &p->top, ahead ? a->value : b->value, ahead ? b->value : a->value, 0);
@@ -72,7 +75,7 @@ static void relate_sorted(Poly *p, Order order, const Element *a, const Element 
     }
     Conj **which = poly_choice(p, &p->top, order == ORDER_INCREASING ? 4 : 3);
     ascend(p, which[0], order, a, b);
-    poly_equal(p, which[1], a->at, b->at);
+    poly_equal(p, which[1], a->at[0], b->at[0]);
     poly_equal(p, which[1], a->value, b->value);
     ascend(p, which[2], order, b, a);
     if (order == ORDER_INCREASING)
@@ -82,9 +85,9 @@ static void relate_sorted(Poly *p, Order order, const Element *a, const Element 
 static void relate_distinct(Poly *p, const Element *a, const Element *b)
 {
     Conj **which = poly_choice(p, &p->top, 3);
-    poly_equal(p, which[0], a->at, b->at);
+    poly_equal(p, which[0], a->at[0], b->at[0]);
     poly_equal(p, which[0], a->value, b->value);
-    poly_differ(p, which[1], &a->at, &b->at, 1);
+    poly_differ(p, which[1], a->at, b->at, 1);
     poly_differ(p, which[1], &a->value, &b->value, 1);
     one_outside(p, which[2], a, b);
 }
@@ -99,36 +102,75 @@ static void assume_type(Poly *p, const Buffer *buffer, Affine value)
     poly_at_most(p, &p->top, value, affine_const(type.max), 0);
 }
 
-static const Element *find_element(const Poly *p, const Element *wanted)
+/* Sums of loops and sizes, which need no cases. */
+static bool are_sums(Context *c, Expr *const *index, int rank)
+{
+    for (int i = 0; i < rank; i++)
+        for (Cursor at = cursor_expr(c, index[i]); cursor_next(&at);)
+            if (at.expr->kind != EX_VAR && at.expr->kind != EX_INT && at.expr->kind != EX_ADD &&
+                at.expr->kind != EX_SUB)
+                return false;
+    return true;
+}
+
+/* The subscripts of a load; NULL: the system does not keep what it reads. */
+static const Affine *subscripts(Poly *p, const Env *env, const Expr *load, Order order)
+{
+    const Buffer *buffer = load->u.load.buffer;
+    if (buffer->role != ROLE_IN || buffer->view_of ||
+        (order == ORDER_COUNT && !are_sums(p->ctx, load->u.load.index, buffer->rank)))
+        return NULL;
+    Affine *at = ARENA_ARRAY(p->ctx->arena, Affine, buffer->rank + 1);
+    for (int i = 0; i < buffer->rank; i++)
+        at[i] = poly_value(p, env, load->u.load.index[i]);
+    return at;
+}
+
+/* The number of the element with equal subscripts; -1: there is none. */
+static int find_element(const Poly *p, const Buffer *buffer, const Affine *at)
 {
     for (int i = 0; i < p->elements.n; i++) {
         const Element *known = &p->elements.items[i];
-        if (known->buffer->id == wanted->buffer->id && affine_equal(known->at, wanted->at))
-            return known;
+        int n = 0;
+        while (known->buffer->id == buffer->id && n < buffer->rank &&
+               affine_equal(known->at[n], at[n]))
+            n++;
+        if (known->buffer->id == buffer->id && n == buffer->rank)
+            return i;
     }
-    return NULL;
+    return -1;
 }
 
-Affine poly_ordered(Poly *p, const Env *env, const Expr *load, Affine value)
+static void relate(Poly *p, Order order, const Element *own)
+{
+    for (int i = 0; i < p->elements.n && p->elements.n < MOST_ELEMENTS; i++) {
+        const Element *other = &p->elements.items[i];
+        if (other->buffer->id != own->buffer->id)
+            continue;
+        if (is_sorted(order))
+            relate_sorted(p, order, other, own);
+        else
+            relate_distinct(p, other, own);
+    }
+    assume_type(p, own->buffer, own->value);
+}
+
+Affine poly_element(Poly *p, const Env *env, const Expr *load)
 {
     const Buffer *buffer = load->u.load.buffer;
     Order order = order_of(p, buffer);
-    if (order == ORDER_COUNT || buffer->view_of)
-        return value;
-    Element own = {buffer, poly_value(p, env, load->u.load.index[0]), value};
-    const Element *same = find_element(p, &own);
-    if (same)
-        return same->value;
-    for (int i = 0; i < p->elements.n && p->elements.n < MOST_ELEMENTS; i++) {
-        const Element *other = &p->elements.items[i];
-        if (other->buffer->id != buffer->id)
-            continue;
-        if (is_sorted(order))
-            relate_sorted(p, order, other, &own);
-        else
-            relate_distinct(p, other, &own);
+    Element own = {.buffer = buffer, .at = subscripts(p, env, load, order)};
+    int known = own.at ? find_element(p, buffer, own.at) : -1;
+    if (known >= 0) {
+        p->inexact |= known >= p->n_given;
+        p->lost |= known >= p->n_given;
+        return p->elements.items[known].value;
     }
-    assume_type(p, buffer, value);
-    VEC_PUSH(p->ctx->arena, &p->elements, own);
-    return value;
+    own.value = poly_unknown(p);
+    poly_assume_values(p, buffer, own.value);
+    if (own.at && order != ORDER_COUNT)
+        relate(p, order, &own);
+    if (own.at)
+        VEC_PUSH(p->ctx->arena, &p->elements, own);
+    return own.value;
 }

@@ -82,15 +82,13 @@ void poly_assume_where(Poly *p, const Kernel *kernel)
     }
 }
 
-Affine poly_element(Poly *p, const Env *env, const Expr *load)
+void poly_assume_values(Poly *p, const Buffer *buffer, Affine value)
 {
-    Affine value = poly_unknown(p);
-    const Buffer *buffer = buffer_defined(load->u.load.buffer);
+    buffer = buffer_defined(buffer);
     for (int i = 0; p->kernel && buffer->role == ROLE_IN && i < p->kernel->n_facts; i++) {
         const Fact *fact = &p->kernel->facts[i];
         if (fact->kind == FACT_VALUES && fact->subject.buffer &&
             fact->subject.buffer->id == buffer->id)
             assume_ends(p, fact, value);
     }
-    return poly_ordered(p, env, load, value);
 }

@@ -207,7 +207,7 @@ void facts_assume_canonical(Facts *f, Expr *cond)
     } else if (inner && inner->kind == EX_OR) {
         facts_assume_canonical(f, cond_negate(f->c, inner->u.arg[0]));
         facts_assume_canonical(f, cond_negate(f->c, inner->u.arg[1]));
-    } else if (cond->kind == EX_INT || expr_has_load(cond)) {
+    } else if (cond->kind == EX_INT || expr_loads_change(cond)) {
         return; /* what memory holds may change while the condition is remembered */
     } else if (op_info(cond->kind)->class == OP_COMPARE && cond->u.arg[0]->type == DT_INDEX) {
         assume_comparison(f, cond);

@@ -30,6 +30,7 @@ typedef struct {
     int n_least;           /* loops with equal values in the read and its definitions */
     int n_most;            /* loops whose values distinguish a definition from a later write */
     bool defined, written; /* it has definitions; is written in the launch at all */
+    int n_elements;        /* of inputs, that decide where the reader runs */
     int writer;            /* one of them */
     const Access *write;
     Conflict *why;
@@ -105,6 +106,7 @@ static bool add_earlier(OwnCopy *o, const Definition *d, const ThreadInstance *r
     while (same < d->level && !(o->any && o->any[same]))
         same++;
     p->inexact = false;
+    p->n_given = o->n_elements;
     ThreadInstance w = thread_instance_within(o->t, p, d->by.unit, r, same);
     const Affine *written = instance_index(p, &w.at, d->by.access);
     instance_precedes(p, &w.at, &r->at,
@@ -113,6 +115,7 @@ static bool add_earlier(OwnCopy *o, const Definition *d, const ThreadInstance *r
         poly_equal(p, &p->top, w.axis[o->axes[i]], r->axis[o->axes[i]]);
     for (int i = 0; i < o->read->buffer->rank; i++)
         poly_equal(p, &p->top, written[i], read[i]);
+    p->n_given = 0;
     return !p->inexact && p->top.choices.n == n_choices && p->fixed.n == n_fixed;
 }
 
@@ -178,6 +181,7 @@ static bool all_plainly_cover(OwnCopy *o)
     ThreadInstance r = reader_run(o);
     const Affine *read = instance_index(o->p, &r.at, o->read);
     assume_element(o, read);
+    o->n_elements = o->p->elements.n;
     bool covered = false;
     for (Definition d = definitions_of(o); !covered && definition_next(o, &d);)
         covered = plainly_covers(o, &d, &r, read);

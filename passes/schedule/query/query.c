@@ -681,6 +681,14 @@ bool prim_iterations(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
+bool prim_data_dependent(Schedule *s, const PrimCall *call, Value *result)
+{
+    const ForStmt *loop = &sched_node(s, &call->data_dependent.loop, NULL)->u.loop;
+    bool yes = reads_data(s->ctx, loop->lo) || reads_data(s->ctx, loop->hi);
+    *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
+    return true;
+}
+
 /* The condition for rows of `buffer` to start at multiples of `bytes`. */
 static Expr *rows_aligned(Context *c, const Buffer *buffer, int64_t bytes)
 {
