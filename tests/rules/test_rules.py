@@ -55,6 +55,7 @@ RULES = [
     ("scan_of_all", ["scan"], 3 * 128),
     ("sums_of_diagonal", ["scan"], 1),
     ("sums_of_one_number", ["parts"], 8 * 256),
+    ("norm_of_lengths", ["ranges", "elements", "rows"], 5 * 20 * 32),
     ("scans_of_neighbours", ["recurrence", "threads", "small_rows"], 40),
     ("scan_stored_twice", ["scans"], 3 * 256),
     ("two_scans", ["scans"], 3 * 256),
@@ -242,6 +243,7 @@ RULES = [
     ("attention_in_place", ["attention"], 2 * 2 * 128),
     ("capped_scores", ["attention"], 2 * 128),
     ("attention_of_lengths", ["attention"], 2 * 128),
+    ("attention_of_two_lengths", ["ranges", "attention", "elements"], 2 * 128),
     (
         "attention_of_floats",
         ["attention", "products", *3 * ["rows"], "elements", "matmul", "triangle", "rows"]
@@ -440,6 +442,7 @@ DEAR = {
     "attention_of_rows",
     "capped_scores",
     "attention_of_lengths",
+    "attention_of_two_lengths",
     "attention_with_weights",
     "causal_attention",
     "queries_of_groups",

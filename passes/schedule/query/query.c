@@ -684,8 +684,10 @@ bool prim_iterations(Schedule *s, const PrimCall *call, Value *result)
 bool prim_data_dependent(Schedule *s, const PrimCall *call, Value *result)
 {
     const ForStmt *loop = &sched_node(s, &call->data_dependent.loop, NULL)->u.loop;
-    bool yes = reads_data(s->ctx, loop->lo) || reads_data(s->ctx, loop->hi);
-    *result = (Value){.kind = VALUE_BOOL, .u.i = yes};
+    const char *what = reads_data(s->ctx, loop->lo)   ? "start"
+                       : reads_data(s->ctx, loop->hi) ? "end"
+                                                      : "";
+    *result = (Value){.kind = VALUE_STRING, .u.s = ctx_name(s->ctx, what)};
     return true;
 }
 
