@@ -243,6 +243,7 @@ RULES = [
     ("attention_in_place", ["attention"], 2 * 2 * 128),
     ("capped_scores", ["attention"], 2 * 128),
     ("attention_of_lengths", ["attention"], 2 * 128),
+    ("heads_of_groups", ["attention"], 2 * 2 * 128),
     ("attention_of_two_lengths", ["ranges", "attention", "elements"], 2 * 128),
     (
         "attention_of_floats",
@@ -443,6 +444,7 @@ DEAR = {
     "capped_scores",
     "attention_of_lengths",
     "attention_of_two_lengths",
+    "heads_of_groups",
     "attention_with_weights",
     "causal_attention",
     "queries_of_groups",

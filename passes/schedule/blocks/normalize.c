@@ -35,8 +35,6 @@ static bool add_iter(Normal *x, const Stmt *loop, IterKind kind)
     REQUIRE_AT(x->s, E0908, x->span, of->step == 1, loop, "loop '%s' has step %lld", of->var->name,
                (long long)of->step);
     Expr *lo = expr_subst(c, of->lo, x->loops, x->n), *hi = expr_subst(c, of->hi, x->loops, x->n);
-    REQUIRE_AT(x->s, E0908, x->span, !expr_has_load(lo) && !expr_has_load(hi), loop,
-               "data decide the range of loop '%s'", of->var->name);
     REQUIRE_AT(x->s, E0908, x->span, !uses_loop(x, lo) && !uses_loop(x, hi), loop,
                "the range of loop '%s' depends on a loop that gives no iterator of block '%s' its "
                "values",
