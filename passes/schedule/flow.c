@@ -2,6 +2,7 @@
  * primitives share. */
 #include "passes/schedule/flow.h"
 
+#include "passes/analysis/regions/affine_bounds.h"
 #include "passes/analysis/regions/inits.h"
 #include "passes/analysis/regions/private.h"
 #include "passes/shared/reductions.h"
@@ -648,6 +649,46 @@ bool flow_kernel_writes_before_use(Schedule *s, const Kernel *kernel, const Buff
 bool flow_written_before_use(Schedule *s, Stmt *body, const Buffer *buffer)
 {
     return flow_kernel_writes_before_use(s, kernel_with_body(s->ctx, s->kernel, body), buffer);
+}
+
+/* The largest value of a subscript of the access: its iterators are in their domains, and have the
+ * values that loops give them. NULL: it is not known. */
+static Expr *largest_subscript(Context *c, Facts *facts, const Access *access, Expr *at)
+{
+    VEC(const Var *) loops = {0}, iters = {0};
+    Expr *of_loops = at;
+    for (int k = access->path.n - 1; k >= 0; k--)
+        if (access->path.items[k].stmt->kind == ST_BLOCK)
+            of_loops = iters_to_loops(c, &access->path.items[k].stmt->u.block, of_loops);
+    for (int k = 0; k < access->path.n; k++) {
+        const Stmt *stmt = access->path.items[k].stmt;
+        facts_enter_enclosing(facts, access->path.items[k]);
+        if (stmt->kind == ST_FOR)
+            VEC_PUSH(c->arena, &loops, stmt->u.loop.var);
+        for (int i = 0; stmt->kind == ST_BLOCK && i < stmt->u.block.n_iters; i++)
+            VEC_PUSH(c->arena, &iters, stmt->u.block.iters[i].var);
+    }
+    bool exact;
+    Expr *by_loops = largest_over(facts, simplify(facts, of_loops), loops.items, loops.n, &exact);
+    Expr *by_domain = largest_over(facts, simplify(facts, at), iters.items, iters.n, &exact);
+    return !by_loops || !by_domain ? by_loops ? by_loops : by_domain
+                                   : index_min(c, by_loops, by_domain);
+}
+
+Expr *flow_end_of_accesses(Schedule *s, const Buffer *buffer, int axis, AccessMode mode)
+{
+    Context *c = s->ctx;
+    AccessList all = access_list(c, s->kernel->body, buffer, mode);
+    Expr *end = expr_index(c, 0);
+    for (int i = 0; i < all.n; i++) {
+        const Access *access = &all.items[i];
+        Facts *facts = facts_of_kernel(c, s->kernel);
+        Expr *most = largest_subscript(c, facts, access, access->index[axis]);
+        if (!most)
+            return NULL;
+        end = index_max(c, end, index_add(c, most, expr_index(c, 1)));
+    }
+    return end;
 }
 
 ForStmt flow_loop(Schedule *s, Name name, Expr *lo, Expr *hi)

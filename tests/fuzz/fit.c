@@ -54,6 +54,7 @@ static const Fit fits[] = {
     {"join_updates", 1, BLOCK_AGAIN, LOOP_ANY, BUFFER_ANY},
     {"cache_factor", 1, BLOCK_EINSUM, LOOP_ANY, BUFFER_ANY},
     {"rename", 1, BLOCK_OVERWRITER, LOOP_ANY, BUFFER_ANY},
+    {"compact", 1, BLOCK_ANY, LOOP_ANY, BUFFER_TEMP},
     {"mask", 1, BLOCK_RANGED, LOOP_ANY, BUFFER_ANY},
     {"privatize", 1, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
     {"carry", 2, BLOCK_RECURRENCE, LOOP_INNER, BUFFER_UPDATED},

@@ -244,6 +244,7 @@ RULES = [
     ("capped_scores", ["attention"], 2 * 128),
     ("attention_of_lengths", ["attention"], 2 * 128),
     ("heads_of_groups", ["attention"], 2 * 2 * 128),
+    ("keys_in_use", ["attention"], 128),
     ("attention_of_two_lengths", ["ranges", "attention", "elements"], 2 * 128),
     (
         "attention_of_floats",
@@ -444,6 +445,7 @@ DEAR = {
     "capped_scores",
     "attention_of_lengths",
     "attention_of_two_lengths",
+    "keys_in_use",
     "heads_of_groups",
     "attention_with_weights",
     "causal_attention",

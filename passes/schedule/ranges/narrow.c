@@ -301,48 +301,6 @@ static Expr *either_end(const Narrowing *n, ExprKind kind, Expr *a, Expr *b)
     return simplify(n->facts, kind == EX_MIN ? index_min(c, a, b) : index_max(c, a, b));
 }
 
-/* The largest value of a subscript of the access: its iterators are in their domains, and have the
- * values that loops give them. NULL: it is not known. */
-static Expr *largest_subscript(Context *c, Facts *facts, const Access *access, Expr *at)
-{
-    VEC(const Var *) loops = {0}, iters = {0};
-    Expr *of_loops = at;
-    for (int k = access->path.n - 1; k >= 0; k--)
-        if (access->path.items[k].stmt->kind == ST_BLOCK)
-            of_loops = iters_to_loops(c, &access->path.items[k].stmt->u.block, of_loops);
-    for (int k = 0; k < access->path.n; k++) {
-        const Stmt *stmt = access->path.items[k].stmt;
-        facts_enter_enclosing(facts, access->path.items[k]);
-        if (stmt->kind == ST_FOR)
-            VEC_PUSH(c->arena, &loops, stmt->u.loop.var);
-        for (int i = 0; stmt->kind == ST_BLOCK && i < stmt->u.block.n_iters; i++)
-            VEC_PUSH(c->arena, &iters, stmt->u.block.iters[i].var);
-    }
-    bool exact;
-    Expr *by_loops = largest_over(facts, simplify(facts, of_loops), loops.items, loops.n, &exact);
-    Expr *by_domain = largest_over(facts, simplify(facts, at), iters.items, iters.n, &exact);
-    return !by_loops || !by_domain ? by_loops ? by_loops : by_domain
-                                   : index_min(c, by_loops, by_domain);
-}
-
-/* The end of the subscripts with which the kernel reads the buffer along an axis; NULL: it is not
- * known. */
-static Expr *end_of_reads(Schedule *s, const Buffer *buffer, int axis)
-{
-    Context *c = s->ctx;
-    AccessList reads = access_list(c, s->kernel->body, buffer, ACCESS_READ);
-    Expr *end = expr_index(c, 0);
-    for (int i = 0; i < reads.n; i++) {
-        const Access *read = &reads.items[i];
-        Facts *facts = facts_of_kernel(c, s->kernel);
-        Expr *most = largest_subscript(c, facts, read, read->index[axis]);
-        if (!most)
-            return NULL;
-        end = index_max(c, end, index_add(c, most, expr_index(c, 1)));
-    }
-    return end;
-}
-
 /* The end of the loop's iterations that store elements of a temp which some block reads. */
 static bool bound_by_readers(Narrowing *n, Stmt *block, Span span)
 {
@@ -353,7 +311,7 @@ static bool bound_by_readers(Narrowing *n, Stmt *block, Span span)
     Expr *end = NULL;
     for (int axis = 0; buffer && axis < buffer->rank && !end; axis++)
         if (expr_is_var(b->iters[iters[axis]].binding, n->loop->var))
-            end = end_of_reads(s, buffer, axis);
+            end = flow_end_of_accesses(s, buffer, axis, ACCESS_READ);
     REQUIRE_AT(s, E0487, span, end, block,
                "block '%s' does not store elements of a temp, one for each iteration of the loop, "
                "of which it is known where reads of them end",
