@@ -160,8 +160,8 @@ bool flow_written_in_iteration(Schedule *s, Stmt *body, const StmtPath *path, co
 bool flow_written_before_use(Schedule *s, Stmt *body, const Buffer *buffer);
 /* The same of another kernel. */
 bool flow_kernel_writes_before_use(Schedule *s, const Kernel *kernel, const Buffer *buffer);
-/* The end of the subscripts with which the kernel accesses the buffer along an axis: 0 where it does
- * not, and NULL if it is not known. */
+/* The end of the subscripts with which the kernel accesses the buffer along an axis: 0 where it
+ * does not, and NULL if it is not known. */
 Expr *flow_end_of_accesses(Schedule *s, const Buffer *buffer, int axis, AccessMode mode);
 
 /* A serial loop lo..hi with a fresh variable, around a body to be filled in. */
