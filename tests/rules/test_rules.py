@@ -245,6 +245,7 @@ RULES = [
     ("attention_of_lengths", ["attention"], 2 * 128),
     ("heads_of_groups", ["attention"], 2 * 2 * 128),
     ("keys_in_use", ["attention"], 128),
+    ("attention_of_few_columns", ["attention"], 128),
     ("attention_of_two_lengths", ["ranges", "attention", "elements"], 2 * 128),
     (
         "attention_of_floats",
@@ -446,6 +447,7 @@ DEAR = {
     "attention_of_lengths",
     "attention_of_two_lengths",
     "keys_in_use",
+    "attention_of_few_columns",
     "heads_of_groups",
     "attention_with_weights",
     "causal_attention",
