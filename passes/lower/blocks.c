@@ -94,6 +94,25 @@ static bool same_guards(const Guarded *x, const Guarded *y)
     return true;
 }
 
+/* Requires `cond` unless it is known; false where it can never hold. */
+static bool require(Blocks *b, Guarded *g, Form cond)
+{
+    int64_t truth;
+    if (prove(b->facts, cond.expanded))
+        return true;
+    if (expr_is_const(simplify(b->facts, cond.expanded), &truth) && !truth)
+        return false;
+    add_guard(b->c, g, cond);
+    facts_assume(b->facts, cond.expanded);
+    return true;
+}
+
+static Form compared(Context *c, ExprKind kind, Form x, Form y, Span span)
+{
+    return (Form){expr_binary(c, kind, x.shown, y.shown, span),
+                  expr_binary(c, kind, x.expanded, y.expanded, span)};
+}
+
 /* The statement with its guards around it. */
 static Stmt *materialize(Context *c, const Guarded *g)
 {
@@ -336,6 +355,35 @@ static bool reads_exist(Blocks *b, const Guarded *before, const Form *guard)
     return !missing;
 }
 
+/* Guards what the bound reads on an axis, unless the element exists. One that another bound of the
+ * loop decides is not there yet. */
+static void guard_axis(Blocks *b, Guarded *g, const Bound *bound, int axis)
+{
+    Context *c = b->c;
+    const Expr *load = bound->load->u.arg[0];
+    Expr *index = load->u.load.index[axis], *extent = load->u.load.buffer->shape[axis];
+    Expr *shown = in_named(b, index), *zero = expr_index(c, 0);
+    if (bound_depth(b, index) == bound->depth)
+        return;
+    Form first = compared(c, EX_GE, (Form){shown, index}, (Form){zero, zero}, load->span);
+    Form last = compared(c, EX_LT, (Form){shown, index}, (Form){extent, extent}, load->span);
+    require(b, g, first);
+    require(b, g, last);
+}
+
+/* A loop has no iterations where its bounds would be read outside of their buffers: guards say so
+ * where the blocks in it have none in common that does. Threads reach a barrier together. */
+static void guard_bounds(Blocks *b, int first, Guarded *g)
+{
+    FactsMark mark = facts_mark(b->facts);
+    for (int i = 0; i < g->guards.n; i++)
+        facts_assume(b->facts, g->guards.items[i].expanded);
+    for (int i = b->bounds.n - 1; i >= first && !g->barrier; i--) /* ptr[i + 1], then ptr[i] */
+        for (int axis = 0; axis < b->bounds.items[i].load->u.arg[0]->u.load.buffer->rank; axis++)
+            guard_axis(b, g, &b->bounds.items[i], axis);
+    facts_reset(b->facts, mark);
+}
+
 /* Before the loop `s`, the names of what its bounds read: those from number `first` on. The
  * `guards` hold there. */
 static Stmt *close_bounds(Blocks *b, int first, const Guarded *guards, Stmt *s)
@@ -363,19 +411,6 @@ static Stmt *close_bounds(Blocks *b, int first, const Guarded *guards, Stmt *s)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Requires `cond` of the block unless it is known; false where it can never hold. */
-static bool require(Blocks *b, Guarded *g, Form cond)
-{
-    int64_t truth;
-    if (prove(b->facts, cond.expanded))
-        return true;
-    if (expr_is_const(simplify(b->facts, cond.expanded), &truth) && !truth)
-        return false;
-    add_guard(b->c, g, cond);
-    facts_assume(b->facts, cond.expanded);
-    return true;
-}
-
 /* Requires those of the conditions from number `from` to `to`. */
 static bool require_conditions(Blocks *b, Guarded *g, const ExprList *conds, int from, int to)
 {
@@ -397,12 +432,6 @@ static Form end_of_domain(Blocks *b, Expr *end, const IterForms *known)
                                    : expr_subst(b->c, end, known->shown.items, known->shown.n);
     require_loads(b, out.expanded, end->span);
     return out;
-}
-
-static Form compared(Context *c, ExprKind kind, Form x, Form y, Span span)
-{
-    return (Form){expr_binary(c, kind, x.shown, y.shown, span),
-                  expr_binary(c, kind, x.expanded, y.expanded, span)};
 }
 
 static bool require_domain(Blocks *b, Guarded *g, const BlockIter *iter, Form value,
@@ -561,6 +590,7 @@ static Guarded lower_for(Blocks *b, Stmt *s)
     loop.body = body;
     if (loop.kind == LOOP_PARALLEL)
         loop.kind = LOOP_SERIAL;
+    guard_bounds(b, n_bounds, &outer);
     outer.s = close_bounds(b, n_bounds, &outer, stmt_stamp(stmt_for(c, &loop, s->span), s));
     return outer;
 }

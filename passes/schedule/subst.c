@@ -277,12 +277,46 @@ static Stmt *rewrite_inside(void *user, Stmt *stmt)
     return below_rewrite(user, stmt);
 }
 
+/* A condition, for the blocks of a branch. */
+typedef struct {
+    Context *c;
+    Expr *cond;
+} Where;
+
+static Stmt *restricted(void *user, Stmt *stmt)
+{
+    const Where *where = user;
+    if (stmt->kind != ST_BLOCK)
+        return stmt_map_children(where->c, stmt, restricted, user);
+    BlockStmt block = stmt->u.block;
+    block.predicate = cond_and(where->c, where->cond, block.predicate);
+    return stmt_stamp(stmt_block(where->c, &block, stmt->span), stmt);
+}
+
+/* The branch, whose condition has come to read inputs: only blocks have such conditions. */
+static Stmt *branch_in_blocks(Context *c, Stmt *branch)
+{
+    Stmt *then = branch->u.cond.then, *otherwise = branch->u.cond.otherwise;
+    Expr *cond = branch->u.cond.cond;
+    Where holds = {c, cond}, fails = {c, expr_unary(c, EX_NOT, cond, cond->span)};
+    then = restricted(&holds, then);
+    return otherwise ? stmt_then(c, then, restricted(&fails, otherwise)) : then;
+}
+
+static Stmt *rewrite_branch(Below *b, Stmt *stmt)
+{
+    Context *c = b->s->ctx;
+    Stmt *now = stmt_map_inside(c, b->facts, replaced_condition(b, stmt), rewrite_inside, b);
+    bool reads = now && now->kind == ST_IF && expr_has_load(now->u.cond.cond);
+    return reads && !expr_has_load(stmt->u.cond.cond) ? branch_in_blocks(c, now) : now;
+}
+
 Stmt *below_rewrite(Below *b, Stmt *stmt)
 {
     Context *c = b->s->ctx;
     switch (stmt->kind) {
     case ST_SEQ: return rewrite_shapes(b, stmt_map_children(c, stmt, rewrite_inside, b));
-    case ST_IF: return stmt_map_inside(c, b->facts, replaced_condition(b, stmt), rewrite_inside, b);
+    case ST_IF: return rewrite_branch(b, stmt);
     case ST_FOR:
         stmt = stmt_map_exprs(c, stmt, replaced_in, b);
         return stmt_map_inside(c, b->facts, stmt, rewrite_inside, b);

@@ -344,9 +344,9 @@ static void define(Facts *f, const Var *var, Expr *value)
     r.conditions_before = f->conditions.n;
     r.bounds = defined_bounds(f, value);
     r.low = r.high = form;
-    r.affine = !expr_has_load(value);
+    r.affine = !expr_loads_change(value);
     VEC_PUSH(f->c->arena, &f->ranges, r);
-    if (expr_has_load(value))
+    if (!r.affine)
         return;
     Expr *self = expr_var(f->c, (Var *)var, span_none());
     push_difference(f, NULL, self, value, 0);

@@ -179,15 +179,18 @@ static const AxisLayout *unfolded_layout(Context *c, const Buffer *b)
     return layout;
 }
 
-/* The smallest literal extents that hold the box. */
-static bool literal_extents(Compact *k, Facts *f, const Buffer *b, const Interval *box,
-                            Expr **shape)
+/* The smallest literal extents that hold the box. The box becomes a whole axis where a symbolic size
+ * is the bound of the part in use. */
+static bool literal_extents(Compact *k, Facts *f, const Buffer *b, Interval *box, Expr **shape)
 {
     for (int d = 0; d < b->rank; d++) {
         int64_t min, max;
         Expr *extent = simplify(f, box[d].extent);
-        if (!expr_is_const(extent, &max) && !bounds_const(f, extent, &min, &max))
+        bool bounded = expr_is_const(extent, &max) || bounds_const(f, extent, &min, &max);
+        if (!bounded && !expr_is_const(b->shape[d], &max))
             return refuse_unbounded(k, b, d);
+        if (!bounded)
+            box[d] = (Interval){.min = expr_index(k->c, 0), .extent = b->shape[d]};
         shape[d] = shape_extent(k->c, expr_index(k->c, max));
     }
     return true;
