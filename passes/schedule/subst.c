@@ -45,7 +45,7 @@ static Facts *facts_for_init(Below *b, const BlockStmt *block)
     if (!block->init)
         return b->facts;
     BlockStmt now = with_replaced_bindings(b, block);
-    return reduction_may_be_empty(b->s->ctx, block) ? facts_of_kernel(b->s->ctx, b->s->kernel)
+    return reduction_may_be_empty(b->s->ctx, block) ? facts_of_literal_loops(b->facts, b->s->kernel)
                                                     : facts_at_init(b->facts, &now);
 }
 

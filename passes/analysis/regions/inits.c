@@ -203,3 +203,14 @@ Facts *facts_at_init(Facts *f, const BlockStmt *block)
     *outside = facts_outside(f, shared);
     return outside;
 }
+
+Facts *facts_of_literal_loops(const Facts *f, const Kernel *kernel)
+{
+    Facts *known = facts_of_kernel(f->c, kernel);
+    for (int i = 0; i < f->ranges.n; i++) {
+        const Range *range = &f->ranges.items[i];
+        if (range->var && range->var->kind == VAR_LOOP && facts_range_is_literal(f, range->var))
+            facts_range(known, range->var, range->lo, range->hi);
+    }
+    return known;
+}

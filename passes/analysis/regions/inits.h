@@ -28,4 +28,7 @@ int reduction_start(Context *c, const StmtPath *path);
  * reduction: that such a loop has an iteration is not known of it, nor what was learnt inside. */
 Facts *facts_at_init(Facts *f, const BlockStmt *block);
 
+/* Of the facts, those of the kernel and of loops with literal ranges: these have an iteration. */
+Facts *facts_of_literal_loops(const Facts *f, const Kernel *kernel);
+
 #endif
