@@ -37,6 +37,14 @@ static BlockStmt with_replaced_bindings(Below *b, const BlockStmt *block)
     return now;
 }
 
+static bool data_decide(const BlockStmt *block)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (expr_has_load(block->iters[i].lo) || expr_has_load(block->iters[i].hi))
+            return true;
+    return false;
+}
+
 /* Facts for what an init shares with the updates of its block, which are those of the place, but
  * where the loops of the reduction may have no iteration: that one of them runs is not known of the
  * init. */
@@ -45,8 +53,10 @@ static Facts *facts_for_init(Below *b, const BlockStmt *block)
     if (!block->init)
         return b->facts;
     BlockStmt now = with_replaced_bindings(b, block);
-    return reduction_may_be_empty(b->s->ctx, block) ? facts_of_literal_loops(b->facts, b->s->kernel)
-                                                    : facts_at_init(b->facts, &now);
+    if (!reduction_may_be_empty(b->s->ctx, block))
+        return facts_at_init(b->facts, &now);
+    return data_decide(block) ? facts_of_kernel(b->s->ctx, b->s->kernel)
+                              : facts_of_literal_loops(b->facts, b->s->kernel);
 }
 
 /* A condition on a loop of the reduction would become one on other loops, as where its only value

@@ -23,6 +23,7 @@ class Buffer:
     role: str  # input, inout, output or temp
     below: str = ""  # elements are places below this size
     ready: bool = True  # all elements have values
+    sorted: bool = False  # elements are nondecreasing
 
 
 def indented(lines):
@@ -85,6 +86,51 @@ class Program:
         known = [b for b in self.buffers if b.below == below and b.shape == (count,)]
         return known[0] if known else self.add("at", [count], "input", "i32", below)
 
+    def number(self, loops, size):
+        """An element of an input, from 0 to a size."""
+        v = self.one_of(*loops)
+        shape, at = (loops[v],), self.one_of(v, v, v, self.place(loops[v], {v: loops[v]}))
+        if self.chance(0.3):
+            shape, at = ("2", loops[v]), self.one_of("0, ", "1, ") + at
+        known = [b for b in self.buffers if b.below == f"{size} + 1" and b.shape == shape]
+        if not known or (len(known) == 1 and self.chance(0.3)):
+            known.append(self.add("len", shape, "input", "i32", f"{size} + 1"))
+        return f"{self.one_of(*known).name}[{at}]"
+
+    def row(self, v, of_v, size):
+        """Part `v` of elements that a list divides: ends of the range."""
+        shape = (f"{of_v} + 1",)
+        known = [b for b in self.buffers if b.sorted and b.shape == shape]
+        known = [b for b in known if b.below == f"{size} + 1"]
+        if not known or (len(known) == 1 and self.chance(0.2)):
+            known.append(self.add("ptr", shape, "input", "i32", f"{size} + 1"))
+            known[-1].sorted = True
+        name = self.one_of(*known).name
+        if self.chance(0.8):
+            return f"{name}[{v}]..{name}[{v} + 1]"
+        return self.one_of(
+            f"{name}[{v}] + 1..{name}[{v} + 1]",
+            f"{name}[{v}]..min({name}[{v}] + 2, {name}[{v} + 1])",
+            f"{name}[{v}]..{size}",
+            f"{name}[{v} + 1]",
+        )
+
+    def range(self, loops, size):
+        """Ends of a part of 0..size, of loops around it or of data."""
+        v = self.one_of(*loops)
+        how = self.random.random()
+        if how < 0.3:
+            return self.number(loops, size)
+        if how < 0.55:
+            return self.row(v, loops[v], size)
+        if how < 0.7:
+            a, b = self.number(loops, size), self.number(loops, size)
+            return self.one_of(
+                f"{a}..{b}", f"min({a}, {b})", f"max({a}, {b})", f"{a}..{size}", f"{a} + 1..{size}"
+            )
+        up, down = f"min({v} + 1, {size})", f"max({v} - {self.one_of(1, 3, 8)}, 0)"
+        return self.one_of(f"{up}", f"{down}..{up}", f"{v}..{size}", f"{v} + 1..{size}", size)
+
     def result(self, shape):
         """A buffer of which a nest stores all elements; until then, it reads none."""
         known = self.known(shape, ("inout", "output", "temp"))
@@ -138,6 +184,9 @@ class Program:
         return self.one_of("0", "1", "2", *(("3",) if self.type in INTEGERS else ("0.5", "0.25")))
 
     def condition(self, loops):
+        if loops and self.chance(0.1):
+            v = self.one_of(*loops)
+            return f"{v} {self.one_of('<', '<', '>=')} {self.number(loops, loops[v])}"
         if loops and self.chance(0.6):
             v = self.one_of(*loops)
             size = loops[v]
@@ -420,6 +469,65 @@ class Program:
         lines = [f"let {a} = {first};", f"let {b} = {a} {self.one_of('+', '*')} {second};"]
         return around(loops, [*lines, f"{target} = {condition} ? {a} : {b};"])
 
+    def change(self, p, s, loops):
+        """A new value of an element, from the old one and a sum."""
+        used = self.one_of(s, self.value(loops, 1), self.literal()) if s else self.value(loops, 1)
+        if self.type in INTEGERS:
+            return f"{p} {self.one_of('+', '-', '^')} {used}"
+        text = self.one_of(
+            f"{p} * 0.5 + {used}", f"min({p}, {used})", f"{used} - {p}", f"exp(-abs({p} - {used}))"
+        )
+        return text if self.type in ("f32", "f64") or "exp" not in text else f"{used} - {p}"
+
+    def stage(self, lines, p, s, loops, range):
+        """A loop that changes a row of temporaries, adds it up, or both."""
+        inner, operator = {**loops, "j": range[1]}, self.operator()
+        update = f"{p}[j] = {self.change(f'{p}[j]', s, inner)};"
+        if self.chance(0.2):
+            update = f"if {self.condition(inner)} {update}"
+        how, body = self.random.random(), []
+        if how < 0.6:
+            body.append(update)
+        if how > 0.4:
+            s = self.fresh("s")
+            lines += [f"temp {s}: {self.type};", f"{s} = {self.start(operator)};"]
+            term = self.one_of(f"{p}[j]", f"{p}[j] * {self.load(inner)}")
+            body.append(f"{s} {operator} {term};")
+        lines += around({"j": range[0]}, body)
+        return s
+
+    def stages(self):
+        """Rows of temporaries in several loops, over parts that loops or data decide."""
+        outer = self.loops(2, "bi")
+        size = self.size()
+        if self.work([*outer.values(), size]) > MOST_WORK / 4:
+            return self.elements()
+        p, s, whole = self.fresh("p"), None, self.chance(0.4)
+        spans = dict(outer)
+        if len(outer) == 2 and self.chance(0.5):
+            spans["i"] = self.range({"b": outer["b"]}, outer["i"])
+        range = self.range(outer, size)
+        other = self.range(outer, size) if whole else range
+        y = self.result([*outer.values(), size] if self.chance(0.6) else [*outer.values()])
+        lines, declared = [], [f"temp {p}: {self.type}[{size}];"]
+        if whole:
+            lines += [f"for j in {size}", f"    {p}[j] = {self.literal()};"]
+        value = self.value({**outer, "j": size}, 1)
+        lines += [f"for j in {range}", f"    {p}[j] = {value};"]
+        for _ in [1] * self.random.randint(1, 3):
+            s = self.stage(lines, p, s, outer, (self.one_of(range, other), size))
+        if len(y.shape) > len(outer):
+            use = f"{p}[j] {self.one_of('+', '*')} {s}" if s else f"{p}[j]"
+            lines += [f"for j in {other}", f"    {subscripted(y, [*outer, 'j'])} = {use};"]
+        else:
+            lines.append(f"{subscripted(y, outer)} = {s or self.value(outer, 1)};")
+        starts = dict(zip("bij", y.shape))
+        first = [header(starts), f"    {subscripted(y, starts)} = {self.literal()};"]
+        if whole and self.work(outer.values()) < 64:  # one row for all
+            zero = [f"for j in {size}", f"    {p}[j] = {self.literal()};"]
+            return [*declared, *zero, *first, *around(spans, lines[2:])]
+        return [*first, *around(spans, [*declared, *lines])]
+
     # ---- text ------------------------------------------------------------------------------------
 
     def text(self, nests=None):
@@ -433,6 +541,7 @@ class Program:
         if not outputs and not any(text.startswith("inout") for text in inputs):
             outputs, temps = [said(b, body) for b in temps], []
         facts = [f"{b.name} in 0..{b.below}" for b in used if b.below]
+        facts += [f"{b.name} is nondecreasing" for b in used if b.sorted]
         sizes = ", ".join(f"{name} = {value}" for name, value in self.sizes.items())
         head = f"kernel drawn<{sizes}>({', '.join(inputs)})"
         head += f"\n    -> {', '.join(outputs)}" if outputs else ""
@@ -485,4 +594,5 @@ KINDS = [
     Program.normalized,
     Program.solved,
     Program.named,
+    *[Program.stages] * 4,
 ]
