@@ -442,6 +442,22 @@ static bool require_domain(Blocks *b, Guarded *g, const BlockIter *iter, Form va
            require(b, g, compared(b->c, EX_LT, value, hi, iter->var->span));
 }
 
+static bool reads_in_ranges(const BlockStmt *block)
+{
+    bool reads = block->predicate && expr_has_load(block->predicate);
+    for (int i = 0; i < block->n_iters; i++)
+        reads |= expr_has_load(block->iters[i].lo) || expr_has_load(block->iters[i].hi);
+    return reads;
+}
+
+/* What is proved of an iterator helps to prove that an element exists: f / N < K says 1 <= K. */
+static void assume_domain(Blocks *b, const BlockIter *iter, Form value, const IterForms *known)
+{
+    Form lo = end_of_domain(b, iter->lo, known), hi = end_of_domain(b, iter->hi, known);
+    facts_assume(b->facts, compared(b->c, EX_GE, value, lo, iter->var->span).expanded);
+    facts_assume(b->facts, compared(b->c, EX_LT, value, hi, iter->var->span).expanded);
+}
+
 /* The value of an iterator. It gets no name where that would stand outside of what keeps it from
  * failing. */
 static Form value_of_iter(Blocks *b, const BlockStmt *block, const BlockIter *iter)
@@ -458,6 +474,7 @@ static Form value_of_iter(Blocks *b, const BlockStmt *block, const BlockIter *it
 static bool require_iters(Blocks *b, Guarded *g, const BlockStmt *block, IterForms *iters)
 {
     Context *c = b->c;
+    bool reads = reads_in_ranges(block);
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
         Form value = value_of_iter(b, block, iter);
@@ -466,6 +483,8 @@ static bool require_iters(Blocks *b, Guarded *g, const BlockStmt *block, IterFor
         c->step = 0;
         if (!exists)
             return false;
+        if (reads)
+            assume_domain(b, iter, value, iters);
         VEC_PUSH(c->arena, &iters->shown, ((Subst){iter->var, value.shown}));
         VEC_PUSH(c->arena, &iters->expanded, ((Subst){iter->var, value.expanded}));
     }

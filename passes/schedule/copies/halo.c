@@ -211,6 +211,8 @@ static bool add_range(const Halo *h, int axis, Expr *subscript)
     if (!range_over(h->facts, at, h->iters, h->stmt->u.block.n_iters, ends) ||
         !expr_is_const(ends[0], &least))
         return refuse_axis(h, axis, subscript, "whose coordinates have no least value");
+    if (expr_has_load(ends[1]))
+        return refuse_axis(h, axis, subscript, "whose largest coordinate data decide");
     b->least = b->most && b->least < least ? b->least : least;
     b->most = b->most ? index_max(c, b->most, ends[1]) : ends[1];
     return true;
