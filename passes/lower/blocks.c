@@ -355,24 +355,20 @@ static bool reads_exist(Blocks *b, const Guarded *before, const Form *guard)
     return !missing;
 }
 
-/* Guards what the bound reads on an axis, unless the element exists. One that another bound of the
- * loop decides is not there yet. */
+/* Guards what the bound reads on an axis. Another bound of the loop is no part of a guard. */
 static void guard_axis(Blocks *b, Guarded *g, const Bound *bound, int axis)
 {
-    Context *c = b->c;
     const Expr *load = bound->load->u.arg[0];
-    Expr *index = load->u.load.index[axis], *extent = load->u.load.buffer->shape[axis];
-    Expr *shown = in_named(b, index), *zero = expr_index(c, 0);
-    if (bound_depth(b, index) == bound->depth)
+    Expr *zero = expr_index(b->c, 0), *extent = load->u.load.buffer->shape[axis];
+    Form at = {in_named(b, load->u.load.index[axis]), load->u.load.index[axis]};
+    if (bound_depth(b, at.expanded) == bound->depth)
         return;
-    Form first = compared(c, EX_GE, (Form){shown, index}, (Form){zero, zero}, load->span);
-    Form last = compared(c, EX_LT, (Form){shown, index}, (Form){extent, extent}, load->span);
-    require(b, g, first);
-    require(b, g, last);
+    require(b, g, compared(b->c, EX_GE, at, (Form){zero, zero}, load->span));
+    require(b, g, compared(b->c, EX_LT, at, (Form){extent, extent}, load->span));
 }
 
 /* A loop has no iterations where its bounds would be read outside of their buffers: guards say so
- * where the blocks in it have none in common that does. Threads reach a barrier together. */
+ * where its blocks have none in common that does. Threads reach a barrier together. */
 static void guard_bounds(Blocks *b, int first, Guarded *g)
 {
     FactsMark mark = facts_mark(b->facts);
@@ -442,14 +438,6 @@ static bool require_domain(Blocks *b, Guarded *g, const BlockIter *iter, Form va
            require(b, g, compared(b->c, EX_LT, value, hi, iter->var->span));
 }
 
-static bool reads_in_ranges(const BlockStmt *block)
-{
-    bool reads = block->predicate && expr_has_load(block->predicate);
-    for (int i = 0; i < block->n_iters; i++)
-        reads |= expr_has_load(block->iters[i].lo) || expr_has_load(block->iters[i].hi);
-    return reads;
-}
-
 /* What is proved of an iterator helps to prove that an element exists: f / N < K says 1 <= K. */
 static void assume_domain(Blocks *b, const BlockIter *iter, Form value, const IterForms *known)
 {
@@ -474,7 +462,9 @@ static Form value_of_iter(Blocks *b, const BlockStmt *block, const BlockIter *it
 static bool require_iters(Blocks *b, Guarded *g, const BlockStmt *block, IterForms *iters)
 {
     Context *c = b->c;
-    bool reads = reads_in_ranges(block);
+    bool reads = block->predicate && expr_has_load(block->predicate);
+    for (int i = 0; i < block->n_iters; i++)
+        reads |= expr_has_load(block->iters[i].lo) || expr_has_load(block->iters[i].hi);
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
         Form value = value_of_iter(b, block, iter);

@@ -60,6 +60,7 @@ RULES = [
     ("norm_of_layer", ["products", "rows", "matmul", "rows"], 4 * 128),
     ("chosen_of_layer", ["products", "tensor_cores", "threads"], 2 * 128),
     ("bias_and_scatter", ["threads", "small_rows"], 21),
+    ("as_many_as_data_say", ["ranges", "elements", "elements"], 256),
     ("rows_at_one_place", ["threads"], 33),
     ("product_used_twice", ["tensor_cores", "elements", "tiles"], 128),
     ("sums_of_lengths_in_triangle", ["ranges", "elements", "threads"], 25),

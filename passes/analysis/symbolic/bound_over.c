@@ -15,6 +15,7 @@ typedef struct {
     Facts *f;
     const Var *const *over;
     int n;
+    bool data;     /* elements of inputs, too */
     Facts outside; /* what holds in front of the ranges of the variables */
     bool exact;
     int steps; /* left */
@@ -27,7 +28,7 @@ static bool uses(const Over *o, const Expr *e)
     for (int k = 0; k < o->n; k++)
         if (expr_uses_var(e, o->over[k]))
             return true;
-    return false;
+    return o->data && expr_has_load(e);
 }
 
 static bool bound_form(Over *o, const Affine *a, End end, Affine *out);
@@ -303,6 +304,16 @@ Expr *least_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact)
 Expr *largest_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact)
 {
     return bound_simple(&(Over){.f = f, .over = over, .n = n}, simplify(f, e), END_LARGEST, exact);
+}
+
+Expr *least_of_data(Facts *f, Expr *e)
+{
+    return bound_simple(&(Over){.f = f, .data = true}, simplify(f, e), END_LEAST, NULL);
+}
+
+Expr *largest_of_data(Facts *f, Expr *e)
+{
+    return bound_simple(&(Over){.f = f, .data = true}, simplify(f, e), END_LARGEST, NULL);
 }
 
 bool range_over(Facts *f, Expr *e, const Var *const *over, int n, Expr *ends[2])

@@ -1,4 +1,5 @@
-/* widen.c - Implements widen: makes the range of a loop independent of the loops around it.
+/* widen.c - Implements widen: makes the range of a loop independent of the loops around it, and of
+ * data.
  *
  *   widen(j, i)    for i in 8            =>   for i in 8
  *                      for j in i + 1             for j in 8
@@ -33,6 +34,16 @@ static bool depends_on(const ForStmt *loop, const Var *const *vars, int n)
         if (loop_uses_var(loop, vars[i]))
             return true;
     return false;
+}
+
+/* Data alone decide the range: elements at places that no loop around chooses. */
+static bool data_decide(const StmtPath *path)
+{
+    const ForStmt *loop = &path_end(path)->u.loop;
+    for (int i = 0; i + 1 < path->n; i++)
+        if (path->items[i]->kind == ST_FOR && loop_uses_var(loop, path->items[i]->u.loop.var))
+            return false;
+    return expr_has_load(loop->lo) || expr_has_load(loop->hi);
 }
 
 /* One of these loops has no iterations: a range of none then covers the loop inside. */
@@ -122,6 +133,16 @@ static bool find_range(Schedule *s, const PrimCall *call, const StmtPath *path, 
     return true;
 }
 
+/* The range, without what data decide of it; unchanged where no `where` clause bounds these. */
+static void leave_out_data(Facts *facts, ForStmt *range)
+{
+    Expr *lo = least_of_data(facts, range->lo), *hi = largest_of_data(facts, range->hi);
+    if (!lo || !hi)
+        return;
+    range->lo = lo;
+    range->hi = hi;
+}
+
 /* Makes the range start at `from`. False after E0497. */
 static bool start_from(Schedule *s, const PrimCall *call, const StmtPath *path, ForStmt *range)
 {
@@ -150,13 +171,18 @@ bool prim_widen(Schedule *s, const PrimCall *call, Value *result)
         return false;
     REQUIRE(s, E0416, call->span, alone || vars, "loop '%s' is not inside loop '%s'",
             stmt_label(stmt), stmt_label(sched_node(s, &call->widen.over, NULL)));
-    if (!depends_on(&stmt->u.loop, vars, n) && call->widen.from.kind == VALUE_NONE)
+    bool reads = !alone && data_decide(&path);
+    if (!depends_on(&stmt->u.loop, vars, n) && !reads && call->widen.from.kind == VALUE_NONE)
         return true;
     const ForStmt *narrow = &stmt->u.loop;
     if (narrow->step != 1)
         narrow = &loop_from_zero(s, &path)->u.loop;
     ForStmt range = *narrow;
-    if ((!alone && !find_range(s, call, &path, &range)) || !start_from(s, call, &path, &range))
+    if (!alone && !find_range(s, call, &path, &range))
+        return false;
+    if (reads)
+        leave_out_data(sched_facts(s, &path), &range);
+    if (!start_from(s, call, &path, &range))
         return false;
     sched_replace(s, stmt, build_widen(s, &path, narrow, range.lo, range.hi));
     return true;
