@@ -37,9 +37,8 @@ static bool depends_on(const ForStmt *loop, const Var *const *vars, int n)
 }
 
 /* Data alone decide the range: elements at places that no loop around chooses. */
-static bool data_decide(const StmtPath *path)
+static bool data_decide(const ForStmt *loop, const StmtPath *path)
 {
-    const ForStmt *loop = &path_end(path)->u.loop;
     for (int i = 0; i + 1 < path->n; i++)
         if (path->items[i]->kind == ST_FOR && loop_uses_var(loop, path->items[i]->u.loop.var))
             return false;
@@ -171,7 +170,7 @@ bool prim_widen(Schedule *s, const PrimCall *call, Value *result)
         return false;
     REQUIRE(s, E0416, call->span, alone || vars, "loop '%s' is not inside loop '%s'",
             stmt_label(stmt), stmt_label(sched_node(s, &call->widen.over, NULL)));
-    bool reads = !alone && data_decide(&path);
+    bool reads = !alone && data_decide(&stmt->u.loop, &path);
     if (!depends_on(&stmt->u.loop, vars, n) && !reads && call->widen.from.kind == VALUE_NONE)
         return true;
     const ForStmt *narrow = &stmt->u.loop;
@@ -180,7 +179,7 @@ bool prim_widen(Schedule *s, const PrimCall *call, Value *result)
     ForStmt range = *narrow;
     if (!alone && !find_range(s, call, &path, &range))
         return false;
-    if (reads)
+    if (!alone && data_decide(&range, &path))
         leave_out_data(sched_facts(s, &path), &range);
     if (!start_from(s, call, &path, &range))
         return false;
