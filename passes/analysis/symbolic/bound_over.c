@@ -3,6 +3,7 @@
  *   by * 32 + ty  over ty in 0..32      at least by * 32, at most by * 32 + 31
  *   f % 32        over f in 0..1024     0 and 31
  *   first[g]      over g in 0..E        0 and M, where the `where` clause says first in 0..M + 1
+ *   first[0]      over data             the same
  *
  * Terms that use such variables are replaced from the innermost variable out by the end of their
  * range that counts; quotients, minima and maxima are monotone, so their operands are bounded
@@ -15,7 +16,7 @@ typedef struct {
     Facts *f;
     const Var *const *over;
     int n;
-    bool data;     /* elements of inputs, too */
+    bool data;     /* elements of inputs are bounded, whatever their subscripts */
     Facts outside; /* what holds in front of the ranges of the variables */
     bool exact;
     int steps; /* left */
@@ -25,10 +26,12 @@ enum { OVER_STEPS = 64 };
 
 static bool uses(const Over *o, const Expr *e)
 {
+    if (o->data && expr_has_load(e))
+        return true;
     for (int k = 0; k < o->n; k++)
         if (expr_uses_var(e, o->over[k]))
             return true;
-    return o->data && expr_has_load(e);
+    return false;
 }
 
 static bool bound_form(Over *o, const Affine *a, End end, Affine *out);
@@ -222,8 +225,8 @@ static Expr *bound_term(Over *o, const Affine *a, int t, End end)
     const Var *var = innermost(o, a->terms[t].atom);
     Over one = *o;
     one.over = &var;
-    one.n = 1;
-    for (int s = 0; s < a->n; s++)
+    one.n = var ? 1 : 0;
+    for (int s = 0; s < a->n && var; s++)
         if (s != t && expr_uses_var(a->terms[s].atom, var))
             one.exact = false;
     Expr *bound =
@@ -306,20 +309,18 @@ Expr *largest_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact
     return bound_simple(&(Over){.f = f, .over = over, .n = n}, simplify(f, e), END_LARGEST, exact);
 }
 
-Expr *least_of_data(Facts *f, Expr *e)
-{
-    return bound_simple(&(Over){.f = f, .data = true}, simplify(f, e), END_LEAST, NULL);
-}
-
-Expr *largest_of_data(Facts *f, Expr *e)
-{
-    return bound_simple(&(Over){.f = f, .data = true}, simplify(f, e), END_LARGEST, NULL);
-}
-
 bool range_over(Facts *f, Expr *e, const Var *const *over, int n, Expr *ends[2])
 {
     Over o = {.f = f, .over = over, .n = n};
     ends[0] = bound_simple(&o, e, END_LEAST, NULL);
     ends[1] = ends[0] ? bound_simple(&o, e, END_LARGEST, NULL) : NULL;
+    return ends[1] != NULL;
+}
+
+bool range_over_data(Facts *f, Expr *lo, Expr *hi, Expr *ends[2])
+{
+    Over o = {.f = f, .data = true};
+    ends[0] = bound_simple(&o, simplify(f, lo), END_LEAST, NULL);
+    ends[1] = ends[0] ? bound_simple(&o, simplify(f, hi), END_LARGEST, NULL) : NULL;
     return ends[1] != NULL;
 }

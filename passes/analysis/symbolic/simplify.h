@@ -91,6 +91,9 @@ Expr *least_of_data(Facts *f, Expr *e);
 Expr *largest_of_data(Facts *f, Expr *e);
 /* Both, of an expression that is simplified: the least first. False where one is missing. */
 bool range_over(Facts *f, Expr *e, const Var *const *over, int n, Expr *ends[2]);
+/* A range without elements of inputs that covers lo..hi, whatever they are. False where no `where`
+ * clause bounds one. */
+bool range_over_data(Facts *f, Expr *lo, Expr *hi, Expr *ends[2]);
 /* e is a multiple of `by` for every value. */
 bool prove_divisible(Facts *f, Expr *e, int64_t by);
 /* e = coefficient * var + rest, rest free of var; false where e is not of that form. */

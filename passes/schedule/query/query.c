@@ -684,9 +684,8 @@ bool prim_iterations(Schedule *s, const PrimCall *call, Value *result)
 bool prim_data_dependent(Schedule *s, const PrimCall *call, Value *result)
 {
     const ForStmt *loop = &sched_node(s, &call->data_dependent.loop, NULL)->u.loop;
-    const char *what = reads_data(s->ctx, loop->lo)   ? "start"
-                       : reads_data(s->ctx, loop->hi) ? "end"
-                                                      : "";
+    bool start = reads_data(s->ctx, loop->lo), end = reads_data(s->ctx, loop->hi);
+    const char *what = start && end ? "both" : start ? "start" : end ? "end" : "";
     *result = (Value){.kind = VALUE_STRING, .u.s = ctx_name(s->ctx, what)};
     return true;
 }

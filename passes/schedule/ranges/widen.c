@@ -1,5 +1,4 @@
-/* widen.c - Implements widen: makes the range of a loop independent of the loops around it, and of
- * data.
+/* widen.c - Implements widen: makes the range of a loop independent of the loops around it.
  *
  *   widen(j, i)    for i in 8            =>   for i in 8
  *                      for j in i + 1             for j in 8
@@ -8,10 +7,10 @@
  * A grid has one size, and threads have one number: a triangle is bound as the rectangle around it.
  * So are rows between elements of an input, where the `where` clause says how large these can be.
  * With `from`, the range starts there, also where no loop around decides it: tiles then begin at
- * aligned elements.
+ * aligned elements.  Without either, the range becomes one that no data decide.
  *
- * Legal: the range is bounded by one that is free of the loops around, and starts at `from` or
- * later.
+ * Legal: the range is bounded by one that is free of the loops around, or of data, and starts at
+ * `from` or later.
  * Invariant: every instance runs exactly once, in the same order. Iterations that were not there
  * run nothing: the domains of blocks say so, or else a predicate does. */
 #include "passes/schedule/flow.h"
@@ -34,15 +33,6 @@ static bool depends_on(const ForStmt *loop, const Var *const *vars, int n)
         if (loop_uses_var(loop, vars[i]))
             return true;
     return false;
-}
-
-/* Data alone decide the range: elements at places that no loop around chooses. */
-static bool data_decide(const ForStmt *loop, const StmtPath *path)
-{
-    for (int i = 0; i + 1 < path->n; i++)
-        if (path->items[i]->kind == ST_FOR && loop_uses_var(loop, path->items[i]->u.loop.var))
-            return false;
-    return expr_has_load(loop->lo) || expr_has_load(loop->hi);
 }
 
 /* One of these loops has no iterations: a range of none then covers the loop inside. */
@@ -132,14 +122,25 @@ static bool find_range(Schedule *s, const PrimCall *call, const StmtPath *path, 
     return true;
 }
 
-/* The range, without what data decide of it; unchanged where no `where` clause bounds these. */
-static void leave_out_data(Facts *facts, ForStmt *range)
+static bool reads_data(const ForStmt *loop)
 {
-    Expr *lo = least_of_data(facts, range->lo), *hi = largest_of_data(facts, range->hi);
-    if (!lo || !hi)
-        return;
-    range->lo = lo;
-    range->hi = hi;
+    return expr_has_load(loop->lo) || expr_has_load(loop->hi);
+}
+
+/* The range of a loop that covers `range` whatever data are. False after E0497. */
+static bool find_range_of_data(Schedule *s, const PrimCall *call, const StmtPath *path,
+                               ForStmt *range)
+{
+    Expr *ends[2];
+    Facts *facts = sched_facts(s, path);
+    REQUIRE_AT(s, E0497, call->span, range_over_data(facts, range->lo, range->hi, ends),
+               path_end(path),
+               "data decide the range of loop '%s', and no range is known that covers it; the "
+               "elements that are its ends need a 'where' clause, as in 'first in 0..N + 1'",
+               stmt_label(path_end(path)));
+    range->lo = ends[0];
+    range->hi = ends[1];
+    return true;
 }
 
 /* Makes the range start at `from`. False after E0497. */
@@ -170,18 +171,17 @@ bool prim_widen(Schedule *s, const PrimCall *call, Value *result)
         return false;
     REQUIRE(s, E0416, call->span, alone || vars, "loop '%s' is not inside loop '%s'",
             stmt_label(stmt), stmt_label(sched_node(s, &call->widen.over, NULL)));
-    bool reads = !alone && data_decide(&stmt->u.loop, &path);
-    if (!depends_on(&stmt->u.loop, vars, n) && !reads && call->widen.from.kind == VALUE_NONE)
+    bool from = call->widen.from.kind != VALUE_NONE;
+    bool of_data = alone && !from && reads_data(&stmt->u.loop);
+    if (!depends_on(&stmt->u.loop, vars, n) && !from && !of_data)
         return true;
     const ForStmt *narrow = &stmt->u.loop;
     if (narrow->step != 1)
         narrow = &loop_from_zero(s, &path)->u.loop;
     ForStmt range = *narrow;
-    if (!alone && !find_range(s, call, &path, &range))
-        return false;
-    if (!alone && data_decide(&range, &path))
-        leave_out_data(sched_facts(s, &path), &range);
-    if (!start_from(s, call, &path, &range))
+    if ((of_data && !find_range_of_data(s, call, &path, &range)) ||
+        (!alone && !find_range(s, call, &path, &range)) ||
+        !start_from(s, call, &path, &range))
         return false;
     sched_replace(s, stmt, build_widen(s, &path, narrow, range.lo, range.hi));
     return true;
