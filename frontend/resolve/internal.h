@@ -23,6 +23,7 @@
 #include "frontend/syntax/parse.h"
 #include "ir/implied.h"
 #include "ir/instruction.h"
+#include "passes/analysis/symbolic/simplify.h"
 
 /* ---- names ---- */
 
@@ -239,6 +240,9 @@ Expr *resolve_index(Resolver *r, const AstExpr *e, const char *what);
 /* As INDEX; inside a launch i64 stays what it is: lowering computes the subscripts of buffers with
  * 2^31 elements or more in 64 bits. */
 Expr *resolve_subscript(Resolver *r, const AstExpr *e);
+/* An integer as INDEX, all of whose operations give what their types hold; NULL where that is not
+ * proved. */
+Expr *expr_exact(Facts *f, Context *c, Expr *e);
 /* As INDEX with operations on literals carried out, checked for overflow and division by zero. */
 Expr *resolve_bound(Resolver *r, const AstExpr *e, const char *what);
 /* The same, but what is an i64 stays one: the bounds of loops in launches. */

@@ -7,7 +7,6 @@
 #include "frontend/resolve/internal.h"
 #include "ir/implied.h"
 #include "passes/analysis/regions/affine_bounds.h"
-#include "passes/analysis/symbolic/simplify.h"
 
 /* ---- the range of a loop ---- */
 
@@ -114,11 +113,22 @@ static bool resolve_axis(Resolver *r, const AstLoop *loop, Axis *axis)
     return false;
 }
 
+/* A bound that data decide without the types of these, where they make no difference. */
+static Expr *exact_end(Resolver *r, Expr *end)
+{
+    bool typed = end && end->kind == EX_CAST && end->type == DT_INDEX && r->mode == MODE_PROGRAM;
+    if (!typed || end->u.arg[0]->kind == EX_LOAD || !value_reads_data(r, end))
+        return end;
+    Expr *exact = expr_exact(open_facts(r), r->ctx, end->u.arg[0]);
+    return exact && expr_is_affine(exact) ? exact : end;
+}
+
 /* A bound of a loop: in a launch it may also be an i64. */
 static Expr *resolve_end(Resolver *r, const AstExpr *e)
 {
-    return r->mode == MODE_LAUNCH ? resolve_wide_bound(r, e, "a bound")
-                                  : value_in_range(r, resolve_bound(r, e, "a bound"));
+    return r->mode == MODE_LAUNCH
+               ? resolve_wide_bound(r, e, "a bound")
+               : exact_end(r, value_in_range(r, resolve_bound(r, e, "a bound")));
 }
 
 /* The type of a loop: i64 where a bound is, and then both are. */

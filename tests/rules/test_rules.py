@@ -72,6 +72,8 @@ RULES = [
     ("count_of_first", ["ranges", "scatters", "elements"], 256),
     ("reverse_of_lengths", ["ranges", "ranges", "apart", "elements", "elements"], 13 * 128),
     ("nests_of_few", ["apart", "threads", "elements"], 6 * 256),
+    ("steps_of_lengths", ["ranges", "ranges", "batch"], 5 * 64),
+    ("causal_rows_of_lengths", ["rows"], 5 * 40 * 32),
     ("scans_of_neighbours", ["recurrence", "threads", "small_rows"], 40),
     ("scan_stored_twice", ["scans"], 3 * 256),
     ("two_scans", ["scans"], 3 * 256),

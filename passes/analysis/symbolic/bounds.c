@@ -74,7 +74,9 @@ static Bounds bounds_by_structure(Facts *f, Expr *atom)
     case EX_BITXOR: return bounds_binary(f, atom);
     case EX_SELECT:
         return bounds_join(bounds_expr(f, atom->u.arg[1]), bounds_expr(f, atom->u.arg[2]));
-    case EX_CAST: return range ? range->bounds : bounds_of_type(atom->u.arg[0]->type);
+    case EX_CAST:
+        return bounds_meet(range ? range->bounds : bounds_none(),
+                           bounds_of_type(atom->u.arg[0]->type));
     case EX_LOAD: return range ? range->bounds : bounds_none();
     default: return bounds_none();
     }

@@ -277,7 +277,8 @@ bool prim_bands(Schedule *s, const PrimCall *call, Value *result)
         bool band = !stmt_bound_loop(s->ctx, at.stmt) && runs_parallel(s, at.stmt);
         if (band)
             VEC_PUSH(s->ctx->arena, &bands, band_from(s, at.stmt));
-        if (band || at.stmt->u.loop.kind == LOOP_BIND || has_data_range(&at.stmt->u.loop))
+        bool grid_ends = all && has_data_range(&at.stmt->u.loop);
+        if (band || at.stmt->u.loop.kind == LOOP_BIND || grid_ends)
             cursor_prune(&at);
     }
     *result = value_list(s, bands.items, bands.n);
