@@ -86,9 +86,6 @@ bool bounds_const(Facts *f, Expr *e, int64_t *min, int64_t *max);
  * none. */
 Expr *least_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact);
 Expr *largest_over(Facts *f, Expr *e, const Var *const *over, int n, bool *exact);
-/* The same without elements of inputs, by what the `where` clause says of them. */
-Expr *least_of_data(Facts *f, Expr *e);
-Expr *largest_of_data(Facts *f, Expr *e);
 /* Both, of an expression that is simplified: the least first. False where one is missing. */
 bool range_over(Facts *f, Expr *e, const Var *const *over, int n, Expr *ends[2]);
 /* A range without elements of inputs that covers lo..hi, whatever they are. False where no `where`
