@@ -506,6 +506,9 @@ class Program:
         spans = dict(outer)
         if len(outer) == 2 and self.chance(0.5):
             spans["i"] = self.range({"b": outer["b"]}, outer["i"])
+        elif self.chance(0.15):
+            first = next(iter(outer))
+            spans[first] = self.number({"0": outer[first]}, outer[first])
         range = self.range(outer, size)
         other = self.range(outer, size) if whole else range
         y = self.result([*outer.values(), size] if self.chance(0.6) else [*outer.values()])
@@ -527,6 +530,130 @@ class Program:
             zero = [f"for j in {size}", f"    {p}[j] = {self.literal()};"]
             return [*declared, *zero, *first, *around(spans, lines[2:])]
         return [*first, *around(spans, [*declared, *lines])]
+
+    def attention(self):
+        """Products, weights of them in a range, and weighted sums, in numbers of other types."""
+        m, n, k, d = self.size(), self.size(), self.size(), self.size()
+        if self.type in INTEGERS or self.work([m, n, k]) + self.work([m, n, d]) > MOST_WORK:
+            return self.elements()
+        sums = "f64" if self.type == "f64" else "f32"
+        q, x, v = self.input([m, k]), self.input([n, k]), self.input([n, d])
+        y, (p, t, o) = self.result([m, d]).name, (self.fresh(stem) for stem in "pto")
+        span = self.one_of(n, n, f"min(i + 1, {n})", f"max(i - 7, 0)..min(i + 1, {n})")
+        span = self.range({"i": m}, n) if self.chance(0.4) else span
+        fewer = " product_digits(8)" if sums == "f32" and self.chance(0.5) else ""
+        product = f"{sums}({q.name}[i, d]) * {sums}({x.name}[j, d])"
+        lines = [f"temp {p}: {sums}[{n}];", f"temp {t}: {sums};", f"for j in {span} {{"]
+        lines += [f"    {p}[j] = 0;", f"    for d in {k}", f"        {p}[j] += {product};", "}"]
+        lines += [f"{t} = 1;", f"for j in {span} {{", f"    {p}[j] = exp(min({p}[j] * 0.125, 1));"]
+        lines += [f"    {t} += {p}[j];", "}", f"for d in {d} {{", f"    temp {o}: {sums}{fewer};"]
+        lines += [f"    {o} = 0;", f"    for j in {span}"]
+        lines += [f"        {o} += {p}[j] * {sums}({v.name}[j, d]);"]
+        lines += [f"    {y}[i, d] = {self.type}({o} / {t});", "}"]
+        return around({"i": m}, lines)
+
+    def factorization(self):
+        """Steps that scale a column and update what is behind it, in place."""
+        n = self.size()
+        if self.type not in ("f32", "f64") or self.work([n, n, n]) > MOST_WORK:
+            return self.elements()
+        z = self.changed([n, n]).name
+        rows, columns = self.one_of((f"k + 1..{n}", f"k + 1..{n}"), (f"k + 1..{n}", "k + 1..i + 1"))
+        lines = [f"for i in {rows}", f"    {z}[i, k] = {z}[i, k] / (2 + abs({z}[k, k]));"]
+        if self.chance(0.3):
+            lines = [f"{z}[k, k] = sqrt(1 + abs({z}[k, k]));", *lines]
+        update = f"{z}[i, j] -= {z}[i, k] * {z}[k, j] * {self.one_of('0.01', '0.001')};"
+        return around({"k": n}, [*lines, f"for i in {rows}, j in {columns}", f"    {update}"])
+
+    def steps(self):
+        """A state that a few steps change, from a copy of it or in place."""
+        n, t, s = self.size(), self.one_of("3", "5"), self.fresh("t")
+        z, x = self.changed([n]).name, self.load({"j": n}, [n])
+        at = self.one_of(f"min(j + 1, {n} - 1)", f"(j + 1) % {n}", "max(j - 1, 0)", "j")
+        half = "" if self.type in INTEGERS else " * 0.5"
+        new = f"max({z}[j]{half} - {z}[{at}], {x})"
+        if self.chance(0.3):
+            return [f"for t in {t}, j in {n}", f"    {z}[j] = {self.type}({new});"]
+        copy = f"{z}[j] = {self.type}({s}[j]);"
+        if self.chance(0.2):
+            copy = f"if j < {self.number({'j': n}, n)} {copy}"
+        lines = [f"temp {s}: {self.type}[{n}];", f"for j in {n}", f"    {s}[j] = {new};"]
+        return around({"t": t}, [*lines, f"for j in {n}", f"    {copy}"])
+
+    def whiles(self):
+        """Halves a number until it is small, or goes on until a count."""
+        n, v, c = self.size(), self.fresh("v"), self.fresh("n")
+        x, y = self.input([n]), self.add("y", [n], "output", "i32").name
+        limit = self.number({"i": n}, n)
+        small = f"{v} / 2" if self.type in INTEGERS else f"{v} * 0.5"
+        value = self.converted(x, f"{x.name}[i]")
+        lines = [f"temp {v}: {self.type};", f"temp {c}: i32;", f"{v} = abs({value});", f"{c} = 0;"]
+        lines += [f"while {v} >= 1 && {c} < {limit} {{"]
+        lines += [f"    {v} = {small};", f"    {c} += 1;", "}"]
+        return around({"i": n}, [*lines, f"{y}[i] = {c};"])
+
+    def pool(self):
+        """Windows of a plane in steps."""
+        m, n, taps, step = self.size(), self.size(), self.one_of(1, 2, 3), self.one_of(1, 2, 3)
+        if self.work([m, n]) * taps * taps > MOST_WORK:
+            return self.elements()
+        shape = [f"{size} * {step} + {taps}" for size in (m, n)]
+        x, y, operator = self.input(shape), self.result([m, n]).name, self.operator()
+        value = self.converted(x, f"{x.name}[i * {step} + u, j * {step} + w]")
+        if self.chance(0.4):
+            value = f"{value} * {self.converted(f := self.input([n]), f'{f.name}[j]')}"
+        lines = [f"{y}[i, j] = {self.start(operator)};", f"for u in {taps}, w in {taps}"]
+        return around({"i": m, "j": n}, [*lines, f"    {y}[i, j] {operator} {value};"])
+
+    def backward(self):
+        """Elements from the last one on, each of all behind it."""
+        m, n = self.size(), self.size()
+        if self.work([m, n, n]) > MOST_WORK:
+            return self.elements()
+        factor = self.load({"i": n, "j": n}, [n, n])
+        y, value = self.result([m, n]).name, self.value({"r": m, "i": n}, 1)
+        part = "" if self.type in INTEGERS else " * 0.0625"
+        update = f"{y}[r, i] {self.one_of('-=', '+=', 'max=')} {y}[r, j]{part} * {factor};"
+        if self.type not in INTEGERS:
+            update = update.replace(factor, f"min(abs({factor}), 1)")
+        lines = [f"{y}[r, i] = {value};", f"for j in i + 1..{n}", f"    {update}"]
+        lines = [f"for i in {n} - 1..0 step -1 {{", *indented(lines), "}"]
+        return around({"r": m}, lines)
+
+    def scattered_rows(self):
+        n, k, m = self.size(), self.size(), self.size()
+        if self.work([n, m]) > MOST_WORK:
+            return self.elements()
+        z, at = self.changed([k, m]).name, self.places(n, k).name
+        operator = self.one_of("+=", "+=", "max=", "=")
+        value = self.value({"i": n, "j": m}, 1)
+        span = self.range({"i": n}, m) if self.chance(0.4) else m
+        return [f"for i in {n}, j in {span}", f"    {z}[{at}[i], j] {operator} {value};"]
+
+    def layer(self):
+        """Products of narrow numbers, in wider ones, that several nests use."""
+        m, n, k = self.size(), self.size(), self.size()
+        if self.type not in ("f32", "f16", "bf16") or self.work([m, n, k]) > MOST_WORK:
+            return self.elements()
+        c, narrow = self.fresh("c"), self.one_of("f16", "bf16")
+        a, b = self.add("a", [m, k], "input", narrow), self.add("a", [n, k], "input", narrow)
+        lines = [f"temp {c}: f32[{m}, {n}];", f"for i in {m}, j in {n} {{", f"    {c}[i, j] = 0;"]
+        term = f"f32({a.name}[i, k]) * f32({b.name}[j, k])"
+        lines += [f"    for k in {k}", f"        {c}[i, j] += {term};", "}"]
+        if self.chance(0.3):
+            lines += [f"for i in {m}, j in {n}"]
+            lines += [f"    {c}[i, j] = max({c}[i, j], {self.literal()});"]
+        for _ in [1] * self.random.randint(1, 3):
+            at, y = self.one_of("i, j", "i, j", f"{m} - 1 - i, j"), None
+            value = f"{self.type}({c}[{at}] * 0.5) + {self.value({'i': m, 'j': n}, 1)}"
+            if self.chance(0.3):
+                y = self.result([m]).name
+                lines += [f"for i in {m} {{", f"    {y}[i] = 0;", f"    for j in {n}"]
+                lines += [f"        {y}[i] += {value};", "}"]
+            else:
+                y = self.result([m, n]).name
+                lines += [f"for i in {m}, j in {n}", f"    {y}[i, j] = {value};"]
+        return lines
 
     # ---- text ------------------------------------------------------------------------------------
 
@@ -595,4 +722,12 @@ KINDS = [
     Program.solved,
     Program.named,
     *[Program.stages] * 4,
+    *[Program.attention] * 2,
+    Program.layer,
+    Program.factorization,
+    Program.steps,
+    Program.whiles,
+    Program.pool,
+    Program.backward,
+    Program.scattered_rows,
 ]

@@ -170,6 +170,17 @@ static Stmt *as_wide_behind_lets(WideCheck *v, Stmt *s, int depth)
     return wide ? stmt_seq(c, items.items, items.n, s->span) : NULL;
 }
 
+/* A loop that is wide as it is written, as it is simplified later, where a choice between lanes may
+ * turn an element that is the same for all of them into one of each:
+ *
+ *   v < 1 ? a : x[max(v - 1, 0)]    x[0], then x[v - 1] */
+static void check_simplified(WideCheck *v, Stmt *s)
+{
+    Stmt *simple = simplify_stmt(v->facts, s);
+    if (simple != s && simple->kind == ST_FOR && simple->u.loop.body->kind == ST_STORE)
+        wide_check(v, simple);
+}
+
 /* Returns the loop as wide accesses, under conditions if needed; NULL, with the reason, if that
  * is impossible: the one of the accesses where conditions alone are no obstacle. Nested conditions
  * are followed for a few levels only, because each doubles the text. */
@@ -179,6 +190,8 @@ static Stmt *as_wide(WideCheck *v, Stmt *s, int depth)
         return as_wide_behind_lets(v, s, depth);
     s = settle_fill(v, s);
     wide_check(v, s);
+    if (!v->why)
+        check_simplified(v, s);
     if (!v->why)
         return s;
     Stmt *body = s->u.loop.body, *split = NULL;

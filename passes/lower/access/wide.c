@@ -209,7 +209,7 @@ static bool subscripts_use(const Stmt *store, const Var *var)
     return exprs_use_var(store->u.store.index, store->u.store.buffer->rank, var);
 }
 
-static void check_as_written(WideCheck *w, Stmt *loop)
+void wide_check(WideCheck *w, Stmt *loop)
 {
     w->loop = loop;
     w->why = NULL;
@@ -246,17 +246,4 @@ static void check_as_written(WideCheck *w, Stmt *loop)
     check_loads(w, store->u.store.value);
     check_lazy(w, fills ? copied : store->u.store.value);
     facts_reset(w->facts, mark);
-}
-
-/* Also as it is simplified later, where a choice between lanes may turn an element that is the same
- * for all of them into one of each:
- *
- *   v < 1 ? a : x[max(v - 1, 0)]    x[0], then x[v - 1] */
-void wide_check(WideCheck *w, Stmt *loop)
-{
-    check_as_written(w, loop);
-    Stmt *simple = w->why ? loop : simplify_stmt(w->facts, loop);
-    if (simple != loop && simple->kind == ST_FOR && simple->u.loop.body->kind == ST_STORE)
-        check_as_written(w, simple);
-    w->loop = loop;
 }

@@ -179,8 +179,8 @@ static const AxisLayout *unfolded_layout(Context *c, const Buffer *b)
     return layout;
 }
 
-/* The smallest literal extents that hold the box. The box becomes a whole axis where a symbolic size
- * is the bound of the part in use. */
+/* The smallest literal extents that hold the box, which becomes a whole axis where a symbol is the
+ * bound of the part in use. */
 static bool literal_extents(Compact *k, Facts *f, const Buffer *b, Interval *box, Expr **shape)
 {
     for (int d = 0; d < b->rank; d++) {
