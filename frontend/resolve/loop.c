@@ -126,9 +126,8 @@ static Expr *exact_end(Resolver *r, Expr *end)
 /* A bound of a loop: in a launch it may also be an i64. */
 static Expr *resolve_end(Resolver *r, const AstExpr *e)
 {
-    return r->mode == MODE_LAUNCH
-               ? resolve_wide_bound(r, e, "a bound")
-               : exact_end(r, value_in_range(r, resolve_bound(r, e, "a bound")));
+    return r->mode == MODE_LAUNCH ? resolve_wide_bound(r, e, "a bound")
+                                  : exact_end(r, value_in_range(r, resolve_bound(r, e, "a bound")));
 }
 
 /* The type of a loop: i64 where a bound is, and then both are. */

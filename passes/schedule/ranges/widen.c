@@ -180,8 +180,7 @@ bool prim_widen(Schedule *s, const PrimCall *call, Value *result)
         narrow = &loop_from_zero(s, &path)->u.loop;
     ForStmt range = *narrow;
     if ((of_data && !find_range_of_data(s, call, &path, &range)) ||
-        (!alone && !find_range(s, call, &path, &range)) ||
-        !start_from(s, call, &path, &range))
+        (!alone && !find_range(s, call, &path, &range)) || !start_from(s, call, &path, &range))
         return false;
     sched_replace(s, stmt, build_widen(s, &path, narrow, range.lo, range.hi));
     return true;
