@@ -19,7 +19,7 @@ spmv(const int *__restrict__ ptr, const int *__restrict__ col, const float *__re
     if (i < N) {
         const int ptr_begin = ptr[i];
         const int ptr_end = ptr[i + 1];
-        for (int k_0 = 0; k_0 < (int)(((long long)ptr_end - ptr_begin + 31) / 32); ++k_0) {
+        for (int k_0 = 0; k_0 < (int)(((long long)(ptr_end - ptr_begin) + 31) / 32); ++k_0) {
             const long long k = (long long)k_0 * 32 + lane + ptr_begin;
             if (k < ptr_end)
                 y_part += val[k] * x[col[k]];
