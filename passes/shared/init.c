@@ -123,9 +123,19 @@ static Expr *without_single(const InitBuild *b, Expr *cond)
     return values.n ? simplify(facts_new(c), expr_subst(c, cond, values.items, values.n)) : cond;
 }
 
+/* Each iteration of the loop has what the init sets for itself. */
+static bool declares_result(const InitBuild *b, const Stmt *loop)
+{
+    bool all = true;
+    for (Cursor at = cursor_stmts(b->w->c, b->block->init); cursor_next(&at);)
+        if (at.stmt->kind == ST_STORE)
+            all &= stmt_declares_inside(b->w->c, loop, at.stmt->u.store.buffer);
+    return all;
+}
+
 /* A condition on a dropped loop that does not carry the reduction, together with a loop that stays
- * around the init; or on a loop that stays and gives no iterator values: without it, the init would
- * run again for values of the outer loop that have no instance. */
+ * around the init; or on a loop that stays, gives no iterator values, and declares no result:
+ * without it, the init would run again for values of the outer loop that have no instance. */
 static bool ties_idle_loop(const InitBuild *b, const Expr *cond)
 {
     bool idle = false, outer = false, outer_idle = false;
@@ -138,7 +148,7 @@ static bool ties_idle_loop(const InitBuild *b, const Expr *cond)
             idle |= is_dropped(b, var) && !block_uses_loop(b->block, ITER_REDUCE, var);
         } else if (!is_dropped(b, var)) {
             outer = true;
-            outer_idle |= !block_uses_loop(b->block, ITER_SPATIAL, var);
+            outer_idle |= !block_uses_loop(b->block, ITER_SPATIAL, var) && !declares_result(b, s);
         }
     }
     return (idle && outer) || outer_idle;
