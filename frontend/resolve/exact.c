@@ -2,10 +2,9 @@
  *
  *   2 * len[b] + 1    with len in 0..S + 1    =>    2 * index(len[b]) + 1    of an i32 `len`
  *
- * The analysis knows ranges of loops whose bounds are affine in indices.  Each operation is proved
+ * The analysis knows ranges of loops whose bounds are affine in indices. Each operation is proved
  * to have a result that its type holds, so that both are the same number. */
 #include "frontend/resolve/internal.h"
-#include "passes/analysis/symbolic/simplify.h"
 
 /* The type holds each value of an INDEX expression. */
 static bool holds(Facts *f, DType type, Expr *e)
