@@ -194,9 +194,12 @@ static void leave_stmt(Schedule *s, const Stmt *left)
     }
 }
 
-/* The names outside of a loop that the schedule has entered. */
+/* The names outside of a loop that the schedule has entered, and of the loops around, of which
+ * sizes may have other names. */
 static void count_outside(Schedule *s, const Entered *entered)
 {
+    for (int i = 0; i < entered->sizes.n; i++)
+        name_use(s, entered->sizes.items[i].var->name)->others++;
     for (int i = 0; i < entered->whole->n_params; i++)
         if (entered->whole->params[i].buffer)
             name_use(s, entered->whole->params[i].buffer->name)->others++;
