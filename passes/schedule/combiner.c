@@ -1,5 +1,6 @@
 /* combiner.c - Makes reducers for steps: their components, and names that no other has. */
-#include "passes/shared/combiner.h"
+#include "passes/schedule/combiner.h"
+#include "passes/schedule/enter.h"
 
 CombinerPart combiner_part(Context *c, const char *name, Expr *identity)
 {
@@ -17,7 +18,7 @@ CombinerPart combiner_part(Context *c, const char *name, Expr *identity)
 }
 
 /* The reducer of that name that a statement uses; NULL: there is none. */
-static const Combiner *find_reducer(Context *c, const Stmt *body, Name name)
+static const Combiner *reducer_in(Context *c, const Stmt *body, Name name)
 {
     for (Cursor at = cursor_stmts(c, body); cursor_next(&at);)
         if (at.stmt->kind == ST_SEQ && at.stmt->u.seq.combiner &&
@@ -26,13 +27,25 @@ static const Combiner *find_reducer(Context *c, const Stmt *body, Name name)
     return NULL;
 }
 
-const Combiner *combiner_named(Context *c, const Stmt *body, const char *base, Combiner *made)
+/* The reducer of that name in the program, also where the step does not see it. */
+static const Combiner *find_reducer(const Schedule *s, Name name)
 {
+    const Combiner *found = reducer_in(s->ctx, s->kernel->body, name);
+    for (int i = 0; i < s->hidden.n && !found; i++)
+        found = reducer_in(s->ctx, s->hidden.items[i], name);
+    for (const Entered *e = s->entered; e && !found; e = e->outer)
+        found = reducer_in(s->ctx, e->whole->body, name);
+    return found;
+}
+
+const Combiner *combiner_named(const Schedule *s, const char *base, Combiner *made)
+{
+    Context *c = s->ctx;
     made->a = ctx_name(c, "x");
     made->b = ctx_name(c, "y");
     for (int i = 0;; i++) {
         made->name = ctx_namef(c, i ? "%s_%d" : "%s", base, i);
-        const Combiner *other = find_reducer(c, body, made->name);
+        const Combiner *other = find_reducer(s, made->name);
         if (!other || combiner_equal(other, made))
             return other ? other : made;
     }

@@ -2,7 +2,7 @@
  * the first or the last in the order of the loops. */
 #include "passes/analysis/regions/reducer.h"
 #include "passes/schedule/reductions/arg_reduce.h"
-#include "passes/shared/combiner.h"
+#include "passes/schedule/combiner.h"
 
 /* In 32 bits where these are known to suffice. */
 void arg_choose_types(ArgReduce *a)
@@ -98,5 +98,5 @@ const Combiner *arg_reducer(const ArgReduce *a)
                       .choice = choice,
                       .chooses_b = true,
                       .span = a->span};
-    return combiner_named(c, a->s->kernel->body, reducer_name(a), out);
+    return combiner_named(a->s, reducer_name(a), out);
 }

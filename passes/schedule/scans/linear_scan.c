@@ -33,8 +33,8 @@
  * Invariant: without another step, the loop computes the same, but for roundings, a sum whose terms
  * were in another order, and infinite values times 0 where the loop has choices that forget. */
 #include "ir/implied.h"
+#include "passes/schedule/combiner.h"
 #include "passes/schedule/loops/carry.h"
-#include "passes/shared/combiner.h"
 #include "passes/shared/linear.h"
 
 typedef struct {
@@ -200,7 +200,7 @@ static const Combiner *composition(const Linear *l)
     parts[1].value = composed_value(l, parts);
     Combiner *out = ARENA_NEW(c->arena, Combiner);
     *out = (Combiner){.parts = parts, .n = 2, .ordered = true, .span = l->span};
-    return combiner_named(c, l->s->kernel->body, arena_printf(c->arena, "linear_%s", type), out);
+    return combiner_named(l->s, arena_printf(c->arena, "linear_%s", type), out);
 }
 
 /* ---- build ----------------------------------------------------------------------------------- */
