@@ -92,16 +92,32 @@ static bool changes_with_elements(const BlockStmt *block, const StmtPath *path, 
     return false;
 }
 
+/* The loop has no iteration where a range of the reduction, of which no loop gives the values, is
+ * empty: one value was left of that range, and a step wrote it for the loop's variable. */
+static bool stands_for_range(Facts *f, const BlockStmt *block, Expr *runs)
+{
+    Context *c = f->c;
+    for (int i = 0; i < block->n_iters; i++) {
+        const BlockIter *iter = &block->iters[i];
+        int64_t value;
+        Expr *extent = index_sub(c, iters_to_loops(c, block, iter->hi),
+                                 iters_to_loops(c, block, iter->lo));
+        if (iter->kind == ITER_REDUCE && expr_is_const(iter->binding, &value) &&
+            prove_compare(f, extent, EX_EQ, runs))
+            return true;
+    }
+    return false;
+}
+
 /* No iterator takes values from the loop at `depth`, which runs once at most; and not at all, it
  * may be, for elements whose reduction is empty, which have their init nevertheless. (A loop that
  * runs more often computes the block anew each time, and one that runs as often for all elements
- * does so whatever the reduction is.) */
+ * does so whatever the reduction is, but where it stands for a range of that.) */
 static bool may_skip_init(Context *c, const BlockStmt *block, const StmtPath *path, int depth)
 {
     const ForStmt *loop = &path->items[depth]->u.loop;
-    if (!changes_with_elements(block, path, depth) ||
-        block_uses_loop(block, ITER_SPATIAL, loop->var) ||
-        block_uses_loop(block, ITER_REDUCE, loop->var) || !reduction_empty_for_some(c, block))
+    if (block_uses_loop(block, ITER_SPATIAL, loop->var) ||
+        block_uses_loop(block, ITER_REDUCE, loop->var) || !reduction_may_be_empty(c, block))
         return false;
     Facts *f = facts_new(c);
     for (int i = 0; i < depth; i++)
@@ -109,7 +125,10 @@ static bool may_skip_init(Context *c, const BlockStmt *block, const StmtPath *pa
             facts_enter(f, path->items[i]);
     assume_point(f, c, block, path, depth);
     Expr *runs = loop_extent(c, loop), *one = expr_index(c, 1);
-    return prove_compare(f, runs, EX_LE, one) && !prove_at_least(f, runs, 1);
+    if (stands_for_range(f, block, runs))
+        return !prove_at_least(f, runs, 1);
+    return changes_with_elements(block, path, depth) && reduction_empty_for_some(c, block) &&
+           prove_compare(f, runs, EX_LE, one) && !prove_at_least(f, runs, 1);
 }
 
 /* An iterator of the reduction takes values from the loop, not just from what that reads. */
