@@ -27,9 +27,21 @@ static Facts *open_facts(Resolver *r)
     return facts;
 }
 
+/* One of the loops that are open has no iteration, which literals say. */
+static bool never_runs(const Resolver *r)
+{
+    int64_t extent;
+    for (int i = 0; i < r->loops.n; i++)
+        if (loop_const_extent(r->loops.items[i], &extent) && extent <= 0)
+            return true;
+    return false;
+}
+
 /* Every load in the bounds finds an element, wherever a schedule evaluates them. */
 static bool loads_exist(Resolver *r, const ForStmt *loop)
 {
+    if (never_runs(r))
+        return true;
     Facts *facts = open_facts(r);
     const Expr *ends[] = {loop->lo, loop->hi};
     for (int end = 0; end < 2; end++)
