@@ -124,6 +124,15 @@ static bool decides(const Count *n, const BlockIter *iter, Expr *value)
            prove_compare(n->facts, iter->binding, EX_LT, hi);
 }
 
+/* The domain of another iterator counts from `iter`. */
+static bool bounds_others(const BlockStmt *block, const BlockIter *iter)
+{
+    for (int i = 0; i < block->n_iters; i++)
+        if (iter_uses_var(&block->iters[i], iter->var))
+            return true;
+    return false;
+}
+
 /* Fills in the iterators. False where the loop does not decide them alone. */
 static bool find_values(Count *n)
 {
@@ -135,7 +144,7 @@ static bool find_values(Count *n)
             continue;
         if (n->values.n == 0)
             n->kind = iter->kind;
-        if (!decides(n, iter, value.value))
+        if (bounds_others(block, iter) || !decides(n, iter, value.value))
             return false;
         VEC_PUSH(n->s->ctx->arena, &n->values, value);
     }
