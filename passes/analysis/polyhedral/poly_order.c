@@ -102,13 +102,14 @@ static void assume_type(Poly *p, const Buffer *buffer, Affine value)
     poly_at_most(p, &p->top, value, affine_const(type.max), 0);
 }
 
-/* Sums of loops and sizes, which need no cases. */
-static bool are_sums(Context *c, Expr *const *index, int rank)
+/* Sums of loops and sizes, and quotients and remainders of such, which need no cases. */
+static bool are_plain(Context *c, Expr *const *index, int rank)
 {
     for (int i = 0; i < rank; i++)
         for (Cursor at = cursor_expr(c, index[i]); cursor_next(&at);)
             if (at.expr->kind != EX_VAR && at.expr->kind != EX_INT && at.expr->kind != EX_ADD &&
-                at.expr->kind != EX_SUB)
+                at.expr->kind != EX_SUB && at.expr->kind != EX_MUL && at.expr->kind != EX_DIV &&
+                at.expr->kind != EX_MOD)
                 return false;
     return true;
 }
@@ -118,7 +119,7 @@ static const Affine *subscripts(Poly *p, const Env *env, const Expr *load, Order
 {
     const Buffer *buffer = load->u.load.buffer;
     if (buffer->role != ROLE_IN || buffer->view_of ||
-        (order == ORDER_COUNT && !are_sums(p->ctx, load->u.load.index, buffer->rank)))
+        (order == ORDER_COUNT && !are_plain(p->ctx, load->u.load.index, buffer->rank)))
         return NULL;
     Affine *at = ARENA_ARRAY(p->ctx->arena, Affine, buffer->rank + 1);
     for (int i = 0; i < buffer->rank; i++)
