@@ -66,6 +66,7 @@ RULES = [
     ("sums_of_lengths_in_triangle", ["ranges", "elements", "threads"], 25),
     ("loss_of_lengths", ["ranges", "apart", "parts", "parts"], 2 * 256),
     ("mean_loss_of_lengths", ["ranges", "apart", "apart", "parts", "parts", "rows"], 38 * 256),
+    ("means_of_few_ranges", [*2 * ["packed"], "threads", "columns", "rows", "columns"], 250 * 512),
     ("neighbours_of_rows", ["row_elements", "elements"], 29 * 256),
     ("columns_of_lengths", ["ranges", "columns"], 2 * 256),
     ("scan_of_lengths", ["ranges", "ranges", "scans"], 5 * 32),
