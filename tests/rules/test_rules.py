@@ -66,6 +66,7 @@ RULES = [
     ("sums_of_lengths_in_triangle", ["ranges", "elements", "threads"], 25),
     ("loss_of_lengths", ["ranges", "apart", "parts", "parts"], 2 * 256),
     ("mean_loss_of_lengths", ["ranges", "apart", "apart", "parts", "parts", "rows"], 38 * 256),
+    ("log_softmax_of_bf16", ["rows"], 40 * 32),
     ("means_of_few_ranges", [*2 * ["packed"], "threads", "columns", "rows", "columns"], 250 * 512),
     ("neighbours_of_rows", ["row_elements", "elements"], 29 * 256),
     ("columns_of_lengths", ["ranges", "columns"], 2 * 256),
@@ -918,6 +919,29 @@ def test_scans_hold_tiles_in_registers(rows, elements):
     assert "*(const float4 *)&x[" in text and "*(float4 *)&y[" in text, text
     held = int(re.search(r" x_local\[(\d+)\]", text)[1])
     assert "x_shared" not in text and held <= 36, text
+
+
+@pytest.mark.parametrize("rows, elements, threads", [
+    (300, 4096, 256),  # whole shares, in registers
+    (300, 4104, -256),
+    (300, 16392, -512),
+    (300, 20003, -512),
+    (300, 57600, -512),
+    (300, 57616, 1024),  # two rows are more than shared memory holds
+])  # fmt: skip
+def test_long_rows_of_bf16_are_held_in_shared_memory(rows, elements, threads):
+    """Of `-threads`: where registers of a multiprocessor hold one row, or shares have guards."""
+    text = emit(PROGRAMS, "--kernel", "log_softmax_of_bf16", f"-DM={rows}", f"-DN={elements}")
+    assert ("x_shared" in text, f", {abs(threads)}" in text.split("(x, y)")[0]) == (
+        threads < 0,
+        True,
+    ), text
+
+
+@pytest.mark.parametrize("elements", [4104, 20003])
+def test_rows_in_shared_memory_are_right(elements):
+    report = run("log_softmax_of_bf16", "-DM=2", f"-DN={elements}")[1]
+    assert report["verify"]["ok"], report
 
 
 @pytest.mark.parametrize("elements, threads, barriers", [
