@@ -69,6 +69,7 @@ RULES = [
     ("log_softmax_of_bf16", ["rows"], 40 * 32),
     ("gradient_of_weights", ["threads"], 1152),
     ("sampled_classes", ["rows", *2 * ["scan_sums"], "scans"], 40 * 32),
+    ("updates_of_one_row", ["packed", "copies"], 1056 * 256),
     ("means_of_few_ranges", [*2 * ["packed"], "threads", "columns", "rows", "columns"], 250 * 512),
     ("neighbours_of_rows", ["row_elements", "elements"], 29 * 256),
     ("columns_of_lengths", ["ranges", "columns"], 2 * 256),
