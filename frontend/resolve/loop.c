@@ -16,6 +16,17 @@ static bool loop_reads_data(Resolver *r, const ForStmt *loop)
            (value_reads_data(r, loop->lo) || value_reads_data(r, loop->hi));
 }
 
+/* Of an end that is the least of some, each is one. */
+static void assume_ends(Context *c, Facts *facts, Expr *at, Expr *hi)
+{
+    if (hi->kind == EX_MIN) {
+        assume_ends(c, facts, at, hi->u.arg[0]);
+        assume_ends(c, facts, at, hi->u.arg[1]);
+    } else {
+        facts_assume(facts, expr_binary(c, EX_LT, at, hi, hi->span));
+    }
+}
+
 /* Facts about the sizes and the loops that are open. */
 static Facts *open_facts(Resolver *r)
 {
@@ -23,6 +34,9 @@ static Facts *open_facts(Resolver *r)
     for (int i = 0; i < r->loops.n; i++) {
         Stmt loop = {.kind = ST_FOR, .u.loop = *r->loops.items[i]};
         facts_enter(facts, &loop);
+        if (loop.u.loop.hi->kind == EX_MIN && loop.u.loop.step > 0)
+            assume_ends(r->ctx, facts, expr_var(r->ctx, loop.u.loop.var, loop.u.loop.hi->span),
+                        loop.u.loop.hi);
     }
     return facts;
 }

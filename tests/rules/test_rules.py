@@ -1026,7 +1026,7 @@ def test_threads_reduce_several_of_many_iterations(tmp_path, paths):
     schedule = tmp_path / "rounds.sched"
     schedule.write_text(
         "schedule rounds for any()"
-        "{ let [p] = loops(mean); reduce_in_rounds(p, blocks(p), 3); by_rules(256, [0]); }"
+        "{ let [p] = loops(mean); reduce_in_rounds([p], blocks(p), 3); by_rules(256, [0]); }"
     )
     assert run("paths", f"-DP={paths}", "--schedule", schedule)[1]["verify"]["ok"]
 

@@ -100,8 +100,8 @@ static bool stands_for_range(Facts *f, const BlockStmt *block, Expr *runs)
     for (int i = 0; i < block->n_iters; i++) {
         const BlockIter *iter = &block->iters[i];
         int64_t value;
-        Expr *extent = index_sub(c, iters_to_loops(c, block, iter->hi),
-                                 iters_to_loops(c, block, iter->lo));
+        Expr *extent =
+            index_sub(c, iters_to_loops(c, block, iter->hi), iters_to_loops(c, block, iter->lo));
         if (iter->kind == ITER_REDUCE && expr_is_const(iter->binding, &value) &&
             prove_compare(f, extent, EX_EQ, runs))
             return true;
@@ -125,6 +125,8 @@ static bool may_skip_init(Context *c, const BlockStmt *block, const StmtPath *pa
             facts_enter(f, path->items[i]);
     assume_point(f, c, block, path, depth);
     Expr *runs = loop_extent(c, loop), *one = expr_index(c, 1);
+    if (prove_compare(f, runs, EX_LT, one)) /* it runs for no element */
+        return false;
     if (stands_for_range(f, block, runs))
         return !prove_at_least(f, runs, 1);
     return changes_with_elements(block, path, depth) && reduction_empty_for_some(c, block) &&

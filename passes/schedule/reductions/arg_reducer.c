@@ -1,8 +1,8 @@
 /* arg_reducer.c - Makes the reducers of arg_reduce: the larger or smaller value wins, of equal ones
  * the first or the last in the order of the loops. */
 #include "passes/analysis/regions/reducer.h"
-#include "passes/schedule/reductions/arg_reduce.h"
 #include "passes/schedule/combiner.h"
+#include "passes/schedule/reductions/arg_reduce.h"
 
 /* In 32 bits where these are known to suffice. */
 void arg_choose_types(ArgReduce *a)
