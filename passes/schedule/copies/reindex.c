@@ -142,11 +142,54 @@ static Expr **place_index(const Reindex *r)
     return index;
 }
 
-static Stmt *copy_nest(const Reindex *r, Name block, Expr *where, Stmt *body)
+/* The copying block, but for its name and body. */
+typedef struct {
+    Expr *where;         /* which places there are; NULL: all */
+    const Interval *box; /* the places that it runs over; NULL: all */
+} CopyOf;
+
+static Stmt *copy_nest(const Reindex *r, Name block, CopyOf of, Stmt *body)
 {
     Expr **lo = exprs_zero(r->s->ctx, r->n_to);
-    StageNest nest = {block, r->n_to, r->place, lo, r->extent, where, body, NULL};
+    StageNest nest = {block, r->n_to, r->place, lo, r->extent, of.where, body, of.box};
     return stage_nest(r->s, &nest, r->stmt->span);
+}
+
+/* Sizes, numbers and the loops around `parent` make up the value: a list on the path to the block,
+ * or the one statement that a copy stands in front of. */
+static bool is_known_at(const Reindex *r, const Stmt *parent, const Expr *e)
+{
+    Context *c = r->s->ctx;
+    int n = 0;
+    while (n < r->path.n && r->path.items[n] != parent)
+        n++;
+    StmtPath outer = path_joined(c, &r->path, n < r->path.n ? n : 0, (StmtPath){0});
+    for (Cursor at = cursor_expr(c, e); cursor_next(&at);)
+        if (at.expr->kind == EX_LOAD ||
+            (at.expr->kind == EX_VAR && at.expr->u.var->kind != VAR_SIZE &&
+             at.expr->u.var->kind != VAR_LOOP))
+            return false;
+    return !expr_loop_outside(c, e, &outer);
+}
+
+/* What an iteration of the loops around `place` needs of elements that data choose: one place along
+ * the axes that these decide. NULL: all places. */
+static const Interval *places_in(const Reindex *r, const StagePlace *place)
+{
+    Context *c = r->s->ctx;
+    Interval *box = ARENA_ARRAY(c->arena, Interval, r->n_to + 1);
+    bool some = false, chosen = false;
+    for (int d = 0; d < r->from->rank; d++)
+        chosen |= expr_has_load(r->at[d]);
+    for (int k = 0; k < r->n_to && chosen; k++) {
+        Expr *at = iters_to_loops(c, &r->stmt->u.block, r->to[k]);
+        bool one = r->readers.n == 0 && place->parent && expr_loop_var(c, at) &&
+                   is_known_at(r, place->parent, at);
+        box[k] =
+            one ? (Interval){at, expr_index(c, 1)} : (Interval){expr_index(c, 0), r->extent[k]};
+        some |= one;
+    }
+    return some ? box : NULL;
 }
 
 typedef struct {
@@ -215,13 +258,25 @@ static void put(const Reindex *r, const StagePlace *place, Buffer *to, Stmt *bef
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* The part of the block that is evaluated in every instance: its only store, or the condition
+ * around all else. False where it has neither. */
+static bool first_evaluated(const Reindex *r, Cursor *at)
+{
+    Context *c = r->s->ctx;
+    const Stmt *store = flow_single_store(c, r->stmt), *body = r->stmt->u.block.body;
+    if (!store && body->kind != ST_IF)
+        return false;
+    *at = store ? cursor_stmt(c, store) : cursor_expr(c, body->u.cond.cond);
+    return true;
+}
+
 /* Every instance of the block reads the buffer, whatever the data are. */
 static bool always_reads(const Reindex *r)
 {
-    const Stmt *store = flow_single_store(r->s->ctx, r->stmt);
-    if (!store || r->stmt->u.block.predicate)
+    Cursor at;
+    if (r->stmt->u.block.predicate || !first_evaluated(r, &at))
         return false;
-    for (Cursor at = cursor_stmt(r->s->ctx, store); cursor_next(&at);) {
+    while (cursor_next(&at)) {
         const Expr *e = at.expr;
         if (e && expr_is_load(e, r->from))
             return true;
@@ -402,7 +457,8 @@ static bool stage_read(Reindex *r, Value *result)
         body = copy_or_zero(r, body);
     else
         where = existing_elements(r, where);
-    Stmt *nest = copy_nest(r, to->name, where, body);
+    CopyOf copy = {where, places_in(r, &place)};
+    Stmt *nest = copy_nest(r, to->name, copy, body);
     put(r, &place, to, nest, NULL);
     *result = value_block(stmt_nest_block(nest));
     return true;
@@ -454,7 +510,7 @@ static bool stage_write(Reindex *r, Value *result)
     Buffer *to = make_buffer(r);
     Stmt *body = stage_copy(s, (BufferElement){.buffer = r->from, .index = r->element},
                             (BufferElement){.buffer = to, .index = place_index(r)}, r->stmt->span);
-    Stmt *nest = copy_nest(r, to->name, taken_places(r), body);
+    Stmt *nest = copy_nest(r, to->name, (CopyOf){taken_places(r), NULL}, body);
     put(r, &place, to, NULL, nest);
     *result = value_block(stmt_nest_block(nest));
     return true;
