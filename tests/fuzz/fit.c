@@ -65,6 +65,7 @@ static const Fit fits[] = {
     {"pick", 2, BLOCK_PICKED, LOOP_INNER, BUFFER_ANY},
     {"distinct", 2, BLOCK_PLACED, LOOP_ANY, BUFFER_ANY},
     {"sort_updates", 2, BLOCK_SCATTERED, LOOP_INNER, BUFFER_ANY},
+    {"scan_updates", 2, BLOCK_KEYED, LOOP_ANY, BUFFER_ANY},
     {"linear_scan", 2, BLOCK_LINEAR, LOOP_INNER, BUFFER_UPDATED},
     {"arg_reduce", 2, BLOCK_GUARDED, LOOP_INNER, BUFFER_ANY},
     {"scan_chunks", 2, BLOCK_CARRIER, LOOP_REDUCED, BUFFER_ANY},
@@ -279,6 +280,23 @@ static bool is_scattered(const Stmt *block, const Stmt *store, const StmtPath *p
     return false;
 }
 
+/* The block updates elements that data choose, in a loop from 0 in which another one reads them. */
+static bool is_keyed(Schedule *s, const Stmt *block, const StmtPath *path)
+{
+    const Stmt *update = stmt_guarded_update(block->u.block.body);
+    bool chosen = false;
+    if (!update || update->kind != ST_STORE || block->u.block.init || block->u.block.atomic)
+        return false;
+    const Buffer *to = update->u.store.buffer;
+    for (int i = 0; i < to->rank; i++)
+        chosen |= expr_has_load(update->u.store.index[i]);
+    for (int i = 0; i < path->n && chosen; i++)
+        if (path->items[i]->kind == ST_FOR && loop_counts_from_zero(&path->items[i]->u.loop) &&
+            flow_other_block(s, path->items[i], block, to, ACCESS_READ))
+            return true;
+    return false;
+}
+
 /* The innermost loop leads through iterators that no subscript of the store has. */
 static bool stays_in_innermost(const Stmt *store, const StmtPath *path)
 {
@@ -458,6 +476,7 @@ static bool block_suits(Schedule *s, BlockFit fit, Value handle)
     case BLOCK_BEFORE_SUM: return store && keeps_sum(store, block, &path);
     case BLOCK_SEVERAL: return count_stores(s, block) > 1;
     case BLOCK_SCATTERED: return store && is_scattered(block, store, &path);
+    case BLOCK_KEYED: return is_keyed(s, block, &path);
     case BLOCK_PLACED: return stores_at_count(s, block);
     case BLOCK_GUARDED: return is_guarded(schedule_context(s), &path);
     case BLOCK_PICKED: return is_picked(&path);

@@ -40,6 +40,7 @@ typedef enum {
     BLOCK_SEVERAL,    /* has several stores */
     BLOCK_PLACED,     /* stores at a running count */
     BLOCK_SCATTERED,  /* alone in a nest, and stores where data say */
+    BLOCK_KEYED,      /* updates what others in a loop read, where data say */
     /* stores a value where that is larger or smaller than an element, the same in the innermost
      * loop */
     BLOCK_GUARDED,
