@@ -102,6 +102,18 @@ RULES = [
     ("sides", ["counts", "scan", "scan", "elements"], 3 * 256),
     ("parted_places", ["counts", "counts", "scan", "threads", "threads"], 12 * 256),
     ("lists_of_rows", ["counts", "scan", "elements", "rows", "scans"], 70 * 32),
+    ("ranks_by_key", ["keys", "elements", "elements", "threads"], 4 * 256),
+    ("last_by_key", ["keys"] + 2 * ["elements", "threads", "small_rows"], 3 * 256),
+    ("sums_by_key", ["keys", "small_rows", "elements", "elements", "threads"], 3 * 256),
+    ("ranks_of_samples", ["keys", "small_rows", "elements", "threads"], 2 * 256),
+    ("ranks_of_steps", ["keys", "elements", "scans"], 6 * 256),
+    ("ranks_by_label", ["picked", "elements", "elements", "threads"], 4 * 256),
+    ("sorted_by_key", ["keys", "elements", "threads", "small_rows"], 3 * 256),
+    (
+        "rows_by_key",
+        ["keys", "elements", "elements", "elements", "threads", "small_rows", "threads"],
+        3 * 256,
+    ),
     ("recurrence", ["recurrence", "scan"], 3 * 256),
     ("recurrence_of_choices", ["recurrence", "scan"], 3 * 128),
     ("recurrence_of_branches", ["recurrence", "scan"], 3 * 128),
@@ -566,6 +578,20 @@ def test_rule(kernel, rules, fewest):
     trace, report = run(kernel)
     assert rules_of(trace) == rules, trace
     assert report["verify"]["ok"] and threads(report) >= fewest
+
+
+@pytest.mark.parametrize("keys, steps", [(1, 512), (9, 513), (1009, 700), (64, 1031), (7, 511)])
+def test_chunks_of_keys_of_any_number(keys, steps):
+    """Keys are one, or more than iterations, and those do not divide into chunks."""
+    for kernel in ("ranks_by_key", "ranks_by_label"):
+        report = run(kernel, f"-DT={steps}", f"-DE={keys}", "--no-warn", warnings=[])[1]
+        assert report["verify"]["ok"]
+        assert (threads(report) >= 256) and (len(report["launches"]) == 5) == (steps >= 512)
+
+
+def test_stores_at_many_places_of_keys_are_sorted():
+    trace, report = run("sorted_by_key", "-DN=33000", "--no-warn", warnings=[])
+    assert report["verify"]["ok"] and "sorted" in rules_of(trace) and threads(report) >= 33000
 
 
 def test_scans_copy_rows_not_squares():
