@@ -367,6 +367,32 @@ def test_bounds_of_a_short_sum_tell_much(tirc):
     )
 
 
+PATHS = """kernel paths<N = 96>(inout d: f32[N, N])
+{
+    for k in N, i in N, j in N
+        d[i, j] = min(d[i, j], d[i, k] + d[k, j]);
+}
+"""
+
+
+def test_a_minimum_has_the_error_of_what_it_takes(tirc):
+    """The bound of the larger error doubled in each round."""
+    tirc.write("paths.tir", PATHS)
+    r, found = verify(tirc, "paths.tir", "--range", "d=0..1")
+    assert r.status == 0 and found["ok"] and found["rounding"]["wide"] == 0
+
+
+@pytest.mark.parametrize("function", ["min", "max", "minimum", "maximum"])
+def test_values_that_rounding_exchanges_have_the_larger_error(tirc, function):
+    """One is the other, with an error of up to 0.004."""
+    rounded = "(x[i] + 65536.0) - 65536.0"
+    for operands in (f"x[i], {rounded}", f"{rounded}, x[i]"):
+        body = f"for i in 100 y[i] = {function}({operands});"
+        tirc.write("near.tir", f"kernel near(x: f32[100]) -> y: f32[100] {{ {body} }}\n")
+        r, found = verify(tirc, "near.tir")
+        assert r.status == 0 and found["ok"] and found["max_error"] > 0.001
+
+
 def test_the_largest_error_is_the_largest(tirc):
     """Not the one that comes nearest to its bound: here that of an element with a small bound."""
     tirc.write(

@@ -185,6 +185,19 @@ static Ref compare(RefBuilder *b, ExprKind kind, Ref x, Ref y)
     return r;
 }
 
+/* The smaller (EX_LT) or larger (EX_GT) of two values. Where they are further apart than their
+ * errors, the device takes the same one, with its error. */
+static Expr *extremum_error(RefBuilder *b, ExprKind first, Ref x, Ref y)
+{
+    Expr *most = larger(b, x.err, y.err);
+    if (!most)
+        return NULL;
+    Expr *distance = magnitude(b, ref_op(b, EX_SUB, x.v, y.v));
+    Expr *sure = ref_op(b, EX_GT, distance, ref_add(b, x.err, y.err));
+    Expr *its = pick(b, ref_op(b, first, x.v, y.v), zero_or(b, x.err), zero_or(b, y.err));
+    return pick(b, sure, its, most);
+}
+
 /* The sign of a value is that of the device. */
 static Expr *has_sign(RefBuilder *b, Ref x)
 {
@@ -245,7 +258,7 @@ Ref ref_binary(RefBuilder *b, const RefOperation *o, Span span)
     if (b->exact)
         return named(b, ref_exact_binary(b, o, r.v));
     if (o->kind == EX_MIN || o->kind == EX_MAX)
-        r.err = larger(b, o->x.err, o->y.err);
+        r.err = extremum_error(b, o->kind == EX_MIN ? EX_LT : EX_GT, o->x, o->y);
     else
         r = rounded_binary(b, o, r.v);
     return named(b, r);
@@ -368,7 +381,7 @@ static Expr *through_many(RefBuilder *b, CallKind call, Expr *v, const Ref *arg)
     if (call == CALL_POW)
         return power_error(b, v, arg[0], arg[1]);
     if (call == CALL_MINIMUM || call == CALL_MAXIMUM)
-        return larger(b, arg[0].err, arg[1].err);
+        return extremum_error(b, call == CALL_MINIMUM ? EX_LT : EX_GT, arg[0], arg[1]);
     return arg[0].err || arg[1].err ? ref_float(b, INFINITY) : NULL;
 }
 
