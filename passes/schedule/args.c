@@ -59,6 +59,7 @@ static const char *kind_wanted(ParamKind kind)
     case PARAM_KEY: return "an identifier";
     case PARAM_TEXT: return "a string";
     case PARAM_FACTOR: return "an integer of at least 1, or _";
+    case PARAM_LENGTH: return "an integer of at least 1, a loop, or _";
     case PARAM_AMOUNT: return "an integer, or auto";
     case PARAM_NODE: return "a loop or a block";
     case PARAM_NEST: return "a loop or a list of loops";
@@ -326,6 +327,11 @@ static bool check_factor(const ArgPlace *p, const Value *value, Value *out)
     return true;
 }
 
+static bool check_length(const ArgPlace *p, const Value *value, Value *out)
+{
+    return value->kind == VALUE_LOOP ? check_alive(p, value, out) : check_factor(p, value, out);
+}
+
 static bool check_amount(const ArgPlace *p, const Value *value, Value *out)
 {
     bool word = value->kind == VALUE_WORD || value->kind == VALUE_STRING;
@@ -375,6 +381,7 @@ static bool check_one(ArgPlace p, const Value *value, Value *out)
     case PARAM_TRUTH: return check_truth(&p, value, out);
     case PARAM_KEY: return check_key(&p, value, out);
     case PARAM_FACTOR: return check_factor(&p, value, out);
+    case PARAM_LENGTH: return check_length(&p, value, out);
     case PARAM_AMOUNT: return check_amount(&p, value, out);
     case PARAM_ANY: *out = *value; return true;
     }

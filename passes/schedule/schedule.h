@@ -60,6 +60,7 @@ typedef enum {
     PARAM_KEY,
     PARAM_TEXT,   /* a string */
     PARAM_FACTOR, /* an integer >= 1, or _ */
+    PARAM_LENGTH, /* the same, or a loop */
     PARAM_AMOUNT, /* an integer, or auto: tirc chooses */
     PARAM_NODE,   /* a loop or a block */
     PARAM_NEST,   /* a loop or a list of loops */

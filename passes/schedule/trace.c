@@ -80,7 +80,8 @@ void call_print(const Schedule *s, const CallRecord *call, const Name *loop_name
         skipped |= i > 0 && params[i - 1].variadic; /* which would take it for its own */
         if (skipped)
             strbuf_addf(out, "%s = ", params[i].name);
-        if (params[i].variadic && params[i].kind != PARAM_FACTOR && !skipped)
+        if (params[i].variadic && params[i].kind != PARAM_FACTOR &&
+            params[i].kind != PARAM_LENGTH && !skipped)
             print_items(&text, &call->args[i]);
         else
             print_value(&text, &call->args[i]);

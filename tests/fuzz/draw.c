@@ -250,11 +250,13 @@ static bool draw_siblings(Focus *f, PickArg *arg)
     return true;
 }
 
-static void draw_factors(Focus *f, PickArg *arg)
+/* Factors; at times a loop stands for one of several lengths. */
+static void draw_factors(Focus *f, ParamKind kind, PickArg *arg)
 {
     arg->n = 2 + (int)random_below(f->r, 2);
     for (int i = 0; i < arg->n; i++)
-        arg->items[i] = draw_factor(f);
+        if (kind == PARAM_FACTOR || random_below(f->r, 4) || !draw_loop(f, &arg->items[i]))
+            arg->items[i] = draw_factor(f);
     if (random_below(f->r, 8))
         arg->items[random_below(f->r, 4) ? 0 : random_below(f->r, (uint64_t)arg->n)] =
             (Pick){.kind = VALUE_FILL};
@@ -287,8 +289,8 @@ static bool draw_arg(Focus *f, const PrimParam *param, PickArg *arg)
                           arg);
     if (param->kind == PARAM_INT)
         return draw_numbers(f, strcmp(param->name, "order") == 0, arg);
-    if (param->kind == PARAM_FACTOR) {
-        draw_factors(f, arg);
+    if (param->kind == PARAM_FACTOR || param->kind == PARAM_LENGTH) {
+        draw_factors(f, param->kind, arg);
         return true;
     }
     arg->n = param->kind == PARAM_LOOP ? 1 : 1 + (int)random_below(f->r, 2);

@@ -57,7 +57,7 @@ def test_names():
 def cuda(case):
     """The text of a kernel whose sizes are literals, which no tile divides."""
     head = re.search(rf"^kernel {case.kernel}<(.*?)>", case.path.read_text(), re.M | re.S)[1]
-    sizes = [word for name in re.findall(r"\w+", head) for word in ("-D", f"{name}=33")]
+    sizes = [word for name in re.findall(r"[A-Z]\w*", head) for word in ("-D", f"{name}=33")]
     command = [os.environ["TIRC"], case.path, "--kernel", case.kernel, "--schedule", case.name]
     done = subprocess.run([*command, *sizes, "--emit", "cuda"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

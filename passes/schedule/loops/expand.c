@@ -69,33 +69,45 @@ static bool is_shared(const Expand *e, const Stmt *item)
            is_meant(e, item->u.temp);
 }
 
-static bool is_declared(const Expand *e, const Value *temp)
+/* The temporaries of a statement in the body, also under conditions. */
+static void find_shared(const Expand *e, Stmt *s, StmtList *out)
 {
-    const Stmt *body = e->loop->u.loop.body;
-    for (int i = 0; body->kind == ST_SEQ && i < body->u.seq.n; i++)
-        if (is_shared(e, body->u.seq.items[i]) && body->u.seq.items[i]->u.temp->id == temp->u.id)
+    if (s->kind == ST_TEMP && is_shared(e, s))
+        VEC_PUSH(e->s->ctx->arena, out, s);
+    for (int i = 0; s->kind == ST_SEQ && i < s->u.seq.n; i++)
+        find_shared(e, s->u.seq.items[i], out);
+    if (s->kind == ST_IF)
+        find_shared(e, s->u.cond.then, out);
+    if (s->kind == ST_IF && s->u.cond.otherwise)
+        find_shared(e, s->u.cond.otherwise, out);
+}
+
+static StmtList shared_temps(const Expand *e)
+{
+    StmtList temps = {0};
+    find_shared(e, e->loop->u.loop.body, &temps);
+    return temps;
+}
+
+static bool is_declared(const StmtList *temps, const Value *temp)
+{
+    for (int i = 0; i < temps->n; i++)
+        if (temps->items[i]->u.temp->id == temp->u.id)
             return true;
     return false;
 }
 
-static bool check_body(const Expand *e)
+static bool check_temps(const Expand *e, const StmtList *temps)
 {
-    const Stmt *body = e->loop->u.loop.body;
-    int n = 0;
-    for (int i = 0; body->kind == ST_SEQ && i < body->u.seq.n; i++) {
-        if (!is_shared(e, body->u.seq.items[i]))
-            continue;
-        const Buffer *temp = body->u.seq.items[i]->u.temp;
-        if (!flow_require_fixed_shape(e->s, temp, E0485, e->span))
+    for (int i = 0; i < temps->n; i++)
+        if (!flow_require_fixed_shape(e->s, temps->items[i]->u.temp, E0485, e->span))
             return false;
-        n++;
-    }
-    REQUIRE_AT(e->s, E0485, e->span, n, e->loop,
+    REQUIRE_AT(e->s, E0485, e->span, temps->n, e->loop,
                "loop '%s' declares no temporary in global memory, so there is nothing to expand",
                stmt_label(e->loop));
     for (int i = 0; e->temps->kind != VALUE_NONE && i < e->temps->u.list.n; i++) {
         const Value *temp = &e->temps->u.list.items[i];
-        REQUIRE_AT(e->s, E0485, temp->span, is_declared(e, temp), e->loop,
+        REQUIRE_AT(e->s, E0485, temp->span, is_declared(temps, temp), e->loop,
                    "loop '%s' does not declare '%s' in global memory", stmt_label(e->loop),
                    sched_buffer(e->s, temp->u.id)->name);
     }
@@ -216,26 +228,20 @@ static Stmt *expand_block(Rewriter *r, Stmt *stmt)
     return stmt_block(r->ctx, &block, stmt->span);
 }
 
-/* The body without its shared temporaries, which are added to `out` as they are outside. */
-static Stmt *expand_body(Expand *e, StmtList *out)
+/* The body without these temporaries, which are added to `out` as they are outside. */
+static Stmt *expand_body(Expand *e, const StmtList *temps, StmtList *out)
 {
     Context *c = e->s->ctx;
     Stmt *body = e->loop->u.loop.body;
-    StmtList rest = {0};
-    for (int i = 0; i < body->u.seq.n; i++)
-        if (!is_shared(e, body->u.seq.items[i]))
-            VEC_PUSH(c->arena, &rest, body->u.seq.items[i]);
-    Stmt *now = stmt_seq(c, rest.items, rest.n, body->span);
-    for (int i = 0; i < body->u.seq.n; i++) {
-        Stmt *item = body->u.seq.items[i];
-        if (!is_shared(e, item))
-            continue;
-        e->from = item->u.temp;
+    for (int i = 0; i < temps->n; i++) {
+        Stmt *temp = temps->items[i];
+        e->from = temp->u.temp;
         e->to = expanded(e, e->from);
-        now = rewrite_stmt(&(Rewriter){.ctx = c, .user = e, .stmt = expand_block}, now);
-        VEC_PUSH(c->arena, out, stmt_temp(c, e->to, item->span));
+        body = stmt_replace(c, body, temp, NULL);
+        body = rewrite_stmt(&(Rewriter){.ctx = c, .user = e, .stmt = expand_block}, body);
+        VEC_PUSH(c->arena, out, stmt_temp(c, e->to, temp->span));
     }
-    return now;
+    return body;
 }
 
 bool prim_expand(Schedule *s, const PrimCall *call, Value *result)
@@ -245,10 +251,12 @@ bool prim_expand(Schedule *s, const PrimCall *call, Value *result)
     StmtList items = {0};
     Expand e = {.s = s, .span = call->expand.loop.span, .temps = &call->expand.temps};
     e.loop = sched_node(s, &call->expand.loop, &path);
-    if (!sched_require_serial(s, e.loop, e.span) || !check_range(&e, &path) || !check_body(&e))
+    StmtList temps = shared_temps(&e);
+    if (!sched_require_serial(s, e.loop, e.span) || !check_range(&e, &path) ||
+        !check_temps(&e, &temps))
         return false;
 
-    Stmt *inside = expand_body(&e, &items);
+    Stmt *inside = expand_body(&e, &temps, &items);
     VEC_PUSH(c->arena, &items, loop_with_body(c, e.loop, inside));
     Stmt *now = stmt_seq(c, items.items, items.n, e.loop->span);
     Stmt *body = stmt_replace(c, s->kernel->body, e.loop, now);

@@ -457,18 +457,35 @@ static bool cut_body(Schedule *s, const PrimCall *call, const Stmt *body, int la
     return true;
 }
 
-/* The item of the loop's body that holds the node at the end of `path`; -1 where nothing stands
+/* The sequence that is the loop's body, or that body in conditions; NULL where it is none. */
+static const Stmt *cut_seq(const Stmt *loop)
+{
+    const Stmt *body = loop->u.loop.body;
+    while (body->kind == ST_IF && !body->u.cond.otherwise)
+        body = body->u.cond.then;
+    return body->kind == ST_SEQ ? body : NULL;
+}
+
+/* The item of the sequence that holds the node at the end of `path`; -1 where nothing stands
  * behind it. */
-static int cut_item(const StmtPath *path, const Stmt *loop)
+static int cut_item(const StmtPath *path, const Stmt *seq)
 {
     int at = 0;
-    while (at < path->n && path->items[at] != loop)
+    while (at < path->n && path->items[at] != seq)
         at++;
-    if (at + 2 >= path->n || path->items[at + 1]->kind != ST_SEQ)
+    if (!seq || at + 1 >= path->n)
         return -1;
-    const Stmt *body = path->items[at + 1];
-    int item = stmt_place(body, path->items[at + 2]);
-    return item + 1 < body->u.seq.n ? item : -1;
+    int item = stmt_place(seq, path->items[at + 1]);
+    return item + 1 < seq->u.seq.n ? item : -1;
+}
+
+/* A half of the sequence, in the conditions around that. */
+static Stmt *in_conditions(Context *c, const Stmt *body, const Stmt *seq, Stmt *half)
+{
+    if (body == seq)
+        return half;
+    Stmt *inner = in_conditions(c, body->u.cond.then, seq, half);
+    return stmt_if(c, body->u.cond.cond, inner, NULL, body->span);
 }
 
 /* The loop around each half, one after the other. Both have the old variable, which says which of
@@ -500,13 +517,16 @@ bool prim_fission(Schedule *s, const PrimCall *call, Value *result)
     Stmt *node = sched_node(s, &call->fission.after, &to);
     if (!sched_require_plain(s, loop, call->span))
         return false;
-    int last = cut_item(&to, loop);
+    const Stmt *body = loop->u.loop.body, *seq = cut_seq(loop);
+    int last = cut_item(&to, seq);
     REQUIRE_AT(
         s, E0436, call->span, last >= 0, loop,
         "'%s' is the last statement in the body of loop '%s', so there is nothing to separate",
         stmt_label(node), stmt_label(loop));
-    if (!cut_body(s, call, loop->u.loop.body, last, &halves))
+    if (!cut_body(s, call, seq, last, &halves))
         return false;
+    halves.first = in_conditions(s->ctx, body, seq, halves.first);
+    halves.second = in_conditions(s->ctx, body, seq, halves.second);
     Stmt *model = fission_model(s->ctx, loop, halves);
     if (!require_order(s, call, (Rewrite){s->kernel, loop, model}))
         return false;

@@ -5,7 +5,9 @@
  *                                                    for i_1 in 1..N
  *                                                        S(i_1)
  *
- * Legal: the loop is serial, and the points of the cuts lie in order.
+ * Legal: the loop is serial, and the points of the cuts lie in order. A loop around it stands for as
+ * many iterations as its index says (index set splitting: Griebl, Feautrier and Lengauer, Index set
+ * splitting, 2000).
  * Invariant: every instance runs exactly once, in the same order; S and its copies share the
  * instances among them. The one thing that could happen twice is the init of a reduction, which
  * runs before the outermost loop of the reduction: it stands inside the loop that is cut, or stays
@@ -234,49 +236,79 @@ static void declare_own(const Partition *p)
 
 typedef struct {
     const Value *extents;
-    int n, fill;     /* how many; which is _, or -1 */
-    int64_t *before; /* [n] iterations of the parts before each one, up to the _ */
-    int64_t *after;  /* [n + 1] of the parts from each one on, after the _ */
-    int64_t total;   /* of all but the _ */
+    int n, fill; /* how many; which is _, or -1 */
 } Parts;
 
-static bool read_parts(Schedule *s, const PrimCall *call, Parts *parts)
+/* A loop around stands for as many iterations as its index says. */
+static bool require_count(Schedule *s, const Value *outer, const StmtPath *path)
 {
-    Arena *arena = s->ctx->arena;
+    const Stmt *loop = path_end(path);
+    int at = path_loop(path, outer->u.id);
+    REQUIRE(s, E0541, outer->span, at >= 0 && at < path->n - 1,
+            "a part of loop '%s' has as many iterations as the index of a loop around it says, and "
+            "'%s' is not around it",
+            stmt_label(loop), state_handle(s, outer->u.id)->name);
+    const Stmt *around = path->items[at];
+    Expr *index = expr_var(s->ctx, around->u.loop.var, outer->span);
+    Expr *counts = expr_binary(s->ctx, EX_LE, expr_index(s->ctx, 0), index, span_none());
+    REQUIRE_AT(s, E0541, outer->span, prove(sched_facts(s, path), counts), around,
+               "the index of loop '%s' may be less than 0, so it is no number of iterations",
+               stmt_label(around));
+    return true;
+}
+
+static bool read_parts(Schedule *s, const PrimCall *call, const StmtPath *path, Parts *parts)
+{
+    int64_t total = 0;
     parts->extents = call->loop_partition.extents.u.list.items;
     parts->n = call->loop_partition.extents.u.list.n;
     parts->fill = -1;
-    parts->before = ARENA_ARRAY(arena, int64_t, parts->n);
-    parts->after = ARENA_ARRAY(arena, int64_t, parts->n + 1);
     for (int i = 0; i < parts->n; i++) {
-        parts->before[i] = parts->total;
-        if (parts->extents[i].kind == VALUE_FILL) {
+        const Value *extent = &parts->extents[i];
+        if (extent->kind == VALUE_FILL) {
             REQUIRE(s, E0412, call->span, parts->fill < 0,
                     "parts %d and %d are both _, but tirc can compute only one; give the others",
                     parts->fill + 1, i + 1);
             parts->fill = i;
             continue;
         }
-        bool fits = checked_add(parts->total, parts->extents[i].u.i, &parts->total);
-        REQUIRE(s, E0415, call->span, fits && parts->total <= INT32_MAX,
+        if (extent->kind == VALUE_LOOP && !require_count(s, extent, path))
+            return false;
+        int64_t length = extent->kind == VALUE_LOOP ? 0 : extent->u.i;
+        REQUIRE(s, E0415, call->span, checked_add(total, length, &total) && total <= INT32_MAX,
                 "the parts together have more than 2147483647 iterations");
     }
-    for (int i = parts->n - 1; i > parts->fill && parts->fill >= 0; i--)
-        parts->after[i] = parts->after[i + 1] + parts->extents[i].u.i;
     return true;
+}
+
+/* How many iterations the parts first..last - 1 have together; none of them is the _. */
+static Expr *length_of(Context *c, const StmtPath *path, const Parts *parts, int first, int last)
+{
+    Expr *sum = expr_index(c, 0);
+    for (int i = first; i < last; i++) {
+        const Value *extent = &parts->extents[i];
+        Expr *length =
+            extent->kind == VALUE_INT
+                ? expr_index(c, extent->u.i)
+                : expr_var(c, path->items[path_loop(path, extent->u.id)]->u.loop.var, extent->span);
+        sum = index_add(c, sum, length);
+    }
+    return sum;
 }
 
 /* Without a _ the parts must reach the end of the loop. */
 static bool require_end(Schedule *s, const PrimCall *call, const StmtPath *path, const Parts *parts)
 {
+    if (parts->fill >= 0)
+        return true;
+    Context *c = s->ctx;
     const Stmt *loop = path_end(path);
-    Expr *extent = sched_extent(s, path);
-    Expr *reached =
-        expr_binary(s->ctx, EX_LE, extent, expr_index(s->ctx, parts->total), span_none());
-    REQUIRE_AT(s, E0438, call->span, parts->fill >= 0 || prove(sched_facts(s, path), reached), loop,
-               "the parts together have %lld iterations, but loop '%s' has %s; write _ for the "
-               "part that takes the remaining ones",
-               (long long)parts->total, stmt_label(loop), expr_text(s->ctx, extent));
+    Expr *extent = sched_extent(s, path), *length = length_of(c, path, parts, 0, parts->n);
+    Expr *reached = expr_binary(c, EX_LE, extent, length, span_none());
+    REQUIRE_AT(s, E0438, call->span, prove(sched_facts(s, path), reached), loop,
+               "the parts together have %s iterations, but loop '%s' has %s; write _ for the part "
+               "that takes the remaining ones",
+               expr_text(c, length), stmt_label(loop), expr_text(c, extent));
     return true;
 }
 
@@ -290,10 +322,10 @@ static Expr *cut_at(const Partition *p, const Parts *parts, int i)
     if (i == parts->n)
         return loop->hi;
     if (parts->fill < 0 || i <= parts->fill) {
-        Expr *from_start = index_add(c, loop->lo, expr_index(c, parts->before[i]));
+        Expr *from_start = index_add(c, loop->lo, length_of(c, &p->path, parts, 0, i));
         return simplify(p->facts, index_min(c, from_start, loop->hi));
     }
-    Expr *from_end = index_sub(c, loop->hi, expr_index(c, parts->after[i]));
+    Expr *from_end = index_sub(c, loop->hi, length_of(c, &p->path, parts, i, parts->n));
     return simplify(p->facts, index_max(c, from_end, cut_at(p, parts, parts->fill)));
 }
 
@@ -333,7 +365,7 @@ bool prim_loop_partition(Schedule *s, const PrimCall *call, Value *result)
     StmtPath path = {0};
     Parts parts = {0};
     Stmt *loop = sched_node(s, &call->loop_partition.loop, &path);
-    if (!sched_require_plain(s, loop, call->span) || !read_parts(s, call, &parts) ||
+    if (!sched_require_plain(s, loop, call->span) || !read_parts(s, call, &path, &parts) ||
         !require_end(s, call, &path, &parts))
         return false;
     *result = value_list(s, &call->loop_partition.loop, 1);
