@@ -1,5 +1,6 @@
 /* run.c - Runs a schedule: the statements of its script, from first to last. */
 #include "frontend/script/internal.h"
+#include "passes/lower/lower.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -288,6 +289,11 @@ static bool bind_parameters(Script *s)
     return true;
 }
 
+static Kernel *lower(Context *c, const Kernel *kernel)
+{
+    return lower_kernel(c, kernel, &(LowerOptions){.limits = limits_of(c->target)});
+}
+
 bool script_run_partly(Context *c, const Kernel *kernel, ScriptRun *run)
 {
     Frame frame = {.file = run->found->file};
@@ -300,6 +306,7 @@ bool script_run_partly(Context *c, const Kernel *kernel, ScriptRun *run)
                 .n_settings = run->n_settings,
                 .budget = SCRIPT_BUDGET};
     schedule_set_finder(s.schedule, (InstructionFinder){&s, script_find_instruction});
+    schedule_set_lowering(s.schedule, lower);
     bool ok = bind_parameters(&s) && script_block(&s, run->found->schedule->body);
     if (ok)
         script_warn_unused(c, run->found->schedule);

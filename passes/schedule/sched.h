@@ -138,6 +138,7 @@ struct Schedule {
     bool reassociates;            /* the step at work does (StepRecord) */
     const char *remark;           /* likewise */
     InstructionFinder finder;
+    LowerKernel *lower;       /* or NULL: schedule_set_lowering */
     bool has_instructions;    /* some block has, or had, an instruction */
     VEC(uint32_t) open_calls; /* the blocks of calls that did not match at first */
     bool has_distinct;        /* some block is marked so, or was */

@@ -127,6 +127,11 @@ typedef struct {
 } InstructionFinder;
 void schedule_set_finder(Schedule *s, InstructionFinder finder);
 
+/* Whether lowering accepts a kernel: NULL, with diagnostics, where it does not. */
+typedef Kernel *LowerKernel(Context *c, const Kernel *kernel);
+/* How the query `lowers` asks; without it, the answer is true. */
+void schedule_set_lowering(Schedule *s, LowerKernel *lower);
+
 /* The arguments of a call as they are given. */
 typedef struct {
     const Value *args;

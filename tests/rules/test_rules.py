@@ -430,6 +430,7 @@ RULES = [
     ("paths_of_many", ["pivots"], 131 * 160),
     ("closure", ["pivots"], 150 * 160),
     ("gauss_jordan", ["batch"], 1024),
+    ("rows_of_pairs", ["batch", "elements"], 40 * 64),
     ("few_pivots", ["elements", "batch"], 400 * 512),
     ("lu_in_place", ["factorization", "batch"], 1024),
     ("cholesky_in_place", ["factorization", "batch"], 1024),
@@ -591,6 +592,11 @@ def test_chunks_of_keys_of_any_number(keys, steps):
         report = run(kernel, f"-DT={steps}", f"-DE={keys}", "--no-warn", warnings=[])[1]
         assert report["verify"]["ok"]
         assert (threads(report) >= 256) and (len(report["launches"]) == 5) == (steps >= 512)
+
+
+def test_what_lowering_refuses_goes_another_way():
+    trace, report = run("halved_ranges", "-DK=?", "--size", "K=31", "--no-warn", warnings=[])
+    assert "ranges" not in rules_of(trace) and report["verify"]["ok"]
 
 
 def test_stores_at_many_places_of_keys_are_sorted():

@@ -156,6 +156,22 @@ bool prim_max_shared(Schedule *s, const PrimCall *call, Value *result)
     return true;
 }
 
+void schedule_set_lowering(Schedule *s, LowerKernel *lower)
+{
+    s->lower = lower;
+}
+
+bool prim_lowers(Schedule *s, const PrimCall *call, Value *result)
+{
+    (void)call;
+    DiagMark said = diag_mark(s->ctx);
+    *result = (Value){.kind = VALUE_BOOL, .u.i = true};
+    if (s->lower)
+        result->u.i = s->lower(s->ctx, schedule_kernel(s)) != NULL;
+    diag_forget(s->ctx, said);
+    return true;
+}
+
 bool prim_product_digits(Schedule *s, const PrimCall *call, Value *result)
 {
     const Buffer *buffer = sched_buffer(s, call->product_digits.buffer.u.id);
