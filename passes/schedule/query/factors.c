@@ -65,18 +65,26 @@ static const BlockIter *iter_of_loop(const BlockStmt *block, const ForStmt *loop
     return NULL;
 }
 
+/* The factors of a product, and what an iterator is that leads through neither: a batch, in which
+ * all products are the same, or none. */
+typedef struct {
+    const Expr *factor[2];
+    int neither; /* ROLE_BATCH, or -1 */
+} Product;
+
 /* Which factors the iterator leads through decides its role; -1: it has none. */
-static int role_of(const BlockIter *iter, const Expr *const factor[2])
+static int role_of(const BlockIter *iter, const Product *p)
 {
-    bool first = expr_uses_var(factor[0], iter->var), second = expr_uses_var(factor[1], iter->var);
+    bool first = expr_uses_var(p->factor[0], iter->var),
+         second = expr_uses_var(p->factor[1], iter->var);
     if (iter->kind == ITER_REDUCE)
         return first && second ? ROLE_SUMS : -1;
-    return first && second ? ROLE_BATCH : first ? ROLE_ROWS : second ? ROLE_COLUMNS : -1;
+    return first && second ? ROLE_BATCH : first ? ROLE_ROWS : second ? ROLE_COLUMNS : p->neither;
 }
 
 /* The loops of a block by their roles, and the role of the innermost one outside the sum. False
  * where a loop has none. */
-static bool find_roles(Schedule *s, const StmtPath *path, const Expr *const factor[2],
+static bool find_roles(Schedule *s, const StmtPath *path, const Product *of,
                        ValueList loops[N_ROLES], int *last)
 {
     *last = -1;
@@ -84,7 +92,7 @@ static bool find_roles(Schedule *s, const StmtPath *path, const Expr *const fact
         if (path->items[i]->kind != ST_FOR)
             continue;
         const BlockIter *iter = iter_of_loop(&path_end(path)->u.block, &path->items[i]->u.loop);
-        int role = iter ? role_of(iter, factor) : -1;
+        int role = iter ? role_of(iter, of) : -1;
         if (role < 0)
             return false;
         VEC_PUSH(s->ctx->arena, &loops[role], value_loop(path->items[i]));
@@ -106,15 +114,15 @@ static Value value_roles(Schedule *s, Value factors, const ValueList loops[N_ROL
 
 /* The buffers of two elements, and the loops of the block by their roles: of the innermost one
  * outside the sum, the second buffer has other elements. An empty list where a loop has no role. */
-static Value value_operands(Schedule *s, const StmtPath *path, const Expr *const factor[2])
+static Value value_operands(Schedule *s, const StmtPath *path, const Product *of)
 {
     ValueList loops[N_ROLES] = {0};
     int last;
-    if (!find_roles(s, path, factor, loops, &last))
+    if (!find_roles(s, path, of, loops, &last))
         return value_list(s, NULL, 0);
     int first = last == ROLE_ROWS;
-    Value buffers[] = {value_buffer(buffer_of(factor[first])),
-                       value_buffer(buffer_of(factor[!first]))};
+    Value buffers[] = {value_buffer(buffer_of(of->factor[first])),
+                       value_buffer(buffer_of(of->factor[!first]))};
     int order[] = {ROLE_BATCH, first ? ROLE_COLUMNS : ROLE_ROWS, first ? ROLE_ROWS : ROLE_COLUMNS,
                    ROLE_SUMS};
     return value_roles(s, value_list(s, buffers, 2), loops, order);
@@ -130,9 +138,11 @@ bool prim_contraction(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     const Stmt *stmt = sched_node(s, &call->contraction.block, &path);
-    const Expr *factor[2];
-    bool two = is_contraction(s->ctx, stmt, factor);
-    *result = two ? value_operands(s, &path, factor) : value_list(s, NULL, 0);
+    const Value *repeated = &call->contraction.repeated;
+    bool repeats = repeated->kind == VALUE_BOOL && repeated->u.i;
+    Product product = {.neither = repeats ? ROLE_BATCH : -1};
+    bool two = is_contraction(s->ctx, stmt, product.factor);
+    *result = two ? value_operands(s, &path, &product) : value_list(s, NULL, 0);
     return true;
 }
 
@@ -191,9 +201,10 @@ bool prim_general_contraction(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
     const Stmt *stmt = sched_node(s, &call->general_contraction.block, &path);
-    const Expr *element[2];
-    bool two = is_contraction(s->ctx, stmt, element) || combines_elements(s->ctx, stmt, element);
-    *result = two ? value_operands(s, &path, element) : value_list(s, NULL, 0);
+    Product of = {.neither = -1};
+    bool two =
+        is_contraction(s->ctx, stmt, of.factor) || combines_elements(s->ctx, stmt, of.factor);
+    *result = two ? value_operands(s, &path, &of) : value_list(s, NULL, 0);
     return true;
 }
 
@@ -214,14 +225,14 @@ bool prim_factors(Schedule *s, const PrimCall *call, Value *result)
     static const int in_order[] = {ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_SUMS};
     StmtPath path = {0};
     const Stmt *stmt = sched_node(s, &call->factors.block, &path);
-    const Expr *factor[2];
+    Product of = {.neither = -1};
     ValueList loops[N_ROLES] = {0};
     int last;
     *result = value_list(s, NULL, 0);
-    if (!added_product(s->ctx, stmt, factor) || !find_roles(s, &path, factor, loops, &last) ||
+    if (!added_product(s->ctx, stmt, of.factor) || !find_roles(s, &path, &of, loops, &last) ||
         loops[ROLE_ROWS].n == 0 || loops[ROLE_COLUMNS].n == 0)
         return true;
-    Value types[] = {type_of_factor(s, factor[0]), type_of_factor(s, factor[1])};
+    Value types[] = {type_of_factor(s, of.factor[0]), type_of_factor(s, of.factor[1])};
     *result = value_roles(s, value_list(s, types, 2), loops, in_order);
     return true;
 }

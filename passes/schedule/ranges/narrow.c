@@ -281,13 +281,31 @@ static void take_residue_class(Narrowing *n, const StmtPath *path, const Stmt *b
     loop->step = congruence_stride(&which);
 }
 
+/* What the block writes are temps that only the loop at the end of the path accesses, and each
+ * iteration of it writes what it reads of them: that is written anew in the next one. */
+static bool is_written_anew(Schedule *s, const StmtPath *path, Stmt *block)
+{
+    Context *c = s->ctx;
+    Stmt *others = stmt_replace(c, s->kernel->body, path_end(path), NULL);
+    AccessList written = access_list(c, block, NULL, ACCESS_WRITE);
+    for (int i = 0; i < written.n; i++) {
+        const Buffer *buffer = written.items[i].buffer;
+        if (buffer->role != ROLE_TEMP || stmt_accesses(c, others, buffer, ACCESS_ANY) ||
+            !flow_written_in_iteration(s, s->kernel->body, path, buffer))
+            return false;
+    }
+    return true;
+}
+
 /* The blocks in the loop whose results are used outside of its iteration. What the others make only
  * these need. */
-static StmtList blocks_that_count(const Schedule *s, const ForStmt *loop)
+static StmtList blocks_that_count(Schedule *s, const StmtPath *path)
 {
+    const ForStmt *loop = &path_end(path)->u.loop;
     StmtList all = stmts_of_kind(s->ctx, loop->body, ST_BLOCK), found = {0};
     for (int i = 0; i < all.n; i++)
-        if (all.n == 1 || !dependence_contained(s->ctx, s->kernel, loop, all.items[i]))
+        if (all.n == 1 || !(dependence_contained(s->ctx, s->kernel, loop, all.items[i]) ||
+                            is_written_anew(s, path, all.items[i])))
             VEC_PUSH(s->ctx->arena, &found, all.items[i]);
     return found;
 }
@@ -360,7 +378,7 @@ bool prim_narrow(Schedule *s, const PrimCall *call, Value *result)
     const ForStmt *loop = &stmt->u.loop;
     if (!find_left_out(s, call, &left_out) || !sched_require_plain(s, stmt, call->span))
         return false;
-    StmtList blocks = blocks_that_count(s, loop);
+    StmtList blocks = blocks_that_count(s, &path);
     REQUIRE_AT(s, E0487, call->span, loop_counts_from_zero(loop), stmt,
                "loop '%s' must start at 0, with step 1", stmt_label(stmt));
     ForStmt narrow = *loop;
