@@ -292,8 +292,12 @@ RULES = [
     ("causal_sequences", ["attention", "elements"], 18 * 256),
     ("pairs_of_sequences", ["attention", "elements"], 3 * 256),
     ("attention_of_two_lengths", ["ranges", "attention", "elements"], 2 * 128),
+    ("attention_of_floats", ["attention"], 2 * 2 * 128),
+    ("floats_of_lengths", ["attention"], 3 * 2 * 128),
+    ("floats_in_windows", ["attention"], 2 * 3 * 128),
+    ("floats_of_one_head", ["attention"], 2 * 128),
     (
-        "attention_of_floats",
+        "attention_of_wide_floats",
         ["attention", "products", *3 * ["rows"], "elements", "matmul", "triangle", "rows"]
         + 2 * ["elements"],
         32 * 256,
@@ -493,6 +497,7 @@ DEAR = {
     "attention_in_steps",
     "attention_in_place",
     "attention_of_floats",
+    "attention_of_wide_floats",
     "attention_of_rows",
     "capped_scores",
     "attention_of_lengths",
@@ -803,6 +808,35 @@ def test_tiles_have_rows_of_any_groups(tmp_path, kernel, parts):
                      + b"\n" + struct.pack(f"<{len(first)}i", *first))  # fmt: skip
     trace, report = run(kernel, f"--input=first={path}")
     assert "// groups: " in trace and report["verify"]["ok"], trace
+
+
+# Attention of floats by threads: rows and keys that fill no tiles, and sizes known at the launch.
+FLOATS = [
+    ("attention_of_floats", ["S=65"]),
+    ("attention_of_floats", ["S=200", "D=40"]),
+    ("attention_of_floats", ["S=129", "D=128"]),
+    ("attention_of_floats", ["S=?130"]),
+    ("attention_of_floats", ["S=?1"]),
+    ("floats_of_lengths", ["S=129", "D=64"]),
+    ("floats_of_lengths", ["S=?67", "B=?2"]),
+    ("floats_in_windows", ["S=?131"]),
+    ("floats_in_windows", ["H=132", "S=64", "W=63"]),  # a tile of 128 rows, by eight warps
+    ("floats_of_one_head", ["S=64", "T=2"]),
+    ("floats_of_one_head", ["S=?67", "T=?65"]),
+    ("floats_of_one_head", ["S=?127", "T=?257", "D=100"]),
+]
+
+
+@pytest.mark.parametrize("kernel, sizes", [FLOATS[0], *in_sweep(*FLOATS[1:])])
+def test_attention_of_floats_takes_one_pass(kernel, sizes):
+    options = []
+    for name, size in (given.split("=") for given in sizes):
+        symbolic = size.startswith("?")
+        options += [f"-D{name}={'?' if symbolic else size}"]
+        options += [f"--size={name}={size[1:]}"] if symbolic else []
+    trace, report = run(kernel, *options)
+    assert rules_of(trace) == ["attention"] and report["verify"]["ok"], trace
+    assert len(report["launches"]) == 1, report["launches"]
 
 
 # Attention of less than a tile of 128 rows or 64 keys, and of a little more.
