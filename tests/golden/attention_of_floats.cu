@@ -7,6 +7,25 @@
 // floats_of_lengths<<<dim3(2, 3), dim3(32, 4), 68608>>>(q, k, v, length, y);
 
 template <int bytes>
+static __device__ __forceinline__ void copy_async(void *to, const void *from)
+{
+#if __CUDA_ARCH__ >= 800
+    unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
+    if (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(from), "n"(bytes));
+#else
+    if (bytes == 16)
+        *(uint4 *)to = *(const uint4 *)from;
+    else if (bytes == 8)
+        *(uint2 *)to = *(const uint2 *)from;
+    else
+        *(unsigned int *)to = *(const unsigned int *)from;
+#endif
+}
+
+template <int bytes>
 static __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool wanted)
 {
 #if __CUDA_ARCH__ >= 800
@@ -64,10 +83,13 @@ floats_of_lengths(const float *__restrict__ q, const float *__restrict__ k,
         t_rf[ti] = 0.0f;
     #pragma unroll
     for (int ti = 0; ti < 4; ++ti) {
-        #pragma unroll
-        for (int nj = 0; nj < 2; ++nj) {
-            for (int tj = 0; tj < 4; ++tj)
-                y_global[ti][nj * 4 + tj] = 0.0f;
+        const int i = rows * 64 + warp * 16 + ly_lane_fused / 8 * 4 + ti;
+        if (i < 70) {
+            #pragma unroll
+            for (int nj = 0; nj < 2; ++nj) {
+                for (int tj = 0; tj < 4; ++tj)
+                    y_global[ti][nj * 4 + tj] = 0.0f;
+            }
         }
     }
     #pragma unroll
@@ -99,11 +121,12 @@ floats_of_lengths(const float *__restrict__ q, const float *__restrict__ k,
         #pragma unroll
         for (int each = 0; each < 8; ++each) {
             const int j = tile * 64 + each * 8 + warp * 2 + ly_lane_fused / 16;
-            copy_async_or_zero<16>(
-                &v_shared[each * 8 + warp * 2 + ly_lane_fused / 16][ly_lane_fused % 16 * 4],
-                &v[(long long)(b_m_m * 4480 + warp * 128 + ly_lane_fused * 4)
-                   + (long long)tile * 4096 + each * 512],
-                j < 70);
+            if (j < 70) {
+                copy_async<16>(
+                    &v_shared[each * 8 + warp * 2 + ly_lane_fused / 16][ly_lane_fused % 16 * 4],
+                    &v[(long long)(b_m_m * 4480 + warp * 128 + ly_lane_fused * 4)
+                       + (long long)tile * 4096 + each * 512]);
+            }
         }
         copy_async_commit();  // the copies above are one group
         float m_before_part[4];
@@ -235,12 +258,15 @@ floats_of_lengths(const float *__restrict__ q, const float *__restrict__ k,
         }
         #pragma unroll
         for (int ti = 0; ti < 4; ++ti) {
+            const int i = rows * 64 + warp * 16 + ly_lane_fused / 8 * 4 + ti;
             float m_scale_local = m_before[ti] == __int_as_float(0xff800000)
                 ? 1.0f : expf(m_before[ti] - m[ti]);
-            #pragma unroll
-            for (int nj = 0; nj < 2; ++nj) {
-                for (int tj = 0; tj < 4; ++tj)
-                    y_global[ti][nj * 4 + tj] = y_global[ti][nj * 4 + tj] * m_scale_local;
+            if (i < 70) {
+                #pragma unroll
+                for (int nj = 0; nj < 2; ++nj) {
+                    for (int tj = 0; tj < 4; ++tj)
+                        y_global[ti][nj * 4 + tj] = y_global[ti][nj * 4 + tj] * m_scale_local;
+                }
             }
         }
         #pragma unroll
@@ -254,28 +280,68 @@ floats_of_lengths(const float *__restrict__ q, const float *__restrict__ k,
             }
         }
         __syncthreads();  // p_3_shared: written above by other threads, read below
-        for (int four = 0; four < 16; ++four) {
-            __align__(16) float p_3_shared_local[4][4];
-            #pragma unroll
-            for (int ax1 = 0; ax1 < 4; ++ax1) {
-                *(float4 *)&p_3_shared_local[ax1][0] =
-                    *(const float4 *)&p_3_shared[warp * 16 + ly_lane_fused / 8 * 4 + ax1][four * 4];
-            }
-            #pragma unroll
-            for (int key = 0; key < 4; ++key) {
-                __align__(16) float v_shared_local[8];
+        if (tile < 1 && tile * 64 + 63 < length_end
+            && rows * 16 + warp * 4 + ly_lane_fused / 8 < 17) {
+            for (int four = 0; four < 16; ++four) {
+                __align__(16) float p_3_shared_local_1[4][4];
                 #pragma unroll
-                for (int run2 = 0; run2 < 2; ++run2) {
-                    *(float4 *)&v_shared_local[run2 * 4] =
-                        *(const float4 *)&v_shared[four * 4 + key]
-                                                  [run2 * 32 + ly_lane_fused % 8 * 4];
+                for (int ax1 = 0; ax1 < 4; ++ax1) {
+                    *(float4 *)&p_3_shared_local_1[ax1][0] =
+                        *(const float4 *)&p_3_shared[warp * 16 + ly_lane_fused / 8 * 4 + ax1]
+                                                    [four * 4];
                 }
                 #pragma unroll
-                for (int mi_ti_fused = 0; mi_ti_fused < 4; ++mi_ti_fused) {
+                for (int key = 0; key < 4; ++key) {
+                    __align__(16) float v_shared_local_1[8];
                     #pragma unroll
-                    for (int column = 0; column < 8; ++column)
-                        y_global[mi_ti_fused][column] += tile * 64 + four * 4 + key < length[b_m_m]
-                            ? p_3_shared_local[mi_ti_fused][key] * v_shared_local[column] : 0.0f;
+                    for (int run2 = 0; run2 < 2; ++run2) {
+                        *(float4 *)&v_shared_local_1[run2 * 4] =
+                            *(const float4 *)&v_shared[four * 4 + key]
+                                                      [run2 * 32 + ly_lane_fused % 8 * 4];
+                    }
+                    #pragma unroll
+                    for (int mi_ti_fused = 0; mi_ti_fused < 4; ++mi_ti_fused) {
+                        #pragma unroll
+                        for (int column = 0; column < 8; ++column)
+                            y_global[mi_ti_fused][column] +=
+                                p_3_shared_local_1[mi_ti_fused][key] * v_shared_local_1[column];
+                    }
+                }
+            }
+        } else {
+            for (int four = 0; four < 16; ++four) {
+                __align__(16) float p_3_shared_local[4][4];
+                #pragma unroll
+                for (int ax1 = 0; ax1 < 4; ++ax1) {
+                    *(float4 *)&p_3_shared_local[ax1][0] =
+                        *(const float4 *)&p_3_shared[warp * 16 + ly_lane_fused / 8 * 4 + ax1]
+                                                    [four * 4];
+                }
+                #pragma unroll
+                for (int key = 0; key < 4; ++key) {
+                    const int j = tile * 64 + four * 4 + key;
+                    __align__(16) float v_shared_local[8];
+                    if (j < 70) {
+                        #pragma unroll
+                        for (int run2 = 0; run2 < 2; ++run2) {
+                            *(float4 *)&v_shared_local[run2 * 4] =
+                                *(const float4 *)&v_shared[four * 4 + key]
+                                                          [run2 * 32 + ly_lane_fused % 8 * 4];
+                        }
+                    }
+                    if (j < length_end) {
+                        #pragma unroll
+                        for (int mi_ti_fused = 0; mi_ti_fused < 4; ++mi_ti_fused) {
+                            const int i =
+                                rows * 64 + warp * 16 + ly_lane_fused / 8 * 4 + mi_ti_fused;
+                            if (i < 70) {
+                                #pragma unroll
+                                for (int column = 0; column < 8; ++column)
+                                    y_global[mi_ti_fused][column] +=
+                                        p_3_shared_local[mi_ti_fused][key] * v_shared_local[column];
+                            }
+                        }
+                    }
                 }
             }
         }
