@@ -452,7 +452,7 @@ RULES = [
     ("cholesky_in_blocks", ["factorization", "blocked"], 1024),
     ("solve_rows_in_blocks", ["solve", "blocked"], 3 * 2 * 128),
     ("solve_columns_in_blocks", ["solve", "blocked"], 3 * 2 * 128),
-    ("solve_vector_in_blocks", ["solve", "elements", "elements"], 34 * 256),
+    ("solve_vector_in_blocks", ["solve", "elements"], 34 * 256),
     ("triangular_product", ["earlier", "elements", "threads"], 8 * 256),
     (
         "triangular_tiles",
