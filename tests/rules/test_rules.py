@@ -295,6 +295,9 @@ RULES = [
     ("attention_of_floats", ["attention"], 2 * 2 * 128),
     ("floats_of_lengths", ["attention"], 3 * 2 * 128),
     ("floats_in_windows", ["attention"], 2 * 3 * 128),
+    ("products_of_lengths", ["triangle"], 3 * 2 * 2 * 256),
+    ("last_terms", ["triangle"], 2 * 2 * 256),
+    ("rows_of_lengths", ["threads"], 36 * 256),
     ("floats_of_one_head", ["attention"], 2 * 128),
     (
         "attention_of_wide_floats",
@@ -810,6 +813,32 @@ def test_tiles_have_rows_of_any_groups(tmp_path, kernel, parts):
     assert "// groups: " in trace and report["verify"]["ok"], trace
 
 
+def options_of(sizes):
+    """Those for sizes that are given as `M=129`, or as `M=?129` where only the launch knows it."""
+    options = []
+    for name, size in (given.split("=") for given in sizes):
+        symbolic = size.startswith("?")
+        options += [f"-D{name}={'?' if symbolic else size}"]
+        options += [f"--size={name}={size[1:]}"] if symbolic else []
+    return options
+
+
+# Products in ranges of data: sizes that fill no tile, of one term, and known at the launch only.
+RANGES = [
+    ("products_of_lengths", ["M=129", "N=65", "K=128"], True),
+    ("products_of_lengths", ["K=1"], False),
+    ("products_of_lengths", ["B=1", "K=257"], True),
+    ("last_terms", ["M=128", "N=64", "K=?131"], True),
+    ("last_terms", ["M=257", "N=65", "K=129"], True),
+]
+
+
+@pytest.mark.parametrize("kernel, sizes, tiles", [RANGES[0], *in_sweep(*RANGES[1:])])
+def test_products_in_ranges_of_data_have_tiles(kernel, sizes, tiles):
+    trace, report = run(kernel, *options_of(sizes))
+    assert report["verify"]["ok"] and ("triangle" in rules_of(trace)) == tiles, trace
+
+
 # Attention of floats by threads: rows and keys that fill no tiles, and sizes known at the launch.
 FLOATS = [
     ("attention_of_floats", ["S=65"]),
@@ -829,12 +858,7 @@ FLOATS = [
 
 @pytest.mark.parametrize("kernel, sizes", [FLOATS[0], *in_sweep(*FLOATS[1:])])
 def test_attention_of_floats_takes_one_pass(kernel, sizes):
-    options = []
-    for name, size in (given.split("=") for given in sizes):
-        symbolic = size.startswith("?")
-        options += [f"-D{name}={'?' if symbolic else size}"]
-        options += [f"--size={name}={size[1:]}"] if symbolic else []
-    trace, report = run(kernel, *options)
+    trace, report = run(kernel, *options_of(sizes))
     assert rules_of(trace) == ["attention"] and report["verify"]["ok"], trace
     assert len(report["launches"]) == 1, report["launches"]
 
