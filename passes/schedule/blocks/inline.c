@@ -213,6 +213,57 @@ static bool iters_in_readers(Schedule *s, Span span, const BlockList *readers, I
     return true;
 }
 
+/* Every element of the buffer is the block's. */
+static bool makes_all(Schedule *s, const Stmt *block, const Stmt *store)
+{
+    Tie tie;
+    const BlockStmt *b = &block->u.block;
+    const Buffer *buffer = store->u.store.buffer;
+    Facts *f = facts_of_kernel(s->ctx, s->kernel);
+    if (!tie_find(s, block, buffer, store->u.store.index, &tie))
+        return false;
+    for (int axis = 0; axis < buffer->rank; axis++)
+        facts_range(f, tie.place[axis], expr_index(s->ctx, 0), buffer->shape[axis]);
+    for (int i = 0; i < b->n_iters; i++)
+        if (tie.back[i] && !(prove_compare(f, tie.back[i], EX_GE, b->iters[i].lo) &&
+                             prove_compare(f, tie.back[i], EX_LT, b->iters[i].hi)))
+            return false;
+    return true;
+}
+
+/* All that the block reads exists for each of its instances. */
+static bool loads_exist(Schedule *s, const Stmt *block)
+{
+    const BlockStmt *b = &block->u.block;
+    Facts *f = facts_of_kernel(s->ctx, s->kernel);
+    for (int i = 0; i < b->n_iters; i++)
+        facts_range(f, b->iters[i].var, b->iters[i].lo, b->iters[i].hi);
+    for (Cursor at = cursor_stmt(s->ctx, block); cursor_next(&at);)
+        if (at.expr && at.expr->kind == EX_LOAD && !load_exists(f, at.expr))
+            return false;
+    return true;
+}
+
+/* Readers copy elements that nothing sets, too, and the expression in the place of these may read
+ * what does not exist. `now` is the body with the expression. */
+static bool reads_exist(Schedule *s, Span span, const Stmt *block, const BlockList *readers,
+                        Stmt *now)
+{
+    const Stmt *store = flow_single_store(s->ctx, block);
+    const Buffer *buffer = store->u.store.buffer;
+    if (makes_all(s, block, store))
+        return true;
+    for (int r = 0; r < readers->n; r++) {
+        const Stmt *reader = stmt_find(s->ctx, now, readers->items[r]->u.block.id, NULL);
+        REQUIRE(s, E0461, span,
+                loads_exist(s, reader) || flow_kernel_writes_before_use(s, s->kernel, buffer),
+                "block '%s' may read elements of '%s' that block '%s' does not set, and where the "
+                "inlined expression would read elements that do not exist",
+                reader->u.block.name, buffer->name, block->u.block.name);
+    }
+    return true;
+}
+
 bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
 {
     StmtPath path = {0};
@@ -237,6 +288,8 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
     Stmt *body = flow_remove(s, s->kernel->body, block);
     Rewriter r = {.ctx = c, .user = &in, .stmt = inline_into_block};
     body = flow_undeclare(s, rewrite_stmt(&r, body), buffer);
+    if (!reads_exist(s, span, block, &readers, body))
+        return false;
     sched_replace_body(s, body);
     (void)result;
     return true;

@@ -5,9 +5,9 @@
  *                                                    for i_1 in 1..N
  *                                                        S(i_1)
  *
- * Legal: the loop is serial, and the points of the cuts lie in order. A loop around it stands for as
- * many iterations as its index says (index set splitting: Griebl, Feautrier and Lengauer, Index set
- * splitting, 2000).
+ * Legal: the loop is serial, and the points of the cuts lie in order. A loop around it stands for
+ * as many iterations as its index says (index set splitting: Griebl, Feautrier and Lengauer, Index
+ * set splitting, 2000).
  * Invariant: every instance runs exactly once, in the same order; S and its copies share the
  * instances among them. The one thing that could happen twice is the init of a reduction, which
  * runs before the outermost loop of the reduction: it stands inside the loop that is cut, or stays
