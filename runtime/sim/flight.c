@@ -139,12 +139,8 @@ static bool is_behind_wait(const BlockShadow *b, uint32_t mark, int storer, int 
     const FlightQueue *q = &b->flight.stores;
     if (mark < q->first || thread == storer)
         return true;
-    uint32_t waited = q->waited[mark - q->first];
-    for (int i = 0; i < b->n_parts; i++)
-        if (waited >= b->parts[i].epoch &&
-            thread / b->parts[i].threads != storer / b->parts[i].threads)
-            return false;
-    return waited < b->epoch;
+    Mark mine = mark_of(b->epoch, 0, thread), wait = mark_of(q->waited[mark - q->first], 0, storer);
+    return clock_that_clashes(b, mine, wait) < 0;
 }
 
 static bool is_free(VmState *st, const VmStep *s, FlightAccess of, int lane, int64_t element)

@@ -1,11 +1,11 @@
-/* parts.c - Watches shared memory for threads of different warps or warpgroups, where a block has
- * barriers of these.
+/* parts.c - Watches memory for threads of different warps or warpgroups, where a block has barriers
+ * of these.
  *
  * A barrier of a warpgroup orders only accesses by threads of one warpgroup. So each element has
  * marks for each size of a part: accesses by threads of different parts race unless a barrier that
  * joins parts separates them, whatever barriers of parts do. These are the marks of a block whose
  * threads are its parts, and whose epochs count only the barriers that join them: the rules of
- * shadow_shared.c hold for each. */
+ * shadow_shared.c and shadow_global.c hold for each. */
 #include "runtime/sim/shadow.h"
 
 #include <stdlib.h>
@@ -34,13 +34,16 @@ static bool open_part(BlockShadow *b, int threads)
     return part->cells && part->crowded;
 }
 
+int vm_parts_of(const VmFunction *f)
+{
+    return has_barrier(f, VM_OF_WARP) ? MOST_PARTS : has_barrier(f, VM_OF_WARPGROUP) ? 1 : 0;
+}
+
 bool vm_parts_open(BlockShadow *b, const VmFunction *f)
 {
-    bool warps = has_barrier(f, VM_OF_WARP);
-    if (!warps && !has_barrier(f, VM_OF_WARPGROUP))
-        return true;
-    return (!warps || open_part(b, threads_of(VM_OF_WARP))) &&
-           open_part(b, threads_of(VM_OF_WARPGROUP));
+    int n = vm_parts_of(f);
+    return (n < MOST_PARTS || open_part(b, threads_of(VM_OF_WARP))) &&
+           (n < 1 || open_part(b, threads_of(VM_OF_WARPGROUP)));
 }
 
 void vm_parts_close(BlockShadow *b)

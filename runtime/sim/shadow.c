@@ -165,27 +165,38 @@ static void note_use(const VmFunction *f, int argument, Use *use)
     }
 }
 
+static bool allot_readers(GlobalReaders *of[MOST_CLOCKS], int clocks, size_t n)
+{
+    bool ok = true;
+    for (int i = 0; i < clocks; i++) {
+        of[i] = calloc(n, sizeof *of[i]);
+        ok &= of[i] != NULL;
+    }
+    return ok;
+}
+
 /* Which marks the kernels of the module can need for a buffer. */
 static bool allot(GlobalShadow *g, const Module *m, int argument)
 {
-    bool written = false, mixed = false, updated = false, claimed = false;
+    bool written = !g->defined, claimed = false;
+    int mixed = 0, updated = 0; /* clocks */
     for (int i = 0; i < m->n_kernels; i++) {
         Use use = {0};
         note_use(m->kernels[i].code, argument, &use);
+        int clocks = 1 + vm_parts_of(m->kernels[i].code);
         written |= use.writes || use.updates;
-        mixed |= use.reads && (use.writes || use.updates);
-        updated |= use.updates && (use.reads || use.writes);
         claimed |= use.claims && (use.writes || use.updates);
+        if (use.reads && (use.writes || use.updates) && mixed < clocks)
+            mixed = clocks;
+        if (use.updates && (use.reads || use.writes) && updated < clocks)
+            updated = clocks;
     }
     size_t n = (size_t)g->elements + 1;
-    written |= !g->defined;
     g->writers = written ? calloc(n, sizeof *g->writers) : NULL;
     g->vague = written ? calloc(n, sizeof *g->vague) : NULL;
-    g->readers = mixed ? calloc(n, sizeof *g->readers) : NULL;
-    g->updaters = updated ? calloc(n, sizeof *g->updaters) : NULL;
     g->claimed = claimed ? calloc(n, sizeof *g->claimed) : NULL;
-    return ((g->writers && g->vague) || !written) && (g->readers || !mixed) &&
-           (g->updaters || !updated) && (g->claimed || !claimed);
+    return ((g->writers && g->vague) || !written) && allot_readers(g->readers, mixed, n) &&
+           allot_readers(g->updaters, updated, n) && (g->claimed || !claimed);
 }
 
 static bool shadow_buffer(VmShadow *shadow, int i, const int64_t *sizes)
@@ -230,8 +241,10 @@ void vm_shadow_free(VmShadow *shadow)
         free((void *)g->dims);
         free(g->writers);
         free(g->vague);
-        free(g->readers);
-        free(g->updaters);
+        for (int k = 0; k < MOST_CLOCKS; k++) {
+            free(g->readers[k]);
+            free(g->updaters[k]);
+        }
         free(g->claimed);
     }
     if (shadow) {

@@ -68,16 +68,20 @@ enum { DEFINED = 1, VAGUE = 2 };
 
 enum { LOCKS = 1024 };
 
+enum { MOST_PARTS = 2, MOST_CLOCKS = 1 + MOST_PARTS };
+
 /* A buffer in global memory. */
 typedef struct {
     const ModuleBuffer *buffer;
     const int64_t *dims; /* [rank] */
     int64_t elements;
-    bool defined;           /* from the start: an input, or what the host part itself works on */
-    GlobalMark *writers;    /* [elements]; NULL: nothing writes it */
-    GlobalReaders *readers; /* [elements]; NULL: no kernel both reads and writes it */
-    /* [elements]; NULL: no kernel updates it atomically and accesses it otherwise, too */
-    GlobalReaders *updaters;
+    bool defined;        /* from the start: an input, or what the host part itself works on */
+    GlobalMark *writers; /* [elements]; NULL: nothing writes it */
+    /* [clock][elements]; NULL: no kernel with the clock both reads and writes it */
+    GlobalReaders *readers[MOST_CLOCKS];
+    /* [clock][elements]; NULL: no kernel with the clock updates it atomically and accesses it
+     * otherwise, too */
+    GlobalReaders *updaters[MOST_CLOCKS];
     /* [elements] base + 1 of the launch that last read it as read only; NULL: none claims that */
     uint64_t *claimed;
     /* [elements] with `writers`: what was written last is a copy of what nothing had written */
@@ -138,7 +142,7 @@ typedef struct {
     uint16_t *storer; /* [n_cells] the thread of the last store that reads the element */
 } Flight;
 
-/* The shared memory of a block again, where barriers of warps or warpgroups order only some of its
+/* Shared memory as parts of the block see it, where barriers of warps or warpgroups order only some
  * threads: as if those of a part were one thread, and only barriers that join parts counted
  * (parts.c). */
 typedef struct {
@@ -147,7 +151,6 @@ typedef struct {
     uint32_t *crowded; /* [n_cells] */
     uint32_t epoch;    /* the block's, at the last barrier that joined parts */
 } PartShadow;
-enum { MOST_PARTS = 2 };
 
 /* The shadow memory of one block. */
 typedef struct BlockShadow {
@@ -217,8 +220,40 @@ bool vm_roles_complete(VmState *st, uint32_t until);
 /* The fault of a copy of the producer into an element that the access `with` has not done with. */
 bool vm_overtakes(VmState *st, const VmStep *s, int64_t element, Mark with);
 
-/* Of parts.c: allots the marks of parts, if barriers of the kernel need some; false without
- * memory. */
+/* The barriers that threads of a block count, or its parts as if these were threads. */
+typedef struct {
+    uint32_t epoch; /* now */
+    int threads;    /* that count as one */
+} Clock;
+
+/* Clock 0 is that of the threads of the block, the others are those of its parts. */
+static inline Clock clock_of(const BlockShadow *b, int i)
+{
+    return i == 0 ? (Clock){b->epoch, 1} : (Clock){b->parts[i - 1].epoch, b->parts[i - 1].threads};
+}
+/* Threads of one part count as one. */
+static inline bool clock_joins(Clock c, Mark x, Mark y)
+{
+    return mark_thread(x) / c.threads == mark_thread(y) / c.threads;
+}
+/* Did another thread leave this mark in the present epoch, or any a copy that is under way? */
+static inline bool marks_clash(Clock c, Mark mine, Mark theirs)
+{
+    return mark_epoch(theirs) >= c.epoch &&
+           (!clock_joins(c, theirs, mine) || mark_is_in_flight(theirs));
+}
+/* The first clock of the block by which the two clash, or -1. */
+static inline int clock_that_clashes(const BlockShadow *b, Mark mine, Mark theirs)
+{
+    for (int i = 0; i <= b->n_parts; i++)
+        if (marks_clash(clock_of(b, i), mine, theirs))
+            return i;
+    return -1;
+}
+
+/* Of parts.c: how many sizes of parts barriers of the kernel order. */
+int vm_parts_of(const VmFunction *f);
+/* Allots the marks of parts; false without memory. */
 bool vm_parts_open(BlockShadow *b, const VmFunction *f);
 void vm_parts_close(BlockShadow *b);
 /* A barrier has begun the epoch that the block is in; epochs have restarted. */
@@ -233,7 +268,7 @@ static inline SharedCell *part_cell(const BlockShadow *b, int part, const Shared
 void vm_parts_forget(BlockShadow *b, const SharedCell *of);
 /* A copy into it has landed. */
 void vm_parts_land(BlockShadow *b, const SharedCell *of, int inst, int thread);
-/* The epoch of global memory, which barriers of parts do not order. */
+/* The epoch that counts the barriers of the whole block alone. */
 static inline uint32_t vm_block_epoch(const BlockShadow *b)
 {
     return b->n_parts ? b->parts[b->n_parts - 1].epoch : b->epoch;

@@ -16,15 +16,20 @@ typedef struct {
     GlobalShadow *g;
     GlobalMark mine;
     uint64_t base; /* marks up to this serial number are of earlier launches */
+    int n_clocks;
     uint8_t *lock; /* held, or NULL */
 } Access;
 
 static Access access_of(VmState *st, const VmStep *s)
 {
     const BlockShadow *b = st->shadow;
-    Mark mark = mark_of(vm_block_epoch(b), (int)(s - st->steps), st->first);
-    return (Access){
-        .st = st, .s = s, .g = s->cells, .mine = {b->serial, mark}, .base = b->global->base};
+    Mark mark = mark_of(b->epoch, (int)(s - st->steps), st->first);
+    return (Access){.st = st,
+                    .s = s,
+                    .g = s->cells,
+                    .mine = {b->serial, mark},
+                    .base = b->global->base,
+                    .n_clocks = 1 + b->n_parts};
 }
 
 /* ---- locks --------------------------------------------------------------------------------- */
@@ -52,13 +57,14 @@ static void hold(Access *a, int64_t element)
 
 /* ---- conflicts ----------------------------------------------------------------------------- */
 
-static bool clashes(const Access *a, GlobalMark theirs)
+/* By the clock: by that of threads, any two blocks do. */
+static bool clashes(const Access *a, GlobalMark theirs, int clock)
 {
     if (theirs.serial <= a->base)
         return false;
-    return theirs.serial != a->mine.serial ||
-           (mark_epoch(theirs.mark) >= mark_epoch(a->mine.mark) &&
-            mark_thread(theirs.mark) != mark_thread(a->mine.mark));
+    return theirs.serial != a->mine.serial
+               ? clock == 0
+               : marks_clash(clock_of(a->st->shadow, clock), a->mine.mark, theirs.mark);
 }
 
 static Party party_of(const VmShadow *shadow, GlobalMark m)
@@ -85,10 +91,11 @@ static void defer(VmState *st, uint64_t serial)
 }
 
 /* A race with a later block is that block's, and this one goes on. */
-static bool conflict(Access *a, int64_t element, GlobalMark with)
+static bool conflict(Access *a, int64_t element, GlobalMark with, int clock)
 {
     const VmShadow *shadow = a->st->shadow->global;
     Party mine = party_of(shadow, a->mine), theirs = party_of(shadow, with);
+    theirs.parted = clock > 0;
     if (with.serial <= a->mine.serial)
         return vm_race(a->st, a->s, element, &mine, &theirs);
     vm_race(a->st, a->s, element, &theirs, &mine);
@@ -97,9 +104,9 @@ static bool conflict(Access *a, int64_t element, GlobalMark with)
 }
 
 /* Keeps readers of two blocks if there are two, else the latest readers of one block, from two
- * threads if there are two in this epoch. A later writer that races with any reader also races with
- * one of these. */
-static void note_global(const Access *a, GlobalReaders *r)
+ * threads, or parts, if there are two in this epoch. A later writer that races with any reader also
+ * races with one of these. */
+static void note_global(const Access *a, GlobalReaders *r, Clock clock)
 {
     GlobalMark *one = &r->by[0], *two = &r->by[1];
     if (one->serial <= a->base) {
@@ -110,19 +117,38 @@ static void note_global(const Access *a, GlobalReaders *r)
             *two = a->mine;
     } else if (two->serial > a->base && two->serial != one->serial) {
         return; /* two blocks already, this one among them */
-    } else if (mark_epoch(one->mark) < mark_epoch(a->mine.mark)) {
+    } else if (mark_epoch(one->mark) < clock.epoch) {
         *one = a->mine;
         *two = (GlobalMark){0};
-    } else if (mark_thread(one->mark) != mark_thread(a->mine.mark) && two->serial <= a->base) {
+    } else if (!clock_joins(clock, one->mark, a->mine.mark) && two->serial <= a->base) {
         *two = a->mine;
     }
 }
 
-static bool check_readers(Access *a, const GlobalReaders *r, int64_t element)
+static void note_readers(const Access *a, GlobalReaders *const of[MOST_CLOCKS], int64_t element)
 {
-    for (int i = 0; i < 2; i++)
-        if (clashes(a, r->by[i]) && !conflict(a, element, r->by[i]))
-            return false;
+    for (int k = 0; k < a->n_clocks && of[k]; k++)
+        note_global(a, &of[k][element], clock_of(a->st->shadow, k));
+}
+
+static bool check_readers(Access *a, GlobalReaders *const of[MOST_CLOCKS], int64_t element)
+{
+    for (int k = 0; k < a->n_clocks && of[k]; k++)
+        for (int i = 0; i < 2; i++)
+            if (clashes(a, of[k][element].by[i], k) &&
+                !conflict(a, element, of[k][element].by[i], k))
+                return false;
+    return true;
+}
+
+/* One mark is enough for all clocks: accesses before the last write are ordered with it. */
+static bool check_writer(Access *a, int64_t element)
+{
+    GlobalMark writer = a->g->writers[element];
+    for (int k = 0; k < a->n_clocks; k++)
+        if (clashes(a, writer, k))
+            return (a->s->inst->op == VM_ATOMIC && mark_is_atomic(a->st, writer.mark)) ||
+                   conflict(a, element, writer, k);
     return true;
 }
 
@@ -186,14 +212,13 @@ static bool read_defined(Access *a, int lane, int64_t element)
 static bool read_element(Access *a, int lane, int64_t element)
 {
     GlobalShadow *g = a->g;
-    if (clashes(a, g->writers[element]) && !conflict(a, element, g->writers[element]))
+    if (!check_writer(a, element))
         return false;
     if (!is_defined(g, element))
         return vm_undefined(a->st, a->s, lane, element, g->vague[element]);
-    if (g->updaters && !check_readers(a, &g->updaters[element], element))
+    if (!check_readers(a, g->updaters, element))
         return false;
-    if (g->readers)
-        note_global(a, &g->readers[element]);
+    note_readers(a, g->readers, element);
     return a->s->inst->sub != VM_READ_ONLY || claim(a, lane, element);
 }
 
@@ -208,7 +233,7 @@ static bool await_element(Access *a, int lane, int64_t element)
 static bool is_copied_from(const Access *a, int64_t element)
 {
     int inst, thread;
-    if (!a->g->readers || !vm_async_reads(a->st, a->g, element, &inst, &thread))
+    if (!a->g->readers[0] || !vm_async_reads(a->st, a->g, element, &inst, &thread))
         return false;
     Party mine = party_of(a->st->shadow->global, a->mine), theirs = mine;
     theirs.inst = inst;
@@ -234,14 +259,9 @@ static bool is_cleared(const Access *a, int lane, int64_t element)
 
 static bool write_element(Access *a, int lane, int64_t element)
 {
-    GlobalShadow *g = a->g;
-    if (is_copied_from(a, element))
-        return false;
-    if (clashes(a, g->writers[element]) && !conflict(a, element, g->writers[element]))
-        return false;
-    if (g->readers && !check_readers(a, &g->readers[element], element))
-        return false;
-    if (g->updaters && !check_readers(a, &g->updaters[element], element))
+    const GlobalShadow *g = a->g;
+    if (is_copied_from(a, element) || !check_writer(a, element) ||
+        !check_readers(a, g->readers, element) || !check_readers(a, g->updaters, element))
         return false;
     if (!is_unclaimed(a, lane, element) ||
         (a->s->inst->sub == VM_PUBLISHED && !is_cleared(a, lane, element)))
@@ -258,21 +278,15 @@ static bool write_element(Access *a, int lane, int64_t element)
 static bool update_element(Access *a, int lane, int64_t element)
 {
     GlobalShadow *g = a->g;
-    GlobalMark *writer = &g->writers[element];
     bool defined = is_defined(g, element);
     if (is_copied_from(a, element))
         return false;
     if (!defined && a->s->inst->sub != VM_MOVE)
         return vm_undefined(a->st, a->s, lane, element, g->vague[element]);
-    if (clashes(a, *writer) && !mark_is_atomic(a->st, writer->mark) &&
-        !conflict(a, element, *writer))
+    if (!check_writer(a, element) || !check_readers(a, g->readers, element) ||
+        !is_unclaimed(a, lane, element))
         return false;
-    if (g->readers && !check_readers(a, &g->readers[element], element))
-        return false;
-    if (!is_unclaimed(a, lane, element))
-        return false;
-    if (g->updaters)
-        note_global(a, &g->updaters[element]);
+    note_readers(a, g->updaters, element);
     if (!defined)
         note_writer(a, element, WRITER_KNOWN);
     return true;
@@ -318,9 +332,9 @@ void vm_shadow_source(VmState *st, int inst, int lane, int64_t element)
 {
     Access a = access_of(st, &st->steps[inst]);
     a.mine.mark += (Mark)lane;
-    for (int k = 0; k < a.s->width && a.g->readers; k++) {
+    for (int k = 0; k < a.s->width && a.g->readers[0]; k++) {
         hold(&a, element + k);
-        note_global(&a, &a.g->readers[element + k]);
+        note_readers(&a, a.g->readers, element + k);
     }
     release(&a);
 }

@@ -15,9 +15,9 @@ typedef struct Access {
     const VmStep *s;
     SharedCell *cells;
     uint32_t *crowded;
-    uint32_t epoch, first_epoch;
+    Clock clock;
+    uint32_t first_epoch;
     Mark mark;                  /* of lane 0 */
-    int threads;                /* that count as one: 1, or those of a part of the block */
     const struct Access *parts; /* [n_parts] the same access, seen by parts */
     int n_parts;
 } Access;
@@ -31,11 +31,11 @@ static Access access_of(VmState *st, const VmStep *s)
 {
     const BlockShadow *b = st->shadow;
     bool part = st->f->buffers[s->inst->c].part > 0;
-    Access a = {.st = st, .s = s, .cells = s->cells, .crowded = s->crowded, .threads = 1};
-    a.epoch = part ? b->cluster_epoch : b->epoch;
+    Access a = {.st = st, .s = s, .cells = s->cells, .crowded = s->crowded};
+    a.clock = part ? (Clock){b->cluster_epoch, 1} : clock_of(b, 0);
     a.first_epoch = part ? b->cluster->first_epoch : b->first_epoch;
     int before = part ? st->rank * block_threads(st) : 0;
-    a.mark = mark_of(a.epoch, (int)(s - st->steps), before + st->first);
+    a.mark = mark_of(a.clock.epoch, (int)(s - st->steps), before + st->first);
     return a;
 }
 
@@ -46,9 +46,8 @@ static Access access_of_part(const Access *a, int i)
     Access of = *a;
     of.cells = part_cell(b, i, a->cells);
     of.crowded = b->parts[i].crowded + (a->cells - b->cells);
-    of.epoch = b->parts[i].epoch;
-    of.mark = mark_of(of.epoch, mark_inst(a->mark), mark_thread(a->mark));
-    of.threads = b->parts[i].threads;
+    of.clock = clock_of(b, 1 + i);
+    of.mark = mark_of(of.clock.epoch, mark_inst(a->mark), mark_thread(a->mark));
     return of;
 }
 
@@ -86,21 +85,8 @@ static Party party_of(const Access *a, Mark mark)
 static bool conflict(const Access *a, int lane, int64_t element, Mark with)
 {
     Party mine = party_of(a, a->mark + (Mark)lane), theirs = party_of(a, with);
-    theirs.parted = a->threads > 1;
+    theirs.parted = a->clock.threads > 1;
     return vm_race(a->st, a->s, element, &mine, &theirs);
-}
-
-/* Threads of one part count as one. */
-static bool same_thread(const Access *a, Mark x, Mark y)
-{
-    return mark_thread(x) / a->threads == mark_thread(y) / a->threads;
-}
-
-/* Did another thread leave this mark in the present epoch, or any a copy that is under way? */
-static bool clashes(const Access *a, Mark mine, Mark theirs)
-{
-    return mark_epoch(theirs) >= a->epoch &&
-           (!same_thread(a, theirs, mine) || mark_is_in_flight(theirs));
 }
 
 /* Keeps two readers that differ in thread or kind. What a third one clashes with clashes with one
@@ -110,15 +96,16 @@ static void note_reader(const Access *a, SharedCell *cell, int64_t element, Mark
 {
     for (int i = 0; i < 2; i++) {
         Mark old = cell->reader[i];
-        if (mark_epoch(old) < a->epoch) {
+        if (mark_epoch(old) < a->clock.epoch) {
             cell->reader[i] = mine;
             if (i == 0) /* the second one is older still, or of no use: it differs from no one */
                 cell->reader[1] = 0;
             else if (!mark_is_atomic(a->st, mine) && !mark_is_atomic(a->st, cell->reader[0]))
-                a->crowded[element] = a->epoch;
+                a->crowded[element] = a->clock.epoch;
             return;
         }
-        if (same_thread(a, old, mine) && mark_is_atomic(a->st, old) == mark_is_atomic(a->st, mine))
+        if (clock_joins(a->clock, old, mine) &&
+            mark_is_atomic(a->st, old) == mark_is_atomic(a->st, mine))
             return;
     }
 }
@@ -131,7 +118,7 @@ static bool is_written(const Access *a, int64_t element)
 /* Parts are asked only about what is. */
 static bool is_defined(const Access *a, int64_t element)
 {
-    return a->threads > 1 || (is_written(a, element) && !a->s->vague[element]);
+    return a->clock.threads > 1 || (is_written(a, element) && !a->s->vague[element]);
 }
 
 /* The copy of what nothing has written is part of the fault, if it is one. */
@@ -162,12 +149,12 @@ static bool read_cell(const Access *a, int lane, int64_t element)
 {
     SharedCell *cell = &a->cells[element];
     Mark mine = a->mark + (Mark)lane;
-    if (clashes(a, mine, cell->writer))
+    if (marks_clash(a->clock, mine, cell->writer))
         return conflict(a, lane, element, cell->writer);
     if (!is_defined(a, element))
         return is_undefined(a, lane, element);
     for (int i = 0; i < 2; i++)
-        if (clashes(a, mine, cell->reader[i]) && mark_is_atomic(a->st, cell->reader[i]))
+        if (marks_clash(a->clock, mine, cell->reader[i]) && mark_is_atomic(a->st, cell->reader[i]))
             return conflict(a, lane, element, cell->reader[i]);
     note_reader(a, cell, element, mine);
     return in_parts(a, lane, element, read_cell);
@@ -177,10 +164,10 @@ static bool write_cell(const Access *a, int lane, int64_t element)
 {
     SharedCell *cell = &a->cells[element];
     Mark mine = a->mark + (Mark)lane;
-    if (clashes(a, mine, cell->writer))
+    if (marks_clash(a->clock, mine, cell->writer))
         return conflict(a, lane, element, cell->writer);
     for (int i = 0; i < 2; i++)
-        if (clashes(a, mine, cell->reader[i]))
+        if (marks_clash(a->clock, mine, cell->reader[i]))
             return conflict(a, lane, element, cell->reader[i]);
     cell->writer =
         vm_is_async(a->s->inst) ? mark_of(IN_FLIGHT, mark_inst(mine), mark_thread(mine)) : mine;
@@ -198,10 +185,10 @@ static bool update_cell(const Access *a, int lane, int64_t element)
     bool defined = is_defined(a, element);
     if (!defined && a->s->inst->sub != VM_MOVE)
         return is_undefined(a, lane, element);
-    if (clashes(a, mine, cell->writer) && !mark_is_atomic(a->st, cell->writer))
+    if (marks_clash(a->clock, mine, cell->writer) && !mark_is_atomic(a->st, cell->writer))
         return conflict(a, lane, element, cell->writer);
     for (int i = 0; i < 2; i++)
-        if (clashes(a, mine, cell->reader[i]) && !mark_is_atomic(a->st, cell->reader[i]))
+        if (marks_clash(a->clock, mine, cell->reader[i]) && !mark_is_atomic(a->st, cell->reader[i]))
             return conflict(a, lane, element, cell->reader[i]);
     note_reader(a, cell, element, mine);
     if (!defined)
@@ -214,7 +201,7 @@ bool vm_fenced(VmState *st, const VmStep *s, int lane, int64_t element)
 {
     Access a = access_of(st, s);
     Mark writer = a.cells[element].writer;
-    if (mark_epoch(writer) < a.epoch || mark_is_in_flight(writer))
+    if (mark_epoch(writer) < a.clock.epoch || mark_is_in_flight(writer))
         return true;
     Party theirs = party_of(&a, writer);
     vm_fault(st, s, FAULT_RACE, lane,
@@ -262,7 +249,7 @@ static bool read_same(const Access *a, int first, int64_t element)
 {
     if (!is_defined(a, element))
         return each_lane(a, first, first + WARP, read_cell);
-    return a->crowded[element] == a->epoch ||
+    return a->crowded[element] == a->clock.epoch ||
            (read_cell(a, first, element) && read_cell(a, first + 1, element));
 }
 
@@ -270,13 +257,13 @@ static bool read_same(const Access *a, int first, int64_t element)
  * parts of each size, or the lane's own. A write since would have been a race. */
 static bool read_already(const Access *a, int lane, int64_t element)
 {
-    bool already = a->crowded[element] == a->epoch;
+    bool already = a->crowded[element] == a->clock.epoch;
     for (int i = 0; i < a->n_parts && already; i++) {
         const Access *part = &a->parts[i];
         Mark reader = part->cells[element].reader[0];
-        bool own =
-            mark_epoch(reader) == part->epoch && same_thread(part, reader, part->mark + (Mark)lane);
-        already = own || part->crowded[element] == part->epoch;
+        bool own = mark_epoch(reader) == part->clock.epoch &&
+                   clock_joins(part->clock, reader, part->mark + (Mark)lane);
+        already = own || part->crowded[element] == part->clock.epoch;
     }
     return already;
 }
@@ -298,7 +285,7 @@ VM_LANES static bool read_warp(const Access *a, int first, int end)
         return each_lane(a, first, end, read_cell);
     if (a->n_parts)
         return read_lanes(a, first);
-    if (a->crowded[*index] == a->epoch && all_crowded(a->crowded, index, a->epoch))
+    if (a->crowded[*index] == a->clock.epoch && all_crowded(a->crowded, index, a->clock.epoch))
         return true;
     if (all_same(index))
         return read_same(a, first, *index);
@@ -339,7 +326,7 @@ static bool visits(const Access *a, int lane, int64_t owner)
     Party me = party_of(a, mine);
     if (owner == a->st->rank)
         return true;
-    if (a->epoch == a->first_epoch)
+    if (a->clock.epoch == a->first_epoch)
         return not_resident(a->st, &me, (int)owner, "not begun");
     if (k->ended[owner])
         return not_resident(a->st, &me, (int)owner, "ended");
@@ -353,8 +340,8 @@ bool vm_shadow_visits(VmState *st, const VmStep *s, int rank)
     if (!b)
         return true;
     Access a = {
-        .st = st, .s = s, .epoch = b->cluster_epoch, .first_epoch = b->cluster->first_epoch};
-    a.mark = mark_of(a.epoch, (int)(s - st->steps), st->first);
+        .st = st, .s = s, .clock = {b->cluster_epoch, 1}, .first_epoch = b->cluster->first_epoch};
+    a.mark = mark_of(a.clock.epoch, (int)(s - st->steps), st->first);
     return visits(&a, 0, rank);
 }
 
@@ -375,7 +362,7 @@ static bool read_shared(VmState *st, const VmStep *s)
         return false;
     if (!s->lanes_a) {
         int64_t element = *(const int64_t *)s->a;
-        if (s->width > 1 || a.n_parts || a.crowded[element] != a.epoch)
+        if (s->width > 1 || a.n_parts || a.crowded[element] != a.clock.epoch)
             return each_lane(&a, 0, st->lanes, read_cell);
         return true;
     }
