@@ -1,7 +1,7 @@
 /* inline.c - Implements compute_inline: substitutes a block into its readers.
  *
- * Legal: the producer is one store, a function of its iterators, that nothing it reads changes
- * before its readers.
+ * Legal: the producer is one store, a function of its iterators; what it reads is declared around
+ * its readers, too, and nothing changes it before these.
  * Invariant: every block that stays computes what it computed. */
 #include "passes/schedule/blocks/inline.h"
 
@@ -116,6 +116,25 @@ static bool made_before_read(Schedule *s, Span span, const StmtPath *path, const
                 "might read missing values",
                 readers->items[r]->u.block.name, buffer->name, path_end(path)->u.block.name);
         return true;
+    }
+    return true;
+}
+
+/* What the block reads is declared around its readers, too. */
+static bool stays_in_scope(Schedule *s, Span span, const StmtPath *path, const BlockList *readers)
+{
+    Stmt *block = path_end(path);
+    BufferSet read = flow_buffers(s, block, ACCESS_READ);
+    for (int r = 0; r < readers->n; r++) {
+        const BlockStmt *reader = &readers->items[r]->u.block;
+        StmtPath to = {0};
+        stmt_find(s->ctx, s->kernel->body, reader->id, &to);
+        const Stmt *own = path->items[flow_common(path, &to)];
+        for (int i = 0; i < read.n; i++)
+            REQUIRE(s, E0465, span, !stmt_declares(s->ctx, own, read.items[i]),
+                    "block '%s' reads '%s', which is declared in its loops, and block '%s' stands "
+                    "outside of these",
+                    block->u.block.name, read.items[i]->name, reader->name);
     }
     return true;
 }
@@ -281,6 +300,7 @@ bool prim_compute_inline(Schedule *s, const PrimCall *call, Value *result)
             block->u.block.name);
     BlockList readers = flow_blocks(s, s->kernel->body, buffer, ACCESS_READ);
     if (!find_value(s, span, &path, store, &in) || !iters_in_readers(s, span, &readers, &in) ||
+        !stays_in_scope(s, span, &path, &readers) ||
         !inputs_last(s, span, block, &path, &readers) ||
         !made_before_read(s, span, &path, &readers, buffer))
         return false;

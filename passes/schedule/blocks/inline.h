@@ -18,7 +18,7 @@ bool inline_is_bounded(Schedule *s, Span span, const Buffer *buffer, const Expr 
 bool inline_runs_whole(Schedule *s, Name what, const Stmt *block, Span span);
 
 /* The block's store moves up to its producer: nothing from there to the block writes what it reads,
- * or touches what it writes. False after E0461. */
+ * or touches what it writes, or declares either. False after E0461. */
 bool inline_order_kept(Schedule *s, Span span, const StmtPath *block_path,
                        const StmtPath *producer_path, Stmt *block);
 

@@ -251,33 +251,40 @@ bool inline_runs_whole(Schedule *s, Name what, const Stmt *block, Span span)
     return true;
 }
 
-/* The block's store moves up to its producer: nothing from there to the block may write what it
- * reads, or touch what it writes. */
+/* The item of a sequence declares nothing that the block reads or writes, and others than the two
+ * blocks do not write there what it reads, or touch what it writes. */
+static bool lets_pass(Schedule *s, Span span, Stmt *item, Stmt *block, const Stmt *producer)
+{
+    BufferSet read = flow_buffers(s, block, ACCESS_READ);
+    for (int b = 0; b <= read.n; b++) {
+        const Buffer *buffer = b < read.n ? read.items[b] : flow_written(s, block);
+        REQUIRE(s, E0461, span, !stmt_declares(s->ctx, item, buffer),
+                "'%s', which block '%s' %s, is declared behind producer '%s', so that block "
+                "cannot move up; declare it before the producer",
+                buffer->name, block->u.block.name, b < read.n ? "reads" : "writes",
+                producer->u.block.name);
+        BlockList others = flow_blocks(s, item, buffer, b < read.n ? ACCESS_WRITE : ACCESS_ANY);
+        for (int k = 0; k < others.n; k++)
+            REQUIRE(s, E0461, span, others.items[k] == block || others.items[k] == producer,
+                    "block '%s' is between producer and consumer and accesses data of block "
+                    "'%s', so that block cannot move up",
+                    stmt_label(others.items[k]), block->u.block.name);
+    }
+    return true;
+}
+
+/* The block's store moves up to its producer, through all that stands from there to the block. */
 bool inline_order_kept(Schedule *s, Span span, const StmtPath *block_path,
                        const StmtPath *producer_path, Stmt *block)
 {
-    Stmt *producer = path_end(producer_path);
-    Buffer *written = flow_written(s, block);
     int n = flow_common(block_path, producer_path);
     const Stmt *seq = block_path->items[n - 1];
-    BufferSet read = flow_buffers(s, block, ACCESS_READ);
     bool between = false;
     for (int i = 0; seq->kind == ST_SEQ && i < seq->u.seq.n; i++) {
         Stmt *item = seq->u.seq.items[i];
         between |= item == producer_path->items[n];
-        REQUIRE(s, E0461, span, !between || !stmt_declares(s->ctx, item, written),
-                "'%s', which block '%s' writes, is declared behind producer '%s', so that block "
-                "cannot move up; declare it before the producer",
-                written->name, block->u.block.name, producer->u.block.name);
-        for (int b = 0; between && b <= read.n; b++) {
-            BlockList others = b < read.n ? flow_blocks(s, item, read.items[b], ACCESS_WRITE)
-                                          : flow_blocks(s, item, written, ACCESS_ANY);
-            for (int k = 0; k < others.n; k++)
-                REQUIRE(s, E0461, span, others.items[k] == block || others.items[k] == producer,
-                        "block '%s' is between producer and consumer and accesses data of block "
-                        "'%s', so that block cannot move up",
-                        stmt_label(others.items[k]), block->u.block.name);
-        }
+        if (between && !lets_pass(s, span, item, block, path_end(producer_path)))
+            return false;
         between &= item != block_path->items[n];
     }
     return true;
