@@ -11,6 +11,7 @@
  * Where the block runs for all values of its iterators before the place of the copy, the copy has
  * plain loops over those. Elsewhere it has the block's own loops and conditions behind the place,
  * without those that no stored element depends on. */
+#include "passes/analysis/regions/inits.h"
 #include "passes/schedule/copies/stage.h"
 #include "passes/schedule/loops/loop.h"
 
@@ -111,6 +112,15 @@ static void find_used(Written *w, const Stmt *body)
     }
 }
 
+/* The writer starts a reduction in front of the loop at this place of its path, or further out. */
+static bool is_started(const Written *w, int depth)
+{
+    const Stmt *loop = w->path->items[depth];
+    return loop->kind == ST_FOR && w->block->init &&
+           (block_uses_loop(w->block, ITER_REDUCE, loop->u.loop.var) ||
+            reduction_starts_at(w->s->ctx, w->block, w->path, depth));
+}
+
 /* The conjuncts that say which elements the writer has; NULL: none. Those on a loop of a reduction
  * that the writer starts say which terms there are: it has its elements without any. */
 static Expr *on_elements(const Written *w, Expr *cond)
@@ -120,11 +130,8 @@ static Expr *on_elements(const Written *w, Expr *cond)
     cond_split(c, cond, &all);
     for (int i = 0; i < all.n; i++) {
         bool terms = false;
-        for (int k = 0; w->block->init && k < w->path->n - 1; k++) {
-            const Stmt *at = w->path->items[k];
-            terms |= at->kind == ST_FOR && expr_uses_var(all.items[i], at->u.loop.var) &&
-                     block_uses_loop(w->block, ITER_REDUCE, at->u.loop.var);
-        }
+        for (int k = 0; k < w->path->n - 1; k++)
+            terms |= is_started(w, k) && expr_uses_var(all.items[i], w->path->items[k]->u.loop.var);
         if (!terms)
             VEC_PUSH(c->arena, &kept, all.items[i]);
     }
@@ -268,8 +275,7 @@ static Stmt *in_loop(const Written *w, Facts *f, int depth, Stmt *inner)
     Context *c = w->s->ctx;
     const Stmt *old = w->path->items[depth];
     const Var *var = old->u.loop.var;
-    bool started = w->block->init && block_uses_loop(w->block, ITER_REDUCE, var),
-         used = stmt_uses_var(c, inner, var);
+    bool started = is_started(w, depth), used = stmt_uses_var(c, inner, var);
     Expr *extent = loop_extent(c, &old->u.loop);
     if (!used && (started || prove_at_least(f, extent, 1)))
         return inner;
