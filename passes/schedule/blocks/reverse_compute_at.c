@@ -45,8 +45,8 @@ static bool find_made(Move *m)
 }
 
 /* An init runs for elements without any update, too, which no instance of the block stands for:
- * where there may be some among others, it is not known that the loops of the new place go through
- * them. */
+ * where there may be some, as the range of a reduction is empty for these or conditions leave their
+ * updates out, it is not known that the loops of the new place go through them. */
 static bool can_move(const Move *m)
 {
     Schedule *s = m->s;
@@ -56,6 +56,13 @@ static bool can_move(const Move *m)
             "some elements of block '%s' may have an empty range of '%s', and whether their init "
             "runs in the loop is unknown; use decompose_reduction first",
             block->name, empty->var->name);
+    Conflict why;
+    REQUIRE_KEPT(s, E0456, m->at_block,
+                 !block->init || flow_runs_whole(s, path_end(&m->path), &why), &why,
+                 "block '%s' does not run over the full domains of its iterators, so some elements "
+                 "may have their init alone, and whether that runs in the loop is unknown; use "
+                 "decompose_reduction first",
+                 block->name);
     return true;
 }
 
