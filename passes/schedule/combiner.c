@@ -1,4 +1,5 @@
-/* combiner.c - Makes reducers for steps: their components, and names that no other has. */
+/* combiner.c - Makes reducers for steps: their components, and names that no other has; and writes
+ * updates out. */
 #include "passes/schedule/combiner.h"
 #include "passes/schedule/enter.h"
 
@@ -49,4 +50,17 @@ const Combiner *combiner_named(const Schedule *s, const char *base, Combiner *ma
         if (!other || combiner_equal(other, made))
             return other ? other : made;
     }
+}
+
+Expr *combiner_update(Context *c, StoreOp op, Expr *a, Expr *b)
+{
+    DType type = a->type;
+    ExprKind kind = store_op_kind(op, type);
+    bool small = type_is_int(type) && type != DT_INDEX && type_info(type)->bits < 32 &&
+                 op != STORE_MIN && op != STORE_MAX;
+    if (!small)
+        return expr_binary(c, kind, a, b, b->span);
+    Expr *wide = expr_binary(c, kind, expr_cast(c, DT_I32, a, a->span),
+                             expr_cast(c, DT_I32, b, b->span), b->span);
+    return expr_cast(c, type, wide, b->span);
 }

@@ -12,6 +12,7 @@
  * plain loops over those. Elsewhere it has the block's own loops and conditions behind the place,
  * without those that no stored element depends on. */
 #include "passes/analysis/regions/inits.h"
+#include "passes/schedule/combiner.h"
 #include "passes/schedule/copies/stage.h"
 #include "passes/schedule/loops/loop.h"
 
@@ -40,8 +41,7 @@ static Stmt *copy_of(const Written *w, const Stmt *store)
     Expr *value = expr_load(c, copy->from, store->u.store.index, store->span);
     StoreOp op = copy->start ? copy->start->op : STORE_SET;
     if (copy->start && copy->start->init) {
-        value = expr_binary(c, store_op_kind(op, value->type), store->u.store.value, value,
-                            store->span);
+        value = combiner_update(c, op, store->u.store.value, value);
         op = STORE_SET;
     }
     StoreStmt out = {.buffer = copy->to, .index = store->u.store.index, .op = op, .value = value};

@@ -13,6 +13,7 @@
  * an element does so before the block, or behind the load, and the block has written all that the
  * load reads. (Conditions and ranges between blocks read no temporaries.)
  * Invariant: every load finds the value that it found before. */
+#include "passes/schedule/combiner.h"
 #include "passes/schedule/flow.h"
 
 /* Loads of a block with the same subscripts. */
@@ -154,8 +155,7 @@ static Stmt *renamed_store(Rewriter *w, Stmt *stmt)
     store.buffer = r->to;
     if (r->updates) {
         Expr *before = expr_load(w->ctx, r->from, store.index, stmt->span);
-        ExprKind op = store_op_kind(store.op, r->from->type);
-        store.value = expr_binary(w->ctx, op, before, store.value, stmt->span);
+        store.value = combiner_update(w->ctx, store.op, before, store.value);
         store.op = STORE_SET;
     }
     return stmt_stamp(stmt_store(w->ctx, &store, stmt->span), stmt);

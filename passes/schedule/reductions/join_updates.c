@@ -15,6 +15,7 @@
  * Invariant: each element gets the same terms. Sums and products of floats round otherwise, and may
  * leave the range of their type where updates by each value do not. */
 #include "passes/analysis/regions/reducer.h"
+#include "passes/schedule/combiner.h"
 #include "passes/schedule/flow.h"
 #include "passes/shared/rebuild.h"
 
@@ -154,8 +155,7 @@ static const Stmt *joined(const Join *j, const Stmt *other)
 {
     Context *c = j->s->ctx;
     const StoreStmt *mine = &j->store->u.store;
-    ExprKind op = store_op_kind(mine->op, mine->buffer->type);
-    Expr *both = expr_binary(c, op, mine->value, other->u.store.value, j->store->span);
+    Expr *both = combiner_update(c, mine->op, mine->value, other->u.store.value);
     return stmt_store_like(c, j->store, mine->buffer, mine->index, both);
 }
 
