@@ -323,6 +323,28 @@ static bool own_loops_are_plain(const Move *m)
     return true;
 }
 
+/* A condition on loops around both stays. The elements that are read in an iteration of these have
+ * to be made in it, too: it may not hold in the one that makes them. */
+static bool common_condition_stays(const Move *m)
+{
+    Schedule *s = m->s;
+    const Expr *predicate = m->block->u.block.predicate;
+    const Stmt *loop = NULL;
+    StmtPath common = m->path;
+    common.n = 0;
+    for (int i = 0; predicate && i < place_common(m); i++)
+        if (m->path.items[i]->kind == ST_FOR) {
+            common.n = i + 1;
+            loop = expr_uses_var(predicate, m->path.items[i]->u.loop.var) ? m->path.items[i] : loop;
+        }
+    REQUIRE(s, E0451, m->at_block,
+            !loop || flow_written_in_iteration(s, s->kernel->body, &common, m->buffer),
+            "block '%s' has a condition on loop '%s', which is around both, and elements of '%s' "
+            "may be read in another iteration of it than the one that makes them",
+            block_name(m), stmt_label(loop), m->buffer->name);
+    return true;
+}
+
 /* No temp that the block touches is declared in what it leaves. */
 static bool stays_in_scope(const Move *m)
 {
@@ -465,7 +487,8 @@ bool place_block(Schedule *s, const PrimCall *call, const MoveSide *side)
     if (flow_declare_for(s, &m.path, &m.target))
         find_move(&m);
     if (!find_sequence(&m) || !side->can_move(&m) || !own_loops_are_plain(&m) ||
-        !makers_come_first(&m) || !side->find_tie(&m) || !find_part(&m) || !find_item(&m))
+        !makers_come_first(&m) || !side->find_tie(&m) || !common_condition_stays(&m) ||
+        !find_part(&m) || !find_item(&m))
         return false;
 
     place_build(&m, NULL);

@@ -100,6 +100,13 @@ static bool find_taking(Rolling *r, Stmt *block)
     return true;
 }
 
+/* The nest holds no other block. */
+static bool holds_alone(Context *c, const Stmt *nest, const Stmt *block)
+{
+    StmtList blocks = stmts_of_kind(c, (Stmt *)nest, ST_BLOCK);
+    return blocks.n == 1 && blocks.items[0] == block;
+}
+
 /* The maximum is found in the loop, or combined behind it from what one block of it writes. */
 static bool find_maximum(Rolling *r, const PrimCall *call)
 {
@@ -119,7 +126,7 @@ static bool find_maximum(Rolling *r, const PrimCall *call)
     REQUIRE(s, E0867, r->span,
             place > stmt_place(r->seq, loop) &&
                 place < stmt_place(r->seq, path_end(&r->parts[0].loop)) &&
-                stmt_nest_block((Stmt *)r->combine) == r->maximum,
+                holds_alone(s->ctx, r->combine, r->maximum),
             "block '%s' stands neither in loop '%s' nor alone in a nest right behind it", name,
             stmt_label(loop));
     const Stmt *store = flow_single_store(s->ctx, r->maximum);
