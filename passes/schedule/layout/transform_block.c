@@ -238,6 +238,22 @@ static bool find_back(Transform *t)
     return true;
 }
 
+/* A condition of the block speaks of no loop, but of sizes, or never holds. */
+static bool is_of_sizes(const Transform *t)
+{
+    ExprList conds = {0};
+    if (t->where)
+        cond_split(t->s->ctx, t->where, &conds);
+    for (int i = 0; i < conds.n; i++) {
+        bool of_loop = false;
+        for (int k = 0; k < t->map->n_to; k++)
+            of_loop |= expr_uses_var(conds.items[i], t->loops[k].var);
+        if (!of_loop)
+            return true;
+    }
+    return false;
+}
+
 /* Conditions without iterators of the reduction hold for the init, too. One that says that a range
  * is not empty has none, where no loop is left for that range. */
 static bool check_empty(const Transform *t)
@@ -246,9 +262,10 @@ static bool check_empty(const Transform *t)
     Facts *f = facts_of_kernel(t->s->ctx, t->s->kernel);
     for (int i = 0; i < block->n_iters && block->init; i++) {
         const BlockIter *iter = &block->iters[i];
-        bool told = iter->kind != ITER_REDUCE || !is_fixed(block, i);
+        bool told = iter->kind != ITER_REDUCE || !is_fixed(block, i), lost = is_of_sizes(t);
         for (int k = 0; k < t->map->n_to && !told; k++)
             told = t->kind[k] == ITER_REDUCE && expr_uses_var(t->back[i], t->loops[k].var);
+        told &= !(lost && iter->kind == ITER_REDUCE);
         REQUIRE(t->s, E0907, t->call->span, told || prove_compare(f, iter->lo, EX_LT, iter->hi),
                 "the range of '%s' may be empty, and block '%s' would skip its init then; use "
                 "decompose_reduction first",
